@@ -1,0 +1,78 @@
+/** The socket's vocabulary: every event the server may send, with the shape of its `data` (SOC-03, SOC-04). */
+import { z } from 'zod';
+import { conversation, participant, RECEIPT_STATES, ROLES } from './conversations.ts';
+import { message } from './messages.ts';
+import { count, seq, username } from './names.ts';
+import { SIGNAL_KINDS, type SignalKind } from './signals.ts';
+
+const convOnly = z.strictObject({ conversation_id: z.string() });
+
+/** Type → shape of `data`. Fields that depend on who reads (unread, pins of a list, mutes) are in none (SOC-10). */
+export const EVENT_DATA = {
+  'message.new': message,
+  'message.edit': message,
+  'message.delete': message,
+  receipt: z.strictObject({ user: username, conversation_id: z.string(), seq, state: z.enum(RECEIPT_STATES) }),
+  signal: z.strictObject({
+    to: z.string(),
+    kind: z.enum(SIGNAL_KINDS as [SignalKind, ...SignalKind[]]),
+    step: z.string(),
+    call: z.string().optional(),
+    seq: count.optional(),
+    body: z.record(z.string(), z.unknown()),
+    sender: username,
+  }),
+  typing: z.strictObject({ user: username }),
+  presence: z.strictObject({ user: username, state: z.enum(['online', 'away', 'offline']) }),
+  inbox: conversation,
+  'conversation.updated': conversation,
+  reaction: z.strictObject({ seq, user: username, emoji: z.string(), added: z.boolean() }),
+  pin: z.strictObject({ seq, user: username, pinned: z.boolean() }),
+  membership: z.strictObject({
+    action: z.enum(['joined', 'left', 'removed', 'role']),
+    user: username,
+    participants: z.array(participant),
+    participant_count: count,
+  }),
+  unit: z.strictObject({ unit_id: z.string() }),
+  draft: z.strictObject({ conversation_id: z.string(), body: z.string().nullable(), updated_at: z.string() }),
+  avatar: z.strictObject({ user: username, rev: count }),
+  purge: z.strictObject({ conversation_id: z.string(), before_seq: seq }),
+  group: z.strictObject({ group_id: z.string(), rev: count }),
+  'conversation.deleted': convOnly,
+  'calendar.changed': z.strictObject({ calendar_id: z.string(), sync_seq: count }),
+  'directory.changed': z.strictObject({ user: username, rev: count }),
+  'guest.recovery.requested': z.strictObject({}),
+  /** The answer to a frame of this connection that was refused (SOC-08). */
+  error: z.strictObject({ code: z.string(), error: z.string() }),
+} as const satisfies Record<string, z.ZodType>;
+
+export type EventType = keyof typeof EVENT_DATA;
+export const EVENT_TYPES = Object.keys(EVENT_DATA) as EventType[];
+export type PresenceState = 'online' | 'away' | 'offline';
+export type MembershipAction = 'joined' | 'left' | 'removed' | 'role';
+export const MEMBERSHIP_ROLES = ROLES;
+
+/** The envelope (SOC-03). `ts` is Unix seconds. `rev` is the conversation's change counter after this event. */
+export interface EventEnvelope {
+  type: EventType;
+  conv?: string;
+  seq?: number;
+  ts: number;
+  data: object;
+  rev?: number;
+  rev_count?: number;
+}
+
+/**
+ * The event as JSON, encoded once for all who get it. `data` may be JSON already: a message is stored in the form
+ * it is sent in, so posting, paging and catching up share one encoding.
+ */
+export function encodeEvent(envelope: Omit<EventEnvelope, 'data'>, data: string): string {
+  let head = `{"type":"${envelope.type}"`;
+  if (envelope.conv !== undefined) head += `,"conv":"${envelope.conv}"`;
+  if (envelope.seq !== undefined) head += `,"seq":${envelope.seq}`;
+  head += `,"ts":${envelope.ts},"data":${data}`;
+  if (envelope.rev !== undefined) head += `,"rev":${envelope.rev},"rev_count":${envelope.rev_count ?? 1}`;
+  return `${head}}`;
+}

@@ -1,0 +1,68 @@
+/**
+ * Limits that clients meet. Each has its reason; what happens beyond it is the code in brackets. Limits that only an
+ * operator meets are in `src/config.ts`, those of a queue stand beside the queue.
+ */
+
+/** The longest text, each unit escaped as six ASCII characters, takes 96 KiB; what is longer is a file. [body_too_large] */
+export const BODY_BYTES_MAX = 128 * 1024;
+
+/** Text in UTF-16 units: four times what Slack takes in one message. [field_invalid] */
+export const TEXT_LENGTH_MAX = 16_000;
+
+/** The two frames are below 200 bytes; larger ones are refused unread. [frame_too_large] */
+export const FRAME_BYTES_MAX = 1024;
+
+/** Beyond this the socket library closes the connection by itself (1006), having buffered no more. */
+export const FRAME_BYTES_READ_MAX = 16 * 1024;
+
+/** A socket with more refused frames a minute is broken or hostile. [closed with 4400] */
+export const REFUSED_FRAMES_PER_MINUTE_MAX = 8;
+
+/** Records in one page of history; a phone screen shows ten. [query_invalid] */
+export const PAGE_LENGTH_MAX = 200;
+export const PAGE_LENGTH_DEFAULT = 50;
+
+/** Conversations in one inbox page. [query_invalid] */
+export const INBOX_PAGE_MAX = 200;
+
+/** Changes in one catch-up answer. Further behind than this, starting afresh costs less. [complete: false] */
+export const CHANGES_REPLY_MAX = 1_000;
+
+/** Participants in one room. Fan-out and joins stay linear; 20,000 is twice the largest room we measure. [conversation_full] */
+export const PARTICIPANTS_MAX = 20_000;
+
+/** People named in one request to create a room or to add to it. [field_invalid] */
+export const PARTICIPANTS_PER_REQUEST_MAX = 1_000;
+
+/** Participants carried by a room's event (SOC-09, Limits of the contract). Above it the list is left out. */
+export const EVENT_PARTICIPANTS_MAX = 16;
+
+/**
+ * Rooms larger than this show nobody else's receipts, typing or presence: a room of n readers makes n² frames of
+ * them, and in a room of hundreds nobody reads "seen by". The person's own devices still get the receipt.
+ */
+export const HINT_PARTICIPANTS_MAX = 256;
+
+/** A second typing frame of one person in one conversation within this time is dropped silently and counted. */
+export const TYPING_INTERVAL_MILLIS = 3_000;
+
+/** Unread is counted up to this; the value itself then means "this many or more". */
+export const UNREAD_COUNT_MAX = 1_000;
+
+/** Distinct emoji on one message. [reactions_full] */
+export const REACTIONS_PER_MESSAGE_MAX = 50;
+
+/** People listed by name per reaction; the count is exact beyond it. */
+export const REACTION_USERS_MAX = 16;
+
+/** Pinned messages in a conversation. [pins_full] */
+export const PINS_MAX = 100;
+
+/** A conversation title, in UTF-16 units. [field_invalid] */
+export const TITLE_LENGTH_MAX = 200;
+
+/** How far ahead a mute may reach: about ten years, which is "for good". [field_invalid] */
+export const MUTE_MILLIS_MAX = 10 * 366 * 86_400_000;
+
+/** A signalling body: an SDP offer of a large conference has some 20 KiB. [body_too_large] */
+export const SIGNAL_BODY_BYTES_MAX = 64 * 1024;
