@@ -20,32 +20,110 @@ interface Setting {
 }
 
 export const SETTINGS = {
-  data: { schema: z.string().min(1), default: './data', say: 'Folder of everything that is stored. Made at the first start, readable by its owner only.' },
-  host: { schema: z.string().min(1), default: '127.0.0.1', say: 'Address the three listeners bind. Loopback, so that exposing the server is a decision.' },
-  coordinatorPort: { schema: port, default: 8080, say: 'Port of the coordinator: sign-in, directory, console. 0 takes a free one.' },
-  messagingPort: { schema: port, default: 8081, say: 'Port of the messaging service: HTTP and WebSocket. 0 takes a free one.' },
+  data: {
+    schema: z.string().min(1),
+    default: './data',
+    say: 'Folder of everything that is stored. Made at the first start, readable by its owner only.',
+  },
+  host: {
+    schema: z.string().min(1),
+    default: '127.0.0.1',
+    say: 'Address the three listeners bind. Loopback, so that exposing the server is a decision.',
+  },
+  coordinatorPort: {
+    schema: port,
+    default: 8080,
+    say: 'Port of the coordinator: sign-in, directory, console. 0 takes a free one.',
+  },
+  messagingPort: {
+    schema: port,
+    default: 8081,
+    say: 'Port of the messaging service: HTTP and WebSocket. 0 takes a free one.',
+  },
   calendarPort: { schema: port, default: 8082, say: 'Port of the calendar service. 0 takes a free one.' },
-  coordinatorUrl: { schema: origin, default: undefined, say: 'Public base URL of the coordinator, where a proxy stands in front. Used in links.' },
+  coordinatorUrl: {
+    schema: origin,
+    default: undefined,
+    say: 'Public base URL of the coordinator, where a proxy stands in front. Used in links.',
+  },
   messagingUrl: { schema: origin, default: undefined, say: 'Public base URL of the messaging service.' },
   calendarUrl: { schema: origin, default: undefined, say: 'Public base URL of the calendar service.' },
-  allowedOrigins: { schema: z.string(), default: '', say: 'Origins, separated by commas, whose pages may call the services from a browser; the coordinator’s own always may.' },
-  shards: { schema: whole(1, 64), default: Math.min(Math.max(cores, 2), 64), say: 'Threads that hold sockets and actors: one per core, two at least. May change from start to start, up to the number of lanes.' },
-  lanes: { schema: whole(1, 64), default: Math.min(Math.max(cores, 4), 64), say: 'Storage lanes, fixed when the data folder is made. More lanes let more shards write, but each commits alone: on one disk 1 lane took 44,000, 4 took 28,000 and 8 took 20,000 durable posts a second.' },
-  laneSize: { schema: whole(1, 1024), default: 64, say: 'Address space reserved per lane, in GiB. Not disk: the file grows with what is stored.' },
-  sessionSeconds: { schema: whole(5, 86_400), default: 900, say: 'Life of a session token. Short, because a stolen one works that long.' },
-  renewSeconds: { schema: whole(60, 31_536_000), default: 2_592_000, say: 'How long after sign-in a session may be renewed: 30 days.' },
-  protocolMin: { schema: whole(0, PROTOCOL_VERSION), default: PROTOCOL_MIN, say: 'Oldest client protocol served. Raise it after the population in /healthz says nobody is left below.' },
-  socketBufferBytes: { schema: whole(4_096, 64 * 1024 * 1024), default: 1024 * 1024, say: 'What may wait unsent for one socket before it is closed as too slow (4002).' },
-  socketIdleSeconds: { schema: whole(8, 960), default: 50, say: 'A peer silent for this long is dead. Pings go out in time to prevent it, so half-open sockets are gone within a minute.' },
-  requestSeconds: { schema: whole(1, 120), default: 10, say: 'Deadline of one request inside the server; beyond it the answer is 503.' },
-  drainSeconds: { schema: whole(0, 60), default: 5, say: 'How long a stopping server lets requests finish before it ends them. The whole stop takes less than twice this.' },
-  loginAttemptsPerMinute: { schema: whole(1, 1_000_000), default: 10, say: 'Failed sign-ins per minute for one username from one address, then 429. Nobody else is locked out by them.' },
-  passwordMemoryKib: { schema: whole(64, 1_048_576), default: 19_456, say: 'Memory of one argon2id hash, in KiB: the OWASP recommendation of 2023 with two passes.' },
-  logLevel: { schema: z.enum(['silent', 'error', 'warn', 'info', 'debug']), default: 'info', say: 'How much is logged. Logs are JSON lines on standard output and never hold secrets.' },
+  allowedOrigins: {
+    schema: z.string(),
+    default: '',
+    say: 'Origins, separated by commas, whose pages may call the services from a browser; the coordinator’s own always may.',
+  },
+  shards: {
+    schema: whole(1, 64),
+    default: Math.min(Math.max(cores, 2), 64),
+    say: 'Threads that hold sockets and actors: one per core, two at least. May change from start to start, up to the number of lanes.',
+  },
+  lanes: {
+    schema: whole(1, 64),
+    default: Math.min(Math.max(cores, 4), 64),
+    say: 'Storage lanes, fixed when the data folder is made. More lanes let more shards write, but each commits alone: on one disk 1 lane took 44,000, 4 took 28,000 and 8 took 20,000 durable posts a second.',
+  },
+  laneSize: {
+    schema: whole(1, 1024),
+    default: 64,
+    say: 'Address space reserved per lane, in GiB. Not disk: the file grows with what is stored.',
+  },
+  sessionSeconds: {
+    schema: whole(5, 86_400),
+    default: 900,
+    say: 'Life of a session token. Short, because a stolen one works that long.',
+  },
+  renewSeconds: {
+    schema: whole(60, 31_536_000),
+    default: 2_592_000,
+    say: 'How long after sign-in a session may be renewed: 30 days.',
+  },
+  protocolMin: {
+    schema: whole(0, PROTOCOL_VERSION),
+    default: PROTOCOL_MIN,
+    say: 'Oldest client protocol served. Raise it after the population in /healthz says nobody is left below.',
+  },
+  socketBufferBytes: {
+    schema: whole(4_096, 64 * 1024 * 1024),
+    default: 1024 * 1024,
+    say: 'What may wait unsent for one socket before it is closed as too slow (4002).',
+  },
+  socketIdleSeconds: {
+    schema: whole(8, 960),
+    default: 50,
+    say: 'A peer silent for this long is dead. Pings go out in time to prevent it, so half-open sockets are gone within a minute.',
+  },
+  requestSeconds: {
+    schema: whole(1, 120),
+    default: 10,
+    say: 'Deadline of one request inside the server; beyond it the answer is 503.',
+  },
+  drainSeconds: {
+    schema: whole(0, 60),
+    default: 5,
+    say: 'How long a stopping server lets requests finish before it ends them. The whole stop takes less than twice this.',
+  },
+  loginAttemptsPerMinute: {
+    schema: whole(1, 1_000_000),
+    default: 10,
+    say: 'Failed sign-ins per minute for one username from one address, then 429. Nobody else is locked out by them.',
+  },
+  passwordMemoryKib: {
+    schema: whole(64, 1_048_576),
+    default: 19_456,
+    say: 'Memory of one argon2id hash, in KiB: the OWASP recommendation of 2023 with two passes.',
+  },
+  logLevel: {
+    schema: z.enum(['silent', 'error', 'warn', 'info', 'debug']),
+    default: 'info',
+    say: 'How much is logged. Logs are JSON lines on standard output and never hold secrets.',
+  },
 } as const satisfies Record<string, Setting>;
 
 type Settings = typeof SETTINGS;
-type Read<K extends keyof Settings> = z.infer<Settings[K]['schema']> | (undefined extends Settings[K]['default'] ? undefined : never);
+type Read<K extends keyof Settings> =
+  | z.infer<Settings[K]['schema']>
+  | (undefined extends Settings[K]['default'] ? undefined : never);
 export type Config = { readonly [K in keyof Settings]: Read<K> };
 
 /** A setting that stops the start: names it and says what is allowed. */

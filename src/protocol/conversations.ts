@@ -18,9 +18,7 @@ export type ConversationKind = (typeof CONVERSATION_KINDS)[number];
 export const ROLES = ['owner', 'moderator', 'member', 'guest'] as const;
 export type Role = (typeof ROLES)[number];
 
-export const participant = z
-  .strictObject({ user: username, role: z.enum(ROLES) })
-  .meta({ id: 'Participant' });
+export const participant = z.strictObject({ user: username, role: z.enum(ROLES) }).meta({ id: 'Participant' });
 
 /** The record that answers and events carry. Nothing in it depends on who asks (SOC-10). */
 export const conversation = z
@@ -91,7 +89,11 @@ export const putDraft = z.strictObject({ body: z.string().min(1).max(TEXT_LENGTH
 /** PUT …/mute: until an instant, or `null` to unmute. */
 export const putMute = z.strictObject({ until: z.iso.datetime().nullable() }).meta({ id: 'PutMute' });
 
-const decimal = z.string().regex(/^\d{1,16}$/).transform(Number).pipe(count);
+const decimal = z
+  .string()
+  .regex(/^\d{1,16}$/)
+  .transform(Number)
+  .pipe(count);
 const pageLength = (most: number) => decimal.pipe(z.number().min(1).max(most));
 
 /** GET …/messages: the newest page, or the page on one side of a seq (MSG-12). */
@@ -119,9 +121,7 @@ export const participantsReply = z
 /** GET …/changes. */
 export const changesQuery = z.strictObject({ after_rev: decimal });
 
-export const watermark = z
-  .strictObject({ user: username, delivered: count, read: count })
-  .meta({ id: 'Watermark' });
+export const watermark = z.strictObject({ user: username, delivered: count, read: count }).meta({ id: 'Watermark' });
 
 /** One stored change, in the envelope of the event that announced it. */
 export const change = z

@@ -26,7 +26,15 @@ export const EVENT_DATA = {
   presence: z.strictObject({ user: username, state: z.enum(['online', 'away', 'offline']) }),
   inbox: conversation,
   'conversation.updated': conversation,
-  reaction: z.strictObject({ seq, user: username, emoji: z.string(), added: z.boolean() }),
+  /** What was done, and how the emoji stands on the message after it: names beyond REACTION_USERS_MAX are left out. */
+  reaction: z.strictObject({
+    seq,
+    user: username,
+    emoji: z.string(),
+    added: z.boolean(),
+    count,
+    users: z.array(username),
+  }),
   pin: z.strictObject({ seq, user: username, pinned: z.boolean() }),
   membership: z.strictObject({
     action: z.enum(['joined', 'left', 'removed', 'role']),

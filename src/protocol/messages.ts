@@ -12,7 +12,10 @@ const shortText = z.string().min(1).max(200);
 const mediaBody = z.strictObject({
   attachment: z.string().refine((id) => id.startsWith('att_') && id.length <= 64),
   name: z.string().min(1).max(255),
-  type: z.string().regex(/^[\w.+-]+\/[\w.+-]+$/).max(127),
+  type: z
+    .string()
+    .regex(/^[\w.+-]+\/[\w.+-]+$/)
+    .max(127),
   size: z.int().min(0),
   width: z.int().min(1).max(100_000).optional(),
   height: z.int().min(1).max(100_000).optional(),

@@ -1,0 +1,155 @@
+/** A conversation's state: its record, and reads of everything else through the lane that it writes. */
+import { unixSeconds } from '#src/base/clock.ts';
+import type { Conversation, Participant, Role } from '#src/protocol/conversations.ts';
+import { encodeEvent, type EventType } from '#src/protocol/events.ts';
+import { CHANGES_REPLY_MAX, EVENT_PARTICIPANTS_MAX } from '#src/protocol/limits.ts';
+import { rightsIn, type ConversationRight } from '#src/protocol/rights.ts';
+import { toConversation } from '#storage/conversation-reader.ts';
+import { removeChange, writeChange, writeConversation } from '#storage/conversation-writes.ts';
+import { key, lastPart, numberAt, numbered, under } from '#storage/keys.ts';
+import type { LaneTable, LaneWrite } from '#storage/lane.ts';
+import {
+  CHANGES_TRIM_BLOCK,
+  conversationRecord,
+  memberRecord,
+  messageRecord,
+  personalRecord,
+  reactionCounts,
+  type ConversationRecord,
+  type MemberRecord,
+  type PersonalRecord,
+  type ReactionCounts,
+  type Watermark,
+} from '#storage/records.ts';
+
+/** What an actor sees of its lane: everything it appended, on disk or not. */
+export interface LaneView {
+  get(table: LaneTable, itemKey: Buffer): Buffer | undefined;
+  keys(table: LaneTable, range: { start: Buffer; end: Buffer }, limit?: number): Buffer[];
+  nextStamp(): number;
+}
+
+export class ConversationState {
+  readonly id: string;
+  readonly epoch: string;
+  readonly view: LaneView;
+  /** Undefined while there is no such conversation; a deleted one keeps its record, so that counters go on. */
+  record: ConversationRecord | undefined;
+  /** Who typed when, in milliseconds; never stored. */
+  readonly typing = new Map<string, number>();
+
+  constructor(id: string, epoch: string, view: LaneView) {
+    this.id = id;
+    this.epoch = epoch;
+    this.view = view;
+    const stored = view.get('conversations', key(id));
+    this.record = stored === undefined ? undefined : conversationRecord.decode(stored);
+  }
+
+  /** The record while the conversation exists for somebody. */
+  get living(): ConversationRecord | undefined {
+    return this.record?.deleted === false ? this.record : undefined;
+  }
+
+  member(user: string): MemberRecord | undefined {
+    const stored = this.view.get('members', key(this.id, user));
+    return stored === undefined ? undefined : memberRecord.decode(stored);
+  }
+
+  /** Whether a participant with that role has the right here. */
+  may(role: Role, right: ConversationRight): boolean {
+    return this.record !== undefined && rightsIn(this.record.kind, role).includes(right);
+  }
+
+  /** Everyone's username. Reads the whole list: for deleting, and for lists of at most EVENT_PARTICIPANTS_MAX. */
+  users(): string[] {
+    return this.view.keys('members', under(this.id)).map((itemKey) => lastPart(itemKey));
+  }
+
+  participants(): Participant[] {
+    return this.users().flatMap((user) => {
+      const member = this.member(user);
+      return member === undefined ? [] : [{ user, role: member.role }];
+    });
+  }
+
+  message(seq: number): { json: string; flags: number } | undefined {
+    if (seq <= (this.record?.floorSeq ?? 0)) return undefined;
+    const stored = this.view.get('messages', numbered(seq, this.id));
+    return stored === undefined ? undefined : { json: messageRecord.json(stored), flags: messageRecord.flags(stored) };
+  }
+
+  /** The seq of the first message posted under this key, if there was one (MSG-03). */
+  seqOf(sender: string, clientMsgId: string): number | undefined {
+    const stored = this.view.get('idempotency', key(this.id, sender, clientMsgId));
+    if (stored === undefined) return undefined;
+    const seq = numberAt(stored);
+    // What went with a deletion was never posted to the conversation that took its place.
+    return seq > (this.record?.floorSeq ?? 0) ? seq : undefined;
+  }
+
+  watermark(user: string): Watermark {
+    const stored = this.view.get('watermarks', key(this.id, user));
+    return stored === undefined
+      ? { delivered: 0, read: 0 }
+      : { delivered: numberAt(stored), read: numberAt(stored, 1) };
+  }
+
+  personal(user: string): PersonalRecord {
+    const stored = this.view.get('personal', key(user, this.id));
+    return stored === undefined ? { draft: undefined, mutedUntil: undefined } : personalRecord.decode(stored);
+  }
+
+  reactions(seq: number): ReactionCounts {
+    const stored = this.view.get('reactionCounts', numbered(seq, this.id));
+    return stored === undefined ? [] : reactionCounts.decode(stored);
+  }
+
+  isPinned(seq: number): boolean {
+    return this.view.get('pins', numbered(seq, this.id)) !== undefined;
+  }
+
+  /** The conversation as answers and events carry it. */
+  toWire(record: ConversationRecord): Conversation {
+    return toConversation(record, this.epoch, () => this.participants().slice(0, EVENT_PARTICIPANTS_MAX));
+  }
+}
+
+/** A stored change: the writes that make it durable and the event that tells of it. */
+export interface Change {
+  readonly writes: LaneWrite[];
+  readonly event: string;
+}
+
+export interface ChangeForm {
+  readonly type: EventType;
+  readonly seq?: number;
+  /** The event's data as JSON. */
+  readonly data: string;
+  /** False where the log keeps only a reference and readers get the thing as it stands when they read. */
+  readonly keepData: boolean;
+}
+
+/**
+ * Raises the conversation's `rev` by one for a change: updates the record in place, and answers the writes (record,
+ * change log, trimmed log) with the event. Changes older than CHANGES_REPLY_MAX can never be answered again, since a
+ * client that far behind starts afresh, so they go.
+ */
+export function makeChange(record: ConversationRecord, view: LaneView, now: number, form: ChangeForm): Change {
+  record.rev += 1;
+  record.stamp = view.nextStamp();
+  const ts = unixSeconds(now);
+  const { type, seq } = form;
+  const writes = [
+    writeConversation(record),
+    writeChange(record.id, record.rev, { type, seq, ts, data: form.keepData ? form.data : undefined }),
+  ];
+  if (record.rev % CHANGES_TRIM_BLOCK === 0) {
+    const last = record.rev - CHANGES_REPLY_MAX;
+    for (let rev = Math.max(1, last - CHANGES_TRIM_BLOCK + 1); rev <= last; rev += 1) {
+      writes.push(removeChange(record.id, rev));
+    }
+  }
+  const head = { type, conv: record.id, ts, rev: record.rev, rev_count: 1 };
+  return { writes, event: encodeEvent(seq === undefined ? head : { ...head, seq }, form.data) };
+}

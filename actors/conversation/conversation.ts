@@ -1,0 +1,91 @@
+/**
+ * The conversation actor: the one writer of a conversation. It gives every message its seq and every change its rev,
+ * decides who may do what, and says what reaches whom.
+ */
+import type { Lane } from '#storage/lane.ts';
+import type { ConversationRecord } from '#storage/records.ts';
+import { refuse, unreachable, type Actor, type Effect } from '../runtime/actor.ts';
+import type { ConversationMessage } from './conversation.messages.ts';
+import { ConversationState } from './conversation.state.ts';
+import { draft, mute, pin, react, receipt, typing } from './marking.ts';
+import { add, create, deleteConversation, remove, rename, setRole } from './membership.ts';
+import { deleteMessage, edit, post } from './posting.ts';
+import { purge } from './purging.ts';
+
+/** What may wait for one conversation: a second's worth of the busiest room we measured. Beyond it: `busy`. */
+export const CONVERSATION_MAILBOX_MAX = 20_000;
+
+export interface ConversationOptions {
+  readonly epoch: string;
+  /** The lane that a conversation is written to, on the shard that owns it. */
+  readonly lane: (conversation: string) => Lane;
+}
+
+export function makeConversationActor(options: ConversationOptions): Actor<ConversationState, ConversationMessage> {
+  return {
+    name: 'conversation',
+    mailboxMax: CONVERSATION_MAILBOX_MAX,
+    lossy: ['typing'],
+    lane: options.lane,
+    start: (id) => new ConversationState(id, options.epoch, options.lane(id)),
+    receive,
+    isIdle: () => true,
+    inspect: (state) => ({
+      kind: state.record?.kind ?? 'absent',
+      head_seq: state.record?.headSeq ?? 0,
+      rev: state.record?.rev ?? 0,
+      participants: state.record?.participantCount ?? 0,
+    }),
+  };
+}
+
+export function receive(state: ConversationState, message: ConversationMessage, now: number): readonly Effect[] {
+  if (message.kind === 'create') return create(state, message, now);
+  if (message.kind === 'purge') return purge(state);
+  const record = state.living;
+  const member = record === undefined ? undefined : state.member(message.user);
+  // One answer for what does not exist and what is not the caller's (MSG-11, ERR-05).
+  if (record === undefined || member === undefined) return refuse('conversation_forbidden');
+  return decideFor(state, record, member, message, now);
+}
+
+function decideFor(
+  state: ConversationState,
+  record: ConversationRecord,
+  member: NonNullable<ReturnType<ConversationState['member']>>,
+  message: Exclude<ConversationMessage, { kind: 'create' | 'purge' }>,
+  now: number,
+): readonly Effect[] {
+  switch (message.kind) {
+    case 'post':
+      return post(state, record, message, now);
+    case 'edit':
+      return edit(state, record, member, message, now);
+    case 'deleteMessage':
+      return deleteMessage(state, record, member, message, now);
+    case 'react':
+      return react(state, record, member, message, now);
+    case 'pin':
+      return pin(state, record, member, message, now);
+    case 'receipt':
+      return receipt(state, record, message, now);
+    case 'draft':
+      return draft(state, message, now);
+    case 'mute':
+      return mute(state, message);
+    case 'typing':
+      return typing(state, record, message, now);
+    case 'add':
+      return add(state, record, member, message, now);
+    case 'remove':
+      return remove(state, record, member, message, now);
+    case 'setRole':
+      return setRole(state, record, member, message, now);
+    case 'rename':
+      return rename(state, record, member, message, now);
+    case 'delete':
+      return deleteConversation(state, record, member, now);
+    default:
+      return unreachable(message);
+  }
+}

@@ -1,0 +1,236 @@
+/** Who takes part: creating, adding, removing, roles, renaming, deleting. */
+import { unixSeconds } from '#src/base/clock.ts';
+import { formatInstant } from '#src/base/time.ts';
+import type { Participant } from '#src/protocol/conversations.ts';
+import { encodeEvent, type MembershipAction } from '#src/protocol/events.ts';
+import { EVENT_PARTICIPANTS_MAX, PARTICIPANTS_MAX } from '#src/protocol/limits.ts';
+import { removeMember, writeConversation, writeMember, writePurge } from '#storage/conversation-writes.ts';
+import type { ConversationRecord, MemberRecord } from '#storage/records.ts';
+import { refuse, type Effect } from '../runtime/actor.ts';
+import type { ConversationMessage, Reply } from './conversation.messages.ts';
+import { makeChange, type Change, type ConversationState } from './conversation.state.ts';
+
+type Of<Kind extends ConversationMessage['kind']> = Extract<ConversationMessage, { kind: Kind }>;
+
+const answer = (status: Reply['status'], json: string): Effect => ({ kind: 'answer', value: { status, json } });
+
+/**
+ * Creates the conversation under this id. The surface derives a direct one's id from its pair, so creating it again
+ * finds it here and answers 200 with it.
+ */
+export function create(state: ConversationState, message: Of<'create'>, now: number): readonly Effect[] {
+  const { user, conversation: kind } = message;
+  if (state.living !== undefined) return [answer(200, JSON.stringify(state.toWire(state.living)))];
+  const others = [...new Set(message.participants)].filter((other) => other !== user);
+  if (others.length + 1 > PARTICIPANTS_MAX) return refuse('conversation_full');
+  const first = kind === 'room' ? 'owner' : 'member';
+  const participants: Participant[] = [
+    { user, role: first },
+    ...others.map((other) => ({ user: other, role: 'member' as const })),
+  ];
+  const record: ConversationRecord = {
+    id: state.id,
+    kind,
+    // What crossed a thread comes as null where it was left out.
+    title: message.title ?? undefined,
+    createdAt: formatInstant(now),
+    createdBy: user,
+    // A pair that deleted its chat and starts again goes on counting, so that no client takes new for known.
+    headSeq: state.record?.headSeq ?? 0,
+    rev: state.record?.rev ?? 0,
+    participantCount: participants.length,
+    ownerCount: kind === 'room' ? 1 : 0,
+    pinCount: 0,
+    stamp: 0,
+    activeAt: now,
+    deleted: false,
+    floorSeq: state.record?.floorSeq ?? 0,
+    floorRev: state.record?.floorRev ?? 0,
+  };
+  state.record = record;
+  const change = membershipChange(state, record, now, 'joined', user, participants);
+  const writes = [...change.writes, ...participants.flatMap((one) => joined(record, one))];
+  const users = participants.map((one) => one.user);
+  const wire = JSON.stringify({ ...state.toWire(record), ...wireParticipants(record, participants) });
+  return [
+    { kind: 'append', writes },
+    answer(201, wire),
+    { kind: 'membership', conversation: state.id, users, joined: true },
+    inboxEvent(state, users, wire, now),
+  ];
+}
+
+/** Adds people to a room. Those who take part already stay as they are. */
+export function add(
+  state: ConversationState,
+  record: ConversationRecord,
+  member: MemberRecord,
+  message: Of<'add'>,
+  now: number,
+): readonly Effect[] {
+  if (record.kind !== 'room') return refuse('participants_fixed');
+  if (!state.may(member.role, 'participant.add')) return refuse('right_missing');
+  // Nobody hands out more than they have: only an owner makes owners and moderators.
+  if (message.role !== 'member' && message.role !== 'guest' && !state.may(member.role, 'role.change')) {
+    return refuse('right_missing', 'role');
+  }
+  const users = [...new Set(message.participants)].filter((user) => state.member(user) === undefined);
+  if (users.length === 0) return [answer(200, JSON.stringify(state.toWire(record)))];
+  if (record.participantCount + users.length > PARTICIPANTS_MAX) return refuse('conversation_full');
+  const participants = users.map((user) => ({ user, role: message.role }));
+  record.participantCount += users.length;
+  if (message.role === 'owner') record.ownerCount += users.length;
+  const all =
+    record.participantCount <= EVENT_PARTICIPANTS_MAX ? [...state.participants(), ...participants] : participants;
+  const change = membershipChange(state, record, now, 'joined', message.user, participants);
+  const wire = JSON.stringify({ ...state.toWire(record), ...wireParticipants(record, all) });
+  return [
+    { kind: 'append', writes: [...change.writes, ...participants.flatMap((one) => joined(record, one))] },
+    answer(200, wire),
+    { kind: 'publish', topic: state.id, type: 'membership', event: change.event },
+    { kind: 'membership', conversation: state.id, users, joined: true },
+    inboxEvent(state, users, wire, now),
+  ];
+}
+
+/** Removes a participant; whoever names itself leaves. A room keeps an owner as long as anybody is in it. */
+export function remove(
+  state: ConversationState,
+  record: ConversationRecord,
+  member: MemberRecord,
+  message: Of<'remove'>,
+  now: number,
+): readonly Effect[] {
+  const { participant, user } = message;
+  const leaves = participant === user;
+  if (record.kind !== 'room') return refuse('participants_fixed');
+  if (!state.may(member.role, leaves ? 'conversation.leave' : 'participant.remove')) return refuse('right_missing');
+  const target = leaves ? member : state.member(participant);
+  if (target === undefined) return refuse('participant_not_found');
+  if (target.role === 'owner' && !leaves && member.role !== 'owner') return refuse('right_missing');
+  if (target.role === 'owner' && record.ownerCount === 1 && record.participantCount > 1) {
+    return refuse('owner_required');
+  }
+  // The last one out takes the room along: nobody could ever enter it again.
+  if (record.participantCount === 1) return deleteConversation(state, record, member, now);
+  record.participantCount -= 1;
+  if (target.role === 'owner') record.ownerCount -= 1;
+  const who = [{ user: participant, role: target.role }];
+  const change = membershipChange(state, record, now, leaves ? 'left' : 'removed', user, who);
+  return [
+    { kind: 'append', writes: [...change.writes, ...removeMember(state.id, participant, record.stamp)] },
+    answer(204, ''),
+    { kind: 'publish', topic: state.id, type: 'membership', event: change.event },
+    { kind: 'membership', conversation: state.id, users: [participant], joined: false },
+  ];
+}
+
+export function setRole(
+  state: ConversationState,
+  record: ConversationRecord,
+  member: MemberRecord,
+  message: Of<'setRole'>,
+  now: number,
+): readonly Effect[] {
+  const { participant, role } = message;
+  if (record.kind !== 'room') return refuse('participants_fixed');
+  if (!state.may(member.role, 'role.change')) return refuse('right_missing');
+  const target = state.member(participant);
+  if (target === undefined) return refuse('participant_not_found');
+  const wire = () => JSON.stringify(state.toWire(record));
+  if (target.role === role) return [answer(200, wire())];
+  if (target.role === 'owner' && record.ownerCount === 1) return refuse('owner_required');
+  record.ownerCount += Number(role === 'owner') - Number(target.role === 'owner');
+  const change = membershipChange(state, record, now, 'role', message.user, [{ user: participant, role }]);
+  const writes = [...change.writes, ...writeMember(state.id, participant, { ...target, role }, record.stamp)];
+  const small = record.participantCount <= EVENT_PARTICIPANTS_MAX;
+  const people = small
+    ? state.participants().map((one) => (one.user === participant ? { user: participant, role } : one))
+    : [];
+  return [
+    { kind: 'append', writes },
+    answer(200, JSON.stringify({ ...state.toWire(record), ...wireParticipants(record, people) })),
+    { kind: 'publish', topic: state.id, type: 'membership', event: change.event },
+  ];
+}
+
+export function rename(
+  state: ConversationState,
+  record: ConversationRecord,
+  member: MemberRecord,
+  message: Of<'rename'>,
+  now: number,
+): readonly Effect[] {
+  if (!state.may(member.role, 'title.change')) return refuse('right_missing');
+  if (record.title === message.title) return [answer(200, JSON.stringify(state.toWire(record)))];
+  record.title = message.title;
+  // The record in the event carries the rev of the change itself.
+  const wire = JSON.stringify({ ...state.toWire(record), rev: record.rev + 1 });
+  const change = makeChange(record, state.view, now, { type: 'conversation.updated', data: wire, keepData: false });
+  return [
+    { kind: 'append', writes: change.writes },
+    answer(200, wire),
+    { kind: 'publish', topic: state.id, type: 'conversation.updated', event: change.event },
+  ];
+}
+
+/**
+ * Deletes the conversation for everyone: unreadable with this one write, off the disk by `purge`, block by block. Its
+ * record stays, so that seq and rev never start again.
+ */
+export function deleteConversation(
+  state: ConversationState,
+  record: ConversationRecord,
+  member: MemberRecord,
+  now: number,
+): readonly Effect[] {
+  const last = record.participantCount === 1;
+  if (!last && !state.may(member.role, 'conversation.delete')) return refuse('right_missing');
+  record.rev += 1;
+  record.stamp = state.view.nextStamp();
+  record.deleted = true;
+  record.title = undefined;
+  record.floorSeq = record.headSeq;
+  record.floorRev = record.rev;
+  const head = { type: 'conversation.deleted', conv: state.id, ts: unixSeconds(now), rev: record.rev } as const;
+  const event = encodeEvent(head, JSON.stringify({ conversation_id: state.id }));
+  // A pair may start again at any time, so its two memberships end now and not with the purge.
+  const pair = record.kind === 'room' ? [] : state.users();
+  const ended = pair.flatMap((user) => removeMember(state.id, user, record.stamp));
+  return [
+    { kind: 'append', writes: [writeConversation(record), writePurge(state.id, true), ...ended] },
+    { kind: 'answer', value: { status: 204, json: '' } },
+    { kind: 'publish', topic: state.id, type: 'conversation.deleted', event },
+    { kind: 'disband', conversation: state.id },
+    { kind: 'wake', after: 0, message: { kind: 'purge' } },
+  ];
+}
+
+/** The change and its event when people come, go or change roles. */
+function membershipChange(
+  state: ConversationState,
+  record: ConversationRecord,
+  now: number,
+  action: MembershipAction,
+  user: string,
+  participants: readonly Participant[],
+): Change {
+  record.activeAt = now;
+  const data = JSON.stringify({ action, user, participants, participant_count: record.participantCount });
+  return makeChange(record, state.view, now, { type: 'membership', data, keepData: true });
+}
+
+function joined(record: ConversationRecord, one: Participant) {
+  return writeMember(record.id, one.user, { role: one.role, joinedSeq: record.headSeq }, record.stamp);
+}
+
+/** The list that an answer or event carries right after a change, whose writes the record's reader cannot see yet. */
+function wireParticipants(record: ConversationRecord, participants: readonly Participant[]) {
+  const listed = record.kind !== 'room' || record.participantCount <= EVENT_PARTICIPANTS_MAX;
+  return listed ? { participants: participants.toSorted((a, b) => (a.user < b.user ? -1 : 1)) } : {};
+}
+
+function inboxEvent(state: ConversationState, users: readonly string[], wire: string, now: number): Effect {
+  const event = encodeEvent({ type: 'inbox', conv: state.id, ts: unixSeconds(now) }, wire);
+  return { kind: 'publishTo', users, type: 'inbox', event };
+}

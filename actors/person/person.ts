@@ -1,0 +1,114 @@
+/**
+ * The person actor: which of a person's devices are connected, where, and whether anyone is awake behind them.
+ *
+ * It is the one place that sees all of a person's sockets, so it decides which socket of a device stays (SOC-02) and
+ * what the person's presence is over all devices (FRM-03). It stores nothing: sockets say again who they are when a
+ * shard comes back.
+ */
+import { unixSeconds } from '#src/base/clock.ts';
+import { encodeEvent, type PresenceState } from '#src/protocol/events.ts';
+import { unreachable, type Actor, type Effect } from '../runtime/actor.ts';
+
+export type PersonMessage =
+  | { readonly kind: 'connected'; readonly device: string; readonly shard: number; readonly socket: number }
+  | { readonly kind: 'disconnected'; readonly device: string; readonly socket: number }
+  | { readonly kind: 'awake'; readonly device: string; readonly socket: number; readonly awake: boolean }
+  | { readonly kind: 'shardLost'; readonly shard: number }
+  | { readonly kind: 'announce' };
+
+interface Connection {
+  readonly shard: number;
+  readonly socket: number;
+  awake: boolean;
+}
+
+export interface PersonState {
+  readonly user: string;
+  readonly devices: Map<string, Connection>;
+  announced: PresenceState;
+  announcing: boolean;
+}
+
+/** A person has a handful of devices; what waits here beyond this is a fault. Tells are dropped and counted. */
+const PERSON_MAILBOX_MAX = 1_000;
+
+/**
+ * Presence is told this long after it changed, and only if it is still different: a reconnect shows nobody a flicker,
+ * and somebody who flaps costs one event per interval.
+ */
+export const PRESENCE_DELAY_MILLIS = 2_000;
+
+export interface PersonOptions {
+  /** The people who may see this person's presence: those who share a small conversation. */
+  readonly peers: (user: string) => readonly string[];
+}
+
+export function makePersonActor(options: PersonOptions): Actor<PersonState, PersonMessage> {
+  return {
+    name: 'person',
+    mailboxMax: PERSON_MAILBOX_MAX,
+    start: (user) => ({ user, devices: new Map(), announced: 'offline', announcing: false }),
+    receive: (state, message, now) => receive(state, message, now, options.peers),
+    isIdle: (state) => state.devices.size === 0 && !state.announcing,
+    inspect: (state) => ({ devices: state.devices.size, presence: effective(state) }),
+  };
+}
+
+function receive(
+  state: PersonState,
+  message: PersonMessage,
+  now: number,
+  peers: PersonOptions['peers'],
+): readonly Effect[] {
+  switch (message.kind) {
+    case 'connected': {
+      const { device, shard, socket } = message;
+      const old = state.devices.get(device);
+      if (old?.shard === shard && old.socket === socket) return [];
+      state.devices.set(device, { shard, socket, awake: true });
+      const displaced: Effect[] = old === undefined ? [] : [{ kind: 'displace', device, ...old }];
+      return [...displaced, ...soon(state)];
+    }
+    case 'disconnected':
+      if (state.devices.get(message.device)?.socket !== message.socket) return [];
+      state.devices.delete(message.device);
+      return soon(state);
+    case 'awake': {
+      const connection = state.devices.get(message.device);
+      if (connection?.socket !== message.socket) return [];
+      connection.awake = message.awake;
+      return soon(state);
+    }
+    case 'shardLost':
+      for (const [device, connection] of state.devices) {
+        if (connection.shard === message.shard) state.devices.delete(device);
+      }
+      return soon(state);
+    case 'announce':
+      return announce(state, now, peers);
+    default:
+      return unreachable(message);
+  }
+}
+
+/** Online while any device is awake, away while any is connected, offline otherwise. */
+export function effective(state: PersonState): PresenceState {
+  if (state.devices.size === 0) return 'offline';
+  return [...state.devices.values()].some((connection) => connection.awake) ? 'online' : 'away';
+}
+
+function soon(state: PersonState): Effect[] {
+  if (state.announcing || effective(state) === state.announced) return [];
+  state.announcing = true;
+  return [{ kind: 'wake', after: PRESENCE_DELAY_MILLIS, message: { kind: 'announce' } }];
+}
+
+function announce(state: PersonState, now: number, peers: PersonOptions['peers']): readonly Effect[] {
+  state.announcing = false;
+  const presence = effective(state);
+  if (presence === state.announced) return [];
+  state.announced = presence;
+  const data = JSON.stringify({ user: state.user, state: presence });
+  const event = encodeEvent({ type: 'presence', ts: unixSeconds(now) }, data);
+  return [{ kind: 'publishTo', users: peers(state.user), type: 'presence', event }];
+}

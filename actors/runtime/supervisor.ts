@@ -1,0 +1,179 @@
+/**
+ * The supervisor of the shards: starts their threads, links every thread with every other, and starts a shard again
+ * when its thread dies. Runs on the main thread.
+ *
+ *     thread dies ─► its ports close ─► every ask to it is answered `unavailable` ─► a new thread, new links
+ *
+ * The other shards never stop. A thread cannot be ended from outside without taking the process along (the socket
+ * library's handles outlive a terminated thread), so one that hangs is reported and left to whoever runs the process.
+ */
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
+import { refused, type Address, type Answer, type Told } from './actor.ts';
+import { monotonicMillis } from './monotonic.ts';
+import { MAIN, type ServiceName } from './node.ts';
+import type { Placement } from './placement.ts';
+import { PortLink, type LinkHandler } from './port-link.ts';
+import { decide, SHARD_POLICY } from './supervision.ts';
+
+/** What the supervisor sends a shard's thread beside its links: only what carries a port or precedes them. */
+export type ShardOrder =
+  | { readonly kind: 'link'; readonly thread: number; readonly port: MessagePort }
+  | { readonly kind: 'listen'; readonly port: number };
+
+/** What a shard's thread answers. */
+export type ShardListening = { readonly kind: 'listening' } | { readonly kind: 'refused'; readonly error: string };
+
+export interface SupervisorOptions {
+  readonly entry: URL;
+  readonly placement: Placement;
+  /** What a shard's thread is started with. */
+  readonly workerData: (shard: number) => unknown;
+  readonly host: string;
+  readonly port: number;
+  readonly services: Omit<LinkHandler, 'overrun' | 'closed'>;
+  readonly onRestart: (shard: number, error: Error | undefined) => void;
+  /** Shards die faster than they can be started: the process should end. */
+  readonly onEscalate: (shard: number) => void;
+}
+
+interface Shard {
+  readonly worker: Worker;
+  readonly link: PortLink;
+  readonly failures: readonly number[];
+  /** Resolves when the thread has ended. */
+  readonly gone: Promise<void>;
+}
+
+export class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #shards: Shard[] = [];
+  #port: number;
+  #stopping = false;
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    this.#port = options.port;
+  }
+
+  /** Starts all shards; resolves with the port they listen on. */
+  async start(): Promise<number> {
+    for (let shard = 0; shard < this.#options.placement.shards; shard += 1) {
+      this.#shards.push(this.#spawn(shard, []));
+      this.#linkWithOthers(shard);
+    }
+    const held = await holdPort(this.#options.host, this.#port);
+    this.#port = held.port;
+    try {
+      // All share the port, and the kernel spreads the connections over them.
+      for (const shard of this.#shards) await listen(shard, this.#port);
+    } catch (error) {
+      await this.stop(0);
+      throw error;
+    } finally {
+      held.release();
+    }
+    return this.#port;
+  }
+
+  /** Asks an actor or a service of a shard. */
+  async ask(to: Address, message: Told, millis: number): Promise<Answer> {
+    return await this.askShard(this.#options.placement.shardOf(to), to, message, millis);
+  }
+
+  async askShard(shard: number, to: Address | ServiceName, body: unknown, millis: number): Promise<Answer> {
+    const link = this.#shards[shard]?.link;
+    return link === undefined ? refused('unavailable') : await link.ask(to, body, monotonicMillis() + millis);
+  }
+
+  /** Tells every shard. */
+  tellAll(name: ServiceName, body: unknown): void {
+    for (const { link } of this.#shards) link.tell(name, body);
+  }
+
+  tellShard(shard: number, name: ServiceName, body: unknown): void {
+    this.#shards[shard]?.link.tell(name, body);
+  }
+
+  /** Asks main has under way with shards. */
+  get asksPending(): number {
+    return this.#shards.reduce((sum, { link }) => sum + link.pending, 0);
+  }
+
+  /** Lets every shard finish and leave, at most `millis` long. True when all did. */
+  async stop(millis: number): Promise<boolean> {
+    this.#stopping = true;
+    const drained = this.#shards.map(({ link }) => link.ask('@drain', null, monotonicMillis() + millis));
+    const answers = await Promise.all(drained);
+    for (const { link } of this.#shards) link.close();
+    await Promise.all(this.#shards.map(({ gone }) => gone));
+    return answers.every((answer) => answer.ok);
+  }
+
+  #spawn(number: number, failures: readonly number[]): Shard {
+    const { entry, workerData, services } = this.#options;
+    const worker = new Worker(entry, { name: `shard-${number}`, workerData: workerData(number) });
+    let cause: Error | undefined;
+    worker.on('error', (error) => (cause = error));
+    const { promise: gone, resolve } = Promise.withResolvers<void>();
+    worker.on('exit', () => {
+      resolve();
+      this.#exited(number, worker, cause);
+    });
+    const { port1, port2 } = new MessageChannel();
+    const link = new PortLink(port1, { ...services, overrun: () => undefined, closed: () => undefined });
+    order(worker, { kind: 'link', thread: MAIN, port: port2 });
+    return { worker, link, failures, gone };
+  }
+
+  /** Gives a shard and each of the others the two ends of a channel. */
+  #linkWithOthers(number: number): void {
+    const { worker } = this.#shards[number] as Shard;
+    for (const [other, shard] of this.#shards.entries()) {
+      if (other === number) continue;
+      const { port1, port2 } = new MessageChannel();
+      order(worker, { kind: 'link', thread: other, port: port1 });
+      order(shard.worker, { kind: 'link', thread: number, port: port2 });
+    }
+  }
+
+  #exited(number: number, worker: Worker, cause: Error | undefined): void {
+    const shard = this.#shards[number];
+    if (this.#stopping || shard === undefined || shard.worker !== worker) return;
+    shard.link.close();
+    this.#options.onRestart(number, cause);
+    const verdict = decide(shard.failures, monotonicMillis(), SHARD_POLICY);
+    if (verdict.action === 'escalate') return this.#options.onEscalate(number);
+    const next = this.#spawn(number, verdict.failures);
+    this.#shards[number] = next;
+    this.#linkWithOthers(number);
+    // One that dies before it listens comes by here again.
+    listen(next, this.#port).catch(() => undefined);
+  }
+}
+
+function order(worker: Worker, message: ShardOrder): void {
+  worker.postMessage(message, message.kind === 'link' ? [message.port] : []);
+}
+
+/** Has a shard listen. Rejects when it dies instead. */
+async function listen({ worker, gone }: Shard, port: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<ShardListening>();
+  worker.once('message', resolve);
+  order(worker, { kind: 'listen', port });
+  const answer = await Promise.race([promise, gone]);
+  if (answer === undefined) throw new Error('A shard died before it listened.');
+  if (answer.kind === 'refused') throw new Error(answer.error);
+}
+
+/**
+ * Takes the port, or a free one for 0, until the shards have joined it: they can share a port only by its number.
+ * Rejects with EADDRINUSE when another program has it.
+ */
+async function holdPort(host: string, port: number): Promise<{ port: number; release(): void }> {
+  const server = createServer((connection) => connection.destroy());
+  server.listen({ host, port, reusePort: true });
+  await once(server, 'listening');
+  return { port: (server.address() as AddressInfo).port, release: () => server.close() };
+}

@@ -1,0 +1,120 @@
+/** Parley as a subject: the real server, `src/main.ts`, in a child process over a folder made for the run. */
+import { spawnSync, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { plainEnvironment, spawnNode } from './pinning.ts';
+import { endProcess, readyLine, type Person, type Subject, type World, type WorldSize } from './subject.ts';
+
+const MAIN = new URL('../../src/main.ts', import.meta.url);
+const CLI = fileURLToPath(new URL('../../src/cli/parley.ts', import.meta.url));
+
+const seeded = z.object({
+  people: z.array(z.object({ username: z.string(), token: z.string(), device_id: z.string() })),
+  rooms: z.array(z.object({ id: z.string(), members: z.array(z.string()) })),
+});
+
+export interface ServerSettings {
+  shards: number;
+  cores: readonly number[];
+  /** Where the data folder is made; the disk under it is what "durable" means in this run. */
+  folder?: string;
+}
+
+/** A stop that takes longer than this failed its promise of 10 s; the process is killed then. */
+const STOP_SECONDS = 12;
+
+export class Server implements Subject {
+  readonly name = 'parley';
+  readonly dialect = 'plain';
+  readonly host = '127.0.0.1';
+  readonly world: World;
+  readonly #folder: string;
+  readonly #settings: ServerSettings;
+  #child: ChildProcess | undefined;
+  #port = 0;
+
+  private constructor(folder: string, settings: ServerSettings, world: World) {
+    this.#folder = folder;
+    this.#settings = settings;
+    this.world = world;
+    process.once('exit', this.#remove);
+  }
+
+  /** A run that is broken off leaves no folder behind. */
+  readonly #remove = (): void => rmSync(this.#folder, { recursive: true, force: true });
+
+  /** Makes a data folder with people and rooms, and starts the server over it. */
+  static async start(size: WorldSize, settings: ServerSettings): Promise<Server> {
+    const folder = mkdtempSync(join(settings.folder ?? tmpdir(), 'parley-bench-'));
+    try {
+      const server = new Server(folder, settings, seed(folder, size, settings));
+      await server.up();
+      return server;
+    } catch (error) {
+      rmSync(folder, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  socketPath(person: Person): string {
+    return `/v1/ws?token=${person.token}&device=${person.device}`;
+  }
+
+  /** Starts the process over the folder as it is, again after `down`. Answers when it says that it is ready. */
+  async up(): Promise<void> {
+    const child = spawnNode(MAIN, [], {
+      cores: this.#settings.cores,
+      environment: environmentOf(this.#folder, this.#settings),
+    });
+    this.#child = child;
+    const ready = await readyLine('parley', child);
+    this.#port = Number(new URL(String(ready['messaging'])).port);
+  }
+
+  /** Ends the process and keeps the folder. A clean stop answers 0. */
+  async down(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
+    return this.#child === undefined ? null : await endProcess(this.#child, signal, STOP_SECONDS);
+  }
+
+  async stop(): Promise<void> {
+    await this.down('SIGTERM');
+    process.off('exit', this.#remove);
+    this.#remove();
+  }
+}
+
+/** @throws Error with what the command said when it fails. */
+function seed(folder: string, size: WorldSize, settings: ServerSettings): World {
+  const out = join(folder, 'seed.json');
+  const counts = ['--people', size.people, '--rooms', size.rooms, '--members', size.members].map(String);
+  const done = spawnSync(process.execPath, [CLI, 'seed', ...counts, '--out', out, '--data', join(folder, 'data')], {
+    env: { ...plainEnvironment(), ...environmentOf(folder, settings) },
+    encoding: 'utf8',
+  });
+  if (done.status !== 0) throw new Error(`parley seed ended with ${done.status}:\n${done.stdout}${done.stderr}`);
+  const { people, rooms } = seeded.parse(JSON.parse(readFileSync(out, 'utf8')));
+  return { people: people.map(({ username, token, device_id }) => ({ username, token, device: device_id })), rooms };
+}
+
+/** Free ports, so that nothing running is disturbed, and a quiet log; everything else as it comes. */
+function environmentOf(folder: string, settings: ServerSettings): Record<string, string> {
+  return {
+    PARLEY_DATA: join(folder, 'data'),
+    PARLEY_COORDINATOR_PORT: '0',
+    PARLEY_MESSAGING_PORT: '0',
+    PARLEY_CALENDAR_PORT: '0',
+    PARLEY_SHARDS: String(settings.shards),
+    PARLEY_LOG_LEVEL: 'warn',
+  };
+}

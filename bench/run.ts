@@ -1,0 +1,80 @@
+/** `npm run bench -- NAME… [--full | --smoke] [--json FILE] [--data FOLDER] [--shards N] [--rounds N]`. */
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import type { Bench } from './harness/bench.ts';
+import { checkoutFacts, machineFacts } from './harness/machine.ts';
+import { OptionError, readOptions, type Options } from './harness/options.ts';
+import { choosePins } from './harness/pinning.ts';
+import { Recorder } from './harness/recorder.ts';
+import type { Report } from './harness/schema.ts';
+import { printReport } from './harness/table.ts';
+import { catchUp } from './macro/catch-up.ts';
+import { chatMix } from './macro/chat-mix.ts';
+import { connectStorm } from './macro/connect-storm.ts';
+import { historyPage } from './macro/history-page.ts';
+import { idleSockets } from './macro/idle-sockets.ts';
+import { postAck } from './macro/post-ack.ts';
+import { roomFanout } from './macro/room-fanout.ts';
+import { portLink } from './micro/port-link.ts';
+
+const BENCHES: readonly Bench[] = [
+  postAck,
+  roomFanout,
+  chatMix,
+  idleSockets,
+  connectStorm,
+  catchUp,
+  historyPage,
+  portLink,
+];
+
+/** Shards of the server under test unless `--shards` says otherwise: the least that its own default would take. */
+const SHARDS_MIN = 2;
+
+async function runBench(bench: Bench, options: Options): Promise<Report> {
+  const pins = choosePins();
+  const machine = machineFacts(pins, options.folder ?? tmpdir());
+  const recorder = new Recorder(bench.name, options.size, machine, checkoutFacts());
+  const shards = options.shards ?? Math.max(SHARDS_MIN, pins.server.length);
+  if (!pins.isPinned)
+    recorder.note('taskset or a second core is missing: server and generators share cores, and every figure suffers');
+  if (machine.dataFileSystem === 'tmpfs')
+    recorder.note('the data folder is in memory: durable writes cost nothing here');
+  const { folder, rounds } = options;
+  try {
+    const optional = { ...(folder === undefined ? {} : { folder }), ...(rounds === undefined ? {} : { rounds }) };
+    await bench.run({ size: options.size, pins, recorder, shards, ...optional });
+  } catch (error) {
+    recorder.fail(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  }
+  return recorder.report();
+}
+
+async function main(): Promise<number> {
+  const options = readOptions(
+    process.argv.slice(2),
+    BENCHES.map((bench) => bench.name),
+  );
+  const reports: Report[] = [];
+  for (const bench of BENCHES.filter(({ name }) => options.names.includes(name))) {
+    process.stderr.write(`${bench.name}: ${bench.say}\n`);
+    // oxlint-disable-next-line no-await-in-loop -- Benches must not run at the same time.
+    const report = await runBench(bench, options);
+    reports.push(report);
+    process.stdout.write(`${printReport(report)}\n`);
+    // Written after each bench, so that a run that is broken off leaves what it has.
+    if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(reports, undefined, 2)}\n`);
+  }
+  return reports.some((report) => report.failures.length > 0) ? 1 : 0;
+}
+
+// Ending by `exit` runs the clean-up of servers, generators and folders.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  if (!(error instanceof OptionError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,112 @@
+/** What was typed: a command, its arguments and its options, checked before anything is done. */
+import { parseArgs } from 'node:util';
+import { UsageError } from './command-error.ts';
+
+interface CommandShape {
+  /** Names of the arguments behind the command, for the usage line. */
+  readonly takes: readonly string[];
+  /** Option → what stands for its value in the usage line. All of them are required. */
+  readonly options: Readonly<Record<string, string>>;
+  readonly say: string;
+}
+
+/** Every command, in the order of the help page. */
+export const COMMANDS = {
+  init: {
+    takes: [],
+    options: { owner: 'NAME' },
+    say: 'Makes the data folder and its first owner. Reads the password.',
+  },
+  invite: {
+    takes: ['owner'],
+    options: {},
+    say: 'Prints a new set-up link for the first owner; it works once, for a day.',
+  },
+  'user add': { takes: ['NAME'], options: {}, say: 'Adds a person. Reads the password.' },
+  'user block': { takes: ['NAME'], options: {}, say: 'Ends all sessions of a person at once and keeps them out.' },
+  'user unblock': { takes: ['NAME'], options: {}, say: 'Lets a blocked person sign in again.' },
+  'user list': { takes: [], options: {}, say: 'Lists the people: username, state, role, devices.' },
+  seed: {
+    takes: [],
+    options: { people: 'N', rooms: 'M', members: 'K', out: 'FILE' },
+    say: 'Adds people and rooms for load tests; writes names, passwords and tokens to a new file.',
+  },
+  status: { takes: [], options: {}, say: 'Says how the server is. Exits with 1 when it is stopped.' },
+  backup: { takes: [], options: { out: 'FOLDER' }, say: 'Writes a verified copy of all data to a new folder.' },
+  restore: {
+    takes: [],
+    options: { from: 'FOLDER' },
+    say: 'Puts a backup into an empty data folder. The server must be stopped.',
+  },
+  check: { takes: [], options: {}, say: 'Looks for damage in the data. The server must be stopped.' },
+  help: { takes: [], options: {}, say: 'Prints this page.' },
+} as const satisfies Record<string, CommandShape>;
+
+export type CommandName = keyof typeof COMMANDS;
+
+export interface CommandLine {
+  readonly command: CommandName;
+  /** The one argument of commands that take one. */
+  readonly argument: string;
+  readonly options: Readonly<Record<string, string>>;
+  /** The data folder, where it was named. */
+  readonly data: string | undefined;
+}
+
+/** @throws UsageError that says what is wrong with it. */
+export function readCommandLine(words: readonly string[]): CommandLine {
+  const asked = words.length === 0 || words.includes('--help') || words.includes('-h') ? ['help'] : words;
+  const command = (Object.keys(COMMANDS) as CommandName[]).find((name) =>
+    name.split(' ').every((word, at) => asked[at] === word),
+  );
+  if (command === undefined)
+    throw new UsageError(`There is no command "${asked.slice(0, 2).join(' ')}". See: parley help`);
+  const shape: CommandShape = COMMANDS[command];
+  const { values, positionals } = parse(asked.slice(command.split(' ').length), shape, command);
+  const missing = Object.keys(shape.options).find((name) => values[name] === undefined);
+  if (positionals.length !== shape.takes.length || missing !== undefined)
+    throw new UsageError(`Usage: ${usageOf(command)}`);
+  const { data, ...options } = values;
+  return { command, argument: positionals[0] ?? '', options: options as Record<string, string>, data };
+}
+
+function parse(words: readonly string[], shape: CommandShape, command: CommandName) {
+  const names = [...Object.keys(shape.options), 'data'];
+  const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
+  try {
+    const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+    return { values: values as Record<string, string | undefined>, positionals };
+  } catch (error) {
+    const [said] = (error as Error).message.split('. ');
+    throw new UsageError(`${said}. Usage: ${usageOf(command)}`, { cause: error });
+  }
+}
+
+/** A whole number from an option. @throws UsageError */
+export function readCount(options: Readonly<Record<string, string>>, name: string): number {
+  const text = options[name] ?? '';
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`--${name} takes a whole number, not "${text}".`);
+  return Number(text);
+}
+
+function usageOf(command: CommandName): string {
+  const shape: CommandShape = COMMANDS[command];
+  const options = Object.entries(shape.options).map(([name, value]) => `--${name} ${value}`);
+  return ['parley', command, ...shape.takes, ...options, '[--data FOLDER]'].join(' ');
+}
+
+/** The help page. */
+export function helpPage(): string {
+  const lines = (Object.keys(COMMANDS) as CommandName[]).map(
+    (name) => `  ${usageOf(name)}\n      ${COMMANDS[name].say}`,
+  );
+  return [
+    'parley: the command of a Parley installation. Works on a running and on a stopped server.',
+    '',
+    ...lines,
+    '',
+    'The data folder is --data, or PARLEY_DATA, or ./data. Passwords are read from standard input, or asked for.',
+    'Exit status: 0 done, 1 refused, 2 wrong usage.',
+    '',
+  ].join('\n');
+}

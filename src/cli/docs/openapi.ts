@@ -1,0 +1,275 @@
+/** The OpenAPI 3.1 document of the HTTP forms, generated from the route tables that the servers register from. */
+import { z } from 'zod';
+import { type ErrorCode, ERRORS } from '#src/protocol/errors.ts';
+import { BODY_BYTES_MAX } from '#src/protocol/limits.ts';
+import { conversationId, seq, username } from '#src/protocol/names.ts';
+import { COMMON_ERRORS, MESSAGING_ROUTES, type Route, SESSION_ROUTES } from '#src/protocol/routes.ts';
+import { PROTOCOL_MIN, PROTOCOL_VERSION } from '#src/protocol/version.ts';
+import { danglingReferences, type JsonObject, SchemaCollector } from './schemas.ts';
+
+/** What the parameters in paths are. A route with a parameter that is not here stops the generation. */
+const PATH_PARAMETERS: Readonly<Record<string, { schema: z.ZodType; say: string }>> = {
+  id: { schema: conversationId, say: 'The conversation.' },
+  seq: { schema: seq, say: 'The seq of the message.' },
+  username: { schema: username, say: 'The person.' },
+  emoji: { schema: z.string().min(1).max(40), say: 'One emoji, percent-encoded.' },
+  invitation: { schema: z.string().min(1), say: 'The invitation, as it stands in the link.' },
+};
+
+const SOCKET_ERRORS: readonly ErrorCode[] = [
+  'client_too_old',
+  'device_forbidden',
+  'device_required',
+  'origin_forbidden',
+  'session_revoked',
+  'socket_upgrade_required',
+  'token_expired',
+  'token_invalid',
+  'token_missing',
+  'unavailable',
+];
+
+const VERSION_REPLY_HEADERS = {
+  'X-Service-Protocol': { $ref: '#/components/headers/ServiceProtocol' },
+  'X-Service-Protocol-Min': { $ref: '#/components/headers/ServiceProtocolMin' },
+};
+
+/** The whole document. */
+export function openApiDocument(): JsonObject {
+  const schemas = new SchemaCollector();
+  const paths: Record<string, JsonObject> = {};
+  for (const [tag, server, routes] of [
+    ['sessions', COORDINATOR, SESSION_ROUTES],
+    ['messaging', MESSAGING, MESSAGING_ROUTES],
+  ] as const) {
+    for (const [name, route] of Object.entries(routes) as [string, Route][]) {
+      const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
+      paths[path] ??= { servers: [server], parameters: pathParameters(route.path, schemas) };
+      paths[path][route.method] = operation(name, tag, route, schemas);
+    }
+  }
+  paths['/v1/ws'] = socketPath();
+  paths['/healthz'] = healthPath();
+  const document = {
+    openapi: '3.1.0',
+    info: {
+      title: 'Parley',
+      version: String(PROTOCOL_VERSION),
+      summary: 'The HTTP forms of sign-in and messaging.',
+      description:
+        'Generated from the route tables by `npm run docs`; the rules behind the forms are in `docs/protocol.md`. ' +
+        'Every error body is `{code, error}`, sometimes with the `field` that is to blame. Branch on `code`.',
+      license: { name: 'AGPL-3.0-or-later', identifier: 'AGPL-3.0-or-later' },
+    },
+    tags: [
+      { name: 'sessions', description: 'Sign-in, on the coordinator.' },
+      { name: 'messaging', description: 'Conversations, messages and signalling, on the messaging service.' },
+      { name: 'operations', description: 'Health, on every listener.' },
+    ],
+    servers: [COORDINATOR, MESSAGING],
+    paths,
+    components: { ...components(), schemas: { ...schemas.components(), ...commonCodes(), Error: ERROR_SCHEMA } },
+  };
+  const dangling = danglingReferences(document);
+  if (dangling.length > 0) throw new Error(`References that lead nowhere: ${dangling.join(', ')}`);
+  return document;
+}
+
+const COORDINATOR = { url: 'http://127.0.0.1:8080', description: 'Coordinator, at its default address.' };
+const MESSAGING = { url: 'http://127.0.0.1:8081', description: 'Messaging service, at its default address.' };
+
+const ERROR_SCHEMA = {
+  type: 'object',
+  description: 'What every refusal reads like.',
+  properties: {
+    code: { type: 'string', description: 'An identifier: never renamed, never reused.' },
+    error: { type: 'string', description: 'The fixed English sentence of the code.' },
+    field: { type: 'string', description: 'The field of the request that is to blame, where there is one.' },
+  },
+  required: ['code', 'error'],
+};
+
+function components(): JsonObject {
+  return {
+    securitySchemes: {
+      session: { type: 'http', scheme: 'bearer', description: 'The session token of `POST /v1/auth/login`.' },
+    },
+    headers: {
+      ServiceProtocol: {
+        description: 'The protocol version that the service speaks. On every answer.',
+        schema: { type: 'integer', const: PROTOCOL_VERSION },
+      },
+      ServiceProtocolMin: {
+        description: 'The oldest client version still served. On every answer; the operator may raise it.',
+        schema: { type: 'integer', minimum: PROTOCOL_MIN, maximum: PROTOCOL_VERSION },
+      },
+      RetryAfter: { description: 'Whole seconds to wait before a retry makes sense.', schema: { type: 'integer' } },
+    },
+    responses: Object.fromEntries(
+      [...COMMON_BY_STATUS].map(([status, codes]) => [`Common${status}`, refusal(status, codes, false)]),
+    ),
+    parameters: {
+      ClientProtocol: {
+        name: 'X-Service-Client-Protocol',
+        in: 'header',
+        description: 'The protocol version that the client speaks. Absent, or not a whole number, reads as 0.',
+        required: false,
+        schema: { type: 'integer', minimum: 0 },
+      },
+    },
+  };
+}
+
+function commonCodes(): JsonObject {
+  return Object.fromEntries(
+    [...COMMON_BY_STATUS].map(([status, codes]) => [
+      `CommonCode${status}`,
+      { type: 'string', description: `Codes with status ${status} that any form may answer.`, enum: codes },
+    ]),
+  );
+}
+
+function pathParameters(path: string, schemas: SchemaCollector): JsonObject[] {
+  const named = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => {
+    const parameter = PATH_PARAMETERS[name];
+    if (parameter === undefined) throw new Error(`The path parameter ${name} of ${path} is not described.`);
+    const schema = schemas.convert(parameter.schema, 'in');
+    return { name, in: 'path', required: true, description: parameter.say, schema };
+  });
+  return [...named, { $ref: '#/components/parameters/ClientProtocol' }];
+}
+
+function operation(name: string, tag: string, route: Route, schemas: SchemaCollector): JsonObject {
+  const described: JsonObject = { operationId: name, tags: [tag], summary: route.summary };
+  if (route.auth === 'renewable') described['description'] = 'Also takes a token that has expired, until its `rnw`.';
+  described['security'] = route.auth === 'none' ? [] : [{ session: [] }];
+  if (route.query !== undefined) described['parameters'] = queryParameters(route.query, schemas);
+  if (route.body !== undefined) {
+    described['requestBody'] = {
+      required: true,
+      description: `At most ${route.bodyBytesMax ?? BODY_BYTES_MAX} bytes.`,
+      content: { 'application/json': { schema: schemas.convert(route.body, 'in') } },
+    };
+  }
+  described['responses'] = { ...successes(route, schemas), ...commonRefusals(route), ...refusals(route.errors) };
+  return described;
+}
+
+function queryParameters(query: z.ZodType, schemas: SchemaCollector): JsonObject[] {
+  // The parsed form says what the parameters mean; the form on the wire would only say that each is text.
+  const parsed = schemas.convert(query, 'out');
+  const { required = [] } = schemas.convert(query, 'in') as { required?: string[] };
+  return Object.entries(parsed['properties'] as Record<string, JsonObject>).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    schema: schema['type'] === 'number' ? { ...schema, type: 'integer' } : schema,
+  }));
+}
+
+const SUCCESSES: Readonly<Record<string, string>> = {
+  200: 'Done.',
+  201: 'Made.',
+  202: 'Taken for delivery to those connected now.',
+  204: 'Done; there is nothing to read.',
+};
+
+function successes(route: Route, schemas: SchemaCollector): JsonObject {
+  return Object.fromEntries(
+    Object.entries(route.replies).map(([status, shape]) => {
+      const reply: JsonObject = { description: SUCCESSES[status] ?? 'Done.', headers: VERSION_REPLY_HEADERS };
+      if (shape !== null) reply['content'] = { 'application/json': { schema: schemas.convert(shape, 'out') } };
+      return [status, reply];
+    }),
+  );
+}
+
+const byStatus = (codes: readonly ErrorCode[]) =>
+  Map.groupBy([...new Set(codes)].toSorted(), (code) => ERRORS[code].status);
+const COMMON_BY_STATUS = byStatus(COMMON_ERRORS);
+
+/** The answers that every route shares, by reference. */
+function commonRefusals(route: Route): JsonObject {
+  const statuses = [...COMMON_BY_STATUS.keys()].filter((status) => status !== 401 || route.auth !== 'none');
+  return Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/Common${status}` }]));
+}
+
+/** One answer per status, with the codes of the route, and those that any route may answer, under it. */
+function refusals(codes: readonly ErrorCode[]): JsonObject {
+  return Object.fromEntries(
+    [...byStatus(codes)].map(([status, own]) => [status, refusal(status, own, COMMON_BY_STATUS.has(status))]),
+  );
+}
+
+function refusal(status: number, codes: readonly ErrorCode[], andCommon: boolean): JsonObject {
+  const waits = status === 429 || status === 503;
+  const headers = waits
+    ? { ...VERSION_REPLY_HEADERS, 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }
+    : VERSION_REPLY_HEADERS;
+  const own = { enum: codes };
+  const code = andCommon ? { anyOf: [own, { $ref: `#/components/schemas/CommonCode${status}` }] } : own;
+  const schema = { allOf: [{ $ref: '#/components/schemas/Error' }, { properties: { code } }] };
+  const sentences = codes.map((one) => `\`${one}\`: ${ERRORS[one].error}`);
+  const description = [...sentences, ...(andCommon ? ['Or a code that any form may answer.'] : [])].join('\n\n');
+  return { description, headers, content: { 'application/json': { schema } } };
+}
+
+function socketPath(): JsonObject {
+  return {
+    servers: [MESSAGING],
+    get: {
+      operationId: 'openSocket',
+      tags: ['messaging'],
+      summary: 'Upgrades to the WebSocket of a device; `docs/asyncapi.json` says what goes over it.',
+      security: [{ session: [] }, {}],
+      parameters: [
+        { $ref: '#/components/parameters/ClientProtocol' },
+        {
+          name: 'token',
+          in: 'query',
+          required: false,
+          description: 'The session token, for browsers, which cannot set headers here. Never logged.',
+          schema: { type: 'string' },
+        },
+        {
+          name: 'device',
+          in: 'query',
+          required: true,
+          description: 'The device id that sign-in answered.',
+          schema: { type: 'string' },
+        },
+      ],
+      responses: {
+        101: { description: 'The socket is open.', headers: VERSION_REPLY_HEADERS },
+        ...refusals(SOCKET_ERRORS),
+      },
+    },
+  };
+}
+
+function healthPath(): JsonObject {
+  return {
+    servers: [
+      COORDINATOR,
+      MESSAGING,
+      { url: 'http://127.0.0.1:8082', description: 'Calendar, at its default address.' },
+    ],
+    get: {
+      operationId: 'readHealth',
+      tags: ['operations'],
+      summary: 'Health, population by version and platform, and refusals by code; as metrics when asked for as text.',
+      security: [],
+      responses: {
+        200: {
+          description: 'The state of all threads together.',
+          headers: VERSION_REPLY_HEADERS,
+          content: {
+            'application/json': { schema: { type: 'object' } },
+            'text/plain': { schema: { type: 'string' } },
+            'application/openmetrics-text': { schema: { type: 'string' } },
+          },
+        },
+      },
+    },
+  };
+}

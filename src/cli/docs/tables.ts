@@ -1,0 +1,128 @@
+/** The tables inside the written documents that are generated: settings, routes, errors, limits, rights, close codes. */
+import { availableParallelism } from 'node:os';
+import { SETTINGS, variableOf } from '#src/config.ts';
+import { CLOSE_CODES, type CloseReason, mayReconnect } from '#src/protocol/close-codes.ts';
+import { ROLES } from '#src/protocol/conversations.ts';
+import { ERRORS } from '#src/protocol/errors.ts';
+import { CONVERSATION_RIGHTS, rightsIn } from '#src/protocol/rights.ts';
+import { MESSAGING_ROUTES, type Route, SESSION_ROUTES } from '#src/protocol/routes.ts';
+import { CLOSE_MEANINGS } from './asyncapi.ts';
+
+/**
+ * Defaults that follow from the machine, in words, and what they are on one with that many cores: a document that
+ * printed this machine's number would differ on the next.
+ */
+const MACHINE_DEFAULTS: Readonly<Record<string, { say: string; on: (cores: number) => number }>> = {
+  shards: { say: 'number of cores, from 2 to 64', on: (cores) => Math.min(Math.max(cores, 2), 64) },
+  lanes: { say: 'number of cores, from 4 to 64', on: (cores) => Math.min(Math.max(cores, 4), 64) },
+};
+
+/** A Markdown table. Pipes inside cells are escaped. */
+export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [head, head.map(() => '---'), ...rows].map(markdownRow).join('\n');
+}
+
+function markdownRow(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}
+
+/**
+ * The text between `<!-- name -->` and `<!-- /name -->`, replaced.
+ * @throws Error when the document has no such pair of markers.
+ */
+export function replaceBetweenMarkers(document: string, name: string, content: string): string {
+  const start = document.indexOf(`<!-- ${name} -->`);
+  const end = document.indexOf(`<!-- /${name} -->`);
+  if (start === -1 || end < start) throw new Error(`The document has no <!-- ${name} --> … <!-- /${name} -->.`);
+  return `${document.slice(0, start)}<!-- ${name} -->\n\n${content}\n\n${document.slice(end)}`;
+}
+
+/** Settings: variable, default, meaning. */
+export function settingsTable(): string {
+  const rows = Object.entries(SETTINGS).map(([name, setting]) => [
+    `\`${variableOf(name)}\``,
+    defaultInWords(name, setting.default),
+    setting.say,
+  ]);
+  return markdownTable(['Variable', 'Default', 'What it does'], rows);
+}
+
+function defaultInWords(name: string, value: string | number | undefined): string {
+  const machine = MACHINE_DEFAULTS[name];
+  if (machine !== undefined) {
+    if (machine.on(availableParallelism()) === value) return machine.say;
+    throw new Error(`The default of ${name} is no longer “${machine.say}”.`);
+  }
+  if (value === undefined) return 'the address it listens on';
+  return value === '' ? 'none' : `\`${value}\``;
+}
+
+/** Routes of sign-in and messaging: method and path, who may ask, what it does. */
+export function routesTable(): string {
+  const tables = { ...SESSION_ROUTES, ...MESSAGING_ROUTES } as Readonly<Record<string, Route>>;
+  const rows = Object.values(tables).map((route) => [
+    `\`${route.method.toUpperCase()} ${route.path.replaceAll(/:(\w+)/g, '{$1}')}\``,
+    route.auth === 'none' ? 'anyone' : route.auth === 'session' ? 'session' : 'session, also expired',
+    route.summary,
+  ]);
+  return markdownTable(['Form', 'Who', 'What it does'], rows);
+}
+
+/** The error catalogue: code, status, sentence. */
+export function errorsTable(): string {
+  const rows = Object.entries(ERRORS)
+    .toSorted(([a, { status: x }], [b, { status: y }]) => x - y || (a < b ? -1 : 1))
+    .map(([code, { status, error }]) => [`\`${code}\``, String(status), error]);
+  return markdownTable(['Code', 'Status', 'Sentence'], rows);
+}
+
+/** Close codes of the socket. */
+export function closeCodesTable(): string {
+  const rows = Object.entries(CLOSE_CODES).map(([reason, code]) => [
+    String(code),
+    CLOSE_MEANINGS[reason as CloseReason],
+    mayReconnect(code) ? 'yes' : 'no',
+  ]);
+  return markdownTable(['Code', 'Why', 'Reconnect'], rows);
+}
+
+/** Rights by role in a room, and of both people in a direct or secret chat. */
+export function rightsTable(): string {
+  const columns = [...ROLES.map((role) => rightsIn('room', role)), rightsIn('direct', 'owner')];
+  const rows = CONVERSATION_RIGHTS.map((right) => [
+    `\`${right}\``,
+    ...columns.map((granted) => (granted.includes(right) ? 'yes' : '–')),
+  ]);
+  return markdownTable(['Right', ...ROLES.map((role) => `room ${role}`), 'direct, secret'], rows);
+}
+
+/** A constant of `src/protocol/limits.ts` as it stands in the source: its comment, and what lies beyond it. */
+export interface LimitComment {
+  readonly name: string;
+  readonly say: string;
+  /** The code, or what else happens; empty when the comment says it in its sentence. */
+  readonly beyond: string;
+}
+
+/** The exported constants of the limits' source with their comments; one without a comment shares the one above. */
+export function readLimitComments(source: string): LimitComment[] {
+  let comment = '';
+  return [...source.matchAll(/\/\*\*([\s\S]*?)\*\/|^export const (\w+)/gm)].flatMap(([, text, name]) => {
+    if (name === undefined) {
+      comment = (text ?? '').replaceAll(/\s*\n\s*\* ?/g, ' ').trim();
+      return [];
+    }
+    const beyond = /\[([^\]]+)\]\s*$/.exec(comment)?.[1] ?? '';
+    return [{ name, say: comment.replace(/\s*\[[^\]]+\]\s*$/, ''), beyond }];
+  });
+}
+
+/** The limits with their numbers. `values` is the module, `source` its text. */
+export function limitsTable(source: string, values: Readonly<Record<string, unknown>>): string {
+  const rows = readLimitComments(source).map(({ name, say, beyond }) => {
+    const value = values[name];
+    if (typeof value !== 'number') throw new Error(`The limit ${name} is not a number.`);
+    return [`\`${name}\``, value.toLocaleString('en-GB'), say, /^[a-z_]+$/.test(beyond) ? `\`${beyond}\`` : beyond];
+  });
+  return markdownTable(['Limit', 'Value', 'Why', 'Beyond it'], rows);
+}

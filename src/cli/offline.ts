@@ -1,0 +1,100 @@
+/** Commands on the store of a server that is stopped: this process takes the folder's lock and opens it itself. */
+import { nobodyToTell } from '#src/auth/revocations.ts';
+import { Passwords } from '#src/auth/passwords.ts';
+import { SessionTokens } from '#src/auth/session-tokens.ts';
+import { systemClock } from '#src/base/clock.ts';
+import { formatInstant } from '#src/base/time.ts';
+import type { Config } from '#src/config.ts';
+import { makeControlHandlers, type ControlHandlers } from '#src/coordinator/control-commands.ts';
+import { runCommand, sentenceOf } from '#src/coordinator/control-server.ts';
+import { Invitations } from '#src/coordinator/invitations.ts';
+import { People } from '#src/coordinator/people.ts';
+import { Seeder } from '#src/coordinator/seed.ts';
+import { Accounts } from '#storage/accounts.ts';
+import { lockFolder, openFolder, readManifest } from '#storage/folder.ts';
+import { migrateFolder } from '#storage/migrations.ts';
+import { CommandError } from './command-error.ts';
+import type { Door } from './control-client.ts';
+
+/**
+ * Opens the folder of a stopped server; `make` makes it when it is empty or absent.
+ * @throws FolderError when it is in use or not a data folder.
+ */
+export async function openOffline(config: Config, make: boolean): Promise<Door> {
+  if (!make) readManifest(config.data);
+  const lock = lockFolder(config.data);
+  try {
+    await migrateFolder(config.data, openFolder(config.data, config.lanes, formatInstant(systemClock.now())));
+    const accounts = await Accounts.open(config.data);
+    const handlers = await makeHandlers(config, accounts);
+    return {
+      isRunning: false,
+      call: async (command, form) => {
+        try {
+          return (await runCommand(handlers, command, form)) as never;
+        } catch (error) {
+          const said = sentenceOf(error);
+          if (said === undefined) throw error;
+          throw new CommandError(said.error, { cause: error });
+        }
+      },
+      close: async () => {
+        await accounts.close();
+        lock.release();
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+async function makeHandlers(config: Config, accounts: Accounts): Promise<ControlHandlers> {
+  const passwords = await Passwords.make(config.passwordMemoryKib);
+  const tokens = new SessionTokens(accounts.secret('session_key'));
+  const shared = { accounts, passwords, tokens, announcer: nobodyToTell, clock: systemClock };
+  const seeder = new Seeder({
+    ...shared,
+    makeRooms: async (plans) => {
+      const { seedRooms } = await import('./seed-rooms.ts');
+      return await seedRooms(config, plans);
+    },
+  });
+  return makeControlHandlers({
+    people: new People(shared),
+    invitations: new Invitations(shared),
+    seeder,
+    coordinatorBase: () => config.coordinatorUrl ?? `http://${config.host}:${config.coordinatorPort}`,
+    status: async () => {
+      const { epoch, format, lanes } = readManifest(config.data);
+      return { state: 'stopped', folder: config.data, format, epoch, lanes, people: accounts.personCount };
+    },
+    backup: async (out) => {
+      const { backupFolder } = await import('#storage/backup.ts');
+      return await backupFolder(config.data, out);
+    },
+  });
+}
+
+/** Puts a verified backup in the place of an empty data folder, with a new epoch. Never on a running server. */
+export async function restore(from: string, folder: string): Promise<Readonly<Record<string, string | number>>> {
+  const { restoreFolder } = await import('#storage/backup.ts');
+  const lock = lockFolder(folder);
+  try {
+    return await restoreFolder(from, folder);
+  } finally {
+    lock.release();
+  }
+}
+
+/** What is wrong with a folder, a sentence each; nothing when it is sound. */
+export async function check(folder: string): Promise<readonly string[]> {
+  const { checkFolder } = await import('#storage/check.ts');
+  readManifest(folder);
+  const lock = lockFolder(folder);
+  try {
+    return (await checkFolder(folder)).problems;
+  } finally {
+    lock.release();
+  }
+}

@@ -1,0 +1,155 @@
+#!/usr/bin/env node
+/** The `parley` command: people, sessions' ends, seeds, backups and checks of an installation, running or stopped. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { ConfigError, readConfig, type Config } from '#src/config.ts';
+import { FolderError } from '#storage/folder.ts';
+import { CommandError, EXIT, UsageError } from './command-error.ts';
+import { helpPage, readCommandLine, readCount, type CommandLine, type CommandName } from './command-line.ts';
+import { connectToServer, type Door } from './control-client.ts';
+import { check, openOffline, restore } from './offline.ts';
+import { readPassword } from './password-input.ts';
+
+/** People fetched at a time. */
+const LIST_PAGE = 1000;
+
+type Run = (line: CommandLine, config: Config) => Promise<number>;
+
+const RUNS: Readonly<Record<CommandName, Run>> = {
+  init: async ({ options }, config) => await addUser(config, options['owner'] as string, 'owner'),
+  invite: async (line, config) => {
+    if (line.argument !== 'owner') throw new UsageError('Usage: parley invite owner [--data FOLDER]');
+    return await withDoor(config, false, async (door) => {
+      const { url } = await door.call('invite.owner', {});
+      if (url === null) throw new CommandError('This installation has an owner already.');
+      say(url);
+    });
+  },
+  'user add': async ({ argument }, config) => await addUser(config, argument, 'person'),
+  'user block': async ({ argument }, config) =>
+    await withDoor(config, false, async (door) => {
+      await door.call('user.block', { username: argument });
+      say(`${argument} is blocked.`);
+    }),
+  'user unblock': async ({ argument }, config) =>
+    await withDoor(config, false, async (door) => {
+      await door.call('user.unblock', { username: argument });
+      say(`${argument} may sign in again.`);
+    }),
+  'user list': async (_line, config) => await withDoor(config, false, listPeople),
+  seed: async ({ options }, config) => await seed(config, options),
+  status: async (_line, config) => {
+    let isRunning = false;
+    await withDoor(config, false, async (door) => {
+      isRunning = door.isRunning;
+      for (const [name, value] of Object.entries(await door.call('status', {}))) say(`${name}: ${value}`);
+    });
+    return isRunning ? EXIT.ok : EXIT.refused;
+  },
+  backup: async ({ options }, config) =>
+    await withDoor(config, false, async (door) => {
+      const out = resolve(options['out'] as string);
+      for (const [name, value] of Object.entries(await door.call('backup', { out }))) say(`${name}: ${value}`);
+    }),
+  restore: async ({ options }, config) => {
+    await assertStopped(config);
+    for (const [name, value] of Object.entries(await restore(resolve(options['from'] as string), config.data)))
+      say(`${name}: ${value}`);
+    return EXIT.ok;
+  },
+  check: async (_line, config) => {
+    await assertStopped(config);
+    const problems = await check(config.data);
+    for (const problem of problems) say(problem);
+    say(problems.length === 0 ? 'No problems found.' : `Problems found: ${problems.length}.`);
+    return problems.length === 0 ? EXIT.ok : EXIT.refused;
+  },
+  help: async () => {
+    process.stdout.write(helpPage());
+    return EXIT.ok;
+  },
+};
+
+async function addUser(config: Config, username: string, role: 'owner' | 'person'): Promise<number> {
+  const password = await readPassword(username);
+  return await withDoor(config, role === 'owner', async (door) => {
+    await door.call('user.add', { username, password, role });
+    say(role === 'owner' ? `${username} owns this installation.` : `${username} was added.`);
+  });
+}
+
+async function listPeople(door: Door): Promise<void> {
+  for (let after: string | null = ''; after !== null;) {
+    const { items, next }: { items: readonly Listed[]; next: string | null } = await door.call('user.list', {
+      after,
+      limit: LIST_PAGE,
+    });
+    for (const { username, state, role, devices } of items) say(`${username}\t${state}\t${role}\t${devices}`);
+    after = next;
+  }
+}
+
+interface Listed {
+  readonly username: string;
+  readonly state: string;
+  readonly role: string;
+  readonly devices: number;
+}
+
+async function seed(config: Config, options: Readonly<Record<string, string>>): Promise<number> {
+  const size = {
+    people: readCount(options, 'people'),
+    rooms: readCount(options, 'rooms'),
+    members: readCount(options, 'members'),
+  };
+  const out = resolve(options['out'] as string);
+  // Made first and by itself: finding out afterwards that it can't be written would lose the tokens.
+  writeFileSync(out, '', { mode: 0o600, flag: 'wx' });
+  try {
+    return await withDoor(config, true, async (door) => {
+      const seeded = await door.call('seed', size);
+      writeFileSync(out, `${JSON.stringify(seeded)}\n`);
+      say(`${seeded.people.length} people and ${seeded.rooms.length} rooms were added; ${out} has their tokens.`);
+    });
+  } catch (error) {
+    rmSync(out, { force: true });
+    throw error;
+  }
+}
+
+async function withDoor(config: Config, make: boolean, use: (door: Door) => Promise<void>): Promise<number> {
+  const door = (await connectToServer(config.data)) ?? (await openOffline(config, make));
+  try {
+    await use(door);
+    return EXIT.ok;
+  } finally {
+    await door.close();
+  }
+}
+
+async function assertStopped(config: Config): Promise<void> {
+  const door = await connectToServer(config.data);
+  if (door === undefined) return;
+  await door.close();
+  throw new CommandError(`A server is running on ${config.data}: stop it first.`);
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+async function main(): Promise<number> {
+  const line = readCommandLine(process.argv.slice(2));
+  const given = readConfig(process.env);
+  return await RUNS[line.command](line, { ...given, data: line.data ?? given.data });
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  const isFile = (error as NodeJS.ErrnoException).syscall !== undefined;
+  const isExpected =
+    error instanceof CommandError || error instanceof FolderError || error instanceof ConfigError || isFile;
+  process.stderr.write(isExpected ? `parley: ${(error as Error).message}\n` : `parley: ${(error as Error).stack}\n`);
+  process.exitCode = error instanceof UsageError ? EXIT.usage : EXIT.refused;
+}

@@ -1,0 +1,397 @@
+/** A person on a device, signed in and connected: the whole SDK behind one object. */
+import type { ReceiptState } from '#src/protocol/conversations.ts';
+import { ERRORS } from '#src/protocol/errors.ts';
+import type { MessagingRoute } from '#src/protocol/routes.ts';
+import type { Session as WireSession } from '#src/protocol/sessions.ts';
+import type { BodyOf, CallInput, ReplyOf } from './calls.ts';
+import { CatchUp, type Walk } from './catch-up.ts';
+import type { ConversationMirror } from './conversation-mirror.ts';
+import { Conversations } from './conversations.ts';
+import type { Unsubscribe } from './emitter.ts';
+import type { AnyServerEvent, ClientEvents } from './events.ts';
+import { readUnixSeconds } from './instants.ts';
+import { type HistoryPage, type HistoryQuery, type InboxPage, MessagingApi } from './messaging-api.ts';
+import { type MessageForm, Outbox, type OutboxEntry } from './outbox.ts';
+import { clientError, ParleyError, toParleyError } from './parley-error.ts';
+import { Receipts } from './receipts.ts';
+import { type ChatConversation, type ChatMessage, readConversation, readMessage } from './records.ts';
+import type { AccountRights, ConversationRights } from './rights.ts';
+import { Session, signIn } from './session.ts';
+import { type ConnectionReport, Socket, type Verdict } from './socket.ts';
+import type { Standing } from './standing.ts';
+import { type ClientOptions, surround, type Surroundings } from './surroundings.ts';
+import { Typing } from './typing.ts';
+
+export interface SignInOptions extends ClientOptions {
+  username: string;
+  password: string;
+  /** What this device is called and runs on; `id` is the one an earlier sign-in got, so that it stays one device. */
+  device?: { name: string; platform: string; id?: string };
+}
+
+export interface ResumeOptions extends ClientOptions {
+  /** What `client.session` was when it was last kept. */
+  session: WireSession;
+}
+
+export class ParleyClient {
+  readonly #surroundings: Surroundings;
+  readonly #session: Session;
+  readonly #api: MessagingApi;
+  readonly #conversations: Conversations;
+  readonly #catchUp: CatchUp;
+  readonly #outbox: Outbox;
+  readonly #receipts: Receipts;
+  readonly #typing: Typing;
+  readonly #socket: Socket;
+  #isAwake: boolean | undefined;
+  #isCaughtUp = false;
+  /** The socket was quiet for long, and a walk finds out whether it is dead. */
+  #isDoubting = false;
+  #stopped: ParleyError | undefined;
+
+  /**
+   * Signs a person in, connects and starts catching up. Fulfilled once signed in; `caughtUp()` waits for the rest.
+   * @throws ParleyError `login_failed`, `rate_limited`, `client_too_old`, or what any request may fail with.
+   */
+  static async signIn(options: SignInOptions): Promise<ParleyClient> {
+    const surroundings = surround(options);
+    const { username, password, device } = options;
+    const wire = await signIn(surroundings.coordinator, {
+      username,
+      password,
+      ...(device === undefined ? {} : { device: { name: device.name, platform: device.platform } }),
+      ...(device?.id === undefined ? {} : { device_id: device.id }),
+    });
+    return new ParleyClient(options, surroundings, wire);
+  }
+
+  /** Goes on with a session that was kept, as after a reload. One that has run out is renewed. */
+  static resume(options: ResumeOptions): ParleyClient {
+    return new ParleyClient(options, surround(options), options.session);
+  }
+
+  private constructor(options: ClientOptions, surroundings: Surroundings, wire: WireSession) {
+    const { emitter, timers, random, coordinator, messaging } = surroundings;
+    const onTrouble = (thrown: unknown) => emitter.emit('trouble', { error: toParleyError(thrown) });
+    this.#surroundings = surroundings;
+    this.#session = new Session(wire, {
+      coordinator,
+      timers,
+      onRenewed: (renewed) => this.#renewed(renewed),
+      onOver: (error) => this.#signedOut(error),
+    });
+    const api = (this.#api = new MessagingApi(this.#session, messaging));
+    this.#conversations = new Conversations({
+      me: wire.user,
+      announce: (event) => this.#announce(event),
+      onAfresh: (conv) => emitter.emit('afresh', { conv }),
+      onGone: (conv) => {
+        this.#receipts.forget(conv);
+        emitter.emit('gone', { conv });
+      },
+      onWatermarks: (conv) => emitter.emit('watermarks', { conv }),
+      onBehind: (conv) => void this.#catchUp.conversation(conv),
+      onTrouble,
+    });
+    this.#catchUp = new CatchUp({
+      source: api,
+      conversations: this.#conversations,
+      timers,
+      random,
+      onDone: (walk) => this.#walked(walk),
+      onTrouble,
+    });
+    this.#outbox = new Outbox({
+      me: wire.user,
+      send: (entry) => this.#send(entry),
+      store: options.store,
+      timers,
+      random,
+      onReport: (report) => emitter.emit('outbox', report),
+      onTrouble,
+    });
+    const send = (conv: string, state: ReceiptState, seq: number) => api.postReceipt(conv, state, seq);
+    this.#receipts = new Receipts({ send, timers, random, onTrouble });
+    this.#socket = this.#makeSocket(options.messagingUrl);
+    this.#typing = new Typing((conv) => this.#socket.send({ kind: 'typing', conv }), timers);
+    this.#socket.open();
+    void this.#outbox.start();
+  }
+
+  /** The person's username. */
+  get user(): string {
+    return this.#session.wire.user;
+  }
+
+  /** The session as it stands, for who wants to `resume` after a reload. It holds the token: keep it like a password. */
+  get session(): WireSession {
+    return this.#session.wire;
+  }
+
+  get standing(): Standing {
+    return this.#surroundings.standing.current;
+  }
+
+  get isConnected(): boolean {
+    return this.#socket.isOpen;
+  }
+
+  /** The conversations known so far, by id. After `caughtUp()` these are all of the person's. */
+  get conversations(): ReadonlyMap<string, ConversationMirror> {
+    return this.#conversations.mirrors;
+  }
+
+  /** What waits to be sent, conversation by conversation in order. */
+  get outbox(): OutboxEntry[] {
+    return this.#outbox.entries;
+  }
+
+  /** Calls the listener for every event of the type; the answer takes it away again. */
+  on<Type extends keyof ClientEvents>(type: Type, listener: (event: ClientEvents[Type]) => void): Unsubscribe {
+    return this.#surroundings.emitter.on(type, listener);
+  }
+
+  /** Fulfilled when the socket is open and everything missed was told. @throws ParleyError once it never will be. */
+  caughtUp(): Promise<void> {
+    if (this.#stopped !== undefined) return Promise.reject(this.#stopped);
+    if (this.#isCaughtUp) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const off = [
+        this.on('caught-up', () => settle(resolve)),
+        this.on('connection', ({ state }) => {
+          if (state === 'stopped') settle(() => reject(this.#stopped ?? clientError('client_closed')));
+        }),
+      ];
+      const settle = (answer: () => void) => {
+        for (const unsubscribe of off) unsubscribe();
+        answer();
+      };
+    });
+  }
+
+  /** The direct conversation with a person: the one there is, or a new one. */
+  async createDirect(username: string): Promise<ChatConversation> {
+    return await this.#create({ kind: 'direct', participants: [username] });
+  }
+
+  async createRoom(room: { title?: string; participants?: string[] } = {}): Promise<ChatConversation> {
+    return await this.#create({ kind: 'room', participants: [], ...room });
+  }
+
+  /**
+   * Sends a message: a text, or a form of another kind. It waits in the outbox while there is no network.
+   * @throws ParleyError see `Outbox.post`.
+   */
+  post(conv: string, message: string | MessageForm, clientMsgId?: string): Promise<ChatMessage> {
+    const form = typeof message === 'string' ? ({ kind: 'text', body: message } as const) : message;
+    return this.#outbox.post(conv, form, clientMsgId);
+  }
+
+  async edit(conv: string, seq: number, body: BodyOf<'editMessage'>['body']): Promise<ChatMessage> {
+    return readMessage(await this.#api.call('editMessage', { params: { id: conv, seq }, body: { body } }));
+  }
+
+  async delete(conv: string, seq: number): Promise<ChatMessage> {
+    return readMessage(await this.#api.call('deleteMessage', { params: { id: conv, seq } }));
+  }
+
+  /** Reacts to a message with an emoji, or takes that back. */
+  async react(conv: string, seq: number, emoji: string, isAdded = true): Promise<ChatMessage> {
+    const params = { id: conv, seq, emoji };
+    return readMessage(await this.#api.call(isAdded ? 'addReaction' : 'removeReaction', { params }));
+  }
+
+  /** A page of history in seq order: the newest, or the one on a side of a seq. It joins the mirror where it touches. */
+  async history(conv: string, query: HistoryQuery = {}): Promise<HistoryPage> {
+    const mirror = this.#conversations.get(conv);
+    const read = mirror?.beginRead();
+    let items: ChatMessage[] = [];
+    try {
+      const page = await this.#api.readHistory(conv, query);
+      items = page.items;
+      return page;
+    } finally {
+      if (read !== undefined) mirror?.endRead(read, items);
+    }
+  }
+
+  /**
+   * Everything a screen that shows a conversation needs: its mirror, with the newest page and the watermarks of the
+   * others read.
+   */
+  async open(conv: string): Promise<ConversationMirror> {
+    const mirror = this.#conversations.get(conv) ?? this.#conversations.add(await this.#api.readConversation(conv));
+    await this.history(conv);
+    await this.#catchUp.conversation(conv);
+    return mirror;
+  }
+
+  /** The person got or read everything up to and including a seq. Sent soon, gathered with others, and only forwards. */
+  receipt(conv: string, state: ReceiptState, seq: number): void {
+    this.#receipts.mark(conv, state, seq);
+  }
+
+  /** The person is typing: call it with every key. Answers whether a frame went out. */
+  typing(conv: string): boolean {
+    return this.#typing.type(conv);
+  }
+
+  /** Whether the app is in front of the person. Told again after every reconnect. */
+  presence(isAwake: boolean): void {
+    this.#isAwake = isAwake;
+    this.#socket.send({ kind: 'presence', awake: isAwake });
+  }
+
+  /** A page of the inbox, as the server has it now. */
+  async inbox(query: { after?: string; limit?: number } = {}): Promise<InboxPage> {
+    return await this.#api.readInbox(query.after, query.limit);
+  }
+
+  /** The person's account-wide rights. Advice for what to offer: the server decides. */
+  capabilities(): Promise<AccountRights> {
+    return this.#api.readAccountRights();
+  }
+
+  rights(conv: string): Promise<ConversationRights> {
+    return this.#api.readConversationRights(conv);
+  }
+
+  /** Any other call of the messaging service, by its name in the protocol's route table. @throws ParleyError */
+  call<Name extends MessagingRoute>(name: Name, input: CallInput<Name>): Promise<ReplyOf<Name>> {
+    return this.#api.call(name, input);
+  }
+
+  /** The network is back, or the page is in front again: reconnect now, or look whether the open socket is dead. */
+  wake(): void {
+    if (this.#socket.isOpen) this.#doubt();
+    else this.#socket.wake();
+    this.#outbox.resume();
+  }
+
+  /** Ends the session and closes. @throws ParleyError when the server could not be told; closed it is all the same. */
+  async signOut(): Promise<void> {
+    try {
+      await this.#session.logout();
+    } finally {
+      this.close();
+    }
+  }
+
+  /** Disconnects and stops everything. The session stays valid, and what was not sent stays in the store. */
+  close(): void {
+    this.#stopped ??= clientError('client_closed');
+    this.#catchUp.interrupt();
+    this.#outbox.close();
+    this.#receipts.close();
+    this.#session.close();
+    this.#socket.stop('closed');
+    this.#surroundings.coordinator.close();
+    this.#surroundings.messaging.close();
+  }
+
+  async #create(body: BodyOf<'createConversation'>): Promise<ChatConversation> {
+    const record = readConversation(await this.#api.call('createConversation', { params: {}, body }));
+    this.#conversations.add(record);
+    return record;
+  }
+
+  async #send({ conv, form, clientMsgId }: OutboxEntry): Promise<ChatMessage> {
+    const body = { ...form, client_msg_id: clientMsgId };
+    return readMessage(await this.#api.call('postMessage', { params: { id: conv }, body }));
+  }
+
+  #announce(event: AnyServerEvent): void {
+    if (event.type === 'receipt' && event.data.user === this.user) {
+      this.#receipts.observe(event.data.conversation_id, { [event.data.state]: event.data.seq });
+    }
+    this.#surroundings.emitter.emit(event.type, event);
+  }
+
+  #makeSocket(url: string): Socket {
+    const { WebSocket, timers, random } = this.#surroundings;
+    return new Socket({
+      url,
+      WebSocket,
+      timers,
+      random,
+      credentials: () => ({ token: this.#session.token, device: this.#session.wire.device_id }),
+      probe: () => this.#verdict(() => this.#api.readAccountRights()),
+      renew: (token) => this.#verdict(() => this.#session.renew(token)),
+      onOpen: () => this.#opened(),
+      onText: (text) => this.#conversations.receive(text),
+      onQuiet: () => this.#doubt(),
+      onReport: (report) => this.#reported(report),
+    });
+  }
+
+  /** What the outcome of a request says about coming back. */
+  async #verdict(ask: () => Promise<unknown>): Promise<Verdict> {
+    try {
+      await ask();
+      return {};
+    } catch (thrown) {
+      const { code, retryAfter } = toParleyError(thrown);
+      if (this.#session.over !== undefined) return { stop: 'signed-out' };
+      return code === 'client_too_old' ? { stop: 'too-old' } : { retryAfter };
+    }
+  }
+
+  /** Looks whether a socket that seems open has missed anything. */
+  #doubt(): void {
+    this.#isDoubting = true;
+    this.#catchUp.run();
+  }
+
+  #walked({ conversations, missed }: Walk): void {
+    const isDead = this.#isDoubting && missed > 0;
+    this.#isDoubting = false;
+    this.#isCaughtUp = true;
+    this.#surroundings.emitter.emit('caught-up', { conversations });
+    if (isDead) this.#socket.giveUp();
+  }
+
+  #opened(): void {
+    if (this.#isAwake !== undefined) this.presence(this.#isAwake);
+    this.#catchUp.run();
+    this.#outbox.resume();
+  }
+
+  #reported(report: ConnectionReport): void {
+    if (report.state !== 'open') {
+      this.#isCaughtUp = false;
+      this.#isDoubting = false;
+      this.#catchUp.interrupt();
+    }
+    if (report.state === 'stopped') this.#stoppedBy(report);
+    this.#surroundings.emitter.emit('connection', report);
+  }
+
+  #stoppedBy({ reason }: Extract<ConnectionReport, { state: 'stopped' }>): void {
+    if (reason === 'too-old') {
+      this.#surroundings.standing.observeTooOld();
+      this.#stopped ??= refusal('client_too_old');
+    } else if (reason === 'signed-out') {
+      this.#stopped ??= this.#session.over ?? refusal('session_revoked');
+      this.#session.end(refusal('session_revoked'));
+    } else if (reason === 'refused') {
+      this.#stopped ??= clientError('connection_refused');
+    }
+  }
+
+  #renewed(renewed: WireSession): void {
+    this.#surroundings.emitter.emit('renewed', { expiresAt: readUnixSeconds(renewed.exp) });
+    this.#outbox.resume();
+  }
+
+  #signedOut(error: ParleyError): void {
+    this.#stopped ??= error;
+    this.#socket.stop('signed-out');
+    this.#surroundings.emitter.emit('signed-out', { code: error.code });
+  }
+}
+
+/** An error of the catalogue that came as a close code and not as an answer. */
+function refusal(code: 'client_too_old' | 'session_revoked'): ParleyError {
+  return new ParleyError(code, ERRORS[code].error, { status: ERRORS[code].status });
+}

@@ -1,0 +1,108 @@
+/** What a handler works with: the caller as the server knows it, the request's parts, and the way to the actors. */
+import type { CallStep } from '#actors/call/call.ts';
+import type {
+  Acting,
+  ConversationMessage,
+  Reply as ConversationReply,
+} from '#actors/conversation/conversation.messages.ts';
+import type { Address, Answer } from '#actors/runtime/actor.ts';
+import type { Node } from '#actors/runtime/node.ts';
+import type { Config } from '#src/config.ts';
+import { conversationId, USERNAME } from '#src/protocol/names.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import { readConversation, readMember, type Tables } from '#storage/conversation-reader.ts';
+import type { Lanes } from '#storage/lanes.ts';
+import type { AccountsReader } from '#storage/accounts.ts';
+import type { ConversationRecord, MemberRecord } from '#storage/records.ts';
+
+/** What the handlers of a shard share. */
+export interface Service {
+  readonly node: Node;
+  readonly lanes: Lanes;
+  readonly accounts: AccountsReader;
+  readonly config: Config;
+  readonly epoch: string;
+  /** The installation's key for ids that are derived: a direct conversation's from its pair. */
+  readonly idKey: Uint8Array;
+  readonly now: () => number;
+}
+
+export interface Call {
+  readonly service: Service;
+  readonly user: string;
+  readonly device: string;
+  /** Path parameters, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: unknown;
+  readonly body: unknown;
+  readonly signal: AbortSignal;
+}
+
+export type Handler = (call: Call) => Reply | Promise<Reply>;
+
+/** A status of success and the JSON that goes with it, empty for none. */
+export interface Reply {
+  readonly status: ConversationReply['status'] | 202;
+  readonly json: string;
+}
+
+/** Asks an actor. @throws Refusal with the actor's code, or `unavailable`, `busy` from the runtime. */
+export async function ask<T>(call: Call, to: Address, message: ConversationMessage | CallStep): Promise<T> {
+  const millis = call.service.config.requestSeconds * 1000;
+  const answer: Answer = await call.service.node.ask(to, message, millis, call.signal);
+  if (answer.ok) return answer.value as T;
+  throw new Refusal(answer.code, { field: answer.field ?? undefined, retryAfter: answer.retryAfter ?? undefined });
+}
+
+/** Asks the conversation of the path as the caller. */
+export async function askConversation(call: Call, message: Unsigned<ConversationMessage>): Promise<Reply> {
+  const signed = { ...message, user: call.user, device: call.device } as ConversationMessage;
+  return await ask<Reply>(call, `conversation:${pathConversation(call)}`, signed);
+}
+
+/** A message without who acts, for each kind of message. */
+type Unsigned<M> = M extends Acting ? Omit<M, keyof Acting> : never;
+
+/**
+ * The conversation id of the path. One that no conversation could have answers like one that is not the caller's.
+ * @throws Refusal conversation_forbidden.
+ */
+export function pathConversation(call: Call): string {
+  const { id = '' } = call.params;
+  if (!conversationId.safeParse(id).success) throw new Refusal('conversation_forbidden');
+  return id;
+}
+
+/** The seq of the path. @throws Refusal message_not_found for what no message could have. */
+export function pathSeq(call: Call): number {
+  const { seq = '' } = call.params;
+  if (!/^[1-9]\d{0,15}$/.test(seq)) throw new Refusal('message_not_found');
+  return Number(seq);
+}
+
+/** The username of the path. @throws Refusal participant_not_found. */
+export function pathUsername(call: Call): string {
+  const { username = '' } = call.params;
+  if (!USERNAME.test(username)) throw new Refusal('participant_not_found');
+  return username;
+}
+
+export interface Readable {
+  readonly tables: Tables;
+  readonly record: ConversationRecord;
+  readonly member: MemberRecord;
+}
+
+/**
+ * The conversation of the path, read straight from its lane, if the caller takes part in it.
+ * @throws Refusal conversation_forbidden for one that is not there and one that is not theirs (MSG-11).
+ */
+export function readable(call: Call): Readable {
+  const id = pathConversation(call);
+  const environment = call.service.lanes.read(id);
+  environment.refresh();
+  const record = readConversation(environment.tables, id);
+  const member = readMember(environment.tables, id, call.user);
+  if (record === undefined || member === undefined) throw new Refusal('conversation_forbidden');
+  return { tables: environment.tables, record, member };
+}

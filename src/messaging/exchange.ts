@@ -1,0 +1,174 @@
+/**
+ * One HTTP request and its answer on uWebSockets.js, with the library's three traps closed: a request object lives
+ * only until its handler returns, chunks are copied before they are kept, and an aborted response is never touched.
+ */
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import { isUtf8 } from 'node:buffer';
+import { isSoundJson } from '#src/base/json.ts';
+import { errorBody, Refusal, statusOf, type ErrorCode } from '#src/protocol/errors.ts';
+
+/** The status lines of the contract: no other status is ever sent. */
+const STATUS_LINES: Readonly<Record<number, string>> = {
+  200: '200 OK',
+  201: '201 Created',
+  202: '202 Accepted',
+  204: '204 No Content',
+  400: '400 Bad Request',
+  401: '401 Unauthorized',
+  403: '403 Forbidden',
+  404: '404 Not Found',
+  409: '409 Conflict',
+  410: '410 Gone',
+  429: '429 Too Many Requests',
+  500: '500 Internal Server Error',
+  503: '503 Service Unavailable',
+};
+
+/** What a handler needs of a request, copied out before the request object goes. */
+export interface RequestHead {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly authorization: string;
+  readonly contentType: string;
+  readonly contentLength: string;
+  readonly clientVersion: string;
+  readonly accept: string;
+  readonly origin: string;
+}
+
+export function readHead(req: HttpRequest): RequestHead {
+  return {
+    method: req.getMethod(),
+    path: req.getUrl(),
+    query: req.getQuery(),
+    authorization: req.getHeader('authorization'),
+    contentType: req.getHeader('content-type'),
+    contentLength: req.getHeader('content-length'),
+    clientVersion: req.getHeader('x-service-client-protocol'),
+    accept: req.getHeader('accept'),
+    origin: req.getHeader('origin'),
+  };
+}
+
+export interface ExchangeOptions {
+  /** Headers of every answer: the version exchange. */
+  readonly headers: readonly (readonly [string, string])[];
+  readonly onAnswer: (status: number, code: ErrorCode | undefined) => void;
+}
+
+export class Exchange {
+  readonly head: RequestHead;
+  readonly #res: HttpResponse;
+  readonly #options: ExchangeOptions;
+  readonly #abort = new AbortController();
+  #done = false;
+
+  constructor(res: HttpResponse, head: RequestHead, options: ExchangeOptions) {
+    this.#res = res;
+    this.head = head;
+    this.#options = options;
+    res.onAborted(() => {
+      this.#done = true;
+      this.#abort.abort();
+    });
+  }
+
+  /** Aborted when the client goes away before it is answered. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  get isDone(): boolean {
+    return this.#done;
+  }
+
+  /**
+   * The body as JSON, checked for what a later reader would trip over.
+   * @throws Refusal body_not_json, body_too_large, body_invalid_utf8, body_invalid_json.
+   */
+  async readJson(bytesMax: number): Promise<unknown> {
+    if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(this.head.contentType)) {
+      throw new Refusal('body_not_json');
+    }
+    return parseBody(await this.#readBody(bytesMax));
+  }
+
+  async #readBody(bytesMax: number): Promise<Buffer> {
+    if (Number(this.head.contentLength) > bytesMax) throw new Refusal('body_too_large');
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    this.#res.onData((chunk, isLast) => {
+      bytes += chunk.byteLength;
+      if (bytes > bytesMax) return reject(new Refusal('body_too_large'));
+      // A body that arrives whole is parsed in place; what must wait is copied, for the chunk is gone afterwards.
+      chunks.push(Buffer.from(chunk.slice(0)));
+      if (isLast) resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+      return undefined;
+    });
+    this.signal.addEventListener('abort', () => reject(new Refusal('request_malformed')), { once: true });
+    return await promise;
+  }
+
+  /** Answers with a JSON text, or with no body where the text is empty. */
+  send(status: number, json: string, headers: readonly (readonly [string, string])[] = []): void {
+    this.#write(status, json, 'application/json; charset=utf-8', headers, undefined);
+  }
+
+  /** Answers with a body of another type. */
+  sendText(status: number, text: string, headers: Readonly<Record<string, string>>): void {
+    const { 'content-type': contentType = 'text/plain', ...rest } = headers;
+    this.#write(status, text, contentType, Object.entries(rest), undefined);
+  }
+
+  refuse(refusal: Refusal): void {
+    const { code, field, retryAfter } = refusal;
+    const headers: [string, string][] = retryAfter === undefined ? [] : [['retry-after', String(retryAfter)]];
+    const json = JSON.stringify(errorBody(code, field));
+    this.#write(statusOf(code), json, 'application/json; charset=utf-8', headers, code);
+  }
+
+  /** Ends the connection of a request that takes too long to arrive. */
+  drop(): void {
+    if (!this.#done) this.#res.close();
+  }
+
+  #write(
+    status: number,
+    body: string,
+    contentType: string,
+    headers: readonly (readonly [string, string])[],
+    code: ErrorCode | undefined,
+  ): void {
+    if (this.#done) return;
+    this.#done = true;
+    const res = this.#res;
+    // A refusal before the body was read would have the rest of it taken for the next request.
+    const closes = code === 'body_too_large' || code === 'body_not_json';
+    res.cork(() => {
+      res.writeStatus(STATUS_LINES[status] ?? '500 Internal Server Error');
+      for (const [name, value] of this.#options.headers) res.writeHeader(name, value);
+      for (const [name, value] of headers) res.writeHeader(name, value);
+      // Only 204 has no length; any other answer without one would keep its reader waiting.
+      if (status === 204) return res.endWithoutBody(undefined, closes);
+      if (body === '') return res.end('', closes);
+      res.writeHeader('content-type', contentType);
+      return res.end(body, closes);
+    });
+    this.#options.onAnswer(status, code);
+  }
+}
+
+/** @throws Refusal body_invalid_utf8, body_invalid_json. */
+function parseBody(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw new Refusal('body_invalid_utf8');
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString('utf8'));
+  } catch {
+    throw new Refusal('body_invalid_json');
+  }
+  if (!isSoundJson(value)) throw new Refusal('body_invalid_json');
+  return value;
+}

@@ -1,0 +1,261 @@
+/**
+ * The HTTP surface of a shard: every route of the protocol's table bound to its handler, with the same steps before
+ * each — version, session, query, body — and one form of answer for whatever goes wrong.
+ */
+import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
+import { unixSeconds } from '#src/base/clock.ts';
+import type { Config } from '#src/config.ts';
+import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
+import { BODY_BYTES_MAX } from '#src/protocol/limits.ts';
+import { isCallStep, MESSAGE_KINDS } from '#src/protocol/messages.ts';
+import { MESSAGING_ROUTES, type MessagingRoute, type Route } from '#src/protocol/routes.ts';
+import { PROTOCOL_VERSION, readClientVersion, VERSION_HEADERS } from '#src/protocol/version.ts';
+import type { Log } from '#src/telemetry/log.ts';
+import type { ThreadFigures } from '#src/telemetry/thread-figures.ts';
+import { bearerToken, type Authentication } from './authentication.ts';
+import type { Call, Handler, Service } from './caller.ts';
+import * as conversations from './conversation-handlers.ts';
+import { Exchange, readHead, type ExchangeOptions, type RequestHead } from './exchange.ts';
+import { readInbox } from './inbox-handlers.ts';
+import * as messages from './message-handlers.ts';
+import { parseForm, parseQuery } from './parsing.ts';
+import { postSignal } from './signal-handlers.ts';
+
+const HANDLERS: Readonly<Record<MessagingRoute, Handler>> = {
+  createConversation: conversations.createConversation,
+  readConversation: conversations.readConversation,
+  changeConversation: conversations.changeConversation,
+  deleteConversation: conversations.deleteConversation,
+  readParticipants: conversations.listParticipants,
+  addParticipants: conversations.addParticipants,
+  changeParticipant: conversations.changeParticipant,
+  removeParticipant: conversations.removeParticipant,
+  readRights: conversations.readRights,
+  readCapabilities: conversations.readCapabilities,
+  postMessage: messages.postMessage,
+  readMessages: messages.readMessages,
+  readMessage: messages.readOneMessage,
+  editMessage: messages.editMessage,
+  deleteMessage: messages.deleteMessage,
+  addReaction: messages.addReaction,
+  removeReaction: messages.removeReaction,
+  readPins: messages.readPins,
+  addPin: messages.addPin,
+  removePin: messages.removePin,
+  putDraft: messages.putDraft,
+  readDraft: messages.readDraft,
+  deleteDraft: messages.deleteDraft,
+  putMute: messages.putMute,
+  postReceipt: messages.postReceipt,
+  readChanges: messages.listChanges,
+  readInbox,
+  postSignal,
+};
+
+export interface SurfaceOptions {
+  readonly service: Service;
+  readonly authentication: Authentication;
+  readonly figures: ThreadFigures;
+  readonly log: Log;
+  /** Origins whose pages may call from a browser. */
+  readonly origins: ReadonlySet<string>;
+  /** The health report in the form that the Accept header asks for. */
+  readonly health: (accept: string) => Promise<{ headers: Readonly<Record<string, string>>; body: string }>;
+}
+
+/** How often requests are looked at that take too long to arrive. */
+const SLOW_REQUEST_CHECK_MILLIS = 1_000;
+
+/** The headers of every answer (VER-02). Nothing that the service says is for a cache. */
+export function answerHeaders(config: Config): [string, string][] {
+  return [
+    [VERSION_HEADERS.service, String(PROTOCOL_VERSION)],
+    [VERSION_HEADERS.serviceMin, String(config.protocolMin)],
+    ['cache-control', 'no-store'],
+    ['x-content-type-options', 'nosniff'],
+  ];
+}
+
+export class HttpSurface {
+  readonly #options: SurfaceOptions;
+  readonly #headers: [string, string][];
+  readonly #paths: readonly { readonly pattern: RegExp; readonly path: string }[];
+  /** Requests whose body is still arriving, with when they began. */
+  readonly #arriving = new Map<Exchange, number>();
+  #inFlight = 0;
+  readonly #check: NodeJS.Timeout;
+
+  constructor(options: SurfaceOptions) {
+    this.#options = options;
+    this.#headers = answerHeaders(options.service.config);
+    this.#paths = Object.values<Route>(MESSAGING_ROUTES).map(({ path }) => ({
+      path,
+      pattern: new RegExp(`^${path.replaceAll(/:[a-z]+/g, '[^/]+')}$`),
+    }));
+    this.#check = setInterval(() => this.#dropSlow(), SLOW_REQUEST_CHECK_MILLIS);
+    this.#check.unref();
+  }
+
+  /** Registers every route of the table, health, and an answer for everything else. */
+  register(app: TemplatedApp): void {
+    for (const [name, route] of Object.entries<Route>(MESSAGING_ROUTES)) {
+      const method = route.method === 'delete' ? 'del' : route.method;
+      app[method](route.path, (res, req) => void this.#serve(name as MessagingRoute, route, res, req));
+    }
+    app.get('/healthz', (res, req) => void this.#health(res, req));
+    app.options('/*', (res, req) => this.#preflight(res, req));
+    app.any('/*', (res, req) => this.#unknown(res, req));
+  }
+
+  /** Requests that are not answered yet. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  stop(): void {
+    clearInterval(this.#check);
+  }
+
+  async #serve(name: MessagingRoute, route: Route, res: HttpResponse, req: HttpRequest): Promise<void> {
+    const began = process.hrtime.bigint();
+    const params = readParams(route.path, req);
+    const exchange = this.#exchange(res, readHead(req), name);
+    this.#inFlight += 1;
+    try {
+      const call = await this.#admit(exchange, route, params);
+      const reply = await HANDLERS[name](call);
+      if (name === 'postMessage') this.#options.figures.postAcked(Number(process.hrtime.bigint() - began));
+      exchange.send(reply.status, reply.json);
+    } catch (error) {
+      this.#fail(exchange, error as Error, name);
+    } finally {
+      this.#inFlight -= 1;
+    }
+  }
+
+  /** Version, session, query and body: what every request has to pass. @throws Refusal. */
+  async #admit(exchange: Exchange, route: Route, params: Record<string, string> | undefined): Promise<Call> {
+    const { service, authentication } = this.#options;
+    const { head } = exchange;
+    if (readClientVersion(head.clientVersion) < service.config.protocolMin) throw new Refusal('client_too_old');
+    const session = authentication.authenticate(bearerToken(head.authorization), unixSeconds(service.now()));
+    if (params === undefined) throw new Refusal('path_not_found');
+    const query = route.query === undefined ? undefined : parseQuery(route.query, head.query);
+    if (route.query === undefined && head.query !== '') parseNoQuery(head.query);
+    const body = route.body === undefined ? undefined : await this.#readForm(exchange, route);
+    return { service, user: session.sub, device: session.dev, params, query, body, signal: exchange.signal };
+  }
+
+  async #readForm(exchange: Exchange, route: Route): Promise<unknown> {
+    this.#arriving.set(exchange, this.#options.service.now());
+    let value: unknown;
+    try {
+      value = await exchange.readJson(route.bodyBytesMax ?? BODY_BYTES_MAX);
+    } finally {
+      this.#arriving.delete(exchange);
+    }
+    if (route === MESSAGING_ROUTES.postSignal) return value;
+    refuseOldForms(route, value);
+    return route.body === undefined ? value : parseForm(route.body, value);
+  }
+
+  async #health(res: HttpResponse, req: HttpRequest): Promise<void> {
+    const exchange = this.#exchange(res, readHead(req), 'healthz');
+    try {
+      const { headers, body } = await this.#options.health(exchange.head.accept);
+      // Every answer says that it is for no cache; it must not say so twice.
+      const { 'cache-control': _every, ...rest } = headers;
+      exchange.sendText(200, body, rest);
+    } catch (error) {
+      this.#fail(exchange, error as Error, 'healthz');
+    }
+  }
+
+  /** A browser asks before it sends what a form could not (CORS). */
+  #preflight(res: HttpResponse, req: HttpRequest): void {
+    const exchange = this.#exchange(res, readHead(req), 'preflight');
+    exchange.send(204, '', [
+      ['access-control-allow-methods', 'GET, POST, PUT, PATCH, DELETE'],
+      ['access-control-allow-headers', `authorization, content-type, ${VERSION_HEADERS.client}`],
+      ['access-control-max-age', '600'],
+    ]);
+  }
+
+  #unknown(res: HttpResponse, req: HttpRequest): void {
+    const head = readHead(req);
+    const exchange = this.#exchange(res, head, undefined);
+    const known = head.path === '/healthz' || head.path === '/v1/ws';
+    const code =
+      known || this.#paths.some(({ pattern }) => pattern.test(head.path)) ? 'method_not_found' : 'path_not_found';
+    exchange.refuse(new Refusal(code));
+  }
+
+  #exchange(res: HttpResponse, head: RequestHead, route: string | undefined): Exchange {
+    const { figures } = this.#options;
+    const version = readClientVersion(head.clientVersion);
+    const options: ExchangeOptions = {
+      headers: this.#options.origins.has(head.origin) ? [...this.#headers, ...corsHeaders(head.origin)] : this.#headers,
+      onAnswer: (status, code) => {
+        figures.countRequest('messaging', route, status, version);
+        if (code !== undefined) figures.countRefusal(code, 'messaging');
+      },
+    };
+    return new Exchange(res, head, options);
+  }
+
+  #fail(exchange: Exchange, error: Error, route: string): void {
+    if (error instanceof Refusal) return exchange.refuse(error);
+    this.#options.log.error('a request failed', { route, error });
+    return exchange.refuse(new Refusal('internal'));
+  }
+
+  #dropSlow(): void {
+    const latest = this.#options.service.now() - this.#options.service.config.requestSeconds * 1000;
+    for (const [exchange, began] of this.#arriving) if (began < latest) exchange.drop();
+  }
+}
+
+/** The path's parameters, decoded, or undefined when one is not valid percent-encoding. */
+function readParams(path: string, req: HttpRequest): Record<string, string> | undefined {
+  const names = [...path.matchAll(/:([a-z]+)/g)].map((match) => match[1] as string);
+  const params: Record<string, string> = {};
+  try {
+    for (const [index, name] of names.entries()) params[name] = decodeURIComponent(req.getParameter(index) ?? '');
+  } catch {
+    return undefined;
+  }
+  return params;
+}
+
+/** @throws Refusal query_invalid: a parameter that a route does not have would be ignored, so it is refused. */
+function parseNoQuery(query: string): void {
+  const [first] = new URLSearchParams(query).keys();
+  if (first !== undefined) throw new Refusal('query_invalid', { field: first });
+}
+
+/** Old and forbidden forms of a message have codes of their own, told before the form as such is judged. */
+function refuseOldForms(route: Route, value: unknown): void {
+  if (route === MESSAGING_ROUTES.postMessage || route === MESSAGING_ROUTES.editMessage) {
+    if (isCallStep(value)) throw new Refusal('call_step_is_signalling');
+  }
+  if (route !== MESSAGING_ROUTES.postMessage || typeof value !== 'object' || value === null) return;
+  const { kind, body } = value as { kind?: unknown; body?: unknown };
+  if (kind !== undefined && !MESSAGE_KINDS.some((known) => known === kind)) {
+    throw new Refusal('message_kind_unknown', { field: 'kind' });
+  }
+  const isOutcome = typeof body === 'object' && body !== null && 'outcome' in body;
+  if (kind === 'system' && !isOutcome) throw new Refusal('system_kind_forbidden');
+}
+
+function corsHeaders(origin: string): [string, string][] {
+  return [
+    ['access-control-allow-origin', origin],
+    ['access-control-expose-headers', `${VERSION_HEADERS.service}, ${VERSION_HEADERS.serviceMin}, retry-after`],
+    ['vary', 'origin'],
+  ];
+}
+
+/** The code of a refusal, for counting. */
+export function codeOf(error: unknown): ErrorCode {
+  return error instanceof Refusal ? error.code : 'internal';
+}

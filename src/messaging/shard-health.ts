@@ -1,0 +1,37 @@
+/** GET /healthz on the messaging port: the same answer as everywhere, from main, or from the shards if main is away. */
+import { MAIN, type Node } from '#actors/runtime/node.ts';
+import type { Config } from '#src/config.ts';
+import { FigureLedger } from '#src/telemetry/figure-ledger.ts';
+import type { ThreadSnapshot } from '#src/telemetry/figures.ts';
+import { healthReply, type HealthReply } from '#src/telemetry/health-reply.ts';
+import type { ThreadFigures } from '#src/telemetry/thread-figures.ts';
+
+/** A thread that takes longer to say how it is doing counts as missing. */
+export const FIGURES_MILLIS = 1_000;
+
+export interface ShardHealthOptions {
+  readonly node: Node;
+  readonly figures: ThreadFigures;
+  readonly config: Config;
+  readonly startedAt: number;
+  readonly version: string;
+}
+
+export function makeShardHealth(options: ShardHealthOptions): (accept: string) => Promise<HealthReply> {
+  const ledger = new FigureLedger();
+  return async (accept) => {
+    const fromMain = await options.node.askService(MAIN, '@health', accept, FIGURES_MILLIS);
+    return fromMain.ok ? (fromMain.value as HealthReply) : await fromShards(options, ledger, accept);
+  };
+}
+
+/** Main is saturated or gone: the shards still know what they do, and main is named as missing. */
+async function fromShards(options: ShardHealthOptions, ledger: FigureLedger, accept: string): Promise<HealthReply> {
+  const { node, figures, config, startedAt, version } = options;
+  const others = [...node.links.keys()].filter((thread) => thread !== MAIN);
+  const asked = others.map((thread) => node.askService(thread, '@figures', null, FIGURES_MILLIS));
+  const answers = (await Promise.all(asked)).flatMap((answer) => (answer.ok ? [answer.value as ThreadSnapshot] : []));
+  const expected = ['main', ...Array.from({ length: node.placement.shards }, (_, shard) => `shard-${shard}`)];
+  const gathered = ledger.settle([figures.snapshot(), ...answers], expected);
+  return await healthReply(gathered, { version, protocolMin: config.protocolMin, startedAt }, accept);
+}

@@ -1,0 +1,213 @@
+/**
+ * The sockets of one shard: who they belong to, which conversations they hear, and how events reach them.
+ *
+ * A conversation is a topic of the socket library, and so is each person (`u:<username>`). Publishing hands the bytes
+ * over once; the library writes them to every subscriber, and several events for one socket within a turn leave in
+ * one write. That is the kernel's own cost per send, with little above it.
+ */
+import type { TemplatedApp, WebSocket } from 'uWebSockets.js';
+import type { Except } from '#actors/runtime/actor.ts';
+import type { LocalSockets } from '#actors/runtime/node.ts';
+import { CLOSE_CODES, type CloseReason } from '#src/protocol/close-codes.ts';
+import type { EventType } from '#src/protocol/events.ts';
+import type { Platform } from '#src/protocol/version.ts';
+import type { ThreadFigures } from '#src/telemetry/thread-figures.ts';
+
+/** What a socket carries. All of it comes from the token and the upgrade, nothing from later frames. */
+export interface SocketData {
+  /** Unique among the sockets of this process, also across restarts of a shard. */
+  readonly id: number;
+  readonly user: string;
+  readonly device: string;
+  readonly sid: string;
+  readonly version: number;
+  readonly platform: Platform;
+  /** When the session's token runs out, in Unix seconds; moves on when the session is renewed. */
+  exp: number;
+  /** Refused frames in the running minute (SOC-08). */
+  refused: number;
+  refusedSince: number;
+  closing: CloseReason | undefined;
+}
+
+export type Socket = WebSocket<SocketData>;
+
+/** The topic of everybody connected. */
+const EVERYONE = 'everyone';
+/** Sockets closed at once when the server drains; between slices the rest goes on being served. */
+const DRAIN_SLICE = 500;
+const DRAIN_PAUSE_MILLIS = 20;
+
+export class SocketHub implements LocalSockets {
+  readonly #app: TemplatedApp;
+  readonly #figures: ThreadFigures;
+  readonly #open = new Set<Socket>();
+  readonly #users = new Map<string, Set<Socket>>();
+  readonly #sessions = new Map<string, Set<Socket>>();
+  readonly #devices = new Map<string, Set<Socket>>();
+  /** Sockets that lost an event to their full buffer: closed before anything else is sent to them. */
+  readonly #doomed = new Set<Socket>();
+
+  constructor(app: TemplatedApp, figures: ThreadFigures) {
+    this.#app = app;
+    this.#figures = figures;
+  }
+
+  /** Takes a socket in. From here on it hears what is published to these conversations. */
+  add(socket: Socket, conversations: () => readonly string[]): void {
+    const { user, device, sid, version, platform } = socket.getUserData();
+    // Registered before the memberships are read: one that is committed after the read is told to this socket too.
+    this.#open.add(socket);
+    addTo(this.#users, user, socket);
+    addTo(this.#sessions, sid, socket);
+    addTo(this.#devices, device, socket);
+    socket.subscribe(EVERYONE);
+    socket.subscribe(personTopic(user));
+    for (const conversation of conversations()) socket.subscribe(conversation);
+    this.#figures.socketOpened(version, platform);
+  }
+
+  /** Lets a closed socket go. The library has taken it out of its topics already. */
+  remove(socket: Socket, end: CloseReason | 'peer'): void {
+    const { user, device, sid, version, platform } = socket.getUserData();
+    this.#open.delete(socket);
+    removeFrom(this.#users, user, socket);
+    removeFrom(this.#sessions, sid, socket);
+    removeFrom(this.#devices, device, socket);
+    this.#doomed.delete(socket);
+    this.#figures.socketClosed(version, platform, end);
+  }
+
+  publish(topic: string, type: EventType, event: string, except: Except | undefined): void {
+    this.#closeDoomed();
+    const receivers = this.#app.numSubscribers(topic);
+    if (receivers === 0) return;
+    const left = this.#leaveOut(topic, except);
+    this.#app.publish(topic, event);
+    for (const socket of left) socket.subscribe(topic);
+    this.#figures.eventsPublished(type);
+    this.#figures.deliveries(receivers - left.length);
+  }
+
+  publishTo(users: readonly string[], type: EventType, event: string, except: Except | undefined): void {
+    for (const user of users) {
+      if (user !== except?.user && this.#users.has(user)) this.publish(personTopic(user), type, event, except);
+    }
+  }
+
+  /** To every socket of this shard. */
+  publishToAll(type: EventType, event: string): void {
+    this.publish(EVERYONE, type, event, undefined);
+  }
+
+  membership(conversation: string, users: readonly string[], joined: boolean): void {
+    for (const user of users) {
+      for (const socket of this.#users.get(user) ?? []) {
+        if (joined) socket.subscribe(conversation);
+        else socket.unsubscribe(conversation);
+      }
+    }
+  }
+
+  disband(conversation: string): void {
+    for (const socket of this.#open) socket.unsubscribe(conversation);
+  }
+
+  displace(device: string, id: number): void {
+    for (const socket of [...(this.#devices.get(device) ?? [])]) {
+      if (socket.getUserData().id === id) this.close(socket, 'replaced');
+    }
+  }
+
+  overrun(): void {
+    this.closeAll('draining');
+  }
+
+  /** A socket's buffer overflowed, so it missed an event: it must hear nothing more and come back (SOC-12). */
+  doom(socket: Socket): void {
+    // The library is in the middle of writing here, so the close waits for the next moment outside of it.
+    if (this.#doomed.size === 0) setImmediate(() => this.#closeDoomed());
+    this.#doomed.add(socket);
+  }
+
+  close(socket: Socket, reason: CloseReason): void {
+    const data = socket.getUserData();
+    if (data.closing !== undefined) return;
+    data.closing = reason;
+    socket.end(CLOSE_CODES[reason], reason);
+  }
+
+  /** Closes the sockets of these sessions at once (CRD-08). */
+  revoke(sids: readonly string[]): void {
+    for (const sid of sids) for (const socket of [...(this.#sessions.get(sid) ?? [])]) this.close(socket, 'revoked');
+  }
+
+  /** A session was renewed: its socket may live on until `exp`. */
+  renew(sid: string, exp: number): void {
+    for (const socket of this.#sessions.get(sid) ?? []) {
+      const data = socket.getUserData();
+      data.exp = Math.max(data.exp, exp);
+    }
+  }
+
+  /** Closes the sockets whose session ran out. */
+  expire(nowSeconds: number): void {
+    for (const socket of [...this.#open]) if (socket.getUserData().exp <= nowSeconds) this.close(socket, 'sessionOver');
+  }
+
+  closeAll(reason: CloseReason): void {
+    for (const socket of [...this.#open]) this.close(socket, reason);
+  }
+
+  /** Closes all sockets slice by slice, so that their reconnects do not arrive in one moment. */
+  async drain(): Promise<void> {
+    const sockets = [...this.#open];
+    for (let start = 0; start < sockets.length; start += DRAIN_SLICE) {
+      for (const socket of sockets.slice(start, start + DRAIN_SLICE)) {
+        // One that closed during the pause is not ours to touch any more.
+        if (this.#open.has(socket)) this.close(socket, 'draining');
+      }
+      await new Promise((resolve) => setTimeout(resolve, DRAIN_PAUSE_MILLIS));
+    }
+  }
+
+  /** Every socket's person, device, socket id and whether it is still open: to introduce them to a shard that is back. */
+  *connections(): Iterable<SocketData> {
+    for (const socket of this.#open) yield socket.getUserData();
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Takes the sockets an event is not for out of its topic, for the moment of publishing. */
+  #leaveOut(topic: string, except: Except | undefined): Socket[] {
+    if (except === undefined) return [];
+    const excluded = [
+      ...(except.user === undefined ? [] : (this.#users.get(except.user) ?? [])),
+      ...(except.device === undefined ? [] : (this.#devices.get(except.device) ?? [])),
+    ];
+    return excluded.filter((socket) => socket.unsubscribe(topic));
+  }
+
+  #closeDoomed(): void {
+    for (const socket of this.#doomed) this.close(socket, 'tooSlow');
+    this.#doomed.clear();
+  }
+}
+
+function personTopic(user: string): string {
+  return `u:${user}`;
+}
+
+function addTo(map: Map<string, Set<Socket>>, name: string, socket: Socket): void {
+  const sockets = map.get(name);
+  if (sockets === undefined) map.set(name, new Set([socket]));
+  else sockets.add(socket);
+}
+
+function removeFrom(map: Map<string, Set<Socket>>, name: string, socket: Socket): void {
+  const sockets = map.get(name);
+  sockets?.delete(socket);
+  if (sockets?.size === 0) map.delete(name);
+}

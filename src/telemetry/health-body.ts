@@ -1,0 +1,159 @@
+/** The JSON body of /healthz: for people, scripts and the console (HLT-01, VER-05). */
+import { formatInstant } from '#src/base/time.ts';
+import { PROTOCOL_VERSION } from '#src/protocol/version.ts';
+import type { Gathered } from './figure-ledger.ts';
+import type { Figures } from './figures.ts';
+import { countOf, quantile } from './histogram.ts';
+import { type HistogramName, METRICS, type MetricName, type ScalarName } from './metric-table.ts';
+import { type Population, readPopulation } from './population.ts';
+import type { Installation } from './process-figures.ts';
+
+type Counts = Readonly<Record<string, number>>;
+
+/** Estimated from buckets, since the process started; null until something was measured. */
+interface Quantiles {
+  readonly p50_seconds: number | null;
+  readonly p99_seconds: number | null;
+}
+
+export interface HealthBody {
+  /** `degraded` when a thread did not answer: its sockets are not in the population. */
+  readonly status: 'ok' | 'degraded';
+  readonly version: string;
+  readonly protocol: { readonly current: number; readonly min: number };
+  readonly started_at: string;
+  readonly threads: {
+    readonly answered: readonly string[];
+    readonly missing: readonly string[];
+    readonly restarts: Counts;
+  };
+  readonly clients: Population;
+  /** HTTP requests by the protocol version the client stated: clients that hold no socket show here only. */
+  readonly requests_by_version: Counts;
+  /** Error code → refusals on all surfaces. */
+  readonly refusals: Counts;
+  /** Error code of a form that is gone → requests that still used it. */
+  readonly retired_forms: Counts;
+  readonly sockets: { readonly open: number; readonly opened: number; readonly closed: Counts };
+  readonly messages: {
+    readonly acknowledged: number;
+    readonly post_ack: Quantiles;
+    readonly events_published: Counts;
+    readonly deliveries: number;
+    readonly dropped: Counts;
+  };
+  readonly actors: {
+    readonly active: Counts;
+    readonly mailboxes: Counts;
+    readonly restarts: Counts;
+    readonly quarantined: Counts;
+    readonly asks_pending: number;
+    readonly ask_timeouts: number;
+  };
+  readonly storage: {
+    readonly commits: number;
+    readonly records: number;
+    readonly commit: Quantiles;
+    readonly commit_failures: number;
+  };
+  /** Thread → how late its timers fire. */
+  readonly event_loop: Readonly<Record<string, Quantiles & { readonly recent_max_seconds: number }>>;
+  readonly memory: { readonly resident_bytes: number; readonly heap_bytes: Counts };
+}
+
+/** The body from the figures of threads and process. */
+export function healthBody(figures: Figures, gathered: Gathered, installation: Installation): HealthBody {
+  const total = (name: ScalarName) => (figures.scalars[name] ?? []).reduce((sum, { value }) => sum + value, 0);
+  const by = (name: ScalarName, label: string) => countsBy(figures, name, label);
+  const postAck = histogramOf(figures, 'parley_messaging_post_ack_seconds');
+  const commit = histogramOf(figures, 'parley_storage_commit_seconds');
+  const clients = readPopulation(figures);
+  return {
+    status: gathered.missing.length === 0 ? 'ok' : 'degraded',
+    version: installation.version,
+    protocol: { current: PROTOCOL_VERSION, min: installation.protocolMin },
+    started_at: formatInstant(installation.startedAt),
+    threads: {
+      answered: gathered.answered,
+      missing: gathered.missing,
+      restarts: by('parley_threads_restarts_total', 'thread'),
+    },
+    clients,
+    requests_by_version: by('parley_protocol_client_requests_total', 'version'),
+    refusals: by('parley_protocol_refusals_total', 'code'),
+    retired_forms: by('parley_protocol_retired_forms_total', 'code'),
+    sockets: {
+      open: clients.total,
+      opened: total('parley_messaging_sockets_opened_total'),
+      closed: by('parley_messaging_sockets_closed_total', 'reason'),
+    },
+    messages: {
+      acknowledged: postAck.count,
+      post_ack: postAck.quantiles,
+      events_published: by('parley_messaging_events_published_total', 'type'),
+      deliveries: total('parley_messaging_deliveries_total'),
+      dropped: by('parley_actors_dropped_tells_total', 'kind'),
+    },
+    actors: {
+      active: by('parley_actors_active', 'actor'),
+      mailboxes: by('parley_actors_mailbox_messages', 'lane'),
+      restarts: by('parley_actors_restarts_total', 'actor'),
+      quarantined: by('parley_actors_quarantined_total', 'actor'),
+      asks_pending: total('parley_actors_asks_pending'),
+      ask_timeouts: total('parley_actors_ask_timeouts_total'),
+    },
+    storage: {
+      commits: commit.count,
+      records: histogramOf(figures, 'parley_storage_commit_records').sum,
+      commit: commit.quantiles,
+      commit_failures: total('parley_storage_commit_failures_total'),
+    },
+    event_loop: eventLoops(figures, gathered.answered),
+    memory: {
+      resident_bytes: total('parley_process_resident_memory_bytes'),
+      heap_bytes: by('parley_threads_heap_used_bytes', 'thread'),
+    },
+  };
+}
+
+/** Sums of a metric by one of its labels, in the order of the label's values. */
+function countsBy(figures: Figures, name: ScalarName, label: string): Counts {
+  const index = indexOfLabel(name, label);
+  const sums = new Map<string, number>();
+  for (const { labels, value } of figures.scalars[name] ?? []) {
+    const key = labels[index] ?? '';
+    sums.set(key, (sums.get(key) ?? 0) + value);
+  }
+  return Object.fromEntries([...sums].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function indexOfLabel(name: MetricName, label: string): number {
+  const index = (METRICS[name].labels as readonly string[]).indexOf(label);
+  if (index === -1) throw new Error(`The metric ${name} has no label ${label}.`);
+  return index;
+}
+
+function histogramOf(figures: Figures, name: HistogramName): { count: number; sum: number; quantiles: Quantiles } {
+  const sample = figures.histograms[name]?.[0] ?? { counts: [], sum: 0 };
+  return { count: countOf(sample), sum: sample.sum, quantiles: quantilesOf(METRICS[name].bounds, sample.counts) };
+}
+
+function quantilesOf(bounds: readonly number[], counts: readonly number[]): Quantiles {
+  return { p50_seconds: quantile(bounds, counts, 0.5), p99_seconds: quantile(bounds, counts, 0.99) };
+}
+
+/** Of the threads that answered: a delay of one that does not is not what was measured last. */
+function eventLoops(figures: Figures, answered: readonly string[]): HealthBody['event_loop'] {
+  const { bounds } = METRICS.parley_threads_event_loop_delay_seconds;
+  const recent = countsBy(figures, 'parley_threads_event_loop_delay_recent_max_seconds', 'thread');
+  const loops = (figures.histograms.parley_threads_event_loop_delay_seconds ?? [])
+    .map(({ labels: [thread = ''], counts }) => ({ thread, counts }))
+    .filter(({ thread }) => answered.includes(thread))
+    .toSorted((a, b) => (a.thread < b.thread ? -1 : 1));
+  return Object.fromEntries(
+    loops.map(({ thread, counts }) => [
+      thread,
+      { ...quantilesOf(bounds, counts), recent_max_seconds: recent[thread] ?? 0 },
+    ]),
+  );
+}

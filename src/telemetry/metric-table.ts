@@ -1,0 +1,220 @@
+/**
+ * Every metric there is: its type, labels and meaning. The exposition, the merging and docs/metrics.md follow from
+ * this table, and a figure that is not here cannot be counted.
+ *
+ * Names are `parley_<room>_<what>_<unit>` in base units (seconds, bytes); counters end in `_total`. Every label is
+ * bounded: by a vocabulary of the protocol, or by a limit in `labelled-counts.ts`. No metric carries a name of a
+ * person, an id, an address or a path as it was requested.
+ */
+
+interface Metric {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  /** One sentence, without double quotes and backslashes: the two exposition formats escape those differently. */
+  readonly help: string;
+  readonly labels: readonly string[];
+  /** Upper bounds of a histogram's buckets, rising; the last bucket, without a bound, is implied. */
+  readonly bounds?: readonly number[];
+}
+
+/** From a tenth of a millisecond, which is a commit to memory, to ten seconds, when every caller has given up. */
+const LATENCY_SECONDS = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+];
+
+/** Powers of two up to the largest batch a turn gathers. */
+const BATCH_RECORDS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096];
+
+/** From one millisecond, which is what a timer can tell, to ten seconds of a thread that stands still. */
+const DELAY_SECONDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
+
+export const METRICS = {
+  parley_actors_active: {
+    type: 'gauge',
+    help: 'Actors in memory, by kind. Idle ones are passivated and not counted.',
+    labels: ['actor'],
+  },
+  parley_actors_ask_timeouts_total: {
+    type: 'counter',
+    help: 'Asks between threads whose deadline passed before the answer came.',
+    labels: [],
+  },
+  parley_actors_asks_pending: {
+    type: 'gauge',
+    help: 'Asks between threads that wait for their answer.',
+    labels: ['thread'],
+  },
+  parley_actors_dropped_tells_total: {
+    type: 'counter',
+    help: 'Hints such as typing and presence that were dropped, by kind: too frequent, or a mailbox was full.',
+    labels: ['kind'],
+  },
+  parley_actors_mailbox_deepest_messages: {
+    type: 'gauge',
+    help: 'Messages in the fullest mailbox of a thread.',
+    labels: ['thread'],
+  },
+  parley_actors_mailbox_messages: {
+    type: 'gauge',
+    help: 'Messages that wait in the mailboxes of a thread, by lane.',
+    labels: ['thread', 'lane'],
+  },
+  parley_actors_quarantined_total: {
+    type: 'counter',
+    help: 'Actors that were taken out of service because restarting did not help, by kind.',
+    labels: ['actor'],
+  },
+  parley_actors_restarts_total: {
+    type: 'counter',
+    help: 'Actors that were restarted from storage after a fault, by kind.',
+    labels: ['actor'],
+  },
+  parley_http_requests_total: {
+    type: 'counter',
+    help: 'HTTP requests answered, by service, route and status. A path that is no route is unmatched.',
+    labels: ['service', 'route', 'status'],
+  },
+  parley_log_dropped_lines_total: {
+    type: 'counter',
+    help: 'Log lines that were dropped because standard output did not take them in time.',
+    labels: [],
+  },
+  parley_messaging_deliveries_total: {
+    type: 'counter',
+    help: 'Events handed to sockets, one for each socket.',
+    labels: [],
+  },
+  parley_messaging_events_published_total: {
+    type: 'counter',
+    help: 'Events published, by type, each counted once however many sockets get it.',
+    labels: ['type'],
+  },
+  parley_messaging_post_ack_seconds: {
+    type: 'histogram',
+    help: 'Time from a posted message to its acknowledgement, which leaves after the commit is on disk.',
+    labels: [],
+    bounds: LATENCY_SECONDS,
+  },
+  parley_messaging_sockets: {
+    type: 'gauge',
+    help: 'Open sockets, by protocol version and platform of the client: the population.',
+    labels: ['version', 'platform'],
+  },
+  parley_messaging_sockets_closed_total: {
+    type: 'counter',
+    help: 'Sockets closed, by reason. The reason peer is the client or the network.',
+    labels: ['reason'],
+  },
+  parley_messaging_sockets_opened_total: { type: 'counter', help: 'Sockets opened.', labels: [] },
+  parley_process_build_info: {
+    type: 'gauge',
+    help: 'Always 1. The labels say what is running.',
+    labels: ['version', 'protocol', 'protocol_min'],
+  },
+  parley_process_cpu_seconds_total: {
+    type: 'counter',
+    help: 'CPU time of the whole process, by mode.',
+    labels: ['mode'],
+  },
+  parley_process_resident_memory_bytes: {
+    type: 'gauge',
+    help: 'Resident memory of the whole process, with the pages of the storage that it has mapped.',
+    labels: [],
+  },
+  parley_process_start_time_seconds: {
+    type: 'gauge',
+    help: 'When the process started, in seconds since the Unix epoch.',
+    labels: [],
+  },
+  parley_protocol_client_requests_total: {
+    type: 'counter',
+    help: 'HTTP requests by the protocol version that the client stated. 0 is a client that stated none.',
+    labels: ['version'],
+  },
+  parley_protocol_refusals_total: {
+    type: 'counter',
+    help: 'Refusals by error code and by the surface that answered.',
+    labels: ['code', 'surface'],
+  },
+  parley_protocol_retired_forms_total: {
+    type: 'counter',
+    help: 'Requests in a form that is gone, answered 410, by error code.',
+    labels: ['code'],
+  },
+  parley_storage_commit_failures_total: {
+    type: 'counter',
+    help: 'Group commits that failed; nothing in them was acknowledged.',
+    labels: [],
+  },
+  parley_storage_commit_records: {
+    type: 'histogram',
+    help: 'Records that share one group commit.',
+    labels: [],
+    bounds: BATCH_RECORDS,
+  },
+  parley_storage_commit_seconds: {
+    type: 'histogram',
+    help: 'Time of one group commit, until it is on disk.',
+    labels: [],
+    bounds: LATENCY_SECONDS,
+  },
+  parley_threads_answered: {
+    type: 'gauge',
+    help: 'Threads whose figures are in this answer.',
+    labels: [],
+  },
+  parley_threads_event_loop_active_seconds_total: {
+    type: 'counter',
+    help: 'Time the event loop of a thread was at work and not waiting.',
+    labels: ['thread'],
+  },
+  parley_threads_event_loop_delay_recent_max_seconds: {
+    type: 'gauge',
+    help: 'The worst delay of the event loop of a thread within the last minute.',
+    labels: ['thread'],
+  },
+  parley_threads_event_loop_delay_seconds: {
+    type: 'histogram',
+    help: 'How late a timer of a thread fires, asked fifty times a second.',
+    labels: ['thread'],
+    bounds: DELAY_SECONDS,
+  },
+  parley_threads_external_memory_bytes: {
+    type: 'gauge',
+    help: 'Memory outside the JavaScript heap that objects of a thread hold.',
+    labels: ['thread'],
+  },
+  parley_threads_heap_used_bytes: {
+    type: 'gauge',
+    help: 'JavaScript heap of a thread in use.',
+    labels: ['thread'],
+  },
+  parley_threads_missing: {
+    type: 'gauge',
+    help: 'Threads that did not answer in time: their gauges are left out and their counters are as last known.',
+    labels: [],
+  },
+  parley_threads_restarts_total: {
+    type: 'counter',
+    help: 'Threads that ended by a fault and were started again.',
+    labels: ['thread'],
+  },
+} as const satisfies Record<string, Metric>;
+
+type Table = typeof METRICS;
+type NameOfType<T extends Metric['type']> = { [K in keyof Table]: Table[K]['type'] extends T ? K : never }[keyof Table];
+
+export type CounterName = NameOfType<'counter'>;
+export type GaugeName = NameOfType<'gauge'>;
+export type HistogramName = NameOfType<'histogram'>;
+/** A metric whose figure is one number. */
+export type ScalarName = CounterName | GaugeName;
+export type MetricName = keyof Table;
+
+export const METRIC_NAMES = Object.keys(METRICS) as MetricName[];
+export const HISTOGRAM_NAMES = METRIC_NAMES.filter((name): name is HistogramName => METRICS[name].type === 'histogram');
+export const SCALAR_NAMES = METRIC_NAMES.filter((name): name is ScalarName => METRICS[name].type !== 'histogram');
+
+/** Whether a figure only ever rises, so that it outlives the thread that counted it. */
+export function isCumulative(name: MetricName): boolean {
+  return METRICS[name].type !== 'gauge';
+}

@@ -1,0 +1,50 @@
+/** Checks a conversation's change log: whole from its trimmed edge to the conversation's rev. */
+import { EVENT_TYPES } from '#src/protocol/events.ts';
+import { CHANGES_REPLY_MAX } from '#src/protocol/limits.ts';
+import { isPurging, missing, type Subject } from './check-subject.ts';
+import { numberOf, under } from './keys.ts';
+import { CHANGES_TRIM_BLOCK, changeRecord, type ConversationRecord } from './records.ts';
+
+/** The last rev whose change is no longer kept: what went with a deletion, or was too old for any answer. */
+function changesTrimmedTo({ rev, floorRev }: ConversationRecord): number {
+  const trimmed = rev - (rev % CHANGES_TRIM_BLOCK) - CHANGES_REPLY_MAX;
+  return Math.max(trimmed, floorRev);
+}
+
+export function checkChanges(subject: Subject): void {
+  const { tables, record, findings } = subject;
+  const { id, rev: last } = record;
+  const edge = changesTrimmedTo(record);
+  let expected = edge + 1;
+  for (const entry of tables.changes.getRange(under(id))) {
+    const rev = numberOf(entry.key);
+    if (rev <= record.floorRev) {
+      if (!isPurging(subject))
+        findings.add('changes', [id, rev], 'was deleted with its conversation and is still there');
+      continue;
+    }
+    if (rev <= edge) {
+      findings.add('changes', [id, rev], `is older than the log goes back, which is to ${edge + 1}`);
+      continue;
+    }
+    if (rev > last) findings.add('changes', [id, rev], `lies beyond the conversation's rev ${last}`);
+    else missing(findings, 'changes', id, expected, rev - 1);
+    expected = rev + 1;
+    checkChange(subject, rev, entry.value);
+  }
+  missing(findings, 'changes', id, expected, last);
+}
+
+function checkChange({ record, findings }: Subject, rev: number, stored: Buffer): void {
+  const parts = [record.id, rev];
+  const change = findings.attempt('changes', parts, () => changeRecord.decode(stored));
+  if (change === undefined) return;
+  const { type, seq, data } = change;
+  if (!(EVENT_TYPES as readonly string[]).includes(type))
+    findings.add('changes', parts, 'is of a type that does not exist');
+  if (seq !== undefined && (seq > record.headSeq || seq <= record.floorSeq)) {
+    findings.add('changes', parts, `tells of message ${seq}, which is not there`);
+  }
+  if (data !== undefined) findings.attempt('changes', parts, () => JSON.parse(data));
+  else if (seq === undefined && type !== 'conversation.updated') findings.add('changes', parts, 'tells of nothing');
+}

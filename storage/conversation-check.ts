@@ -1,0 +1,285 @@
+/**
+ * Checks one conversation: that its numbers have no gaps and its indexes agree with its messages.
+ *
+ * What a deletion left (messages up to `floorSeq`, changes up to `floorRev`) may still be there while its purge is
+ * marked as under way, and must be gone when it is not. A deleted room keeps its members until the purge gets to them.
+ */
+import { CONVERSATION_KINDS, ROLES } from '#src/protocol/conversations.ts';
+import { REACTION_USERS_MAX } from '#src/protocol/limits.ts';
+import { checkChanges } from './change-check.ts';
+import { isBelowFloor, isPurging, missing, type Subject } from './check-subject.ts';
+import { key, lastPart, numberAt, numbered, numberedThen, numberOf, under, underNumber } from './keys.ts';
+import { memberRecord, membershipRecord, messageRecord, MESSAGE_FLAGS, pinRecord, reactionCounts } from './records.ts';
+
+/** What other records say about a message, as the message itself says it. */
+interface Facts {
+  readonly sender: unknown;
+  readonly clientMsgId: unknown;
+  readonly isDeleted: boolean;
+  readonly hasReactions: boolean;
+}
+
+/** Looks for problems; answers how many messages there are. */
+export function checkConversation(subject: Subject): number {
+  checkRecord(subject);
+  const messages = checkMessages(subject);
+  checkOwn(subject);
+  checkIdempotency(subject);
+  checkDeleted(subject);
+  checkReactionCounts(subject);
+  checkReactions(subject);
+  checkPins(subject);
+  checkMembers(subject);
+  checkWatermarks(subject);
+  checkChanges(subject);
+  return messages;
+}
+
+function checkRecord({ record, stamp, findings }: Subject): void {
+  const wrong = (predicate: string) => findings.add('conversations', [record.id], predicate);
+  if (!CONVERSATION_KINDS.includes(record.kind)) wrong('is of a kind that does not exist');
+  if (record.stamp > stamp) wrong(`has stamp ${record.stamp}, beyond the lane's ${stamp}`);
+  if (record.floorSeq > record.headSeq)
+    wrong(`was emptied up to ${record.floorSeq}, beyond its head ${record.headSeq}`);
+  if (record.floorRev > record.rev) wrong(`was emptied up to rev ${record.floorRev}, beyond its rev ${record.rev}`);
+  if (record.deleted && (record.floorSeq !== record.headSeq || record.floorRev !== record.rev)) {
+    wrong('is deleted, but not all of it was emptied');
+  }
+}
+
+function checkMessages(subject: Subject): number {
+  const { tables, record, findings } = subject;
+  const { id, headSeq } = record;
+  let expected = record.floorSeq + 1;
+  let count = 0;
+  for (const entry of tables.messages.getRange(under(id))) {
+    const seq = numberOf(entry.key);
+    if (isBelowFloor(subject, 'messages', [id, seq], seq)) continue;
+    count += 1;
+    if (seq > headSeq) findings.add('messages', [id, seq], `lies beyond the head ${headSeq}`);
+    else missing(findings, 'messages', id, expected, seq - 1);
+    expected = seq + 1;
+    checkMessage(subject, seq, entry.value);
+  }
+  missing(findings, 'messages', id, expected, headSeq);
+  return count;
+}
+
+function checkMessage(subject: Subject, seq: number, stored: Buffer): void {
+  const { tables, record, findings } = subject;
+  const { id } = record;
+  const wrong = (predicate: string) => findings.add('messages', [id, seq], predicate);
+  const facts = findings.attempt('messages', [id, seq], () => {
+    const said = JSON.parse(messageRecord.json(stored)) as Record<string, unknown>;
+    if (said['conversation_id'] !== id) wrong('names another conversation in its JSON');
+    if (said['seq'] !== seq) wrong('names another seq in its JSON');
+    const isMarked = (messageRecord.flags(stored) & MESSAGE_FLAGS.deleted) !== 0;
+    if (isMarked !== (said['deleted_at'] !== undefined))
+      wrong('is deleted by its flag or by its JSON, but not by both');
+    if (isMarked === (said['body'] !== undefined)) wrong(isMarked ? 'is deleted and still has a body' : 'has no body');
+    return factsOf(said, messageRecord.flags(stored));
+  });
+  if (facts === undefined) return;
+  const { sender, clientMsgId, isDeleted } = facts;
+  if (typeof sender !== 'string') return wrong('has no sender in its JSON');
+  if (tables.own.get(numbered(seq, id, sender)) === undefined) findings.add('own', [id, sender, seq], 'is missing');
+  const deletedOf = tables.deleted.get(numbered(seq, id))?.toString();
+  if (isDeleted && deletedOf === undefined) findings.add('deleted', [id, seq], 'is missing');
+  if (isDeleted && deletedOf !== undefined && deletedOf !== sender) {
+    findings.add('deleted', [id, seq], 'names another sender than the message');
+  }
+  if (typeof clientMsgId === 'string') {
+    const first = tables.idempotency.get(key(id, sender, clientMsgId));
+    if (first === undefined) findings.add('idempotency', [id, sender, clientMsgId], 'is missing');
+  }
+}
+
+function factsOf(said: Record<string, unknown>, flags: number): Facts {
+  return {
+    sender: said['sender'],
+    clientMsgId: said['client_msg_id'],
+    isDeleted: (flags & MESSAGE_FLAGS.deleted) !== 0,
+    hasReactions: (flags & MESSAGE_FLAGS.reactions) !== 0,
+  };
+}
+
+/** What a message says of itself; undefined when it is not there or cannot be read, which `checkMessages` tells. */
+function readFacts({ tables, record }: Subject, seq: number): Facts | undefined {
+  const stored = tables.messages.get(numbered(seq, record.id));
+  if (stored === undefined) return undefined;
+  try {
+    return factsOf(JSON.parse(messageRecord.json(stored)) as Record<string, unknown>, messageRecord.flags(stored));
+  } catch {
+    return undefined;
+  }
+}
+
+function checkOwn(subject: Subject): void {
+  const { tables, record, findings } = subject;
+  const { id } = record;
+  for (const itemKey of tables.own.getKeys(under(id))) {
+    const seq = numberOf(itemKey);
+    const user = itemKey.toString('latin1', id.length + 1, itemKey.length - SEQ_TAIL_BYTES);
+    if (isBelowFloor(subject, 'own', [id, user, seq], seq)) continue;
+    if (readFacts(subject, seq)?.sender !== user)
+      findings.add('own', [id, user, seq], 'is not of a message by that person');
+  }
+}
+
+/** A NUL and the six bytes of a number end a numbered key. */
+const SEQ_TAIL_BYTES = 7;
+
+function checkIdempotency(subject: Subject): void {
+  const { tables, record, findings } = subject;
+  const { id } = record;
+  for (const entry of tables.idempotency.getRange(under(id))) {
+    const [, user = '', clientMsgId = ''] = entry.key.toString().split('\0');
+    const parts = [id, user, clientMsgId];
+    const seq = findings.attempt('idempotency', parts, () => numberAt(entry.value));
+    if (seq === undefined || isBelowFloor(subject, 'idempotency', parts, seq)) continue;
+    const facts = readFacts(subject, seq);
+    if (facts === undefined) findings.add('idempotency', parts, `leads to message ${seq}, which is not there`);
+    else if (facts.sender !== user || facts.clientMsgId !== clientMsgId) {
+      findings.add(
+        'idempotency',
+        parts,
+        `leads to message ${seq}, which was posted by somebody else or under another key`,
+      );
+    }
+  }
+}
+
+function checkDeleted(subject: Subject): void {
+  const { tables, record, findings } = subject;
+  for (const itemKey of tables.deleted.getKeys(under(record.id))) {
+    const seq = numberOf(itemKey);
+    if (isBelowFloor(subject, 'deleted', [record.id, seq], seq)) continue;
+    if (readFacts(subject, seq)?.isDeleted !== true) {
+      findings.add('deleted', [record.id, seq], 'is of a message that is not deleted');
+    }
+  }
+}
+
+function checkReactionCounts(subject: Subject): void {
+  const { tables, record, findings } = subject;
+  const { id } = record;
+  for (const entry of tables.reactionCounts.getRange(under(id))) {
+    const seq = numberOf(entry.key);
+    if (isBelowFloor(subject, 'reactionCounts', [id, seq], seq)) continue;
+    const counts = findings.attempt('reactionCounts', [id, seq], () => reactionCounts.decode(entry.value));
+    if (counts === undefined) continue;
+    const facts = readFacts(subject, seq);
+    if (facts === undefined || facts.isDeleted) {
+      findings.add('reactionCounts', [id, seq], 'is of a message that is not there or deleted');
+      continue;
+    }
+    if (!facts.hasReactions) findings.add('reactionCounts', [id, seq], 'is of a message whose flag says it has none');
+    let total = 0;
+    for (const [emoji, count, users] of counts) {
+      total += count;
+      const start = numberedThen(seq, id, emoji, '');
+      const end = Buffer.concat([numberedThen(seq, id, emoji), Buffer.of(1)]);
+      const stored = tables.reactions.getKeysCount({ start, end });
+      if (stored !== count)
+        findings.add('reactionCounts', [id, seq, emoji], `counts ${count}, but reactions has ${stored}`);
+      if (users.length !== Math.min(count, REACTION_USERS_MAX) || new Set(users).size !== users.length) {
+        findings.add('reactionCounts', [id, seq, emoji], `lists ${users.length} people for a count of ${count}`);
+      }
+      for (const user of users) {
+        if (tables.reactions.get(numberedThen(seq, id, emoji, user)) === undefined) {
+          findings.add('reactionCounts', [id, seq, emoji], `lists ${user}, who did not react`);
+        }
+      }
+    }
+    const stored = tables.reactions.getKeysCount(underNumber(seq, id));
+    if (stored > total) findings.add('reactions', [id, seq], `holds ${stored - total} more than reactionCounts counts`);
+  }
+}
+
+/** Finds reactions that no count stands for, one look-up for each message that has reactions. */
+function checkReactions(subject: Subject): void {
+  const { tables, record, findings } = subject;
+  const { id } = record;
+  const { end } = under(id);
+  for (let { start } = under(id); ;) {
+    const [first] = tables.reactions.getKeys({ start, end, limit: 1 });
+    if (first === undefined) return;
+    const seq = first.readUIntBE(id.length + 1, SEQ_TAIL_BYTES - 1);
+    if (
+      !isBelowFloor(subject, 'reactions', [id, seq], seq) &&
+      tables.reactionCounts.get(numbered(seq, id)) === undefined
+    ) {
+      findings.add('reactions', [id, seq], 'holds reactions that reactionCounts lacks');
+    }
+    start = underNumber(seq, id).end;
+  }
+}
+
+function checkPins(subject: Subject): void {
+  const { tables, record, findings } = subject;
+  const { id } = record;
+  let pins = 0;
+  for (const entry of tables.pins.getRange(under(id))) {
+    const seq = numberOf(entry.key);
+    if (isBelowFloor(subject, 'pins', [id, seq], seq)) continue;
+    pins += 1;
+    findings.attempt('pins', [id, seq], () => pinRecord.decode(entry.value));
+    if (readFacts(subject, seq)?.isDeleted !== false)
+      findings.add('pins', [id, seq], 'is of a message that is not there or deleted');
+  }
+  if (!record.deleted && pins !== record.pinCount) {
+    findings.add('conversations', [id], `counts ${record.pinCount} pins, but pins has ${pins}`);
+  }
+}
+
+function checkMembers(subject: Subject): void {
+  const { tables, record, findings } = subject;
+  const { id } = record;
+  let members = 0;
+  let owners = 0;
+  for (const entry of tables.members.getRange(under(id))) {
+    const user = lastPart(entry.key);
+    members += 1;
+    const member = findings.attempt('members', [id, user], () => memberRecord.decode(entry.value));
+    if (member !== undefined) {
+      if (!ROLES.includes(member.role)) findings.add('members', [id, user], 'has a role that does not exist');
+      if (member.joinedSeq > record.headSeq)
+        findings.add('members', [id, user], `joined at ${member.joinedSeq}, beyond the head`);
+      if (member.role === 'owner') owners += 1;
+    }
+    const stored = tables.memberships.get(key(user, id));
+    // An ended one is told where memberships are walked.
+    if (stored === undefined) findings.add('memberships', [user, id], 'is missing');
+    else findings.attempt('memberships', [user, id], () => membershipRecord.decode(stored));
+  }
+  if (record.deleted) {
+    if (members > 0 && !isPurging(subject))
+      findings.add('members', [id], 'still holds people of a deleted conversation');
+    return;
+  }
+  if (members !== record.participantCount) {
+    findings.add('conversations', [id], `counts ${record.participantCount} participants, but members has ${members}`);
+  }
+  if (owners !== record.ownerCount) {
+    findings.add('conversations', [id], `counts ${record.ownerCount} owners, but members has ${owners}`);
+  }
+}
+
+function checkWatermarks(subject: Subject): void {
+  const { tables, record, findings } = subject;
+  const { id } = record;
+  for (const entry of tables.watermarks.getRange(under(id))) {
+    const user = lastPart(entry.key);
+    const wrong = (predicate: string) => findings.add('watermarks', [id, user], predicate);
+    const mark = findings.attempt(
+      'watermarks',
+      [id, user],
+      () => [numberAt(entry.value), numberAt(entry.value, 1)] as const,
+    );
+    if (tables.members.get(key(id, user)) === undefined) wrong('is of a person who does not take part');
+    if (mark === undefined) continue;
+    const [delivered, read] = mark;
+    if (read > delivered) wrong(`has read up to ${read}, but delivered up to ${delivered} only`);
+    if (delivered > record.headSeq) wrong(`lies at ${delivered}, beyond the head ${record.headSeq}`);
+  }
+}

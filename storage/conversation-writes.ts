@@ -1,0 +1,112 @@
+/** What a conversation's changes put on disk: one function per record, values ready for the lane. */
+import type { LaneWrite } from './lane.ts';
+import { key, numbered, numberedThen, numberValue } from './keys.ts';
+import {
+  changeRecord,
+  conversationRecord,
+  memberRecord,
+  membershipRecord,
+  messageRecord,
+  personalRecord,
+  pinRecord,
+  reactionCounts,
+  type ChangeRecord,
+  type ConversationRecord,
+  type MemberRecord,
+  type PersonalRecord,
+  type PinRecord,
+  type ReactionCounts,
+  type Watermark,
+} from './records.ts';
+
+const PRESENT = Buffer.from([1]);
+
+export function writeConversation(record: ConversationRecord): LaneWrite {
+  return { table: 'conversations', key: key(record.id), value: conversationRecord.encode(record) };
+}
+
+/** A message as readers get it, and the index by which a sender's own ones are left out of their unread count. */
+export function writeMessage(conversation: string, seq: number, json: string, flags: number): LaneWrite {
+  return { table: 'messages', key: numbered(seq, conversation), value: messageRecord.encode(json, flags) };
+}
+
+export function writeOwn(conversation: string, sender: string, seq: number): LaneWrite {
+  return { table: 'own', key: numbered(seq, conversation, sender), value: PRESENT };
+}
+
+export function writeDeleted(conversation: string, seq: number, sender: string): LaneWrite {
+  return { table: 'deleted', key: numbered(seq, conversation), value: key(sender) };
+}
+
+export function writeIdempotency(conversation: string, sender: string, clientMsgId: string, seq: number): LaneWrite {
+  return { table: 'idempotency', key: key(conversation, sender, clientMsgId), value: numberValue(seq) };
+}
+
+export function writeChange(conversation: string, rev: number, change: ChangeRecord): LaneWrite {
+  return { table: 'changes', key: numbered(rev, conversation), value: changeRecord.encode(change) };
+}
+
+export function removeChange(conversation: string, rev: number): LaneWrite {
+  return { table: 'changes', key: numbered(rev, conversation), value: null };
+}
+
+/** A membership in both directions: who takes part here, and where a person takes part. */
+export function writeMember(conversation: string, user: string, member: MemberRecord, stamp: number): LaneWrite[] {
+  return [
+    { table: 'members', key: key(conversation, user), value: memberRecord.encode(member) },
+    writeMembership(conversation, user, false, stamp),
+  ];
+}
+
+/** The end of a membership: the person's direction stays as `gone`, for their other devices to learn of. */
+export function removeMember(conversation: string, user: string, stamp: number): LaneWrite[] {
+  return [
+    { table: 'members', key: key(conversation, user), value: null },
+    { table: 'watermarks', key: key(conversation, user), value: null },
+    { table: 'personal', key: key(user, conversation), value: null },
+    writeMembership(conversation, user, true, stamp),
+  ];
+}
+
+export function writeMembership(conversation: string, user: string, gone: boolean, stamp: number): LaneWrite {
+  return { table: 'memberships', key: key(user, conversation), value: membershipRecord.encode({ gone, stamp }) };
+}
+
+export function writeWatermark(conversation: string, user: string, watermark: Watermark): LaneWrite {
+  const value = numberValue(watermark.delivered, watermark.read);
+  return { table: 'watermarks', key: key(conversation, user), value };
+}
+
+export function writePersonal(conversation: string, user: string, record: PersonalRecord): LaneWrite {
+  return { table: 'personal', key: key(user, conversation), value: personalRecord.encode(record) };
+}
+
+export function writePin(conversation: string, seq: number, pin: PinRecord | null): LaneWrite {
+  return { table: 'pins', key: numbered(seq, conversation), value: pin === null ? null : pinRecord.encode(pin) };
+}
+
+export function writeReaction(
+  conversation: string,
+  seq: number,
+  emoji: string,
+  user: string,
+  present: boolean,
+): LaneWrite {
+  const itemKey = numberedThen(seq, conversation, emoji, user);
+  return { table: 'reactions', key: itemKey, value: present ? PRESENT : null };
+}
+
+export function writeReactionCounts(conversation: string, seq: number, counts: ReactionCounts): LaneWrite {
+  const value = counts.length === 0 ? null : reactionCounts.encode(counts);
+  return { table: 'reactionCounts', key: numbered(seq, conversation), value };
+}
+
+/** Marks a deleted conversation whose contents are still to be purged, or takes the mark away. */
+export function writePurge(conversation: string, due: boolean): LaneWrite {
+  return { table: 'meta', key: key('purge', conversation), value: due ? PRESENT : null };
+}
+
+/** Removes a record by its key, for work that walks a range. */
+export function removeKey(table: LaneWrite['table'], itemKey: Buffer): LaneWrite {
+  return { table, key: itemKey, value: null };
+}

@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { systemClock } from '#src/base/clock.ts';
+import { makeControlHandlers } from '#src/coordinator/control-commands.ts';
+import { listenForControl } from '#src/coordinator/control-server.ts';
+import { Seeder } from '#src/coordinator/seed.ts';
+import { lockFolder, openFolder } from '#storage/folder.ts';
+import { PASSWORD, startCoordinator, temporaryFolder } from '../coordinator/coordinator-fixture.ts';
+
+const PARLEY = fileURLToPath(new URL('../../src/cli/parley.ts', import.meta.url));
+
+interface Ran {
+  readonly status: number | null;
+  readonly out: string;
+  readonly said: string;
+}
+
+/** Runs the command with that standard input, and answers its exit status and what it wrote. */
+async function parley(words: readonly string[], input = '', environment: Record<string, string> = {}): Promise<Ran> {
+  const env = { PATH: process.env['PATH'], PARLEY_PASSWORD_MEMORY_KIB: '64', ...environment };
+  const child = spawn(process.execPath, [PARLEY, ...words], { env, stdio: 'pipe' });
+  let [out, said] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+  // A command that reads no password may be gone before it was offered one.
+  child.stdin.on('error', () => {});
+  child.stdin.end(input);
+  const status = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { status, out, said };
+}
+
+/** A server as far as the command sees one: the folder's lock, its people, and the control socket. */
+async function startServer(context: TestContext) {
+  const coordinator = await startCoordinator(context);
+  const { accounts, announcer, folder, invitations, log, passwords, people, tokens } = coordinator;
+  const lock = lockFolder(folder);
+  const seeder = new Seeder({
+    accounts,
+    passwords,
+    tokens,
+    announcer,
+    clock: systemClock,
+    makeRooms: async (rooms) => rooms.map((_, at) => `c_${at}`),
+  });
+  const handlers = makeControlHandlers({
+    people,
+    invitations,
+    seeder,
+    coordinatorBase: () => 'https://chat.example.org',
+    status: async () => ({ state: 'running', sockets: 3 }),
+    backup: async (out) => ({ folder: out }),
+  });
+  const control = await listenForControl(folder, handlers, log);
+  context.after(async () => {
+    await control.close();
+    lock.release();
+  });
+  return coordinator;
+}
+
+test('on a stopped server: init, add, block, list, status', async (context) => {
+  const data = join(temporaryFolder(context), 'data');
+  const at = ['--data', data];
+  assert.deepEqual(await parley(['init', '--owner', 'root', ...at], `${PASSWORD}\n`), {
+    status: 0,
+    out: 'root owns this installation.\n',
+    said: '',
+  });
+  assert.equal(statSync(data).mode & 0o777, 0o700);
+  assert.deepEqual(await parley(['user', 'add', 'alice', ...at], `${PASSWORD}\r\n`), {
+    status: 0,
+    out: 'alice was added.\n',
+    said: '',
+  });
+  assert.deepEqual(await parley(['user', 'block', 'alice', ...at]), {
+    status: 0,
+    out: 'alice is blocked.\n',
+    said: '',
+  });
+  assert.deepEqual(await parley(['user', 'list', ...at]), {
+    status: 0,
+    out: 'alice\tblocked\tperson\t0\nroot\tactive\towner\t0\n',
+    said: '',
+  });
+  assert.deepEqual(await parley(['user', 'unblock', 'alice'], '', { PARLEY_DATA: data }), {
+    status: 0,
+    out: 'alice may sign in again.\n',
+    said: '',
+  });
+  const status = await parley(['status', ...at]);
+  assert.equal(status.status, 1);
+  assert.match(status.out, /^state: stopped\n/);
+  assert.match(status.out, /^people: 2$/m);
+});
+
+test('what is refused says why on standard error and exits with 1', async (context) => {
+  const folder = temporaryFolder(context);
+  const data = join(folder, 'data');
+  const at = ['--data', data];
+  await parley(['init', '--owner', 'root', ...at], PASSWORD);
+  const refused = async (words: string[], input: string, said: string) =>
+    assert.deepEqual(await parley([...words, ...at], input), { status: 1, out: '', said: `parley: ${said}\n` });
+  await refused(['init', '--owner', 'other'], PASSWORD, 'This installation has an owner already.');
+  await refused(['invite', 'owner'], '', 'This installation has an owner already.');
+  await refused(['user', 'add', 'root'], PASSWORD, 'The username is taken.');
+  await refused(
+    ['user', 'add', 'Alice'],
+    PASSWORD,
+    'A field is missing or has a value that is not allowed. (username)',
+  );
+  await refused(['user', 'add', 'alice'], 'short', 'A field is missing or has a value that is not allowed. (password)');
+  await refused(['user', 'add', 'alice'], '', 'There is no password on standard input.');
+  await refused(['user', 'add', 'alice'], 'x'.repeat(2000), 'Standard input holds more than a password.');
+  await refused(['user', 'block', 'nobody'], '', 'There is no person nobody.');
+  const empty = join(folder, 'empty');
+  mkdirSync(empty);
+  const nothing = await parley(['user', 'add', 'alice', '--data', empty], PASSWORD);
+  assert.deepEqual(
+    [nothing.status, nothing.said],
+    [1, `parley: ${empty} has no readable manifest.json: it is not a data folder of Parley.\n`],
+  );
+  const wrong = await parley(['user', 'list', ...at], '', { PARLEY_SHARDS: 'many' });
+  assert.equal(wrong.status, 1);
+  assert.match(wrong.said, /^parley: PARLEY_SHARDS is "many"/);
+});
+
+test('a folder that a process without a control socket has is refused', async (context) => {
+  const data = temporaryFolder(context);
+  openFolder(data, 4, '2026-11-21T08:00:00.000Z');
+  const lock = lockFolder(data);
+  context.after(() => lock.release());
+  const { status, said } = await parley(['user', 'list', '--data', data]);
+  assert.deepEqual([status, said], [1, `parley: ${data} is in use by process ${process.pid}.\n`]);
+});
+
+test('wrong usage exits with 2 and says what is right', async () => {
+  const usage = async (words: string[], said: RegExp) => {
+    const ran = await parley(words);
+    assert.deepEqual([ran.status, ran.out], [2, '']);
+    assert.match(ran.said, said);
+  };
+  await usage(['dance'], /^parley: There is no command "dance"\. See: parley help\n$/);
+  await usage(['user'], /There is no command "user"/);
+  await usage(['user', 'add'], /^parley: Usage: parley user add NAME \[--data FOLDER\]\n$/);
+  await usage(['user', 'add', 'a', 'b'], /Usage: parley user add NAME/);
+  await usage(['init'], /Usage: parley init --owner NAME/);
+  await usage(['user', 'add', 'alice', '--password', 'x'], /Unknown option '--password'/);
+  await usage(['backup', '--out'], /argument missing/);
+  await usage(['invite', 'guest'], /Usage: parley invite owner/);
+  await usage(
+    ['seed', '--people', 'many', '--rooms', '1', '--members', '1', '--out', 'x'],
+    /--people takes a whole number, not "many"/,
+  );
+});
+
+test('help names every command', async () => {
+  const { status, out } = await parley(['help']);
+  assert.equal(status, 0);
+  for (const command of [
+    'init',
+    'invite',
+    'user add',
+    'user block',
+    'user unblock',
+    'user list',
+    'seed',
+    'status',
+    'backup',
+    'restore',
+    'check',
+    'help',
+  ]) {
+    assert.match(out, new RegExp(`^  parley ${command} `, 'm'));
+  }
+  assert.equal((await parley([])).out, out);
+});
+
+test('on a running server: add, sign in, block, and the session ends', async (context) => {
+  const { folder, login, withToken, announced } = await startServer(context);
+  const at = ['--data', folder];
+  assert.equal((await parley(['user', 'add', 'alice', ...at], PASSWORD)).status, 0);
+  const { token } = await login('alice');
+  assert.deepEqual(await parley(['user', 'block', 'alice', ...at]), {
+    status: 0,
+    out: 'alice is blocked.\n',
+    said: '',
+  });
+  assert.deepEqual(
+    announced.map(({ what }) => what),
+    ['directory', 'revoked', 'directory'],
+  );
+  assert.equal((await withToken('/v1/auth/renew', token)).json.code, 'session_revoked');
+  assert.deepEqual(await parley(['user', 'block', 'bob', ...at]), {
+    status: 1,
+    out: '',
+    said: 'parley: There is no person bob.\n',
+  });
+  assert.deepEqual(await parley(['status', ...at]), { status: 0, out: 'state: running\nsockets: 3\n', said: '' });
+  assert.match(
+    (await parley(['invite', 'owner', ...at])).out,
+    /^https:\/\/chat\.example\.org\/v1\/enroll\/inv_[0-9a-z]{32}\n$/,
+  );
+  for (const words of [['check'], ['restore', '--from', '/nowhere']]) {
+    const { status, said } = await parley([...words, ...at]);
+    assert.deepEqual([status, said], [1, `parley: A server is running on ${folder}: stop it first.\n`]);
+  }
+});
+
+test('a seed writes a file for its owner alone, and never over another', async (context) => {
+  const { folder, withToken } = await startServer(context);
+  const out = join(temporaryFolder(context), 'seed.json');
+  const words = ['seed', '--people', '3', '--rooms', '1', '--members', '2', '--out', out, '--data', folder];
+  const { status, out: text } = await parley(words);
+  assert.deepEqual([status, text], [0, `3 people and 1 rooms were added; ${out} has their tokens.\n`]);
+  assert.equal(statSync(out).mode & 0o777, 0o600);
+  const seeded = JSON.parse(readFileSync(out, 'utf8')) as { people: Record<string, string>[]; rooms: unknown[] };
+  assert.equal(seeded.people.length, 3);
+  for (const person of seeded.people)
+    assert.deepEqual(Object.keys(person).toSorted(), ['device_id', 'password', 'token', 'username']);
+  assert.deepEqual(seeded.rooms, [{ id: 'c_0', members: ['load-00001', 'load-00002'] }]);
+  const answer = await withToken('/v1/auth/renew', seeded.people[0]?.['token'] as string);
+  assert.equal(answer.status, 200);
+  writeFileSync(out, 'mine');
+  assert.equal((await parley(words)).status, 1);
+  assert.equal(readFileSync(out, 'utf8'), 'mine');
+});
+
+test('a seed that is refused leaves no file', async (context) => {
+  const { folder } = await startServer(context);
+  const out = join(temporaryFolder(context), 'seed.json');
+  const { status } = await parley([
+    'seed',
+    '--people',
+    '1',
+    '--rooms',
+    '1',
+    '--members',
+    '2',
+    '--out',
+    out,
+    '--data',
+    folder,
+  ]);
+  assert.equal(status, 1);
+  assert.throws(() => statSync(out), { code: 'ENOENT' });
+});

@@ -1,0 +1,151 @@
+/** Staying signed in, against a scripted server. */
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, test } from 'node:test';
+import { Http } from '#src/client/http.ts';
+import { RENEW_RETRY_MILLIS, Session } from '#src/client/session.ts';
+import { StandingWatch } from '#src/client/standing.ts';
+import { ManualTimers } from './manual-timers.ts';
+import { refusal, ScriptedServer, sessionOf } from './scripted-server.ts';
+import { until } from './condition.ts';
+
+let server: ScriptedServer;
+let timers: ManualTimers;
+let http: Http;
+let told: string[];
+let session: Session;
+
+beforeEach(async () => {
+  server = await new ScriptedServer().listen();
+  timers = new ManualTimers();
+  told = [];
+  const standing = new StandingWatch(1, () => {});
+  http = new Http({ url: server.url, fetch: globalThis.fetch, timers, standing });
+  session = new Session(
+    { ...sessionOf('alice'), iat: Math.floor(timers.now() / 1000), exp: Math.floor(timers.now() / 1000) + 900 },
+    {
+      coordinator: http,
+      timers,
+      onRenewed: ({ token }) => told.push(`renewed ${token}`),
+      onOver: ({ code }) => told.push(`over ${code}`),
+    },
+  );
+});
+afterEach(() => server.close());
+
+const ask = () => session.request(http, { method: 'get', path: '/v1/thing' });
+const renewals = () => server.count('/v1/auth/renew');
+/** The server takes tokens from this number on, and renews to the next one. */
+function takesFrom(least: number): void {
+  let latest = 1;
+  server.on('GET /v1/thing', ({ token }) =>
+    Number(token?.split('-')[1]) >= least ? { body: { token } } : refusal(401, 'token_expired'),
+  );
+  server.on('POST /v1/auth/renew', () => ({ body: sessionOf('alice', (latest += 1)) }));
+}
+
+test('CRD-03 on 401 it renews once and retries once with the new token', async () => {
+  takesFrom(2);
+  assert.deepEqual(await ask(), { token: 'alice-2' });
+  assert.deepEqual(
+    server.asked.map(({ name, token }) => `${name} ${token}`),
+    ['GET /v1/thing alice-1', 'POST /v1/auth/renew alice-1', 'GET /v1/thing alice-2'],
+  );
+  assert.deepEqual(told, ['renewed alice-2']);
+});
+
+test('CRD-03 a second 401 is the answer: no loop', async () => {
+  takesFrom(99);
+  await assert.rejects(ask(), { code: 'token_expired', status: 401 });
+  assert.equal(server.count('/v1/thing'), 2);
+  assert.equal(renewals(), 1);
+});
+
+test('CRD-03 requests that meet 401 together share one renewal', async () => {
+  takesFrom(2);
+  const answers = await Promise.all([ask(), ask(), ask(), ask()]);
+  assert.deepEqual(
+    answers,
+    Array.from({ length: 4 }, () => ({ token: 'alice-2' })),
+  );
+  assert.equal(renewals(), 1);
+});
+
+test('CRD-03 a 401 that comes after another request renewed uses that renewal', async () => {
+  takesFrom(2);
+  let release = () => {};
+  const late = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  server.on('GET /v1/late', async ({ token }) => {
+    if (token === 'alice-1') await late;
+    return token === 'alice-1' ? refusal(401, 'token_expired') : { body: { token } };
+  });
+  const slow = session.request(http, { method: 'get', path: '/v1/late' });
+  await until('the slow request is there', () => server.count('/v1/late') === 1);
+  await ask();
+  release();
+  assert.deepEqual(await slow, { token: 'alice-2' });
+  assert.equal(renewals(), 1);
+});
+
+for (const code of ['session_over', 'session_revoked']) {
+  test(`CRD-03 a renewal refused with ${code} ends the session, and nothing is asked any more`, async () => {
+    takesFrom(2);
+    server.on('POST /v1/auth/renew', () => refusal(401, code));
+    await assert.rejects(Promise.all([ask(), ask()]), { code, status: 401 });
+    assert.deepEqual(told, [`over ${code}`]);
+    const before = server.asked.length;
+    await assert.rejects(ask(), { code });
+    await timers.pass(86_400_000);
+    assert.equal(server.asked.length, before);
+  });
+}
+
+test('CRD-03 a renewal that does not get through is no end, and the next request tries again', async () => {
+  takesFrom(2);
+  const renew: ('cut' | undefined)[] = ['cut'];
+  server.on('POST /v1/auth/renew', () => renew.shift() ?? { body: sessionOf('alice', 2) });
+  await assert.rejects(ask(), { code: 'network_failed' });
+  assert.deepEqual(told, []);
+  assert.deepEqual(await ask(), { token: 'alice-2' });
+});
+
+test('CRD-03 a proxy’s 401 renews nothing', async () => {
+  server.on('GET /v1/thing', () => ({ status: 401, text: '<html>Proxy</html>' }));
+  await assert.rejects(ask(), { code: 'answer_unreadable', status: 401 });
+  assert.equal(renewals(), 0);
+});
+
+test('CRD-02 the token is renewed unasked after three quarters of its life, again and again', async () => {
+  takesFrom(1);
+  assert.deepEqual(timers.waits, [675_000]);
+  await timers.pass(675_000);
+  await until('it was renewed', () => told.length === 1);
+  assert.deepEqual(timers.waits, [675_000]);
+  await timers.pass(675_000);
+  await until('it was renewed again', () => told.length === 2);
+  assert.deepEqual(told, ['renewed alice-2', 'renewed alice-3']);
+});
+
+test('CRD-02 an unasked renewal that fails is tried again', async () => {
+  const renew: ('cut' | undefined)[] = ['cut'];
+  server.on('POST /v1/auth/renew', () => renew.shift() ?? { body: sessionOf('alice', 2) });
+  await timers.pass(675_000);
+  await until('the renewal failed', () => timers.waits[0] === RENEW_RETRY_MILLIS);
+  await timers.pass(RENEW_RETRY_MILLIS);
+  await until('it was renewed', () => told.length === 1);
+});
+
+test('CRD-02 logging out tells the server and ends the session; a 401 to it means that it had ended', async () => {
+  server.on('POST /v1/auth/logout', () => refusal(401, 'session_revoked'));
+  await session.logout();
+  assert.equal(server.count('/v1/auth/logout'), 1);
+  await assert.rejects(ask(), { code: 'client_closed' });
+  assert.deepEqual(timers.waits, []);
+});
+
+test('CRD-02 a logout that does not get through is told, and the session is over here all the same', async () => {
+  server.on('POST /v1/auth/logout', () => 'cut');
+  await assert.rejects(session.logout(), { code: 'network_failed' });
+  await assert.rejects(ask(), { code: 'client_closed' });
+});

@@ -1,0 +1,146 @@
+/** A coordinator on port 0 over a real accounts file in a temporary folder, and what a client needs to talk to it. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { inspect } from 'node:util';
+import type { Revocation, SessionAnnouncer } from '#src/auth/revocations.ts';
+import { SessionTokens } from '#src/auth/session-tokens.ts';
+import type { Clock } from '#src/base/clock.ts';
+import { readConfig } from '#src/config.ts';
+import { makeCoordinator } from '#src/coordinator/coordinator.ts';
+import { originsOf } from '#src/coordinator/cors.ts';
+import type { Log } from '#src/coordinator/http-surface.ts';
+import type { Session } from '#src/protocol/sessions.ts';
+import { Accounts } from '#storage/accounts.ts';
+import { openFolder } from '#storage/folder.ts';
+
+/** 2026-11-21T08:00:00Z, in milliseconds. */
+export const START = 1_795_248_000_000;
+
+/** A clock that stands until it is moved. */
+export class HandClock implements Clock {
+  #millis = START;
+
+  now(): number {
+    return this.#millis;
+  }
+
+  advance(seconds: number): void {
+    this.#millis += seconds * 1000;
+  }
+}
+
+export type Announced =
+  | { readonly what: 'revoked'; readonly revocations: readonly Revocation[] }
+  | { readonly what: 'renewed'; readonly sid: string; readonly exp: number }
+  | { readonly what: 'directory'; readonly user: string; readonly rev: number };
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // The shape is what a test is about to assert.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly json: any;
+}
+
+export const PASSWORD = 'a long enough password';
+
+export function temporaryFolder(context: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-'));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export async function startCoordinator(context: TestContext, settings: Record<string, string> = {}) {
+  const folder = temporaryFolder(context);
+  const config = readConfig({ PARLEY_DATA: folder, PARLEY_PASSWORD_MEMORY_KIB: '64', ...settings });
+  openFolder(folder, 4, '2026-11-21T08:00:00.000Z');
+  const accounts = await Accounts.open(folder);
+  const tokens = new SessionTokens(accounts.secret('session_key'));
+  const clock = new HandClock();
+  const announced: Announced[] = [];
+  const announcer: SessionAnnouncer = {
+    revoked: (revocations) => announced.push({ what: 'revoked', revocations }),
+    renewed: (sid, exp) => announced.push({ what: 'renewed', sid, exp }),
+    directoryChanged: (user, rev) => announced.push({ what: 'directory', user, rev }),
+  };
+  const logged: string[] = [];
+  const write = (message: string, fields: object = {}) =>
+    void logged.push(inspect({ ...fields, message }, { depth: 9 }));
+  const log: Log = { error: write, warn: write };
+  const refused: string[] = [];
+  const answered: [route: string | undefined, status: number, clientVersion: number][] = [];
+  const coordinator = await makeCoordinator({
+    config,
+    accounts,
+    tokens,
+    announcer,
+    log,
+    clock,
+    health: async (accept) => ({
+      headers: { 'content-type': 'application/json', vary: 'Accept' },
+      body: JSON.stringify({ accept }),
+    }),
+    allowsOrigin: (origin) => originsOf(config, port).has(origin),
+    telemetry: { refused: (code) => refused.push(code), answered: (...figures) => answered.push(figures) },
+  });
+  await coordinator.app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = coordinator.app.server.address() as AddressInfo;
+  context.after(async () => {
+    await coordinator.app.close();
+    await accounts.close();
+  });
+
+  const call = async (method: string, path: string, init: RequestInit = {}): Promise<Answer> => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method, ...init });
+    const text = await answer.text();
+    const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true;
+    return { status: answer.status, headers: answer.headers, text, json: isJson ? JSON.parse(text) : undefined };
+  };
+  const post = async (path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
+    await call('POST', path, {
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json', ...headers },
+    });
+  const withToken = async (path: string, token: string): Promise<Answer> =>
+    await call('POST', path, { headers: { authorization: `Bearer ${token}` } });
+  const login = async (username: string, more: object = {}): Promise<Session> =>
+    (await post('/v1/auth/login', { username, password: PASSWORD, ...more })).json as Session;
+  return {
+    ...coordinator,
+    accounts,
+    answered,
+    announced,
+    announcer,
+    call,
+    clock,
+    config,
+    folder,
+    log,
+    logged,
+    login,
+    port,
+    post,
+    refused,
+    tokens,
+    withToken,
+  };
+}
+
+/** Sends bytes on a bare connection and answers everything that came back until the other end closed. */
+export async function sendRaw(port: number, bytes: string | Buffer): Promise<string> {
+  const { connect } = await import('node:net');
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const socket = connect(port, '127.0.0.1');
+  let received = '';
+  socket.setEncoding('utf8');
+  socket.on('data', (text: string) => (received += text));
+  // A connection that is cut while this end still writes: what was received before counts.
+  socket.on('error', () => {});
+  socket.on('close', () => resolve(received));
+  socket.write(bytes);
+  return await promise;
+}

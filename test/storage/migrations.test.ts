@@ -1,0 +1,190 @@
+/** Migrations: a stored folder of an old format opens with everything in it, once, whatever interrupts it. */
+import assert from 'node:assert/strict';
+import { cpSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { open } from 'lmdb';
+import {
+  conversationView,
+  readChanges,
+  readHistory,
+  readPersonal,
+  readRecord,
+  readWatermark,
+} from '#storage/conversation-reader.ts';
+import { checkFolder } from '#storage/check.ts';
+import { FOLDER_FORMAT, FolderError, lanePath, openFolder, readManifest, writeManifest } from '#storage/folder.ts';
+import { openLane, type LaneEnvironment } from '#storage/lane.ts';
+import { migrateFolder, MIGRATIONS, type Migration } from '#storage/migrations.ts';
+import { conversationRecord } from '#storage/records.ts';
+import { temporaryFolder } from '#test/support/temporary-folder.ts';
+import { DELETED_ROOM, FORMAT_0_FOLDER, ROOM, writeFormat0 } from './fixtures/format-0.ts';
+
+const NOW = '2026-11-21T08:00:00.000Z';
+
+/** A copy of the stored folder of format 0. */
+function oldFolder(t: TestContext): string {
+  const folder = join(temporaryFolder(t), 'data');
+  cpSync(FORMAT_0_FOLDER, folder, { recursive: true });
+  return folder;
+}
+
+async function inLane<T>(folder: string, use: (lane: LaneEnvironment) => T | Promise<T>): Promise<T> {
+  const lane = openLane(lanePath(folder, 0), 1024 ** 3);
+  try {
+    return await use(lane);
+  } finally {
+    await lane.close();
+  }
+}
+
+/** Everything in a file: table, key and value, in hex. */
+async function contentOf(path: string): Promise<string[]> {
+  const options = { encoding: 'binary', keyEncoding: 'binary' } as const;
+  const root = open({ path, noSubdir: true, maxDbs: 20, readOnly: true, ...options });
+  try {
+    return [...root.getKeys()].flatMap((name) => {
+      const table = root.openDB<Buffer, Buffer>({ name: String(name), ...options });
+      return [...table.getRange()].map(
+        (row) => `${String(name)} ${row.key.toString('hex')} ${row.value.toString('hex')}`,
+      );
+    });
+  } finally {
+    await root.close();
+  }
+}
+
+test('there is a migration for every format before the present one', () => {
+  assert.equal(MIGRATIONS.length, FOLDER_FORMAT);
+});
+
+test('the stored folder of format 0 is what its script writes', async (t) => {
+  const made = join(temporaryFolder(t), 'data');
+  await writeFormat0(made);
+  for (const file of ['lanes/00.mdb', 'accounts.mdb']) {
+    assert.deepEqual(await contentOf(join(made, file)), await contentOf(join(oldFolder(t), file)));
+  }
+  assert.equal(
+    readFileSync(join(made, 'manifest.json'), 'utf8'),
+    readFileSync(join(FORMAT_0_FOLDER, 'manifest.json'), 'utf8'),
+  );
+});
+
+test('records of format 0 lack what the present ones have', async (t) => {
+  await inLane(oldFolder(t), ({ tables }) => {
+    const { floorSeq, floorRev } = readRecord(tables, ROOM) ?? {};
+    assert.deepEqual([floorSeq, floorRev], [undefined, undefined]);
+  });
+});
+
+test('an old folder opens, and nothing in it is lost', async (t) => {
+  const folder = oldFolder(t);
+  const manifest = await migrateFolder(folder, openFolder(folder, 8, NOW));
+  assert.deepEqual(manifest, { format: 1, epoch: 'oldepoch0000', lanes: 1, created_at: '2026-10-01T08:00:00.000Z' });
+  assert.deepEqual(readManifest(folder), manifest);
+  await inLane(folder, ({ tables }) => {
+    const record = readRecord(tables, ROOM);
+    assert.ok(record);
+    assert.deepEqual([record.floorSeq, record.floorRev], [0, 0]);
+    assert.deepEqual(conversationView(tables, record, 'e'), {
+      id: ROOM,
+      kind: 'room',
+      title: 'Old',
+      created_at: '2026-10-01T08:00:00.000Z',
+      created_by: 'alice',
+      head_seq: 3,
+      rev: 8,
+      epoch: 'e',
+      participant_count: 2,
+      participants: [
+        { user: 'alice', role: 'owner' },
+        { user: 'bob', role: 'member' },
+      ],
+    });
+    const { items } = readHistory(tables, record, { limit: 10 });
+    assert.deepEqual(
+      items.map((json) => (JSON.parse(json) as { body?: string }).body),
+      ['hello, old world', undefined, 'привет'],
+    );
+    assert.deepEqual((JSON.parse(items[0] ?? '') as { reactions: unknown }).reactions, [
+      { emoji: '👍', count: 1, users: ['bob'] },
+    ]);
+    assert.equal(readChanges(tables, record, 'e', 0)?.length, 8);
+    assert.deepEqual(readWatermark(tables, ROOM, 'bob'), { delivered: 3, read: 1 });
+    assert.equal(readPersonal(tables, ROOM, 'bob').draft?.body, 'unsent');
+    const deleted = readRecord(tables, DELETED_ROOM);
+    assert.deepEqual([deleted?.deleted, deleted?.floorSeq, deleted?.floorRev], [true, 5, 7]);
+  });
+  assert.deepEqual(await checkFolder(folder), { problems: [], conversations: 2, messages: 3, people: 2 });
+});
+
+test('a second start does nothing', async (t) => {
+  const folder = oldFolder(t);
+  const manifest = await migrateFolder(folder, openFolder(folder, 8, NOW));
+  const written = statSync(join(folder, 'manifest.json'), { bigint: true });
+  const content = await contentOf(lanePath(folder, 0));
+  assert.deepEqual(await migrateFolder(folder, openFolder(folder, 8, NOW)), manifest);
+  assert.equal(statSync(join(folder, 'manifest.json'), { bigint: true }).ino, written.ino);
+  assert.deepEqual(await contentOf(lanePath(folder, 0)), content);
+});
+
+test('a migration that a crash left half done runs again and finds its way', async (t) => {
+  const folder = oldFolder(t);
+  const whole = oldFolder(t);
+  await migrateFolder(whole, readManifest(whole));
+  // Half done: one record has its new form, the manifest still says 0.
+  const [migrated] = await inLane(whole, ({ tables }) => [...tables.conversations.getRange({ limit: 1 })]);
+  assert.ok(migrated);
+  const write = { table: 'conversations', key: Buffer.from(migrated.key), value: Buffer.from(migrated.value) } as const;
+  await inLane(folder, async (lane) => await lane.commit([write]));
+  await migrateFolder(folder, readManifest(folder));
+  assert.deepEqual(await contentOf(lanePath(folder, 0)), await contentOf(lanePath(whole, 0)));
+  assert.equal(readManifest(folder).format, 1);
+});
+
+test('a migration that fails leaves the format where it was, and those before it done', async (t) => {
+  const folder = oldFolder(t);
+  const ran: string[] = [];
+  const note =
+    (name: string): Migration =>
+    async () =>
+      void ran.push(name);
+  const crash: Migration = async () => {
+    throw new Error('the power went');
+  };
+  const before = { ...readManifest(folder), format: 0 };
+  await assert.rejects(migrateFolder(folder, before, [note('first'), crash, note('third')]), /the power went/);
+  assert.equal(readManifest(folder).format, 1);
+  await migrateFolder(folder, readManifest(folder), [note('first'), note('second')]);
+  assert.deepEqual(ran, ['first', 'second']);
+});
+
+test('more conversations than one transaction takes are all migrated', async (t) => {
+  const folder = oldFolder(t);
+  await inLane(folder, async (lane) => {
+    const old = lane.tables.conversations.get(Buffer.from(ROOM)) as Buffer;
+    // The rest of each record does not matter here.
+    const rows = Array.from({ length: 2_001 }, (_, i) => ({
+      table: 'conversations' as const,
+      key: Buffer.from(`c_many${String(i).padStart(5, '0')}`),
+      value: Buffer.from(old),
+    }));
+    await lane.commit(rows);
+  });
+  await migrateFolder(folder, readManifest(folder));
+  const floors = await inLane(folder, ({ tables }) =>
+    [...tables.conversations.getRange()].map(({ value }) => conversationRecord.decode(value).floorSeq),
+  );
+  assert.equal(floors.length, 2_003);
+  assert.equal(floors.filter((floor) => floor === 0).length, 2_002);
+});
+
+test('a folder of a newer format is refused, and stays as it is', async (t) => {
+  const folder = oldFolder(t);
+  const newer = { ...readManifest(folder), format: FOLDER_FORMAT + 1 };
+  writeManifest(folder, newer);
+  assert.throws(() => openFolder(folder, 8, NOW), FolderError);
+  await assert.rejects(migrateFolder(folder, newer), {
+    message: `${folder} has format 2; this server knows up to 1. Use a newer one.`,
+  });
+});

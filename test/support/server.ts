@@ -1,0 +1,181 @@
+/**
+ * A real server for black-box tests: the process that `npm start` runs, on free ports, over a temporary folder, with
+ * at least two shards.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Session } from '#src/protocol/sessions.ts';
+import { callControl } from './control.ts';
+import { deadline } from './waiting.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+/** What one password hash may cost in tests: argon2's least memory, so that hundreds of sign-ins take no time. */
+const TEST_PASSWORD_MEMORY_KIB = '64';
+
+export interface ServerOptions {
+  /** Environment variables beyond the tests' own; `undefined` takes one away. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** A folder to start on, kept afterwards. By default a new one, removed with `stop`. */
+  readonly folder?: string;
+}
+
+export interface Reply<T = Record<string, unknown>> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON; undefined where there is none. */
+  readonly body: T;
+}
+
+export interface Person {
+  readonly username: string;
+  readonly password: string;
+  session: Session;
+}
+
+export class TestServer {
+  readonly folder: string;
+  readonly coordinator: string;
+  readonly messaging: string;
+  readonly calendar: string;
+  /** Everything it wrote, both outputs. */
+  readonly output: string[];
+  readonly process: ChildProcess;
+  readonly #keepsFolder: boolean;
+
+  constructor(
+    process: ChildProcess,
+    folder: string,
+    urls: { coordinator: string; messaging: string; calendar: string },
+    output: string[],
+    keepsFolder: boolean,
+  ) {
+    this.process = process;
+    this.folder = folder;
+    this.coordinator = urls.coordinator;
+    this.messaging = urls.messaging;
+    this.calendar = urls.calendar;
+    this.output = output;
+    this.#keepsFolder = keepsFolder;
+  }
+
+  get pid(): number {
+    return this.process.pid as number;
+  }
+
+  /** Adds people through the control socket and signs each in on a device of its own. */
+  async people<Name extends string>(...names: Name[]): Promise<Record<Name, Person>> {
+    const people = await Promise.all(names.map(async (name) => [name, await this.person(name)] as const));
+    return Object.fromEntries(people) as Record<Name, Person>;
+  }
+
+  async person(username: string): Promise<Person> {
+    const password = `password of ${username}`;
+    await callControl(this.folder, 'user.add', { username, password, role: 'person' });
+    return { username, password, session: await this.signIn(username, password) };
+  }
+
+  async signIn(username: string, password: string, deviceId?: string): Promise<Session> {
+    const body = { username, password, ...(deviceId === undefined ? {} : { device_id: deviceId }) };
+    const reply = await request<Session>('POST', `${this.coordinator}/v1/auth/login`, { body });
+    if (reply.status !== 200) throw new Error(`Signing in as ${username} was refused: ${reply.text}`);
+    return reply.body;
+  }
+
+  /** A request to the messaging service as a person, or as nobody. */
+  async api<T = Record<string, unknown>>(
+    who: Person | undefined,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Reply<T>> {
+    const token = who?.session.token;
+    return await request<T>(method, `${this.messaging}${path}`, { body, headers, token });
+  }
+
+  /** Ends the process as SIGTERM does, waits for it, and removes a folder that was made for it. Its exit code. */
+  async stop(): Promise<number | null> {
+    const code = await this.end('SIGTERM');
+    if (!this.#keepsFolder) await rm(this.folder, { recursive: true, force: true });
+    return code;
+  }
+
+  /** Sends a signal and waits until the process is gone. */
+  async end(signal: NodeJS.Signals): Promise<number | null> {
+    if (this.process.exitCode !== null || this.process.signalCode !== null) return this.process.exitCode;
+    const gone = once(this.process, 'exit');
+    this.process.kill(signal);
+    const [code] = await deadline(gone, 20_000, `the server to end on ${signal}`);
+    return code as number | null;
+  }
+}
+
+/** Starts a server and waits until it is ready. */
+export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
+  const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'parley-test-')));
+  const environment = {
+    ...process.env,
+    PARLEY_DATA: folder,
+    PARLEY_COORDINATOR_PORT: '0',
+    PARLEY_MESSAGING_PORT: '0',
+    PARLEY_CALENDAR_PORT: '0',
+    PARLEY_SHARDS: '2',
+    PARLEY_LANES: '4',
+    PARLEY_LANE_SIZE: '1',
+    PARLEY_LOG_LEVEL: 'warn',
+    PARLEY_DRAIN_SECONDS: '1',
+    PARLEY_PASSWORD_MEMORY_KIB: TEST_PASSWORD_MEMORY_KIB,
+    ...options.environment,
+  };
+  const child = spawn(process.execPath, [MAIN], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+  const output: string[] = [];
+  const { promise, resolve, reject } = Promise.withResolvers<{
+    coordinator: string;
+    messaging: string;
+    calendar: string;
+  }>();
+  child.once('exit', (code, signal) => {
+    reject(new Error(`The server ended with ${signal ?? code} before it was ready:\n${output.join('\n')}`));
+  });
+  createInterface({ input: child.stderr }).on('line', (line) => output.push(line));
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    output.push(line);
+    if (line.startsWith('{"event":"ready"')) resolve(JSON.parse(line));
+  });
+  const urls = await deadline(promise, 20_000, 'the server to be ready');
+  return new TestServer(child, folder, urls, output, options.folder !== undefined);
+}
+
+export interface RequestOptions {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly token?: string | undefined;
+}
+
+/** One HTTP request; a body that is not a string is sent as JSON. */
+export async function request<T = Record<string, unknown>>(
+  method: string,
+  url: string,
+  options: RequestOptions = {},
+): Promise<Reply<T>> {
+  const { body, token } = options;
+  const headers: Record<string, string> = { ...options.headers };
+  if (body !== undefined) headers['content-type'] ??= 'application/json';
+  if (token !== undefined) headers['authorization'] ??= `Bearer ${token}`;
+  const sent =
+    body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+  const response = await fetch(url, { method, headers, ...(sent === undefined ? {} : { body: sent as BodyInit }) });
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: (text === '' ? undefined : JSON.parse(text)) as T,
+  };
+}

@@ -1,0 +1,99 @@
+/** Holds the error catalogue's promises: frozen, used, translated (ERR-01, ERR-02, ERR-03). */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { breaches, extendErrorList, readErrorList } from '#src/cli/docs/error-list.ts';
+import { ERROR_CODES, ERRORS, RETIRED_CODES } from '#src/protocol/errors.ts';
+import { COMMON_ERRORS, MESSAGING_ROUTES, type Route, SESSION_ROUTES } from '#src/protocol/routes.ts';
+import { ROOT, skeletonOf, typescriptSources } from './source.ts';
+
+const stored = readFileSync(`${ROOT}docs/errors.json`, 'utf8');
+
+test('ERR-02 no frozen code disappears or changes its status or sentence', () => {
+  assert.deepEqual(breaches(readErrorList(stored), ERRORS, RETIRED_CODES), []);
+});
+
+test('ERR-02 every code of the catalogue is in the frozen list', () => {
+  const frozen = readErrorList(stored);
+  const missing = ERROR_CODES.filter((code) => frozen[code] === undefined);
+  assert.deepEqual(missing, [], 'run “npm run docs”');
+});
+
+test('ERR-02 a breach of the frozen list is found', () => {
+  const frozen = { gone: { status: 404, error: 'Gone.' }, kept: { status: 400, error: 'Kept.' } };
+  const kept = { kept: { status: 400, error: 'Kept.' } };
+  assert.deepEqual(breaches(frozen, kept, ['gone']), []);
+  assert.match(breaches(frozen, kept, []).join(), /gone disappeared/);
+  assert.match(breaches(frozen, { kept: { status: 403, error: 'Kept.' } }, ['gone']).join(), /kept was 400 and is 403/);
+  assert.match(breaches(frozen, { kept: { status: 400, error: 'New.' } }, ['gone']).join(), /“Kept.” and reads “New.”/);
+  assert.match(breaches(frozen, frozen, ['gone']).join(), /gone is retired and in use again/);
+  assert.match(breaches({}, {}, ['never']).join(), /never is retired but was never listed/);
+  assert.throws(() => extendErrorList(frozen, kept, []), /gone disappeared/);
+});
+
+test('ERR-02 the list only grows', () => {
+  const frozen = { gone: { status: 404, error: 'Gone.' } };
+  const list = extendErrorList(frozen, { added: { status: 400, error: 'Added.' } }, ['gone']);
+  assert.deepEqual(Object.keys(readErrorList(list)), ['added', 'gone']);
+});
+
+/** Codes whose shape or sentence breaks ERR-01: lower case with underscores, and a sentence with its full stop. */
+function shapeFaults(entries: Readonly<Record<string, { readonly error: string }>>): string[] {
+  return Object.entries(entries)
+    .filter(([code, { error }]) => !/^[a-z]+(?:_[a-z0-9]+)*$/.test(code) || !/^[A-Z].*\.$/.test(error))
+    .map(([code]) => code);
+}
+
+test('ERR-01 codes are lower case with underscores, and sentences are sentences', () => {
+  assert.deepEqual(shapeFaults(ERRORS), []);
+  const bad = { 'Not-this': { error: 'A sentence.' }, or_this: { error: 'no sentence' }, this_one: { error: 'Fine.' } };
+  assert.deepEqual(shapeFaults(bad), ['Not-this', 'or_this']);
+});
+
+/** Where the catalogue is declared rather than used. */
+const DECLARING = new Set(['src/protocol/errors.ts', 'src/protocol/routes.ts', 'src/client/translations.ts']);
+const isServer = (path: string) =>
+  /^(?:src|actors|storage)\//.test(path) && !/^src\/(?:cli|client)\//.test(path) && !DECLARING.has(path);
+
+/** The codes that a source gives as a literal to a refusal. */
+function refusedCodes(source: string): string[] {
+  const { code, strings } = skeletonOf(source);
+  return [...code.matchAll(/\b(?:new Refusal|errorBody|statusOf)\(\s*"(\d+)"/g)].map(
+    ([, index]) => strings[Number(index)] ?? '',
+  );
+}
+
+test('ERR-02 every code that is refused with is in the catalogue', () => {
+  const unknown = [...typescriptSources()]
+    .filter(([path]) => isServer(path))
+    .flatMap(([path, source]) => refusedCodes(source).map((code) => ({ path, code })))
+    .filter(({ code }) => !Object.hasOwn(ERRORS, code));
+  assert.deepEqual(unknown, []);
+  assert.deepEqual(refusedCodes("throw new Refusal('one');\n// new Refusal('two')\nerrorBody('three', 'x')"), [
+    'one',
+    'three',
+  ]);
+});
+
+/** The codes that appear as a string in none of the sources. */
+function unusedCodes(codes: readonly string[], sources: Iterable<string>): string[] {
+  const used = new Set([...sources].flatMap((source) => skeletonOf(source).strings));
+  return codes.filter((code) => !used.has(code));
+}
+
+test('ERR-02 every code of the catalogue is sent by somebody', () => {
+  const sources = [...typescriptSources()].filter(([path]) => isServer(path)).map(([, source]) => source);
+  assert.deepEqual(unusedCodes(ERROR_CODES, sources), []);
+  assert.deepEqual(unusedCodes(['a_b', 'c_d', 'e_f'], ["refuse('a_b') // 'e_f'", 'code: `c_d`']), ['e_f']);
+});
+
+test('ERR-04 every code is promised by a route, a frame or the upgrade', () => {
+  const routes: Readonly<Record<string, Route>> = { ...SESSION_ROUTES, ...MESSAGING_ROUTES };
+  const promised = new Set<string>([...COMMON_ERRORS, ...Object.values(routes).flatMap((route) => route.errors)]);
+  const socketOnly = ['device_forbidden', 'device_required', 'frame_invalid', 'frame_too_large', 'origin_forbidden'];
+  const elsewhere = new Set([...socketOnly, 'socket_upgrade_required']);
+  assert.deepEqual(
+    ERROR_CODES.filter((code) => !promised.has(code) && !elsewhere.has(code)),
+    [],
+  );
+});

@@ -1,0 +1,76 @@
+/** Holds the size and the names of files: one noun each, kebab-case, short enough to read in one sitting. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { projectFiles, skeletonOf, typescriptSources } from './source.ts';
+
+const LINES_MAX = 400;
+
+/** Names that say nothing about what is inside, and attract whatever has no home. */
+const SHAPELESS = new Set(['common', 'helper', 'helpers', 'index', 'misc', 'shared', 'types', 'util', 'utils']);
+
+/** File names whose spelling is somebody else's convention. */
+const CONVENTIONAL = new Set(['README.md', 'CHANGELOG.md', 'LICENSE', 'Dockerfile']);
+
+function nameFault(path: string): string | undefined {
+  const parts = path.split('/');
+  const file = parts.at(-1) ?? '';
+  const named = CONVENTIONAL.has(file) ? parts.slice(0, -1) : parts;
+  const odd = named.find((part) => !/^\.?[a-z0-9]+(?:[-.][a-z0-9]+)*$/.test(part));
+  if (odd !== undefined) return `${path}: ${odd} is not kebab-case`;
+  const shapeless = named.find((part) => SHAPELESS.has(part.split('.')[0] ?? ''));
+  return shapeless === undefined ? undefined : `${path}: name it for the one thing it holds, not ${shapeless}`;
+}
+
+function lengthFault(path: string, source: string): string | undefined {
+  const lines = source.split('\n').length - 1;
+  return lines > LINES_MAX ? `${path} has ${lines} lines: split it by noun, ${LINES_MAX} at most` : undefined;
+}
+
+/** A file that only passes on what others export. */
+function barrelFault(path: string, source: string): string | undefined {
+  const { code } = skeletonOf(source);
+  const rest = code.replaceAll(/^export\s+(?:type\s+)?(?:\*(?:\s+as\s+\w+)?|\{[^}]*\})\s+from\s+"\d+";?$/gm, '');
+  const passesOn = rest !== code;
+  return passesOn && rest.trim() === '' ? `${path} is a barrel: import from the file that has it` : undefined;
+}
+
+const kept = (fault: string | undefined) => (fault === undefined ? [] : [fault]);
+
+test('files have names that say what they hold', () => {
+  const faults = projectFiles().flatMap((path) => kept(nameFault(path)));
+  assert.deepEqual(faults, []);
+});
+
+test('sources are short and hold something of their own', () => {
+  const faults = [...typescriptSources()].flatMap(([path, source]) => [
+    ...kept(lengthFault(path, source)),
+    ...kept(barrelFault(path, source)),
+  ]);
+  assert.deepEqual(faults, []);
+});
+
+test('bad names are found', () => {
+  assert.match(nameFault('src/base/someThing.ts') ?? '', /not kebab-case/);
+  assert.match(nameFault('src/Base/thing.ts') ?? '', /not kebab-case/);
+  assert.match(nameFault('src/base/snake_case.ts') ?? '', /not kebab-case/);
+  assert.match(nameFault('src/base/utils.ts') ?? '', /name it for the one thing/);
+  assert.match(nameFault('src/helpers/thing.ts') ?? '', /name it for the one thing/);
+  assert.match(nameFault('test/support/index.test.ts') ?? '', /name it for the one thing/);
+  assert.equal(nameFault('src/protocol/close-codes.ts'), undefined);
+  assert.equal(nameFault('actors/conversation/conversation.state.ts'), undefined);
+  assert.equal(nameFault('.ci/run'), undefined);
+  assert.equal(nameFault('src/base/README.md'), undefined);
+});
+
+test('a file one line too long is found', () => {
+  assert.equal(lengthFault('a.ts', 'x\n'.repeat(400)), undefined);
+  assert.match(lengthFault('a.ts', 'x\n'.repeat(401)) ?? '', /401 lines/);
+});
+
+test('a barrel is found', () => {
+  assert.match(
+    barrelFault('a.ts', "/** All. */\nexport * from './b.ts';\nexport { c } from './c.ts';\n") ?? '',
+    /barrel/,
+  );
+  assert.equal(barrelFault('a.ts', "export { c } from './c.ts';\nexport const d = 1;\n"), undefined);
+});
