@@ -123,7 +123,8 @@ export function readHistory(
   const range = { start: numbered(floorSeq + 1, id), end: under(id).end };
   const forward = query.afterSeq !== undefined;
   const options = forward
-    ? { start: numbered(Math.max(query.afterSeq ?? 0, floorSeq) + 1, id), end: range.end }
+    ? // Behind the head there is nothing, however far behind it a query looks.
+      { start: numbered(Math.min(Math.max(query.afterSeq ?? 0, floorSeq), record.headSeq) + 1, id), end: range.end }
     : {
         start: query.beforeSeq === undefined ? range.end : numbered(query.beforeSeq - 1, id),
         // The end of a range is left out, also of one that is walked backwards.

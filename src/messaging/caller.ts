@@ -76,7 +76,8 @@ export function pathConversation(call: Call): string {
 /** The seq of the path. @throws Refusal message_not_found for what no message could have. */
 export function pathSeq(call: Call): number {
   const { seq = '' } = call.params;
-  if (!/^[1-9]\d{0,15}$/.test(seq)) throw new Refusal('message_not_found');
+  // A number beyond 2^53 would not be the one that was written.
+  if (!/^[1-9]\d{0,15}$/.test(seq) || !Number.isSafeInteger(Number(seq))) throw new Refusal('message_not_found');
   return Number(seq);
 }
 

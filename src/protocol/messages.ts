@@ -129,8 +129,9 @@ export function isCallStep(form: unknown): boolean {
   if (hasAction(form)) return true;
   const body = (form as { body?: unknown } | null)?.body;
   if (typeof body !== 'string') return hasAction(body);
-  // Only text that looks like a JSON object is worth parsing: every ordinary chat line passes here.
-  if (!body.startsWith('{') || !body.includes('"action"')) return false;
+  // Only text that looks like a JSON object is worth parsing: every ordinary chat line passes here. JSON may begin
+  // with white space and may escape the letters of its keys, so nothing less than parsing settles the rest.
+  if (!/^[ \t\r\n]*\{/.test(body)) return false;
   try {
     return hasAction(JSON.parse(body));
   } catch {
