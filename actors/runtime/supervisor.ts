@@ -8,7 +8,7 @@
  * library's handles outlive a terminated thread), so one that hangs is reported and left to whoever runs the process.
  */
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer, type AddressInfo, type Server } from 'node:net';
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
 import { refused, type Address, type Answer, type Told } from './actor.ts';
 import { monotonicMillis } from './monotonic.ts';
@@ -172,8 +172,15 @@ async function listen({ worker, gone }: Shard, port: number): Promise<void> {
  * Rejects with EADDRINUSE when another program has it.
  */
 async function holdPort(host: string, port: number): Promise<{ port: number; release(): void }> {
-  const server = createServer((connection) => connection.destroy());
-  server.listen({ host, port, reusePort: true });
-  await once(server, 'listening');
+  // Sharing a port works between programs too: a second server would silently take half of the first one's clients.
+  if (port !== 0) await once((await bind(host, port, false)).close(), 'close');
+  const server = await bind(host, port, true);
   return { port: (server.address() as AddressInfo).port, release: () => server.close() };
+}
+
+async function bind(host: string, port: number, reusePort: boolean): Promise<Server> {
+  const server = createServer((connection) => connection.destroy());
+  server.listen({ host, port, reusePort });
+  await once(server, 'listening');
+  return server;
 }

@@ -150,8 +150,9 @@ export class Exchange {
       res.writeStatus(STATUS_LINES[status] ?? '500 Internal Server Error');
       for (const [name, value] of this.#options.headers) res.writeHeader(name, value);
       for (const [name, value] of headers) res.writeHeader(name, value);
-      // Only 204 has no length; any other answer without one would keep its reader waiting.
-      if (status === 204) return res.endWithoutBody(undefined, closes);
+      // Only 204 has no length; any other answer without one would keep its reader waiting. The library takes an
+      // argument, `undefined` too, for a length that is still to come. A body behind HEAD is read as the next answer.
+      if (status === 204 || this.head.method === 'head') return res.endWithoutBody();
       if (body === '') return res.end('', closes);
       res.writeHeader('content-type', contentType);
       return res.end(body, closes);

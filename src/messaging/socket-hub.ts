@@ -37,6 +37,8 @@ const EVERYONE = 'everyone';
 /** Sockets closed at once when the server drains; between slices the rest goes on being served. */
 const DRAIN_SLICE = 500;
 const DRAIN_PAUSE_MILLIS = 20;
+/** How long a socket that overflowed may take to read what it has before it is cut without a close code. */
+const SILENCED_MILLIS_MAX = 30_000;
 
 export class SocketHub implements LocalSockets {
   readonly #app: TemplatedApp;
@@ -45,8 +47,10 @@ export class SocketHub implements LocalSockets {
   readonly #users = new Map<string, Set<Socket>>();
   readonly #sessions = new Map<string, Set<Socket>>();
   readonly #devices = new Map<string, Set<Socket>>();
-  /** Sockets that lost an event to their full buffer: closed before anything else is sent to them. */
-  readonly #doomed = new Set<Socket>();
+  /** Sockets that just lost an event to their full buffer: silenced before anything else is published. */
+  readonly #overflowed = new Set<Socket>();
+  /** Silenced sockets, with when (monotonic milliseconds) they are cut if they do not read on. */
+  readonly #silenced = new Map<Socket, number>();
 
   constructor(app: TemplatedApp, figures: ThreadFigures) {
     this.#app = app;
@@ -74,12 +78,13 @@ export class SocketHub implements LocalSockets {
     removeFrom(this.#users, user, socket);
     removeFrom(this.#sessions, sid, socket);
     removeFrom(this.#devices, device, socket);
-    this.#doomed.delete(socket);
+    this.#overflowed.delete(socket);
+    this.#silenced.delete(socket);
     this.#figures.socketClosed(version, platform, end);
   }
 
   publish(topic: string, type: EventType, event: string, except: Except | undefined): void {
-    this.#closeDoomed();
+    this.#silence();
     const receivers = this.#app.numSubscribers(topic);
     if (receivers === 0) return;
     const left = this.#leaveOut(topic, except);
@@ -103,6 +108,7 @@ export class SocketHub implements LocalSockets {
   membership(conversation: string, users: readonly string[], joined: boolean): void {
     for (const user of users) {
       for (const socket of this.#users.get(user) ?? []) {
+        if (socket.getUserData().closing !== undefined) continue;
         if (joined) socket.subscribe(conversation);
         else socket.unsubscribe(conversation);
       }
@@ -124,10 +130,17 @@ export class SocketHub implements LocalSockets {
   }
 
   /** A socket's buffer overflowed, so it missed an event: it must hear nothing more and come back (SOC-12). */
-  doom(socket: Socket): void {
-    // The library is in the middle of writing here, so the close waits for the next moment outside of it.
-    if (this.#doomed.size === 0) setImmediate(() => this.#closeDoomed());
-    this.#doomed.add(socket);
+  overflow(socket: Socket): void {
+    // The library is in the middle of writing here, so what follows waits for the next moment outside of it.
+    if (this.#overflowed.size === 0) setImmediate(() => this.#silence());
+    this.#overflowed.add(socket);
+  }
+
+  /** A socket's buffer has room again: a silenced one can be told why it is closed. */
+  drained(socket: Socket): void {
+    if (!this.#silenced.has(socket) || socket.getBufferedAmount() > 0) return;
+    this.#silenced.delete(socket);
+    socket.end(CLOSE_CODES.tooSlow, 'tooSlow');
   }
 
   close(socket: Socket, reason: CloseReason): void {
@@ -150,9 +163,11 @@ export class SocketHub implements LocalSockets {
     }
   }
 
-  /** Closes the sockets whose session ran out. */
+  /** Closes the sockets whose session ran out, and cuts silenced ones that never read on. */
   expire(nowSeconds: number): void {
     for (const socket of [...this.#open]) if (socket.getUserData().exp <= nowSeconds) this.close(socket, 'sessionOver');
+    const now = performance.now();
+    for (const [socket, due] of [...this.#silenced]) if (due <= now) socket.close();
   }
 
   closeAll(reason: CloseReason): void {
@@ -190,9 +205,19 @@ export class SocketHub implements LocalSockets {
     return excluded.filter((socket) => socket.unsubscribe(topic));
   }
 
-  #closeDoomed(): void {
-    for (const socket of this.#doomed) this.close(socket, 'tooSlow');
-    this.#doomed.clear();
+  /**
+   * Takes overflowed sockets out of every topic. The close frame has to wait until what they have not read is gone:
+   * the library drops a frame for a full buffer, this one too.
+   */
+  #silence(): void {
+    for (const socket of this.#overflowed) {
+      const data = socket.getUserData();
+      if (data.closing !== undefined) continue;
+      data.closing = 'tooSlow';
+      for (const topic of socket.getTopics()) socket.unsubscribe(topic);
+      this.#silenced.set(socket, performance.now() + SILENCED_MILLIS_MAX);
+    }
+    this.#overflowed.clear();
   }
 }
 

@@ -56,7 +56,8 @@ export class Sockets {
       upgrade: (res, req, context) => this.#upgrade(res, req, context),
       open: (socket) => this.#open(socket),
       message: (socket, data, isBinary) => this.#receive(socket, data, isBinary),
-      dropped: (socket) => this.#options.hub.doom(socket),
+      dropped: (socket) => this.#options.hub.overflow(socket),
+      drain: (socket) => this.#options.hub.drained(socket),
       close: (socket, code) => this.#close(socket, code),
     });
     // Reached when the request asks for no upgrade.

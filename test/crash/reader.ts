@@ -35,7 +35,7 @@ export class Reader {
     for (const mirror of this.mirrors.values()) mirror.isBehind = true;
     this.#server = server;
     this.#socket = await connect(server, this.person);
-    this.#socket.raw.on('message', (data) => this.#receive(JSON.parse(String(data)) as TestEvent));
+    this.#socket.raw.on('message', (data) => this.#receive(JSON.parse((data as Buffer).toString()) as TestEvent));
     await this.#walk();
   }
 

@@ -1,5 +1,6 @@
 /** The program `npm run crash`: kills a server again and again, and ends with 1 when anything acknowledged was lost. */
 import { parseArgs } from 'node:util';
+import { wholeNumber } from '#test/support/option.ts';
 import { freshSeed } from '#test/support/random.ts';
 import { runCampaign } from './campaign.ts';
 
@@ -31,9 +32,3 @@ console.log(
     : `${losses.length} LOSSES in ${cycles} cycles (${seconds} s, seed ${seed}).`,
 );
 process.exitCode = losses.length === 0 ? 0 : 1;
-
-function wholeNumber(name: string, text: string, least: number): number {
-  if (/^\d{1,10}$/.test(text) && Number(text) >= least) return Number(text);
-  process.stderr.write(`--${name} takes a whole number from ${least} on, not ${JSON.stringify(text)}.\n`);
-  process.exit(2);
-}

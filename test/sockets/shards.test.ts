@@ -1,0 +1,229 @@
+/** What happens to sockets and messages when a shard dies, when the server stops, and when it cannot start. */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { startServer, type Person, type TestServer } from '#test/support/server.ts';
+import { connect, type TestSocket } from '#test/support/socket.ts';
+import { until } from '#test/support/waiting.ts';
+import { say, start } from '#test/messaging/conversing.ts';
+
+/** Somebody who posts without end, and what of it the server acknowledged: seq → body. */
+class Poster {
+  readonly acknowledged = new Map<number, string>();
+  readonly #server: TestServer;
+  readonly #person: Person;
+  readonly #room: string;
+  #isDone = false;
+  readonly #running: Promise<void>;
+
+  constructor(server: TestServer, person: Person, room: string) {
+    this.#server = server;
+    this.#person = person;
+    this.#room = room;
+    this.#running = this.#post();
+  }
+
+  async stop(): Promise<void> {
+    this.#isDone = true;
+    await this.#running;
+  }
+
+  async #post(): Promise<void> {
+    for (let count = 0; !this.#isDone; count += 1) {
+      const body = `${this.#person.username} ${count}`;
+      const form = { kind: 'text', body, client_msg_id: body.replace(' ', '-') };
+      const path = `/v1/conversations/${this.#room}/messages`;
+      try {
+        const { status, body: message } = await this.#server.api<{ seq: number }>(this.#person, 'POST', path, form);
+        if (status === 201) this.acknowledged.set(message.seq, body);
+      } catch {
+        // The connection went with its shard: not acknowledged.
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    }
+  }
+}
+
+/** The whole history of a room: seq → body. */
+async function historyOf(server: TestServer, person: Person, room: string): Promise<Map<number, string>> {
+  const found = new Map<number, string>();
+  for (let after = 0; ; after = Math.max(...found.keys())) {
+    const path = `/v1/conversations/${room}/messages?after_seq=${after}&limit=200`;
+    const { status, body, text } = await server.api<{ items: { seq: number; body: string }[] }>(person, 'GET', path);
+    assert.equal(status, 200, text);
+    for (const message of body.items) found.set(message.seq, message.body);
+    if (body.items.length < 200) return found;
+  }
+}
+
+function assertHolds(history: ReadonlyMap<number, string>, posters: readonly Poster[]): void {
+  assert.deepEqual(
+    [...history.keys()],
+    [...history.keys()].map((_, index) => index + 1),
+    'seqs without gaps',
+  );
+  for (const { acknowledged } of posters) {
+    for (const [seq, body] of acknowledged) assert.equal(history.get(seq), body);
+  }
+}
+
+/** Restarts by thread, as /healthz of the coordinator counts them; the coordinator is on no shard. */
+async function restartsOf(server: TestServer): Promise<Record<string, number>> {
+  const response = await fetch(`${server.coordinator}/healthz`);
+  const body = (await response.json()) as { status: string; threads: { restarts: Record<string, number> } };
+  return body.status === 'ok' ? body.threads.restarts : {};
+}
+
+test('MSG-08 SOC-02 a shard dies under load: nothing acknowledged is lost, the other shard serves on', async () => {
+  const server = await startServer({ environment: { PARLEY_DEBUG_HOOKS: '1', PARLEY_LOG_LEVEL: 'silent' } });
+  try {
+    const names = ['ann', 'ben', 'cas', 'dot', 'eli', 'fay', 'gus', 'hal', 'ida', 'jan', 'kim', 'leo'] as const;
+    const people = Object.values(await server.people(...names));
+    const [ann, ben] = people as [Person, Person];
+    // Rooms enough that each shard has some.
+    const rooms = await Promise.all(Array.from({ length: 6 }, () => start(server, ann, 'room', names.slice(1))));
+    const posters = rooms.map((room, index) => new Poster(server, people[index] as Person, room.id));
+    const sockets = new Map<Person, TestSocket>();
+    for (const person of people) sockets.set(person, await connect(server, person));
+    await until(() => posters.every(({ acknowledged }) => acknowledged.size >= 5), 'the load to begin');
+    for (const shard of [0, 1]) {
+      await crashNext(server, shard);
+      const closed = [...sockets].filter(([, socket]) => socket.closed !== undefined);
+      // Where the kernel put twelve sockets is chance, yet not all are on one shard.
+      assert.ok(closed.length > 0 && closed.length < sockets.size, `${closed.length} sockets closed`);
+      for (const [person, socket] of closed) {
+        assert.ok((socket.closed?.code ?? 0) < 4400 && socket.closed?.code !== 4001);
+        sockets.set(person, await connect(server, person));
+      }
+      const counts = posters.map(({ acknowledged }) => acknowledged.size);
+      await until(
+        () => posters.every(({ acknowledged }, index) => acknowledged.size > (counts[index] ?? 0)),
+        'every room to take messages again',
+      );
+      for (const room of rooms) await hearEverywhere(server, [...sockets.values()], ben, room.id);
+    }
+    await Promise.all(posters.map((poster) => poster.stop()));
+    for (const [index, room] of rooms.entries()) {
+      assertHolds(await historyOf(server, ann, room.id), [posters[index] as Poster]);
+    }
+    await displaceAll(server, sockets);
+    assert.deepEqual(await restartsOf(server), { 'shard-0': 1, 'shard-1': 1 });
+    assert.equal(await server.end('SIGTERM'), 0);
+  } finally {
+    await server.stop();
+  }
+});
+
+/** Crashes the next shard and waits until it serves again. */
+async function crashNext(server: TestServer, shard: number): Promise<void> {
+  process.kill(server.pid, 'SIGUSR2');
+  await until(async () => (await restartsOf(server))[`shard-${shard}`] === 1, `shard ${shard} to be back`);
+}
+
+async function hearEverywhere(server: TestServer, sockets: TestSocket[], who: Person, room: string): Promise<void> {
+  const { seq } = await say(server, who, room, 'is everybody there?');
+  for (const socket of sockets) {
+    await socket.event((event) => event.type === 'message.new' && event.conv === room && event.seq === seq);
+  }
+}
+
+/** After the crashes every person's newest socket still takes the place of the one before. */
+async function displaceAll(server: TestServer, sockets: ReadonlyMap<Person, TestSocket>): Promise<void> {
+  for (const [person, socket] of sockets) {
+    assert.equal(socket.closed, undefined);
+    const newer = await connect(server, person);
+    assert.deepEqual(await socket.closing(), { code: 4001, reason: 'replaced' });
+    assert.equal(newer.closed, undefined);
+  }
+}
+
+test('FRM-03 after a shard died presence follows the sockets that are left', async () => {
+  const server = await startServer({ environment: { PARLEY_DEBUG_HOOKS: '1', PARLEY_LOG_LEVEL: 'silent' } });
+  try {
+    const { ann, ben } = await server.people('ann', 'ben');
+    await start(server, ann, 'direct', ['ben']);
+    let watcher = await connect(server, ann);
+    let his = await connect(server, ben);
+    const said = (state: string) => (event: { type: string; data: Record<string, unknown> }) =>
+      event.type === 'presence' && event.data['user'] === 'ben' && event.data['state'] === state;
+    await watcher.event(said('online'), 'ben online');
+    for (const shard of [0, 1]) {
+      await crashNext(server, shard);
+      if (watcher.closed !== undefined) watcher = await connect(server, ann);
+      if (his.closed !== undefined) his = await connect(server, ben);
+      watcher.events.length = 0;
+      his.send({ kind: 'presence', awake: false });
+      await watcher.event(said('away'), 'ben away');
+      his.send({ kind: 'presence', awake: true });
+      await watcher.event(said('online'), 'ben online again');
+    }
+    await his.close();
+    await watcher.event(said('offline'), 'ben offline');
+  } finally {
+    await server.stop();
+  }
+});
+
+test('MSG-08 SIGTERM under load closes sockets with 4003, ends with 0 and loses nothing acknowledged', async () => {
+  const first = await startServer();
+  let second: TestServer | undefined;
+  try {
+    const people = Object.values(await first.people('ann', 'ben', 'cas', 'dot'));
+    const [ann] = people as [Person];
+    const { id } = await start(first, ann, 'room', ['ben', 'cas', 'dot']);
+    const sockets = await Promise.all(people.map((person) => connect(first, person)));
+    const posters = people.map((person) => new Poster(first, person, id));
+    await until(() => posters.every(({ acknowledged }) => acknowledged.size >= 10), 'the load to begin');
+    assert.equal(await first.end('SIGTERM'), 0);
+    for (const socket of sockets) assert.deepEqual(await socket.closing(), { code: 4003, reason: 'draining' });
+    await Promise.all(posters.map((poster) => poster.stop()));
+    second = await startServer({ folder: first.folder });
+    assertHolds(await historyOf(second, ann, id), posters);
+  } finally {
+    await second?.stop();
+    await first.stop();
+  }
+});
+
+/** What a start that must fail says, and its exit code. */
+async function failedStart(environment: Record<string, string>, folder: string): Promise<string> {
+  const started = startServer({ environment, folder });
+  const failure = await started.then(
+    async (server) => {
+      await server.stop();
+      throw new Error('It started.');
+    },
+    (error: unknown) => (error as Error).message,
+  );
+  return failure;
+}
+
+test('a second server on the same folder, a taken port and wrong settings stop the start and say why', async () => {
+  const server = await startServer();
+  const folder = await mkdtemp(join(tmpdir(), 'parley-test-'));
+  try {
+    const second = await failedStart({}, server.folder);
+    assert.match(second, /ended with 2 before it was ready:\nparley: .*(in use|running|another|already)/i);
+    for (const [name, url] of [
+      ['PARLEY_COORDINATOR_PORT', server.coordinator],
+      ['PARLEY_MESSAGING_PORT', server.messaging],
+      ['PARLEY_CALENDAR_PORT', server.calendar],
+    ] as const) {
+      const { port } = new URL(url);
+      const said = await failedStart({ [name]: port }, folder);
+      assert.match(said, /ended with 2 before it was ready:/, name);
+      assert.match(said, new RegExp(`parley: .*${port}.* taken`), name);
+    }
+    const unknown = await failedStart({ PARLEY_SHARD: '2' }, folder);
+    assert.match(unknown, /ended with 2 .*\nparley: PARLEY_SHARD is not a setting\. Settings: .*PARLEY_SHARDS/);
+    const wrong = await failedStart({ PARLEY_SHARDS: 'many' }, folder);
+    assert.match(wrong, /ended with 2 .*\nparley: PARLEY_SHARDS is "many": /);
+    const person = await server.person('ann');
+    assert.equal((await server.api(person, 'GET', '/v1/inbox')).status, 200);
+  } finally {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,175 @@
+/** The socket over the real server: who gets one, which one stays, and what it hears. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { callControl } from '#test/support/control.ts';
+import { startServer, type Person, type TestServer } from '#test/support/server.ts';
+import { connect, refusedUpgrade, type TestSocket } from '#test/support/socket.ts';
+import { until } from '#test/support/waiting.ts';
+import { anotherDevice, assertRefused, say, start } from '#test/messaging/conversing.ts';
+
+let server: TestServer;
+let ann: Person;
+let ben: Person;
+
+before(async () => {
+  server = await startServer();
+  ({ ann, ben } = await server.people('ann', 'ben'));
+});
+after(async () => {
+  await server.stop();
+});
+
+const queryOf = ({ session }: Person) => `?token=${session.token}&device=${session.device_id}`;
+
+test('SOC-01 a missing or bad token gets 401 before the upgrade', async () => {
+  const device = ann.session.device_id;
+  assertRefused(await refusedUpgrade(server, `?device=${device}`), 401, 'token_missing');
+  assertRefused(await refusedUpgrade(server, `?token=&device=${device}`), 401, 'token_missing');
+  assertRefused(await refusedUpgrade(server, `?token=nonsense&device=${device}`), 401, 'token_invalid');
+  const forged = `${ann.session.token.slice(0, -10)}AAAAAAAAAA`;
+  assertRefused(await refusedUpgrade(server, `?token=${forged}&device=${device}`), 401, 'token_invalid');
+});
+
+test('SOC-01 an expired token gets 401 before the upgrade', async () => {
+  const brief = await startServer({ environment: { PARLEY_SESSION_SECONDS: '5' } });
+  try {
+    const person = await brief.person('dora');
+    await until(() => Date.now() >= person.session.exp * 1000, 'the token to expire');
+    assertRefused(await refusedUpgrade(brief, queryOf(person)), 401, 'token_expired');
+  } finally {
+    await brief.stop();
+  }
+});
+
+test('SOC-01 CRD-08 a revoked session gets 401 before the upgrade', async () => {
+  const eve = await server.person('eve');
+  await callControl(server.folder, 'user.block', { username: 'eve' });
+  assertRefused(await refusedUpgrade(server, queryOf(eve)), 401, 'session_revoked');
+});
+
+test('SOC-01 the device must be the one of the session', async () => {
+  const { token } = ann.session;
+  assertRefused(await refusedUpgrade(server, `?token=${token}`), 400, 'device_required', 'device');
+  assertRefused(await refusedUpgrade(server, `?token=${token}&device=`), 400, 'device_required', 'device');
+  const other = `?token=${token}&device=${ben.session.device_id}`;
+  assertRefused(await refusedUpgrade(server, other), 403, 'device_forbidden', 'device');
+  assertRefused(await refusedUpgrade(server, `?token=${token}&device=d_%00`), 403, 'device_forbidden', 'device');
+});
+
+test('SOC-01 the Authorization header carries the credential as well', async () => {
+  const headers = { authorization: `Bearer ${ann.session.token}` };
+  const socket = await connect(server, ann, { query: `device=${ann.session.device_id}`, headers });
+  const { id } = await start(server, ann, 'direct', ['ben']);
+  assert.equal((await socket.event((event) => event.conv === id || event.data['id'] === id)).type, 'inbox');
+  await socket.close();
+});
+
+test('SOC-01 the path without an upgrade is refused', async () => {
+  assertRefused(await server.api(ann, 'GET', '/v1/ws'), 400, 'socket_upgrade_required');
+});
+
+test('SOC-02 of one device the newest socket stays, on whichever shard it is', async () => {
+  const { id } = await start(server, ann, 'direct', ['ben']);
+  // Where the kernel puts a connection is chance: twelve in a row are not all on one shard.
+  let current = await connect(server, ann);
+  for (let round = 0; round < 12; round += 1) {
+    const next = await connect(server, ann);
+    assert.deepEqual(await current.closing(), { code: 4001, reason: 'replaced' });
+    assert.equal(next.closed, undefined);
+    current = next;
+  }
+  await say(server, ben, id, 'to the one that stays');
+  assert.equal((await current.event('message.new')).data['body'], 'to the one that stays');
+  await current.close();
+});
+
+test('SOC-02 devices of one person have a socket each', async () => {
+  const other = await anotherDevice(server, ann);
+  const sockets = [await connect(server, ann), await connect(server, other)];
+  const { id } = await start(server, ann, 'direct', ['ben']);
+  await say(server, ben, id, 'to both');
+  for (const socket of sockets) {
+    assert.equal((await socket.event('message.new')).data['body'], 'to both');
+    assert.equal(socket.closed, undefined);
+    await socket.close();
+  }
+});
+
+test('SOC-03 an event has exactly the fields of the envelope and ts in whole Unix seconds', async () => {
+  const socket = await connect(server, ben);
+  const { id } = await start(server, ann, 'room', ['ben'], 'Envelope');
+  const earlier = Math.floor(Date.now() / 1000);
+  const posted = await say(server, ann, id, 'hello');
+  const event = await socket.event('message.new');
+  const now = Math.floor(Date.now() / 1000);
+  assert.deepEqual(Object.keys(event), ['type', 'conv', 'seq', 'ts', 'data', 'rev', 'rev_count']);
+  assert.equal(event.conv, id);
+  assert.equal(event.seq, 1);
+  assert.equal(event.rev_count, 1);
+  assert.ok(Number.isInteger(event.ts) && event.ts >= earlier && event.ts <= now);
+  assert.deepEqual(event.data, posted);
+  assert.equal(event.data['sender'], 'ann');
+  await socket.close();
+});
+
+test('SOC-05 everybody hears a conversation in seq order without gaps while many post', async () => {
+  const names = ['pia', 'quin', 'rolf', 'sara', 'tom', 'uma'] as const;
+  const people = Object.values(await server.people(...names));
+  const { id } = await start(server, ann, 'room', names);
+  const rooms = [id, (await start(server, ann, 'room', names)).id];
+  const each = 25;
+  const sockets = await Promise.all(people.map((person) => connect(server, person)));
+  const posting = people.flatMap((person) =>
+    rooms.map(async (room) => {
+      for (let count = 0; count < each; count += 1) await say(server, person, room, `${person.username} ${count}`);
+    }),
+  );
+  // One that comes in the middle hears on from where it came in.
+  await sockets[0]?.eventsOf('message.new', 20);
+  const late = await connect(server, await anotherDevice(server, people[1] as Person));
+  await Promise.all(posting);
+  const last = people.length * each;
+  for (const room of rooms) {
+    for (const socket of [...sockets, late]) await heard(socket, room, last);
+    for (const socket of sockets) assert.deepEqual(seqsOf(socket, room), range(1, last));
+    const [first = 0] = seqsOf(late, room);
+    assert.deepEqual(seqsOf(late, room), range(first, last));
+  }
+  for (const socket of [...sockets, late]) await socket.close();
+});
+
+test('SOC-01 neither a token nor the query of an upgrade is in anything the server writes', async () => {
+  const debug = await startServer({ environment: { PARLEY_LOG_LEVEL: 'debug', PARLEY_DEBUG_HOOKS: '1' } });
+  try {
+    const person = await debug.person('zoe');
+    const socket = await connect(debug, person);
+    await refusedUpgrade(debug, `?token=${person.session.token}x&device=${person.session.device_id}`);
+    await refusedUpgrade(debug, `?token=very-secret-thing&device=${person.session.device_id}`);
+    await debug.api(person, 'GET', '/v1/inbox?token=other-secret-thing');
+    socket.send({ kind: 'typing', conv: 'no', token: person.session.token });
+    await socket.event('error');
+    process.kill(debug.pid, 'SIGUSR2');
+    await until(() => debug.output.some((line) => line.includes('a shard died')), 'the log of the crash');
+    assert.equal(await debug.end('SIGTERM'), 0);
+    const written = debug.output.join('\n');
+    assert.ok(written.includes('the server has stopped'));
+    const secrets = [person.session.token, person.session.token.split('.')[2] as string, person.password, '/v1/ws?'];
+    for (const secret of [...secrets, 'very-secret-thing', 'other-secret-thing']) {
+      assert.ok(!written.includes(secret), `${secret} was written`);
+    }
+  } finally {
+    await debug.stop();
+  }
+});
+
+async function heard(socket: TestSocket, room: string, seq: number): Promise<void> {
+  await socket.event((event) => event.type === 'message.new' && event.conv === room && event.seq === seq, `seq ${seq}`);
+}
+
+function seqsOf(socket: TestSocket, room: string): (number | undefined)[] {
+  return socket.events.filter((event) => event.type === 'message.new' && event.conv === room).map(({ seq }) => seq);
+}
+
+function range(first: number, last: number): number[] {
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+}
