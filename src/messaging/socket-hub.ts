@@ -216,6 +216,8 @@ export class SocketHub implements LocalSockets {
       data.closing = 'tooSlow';
       for (const topic of socket.getTopics()) socket.unsubscribe(topic);
       this.#silenced.set(socket, performance.now() + SILENCED_MILLIS_MAX);
+      // Its buffer may have emptied meanwhile, and then nothing would tell of it again.
+      this.drained(socket);
     }
     this.#overflowed.clear();
   }

@@ -46,7 +46,7 @@ export const HINT_PARTICIPANTS_MAX = 256;
 /** People who are told of one person's presence. Who has more acquaintances than this is seen by the first of them. */
 export const PRESENCE_PEERS_MAX = 2_000;
 
-/** A second typing frame of one person in one conversation within this time is dropped silently and counted. */
+/** A second typing frame of one person in one conversation within this time is dropped silently. */
 export const TYPING_INTERVAL_MILLIS = 3_000;
 
 /** Unread is counted up to this; the value itself then means "this many or more". */
