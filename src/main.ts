@@ -34,6 +34,8 @@ import { migrateFolder } from '#storage/migrations.ts';
 
 /** A thread that takes longer to say how it is doing counts as missing. */
 const FIGURES_MILLIS = 900;
+/** A shard that has not taken a revocation by then hangs; the answer goes out, and /healthz names the shard. */
+const REVOKE_MILLIS = 2_000;
 /** Rooms of a seed that are made at once. */
 const SEEDED_ROOMS_AT_ONCE = 64;
 /** How long one seeded room may take: a room of 20,000 writes 80,000 records. */
@@ -116,7 +118,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const health = makeHealth(base, supervisor);
   figures.supply(() => ({ asksPending: supervisor.asksPending, droppedLogLines: log.droppedLines }));
   const announcer: SessionAnnouncer = {
-    revoked: (revocations) => supervisor.tellAll('@revoked', revocations),
+    revoked: (revocations) => supervisor.askAll('@revoked', revocations, REVOKE_MILLIS),
     renewed: (sid, exp) => supervisor.tellAll('@renewed', [sid, exp]),
     directoryChanged: (user, rev) => supervisor.tellAll('@directory', [user, rev]),
   };

@@ -87,6 +87,11 @@ export class Supervisor {
     return link === undefined ? refused('unavailable') : await link.ask(to, body, monotonicMillis() + millis);
   }
 
+  /** Asks every shard, and waits until each has answered or is gone, `millis` at most. */
+  async askAll(name: ServiceName, body: unknown, millis: number): Promise<void> {
+    await Promise.all(this.#shards.map((_, shard) => this.askShard(shard, name, body, millis)));
+  }
+
   /** Tells every shard. */
   tellAll(name: ServiceName, body: unknown): void {
     for (const { link } of this.#shards) link.tell(name, body);

@@ -30,8 +30,9 @@ export class Revocations {
 
 /** Tells the messaging threads what happened to people and sessions. Called after it is on disk, never before. */
 export interface SessionAnnouncer {
-  /** These sessions are over: their sockets close at once and their tokens are refused (CRD-08). */
-  revoked(revocations: readonly Revocation[]): void;
+  /** These sessions are over: their sockets close and their tokens are refused (CRD-08). Resolves when every thread knows, or
+   * is known to be gone; whoever is answered after it can rely on that. */
+  revoked(revocations: readonly Revocation[]): Promise<void>;
   /** The session has a token that lives until `exp` (Unix seconds), so its socket may. */
   renewed(sid: string, exp: number): void;
   /** A person appeared, changed or was blocked; `rev` is the directory's change number (DIR-01). */
@@ -39,4 +40,4 @@ export interface SessionAnnouncer {
 }
 
 /** For a server that is not running: there is nobody to tell. */
-export const nobodyToTell: SessionAnnouncer = { revoked() {}, renewed() {}, directoryChanged() {} };
+export const nobodyToTell: SessionAnnouncer = { async revoked() {}, renewed() {}, directoryChanged() {} };

@@ -71,7 +71,7 @@ export class People {
       if (person.state === 'blocked') return { revoked: ended, rev: undefined };
       return { revoked: ended, rev: draft.putPerson({ ...person, state: 'blocked' }) };
     });
-    if (revoked.length > 0) announcer.revoked(revoked);
+    if (revoked.length > 0) await announcer.revoked(revoked);
     if (rev !== undefined) announcer.directoryChanged(username, rev);
   }
 

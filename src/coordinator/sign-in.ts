@@ -102,7 +102,7 @@ export class SignIn {
       draft.putRevocation(ended);
       return ended;
     });
-    if (revocation !== undefined) announcer.revoked([revocation]);
+    if (revocation !== undefined) await announcer.revoked([revocation]);
   }
 
   async #mayEnter(person: PersonRecord | undefined, password: string): Promise<boolean> {
@@ -128,7 +128,7 @@ export class SignIn {
         renewSeconds: config.renewSeconds,
       });
     });
-    if (opened.revoked.length > 0) announcer.revoked(opened.revoked);
+    if (opened.revoked.length > 0) await announcer.revoked(opened.revoked);
     return this.#issue(person.username, opened.deviceId, opened.session, unixSeconds(now), config.sessionSeconds);
   }
 

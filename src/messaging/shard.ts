@@ -112,8 +112,9 @@ figures.supply(() => {
 });
 
 /** What other threads may ask of this one. */
-async function serve(name: ServiceName): Promise<Answer> {
+async function serve(name: ServiceName, body: unknown): Promise<Answer> {
   if (name === '@figures') return { ok: true, value: figures.snapshot() };
+  if (name === '@revoked') return { ok: true, value: revoke(body as readonly Revocation[]) };
   if (name === '@inspect') return { ok: true, value: system.inspect(INSPECTED_ACTORS) };
   if (name === '@drain') return { ok: true, value: await drain() };
   return refused('internal');
@@ -122,14 +123,16 @@ async function serve(name: ServiceName): Promise<Answer> {
 /** Actors shown to an operator who looks: the busiest. */
 const INSPECTED_ACTORS = 20;
 
+/** Refuses these sessions from now on and closes their sockets; answers how many there were. */
+function revoke(revoked: readonly Revocation[]): number {
+  for (const revocation of revoked) revocations.add(revocation);
+  hub.revoke(revoked.map(({ sid }) => sid));
+  return revoked.length;
+}
+
 /** What other threads may tell this one. */
 function hear(name: ServiceName, body: unknown): void {
   switch (name) {
-    case '@revoked': {
-      const revoked = body as readonly Revocation[];
-      for (const revocation of revoked) revocations.add(revocation);
-      return hub.revoke(revoked.map(({ sid }) => sid));
-    }
     case '@renewed':
       return hub.renew(...(body as [string, number]));
     case '@directory': {

@@ -63,7 +63,7 @@ export async function startCoordinator(context: TestContext, settings: Record<st
   const clock = new HandClock();
   const announced: Announced[] = [];
   const announcer: SessionAnnouncer = {
-    revoked: (revocations) => announced.push({ what: 'revoked', revocations }),
+    revoked: async (revocations) => void announced.push({ what: 'revoked', revocations }),
     renewed: (sid, exp) => announced.push({ what: 'renewed', sid, exp }),
     directoryChanged: (user, rev) => announced.push({ what: 'directory', user, rev }),
   };

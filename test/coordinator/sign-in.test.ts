@@ -185,7 +185,7 @@ test('CRD-08 a logout is on disk when it is announced, and announced when it is 
   const reader = new AccountsReader(folder);
   context.after(async () => await reader.close());
   const order: string[] = [];
-  announcer.revoked = (revocations) => {
+  announcer.revoked = async (revocations) => {
     announced.push({ what: 'revoked', revocations });
     reader.refresh();
     order.push(reader.isRevoked(sid) ? 'announced, on disk' : 'announced');

@@ -6,7 +6,6 @@ import { request, startServer, type Person, type TestServer } from '#test/suppor
 import { connect } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
 import type { Session } from '#src/protocol/sessions.ts';
-import { shardsTold } from './shards-told.ts';
 import { anotherDevice, assertRefused, say, start } from '#test/messaging/conversing.ts';
 
 let server: TestServer;
@@ -67,7 +66,6 @@ test('CRD-08 logout closes the socket of its session at once and refuses its tok
   const [gone, kept] = [await connect(server, eli), await connect(server, other)];
   const reply = await request('POST', `${server.coordinator}/v1/auth/logout`, { token: eli.session.token });
   assert.deepEqual({ status: reply.status, body: reply.body }, { status: 200, body: { status: 'ok' } });
-  await shardsTold(server);
   assertRefused(await server.api(eli, 'GET', '/v1/inbox'), 401, 'session_revoked');
   assert.deepEqual(await gone.closing(), { code: 4401, reason: 'revoked' });
   const { id } = await start(server, other, 'room', []);
@@ -82,7 +80,6 @@ test('CRD-08 blocking a person closes all their sockets and refuses all their se
   const sockets = [await connect(server, fay), await connect(server, other)];
   await callControl(server.folder, 'user.block', { username: 'fay' });
   for (const socket of sockets) assert.deepEqual(await socket.closing(), { code: 4401, reason: 'revoked' });
-  await shardsTold(server);
   for (const person of [fay, other]) {
     assertRefused(await server.api(person, 'GET', '/v1/inbox'), 401, 'session_revoked');
     const renewal = await request('POST', `${server.coordinator}/v1/auth/renew`, { token: person.session.token });
@@ -96,7 +93,6 @@ test('CRD-08 signing in again on a device ends the session it had', async () => 
   const session = await server.signIn('gus', gus.password, gus.session.device_id);
   assert.equal(session.device_id, gus.session.device_id);
   assert.equal((await socket.closing()).code, 4401);
-  await shardsTold(server);
   assertRefused(await server.api(gus, 'GET', '/v1/inbox'), 401, 'session_revoked');
   assert.equal((await server.api({ ...gus, session }, 'GET', '/v1/inbox')).status, 200);
 });

@@ -5,7 +5,6 @@ import { callControl } from '#test/support/control.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { connect, refusedUpgrade, type TestSocket } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
-import { shardsTold } from './shards-told.ts';
 import { anotherDevice, assertRefused, say, start } from '#test/messaging/conversing.ts';
 
 let server: TestServer;
@@ -45,7 +44,6 @@ test('SOC-01 an expired token gets 401 before the upgrade', async () => {
 test('SOC-01 CRD-08 a revoked session gets 401 before the upgrade', async () => {
   const eve = await server.person('eve');
   await callControl(server.folder, 'user.block', { username: 'eve' });
-  await shardsTold(server);
   assertRefused(await refusedUpgrade(server, queryOf(eve)), 401, 'session_revoked');
 });
 
