@@ -110,7 +110,7 @@ test('SIG-01 GOV-02 no depth of a body carries an identity field', async () => {
   await accepted(ann, { ...offer, body: { sdp: { lines: [{ origin: 'ben' }] } } });
 });
 
-test('SIG-04 one answer for a recipient that is not there and one that shares nothing', async () => {
+test('SIG-04 GOV-04 one answer for a recipient that is not there and one that shares nothing', async () => {
   const { zed } = await server.people('zed');
   const theirs = await start(server, zed, 'room', []);
   const unknown = `${theirs.id.slice(0, -4)}0000`;
