@@ -7,6 +7,7 @@
  * is answered when all of it is on disk. Any thread reads it, through a handle of its own, and never sees what is not.
  */
 import { randomBytes } from 'node:crypto';
+import { formatInstant } from '#src/base/time.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { USERNAME } from '#src/protocol/names.ts';
 import {
@@ -19,11 +20,29 @@ import {
   type PersonRecord,
   type Revocation,
 } from './account-records.ts';
+import { AUDIT_GENESIS, nextAuditEntry, type AuditEntry, type AuditForm } from './audit-chain.ts';
+import {
+  defineCollection,
+  documentId,
+  documentKey,
+  documentRange,
+  type Collection,
+  type Entry,
+} from './collections.ts';
 import { Environment, type Table, type Write } from './environment.ts';
 import { folderPaths } from './folder.ts';
-import { key, numberAt, numberValue } from './keys.ts';
+import { key, numberAt, numbered, numberValue } from './keys.ts';
 
-export const ACCOUNT_TABLES = ['people', 'devices', 'revocations', 'invitations', 'secrets', 'meta'] as const;
+export const ACCOUNT_TABLES = [
+  'people',
+  'devices',
+  'revocations',
+  'invitations',
+  'secrets',
+  'meta',
+  'documents',
+  'audit',
+] as const;
 type AccountTable = (typeof ACCOUNT_TABLES)[number];
 type AccountWrite = Write<AccountTable>;
 type Tables = Readonly<Record<AccountTable, Table>>;
@@ -37,16 +56,24 @@ const ACCOUNTS_MAP_BYTES = 16 * 1024 ** 3;
  */
 export const CHANGES_WAITING_MAX = 4096;
 
+/** Ids of documents: usernames, the server's own ids, names from a table. Longer or stranger texts name nothing. */
+const DOCUMENT_ID = /^[\w.:@~-]{1,200}$/;
+
 /** Records looked at in one step of a sweep, so that cleaning never holds the thread for long. */
 const SWEEP_STEP = 1000;
 
 const DIRECTORY_REV = key('directory_rev');
+/** The number of the last audit entry. */
+const AUDIT_HEAD = key('audit_head');
 const OWNER_MADE = key('owner_made');
 
 /** Secrets of the installation. Made at first use, 32 random bytes each. */
 export const SECRET_NAMES = ['session_key', 'installation_key'] as const;
 export type SecretName = (typeof SECRET_NAMES)[number];
 export const SECRET_BYTES = 32;
+
+/** How entries of the audit trail are stored, under their numbers. */
+const auditRecord = defineCollection<AuditEntry>('audit', { version: 1 });
 
 /** What the accounts file says, read as it stands on disk. */
 class AccountsView {
@@ -93,6 +120,27 @@ class AccountsView {
   get directoryRev(): number {
     const value = this.#get('meta', DIRECTORY_REV);
     return value === undefined ? 0 : numberAt(value);
+  }
+
+  /** A document of a collection; undefined when there is none of that id, whatever the text. */
+  document<T>(collection: Collection<T>, id: string): T | undefined {
+    const value = DOCUMENT_ID.test(id) ? this.#get('documents', documentKey(collection, id)) : undefined;
+    return value === undefined ? undefined : collection.decode(value);
+  }
+
+  /** The last entry of the audit trail, or what stands before the first. */
+  get auditHead(): Pick<AuditEntry, 'number' | 'hash'> {
+    const head = this.#get('meta', AUDIT_HEAD);
+    if (head === undefined) return { number: 0, hash: AUDIT_GENESIS };
+    const entry = this.auditEntry(numberAt(head));
+    if (entry === undefined) throw new Error(`Audit entry ${numberAt(head)} is missing.`);
+    return entry;
+  }
+
+  /** An entry of the audit trail by its number. */
+  auditEntry(number: number): AuditEntry | undefined {
+    const value = this.#get('audit', numbered(number));
+    return value === undefined ? undefined : auditRecord.decode(value);
   }
 }
 
@@ -149,6 +197,23 @@ export class AccountsDraft extends AccountsView {
     this.#put('secrets', key(name), Buffer.from(secret));
   }
 
+  putDocument<T>(collection: Collection<T>, id: string, document: T): void {
+    if (!DOCUMENT_ID.test(id)) throw new Error(`${JSON.stringify(id)} cannot name a document of ${collection.name}.`);
+    this.#put('documents', documentKey(collection, id), collection.encode(document));
+  }
+
+  removeDocument<T>(collection: Collection<T>, id: string): void {
+    if (DOCUMENT_ID.test(id)) this.#put('documents', documentKey(collection, id), null);
+  }
+
+  /** Adds an entry to the audit trail: it is there when the change is, and only then. */
+  audit(nowMillis: number, form: AuditForm): AuditEntry {
+    const entry = nextAuditEntry(this.auditHead, formatInstant(nowMillis), form);
+    this.#put('audit', numbered(entry.number), auditRecord.encode(entry));
+    this.#put('meta', AUDIT_HEAD, numberValue(entry.number));
+    return entry;
+  }
+
   #put(table: AccountTable, itemKey: Buffer, value: Buffer | null): void {
     this.#writes.set(nameOf(table, itemKey), { table, key: itemKey, value });
   }
@@ -178,6 +243,24 @@ export class AccountsReader extends AccountsView {
     // The key behind every key that starts with `after` and a NUL is the first username after it.
     const range = this.#environment.tables.people.getRange({ start: key(after, ''), limit });
     return [...range].map(({ value }) => personRecord.decode(value));
+  }
+
+  /** Documents of a collection in the order of their ids, behind `after`. */
+  documents<T>(collection: Collection<T>, { after, limit }: { after?: string; limit?: number } = {}): Entry<T>[] {
+    const range = documentRange(collection, after);
+    const found = this.#environment.tables.documents.getRange(limit === undefined ? range : { ...range, limit });
+    return [...found].map((item) => ({
+      id: documentId(collection, item.key),
+      document: collection.decode(item.value),
+    }));
+  }
+
+  /** Audit entries from the newest down, below the number `before`. */
+  auditEntries({ before, limit }: { before?: number; limit: number }): AuditEntry[] {
+    const start = numbered(before === undefined ? this.auditHead.number : Math.max(before - 1, 0));
+    // The end of a range is left out, also of one that is walked backwards; there is no entry 0.
+    const range = { start, end: numbered(0), reverse: true, limit };
+    return [...this.#environment.tables.audit.getRange(range)].map(({ value }) => auditRecord.decode(value));
   }
 
   get personCount(): number {

@@ -1,0 +1,82 @@
+/**
+ * What a console route states of itself. Each page's module declares its routes in this form and its handlers by the
+ * same names; `route-table.ts` gathers them, and the router is built from that table and from nothing else.
+ */
+import type { z } from 'zod';
+import type { ErrorCode } from '#src/protocol/errors.ts';
+import type { AuditEvent } from './audit-events.ts';
+import type { Permission } from './permissions.ts';
+import type { Principal } from './principal.ts';
+
+/**
+ * How a vendor token meets a route (VND-15): served as it is, served de-personalised, or refused before its handler.
+ * There is no default, so that a route without the statement does not compile.
+ */
+export type VendorExposure = 'open' | 'depersonalised' | 'closed';
+
+/**
+ * Who may call: anybody (sign-in), a session that is still to prove its second factor, any full principal, or those
+ * with a permission.
+ */
+export type Access = 'public' | 'second_factor_setup' | 'signed_in' | Permission;
+
+export interface ConsoleRoute {
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
+  /** Below `/admin/api`, with `:name` for a path parameter. */
+  readonly path: `/${string}`;
+  /** One sentence for the API document. */
+  readonly summary: string;
+  readonly access: Access;
+  readonly vendor: VendorExposure;
+  /** What it writes into the audit trail; null for a read that is not audited. Every write has one. */
+  readonly audit: AuditEvent | null;
+  readonly body?: z.ZodType;
+  readonly query?: z.ZodType;
+  /** Status of success → shape of the answer; null where there is no body. */
+  readonly replies: Readonly<Record<number, z.ZodType | null>>;
+  /** Codes of this route beyond those that every console route may answer. */
+  readonly errors: readonly ErrorCode[];
+}
+
+/** A request as a handler gets it: checked by its schemas, its caller known and permitted. */
+export interface ConsoleRequest<Body = unknown, Query = unknown> {
+  readonly principal: Principal;
+  /** The caller's address. */
+  readonly address: string;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly body: Body;
+  readonly query: Query;
+}
+
+export interface ConsoleReply {
+  readonly status: number;
+  /** Undefined where the answer has no body. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+type Read<T> = T extends z.ZodType ? z.infer<T> : undefined;
+
+/** A handler for each route of a page, typed by the route's schemas. Thrown Refusals are its answers. */
+export type ConsoleHandlers<Routes extends Readonly<Record<string, ConsoleRoute>>> = {
+  readonly [Name in keyof Routes]: (
+    request: ConsoleRequest<
+      Read<Routes[Name] extends { body: infer Body } ? Body : undefined>,
+      Read<Routes[Name] extends { query: infer Query } ? Query : undefined>
+    >,
+  ) => Promise<ConsoleReply> | ConsoleReply;
+};
+
+/** The routes and handlers of one page. */
+export interface ConsolePage {
+  readonly routes: Readonly<Record<string, ConsoleRoute>>;
+  readonly handlers: Readonly<Record<string, (request: ConsoleRequest) => Promise<ConsoleReply> | ConsoleReply>>;
+}
+
+/** Ties a page's handlers to its routes. */
+export function page<const Routes extends Readonly<Record<string, ConsoleRoute>>>(
+  routes: Routes,
+  handlers: ConsoleHandlers<Routes>,
+): ConsolePage {
+  return { routes, handlers: handlers as ConsolePage['handlers'] };
+}

@@ -1,0 +1,59 @@
+/**
+ * The audit trail's records: numbered without a gap, each sealed by a hash over itself and the hash before it, so that
+ * an entry that is changed, taken out or put in shows (CON-04). An entry is written in the same commit as the change it
+ * tells of, and nothing in this program changes or removes one.
+ */
+import { createHash } from 'node:crypto';
+
+/** What happened, as whoever did it states it. Never a secret, and never the text of a message. */
+export interface AuditForm {
+  /** From the table of audit events: `vendor_token.issued`. */
+  readonly event: string;
+  /** Who: `user:<username>`, `vendor:<id>`, `bot:<id>`, `node:<id>`, `break-glass`, `command` or `server`. */
+  readonly actor: string;
+  /** Where from; null for what the server does by itself. */
+  readonly address: string | null;
+  /** What it was done to: `user:<username>`, `node:<id>`; null where nothing is. */
+  readonly subject: string | null;
+  /** More, by name: path, unit, prior and resulting state. */
+  readonly details: Readonly<Record<string, AuditValue>>;
+}
+
+export type AuditValue = string | number | boolean | null | readonly AuditValue[] | { readonly [name: string]: AuditValue };
+
+export interface AuditEntry extends AuditForm {
+  /** From 1 up, without a gap. */
+  readonly number: number;
+  /** RFC 3339. */
+  readonly at: string;
+  /** SHA-256, hex, over the hash before it and this entry without its hash. */
+  readonly hash: string;
+}
+
+/** What stands before the first entry. */
+export const AUDIT_GENESIS = '0'.repeat(64);
+
+/** The entry that follows `before`, whose hash and number it carries on. */
+export function nextAuditEntry(
+  before: { readonly number: number; readonly hash: string },
+  at: string,
+  { event, actor, address, subject, details }: AuditForm,
+): AuditEntry {
+  const entry = { number: before.number + 1, at, event, actor, address, subject, details };
+  return { ...entry, hash: auditHash(before.hash, entry) };
+}
+
+/** The hash of an entry, whose own `hash` field is left out. */
+export function auditHash(before: string, entry: Omit<AuditEntry, 'hash'>): string {
+  const { number, at, event, actor, address, subject, details } = entry;
+  const text = JSON.stringify([before, number, at, event, actor, address, subject, canonical(details)]);
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** The same value with the names of its objects in order, so that its text does not depend on how it was built. */
+function canonical(value: AuditValue): unknown {
+  if (Array.isArray(value)) return (value as readonly AuditValue[]).map(canonical);
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = Object.entries(value as Record<string, AuditValue>);
+  return fields.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, field]) => [name, canonical(field)]);
+}
