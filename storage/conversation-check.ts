@@ -9,7 +9,16 @@ import { REACTION_USERS_MAX } from '#src/protocol/limits.ts';
 import { checkChanges } from './change-check.ts';
 import { isBelowFloor, isPurging, missing, type Subject } from './check-subject.ts';
 import { key, lastPart, numberAt, numbered, numberedThen, numberOf, under, underNumber } from './keys.ts';
-import { memberRecord, membershipRecord, messageRecord, MESSAGE_FLAGS, pinRecord, reactionCounts } from './records.ts';
+import { blockEndingAt, indexedUpTo, POSTED_BLOCK } from './posted-blocks.ts';
+import {
+  memberRecord,
+  membershipRecord,
+  messageRecord,
+  MESSAGE_FLAGS,
+  pinRecord,
+  reactionCounts,
+  senderCounts,
+} from './records.ts';
 
 /** What other records say about a message, as the message itself says it. */
 interface Facts {
@@ -23,7 +32,7 @@ interface Facts {
 export function checkConversation(subject: Subject): number {
   checkRecord(subject);
   const messages = checkMessages(subject);
-  checkOwn(subject);
+  checkSenders(subject);
   checkIdempotency(subject);
   checkDeleted(subject);
   checkReactionCounts(subject);
@@ -52,6 +61,7 @@ function checkMessages(subject: Subject): number {
   const { id, headSeq } = record;
   let expected = record.floorSeq + 1;
   let count = 0;
+  let senders: string[] = [];
   for (const entry of tables.messages.getRange(under(id))) {
     const seq = numberOf(entry.key);
     if (isBelowFloor(subject, 'messages', [id, seq], seq)) continue;
@@ -59,13 +69,19 @@ function checkMessages(subject: Subject): number {
     if (seq > headSeq) findings.add('messages', [id, seq], `lies beyond the head ${headSeq}`);
     else missing(findings, 'messages', id, expected, seq - 1);
     expected = seq + 1;
-    checkMessage(subject, seq, entry.value);
+    const sender = checkMessage(subject, seq, entry.value);
+    if (sender !== undefined) senders.push(sender);
+    const block = blockEndingAt(seq);
+    if (block === undefined) continue;
+    checkBlock(subject, block, senders);
+    senders = [];
   }
   missing(findings, 'messages', id, expected, headSeq);
   return count;
 }
 
-function checkMessage(subject: Subject, seq: number, stored: Buffer): void {
+/** Answers the sender, if that can be read. */
+function checkMessage(subject: Subject, seq: number, stored: Buffer): string | undefined {
   const { tables, record, findings } = subject;
   const { id } = record;
   const wrong = (predicate: string) => findings.add('messages', [id, seq], predicate);
@@ -79,18 +95,34 @@ function checkMessage(subject: Subject, seq: number, stored: Buffer): void {
     if (isMarked === (said['body'] !== undefined)) wrong(isMarked ? 'is deleted and still has a body' : 'has no body');
     return factsOf(said, messageRecord.flags(stored));
   });
-  if (facts === undefined) return;
+  if (facts === undefined) return undefined;
   const { sender, clientMsgId, isDeleted } = facts;
-  if (typeof sender !== 'string') return wrong('has no sender in its JSON');
-  if (tables.own.get(numbered(seq, id, sender)) === undefined) findings.add('own', [id, sender, seq], 'is missing');
+  if (typeof sender !== 'string') {
+    wrong('has no sender in its JSON');
+    return undefined;
+  }
   const deletedOf = tables.deleted.get(numbered(seq, id))?.toString();
   if (isDeleted && deletedOf === undefined) findings.add('deleted', [id, seq], 'is missing');
   if (isDeleted && deletedOf !== undefined && deletedOf !== sender) {
     findings.add('deleted', [id, seq], 'names another sender than the message');
   }
-  if (typeof clientMsgId === 'string') {
+  if (typeof clientMsgId === 'string' && seq <= indexedUpTo(record.headSeq)) {
     const first = tables.idempotency.get(key(id, sender, clientMsgId));
     if (first === undefined) findings.add('idempotency', [id, sender, clientMsgId], 'is missing');
+  }
+  return sender;
+}
+
+/** Holds a block's counts against who posted its messages. */
+function checkBlock({ tables, record, findings }: Subject, block: number, senders: readonly string[]): void {
+  const stored = tables.senders.get(numbered(block, record.id));
+  if (stored === undefined) return findings.add('senders', [record.id, block], 'is missing');
+  const counts = findings.attempt('senders', [record.id, block], () => senderCounts.decode(stored));
+  if (counts === undefined) return;
+  const total = counts.reduce((sum, [, count]) => sum + count, 0);
+  const agrees = counts.every(([sender, count]) => senders.filter((one) => one === sender).length === count);
+  if (!agrees || total !== senders.length) {
+    findings.add('senders', [record.id, block], 'does not count who posted the messages of its block');
   }
 }
 
@@ -114,15 +146,14 @@ function readFacts({ tables, record }: Subject, seq: number): Facts | undefined 
   }
 }
 
-function checkOwn(subject: Subject): void {
+/** Finds counts of blocks that are not whole, or whose messages went with a deletion. */
+function checkSenders(subject: Subject): void {
   const { tables, record, findings } = subject;
-  const { id } = record;
-  for (const itemKey of tables.own.getKeys(under(id))) {
-    const seq = numberOf(itemKey);
-    const user = itemKey.toString('latin1', id.length + 1, itemKey.length - SEQ_TAIL_BYTES);
-    if (isBelowFloor(subject, 'own', [id, user, seq], seq)) continue;
-    if (readFacts(subject, seq)?.sender !== user)
-      findings.add('own', [id, user, seq], 'is not of a message by that person');
+  for (const itemKey of tables.senders.getKeys(under(record.id))) {
+    const block = numberOf(itemKey);
+    const parts = [record.id, block];
+    if (isBelowFloor(subject, 'senders', parts, block * POSTED_BLOCK)) continue;
+    if (block * POSTED_BLOCK > record.headSeq) findings.add('senders', parts, 'counts a block that is not whole');
   }
 }
 

@@ -2,6 +2,7 @@
  * Reading conversations: from any thread, straight from the lane, without asking the shard that writes it. Every
  * read is bounded by a page, so that no snapshot is held for long.
  */
+import { unixSeconds } from '#src/base/clock.ts';
 import { CHANGES_REPLY_MAX, EVENT_PARTICIPANTS_MAX, HINT_PARTICIPANTS_MAX } from '#src/protocol/limits.ts';
 import type { Conversation, Participant } from '#src/protocol/conversations.ts';
 import { encodeEvent, type EventType } from '#src/protocol/events.ts';
@@ -15,6 +16,7 @@ import {
   MESSAGE_FLAGS,
   personalRecord,
   reactionCounts,
+  type ChangeRecord,
   type ConversationRecord,
   type MemberRecord,
   type PersonalRecord,
@@ -158,18 +160,44 @@ export function readChanges(
 ): string[] | undefined {
   const missing = record.rev - afterRev;
   if (missing < 0 || missing > CHANGES_REPLY_MAX || afterRev < record.floorRev) return undefined;
+  const range = { start: numbered(afterRev + 1, record.id), end: numbered(record.rev + 1, record.id) };
+  const rows = [...tables.changes.getRange(range)].map(({ key: itemKey, value }) => ({
+    rev: numberOf(itemKey),
+    change: changeRecord.decode(value),
+  }));
   const items: string[] = [];
-  const { end } = under(record.id);
-  for (const entry of tables.changes.getRange({ start: numbered(afterRev + 1, record.id), end })) {
-    const rev = numberOf(entry.key);
-    if (rev > record.rev) break;
-    const change = changeRecord.decode(entry.value);
-    const { type, seq, ts } = change;
-    const data = change.data ?? changeData(tables, record, epoch, seq);
-    const head = { type: type as EventType, conv: record.id, ts, rev, rev_count: 1 };
-    items.push(encodeEvent(seq === undefined ? head : { ...head, seq }, data));
+  // Revs without a record are new messages, one after the other up to the head.
+  let seq = record.headSeq - (missing - rows.length);
+  let rev = afterRev;
+  for (const row of rows) {
+    while (rev + 1 < row.rev) items.push(newMessageEvent(tables, record, (rev += 1), (seq += 1)));
+    rev = row.rev;
+    // A record that is gone would pass for a message: then the log is not whole.
+    if (row.change.head !== seq) return undefined;
+    items.push(changeEvent(tables, record, epoch, row.rev, row.change));
   }
-  return items.length === missing ? items : undefined;
+  while (rev < record.rev) items.push(newMessageEvent(tables, record, (rev += 1), (seq += 1)));
+  return items;
+}
+
+function changeEvent(
+  tables: Tables,
+  record: ConversationRecord,
+  epoch: string,
+  rev: number,
+  { type, seq, ts, data }: ChangeRecord,
+): string {
+  const head = { type: type as EventType, conv: record.id, ts, rev, rev_count: 1 };
+  return encodeEvent(seq === undefined ? head : { ...head, seq }, data ?? changeData(tables, record, epoch, seq));
+}
+
+/** The event of a message's post, with the message as it now stands. */
+function newMessageEvent(tables: Tables, record: ConversationRecord, rev: number, seq: number): string {
+  const stored = tables.messages.get(numbered(seq, record.id));
+  if (stored === undefined) throw new Error(`Message ${seq} of ${record.id} is missing.`);
+  const ts = unixSeconds(Date.parse(messageRecord.facts(stored).createdAt));
+  const head = { type: 'message.new', conv: record.id, seq, ts, rev, rev_count: 1 } as const;
+  return encodeEvent(head, messageJson(tables, record.id, seq, stored));
 }
 
 /** What a change without data of its own tells: the message or the conversation as it now stands. */

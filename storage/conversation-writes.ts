@@ -10,12 +10,14 @@ import {
   personalRecord,
   pinRecord,
   reactionCounts,
+  senderCounts,
   type ChangeRecord,
   type ConversationRecord,
   type MemberRecord,
   type PersonalRecord,
   type PinRecord,
   type ReactionCounts,
+  type SenderCounts,
   type Watermark,
 } from './records.ts';
 
@@ -25,13 +27,14 @@ export function writeConversation(record: ConversationRecord): LaneWrite {
   return { table: 'conversations', key: key(record.id), value: conversationRecord.encode(record) };
 }
 
-/** A message as readers get it, and the index by which a sender's own ones are left out of their unread count. */
+/** A message as readers get it. */
 export function writeMessage(conversation: string, seq: number, json: string, flags: number): LaneWrite {
   return { table: 'messages', key: numbered(seq, conversation), value: messageRecord.encode(json, flags) };
 }
 
-export function writeOwn(conversation: string, sender: string, seq: number): LaneWrite {
-  return { table: 'own', key: numbered(seq, conversation, sender), value: PRESENT };
+/** Who posted how many messages of a block: so that one's own are left out of one's unread count. */
+export function writeSenders(conversation: string, block: number, counts: SenderCounts): LaneWrite {
+  return { table: 'senders', key: numbered(block, conversation), value: senderCounts.encode(counts) };
 }
 
 export function writeDeleted(conversation: string, seq: number, sender: string): LaneWrite {
@@ -44,10 +47,6 @@ export function writeIdempotency(conversation: string, sender: string, clientMsg
 
 export function writeChange(conversation: string, rev: number, change: ChangeRecord): LaneWrite {
   return { table: 'changes', key: numbered(rev, conversation), value: changeRecord.encode(change) };
-}
-
-export function removeChange(conversation: string, rev: number): LaneWrite {
-  return { table: 'changes', key: numbered(rev, conversation), value: null };
 }
 
 /** A membership in both directions: who takes part here, and where a person takes part. */

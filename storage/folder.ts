@@ -26,7 +26,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 
 /** What is on disk now. Raised with every migration (`storage/migrations.ts`). */
-export const FOLDER_FORMAT = 1;
+export const FOLDER_FORMAT = 2;
 
 const manifestSchema = z.strictObject({
   format: z.int().min(0),

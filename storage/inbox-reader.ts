@@ -18,6 +18,7 @@ import {
   readWatermark,
   type Tables,
 } from './conversation-reader.ts';
+import { countOwn } from './posted-blocks.ts';
 import { membershipRecord, type ConversationRecord } from './records.ts';
 
 /** One conversation of the person, as found before a page is cut. */
@@ -92,15 +93,11 @@ export function countUnread(tables: Tables, record: ConversationRecord, user: st
   if (span <= 0) return 0;
   const start = numbered(from + 1, record.id);
   const end = numbered(record.headSeq + 1, record.id);
-  const own = tables.own.getKeysCount({
-    start: numbered(from + 1, record.id, user),
-    end: numbered(record.headSeq + 1, record.id, user),
-  });
   let deleted = 0;
   for (const entry of tables.deleted.getRange({ start, end })) {
     if (entry.value.toString() !== user) deleted += 1;
   }
-  return span - own - deleted;
+  return span - countOwn(tables, record, user, from) - deleted;
 }
 
 /** Seqs of the pinned messages, oldest first. */

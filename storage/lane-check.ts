@@ -19,7 +19,7 @@ const BY_CONVERSATION = [
   'reactions',
   'reactionCounts',
   'pins',
-  'own',
+  'senders',
   'deleted',
 ] as const satisfies readonly LaneTable[];
 

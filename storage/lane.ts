@@ -24,7 +24,7 @@ export const LANE_TABLES = [
   'reactions',
   'reactionCounts',
   'pins',
-  'own',
+  'senders',
   'deleted',
   'meta',
 ] as const;

@@ -4,6 +4,7 @@
  */
 import { Packr } from 'msgpackr';
 import type { ConversationKind, Role } from '#src/protocol/conversations.ts';
+import type { Message } from '#src/protocol/messages.ts';
 
 /** Conversations keep what every post needs in one small record. */
 export interface ConversationRecord {
@@ -51,12 +52,17 @@ export interface Watermark {
  */
 export const CHANGES_TRIM_BLOCK = 256;
 
-/** A change: `data` is its event's JSON, or undefined for a message, which is read as it now stands. */
+/**
+ * A change other than a new message: those have none, since a rev without a record is the next message's. `data` is its
+ * event's JSON, or undefined for a message, which is read as it now stands.
+ */
 export interface ChangeRecord {
   type: string;
   seq: number | undefined;
   ts: number;
   data: string | undefined;
+  /** The conversation's head at this change: how many messages lie between two changes must agree with it. */
+  head: number;
 }
 
 /** What a person keeps to themself in a conversation. */
@@ -150,7 +156,7 @@ export const membershipRecord = {
 };
 
 export const changeRecord = {
-  encode: (c: ChangeRecord): Buffer => encode([c.type, c.seq, c.ts, c.data]),
+  encode: (c: ChangeRecord): Buffer => encode([c.type, c.seq, c.ts, c.data, c.head]),
   decode(buffer: Buffer): ChangeRecord {
     const v = decode(buffer);
     return {
@@ -158,6 +164,7 @@ export const changeRecord = {
       seq: (v[1] as number | null) ?? undefined,
       ts: v[2] as number,
       data: (v[3] as string | null) ?? undefined,
+      head: v[4] as number,
     };
   },
 };
@@ -186,12 +193,30 @@ export const reactionCounts = {
   decode: (buffer: Buffer): ReactionCounts => decode(buffer) as ReactionCounts,
 };
 
+/** Who posted how many messages of a block. */
+export type SenderCounts = [sender: string, count: number][];
+
+export const senderCounts = {
+  encode: (counts: SenderCounts): Buffer => encode(counts),
+  decode: (buffer: Buffer): SenderCounts => decode(buffer) as SenderCounts,
+};
+
+/** What indexes need of a message. */
+export interface MessageFacts {
+  readonly sender: string;
+  readonly clientMsgId: string | undefined;
+  /** RFC 3339. */
+  readonly createdAt: string;
+}
+
 /**
  * A message as stored: version, flags, then the JSON that goes on the wire. Posting, paging and catching up share
  * that one encoding; only a message with reactions is opened again to put them in.
  */
 export const MESSAGE_FLAGS = { deleted: 1, reactions: 2 } as const;
 const MESSAGE_HEAD_BYTES = 2;
+/** No text of the fields before it can hold this: inside a JSON string a quote has a backslash before it. */
+const BODY_FIELD = ',"body":';
 
 export const messageRecord = {
   encode(json: string, flags: number): Buffer {
@@ -208,4 +233,13 @@ export const messageRecord = {
     return buffer[1] ?? 0;
   },
   json: (buffer: Buffer): string => buffer.toString('utf8', MESSAGE_HEAD_BYTES),
+  /** Read from the front of the JSON: its body comes last, and may be large. Before format 2 it did not come last. */
+  facts(buffer: Buffer): MessageFacts {
+    const body = buffer.indexOf(BODY_FIELD);
+    const front = body < 0 ? '{}' : `${buffer.toString('utf8', MESSAGE_HEAD_BYTES, body)}}`;
+    let said = JSON.parse(front) as Partial<Message>;
+    if (said.sender === undefined) said = JSON.parse(messageRecord.json(buffer)) as Message;
+    const { sender = '', client_msg_id: clientMsgId, created_at: createdAt = '' } = said;
+    return { sender, clientMsgId, createdAt };
+  },
 };

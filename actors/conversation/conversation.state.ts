@@ -5,9 +5,10 @@ import { encodeEvent, type EventType } from '#src/protocol/events.ts';
 import { CHANGES_REPLY_MAX, EVENT_PARTICIPANTS_MAX } from '#src/protocol/limits.ts';
 import { rightsIn, type ConversationRight } from '#src/protocol/rights.ts';
 import { toConversation } from '#storage/conversation-reader.ts';
-import { removeChange, writeChange, writeConversation } from '#storage/conversation-writes.ts';
+import { removeKey, writeChange, writeConversation } from '#storage/conversation-writes.ts';
 import { key, lastPart, numberAt, numbered, under } from '#storage/keys.ts';
 import type { LaneTable, LaneWrite } from '#storage/lane.ts';
+import { indexedUpTo } from '#storage/posted-blocks.ts';
 import {
   CHANGES_TRIM_BLOCK,
   conversationRecord,
@@ -21,6 +22,7 @@ import {
   type ReactionCounts,
   type Watermark,
 } from '#storage/records.ts';
+import { RecentMessages } from './recent-messages.ts';
 
 /** What an actor sees of its lane: everything it appended, on disk or not. */
 export interface LaneView {
@@ -37,6 +39,7 @@ export class ConversationState {
   record: ConversationRecord | undefined;
   /** Who typed when, in milliseconds; never stored. */
   readonly typing = new Map<string, number>();
+  #recent: RecentMessages | undefined;
 
   constructor(id: string, epoch: string, view: LaneView) {
     this.id = id;
@@ -61,6 +64,27 @@ export class ConversationState {
     return this.record !== undefined && rightsIn(this.record.kind, role).includes(right);
   }
 
+  /** The messages behind the last whole block, read when the first of them is needed. */
+  get recent(): RecentMessages {
+    if (this.#recent === undefined) {
+      const { headSeq = 0, floorSeq = 0 } = this.record ?? {};
+      this.#recent = new RecentMessages();
+      // What went with a deletion was never posted to the conversation that took its place.
+      for (let seq = Math.max(indexedUpTo(headSeq), floorSeq) + 1; seq <= headSeq; seq += 1) {
+        const stored = this.view.get('messages', numbered(seq, this.id));
+        if (stored === undefined) throw new Error(`Message ${seq} of ${this.id} is missing.`);
+        const { sender, clientMsgId } = messageRecord.facts(stored);
+        this.#recent.add(seq, sender, clientMsgId);
+      }
+    }
+    return this.#recent;
+  }
+
+  /** Forgets them, after the conversation was emptied. */
+  forgetRecent(): void {
+    this.#recent = undefined;
+  }
+
   /** Everyone's username. Reads the whole list: for deleting, and for lists of at most EVENT_PARTICIPANTS_MAX. */
   users(): string[] {
     return this.view.keys('members', under(this.id)).map((itemKey) => lastPart(itemKey));
@@ -81,6 +105,8 @@ export class ConversationState {
 
   /** The seq of the first message posted under this key, if there was one (MSG-03). */
   seqOf(sender: string, clientMsgId: string): number | undefined {
+    const recent = this.recent.seqOf(sender, clientMsgId);
+    if (recent !== undefined) return recent;
     const stored = this.view.get('idempotency', key(this.id, sender, clientMsgId));
     if (stored === undefined) return undefined;
     const seq = numberAt(stored);
@@ -132,23 +158,24 @@ export interface ChangeForm {
 
 /**
  * Raises the conversation's `rev` by one for a change: updates the record in place, and answers the writes (record,
- * change log, trimmed log) with the event. Changes older than CHANGES_REPLY_MAX can never be answered again, since a
- * client that far behind starts afresh, so they go.
+ * change log, trimmed log) with the event. A new message needs no place in the log: the revs without one are those of
+ * new messages. Changes older than CHANGES_REPLY_MAX can never be answered again, since a client that far behind
+ * starts afresh, so they go.
  */
 export function makeChange(record: ConversationRecord, view: LaneView, now: number, form: ChangeForm): Change {
   record.rev += 1;
   record.stamp = view.nextStamp();
   const ts = unixSeconds(now);
   const { type, seq } = form;
-  const writes = [
-    writeConversation(record),
-    writeChange(record.id, record.rev, { type, seq, ts, data: form.keepData ? form.data : undefined }),
-  ];
-  if (record.rev % CHANGES_TRIM_BLOCK === 0) {
-    const last = record.rev - CHANGES_REPLY_MAX;
-    for (let rev = Math.max(1, last - CHANGES_TRIM_BLOCK + 1); rev <= last; rev += 1) {
-      writes.push(removeChange(record.id, rev));
-    }
+  const writes = [writeConversation(record)];
+  if (type !== 'message.new') {
+    const data = form.keepData ? form.data : undefined;
+    writes.push(writeChange(record.id, record.rev, { type, seq, ts, data, head: record.headSeq }));
+  }
+  const oldest = record.rev - CHANGES_REPLY_MAX + 1;
+  if (record.rev % CHANGES_TRIM_BLOCK === 0 && oldest > 0) {
+    const trimmed = { start: numbered(0, record.id), end: numbered(oldest, record.id) };
+    writes.push(...view.keys('changes', trimmed).map((itemKey) => removeKey('changes', itemKey)));
   }
   const head = { type, conv: record.id, ts, rev: record.rev, rev_count: 1 };
   return { writes, event: encodeEvent(seq === undefined ? head : { ...head, seq }, form.data) };

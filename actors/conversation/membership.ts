@@ -192,6 +192,7 @@ export function deleteConversation(
   record.title = undefined;
   record.floorSeq = record.headSeq;
   record.floorRev = record.rev;
+  state.forgetRecent();
   const head = { type: 'conversation.deleted', conv: state.id, ts: unixSeconds(now), rev: record.rev } as const;
   const event = encodeEvent(head, JSON.stringify({ conversation_id: state.id }));
   // A pair may start again at any time, so its two memberships end now and not with the purge.

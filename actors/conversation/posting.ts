@@ -2,15 +2,7 @@
 import { formatInstant } from '#src/base/time.ts';
 import type { Message } from '#src/protocol/messages.ts';
 import { withReactions } from '#storage/conversation-reader.ts';
-import {
-  removeKey,
-  writeDeleted,
-  writeIdempotency,
-  writeMessage,
-  writeOwn,
-  writePin,
-  writeReactionCounts,
-} from '#storage/conversation-writes.ts';
+import { removeKey, writeDeleted, writeMessage, writePin, writeReactionCounts } from '#storage/conversation-writes.ts';
 import { underNumber } from '#storage/keys.ts';
 import { MESSAGE_FLAGS, type ConversationRecord, type MemberRecord } from '#storage/records.ts';
 import { refuse, type Effect } from '../runtime/actor.ts';
@@ -22,8 +14,8 @@ type Of<Kind extends ConversationMessage['kind']> = Extract<ConversationMessage,
 const answer = (status: Reply['status'], json: string): Effect => ({ kind: 'answer', value: { status, json } });
 
 /**
- * Posts a message: gives it the next seq and writes it, its change and its idempotency key as one. A repeated
- * client_msg_id answers with the first message, whatever the repeat says (MSG-03).
+ * Posts a message: gives it the next seq and writes it with its conversation as one; the index of client_msg_ids is
+ * written a block of messages at a time, and until then the writer knows them. A repeated client_msg_id answers with the first message, whatever the repeat says (MSG-03).
  */
 export function post(
   state: ConversationState,
@@ -34,6 +26,7 @@ export function post(
   const { form, user } = message;
   const clientMsgId = form.client_msg_id;
   const first = clientMsgId === undefined ? undefined : state.seqOf(user, clientMsgId);
+  const { recent } = state;
   if (first !== undefined) return [answer(200, currentJson(state, first))];
   record.headSeq += 1;
   record.activeAt = now;
@@ -42,15 +35,16 @@ export function post(
     conversation_id: state.id,
     seq,
     kind: form.kind,
-    body: form.body,
     sender: user,
     ...(clientMsgId === undefined ? {} : { client_msg_id: clientMsgId }),
     created_at: formatInstant(now),
+    // Last, so that readers of the others need not look at it.
+    body: form.body,
   };
   const json = JSON.stringify(posted);
   const change = makeChange(record, state.view, now, { type: 'message.new', seq, data: json, keepData: false });
-  const writes = [...change.writes, writeMessage(state.id, seq, json, 0), writeOwn(state.id, user, seq)];
-  if (clientMsgId !== undefined) writes.push(writeIdempotency(state.id, user, clientMsgId, seq));
+  recent.add(seq, user, clientMsgId);
+  const writes = [...change.writes, writeMessage(state.id, seq, json, 0), ...recent.settle(state.id, seq)];
   return [
     { kind: 'append', writes },
     answer(201, json),

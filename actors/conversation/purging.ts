@@ -1,7 +1,8 @@
 /** Takes what a deletion left off the disk, in blocks small enough that nobody notices. */
 import { removeKey, removeMember, writePurge } from '#storage/conversation-writes.ts';
-import { lastPart, numberAt, numbered, numberOf, under } from '#storage/keys.ts';
+import { lastPart, numberAt, numbered, under } from '#storage/keys.ts';
 import type { LaneWrite } from '#storage/lane.ts';
+import { POSTED_BLOCK } from '#storage/posted-blocks.ts';
 import type { Effect } from '../runtime/actor.ts';
 import type { ConversationState } from './conversation.state.ts';
 
@@ -32,9 +33,9 @@ function purgeBlock(state: ConversationState): LaneWrite[] {
   }
   const changes = view.keys('changes', upTo(floorRev), PURGE_BLOCK);
   if (changes.length > 0) return changes.map((itemKey) => removeKey('changes', itemKey));
+  const blocks = view.keys('senders', upTo(Math.floor(floorSeq / POSTED_BLOCK)), PURGE_BLOCK);
+  if (blocks.length > 0) return blocks.map((itemKey) => removeKey('senders', itemKey));
   // These are ordered by person, so what a new beginning wrote stands among what has to go.
-  const own = view.keys('own', { start, end }).filter((itemKey) => numberOf(itemKey) <= floorSeq);
-  if (own.length > 0) return own.slice(0, PURGE_BLOCK).map((itemKey) => removeKey('own', itemKey));
   const posted = view.keys('idempotency', { start, end }).filter((itemKey) => {
     const seq = view.get('idempotency', itemKey);
     return seq !== undefined && numberAt(seq) <= floorSeq;

@@ -17,7 +17,10 @@ import {
 import { checkFolder } from '#storage/check.ts';
 import { readChanges, readConversation, readHistory, readMember, readWatermark } from '#storage/conversation-reader.ts';
 import { countUnread, readLaneInbox, readPinnedSeqs, readPurges } from '#storage/inbox-reader.ts';
+import { removeKey } from '#storage/conversation-writes.ts';
+import { numbered } from '#storage/keys.ts';
 import { stampOf } from '#storage/lane.ts';
+import { POSTED_BLOCK } from '#storage/posted-blocks.ts';
 import { until } from '#test/support/waiting.ts';
 import { EPOCH, makeRoom, openHost, post, type ActorHost } from './actor-host.ts';
 
@@ -47,6 +50,61 @@ test('MSG-03 one key is one message per sender and conversation, whatever the re
   const again = openHost(t, { folder: host.folder });
   assert.deepEqual(await again.reply(ROOM, post('alice', 'four', 'm1')), { status: 200, body: first.body });
   assert.deepEqual(bodies(again), ['one', 'three']);
+});
+
+test('MSG-03 a key is known on either side of an indexed block, before and after a restart', async (t) => {
+  const host = openHost(t);
+  await makeRoom(host, ROOM, ['bob']);
+  const seqs = Array.from({ length: 2 * POSTED_BLOCK + 1 }, (_, i) => i + 1);
+  for (const seq of seqs) await host.reply(ROOM, post('alice', 'first', `m${seq}`));
+  const repeats = async (one: ActorHost) =>
+    await Promise.all(seqs.map(async (seq) => await one.reply(ROOM, post('alice', 'again', `m${seq}`))));
+  const expected = seqs.map((seq) => [200, seq, 'first']);
+  const read = ({ status, body }: { status: number; body: Record<string, unknown> }) => [
+    status,
+    body['seq'],
+    body['body'],
+  ];
+  assert.deepEqual((await repeats(host)).map(read), expected);
+  await host.close();
+  const again = openHost(t, { folder: host.folder });
+  assert.deepEqual((await repeats(again)).map(read), expected);
+  assert.equal((await again.reply(ROOM, post('bob', 'next', 'm1'))).body['seq'], seqs.length + 1);
+  await again.close();
+  assert.deepEqual((await checkFolder(host.folder)).problems, []);
+});
+
+test('MSG-03 posts of one turn that fill a block and repeat each other are one message each', async (t) => {
+  const host = openHost(t);
+  await makeRoom(host, ROOM);
+  const keys = Array.from({ length: 3 * POSTED_BLOCK }, (_, i) => `m${i % POSTED_BLOCK}`);
+  const answers = await Promise.all(keys.map((clientMsgId) => host.reply(ROOM, post('alice', 'x', clientMsgId))));
+  assert.deepEqual(
+    answers.map(({ status, body }) => [status, body['seq']]),
+    keys.map((_, i) => [i < POSTED_BLOCK ? 201 : 200, (i % POSTED_BLOCK) + 1]),
+  );
+});
+
+test('RCP-02 unread leaves out one’s own messages, wherever the watermark stands between the blocks', async (t) => {
+  const host = openHost(t);
+  await makeRoom(host, ROOM, ['bob']);
+  const senders = Array.from({ length: 3 * POSTED_BLOCK + 5 }, (_, i) => (i % 3 === 0 ? 'bob' : 'alice'));
+  await Promise.all(senders.map((sender) => host.reply(ROOM, post(sender, 'x'))));
+  for (let read = 0; read <= senders.length; read += 1) {
+    const expected = senders.slice(read).filter((sender) => sender === 'alice').length;
+    assert.equal(countUnread(host.tables, record(host), 'bob', read), expected, `read up to ${read}`);
+  }
+});
+
+test('changes whose log lost a record are not told with a message in its place', async (t) => {
+  const host = openHost(t);
+  await makeRoom(host, ROOM);
+  await host.reply(ROOM, post('alice', 'one'));
+  await host.reply(ROOM, { kind: 'pin', seq: 1, pinned: true, ...as('alice') });
+  await host.reply(ROOM, { kind: 'pin', seq: 1, pinned: false, ...as('alice') });
+  assert.equal(readChanges(host.tables, record(host), EPOCH, 0)?.length, 4);
+  await host.environment.commit([removeKey('changes', numbered(3, ROOM))]);
+  assert.equal(readChanges(host.tables, record(host), EPOCH, 0), undefined);
 });
 
 test('MSG-03 a repeat answers with the message as it stands now', async (t) => {
@@ -346,7 +404,7 @@ test('a purge that a restart interrupted goes on from its mark', async (t) => {
   assert.deepEqual(readPurges(again.tables), [ROOM]);
   again.system.deliver(`conversation:${ROOM}`, { kind: 'purge' });
   await until(() => readPurges(again.tables).length === 0, 'the purge');
-  for (const table of ['messages', 'changes', 'own', 'idempotency', 'members', 'watermarks'] as const) {
+  for (const table of ['messages', 'changes', 'senders', 'idempotency', 'members', 'watermarks'] as const) {
     assert.equal(again.tables[table].getCount(), 0, table);
   }
   await again.close();

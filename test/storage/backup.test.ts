@@ -81,7 +81,7 @@ test('a backup names every file with its size and checksum, and nothing else is 
     description.files.map(({ path }) => path),
     ['lanes/00.mdb', 'accounts.mdb'],
   );
-  assert.equal(description.format, 1);
+  assert.equal(description.format, 2);
   assert.equal(description.epoch, readManifest(folder).epoch);
   for (const { path, bytes, sha256 } of description.files) {
     const content = readFileSync(join(out, path));
@@ -175,7 +175,7 @@ test('a backup reads lanes that other threads write', async (t) => {
   worker.postMessage('stop');
   assert.equal(await deadline(over, PATIENCE_MILLIS, 'the writer’s end'), 0);
   const lane = openLane(lanePath(out, 0), 1024 ** 3);
-  const copied = lane.tables.own.getCount();
+  const copied = lane.tables.deleted.getCount();
   await lane.close();
   assert.ok(copied >= (counts[4] ?? 0) && then > 0, `${copied} records`);
 });
@@ -243,8 +243,8 @@ const DAMAGE: Readonly<Record<string, [(out: string) => void, (out: string) => s
     (out) => `${out} has no readable backup.json: it is not a finished backup of Parley.`,
   ],
   'a newer format': [
-    (out) => describe(out, (said) => ({ ...said, format: 2, something_new: true })),
-    (out) => `${out} has format 2; this server knows up to 1. Use a newer one.`,
+    (out) => describe(out, (said) => ({ ...said, format: 3, something_new: true })),
+    (out) => `${out} has format 3; this server knows up to 2. Use a newer one.`,
   ],
   'a path that leads out of the backup': [
     (out) => describe(out, (said) => ({ ...said, files: [...said.files, { ...said.files[0], path: '../00.mdb' }] })),

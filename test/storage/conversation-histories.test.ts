@@ -21,11 +21,15 @@ import {
   readWatermarks,
 } from '#storage/conversation-reader.ts';
 import { countUnread, readPinnedSeqs } from '#storage/inbox-reader.ts';
+import { POSTED_BLOCK } from '#storage/posted-blocks.ts';
 import { ActorHost, EPOCH, makeRoom, post } from '#test/actors/actor-host.ts';
 import { history, PEOPLE } from '#test/actors/history.ts';
 
 const ROOM = 'c_0000000000000000000001';
 const RUNS = { numRuns: 40 };
+
+/** Messages before a history begins: one short of a block, so that most histories cross from one to the next. */
+const BEFORE = POSTED_BLOCK - 1;
 
 /** Runs `use` on a host with a room of alice, bob and carol that has some messages; afterwards the folder must be sound. */
 async function withRoom(use: (host: ActorHost) => Promise<void>): Promise<void> {
@@ -33,7 +37,9 @@ async function withRoom(use: (host: ActorHost) => Promise<void>): Promise<void> 
   const host = new ActorHost(folder, []);
   try {
     await makeRoom(host, ROOM, ['bob', 'carol']);
-    for (const user of ['alice', 'bob', 'alice']) await host.reply(ROOM, post(user, 'to begin with'));
+    await Promise.all(
+      Array.from({ length: BEFORE }, (_, i) => host.reply(ROOM, post(i % 3 === 1 ? 'bob' : 'alice', 'to begin with'))),
+    );
     await use(host);
     await host.close();
     assert.deepEqual((await checkFolder(folder)).problems, []);

@@ -1,6 +1,5 @@
 /** Damage to the folder that `check.test.ts` makes: what is written into it, and what the check must say. */
 import {
-  removeChange,
   removeKey,
   writeChange,
   writeConversation,
@@ -9,12 +8,12 @@ import {
   writeMember,
   writeMembership,
   writeMessage,
-  writeOwn,
   writePersonal,
   writePin,
   writePurge,
   writeReaction,
   writeReactionCounts,
+  writeSenders,
   writeWatermark,
 } from '#storage/conversation-writes.ts';
 import { lanePath } from '#storage/folder.ts';
@@ -24,6 +23,8 @@ import { conversationRecord, messageRecord, type ConversationRecord } from '#sto
 
 export const ROOM = 'c_0000000000000000000001';
 export const PAIR = 'c_0000000000000000000002';
+/** With a whole block of messages and one behind it: alice's odd ones, bob's even ones. */
+export const LONG = 'c_0000000000000000000003';
 export const GONE = 'c_0000000000000000000009';
 
 export async function recordOf(folder: string, id: string): Promise<ConversationRecord> {
@@ -56,23 +57,17 @@ const broken = (table: LaneWrite['table'], itemKey: Buffer): LaneWrite => ({
 export const DAMAGE: Readonly<
   Record<string, readonly [LaneWrite[] | ((folder: string) => Promise<LaneWrite[]>), string[]]>
 > = {
-  'a missing message': [
-    [removeKey('messages', numbered(3, ROOM))],
-    [`messages [${ROOM}, 3] is missing`, `own [${ROOM}, bob, 3] is not of a message by that person`],
-  ],
+  'a missing message': [[removeKey('messages', numbered(3, ROOM))], [`messages [${ROOM}, 3] is missing`]],
   'several missing messages': [
     [removeKey('messages', numbered(2, ROOM)), removeKey('messages', numbered(3, ROOM))],
     [
       `messages [${ROOM}, 2] is missing, and so is everything up to 3`,
-      `own [${ROOM}, bob, 2] is not of a message by that person`,
-      `own [${ROOM}, bob, 3] is not of a message by that person`,
-      `idempotency [${ROOM}, bob, m2] leads to message 2, which is not there`,
       `deleted [${ROOM}, 2] is of a message that is not deleted`,
     ],
   ],
   'a message beyond the head': [
     record({ headSeq: 2 }),
-    [`messages [${ROOM}, 3] lies beyond the head 2`, `changes [${ROOM}, 4] tells of message 3, which is not there`],
+    [`messages [${ROOM}, 3] lies beyond the head 2`, `changes [${ROOM}, 7] is followed by 0 revs, but -1 new messages`],
   ],
   'a message of another conversation': [
     [writeMessage(ROOM, 1, message({ conversation_id: PAIR }), 2)],
@@ -84,11 +79,7 @@ export const DAMAGE: Readonly<
   ],
   'a message without a sender': [
     [writeMessage(ROOM, 1, message({ sender: undefined }), 2)],
-    [
-      `messages [${ROOM}, 1] has no sender in its JSON`,
-      `own [${ROOM}, alice, 1] is not of a message by that person`,
-      `idempotency [${ROOM}, alice, m1] leads to message 1, which was posted by somebody else or under another key`,
-    ],
+    [`messages [${ROOM}, 1] has no sender in its JSON`],
   ],
   'a message without a body': [
     [writeMessage(ROOM, 1, message({ body: undefined }), 2)],
@@ -107,19 +98,35 @@ export const DAMAGE: Readonly<
   ],
   'a message that is not JSON': [
     [{ table: 'messages', key: numbered(3, ROOM), value: messageRecord.encode('{"seq":', 0) }],
-    [
-      `messages [${ROOM}, 3] cannot be read (Unexpected end of JSON input)`,
-      `own [${ROOM}, bob, 3] is not of a message by that person`,
-    ],
+    [`messages [${ROOM}, 3] cannot be read (Unexpected end of JSON input)`],
   ],
-  'a missing own mark': [[removeKey('own', numbered(3, ROOM, 'bob'))], [`own [${ROOM}, bob, 3] is missing`]],
-  'an own mark of somebody else': [
-    [writeOwn(ROOM, 'alice', 3)],
-    [`own [${ROOM}, alice, 3] is not of a message by that person`],
+  'a missing count of senders': [[removeKey('senders', numbered(1, LONG))], [`senders [${LONG}, 1] is missing`]],
+  'a wrong count of senders': [
+    [
+      writeSenders(LONG, 1, [
+        ['alice', 17],
+        ['bob', 15],
+      ]),
+    ],
+    [`senders [${LONG}, 1] does not count who posted the messages of its block`],
+  ],
+  'a count of a stranger': [
+    [
+      writeSenders(LONG, 1, [
+        ['alice', 16],
+        ['bob', 16],
+        ['carol', 1],
+      ]),
+    ],
+    [`senders [${LONG}, 1] does not count who posted the messages of its block`],
+  ],
+  'a count of a block that is not whole': [
+    [writeSenders(LONG, 2, [['alice', 1]])],
+    [`senders [${LONG}, 2] counts a block that is not whole`],
   ],
   'a missing idempotency key': [
-    [removeKey('idempotency', key(ROOM, 'alice', 'm1'))],
-    [`idempotency [${ROOM}, alice, m1] is missing`],
+    [removeKey('idempotency', key(LONG, 'bob', 'm32'))],
+    [`idempotency [${LONG}, bob, m32] is missing`],
   ],
   'an idempotency key that leads nowhere': [
     [writeIdempotency(ROOM, 'bob', 'm9', 9)],
@@ -187,7 +194,7 @@ export const DAMAGE: Readonly<
   ],
   'a membership from the future': [
     [writeMembership(ROOM, 'carol', true, 999)],
-    [`memberships [carol, ${ROOM}] has stamp 999, beyond the lane's 14`],
+    [`memberships [carol, ${ROOM}] has stamp 999, beyond the lane's 48`],
   ],
   'a membership of no conversation': [
     [writeMembership(GONE, 'carol', true, 1)],
@@ -221,22 +228,36 @@ export const DAMAGE: Readonly<
     [writePersonal(ROOM, 'carol', { draft: undefined, mutedUntil: undefined })],
     [`personal [carol, ${ROOM}] is of a person who does not take part`],
   ],
-  'a missing change': [[removeChange(ROOM, 4)], [`changes [${ROOM}, 4] is missing`]],
+  'a missing change': [
+    [removeKey('changes', numbered(6, ROOM))],
+    [`changes [${ROOM}, 5] is followed by 1 revs, but 0 new messages`],
+  ],
+  'a missing change at the end': [
+    [removeKey('changes', numbered(7, ROOM))],
+    [`changes [${ROOM}, 6] is followed by 1 revs, but 0 new messages`],
+  ],
+  'a change of a new message': [
+    [writeChange(ROOM, 4, { type: 'message.new', seq: 3, ts: 1, data: undefined, head: 3 })],
+    [
+      `changes [${ROOM}, 4] is of a new message, which has no change of its own`,
+      `changes [${ROOM}, 1] is followed by 2 revs, but 3 new messages`,
+    ],
+  ],
   'a change beyond the rev': [
-    [writeChange(ROOM, 8, { type: 'pin', seq: 1, ts: 1, data: '{}' })],
+    [writeChange(ROOM, 8, { type: 'pin', seq: 1, ts: 1, data: '{}', head: 3 })],
     [`changes [${ROOM}, 8] lies beyond the conversation's rev 7`],
   ],
   'a change of no type': [
-    [writeChange(ROOM, 7, { type: 'message.newer', seq: 1, ts: 1, data: '{}' })],
+    [writeChange(ROOM, 7, { type: 'message.newer', seq: 1, ts: 1, data: '{}', head: 3 })],
     [`changes [${ROOM}, 7] is of a type that does not exist`],
   ],
   'a change that tells of nothing': [
-    [writeChange(ROOM, 7, { type: 'pin', seq: undefined, ts: 1, data: undefined })],
+    [writeChange(ROOM, 7, { type: 'pin', seq: undefined, ts: 1, data: undefined, head: 3 })],
     [`changes [${ROOM}, 7] tells of nothing`],
   ],
   'a conversation from the future': [
     record({ stamp: 99 }),
-    [`conversations [${ROOM}] has stamp 99, beyond the lane's 14`],
+    [`conversations [${ROOM}] has stamp 99, beyond the lane's 48`],
   ],
   'a conversation of no kind': [
     record({ kind: 'mob' as 'room' }),
@@ -256,18 +277,18 @@ export const DAMAGE: Readonly<
     [`conversations [${GONE}] is of another conversation`],
   ],
   'records of no conversation': [
-    [writeOwn(GONE, 'alice', 1), writeOwn(GONE, 'alice', 2)],
-    [`own [${GONE}] holds records of a conversation that is not there`],
+    [writeSenders(GONE, 1, []), writeSenders(GONE, 2, [])],
+    [`senders [${GONE}] holds records of a conversation that is not there`],
   ],
   'what a purge should have taken': [
     [
       writeMessage(PAIR, 1, '{}', 0),
-      writeOwn(PAIR, 'alice', 1),
-      writeChange(PAIR, 1, { type: 'membership', seq: undefined, ts: 1, data: '{}' }),
+      writeSenders(PAIR, 0, []),
+      writeChange(PAIR, 1, { type: 'membership', seq: undefined, ts: 1, data: '{}', head: 0 }),
     ],
     [
       `messages [${PAIR}, 1] was deleted with its conversation and is still there`,
-      `own [${PAIR}, alice, 1] was deleted with its conversation and is still there`,
+      `senders [${PAIR}, 0] was deleted with its conversation and is still there`,
       `changes [${PAIR}, 1] was deleted with its conversation and is still there`,
     ],
   ],

@@ -15,7 +15,7 @@ const lane = new Lane(0, environment, () => undefined);
 async function store(seq: number, bytes: number): Promise<Error | undefined> {
   const writes: LaneWrite[] = [
     { table: 'messages', key: numbered(seq, 'c'), value: Buffer.alloc(bytes, 1) },
-    { table: 'own', key: numbered(seq, 'c', 'alice'), value: Buffer.of(1) },
+    { table: 'deleted', key: numbered(seq, 'c'), value: Buffer.of(1) },
   ];
   const { promise, resolve } = Promise.withResolvers<Error | undefined>();
   lane.append(writes).gated.push({ done: () => resolve(undefined), failed: resolve });
@@ -29,7 +29,7 @@ while (failure === undefined && stored < 1_000) {
   if (failure === undefined) stored += 1;
 }
 process.stdout.write(`failed: ${failure?.message}\n`);
-const isWhole = environment.tables.messages.getCount() === stored && environment.tables.own.getCount() === stored;
+const isWhole = environment.tables.messages.getCount() === stored && environment.tables.deleted.getCount() === stored;
 process.stdout.write(`readable: ${isWhole && stored > 0}\n`);
 // Room comes back: the newest goes, and its pages are free for the next ones.
 lane.append([{ table: 'messages', key: numbered(stored, 'c'), value: null }]);

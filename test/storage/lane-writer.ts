@@ -12,7 +12,7 @@ port.once('message', () => (writing.isOver = true));
 for (let count = 0; !writing.isOver;) {
   for (let i = 0; i < 100; i += 1) {
     count += 1;
-    lane.append([{ table: 'own', key: numbered(count, 'c_1', 'writer'), value: Buffer.of(1) }]);
+    lane.append([{ table: 'deleted', key: numbered(count, 'c_1'), value: Buffer.of(1) }]);
   }
   await lane.settle();
   port.postMessage(count);

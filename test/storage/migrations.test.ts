@@ -14,18 +14,34 @@ import {
 } from '#storage/conversation-reader.ts';
 import { checkFolder } from '#storage/check.ts';
 import { FOLDER_FORMAT, FolderError, lanePath, openFolder, readManifest, writeManifest } from '#storage/folder.ts';
+import { countUnread } from '#storage/inbox-reader.ts';
+import { under } from '#storage/keys.ts';
 import { openLane, type LaneEnvironment } from '#storage/lane.ts';
 import { migrateFolder, MIGRATIONS, type Migration } from '#storage/migrations.ts';
 import { conversationRecord } from '#storage/records.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { DELETED_ROOM, FORMAT_0_FOLDER, ROOM, writeFormat0 } from './fixtures/format-0.ts';
+import { AGAIN, FORMAT_1_FOLDER, TALK, writeFormat1 } from './fixtures/format-1.ts';
 
 const NOW = '2026-11-21T08:00:00.000Z';
 
-/** A copy of the stored folder of format 0. */
-function oldFolder(t: TestContext): string {
+interface Event {
+  readonly type: string;
+  readonly rev: number;
+  readonly ts: number;
+  readonly seq?: number;
+  readonly data: { readonly seq?: number };
+}
+
+const copyRow = ({ key, value }: { key: Buffer; value: Buffer }) => ({
+  key: Buffer.from(key),
+  value: Buffer.from(value),
+});
+
+/** A copy of a stored folder, by default that of format 0. */
+function oldFolder(t: TestContext, stored = FORMAT_0_FOLDER): string {
   const folder = join(temporaryFolder(t), 'data');
-  cpSync(FORMAT_0_FOLDER, folder, { recursive: true });
+  cpSync(stored, folder, { recursive: true });
   return folder;
 }
 
@@ -58,17 +74,22 @@ test('there is a migration for every format before the present one', () => {
   assert.equal(MIGRATIONS.length, FOLDER_FORMAT);
 });
 
-test('the stored folder of format 0 is what its script writes', async (t) => {
-  const made = join(temporaryFolder(t), 'data');
-  await writeFormat0(made);
-  for (const file of ['lanes/00.mdb', 'accounts.mdb']) {
-    assert.deepEqual(await contentOf(join(made, file)), await contentOf(join(oldFolder(t), file)));
-  }
-  assert.equal(
-    readFileSync(join(made, 'manifest.json'), 'utf8'),
-    readFileSync(join(FORMAT_0_FOLDER, 'manifest.json'), 'utf8'),
-  );
-});
+for (const [name, stored, write] of [
+  ['format 0', FORMAT_0_FOLDER, writeFormat0],
+  ['format 1', FORMAT_1_FOLDER, writeFormat1],
+] as const) {
+  test(`the stored folder of ${name} is what its script writes`, async (t) => {
+    const made = join(temporaryFolder(t), 'data');
+    await write(made);
+    for (const file of ['lanes/00.mdb', 'accounts.mdb']) {
+      assert.deepEqual(await contentOf(join(made, file)), await contentOf(join(oldFolder(t, stored), file)));
+    }
+    assert.equal(
+      readFileSync(join(made, 'manifest.json'), 'utf8'),
+      readFileSync(join(stored, 'manifest.json'), 'utf8'),
+    );
+  });
+}
 
 test('records of format 0 lack what the present ones have', async (t) => {
   await inLane(oldFolder(t), ({ tables }) => {
@@ -80,7 +101,7 @@ test('records of format 0 lack what the present ones have', async (t) => {
 test('an old folder opens, and nothing in it is lost', async (t) => {
   const folder = oldFolder(t);
   const manifest = await migrateFolder(folder, openFolder(folder, 8, NOW));
-  assert.deepEqual(manifest, { format: 1, epoch: 'oldepoch0000', lanes: 1, created_at: '2026-10-01T08:00:00.000Z' });
+  assert.deepEqual(manifest, { format: 2, epoch: 'oldepoch0000', lanes: 1, created_at: '2026-10-01T08:00:00.000Z' });
   assert.deepEqual(readManifest(folder), manifest);
   await inLane(folder, ({ tables }) => {
     const record = readRecord(tables, ROOM);
@@ -128,6 +149,59 @@ test('a second start does nothing', async (t) => {
   assert.deepEqual(await contentOf(lanePath(folder, 0)), content);
 });
 
+test('from format 1 on, changes of new messages and marks of senders are gathered into blocks', async (t) => {
+  const folder = oldFolder(t, FORMAT_1_FOLDER);
+  assert.equal(await inLane(folder, ({ tables }) => tables.changes.getCount()), 74);
+  await migrateFolder(folder, readManifest(folder));
+  await inLane(folder, ({ tables }) => {
+    const talk = readRecord(tables, TALK);
+    const again = readRecord(tables, AGAIN);
+    assert.ok(talk && again);
+    const changes = (readChanges(tables, talk, 'e', 0) ?? []).map((json) => JSON.parse(json) as Event);
+    assert.deepEqual(
+      changes.map(({ rev }) => rev),
+      Array.from({ length: 43 }, (_, i) => i + 1),
+    );
+    assert.deepEqual(
+      changes.filter(({ type }) => type === 'message.new').map(({ seq, data }) => [seq, data.seq]),
+      Array.from({ length: 40 }, (_, i) => [i + 1, i + 1]),
+    );
+    assert.deepEqual(changes[1]?.ts, 1_793_520_000);
+    assert.deepEqual([changes[11]?.type, changes[42]?.type], ['pin', 'conversation.updated']);
+    assert.equal(readChanges(tables, again, 'e', 7)?.length, 31);
+    assert.equal(readChanges(tables, again, 'e', 6), undefined);
+    assert.deepEqual(
+      [0, 1, 31, 32, 40].map((read) => countUnread(tables, talk, 'alice', read)),
+      [20, 20, 5, 4, 0],
+    );
+    assert.deepEqual(
+      ['alice', 'bob'].map((user) => countUnread(tables, again, user, 0)),
+      [30, 0],
+    );
+  });
+  const { problems } = await checkFolder(folder);
+  assert.deepEqual(problems, []);
+});
+
+test('from format 1 on, a crash in the middle is found and finished', async (t) => {
+  const folder = oldFolder(t, FORMAT_1_FOLDER);
+  const whole = oldFolder(t, FORMAT_1_FOLDER);
+  await migrateFolder(whole, readManifest(whole));
+  // Half done: the first conversation has its changes, the first block is counted, nothing else.
+  const rows = await inLane(whole, ({ tables }) => ({
+    changes: [...tables.changes.getRange(under(TALK))].map(copyRow),
+    senders: [...tables.senders.getRange({ limit: 1 })].map(copyRow),
+  }));
+  await inLane(folder, async (lane) => {
+    const gone = [...lane.tables.changes.getKeys(under(TALK))].map((itemKey) => Buffer.from(itemKey));
+    await lane.commit(gone.map((itemKey) => ({ table: 'changes', key: itemKey, value: null })));
+    await lane.commit(rows.changes.map((row) => ({ table: 'changes', ...row })));
+    await lane.commit(rows.senders.map((row) => ({ table: 'senders', ...row })));
+  });
+  await migrateFolder(folder, readManifest(folder));
+  assert.deepEqual(await contentOf(lanePath(folder, 0)), await contentOf(lanePath(whole, 0)));
+});
+
 test('a migration that a crash left half done runs again and finds its way', async (t) => {
   const folder = oldFolder(t);
   const whole = oldFolder(t);
@@ -139,7 +213,7 @@ test('a migration that a crash left half done runs again and finds its way', asy
   await inLane(folder, async (lane) => await lane.commit([write]));
   await migrateFolder(folder, readManifest(folder));
   assert.deepEqual(await contentOf(lanePath(folder, 0)), await contentOf(lanePath(whole, 0)));
-  assert.equal(readManifest(folder).format, 1);
+  assert.equal(readManifest(folder).format, 2);
 });
 
 test('a migration that fails leaves the format where it was, and those before it done', async (t) => {
@@ -185,6 +259,6 @@ test('a folder of a newer format is refused, and stays as it is', async (t) => {
   writeManifest(folder, newer);
   assert.throws(() => openFolder(folder, 8, NOW), FolderError);
   await assert.rejects(migrateFolder(folder, newer), {
-    message: `${folder} has format 2; this server knows up to 1. Use a newer one.`,
+    message: `${folder} has format 3; this server knows up to 2. Use a newer one.`,
   });
 });

@@ -12,7 +12,9 @@ import {
   personalRecord,
   pinRecord,
   reactionCounts,
+  senderCounts,
   type ReactionCounts,
+  type SenderCounts,
 } from '#storage/records.ts';
 
 const count = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
@@ -48,7 +50,12 @@ const CASES: readonly [
   ],
   ['member', memberRecord, fc.record({ role, joinedSeq: count })],
   ['membership', membershipRecord, fc.record({ gone: fc.boolean(), stamp: count })],
-  ['change', changeRecord, fc.record({ type: text, seq: optional(count), ts: count, data: optional(text) })],
+  [
+    'change',
+    changeRecord,
+    fc.record({ type: text, seq: optional(count), ts: count, data: optional(text), head: count }),
+  ],
+  ['senders', senderCounts, fc.array(fc.tuple(text, count)) satisfies fc.Arbitrary<SenderCounts>],
   [
     'personal',
     personalRecord,
@@ -102,4 +109,20 @@ test('a message of another version is refused', () => {
   const stored = messageRecord.encode('{}', MESSAGE_FLAGS.deleted);
   stored[0] = 9;
   assert.throws(() => messageRecord.flags(stored), /A message has version 9; 1 is known\./);
+});
+
+test('what indexes need of a message is read from before its body, and behind it where that is older', () => {
+  const stored = (message: object) => messageRecord.encode(JSON.stringify(message), 0);
+  const facts = { sender: 'alice', client_msg_id: 'm,"body":1', created_at: '2026-11-21T08:00:00.000Z' };
+  const expected = { sender: 'alice', clientMsgId: 'm,"body":1', createdAt: '2026-11-21T08:00:00.000Z' };
+  const head = { conversation_id: 'c', seq: 1, kind: 'text' };
+  const body = 'x","sender":"mallory","body":"y';
+  for (const message of [
+    { ...head, ...facts, body },
+    { ...head, body, ...facts },
+    { ...head, ...facts, deleted_at: '2026-11-21T08:00:00.000Z' },
+  ]) {
+    assert.deepEqual(messageRecord.facts(stored(message)), expected);
+  }
+  assert.equal(messageRecord.facts(stored({ ...head, sender: 'bob', created_at: '', body })).clientMsgId, undefined);
 });
