@@ -96,7 +96,7 @@ test('a backup names every file with its size and checksum, and nothing else is 
       files: 2,
       bytes,
       lanes: 1,
-      format: 1,
+      format: 2,
       epoch: description.epoch,
       created_at: '',
     },
