@@ -17,10 +17,15 @@ interface Reported {
   readonly failed: boolean;
 }
 
-function openLane(t: TestContext) {
+function openLane(t: TestContext, paceMillis?: number) {
   const environment = new HeldEnvironment(join(temporaryFolder(t), '00.mdb'));
   const reports: Reported[] = [];
-  const lane = new Lane(0, environment, (records, _nanos, failed) => reports.push({ records, failed }));
+  const lane = new Lane(
+    0,
+    environment,
+    (records, _nanos, failed) => reports.push({ records, failed }),
+    paceMillis === undefined ? {} : { paceMillis },
+  );
   t.after(async () => {
     environment.letGo();
     await lane.settle();
@@ -70,6 +75,20 @@ test('what arrives while a commit is written goes with the next one, together', 
     { records: 1, failed: false },
     { records: 3, failed: false },
   ]);
+});
+
+test('appends of several turns that come sooner than the pace share a commit, and a quiet lane does not wait', async (t) => {
+  const { environment, lane } = openLane(t, 100);
+  lane.append([put('a')]);
+  await lane.settle();
+  assert.equal(environment.commits, 1);
+  for (const name of ['b', 'c', 'd']) {
+    lane.append([put(name)]);
+    await nextTurn();
+    await nextTurn();
+  }
+  await lane.settle();
+  assert.equal(environment.commits, 2);
 });
 
 test('several writes to one key in a batch leave the last one', async (t) => {
