@@ -8,24 +8,30 @@ import { choosePins } from './harness/pinning.ts';
 import { Recorder } from './harness/recorder.ts';
 import type { Report } from './harness/schema.ts';
 import { printReport } from './harness/table.ts';
+import { callSetup } from './macro/call-setup.ts';
 import { catchUp } from './macro/catch-up.ts';
 import { chatMix } from './macro/chat-mix.ts';
 import { connectStorm } from './macro/connect-storm.ts';
+import { consoleRead } from './macro/console-read.ts';
 import { historyPage } from './macro/history-page.ts';
 import { idleSockets } from './macro/idle-sockets.ts';
 import { postAck } from './macro/post-ack.ts';
 import { roomFanout } from './macro/room-fanout.ts';
 import { portLink } from './micro/port-link.ts';
+import { redaction } from './micro/redaction.ts';
 
 const BENCHES: readonly Bench[] = [
   postAck,
   roomFanout,
   chatMix,
+  callSetup,
   idleSockets,
   connectStorm,
   catchUp,
   historyPage,
+  consoleRead,
   portLink,
+  redaction,
 ];
 
 /** Shards of the server under test unless `--shards` says otherwise: the least that its own default would take. */

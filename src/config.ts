@@ -12,9 +12,44 @@ const port = z.coerce.number().int().min(0).max(65_535);
 const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
 const origin = z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/+$/, ''));
 
+const proxy = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
+const isProxyList = (text: string) =>
+  text === '' || text.split(',').every((part) => proxy.safeParse(part.trim()).success);
+
+/** Service → token. A text is JSON, as in a variable or a file; the configuration file may hold the object itself. */
+const serviceTokens = z
+  .preprocess(
+    (value) => (typeof value === 'string' ? readJson(value) : value),
+    z.record(
+      z.string().regex(/^[a-z][a-z0-9-]{0,31}$/),
+      z.string().regex(/^[\w.~+/=-]{32,256}$/, 'a token has 32 to 256 characters without spaces'),
+      'must be a JSON object of names and tokens',
+    ),
+  )
+  .refine(
+    (tokens) => new Set(Object.values(tokens)).size === Object.keys(tokens).length,
+    'must differ from each other',
+  );
+
+const isTypeList = (text: string) =>
+  text === '' || text.split(',').every((part) => /^[a-z]+\/(?:[\w.+-]+|\*)$/.test(part.trim()));
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const ICE_URI = /^(?:stuns?:[^\s,?]+|turns?:[^\s,?]+(?:\?transport=(?:udp|tcp))?)$/;
+const isIceUriList = (text: string) => text === '' || text.split(',').every((part) => ICE_URI.test(part.trim()));
+
 interface Setting {
   readonly schema: z.ZodType;
   readonly default: unknown;
+  /** True for a value that no message may repeat. */
+  readonly isSecret?: true;
   /** What it does and why the default is what it is, for the configuration table. */
   readonly say: string;
 }
@@ -52,6 +87,11 @@ export const SETTINGS = {
     schema: z.string(),
     default: '',
     say: 'Origins, separated by commas, whose pages may call the services from a browser; the coordinator’s own always may.',
+  },
+  trustedProxies: {
+    schema: z.string().refine(isProxyList, 'must be addresses or networks, separated by commas'),
+    default: '',
+    say: 'Addresses or networks of proxies, separated by commas, whose X-Forwarded-For the coordinator believes. Without it everybody behind a proxy has the proxy’s address, in limits and in the audit trail.',
   },
   shards: {
     schema: whole(1, 64),
@@ -103,15 +143,95 @@ export const SETTINGS = {
     default: 5,
     say: 'How long a stopping server lets requests finish before it ends them. The whole stop takes less than twice this.',
   },
+  ringSeconds: {
+    schema: whole(1, 60),
+    default: 45,
+    say: 'How long a call rings, on the server’s clock, before it is missed; also how long a transfer waits for its target.',
+  },
+  callLostSeconds: {
+    schema: whole(1, 600),
+    default: 30,
+    say: 'A device in a call that has no connection for this long has left it. Longer than a change of network takes.',
+  },
+  turnUris: {
+    schema: z.string().refine(isIceUriList, 'must be stun:, turn: or turns: URIs, separated by commas'),
+    default: '',
+    say: 'STUN and TURN servers for calls, as stun:, turn: or turns: URIs separated by commas. Without them calls connect inside one network only.',
+  },
+  turnSecret: {
+    schema: z.string().min(16),
+    default: undefined,
+    isSecret: true,
+    say: 'Secret shared with the TURN servers (static-auth-secret of coturn). Better given as PARLEY_TURN_SECRET_FILE.',
+  },
   loginAttemptsPerMinute: {
     schema: whole(1, 1_000_000),
     default: 10,
     say: 'Failed sign-ins per minute for one username from one address, then 429. Nobody else is locked out by them.',
   },
+  consoleIdleSeconds: {
+    schema: whole(60, 86_400),
+    default: 1_800,
+    say: 'How long a console session may lie idle: 30 minutes, because an unattended console opens everything.',
+  },
+  consoleSessionSeconds: {
+    schema: whole(60, 604_800),
+    default: 43_200,
+    say: 'Life of a console session however busy it is: 12 hours, a long working day.',
+  },
+  recoveriesPerMinute: {
+    schema: whole(1, 1_000_000),
+    default: 10,
+    say: 'Requests for recovery codes, and attempts to use one, per minute from one address, then 429; the same for every number.',
+  },
+  recoveryWebhook: {
+    schema: z.url({ protocol: /^https?$/ }),
+    default: undefined,
+    say: 'URL that is posted {phone, code, expires_at} to deliver a recovery code to a guest. Without it, administrators read codes in the console.',
+  },
   passwordMemoryKib: {
     schema: whole(64, 1_048_576),
     default: 19_456,
     say: 'Memory of one argon2id hash, in KiB: the OWASP recommendation of 2023 with two passes.',
+  },
+  attachmentBytesMax: {
+    schema: whole(1, 1024 ** 4),
+    default: 2 * 1024 ** 3,
+    say: 'Largest attachment in bytes: 2 GiB. A larger one is refused before its first byte is sent.',
+  },
+  attachmentQuotaBytes: {
+    schema: whole(1, 1024 ** 5),
+    default: 10 * 1024 ** 3,
+    say: 'Bytes one person may upload in 30 days: 10 GiB, five of the largest attachments.',
+  },
+  attachmentTypes: {
+    schema: z.string().refine(isTypeList, 'must be media types such as image/png or image/*, separated by commas'),
+    default: '',
+    say: 'Media types that may be attached, separated by commas, image/* for all images; without it every type. Judged by the first bytes of a file, not by its name.',
+  },
+  clamdAddress: {
+    schema: z
+      .string()
+      .regex(/^(?:unix:\/.+|[^\s:]+:\d{1,5}|\[[0-9a-f:]+\]:\d{1,5})$/i, 'must be host:port or unix:/path'),
+    default: undefined,
+    say: 'Address of clamd, host:port or unix:/path, that looks through every upload. Without it nothing is scanned; with it, an upload is refused while it cannot be reached.',
+  },
+  allowPrivateTargets: {
+    schema: z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]),
+    default: false,
+    say: 'Whether webhooks of automations, and tests of settings, may go to private addresses. False, because an administrator of the console would otherwise reach the services beside this server.',
+  },
+  masterKey: {
+    schema: z.string().regex(/^[0-9a-f]{64}$/i, 'must be 64 hex digits'),
+    default: undefined,
+    isSecret: true,
+    say: 'Master key of encryption at rest, 64 hex digits. Better given as PARLEY_MASTER_KEY_FILE. Turns encryption on at the first start with it; without it a server that has it on starts locked.',
+  },
+  serviceTokens: {
+    schema: serviceTokens,
+    default: undefined,
+    isSecret: true,
+    say: 'Tokens by which services of the installation ask the coordinator: a JSON object, service name to token of 32 to 256 characters. Better given as PARLEY_SERVICE_TOKENS_FILE. Another token takes a restart.',
   },
   logLevel: {
     schema: z.enum(['silent', 'error', 'warn', 'info', 'debug']),
@@ -162,11 +282,15 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     const parsed = setting.schema.safeParse(found.value);
     if (parsed.success) return [name, parsed.data];
     const why = parsed.error.issues.map((issue) => issue.message).join('; ');
-    throw new ConfigError(`${found.source} is ${JSON.stringify(found.value)}: ${why}. ${setting.say}`);
+    const value = setting.isSecret === true ? 'not valid' : JSON.stringify(found.value);
+    throw new ConfigError(`${found.source} is ${value}: ${why}. ${setting.say}`);
   });
   const config = Object.fromEntries(entries) as Config;
   if (config.shards > 1 && given.has('shards') && given.has('lanes') && config.shards > config.lanes) {
     throw new ConfigError(`${variableOf('shards')} is ${config.shards}: no more shards than lanes (${config.lanes}).`);
+  }
+  if (config.turnSecret === undefined && /(?:^|,)\s*turns?:/.test(config.turnUris)) {
+    throw new ConfigError(`${variableOf('turnUris')} names a TURN server, and ${variableOf('turnSecret')} is missing.`);
   }
   return config;
 }

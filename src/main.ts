@@ -3,43 +3,52 @@
  * order, stopped in the other. Nothing imports this file.
  */
 import { readFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
+import { CallBoard, type CallChange } from '#actors/call/call-board.ts';
 import { Placement } from '#actors/runtime/placement.ts';
 import { refused, type Answer } from '#actors/runtime/actor.ts';
 import { Supervisor } from '#actors/runtime/supervisor.ts';
-import type { Reply } from '#actors/conversation/conversation.messages.ts';
 import { SessionTokens } from '#src/auth/session-tokens.ts';
 import type { SessionAnnouncer } from '#src/auth/revocations.ts';
 import { systemClock } from '#src/base/clock.ts';
-import { makeId } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
 import { ConfigError, readConfig, type Config } from '#src/config.ts';
+import { BotAudit } from '#src/coordinator/bot-audit.ts';
+import { readBotSnapshot } from '#src/coordinator/bots.ts';
+import { openAttachmentDesk, type AttachmentDesk } from '#src/coordinator/attachment-desk.ts';
+import { readPolicySnapshot } from '#src/coordinator/access-control.ts';
+import { addManagementPlane } from '#src/console/console.ts';
 import { originsOf } from '#src/coordinator/cors.ts';
 import { makeControlHandlers } from '#src/coordinator/control-commands.ts';
 import { listenForControl } from '#src/coordinator/control-server.ts';
-import { makeCoordinator } from '#src/coordinator/coordinator.ts';
+import { loadConfiguredMasterKey } from '#src/coordinator/configured-master-key.ts';
+import { makeConversationAccess } from '#src/coordinator/conversation-access.ts';
+import { makeCoordinator, type Coordinator } from '#src/coordinator/coordinator.ts';
 import { makeHttpSurface, type HttpTelemetry } from '#src/coordinator/http-surface.ts';
-import { Seeder, type RoomPlan } from '#src/coordinator/seed.ts';
+import { closeListener } from '#src/coordinator/listener-closing.ts';
+import { portOf, urlOf } from '#src/coordinator/listening-address.ts';
+import { makeLiveCalls } from '#src/coordinator/live-calls.ts';
+import { makeBotAnnouncer, makeShardAnnouncer } from '#src/coordinator/shard-announcer.ts';
+import { Seeder } from '#src/coordinator/seed.ts';
+import { makeRooms } from '#src/coordinator/seeded-rooms.ts';
+import { printWelcome } from '#src/coordinator/welcome.ts';
 import type { ShardData } from '#src/messaging/shard.ts';
+import { makeBotBudget, type BotAuditBatch } from '#src/protocol/bots.ts';
 import { FigureLedger } from '#src/telemetry/figure-ledger.ts';
 import type { ThreadSnapshot } from '#src/telemetry/figures.ts';
+import type { HealthBody } from '#src/telemetry/health-body.ts';
 import { healthReply, type HealthReply } from '#src/telemetry/health-reply.ts';
 import { Log } from '#src/telemetry/log.ts';
+import { RecentLines } from '#src/telemetry/recent-lines.ts';
 import { ThreadFigures, type Service } from '#src/telemetry/thread-figures.ts';
 import { Accounts } from '#storage/accounts.ts';
 import { backupFolder } from '#storage/backup.ts';
 import { FolderError, lockFolder, openFolder, type Manifest } from '#storage/folder.ts';
+import { Lanes } from '#storage/lanes.ts';
 import { migrateFolder } from '#storage/migrations.ts';
 
 /** A thread that takes longer to say how it is doing counts as missing. */
 const FIGURES_MILLIS = 900;
-/** A shard that has not taken a revocation by then hangs; the answer goes out, and /healthz names the shard. */
-const REVOKE_MILLIS = 2_000;
-/** Rooms of a seed that are made at once. */
-const SEEDED_ROOMS_AT_ONCE = 64;
-/** How long one seeded room may take: a room of 20,000 writes 80,000 records. */
-const SEED_ROOM_MILLIS = 60_000;
 /** Exit codes beside 0: a setting or the folder is wrong; shards keep dying. */
 const EXIT_UNUSABLE = 2;
 const EXIT_SHARDS = 70;
@@ -64,8 +73,12 @@ interface Base {
   readonly tokens: SessionTokens;
   readonly placement: Placement;
   readonly log: Log;
+  /** The last lines of all threads, for the console. */
+  readonly recentLines: RecentLines;
   readonly figures: ThreadFigures;
 }
+
+type AskHealth = (accept: string | undefined) => Promise<HealthReply>;
 
 /** Base URLs of the three services, as clients reach them. */
 interface Urls {
@@ -76,8 +89,12 @@ interface Urls {
 
 async function main(): Promise<void> {
   const config = readConfig(process.env);
+  // Threads get a copy of the environment, and none of them has a use for the key of the secrets.
+  delete process.env['PARLEY_MASTER_KEY'];
   const folder = resolve(config.data);
-  const log = new Log({ level: config.logLevel, thread: 'main', clock: systemClock });
+  const recentLines = new RecentLines();
+  const keep = (line: string) => recentLines.add(line);
+  const log = new Log({ level: config.logLevel, thread: 'main', clock: systemClock, keep });
   const lock = lockFolder(folder);
   const manifest = await migrateFolder(folder, openFolder(folder, config.lanes, formatInstant(startedAt)));
   const accounts = await Accounts.open(folder);
@@ -87,7 +104,7 @@ async function main(): Promise<void> {
   const figures = new ThreadFigures('main');
   figures.start();
   const placement = new Placement(shards, manifest.lanes);
-  const base: Base = { config, folder, manifest, accounts, tokens, placement, log, figures };
+  const base: Base = { config, folder, manifest, accounts, tokens, placement, log, recentLines, figures };
   const closers: Closer[] = [
     () => {
       lock.release();
@@ -106,29 +123,57 @@ async function main(): Promise<void> {
 
 /** Opens the listeners and the control socket, and says so. */
 async function serve(base: Base, closers: Closer[]): Promise<void> {
-  const { accounts, config, folder, figures, log, tokens } = base;
+  const { accounts, config, figures, folder, log, manifest, tokens } = base;
   const urls: Urls = { coordinator: '', messaging: '', calendar: '' };
   // The coordinator's own origin is known once it listens; nobody calls before.
   let origins: ReadonlySet<string> = new Set();
-  const supervisor: Supervisor = makeSupervisor(
-    base,
-    () => origins,
-    (accept) => health(accept),
-  );
+  const supervisor: Supervisor = makeSupervisor(base, {
+    origins: () => origins,
+    health: (accept) => health(accept),
+    attachments: () => attachments,
+    restarted: (shard) => {
+      const noted = management.alerts.note('shard_restarted', `shard:${shard}`, 'it died and is back');
+      noted.catch((error: unknown) => log.warn('an alert could not be stored', { error }));
+    },
+  });
   const health = makeHealth(base, supervisor);
   figures.supply(() => ({ asksPending: supervisor.asksPending, droppedLogLines: log.droppedLines }));
-  const announcer: SessionAnnouncer = {
-    revoked: (revocations) => supervisor.askAll('@revoked', revocations, REVOKE_MILLIS),
-    renewed: (sid, exp) => supervisor.tellAll('@renewed', [sid, exp]),
-    directoryChanged: (user, rev) => supervisor.tellAll('@directory', [user, rev]),
-  };
+  const announcer = makeShardAnnouncer(supervisor);
   const surface = { config, log, health, allowsOrigin: (origin: string) => origins.has(origin) };
-  const telemetry = countFor('coordinator', figures);
-  const coordinator = await makeCoordinator({ ...surface, accounts, tokens, announcer, telemetry });
+  const { attachments, lanes } = await openStores(base, supervisor, closers);
+  const coordinator = await makeCoordinator({
+    ...surface,
+    accounts,
+    tokens,
+    announcer,
+    telemetry: countFor('coordinator', figures),
+    ...makeConversationAccess(lanes, supervisor, systemClock),
+  });
+  const management = await addManagementPlane({
+    ...base,
+    ...coordinator,
+    announcer,
+    announceBots: makeBotAnnouncer(supervisor),
+    clock: systemClock,
+    health: async () => JSON.parse((await health('application/json')).body) as HealthBody,
+    listeners: () => urls,
+    liveCalls: makeLiveCalls(() => supervisor.gather('@calls', null, FIGURES_MILLIS)),
+    conversations: () => lanes.conversationCount,
+    lanes,
+    epoch: manifest.epoch,
+    startedAt,
+  });
+  closers.push(
+    () => management.vault.close(),
+    () => management.alerts.stop(),
+    () => management.automationOutbox.stop(),
+  );
+  await loadConfiguredMasterKey(management.vault, config.masterKey, log);
+  management.automationOutbox.start();
   const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', figures) });
   closers.push(
-    () => coordinator.app.close(),
-    () => calendar.close(),
+    () => closeListener(coordinator.app, config.drainSeconds),
+    () => closeListener(calendar, config.drainSeconds),
   );
   await coordinator.app.listen({ host: config.host, port: config.coordinatorPort });
   await calendar.listen({ host: config.host, port: config.calendarPort });
@@ -139,6 +184,32 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   urls.coordinator = config.coordinatorUrl ?? urlOf(config, coordinatorPort);
   urls.messaging = config.messagingUrl ?? urlOf(config, messagingPort);
   urls.calendar = config.calendarUrl ?? urlOf(config, portOf(calendar.server.address()));
+  const control = await listenForCommands(base, { coordinator, announcer, supervisor, urls });
+  closers.push(() => control.close());
+  plantBugsOnSignal(supervisor, base.placement.shards);
+  const setup = await coordinator.invitations.ensureOwnerInvitation();
+  process.stdout.write(`${JSON.stringify({ event: 'ready', ...urls })}\n`);
+  printWelcome(version, folder, urls, setup);
+}
+
+/** Opens the lanes to read, and the attachments, which this thread writes. */
+async function openStores(base: Base, supervisor: Supervisor, closers: Closer[]): Promise<OpenStores> {
+  const lanes = openLanes(base);
+  closers.push(() => lanes.close());
+  const attachments = await openAttachmentDesk({ ...base, lanes, supervisor, clock: systemClock });
+  closers.push(() => attachments.stop());
+  return { attachments, lanes };
+}
+
+interface OpenStores {
+  readonly attachments: AttachmentDesk;
+  readonly lanes: Lanes;
+}
+
+/** Opens the control socket, by which the `parley` command reaches this server. */
+async function listenForCommands(base: Base, parts: CommandParts): ReturnType<typeof listenForControl> {
+  const { accounts, folder, log, tokens } = base;
+  const { announcer, coordinator, supervisor, urls } = parts;
   const seeder = new Seeder({
     accounts,
     passwords: coordinator.passwords,
@@ -155,20 +226,41 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     status: async () => statusOf(base, urls),
     backup: (out) => backupFolder(folder, out),
   });
-  const control = await listenForControl(folder, handlers, log);
-  closers.push(() => control.close());
-  plantBugsOnSignal(supervisor, base.placement.shards);
-  const setup = await coordinator.invitations.ensureOwnerInvitation();
-  process.stdout.write(`${JSON.stringify({ event: 'ready', ...urls })}\n`);
-  printBanner(folder, urls, setup);
+  return await listenForControl(folder, handlers, log);
+}
+
+/** What the commands act on. */
+interface CommandParts {
+  readonly announcer: SessionAnnouncer;
+  readonly coordinator: Coordinator;
+  readonly supervisor: Supervisor;
+  readonly urls: Urls;
+}
+
+/** What the supervisor's parts ask of the rest of the server. */
+interface SupervisorParts {
+  readonly origins: () => ReadonlySet<string>;
+  readonly health: AskHealth;
+  readonly attachments: () => AttachmentDesk;
+  readonly restarted: (shard: number) => void;
+}
+
+/** The lanes as this thread has them: to read alone. */
+function openLanes({ config, folder, manifest }: Base): Lanes {
+  const mapBytes = config.laneSize * 2 ** 30;
+  return new Lanes({ folder, lanes: manifest.lanes, mapBytes, owns: () => false, report: () => undefined });
 }
 
 function makeSupervisor(
-  { config, folder, manifest, accounts, placement, log, figures }: Base,
-  origins: () => ReadonlySet<string>,
-  health: (accept: string | undefined) => Promise<HealthReply>,
+  { config, folder, manifest, accounts, placement, log, recentLines, figures }: Base,
+  { attachments, origins, health, restarted }: SupervisorParts,
 ): Supervisor {
+  const botAudit = new BotAudit(accounts, systemClock);
+  const botBudget = makeBotBudget();
+  const calls = new CallBoard();
   const serveShard = async (to: string, body: unknown): Promise<Answer> => {
+    if (to === '@botAudit') return await botAudit.take(body as BotAuditBatch);
+    if (to === '@attachments') return await attachments().serve(body);
     if (to !== '@health') return refused('internal');
     return { ok: true, value: await health((body as string | null) ?? undefined) };
   };
@@ -181,9 +273,13 @@ function makeSupervisor(
       shard,
       placement: { shards: placement.shards, lanes: placement.lanes },
       folder,
-      config,
+      config: { ...config, masterKey: undefined },
       epoch: manifest.epoch,
       sessionKey: accounts.secret('session_key'),
+      policies: readPolicySnapshot(accounts),
+      bots: readBotSnapshot(accounts),
+      botBudget,
+      calls: calls.list(Infinity).filter(({ scope }) => placement.shardOf(`call:${scope}`) === shard),
       idKey: accounts.secret('installation_key'),
       origins: [...origins()],
       startedAt,
@@ -194,13 +290,18 @@ function makeSupervisor(
       ask: (to, body, incoming) => {
         void serveShard(to, body).then((answer) => incoming.settle(answer));
       },
-      tell: () => undefined,
+      tell: (name, body) => {
+        if (name === '@log') recentLines.add(body as string);
+        if (name === '@call') calls.follow(body as CallChange);
+      },
       timedOut: () => figures.askTimedOut(),
       dropped: () => figures.dropped('link'),
     },
     onRestart: (shard, error) => {
       figures.threadRestarted(`shard-${shard}`);
+      attachments().shardLost(shard);
       log.error('a shard died and is started again', { shard, error });
+      restarted(shard);
     },
     onEscalate: (shard) => {
       log.error('a shard dies too often; the server stops', { shard });
@@ -212,10 +313,7 @@ function makeSupervisor(
 }
 
 /** The figures of all threads, merged, as GET /healthz answers them. */
-function makeHealth(
-  { config, placement, figures }: Base,
-  supervisor: Supervisor,
-): (accept: string | undefined) => Promise<HealthReply> {
+function makeHealth({ config, placement, figures }: Base, supervisor: Supervisor): AskHealth {
   const ledger = new FigureLedger();
   const installation = { version, protocolMin: config.protocolMin, startedAt };
   const numbers = Array.from({ length: placement.shards }, (_, shard) => shard);
@@ -274,58 +372,11 @@ function plantBugsOnSignal(supervisor: Supervisor, shards: number): void {
   });
 }
 
-/** Makes seeded rooms through their actors, a few at a time; answers their ids in order. */
-async function makeRooms(supervisor: Supervisor, plans: readonly RoomPlan[]): Promise<string[]> {
-  const ids: string[] = [];
-  for (let start = 0; start < plans.length; start += SEEDED_ROOMS_AT_ONCE) {
-    const made = plans.slice(start, start + SEEDED_ROOMS_AT_ONCE).map(async ({ title, members }) => {
-      const id = makeId('c', systemClock.now());
-      const [user = '', ...participants] = members;
-      const create = { kind: 'create', conversation: 'room', title, participants, user, device: '' };
-      const answer = await supervisor.ask(`conversation:${id}`, create, SEED_ROOM_MILLIS);
-      if (!answer.ok) throw new Error(`A room could not be made: ${answer.code}.`);
-      return (JSON.parse((answer.value as Reply).json) as { id: string }).id;
-    });
-    ids.push(...(await Promise.all(made)));
-  }
-  return ids;
-}
-
 function countFor(service: Service, figures: ThreadFigures): HttpTelemetry {
   return {
     answered: (route, status, clientVersion) => figures.countRequest(service, route, status, clientVersion),
     refused: (code) => figures.countRefusal(code, service),
   };
-}
-
-function portOf(address: AddressInfo | string | null): number {
-  if (address === null || typeof address === 'string') throw new Error('The listener has no port.');
-  return address.port;
-}
-
-function urlOf(config: Config, port: number): string {
-  return `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
-}
-
-/** What to do next, for a person; on standard error, so that standard output stays JSON lines. */
-function printBanner(folder: string, urls: Urls, setup: string | undefined): void {
-  const lines = [
-    `Parley ${version} is running. Data: ${folder}`,
-    `  coordinator  ${urls.coordinator}   sign-in and console`,
-    `  messaging    ${urls.messaging}   conversations and sockets`,
-    `  calendar     ${urls.calendar}`,
-    ...(setup === undefined
-      ? []
-      : [
-          '',
-          'There is no owner yet. Open this link once, within 24 hours, to become it:',
-          `  ${urls.coordinator}${setup}`,
-        ]),
-    '',
-    'Add people:  echo PASSWORD | npx parley user add NAME',
-    'Stop:        Ctrl-C',
-  ];
-  process.stderr.write(`${lines.join('\n')}\n`);
 }
 
 try {

@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs';
 import { USERNAME } from '#src/protocol/names.ts';
 import { devicesRecord, invitationRecord, personRecord, revocationRecord } from './account-records.ts';
 import { ACCOUNT_TABLES, SECRET_BYTES, SECRET_NAMES } from './accounts.ts';
+import { checkAudit } from './audit-check.ts';
+import { checkDocuments } from './document-check.ts';
 import { Environment, mapBytesOf } from './environment.ts';
 import type { Findings } from './findings.ts';
 import { folderPaths } from './folder.ts';
@@ -40,6 +42,8 @@ export async function checkAccounts(folder: string, findings: Findings): Promise
       if (secret === undefined) findings.add('secrets', [name], 'is missing');
       else if (secret.length !== SECRET_BYTES) findings.add('secrets', [name], `does not have ${SECRET_BYTES} bytes`);
     }
+    checkDocuments(tables, findings);
+    checkAudit(tables, findings);
     return people;
   } finally {
     await environment.close();

@@ -4,7 +4,7 @@
  */
 import { Packr } from 'msgpackr';
 
-export type PersonState = 'active' | 'blocked';
+export type PersonState = 'active' | 'blocked' | 'left';
 export type PersonRole = 'owner' | 'person';
 
 export interface PersonRecord {

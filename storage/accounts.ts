@@ -7,48 +7,15 @@
  * is answered when all of it is on disk. Any thread reads it, through a handle of its own, and never sees what is not.
  */
 import { randomBytes } from 'node:crypto';
-import { formatInstant } from '#src/base/time.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { USERNAME } from '#src/protocol/names.ts';
-import {
-  devicesRecord,
-  invitationRecord,
-  personRecord,
-  revocationRecord,
-  type DeviceRecord,
-  type InvitationRecord,
-  type PersonRecord,
-  type Revocation,
-} from './account-records.ts';
-import { AUDIT_GENESIS, nextAuditEntry, type AuditEntry, type AuditForm } from './audit-chain.ts';
-import {
-  defineCollection,
-  documentId,
-  documentKey,
-  documentRange,
-  type Collection,
-  type Entry,
-} from './collections.ts';
-import { Environment, type Table, type Write } from './environment.ts';
-import { folderPaths } from './folder.ts';
-import { key, numberAt, numbered, numberValue } from './keys.ts';
+import { invitationRecord, revocationRecord } from './account-records.ts';
+import { AccountsDraft, SECRET_BYTES, SECRET_NAMES, type SecretName } from './accounts-draft.ts';
+import { AccountsReader, openEnvironment, type AccountTable, type AccountWrite } from './accounts-reader.ts';
+import type { Environment } from './environment.ts';
+import { key } from './keys.ts';
 
-export const ACCOUNT_TABLES = [
-  'people',
-  'devices',
-  'revocations',
-  'invitations',
-  'secrets',
-  'meta',
-  'documents',
-  'audit',
-] as const;
-type AccountTable = (typeof ACCOUNT_TABLES)[number];
-type AccountWrite = Write<AccountTable>;
-type Tables = Readonly<Record<AccountTable, Table>>;
-
-/** Address space, not disk: a million people with ten devices each take about 2 GiB. Beyond it: `storage_full`. */
-const ACCOUNTS_MAP_BYTES = 16 * 1024 ** 3;
+export { AccountsDraft, SECRET_BYTES, SECRET_NAMES, type SecretName } from './accounts-draft.ts';
+export { ACCOUNT_TABLES, AccountsReader } from './accounts-reader.ts';
 
 /**
  * Changes that wait for their turn. All that wait go into the next commit together, so this many is one disk flush
@@ -56,226 +23,8 @@ const ACCOUNTS_MAP_BYTES = 16 * 1024 ** 3;
  */
 export const CHANGES_WAITING_MAX = 4096;
 
-/** Ids of documents: usernames, the server's own ids, names from a table. Longer or stranger texts name nothing. */
-const DOCUMENT_ID = /^[\w.:@~-]{1,200}$/;
-
 /** Records looked at in one step of a sweep, so that cleaning never holds the thread for long. */
 const SWEEP_STEP = 1000;
-
-const DIRECTORY_REV = key('directory_rev');
-/** The number of the last audit entry. */
-const AUDIT_HEAD = key('audit_head');
-const OWNER_MADE = key('owner_made');
-
-/** Secrets of the installation. Made at first use, 32 random bytes each. */
-export const SECRET_NAMES = ['session_key', 'installation_key'] as const;
-export type SecretName = (typeof SECRET_NAMES)[number];
-export const SECRET_BYTES = 32;
-
-/** How entries of the audit trail are stored, under their numbers. */
-const auditRecord = defineCollection<AuditEntry>('audit', { version: 1 });
-
-/** What the accounts file says, read as it stands on disk. */
-class AccountsView {
-  readonly #get: (table: AccountTable, itemKey: Buffer) => Buffer | undefined;
-
-  constructor(get: (table: AccountTable, itemKey: Buffer) => Buffer | undefined) {
-    this.#get = get;
-  }
-
-  /** The person of that username; undefined for nobody, whatever the text. */
-  person(username: string): PersonRecord | undefined {
-    // The text may be anything that a stranger typed; only a username is looked up.
-    const value = USERNAME.test(username) ? this.#get('people', key(username)) : undefined;
-    return value === undefined ? undefined : personRecord.decode(value);
-  }
-
-  /** Whether there is such a person and they are not blocked. */
-  isActive(username: string): boolean {
-    return this.person(username)?.state === 'active';
-  }
-
-  /** The person's devices, in the order in which they were made. */
-  devices(username: string): DeviceRecord[] {
-    const value = this.#get('devices', key(username));
-    return value === undefined ? [] : devicesRecord.decode(value);
-  }
-
-  isRevoked(sid: string): boolean {
-    return this.#get('revocations', key(sid)) !== undefined;
-  }
-
-  /** The invitation whose secret has this hash. */
-  invitation(hash: string): InvitationRecord | undefined {
-    const value = this.#get('invitations', key(hash));
-    return value === undefined ? undefined : invitationRecord.decode(value);
-  }
-
-  /** Whether this installation ever had an owner: then set-up is over for good. */
-  get hasOwner(): boolean {
-    return this.#get('meta', OWNER_MADE) !== undefined;
-  }
-
-  /** The directory's change number: +1 for every person that appears or changes. */
-  get directoryRev(): number {
-    const value = this.#get('meta', DIRECTORY_REV);
-    return value === undefined ? 0 : numberAt(value);
-  }
-
-  /** A document of a collection; undefined when there is none of that id, whatever the text. */
-  document<T>(collection: Collection<T>, id: string): T | undefined {
-    const value = DOCUMENT_ID.test(id) ? this.#get('documents', documentKey(collection, id)) : undefined;
-    return value === undefined ? undefined : collection.decode(value);
-  }
-
-  /** The last entry of the audit trail, or what stands before the first. */
-  get auditHead(): Pick<AuditEntry, 'number' | 'hash'> {
-    const head = this.#get('meta', AUDIT_HEAD);
-    if (head === undefined) return { number: 0, hash: AUDIT_GENESIS };
-    const entry = this.auditEntry(numberAt(head));
-    if (entry === undefined) throw new Error(`Audit entry ${numberAt(head)} is missing.`);
-    return entry;
-  }
-
-  /** An entry of the audit trail by its number. */
-  auditEntry(number: number): AuditEntry | undefined {
-    const value = this.#get('audit', numbered(number));
-    return value === undefined ? undefined : auditRecord.decode(value);
-  }
-}
-
-/** What one change reads and writes. It sees the changes decided before it in the same commit. */
-export class AccountsDraft extends AccountsView {
-  /** `table/key` → the last write to it. */
-  readonly #writes: Map<string, AccountWrite>;
-
-  constructor(before: ReadonlyMap<string, AccountWrite>, tables: Tables) {
-    const writes = new Map<string, AccountWrite>();
-    super((table, itemKey) => {
-      const name = nameOf(table, itemKey);
-      const pending = writes.get(name) ?? before.get(name);
-      return pending === undefined ? tables[table].get(itemKey) : (pending.value ?? undefined);
-    });
-    this.#writes = writes;
-  }
-
-  get writes(): ReadonlyMap<string, AccountWrite> {
-    return this.#writes;
-  }
-
-  /** Stores a person as changed just now; returns the directory's new change number, which the record carries. */
-  putPerson(person: Omit<PersonRecord, 'rev'>): number {
-    const rev = this.directoryRev + 1;
-    this.#put('meta', DIRECTORY_REV, numberValue(rev));
-    this.#put('people', key(person.username), personRecord.encode({ ...person, rev }));
-    if (person.role === 'owner') this.#put('meta', OWNER_MADE, numberValue(1));
-    return rev;
-  }
-
-  /** Stores a stronger hash of the same password: nothing that the directory would tell anybody. */
-  putPasswordHash(person: PersonRecord, passwordHash: string): void {
-    this.#put('people', key(person.username), personRecord.encode({ ...person, passwordHash }));
-  }
-
-  putDevices(username: string, devices: readonly DeviceRecord[]): void {
-    this.#put('devices', key(username), devicesRecord.encode(devices));
-  }
-
-  putRevocation(revocation: Revocation): void {
-    this.#put('revocations', key(revocation.sid), revocationRecord.encode(revocation));
-  }
-
-  putInvitation(hash: string, invitation: InvitationRecord): void {
-    this.#put('invitations', key(hash), invitationRecord.encode(invitation));
-  }
-
-  remove(table: 'revocations' | 'invitations', name: string): void {
-    this.#put(table, key(name), null);
-  }
-
-  putSecret(name: SecretName, secret: Uint8Array): void {
-    this.#put('secrets', key(name), Buffer.from(secret));
-  }
-
-  putDocument<T>(collection: Collection<T>, id: string, document: T): void {
-    if (!DOCUMENT_ID.test(id)) throw new Error(`${JSON.stringify(id)} cannot name a document of ${collection.name}.`);
-    this.#put('documents', documentKey(collection, id), collection.encode(document));
-  }
-
-  removeDocument<T>(collection: Collection<T>, id: string): void {
-    if (DOCUMENT_ID.test(id)) this.#put('documents', documentKey(collection, id), null);
-  }
-
-  /** Adds an entry to the audit trail: it is there when the change is, and only then. */
-  audit(nowMillis: number, form: AuditForm): AuditEntry {
-    const entry = nextAuditEntry(this.auditHead, formatInstant(nowMillis), form);
-    this.#put('audit', numbered(entry.number), auditRecord.encode(entry));
-    this.#put('meta', AUDIT_HEAD, numberValue(entry.number));
-    return entry;
-  }
-
-  #put(table: AccountTable, itemKey: Buffer, value: Buffer | null): void {
-    this.#writes.set(nameOf(table, itemKey), { table, key: itemKey, value });
-  }
-}
-
-/** Reads the accounts file on any thread, with a handle of its own. */
-export class AccountsReader extends AccountsView {
-  readonly #environment: Environment<AccountTable>;
-
-  constructor(folder: string, environment = openEnvironment(folder)) {
-    super((table, itemKey) => environment.tables[table].get(itemKey));
-    this.#environment = environment;
-  }
-
-  /** Lets the next read see every commit so far, also one of another thread within the last millisecond. */
-  refresh(): void {
-    this.#environment.refresh();
-  }
-
-  /** All revocations that may still matter. */
-  revocations(): Revocation[] {
-    return [...this.#environment.tables.revocations.getRange()].map(({ value }) => revocationRecord.decode(value));
-  }
-
-  /** People in the order of their usernames, behind `after`. */
-  people(after: string, limit: number): PersonRecord[] {
-    // The key behind every key that starts with `after` and a NUL is the first username after it.
-    const range = this.#environment.tables.people.getRange({ start: key(after, ''), limit });
-    return [...range].map(({ value }) => personRecord.decode(value));
-  }
-
-  /** Documents of a collection in the order of their ids, behind `after`. */
-  documents<T>(collection: Collection<T>, { after, limit }: { after?: string; limit?: number } = {}): Entry<T>[] {
-    const range = documentRange(collection, after);
-    const found = this.#environment.tables.documents.getRange(limit === undefined ? range : { ...range, limit });
-    return [...found].map((item) => ({
-      id: documentId(collection, item.key),
-      document: collection.decode(item.value),
-    }));
-  }
-
-  /** Audit entries from the newest down, below the number `before`. */
-  auditEntries({ before, limit }: { before?: number; limit: number }): AuditEntry[] {
-    const start = numbered(before === undefined ? this.auditHead.number : Math.max(before - 1, 0));
-    // The end of a range is left out, also of one that is walked backwards; there is no entry 0.
-    const range = { start, end: numbered(0), reverse: true, limit };
-    return [...this.#environment.tables.audit.getRange(range)].map(({ value }) => auditRecord.decode(value));
-  }
-
-  get personCount(): number {
-    return (this.#environment.tables.people.getStats() as { entryCount: number }).entryCount;
-  }
-
-  /** Hashes of the invitations there are. */
-  invitationHashes(): string[] {
-    return [...this.#environment.tables.invitations.getKeys()].map((itemKey) => itemKey.toString('latin1'));
-  }
-
-  async close(): Promise<void> {
-    await this.#environment.close();
-  }
-}
 
 interface Waiting {
   readonly decide: (draft: AccountsDraft) => () => void;
@@ -385,12 +134,4 @@ export class Accounts extends AccountsReader {
     }
     for (const answer of answers) answer();
   }
-}
-
-function openEnvironment(folder: string): Environment<AccountTable> {
-  return new Environment(folderPaths(folder).accounts, ACCOUNT_TABLES, { mapBytes: ACCOUNTS_MAP_BYTES });
-}
-
-function nameOf(table: AccountTable, itemKey: Buffer): string {
-  return `${table}/${itemKey.toString('latin1')}`;
 }

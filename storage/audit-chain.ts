@@ -19,7 +19,13 @@ export interface AuditForm {
   readonly details: Readonly<Record<string, AuditValue>>;
 }
 
-export type AuditValue = string | number | boolean | null | readonly AuditValue[] | { readonly [name: string]: AuditValue };
+export type AuditValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly AuditValue[]
+  | { readonly [name: string]: AuditValue };
 
 export interface AuditEntry extends AuditForm {
   /** From 1 up, without a gap. */
@@ -55,5 +61,8 @@ function canonical(value: AuditValue): unknown {
   if (Array.isArray(value)) return (value as readonly AuditValue[]).map(canonical);
   if (typeof value !== 'object' || value === null) return value;
   const fields = Object.entries(value as Record<string, AuditValue>);
-  return fields.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, field]) => [name, canonical(field)]);
+  // An object again and not its pairs, since a list of pairs is a value of its own.
+  return Object.fromEntries(
+    fields.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, field]) => [name, canonical(field)]),
+  );
 }

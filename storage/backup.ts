@@ -109,9 +109,13 @@ export async function restoreFolder(from: string, folder: string): Promise<Backu
     throw new FolderError(`${folder} is not empty: a backup is restored to a new folder.`);
   try {
     for (const file of backup.files) await copyFile(from, folder, file);
-    const ended = await endSessions(folder);
     const { format, lanes } = backup;
     const epoch = makeEpoch();
+    const ended = await endSessions(folder, {
+      backup_created_at: backup.created_at,
+      epoch_before: backup.epoch,
+      epoch,
+    });
     // Last, so that a restore that was interrupted is no data folder.
     writeManifest(folder, { format, epoch, lanes, created_at: formatInstant(Date.now()) });
     return {
@@ -255,10 +259,10 @@ async function copyFile(from: string, folder: string, file: BackupFile): Promise
 
 /**
  * Ends every session of a restored folder: with another key no token of before verifies, so that what was revoked
- * after the backup stays revoked. Open invitations go too, since one may have been used since. Answers how many
- * sessions there were.
+ * after the backup stays revoked. Open invitations go too, since one may have been used since. The audit trail says
+ * that it was carried on from a backup. Answers how many sessions there were.
  */
-async function endSessions(folder: string): Promise<number> {
+async function endSessions(folder: string, restored: Readonly<Record<string, string>>): Promise<number> {
   const accounts = await Accounts.open(folder);
   try {
     await accounts.change((draft) => draft.putSecret('session_key', randomBytes(SECRET_BYTES)));
@@ -286,6 +290,9 @@ async function endSessions(folder: string): Promise<number> {
       });
       page = accounts.people(page.at(-1)?.username ?? '', PEOPLE_PER_COMMIT);
     }
+    const details = { ...restored, sessions_ended: ended };
+    const by = { actor: 'command', address: null, subject: null };
+    await accounts.change((draft) => draft.audit(Date.now(), { event: 'backup.restored', ...by, details }));
     return ended;
   } finally {
     await accounts.close();

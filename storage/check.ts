@@ -5,6 +5,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename } from 'node:path';
 import { checkAccounts } from './account-check.ts';
+import { checkAttachments, checkReferences } from './attachment-check.ts';
 import { mapBytesOf } from './environment.ts';
 import { Findings } from './findings.ts';
 import { FOLDER_FORMAT, folderPaths, lanePath, readManifest } from './folder.ts';
@@ -31,16 +32,22 @@ export async function checkFolder(folder: string): Promise<CheckReport> {
     return { problems: findings.problems, conversations: 0, messages: 0, people: 0 };
   }
   const counts = { conversations: 0, messages: 0 };
-  for (const lane of presentLanes(folder, lanes, findings)) {
-    const environment = openOrSay(folder, lane, findings);
-    if (environment === undefined) continue;
-    try {
-      const { conversations, messages } = checkLane(environment.tables, lane, lanes, findings.at(`In lane ${lane}, `));
+  const open: LaneEnvironment[] = [];
+  try {
+    for (const lane of presentLanes(folder, lanes, findings)) {
+      const environment = openOrSay(folder, lane, findings);
+      if (environment === undefined) continue;
+      open.push(environment);
+      const here = findings.at(`In lane ${lane}, `);
+      const { conversations, messages } = checkLane(environment.tables, lane, lanes, here);
+      checkReferences(environment.tables, here);
       counts.conversations += conversations;
       counts.messages += messages;
-    } finally {
-      await environment.close();
     }
+    // All lanes at once, since any of them may have the message that an attachment belongs to.
+    await checkAttachments(folder, open, findings.at('Among the attachments, '));
+  } finally {
+    for (const environment of open) await environment.close();
   }
   const people = await checkAccounts(folder, findings.at('In the accounts, '));
   return { problems: findings.problems, ...counts, people };

@@ -6,6 +6,9 @@
  *     data/control.sock       the command's door to a running server
  *     data/accounts.mdb       people, devices, sessions
  *     data/lanes/00.mdb …     conversations, one file a lane
+ *     data/attachments.mdb    what is known of attachments
+ *     data/uploads            attachments that are still arriving
+ *     data/blobs              contents of attachments, by their SHA-256
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -46,6 +49,9 @@ export const folderPaths = (folder: string) => ({
   control: join(folder, 'control.sock'),
   accounts: join(folder, 'accounts.mdb'),
   lanes: join(folder, 'lanes'),
+  attachments: join(folder, 'attachments.mdb'),
+  uploads: join(folder, 'uploads'),
+  blobs: join(folder, 'blobs'),
 });
 
 /** Where a lane's file lies. */

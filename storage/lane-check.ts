@@ -21,6 +21,7 @@ const BY_CONVERSATION = [
   'pins',
   'senders',
   'deleted',
+  'attachments',
 ] as const satisfies readonly LaneTable[];
 
 /** Looks for problems in one of a folder's `lanes`; answers how much there is. */
@@ -107,7 +108,7 @@ function checkMeta(tables: Tables, findings: Findings): void {
       if (record === undefined || record.floorRev === 0) {
         findings.add('meta', parts, 'marks a purge of what was never deleted');
       }
-    } else {
+    } else if (parts.length !== 2 || parts[0] !== 'release') {
       findings.add('meta', parts, 'is not a key that this server writes');
     }
   }

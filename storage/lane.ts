@@ -27,6 +27,8 @@ export const LANE_TABLES = [
   'pins',
   'senders',
   'deleted',
+  'attachments',
+  'references',
   'meta',
 ] as const;
 export type LaneTable = (typeof LANE_TABLES)[number];

@@ -56,6 +56,14 @@ export class Lanes {
     return lane;
   }
 
+  /** How many conversations there are, as this thread sees them now. */
+  get conversationCount(): number {
+    return this.environments.reduce((sum, { tables }) => {
+      const { entryCount } = tables.conversations.getStats() as { entryCount: number };
+      return sum + entryCount;
+    }, 0);
+  }
+
   get owned(): Iterable<Lane> {
     return this.#owned.values();
   }

@@ -1,5 +1,6 @@
 /** What a conversation can be asked and told. `user` and `device` come from the authenticated session (GOV-02). */
 import type { ConversationKind, ReceiptState, Role } from '#src/protocol/conversations.ts';
+import type { ErrorCode } from '#src/protocol/errors.ts';
 import type { MessageBody, PostMessage } from '#src/protocol/messages.ts';
 
 /** Who acts: written by the messaging surface from the session, never from a request's body. */
@@ -21,7 +22,12 @@ export type ConversationMessage =
   | ({ readonly kind: 'add'; readonly participants: readonly string[]; readonly role: Role } & Acting)
   | ({ readonly kind: 'remove'; readonly participant: string } & Acting)
   | ({ readonly kind: 'setRole'; readonly participant: string; readonly role: Role } & Acting)
-  | ({ readonly kind: 'post'; readonly form: PostMessage } & Acting)
+  | ({
+      readonly kind: 'post';
+      readonly form: PostMessage;
+      /** Why the attachment that the message names may not be posted; a repeat of a posted message is answered anyway. */
+      readonly refused?: ErrorCode;
+    } & Acting)
   | ({ readonly kind: 'edit'; readonly seq: number; readonly body: MessageBody } & Acting)
   | ({ readonly kind: 'deleteMessage'; readonly seq: number } & Acting)
   | ({ readonly kind: 'react'; readonly seq: number; readonly emoji: string; readonly added: boolean } & Acting)

@@ -1,6 +1,7 @@
 /** Messages of a conversation: posting, editing, deleting. */
 import { formatInstant } from '#src/base/time.ts';
 import type { Message } from '#src/protocol/messages.ts';
+import { attachmentOf, removeReference, writeReference } from '#storage/attachment-references.ts';
 import { withReactions } from '#storage/conversation-reader.ts';
 import { removeKey, writeDeleted, writeMessage, writePin, writeReactionCounts } from '#storage/conversation-writes.ts';
 import { underNumber } from '#storage/keys.ts';
@@ -28,6 +29,8 @@ export function post(
   const first = clientMsgId === undefined ? undefined : state.seqOf(user, clientMsgId);
   const { recent } = state;
   if (first !== undefined) return [answer(200, currentJson(state, first))];
+  // Judged here and not before, since a repeat is answered with the first message whatever became of its file.
+  if (message.refused !== undefined) return refuse(message.refused, 'body.attachment');
   record.headSeq += 1;
   record.activeAt = now;
   const seq = record.headSeq;
@@ -45,6 +48,8 @@ export function post(
   const change = makeChange(record, state.view, now, { type: 'message.new', seq, data: json, keepData: false });
   recent.add(seq, user, clientMsgId);
   const writes = [...change.writes, writeMessage(state.id, seq, json, 0), ...recent.settle(state.id, seq)];
+  const attachment = attachmentOf(form.body);
+  if (attachment !== undefined) writes.push(...writeReference(state.id, seq, attachment));
   return [
     { kind: 'append', writes },
     answer(201, json),
@@ -68,6 +73,8 @@ export function edit(
   // Outcomes are the record of a call: written once.
   if (old.kind === 'call' || old.kind === 'system') return refuse('right_missing');
   if (!sameShape(old, message.body)) return refuse('field_invalid', 'body');
+  // An edit changes what is said of a file. Another file is another message.
+  if (attachmentOf(old.body) !== attachmentOf(message.body)) return refuse('field_invalid', 'body.attachment');
   const json = JSON.stringify({ ...old, body: message.body, edited_at: formatInstant(now) });
   const data = withReactions(json, state.reactions(message.seq));
   const change = makeChange(record, state.view, now, {
@@ -111,6 +118,8 @@ export function deleteMessage(
     ...state.view.keys('reactions', underNumber(seq, state.id)).map((itemKey) => removeKey('reactions', itemKey)),
   ];
   if (unpins) writes.push(writePin(state.id, seq, null));
+  const attachment = attachmentOf(old.body);
+  if (attachment !== undefined) writes.push(...removeReference(state.id, seq, attachment));
   return [
     { kind: 'append', writes },
     answer(200, json),

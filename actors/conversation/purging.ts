@@ -1,6 +1,7 @@
 /** Takes what a deletion left off the disk, in blocks small enough that nobody notices. */
+import { removeReference } from '#storage/attachment-references.ts';
 import { removeKey, removeMember, writePurge } from '#storage/conversation-writes.ts';
-import { lastPart, numberAt, numbered, under } from '#storage/keys.ts';
+import { lastPart, numberAt, numbered, numberOf, under } from '#storage/keys.ts';
 import type { LaneWrite } from '#storage/lane.ts';
 import { POSTED_BLOCK } from '#storage/posted-blocks.ts';
 import type { Effect } from '../runtime/actor.ts';
@@ -30,6 +31,13 @@ function purgeBlock(state: ConversationState): LaneWrite[] {
   for (const table of ['messages', 'deleted', 'reactionCounts', 'pins', 'reactions'] as const) {
     const keys = view.keys(table, upTo(floorSeq), PURGE_BLOCK);
     if (keys.length > 0) return keys.map((itemKey) => removeKey(table, itemKey));
+  }
+  const attached = view.keys('attachments', upTo(floorSeq), PURGE_BLOCK / 4);
+  if (attached.length > 0) {
+    return attached.flatMap((itemKey) => {
+      const attachment = view.get('attachments', itemKey)?.toString() ?? '';
+      return removeReference(id, numberOf(itemKey), attachment);
+    });
   }
   const changes = view.keys('changes', upTo(floorRev), PURGE_BLOCK);
   if (changes.length > 0) return changes.map((itemKey) => removeKey('changes', itemKey));

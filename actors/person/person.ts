@@ -7,13 +7,15 @@
  */
 import { unixSeconds } from '#src/base/clock.ts';
 import { encodeEvent, type PresenceState } from '#src/protocol/events.ts';
-import { unreachable, type Actor, type Effect } from '../runtime/actor.ts';
+import { unreachable, type Actor, type Address, type Effect } from '../runtime/actor.ts';
 
 export type PersonMessage =
   | { readonly kind: 'connected'; readonly device: string; readonly shard: number; readonly socket: number }
   | { readonly kind: 'disconnected'; readonly device: string; readonly socket: number }
   | { readonly kind: 'awake'; readonly device: string; readonly socket: number; readonly awake: boolean }
   | { readonly kind: 'shardLost'; readonly shard: number }
+  /** A call wants to know whether a device in it is still there. */
+  | { readonly kind: 'locate'; readonly device: string; readonly call: string; readonly replyTo: Address }
   | { readonly kind: 'announce' };
 
 interface Connection {
@@ -84,6 +86,11 @@ function receive(
         if (connection.shard === message.shard) state.devices.delete(device);
       }
       return soon(state);
+    case 'locate': {
+      const { call, device, replyTo } = message;
+      const located = { kind: 'located', call, device, user: state.user, connected: state.devices.has(device) };
+      return [{ kind: 'tell', to: replyTo, message: located }];
+    }
     case 'announce':
       return announce(state, now, peers);
     default:

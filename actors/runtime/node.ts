@@ -7,6 +7,7 @@
  */
 import type { EventType } from '#src/protocol/events.ts';
 import { refused, type Address, type Answer, type Effect, type Except, type Told } from './actor.ts';
+import type { Cancellation } from './cancellation.ts';
 import type { Asker } from './cell.ts';
 import { monotonicMillis } from './monotonic.ts';
 import type { Placement } from './placement.ts';
@@ -85,12 +86,12 @@ export class Node implements Outlet {
   }
 
   /** Asks an actor, wherever it lives. The answer comes within `millis`, if only as `unavailable`. */
-  async ask(to: Address, message: Told, millis: number, signal?: AbortSignal): Promise<Answer> {
+  async ask(to: Address, message: Told, millis: number, cancellation?: Cancellation): Promise<Answer> {
     const due = monotonicMillis() + millis;
     const shard = this.placement.shardOf(to);
-    if (shard === this.shard) return await this.#askHere(to, message, due, signal);
+    if (shard === this.shard) return await this.#askHere(to, message, due, cancellation);
     const link = this.#links.get(shard);
-    return link === undefined ? refused('unavailable') : await link.ask(to, message, due, signal);
+    return link === undefined ? refused('unavailable') : await link.ask(to, message, due, cancellation);
   }
 
   tell(to: Address, message: Told): void {
@@ -146,12 +147,12 @@ export class Node implements Outlet {
     };
   }
 
-  async #askHere(to: Address, message: Told, due: number, signal?: AbortSignal): Promise<Answer> {
+  async #askHere(to: Address, message: Told, due: number, cancellation?: Cancellation): Promise<Answer> {
     const { promise, resolve } = Promise.withResolvers<Answer>();
     const asker: Asker = {
       due,
       get cancelled() {
-        return signal?.aborted === true;
+        return cancellation?.isCancelled === true;
       },
       settle: resolve,
     };

@@ -13,6 +13,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { Packr } from 'msgpackr';
 import type { ErrorCode } from '#src/protocol/errors.ts';
 import { refused, type Answer } from './actor.ts';
+import type { Cancellation } from './cancellation.ts';
 import { monotonicMillis } from './monotonic.ts';
 
 /** Asks under way at once over one link: what a shard answers within a few milliseconds. More wait here. */
@@ -85,8 +86,8 @@ export class PortLink {
   }
 
   /** Asks; the answer may be a refusal by the runtime: `busy`, `unavailable` after the deadline or a death. */
-  async ask(to: string, body: unknown, due: number, signal?: AbortSignal): Promise<Answer> {
-    if (this.#closed || signal?.aborted === true) return refused('unavailable');
+  async ask(to: string, body: unknown, due: number, cancellation?: Cancellation): Promise<Answer> {
+    if (this.#closed || cancellation?.isCancelled === true) return refused('unavailable');
     if (this.#waiting.length >= ASKS_WAITING_MAX) return refused('busy');
     this.#lastAsk += 1;
     const ask = this.#lastAsk;
@@ -94,7 +95,7 @@ export class PortLink {
     const outgoing: Outgoing = { item: ['ask', ask, to, due, body], due, settle: resolve };
     if (this.#asks.size < ASKS_IN_FLIGHT_MAX) this.#send(ask, outgoing);
     else this.#waiting.push(outgoing);
-    signal?.addEventListener('abort', () => this.#cancel(ask), { once: true });
+    cancellation?.onCancel(() => this.#cancel(ask));
     return await promise;
   }
 

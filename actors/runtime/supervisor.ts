@@ -89,7 +89,12 @@ export class Supervisor {
 
   /** Asks every shard, and waits until each has answered or is gone, `millis` at most. */
   async askAll(name: ServiceName, body: unknown, millis: number): Promise<void> {
-    await Promise.all(this.#shards.map((_, shard) => this.askShard(shard, name, body, millis)));
+    await this.gather(name, body, millis);
+  }
+
+  /** Asks every shard the same, and resolves to their answers: `unavailable` of one that is gone. */
+  async gather(name: ServiceName, body: unknown, millis: number): Promise<Answer[]> {
+    return await Promise.all(this.#shards.map((_, shard) => this.askShard(shard, name, body, millis)));
   }
 
   /** Tells every shard. */

@@ -12,9 +12,17 @@ const MAIN = new URL('../../src/main.ts', import.meta.url);
 const CLI = fileURLToPath(new URL('../../src/cli/parley.ts', import.meta.url));
 
 const seeded = z.object({
-  people: z.array(z.object({ username: z.string(), token: z.string(), device_id: z.string() })),
+  people: z.array(z.object({ username: z.string(), password: z.string(), token: z.string(), device_id: z.string() })),
   rooms: z.array(z.object({ id: z.string(), members: z.array(z.string()) })),
 });
+
+const signedIn = z.object({ token: z.string(), device_id: z.string() });
+
+/** All seeded people have one password. */
+interface Seeded {
+  readonly world: World;
+  readonly password: string;
+}
 
 export interface ServerSettings {
   shards: number;
@@ -32,12 +40,15 @@ export class Server implements Subject {
   readonly host = '127.0.0.1';
   readonly world: World;
   readonly #folder: string;
+  readonly #password: string;
+  #coordinator = '';
   readonly #settings: ServerSettings;
   #child: ChildProcess | undefined;
   #port = 0;
 
-  private constructor(folder: string, settings: ServerSettings, world: World) {
+  private constructor(folder: string, settings: ServerSettings, { world, password }: Seeded) {
     this.#folder = folder;
+    this.#password = password;
     this.#settings = settings;
     this.world = world;
     process.once('exit', this.#remove);
@@ -67,6 +78,16 @@ export class Server implements Subject {
     return this.#port;
   }
 
+  /** Base URL of the coordinator, once the server is up. */
+  get coordinator(): string {
+    return this.#coordinator;
+  }
+
+  /** The data folder. */
+  get data(): string {
+    return join(this.#folder, 'data');
+  }
+
   socketPath(person: Person): string {
     return `/v1/ws?token=${person.token}&device=${person.device}`;
   }
@@ -80,6 +101,18 @@ export class Server implements Subject {
     this.#child = child;
     const ready = await readyLine('parley', child);
     this.#port = Number(new URL(String(ready['messaging'])).port);
+    this.#coordinator = String(ready['coordinator']);
+  }
+
+  /** Signs a seeded person in on one device more. */
+  async addDevice(username: string): Promise<Person> {
+    const reply = await fetch(`${this.#coordinator}/v1/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ username, password: this.#password }),
+    });
+    const { token, device_id: device } = signedIn.parse(await reply.json());
+    return { username, token, device };
   }
 
   /** Ends the process and keeps the folder. A clean stop answers 0. */
@@ -95,7 +128,7 @@ export class Server implements Subject {
 }
 
 /** @throws Error with what the command said when it fails. */
-function seed(folder: string, size: WorldSize, settings: ServerSettings): World {
+function seed(folder: string, size: WorldSize, settings: ServerSettings): Seeded {
   const out = join(folder, 'seed.json');
   const counts = ['--people', size.people, '--rooms', size.rooms, '--members', size.members].map(String);
   const done = spawnSync(process.execPath, [CLI, 'seed', ...counts, '--out', out, '--data', join(folder, 'data')], {
@@ -104,7 +137,11 @@ function seed(folder: string, size: WorldSize, settings: ServerSettings): World 
   });
   if (done.status !== 0) throw new Error(`parley seed ended with ${done.status}:\n${done.stdout}${done.stderr}`);
   const { people, rooms } = seeded.parse(JSON.parse(readFileSync(out, 'utf8')));
-  return { people: people.map(({ username, token, device_id }) => ({ username, token, device: device_id })), rooms };
+  const world = {
+    people: people.map(({ username, token, device_id }) => ({ username, token, device: device_id })),
+    rooms,
+  };
+  return { world, password: people[0]?.password ?? '' };
 }
 
 /** Free ports, so that nothing running is disturbed, and a quiet log; everything else as it comes. */

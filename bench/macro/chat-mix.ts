@@ -3,7 +3,7 @@ import { bySize, interleave, latencyMillis, withSubjects, type Bench, type Bench
 import { Chat, type ChatResult, type MixOrder } from '../harness/chat.ts';
 import { percentilesOf } from '../harness/percentiles.ts';
 import { cpuMicros } from '../harness/process-cost.ts';
-import type { Subject } from '../harness/subject.ts';
+import type { Room, Subject } from '../harness/subject.ts';
 
 const MEMBERS = 10;
 const RECEIPTS_PER_MESSAGE = 3;
@@ -37,7 +37,8 @@ export const chatMix: Bench = {
       try {
         for (const subject of subjects) {
           // oxlint-disable-next-line no-await-in-loop -- Handshakes of one subject at a time.
-          stages.push(await setStage(context, subject));
+          const chat = await seatChat(context, subject, subject.world.rooms);
+          stages.push({ subject, chat, next: 0 });
         }
         await runStages(context, stages, { messagesPerSecond, typingPerSecond });
       } finally {
@@ -48,10 +49,10 @@ export const chatMix: Bench = {
 };
 
 /** A person may be in several seeded rooms; each seat of a room is played by one who is in no other seat. */
-async function setStage(context: BenchContext, subject: Subject): Promise<Stage> {
+export async function seatChat(context: BenchContext, subject: Subject, rooms: readonly Room[]): Promise<Chat> {
   const { host, port, dialect, world } = subject;
   const people = new Map(world.people.map((person) => [person.username, person]));
-  const seats = world.rooms.flatMap((room, index) =>
+  const seats = rooms.flatMap((room, index) =>
     room.members.map((member) => ({ person: people.get(member)!, room: index })),
   );
   if (new Set(seats.map((seat) => seat.person)).size !== seats.length)
@@ -62,7 +63,7 @@ async function setStage(context: BenchContext, subject: Subject): Promise<Stage>
       port,
       dialect,
       people: seats.map(({ person, room }) => ({ path: subject.socketPath(person), token: person.token, room })),
-      rooms: world.rooms.map((room, index) => ({
+      rooms: rooms.map((room, index) => ({
         id: room.id,
         people: seats.flatMap((seat, i) => (seat.room === index ? [i] : [])),
       })),
@@ -70,7 +71,7 @@ async function setStage(context: BenchContext, subject: Subject): Promise<Stage>
     context.pins.generator,
   );
   await chat.settle();
-  return { subject, chat, next: 0 };
+  return chat;
 }
 
 async function runStages(

@@ -1,4 +1,5 @@
 /** Sessions that ended before their time: what every thread must know to refuse a token that still looks good. */
+import type { PolicySnapshot } from '#src/protocol/policy-decision.ts';
 import type { Revocation } from '#storage/account-records.ts';
 
 export type { Revocation } from '#storage/account-records.ts';
@@ -37,7 +38,20 @@ export interface SessionAnnouncer {
   renewed(sid: string, exp: number): void;
   /** A person appeared, changed or was blocked; `rev` is the directory's change number (DIR-01). */
   directoryChanged(user: string, rev: number): void;
+  /** A group appeared, changed or went; `rev` is the group's own change number. */
+  groupChanged(group: string, rev: number): void;
+  /** The access policies are these from now on. Resolves when every thread decides by them, or is known to be gone. */
+  policiesChanged(snapshot: PolicySnapshot): Promise<void>;
+  /** A guest whom this person invited asked for a new password (GST-05). */
+  guestRecoveryRequested(inviter: string): void;
 }
 
 /** For a server that is not running: there is nobody to tell. */
-export const nobodyToTell: SessionAnnouncer = { async revoked() {}, renewed() {}, directoryChanged() {} };
+export const nobodyToTell: SessionAnnouncer = {
+  async revoked() {},
+  renewed() {},
+  directoryChanged() {},
+  groupChanged() {},
+  async policiesChanged() {},
+  guestRecoveryRequested() {},
+};

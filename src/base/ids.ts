@@ -11,7 +11,24 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const TIME_SYMBOLS = 9;
 const RANDOM_SYMBOLS = 13;
 
-export type IdPrefix = 'c' | 'd' | 's' | 'inv' | 'n' | 'ep' | 'call';
+export type IdPrefix =
+  | 'c'
+  | 'd'
+  | 's'
+  | 'inv'
+  | 'n'
+  | 'ep'
+  | 'call'
+  | 'ask'
+  | 'alrt'
+  | 'vst'
+  | 'grp'
+  | 'pol'
+  | 'mtg'
+  | 'bot'
+  | 'aut'
+  | 'dlv'
+  | 'att';
 
 /** A random source: fills the array it is given. The platform's own by default, a seeded one in tests. */
 export type RandomSource = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array;

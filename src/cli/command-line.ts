@@ -7,6 +7,10 @@ interface CommandShape {
   readonly takes: readonly string[];
   /** Option → what stands for its value in the usage line. All of them are required. */
   readonly options: Readonly<Record<string, string>>;
+  /** Options that may be left out, in the same form. */
+  readonly optional?: Readonly<Record<string, string>>;
+  /** Options without a value that may be left out. */
+  readonly flags?: readonly string[];
   readonly say: string;
 }
 
@@ -39,6 +43,23 @@ export const COMMANDS = {
     say: 'Puts a backup into an empty data folder. The server must be stopped.',
   },
   check: { takes: [], options: {}, say: 'Looks for damage in the data. The server must be stopped.' },
+  'node join': {
+    takes: [],
+    options: { coordinator: 'URL', token: 'TOKEN' },
+    say: 'Joins this host to a coordinator, with the join token of a join command.',
+  },
+  'node run': {
+    takes: [],
+    options: {},
+    optional: { 'journal-dir': 'FOLDER', 'reports-dir': 'FOLDER', certificates: 'FILE,…' },
+    say: "Runs this host's agent. Journals come from journalctl, or from UNIT.log in the journal folder.",
+  },
+  redact: {
+    takes: [],
+    options: { 'key-file': 'FILE' },
+    flags: ['explain'],
+    say: 'De-personalises a log from standard input; FILE holds 64 hex digits. --explain lists class, bytes, replacement.',
+  },
   help: { takes: [], options: {}, say: 'Prints this page.' },
 } as const satisfies Record<string, CommandShape>;
 
@@ -49,6 +70,8 @@ export interface CommandLine {
   /** The one argument of commands that take one. */
   readonly argument: string;
   readonly options: Readonly<Record<string, string>>;
+  /** Options without a value that were named. */
+  readonly flags: ReadonlySet<string>;
   /** The data folder, where it was named. */
   readonly data: string | undefined;
 }
@@ -62,20 +85,26 @@ export function readCommandLine(words: readonly string[]): CommandLine {
   if (command === undefined)
     throw new UsageError(`There is no command "${asked.slice(0, 2).join(' ')}". See: parley help`);
   const shape: CommandShape = COMMANDS[command];
-  const { values, positionals } = parse(asked.slice(command.split(' ').length), shape, command);
+  const { values, positionals, flags } = parse(asked.slice(command.split(' ').length), shape, command);
   const missing = Object.keys(shape.options).find((name) => values[name] === undefined);
   if (positionals.length !== shape.takes.length || missing !== undefined)
     throw new UsageError(`Usage: ${usageOf(command)}`);
   const { data, ...options } = values;
-  return { command, argument: positionals[0] ?? '', options: options as Record<string, string>, data };
+  return { command, argument: positionals[0] ?? '', options: options as Record<string, string>, flags, data };
 }
 
 function parse(words: readonly string[], shape: CommandShape, command: CommandName) {
-  const names = [...Object.keys(shape.options), 'data'];
-  const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
+  const names = [...Object.keys({ ...shape.options, ...shape.optional }), 'data'];
+  const known = shape.flags ?? [];
+  const options = {
+    ...Object.fromEntries(names.map((name) => [name, { type: 'string' as const }])),
+    ...Object.fromEntries(known.map((name) => [name, { type: 'boolean' as const }])),
+  };
   try {
     const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
-    return { values: values as Record<string, string | undefined>, positionals };
+    const flags = new Set(known.filter((name) => values[name] === true));
+    const texts = Object.fromEntries(Object.entries(values).filter(([, value]) => typeof value === 'string'));
+    return { values: texts as Record<string, string | undefined>, positionals, flags };
   } catch (error) {
     const [said] = (error as Error).message.split('. ');
     throw new UsageError(`${said}. Usage: ${usageOf(command)}`, { cause: error });
@@ -92,7 +121,9 @@ export function readCount(options: Readonly<Record<string, string>>, name: strin
 function usageOf(command: CommandName): string {
   const shape: CommandShape = COMMANDS[command];
   const options = Object.entries(shape.options).map(([name, value]) => `--${name} ${value}`);
-  return ['parley', command, ...shape.takes, ...options, '[--data FOLDER]'].join(' ');
+  const optional = Object.entries(shape.optional ?? {}).map(([name, value]) => `[--${name} ${value}]`);
+  const flags = (shape.flags ?? []).map((name) => `[--${name}]`);
+  return ['parley', command, ...shape.takes, ...options, ...optional, ...flags, '[--data FOLDER]'].join(' ');
 }
 
 /** The help page. */

@@ -7,8 +7,10 @@ import { FolderError } from '#storage/folder.ts';
 import { CommandError, EXIT, UsageError } from './command-error.ts';
 import { helpPage, readCommandLine, readCount, type CommandLine, type CommandName } from './command-line.ts';
 import { connectToServer, type Door } from './control-client.ts';
+import { joinNode, runNode } from './node-commands.ts';
 import { check, openOffline, restore } from './offline.ts';
 import { readPassword } from './password-input.ts';
+import { readKeyFile, redactStream } from './redact.ts';
 
 /** People fetched at a time. */
 const LIST_PAGE = 1000;
@@ -63,6 +65,17 @@ const RUNS: Readonly<Record<CommandName, Run>> = {
     for (const problem of problems) say(problem);
     say(problems.length === 0 ? 'No problems found.' : `Problems found: ${problems.length}.`);
     return problems.length === 0 ? EXIT.ok : EXIT.refused;
+  },
+  'node join': async ({ options }, config) => {
+    const id = await joinNode(options, config.data);
+    say(`This host joined as ${id}. Run its agent: npx parley node run --data ${config.data}`);
+    return EXIT.ok;
+  },
+  'node run': async ({ options }, config) => await runNode(options, config.data),
+  redact: async ({ options, flags }) => {
+    const key = readKeyFile(options['key-file'] as string);
+    await redactStream(key, process.stdin, process.stdout, flags.has('explain'));
+    return EXIT.ok;
   },
   help: async () => {
     process.stdout.write(helpPage());

@@ -37,6 +37,8 @@ export const CALLS: { readonly [Name in MessagingRoute]: readonly [Routes[Name][
   readInbox: ['get', '/v1/inbox'],
   readCapabilities: ['get', '/v1/me/capabilities'],
   postSignal: ['post', '/v1/signal'],
+  readCalls: ['get', '/v1/calls'],
+  readIceServers: ['get', '/v1/calls/ice'],
 };
 
 type NamesIn<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`

@@ -30,6 +30,14 @@ export async function signIn(coordinator: Http, login: Login): Promise<WireSessi
   return readSession(await coordinator.request({ method: 'post', path: '/v1/auth/login', body: login }));
 }
 
+/**
+ * The session of a bot, for `ParleyClient.resume`: its token, username and device as the console showed them. It ends
+ * when the bot is revoked, or gets another token.
+ */
+export function botSession(bot: { token: string; user: string; deviceId: string }): WireSession {
+  return { token: bot.token, user: bot.user, device_id: bot.deviceId, exp: 0, iat: 0, rnw: 0 };
+}
+
 export class Session {
   readonly #options: SessionOptions;
   #wire: WireSession;
@@ -41,6 +49,7 @@ export class Session {
   constructor(wire: WireSession, options: SessionOptions) {
     this.#wire = wire;
     this.#options = options;
+    if (this.#isFixed) return;
     // A kept token may have run out already; then the first thing to do is to renew it.
     this.#renewIn(readUnixSeconds(wire.iat) + this.#life() * RENEW_AFTER_LIFE - options.timers.now());
   }
@@ -69,6 +78,7 @@ export class Session {
       return await http.request({ ...request, token });
     } catch (thrown) {
       if (!(thrown instanceof ParleyError) || !isUnauthorized(thrown)) throw thrown;
+      if (this.#isFixed) this.end(thrown);
       await this.renew(token);
       return await http.request({ ...request, token: this.#wire.token });
     }
@@ -81,6 +91,7 @@ export class Session {
   async renew(token: string): Promise<void> {
     if (this.#over !== undefined) throw this.#over;
     if (token !== this.#wire.token) return;
+    if (this.#isFixed) throw clientError('connection_refused');
     this.#renewal ??= this.#renewNow().finally(() => {
       this.#renewal = undefined;
     });
@@ -90,6 +101,7 @@ export class Session {
   /** Ends the session on the server and here. The server may be out of reach: then only the token's life ends it. */
   async logout(): Promise<void> {
     if (this.#over !== undefined) return;
+    if (this.#isFixed) return this.close();
     const request = { method: 'post', path: '/v1/auth/logout', token: this.#wire.token };
     try {
       await this.#options.coordinator.request(request);
@@ -128,6 +140,11 @@ export class Session {
     // Counted from now and not from `iat`, so that a device with a wrong clock renews in time as well.
     this.#renewIn(this.#life() * RENEW_AFTER_LIFE);
     this.#options.onRenewed(this.#wire);
+  }
+
+  /** Whether the token lives until it is revoked, as a bot's does: never renewed, and 401 is the end. */
+  get #isFixed(): boolean {
+    return this.#wire.rnw === 0;
   }
 
   /** The token's life in milliseconds. */

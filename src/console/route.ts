@@ -32,6 +32,8 @@ export interface ConsoleRoute {
   readonly audit: AuditEvent | null;
   readonly body?: z.ZodType;
   readonly query?: z.ZodType;
+  /** The answer is lines of JSON that come as they are read; for closed routes only. */
+  readonly isStream?: true;
   /** Status of success → shape of the answer; null where there is no body. */
   readonly replies: Readonly<Record<number, z.ZodType | null>>;
   /** Codes of this route beyond those that every console route may answer. */
@@ -52,6 +54,8 @@ export interface ConsoleReply {
   readonly status: number;
   /** Undefined where the answer has no body. */
   readonly body?: unknown;
+  /** The lines of a route that states `isStream`. */
+  readonly stream?: AsyncIterableIterator<string>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 

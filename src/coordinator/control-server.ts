@@ -120,11 +120,11 @@ export async function runCommand(handlers: ControlHandlers, command: ControlComm
 
 /** What an operator is told of an expected "no"; undefined for a fault. */
 export function sentenceOf(error: unknown): { code: string; error: string } | undefined {
+  if (error instanceof UnknownPerson) return { code: 'person_unknown', error: error.message };
   if (error instanceof Refusal) {
     const field = error.field === undefined || error.field === '' ? '' : ` (${error.field})`;
     return { code: error.code, error: `${ERRORS[error.code].error}${field}` };
   }
-  if (error instanceof UnknownPerson) return { code: 'person_unknown', error: error.message };
   if (error instanceof OwnerExists) return { code: 'owner_exists', error: error.message };
   if (error instanceof FolderError) return { code: 'folder_unusable', error: error.message };
   return undefined;

@@ -40,7 +40,7 @@ export type Health = (
 ) => Promise<{ readonly headers: Readonly<Record<string, string>>; readonly body: string }>;
 
 export interface HttpSurfaceOptions {
-  readonly config: Pick<Config, 'protocolMin' | 'requestSeconds'>;
+  readonly config: Pick<Config, 'protocolMin' | 'requestSeconds' | 'trustedProxies'>;
   readonly log: Log;
   readonly health: Health;
   /** Whether pages of that origin may call this listener from a browser. */
@@ -71,6 +71,8 @@ export async function makeHttpSurface(options: HttpSurfaceOptions): Promise<Fast
   const app = Fastify({
     logger: false,
     bodyLimit: BODY_BYTES_MAX,
+    // Nobody is believed to speak for another address but those the operator named.
+    trustProxy: config.trustedProxies === '' ? false : config.trustedProxies,
     // Requests that arrive while the server drains are served; new connections are not taken.
     return503OnClosing: false,
     forceCloseConnections: 'idle',

@@ -16,6 +16,7 @@ import { Refusal } from '#src/protocol/errors.ts';
 import type { Login, Session, SessionClaims } from '#src/protocol/sessions.ts';
 import type { DeviceRecord, LiveSession, PersonRecord } from '#storage/account-records.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts.ts';
+import { guestRecords } from './guest-records.ts';
 
 /**
  * Devices of one person. A script that signs in without the device id it was given makes a new one every time; beyond
@@ -77,8 +78,11 @@ export class SignIn {
     const now = unixSeconds(clock.now());
     if (accounts.isRevoked(claims.sid) || !accounts.isActive(claims.sub)) throw new Refusal('session_revoked');
     const session = accounts.devices(claims.sub).find((device) => device.id === claims.dev)?.session;
-    if (session?.sid !== claims.sid || now >= session.rnw) throw new Refusal('session_over');
-    const renewed = this.#issue(claims.sub, claims.dev, session, now, config.sessionSeconds);
+    if (session?.sid !== claims.sid) throw new Refusal('session_over');
+    // A guest's term may have been shortened since the session began.
+    const rnw = Math.min(session.rnw, endOf(accounts, claims.sub));
+    if (now >= rnw) throw new Refusal('session_over');
+    const renewed = this.#issue(claims.sub, claims.dev, { ...session, rnw }, now, config.sessionSeconds);
     announcer.renewed(session.sid, renewed.exp);
     return renewed;
   }
@@ -105,9 +109,32 @@ export class SignIn {
     if (revocation !== undefined) await announcer.revoked([revocation]);
   }
 
+  /**
+   * The person whose session a token is, for the coordinator's own routes.
+   * @throws Refusal `token_missing`, `token_invalid`, `token_expired`, `session_revoked`.
+   */
+  authenticate(token: string | undefined): string {
+    return this.session(token).sub;
+  }
+
+  /** The claims of that session, for who needs its device too. @throws Refusal what `authenticate` throws. */
+  session(token: string | undefined): SessionClaims {
+    const { accounts, clock, tokens } = this.#options;
+    if (token === undefined) throw new Refusal('token_missing');
+    const now = unixSeconds(clock.now());
+    const { claims, refuse } = tokens.verify(token, now);
+    if (claims !== undefined && (accounts.isRevoked(claims.sid) || !accounts.isActive(claims.sub))) {
+      throw new Refusal('session_revoked');
+    }
+    if (refuse !== undefined) throw new Refusal(refuse);
+    if (endOf(accounts, claims.sub) <= now) throw new Refusal('session_revoked');
+    return claims;
+  }
+
   async #mayEnter(person: PersonRecord | undefined, password: string): Promise<boolean> {
     const isRight = await this.#options.passwords.verify(password, person?.passwordHash);
-    return isRight && person?.state === 'active';
+    if (!isRight || person?.state !== 'active') return false;
+    return endOf(this.#options.accounts, person.username) > unixSeconds(this.#options.clock.now());
   }
 
   async #open(person: PersonRecord, form: Login): Promise<Session> {
@@ -120,12 +147,14 @@ export class SignIn {
       // Blocked, or given another password, while this one was being checked.
       if (current?.state !== 'active' || current.passwordHash !== person.passwordHash)
         throw new Refusal('login_failed');
+      if (endOf(draft, person.username) <= unixSeconds(now)) throw new Refusal('login_failed');
       if (fresh !== undefined) draft.putPasswordHash(current, fresh);
       return openSession(draft, person.username, {
         device: form.device,
         deviceId: form.device_id,
         now,
-        renewSeconds: config.renewSeconds,
+        // A guest's session does not outlive the guest's term (GST-01).
+        renewSeconds: Math.min(config.renewSeconds, endOf(draft, person.username) - unixSeconds(now)),
       });
     });
     if (opened.revoked.length > 0) await announcer.revoked(opened.revoked);
@@ -151,6 +180,11 @@ export class SignIn {
     if (verified.claims === undefined) throw new Refusal(verified.refuse);
     return verified.claims;
   }
+}
+
+/** The Unix second at which a guest's term ends; people of the organisation have none. */
+function endOf(view: Pick<AccountsDraft, 'document'>, username: string): number {
+  return view.document(guestRecords, username)?.endsAt ?? Infinity;
 }
 
 export interface OpenSession {

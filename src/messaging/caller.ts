@@ -1,5 +1,7 @@
 /** What a handler works with: the caller as the server knows it, the request's parts, and the way to the actors. */
-import type { CallStep } from '#actors/call/call.ts';
+import type { Cancellation } from '#actors/runtime/cancellation.ts';
+import type { CallMessage } from '#actors/call/call.messages.ts';
+import type { CallRecord } from '#actors/call/call-record.ts';
 import type {
   Acting,
   ConversationMessage,
@@ -14,12 +16,23 @@ import { readConversation, readMember, type Tables } from '#storage/conversation
 import type { Lanes } from '#storage/lanes.ts';
 import type { AccountsReader } from '#storage/accounts.ts';
 import type { ConversationRecord, MemberRecord } from '#storage/records.ts';
+import type { AccessChecks } from './access-checks.ts';
+import type { AttachmentDoor } from './attachment-door.ts';
+import type { BotDoor } from './bot-door.ts';
 
 /** What the handlers of a shard share. */
 export interface Service {
   readonly node: Node;
   readonly lanes: Lanes;
   readonly accounts: AccountsReader;
+  /** Who may message, call and invite whom. */
+  readonly access: AccessChecks;
+  /** Attachments, and the way to change them. */
+  readonly attachments: AttachmentDoor;
+  /** Who is a bot, and what it may. */
+  readonly bots: BotDoor;
+  /** The live calls on this thread that the person may join or is in. */
+  readonly callsOf: (user: string) => CallRecord[];
   readonly config: Config;
   readonly epoch: string;
   /** The installation's key for ids that are derived: a direct conversation's from its pair. */
@@ -31,11 +44,14 @@ export interface Call {
   readonly service: Service;
   readonly user: string;
   readonly device: string;
+  /** The conversations that a bot is limited to; undefined for a person. */
+  readonly reach?: ReadonlySet<string> | undefined;
   /** Path parameters, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: unknown;
   readonly body: unknown;
-  readonly signal: AbortSignal;
+  /** The client went away: its answer need not be worked out. */
+  readonly cancellation: Cancellation;
 }
 
 export type Handler = (call: Call) => Reply | Promise<Reply>;
@@ -47,9 +63,9 @@ export interface Reply {
 }
 
 /** Asks an actor. @throws Refusal with the actor's code, or `unavailable`, `busy` from the runtime. */
-export async function ask<T>(call: Call, to: Address, message: ConversationMessage | CallStep): Promise<T> {
+export async function ask<T>(call: Call, to: Address, message: ConversationMessage | CallMessage): Promise<T> {
   const millis = call.service.config.requestSeconds * 1000;
-  const answer: Answer = await call.service.node.ask(to, message, millis, call.signal);
+  const answer: Answer = await call.service.node.ask(to, message, millis, call.cancellation);
   if (answer.ok) return answer.value as T;
   throw new Refusal(answer.code, { field: answer.field ?? undefined, retryAfter: answer.retryAfter ?? undefined });
 }

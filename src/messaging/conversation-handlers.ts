@@ -23,7 +23,7 @@ export const createConversation: Handler = async (call) => {
   const { kind, participants } = form;
   const [other] = participants;
   if (kind !== 'room' && other === call.user) throw new Refusal('participant_unknown', { field: 'participants.0' });
-  requireActive(call, participants);
+  requireReachable(call, kind === 'room' ? 'invite' : 'message', participants);
   const id =
     kind === 'direct' && other !== undefined
       ? directId(call.service, call.user, other)
@@ -47,9 +47,16 @@ function directId(service: Service, one: string, other: string): string {
   return `c_${toSymbols(createHmac('sha256', service.idKey).update(pair).digest(), 22)}`;
 }
 
-/** One answer for a person who does not exist and one who may not be added (ERR-05). */
-function requireActive(call: Call, people: readonly string[]): void {
-  const index = people.findIndex((person) => !call.service.accounts.isActive(person));
+/**
+ * One answer for a person who does not exist, one who left or whose term is over, and one whom the access policies keep
+ * from the caller (ERR-05, POL-01). @throws Refusal participant_unknown.
+ */
+function requireReachable(call: Call, action: 'message' | 'invite', people: readonly string[]): void {
+  const { access, accounts, bots } = call.service;
+  const isActive = (person: string) => accounts.isActive(person) || bots.isActive(person);
+  const index = people.findIndex(
+    (person) => !isActive(person) || access.isOver(person) || !access.allows(action, call.user, person),
+  );
   if (index !== -1) throw new Refusal('participant_unknown', { field: `participants.${index}` });
 }
 
@@ -80,7 +87,7 @@ export const addParticipants: Handler = (call) => {
   const { participants, role } = call.body as z.infer<typeof forms.addParticipants>;
   // Who may not look inside must not learn who exists.
   readable(call);
-  requireActive(call, participants);
+  requireReachable(call, 'invite', participants);
   return askConversation(call, { kind: 'add', participants, role });
 };
 

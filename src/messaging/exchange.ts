@@ -4,6 +4,7 @@
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { isUtf8 } from 'node:buffer';
+import { Cancellation } from '#actors/runtime/cancellation.ts';
 import { isSoundJson } from '#src/base/json.ts';
 import { errorBody, Refusal, statusOf, type ErrorCode } from '#src/protocol/errors.ts';
 
@@ -13,6 +14,8 @@ const STATUS_LINES: Readonly<Record<number, string>> = {
   201: '201 Created',
   202: '202 Accepted',
   204: '204 No Content',
+  206: '206 Partial Content',
+  304: '304 Not Modified',
   400: '400 Bad Request',
   401: '401 Unauthorized',
   403: '403 Forbidden',
@@ -51,6 +54,11 @@ export function readHead(req: HttpRequest): RequestHead {
   };
 }
 
+/** The address of the other end, which the library tells only until the request's handler has returned. */
+export function addressOf(res: HttpResponse): string {
+  return Buffer.from(res.getRemoteAddressAsText()).toString('latin1');
+}
+
 export interface ExchangeOptions {
   /** Headers of every answer: the version exchange. */
   readonly headers: readonly (readonly [string, string])[];
@@ -61,8 +69,11 @@ export class Exchange {
   readonly head: RequestHead;
   readonly #res: HttpResponse;
   readonly #options: ExchangeOptions;
-  readonly #abort = new AbortController();
+  /** Cancelled when the client goes away before it is answered. */
+  readonly cancellation = new Cancellation();
   #done = false;
+  #closesAfter = false;
+  #wakeStream: (() => void) | undefined;
 
   constructor(res: HttpResponse, head: RequestHead, options: ExchangeOptions) {
     this.#res = res;
@@ -70,13 +81,9 @@ export class Exchange {
     this.#options = options;
     res.onAborted(() => {
       this.#done = true;
-      this.#abort.abort();
+      this.cancellation.cancel();
+      this.#wakeStream?.();
     });
-  }
-
-  /** Aborted when the client goes away before it is answered. */
-  get signal(): AbortSignal {
-    return this.#abort.signal;
   }
 
   get isDone(): boolean {
@@ -91,23 +98,24 @@ export class Exchange {
     if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(this.head.contentType)) {
       throw new Refusal('body_not_json');
     }
-    return parseBody(await this.#readBody(bytesMax));
-  }
-
-  async #readBody(bytesMax: number): Promise<Buffer> {
     if (Number(this.head.contentLength) > bytesMax) throw new Refusal('body_too_large');
-    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const chunks: Buffer[] = [];
     let bytes = 0;
     this.#res.onData((chunk, isLast) => {
       bytes += chunk.byteLength;
       if (bytes > bytesMax) return reject(new Refusal('body_too_large'));
+      const part = Buffer.from(chunk);
+      try {
+        if (isLast) return resolve(parseBody(chunks.length === 0 ? part : Buffer.concat([...chunks, part])));
+      } catch (error) {
+        return reject(error);
+      }
       // A body that arrives whole is parsed in place; what must wait is copied, for the chunk is gone afterwards.
-      chunks.push(Buffer.from(chunk.slice(0)));
-      if (isLast) resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+      chunks.push(Buffer.from(part));
       return undefined;
     });
-    this.signal.addEventListener('abort', () => reject(new Refusal('request_malformed')), { once: true });
+    this.cancellation.onCancel(() => reject(new Refusal('request_malformed')));
     return await promise;
   }
 
@@ -129,6 +137,59 @@ export class Exchange {
     this.#write(statusOf(code), json, 'application/json; charset=utf-8', headers, code);
   }
 
+  /** The answer ends the connection: of the body, more is to come than anybody wants. */
+  closeAfter(): void {
+    this.#closesAfter = true;
+  }
+
+  /**
+   * Answers with so many bytes, as fast as the other end takes them. Resolves when all are handed over or the other
+   * end is gone; if the chunks fail or are fewer, the connection is cut, since the answer has begun.
+   */
+  async sendStream(
+    status: number,
+    headers: readonly (readonly [string, string])[],
+    bytes: number,
+    chunks: AsyncIterable<Buffer>,
+  ): Promise<void> {
+    if (this.#done) return;
+    const res = this.#res;
+    let hasBegun = false;
+    try {
+      for await (const chunk of chunks) {
+        if (this.#done) return;
+        const begin = hasBegun ? undefined : () => this.#writeHead(status, headers);
+        hasBegun = true;
+        await this.#offer(chunk, bytes, begin);
+      }
+    } finally {
+      if (!this.#done && (hasBegun || bytes > 0)) res.close();
+      this.#options.onAnswer(status, undefined);
+    }
+    if (!hasBegun && bytes === 0) this.send(status, '', headers);
+  }
+
+  /** Hands over one chunk of a known total; resolves when the library has taken it whole. */
+  async #offer(chunk: Buffer, total: number, begin: (() => void) | undefined): Promise<void> {
+    const res = this.#res;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let start = 0;
+    const push = (rest: Buffer): boolean => {
+      const [isTaken, isOver] = res.tryEnd(rest, total);
+      this.#done ||= isOver;
+      if (isTaken || isOver) resolve();
+      return isTaken;
+    };
+    res.onWritable((offset) => push(chunk.subarray(offset - start)));
+    this.#wakeStream = resolve;
+    res.cork(() => {
+      begin?.();
+      start = res.getWriteOffset();
+      push(chunk);
+    });
+    await promise;
+  }
+
   /** Ends the connection of a request that takes too long to arrive. */
   drop(): void {
     if (!this.#done) this.#res.close();
@@ -145,19 +206,27 @@ export class Exchange {
     this.#done = true;
     const res = this.#res;
     // A refusal before the body was read would have the rest of it taken for the next request.
-    const closes = code === 'body_too_large' || code === 'body_not_json';
+    const closes = this.#closesAfter || code === 'body_too_large' || code === 'body_not_json';
     res.cork(() => {
-      res.writeStatus(STATUS_LINES[status] ?? '500 Internal Server Error');
-      for (const [name, value] of this.#options.headers) res.writeHeader(name, value);
-      for (const [name, value] of headers) res.writeHeader(name, value);
+      this.#writeHead(status, headers);
       // Only 204 has no length; any other answer without one would keep its reader waiting. The library takes an
       // argument, `undefined` too, for a length that is still to come. A body behind HEAD is read as the next answer.
-      if (status === 204 || this.head.method === 'head') return res.endWithoutBody();
+      if (status === 204 || status === 304 || this.head.method === 'head') return res.endWithoutBody();
       if (body === '') return res.end('', closes);
       res.writeHeader('content-type', contentType);
       return res.end(body, closes);
     });
     this.#options.onAnswer(status, code);
+  }
+
+  /** The status and the headers of every answer, where this one does not say something else. */
+  #writeHead(status: number, own: readonly (readonly [string, string])[]): void {
+    const res = this.#res;
+    res.writeStatus(STATUS_LINES[status] ?? '500 Internal Server Error');
+    for (const [name, value] of this.#options.headers) {
+      if (!own.some(([other]) => other === name)) res.writeHeader(name, value);
+    }
+    for (const [name, value] of own) res.writeHeader(name, value);
   }
 }
 

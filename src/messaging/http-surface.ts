@@ -3,19 +3,25 @@
  * each — version, session, query, body — and one form of answer for whatever goes wrong.
  */
 import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
+import { monotonicMillis } from '#actors/runtime/monotonic.ts';
 import { unixSeconds } from '#src/base/clock.ts';
 import type { Config } from '#src/config.ts';
-import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
+import { ATTACHMENT_ROUTES } from '#src/protocol/attachment-routes.ts';
+import { TUS_EXTENSIONS, TUS_VERSION } from '#src/protocol/attachments.ts';
+import { Refusal } from '#src/protocol/errors.ts';
 import { BODY_BYTES_MAX } from '#src/protocol/limits.ts';
 import { isCallStep, MESSAGE_KINDS } from '#src/protocol/messages.ts';
 import { MESSAGING_ROUTES, type MessagingRoute, type Route } from '#src/protocol/routes.ts';
 import { PROTOCOL_VERSION, readClientVersion, VERSION_HEADERS } from '#src/protocol/version.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import type { ThreadFigures } from '#src/telemetry/thread-figures.ts';
+import { registerAttachments, type Doorway } from './attachment-surface.ts';
 import { bearerToken, type Authentication } from './authentication.ts';
+import type { BotEntrance, BotVisit } from './bot-door.ts';
+import { readCalls, readIceServers } from './call-handlers.ts';
 import type { Call, Handler, Service } from './caller.ts';
 import * as conversations from './conversation-handlers.ts';
-import { Exchange, readHead, type ExchangeOptions, type RequestHead } from './exchange.ts';
+import { addressOf, Exchange, readHead, type ExchangeOptions, type RequestHead } from './exchange.ts';
 import { readInbox } from './inbox-handlers.ts';
 import * as messages from './message-handlers.ts';
 import { parseForm, parseQuery } from './parsing.ts';
@@ -50,6 +56,8 @@ const HANDLERS: Readonly<Record<MessagingRoute, Handler>> = {
   readChanges: messages.listChanges,
   readInbox,
   postSignal,
+  readCalls,
+  readIceServers,
 };
 
 export interface SurfaceOptions {
@@ -62,6 +70,12 @@ export interface SurfaceOptions {
   /** The health report in the form that the Accept header asks for. */
   readonly health: (accept: string) => Promise<{ headers: Readonly<Record<string, string>>; body: string }>;
 }
+
+/** Headers of attachments that a page of another origin may send, and read. */
+const BYTE_HEADERS_SENT =
+  'tus-resumable, upload-length, upload-offset, upload-metadata, upload-checksum, range, if-range, if-none-match';
+const BYTE_HEADERS_READ =
+  'location, tus-resumable, upload-length, upload-offset, content-disposition, content-range, accept-ranges, etag';
 
 /** How often requests are looked at that take too long to arrive. */
 const SLOW_REQUEST_CHECK_MILLIS = 1_000;
@@ -80,7 +94,7 @@ export class HttpSurface {
   readonly #options: SurfaceOptions;
   readonly #headers: [string, string][];
   readonly #paths: readonly { readonly pattern: RegExp; readonly path: string }[];
-  /** Requests whose body is still arriving, with when they began. */
+  /** Requests whose body is still arriving, with when they began: monotonic milliseconds. */
   readonly #arriving = new Map<Exchange, number>();
   #inFlight = 0;
   readonly #check: NodeJS.Timeout;
@@ -88,7 +102,7 @@ export class HttpSurface {
   constructor(options: SurfaceOptions) {
     this.#options = options;
     this.#headers = answerHeaders(options.service.config);
-    this.#paths = Object.values<Route>(MESSAGING_ROUTES).map(({ path }) => ({
+    this.#paths = [...Object.values<Route>(MESSAGING_ROUTES), ...Object.values(ATTACHMENT_ROUTES)].map(({ path }) => ({
       path,
       pattern: new RegExp(`^${path.replaceAll(/:[a-z]+/g, '[^/]+')}$`),
     }));
@@ -100,11 +114,50 @@ export class HttpSurface {
   register(app: TemplatedApp): void {
     for (const [name, route] of Object.entries<Route>(MESSAGING_ROUTES)) {
       const method = route.method === 'delete' ? 'del' : route.method;
-      app[method](route.path, (res, req) => void this.#serve(name as MessagingRoute, route, res, req));
+      const parameters = [...route.path.matchAll(/:([a-z]+)/g)].map((match) => match[1] as string);
+      app[method](
+        route.path,
+        (res, req) => void this.#serve(name as MessagingRoute, route, readParams(parameters, req), res, req),
+      );
     }
+    registerAttachments(app, this.#options.service.attachments, this.#doorway());
     app.get('/healthz', (res, req) => void this.#health(res, req));
     app.options('/*', (res, req) => this.#preflight(res, req));
     app.any('/*', (res, req) => this.#unknown(res, req));
+  }
+
+  /** What attachments share with the forms of JSON. Bots bring and take no files: none of their scopes is about them. */
+  #doorway(): Doorway {
+    return {
+      service: this.#options.service,
+      open: (res, req, route) => this.#exchange(res, readHead(req), route),
+      admit: (exchange, res, { auth, path }) => {
+        const { head } = exchange;
+        const { config } = this.#options.service;
+        if (readClientVersion(head.clientVersion) < config.protocolMin && auth !== 'none') {
+          throw new Refusal('client_too_old');
+        }
+        const visit = this.#knock(exchange, res, path, undefined);
+        if (visit !== undefined) throw this.#turnAway(visit);
+        return auth === 'none' ? '' : this.#person(head).user;
+      },
+      fail: (exchange, error, route) => this.#fail(exchange, error, route),
+      count: (by) => {
+        this.#inFlight += by;
+      },
+    };
+  }
+
+  /** A bot where there is nothing for bots; written down all the same. */
+  #turnAway(visit: BotVisit): Refusal {
+    let refusal = new Refusal('right_missing');
+    try {
+      visit.admit();
+    } catch (error) {
+      if (error instanceof Refusal) refusal = error;
+    }
+    visit.refuse(refusal.code);
+    return refusal;
   }
 
   /** Requests that are not answered yet. */
@@ -116,17 +169,27 @@ export class HttpSurface {
     clearInterval(this.#check);
   }
 
-  async #serve(name: MessagingRoute, route: Route, res: HttpResponse, req: HttpRequest): Promise<void> {
+  async #serve(
+    name: MessagingRoute,
+    route: Route,
+    params: Record<string, string> | undefined,
+    res: HttpResponse,
+    req: HttpRequest,
+  ): Promise<void> {
     const began = process.hrtime.bigint();
-    const params = readParams(route.path, req);
     const exchange = this.#exchange(res, readHead(req), name);
     this.#inFlight += 1;
+    let visit: BotVisit | undefined;
     try {
-      const call = await this.#admit(exchange, route, params);
+      visit = this.#knock(exchange, res, route.path, params?.['id']);
+      visit?.admit();
+      const call = await this.#admit(exchange, name, params, visit);
       const reply = await HANDLERS[name](call);
+      visit?.settle(reply.status);
       if (name === 'postMessage') this.#options.figures.postAcked(Number(process.hrtime.bigint() - began));
       exchange.send(reply.status, reply.json);
     } catch (error) {
+      visit?.refuse(error instanceof Refusal ? error.code : 'internal');
       this.#fail(exchange, error as Error, name);
     } finally {
       this.#inFlight -= 1;
@@ -134,20 +197,55 @@ export class HttpSurface {
   }
 
   /** Version, session, query and body: what every request has to pass. @throws Refusal. */
-  async #admit(exchange: Exchange, route: Route, params: Record<string, string> | undefined): Promise<Call> {
-    const { service, authentication } = this.#options;
+  async #admit(
+    exchange: Exchange,
+    name: MessagingRoute,
+    params: Record<string, string> | undefined,
+    visit: BotVisit | undefined,
+  ): Promise<Call> {
+    const { service } = this.#options;
     const { head } = exchange;
+    const route: Route = MESSAGING_ROUTES[name];
     if (readClientVersion(head.clientVersion) < service.config.protocolMin) throw new Refusal('client_too_old');
-    const session = authentication.authenticate(bearerToken(head.authorization), unixSeconds(service.now()));
+    const { user, device } = visit?.bot ?? this.#person(head);
+    visit?.checkRoute(name, params?.['id']);
     if (params === undefined) throw new Refusal('path_not_found');
     const query = route.query === undefined ? undefined : parseQuery(route.query, head.query);
     if (route.query === undefined && head.query !== '') parseNoQuery(head.query);
     const body = route.body === undefined ? undefined : await this.#readForm(exchange, route);
-    return { service, user: session.sub, device: session.dev, params, query, body, signal: exchange.signal };
+    return {
+      service,
+      user,
+      device,
+      reach: visit?.bot.conversations,
+      params,
+      query,
+      body,
+      cancellation: exchange.cancellation,
+    };
+  }
+
+  /** @throws Refusal as `authenticate` does. */
+  #person(head: RequestHead): { readonly user: string; readonly device: string } {
+    const { service, authentication } = this.#options;
+    const { sub, dev } = authentication.authenticate(bearerToken(head.authorization), unixSeconds(service.now()));
+    return { user: sub, device: dev };
+  }
+
+  /** The visit of a bot; undefined for whoever else it is. @throws Refusal `token_invalid`. */
+  #knock({ head }: Exchange, res: HttpResponse, route: string, conversation: string | undefined): BotVisit | undefined {
+    const entrance = (): BotEntrance => ({
+      event: 'bot.request',
+      method: head.method.toUpperCase(),
+      route,
+      address: addressOf(res),
+      conversation,
+    });
+    return this.#options.service.bots.knock(bearerToken(head.authorization), entrance);
   }
 
   async #readForm(exchange: Exchange, route: Route): Promise<unknown> {
-    this.#arriving.set(exchange, this.#options.service.now());
+    this.#arriving.set(exchange, monotonicMillis());
     let value: unknown;
     try {
       value = await exchange.readJson(route.bodyBytesMax ?? BODY_BYTES_MAX);
@@ -175,9 +273,13 @@ export class HttpSurface {
   #preflight(res: HttpResponse, req: HttpRequest): void {
     const exchange = this.#exchange(res, readHead(req), 'preflight');
     exchange.send(204, '', [
-      ['access-control-allow-methods', 'GET, POST, PUT, PATCH, DELETE'],
-      ['access-control-allow-headers', `authorization, content-type, ${VERSION_HEADERS.client}`],
+      ['access-control-allow-methods', 'GET, HEAD, POST, PUT, PATCH, DELETE'],
+      ['access-control-allow-headers', `authorization, content-type, ${VERSION_HEADERS.client}, ${BYTE_HEADERS_SENT}`],
       ['access-control-max-age', '600'],
+      ['tus-version', TUS_VERSION],
+      ['tus-extension', TUS_EXTENSIONS],
+      ['tus-max-size', String(this.#options.service.config.attachmentBytesMax)],
+      ['tus-checksum-algorithm', 'sha256'],
     ]);
   }
 
@@ -187,7 +289,23 @@ export class HttpSurface {
     const known = head.path === '/healthz' || head.path === '/v1/ws';
     const code =
       known || this.#paths.some(({ pattern }) => pattern.test(head.path)) ? 'method_not_found' : 'path_not_found';
-    exchange.refuse(new Refusal(code));
+    const refusal = this.#judgeUnknown(exchange, res, code);
+    exchange.refuse(refusal);
+  }
+
+  /** A bot that asks for what is not there has asked all the same, and is written down. */
+  #judgeUnknown(exchange: Exchange, res: HttpResponse, code: 'method_not_found' | 'path_not_found'): Refusal {
+    let visit: BotVisit | undefined;
+    let refusal = new Refusal(code);
+    try {
+      visit = this.#knock(exchange, res, '', undefined);
+      visit?.admit();
+    } catch (error) {
+      // A token that is nobody's does not make a path be there.
+      if (error instanceof Refusal && visit !== undefined) refusal = error;
+    }
+    visit?.refuse(refusal.code);
+    return refusal;
   }
 
   #exchange(res: HttpResponse, head: RequestHead, route: string | undefined): Exchange {
@@ -210,14 +328,13 @@ export class HttpSurface {
   }
 
   #dropSlow(): void {
-    const latest = this.#options.service.now() - this.#options.service.config.requestSeconds * 1000;
+    const latest = monotonicMillis() - this.#options.service.config.requestSeconds * 1000;
     for (const [exchange, began] of this.#arriving) if (began < latest) exchange.drop();
   }
 }
 
 /** The path's parameters, decoded, or undefined when one is not valid percent-encoding. */
-function readParams(path: string, req: HttpRequest): Record<string, string> | undefined {
-  const names = [...path.matchAll(/:([a-z]+)/g)].map((match) => match[1] as string);
+function readParams(names: readonly string[], req: HttpRequest): Record<string, string> | undefined {
   const params: Record<string, string> = {};
   try {
     for (const [index, name] of names.entries()) params[name] = decodeURIComponent(req.getParameter(index) ?? '');
@@ -250,12 +367,10 @@ function refuseOldForms(route: Route, value: unknown): void {
 function corsHeaders(origin: string): [string, string][] {
   return [
     ['access-control-allow-origin', origin],
-    ['access-control-expose-headers', `${VERSION_HEADERS.service}, ${VERSION_HEADERS.serviceMin}, retry-after`],
+    [
+      'access-control-expose-headers',
+      `${VERSION_HEADERS.service}, ${VERSION_HEADERS.serviceMin}, retry-after, ${BYTE_HEADERS_READ}`,
+    ],
     ['vary', 'origin'],
   ];
-}
-
-/** The code of a refusal, for counting. */
-export function codeOf(error: unknown): ErrorCode {
-  return error instanceof Refusal ? error.code : 'internal';
 }

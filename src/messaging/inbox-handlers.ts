@@ -25,7 +25,8 @@ export const readInbox: Handler = async (call) => {
   const cursor = readCursor(call, after);
   const entries: InboxEntry[] = [];
   for (const [lane, environment] of lanes.environments.entries()) {
-    entries.push(...readLaneInbox(environment.tables, lane, call.user, cursor.since[lane] ?? 0));
+    const found = readLaneInbox(environment.tables, lane, call.user, cursor.since[lane] ?? 0);
+    entries.push(...found.filter(({ id }) => call.reach?.has(id) !== false));
     // Lane by lane with a breath between: somebody in thousands of conversations must not hold up the shard.
     if (entries.length > 200) await new Promise((resolve) => setImmediate(resolve));
   }

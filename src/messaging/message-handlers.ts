@@ -2,18 +2,39 @@
 import type { z } from 'zod';
 import { parseInstant } from '#src/base/time.ts';
 import type * as forms from '#src/protocol/conversations.ts';
-import { Refusal } from '#src/protocol/errors.ts';
+import { Refusal, statusOf, type ErrorCode } from '#src/protocol/errors.ts';
 import { MUTE_MILLIS_MAX } from '#src/protocol/limits.ts';
 import { isEmoji, type editMessage as editForm, type PostMessage } from '#src/protocol/messages.ts';
 import { readChanges, readHistory, readMessage, readPersonal, readWatermarks } from '#storage/conversation-reader.ts';
 import { readPinnedSeqs } from '#storage/inbox-reader.ts';
-import { askConversation, pathSeq, readable, type Call, type Handler } from './caller.ts';
+import { requireTrueOutcome } from './call-handlers.ts';
+import { askConversation, pathConversation, pathSeq, readable, type Call, type Handler } from './caller.ts';
 
-export const postMessage: Handler = (call) => askConversation(call, { kind: 'post', form: call.body as PostMessage });
+export const postMessage: Handler = async (call) => {
+  call.service.access.requireMessage(call, pathConversation(call));
+  await requireTrueOutcome(call, call.body as PostMessage);
+  const { form, refused } = await prepareForm(call, call.body as PostMessage);
+  // Between threads an undefined field would arrive as null.
+  const post = { kind: 'post' as const, form, ...(refused === undefined ? {} : { refused }) };
+  const reply = await askConversation(call, post);
+  if (refused === undefined) call.service.attachments.notePosted(form);
+  return reply;
+};
+
+/** The form with its attachment as the server knows it, or why that may not be posted: for the conversation to judge. */
+async function prepareForm(call: Call, form: PostMessage): Promise<{ form: PostMessage; refused?: ErrorCode }> {
+  try {
+    return { form: await call.service.attachments.prepare(call, form) };
+  } catch (error) {
+    if (error instanceof Refusal && statusOf(error.code) !== 503) return { form, refused: error.code };
+    throw error;
+  }
+}
 
 export const editMessage: Handler = (call) => {
   const { body } = call.body as z.infer<typeof editForm>;
-  return askConversation(call, { kind: 'edit', seq: pathSeq(call), body });
+  call.service.access.requireMessage(call, pathConversation(call));
+  return askConversation(call, { kind: 'edit', seq: pathSeq(call), body: call.service.attachments.describe(body) });
 };
 
 export const deleteMessage: Handler = (call) => askConversation(call, { kind: 'deleteMessage', seq: pathSeq(call) });

@@ -1,5 +1,7 @@
 /** Signalling: a stanza is checked, given its sender, and handed to who is connected now (SIG-01…07). */
 import type { z } from 'zod';
+import type { CallMessage, StepTaken } from '#actors/call/call.messages.ts';
+import { pairScope } from '#actors/call/call-record.ts';
 import { unixSeconds } from '#src/base/clock.ts';
 import { isId } from '#src/base/ids.ts';
 import { encodeEvent } from '#src/protocol/events.ts';
@@ -15,28 +17,32 @@ import {
 } from '#src/protocol/signals.ts';
 import { readConversation, readMember } from '#storage/conversation-reader.ts';
 import { shareConversation } from '#storage/inbox-reader.ts';
+import { scopeOf } from './call-handlers.ts';
 import { ask, type Call, type Handler } from './caller.ts';
 import { parseForm } from './parsing.ts';
 
 export const postSignal: Handler = async (call) => {
   const stanza = checkSignal(call.body);
-  const data: SignalEventData = { ...stanza, body: stanza.body ?? {}, sender: call.user } as SignalEventData;
-  const ts = unixSeconds(call.service.now());
-  const acting = { user: call.user, device: call.device };
-  if (isId('c', stanza.to)) {
-    requireMember(call, stanza.to);
-    const event = encodeEvent({ type: 'signal', conv: stanza.to, ts }, JSON.stringify(data));
-    await deliver(call, stanza.to, data, { ...acting, event, topic: stanza.to });
-  } else {
-    requireShared(call, stanza.to);
-    const event = encodeEvent({ type: 'signal', ts }, JSON.stringify(data));
-    const users = [...new Set([stanza.to, call.user])];
-    await deliver(call, users.toSorted().join('|'), data, { ...acting, event, users });
+  // A bot signals in its conversations alone; whatever else it names is not there for it.
+  if (call.reach !== undefined && !call.reach.has(stanza.to)) throw new Refusal('recipient_forbidden', { field: 'to' });
+  const conversation = isId('c', stanza.to) ? stanza.to : null;
+  if (conversation === null) requireShared(call, stanza.to);
+  else requireMember(call, conversation);
+  if (isInvite(stanza)) {
+    if (conversation === null) call.service.access.requireCallTo(call, stanza.to);
+    else call.service.access.requireCall(call, conversation);
   }
+  if (stanza.kind === 'sub') relayFreely(call, stanza, conversation);
+  else await takeStep(call, stanza, conversation);
   return { status: 202, json: '' };
 };
 
 type Stanza = z.infer<typeof signal>;
+
+/** Only an invite starts anything: whoever was called may answer and hang up, whatever they may start (POL-01). */
+function isInvite({ kind, step }: Stanza): boolean {
+  return kind === 'call' && step === 'invite';
+}
 
 /**
  * The stanza with kind and step settled first, each with a code of its own (SIG-02), then its form and its body.
@@ -81,30 +87,59 @@ function requireShared(call: Call, user: string): void {
   }
 }
 
-interface Delivery {
-  readonly user: string;
-  readonly device: string;
-  readonly event: string;
-  readonly topic?: string;
-  readonly users?: readonly string[];
+/** Hands a step to its call attempt, wherever that went. @throws Refusal with the codes of the attempt. */
+async function takeStep(call: Call, stanza: Stanza, conversation: string | null): Promise<void> {
+  const { user, device } = call;
+  const { to, kind, step, seq = 0, body = {} } = stanza;
+  const place = conversation === null ? { scope: pairScope([user, to]), isGroup: false } : scopeOf(call, conversation);
+  if (step === 'transfer') requireTarget(call, body['target'] as string, place.isGroup ? place.scope : undefined);
+  const message: CallMessage = {
+    kind: 'step',
+    user,
+    device,
+    isGroup: place.isGroup,
+    conversation,
+    to,
+    family: kind as 'call' | 'webrtc',
+    step,
+    call: stanza.call as string,
+    seq,
+    body,
+  };
+  const taken = await ask<StepTaken>(call, `call:${place.scope}`, message);
+  if (taken !== null) await ask(call, `call:${taken.moved}`, { ...message, isGroup: false });
 }
 
-/** Hands the stanza to its call attempt, which keeps the order; what belongs to no attempt goes out directly. */
-async function deliver(call: Call, scope: string, data: SignalEventData, delivery: Delivery): Promise<void> {
-  const { kind, step, seq } = data;
-  if (data.call !== undefined) {
-    await ask(call, `call:${scope}|${data.call}`, {
-      kind: 'step',
-      signal: { kind, step, ...(seq === undefined ? {} : { seq }) },
-      ...delivery,
-    });
-    return;
+/**
+ * A call is handed to somebody whom the caller could call themselves: in a room one of its members.
+ * @throws Refusal recipient_forbidden.
+ */
+function requireTarget(call: Call, target: string, room: string | undefined): void {
+  const field = 'body.target';
+  if (target === call.user) throw new Refusal('field_invalid', { field });
+  try {
+    requireShared(call, target);
+    call.service.access.requireCallTo(call, target);
+    const member = room === undefined || readMember(call.service.lanes.read(room).tables, room, target) !== undefined;
+    if (!member) throw new Refusal('recipient_forbidden');
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new Refusal(error.code, { field });
   }
-  const except = { device: delivery.device };
-  const { node } = call.service;
-  if (delivery.topic === undefined) {
-    node.publishTo({ kind: 'publishTo', users: delivery.users ?? [], type: 'signal', event: delivery.event, except });
+}
+
+/** What belongs to no attempt goes out directly. */
+function relayFreely(call: Call, stanza: Stanza, conversation: string | null): void {
+  const { node, now } = call.service;
+  const data: SignalEventData = { ...stanza, body: stanza.body ?? {}, sender: call.user } as SignalEventData;
+  const except = { device: call.device };
+  const ts = unixSeconds(now());
+  if (conversation === null) {
+    const event = encodeEvent({ type: 'signal', ts }, JSON.stringify(data));
+    const users = [...new Set([stanza.to, call.user])];
+    node.publishTo({ kind: 'publishTo', users, type: 'signal', event, except });
   } else {
-    node.publish({ kind: 'publish', topic: delivery.topic, type: 'signal', event: delivery.event, except });
+    const event = encodeEvent({ type: 'signal', conv: conversation, ts }, JSON.stringify(data));
+    node.publish({ kind: 'publish', topic: conversation, type: 'signal', event, except });
   }
 }

@@ -12,9 +12,12 @@ import { CLOSE_CODES, type CloseReason } from '#src/protocol/close-codes.ts';
 import type { EventType } from '#src/protocol/events.ts';
 import type { Platform } from '#src/protocol/version.ts';
 import type { ThreadFigures } from '#src/telemetry/thread-figures.ts';
+import type { Bot } from './bot-door.ts';
+import { BotSockets } from './bot-sockets.ts';
+import type { RefusedFrames } from './refused-frames.ts';
 
 /** What a socket carries. All of it comes from the token and the upgrade, nothing from later frames. */
-export interface SocketData {
+export interface SocketData extends RefusedFrames {
   /** Unique among the sockets of this process, also across restarts of a shard. */
   readonly id: number;
   readonly user: string;
@@ -24,10 +27,9 @@ export interface SocketData {
   readonly platform: Platform;
   /** When the session's token runs out, in Unix seconds; moves on when the session is renewed. */
   exp: number;
-  /** Refused frames in the running minute (SOC-08). */
-  refused: number;
-  refusedSince: number;
   closing: CloseReason | undefined;
+  /** The bot whose socket it is, as it stands now, and where it connected from; undefined for a person's. */
+  readonly seat: { bot: Bot; readonly address: string } | undefined;
 }
 
 export type Socket = WebSocket<SocketData>;
@@ -52,29 +54,38 @@ export class SocketHub implements LocalSockets {
   /** Silenced sockets, with when (monotonic milliseconds) they are cut if they do not read on. */
   readonly #silenced = new Map<Socket, number>();
 
-  constructor(app: TemplatedApp, figures: ThreadFigures) {
+  readonly #bots: BotSockets;
+
+  /** `sharesListed` says whether a person takes part in any conversation of a bot's list beside it. */
+  constructor(app: TemplatedApp, figures: ThreadFigures, sharesListed: (bot: Bot, user: string) => boolean) {
     this.#app = app;
     this.#figures = figures;
+    this.#bots = new BotSockets({ sharesListed, overflow: (socket) => this.overflow(socket) });
   }
 
   /** Takes a socket in. From here on it hears what is published to these conversations. */
   add(socket: Socket, conversations: () => readonly string[]): void {
-    const { user, device, sid, version, platform } = socket.getUserData();
+    const { user, device, seat, sid, version, platform } = socket.getUserData();
     // Registered before the memberships are read: one that is committed after the read is told to this socket too.
     this.#open.add(socket);
     addTo(this.#users, user, socket);
     addTo(this.#sessions, sid, socket);
     addTo(this.#devices, device, socket);
-    socket.subscribe(EVERYONE);
-    socket.subscribe(personTopic(user));
-    for (const conversation of conversations()) socket.subscribe(conversation);
+    if (seat === undefined) {
+      socket.subscribe(EVERYONE);
+      socket.subscribe(personTopic(user));
+      for (const conversation of conversations()) socket.subscribe(conversation);
+    } else {
+      this.#bots.add(socket, personTopic(user), conversations());
+    }
     this.#figures.socketOpened(version, platform);
   }
 
   /** Lets a closed socket go. The library has taken it out of its topics already. */
   remove(socket: Socket, end: CloseReason | 'peer'): void {
-    const { user, device, sid, version, platform } = socket.getUserData();
+    const { user, device, seat, sid, version, platform } = socket.getUserData();
     this.#open.delete(socket);
+    if (seat !== undefined) this.#bots.remove(socket, personTopic(user));
     removeFrom(this.#users, user, socket);
     removeFrom(this.#sessions, sid, socket);
     removeFrom(this.#devices, device, socket);
@@ -85,13 +96,14 @@ export class SocketHub implements LocalSockets {
 
   publish(topic: string, type: EventType, event: string, except: Except | undefined): void {
     this.#silence();
+    const bots = this.#bots.deliver(topic, type, event, except);
     const receivers = this.#app.numSubscribers(topic);
-    if (receivers === 0) return;
-    const left = this.#leaveOut(topic, except);
-    this.#app.publish(topic, event);
+    if (receivers + bots === 0) return;
+    const left = receivers === 0 ? [] : this.#leaveOut(topic, except);
+    if (receivers > 0) this.#app.publish(topic, event);
     for (const socket of left) socket.subscribe(topic);
     this.#figures.eventsPublished(type);
-    this.#figures.deliveries(receivers - left.length);
+    this.#figures.deliveries(receivers + bots - left.length);
   }
 
   publishTo(users: readonly string[], type: EventType, event: string, except: Except | undefined): void {
@@ -108,8 +120,10 @@ export class SocketHub implements LocalSockets {
   membership(conversation: string, users: readonly string[], joined: boolean): void {
     for (const user of users) {
       for (const socket of this.#users.get(user) ?? []) {
-        if (socket.getUserData().closing !== undefined) continue;
-        if (joined) socket.subscribe(conversation);
+        const { closing, seat } = socket.getUserData();
+        if (closing !== undefined) continue;
+        if (seat !== undefined) this.#bots.membership(socket, conversation, joined);
+        else if (joined) socket.subscribe(conversation);
         else socket.unsubscribe(conversation);
       }
     }
@@ -117,6 +131,29 @@ export class SocketHub implements LocalSockets {
 
   disband(conversation: string): void {
     for (const socket of this.#open) socket.unsubscribe(conversation);
+    this.#bots.disband(conversation);
+  }
+
+  /** Whether the socket hears that conversation. */
+  hears(socket: Socket, conversation: string): boolean {
+    const { seat } = socket.getUserData();
+    return seat === undefined ? socket.isSubscribed(conversation) : this.#bots.hears(socket, conversation);
+  }
+
+  /** The bots are others now: closes the sockets of those that ended, or whose token is void, and lets the rest hear
+   * what they may hear now. */
+  changeBots(find: (id: string) => Bot | undefined): void {
+    for (const socket of this.#bots.sockets()) {
+      const { seat } = socket.getUserData();
+      const bot = find(seat?.bot.id ?? '');
+      if (seat === undefined) continue;
+      if (bot === undefined || !bot.isActive || bot.hash !== seat.bot.hash) {
+        this.close(socket, 'revoked');
+      } else {
+        seat.bot = bot;
+        this.#bots.refresh(socket);
+      }
+    }
   }
 
   displace(device: string, id: number): void {

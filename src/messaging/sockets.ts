@@ -2,23 +2,27 @@
  * GET /v1/ws: the upgrade, and what a client may say afterwards — two frames, and nothing about who it is.
  */
 import type { HttpRequest, HttpResponse, TemplatedApp, us_socket_context_t } from 'uWebSockets.js';
-import { isUtf8 } from 'node:buffer';
+import { monotonicMillis } from '#actors/runtime/monotonic.ts';
 import { unixSeconds } from '#src/base/clock.ts';
 import { readSocketEnd } from '#src/telemetry/thread-figures.ts';
 import type { ThreadFigures } from '#src/telemetry/thread-figures.ts';
+import type { Log } from '#src/telemetry/log.ts';
 import type { PersonMessage } from '#actors/person/person.ts';
 import { clientFrame, type ClientFrame } from '#src/protocol/frames.ts';
 import { encodeEvent } from '#src/protocol/events.ts';
 import { errorBody, Refusal, type ErrorCode } from '#src/protocol/errors.ts';
-import { FRAME_BYTES_MAX, FRAME_BYTES_READ_MAX, REFUSED_FRAMES_PER_MINUTE_MAX } from '#src/protocol/limits.ts';
+import { FRAME_BYTES_MAX, FRAME_BYTES_READ_MAX } from '#src/protocol/limits.ts';
 import { CLOSE_CODES } from '#src/protocol/close-codes.ts';
 import { readClientVersion, readPlatform, SUBPROTOCOL_PREFIX, type Platform } from '#src/protocol/version.ts';
 import { deviceId } from '#src/protocol/names.ts';
+import type { SessionClaims } from '#src/protocol/sessions.ts';
 import { readMemberships } from '#storage/inbox-reader.ts';
 import { bearerToken, type Authentication } from './authentication.ts';
+import type { BotEntrance, BotVisit } from './bot-door.ts';
 import type { Service } from './caller.ts';
-import { Exchange, readHead } from './exchange.ts';
-import { answerHeaders, codeOf } from './http-surface.ts';
+import { addressOf, Exchange, readHead } from './exchange.ts';
+import { answerHeaders } from './http-surface.ts';
+import { countRefusedFrame } from './refused-frames.ts';
 import type { Socket, SocketData, SocketHub } from './socket-hub.ts';
 
 export interface SocketsOptions {
@@ -26,11 +30,11 @@ export interface SocketsOptions {
   readonly authentication: Authentication;
   readonly figures: ThreadFigures;
   readonly hub: SocketHub;
+  readonly log: Log;
 }
 
 /** Sessions are looked at this often; a socket outlives its session by no more. */
 const EXPIRY_CHECK_MILLIS = 1_000;
-const MINUTE_MILLIS = 60_000;
 
 export class Sockets {
   readonly #options: SocketsOptions;
@@ -62,8 +66,21 @@ export class Sockets {
     });
     // Reached when the request asks for no upgrade.
     app.get('/v1/ws', (res, req) => {
-      this.#exchange(res, req, 'websocket').refuse(new Refusal('socket_upgrade_required'));
+      this.#refusePlain(this.#exchange(res, req, 'websocket'), res);
     });
+  }
+
+  #refusePlain(exchange: Exchange, res: HttpResponse): void {
+    let visit: BotVisit | undefined;
+    let refusal = new Refusal('socket_upgrade_required');
+    try {
+      visit = this.#options.service.bots.knock(tokenOf(exchange), () => entranceOf('bot.request', addressOf(res)));
+      visit?.admit();
+    } catch (error) {
+      if (error instanceof Refusal && visit !== undefined) refusal = error;
+    }
+    visit?.refuse(refusal.code);
+    exchange.refuse(refusal);
   }
 
   stop(): void {
@@ -76,11 +93,19 @@ export class Sockets {
     const extensions = req.getHeader('sec-websocket-extensions');
     const exchange = this.#exchange(res, req, 'websocket');
     let data: SocketData;
+    let visit: BotVisit | undefined;
+    const address = addressOf(res);
     try {
-      data = this.#admit(exchange, protocols);
+      visit = this.#options.service.bots.knock(tokenOf(exchange), () => entranceOf('bot.request', address));
+      visit?.admit();
+      data = this.#admit(exchange, protocols, visit && { bot: visit.bot, address });
+      visit?.settle(101);
     } catch (error) {
-      this.#options.figures.countRefusal(codeOf(error), 'upgrade');
-      return exchange.refuse(error instanceof Refusal ? error : new Refusal('internal'));
+      const refusal = error instanceof Refusal ? error : new Refusal('internal');
+      if (refusal !== error) this.#options.log.error('an upgrade failed', { error });
+      visit?.refuse(refusal.code);
+      this.#options.figures.countRefusal(refusal.code, 'upgrade');
+      return exchange.refuse(refusal);
     }
     const chosen =
       protocols
@@ -95,19 +120,15 @@ export class Sockets {
   }
 
   /** What the socket will carry. @throws Refusal. */
-  #admit(exchange: Exchange, protocols: string): SocketData {
-    const { service, authentication } = this.#options;
+  #admit(exchange: Exchange, protocols: string, seat: SocketData['seat']): SocketData {
+    const { service } = this.#options;
     const { head } = exchange;
     const version = statedVersion(head.clientVersion, protocols);
     const tooOld = version < service.config.protocolMin;
     // A page sees no answer to a failed upgrade, only that it failed; it is let in and closed with the code (4426).
     if (tooOld && head.origin === '') throw new Refusal('client_too_old');
-    const query = new URLSearchParams(head.query);
-    const session = authentication.authenticate(
-      bearerToken(head.authorization) ?? query.get('token') ?? undefined,
-      unixSeconds(service.now()),
-    );
-    const device = query.get('device');
+    const session = this.#session(exchange, seat);
+    const device = new URLSearchParams(head.query).get('device');
     if (device === null || device === '') throw new Refusal('device_required', { field: 'device' });
     if (!deviceId.safeParse(device).success || device !== session.dev) {
       throw new Refusal('device_forbidden', { field: 'device' });
@@ -124,7 +145,18 @@ export class Sockets {
       refused: 0,
       refusedSince: 0,
       closing: tooOld ? 'clientTooOld' : undefined,
+      seat,
     };
+  }
+
+  /** A bot's token has no end of its own: it is revoked. @throws Refusal as `authenticate` does. */
+  #session(exchange: Exchange, seat: SocketData['seat']): Pick<SessionClaims, 'sub' | 'dev' | 'sid' | 'exp'> {
+    if (seat !== undefined) {
+      const { device, id, user } = seat.bot;
+      return { sub: user, dev: device, sid: `bot:${id}`, exp: Number.MAX_SAFE_INTEGER };
+    }
+    const { service, authentication } = this.#options;
+    return authentication.authenticate(tokenOf(exchange), unixSeconds(service.now()));
   }
 
   #platformOf(user: string, device: string): Platform {
@@ -150,18 +182,22 @@ export class Sockets {
     const data = socket.getUserData();
     if (data.closing === 'clientTooOld') return;
     hub.remove(socket, data.closing ?? readSocketEnd(code));
+    if (data.seat !== undefined) {
+      const { bot, address } = data.seat;
+      this.#options.service.bots.note(bot, entranceOf('bot.disconnected', address), code);
+    }
     this.#tellPerson(data.user, { kind: 'disconnected', device: data.device, socket: data.id });
   }
 
   #receive(socket: Socket, bytes: ArrayBuffer, isBinary: boolean): void {
     const data = socket.getUserData();
     if (data.closing !== undefined) return;
-    let frame: ClientFrame;
-    try {
-      frame = readFrame(bytes, isBinary);
-    } catch (error) {
-      return this.#refuse(socket, codeOf(error));
+    const frame = readFrame(bytes, isBinary);
+    if (data.seat !== undefined) {
+      const refused = this.#judgeBotFrame(socket, data.seat, frame);
+      if (refused !== undefined) return this.#refuse(socket, refused);
     }
+    if (typeof frame === 'string') return this.#refuse(socket, frame);
     if (frame.kind === 'presence') {
       return this.#tellPerson(data.user, {
         kind: 'awake',
@@ -171,7 +207,7 @@ export class Sockets {
       });
     }
     // Whoever takes part hears the conversation, so the subscription is the membership, without a read.
-    if (!socket.isSubscribed(frame.conv)) return this.#refuse(socket, 'conversation_forbidden');
+    if (!this.#options.hub.hears(socket, frame.conv)) return this.#refuse(socket, 'conversation_forbidden');
     this.#options.service.node.tell(`conversation:${frame.conv}`, {
       kind: 'typing',
       user: data.user,
@@ -180,19 +216,43 @@ export class Sockets {
     return undefined;
   }
 
+  /** Why a bot's frame is refused, if it is; into the audit trail either way (CRD-04). */
+  #judgeBotFrame(
+    socket: Socket,
+    { bot, address }: NonNullable<SocketData['seat']>,
+    frame: ClientFrame | ErrorCode,
+  ): ErrorCode | undefined {
+    const isFrame = typeof frame !== 'string';
+    const conversation = isFrame && frame.kind === 'typing' ? frame.conv : undefined;
+    const visit = this.#options.service.bots.visit(bot, {
+      event: 'bot.frame',
+      method: '',
+      route: isFrame ? frame.kind : '',
+      address,
+      conversation,
+    });
+    try {
+      visit.admit();
+      if (!isFrame) throw new Refusal(frame);
+      visit.checkFrame();
+      if (conversation !== undefined && !this.#options.hub.hears(socket, conversation)) {
+        throw new Refusal('conversation_forbidden');
+      }
+      visit.settle(0);
+      return undefined;
+    } catch (error) {
+      const code = error instanceof Refusal ? error.code : 'internal';
+      visit.refuse(code);
+      return code;
+    }
+  }
+
   /** Answers a refused frame to its connection alone; too many in a minute end it (SOC-08). */
   #refuse(socket: Socket, code: ErrorCode): void {
     const { figures, hub, service } = this.#options;
-    const data = socket.getUserData();
-    const now = service.now();
     figures.countRefusedFrame(code);
-    if (Math.abs(now - data.refusedSince) >= MINUTE_MILLIS) {
-      data.refused = 0;
-      data.refusedSince = now;
-    }
-    data.refused += 1;
-    socket.send(encodeEvent({ type: 'error', ts: unixSeconds(now) }, JSON.stringify(errorBody(code))));
-    if (data.refused > REFUSED_FRAMES_PER_MINUTE_MAX) hub.close(socket, 'abuse');
+    socket.send(encodeEvent({ type: 'error', ts: unixSeconds(service.now()) }, JSON.stringify(errorBody(code))));
+    if (countRefusedFrame(socket.getUserData(), monotonicMillis())) hub.close(socket, 'abuse');
   }
 
   #tellPerson(user: string, message: PersonMessage): void {
@@ -209,6 +269,15 @@ export class Sockets {
   }
 }
 
+/** The credential of a handshake: the header's, or the one in the query that a browser can name instead. */
+function tokenOf({ head }: Exchange): string | undefined {
+  return bearerToken(head.authorization) ?? new URLSearchParams(head.query).get('token') ?? undefined;
+}
+
+function entranceOf(event: 'bot.request' | 'bot.disconnected', address: string): BotEntrance {
+  return { event, method: event === 'bot.request' ? 'GET' : '', route: '/v1/ws', address };
+}
+
 /** The version of a handshake: the header's, or the one in the subprotocol that a browser can name instead. */
 function statedVersion(header: string, protocols: string): number {
   if (header !== '') return readClientVersion(header);
@@ -216,18 +285,16 @@ function statedVersion(header: string, protocols: string): number {
   return readClientVersion(named?.trim().slice(SUBPROTOCOL_PREFIX.length));
 }
 
-/** @throws Refusal frame_too_large, frame_invalid. */
-function readFrame(bytes: ArrayBuffer, isBinary: boolean): ClientFrame {
-  if (bytes.byteLength > FRAME_BYTES_MAX) throw new Refusal('frame_too_large');
-  const buffer = Buffer.from(bytes);
-  if (isBinary || !isUtf8(buffer)) throw new Refusal('frame_invalid');
+/** The frame, or the code it is refused with. */
+function readFrame(bytes: ArrayBuffer, isBinary: boolean): ClientFrame | 'frame_too_large' | 'frame_invalid' {
+  if (bytes.byteLength > FRAME_BYTES_MAX) return 'frame_too_large';
+  if (isBinary) return 'frame_invalid';
   let value: unknown;
   try {
-    value = JSON.parse(buffer.toString('utf8'));
+    // Text that is not UTF-8 never gets here: the library ends its connection (RFC 6455, section 8.1).
+    value = JSON.parse(Buffer.from(bytes).toString('utf8'));
   } catch {
-    throw new Refusal('frame_invalid');
+    return 'frame_invalid';
   }
-  const parsed = clientFrame.safeParse(value);
-  if (!parsed.success) throw new Refusal('frame_invalid');
-  return parsed.data;
+  return clientFrame.safeParse(value).data ?? 'frame_invalid';
 }

@@ -20,7 +20,8 @@ export const EVENT_DATA = {
     call: z.string().optional(),
     seq: count.optional(),
     body: z.record(z.string(), z.unknown()),
-    sender: username,
+    /** Left out where the server itself speaks: a call that is over, ringing that ends. */
+    sender: username.optional(),
   }),
   typing: z.strictObject({ user: username }),
   presence: z.strictObject({ user: username, state: z.enum(['online', 'away', 'offline']) }),

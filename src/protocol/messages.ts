@@ -1,7 +1,7 @@
 /** Messages: what a client may post (MSG-01, MSG-02) and what readers get (MSG-04, MSG-09). */
 import { z } from 'zod';
 import { TEXT_LENGTH_MAX } from './limits.ts';
-import { clientMsgId, username } from './names.ts';
+import { callId, clientMsgId, username } from './names.ts';
 
 export const MESSAGE_KINDS = ['text', 'media', 'location', 'contact', 'call', 'system'] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number];
@@ -46,7 +46,8 @@ export const callOutcome = z.strictObject({
   flags: z.array(z.string().regex(/^[a-z][a-z0-9_]{0,31}$/)).max(8),
 });
 
-const outcomeBody = z.strictObject({ outcome: callOutcome });
+/** `call` is the attempt it is about, so that it can be held against what the server saw. */
+const outcomeBody = z.strictObject({ outcome: callOutcome, call: callId.optional() });
 
 /** The body of each kind. `system` is the server's own, except in the form of a call outcome (MSG-05). */
 export const MESSAGE_BODIES = {

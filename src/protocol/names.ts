@@ -17,6 +17,9 @@ export const deviceId = z
   .refine((text) => isId('d', text))
   .meta({ id: 'DeviceId', description: 'A device identifier, made by the server at sign-in.' });
 
+/** A client's name of a call attempt: printable ASCII without spaces. It means something between its people alone. */
+export const callId = z.string().regex(/^[\x21-\x7e]{1,128}$/);
+
 /** A seq or rev as a number in a body. Numbers beyond 2^53 lose digits in JSON, so they end here. */
 export const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 

@@ -4,6 +4,7 @@
  * does not exist.
  */
 import type { z } from 'zod';
+import { callsReply, iceReply } from './calls.ts';
 import * as conversations from './conversations.ts';
 import type { ErrorCode } from './errors.ts';
 import { SIGNAL_BODY_BYTES_MAX } from './limits.ts';
@@ -18,8 +19,11 @@ export interface Route {
   readonly path: string;
   /** One sentence for the API document. */
   readonly summary: string;
-  /** `session` wants `Authorization: Bearer`; `renewable` also takes one that has expired; `none` wants nothing. */
-  readonly auth: 'session' | 'renewable' | 'none';
+  /**
+   * `session` wants `Authorization: Bearer`; `renewable` also takes one that has expired; `service` wants a service
+   * token there instead; `none` wants nothing.
+   */
+  readonly auth: 'session' | 'renewable' | 'service' | 'none';
   readonly body?: z.ZodType;
   readonly bodyBytesMax?: number;
   readonly query?: z.ZodType;
@@ -109,7 +113,16 @@ export const MESSAGING_ROUTES = {
     auth: 'session',
     body: postMessage,
     replies: { 200: message, 201: message },
-    errors: [forbidden, right, 'message_kind_unknown', 'system_kind_forbidden', 'call_step_is_signalling'],
+    errors: [
+      forbidden,
+      right,
+      'message_kind_unknown',
+      'system_kind_forbidden',
+      'call_step_is_signalling',
+      'call_outcome_contradicts',
+      'attachment_not_found',
+      'attachment_unfinished',
+    ],
   },
   readMessages: {
     method: 'get',
@@ -135,7 +148,14 @@ export const MESSAGING_ROUTES = {
     auth: 'session',
     body: editMessage,
     replies: { 200: message },
-    errors: [forbidden, right, 'message_not_found', 'message_deleted', 'call_step_is_signalling'],
+    errors: [
+      forbidden,
+      right,
+      'attachment_not_found',
+      'message_not_found',
+      'message_deleted',
+      'call_step_is_signalling',
+    ],
   },
   deleteMessage: {
     method: 'delete',
@@ -275,8 +295,32 @@ export const MESSAGING_ROUTES = {
       'signal_kind_unknown',
       'signal_step_unknown',
       'call_already_joined',
+      'call_already_started',
+      'call_full',
+      'call_not_found',
+      'call_not_joined',
+      'call_over',
+      'call_transfer_pending',
+      'calls_full',
       'signal_out_of_order',
     ],
+  },
+  readCalls: {
+    method: 'get',
+    path: '/v1/calls',
+    summary: "The caller's live calls: those they are in, are rung for, or may join.",
+    auth: 'session',
+    replies: { 200: callsReply },
+    errors: [],
+  },
+  readIceServers: {
+    method: 'get',
+    path: '/v1/calls/ice',
+    summary:
+      'STUN and TURN servers for a peer connection, with credentials of limited life. Empty where none is set up.',
+    auth: 'session',
+    replies: { 200: iceReply },
+    errors: [],
   },
 } as const satisfies Record<string, Route>;
 
@@ -313,7 +357,7 @@ export const SESSION_ROUTES = {
     auth: 'none',
     body: sessions.exchangeInvitation,
     replies: { 201: sessions.exchangeReply },
-    errors: ['invitation_used', 'username_taken'],
+    errors: ['invitation_used', 'phone_taken', 'username_taken'],
   },
 } as const satisfies Record<string, Route>;
 
@@ -326,6 +370,7 @@ export const COMMON_ERRORS: readonly ErrorCode[] = [
   'body_invalid_utf8',
   'body_not_json',
   'body_too_large',
+  'bot_revoked',
   'busy',
   'client_too_old',
   'field_invalid',

@@ -1,7 +1,7 @@
 /** Signalling stanzas: negotiation between parties, delivered to who is connected now and never stored (SIG-01…07). */
 import { z } from 'zod';
 import type { Json } from '#src/base/json.ts';
-import { count, username } from './names.ts';
+import { callId, count, username } from './names.ts';
 
 export const SIGNAL_STEPS = {
   call: ['invite', 'cancel', 'join', 'end', 'decline', 'hold', 'transfer'],
@@ -41,13 +41,12 @@ export const CALL_BODIES = {
   end: z.strictObject({ reason }),
   decline: z.strictObject({ reason }),
   hold: z.strictObject({ held: z.boolean().optional() }),
-  transfer: z.strictObject({ target: username.optional(), room: z.string().min(1).max(128).optional() }),
+  transfer: z.strictObject({ target: username, room: z.string().min(1).max(128).optional() }),
 } as const;
 
 /** What a browser's WebRTC stack produces is its own business; it is carried whole, with identity fields refused. */
 const payload = z.record(z.string(), z.unknown());
 
-const callId = z.string().regex(/^[\x21-\x7e]{1,128}$/);
 const to = z.string().min(1).max(64);
 
 /** POST /v1/signal. `kind` and `step` are checked first, each with a code of its own (SIG-02). */
@@ -73,7 +72,7 @@ export interface Signal {
   body: { [key: string]: Json };
 }
 
-/** The `data` of a `signal` event: the stanza and who sent it. */
+/** The `data` of a `signal` event: the stanza and who sent it; without a sender the server itself speaks. */
 export interface SignalEventData extends Signal {
-  sender: string;
+  sender?: string;
 }

@@ -23,6 +23,8 @@ export interface LogOptions {
   readonly clock: Clock;
   /** Where the lines go: standard output unless a test wants them. */
   readonly write?: WriteLines;
+  /** Called with every line that is written, for whoever keeps the last of them. */
+  readonly keep?: ((line: string, level: LogLevel) => void) | undefined;
 }
 
 export class Log {
@@ -30,11 +32,13 @@ export class Log {
   readonly #thread: string;
   readonly #clock: Clock;
   readonly #lines: LineBuffer;
+  readonly #keep: ((line: string, level: LogLevel) => void) | undefined;
 
-  constructor({ level, thread, clock, write = writeStandardOutput }: LogOptions) {
+  constructor({ level, thread, clock, write = writeStandardOutput, keep }: LogOptions) {
     this.#rank = LEVELS.indexOf(level);
     this.#thread = thread;
     this.#clock = clock;
+    this.#keep = keep;
     this.#lines = new LineBuffer(write, (count) => this.#line('warn', 'log lines were dropped', { dropped: count }));
   }
 
@@ -69,7 +73,10 @@ export class Log {
   }
 
   #log(level: LogLevel, msg: string, fields: LogFields = {}): void {
-    if (LEVELS.indexOf(level) <= this.#rank) this.#lines.add(this.#line(level, msg, fields));
+    if (LEVELS.indexOf(level) > this.#rank) return;
+    const line = this.#line(level, msg, fields);
+    this.#lines.add(line);
+    this.#keep?.(line, level);
   }
 
   #line(level: LogLevel, msg: string, fields: LogFields): string {

@@ -68,6 +68,16 @@ export const METRICS = {
     help: 'Actors that were restarted from storage after a fault, by kind.',
     labels: ['actor'],
   },
+  parley_calls_ended_total: {
+    type: 'counter',
+    help: 'Call attempts that are over, by result.',
+    labels: ['result'],
+  },
+  parley_calls_live: {
+    type: 'gauge',
+    help: 'Call attempts that are live, by state.',
+    labels: ['state'],
+  },
   parley_http_requests_total: {
     type: 'counter',
     help: 'HTTP requests answered, by service, route and status. A path that is no route is unmatched.',

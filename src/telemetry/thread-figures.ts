@@ -51,6 +51,11 @@ export interface SuppliedFigures {
   readonly asksPending?: number;
   /** Since the thread began. */
   readonly droppedLogLines?: number;
+  /** Calls that are live, by state, and that ended since the thread began, by result. */
+  readonly calls?: {
+    readonly live: Readonly<Record<string, number>>;
+    readonly ended: Readonly<Record<string, number>>;
+  };
 }
 
 export class ThreadFigures {
@@ -267,7 +272,16 @@ export class ThreadFigures {
       labels: [this.thread, lane],
       value: sum(({ mailboxes }) => mailboxes?.[lane]),
     }));
+    const callsOf = (what: 'live' | 'ended') => {
+      const counts = new LabelledCounts();
+      for (const { calls } of supplied) {
+        for (const [label, count] of Object.entries(calls?.[what] ?? {})) counts.add(label, count);
+      }
+      return counts.samples();
+    };
     return {
+      parley_calls_ended_total: callsOf('ended'),
+      parley_calls_live: callsOf('live'),
       parley_actors_active: active.samples(),
       parley_actors_asks_pending: oneSample(
         sum(({ asksPending }) => asksPending),

@@ -1,5 +1,6 @@
 /** The link between two threads: credits, deadlines, cancellation, the bounds of what waits, and its end. */
 import assert from 'node:assert/strict';
+import { Cancellation } from '#actors/runtime/cancellation.ts';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { MessageChannel, Worker } from 'node:worker_threads';
@@ -42,8 +43,8 @@ function openLink(t: TestContext) {
     link.close();
     await worker.terminate();
   });
-  const ask = (to: string, body: unknown = null, millis = 15_000, signal?: AbortSignal) =>
-    link.ask(to, body, monotonicMillis() + millis, signal);
+  const ask = (to: string, body: unknown = null, millis = 15_000, cancellation?: Cancellation) =>
+    link.ask(to, body, monotonicMillis() + millis, cancellation);
   const state = async () => {
     const answer = await ask('@state');
     assert.ok(answer.ok);
@@ -133,17 +134,19 @@ test('an ask that waits for a credit meets its deadline too, also behind a patie
 
 test('a cancelled ask is answered at once and told to the other side', async (t) => {
   const { ask, state } = openLink(t);
-  const controller = new AbortController();
-  const given = ask('@hold', null, 15_000, controller.signal);
+  const cancellation = new Cancellation();
+  const given = ask('@hold', null, 15_000, cancellation);
   await until(async () => (await state()).held === 1, 'the ask over there');
-  controller.abort();
+  cancellation.cancel();
   assert.equal(said(await given), 'unavailable');
   await until(async () => (await state()).cancelled === 1, 'the cancellation over there');
 });
 
 test('an ask cancelled before it was made is never sent', async (t) => {
   const { ask, state } = openLink(t);
-  assert.equal(said(await ask('@hold', null, 15_000, AbortSignal.abort())), 'unavailable');
+  const cancellation = new Cancellation();
+  cancellation.cancel();
+  assert.equal(said(await ask('@hold', null, 15_000, cancellation)), 'unavailable');
   assert.equal((await state()).held, 0);
 });
 
@@ -151,9 +154,9 @@ test('a cancelled ask that waits for a credit is never sent', async (t) => {
   const { ask, state, open, link } = openLink(t);
   const blocked = ask('@block');
   const inFlight = Array.from({ length: ASKS_IN_FLIGHT_MAX - 1 }, () => ask('@echo', 'done'));
-  const controller = new AbortController();
-  const waiting = ask('@hold', null, 15_000, controller.signal);
-  controller.abort();
+  const cancellation = new Cancellation();
+  const waiting = ask('@hold', null, 15_000, cancellation);
+  cancellation.cancel();
   assert.equal(said(await waiting), 'unavailable');
   assert.equal(link.pending, ASKS_IN_FLIGHT_MAX);
   open();

@@ -8,10 +8,12 @@ import { inspect } from 'node:util';
 import type { Revocation, SessionAnnouncer } from '#src/auth/revocations.ts';
 import { SessionTokens } from '#src/auth/session-tokens.ts';
 import type { Clock } from '#src/base/clock.ts';
+import { makeId } from '#src/base/ids.ts';
 import { readConfig } from '#src/config.ts';
 import { makeCoordinator } from '#src/coordinator/coordinator.ts';
 import { originsOf } from '#src/coordinator/cors.ts';
 import type { Log } from '#src/coordinator/http-surface.ts';
+import type { PolicySnapshot } from '#src/protocol/policy-decision.ts';
 import type { Session } from '#src/protocol/sessions.ts';
 import { Accounts } from '#storage/accounts.ts';
 import { openFolder } from '#storage/folder.ts';
@@ -35,7 +37,10 @@ export class HandClock implements Clock {
 export type Announced =
   | { readonly what: 'revoked'; readonly revocations: readonly Revocation[] }
   | { readonly what: 'renewed'; readonly sid: string; readonly exp: number }
-  | { readonly what: 'directory'; readonly user: string; readonly rev: number };
+  | { readonly what: 'directory'; readonly user: string; readonly rev: number }
+  | { readonly what: 'group'; readonly group: string; readonly rev: number }
+  | { readonly what: 'policies'; readonly snapshot: PolicySnapshot }
+  | { readonly what: 'recovery'; readonly inviter: string };
 
 export interface Answer {
   readonly status: number;
@@ -66,7 +71,12 @@ export async function startCoordinator(context: TestContext, settings: Record<st
     revoked: async (revocations) => void announced.push({ what: 'revoked', revocations }),
     renewed: (sid, exp) => announced.push({ what: 'renewed', sid, exp }),
     directoryChanged: (user, rev) => announced.push({ what: 'directory', user, rev }),
+    groupChanged: (group, rev) => announced.push({ what: 'group', group, rev }),
+    policiesChanged: async (snapshot) => void announced.push({ what: 'policies', snapshot }),
+    guestRecoveryRequested: (inviter) => announced.push({ what: 'recovery', inviter }),
   };
+  /** Conversations by id: who is in them. Rooms of meetings appear here, and a test may put in what it needs. */
+  const rooms = new Map<string, Set<string>>();
   const logged: string[] = [];
   const write = (message: string, fields: object = {}) =>
     void logged.push(inspect({ ...fields, message }, { depth: 9 }));
@@ -80,6 +90,15 @@ export async function startCoordinator(context: TestContext, settings: Record<st
     announcer,
     log,
     clock,
+    shareConversation: (one, other) => [...rooms.values()].some((people) => people.has(one) && people.has(other)),
+    rooms: {
+      make: async (_title, host, participants) => {
+        const id = makeId('c', clock.now());
+        rooms.set(id, new Set([host, ...participants]));
+        return id;
+      },
+      add: async (conversation, _host, user) => void rooms.get(conversation)?.add(user),
+    },
     health: async (accept) => ({
       headers: { 'content-type': 'application/json', vary: 'Accept' },
       body: JSON.stringify({ accept }),
@@ -125,6 +144,7 @@ export async function startCoordinator(context: TestContext, settings: Record<st
     port,
     post,
     refused,
+    rooms,
     tokens,
     withToken,
   };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { readConfig } from '#src/config.ts';
 import { DEVICES_PER_PERSON_MAX } from '#src/coordinator/sign-in.ts';
 import { AccountsReader } from '#storage/accounts.ts';
 import { PASSWORD, START, startCoordinator, type Answer } from './coordinator-fixture.ts';
@@ -74,6 +75,33 @@ test('after the allowed failures a minute the answer is 429 with Retry-After, fo
   assert.equal((await login('bob')).user, 'bob');
   clock.advance(60);
   assert.equal((await login('alice')).user, 'alice');
+});
+
+for (const [who, proxies, second] of [
+  ['nobody', '', 429],
+  ['another proxy', '192.0.2.0/24', 429],
+  ['the proxy in front', '192.0.2.0/24,127.0.0.1', 401],
+] as const) {
+  test(`behind a proxy, with ${who} trusted, a second address is answered ${second}`, async (context) => {
+    const { call, people } = await startCoordinator(context, {
+      PARLEY_LOGIN_ATTEMPTS_PER_MINUTE: '1',
+      PARLEY_TRUSTED_PROXIES: proxies,
+    });
+    await people.add('alice', PASSWORD);
+    const attempt = async (address: string) => {
+      const headers = { 'content-type': 'application/json', 'x-forwarded-for': address };
+      const body = JSON.stringify({ username: 'alice', password: 'wrong' });
+      return (await call('POST', '/v1/auth/login', { headers, body })).status;
+    };
+    assert.equal(await attempt('198.51.100.1'), 401);
+    assert.equal(await attempt('198.51.100.2'), second);
+  });
+}
+
+test('a list of trusted proxies that holds anything else stops the start', () => {
+  assert.throws(() => readConfig({ PARLEY_TRUSTED_PROXIES: '127.0.0.1,loopback' }), {
+    message: /^PARLEY_TRUSTED_PROXIES is "127.0.0.1,loopback": must be addresses or networks/,
+  });
 });
 
 test('a device id that is the person’s is kept, and one that is not is replaced', async (context) => {

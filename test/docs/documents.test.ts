@@ -110,9 +110,23 @@ test('a reference that leads nowhere is found', () => {
 
 test('one schema name for two shapes stops the generation', () => {
   const schemas = new SchemaCollector();
-  const inner = z.strictObject({ a: z.string() }).meta({ id: 'TwoShapes' });
-  schemas.convert(z.strictObject({ inner }), 'in');
-  assert.throws(() => schemas.convert(z.strictObject({ inner }), 'out'), /TwoShapes stands for two/);
+  const one = z.strictObject({ a: z.string() }).meta({ id: 'TwoShapes' });
+  schemas.convert(z.strictObject({ one }), 'in');
+  const other = z.strictObject({ b: z.string() }).meta({ id: 'TwoShapes' });
+  assert.throws(() => schemas.convert(z.strictObject({ other }), 'in'), /TwoShapes stands for two/);
+});
+
+test('a schema that is sent and read stands under two names, and so does what refers to it', () => {
+  const schemas = new SchemaCollector();
+  const inner = z.strictObject({ a: z.string() }).meta({ id: 'Inner' });
+  const outer = z.strictObject({ inner }).meta({ id: 'Outer' });
+  assert.deepEqual(schemas.convert(z.array(outer), 'in')['items'], { $ref: '#/components/schemas/Outer' });
+  assert.deepEqual(schemas.convert(z.array(outer), 'out')['items'], { $ref: '#/components/schemas/OuterShown' });
+  const components = schemas.components();
+  assert.deepEqual(Object.keys(components), ['Inner', 'InnerShown', 'Outer', 'OuterShown']);
+  assert.deepEqual((components['OuterShown'] as { properties: unknown }).properties, {
+    inner: { $ref: '#/components/schemas/InnerShown' },
+  });
 });
 
 test('the configuration table does not depend on the machine', () => {

@@ -1,27 +1,16 @@
 /** Whatever is wrong with a request, the answer is a code and a sentence, and nothing is stored (ERR, GOV). */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { MESSAGING_ROUTES, type Route } from '#src/protocol/routes.ts';
-import { startServer, type Person, type Reply, type TestServer } from '#test/support/server.ts';
+import { startServer, type Reply } from '#test/support/server.ts';
+import { shareServer } from '#test/support/shared-server.ts';
 import { connect } from '#test/support/socket.ts';
 import { assertRefused, post, start } from './conversing.ts';
 import { headOf, RawConnection, sendRaw } from './raw-http.ts';
 
-let server: TestServer;
-let alice: Person;
-let bob: Person;
-let room: string;
-
-before(async () => {
-  server = await startServer();
-  ({ alice, bob } = await server.people('alice', 'bob'));
-  room = (await start(server, alice, 'room', ['bob'])).id;
-  await post(server, alice, room, { kind: 'text', body: 'the one message' });
-});
-
-after(async () => {
-  await server.stop();
-});
+const { server, alice, bob } = await shareServer(['alice', 'bob']);
+const { id: room } = await start(server, alice, 'room', ['bob']);
+await post(server, alice, room, { kind: 'text', body: 'the one message' });
 
 const messages = () => `/v1/conversations/${room}/messages`;
 
@@ -46,7 +35,7 @@ const forms = (): [string, string, object][] => [
   ['PUT', `/v1/conversations/${room}/draft`, { body: 'claimed' }],
   ['PUT', `/v1/conversations/${room}/mute`, { until: null }],
   ['POST', `/v1/conversations/${room}/receipts`, { state: 'read', seq: 1 }],
-  ['POST', '/v1/signal', { to: room, kind: 'call', step: 'hold', call: 'a', seq: 1 }],
+  ['POST', '/v1/signal', { to: room, kind: 'sub', step: 'subscribe', call: 'a', seq: 1 }],
 ];
 
 test('GOV-02 GOV-03 a body that says who speaks is refused on every form, and reaches nobody', async () => {
@@ -87,7 +76,7 @@ test('GOV-01 GOV-05 a field that a form does not have is refused at any depth, s
     [{ kind: 'location', body: { latitude: 1, longitude: 2, user: 'bob' } }, 'body.user'],
     [{ kind: 'media', body: { attachment: 'att_1', name: 'n', type: 'a/b', size: 1, url: 'x' } }, 'body.url'],
     [{ kind: 'contact', body: { name: 'n', sender: 'bob' } }, 'body.sender'],
-    [{ kind: 'call', body: { outcome, call: 'x' } }, 'body.call'],
+    [{ kind: 'call', body: { outcome, caller: 'bob' } }, 'body.caller'],
     [{ kind: 'text', body: 'x', constructor: 1 }, 'constructor'],
   ];
   for (const [form, field] of unknown)

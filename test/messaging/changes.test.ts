@@ -1,7 +1,8 @@
 /** Catching up: everything after a rev in order and whole, or a fresh start, never a silent hole (SOC-11). */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { startServer, type Person, type TestServer } from '#test/support/server.ts';
+import { test } from 'node:test';
+import type { Person } from '#test/support/server.ts';
+import { shareServer } from '#test/support/shared-server.ts';
 import { connect, type TestEvent } from '#test/support/socket.ts';
 import { assertRefused, post, say, start } from './conversing.ts';
 
@@ -14,19 +15,7 @@ interface Changes {
   watermarks: { user: string; delivered: number; read: number }[];
 }
 
-let server: TestServer;
-let alice: Person;
-let bob: Person;
-let mallory: Person;
-
-before(async () => {
-  server = await startServer();
-  ({ alice, bob, mallory } = await server.people('alice', 'bob', 'mallory'));
-});
-
-after(async () => {
-  await server.stop();
-});
+const { server, alice, bob, mallory } = await shareServer(['alice', 'bob', 'mallory']);
 
 async function changes(who: Person, id: string, afterRev: number): Promise<Changes> {
   const reply = await server.api<Changes>(who, 'GET', `/v1/conversations/${id}/changes?after_rev=${afterRev}`);

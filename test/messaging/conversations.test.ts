@@ -1,29 +1,17 @@
 /** Conversations: creating, joining, leaving, roles, renaming, deleting, and what their events carry (CAP, SOC). */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { Conversation } from '#src/protocol/conversations.ts';
-import { startServer, type Person, type TestServer } from '#test/support/server.ts';
+import type { Person } from '#test/support/server.ts';
+import { shareServer } from '#test/support/shared-server.ts';
 import { connect } from '#test/support/socket.ts';
 import { addPeople, assertRefused, heardUpTo, post, say, start } from './conversing.ts';
 
-let server: TestServer;
-let alice: Person;
-let bob: Person;
-let carol: Person;
-let mallory: Person;
-
-before(async () => {
-  server = await startServer();
-  ({ alice, bob, carol, mallory } = await server.people('alice', 'bob', 'carol', 'mallory'));
-  await addPeople(
-    server,
-    Array.from({ length: 20 }, (_, n) => `p${n + 1}`),
-  );
-});
-
-after(async () => {
-  await server.stop();
-});
+const { server, alice, bob, carol, mallory } = await shareServer(['alice', 'bob', 'carol', 'mallory']);
+await addPeople(
+  server,
+  Array.from({ length: 20 }, (_, n) => `p${n + 1}`),
+);
 
 const path = (id: string, rest = '') => `/v1/conversations/${id}${rest}`;
 

@@ -1,9 +1,10 @@
 /** The inbox: a person's conversations, what is unread in them, and what changed since an earlier walk (SOC-11). */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { Conversation } from '#src/protocol/conversations.ts';
 import type { Message } from '#src/protocol/messages.ts';
-import { startServer, type Person, type TestServer } from '#test/support/server.ts';
+import type { Person } from '#test/support/server.ts';
+import { shareServer } from '#test/support/shared-server.ts';
 import { assertRefused, say, start } from './conversing.ts';
 
 interface Item {
@@ -23,17 +24,7 @@ interface Inbox {
   sync: string;
 }
 
-let server: TestServer;
-let alice: Person;
-
-before(async () => {
-  server = await startServer();
-  alice = await server.person('alice');
-});
-
-after(async () => {
-  await server.stop();
-});
+const { server, alice } = await shareServer(['alice']);
 
 async function inbox(who: Person, query: Record<string, string | number> = {}): Promise<Inbox> {
   const text = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)])).toString();

@@ -1,25 +1,14 @@
 /** What people put on messages and conversations: reactions, pins, drafts, mutes (SOC-04, SOC-10, TIM-01). */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { Message } from '#src/protocol/messages.ts';
 import { startServer, type Person, type Reply, type TestServer } from '#test/support/server.ts';
+import { shareServer } from '#test/support/shared-server.ts';
 import { connect } from '#test/support/socket.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { anotherDevice, assertRefused, heardUpTo, post, say, start } from './conversing.ts';
 
-let server: TestServer;
-let alice: Person;
-let bob: Person;
-let mallory: Person;
-
-before(async () => {
-  server = await startServer();
-  ({ alice, bob, mallory } = await server.people('alice', 'bob', 'mallory'));
-});
-
-after(async () => {
-  await server.stop();
-});
+const { server, alice, bob, mallory } = await shareServer(['alice', 'bob', 'mallory']);
 
 const room = async () => (await start(server, alice, 'room', ['bob'])).id;
 const path = (id: string, rest: string) => `/v1/conversations/${id}${rest}`;

@@ -1,32 +1,22 @@
 /** Posting, editing, deleting and reading messages, as clients see it over HTTP and the socket (MSG, SUR). */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Placement } from '#actors/runtime/placement.ts';
 import type { Message } from '#src/protocol/messages.ts';
 import type { Session } from '#src/protocol/sessions.ts';
-import { request, startServer, type Person, type TestServer } from '#test/support/server.ts';
+import { request, startServer, type Person } from '#test/support/server.ts';
+import { shareServer } from '#test/support/shared-server.ts';
 import { connect } from '#test/support/socket.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
+import { upload } from './attaching.ts';
 import { anotherDevice, assertRefused, heardUpTo, post, say, start } from './conversing.ts';
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 const OUTCOME = { result: 'completed', duration: 12.5, flags: ['video'] };
 
-let server: TestServer;
-let alice: Person;
-let bob: Person;
-let mallory: Person;
-
-before(async () => {
-  server = await startServer();
-  ({ alice, bob, mallory } = await server.people('alice', 'bob', 'mallory'));
-});
-
-after(async () => {
-  await server.stop();
-});
+const { server, alice, bob, mallory } = await shareServer(['alice', 'bob', 'mallory']);
 
 const room = async (title = 'room') => (await start(server, alice, 'room', ['bob'], title)).id;
 
@@ -40,9 +30,10 @@ async function history(conversation: string, query: string, who = bob) {
 test('MSG-01 MSG-02 each kind a client may post is stored and delivered with its body as it was posted', async () => {
   const id = await room();
   const socket = await connect(server, bob);
+  const attachment = await upload(server, alice, Buffer.from('abc'), 'a.png');
   const forms = [
     { kind: 'text', body: 'жук 🐞' },
-    { kind: 'media', body: { attachment: 'att_1', name: 'a.png', type: 'image/png', size: 3, caption: 'c' } },
+    { kind: 'media', body: { attachment, name: 'a.png', type: 'text/plain', size: 3, caption: 'c' } },
     { kind: 'location', body: { latitude: 59.9, longitude: 30.3, accuracy: 5 } },
     { kind: 'contact', body: { name: 'Carol', phones: ['+79991234567'] } },
     { kind: 'call', body: { outcome: OUTCOME } },

@@ -1,7 +1,8 @@
 /** Receipts: watermarks that only rise, over the real server (RCP). */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { startServer, type Person, type Reply, type TestServer } from '#test/support/server.ts';
+import { test } from 'node:test';
+import { startServer, type Person, type Reply } from '#test/support/server.ts';
+import { shareServer } from '#test/support/shared-server.ts';
 import { connect } from '#test/support/socket.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { assertRefused, heardUpTo, say, start } from './conversing.ts';
@@ -12,19 +13,7 @@ interface Watermark {
   read: number;
 }
 
-let server: TestServer;
-let alice: Person;
-let bob: Person;
-let mallory: Person;
-
-before(async () => {
-  server = await startServer();
-  ({ alice, bob, mallory } = await server.people('alice', 'bob', 'mallory'));
-});
-
-after(async () => {
-  await server.stop();
-});
+const { server, alice, bob, mallory } = await shareServer(['alice', 'bob', 'mallory']);
 
 /** A room of alice and bob in which alice has posted this many messages. */
 async function roomWith(messages: number): Promise<string> {

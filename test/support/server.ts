@@ -113,8 +113,14 @@ export class TestServer {
     if (this.process.exitCode !== null || this.process.signalCode !== null) return this.process.exitCode;
     const gone = once(this.process, 'exit');
     this.process.kill(signal);
-    const [code] = await deadline(gone, 20_000, `the server to end on ${signal}`);
-    return code as number | null;
+    try {
+      const [code] = await deadline(gone, 20_000, `the server to end on ${signal}`);
+      return code as number | null;
+    } catch (error) {
+      // One that hangs would keep the tests from ending, too.
+      this.process.kill('SIGKILL');
+      throw error;
+    }
   }
 }
 
@@ -150,7 +156,11 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     output.push(line);
     if (line.startsWith('{"event":"ready"')) resolve(JSON.parse(line));
   });
-  const urls = await deadline(promise, 20_000, 'the server to be ready');
+  const urls = await deadline(promise, 20_000, 'the server to be ready').catch((error: unknown) => {
+    // One that hangs would keep the tests from ending, too.
+    child.kill('SIGKILL');
+    throw error;
+  });
   return new TestServer(child, folder, urls, output, options.folder !== undefined);
 }
 

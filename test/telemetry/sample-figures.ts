@@ -11,6 +11,7 @@ export function busyThread(name: string): ThreadFigures {
     mailboxes: { system: 0, urgent: 1, main: 7, deepest: 4 },
     asksPending: 2,
     droppedLogLines: 5,
+    calls: { live: { ringing: 2 }, ended: { missed: 3 } },
   }));
   figures.countRequest('messaging', 'postMessage', 201, 1);
   figures.countRequest('messaging', undefined, 404, 0);

@@ -2,8 +2,15 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { CONSOLE_COMMON_ERRORS, consoleRoutes } from '#src/console/route-table.ts';
 import { breaches, extendErrorList, readErrorList } from '#src/cli/docs/error-list.ts';
 import { ERROR_CODES, ERRORS, RETIRED_CODES } from '#src/protocol/errors.ts';
+import { ATTACHMENT_ROUTES } from '#src/protocol/attachment-routes.ts';
+import { CLIENT_RELEASE_ROUTES } from '#src/protocol/client-releases.ts';
+import { DIRECTORY_ROUTES } from '#src/protocol/directory-routes.ts';
+import { MEETING_ROUTES } from '#src/protocol/meeting-routes.ts';
+import { NODE_ROUTES } from '#src/protocol/node-routes.ts';
+import { RECOVERY_ROUTES } from '#src/protocol/recovery-routes.ts';
 import { COMMON_ERRORS, MESSAGING_ROUTES, type Route, SESSION_ROUTES } from '#src/protocol/routes.ts';
 import { ROOT, skeletonOf, typescriptSources } from './source.ts';
 
@@ -88,8 +95,25 @@ test('ERR-02 every code of the catalogue is sent by somebody', () => {
 });
 
 test('ERR-04 every code is promised by a route, a frame or the upgrade', () => {
-  const routes: Readonly<Record<string, Route>> = { ...SESSION_ROUTES, ...MESSAGING_ROUTES };
-  const promised = new Set<string>([...COMMON_ERRORS, ...Object.values(routes).flatMap((route) => route.errors)]);
+  const coordinator = {
+    ...SESSION_ROUTES,
+    ...RECOVERY_ROUTES,
+    ...DIRECTORY_ROUTES,
+    ...MEETING_ROUTES,
+    ...CLIENT_RELEASE_ROUTES,
+  };
+  const routes: Readonly<Record<string, Route>> = { ...coordinator, ...MESSAGING_ROUTES };
+  const stated = [
+    ...Object.values(routes),
+    ...Object.values(ATTACHMENT_ROUTES),
+    ...Object.values(NODE_ROUTES),
+    ...consoleRoutes().map(({ route }) => route),
+  ];
+  const promised = new Set<string>([
+    ...COMMON_ERRORS,
+    ...CONSOLE_COMMON_ERRORS,
+    ...stated.flatMap((route) => [...route.errors]),
+  ]);
   const socketOnly = ['device_forbidden', 'device_required', 'frame_invalid', 'frame_too_large', 'origin_forbidden'];
   const elsewhere = new Set([...socketOnly, 'socket_upgrade_required']);
   assert.deepEqual(

@@ -20,21 +20,26 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   protocol: ['base'],
   config: UNDER,
   client: UNDER,
+  redaction: UNDER,
   telemetry: [...UNDER, 'config'],
   storage: [...UNDER, 'config', 'telemetry'],
   auth: [...UNDER, 'config', 'telemetry', 'storage'],
   actors: [...UNDER, 'config', 'telemetry', 'storage'],
   messaging: BELOW_EDGES,
-  coordinator: BELOW_EDGES,
+  coordinator: [...BELOW_EDGES, 'console'],
   calendar: BELOW_EDGES,
-  console: BELOW_EDGES,
-  cli: [...BELOW_EDGES, 'client', 'coordinator', 'messaging'],
-  main: [...BELOW_EDGES, 'coordinator', 'messaging'],
+  // The console shows what the coordinator does, and states who is who there; neither is thinkable alone.
+  console: [...BELOW_EDGES, 'coordinator', 'redaction', 'console-web'],
+  // The pages that a browser gets: of the console and the coordinator types alone, which `web-files.ts` holds at start.
+  'console-web': [...UNDER, 'client', 'console', 'coordinator'],
+  'node-agent': UNDER,
+  cli: [...BELOW_EDGES, 'client', 'console', 'coordinator', 'messaging', 'node-agent', 'redaction'],
+  main: [...BELOW_EDGES, 'console', 'coordinator', 'messaging'],
 };
 const MAY_IMPORT_ALL = new Set(['bench', 'test']);
 
 /** Rooms that run in a browser: no module of Node, and no package but the one that both sides share. */
-const BROWSER_ROOMS = new Set(['base', 'protocol', 'client']);
+const BROWSER_ROOMS = new Set(['base', 'protocol', 'client', 'console-web']);
 const BROWSER_PACKAGES = new Set(['zod']);
 
 /** Packages that are spelled in these places only, so that each can be replaced by changing one room. */
@@ -45,6 +50,7 @@ const PACKAGE_PLACES: Readonly<Record<string, readonly string[]>> = {
 
 /** `src/messaging/shard.ts` → `messaging`; `src/main.ts` → `main`; `actors/runtime/mailbox.ts` → `actors`. */
 function roomOf(path: string): string {
+  if (path.startsWith('src/console/web/')) return 'console-web';
   const [top = '', second = ''] = path.split('/');
   return top === 'src' ? second.replace(/\.ts$/, '') : top;
 }

@@ -1,10 +1,25 @@
 /** The OpenAPI 3.1 document of the HTTP forms, generated from the route tables that the servers register from. */
 import { z } from 'zod';
+import { CLIENT_RELEASE_ROUTES } from '#src/protocol/client-releases.ts';
+import { DIRECTORY_ROUTES } from '#src/protocol/directory-routes.ts';
+import { ATTACHMENT_ROUTES } from '#src/protocol/attachment-routes.ts';
+import { attachmentId } from '#src/protocol/attachments.ts';
 import { type ErrorCode, ERRORS } from '#src/protocol/errors.ts';
 import { BODY_BYTES_MAX } from '#src/protocol/limits.ts';
+import { INTERNAL_ROUTES } from '#src/protocol/internal-routes.ts';
+import { MEETING_ROUTES } from '#src/protocol/meeting-routes.ts';
 import { conversationId, seq, username } from '#src/protocol/names.ts';
+import { RECOVERY_ROUTES } from '#src/protocol/recovery-routes.ts';
+import { NODE_ROUTES, type NodeRouteForm } from '#src/protocol/node-routes.ts';
 import { COMMON_ERRORS, MESSAGING_ROUTES, type Route, SESSION_ROUTES } from '#src/protocol/routes.ts';
 import { PROTOCOL_MIN, PROTOCOL_VERSION } from '#src/protocol/version.ts';
+import { CONSOLE_PREFIX, consoleRoutes } from '#src/console/route-table.ts';
+import {
+  consoleForm,
+  consolePathParameters,
+  CONSOLE_SECURITY_SCHEMES,
+  consoleStatements,
+} from './console-operations.ts';
 import { danglingReferences, type JsonObject, SchemaCollector } from './schemas.ts';
 
 /** What the parameters in paths are. A route with a parameter that is not here stops the generation. */
@@ -12,7 +27,10 @@ const PATH_PARAMETERS: Readonly<Record<string, { schema: z.ZodType; say: string 
   id: { schema: conversationId, say: 'The conversation.' },
   seq: { schema: seq, say: 'The seq of the message.' },
   username: { schema: username, say: 'The person.' },
+  attachment: { schema: attachmentId, say: 'The attachment.' },
   emoji: { schema: z.string().min(1).max(40), say: 'One emoji, percent-encoded.' },
+  meeting: { schema: z.string(), say: 'The meeting.' },
+  link: { schema: z.string(), say: 'The link of the meeting.' },
   invitation: { schema: z.string().min(1), say: 'The invitation, as it stands in the link.' },
 };
 
@@ -40,13 +58,27 @@ export function openApiDocument(): JsonObject {
   const paths: Record<string, JsonObject> = {};
   for (const [tag, server, routes] of [
     ['sessions', COORDINATOR, SESSION_ROUTES],
+    ['sessions', COORDINATOR, RECOVERY_ROUTES],
+    ['directory', COORDINATOR, DIRECTORY_ROUTES],
+    ['meetings', COORDINATOR, MEETING_ROUTES],
+    ['clients', COORDINATOR, CLIENT_RELEASE_ROUTES],
+    ['internal', COORDINATOR, INTERNAL_ROUTES],
+    ['nodes', COORDINATOR, NODE_ROUTES],
     ['messaging', MESSAGING, MESSAGING_ROUTES],
+    ['attachments', MESSAGING, ATTACHMENT_ROUTES],
   ] as const) {
     for (const [name, route] of Object.entries(routes) as [string, Route][]) {
       const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
       paths[path] ??= { servers: [server], parameters: pathParameters(route.path, schemas) };
       paths[path][route.method] = operation(name, tag, route, schemas);
     }
+  }
+  for (const { page, name, route } of consoleRoutes()) {
+    const path = `${CONSOLE_PREFIX}${route.path.replaceAll(/:(\w+)/g, '{$1}')}`;
+    const parameters = [...consolePathParameters(route), { $ref: '#/components/parameters/ClientProtocol' }];
+    paths[path] ??= { servers: [COORDINATOR], parameters };
+    const described = operation(`${page}.${name}`, 'console', consoleForm(route), schemas);
+    paths[path][route.method] = { ...described, ...consoleStatements(route) };
   }
   paths['/v1/ws'] = socketPath();
   paths['/healthz'] = healthPath();
@@ -55,7 +87,7 @@ export function openApiDocument(): JsonObject {
     info: {
       title: 'Parley',
       version: String(PROTOCOL_VERSION),
-      summary: 'The HTTP forms of sign-in and messaging.',
+      summary: 'The HTTP forms of sign-in, messaging and the console.',
       description:
         'Generated from the route tables by `npm run docs`; the rules behind the forms are in `docs/protocol.md`. ' +
         'Every error body is `{code, error}`, sometimes with the `field` that is to blame. Branch on `code`.',
@@ -63,7 +95,14 @@ export function openApiDocument(): JsonObject {
     },
     tags: [
       { name: 'sessions', description: 'Sign-in, on the coordinator.' },
+      { name: 'directory', description: 'People as others may see them, on the coordinator.' },
+      { name: 'meetings', description: 'Rooms with a link and a lobby, on the coordinator.' },
+      { name: 'internal', description: 'What services of the installation ask the coordinator.' },
+      { name: 'clients', description: 'Releases of the clients, on the coordinator.' },
+      { name: 'nodes', description: 'The doors of hosts, on the coordinator.' },
       { name: 'messaging', description: 'Conversations, messages and signalling, on the messaging service.' },
+      { name: 'attachments', description: 'Files, on the messaging service: uploads by tus 1.0.0, reads with ranges.' },
+      { name: 'console', description: 'The management plane, on the coordinator.' },
       { name: 'operations', description: 'Health, on every listener.' },
     ],
     servers: [COORDINATOR, MESSAGING],
@@ -74,6 +113,15 @@ export function openApiDocument(): JsonObject {
   if (dangling.length > 0) throw new Error(`References that lead nowhere: ${dangling.join(', ')}`);
   return document;
 }
+
+/** How a caller proves who it is, by what a route asks for. */
+const SECURITY: Readonly<Record<Route['auth'] | NodeRouteForm['auth'], JsonObject[]>> = {
+  none: [],
+  node: [{ node: [] }],
+  renewable: [{ session: [] }],
+  service: [{ service: [] }],
+  session: [{ session: [] }],
+};
 
 const COORDINATOR = { url: 'http://127.0.0.1:8080', description: 'Coordinator, at its default address.' };
 const MESSAGING = { url: 'http://127.0.0.1:8081', description: 'Messaging service, at its default address.' };
@@ -93,6 +141,9 @@ function components(): JsonObject {
   return {
     securitySchemes: {
       session: { type: 'http', scheme: 'bearer', description: 'The session token of `POST /v1/auth/login`.' },
+      service: { type: 'http', scheme: 'bearer', description: 'A service token of the setting `serviceTokens`.' },
+      node: { type: 'apiKey', in: 'header', name: 'X-Node-Token', description: 'The token that joining answered.' },
+      ...CONSOLE_SECURITY_SCHEMES,
     },
     headers: {
       ServiceProtocol: {
@@ -142,7 +193,7 @@ function pathParameters(path: string, schemas: SchemaCollector): JsonObject[] {
 function operation(name: string, tag: string, route: Route, schemas: SchemaCollector): JsonObject {
   const described: JsonObject = { operationId: name, tags: [tag], summary: route.summary };
   if (route.auth === 'renewable') described['description'] = 'Also takes a token that has expired, until its `rnw`.';
-  described['security'] = route.auth === 'none' ? [] : [{ session: [] }];
+  described['security'] = SECURITY[route.auth];
   if (route.query !== undefined) described['parameters'] = queryParameters(route.query, schemas);
   if (route.body !== undefined) {
     described['requestBody'] = {

@@ -9,22 +9,41 @@ export type Direction = 'in' | 'out';
 
 /**
  * Collects the named schemas (`.meta({ id })`) of everything converted, so that each stands once under
- * `components/schemas` and is referred to from everywhere else.
+ * `components/schemas` and is referred to from everywhere else. A schema that is both sent and read may differ by
+ * direction, since only a sender may not invent fields: what is read then stands under its name with `Shown` behind it.
  */
 export class SchemaCollector {
   readonly #components = new Map<string, JsonObject>();
 
-  /** The schema with references to components. Throws when one name would stand for two shapes. */
+  /** The schema with references to components. Throws when one name would stand for two shapes in one direction. */
   convert(schema: z.ZodType, direction: Direction): JsonObject {
     const whole = z.toJSONSchema(schema, { io: direction === 'in' ? 'input' : 'output' });
     const { $schema: _, $defs: named = {}, ...root } = rewrite(whole, direction) as JsonObject;
-    for (const [name, shape] of Object.entries(named as Record<string, JsonObject>)) this.#add(name, shape);
-    return root;
+    const shapes = named as Record<string, JsonObject>;
+    const shown = direction === 'out' ? this.#differing(shapes) : new Set<string>();
+    for (const [name, shape] of Object.entries(shapes)) {
+      this.#add(shown.has(name) ? shownName(name) : name, referToShown(shape, shown));
+    }
+    return referToShown(root, shown);
   }
 
   /** The components met so far, by name. */
   components(): Record<string, JsonObject> {
     return Object.fromEntries([...this.#components].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  /** Names that stand for another shape already, and those that refer to such a name. */
+  #differing(shapes: Readonly<Record<string, JsonObject>>): Set<string> {
+    const found = new Set<string>();
+    for (let before = -1; before !== found.size;) {
+      before = found.size;
+      for (const [name, shape] of Object.entries(shapes)) {
+        const known = this.#components.get(name);
+        const isOther = known !== undefined && JSON.stringify(known) !== JSON.stringify(referToShown(shape, found));
+        if (isOther) found.add(name);
+      }
+    }
+    return found;
   }
 
   #add(name: string, shape: JsonObject): void {
@@ -34,6 +53,21 @@ export class SchemaCollector {
     }
     this.#components.set(name, shape);
   }
+}
+
+const REFERENCE = '#/components/schemas/';
+
+function shownName(name: string): string {
+  return `${name}Shown`;
+}
+
+/** The shape with its references to these names turned to what is read under them. */
+function referToShown(shape: JsonObject, names: ReadonlySet<string>): JsonObject {
+  if (names.size === 0) return shape;
+  return JSON.parse(JSON.stringify(shape), (key, value: unknown) => {
+    const name = key === '$ref' && typeof value === 'string' ? value.slice(REFERENCE.length) : '';
+    return names.has(name) ? `${REFERENCE}${shownName(name)}` : value;
+  }) as JsonObject;
 }
 
 function rewrite(value: unknown, direction: Direction): unknown {

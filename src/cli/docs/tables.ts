@@ -5,6 +5,11 @@ import { CLOSE_CODES, type CloseReason, mayReconnect } from '#src/protocol/close
 import { ROLES } from '#src/protocol/conversations.ts';
 import { ERRORS } from '#src/protocol/errors.ts';
 import { CONVERSATION_RIGHTS, rightsIn } from '#src/protocol/rights.ts';
+import { CLIENT_RELEASE_ROUTES } from '#src/protocol/client-releases.ts';
+import { DIRECTORY_ROUTES } from '#src/protocol/directory-routes.ts';
+import { INTERNAL_ROUTES } from '#src/protocol/internal-routes.ts';
+import { MEETING_ROUTES } from '#src/protocol/meeting-routes.ts';
+import { RECOVERY_ROUTES } from '#src/protocol/recovery-routes.ts';
 import { MESSAGING_ROUTES, type Route, SESSION_ROUTES } from '#src/protocol/routes.ts';
 import { CLOSE_MEANINGS } from './asyncapi.ts';
 
@@ -47,22 +52,37 @@ export function settingsTable(): string {
   return markdownTable(['Variable', 'Default', 'What it does'], rows);
 }
 
-function defaultInWords(name: string, value: string | number | undefined): string {
+function defaultInWords(name: string, value: string | number | boolean | undefined): string {
   const machine = MACHINE_DEFAULTS[name];
   if (machine !== undefined) {
     if (machine.on(availableParallelism()) === value) return machine.say;
     throw new Error(`The default of ${name} is no longer “${machine.say}”.`);
   }
-  if (value === undefined) return 'the address it listens on';
-  return value === '' ? 'none' : `\`${value}\``;
+  if (value === undefined && name.endsWith('Url')) return 'the address it listens on';
+  return value === undefined || value === '' ? 'none' : `\`${value}\``;
 }
 
-/** Routes of sign-in and messaging: method and path, who may ask, what it does. */
+const CALLERS: Readonly<Record<Route['auth'], string>> = {
+  none: 'anyone',
+  session: 'session',
+  renewable: 'session, also expired',
+  service: 'service',
+};
+
+/** Routes for clients: method and path, who may ask, what it does. */
 export function routesTable(): string {
-  const tables = { ...SESSION_ROUTES, ...MESSAGING_ROUTES } as Readonly<Record<string, Route>>;
+  const coordinator = {
+    ...SESSION_ROUTES,
+    ...RECOVERY_ROUTES,
+    ...DIRECTORY_ROUTES,
+    ...MEETING_ROUTES,
+    ...CLIENT_RELEASE_ROUTES,
+    ...INTERNAL_ROUTES,
+  };
+  const tables = { ...coordinator, ...MESSAGING_ROUTES } as Readonly<Record<string, Route>>;
   const rows = Object.values(tables).map((route) => [
     `\`${route.method.toUpperCase()} ${route.path.replaceAll(/:(\w+)/g, '{$1}')}\``,
-    route.auth === 'none' ? 'anyone' : route.auth === 'session' ? 'session' : 'session, also expired',
+    CALLERS[route.auth],
     route.summary,
   ]);
   return markdownTable(['Form', 'Who', 'What it does'], rows);

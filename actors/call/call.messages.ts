@@ -1,0 +1,46 @@
+/** What a call actor is told and asked, and what it answers. */
+import type { CallResult } from './call-record.ts';
+
+/** A stanza of the call or webrtc family, checked, with its sender from the session. */
+export interface CallStep {
+  readonly kind: 'step';
+  readonly user: string;
+  readonly device: string;
+  readonly isGroup: boolean;
+  /** The conversation it was addressed to; null when it went to a person. */
+  readonly conversation: string | null;
+  readonly to: string;
+  readonly family: 'call' | 'webrtc';
+  readonly step: string;
+  readonly call: string;
+  readonly seq: number;
+  readonly body: { readonly [key: string]: unknown };
+}
+
+/** The answer to a step: taken, or to be asked again at another scope, into which the call was transferred. */
+export type StepTaken = null | { readonly moved: string };
+
+export type CallMessage =
+  | CallStep
+  /** Is this what became of it? Without `call` any attempt that the actor remembers may be meant. */
+  | {
+      readonly kind: 'outcome';
+      readonly call?: string | undefined;
+      readonly result: CallResult;
+      /** Seconds. */
+      readonly duration: number;
+    }
+  /** Something is due. */
+  | { readonly kind: 'tick' }
+  /** A person's actor says whether a device is connected. */
+  | {
+      readonly kind: 'located';
+      readonly call: string;
+      readonly user: string;
+      readonly device: string;
+      readonly connected: boolean;
+    }
+  /** These people are no longer in the room; null for all of them. */
+  | { readonly kind: 'membershipEnded'; readonly users: readonly string[] | null }
+  /** Steps of this attempt belong to another scope; tells again and again while it is so. */
+  | { readonly kind: 'alias'; readonly call: string; readonly scope: string };

@@ -1,0 +1,164 @@
+/** `redaction`: MB/s of the de-personalised view beside 26 regular expressions, secretlint and openredaction. */
+import { lintSource } from '@secretlint/core';
+import { creator as preset } from '@secretlint/secretlint-rule-preset-recommend';
+import { OpenRedaction } from 'openredaction';
+import { RedactionPool } from '#src/redaction/pool.ts';
+import { Redactor } from '#src/redaction/redactor.ts';
+import { bySize, interleave, type Bench, type BenchContext } from '../harness/bench.ts';
+import { hostileLines, mixedLog } from './redaction-log.ts';
+import { sequentialRegexes } from './sequential-regexes.ts';
+
+const SEED = 20_261_120;
+const CHUNK = 64 * 1024;
+const MEGABYTE = 1_000_000;
+
+interface Subject {
+  readonly name: string;
+  /** Bytes of the log that it gets: slow peers read less of the same log. */
+  readonly share: number;
+  run(log: Buffer): Promise<number> | number;
+}
+
+export const redaction: Bench = {
+  name: 'redaction',
+  say: 'a mixed log in chunks of 64 KiB, ASCII and Cyrillic, beside 26 regular expressions, secretlint, openredaction; hostile lines',
+  async run(context) {
+    const { recorder } = context;
+    const bytes = bySize(context, { smoke: 200_000, default: 20_000_000, full: 50_000_000 });
+    const rounds = bySize(context, { smoke: 1, default: 5, full: 9 });
+    recorder.parameters({ bytes, chunk: CHUNK, seed: SEED });
+    // First, while nothing of the peers is in memory.
+    await threads(context);
+    for (const [name, isCyrillic] of [
+      ['ASCII', false],
+      ['Cyrillic', true],
+    ] as const) {
+      const log = mixedLog(bytes, SEED, isCyrillic);
+      // oxlint-disable-next-line no-await-in-loop -- Cases must not run at the same time.
+      await interleave(context, rounds, subjects(context), async (subject, round, isWarmUp) => {
+        const part = log.subarray(0, log.lastIndexOf(10, Math.max(1000, Math.floor(log.length * subject.share))) + 1);
+        const start = process.hrtime.bigint();
+        const written = await subject.run(part);
+        const seconds = Number(process.hrtime.bigint() - start) / 1e9;
+        if (written === 0) recorder.fail(`${name}: ${subject.name} wrote nothing`);
+        if (!isWarmUp)
+          recorder.round({
+            case: name,
+            subject: subject.name,
+            round,
+            values: { 'MB/s': part.length / MEGABYTE / seconds },
+          });
+      });
+      for (const peer of ['26 regular expressions', 'secretlint', 'openredaction']) {
+        const ratio = recorder.ratio(name, 'MB/s', 'parley', peer);
+        if (peer === '26 regular expressions') recorder.bar(name, 'times the regular expressions', ratio, '≥', 4);
+      }
+      recorder.bar(name, 'MB/s', recorder.median(name, 'parley', 'MB/s'), '≥', 100);
+    }
+    hostile(context);
+    recorder.note(
+      'secretlint only finds and does not replace; it and openredaction read the beginning of the same log',
+    );
+  },
+};
+
+function subjects(context: BenchContext): Subject[] {
+  const redactor = new Redactor({ key: Buffer.alloc(32, 7) });
+  const slow = bySize(context, { smoke: 0.02, default: 0.01, full: 0.01 });
+  const open = new OpenRedaction({ redactionMode: 'placeholder' });
+  return [
+    {
+      name: 'parley',
+      share: 1,
+      run: (log) => {
+        const stream = redactor.stream();
+        let written = 0;
+        for (let at = 0; at < log.length; at += CHUNK) written += stream.push(log.subarray(at, at + CHUNK)).length;
+        return written + stream.end().length;
+      },
+    },
+    { name: '26 regular expressions', share: 1, run: (log) => sequentialRegexes(log, CHUNK) },
+    {
+      name: 'secretlint',
+      share: slow,
+      run: async (log) => {
+        const source = {
+          content: log.toString('utf8'),
+          filePath: 'app.log',
+          ext: '.log',
+          contentType: 'text' as const,
+        };
+        const config = { rules: [{ id: 'preset', rule: preset, rules: [] }] };
+        await lintSource({ source, options: { config, noPhysicFilePath: true } });
+        return log.length;
+      },
+    },
+    {
+      name: 'openredaction',
+      share: slow,
+      run: async (log) => (await open.detect(log.toString('utf8'))).redacted.length,
+    },
+  ];
+}
+
+/** Bytes of one task of the pool. */
+const TASK = 1_000_000;
+
+/** The pool with one thread and with two: what a second core adds, tasks handed over and back included. */
+async function threads(context: BenchContext): Promise<void> {
+  const { recorder } = context;
+  const log = mixedLog(bySize(context, { smoke: 200_000, default: 20_000_000, full: 50_000_000 }), SEED, false);
+  const tasks = Array.from({ length: Math.ceil(log.length / TASK) }, (_each, at) =>
+    log.subarray(at * TASK, (at + 1) * TASK),
+  );
+  const rounds = bySize(context, { smoke: 1, default: 5, full: 9 });
+  const pools = [1, 2].map((count) => ({
+    name: count === 1 ? '1 thread' : '2 threads',
+    pool: new RedactionPool({ key: Buffer.alloc(32, 7), secrets: [], threads: count, deadlineMs: 60_000 }),
+  }));
+  await interleave(context, rounds, pools, async ({ name, pool }, round, isWarmUp) => {
+    const start = process.hrtime.bigint();
+    // As many at a time as threads could take, so that none waits for the next.
+    const waiting = tasks.values();
+    const runner = async (): Promise<void> => {
+      for (const task of waiting) {
+        // oxlint-disable-next-line no-await-in-loop -- Each runner has one task under way.
+        if ((await pool.bytes(task)).length === 0) recorder.fail(`pool: ${name} wrote nothing`);
+      }
+    };
+    await Promise.all([1, 2, 3, 4].map(runner));
+    const seconds = Number(process.hrtime.bigint() - start) / 1e9;
+    if (!isWarmUp)
+      recorder.round({ case: 'pool', subject: name, round, values: { 'MB/s': log.length / MEGABYTE / seconds } });
+  });
+  recorder.ratio('pool', 'MB/s', '2 threads', '1 thread');
+  await Promise.all(pools.map(async ({ pool }) => await pool.close()));
+}
+
+/** Lines of a megabyte beside ordinary text of the same size. */
+function hostile(context: BenchContext): void {
+  const bytes = bySize(context, { smoke: 50_000, default: MEGABYTE, full: MEGABYTE });
+  const redactor = new Redactor({ key: Buffer.alloc(32, 7) });
+  const ordinary = mixedLog(bytes, SEED, false);
+  redactor.bytes(ordinary);
+  const plain = Math.min(...[1, 2, 3].map(() => timeOf(() => redactor.bytes(ordinary))));
+  for (const [name, line] of hostileLines(bytes)) {
+    const seconds = Math.min(
+      timeOf(() => redactor.bytes(line)),
+      timeOf(() => redactor.bytes(line)),
+    );
+    context.recorder.round({
+      case: `hostile: ${name}`,
+      subject: 'parley',
+      round: 0,
+      values: { 'times ordinary': seconds / plain },
+    });
+    context.recorder.bar(`hostile: ${name}`, 'times ordinary', seconds / plain, '≤', 3);
+  }
+}
+
+function timeOf(work: () => unknown): number {
+  const start = process.hrtime.bigint();
+  work();
+  return Number(process.hrtime.bigint() - start) / 1e9;
+}

@@ -1,0 +1,156 @@
+/** The console put together: who gets in, every page with what it shows, and the router over them. */
+import type { FastifyInstance } from 'fastify';
+import { makeClientReleaseHandlers } from '#src/coordinator/client-releases.ts';
+import { addClientRoutes } from '#src/coordinator/client-routes.ts';
+import type { PeoplePlane } from '#src/coordinator/coordinator.ts';
+import type { LiveCall } from '#src/coordinator/live-calls.ts';
+import { makeManagement, type Management, type ManagementOptions } from '#src/coordinator/management.ts';
+import { addNodePlane } from '#src/coordinator/node-plane.ts';
+import { CLIENT_RELEASE_ROUTES } from '#src/protocol/client-releases.ts';
+import type { SessionClaims } from '#src/protocol/sessions.ts';
+import type { RecentLines } from '#src/telemetry/recent-lines.ts';
+import { ConsoleAuthentication } from './authentication.ts';
+import { Depersonalisation } from './depersonalisation.ts';
+import { JournalAsks } from './journal-asks.ts';
+import { makeAlertsPage } from './pages/alerts.ts';
+import { makeBotsPage } from './pages/bots.ts';
+import { makeAuditPage } from './pages/audit.ts';
+import { makeBreakGlassPage } from './pages/break-glass.ts';
+import { makeConsoleRolesPage } from './pages/console-roles.ts';
+import { makeGatewaysPage } from './pages/gateways.ts';
+import { makeLogsPage } from './pages/logs.ts';
+import { makeMailPage } from './pages/mail.ts';
+import { makeMcuPage } from './pages/mcu.ts';
+import { makeMePage } from './pages/me.ts';
+import { makeNodesPage } from './pages/nodes.ts';
+import { makeOverviewPage } from './pages/overview.ts';
+import { makePopulationPage } from './pages/population.ts';
+import { makeRoutingPage } from './pages/routing.ts';
+import { makeSecondFactorPage } from './pages/second-factor.ts';
+import { makeServersPage } from './pages/servers.ts';
+import { makeSignInPage } from './pages/sign-in.ts';
+import { makeSsoPage } from './pages/sso.ts';
+import { makeTelemetryPage } from './pages/telemetry.ts';
+import { makeVendorTokensPage } from './pages/vendor-tokens.ts';
+import { makePeoplePages } from './people-pages.ts';
+import { PseudonymKey } from './pseudonym-key.ts';
+import type { ConsolePage } from './route.ts';
+import type { ConsolePageName } from './route-table.ts';
+import { addConsoleRoutes } from './router.ts';
+import { makeSettingsPages } from './settings-pages.ts';
+import { VendorGate } from './vendor-gate.ts';
+import { VendorRedactor } from './vendor-redactor.ts';
+import { addConsoleWeb } from './web-pages.ts';
+
+export interface ManagementPlaneOptions extends Omit<ManagementOptions, 'redactionFailures'>, PeoplePlane {
+  /** The coordinator's app, which does not listen yet. */
+  readonly app: FastifyInstance;
+  /** The claims of a client's session. @throws Refusal when the token is none. */
+  readonly session: (token: string | undefined) => SessionClaims;
+  /** The listeners of this process, by service, as clients reach them. */
+  readonly listeners: () => { readonly coordinator: string; readonly messaging: string; readonly calendar: string };
+  readonly liveCalls: () => Promise<readonly LiveCall[]>;
+  /** How many conversations there are. */
+  readonly conversations: () => number;
+  readonly recentLines: RecentLines;
+}
+
+/**
+ * Adds the management plane to the coordinator's app: its nouns, the doors of nodes, and `/admin/api` over all of it.
+ * Starting the outbox of automations, and stopping it, the alerts and the vault, are the caller's.
+ * @throws Error for a route table that is wrong.
+ */
+export async function addManagementPlane(options: ManagementPlaneOptions): Promise<Management> {
+  const { app, clock } = options;
+  // Its key lies in the vault, which is made with the rest: none has failed before.
+  let depersonalisation: Depersonalisation | undefined = undefined;
+  const management = makeManagement({
+    ...options,
+    redactionFailures: () => depersonalisation?.failures ?? 0,
+  });
+  const { accounts } = options;
+  const { vault } = management;
+  const redactor = new VendorRedactor({
+    accounts,
+    vault,
+    key: new PseudonymKey({ accounts, vault, clock }),
+    configured: Object.values(options.config.serviceTokens ?? {}),
+  });
+  depersonalisation = new Depersonalisation(redactor);
+  app.addHook('onClose', async () => await redactor.close());
+  addNodePlane(app, management, clock, (bearer) => {
+    const { sub: user, dev: device } = options.session(bearer);
+    return { user, device };
+  });
+  const releaseHandlers = makeClientReleaseHandlers(management.clientReleases);
+  addClientRoutes(app, CLIENT_RELEASE_ROUTES, releaseHandlers, (token) => options.session(token).sub);
+  const { consoleSessions: sessions, vendorTokens, vendorTokenUse: ledger } = management;
+  const authentication = new ConsoleAuthentication({ sessions, vendorTokens, ledger, clock });
+  const gate = new VendorGate(ledger);
+  const pages = makePages(options, management);
+  await addConsoleRoutes(app, pages, { authentication, gate, depersonalisation, clock });
+  addConsoleWeb(app);
+  management.alerts.start();
+  return management;
+}
+
+/** A page for each name of the table; the compiler says which one is missing. */
+function makePages(
+  options: ManagementPlaneOptions,
+  management: Management,
+): Readonly<Record<ConsolePageName, ConsolePage>> {
+  const { accounts, clock, health, listeners, recentLines, startedAt } = options;
+  const { alerts, asks, audit, chunks, nodes, reports, telemetry, vendorTokens } = management;
+  const { idleSeconds } = management.consoleSessions;
+  const journalAsks = new JournalAsks();
+  return {
+    ...makeSettingsPages(options, management),
+    ...makePeoplePages(options, management.consoleRoles, () => listeners().coordinator),
+    breakGlass: makeBreakGlassPage({ breakGlass: management.breakGlass, idleSeconds }),
+    consoleRoles: makeConsoleRolesPage({ roles: management.consoleRoles }),
+    secondFactor: makeSecondFactorPage({ secondFactors: management.secondFactors }),
+    vendorTokens: makeVendorTokensPage({ vendorTokens }),
+    signIn: makeSignInPage({
+      signIn: management.consoleSignIn,
+      sso: management.singleSignOn,
+      settings: management.signInSettings,
+      idleSeconds,
+    }),
+    sso: makeSsoPage({ sso: management.singleSignOn, idleSeconds }),
+    mcu: makeMcuPage({ reports, liveCalls: options.liveCalls }),
+    alerts: makeAlertsPage({ alerts }),
+    audit: makeAuditPage({ audit }),
+    bots: makeBotsPage({ bots: management.bots }),
+    gateways: makeGatewaysPage({ nodes, reports, startedAt }),
+    logs: makeLogsPage({ recentLines }),
+    mail: makeMailPage({ reports, recordsToPublish: async (by) => await management.mailDns.records(by) }),
+    me: makeMePage({ vendorToken: (id) => vendorTokens.record(id) }),
+    nodes: makeNodesPage({
+      accounts,
+      nodes,
+      asks,
+      chunks,
+      clock,
+      takeVendorAsk: (tokenId) => journalAsks.take(tokenId, performance.now()),
+      coordinatorUrl: () => listeners().coordinator,
+      startedAt,
+    }),
+    overview: makeOverviewPage({
+      health,
+      recentLines,
+      counts: {
+        people: () => accounts.personCount,
+        conversations: options.conversations,
+        nodes: () => nodes.all().length,
+        alerts: () => alerts.openCount,
+      },
+    }),
+    population: makePopulationPage({ health }),
+    routing: makeRoutingPage({
+      reports,
+      listeners: () => Object.entries(listeners()).map(([service, url]) => ({ service, url })),
+    }),
+    servers: makeServersPage({ nodes, reports, startedAt }),
+    telemetry: makeTelemetryPage({ accounts, telemetry, reports, clock }),
+  };
+}

@@ -1,0 +1,59 @@
+/** Meetings as an administrator sees them: without their links, which let people in (MTG-01). */
+import type { MeetingRecord, Meetings } from '#src/coordinator/meetings.ts';
+import * as meetings from '#src/protocol/meetings.ts';
+import { page, type ConsolePage, type ConsoleRoute } from '../route.ts';
+
+export const meetingsRoutes = {
+  listMeetings: {
+    method: 'get',
+    path: '/meetings',
+    summary: 'Meetings, oldest first.',
+    access: 'users:read',
+    vendor: 'open',
+    audit: null,
+    query: meetings.meetingsQuery,
+    replies: { 200: meetings.listedMeetingsReply },
+    errors: [],
+  },
+  readMeeting: {
+    method: 'get',
+    path: '/meetings/:meeting',
+    summary: 'One meeting.',
+    access: 'users:read',
+    vendor: 'open',
+    audit: null,
+    replies: { 200: meetings.listedMeeting },
+    errors: ['meeting_not_found'],
+  },
+} as const satisfies Record<string, ConsoleRoute>;
+
+export function makeMeetingsPage({ meetings: planned }: { readonly meetings: Meetings }): ConsolePage {
+  return page(meetingsRoutes, {
+    listMeetings: ({ query }) => {
+      const found = planned.listAll(query.after, query.limit);
+      const items = found.map(({ id, document }) => viewOf(id, document));
+      return { status: 200, body: { items, next: found.length < query.limit ? null : (found.at(-1)?.id ?? null) } };
+    },
+    readMeeting: ({ parameters: { meeting = '' } }) => ({
+      status: 200,
+      body: viewOf(meeting, planned.readAny(meeting)),
+    }),
+  });
+}
+
+function viewOf(id: string, record: MeetingRecord) {
+  const { title, state, host, startsAt, endsAt, lobby, createdAt } = record;
+  return {
+    id,
+    title,
+    kind: startsAt === null ? 'instant' : 'scheduled',
+    state,
+    host,
+    ...(startsAt === null ? {} : { starts_at: startsAt }),
+    ...(endsAt === null ? {} : { ends_at: endsAt }),
+    lobby,
+    participant_count: record.participants.length,
+    waiting_count: record.waiting.length,
+    created_at: createdAt,
+  };
+}

@@ -1,0 +1,69 @@
+/**
+ * What a vendor token may call (VND-06, VND-08, VND-09, VND-15): reading what a route's author states as open or
+ * de-personalised, and asking for a node's journal. Everything else is refused before its handler, before its body is
+ * read, and into the audit trail.
+ */
+import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
+import type { CredentialHeaders } from './authentication.ts';
+import type { Vendor } from './principal.ts';
+import type { ConsoleRoute } from './route.ts';
+
+/** Where uses and refusals of vendor tokens are kept (VND-13). */
+export interface VendorLedger {
+  /** A request was let in: last use and address always, the audit trail once an hour at most. */
+  used(id: string, path: string, address: string): Promise<void>;
+  /** A request was refused with this code: always into the audit trail. */
+  refused(id: string, path: string, code: ErrorCode, address: string): Promise<void>;
+}
+
+/** The only POST that a vendor token is let through with. */
+export const JOURNAL_ASK = 'post /nodes/:id/logs';
+
+/** Characters of a path in the audit trail: the longest there is has a tenth of it, what follows is a stranger's. */
+const PATH_LENGTH_MAX = 512;
+
+/** One request of a vendor, before anything of it but its head was read. */
+export interface VendorRequest {
+  /** As it arrived: `GET`. */
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  /** Undefined where the path is none. */
+  readonly route: ConsoleRoute | undefined;
+  readonly address: string;
+}
+
+export class VendorGate {
+  readonly #ledger: VendorLedger;
+
+  constructor(ledger: VendorLedger) {
+    this.#ledger = ledger;
+  }
+
+  /**
+   * Lets a vendor's request through to its permission check, or not.
+   * @throws Refusal `vendor_token_forbidden` for a method other than GET, except the journal ask, and a closed path.
+   */
+  async admit(vendor: Vendor, { method, path, route, address }: VendorRequest): Promise<void> {
+    const isOpen = route === undefined ? method === 'GET' : isOpenToVendors(route);
+    if (isOpen) return await this.#ledger.used(vendor.id, path, address);
+    await this.#ledger.refused(vendor.id, path, 'vendor_token_forbidden', address);
+    throw new Refusal('vendor_token_forbidden');
+  }
+}
+
+/** Whether a vendor token may call a route at all; its permission is another question. */
+export function isOpenToVendors(route: ConsoleRoute): boolean {
+  if (route.method !== 'get' && `${route.method} ${route.path}` !== JOURNAL_ASK) return false;
+  return route.vendor === 'open' || route.vendor === 'depersonalised';
+}
+
+/** Whether a request shows a vendor token, in either of the headers that may carry one. */
+export function showsVendorToken({ authorization, xAdminToken }: CredentialHeaders): boolean {
+  return [authorization, xAdminToken].some((text) => text !== undefined && /(?:^|[\s,])svc_vst_/.test(text));
+}
+
+/** The path of a request for the audit trail, without its query. */
+export function pathOf(url: string): string {
+  return (url.split('?', 1)[0] as string).slice(0, PATH_LENGTH_MAX);
+}

@@ -1,0 +1,91 @@
+/** The handlers of the client's routes on the coordinator beside sign-in: directory, recovery, meetings. */
+import type { z } from 'zod';
+import { isId } from '#src/base/ids.ts';
+import type { DirectoryQuery } from '#src/protocol/directory.ts';
+import type { DIRECTORY_ROUTES } from '#src/protocol/directory-routes.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { confirmRecovery, recover } from '#src/protocol/guests.ts';
+import type { MEETING_ROUTES } from '#src/protocol/meeting-routes.ts';
+import type { ChangeMeeting, CreateMeeting, meetingsQuery } from '#src/protocol/meetings.ts';
+import type { RECOVERY_ROUTES } from '#src/protocol/recovery-routes.ts';
+import type { ClientHandlers, ClientRequest } from './client-routes.ts';
+import type { Directory } from './directory.ts';
+import type { Groups } from './groups.ts';
+import type { Meetings } from './meetings.ts';
+import type { Recovery } from './recovery.ts';
+
+export function makeDirectoryHandlers(directory: Directory, groups: Groups): ClientHandlers<typeof DIRECTORY_ROUTES> {
+  return {
+    listDirectory: ({ user, query }) => {
+      const { after, after_rev: afterRev, limit } = query as DirectoryQuery;
+      const page =
+        afterRev === undefined ? directory.list(user, after ?? '', limit) : directory.changes(user, afterRev, limit);
+      return { status: 200, body: page };
+    },
+    readDirectoryEntry: ({ user, parameters }) => ({
+      status: 200,
+      body: directory.read(user, parameters['username'] ?? ''),
+    }),
+    listOwnGroups: ({ user }) => ({ status: 200, body: { items: groups.of(user), next: null } }),
+  };
+}
+
+export function makeRecoveryHandlers(recovery: Recovery): ClientHandlers<typeof RECOVERY_ROUTES> {
+  return {
+    recover: ({ body, address }) => {
+      recovery.request((body as z.infer<typeof recover>).phone, address);
+      return { status: 200, body: { status: 'ok' } };
+    },
+    confirmRecovery: async ({ body, address }) => {
+      const { phone, code, new_password: password } = body as z.infer<typeof confirmRecovery>;
+      await recovery.confirm(phone, code, password, address);
+      return { status: 200, body: { status: 'ok' } };
+    },
+  };
+}
+
+export function makeMeetingHandlers(meetings: Meetings): ClientHandlers<typeof MEETING_ROUTES> {
+  const nameOf = ({ parameters }: ClientRequest) => parameters['username'] ?? '';
+  return {
+    createMeeting: async ({ user, body }) => ({
+      status: 201,
+      body: await meetings.create(user, body as CreateMeeting),
+    }),
+    listMeetings: ({ user, query }) => {
+      const { after, limit } = query as z.infer<typeof meetingsQuery>;
+      if (after !== undefined && !isId('mtg', after)) throw new Refusal('cursor_invalid', { field: 'after' });
+      return { status: 200, body: meetings.list(user, after, limit) };
+    },
+    readMeeting: (request) => ({ status: 200, body: meetings.read(request.user, meetingOf(request)) }),
+    changeMeeting: async (request) => ({
+      status: 200,
+      body: await meetings.change(request.user, meetingOf(request), request.body as ChangeMeeting),
+    }),
+    cancelMeeting: async (request) => ({
+      status: 200,
+      body: await meetings.cancel(request.user, meetingOf(request)),
+    }),
+    renewMeetingLink: async (request) => ({
+      status: 200,
+      body: await meetings.renewLink(request.user, meetingOf(request)),
+    }),
+    joinMeeting: async ({ user, parameters }) => ({
+      status: 200,
+      body: await meetings.join(user, parameters['link'] ?? ''),
+    }),
+    admitToMeeting: async (request) => ({
+      status: 200,
+      body: await meetings.admit(request.user, meetingOf(request), nameOf(request)),
+    }),
+    denyMeeting: async (request) => ({
+      status: 200,
+      body: await meetings.deny(request.user, meetingOf(request), nameOf(request)),
+    }),
+  };
+}
+
+/** @throws Refusal `meeting_not_found` for what no meeting could be called. */
+function meetingOf({ parameters: { meeting = '' } }: ClientRequest): string {
+  if (!isId('mtg', meeting)) throw new Refusal('meeting_not_found');
+  return meeting;
+}

@@ -1,0 +1,87 @@
+/** Routes of the protocol's tables on the coordinator's app: one handler by name each, called for whoever it takes. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { Refusal } from '#src/protocol/errors.ts';
+import { BODY_BYTES_MAX } from '#src/protocol/limits.ts';
+import type { Route } from '#src/protocol/routes.ts';
+
+/** A client's request, checked by the schemas of its route. */
+export interface ClientRequest {
+  /** Who calls, as the session proves it. Empty on a route that takes everybody. */
+  readonly user: string;
+  /** The token of `Authorization: Bearer …`; undefined when there is none, whatever else the header says. */
+  readonly token: string | undefined;
+  /** The caller's address. */
+  readonly address: string;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly query: unknown;
+  readonly body: unknown;
+}
+
+export interface ClientReply {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+export type ClientHandler = (request: ClientRequest) => Promise<ClientReply> | ClientReply;
+export type ClientHandlers<Routes> = Readonly<Record<keyof Routes, ClientHandler>>;
+
+/** The person whose session a token is. @throws Refusal `token_missing`, `token_invalid`, `token_expired`, `session_revoked`. */
+export type Authenticate = (token: string | undefined) => string;
+
+/** Routes without a query take none: a token in a query string would end up in the logs of every proxy. */
+export const NO_QUERY = z.strictObject({});
+
+/** Registers a table's routes; those of `auth: 'session'` and `'service'` are refused before their bodies are read. */
+export function addClientRoutes<Routes extends Readonly<Record<string, Route>>>(
+  app: FastifyInstance,
+  routes: Routes,
+  handlers: ClientHandlers<Routes>,
+  authenticate: Authenticate,
+): void {
+  const users = new WeakMap<FastifyRequest, string>();
+  for (const [name, route] of Object.entries<Route>(routes)) {
+    const handle = handlers[name as keyof Routes];
+    app.route({
+      method: route.method.toUpperCase(),
+      url: route.path,
+      bodyLimit: route.bodyBytesMax ?? BODY_BYTES_MAX,
+      schema: {
+        querystring: route.query ?? NO_QUERY,
+        response: route.replies,
+        ...(route.body === undefined ? {} : { body: route.body }),
+      },
+      onRequest: async (request) => {
+        if (route.auth === 'session' || route.auth === 'service') users.set(request, authenticate(bearerOf(request)));
+      },
+      preValidation: async (request) => checkPresence(route, request.body),
+      handler: async (request, reply) => {
+        const { status, body } = await handle({
+          user: users.get(request) ?? '',
+          token: bearerOf(request),
+          address: request.ip,
+          parameters: request.params as Record<string, string>,
+          query: request.query,
+          body: request.body,
+        });
+        return await reply.code(status).send(body);
+      },
+    });
+  }
+}
+
+/** A form that has a body must come with one; one that has none takes an empty object and nothing more (GOV-03). */
+export function checkPresence(route: Pick<Route, 'body'>, body: unknown): void {
+  if (route.body !== undefined) {
+    if (body === undefined) throw new Refusal('body_invalid_json');
+    return;
+  }
+  if (body === undefined) return;
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new Refusal('field_invalid');
+  const field = Object.keys(body)[0];
+  if (field !== undefined) throw new Refusal('field_unknown', { field });
+}
+
+function bearerOf(request: FastifyRequest): string | undefined {
+  return /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
+}

@@ -1,0 +1,161 @@
+/**
+ * The export of a conversation's messages, as lines of JSON, for an owner. What was asked for is in the audit trail
+ * before the first line; the lines are read from the lane a page at a time, as fast as the reader takes them.
+ *
+ *     {"conversation":{…}}  {"participant":{…}} …  {"message":{…}} …  {"end":{"messages":n}}
+ *
+ * Participants are those of now, messages go up to the last one at the start. Without its last line an export is not
+ * whole.
+ */
+import type { Clock } from '#src/base/clock.ts';
+import { parseInstant } from '#src/base/time.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { Accounts } from '#storage/accounts.ts';
+import {
+  conversationView,
+  readConversation,
+  readHistory,
+  readParticipants,
+  type Tables,
+} from '#storage/conversation-reader.ts';
+import type { Lanes } from '#storage/lanes.ts';
+import type { ConversationRecord } from '#storage/records.ts';
+import type { Doer } from './nodes.ts';
+
+/** Messages read in one step: 20 of the largest are 2 MB and some milliseconds, of usual ones a fraction of one. */
+export const EXPORT_PAGE = 20;
+/** Participants read in one step. */
+const PARTICIPANTS_PAGE = 500;
+/** Exports under way at once; more are answered `busy`. Each holds a page in memory and a connection. */
+export const EXPORTS_MAX = 2;
+
+export interface ExportQuery {
+  readonly conversation: string;
+  /** RFC 3339: the first instant that counts, and the first that does not count any more. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+export interface MessageExportOptions {
+  readonly accounts: Accounts;
+  readonly clock: Clock;
+  readonly lanes: Pick<Lanes, 'read'>;
+  /** The installation's epoch, by which a reader tells one history from another. */
+  readonly epoch: string;
+}
+
+export class MessageExport {
+  readonly #options: MessageExportOptions;
+  #open = 0;
+
+  constructor(options: MessageExportOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Starts an export; resolves when it is audited, with its lines. Whoever does not read them to the end calls
+   * `return` on them, as a stream does that is destroyed.
+   * @throws Refusal `query_invalid` for an instant that is none, `conversation_forbidden` where there is no such
+   * conversation, `busy` beyond EXPORTS_MAX.
+   */
+  async start(query: ExportQuery, by: Doer): Promise<AsyncIterableIterator<string>> {
+    const { accounts, clock, epoch, lanes } = this.#options;
+    const isWanted = rangeOf(query);
+    const environment = lanes.read(query.conversation);
+    environment.refresh();
+    const { tables } = environment;
+    const record = readConversation(tables, query.conversation);
+    if (record === undefined) throw new Refusal('conversation_forbidden');
+    if (this.#open >= EXPORTS_MAX) throw new Refusal('busy');
+    this.#open += 1;
+    let isOpen = true;
+    const release = () => {
+      if (isOpen) this.#open -= 1;
+      isOpen = false;
+    };
+    const details = { from: query.from ?? null, to: query.to ?? null, last_seq: record.headSeq };
+    const entry = { event: 'message_export.started', ...by, subject: `conversation:${record.id}`, details };
+    try {
+      await accounts.change((draft) => draft.audit(clock.now(), entry));
+    } catch (error) {
+      release();
+      throw error;
+    }
+    return releasing(linesOf(tables, record, epoch, isWanted), release);
+  }
+}
+
+/** The lines, which give their place back when they end, fail or are left; also before the first was read. */
+function releasing(lines: AsyncGenerator<string>, release: () => void): AsyncIterableIterator<string> {
+  const ended = (result: IteratorResult<string>) => {
+    if (result.done === true) release();
+    return result;
+  };
+  const failed = (error: unknown): never => {
+    release();
+    throw error;
+  };
+  return {
+    next: async () => await lines.next().then(ended, failed),
+    return: async () => {
+      release();
+      return await lines.return(undefined);
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+async function* linesOf(
+  tables: Tables,
+  record: ConversationRecord,
+  epoch: string,
+  isWanted: (message: { created_at: string }) => boolean,
+): AsyncGenerator<string> {
+  yield line({ conversation: { ...conversationView(tables, record, epoch), participants: undefined } });
+  for (let after: string | undefined; ;) {
+    const people = readParticipants(tables, record.id, PARTICIPANTS_PAGE, after);
+    yield people.map((participant) => line({ participant })).join('');
+    if (people.length < PARTICIPANTS_PAGE) break;
+    after = people.at(-1)?.user;
+    await new Promise(setImmediate);
+  }
+  let count = 0;
+  for (let afterSeq: number | undefined = record.floorSeq; afterSeq !== undefined;) {
+    const step = readHistory(tables, record, { afterSeq, limit: EXPORT_PAGE });
+    const messages = step.items.map((json) => ({ json, message: JSON.parse(json) as StoredMessage }));
+    // What was posted meanwhile is behind the head of the start.
+    const wanted = messages.filter(({ message }) => message.seq <= record.headSeq && isWanted(message));
+    count += wanted.length;
+    if (wanted.length > 0) yield wanted.map(({ json }) => `{"message":${json}}\n`).join('');
+    const isOver = step.next === undefined || step.next >= record.headSeq;
+    afterSeq = isOver ? undefined : step.next;
+    // Pages without a wanted message would otherwise follow one another without a turn for anybody else.
+    await new Promise(setImmediate);
+  }
+  yield line({ end: { messages: count } });
+}
+
+interface StoredMessage {
+  readonly seq: number;
+  readonly created_at: string;
+}
+
+function line(value: object): string {
+  return `${JSON.stringify(value)}\n`;
+}
+
+/** Instants are compared one by one: a machine's clock may have gone back, so that order by seq is not order by time. */
+function rangeOf({ from, to }: ExportQuery): (message: { created_at: string }) => boolean {
+  const start = instantOf('from', from) ?? -Infinity;
+  const end = instantOf('to', to) ?? Infinity;
+  return ({ created_at: at }) => Date.parse(at) >= start && Date.parse(at) < end;
+}
+
+function instantOf(field: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const instant = parseInstant(text);
+  if (instant === undefined) throw new Refusal('query_invalid', { field });
+  return instant;
+}

@@ -1,0 +1,262 @@
+/**
+ * The settings screens of the console as one table: every field with its form, whether it is a secret, and what it
+ * does. Secrets lie in the vault and are never answered (CON-02, VND-10); the rest lies in the screen's document.
+ */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { z } from 'zod';
+import { isTargetUrl } from './outgoing-targets.ts';
+import { SIGN_IN_SOURCES } from './sign-in-switches.ts';
+import { ssoSettings } from './sso-settings.ts';
+
+export interface SettingField {
+  readonly schema: z.ZodType;
+  /** Kept in the vault, as text, and answered as set or not set. */
+  readonly isSecret?: true;
+  /** What the screen cannot do without. */
+  readonly isRequired?: true;
+  readonly say: string;
+}
+
+export interface SettingScreen {
+  /** What it is for. */
+  readonly say: string;
+  /** When a change counts, and for whom. */
+  readonly effect: string;
+  /** There is a check that can be made from here. */
+  readonly isTestable?: true;
+  /** It holds what a vendor token has no business with: the contract opens the others, by name. */
+  readonly isClosedToVendors?: true;
+  readonly fields: Readonly<Record<string, SettingField>>;
+}
+
+/** The longest secret: a service account of Google has 2,400 characters, a chain of certificates some 10,000. */
+const SECRET_LENGTH_MAX = 32_768;
+const CHAIN_LENGTH_MAX = 65_536;
+
+const line = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .regex(/^\P{Cc}*[^\s\p{Cc}]\P{Cc}*$/u);
+const secret = line(4_096);
+const url = (...schemes: string[]) =>
+  z
+    .string()
+    .max(2_000)
+    .refine((text) => isTargetUrl(text, schemes), 'A URL without a user or password in it.');
+const https = url('https:');
+/** Of a host name: labels of letters, digits and hyphens, at least two; short enough to name its key with a selector. */
+const domain = z
+  .string()
+  .max(128)
+  .regex(/^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/);
+const keyOf = (isRight: (type: string | undefined) => boolean) =>
+  z
+    .string()
+    .max(SECRET_LENGTH_MAX)
+    .refine((text) => isPrivateKey(text, isRight), 'A private key in PEM, without a passphrase.');
+
+const { shape: sso } = ssoSettings;
+const LIVE = 'At once, from the next sign-in on.';
+const AT_NEXT_USE = 'At once: it is read at every use.';
+const base = { schema: https, isRequired: true, say: 'Base URL of its API, https.' } as const;
+
+export const SETTING_SCREENS = {
+  sso: {
+    say: 'Sign-in to the console at an OpenID Connect provider.',
+    effect: LIVE,
+    fields: {
+      issuer: { schema: sso.issuer, isRequired: true, say: 'The issuer, under which the metadata is found.' },
+      client_id: { schema: sso.client_id, isRequired: true, say: 'The client that this server is at the provider.' },
+      client_secret: { schema: secret, isSecret: true, say: 'Its secret; without one the client is public.' },
+      redirect_uri: { schema: sso.redirect_uri, isRequired: true, say: 'The page that the provider sends back to.' },
+      scope: { schema: sso.scope.unwrap(), say: 'What is asked for; openid profile without it.' },
+      username_claim: { schema: sso.username_claim.unwrap(), say: 'The claim with the username.' },
+      roles_claim: { schema: sso.roles_claim.unwrap(), say: "The claim with the account's roles." },
+      groups_claim: { schema: sso.groups_claim.unwrap(), say: "The claim with the account's groups." },
+      roles: { schema: sso.roles.unwrap(), say: 'Role at the provider → role in the console.' },
+      groups: { schema: sso.groups.unwrap(), say: 'Group at the provider → role in the console.' },
+    },
+  },
+  'sign-in': {
+    say: 'Where people sign in to the console.',
+    effect: LIVE,
+    fields: {
+      sign_in_mode: { schema: z.enum(SIGN_IN_SOURCES), say: 'Whose page people sign in on; local without it.' },
+      platform_token: { schema: z.enum(SIGN_IN_SOURCES), say: 'Whose tokens are taken; local without it.' },
+    },
+  },
+  apns: {
+    say: 'Credentials for pushes to Apple devices.',
+    effect: AT_NEXT_USE,
+    fields: {
+      team_id: { schema: z.string().regex(/^[A-Z0-9]{10}$/), isRequired: true, say: 'The team, ten characters.' },
+      key_id: { schema: z.string().regex(/^[A-Z0-9]{10}$/), isRequired: true, say: 'The key, ten characters.' },
+      topic: { schema: z.string().regex(/^[A-Za-z0-9.-]{1,155}$/), isRequired: true, say: "The app's bundle id." },
+      environment: { schema: z.enum(['production', 'sandbox']), say: 'Which gateway; production without it.' },
+      private_key: {
+        schema: keyOf((type) => type === 'ec'),
+        isSecret: true,
+        isRequired: true,
+        say: 'The .p8 key in PEM.',
+      },
+    },
+  },
+  fcm: {
+    say: 'Credentials for pushes through Firebase.',
+    effect: AT_NEXT_USE,
+    fields: {
+      project_id: {
+        schema: z.string().regex(/^[a-z][a-z0-9-]{4,28}[a-z0-9]$/),
+        isRequired: true,
+        say: 'The project at Firebase.',
+      },
+      service_account: {
+        schema: z.string().max(SECRET_LENGTH_MAX).refine(isServiceAccount, 'A service account as JSON.'),
+        isSecret: true,
+        isRequired: true,
+        say: 'The JSON file of the service account, whole.',
+      },
+    },
+  },
+  'ai-keys': {
+    say: 'Credentials for a language model.',
+    effect: AT_NEXT_USE,
+    fields: {
+      base_url: base,
+      model: { schema: line(200), say: 'The model that is asked.' },
+      api_key: { schema: secret, isSecret: true, isRequired: true, say: 'The key that is sent as Bearer.' },
+    },
+  },
+  simpleone: {
+    say: 'Credentials for a service desk of the SimpleOne type.',
+    effect: AT_NEXT_USE,
+    fields: {
+      base_url: base,
+      username: { schema: line(200), isRequired: true, say: 'The account of the integration.' },
+      password: { schema: secret, isSecret: true, isRequired: true, say: 'Its password.' },
+    },
+  },
+  hrms: {
+    say: 'Credentials for a personnel system.',
+    effect: AT_NEXT_USE,
+    fields: {
+      base_url: base,
+      api_token: { schema: secret, isSecret: true, isRequired: true, say: 'The token of the integration.' },
+    },
+  },
+  ldap: {
+    say: 'Credentials for a directory server.',
+    effect: AT_NEXT_USE,
+    isTestable: true,
+    fields: {
+      url: { schema: url('ldap:', 'ldaps:'), isRequired: true, say: 'ldaps://host:636, or ldap:// for a plain one.' },
+      bind_dn: { schema: line(1_000), isRequired: true, say: 'Whom to bind as.' },
+      bind_password: { schema: secret, isSecret: true, isRequired: true, say: 'The password of the bind.' },
+      base_dn: { schema: line(1_000), isRequired: true, say: 'Below which people are.' },
+      user_filter: { schema: line(1_000), say: 'Which entries are people; (objectClass=person) without it.' },
+    },
+  },
+  'external-stores': {
+    say: 'Credentials for an object store of the S3 type.',
+    effect: AT_NEXT_USE,
+    isTestable: true,
+    fields: {
+      endpoint: { schema: url('https:', 'http:'), isRequired: true, say: 'URL of the store.' },
+      region: { schema: z.string().regex(/^[a-z0-9-]{1,64}$/), say: 'The region; us-east-1 without it.' },
+      bucket: { schema: z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/), isRequired: true, say: 'The bucket.' },
+      access_key_id: { schema: z.string().regex(/^\w{3,128}$/), isRequired: true, say: 'The id of the key.' },
+      secret_access_key: { schema: secret, isSecret: true, isRequired: true, say: 'The key.' },
+    },
+  },
+  tls: {
+    say: 'The certificate of the public name, with its key. Its end raises an alert 14 days before.',
+    effect: 'At once for the alert. Listeners of this server speak plain HTTP: TLS ends in the proxy in front.',
+    isTestable: true,
+    fields: {
+      certificate: {
+        schema: z.string().max(CHAIN_LENGTH_MAX).refine(isCertificate, 'A certificate in PEM, its chain behind it.'),
+        isRequired: true,
+        say: 'The certificate in PEM, the chain behind it.',
+      },
+      private_key: { schema: keyOf(() => true), isSecret: true, isRequired: true, say: 'Its key in PEM.' },
+    },
+  },
+  mail: {
+    say: "The domain that mail is sent from: what its DNS records say, the DKIM record's key included.",
+    effect: 'At the next read of the records to publish.',
+    isClosedToVendors: true,
+    fields: {
+      domain: { schema: domain, isRequired: true, say: 'The domain, in lower case.' },
+      dkim_selector: {
+        schema: z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/),
+        say: 'The selector; parley without it.',
+      },
+      spf: {
+        schema: z.string().regex(/^v=spf1(?: [\x21-\x7e]+){1,40}$/),
+        say: 'The SPF record; v=spf1 mx -all without it.',
+      },
+      dmarc_policy: {
+        schema: z.enum(['none', 'quarantine', 'reject']),
+        say: 'What to do with forged mail; quarantine without it.',
+      },
+      dmarc_reports: { schema: z.email().max(254), say: 'Where reports go; nowhere without it.' },
+    },
+  },
+} as const satisfies Readonly<Record<string, SettingScreen>>;
+
+export type SettingScreenName = keyof typeof SETTING_SCREENS;
+export const SETTING_SCREEN_NAMES = Object.keys(SETTING_SCREENS) as SettingScreenName[];
+
+type Fields<Name extends SettingScreenName> = (typeof SETTING_SCREENS)[Name]['fields'];
+type ValueOf<Field> = Field extends { schema: infer Schema extends z.ZodType } ? z.infer<Schema> : never;
+type Required<Name extends SettingScreenName> = {
+  [Field in keyof Fields<Name>]: Fields<Name>[Field] extends { isRequired: true } ? Field : never;
+}[keyof Fields<Name>];
+
+/** A screen whole, secrets included: what a service that uses it reads. */
+export type SettingValues<Name extends SettingScreenName> = {
+  readonly [Field in Required<Name>]: ValueOf<Fields<Name>[Field]>;
+} & { readonly [Field in Exclude<keyof Fields<Name>, Required<Name>>]?: ValueOf<Fields<Name>[Field]> };
+
+/** The fields of a screen, for what treats all screens alike. */
+export function fieldsOf(name: SettingScreenName): [field: string, form: SettingField][] {
+  return Object.entries<SettingField>(SETTING_SCREENS[name].fields);
+}
+
+/** The form of a change: what is left out stays, null takes a value away. */
+export function changeForm(name: SettingScreenName): z.ZodType<Readonly<Record<string, unknown>>> {
+  return z.strictObject(
+    Object.fromEntries(fieldsOf(name).map(([field, { schema }]) => [field, schema.nullable().optional()])),
+  );
+}
+
+function isPrivateKey(text: string, isRight: (type: string | undefined) => boolean): boolean {
+  try {
+    return isRight(createPrivateKey(text).asymmetricKeyType);
+  } catch {
+    return false;
+  }
+}
+
+function isCertificate(text: string): boolean {
+  try {
+    return new X509Certificate(text).raw.length > 0;
+  } catch {
+    return false;
+  }
+}
+
+const serviceAccount = z.object({
+  type: z.literal('service_account'),
+  client_email: z.email(),
+  private_key: z.string().refine((text) => isPrivateKey(text, (type) => type === 'rsa')),
+});
+
+function isServiceAccount(text: string): boolean {
+  try {
+    return serviceAccount.safeParse(JSON.parse(text)).success;
+  } catch {
+    return false;
+  }
+}

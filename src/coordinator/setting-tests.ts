@@ -1,0 +1,117 @@
+/** Trying what a settings screen says, where that can be done from here: a directory server, an object store, TLS. */
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import type { Clock } from '#src/base/clock.ts';
+import { formatInstant } from '#src/base/time.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import { OutgoingTimeout, reasonOf, sendOutgoing } from './outgoing-request.ts';
+import { checkedHost, makeLookup } from './outgoing-targets.ts';
+import {
+  SETTING_SCREENS,
+  SETTING_SCREEN_NAMES,
+  type SettingScreen,
+  type SettingScreenName,
+} from './setting-screens.ts';
+import { endOf, isPair, type Settings } from './settings.ts';
+
+/** How long a target may take. Somebody waits in front of the button, below the deadline of their own request. */
+export const SETTING_TEST_MILLIS = 5_000;
+
+/** What is read of an object store's answer: its status is all that counts. */
+const ANSWER_BYTES_MAX = 1_024;
+
+const LDAP_PORT = 389;
+const LDAPS_PORT = 636;
+
+export interface SettingTest {
+  readonly ok: boolean;
+  /** What was seen, in a few words without a secret. */
+  readonly detail: string;
+  /** RFC 3339: the end of the certificate, where one was looked at. */
+  readonly expires_at: string | null;
+}
+
+export interface SettingTestOptions {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly allowPrivateTargets: boolean;
+  /** How long a target may take. */
+  readonly millis?: number;
+}
+
+type Tester = (options: Required<SettingTestOptions>) => Promise<SettingTest>;
+
+/** Screens that can be tried. */
+export type TestableScreen = 'ldap' | 'external-stores' | 'tls';
+export const TESTABLE_SCREENS = SETTING_SCREEN_NAMES.filter((name): name is TestableScreen => {
+  const screen: SettingScreen = SETTING_SCREENS[name];
+  return screen.isTestable === true;
+});
+
+const TESTERS: Readonly<Record<TestableScreen, Tester>> = {
+  ldap: async ({ settings, allowPrivateTargets, millis }) => {
+    const { url } = complete(settings.read('ldap'));
+    const end = await connectTo(new URL(url), allowPrivateTargets, millis);
+    return { ok: true, detail: end === null ? 'connected' : 'connected by TLS', expires_at: end };
+  },
+  'external-stores': async ({ settings, allowPrivateTargets, millis }) => {
+    const { endpoint: url } = complete(settings.read('external-stores'));
+    const request = { method: 'HEAD', url, millis, bytesMax: ANSWER_BYTES_MAX, allowPrivateTargets } as const;
+    const { status } = await sendOutgoing(request);
+    // Any answer of a service that works will do: without a signature most stores say 403.
+    return { ok: status < 500, detail: `answered ${status}`, expires_at: null };
+  },
+  tls: async ({ settings, clock }) => {
+    const { certificate, private_key: key } = complete(settings.read('tls'));
+    const end = endOf(certificate);
+    if (!isPair(certificate, key)) return { ok: false, detail: 'key of another certificate', expires_at: end };
+    const isOver = Date.parse(end) <= clock.now();
+    return { ok: !isOver, detail: isOver ? 'certificate has ended' : 'certificate and key match', expires_at: end };
+  },
+};
+
+/**
+ * Tries a screen as it is set. What fails at the target is an answer, not an error.
+ * @throws Refusal `setting_incomplete`, `encryption_locked`, `target_private`.
+ */
+export async function testSettings(name: TestableScreen, options: SettingTestOptions): Promise<SettingTest> {
+  try {
+    return await TESTERS[name]({ millis: SETTING_TEST_MILLIS, ...options });
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    return { ok: false, detail: reasonOf(error), expires_at: null };
+  }
+}
+
+/** Whether a screen can be tried. */
+export function isTestable(name: SettingScreenName): name is TestableScreen {
+  return (TESTABLE_SCREENS as readonly string[]).includes(name);
+}
+
+function complete<T>(values: T | undefined): T {
+  if (values === undefined) throw new Refusal('setting_incomplete');
+  return values;
+}
+
+/** Connects and lets go; answers when the certificate of the other side ends, null without TLS. */
+async function connectTo(url: URL, allowPrivateTargets: boolean, millis: number): Promise<string | null> {
+  const host = checkedHost(url, allowPrivateTargets);
+  const isTls = url.protocol === 'ldaps:';
+  const port = url.port === '' ? (isTls ? LDAPS_PORT : LDAP_PORT) : Number(url.port);
+  const target = { host, port, lookup: makeLookup(allowPrivateTargets) };
+  const { promise, resolve, reject } = Promise.withResolvers<string | null>();
+  const socket: Socket = isTls
+    ? connectTls({ ...target, ...(isIP(host) === 0 ? { servername: host } : {}) }, () => {
+        const { valid_to: end } = (socket as TLSSocket).getPeerCertificate();
+        resolve(formatInstant(Date.parse(end)));
+      })
+    : connectTcp(target, () => resolve(null));
+  socket.once('error', reject);
+  const timer = setTimeout(() => socket.destroy(new OutgoingTimeout(`No connection within ${millis} ms.`)), millis);
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    socket.destroy();
+  }
+}

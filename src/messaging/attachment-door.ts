@@ -1,0 +1,159 @@
+/** Attachments as one shard has them: read here, changed by asking the main thread. */
+import { MAIN, type Node } from '#actors/runtime/node.ts';
+import type { AttachmentAsk } from '#src/protocol/attachments.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { MessageBody, PostMessage } from '#src/protocol/messages.ts';
+import type { AttachmentReader, AttachmentRecord } from '#storage/attachment-records.ts';
+import {
+  attachmentOf,
+  hasReference,
+  isStill,
+  mayRead,
+  readReleases,
+  removeRelease,
+} from '#storage/attachment-references.ts';
+import type { Lanes } from '#storage/lanes.ts';
+import { readable, type Call } from './caller.ts';
+import type { Exchange } from './exchange.ts';
+import { safeFileName } from './file-names.ts';
+
+/** The main thread answers within a few commits; finishing an upload may wait behind a removal. */
+const ASK_MILLIS = 30_000;
+/** Attachments per lane that are looked at in one pass of the removal. */
+const RELEASED_AT_ONCE = 50;
+
+export interface AttachmentDoorOptions {
+  readonly folder: string;
+  readonly shard: number;
+  readonly reader: AttachmentReader;
+  readonly lanes: Lanes;
+  readonly node: () => Node;
+}
+
+export class AttachmentDoor {
+  readonly folder: string;
+  readonly shard: number;
+  readonly #options: AttachmentDoorOptions;
+  /** Uploads that are written here now, by the token of their lease. */
+  readonly #written = new Map<string, Exchange>();
+  #isReleasing = false;
+
+  constructor(options: AttachmentDoorOptions) {
+    this.#options = options;
+    this.folder = options.folder;
+    this.shard = options.shard;
+  }
+
+  find(id: string): AttachmentRecord | undefined {
+    return this.#options.reader.find(id);
+  }
+
+  /** Asks the main thread. @throws Refusal with its code, or `unavailable`. */
+  async ask<T = null>(question: AttachmentAsk): Promise<T> {
+    const answer = await this.#options.node().askService(MAIN, '@attachments', question, ASK_MILLIS);
+    if (answer.ok) return answer.value as T;
+    throw new Refusal(answer.code, { field: answer.field ?? undefined, retryAfter: answer.retryAfter ?? undefined });
+  }
+
+  /** While it writes, a request can be told to let go of its upload. */
+  watch(token: string, exchange: Exchange): void {
+    this.#written.set(token, exchange);
+  }
+
+  unwatch(token: string): void {
+    this.#written.delete(token);
+  }
+
+  /** Has whoever writes an upload here let go of it. One who is gone already never said so, so that is said again. */
+  drop(id: string, token: string): void {
+    const exchange = this.#written.get(token);
+    if (exchange !== undefined) return exchange.drop();
+    this.ask({ do: 'close', id, lease: token }).catch(() => undefined);
+  }
+
+  /**
+   * The attachment of a conversation of the path's query that the caller takes part in (ATT-01).
+   * @throws Refusal `conversation_forbidden`, `attachment_not_found`.
+   */
+  readableIn(call: Pick<Call, 'service' | 'user'>, id: string, conversation: string): ReadableAttachment {
+    const { tables } = readable({ ...call, params: { id: conversation } } as unknown as Call);
+    const record = this.find(id);
+    if (record === undefined || !hasReference(tables, conversation, id)) throw new Refusal('attachment_not_found');
+    const { hash, type } = record;
+    if (hash === undefined || type === undefined) throw new Refusal('attachment_not_found');
+    return { ...record, hash, type };
+  }
+
+  /**
+   * A message's form with what the server knows of its attachment in the place of what the client said: type and size
+   * are the content's own. The attachment stays while the message is posted. Other forms stay as they are.
+   * @throws Refusal `attachment_not_found` for one that is not the caller's and in no conversation of theirs,
+   * `attachment_unfinished`.
+   */
+  async prepare(call: Call, form: PostMessage): Promise<PostMessage> {
+    if (form.kind !== 'media') return form;
+    const record = this.find(form.body.attachment);
+    if (record === undefined) throw new Refusal('attachment_not_found');
+    const { id, owner, bytes, hash, type } = record;
+    if (owner !== call.user && !this.#mayForward(call, id)) throw new Refusal('attachment_not_found');
+    if (hash === undefined || type === undefined) throw new Refusal('attachment_unfinished');
+    await this.ask({ do: 'hold', id });
+    return { ...form, body: { ...form.body, name: safeFileName(form.body.name), type: plainType(type), size: bytes } };
+  }
+
+  /**
+   * A new body of a message with what the server knows of the attachment that it names. That it is the attachment which
+   * the message has is for the conversation to say. @throws Refusal `attachment_not_found`.
+   */
+  describe(body: MessageBody): MessageBody {
+    const id = attachmentOf(body);
+    if (typeof body !== 'object' || !('attachment' in body) || id === undefined) return body;
+    const { bytes, type } = this.find(id) ?? {};
+    if (bytes === undefined || type === undefined) throw new Refusal('attachment_not_found');
+    return { ...body, name: safeFileName(body.name), type: plainType(type), size: bytes };
+  }
+
+  /** Says that a message has the attachment now, which nobody waits for: a sweep would find out, too. */
+  notePosted(form: PostMessage): void {
+    const id = attachmentOf(form.body);
+    if (id !== undefined) this.ask({ do: 'posted', id }).catch(() => undefined);
+  }
+
+  /** Has attachments removed that lost their last message: one bounded pass over this shard's lanes. */
+  async releaseDue(): Promise<void> {
+    if (this.#isReleasing) return;
+    this.#isReleasing = true;
+    try {
+      for (const lane of this.#options.lanes.owned) {
+        const due = readReleases(lane.environment.tables, RELEASED_AT_ONCE);
+        if (due.length === 0) continue;
+        const settled = new Set(await this.ask<string[]>({ do: 'release', ids: due.map((one) => one.attachment) }));
+        // A mark that another deletion left meanwhile stays, to be looked at again.
+        const done = due.filter((one) => settled.has(one.attachment) && isStill(one, lane));
+        if (done.length > 0) lane.append(done.map((one) => removeRelease(one)));
+      }
+    } finally {
+      this.#isReleasing = false;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#options.reader.close();
+  }
+
+  #mayForward(call: Call, id: string): boolean {
+    const { environments } = this.#options.lanes;
+    for (const environment of environments) environment.refresh();
+    return mayRead(environments, id, call.user, call.reach);
+  }
+}
+
+/** A media type without its parameters, as messages carry it. */
+function plainType(type: string): string {
+  return type.split(';', 1)[0] ?? type;
+}
+
+export interface ReadableAttachment extends AttachmentRecord {
+  hash: string;
+  type: string;
+}

@@ -1,0 +1,201 @@
+/** Uploads by tus 1.0.0: created, appended to, asked for, discarded. Bytes go from the socket to the disk. */
+import { createHash, randomUUID } from 'node:crypto';
+import { isId } from '#src/base/ids.ts';
+import { TUS_VERSION } from '#src/protocol/attachments.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { AttachmentRecord } from '#storage/attachment-records.ts';
+import { UploadWriter } from '#storage/blobs.ts';
+import type { AttachmentDoor } from './attachment-door.ts';
+import type { Service } from './caller.ts';
+import type { Exchange } from './exchange.ts';
+import type { IncomingBody } from './incoming-body.ts';
+import { sniffType, SNIFFED_BYTES } from './type-sniffing.ts';
+import { bringsBytes, readChecksum, readFileName, readWhole, requireTus, type UploadHead } from './upload-headers.ts';
+import { scanContent } from './virus-scan.ts';
+
+/** One request about bytes. */
+export interface ByteCall {
+  readonly service: Service;
+  readonly door: AttachmentDoor;
+  readonly exchange: Exchange;
+  readonly head: UploadHead;
+  /** Of a request that has one. */
+  readonly body: IncomingBody | undefined;
+  /** Of the authenticated session; empty for a form that takes none. */
+  readonly user: string;
+  readonly address: string;
+  /** The attachment of the path, whether or not there is such a one. */
+  readonly id: string;
+  readonly query: unknown;
+}
+
+const tus = (offset: number): [string, string][] => [
+  ['tus-resumable', TUS_VERSION],
+  ['upload-offset', String(offset)],
+];
+
+export async function createUpload(call: ByteCall): Promise<void> {
+  const { door, exchange, head, service, user } = call;
+  requireTus(head);
+  if (head.deferred !== '') throw new Refusal('header_invalid', { field: 'upload-defer-length' });
+  const bytes = readWhole('upload-length', head.length);
+  if (bytes > service.config.attachmentBytesMax) throw new Refusal('attachment_too_large');
+  const hasBytes = bringsBytes(head);
+  readChecksum(head);
+  const name = readFileName(head);
+  if (hasBytes && Number(head.contentLength) > bytes) throw new Refusal('upload_too_long');
+  const id = await door.ask<string>({ do: 'create', user, bytes, name });
+  let offset = 0;
+  if (hasBytes || bytes === 0) {
+    offset = await withUpload({ ...call, id }, async (upload) => await append(call, upload, 0, hasBytes));
+  }
+  exchange.send(201, '', [['location', `/v1/attachments/${id}`], ...tus(offset)]);
+}
+
+export async function readUpload(call: ByteCall): Promise<void> {
+  const { exchange, head } = call;
+  requireTus(head);
+  const record = own(call);
+  let offset = record.bytes;
+  if (record.hash === undefined) {
+    // A crash or a lost answer may have left an upload whole and unfinished: asking for it finishes it.
+    offset = await withUpload(call, async (upload) => {
+      if (upload.writer.offset === record.bytes) await finish(call, upload);
+      else await upload.writer.settle();
+      return upload.writer.offset;
+    });
+  }
+  exchange.send(200, '', [['upload-length', String(record.bytes)], ...tus(offset)]);
+}
+
+export async function appendUpload(call: ByteCall): Promise<void> {
+  const { exchange, head } = call;
+  requireTus(head);
+  if (!bringsBytes(head)) throw new Refusal('upload_body_type');
+  const wanted = readWhole('upload-offset', head.offset);
+  readChecksum(head);
+  const record = own(call);
+  if (record.hash !== undefined) throw new Refusal('upload_complete');
+  if (wanted + Number(head.contentLength) > record.bytes) throw new Refusal('upload_too_long');
+  const offset = await withUpload(call, async (upload) => await append(call, upload, wanted, true));
+  exchange.send(204, '', tus(offset));
+}
+
+export async function discardUpload(call: ByteCall): Promise<void> {
+  const { door, exchange, head, user } = call;
+  requireTus(head);
+  const { id } = own(call);
+  await door.ask({ do: 'discard', user, id });
+  exchange.send(204, '', [['tus-resumable', TUS_VERSION]]);
+}
+
+/** The caller's own upload. @throws Refusal `attachment_not_found` for what is not there and what is another's. */
+function own({ door, id, user }: ByteCall): AttachmentRecord {
+  const record = isId('att', id) ? door.find(id) : undefined;
+  if (record?.owner !== user) throw new Refusal('attachment_not_found');
+  return record;
+}
+
+/** An upload that this request has for itself. */
+interface Upload {
+  readonly record: AttachmentRecord;
+  readonly writer: UploadWriter;
+  readonly lease: string;
+}
+
+/** Has the upload for the time of `action`. A request before, of a connection that broke, is made to let go first. */
+async function withUpload(call: ByteCall, action: (upload: Upload) => Promise<number>): Promise<number> {
+  const { door, exchange, id, user } = call;
+  const lease = randomUUID();
+  door.watch(lease, exchange);
+  let isRefusedType = false;
+  try {
+    await door.ask({ do: 'open', user, id, shard: door.shard, lease });
+    // Read again: the one before may have finished or discarded it.
+    const record = own(call);
+    if (record.hash !== undefined) throw new Refusal('upload_complete');
+    const writer = await UploadWriter.open(door.folder, id);
+    try {
+      return await action({ record, writer, lease });
+    } finally {
+      await writer.close();
+    }
+  } catch (error) {
+    isRefusedType = error instanceof Refusal && error.code === 'attachment_type_forbidden';
+    throw error;
+  } finally {
+    door.unwatch(lease);
+    await door.ask({ do: 'close', id, lease }).catch(() => undefined);
+    // What may not be attached need not be kept.
+    if (isRefusedType) await door.ask({ do: 'discard', user, id }).catch(() => undefined);
+  }
+}
+
+/**
+ * Nothing is awaited between a chunk and its place in the file: the library reads on while somebody waits, paused or
+ * not, so that a disk slower than the network would fill the memory.
+ *
+ * Writes the body behind what is there; answers the offset, which is on disk. The last byte finishes the upload.
+ */
+async function append(call: ByteCall, upload: Upload, wanted: number, hasBytes: boolean): Promise<number> {
+  const { body, exchange, head } = call;
+  const { record, writer } = upload;
+  if (writer.offset !== wanted) throw new Refusal('upload_offset_wrong');
+  const checksum = readChecksum(head);
+  const sum = checksum === undefined ? undefined : createHash('sha256');
+  let room = record.bytes - wanted;
+  let isKnown = false;
+  if (hasBytes && body !== undefined) {
+    for (let chunk = await body.next(); chunk !== undefined; chunk = await body.next()) {
+      room -= chunk.length;
+      sum?.update(chunk);
+      // A body without a length may be longer than it should.
+      if (room < 0) {
+        await writer.undo();
+        throw new Refusal('upload_too_long');
+      }
+      writer.append(chunk);
+      if (!isKnown && writer.offset >= SNIFFED_BYTES) {
+        allowedType(call, writer);
+        isKnown = true;
+      }
+    }
+  }
+  if (checksum !== undefined && (sum?.digest().equals(checksum) !== true || exchange.isDone)) {
+    await writer.undo();
+    throw new Refusal('checksum_mismatch');
+  }
+  await writer.settle();
+  if (writer.offset === record.bytes) await finish(call, upload);
+  return writer.offset;
+}
+
+/** The type of the content, if it is one that may be attached. @throws Refusal `attachment_type_forbidden`. */
+function allowedType({ service }: ByteCall, writer: UploadWriter): string {
+  const type = sniffType(writer.head(SNIFFED_BYTES));
+  const { attachmentTypes } = service.config;
+  if (attachmentTypes === '') return type;
+  const [plain = ''] = type.split(';');
+  const [family] = plain.split('/');
+  const allowed = attachmentTypes.split(',').map((one) => one.trim());
+  if (!allowed.includes(plain) && !allowed.includes(`${family}/*`)) throw new Refusal('attachment_type_forbidden');
+  return type;
+}
+
+/**
+ * Makes a whole upload an attachment.
+ * @throws Refusal `attachment_type_forbidden`, `virus_scan_unavailable`, `attachment_infected`.
+ */
+async function finish(call: ByteCall, { lease, record, writer }: Upload): Promise<void> {
+  const { address, door, service } = call;
+  const { id } = record;
+  const type = allowedType(call, writer);
+  const { clamdAddress } = service.config;
+  const signature = clamdAddress === undefined ? undefined : await scanContent(clamdAddress, writer.read());
+  if (signature !== undefined) {
+    await door.ask({ do: 'infected', id, lease, signature, address });
+    throw new Refusal('attachment_infected');
+  }
+  await writer.settle();
+  await door.ask({ do: 'finish', id, lease, hash: await writer.hash(), type });
+}

@@ -1,0 +1,103 @@
+/**
+ * The threads that redact what a vendor reads. It fails closed (RED-13): a task that throws, takes too long or finds
+ * the queue full is refused with `redaction_unavailable`; the input never comes back as an answer.
+ */
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { Piscina } from 'piscina';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { RedactionSecrets, RedactionTask } from './redaction-worker.ts';
+import type { ValueContext } from './redactor.ts';
+
+/** Tasks that wait for a thread; more are refused at once. Four readers a minute are allowed, so this is a flood. */
+export const QUEUE_MAX = 64;
+/** A chunk of a megabyte takes some 20 ms; what takes this long will not end. The thread is stopped, and another begins. */
+export const DEADLINE_MS = 2000;
+/** Bytes of one task: a page of a journal. A larger one is refused; the caller cuts at line ends. */
+export const TASK_BYTES_MAX = 8 * 1024 * 1024;
+
+export interface RedactionPoolOptions extends RedactionSecrets {
+  /** Threads; half of the cores, at least one, by default: messages come first. */
+  readonly threads?: number;
+  readonly queueMax?: number;
+  readonly deadlineMs?: number;
+  /** The thread's program; the tests put one that fails in its place. */
+  readonly worker?: URL;
+}
+
+export class RedactionPool {
+  readonly #pool: Piscina<RedactionTask, unknown>;
+  readonly #deadlineMs: number;
+  /** Tasks under way and waiting, together. */
+  readonly #most: number;
+  #underWay = 0;
+  #isClosed = false;
+
+  constructor(options: RedactionPoolOptions) {
+    const { key, secrets, queueMax = QUEUE_MAX } = options;
+    const threads = options.threads ?? Math.max(1, availableParallelism() >> 1);
+    this.#deadlineMs = options.deadlineMs ?? DEADLINE_MS;
+    this.#most = threads + queueMax;
+    this.#pool = new Piscina({
+      filename: fileURLToPath(options.worker ?? new URL('redaction-worker.ts', import.meta.url)),
+      name: 'redact',
+      minThreads: 0,
+      maxThreads: threads,
+      idleTimeout: 30_000,
+      workerData: { key, secrets } satisfies RedactionSecrets,
+    });
+    // A thread that ends by itself fails its task; the event is no news beyond that.
+    this.#pool.on('error', () => {});
+  }
+
+  /** A text, in UTF-8 or whatever holds ASCII. @throws Refusal `redaction_unavailable` */
+  async bytes(bytes: Uint8Array): Promise<Buffer> {
+    if (bytes.byteLength > TASK_BYTES_MAX) throw unavailable();
+    // A copy of its own, handed over: of a view the whole buffer behind it would be copied to the thread.
+    const own = new Uint8Array(bytes);
+    const answer = await this.#run({ kind: 'bytes', bytes: own }, [own.buffer]);
+    if (!(answer instanceof Uint8Array)) throw unavailable();
+    return Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength);
+  }
+
+  /** A string. @throws Refusal `redaction_unavailable` */
+  async text(text: string): Promise<string> {
+    return (await this.bytes(Buffer.from(text))).toString('utf8');
+  }
+
+  /** A JSON value. @throws Refusal `redaction_unavailable` */
+  async value(value: unknown, context: ValueContext = {}): Promise<unknown> {
+    return await this.#run({ kind: 'value', value, context });
+  }
+
+  /** Tasks that wait for a thread. */
+  get waiting(): number {
+    return this.#pool.queueSize;
+  }
+
+  /** Stops the threads. Tasks under way are refused. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#pool.destroy();
+  }
+
+  async #run(task: RedactionTask, transferList: ArrayBuffer[] = []): Promise<unknown> {
+    if (this.#isClosed || this.#underWay >= this.#most) throw unavailable();
+    this.#underWay += 1;
+    const ending = new AbortController();
+    const timer = setTimeout(() => ending.abort(), this.#deadlineMs);
+    try {
+      return await this.#pool.run(task, { name: 'redact', signal: ending.signal, transferList });
+    } catch {
+      // What went wrong may quote the input, so it is told to nobody.
+      throw unavailable();
+    } finally {
+      clearTimeout(timer);
+      this.#underWay -= 1;
+    }
+  }
+}
+
+function unavailable(): Refusal {
+  return new Refusal('redaction_unavailable');
+}

@@ -1,0 +1,227 @@
+/**
+ * Long random strings. Entropy alone finds most of a log random, so the shape decides: how often the class of
+ * characters changes, which alphabet, which length, and which name stands before it.
+ */
+import { BASE64, DASH, DIGIT, HEX, LOWER, UNDERSCORE, UPPER, WORD_BITS } from './character-classes.ts';
+import { classOfKey } from './keys.ts';
+import { isUnreadable, RARE_SHARE, rareShare } from './letter-pairs.ts';
+
+/** Shortest run that counts as random by its changes of class. */
+export const RANDOM_MIN = 20;
+/** Longer runs are random whatever they change: nobody writes a word of that length. */
+const LONG_MIN = 60;
+const CHANGE_RATIO = 0.4;
+/** Shorter runs have too few letters to be told from words by them. */
+const UNREADABLE_MIN = 24;
+/** Changes of class and rare pairs of letters, both as shares, that together make a run random. */
+const RANDOM_SUM = 0.62;
+/** A run's share is judged by its first part, so that hostile length costs nothing more. */
+const JUDGED_MAX = 512;
+const MIXED = UPPER | LOWER;
+/** How far to the left the name of a value is looked for. */
+const NAME_MAX = 40;
+
+export interface Run {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * The random run around a word, or undefined. `limit` is the place before which nothing may be taken; up to `judged`
+ * base64 was looked at already, so that no run is walked once for each of its words. Slashes join a
+ * run only where a value stands (behind `=`, `:` or a quote, or with padding): elsewhere they are paths.
+ */
+export function randomRun(
+  source: string,
+  wordStart: number,
+  wordEnd: number,
+  limit: number,
+  judged: { end: number },
+): Run | undefined {
+  const wide = wordStart < judged.end ? undefined : base64Run(source, wordStart, wordEnd, limit, judged);
+  if (wide !== undefined && isRandomBase64(source, wide)) return wide;
+  if (wordEnd - wordStart < RANDOM_MIN) return undefined;
+  return isRandomWord(source, wordStart, wordEnd) ? { start: wordStart, end: wordEnd } : undefined;
+}
+
+function base64Run(
+  source: string,
+  wordStart: number,
+  wordEnd: number,
+  limit: number,
+  judged: { end: number },
+): Run | undefined {
+  let start = wordStart;
+  let bits = 0;
+  while (start > limit && BASE64[source.charCodeAt(start - 1)] === 1) {
+    start -= 1;
+    bits |= WORD_BITS[source.charCodeAt(start)] as number;
+  }
+  let end = wordStart;
+  while (end < source.length && BASE64[source.charCodeAt(end)] === 1) {
+    bits |= WORD_BITS[source.charCodeAt(end)] as number;
+    end += 1;
+  }
+  judged.end = end;
+  // Letters of one case are a path or words.
+  if (end - start < RANDOM_MIN || (bits & MIXED) !== MIXED) return undefined;
+  if (start === wordStart && end === wordEnd && source.charCodeAt(end) !== 61) return undefined;
+  let padding = 0;
+  while (padding < 2 && source.charCodeAt(end + padding) === 61) padding += 1;
+  // `name=` before a value is no padding.
+  const isQuoted = source.charCodeAt(start - 1) === 34 && source.charCodeAt(end + padding) === 34;
+  const isPadded = padding > 0 && (isQuoted || !isValueByte(source, end + padding));
+  const text = source.slice(start, Math.min(end, start + JUDGED_MAX));
+  const before = start > 0 ? source.charCodeAt(start - 1) : 10;
+  const isValue = before === 61 || before === 34 || before === 39 || before === 58 || before === 32 || before === 10;
+  if (text.includes('/') && !isPadded && !text.includes('+') && !(isValue && !text.startsWith('/'))) return undefined;
+  return { start, end: isPadded ? end + padding : end };
+}
+
+function isValueByte(source: string, at: number): boolean {
+  return at < source.length && (WORD_BITS[source.charCodeAt(at)] !== 0 || source.charCodeAt(at) === 34);
+}
+
+function isRandomBase64(source: string, { start, end }: Run): boolean {
+  const length = end - start;
+  if (length < RANDOM_MIN) return false;
+  const facts = factsOf(source, start, end);
+  const slashes = facts.slashes;
+  if (length >= 24 && length % 4 === 0 && source.charCodeAt(end - 1) === 61 && isMixed(facts)) return true;
+  if (length >= UNREADABLE_MIN && isMixed(facts) && isUnreadable(source, start, start + facts.judged)) return true;
+  // A path has short parts between its slashes, base64 one slash in 64.
+  if (slashes > 0 && slashes * 14 > facts.judged) return false;
+  return isMixed(facts) && facts.changes >= (slashes > 0 ? 0.45 : CHANGE_RATIO) * facts.judged && facts.digits > 0;
+}
+
+function isRandomWord(source: string, start: number, end: number): boolean {
+  const length = end - start;
+  const facts = factsOf(source, start, end);
+  if (facts.digits + facts.dashes === facts.judged) return false;
+  // A key of Mailchimp names its data centre behind a dash.
+  if (facts.dashes === 1 && /^[0-9a-f]{32}-us\d{1,3}$/.test(source.slice(start, Math.min(end, start + 40))))
+    return true;
+  if (facts.dashes > 0 && isUuid(source, start, end)) return false;
+  if (facts.hex === facts.judged) return isRandomHex(source, start, facts);
+  if (facts.digits <= 2 && CAMEL_CASE.test(source.slice(start, Math.min(end, start + JUDGED_MAX)))) return false;
+  if (isMixed(facts) && facts.changes >= CHANGE_RATIO * (facts.judged - facts.dashes))
+    return facts.digits > 0 || length >= 28;
+  // Letters of one case with a dash or an underscore among them are a program's ids: `c_7f3q…`.
+  const joints = facts.dashes + facts.underscores;
+  const rare = length < UNREADABLE_MIN ? 0 : rareShare(source, start, start + facts.judged);
+  if (rare >= RARE_SHARE && (isMixed(facts) ? joints * 10 < facts.judged : joints === 0)) return true;
+  // Neither alone is enough, both together are: names of a program change their case or have odd letters, not both.
+  if (rare > 0 && isMixed(facts) && joints * 10 < facts.judged && facts.changes / facts.judged + rare >= RANDOM_SUM)
+    return true;
+  // Base32 and lower-case alphanumerics: letters of one case with digits among them, not in front or behind only.
+  const oneCase = facts.uppers === 0 || facts.lowers === 0;
+  if (oneCase && length >= 24 && facts.dashes === 0 && facts.underscores === 0)
+    return facts.changes >= (length >= 28 ? 4 : 0.24 * facts.judged) && facts.digits >= (length >= 28 ? 2 : 3);
+  return (
+    length >= LONG_MIN && facts.dashes * 12 < facts.judged && facts.underscores * 12 < facts.judged && facts.digits > 2
+  );
+}
+
+/** Words in capitals joined to one: a name of a program's part. */
+const CAMEL_CASE = /^[a-z]*(?:[A-Z][a-z]+)+[A-Z]?\d*$/;
+
+interface Facts {
+  judged: number;
+  digits: number;
+  uppers: number;
+  lowers: number;
+  dashes: number;
+  underscores: number;
+  slashes: number;
+  hex: number;
+  changes: number;
+}
+
+function factsOf(source: string, start: number, end: number): Facts {
+  const facts: Facts = {
+    judged: 0,
+    digits: 0,
+    uppers: 0,
+    lowers: 0,
+    dashes: 0,
+    underscores: 0,
+    slashes: 0,
+    hex: 0,
+    changes: 0,
+  };
+  const stop = Math.min(end, start + JUDGED_MAX);
+  let before = -1;
+  for (let at = start; at < stop; at += 1) {
+    const byte = source.charCodeAt(at);
+    const bits = WORD_BITS[byte] as number;
+    facts.hex += HEX[byte] as number;
+    if (bits === DIGIT) facts.digits += 1;
+    else if (bits === UPPER) facts.uppers += 1;
+    else if (bits === LOWER) facts.lowers += 1;
+    else if (bits === DASH) facts.dashes += 1;
+    else if (bits === UNDERSCORE) facts.underscores += 1;
+    else if (byte === 47) facts.slashes += 1;
+    if (before !== -1 && bits !== before) facts.changes += 1;
+    before = bits;
+  }
+  facts.judged = stop - start;
+  return facts;
+}
+
+function isMixed({ digits, uppers, lowers, judged }: Facts): boolean {
+  return uppers > 0 && lowers > 0 && (digits > 0 || judged >= 28);
+}
+
+/** Groups of 8-4-4-4-12 hex digits, or any words in front of them: ids that people search logs by. */
+function isUuid(source: string, start: number, end: number): boolean {
+  return (
+    end - start >= 36 &&
+    /(?:^|-)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(
+      source.slice(Math.max(start, end - 48), end),
+    )
+  );
+}
+
+function isRandomHex(source: string, start: number, facts: Facts): boolean {
+  if (facts.judged < 32 || facts.digits === 0 || facts.digits === facts.judged) return false;
+  return !isNamedId(source, start);
+}
+
+/** Whether what stands before a value names a digest or an id: `sha256:`, `"etag":"W/`, `request_id=`, `commit `. */
+export function isNamedId(source: string, start: number): boolean {
+  let end = start;
+  const from = Math.max(0, start - NAME_MAX);
+  while (end > from && '"\'=:/ @<(,\\['.includes(source.charAt(end - 1))) end -= 1;
+  // `W/"` of an ETag.
+  if (source.charAt(end - 1) === 'W') return true;
+  let first = end;
+  while (first > from && (WORD_BITS[source.charCodeAt(first - 1)] as number) !== 0) first -= 1;
+  const name = source.slice(first, end);
+  if (/\/(?:overlay2|docker|containers|layers|sha256|objects)\//.test(source.slice(Math.max(0, start - 24), start)))
+    return true;
+  if (source.charCodeAt(start - 1) === 47 && isPath(source, start)) return true;
+  return (
+    classOfKey(name) === 'id' ||
+    /^(?:blk|sha\d*|commit|container|image|layer|object|tree)$/i.test(name.split(/[-_]/, 1)[0] as string)
+  );
+}
+
+/** Whether a slash before a value belongs to a file's path: it goes back to a slash at the beginning of a word. */
+function isPath(source: string, start: number): boolean {
+  let first = start;
+  const from = Math.max(0, start - 512);
+  while (first > from && source.charCodeAt(first - 1) > 32 && !'"\'=:(,'.includes(source.charAt(first - 1))) first -= 1;
+  return /^\/(?:var|usr|etc|opt|home|srv|tmp|proc|sys|run|lib|root|mnt|data|boot|dev)\//.test(
+    source.slice(first, Math.min(first + 12, start)),
+  );
+}
+
+/** Fingerprints and public keys of ssh: without them nobody can read a log of sign-ins. */
+export function isPublic(source: string, start: number): boolean {
+  const before = source.slice(Math.max(0, start - 64), start);
+  return (
+    /(?:SHA256:|MD5:|SHA1:|SHA512:)[A-Za-z0-9+/]{0,44}$/.test(before) ||
+    /^sha\d{1,3}-/.test(source.slice(start, start + 8)) ||
+    /(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp\d{3}|sk-ssh-ed25519@openssh\.com) $/.test(before)
+  );
+}

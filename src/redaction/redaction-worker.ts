@@ -1,0 +1,29 @@
+/** A thread of the redaction pool: one engine, made once from what the pool gave to the thread. */
+import { setPriority } from 'node:os';
+import { workerData } from 'node:worker_threads';
+import { Redactor, type ValueContext } from './redactor.ts';
+
+/** What a task asks for. Bytes come and go as they are; a value is anything that JSON can hold. */
+export type RedactionTask =
+  | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
+  | { readonly kind: 'value'; readonly value: unknown; readonly context: ValueContext };
+
+/** What a thread is given at its start. */
+export interface RedactionSecrets {
+  readonly key: Uint8Array;
+  readonly secrets: readonly string[];
+}
+
+/** Messages come first where both want a core: a vendor's page may take a little longer. */
+const NICE = 10;
+// On Linux the priority is the calling thread's own; elsewhere it would be the whole process's.
+if (process.platform === 'linux') setPriority(0, NICE);
+
+const { key, secrets } = workerData as RedactionSecrets;
+const redactor = new Redactor({ key, secrets });
+
+/** Carries out one task. @throws whatever fails: the pool answers with an error and never with the input. */
+export function redact(task: RedactionTask): unknown {
+  if (task.kind === 'value') return redactor.value(task.value, task.context);
+  return redactor.bytes(Buffer.from(task.bytes.buffer, task.bytes.byteOffset, task.bytes.byteLength));
+}

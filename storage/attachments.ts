@@ -1,0 +1,303 @@
+/**
+ * The one writer of attachments, on the main thread: shards bring bytes to the disk by themselves and ask here for
+ * what has to be decided once. Changes happen in turn, so that a content that somebody finishes is never the one that
+ * somebody else is removing.
+ */
+import { makeId } from '#src/base/ids.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import { isReferenced } from './attachment-references.ts';
+import {
+  attachmentRecord,
+  AttachmentReader,
+  openAttachments,
+  unpostedBefore,
+  unpostedKey,
+  uploadedKey,
+  type AttachmentEnvironment,
+  type AttachmentRecord,
+  type AttachmentTable,
+} from './attachment-records.ts';
+import {
+  adoptUpload,
+  blobFiles,
+  prepareBlobs,
+  removeBlob,
+  removeUpload,
+  uploadFiles,
+  uploadTouchedAt,
+} from './blobs.ts';
+import type { Write } from './environment.ts';
+import { key, numberAt, numberValue } from './keys.ts';
+import type { LaneEnvironment } from './lane.ts';
+
+/** An upload that nobody goes on with, and an attachment that nobody posts, go after this: a day. */
+export const UNPOSTED_MILLIS = 86_400_000;
+/** Uploads and attachments of one person that no message has yet. A person who sends an album has some dozens. */
+export const UNPOSTED_PER_PERSON_MAX = 100;
+/** How long the removal waits for a message that is being posted: longer than any request may take. */
+export const HOLD_MILLIS = 300_000;
+/** What a file costs at least: an empty one takes a record and a disk block, too. */
+export const CHARGED_BYTES_MIN = 4_096;
+/** The window of the quota, in days of UTC. */
+export const QUOTA_DAYS = 30;
+const DAY_MILLIS = 86_400_000;
+/** Unposted uploads looked at in one pass of the sweep. */
+const SWEEP_STEP = 100;
+
+type AttachmentWrite = Write<AttachmentTable>;
+
+export interface AttachmentsOptions {
+  /** Lanes to read, for whether a message has an attachment. */
+  readonly lanes: readonly LaneEnvironment[];
+  readonly now: () => number;
+  /** Bytes a person may upload in QUOTA_DAYS days. */
+  readonly quotaBytes: number;
+}
+
+export class Attachments extends AttachmentReader {
+  readonly #folder: string;
+  readonly #options: AttachmentsOptions;
+  /** Person → how many of theirs no message has yet. */
+  readonly #unposted = new Map<string, number>();
+  /** Attachment → how many messages with it are being posted, and until when it stays if none of them is heard of. */
+  readonly #holds = new Map<string, { readonly posts: number; readonly until: number }>();
+  #turn: Promise<unknown> = Promise.resolve();
+
+  private constructor(folder: string, environment: AttachmentEnvironment, options: AttachmentsOptions) {
+    super(environment);
+    this.#folder = folder;
+    this.#options = options;
+  }
+
+  /** Opens the attachments of a data folder, whose lock the caller has. */
+  static async open(folder: string, options: AttachmentsOptions): Promise<Attachments> {
+    await prepareBlobs(folder);
+    const attachments = new Attachments(folder, openAttachments(folder), options);
+    for (const { value } of attachments.environment.tables.unposted.getRange()) {
+      const owner = attachments.find(value.toString())?.owner;
+      if (owner !== undefined) attachments.#count(owner, 1);
+    }
+    return attachments;
+  }
+
+  /**
+   * Begins an upload of so many bytes; answers its id.
+   * @throws Refusal `quota_exceeded`, `uploads_full`, `storage_full`.
+   */
+  async create(owner: string, bytes: number, name: string): Promise<string> {
+    return await this.#inTurn(async () => {
+      const now = this.#options.now();
+      if ((this.#unposted.get(owner) ?? 0) >= UNPOSTED_PER_PERSON_MAX) throw new Refusal('uploads_full');
+      const day = Math.floor(now / DAY_MILLIS);
+      const charged = Math.max(bytes, CHARGED_BYTES_MIN);
+      const used = this.uploadedBetween(owner, day - QUOTA_DAYS + 1, day);
+      if (used + charged > this.#options.quotaBytes) throw new Refusal('quota_exceeded');
+      const id = makeId('att', now);
+      const record = { id, owner, name, bytes, createdAt: now, type: undefined, hash: undefined };
+      await this.#commit([
+        { table: 'attachments', key: key(id), value: attachmentRecord.encode(record) },
+        { table: 'unposted', key: unpostedKey(now, id), value: key(id) },
+        this.#charge(owner, day, charged),
+      ]);
+      this.#count(owner, 1);
+      return id;
+    });
+  }
+
+  /** Makes an upload whose bytes are all on disk an attachment. Doing it again changes nothing. */
+  async finish(id: string, hash: string, type: string): Promise<void> {
+    await this.#inTurn(async () => {
+      const record = this.find(id);
+      if (record === undefined) throw new Refusal('attachment_not_found');
+      if (record.hash !== undefined) return;
+      await adoptUpload(this.#folder, id, hash);
+      await this.#commit([
+        { table: 'attachments', key: key(id), value: attachmentRecord.encode({ ...record, hash, type }) },
+        { table: 'contents', key: key(hash, id), value: Buffer.of(1) },
+      ]);
+      await removeUpload(this.#folder, id);
+    });
+  }
+
+  /**
+   * Removes an upload or an attachment that no message has.
+   * @throws Refusal `attachment_not_found`, `attachment_in_use`.
+   */
+  async discard(id: string): Promise<void> {
+    await this.#inTurn(async () => {
+      const record = this.find(id);
+      if (record === undefined) throw new Refusal('attachment_not_found');
+      if (this.#isHeld(id) || this.#isReferenced(id)) throw new Refusal('attachment_in_use');
+      await this.#remove(record);
+    });
+  }
+
+  /** Keeps an attachment while a message with it is being posted. @throws Refusal `attachment_not_found`. */
+  async hold(id: string): Promise<void> {
+    await this.#inTurn(() => {
+      if (this.find(id)?.hash === undefined) throw new Refusal('attachment_not_found');
+      const { posts } = this.#holds.get(id) ?? { posts: 0 };
+      this.#holds.set(id, { posts: posts + 1, until: this.#options.now() + HOLD_MILLIS });
+    });
+  }
+
+  /** A message has the attachment now: it is no longer held for it, nor one of those that wait for one. */
+  async posted(id: string): Promise<void> {
+    await this.#inTurn(async () => {
+      const { posts, until } = this.#holds.get(id) ?? { posts: 0, until: 0 };
+      if (posts > 1) this.#holds.set(id, { posts: posts - 1, until });
+      else this.#holds.delete(id);
+      const record = this.find(id);
+      const itemKey = record === undefined ? undefined : this.#unpostedKeyOf(record);
+      if (record === undefined || itemKey === undefined || !this.#isReferenced(id)) return;
+      await this.#commit([{ table: 'unposted', key: itemKey, value: null }]);
+      this.#count(record.owner, -1);
+    });
+  }
+
+  /** Removes those of these attachments that no message has any more; answers those that need no second look. */
+  async release(ids: readonly string[]): Promise<string[]> {
+    return await this.#inTurn(async () => {
+      const settled: string[] = [];
+      for (const id of ids) {
+        if (this.#isHeld(id)) continue;
+        const record = this.find(id);
+        if (record !== undefined && !this.#isReferenced(id)) await this.#remove(record);
+        settled.push(id);
+      }
+      return settled;
+    });
+  }
+
+  /**
+   * One pass over what no message had for a day: removes uploads that nobody goes on with and attachments that nobody
+   * posted, and forgets those that were posted. Answers whether there may be more.
+   */
+  async sweep(isOpen: (id: string) => boolean): Promise<boolean> {
+    return await this.#inTurn(async () => {
+      const now = this.#options.now();
+      for (const [id, { until }] of this.#holds) if (until < now) this.#holds.delete(id);
+      const range = { ...unpostedBefore(now - UNPOSTED_MILLIS), limit: SWEEP_STEP };
+      const due = [...this.environment.tables.unposted.getRange(range)].map((entry) => ({
+        itemKey: Buffer.from(entry.key),
+        id: entry.value.toString(),
+      }));
+      for (const { itemKey, id } of due) await this.#settleUnposted(id, itemKey, now, isOpen(id));
+      return due.length === SWEEP_STEP;
+    });
+  }
+
+  async #settleUnposted(id: string, itemKey: Buffer, now: number, isOpen: boolean): Promise<void> {
+    const record = this.find(id);
+    const forget: AttachmentWrite = { table: 'unposted', key: itemKey, value: null };
+    if (record === undefined) return await this.#commit([forget]);
+    if (record.hash !== undefined && this.#isReferenced(id)) {
+      await this.#commit([forget]);
+      return this.#count(record.owner, -1);
+    }
+    const touched = record.hash === undefined ? ((await uploadTouchedAt(this.#folder, id)) ?? 0) : 0;
+    if (this.#isHeld(id) || isOpen || touched > now - UNPOSTED_MILLIS) {
+      const later: AttachmentWrite = { table: 'unposted', key: unpostedKey(now, id), value: key(id) };
+      return await this.#commit([forget, later]);
+    }
+    await this.#remove(record, itemKey);
+  }
+
+  /** Removes files that no record knows: what a crash left between a file and its record. Runs beside the others. */
+  async removeOrphans(): Promise<number> {
+    let removed = 0;
+    for (const id of await uploadFiles(this.#folder)) {
+      removed += await this.#inTurn(async () => {
+        const record = this.find(id);
+        if (!/^att_[0-9a-z]+$/.test(id) || (record !== undefined && record.hash === undefined)) return 0;
+        await removeUpload(this.#folder, id);
+        return 1;
+      });
+    }
+    for await (const hashes of blobFiles(this.#folder)) {
+      for (const hash of hashes) {
+        removed += await this.#inTurn(async () => {
+          if (!/^[0-9a-f]{64}$/.test(hash) || this.usesContent(hash)) return 0;
+          await removeBlob(this.#folder, hash);
+          return 1;
+        });
+      }
+    }
+    return removed;
+  }
+
+  /** Waits for what is under way and closes the file. */
+  override async close(): Promise<void> {
+    await this.#inTurn(() => undefined);
+    await super.close();
+  }
+
+  /** The record goes first: a file without one is found at the next start, a record without its file misleads. */
+  async #remove(record: AttachmentRecord, listed?: Buffer): Promise<void> {
+    const { id, owner, hash, bytes, createdAt } = record;
+    const unposted = listed ?? this.#unpostedKeyOf(record);
+    const writes: AttachmentWrite[] = [{ table: 'attachments', key: key(id), value: null }];
+    if (hash !== undefined) writes.push({ table: 'contents', key: key(hash, id), value: null });
+    if (unposted !== undefined) writes.push({ table: 'unposted', key: unposted, value: null });
+    // Bytes that never became a file are given back; a file that was there was sent, and counts.
+    if (hash === undefined) {
+      const day = Math.floor(createdAt / DAY_MILLIS);
+      writes.push(this.#charge(owner, day, -Math.max(bytes, CHARGED_BYTES_MIN)));
+    }
+    await this.#commit(writes);
+    if (unposted !== undefined) this.#count(owner, -1);
+    if (hash === undefined) await removeUpload(this.#folder, id);
+    else if (!this.usesContent(hash)) await removeBlob(this.#folder, hash);
+  }
+
+  /** Where an upload stands among the unposted: at its beginning, unless a sweep moved it. */
+  #unpostedKeyOf({ id, createdAt }: AttachmentRecord): Buffer | undefined {
+    const { unposted } = this.environment.tables;
+    const first = unpostedKey(createdAt, id);
+    if (unposted.get(first) !== undefined) return first;
+    const range = { start: first, end: unpostedBefore(this.#options.now() + 1).end };
+    for (const entry of unposted.getRange(range)) if (entry.value.toString() === id) return Buffer.from(entry.key);
+    return undefined;
+  }
+
+  #charge(owner: string, day: number, bytes: number): AttachmentWrite {
+    const itemKey = uploadedKey(owner, day);
+    const stored = this.environment.tables.uploaded.get(itemKey);
+    const sum = Math.max(0, (stored === undefined ? 0 : numberAt(stored)) + bytes);
+    return { table: 'uploaded', key: itemKey, value: sum === 0 ? null : numberValue(sum) };
+  }
+
+  #isHeld(id: string): boolean {
+    return (this.#holds.get(id)?.until ?? 0) > this.#options.now();
+  }
+
+  #isReferenced(id: string): boolean {
+    return this.#options.lanes.some((lane) => {
+      lane.refresh();
+      return isReferenced(lane.tables, id);
+    });
+  }
+
+  #count(owner: string, by: number): void {
+    const count = (this.#unposted.get(owner) ?? 0) + by;
+    if (count > 0) this.#unposted.set(owner, count);
+    else this.#unposted.delete(owner);
+  }
+
+  /** @throws Refusal `storage_full`. */
+  async #commit(writes: readonly AttachmentWrite[]): Promise<void> {
+    try {
+      await this.environment.commit(writes);
+    } catch {
+      throw new Refusal('storage_full');
+    }
+    this.environment.refresh();
+  }
+
+  async #inTurn<T>(action: () => T | Promise<T>): Promise<T> {
+    const turn = this.#turn.then(action);
+    // Whoever comes next waits for the end, whatever it was.
+    this.#turn = turn.catch(() => undefined);
+    return await turn;
+  }
+}

@@ -1,0 +1,232 @@
+/**
+ * Files of attachments: uploads that are under way, and finished contents by their SHA-256, each content once.
+ *
+ *     uploads/att_…        what has arrived of an upload; its length is the upload's offset
+ *     blobs/ab/cd/abcd…    a content, never changed once it is there
+ *
+ * An upload becomes a blob by a second name for the same file, so that no byte is copied and a crash between the two
+ * names leaves both. Names in a folder are on disk before anything says that the file is there.
+ */
+import { createHash, type Hash } from 'node:crypto';
+import { constants, readSync, writeSync } from 'node:fs';
+import { link, mkdir, open, readdir, rm, stat, type FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { folderPaths } from './folder.ts';
+
+/** Bytes read at once where a file is hashed or looked through. */
+const READ_BYTES = 256 * 1024;
+
+const HASH = /^[0-9a-f]{64}$/;
+
+/** Where the content with that hash lies. */
+export function blobPath(folder: string, hash: string): string {
+  if (!HASH.test(hash)) throw new Error('A content is named by 64 hex digits.');
+  return join(folderPaths(folder).blobs, hash.slice(0, 2), hash.slice(2, 4), hash);
+}
+
+/** Where an upload's bytes gather. The id is the server's own, so that it is a safe name. */
+export function uploadPath(folder: string, id: string): string {
+  if (!/^att_[0-9a-z]+$/.test(id)) throw new Error('An upload is named by its id.');
+  return join(folderPaths(folder).uploads, id);
+}
+
+/** Makes the folders, once, before anything is uploaded. */
+export async function prepareBlobs(folder: string): Promise<void> {
+  const { uploads, blobs } = folderPaths(folder);
+  await mkdir(uploads, { recursive: true, mode: 0o700 });
+  await mkdir(blobs, { recursive: true, mode: 0o700 });
+  await sync(folder);
+}
+
+/** How many bytes of an upload have arrived; 0 for one without a file. */
+export async function uploadedBytes(folder: string, id: string): Promise<number> {
+  try {
+    return (await stat(uploadPath(folder, id))).size;
+  } catch (error) {
+    if (isAbsent(error)) return 0;
+    throw error;
+  }
+}
+
+/** When bytes last arrived, in milliseconds since 1970; undefined for an upload without a file. */
+export async function uploadTouchedAt(folder: string, id: string): Promise<number | undefined> {
+  try {
+    return (await stat(uploadPath(folder, id))).mtimeMs;
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Appends to one upload. One at a time has it: whoever holds the upload's lease. */
+export class UploadWriter {
+  readonly #path: string;
+  readonly #file: FileHandle;
+  readonly #begun: number;
+  #offset: number;
+  /** Of the whole content, while every byte of it passed through here. */
+  readonly #whole: Hash | undefined;
+
+  private constructor(path: string, file: FileHandle, offset: number) {
+    this.#path = path;
+    this.#file = file;
+    this.#begun = offset;
+    this.#offset = offset;
+    this.#whole = offset === 0 ? createHash('sha256') : undefined;
+  }
+
+  static async open(folder: string, id: string): Promise<UploadWriter> {
+    const path = uploadPath(folder, id);
+    const file = await open(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+    try {
+      return new UploadWriter(path, file, (await file.stat()).size);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  get offset(): number {
+    return this.#offset;
+  }
+
+  /**
+   * Returns when the bytes are with the operating system. It does not give way to anything else, so that whoever brings
+   * them cannot bring more meanwhile: half a megabyte takes a fraction of a millisecond.
+   */
+  append(chunk: Buffer): void {
+    this.#whole?.update(chunk);
+    for (let written = 0; written < chunk.length;) {
+      const bytes = writeSync(this.#file.fd, chunk, written, chunk.length - written, this.#offset);
+      written += bytes;
+      this.#offset += bytes;
+    }
+  }
+
+  /** Takes back what was appended since it was opened. */
+  async undo(): Promise<void> {
+    await this.#file.truncate(this.#begun);
+    this.#offset = this.#begun;
+  }
+
+  /** Puts what was appended on disk, its name included. */
+  async settle(): Promise<void> {
+    await this.#file.sync();
+    if (this.#begun === 0) await sync(dirname(this.#path));
+  }
+
+  /** The first bytes of the content. */
+  head(bytes: number): Buffer {
+    const buffer = Buffer.alloc(bytes);
+    return buffer.subarray(0, readSync(this.#file.fd, buffer, 0, bytes, 0));
+  }
+
+  /** SHA-256 of the whole content, in hex; ends the writing. Reads it again where a part of it came earlier. */
+  async hash(): Promise<string> {
+    if (this.#whole !== undefined) return this.#whole.digest('hex');
+    return await hashOf(this.#file);
+  }
+
+  /** The content from its beginning, for whoever has to look through it. */
+  async *read(): AsyncGenerator<Buffer> {
+    yield* readAll(this.#file);
+  }
+
+  async close(): Promise<void> {
+    await this.#file.close();
+  }
+}
+
+/** Gives an upload's file its name among the contents, on disk when it resolves. The upload's own name stays. */
+export async function adoptUpload(folder: string, id: string, hash: string): Promise<void> {
+  const path = blobPath(folder, hash);
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  try {
+    await link(uploadPath(folder, id), path);
+  } catch (error) {
+    // The same content was uploaded before.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  await sync(dirname(path));
+  await sync(dirname(dirname(path)));
+  await sync(folderPaths(folder).blobs);
+}
+
+export async function removeUpload(folder: string, id: string): Promise<void> {
+  await rm(uploadPath(folder, id), { force: true });
+}
+
+export async function removeBlob(folder: string, hash: string): Promise<void> {
+  await rm(blobPath(folder, hash), { force: true });
+}
+
+/** The ids of uploads that have a file. */
+export async function uploadFiles(folder: string): Promise<string[]> {
+  return await namesIn(folderPaths(folder).uploads);
+}
+
+/** The hashes of all contents, one folder of them at a time. */
+export async function* blobFiles(folder: string): AsyncGenerator<string[]> {
+  const root = folderPaths(folder).blobs;
+  for (const first of await namesIn(root)) {
+    for (const second of await namesIn(join(root, first))) yield await namesIn(join(root, first, second));
+  }
+}
+
+/** Bytes and SHA-256 of a content as it lies on disk; undefined where there is none. */
+export async function measureBlob(
+  folder: string,
+  hash: string,
+): Promise<{ readonly bytes: number; readonly hash: string } | undefined> {
+  let file: FileHandle;
+  try {
+    file = await open(blobPath(folder, hash), 'r');
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw error;
+  }
+  try {
+    return { bytes: (await file.stat()).size, hash: await hashOf(file) };
+  } finally {
+    await file.close();
+  }
+}
+
+async function hashOf(file: FileHandle): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of readAll(file)) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+/** Every chunk is in the same memory: it is good until the next one is asked for. */
+async function* readAll(file: FileHandle): AsyncGenerator<Buffer> {
+  const buffer = Buffer.allocUnsafe(READ_BYTES);
+  for (let position = 0; ;) {
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, position);
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+async function namesIn(path: string): Promise<string[]> {
+  try {
+    return await readdir(path);
+  } catch (error) {
+    if (isAbsent(error)) return [];
+    throw error;
+  }
+}
+
+async function sync(path: string): Promise<void> {
+  const file = await open(path, 'r');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+function isAbsent(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
+}

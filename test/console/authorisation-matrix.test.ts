@@ -1,0 +1,137 @@
+/**
+ * Who gets in where: every route of the console × every kind of caller, against the running server (CON-03, VND-15).
+ *
+ * The expected matrix is `authorisation-matrix.json`. A probe carries a field, or a query parameter, that no form has:
+ * whoever is let in reads 400 for it, so that nothing is changed, and everybody else reads why not. To write the file
+ * anew after routes were added or closed:
+ *
+ *     MATRIX=write node --test test/console/authorisation-matrix.test.ts
+ *
+ * That refuses to let anybody in who was not, and, into a new route, anybody but console people with a role. A
+ * widening that is meant is written with `MATRIX=admit`, and shows in the file's difference.
+ */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { consoleRoutes } from '#src/console/route-table.ts';
+import type { ConsoleRoute } from '#src/console/route.ts';
+import { ERRORS, type ErrorCode } from '#src/protocol/errors.ts';
+import { CALLER_NAMES, type CallerName } from './callers.ts';
+import { startConsoleServer, type ConsoleServer } from './console-server.ts';
+
+const FILE = new URL('./authorisation-matrix.json', import.meta.url);
+/** Let in, as what a probe is answered says. */
+const IN = 'in';
+/** Who may be let into a new route without a word. */
+const CONSOLE_PEOPLE: readonly string[] = ['viewer', 'administrator', 'owner', 'break_glass'];
+
+/** Route → outcome → callers, in the order of CALLER_NAMES, with spaces between. */
+type Matrix = Record<string, Record<string, string>>;
+
+let server: ConsoleServer;
+before(async () => {
+  server = await startConsoleServer();
+});
+after(async () => await server.stop());
+
+const nameOf = ({ method, path }: ConsoleRoute) => `${method.toUpperCase()} ${path}`;
+
+async function probe(route: ConsoleRoute, caller: CallerName): Promise<string> {
+  const path = route.path.replaceAll(/:\w+/g, 'nothing');
+  const isRead = route.method === 'get';
+  const reply = isRead
+    ? await server.call<{ code: ErrorCode }>(caller, 'GET', `${path}?matrix_probe=1`)
+    : await server.call<{ code: ErrorCode }>(caller, route.method.toUpperCase(), path, {
+        body: { matrix_probe: true },
+      });
+  const { code } = reply.body;
+  assert.equal(ERRORS[code].status, reply.status, `${nameOf(route)} answered ${caller} ${reply.text}`);
+  const isLetIn = ['query_invalid', 'field_invalid', 'field_unknown'].includes(code);
+  return isLetIn ? IN : `${reply.status} ${code}`;
+}
+
+async function readMatrix(): Promise<Matrix> {
+  const matrix: Matrix = {};
+  const routes = consoleRoutes().map(({ route }) => route);
+  for (const route of routes.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))) {
+    const outcomes = new Map<string, CallerName[]>();
+    for (const caller of CALLER_NAMES) {
+      const outcome = await probe(route, caller);
+      outcomes.set(outcome, [...(outcomes.get(outcome) ?? []), caller]);
+    }
+    const row = [...outcomes].toSorted(([a], [b]) => (a < b ? -1 : 1));
+    matrix[nameOf(route)] = Object.fromEntries(row.map(([outcome, who]) => [outcome, who.join(' ')]));
+  }
+  return matrix;
+}
+
+const letIn = (matrix: Matrix, route: string) => (matrix[route]?.[IN] ?? '').split(' ').filter((who) => who !== '');
+
+/** Whom a matrix lets in whom the one before did not: sentences. */
+function widenings(past: Matrix, present: Matrix): string[] {
+  return Object.keys(present).flatMap((route) => {
+    const known = Object.hasOwn(past, route) ? letIn(past, route) : CONSOLE_PEOPLE;
+    const fresh = letIn(present, route).filter((who) => !known.includes(who));
+    return fresh.map((who) => `${route} now lets in ${who}`);
+  });
+}
+
+test('CON-03 VND-15 every caller meets every route as the matrix says', async () => {
+  const past = (existsSync(FILE) ? JSON.parse(readFileSync(FILE, 'utf8')) : {}) as Matrix;
+  const present = await readMatrix();
+  const mode = process.env['MATRIX'];
+  if (mode === 'write') assert.deepEqual(widenings(past, present), [], 'if this is meant, write with MATRIX=admit');
+  if (mode === 'write' || mode === 'admit') writeFileSync(FILE, `${JSON.stringify(present, null, 2)}\n`);
+  else assert.deepEqual(present, past, 'if this is meant, see the head of this file');
+});
+
+test('a matrix that lets somebody in who was not is noticed', () => {
+  const past: Matrix = { 'GET /a': { in: 'owner', '403 right_missing': 'viewer' } };
+  assert.deepEqual(widenings(past, { 'GET /a': { in: 'owner' } }), []);
+  assert.deepEqual(widenings(past, { 'GET /a': { in: 'viewer owner' } }), ['GET /a now lets in viewer']);
+  assert.deepEqual(widenings(past, { 'GET /b': { in: 'viewer administrator owner break_glass' } }), []);
+  assert.deepEqual(widenings(past, { 'GET /b': { in: 'vendor_active' } }), ['GET /b now lets in vendor_active']);
+  assert.deepEqual(widenings(past, { 'GET /b': { in: 'nobody bot' } }), [
+    'GET /b now lets in nobody',
+    'GET /b now lets in bot',
+  ]);
+});
+
+test('no matrix lets in a token of another kind, or one that is over', () => {
+  const strangers = [
+    'messaging_session',
+    'bot',
+    'service',
+    'node',
+    'vendor_revoked',
+    'vendor_expired',
+    'vendor_unknown',
+  ];
+  const matrix = JSON.parse(readFileSync(FILE, 'utf8')) as Matrix;
+  const isPublic = (route: string) => letIn(matrix, route).includes('nobody');
+  for (const route of Object.keys(matrix)) {
+    const vendors = letIn(matrix, route).filter((who) => who.startsWith('vendor_') && who !== 'vendor_active');
+    assert.deepEqual(vendors, [], route);
+    if (isPublic(route)) continue;
+    const found = letIn(matrix, route).filter((who) => strangers.includes(who));
+    assert.deepEqual(found, [], route);
+  }
+});
+
+test('VND-08 a vendor token is let into no write but the journal ask', () => {
+  const matrix = JSON.parse(readFileSync(FILE, 'utf8')) as Matrix;
+  const written = Object.keys(matrix).filter(
+    (route) => !route.startsWith('GET ') && letIn(matrix, route).includes('vendor_active'),
+  );
+  assert.deepEqual(written, ['POST /nodes/:id/logs']);
+});
+
+test('CON-03 a viewer changes nothing', () => {
+  const matrix = JSON.parse(readFileSync(FILE, 'utf8')) as Matrix;
+  const ownDoors = /^POST \/(?:logout|second-factor\b)/;
+  const written = Object.keys(matrix).filter((route) => {
+    const who = letIn(matrix, route);
+    return !route.startsWith('GET ') && who.includes('viewer') && !who.includes('nobody') && !ownDoors.test(route);
+  });
+  assert.deepEqual(written, ['POST /nodes/:id/logs']);
+});

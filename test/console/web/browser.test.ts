@@ -1,0 +1,322 @@
+/**
+ * The console as a person meets it, in a real browser: from the set-up link of a new installation to a vendor token
+ * that was issued, revoked, and stands in the audit trail. Without Chromium on the machine it is skipped.
+ */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { Secret, TOTP } from 'otpauth';
+import { SCREENS } from '#src/console/web/screen-list.ts';
+import { startServer, type TestServer } from '#test/support/server.ts';
+import { until } from '#test/support/waiting.ts';
+import { Chromium, findChromium } from './chromium.ts';
+
+const chromium = findChromium();
+const PASSWORD = 'a long enough password';
+const STEP_MILLIS = 30_000;
+
+/** A provider that sends everybody straight back, with a code that it takes from nobody. */
+async function startProvider() {
+  const asked: URLSearchParams[] = [];
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', issuer);
+    if (pathname === '/authorize') {
+      asked.push(searchParams);
+      const back = new URL(searchParams.get('redirect_uri') as string);
+      back.searchParams.set('code', 'a-code');
+      back.searchParams.set('state', searchParams.get('state') as string);
+      response.writeHead(303, { location: back.href }).end();
+      return;
+    }
+    const body = pathname.startsWith('/.well-known/')
+      ? {
+          issuer,
+          authorization_endpoint: `${issuer}/authorize`,
+          token_endpoint: `${issuer}/token`,
+          jwks_uri: `${issuer}/jwks`,
+        }
+      : { error: 'invalid_grant' };
+    response
+      .writeHead(pathname === '/token' ? 400 : 200, { 'content-type': 'application/json' })
+      .end(JSON.stringify(body));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    issuer,
+    asked,
+    stop: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+describe('the console in Chromium', { skip: chromium === undefined && 'no Chromium on this machine' }, () => {
+  let server: TestServer;
+  let browser: Chromium;
+  let totp: TOTP;
+  let token: string;
+  let recoveryCodes: string[];
+  before(async () => {
+    server = await startServer();
+    browser = await Chromium.start(chromium as string);
+    await browser.setSize(1280, 900);
+  });
+  after(async () => {
+    await browser?.stop();
+    await server?.stop();
+  });
+
+  /** Opens every screen of the menu: what it shows has loaded, without a failure, and fits the width. How many. */
+  const walk = async (): Promise<number> => {
+    const places = await browser.read<string[]>("[...document.querySelectorAll('nav a')].map((one) => one.hash)");
+    for (const place of places) {
+      await browser.read(`location.hash = ${JSON.stringify(place)}`);
+      const isLoaded = `document.querySelector('nav [aria-current]')?.hash === ${JSON.stringify(place)}
+        && document.querySelector('[aria-busy]') === null`;
+      await until(async () => await browser.read<boolean>(isLoaded), `${place} to load`);
+      assert.equal(await browser.read("document.querySelector('main .bad')?.textContent ?? ''"), '', place);
+      assert.equal(await browser.read('document.documentElement.scrollWidth <= innerWidth'), true, `${place} fits`);
+    }
+    return places.length;
+  };
+
+  /** The next code of the app is half a minute away; a recovery code is good at once. */
+  const signInAgain = async () => {
+    await browser.fill('Username', 'root');
+    await browser.fill('Password', PASSWORD);
+    await browser.press('Sign in');
+    await browser.press('Use a recovery code');
+    await browser.fill('Recovery code', recoveryCodes.shift() as string);
+    await browser.press('Sign in');
+    await browser.sees('root · Owner');
+  };
+
+  test('CRD-07 the set-up link makes the owner', async () => {
+    const link = await until(() => /http:\S+\/v1\/enroll\/\S+/.exec(server.output.join('\n'))?.[0], 'the set-up link');
+    await browser.goTo(link);
+    await browser.fill('Username', 'root');
+    await browser.fill('Password', PASSWORD);
+    await browser.fill('Password again', PASSWORD);
+    await browser.press('Create the account');
+    await browser.sees('Welcome, root.');
+  });
+
+  test('TFA-01 the first sign-in sets up a second factor, and opens the console after it', async () => {
+    await browser.goTo(`${server.coordinator}/console/`);
+    await browser.fill('Username', 'root');
+    await browser.fill('Password', PASSWORD);
+    await browser.press('Sign in');
+    await browser.sees('Or type the secret by hand:');
+    const secret = await browser.read<string>("document.querySelector('pre.secret').textContent");
+    const isDrawn =
+      "(() => { const { complete, naturalWidth } = document.querySelector('.totp img'); return complete && naturalWidth > 0; })()";
+    await until(async () => await browser.read<boolean>(isDrawn), 'the QR code to be drawn');
+    totp = new TOTP({ secret: Secret.fromBase32(secret) });
+    await browser.fill('Code', totp.generate());
+    await browser.press('Confirm');
+    await browser.sees('Recovery codes');
+    const codes = (await browser.read<string>("document.querySelector('pre.secret').textContent")).split('\n');
+    assert.equal(codes.length, 10);
+    recoveryCodes = codes;
+    await browser.press('I have kept it');
+    await browser.sees('Open sockets');
+  });
+
+  test('CON-02 every screen of the menu loads, wide and narrow, for an owner', async () => {
+    assert.equal(await walk(), SCREENS.length);
+    await browser.setSize(360, 740);
+    await walk();
+    await browser.setSize(1280, 900);
+  });
+
+  test('DIR-01 POL-01 people are invited, and groups and rules are made and deleted', async () => {
+    await browser.press('People', 'nav');
+    await browser.press('Invite', 'main');
+    await browser.fill('Phone', 'not a number');
+    await browser.press('Make the link');
+    await browser.sees('A field is missing or has a value that is not allowed.');
+    await browser.fill('Phone', '');
+    await browser.press('Make the link');
+    await browser.sees('The link works once.');
+    assert.match(await browser.read("document.querySelector('dialog pre.secret').textContent"), /\/v1\/enroll\/inv_/);
+    await browser.press('Close', 'dialog');
+    await browser.press('Groups', 'nav');
+    await browser.fill('Name', 'Second line');
+    await browser.fill('Members', 'root');
+    await browser.press('Create', 'main');
+    await browser.sees('Take people in');
+    await browser.press('Access policies', 'nav');
+    await browser.fill('Effect', 'deny');
+    await browser.fill('Whom', 'guests');
+    await browser.press('Create', 'main');
+    await browser.press('Delete', 'table');
+    await browser.sees('Delete rule 1? It is out of force at once.');
+    await browser.press('Delete', 'dialog');
+    await browser.sees('No rules.');
+  });
+
+  test('CRD-04 NOD-01 bots and join commands are made, and their secrets shown once', async () => {
+    await browser.press('Bots', 'nav');
+    await browser.fill('Username', 'reader');
+    await browser.fill('Name', 'Reader');
+    await browser.press('Create', 'main');
+    await browser.sees('It is shown once.');
+    assert.match(await browser.read("document.querySelector('pre.secret').textContent"), /^bot_/);
+    await browser.press('Nodes', 'nav');
+    await browser.fill('Name', 'mail-1');
+    await browser.read("document.querySelector('input[value=mail]').click()");
+    await browser.press('Make the join command');
+    await browser.sees('npx parley node join --coordinator');
+    await browser.press('mail-1', 'table');
+    await browser.sees('It has not reported its health.');
+    await browser.fill('Unit', 'postfix.service');
+    await browser.press('Ask for it');
+    // A host that has not joined has nobody who could answer.
+    await browser.sees('There is no such node.');
+  });
+
+  test('encryption at rest is turned on, locked and unlocked by the key that was kept', async () => {
+    await browser.press('Encryption at rest', 'nav');
+    await browser.press('Make a master key');
+    await browser.sees('It is shown once and kept nowhere.');
+    const key = await browser.read<string>("document.querySelector('pre.secret').textContent");
+    await browser.fill('Master key', key);
+    await browser.press('Turn on');
+    await browser.sees('Keep it on paper, away from this server.');
+    await browser.press('I have kept it');
+    await browser.press('Lock', 'main');
+    await browser.press('Lock', 'dialog');
+    await browser.sees('Unlock');
+    await browser.fill('Master key', `${key.startsWith('0') ? '1' : '0'}${key.slice(1)}`);
+    await browser.press('Unlock');
+    await browser.sees('This is not the master key.');
+    await browser.fill('Master key', key);
+    await browser.press('Unlock');
+    await browser.press('Change the data key');
+    await browser.sees('Done.');
+  });
+
+  test('CON-01 a sign-in with password and code leads back to the screen that somebody was on', async () => {
+    await browser.press('Vendor tokens', 'nav');
+    await browser.sees('No vendor token was issued.');
+    // The session ends elsewhere while its page is open.
+    await browser.read(`fetch('/admin/api/logout', {
+      method: 'POST',
+      headers: { 'x-admin-token': JSON.parse(sessionStorage.getItem('parley.console.credential')).token },
+    })`);
+    await browser.press('Bots', 'nav');
+    await browser.sees('Sign in to the console');
+    await browser.read("location.hash = '#/vendor-tokens'");
+    await browser.fill('Username', 'root');
+    await browser.fill('Password', PASSWORD);
+    await browser.press('Sign in');
+    await browser.sees('Six digits from your authenticator app.');
+    await browser.fill('Code', '000000');
+    await browser.press('Sign in');
+    await browser.sees('The code is wrong or was used already.');
+    await browser.fill('Code', totp.generate({ timestamp: Date.now() + STEP_MILLIS }));
+    await browser.press('Sign in');
+    await browser.sees('No vendor token was issued.');
+    assert.equal(await browser.read('location.hash'), '#/vendor-tokens');
+  });
+
+  test('VND-02 VND-04 an owner issues a vendor token, which is shown once', async () => {
+    await browser.fill('Name', 'second line');
+    await browser.fill('Purpose', 'ticket 4711');
+    await browser.fill('Term', '730');
+    await browser.press('Issue a token');
+    await browser.sees('It is shown once.');
+    token = await browser.read<string>("document.querySelector('pre.secret').textContent");
+    assert.match(token, /^svc_vst_[0-9a-z]{22}_[\w-]{43}$/);
+    await browser.press('I have kept it');
+    await browser.sees('ticket 4711');
+    assert.equal(await browser.read(`document.documentElement.outerHTML.includes(${JSON.stringify(token)})`), false);
+  });
+
+  test('VND-07 the token reads the console de-personalised, and is offered nothing that writes', async () => {
+    await browser.press('Sign out');
+    await browser.press('Use a vendor token');
+    await browser.fill('Vendor token', token);
+    await browser.press('Sign in');
+    await browser.sees('De-personalised: a vendor token reads this.');
+    const menu = await browser.read<string[]>("[...document.querySelectorAll('nav a')].map((one) => one.textContent)");
+    assert.ok(menu.includes('Audit trail'));
+    const closed = ['Vendor tokens', 'Second factors', 'Break-glass account', 'Recovery codes of guests', 'Encryption'];
+    assert.deepEqual(
+      menu.filter((name) => closed.includes(name)),
+      [],
+    );
+    await walk();
+    await browser.press('People', 'nav');
+    await browser.sees('root');
+    assert.equal(
+      await browser.read("[...document.querySelectorAll('button')].some((one) => one.textContent === 'Invite')"),
+      false,
+    );
+    await browser.press('Sign out');
+  });
+
+  test('VND-05 VND-13 a revoked token is in the list and in the audit trail, and opens nothing', async () => {
+    await signInAgain();
+    await browser.press('Vendor tokens', 'nav');
+    await browser.press('Revoke', 'table');
+    await browser.sees('Its access ends at once.');
+    await browser.press('Revoke', 'dialog');
+    await browser.sees('“second line” was revoked.');
+    await browser.press('Audit trail', 'nav');
+    await browser.sees('vendor_token.issued');
+    await browser.sees('vendor_token.revoked');
+    await browser.press('Sign out');
+    await browser.press('Use a vendor token');
+    await browser.fill('Vendor token', token);
+    await browser.press('Sign in');
+    await browser.sees('The vendor token was revoked.');
+  });
+
+  test('TFA-02 sign-in at the provider is offered when it is set up, and leads there and back', async () => {
+    const provider = await startProvider();
+    try {
+      await signInAgain();
+      await browser.read("location.hash = '#/settings/sso'");
+      await browser.fill('issuer', provider.issuer);
+      await browser.fill('client id', 'parley-console');
+      await browser.fill('client secret', 'a secret that is kept');
+      await browser.fill('redirect uri', `${server.coordinator}/console/signed-in`);
+      await browser.fill('roles', 'staff = viewer');
+      await browser.press('Save');
+      await browser.sees('Done.');
+      await browser.sees('This secret is set');
+      assert.equal(await browser.read("document.body.outerHTML.includes('a secret that is kept')"), false);
+      await browser.press('Sign out');
+      await browser.sees('Sign in at the provider');
+      await browser.read("location.hash = '#/people'");
+      await browser.press('Sign in at the provider');
+      // The provider of this test refuses by sending a code that it does not take afterwards.
+      await browser.sees('Signing in at the provider failed; start again.');
+      assert.equal(await browser.read('location.href'), `${server.coordinator}/console/#/people`);
+      const [asked] = provider.asked;
+      assert.equal(asked?.get('code_challenge_method'), 'S256');
+      assert.equal(asked?.get('redirect_uri'), `${server.coordinator}/console/signed-in`);
+    } finally {
+      provider.stop();
+    }
+  });
+
+  test('the console speaks Russian when it is asked to, and remembers it', async () => {
+    const chosen = "document.querySelector('select[aria-label]')";
+    await browser.read(`${chosen}.value = 'ru'; ${chosen}.dispatchEvent(new Event('change'))`);
+    await browser.sees('Вход в консоль');
+    assert.equal(await browser.read('document.documentElement.lang'), 'ru');
+    await browser.goTo(`${server.coordinator}/console/`);
+    await browser.sees('Имя пользователя');
+  });
+
+  test('no script failed, and the policy of the page had nothing to refuse', () => {
+    assert.deepEqual(browser.complaints, []);
+  });
+});

@@ -1,0 +1,122 @@
+/** The console speaks every language whole: its own texts, the server's words, and the sentences of error codes. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { afterEach, test } from 'node:test';
+import { z } from 'zod';
+import { LANGUAGES, TRANSLATIONS } from '#src/client/translations.ts';
+import { PERSON_CONSOLE_ROLES } from '#src/console/permissions.ts';
+import { CONSOLE_COMMON_ERRORS, consoleRoutes } from '#src/console/route-table.ts';
+import { DICTIONARIES, languageFor, sentenceOf, setLanguage, t, word } from '#src/console/web/language.ts';
+import { ALERT_KINDS } from '#src/coordinator/alerts.ts';
+import { SETTING_SCREEN_NAMES } from '#src/coordinator/setting-screens.ts';
+import { enroll } from '#src/protocol/guests.ts';
+import { NODE_ROLES } from '#src/protocol/nodes.ts';
+import { POLICY_ACTIONS, POLICY_CROWDS, POLICY_EFFECTS } from '#src/protocol/policy-decision.ts';
+import { skeletonOf } from '#test/tidy/source.ts';
+
+afterEach(() => setLanguage('en'));
+
+const KEYS = Object.keys(DICTIONARIES.en);
+
+for (const language of LANGUAGES) {
+  test(`every text is there in ${language}, with the same places for values`, () => {
+    const dictionary: Readonly<Record<string, string>> = DICTIONARIES[language];
+    assert.deepEqual(Object.keys(dictionary).toSorted(), KEYS.toSorted());
+    const places = (text: string) => (text.match(/\{\w+\}/g) ?? []).toSorted();
+    for (const key of KEYS) {
+      assert.notEqual(dictionary[key]?.trim(), '', key);
+      assert.deepEqual(
+        places(dictionary[key] ?? ''),
+        places((DICTIONARIES.en as Record<string, string>)[key] ?? ''),
+        key,
+      );
+    }
+  });
+
+  test(`ERR-03 every code that a route of the console promises has a sentence in ${language}`, () => {
+    const promised = [...CONSOLE_COMMON_ERRORS, ...consoleRoutes().flatMap(({ route }) => route.errors)];
+    assert.ok(promised.length > 50);
+    const sentences: Readonly<Record<string, string>> = TRANSLATIONS[language];
+    assert.deepEqual(
+      promised.filter((code) => !Object.hasOwn(sentences, code)),
+      [],
+    );
+  });
+}
+
+test('Russian is Russian, but for names that are the same everywhere', () => {
+  const same = Object.entries(DICTIONARIES.ru).filter(([, text]) => !/[а-яё]/i.test(text));
+  assert.deepEqual(same, []);
+});
+
+test('every word that the server says by itself is translated', () => {
+  const kinds = enroll.options.map(({ shape }) => shape.kind.value);
+  const words: Readonly<Record<string, readonly string[]>> = {
+    role: [...PERSON_CONSOLE_ROLES, 'vendor_support'],
+    kind: kinds,
+    alert: Object.keys(ALERT_KINDS),
+    'node-role': NODE_ROLES,
+    crowd: POLICY_CROWDS,
+    policy: POLICY_ACTIONS,
+    effect: POLICY_EFFECTS,
+    settings: SETTING_SCREEN_NAMES,
+  };
+  for (const [prefix, values] of Object.entries(words)) {
+    for (const value of values) assert.ok(KEYS.includes(`${prefix}.${value}`), `${prefix}.${value}`);
+  }
+});
+
+/** The values that a field of that name may have, anywhere in a JSON schema. */
+function valuesOf(schema: unknown, name: string): string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const { properties } = schema as { properties?: Readonly<Record<string, { enum?: string[] }>> };
+  const own = properties?.[name]?.enum ?? [];
+  return [...own, ...Object.values(schema).flatMap((part) => valuesOf(part, name))];
+}
+
+test('every state that the API answers has a word', () => {
+  const shapes = consoleRoutes().flatMap(({ route }) => Object.values(route.replies).filter((shape) => shape !== null));
+  const states = new Set(
+    shapes.flatMap((shape) => valuesOf(z.toJSONSchema(shape, { unrepresentable: 'any' }), 'state')),
+  );
+  assert.ok(states.size > 15);
+  const isSaid = (state: string) =>
+    ['state', 'encryption', 'run'].some((prefix) => KEYS.includes(`${prefix}.${state}`));
+  assert.deepEqual(
+    [...states].filter((state) => !isSaid(state)),
+    [],
+  );
+});
+
+/** Keys that are put together of a prefix and a word of the server. */
+const PREFIXES =
+  /^(?:alert|audit\.trails|count|crowd|effect|encryption|kind|node-role|policy|role|run|section|settings|state)\.|^(?:audit\.(?:event|actor|subject|prefix|from|to)|vendor\.years-\d)$/;
+
+test('every text of the dictionary is said somewhere', () => {
+  const web = new URL('../../../src/console/web/', import.meta.url);
+  const paths = readdirSync(web, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'));
+  const spoken = paths.filter((path) => !/^(?:english|russian)/.test(path));
+  const said = new Set(spoken.flatMap((path) => skeletonOf(readFileSync(new URL(path, web), 'utf8')).strings));
+  assert.deepEqual(
+    KEYS.filter((key) => !said.has(key) && !PREFIXES.test(key)),
+    [],
+  );
+});
+
+test('texts take values, words fall back to the server’s, and errors name their field', () => {
+  assert.equal(t('list.part', { shown: 2, loaded: 5 }), '2 of 5 loaded');
+  assert.equal(word('state', 'active'), 'active');
+  assert.equal(word('state', 'hibernating'), 'hibernating');
+  assert.equal(word('state', '__proto__'), '__proto__');
+  setLanguage('ru');
+  assert.equal(word('state', 'active'), 'активен');
+  assert.equal(sentenceOf({ code: 'group_full', message: 'Full.' }), TRANSLATIONS.ru.group_full);
+  assert.equal(sentenceOf({ code: 'of_tomorrow', message: 'A later code.', field: 'name' }), 'A later code. (name)');
+});
+
+test('the language is the first that is wanted and spoken', () => {
+  assert.equal(languageFor([null, 'de-AT', 'ru-RU', 'en']), 'ru');
+  assert.equal(languageFor(['en-GB', 'ru']), 'en');
+  assert.equal(languageFor(['fr']), 'en');
+  assert.equal(languageFor([]), 'en');
+});

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { makeAlertsPage } from '#src/console/pages/alerts.ts';
+import {
+  COMMIT_P99_SECONDS_MAX,
+  diskCondition,
+  makeAlertSources,
+  type AlertSourcesOptions,
+} from '#src/coordinator/alert-sources.ts';
+import {
+  Alerts,
+  ALERTS_KEPT_MAX,
+  CONDITIONS_MAX,
+  type AlertsOptions,
+  type Condition,
+} from '#src/coordinator/alerts.ts';
+import { makeNodePlane } from '#src/coordinator/node-plane.ts';
+import type { Refusal } from '#src/protocol/errors.ts';
+import { Accounts } from '#storage/accounts.ts';
+import { openFolder } from '#storage/folder.ts';
+import { HandClock, START, temporaryFolder } from './coordinator-fixture.ts';
+import { HEALTH, OWNER } from './node-fixture.ts';
+
+async function openAccounts(context: TestContext) {
+  const folder = temporaryFolder(context);
+  openFolder(folder, 4, '2026-11-21T08:00:00.000Z');
+  const accounts = await Accounts.open(folder);
+  context.after(async () => await accounts.close());
+  return { accounts, clock: new HandClock(), folder };
+}
+
+async function makeAlerts(context: TestContext) {
+  const { accounts, clock, folder } = await openAccounts(context);
+  let conditions: readonly Condition[] | Error = [];
+  const failed: string[] = [];
+  const look = () => {
+    if (conditions instanceof Error) throw conditions;
+    return conditions;
+  };
+  const sources: AlertsOptions['sources'] = { world: { kinds: ['commit_slow', 'node_silent'], look } };
+  const alerts = new Alerts({ accounts, clock, sources, failed: (source) => void failed.push(source) });
+  const { handlers } = makeAlertsPage({ alerts });
+  const read = async (query: object = {}) => {
+    const asked = { principal: OWNER, address: '', parameters: {}, body: undefined, query: { limit: 50, ...query } };
+    // oxlint-disable-next-line typescript/no-explicit-any
+    return (await handlers['listAlerts']?.(asked))?.body as any;
+  };
+  const see = async (seen: readonly Condition[] | Error) => {
+    conditions = seen;
+    await alerts.evaluate();
+  };
+  return { accounts, alerts, clock, failed, folder, read, see };
+}
+
+const SLOW: Condition = { kind: 'commit_slow', subject: 'server', details: 'p99 0.300 s' };
+const SILENT: Condition = { kind: 'node_silent', subject: 'node:n_1', details: 'last seen never' };
+
+test('an alert opens with its condition, stays one, and closes by itself', async (context) => {
+  const { clock, failed, read, see } = await makeAlerts(context);
+  await see([SLOW]);
+  clock.advance(15);
+  await see([{ ...SLOW, details: 'p99 0.400 s' }, SILENT]);
+  const open = (await read({ state: 'open' })).items;
+  assert.equal(open.length, 2);
+  assert.deepEqual(open[1], {
+    id: open[1].id,
+    kind: 'commit_slow',
+    say: 'Commits take longer than they should: the 99th percentile is above a quarter of a second.',
+    about: 'server',
+    details: 'p99 0.400 s',
+    state: 'open',
+    since: '2026-11-21T08:00:00.000Z',
+    last_seen: '2026-11-21T08:00:15.000Z',
+    closed_at: null,
+  });
+  clock.advance(15);
+  await see(new Error('the source is broken'));
+  assert.deepEqual([failed, (await read({ state: 'open' })).items.length], [['world'], 2]);
+  await see([SILENT]);
+  const [closed] = (await read({ state: 'closed' })).items;
+  assert.deepEqual([closed.kind, closed.closed_at], ['commit_slow', '2026-11-21T08:00:30.000Z']);
+  clock.advance(15);
+  await see([SLOW]);
+  assert.equal((await read()).items.length, 3, 'a trouble that comes back is another alert');
+});
+
+test('alerts outlive a restart, and a moment closes after its time', async (context) => {
+  const { accounts, alerts, clock, failed, read, see } = await makeAlerts(context);
+  await see([SILENT]);
+  await Promise.all([1, 2].map(() => alerts.note('break_glass_used', 'server', 'from 192.0.2.7')));
+  await alerts.note('shard_restarted', 'shard:0', 'it died and is back');
+  const again = new Alerts({ accounts, clock, sources: {}, failed: (source) => void failed.push(source) });
+  assert.equal(again.openCount, 3);
+  clock.advance(3_599);
+  await see([SILENT]);
+  assert.equal((await read({ state: 'open' })).items.length, 3);
+  clock.advance(1);
+  await see([SILENT]);
+  assert.deepEqual(
+    (await read({ state: 'closed' })).items.map(({ kind }: { kind: string }) => kind),
+    ['shard_restarted'],
+  );
+  clock.advance(23 * 3_600);
+  await see([]);
+  assert.equal(again.openCount, 0);
+  assert.deepEqual(failed, []);
+  await alerts.stop();
+});
+
+test('one look opens so many alerts and no more', async (context) => {
+  const { alerts, see } = await makeAlerts(context);
+  await see(Array.from({ length: CONDITIONS_MAX + 1 }, (_, at) => ({ ...SILENT, subject: `node:${at}` })));
+  assert.equal(alerts.openCount, CONDITIONS_MAX);
+});
+
+test('closed alerts are bounded in number and in time, and paged', async (context) => {
+  const { alerts, clock, read, see } = await makeAlerts(context);
+  for (let round = 0; round < 3; round += 1) {
+    clock.advance(15);
+    await see(Array.from({ length: 400 }, (_, at) => ({ ...SILENT, subject: `node:${round}-${at}` })));
+    clock.advance(15);
+    await see([]);
+  }
+  const all = alerts.page(undefined, undefined, 10_000);
+  assert.equal(all.length, ALERTS_KEPT_MAX);
+  assert.ok(all.every(({ document }) => document.state === 'closed'));
+  const { items, next } = await read({ limit: 2 });
+  assert.equal(next, items[1].id);
+  assert.equal((await read({ limit: 1, after: next })).items[0].id, all[2]?.id);
+  await assert.rejects(
+    async () => await read({ after: 'x' }),
+    (error) => (error as Refusal).code === 'cursor_invalid',
+  );
+  clock.advance(31 * 86_400);
+  await see([SLOW]);
+  assert.equal(alerts.page(undefined, undefined, 10).length, 1);
+});
+
+test('the sources see silent nodes, low disks, ending certificates, slow commits and a failing redactor', async (context) => {
+  const { accounts, clock, folder } = await openAccounts(context);
+  const { nodes } = makeNodePlane(accounts, clock);
+  let [p99, failures]: [number | null, number] = [null, 0];
+  const options: AlertSourcesOptions = {
+    nodes,
+    clock,
+    folder,
+    startedAt: START,
+    commitP99Seconds: async () => p99,
+    redactionFailures: () => failures,
+  };
+  const sources = makeAlertSources(options);
+  const look = async (name: string) =>
+    (await sources[name]?.look())
+      ?.filter(({ subject }) => subject !== 'disk:server')
+      .map(({ kind, subject }) => [kind, subject]);
+  const made = await nodes.create({ name: 'one', roles: [] }, { actor: 'user:root', address: null });
+  const { id } = made;
+  assert.deepEqual(await look('nodes'), []);
+  await nodes.join({ join_token: made.joinToken, hostname: 'one', agent_version: '1', os: 'x' }, '127.0.0.1');
+  const disk = { path: '/', total_bytes: 100 * 1024 ** 3, free_bytes: 4 * 1024 ** 3 };
+  const certificates = [
+    { name: 'soon.pem', not_after: '2026-12-05T07:59:59Z' },
+    { name: 'later.pem', not_after: '2026-12-05T08:00:00Z' },
+  ];
+  await nodes.putHealth(id, { ...HEALTH, disks: [disk], certificates, units_failed: [], errors: [] });
+  assert.deepEqual(await look('nodes'), [
+    ['disk_low', `disk:${id}:/`],
+    ['certificate_ending', `certificate:${id}:soon.pem`],
+  ]);
+  clock.advance(91);
+  assert.deepEqual((await look('nodes'))?.[0], ['node_silent', `node:${id}`]);
+  await nodes.revoke(id, { actor: 'user:root', address: null });
+  assert.deepEqual(await look('nodes'), []);
+
+  assert.deepEqual(await look('commits'), []);
+  p99 = COMMIT_P99_SECONDS_MAX;
+  assert.deepEqual(await look('commits'), []);
+  p99 = COMMIT_P99_SECONDS_MAX + 0.001;
+  assert.deepEqual(await look('commits'), [['commit_slow', 'server']]);
+
+  assert.deepEqual(await look('redaction'), []);
+  failures = 2;
+  assert.deepEqual(await look('redaction'), [['redaction_failing', 'server']]);
+  assert.deepEqual(await look('redaction'), []);
+});
+
+test('a disk is low below a twentieth or below a gibibyte', () => {
+  const GIB = 1024 ** 3;
+  const isLow = (total: number, free: number) => diskCondition('disk:server', { total, free }).length === 1;
+  assert.deepEqual(
+    [isLow(100 * GIB, 5 * GIB), isLow(100 * GIB, 5 * GIB - 1), isLow(10 * GIB, GIB), isLow(10 * GIB, GIB - 1)],
+    [false, true, false, true],
+  );
+  assert.deepEqual([isLow(GIB, GIB / 2), isLow(GIB, GIB / 100), isLow(0, 0)], [false, true, false]);
+});
+
+test('an alert that is raised stands in the audit trail, once', async (context) => {
+  const { accounts, alerts, see } = await makeAlerts(context);
+  await see([SLOW]);
+  await see([SLOW]);
+  await alerts.note('break_glass_used', 'server', 'from 192.0.2.7');
+  await alerts.note('break_glass_used', 'server', 'from 192.0.2.8');
+  await see([]);
+  await see([SLOW]);
+  const raised = accounts.auditEntriesAfter(0, 10).map(({ event, actor, subject, details }) => {
+    return [event, actor, subject, details['kind']];
+  });
+  assert.deepEqual(raised, [
+    ['alert.raised', 'server', 'server', 'commit_slow'],
+    ['alert.raised', 'server', 'server', 'break_glass_used'],
+    ['alert.raised', 'server', 'server', 'commit_slow'],
+  ]);
+});

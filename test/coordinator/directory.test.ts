@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PASSWORD, startCoordinator } from './coordinator-fixture.ts';
+
+const BY = { actor: 'user:root', address: '127.0.0.1' };
+const HIDDEN = { code: 'person_forbidden', error: 'There is no such person for you.' };
+
+async function started(context: Parameters<typeof startCoordinator>[0]) {
+  const coordinator = await startCoordinator(context);
+  const { people, login, call } = coordinator;
+  for (const name of ['alice', 'bob', 'carol']) await people.add(name, PASSWORD);
+  const { token } = await login('alice');
+  const get = async (path: string) => await call('GET', path, { headers: { authorization: `Bearer ${token}` } });
+  return { ...coordinator, get };
+}
+
+test('DIR-01 a profile is changed field by field, with a rev of the directory and an audit entry each time', async (context) => {
+  const { people, get, announced, accounts } = await started(context);
+  const before = announced.length;
+  await people.change('bob', { display_name: 'Bob Brown', phone: '+79161234567', title: 'Engineer' }, BY);
+  await people.change('bob', { title: null }, BY);
+  await people.change('bob', { title: null }, BY);
+  assert.deepEqual(announced.slice(before), [
+    { what: 'directory', user: 'bob', rev: 4 },
+    { what: 'directory', user: 'bob', rev: 5 },
+  ]);
+  const entry = {
+    user: 'bob',
+    display_name: 'Bob Brown',
+    phone: '+79161234567',
+    kind: 'person',
+    state: 'active',
+    rev: 5,
+  };
+  assert.deepEqual((await get('/v1/directory/bob')).json, entry);
+  const { event, actor, subject, details } = accounts.auditEntries({ limit: 1 })[0] as never as Record<string, unknown>;
+  assert.deepEqual(
+    [event, actor, subject, details],
+    ['user.changed', 'user:root', 'user:bob', { before: { title: 'Engineer' }, after: { title: null } }],
+  );
+});
+
+test('DIR-01 what changed behind a rev comes in the order of the changes, once a person, page by page', async (context) => {
+  const { people, get } = await started(context);
+  await people.block('carol');
+  await people.change('alice', { title: 'Lead' }, BY);
+  const users = (body: { items: { user: string; rev: number }[] }) => body.items.map(({ user, rev }) => [user, rev]);
+  const first = (await get('/v1/directory?after_rev=0&limit=2')).json;
+  assert.deepEqual(
+    [users(first), first.next, first.rev],
+    [
+      [
+        ['bob', 2],
+        ['carol', 4],
+      ],
+      '4',
+      4,
+    ],
+  );
+  const second = (await get('/v1/directory?after_rev=4&limit=2')).json;
+  assert.deepEqual([users(second), second.next, second.rev], [[['alice', 5]], null, 5]);
+  assert.deepEqual((await get('/v1/directory?after_rev=5')).json.items, []);
+  await people.leave('carol');
+  const left = (await get('/v1/directory?after_rev=5')).json;
+  assert.deepEqual([left.items[0].state, left.rev], ['left', 6]);
+});
+
+test('DIR-01 the directory is walked by username', async (context) => {
+  const { get } = await started(context);
+  const first = (await get('/v1/directory?limit=2')).json;
+  assert.deepEqual([first.items.map(({ user }: { user: string }) => user), first.next], [['alice', 'bob'], 'bob']);
+  const second = (await get('/v1/directory?limit=2&after=bob')).json;
+  assert.deepEqual([second.items.map(({ user }: { user: string }) => user), second.next], [['carol'], null]);
+});
+
+test('ERR-05 a person who is not there and one who may not be seen have one answer', async (context) => {
+  const { policies, groups, get } = await started(context);
+  const board = await groups.create({ name: 'Board', members: ['carol'] }, BY);
+  const { scope } = (await get('/v1/directory')).json;
+  await policies.create({ action: 'see', from: 'everyone', to: board.id, effect: 'deny' }, BY);
+  const hidden = await get('/v1/directory/carol');
+  const missing = await get('/v1/directory/nobody');
+  const strange = await get('/v1/directory/No%21');
+  for (const answer of [hidden, missing, strange]) assert.deepEqual([answer.status, answer.json], [403, HIDDEN]);
+  const all = (await get('/v1/directory')).json;
+  assert.deepEqual(
+    all.items.map(({ user }: { user: string }) => user),
+    ['alice', 'bob'],
+  );
+  assert.notEqual(all.scope, scope);
+  assert.deepEqual(
+    (await get('/v1/directory?after_rev=0')).json.items.map(({ user }: { user: string }) => user),
+    ['alice', 'bob'],
+  );
+  await groups.change(board.id, { add: ['alice'], remove: ['carol'] }, BY);
+  assert.equal((await get('/v1/directory/carol')).status, 200);
+});
+
+test('who has left cannot sign in, be let in again or be replaced', async (context) => {
+  const { people, post, get } = await started(context);
+  await people.leave('alice');
+  assert.equal((await get('/v1/directory')).json.code, 'session_revoked');
+  const login = await post('/v1/auth/login', { username: 'alice', password: PASSWORD });
+  assert.equal(login.json.code, 'login_failed');
+  await assert.rejects(people.unblock('alice'), { code: 'person_left' });
+  await assert.rejects(people.block('alice'), { code: 'person_left' });
+  await assert.rejects(people.add('alice', PASSWORD), { code: 'username_taken' });
+});
+
+test('bad queries name their parameter', async (context) => {
+  const { get } = await started(context);
+  const cases: [path: string, code: string, field: string][] = [
+    ['/v1/directory?limit=201', 'query_invalid', 'limit'],
+    ['/v1/directory?limit=0', 'query_invalid', 'limit'],
+    ['/v1/directory?after=UPPER', 'query_invalid', 'after'],
+    ['/v1/directory?after_rev=-1', 'query_invalid', 'after_rev'],
+    ['/v1/directory?after=bob&after_rev=1', 'query_invalid', 'after_rev'],
+    ['/v1/directory?user=bob', 'query_invalid', 'user'],
+  ];
+  for (const [path, code, field] of cases) {
+    const answer = await get(path);
+    assert.deepEqual([answer.status, answer.json.code, answer.json.field], [400, code, field], path);
+  }
+});
+
+test('nobody reads the directory without a session', async (context) => {
+  const { call, post } = await startCoordinator(context);
+  assert.equal((await call('GET', '/v1/directory')).json.code, 'token_missing');
+  const invented = await call('GET', '/v1/directory/bob', { headers: { authorization: 'Bearer x.y.z' } });
+  assert.equal(invented.json.code, 'token_invalid');
+  assert.equal((await post('/v1/meetings', { title: 'x' })).json.code, 'token_missing');
+});
+
+test('a session of a person ends alone, and one that is not theirs is not found', async (context) => {
+  const { people, login, get } = await started(context);
+  await login('bob');
+  await login('bob', { device: { name: 'phone', platform: 'ios' } });
+  const [first, second] = people.sessions('bob');
+  assert.deepEqual([first?.name, second?.name, second?.platform], ['unnamed', 'phone', 'ios']);
+  await people.endSession('bob', first?.id ?? '', BY);
+  assert.deepEqual(
+    people.sessions('bob').map(({ id }) => id),
+    [second?.id],
+  );
+  await assert.rejects(people.endSession('bob', first?.id ?? '', BY), { code: 'user_session_not_found' });
+  await assert.rejects(people.endSession('alice', second?.id ?? '', BY), { code: 'user_session_not_found' });
+  assert.equal((await get('/v1/directory')).status, 200);
+});

@@ -1,0 +1,245 @@
+/** Settings: values and secrets, what goes together, what they drive, and trying them. */
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer as createTcp, type AddressInfo } from 'node:net';
+import { createServer as createTls } from 'node:tls';
+import { test, type TestContext } from 'node:test';
+import { makeAlertSources } from '#src/coordinator/alert-sources.ts';
+import { makeNodePlane } from '#src/coordinator/node-plane.ts';
+import { changeForm, SETTING_SCREEN_NAMES } from '#src/coordinator/setting-screens.ts';
+import { testSettings, TESTABLE_SCREENS } from '#src/coordinator/setting-tests.ts';
+import { SignInSwitches } from '#src/coordinator/sign-in-switches.ts';
+import { makeCertificate } from '#test/support/certificate.ts';
+import { START } from './coordinator-fixture.ts';
+import { BY, MASTER, openSettings, startReceiver } from './settings-fixture.ts';
+
+const SSO = { issuer: 'https://id.example.org', client_id: 'parley', redirect_uri: 'https://chat.example.org/console' };
+const LDAP = { bind_dn: 'cn=parley', bind_password: 'heron of the bind', base_dn: 'dc=example' };
+const STORE = { bucket: 'parley', access_key_id: 'KEYID', secret_access_key: 'heron of the store' };
+const day = 86_400_000;
+
+test('CON-02 VND-10 a secret reads as set or not set, and whoever uses the screen reads it', async (context) => {
+  const { accounts, settings, vault } = await openSettings(context);
+  assert.deepEqual(settings.view('hrms'), {
+    isComplete: false,
+    values: { base_url: null, api_token: { set: false } },
+    changedAt: null,
+    changedBy: null,
+  });
+  assert.equal(settings.read('hrms'), undefined);
+  await settings.change('hrms', { base_url: 'https://hr.example.org/api', api_token: 'heron of the staff' }, BY);
+  assert.deepEqual(settings.view('hrms'), {
+    isComplete: true,
+    values: { base_url: 'https://hr.example.org/api', api_token: { set: true } },
+    changedAt: '2026-11-21T08:00:00.000Z',
+    changedBy: 'user:olga',
+  });
+  assert.deepEqual(settings.read('hrms'), { base_url: 'https://hr.example.org/api', api_token: 'heron of the staff' });
+  // What is left out stays.
+  await settings.change('hrms', { base_url: 'https://hr2.example.org' }, BY);
+  assert.deepEqual(settings.read('hrms'), { base_url: 'https://hr2.example.org', api_token: 'heron of the staff' });
+  // Null takes away.
+  await settings.change('hrms', { api_token: null }, BY);
+  assert.deepEqual(settings.view('hrms').values, { base_url: 'https://hr2.example.org', api_token: { set: false } });
+  assert.equal(vault.isSet('setting:hrms.api_token'), false);
+  const trail = accounts
+    .auditEntries({ limit: 10 })
+    .map(({ event, actor, subject, details }) => [event, actor, subject, details]);
+  assert.deepEqual(trail, [
+    ['settings.changed', 'user:olga', 'settings:hrms', { api_token: 'removed' }],
+    [
+      'settings.changed',
+      'user:olga',
+      'settings:hrms',
+      { base_url: { before: 'https://hr.example.org/api', after: 'https://hr2.example.org' } },
+    ],
+    [
+      'settings.changed',
+      'user:olga',
+      'settings:hrms',
+      { base_url: { before: null, after: 'https://hr.example.org/api' }, api_token: 'set' },
+    ],
+  ]);
+});
+
+test('a locked vault shows what is set, and neither gives nor takes secrets', async (context) => {
+  const { settings, vault } = await openSettings(context);
+  await vault.enable(MASTER, BY);
+  await settings.change('hrms', { base_url: 'https://hr.example.org', api_token: 'heron' }, BY);
+  await vault.lock(BY);
+  assert.deepEqual(settings.view('hrms').values, { base_url: 'https://hr.example.org', api_token: { set: true } });
+  assert.throws(() => settings.read('hrms'), { code: 'encryption_locked' });
+  await assert.rejects(settings.change('hrms', { base_url: null, api_token: 'other' }, BY), {
+    code: 'encryption_locked',
+  });
+  // Nothing of that change was stored.
+  assert.deepEqual(settings.view('hrms').values, { base_url: 'https://hr.example.org', api_token: { set: true } });
+  await settings.change('hrms', { base_url: 'https://hr2.example.org' }, BY);
+  await vault.unlock(MASTER, BY);
+  assert.deepEqual(settings.read('hrms'), { base_url: 'https://hr2.example.org', api_token: 'heron' });
+});
+
+test('VND-14 sign-in follows its screen, and cannot be turned to a provider that is not set up', async (context) => {
+  const { settings } = await openSettings(context);
+  const switches = new SignInSwitches(settings.signIn);
+  const { sso } = settings;
+  assert.deepEqual([switches.refusePasswords(), sso.settings()], [false, undefined]);
+  await assert.rejects(settings.change('sign-in', { sign_in_mode: 'identity' }, BY), { code: 'sso_not_set' });
+  assert.equal(switches.refusePasswords(), false);
+  await settings.change('sso', { ...SSO, client_secret: 'heron of the client', groups: { admins: 'owner' } }, BY);
+  assert.deepEqual(sso.settings(), {
+    ...SSO,
+    scope: 'openid profile',
+    username_claim: 'preferred_username',
+    roles_claim: 'roles',
+    groups_claim: 'groups',
+    roles: {},
+    groups: { admins: 'owner' },
+  });
+  assert.equal(sso.clientSecret(), 'heron of the client');
+  await settings.change('sign-in', { sign_in_mode: 'identity' }, BY);
+  assert.deepEqual([switches.refusePasswords(), settings.signIn.signInMode()], [true, 'identity']);
+  await assert.rejects(settings.change('sso', { issuer: null }, BY), { code: 'sso_in_use' });
+  await settings.change('sign-in', { sign_in_mode: null, platform_token: 'local' }, BY);
+  await settings.change('sso', { issuer: null }, BY);
+  assert.deepEqual([switches.refusePasswords(), sso.settings()], [false, undefined]);
+});
+
+test('a form takes what its fields take, and names the field that it does not', () => {
+  const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' });
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' });
+  const account = { type: 'service_account', client_email: 'push@example.org', private_key: rsa };
+  const good = {
+    apns: { team_id: 'ABCDE12345', key_id: 'KEY1234567', topic: 'org.example.chat', private_key: ec },
+    fcm: { project_id: 'example-chat', service_account: JSON.stringify(account) },
+    ldap: { ...LDAP, url: 'ldaps://directory.example.org:636' },
+    'external-stores': { ...STORE, endpoint: 'https://s3.example.org' },
+  } as const;
+  for (const [name, form] of Object.entries(good)) {
+    assert.ok(changeForm(name as keyof typeof good).safeParse(form).success, name);
+  }
+  for (const [name, field, value] of [
+    ['apns', 'private_key', rsa],
+    ['apns', 'private_key', 'no key'],
+    ['apns', 'team_id', 'abcde12345'],
+    ['fcm', 'service_account', '{}'],
+    ['fcm', 'service_account', 'no JSON'],
+    ['ldap', 'url', 'https://directory.example.org'],
+    ['ldap', 'url', 'ldap://user:password@directory.example.org'],
+    ['ldap', 'bind_password', ''],
+    ['external-stores', 'bucket', '../etc'],
+    ['hrms', 'base_url', 'http://hr.example.org'],
+    ['sso', 'issuer', 'http://id.example.org'],
+    ['sign-in', 'sign_in_mode', 'elsewhere'],
+    ['tls', 'certificate', 'no certificate'],
+    ['mail', 'domain', 'example'],
+    ['mail', 'spf', 'v=spf2'],
+  ] as const) {
+    const parsed = changeForm(name).safeParse({ [field]: value });
+    assert.deepEqual(
+      parsed.error?.issues.map(({ path }) => path.join('.')),
+      [field],
+      `${name}.${field}`,
+    );
+  }
+  for (const name of SETTING_SCREEN_NAMES)
+    assert.equal(changeForm(name).safeParse({ user: 'me' }).success, false, name);
+});
+
+test('a certificate goes with its key, and its end raises the alert', async (context) => {
+  const { accounts, clock, settings } = await openSettings(context);
+  const [one, other] = [makeCertificate(START, 15), makeCertificate(START, 90)];
+  const isOf = (field: string) => ({ code: 'field_invalid', field });
+  const pair = { certificate: one.certificate, private_key: one.key };
+  await assert.rejects(settings.change('tls', { ...pair, private_key: other.key }, BY), isOf('private_key'));
+  await settings.change('tls', pair, BY);
+  await assert.rejects(settings.change('tls', { certificate: other.certificate }, BY), isOf('certificate'));
+  assert.equal(settings.certificateEnd(), '2026-12-06T08:00:00.000Z');
+  const sources = makeAlertSources({
+    nodes: makeNodePlane(accounts, clock).nodes,
+    clock,
+    folder: '.',
+    startedAt: START,
+    commitP99Seconds: async () => null,
+    certificateEnd: () => settings.certificateEnd(),
+    redactionFailures: () => 0,
+  });
+  const raised = async () => {
+    const conditions = (await sources['nodes']?.look()) ?? [];
+    return conditions.filter(({ kind }) => kind === 'certificate_ending');
+  };
+  assert.deepEqual(await raised(), []);
+  clock.advance((day + 1000) / 1000);
+  const details = 'ends 2026-12-06T08:00:00.000Z';
+  assert.deepEqual(await raised(), [{ kind: 'certificate_ending', subject: 'certificate:settings', details }]);
+  const options = { settings, clock, allowPrivateTargets: false };
+  const matched = { ok: true, detail: 'certificate and key match', expires_at: '2026-12-06T08:00:00.000Z' };
+  assert.deepEqual(await testSettings('tls', options), matched);
+  clock.advance(15 * 86_400);
+  assert.deepEqual(await testSettings('tls', options), { ...matched, ok: false, detail: 'certificate has ended' });
+});
+
+async function listenOn(context: TestContext, server: ReturnType<typeof createTcp>): Promise<number> {
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  context.after(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+test('a directory server is connected to, within a deadline, and only where that is allowed', async (context) => {
+  const { clock, settings } = await openSettings(context);
+  const options = { settings, clock, allowPrivateTargets: true, millis: 2_000 };
+  await assert.rejects(testSettings('ldap', options), { code: 'setting_incomplete' });
+  const port = await listenOn(
+    context,
+    createTcp((socket) => void socket.end()),
+  );
+  await settings.change('ldap', { ...LDAP, url: `ldap://127.0.0.1:${port}` }, BY);
+  assert.deepEqual(await testSettings('ldap', options), { ok: true, detail: 'connected', expires_at: null });
+  const isPrivate = { code: 'target_private' };
+  await assert.rejects(testSettings('ldap', { ...options, allowPrivateTargets: false }), isPrivate);
+  await settings.change('ldap', { url: `ldap://localhost:${port}` }, BY);
+  await assert.rejects(testSettings('ldap', { ...options, allowPrivateTargets: false }), isPrivate);
+  const { certificate, key } = makeCertificate(Date.now(), 30);
+  const secure = await listenOn(
+    context,
+    createTls({ cert: certificate, key }, (socket) => void socket.end()),
+  );
+  await settings.change('ldap', { url: `ldaps://localhost:${secure}` }, BY);
+  // Nobody vouches for it, so it is not taken.
+  const untrusted = { ok: false, detail: 'depth_zero_self_signed_cert', expires_at: null };
+  assert.deepEqual(await testSettings('ldap', options), untrusted);
+  const silent = await listenOn(context, createTcp());
+  await settings.change('ldap', { url: `ldaps://localhost:${silent}` }, BY);
+  const late = { ok: false, detail: 'timeout', expires_at: null };
+  assert.deepEqual(await testSettings('ldap', { ...options, millis: 50 }), late);
+});
+
+test('an object store is asked for its head', async (context) => {
+  const { clock, settings } = await openSettings(context);
+  const options = { settings, clock, allowPrivateTargets: true };
+  const { received, url } = await startReceiver(context, (response, before) => {
+    response.writeHead(before === 0 ? 403 : 502).end();
+  });
+  await settings.change('external-stores', { ...STORE, endpoint: url }, BY);
+  assert.deepEqual(await testSettings('external-stores', options), {
+    ok: true,
+    detail: 'answered 403',
+    expires_at: null,
+  });
+  assert.deepEqual(await testSettings('external-stores', options), {
+    ok: false,
+    detail: 'answered 502',
+    expires_at: null,
+  });
+  assert.deepEqual(
+    received.map(({ method, headers }) => [method, headers.authorization]),
+    [
+      ['HEAD', undefined],
+      ['HEAD', undefined],
+    ],
+  );
+  await assert.rejects(testSettings('external-stores', { ...options, allowPrivateTargets: false }), {
+    code: 'target_private',
+  });
+  assert.deepEqual(TESTABLE_SCREENS, ['ldap', 'external-stores', 'tls']);
+});

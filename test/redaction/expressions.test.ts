@@ -1,0 +1,91 @@
+/** Every regular expression of the engine takes time linear in its text: they are read out of the sources themselves. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { checkSync } from 'recheck';
+import { TOKEN_SHAPES } from '#src/redaction/token-shapes.ts';
+
+const FOLDER = new URL('../../src/redaction/', import.meta.url);
+
+interface Found {
+  readonly where: string;
+  readonly source: string;
+  readonly flags: string;
+}
+
+/** Where a comment, a string or a template that begins here ends; -1 where none does. */
+function skipped(text: string, at: number): number {
+  const two = text.slice(at, at + 2);
+  if (two === '//') return text.indexOf('\n', at);
+  if (two === '/*') return text.indexOf('*/', at + 2) + 2;
+  const quote = text.charAt(at);
+  if (quote !== "'" && quote !== '"' && quote !== '`') return -1;
+  let end = at + 1;
+  while (text.charAt(end) !== quote) end += text.charAt(end) === '\\' ? 2 : 1;
+  return end + 1;
+}
+
+/** Where the expression ends whose first slash is here: at the slash that stands in no class and is not escaped. */
+function slashAfter(text: string, at: number): number {
+  let isClass = false;
+  for (let end = at + 1; ; end += 1) {
+    const char = text.charAt(end);
+    if (char === '\\') end += 1;
+    else if (char === '[') isClass = true;
+    else if (char === ']') isClass = false;
+    else if (char === '/' && !isClass) return end;
+    if (char === '\n' || char === '') throw new Error(`An expression has no end: ${text.slice(at, at + 40)}`);
+  }
+}
+
+/** The literals of a source; a slash begins one where no value stands before it. */
+function expressionsOf(name: string): { literals: Found[]; made: number } {
+  const text = readFileSync(new URL(name, FOLDER), 'utf8');
+  const literals: Found[] = [];
+  let before = ';';
+  for (let at = 0; at < text.length; at += 1) {
+    const end = skipped(text, at);
+    if (end !== -1) {
+      if (text.charAt(at) !== '/') before = "'";
+      at = end - 1;
+      continue;
+    }
+    const char = text.charAt(at);
+    if (char === '/' && ('(,=:[!&|?{};+>'.includes(before) || /\breturn\s*$/.test(text.slice(at - 10, at)))) {
+      const last = slashAfter(text, at);
+      const flags = /^[a-z]*/.exec(text.slice(last + 1, last + 9))?.[0] ?? '';
+      const line = text.slice(0, at).split('\n').length;
+      literals.push({ where: `${name}:${line}`, source: text.slice(at + 1, last), flags });
+      at = last + flags.length;
+      before = '/';
+    } else if (/\S/.test(char)) before = char;
+  }
+  return { literals, made: text.split('new RegExp(').length - 1 };
+}
+
+const files = readdirSync(FOLDER).filter((name) => name.endsWith('.ts'));
+const found = files.map((name) => ({ name, ...expressionsOf(name) }));
+
+test('the expressions that are put together at run time are the token shapes', () => {
+  assert.deepEqual(
+    found.filter(({ made }) => made > 0).map(({ name, made }) => [name, made]),
+    [['token-shapes.ts', 1]],
+  );
+});
+
+test('every expression takes linear time', () => {
+  const all = [
+    ...found.flatMap(({ literals }) => literals),
+    ...TOKEN_SHAPES.map(({ literal, pattern }) => ({ where: literal, source: pattern.source, flags: 'y' })),
+  ];
+  assert.ok(all.length > 150, `${all.length}`);
+  const slow: string[] = [];
+  for (const { where, source, flags } of all) {
+    // Sticky matching begins at one place: that is told to the checker as a beginning.
+    const isSticky = flags.includes('y');
+    const text = isSticky ? `^(?:${source})` : source;
+    const checked = checkSync(text, flags.replaceAll(/[gy]/g, ''), { timeout: 20_000 });
+    if (checked.status !== 'safe') slow.push(`${where} ${checked.status} /${source}/${flags}`);
+  }
+  assert.deepEqual(slow, []);
+});

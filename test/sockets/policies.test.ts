@@ -1,0 +1,301 @@
+/** The access policies in every surface of a server with two shards (POL-01), and guests at the end of their terms. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { formatInstant } from '#src/base/time.ts';
+import { startConsoleServer, type ConsoleServer } from '#test/support/console.ts';
+import { request, type Person } from '#test/support/server.ts';
+import { connect } from '#test/support/socket.ts';
+import { until } from '#test/support/waiting.ts';
+
+let running: ConsoleServer;
+let people: Record<'alice' | 'bob' | 'carol' | 'dave', Person>;
+let boardId = '';
+
+before(async () => {
+  running = await startConsoleServer({ environment: { PARLEY_DEBUG_HOOKS: '1', PARLEY_LOG_LEVEL: 'silent' } });
+  people = await running.server.people('alice', 'bob', 'carol', 'dave');
+  const board = await running.console<{ id: string }>('POST', '/groups', { name: 'Board', members: ['carol'] });
+  assert.equal(board.status, 201);
+  boardId = board.body.id;
+});
+after(async () => await running.stop());
+
+const id = (reply: { body: Record<string, unknown> }) => reply.body['id'] as string;
+
+/** What is done while a rule is in force. */
+async function under(rule: object, work: () => Promise<void>): Promise<void> {
+  const made = await running.console('POST', '/policies', rule);
+  assert.equal(made.status, 201, made.text);
+  try {
+    await work();
+  } finally {
+    assert.equal((await running.console('DELETE', `/policies/${id(made)}`)).status, 204);
+  }
+}
+
+async function direct(one: Person, other: string) {
+  return await running.server.api(one, 'POST', '/v1/conversations', { kind: 'direct', participants: [other] });
+}
+
+async function enrolGuest(username: string, phone: string, seconds: number): Promise<Person> {
+  const { server } = running;
+  const invited = await running.console<{ url: string }>('POST', '/enroll', {
+    kind: 'guest',
+    phone,
+    guest_until: formatInstant(Math.floor(Date.now() / 1000 + seconds) * 1000),
+  });
+  assert.equal(invited.status, 201, invited.text);
+  const password = `password of ${username}`;
+  assert.equal((await request('POST', invited.body.url, { body: { username, password } })).status, 201);
+  assert.equal((await request('POST', invited.body.url, { body: { username, password } })).status, 410);
+  return { username, password, session: await server.signIn(username, password) };
+}
+
+const invite = (to: string, call: string) => ({
+  to,
+  kind: 'call',
+  step: 'invite',
+  call,
+  seq: 1,
+  body: { video: false, room: 'r' },
+});
+
+test('POL-01 message: a direct conversation is begun, and posted and edited in, by whom the rules let', async () => {
+  const { server } = running;
+  const { alice, carol, dave } = people;
+  const pair = id(await direct(alice, 'carol'));
+  const post = async (who: Person, client: string) =>
+    await server.api(who, 'POST', `/v1/conversations/${pair}/messages`, {
+      kind: 'text',
+      body: 'hello',
+      client_msg_id: client,
+    });
+  assert.equal((await post(alice, 'before')).status, 201);
+  await under({ action: 'message', from: 'everyone', to: boardId, effect: 'deny' }, async () => {
+    const denied = await post(alice, 'during');
+    assert.deepEqual([denied.status, denied.body['code']], [403, 'right_missing']);
+    const edited = await server.api(alice, 'PATCH', `/v1/conversations/${pair}/messages/1`, { body: 'again' });
+    assert.equal(edited.body['code'], 'right_missing');
+    assert.equal((await post(carol, 'back')).status, 201);
+    const [begun, nobody] = [await direct(dave, 'carol'), await direct(dave, 'nobody')];
+    assert.equal(begun.status, 400);
+    assert.equal(begun.text, nobody.text);
+    assert.equal((await direct(dave, 'bob')).status, 201);
+  });
+  assert.equal((await post(alice, 'after')).status, 201);
+  assert.equal((await direct(dave, 'carol')).status, 201);
+});
+
+test('POL-01 invite: rooms are made with, and filled by, those whom the rules let be invited', async () => {
+  const { server } = running;
+  const { alice } = people;
+  const make = async (...participants: string[]) =>
+    await server.api(alice, 'POST', '/v1/conversations', { kind: 'room', title: 'Room', participants });
+  const room = id(await make('bob'));
+  const add = async (user: string) =>
+    await server.api(alice, 'POST', `/v1/conversations/${room}/participants`, { participants: [user] });
+  await under({ action: 'invite', from: 'people', to: boardId, effect: 'deny' }, async () => {
+    const [denied, nobody] = [await make('bob', 'carol'), await make('bob', 'nobody')];
+    assert.deepEqual([denied.status, denied.body['field']], [400, 'participants.1']);
+    assert.equal(denied.text, nobody.text);
+    assert.equal((await add('carol')).text, (await add('nobody')).text);
+    assert.equal((await add('dave')).status, 200);
+  });
+  assert.equal((await add('carol')).status, 200);
+});
+
+test('POL-01 call: an invite to a person or into a direct conversation is for whom the rules let call', async () => {
+  const { server } = running;
+  const { alice, carol } = people;
+  const pair = id(await direct(alice, 'carol'));
+  await direct(alice, 'bob');
+  const call = async (who: Person, to: string, name: string) =>
+    await server.api(who, 'POST', '/v1/signal', invite(to, name));
+  await under({ action: 'call', from: 'everyone', to: boardId, effect: 'deny' }, async () => {
+    const denied = await call(alice, 'carol', 'one');
+    assert.deepEqual([denied.status, denied.body['code']], [403, 'recipient_forbidden']);
+    assert.equal(denied.text, (await call(alice, 'nobody', 'one')).text);
+    assert.equal((await call(alice, pair, 'two')).body['code'], 'recipient_forbidden');
+    assert.equal((await call(alice, 'bob', 'three')).status, 202);
+    assert.equal((await call(carol, 'alice', 'four')).status, 202);
+    const decline = { to: 'carol', kind: 'call', step: 'decline', call: 'four', seq: 2, body: {} };
+    assert.equal((await server.api(alice, 'POST', '/v1/signal', decline)).status, 202);
+  });
+  assert.equal((await call(alice, 'carol', 'five')).status, 202);
+});
+
+test('POL-01 see: the directory and presence are for whom the rules let see', async () => {
+  const { server } = running;
+  const { alice, bob } = people;
+  await direct(alice, 'carol');
+  await direct(alice, 'bob');
+  await direct(bob, 'carol');
+  const read = async (who: Person, user: string) =>
+    await request('GET', `${server.coordinator}/v1/directory/${user}`, { token: who.session.token });
+  const rule = { action: 'see', from: boardId, to: 'everyone', effect: 'deny' };
+  const [atCarol, atBob] = [await connect(server, people.carol), await connect(server, bob)];
+  await under(rule, async () => {
+    assert.equal((await read(people.carol, 'alice')).status, 403);
+    assert.equal((await read(people.carol, 'alice')).text, (await read(people.carol, 'nobody')).text);
+    assert.equal((await read(bob, 'alice')).status, 200);
+    const socket = await connect(server, alice);
+    const isAlice = (event: { type: string; data: Record<string, unknown> }) =>
+      event.type === 'presence' && event.data['user'] === 'alice';
+    await atBob.event(isAlice);
+    // What comes later on the same socket shows that nothing came before it.
+    await running.console('PATCH', '/users/dave', { title: 'Cook' });
+    await atCarol.event((event) => event.type === 'directory.changed' && event.data['user'] === 'dave');
+    assert.equal(atCarol.events.some(isAlice), false);
+    await socket.close();
+  });
+  assert.equal((await read(people.carol, 'alice')).status, 200);
+  await Promise.all([atCarol.close(), atBob.close()]);
+});
+
+test('POL-01 a guest reaches those it shares a conversation with, and others as the rules let', async () => {
+  const { server } = running;
+  const { alice } = people;
+  const guest = await enrolGuest('visitor', '+79161234567', 3600);
+  const see = async (user: string) =>
+    (await request('GET', `${server.coordinator}/v1/directory/${user}`, { token: guest.session.token })).status;
+  assert.equal((await direct(guest, 'alice')).body['code'], 'participant_unknown');
+  assert.equal(await see('alice'), 403);
+  const pair = await direct(alice, 'visitor');
+  assert.equal(pair.status, 201);
+  assert.deepEqual([await see('alice'), await see('bob')], [200, 403]);
+  assert.equal((await direct(guest, 'alice')).status, 200);
+  assert.equal((await direct(guest, 'bob')).body['code'], 'participant_unknown');
+  await under({ action: 'message', from: 'guests', to: 'people', effect: 'allow' }, async () => {
+    assert.equal((await direct(guest, 'bob')).status, 201);
+  });
+});
+
+test('GST-01 when the term ends the socket closes, the token is over, and nobody adds the guest', async () => {
+  const { server } = running;
+  const { alice } = people;
+  const guest = await enrolGuest('brief', '+79161234568', 4);
+  await direct(alice, 'brief');
+  const socket = await connect(server, guest);
+  assert.ok([4401, 4004].includes((await socket.closing()).code));
+  const read = await server.api(guest, 'GET', '/v1/inbox');
+  assert.equal(read.status, 401);
+  const room = { kind: 'room', title: 'Late', participants: ['brief'] };
+  assert.equal((await server.api(alice, 'POST', '/v1/conversations', room)).body['code'], 'participant_unknown');
+  const body = { username: 'brief', password: guest.password };
+  assert.equal((await request('POST', `${server.coordinator}/v1/auth/login`, { body })).status, 401);
+});
+
+test('GST-05 the inviter hears that a guest asked for recovery, and nothing else; an administrator reads the code', async () => {
+  const { server } = running;
+  const guest = await enrolGuest('forgetful', '+79161234569', 3600);
+  const session = await server.signIn('root', 'password of root');
+  const inviter = await connect(server, { username: 'root', password: '', session });
+  const bystander = await connect(server, people.alice);
+  const reply = await request('POST', `${server.coordinator}/v1/auth/recover`, { body: { phone: '+79161234569' } });
+  assert.equal(reply.text, '{"status":"ok"}');
+  assert.deepEqual((await inviter.event('guest.recovery.requested')).data, {});
+  const codes = await running.console<{ items: { user: string; code: string }[] }>('GET', '/recovery');
+  const code = codes.body.items.find(({ user }) => user === 'forgetful')?.code;
+  const socket = await connect(server, guest);
+  const body = { phone: '+79161234569', code, new_password: 'quite another password' };
+  const confirmed = await request('POST', `${server.coordinator}/v1/auth/recover/confirm`, { body });
+  assert.equal(confirmed.status, 200, confirmed.text);
+  assert.equal((await socket.closing()).code, 4401);
+  assert.ok((await server.signIn('forgetful', 'quite another password')).token);
+  assert.equal(
+    bystander.events.some(({ type }) => type === 'guest.recovery.requested'),
+    false,
+  );
+  await Promise.all([inviter.close(), bystander.close()]);
+});
+
+test('MTG-01 a meeting’s room is a conversation in which its people call', async () => {
+  const { server } = running;
+  const { alice, bob } = people;
+  const as = async (who: Person, method: string, path: string, body?: unknown) =>
+    await request(method, `${server.coordinator}/v1/meetings${path}`, { body, token: who.session.token });
+  const made = await as(alice, 'POST', '', { title: 'Standup' });
+  assert.equal(made.status, 201, made.text);
+  const { link, conversation_id: room } = made.body as { link: string; conversation_id: string };
+  assert.equal((await server.api(bob, 'GET', `/v1/conversations/${room}`)).status, 403);
+  assert.equal((await as(bob, 'POST', `/join/${link}`)).body['status'], 'admitted');
+  const socket = await connect(server, bob);
+  assert.equal((await server.api(alice, 'POST', '/v1/signal', invite(room, 'standup'))).status, 202);
+  assert.equal((await socket.event('signal')).data['sender'], 'alice');
+  await socket.close();
+  const listed = await running.console<{ items: object[] }>('GET', '/meetings');
+  assert.deepEqual([listed.body.items.length, listed.text.includes(link)], [1, false]);
+});
+
+test('people, sessions and groups are managed in the console, and every write is in the audit trail', async () => {
+  const ask = running.console;
+  const created = await ask('POST', '/users', { username: 'eve', password: 'a long enough password', title: 'Cook' });
+  assert.deepEqual([created.status, created.body['title'], created.body['groups']], [201, 'Cook', []]);
+  await ask('PATCH', `/groups/${boardId}`, { add: ['eve'] });
+  assert.deepEqual((await ask('GET', '/users/eve')).body['groups'], [{ id: boardId, name: 'Board' }]);
+  const session = await running.server.signIn('eve', 'a long enough password');
+  const sessions = await ask<{ items: { id: string }[] }>('GET', '/users/eve/sessions');
+  const socket = await connect(running.server, { username: 'eve', password: '', session });
+  assert.equal((await ask('DELETE', `/users/eve/sessions/${sessions.body.items[0]?.id}`)).status, 204);
+  assert.equal((await socket.closing()).code, 4401);
+  assert.equal((await ask('POST', '/users/eve/block')).body['state'], 'blocked');
+  assert.equal((await ask('POST', '/users/eve/unblock')).body['state'], 'active');
+  assert.equal((await ask('POST', '/users/eve/leave')).body['state'], 'left');
+  assert.equal((await ask('POST', '/users/eve/unblock')).body['code'], 'person_left');
+  assert.equal((await ask('POST', '/users/root/leave')).body['code'], 'last_owner_required');
+  assert.equal((await ask('POST', '/users/nobody/block')).body['code'], 'person_not_found');
+  const audit = await ask<{ items: { event: string; actor: string }[] }>('GET', '/audit');
+  const events = audit.body.items.filter(({ actor }) => actor === 'user:root').map(({ event }) => event);
+  assert.deepEqual(events.slice(0, 6), [
+    'user.left',
+    'user.unblocked',
+    'user.blocked',
+    'user.session_ended',
+    'group.changed',
+    'user.created',
+  ]);
+});
+
+test('bad forms of the console name their field', async () => {
+  const cases: [method: string, path: string, body: object, field: string][] = [
+    ['POST', '/users', { username: 'UPPER', password: 'a long enough password' }, 'username'],
+    ['POST', '/users', { username: 'fay', password: 'short' }, 'password'],
+    ['PATCH', '/users/alice', { phone: '12' }, 'phone'],
+    ['PATCH', '/users/alice', { role: 'owner' }, 'role'],
+    ['POST', '/groups', { name: '', members: [] }, 'name'],
+    ['PATCH', `/groups/${boardId}`, { add: ['nobody'] }, 'add.0'],
+    ['POST', '/policies', { action: 'read', from: 'people', to: 'guests', effect: 'deny' }, 'action'],
+    ['POST', '/policies', { action: 'see', from: 'nobody', to: 'guests', effect: 'deny' }, 'from'],
+    ['POST', '/enroll', { kind: 'robot' }, 'kind'],
+    ['POST', '/enroll', { kind: 'guest', phone: '+79161234000', guest_until: '2020-01-01T00:00:00Z' }, 'guest_until'],
+    ['POST', '/enroll', { kind: 'guest', guest_until: '2030-01-01T00:00:00Z' }, 'phone'],
+    ['PATCH', '/guests/visitor', { expires_at: 'tomorrow' }, 'expires_at'],
+  ];
+  for (const [method, path, body, field] of cases) {
+    const reply = await running.console(method, path, body);
+    assert.deepEqual([reply.status, reply.body['field']], [400, field], `${method} ${path} ${reply.text}`);
+  }
+});
+
+test('POL-01 a shard that comes back decides by the rules as they are then', async () => {
+  const { server } = running;
+  await under({ action: 'message', from: 'everyone', to: boardId, effect: 'deny' }, async () => {
+    for (const shard of ['shard-0', 'shard-1']) {
+      process.kill(server.pid, 'SIGUSR2');
+      await until(async () => (await restarts())[shard] === 1, `${shard} to be back`);
+    }
+    // Enough connections that each shard answers some of them.
+    const replies = await Promise.all(Array.from({ length: 16 }, () => direct(people.bob, 'carol')));
+    assert.deepEqual(
+      replies.map(({ body }) => body['code']),
+      replies.map(() => 'participant_unknown'),
+    );
+  });
+});
+
+/** How often each thread was started again, from the health report. */
+async function restarts(): Promise<Record<string, number>> {
+  const url = `${running.server.coordinator}/healthz`;
+  const health = await request<{ status: string; threads: { restarts: Record<string, number> } }>('GET', url);
+  return health.body.status === 'ok' ? health.body.threads.restarts : {};
+}

@@ -1,0 +1,185 @@
+/** Files of attachments and the one writer of their records: what is shared, removed, found again and checked. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { checkFolder } from '#storage/check.ts';
+import { removeReference, writeReference } from '#storage/attachment-references.ts';
+import { Attachments, HOLD_MILLIS, UNPOSTED_MILLIS } from '#storage/attachments.ts';
+import { adoptUpload, blobPath, measureBlob, prepareBlobs, uploadPath, UploadWriter } from '#storage/blobs.ts';
+import { lanePath, openFolder } from '#storage/folder.ts';
+import { openLane, type LaneEnvironment } from '#storage/lane.ts';
+import { temporaryFolder } from '#test/support/temporary-folder.ts';
+
+const START = Date.UTC(2026, 0, 10);
+const CONVERSATION = 'c_000000000000000000000a';
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+interface Stage {
+  readonly folder: string;
+  readonly lane: LaneEnvironment;
+  readonly attachments: Attachments;
+  now: number;
+}
+
+async function setStage(t: TestContext): Promise<Stage> {
+  const folder = temporaryFolder(t);
+  openFolder(folder, 1, '2026-01-10T00:00:00Z');
+  const lane = openLane(lanePath(folder, 0), 1024 ** 3);
+  const stage = { folder, lane, now: START } as { -readonly [K in keyof Stage]: Stage[K] };
+  stage.attachments = await Attachments.open(folder, { lanes: [lane], now: () => stage.now, quotaBytes: 20_000 });
+  t.after(async () => {
+    await stage.attachments.close();
+    await lane.close();
+  });
+  return stage;
+}
+
+async function write(folder: string, id: string, ...texts: string[]): Promise<string> {
+  const writer = await UploadWriter.open(folder, id);
+  for (const text of texts) writer.append(Buffer.from(text));
+  await writer.settle();
+  const hash = await writer.hash();
+  await writer.close();
+  return hash;
+}
+
+/** An attachment of ada that no message has. */
+async function finished({ attachments, folder }: Stage, text: string): Promise<string> {
+  const id = await attachments.create('ada', text.length, 'a');
+  await attachments.finish(id, await write(folder, id, text), 'text/plain');
+  return id;
+}
+
+test('an upload is hashed while it is written, and read again where a part came earlier', async (t) => {
+  const folder = temporaryFolder(t);
+  await prepareBlobs(folder);
+  assert.equal(await write(folder, 'att_1', 'one ', 'two'), sha256('one two'));
+  assert.equal(await write(folder, 'att_1', ' three'), sha256('one two three'));
+  const writer = await UploadWriter.open(folder, 'att_1');
+  assert.equal(writer.offset, 13);
+  writer.append(Buffer.from('damaged'));
+  await writer.undo();
+  assert.deepEqual([writer.offset, String(writer.head(3))], [13, 'one']);
+  await writer.close();
+  const hash = sha256('one two three');
+  await adoptUpload(folder, 'att_1', hash);
+  await adoptUpload(folder, 'att_1', hash);
+  assert.deepEqual(await measureBlob(folder, hash), { bytes: 13, hash });
+  assert.equal(await measureBlob(folder, sha256('absent')), undefined);
+  assert.throws(() => blobPath(folder, '../../etc/passwd'), /64 hex digits/);
+  assert.throws(() => uploadPath(folder, '../att_1'), /named by its id/);
+});
+
+test('a content goes with its last attachment', async (t) => {
+  const stage = await setStage(t);
+  const [one, two] = [await finished(stage, 'same'), await finished(stage, 'same')];
+  const file = blobPath(stage.folder, sha256('same'));
+  assert.equal(existsSync(uploadPath(stage.folder, one)), false);
+  await stage.attachments.discard(one);
+  assert.equal(existsSync(file), true);
+  await stage.attachments.discard(two);
+  assert.equal(existsSync(file), false);
+  await assert.rejects(stage.attachments.discard(two), { code: 'attachment_not_found' });
+});
+
+test('what a message has stays, what lost its last one goes, and what is being posted waits', async (t) => {
+  const stage = await setStage(t);
+  const { attachments, lane } = stage;
+  const id = await finished(stage, 'posted');
+  await attachments.hold(id);
+  assert.deepEqual(await attachments.release([id]), []);
+  await lane.commit(writeReference(CONVERSATION, 1, id));
+  await attachments.posted(id);
+  await assert.rejects(attachments.discard(id), { code: 'attachment_in_use' });
+  assert.deepEqual(await attachments.release([id]), [id]);
+  assert.notEqual(attachments.find(id), undefined);
+  await lane.commit(removeReference(CONVERSATION, 1, id));
+  assert.deepEqual(await attachments.release([id, 'att_never']), [id, 'att_never']);
+  assert.equal(attachments.find(id), undefined);
+  assert.equal(existsSync(blobPath(stage.folder, sha256('posted'))), false);
+});
+
+test('a hold whose message is never heard of ends by itself', async (t) => {
+  const stage = await setStage(t);
+  const id = await finished(stage, 'held');
+  await stage.attachments.hold(id);
+  stage.now += HOLD_MILLIS;
+  assert.deepEqual(await stage.attachments.release([id]), [id]);
+  assert.equal(stage.attachments.find(id), undefined);
+});
+
+test('what nobody went on with or posted for a day is removed, and nothing else', async (t) => {
+  const stage = await setStage(t);
+  const { attachments, folder, lane } = stage;
+  const posted = await finished(stage, 'posted');
+  await lane.commit(writeReference(CONVERSATION, 1, posted));
+  const unposted = await finished(stage, 'unposted');
+  const [abandoned, slow, open] = [
+    await attachments.create('ada', 10, 'a'),
+    await attachments.create('ada', 10, 'b'),
+    await attachments.create('bob', 10, 'c'),
+  ];
+  for (const id of [abandoned, slow, open]) {
+    await write(folder, id, 'half');
+    utimesSync(uploadPath(folder, id), START / 1000, START / 1000);
+  }
+  stage.now = START + UNPOSTED_MILLIS - 1;
+  assert.equal(await attachments.sweep(() => false), false);
+  assert.notEqual(attachments.find(unposted), undefined);
+  stage.now = START + UNPOSTED_MILLIS + 1;
+  utimesSync(uploadPath(folder, slow), stage.now / 1000, stage.now / 1000);
+  assert.equal(await attachments.sweep((id) => id === open), false);
+  const left = [posted, unposted, abandoned, slow, open].map((id) => attachments.find(id) !== undefined);
+  assert.deepEqual(left, [true, false, false, true, true]);
+  assert.equal(existsSync(uploadPath(folder, abandoned)), false);
+  assert.equal(existsSync(blobPath(folder, sha256('unposted'))), false);
+  // What was moved on is found again where it went.
+  await attachments.discard(slow);
+  assert.equal(attachments.find(slow), undefined);
+});
+
+test('the window of the quota moves by days', async (t) => {
+  const stage = await setStage(t);
+  const { attachments } = stage;
+  await attachments.create('ada', 20_000, 'a');
+  await assert.rejects(attachments.create('ada', 1, 'b'), { code: 'quota_exceeded' });
+  await attachments.create('bob', 1, 'b');
+  stage.now = START + 29 * 86_400_000;
+  await assert.rejects(attachments.create('ada', 1, 'b'), { code: 'quota_exceeded' });
+  stage.now = START + 30 * 86_400_000;
+  await attachments.create('ada', 20_000, 'b');
+});
+
+test('files that no record knows are removed at the start', async (t) => {
+  const stage = await setStage(t);
+  const kept = await finished(stage, 'kept');
+  const begun = await stage.attachments.create('ada', 10, 'a');
+  await write(stage.folder, begun, 'half');
+  const stray = blobPath(stage.folder, sha256('stray'));
+  mkdirSync(dirname(stray), { recursive: true });
+  writeFileSync(stray, 'stray');
+  writeFileSync(uploadPath(stage.folder, 'att_stray'), 'stray');
+  assert.equal(await stage.attachments.removeOrphans(), 2);
+  assert.equal(existsSync(stray), false);
+  assert.equal(existsSync(blobPath(stage.folder, sha256('kept'))), true);
+  assert.equal(existsSync(uploadPath(stage.folder, begun)), true);
+  assert.notEqual(stage.attachments.find(kept), undefined);
+});
+
+test('parley check names an attachment whose content is gone or was changed, and one that is in no message', async (t) => {
+  const stage = await setStage(t);
+  const [gone, changed] = [await finished(stage, 'gone'), await finished(stage, 'changed')];
+  assert.deepEqual((await checkFolder(stage.folder)).problems, []);
+  rmSync(blobPath(stage.folder, sha256('gone')));
+  writeFileSync(blobPath(stage.folder, sha256('changed')), 'CHANGED');
+  const { problems } = await checkFolder(stage.folder);
+  assert.deepEqual(
+    problems.toSorted(),
+    [
+      `Among the attachments, attachments [${gone}] has no content on disk.`,
+      `Among the attachments, attachments [${changed}] has a content that was changed on disk.`,
+    ].toSorted(),
+  );
+});

@@ -1,0 +1,59 @@
+/** A server with an owner who is signed in to its console, second factor and all. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Passwords } from '#src/auth/passwords.ts';
+import { systemClock } from '#src/base/clock.ts';
+import { formatInstant } from '#src/base/time.ts';
+import { readConfig } from '#src/config.ts';
+import { ConsoleSessions } from '#src/coordinator/console-sessions.ts';
+import { addPerson } from '#src/coordinator/people.ts';
+import { Accounts } from '#storage/accounts.ts';
+import { openFolder } from '#storage/folder.ts';
+import { request, startServer, type Reply, type ServerOptions, type TestServer } from './server.ts';
+
+export const OWNER_PASSWORD = 'password of root';
+
+/** One request to the console as the owner `root`. */
+export type AskConsole = <T = Record<string, unknown>>(
+  method: string,
+  path: string,
+  body?: unknown,
+) => Promise<Reply<T>>;
+
+export interface ConsoleServer {
+  readonly server: TestServer;
+  readonly console: AskConsole;
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts a server over a folder in which the owner has a full console session already. */
+export async function startConsoleServer(options: Omit<ServerOptions, 'folder'> = {}): Promise<ConsoleServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-test-'));
+  const token = await plantOwner(folder);
+  const server = await startServer({ ...options, folder });
+  return {
+    server,
+    console: async (method, path, body) =>
+      await request(method, `${server.coordinator}/admin/api${path}`, { body, headers: { 'x-admin-token': token } }),
+    stop: async () => {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function plantOwner(folder: string): Promise<string> {
+  const now = systemClock.now();
+  openFolder(folder, 4, formatInstant(now));
+  const accounts = await Accounts.open(folder);
+  const passwordHash = await (await Passwords.make(64)).hash(OWNER_PASSWORD);
+  const config = readConfig({ PARLEY_DATA: folder });
+  const sessions = new ConsoleSessions({ accounts, config, log: { warn: () => undefined } });
+  const { token } = await accounts.change((draft) => {
+    addPerson(draft, { username: 'root', passwordHash, role: 'owner', now });
+    return sessions.open(draft, 'root', { signIn: 'password', isFull: true, address: '127.0.0.1', now });
+  });
+  await accounts.close();
+  return token;
+}
