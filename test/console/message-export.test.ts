@@ -51,13 +51,13 @@ const linesOf = (text: string) =>
     .map((line) => JSON.parse(line) as Line);
 const started = async () => {
   const path = '/audit?event=message_export.started&limit=200';
-  return (await host.call<{ items: { subject: string; details: object }[] }>('owner', 'GET', path)).body.items;
+  return (await host.call<{ items: { about: string; details: object }[] }>('owner', 'GET', path)).body.items;
 };
 
 test('an export of several pages is whole and in order while posts go on', async () => {
   const response = await open(`conversation=${room}`);
   assert.deepEqual([response.status, response.headers.get('content-type')], [200, 'application/x-ndjson']);
-  assert.equal((await started())[0]?.subject, `conversation:${room}`);
+  assert.equal((await started())[0]?.about, `conversation:${room}`);
   const [text] = await Promise.all([
     response.text(),
     (async () => {
