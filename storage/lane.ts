@@ -62,7 +62,7 @@ export class Batch {
 }
 
 /**
- * From one commit's start to the next one's, at least. A commit costs some 180 µs of CPU whatever it carries, so lanes
+ * From one commit's start to the next one's, at least. A commit of one record took some 210 µs of CPU, one of 64 records some 400, so lanes
  * that commit as often as their disk lets them spend most of a core on a thousand posts a second. Nobody notices 4 ms,
  * and whoever posts into a quiet lane does not wait.
  */

@@ -16,7 +16,8 @@ const answer = (status: Reply['status'], json: string): Effect => ({ kind: 'answ
 
 /**
  * Posts a message: gives it the next seq and writes it with its conversation as one; the index of client_msg_ids is
- * written a block of messages at a time, and until then the writer knows them. A repeated client_msg_id answers with the first message, whatever the repeat says (MSG-03).
+ * written a block of messages at a time, and until then the writer knows them. A repeated client_msg_id answers with
+ * the first message, whatever the repeat says (MSG-03).
  */
 export function post(
   state: ConversationState,

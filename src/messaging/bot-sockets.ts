@@ -7,6 +7,7 @@ import { BOT_EVENT_SCOPES } from '#src/protocol/bots.ts';
 import type { EventType } from '#src/protocol/events.ts';
 import type { Bot } from './bot-door.ts';
 import type { Socket } from './socket-hub.ts';
+import { addTo, removeFrom } from './socket-sets.ts';
 
 /** What the library answers for a message that it dropped, since too much waits for the reader. */
 const DROPPED = 2;
@@ -115,16 +116,4 @@ export class BotSockets {
 
 function botOf(socket: Socket): Bot | undefined {
   return socket.getUserData().seat?.bot;
-}
-
-function addTo(map: Map<string, Set<Socket>>, name: string, socket: Socket): void {
-  const sockets = map.get(name);
-  if (sockets === undefined) map.set(name, new Set([socket]));
-  else sockets.add(socket);
-}
-
-function removeFrom(map: Map<string, Set<Socket>>, name: string, socket: Socket): void {
-  const sockets = map.get(name);
-  sockets?.delete(socket);
-  if (sockets?.size === 0) map.delete(name);
 }

@@ -11,9 +11,12 @@ import { requireTrueOutcome } from './call-handlers.ts';
 import { askConversation, pathConversation, pathSeq, readable, type Call, type Handler } from './caller.ts';
 
 export const postMessage: Handler = async (call) => {
+  const posted = call.body as PostMessage;
   call.service.access.requireMessage(call, pathConversation(call));
-  await requireTrueOutcome(call, call.body as PostMessage);
-  const { form, refused } = await prepareForm(call, call.body as PostMessage);
+  // What most posts are waits for nothing here.
+  if (posted.kind === 'text') return await askConversation(call, { kind: 'post', form: posted });
+  await requireTrueOutcome(call, posted);
+  const { form, refused } = await prepareForm(call, posted);
   // Between threads an undefined field would arrive as null.
   const post = { kind: 'post' as const, form, ...(refused === undefined ? {} : { refused }) };
   const reply = await askConversation(call, post);

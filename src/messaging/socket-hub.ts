@@ -15,6 +15,7 @@ import type { ThreadFigures } from '#src/telemetry/thread-figures.ts';
 import type { Bot } from './bot-door.ts';
 import { BotSockets } from './bot-sockets.ts';
 import type { RefusedFrames } from './refused-frames.ts';
+import { addTo, removeFrom } from './socket-sets.ts';
 
 /** What a socket carries. All of it comes from the token and the upgrade, nothing from later frames. */
 export interface SocketData extends RefusedFrames {
@@ -262,16 +263,4 @@ export class SocketHub implements LocalSockets {
 
 function personTopic(user: string): string {
   return `u:${user}`;
-}
-
-function addTo(map: Map<string, Set<Socket>>, name: string, socket: Socket): void {
-  const sockets = map.get(name);
-  if (sockets === undefined) map.set(name, new Set([socket]));
-  else sockets.add(socket);
-}
-
-function removeFrom(map: Map<string, Set<Socket>>, name: string, socket: Socket): void {
-  const sockets = map.get(name);
-  sockets?.delete(socket);
-  if (sockets?.size === 0) map.delete(name);
 }

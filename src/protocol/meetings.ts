@@ -45,23 +45,28 @@ export const changeMeeting = z
   .meta({ id: 'ChangeMeeting' });
 export type ChangeMeeting = z.infer<typeof changeMeeting>;
 
+/** What everybody who may see a meeting reads of it. */
+const shown = {
+  id: z.string(),
+  title: z.string(),
+  kind: z.enum(['scheduled', 'instant']),
+  state: z.enum(['open', 'cancelled']),
+  host: username,
+  starts_at: z.string().optional(),
+  ends_at: z.string().optional(),
+  lobby: z.enum(LOBBIES),
+  created_at: z.string(),
+};
+
 export const meeting = z
   .strictObject({
-    id: z.string(),
-    title: z.string(),
-    kind: z.enum(['scheduled', 'instant']),
-    state: z.enum(['open', 'cancelled']),
-    host: username,
-    starts_at: z.string().optional(),
-    ends_at: z.string().optional(),
-    lobby: z.enum(LOBBIES),
+    ...shown,
     /** What stands behind `/v1/meetings/join/`; for participants. */
     link: z.string(),
     conversation_id: z.string(),
     participants: z.array(username),
     /** For the host. */
     waiting: z.array(username).optional(),
-    created_at: z.string(),
     rev: count,
   })
   .meta({ id: 'Meeting' });
@@ -92,17 +97,9 @@ export const joinReply = z
 /** A meeting as the console shows it: without its link, which lets people in. */
 export const listedMeeting = z
   .strictObject({
-    id: z.string(),
-    title: z.string(),
-    kind: z.enum(['scheduled', 'instant']),
-    state: z.enum(['open', 'cancelled']),
-    host: username,
-    starts_at: z.string().optional(),
-    ends_at: z.string().optional(),
-    lobby: z.enum(LOBBIES),
+    ...shown,
     participant_count: count,
     waiting_count: count,
-    created_at: z.string(),
   })
   .meta({ id: 'ListedMeeting' });
 export const listedMeetingsReply = z

@@ -37,7 +37,7 @@ class Poster {
   }
 
   async #post(server: TestServer, person: Person, path: string): Promise<void> {
-    for (let count = 0; !this.#isDone;) {
+    for (let count = 0; !this.#isDone && server.isRunning;) {
       const form = { kind: 'text', body: `${person.username} ${count}`, client_msg_id: `m-${count}` };
       // A connection that went with its shard, or a shard that is still away: the same again.
       const reply = await server.api<Message>(person, 'POST', path, form).catch(() => undefined);

@@ -88,7 +88,7 @@ void suite('silent peers', { concurrency: true }, () => {
     t.after(() => stuck.forEach((reader) => reader.end()));
     await postAll();
     assert.equal((await attentive.eventsOf('message.new', 2 * MESSAGES)).at(-1)?.seq, 2 * MESSAGES);
-    assert.equal((await socketsOf(server)).open, READERS + 1);
+    await until(async () => (await socketsOf(server)).open === READERS + 1, 'every shard to count its sockets');
     await until(async () => (await socketsOf(server)).open === 1, 'the peers to be cut', CUT_PATIENCE_MILLIS);
     most = Math.max(most, residentBytes(server.pid));
     assert.ok(most - earlier < GROWTH_BYTES_MAX, `${most - earlier} bytes gained`);

@@ -64,6 +64,10 @@ export class TestServer {
     this.#keepsFolder = keepsFolder;
   }
 
+  get isRunning(): boolean {
+    return this.process.exitCode === null && this.process.signalCode === null;
+  }
+
   get pid(): number {
     return this.process.pid as number;
   }
@@ -110,7 +114,7 @@ export class TestServer {
 
   /** Sends a signal and waits until the process is gone. */
   async end(signal: NodeJS.Signals): Promise<number | null> {
-    if (this.process.exitCode !== null || this.process.signalCode !== null) return this.process.exitCode;
+    if (!this.isRunning) return this.process.exitCode;
     const gone = once(this.process, 'exit');
     this.process.kill(signal);
     try {

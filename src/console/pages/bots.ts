@@ -5,6 +5,7 @@ import type { Doer } from '#src/coordinator/nodes.ts';
 import { BOT_CONVERSATIONS_MAX, BOT_SCOPE_NAMES, botName, botScope } from '#src/protocol/bots.ts';
 import { conversationId } from '#src/protocol/names.ts';
 import { actorOf } from '../principal.ts';
+import { pageQuery } from '../page-query.ts';
 import { page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../route.ts';
 
 const BOTS_PAGE_MAX = 200;
@@ -59,13 +60,7 @@ export const botsRoutes = {
     access: 'settings:read',
     vendor: 'open',
     audit: null,
-    query: z.strictObject({
-      after: z
-        .string()
-        .regex(/^[0-9a-z]{22}$/)
-        .optional(),
-      limit: z.coerce.number().int().min(1).max(BOTS_PAGE_MAX).default(BOTS_PAGE_MAX),
-    }),
+    query: pageQuery(BOTS_PAGE_MAX),
     replies: { 200: z.strictObject({ items: z.array(bot), next: z.string().nullable() }) },
     errors: [],
   },

@@ -1,6 +1,7 @@
 /** Vendor tokens: issuing, listing, revoking (VND-01…05). */
 import { z } from 'zod';
 import { TERM_DAYS_MAX, TERM_DAYS_MIN, VENDORS, type VendorTokens } from '#src/coordinator/vendor-tokens.ts';
+import { pageQuery } from '../page-query.ts';
 import { page, type ConsolePage, type ConsoleRoute } from '../route.ts';
 
 const VENDOR_TOKENS_PAGE_MAX = 200;
@@ -64,13 +65,7 @@ export const vendorTokenRoutes = {
     access: 'access:write',
     vendor: 'closed',
     audit: null,
-    query: z.strictObject({
-      after: z
-        .string()
-        .regex(/^[0-9a-z]{22}$/)
-        .optional(),
-      limit: z.coerce.number().int().min(1).max(VENDOR_TOKENS_PAGE_MAX).default(VENDOR_TOKENS_PAGE_MAX),
-    }),
+    query: pageQuery(VENDOR_TOKENS_PAGE_MAX),
     replies: { 200: z.strictObject({ items: z.array(vendorToken), next: z.string().nullable() }) },
     errors: [],
   },
