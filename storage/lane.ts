@@ -6,8 +6,8 @@
  *                  └────────── reads see both, then the disk ───────────┘
  *
  * While one batch is being written, the next gathers: under load a commit carries as many records as arrived in the
- * time of one disk flush or of COMMIT_PACE_MILLIS, and alone it leaves at the end of the turn. If a commit fails, everything in it and behind
- * it fails, because what came behind was decided on top of what is not there.
+ * time of one disk flush or of COMMIT_PACE_MILLIS, and alone it leaves at the end of the turn. If a commit fails,
+ * everything in it and behind it fails, because what came behind was decided on top of what is not there.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Environment, type Table, type Write } from './environment.ts';
@@ -62,9 +62,9 @@ export class Batch {
 }
 
 /**
- * From one commit's start to the next one's, at least. A commit of one record took some 210 µs of CPU, one of 64 records some 400, so lanes
- * that commit as often as their disk lets them spend most of a core on a thousand posts a second. Nobody notices 4 ms,
- * and whoever posts into a quiet lane does not wait.
+ * From one commit's start to the next one's, at least. A commit of one record took some 210 µs of CPU, one of 64
+ * records some 400, so lanes that commit as often as their disk lets them spend much of a core on their commits. Nobody
+ * notices 4 ms, and whoever posts into a quiet lane does not wait.
  */
 export const COMMIT_PACE_MILLIS = 4;
 

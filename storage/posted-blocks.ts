@@ -10,8 +10,8 @@ import type { Tables } from './conversation-reader.ts';
 import { messageRecord, senderCounts, type ConversationRecord } from './records.ts';
 
 /**
- * Messages of a block. A writer that wakes up reads up to 31 (70 to 107 µs measured), and 32 entries of one conversation share
- * a page or two of the index.
+ * Messages of a block. A writer that wakes up reads up to 31 (70 to 107 µs measured), and 32 entries of one
+ * conversation share a page or two of the index.
  */
 export const POSTED_BLOCK = 32;
 

@@ -20,6 +20,7 @@ import { roleOf, type Principal } from './principal.ts';
 import type { Access, ConsolePage, ConsoleReply, ConsoleRequest, ConsoleRoute } from './route.ts';
 import { CONSOLE_PREFIX, routeFaults } from './route-table.ts';
 import { pathOf, showsVendorToken, type VendorGate } from './vendor-gate.ts';
+import { VendorPace } from './vendor-pace.ts';
 
 /** How long an answer may stream, an hour: some gigabytes to somebody on a slow line. Beyond it: it breaks off. */
 const STREAM_MILLIS_MAX = 3_600_000;
@@ -77,6 +78,7 @@ export async function addConsoleRoutes(
 
 class Router {
   readonly #options: RouterOptions;
+  readonly #pace = new VendorPace();
   /** Who asks, while the request is under way. A request of a public route has nobody here. */
   readonly #principals = new WeakMap<FastifyRequest, Principal>();
 
@@ -159,7 +161,9 @@ class Router {
   }
 
   async #depersonalised(json: string): Promise<string> {
-    return JSON.stringify(await this.#options.depersonalisation.apply(JSON.parse(json)));
+    return await this.#pace.run(async () => {
+      return JSON.stringify(await this.#options.depersonalisation.apply(JSON.parse(json)));
+    });
   }
 }
 
