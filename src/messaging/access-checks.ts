@@ -5,10 +5,14 @@
 import { unixSeconds } from '#src/base/clock.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { AccessPolicies, type PolicyAction, type PolicySnapshot } from '#src/protocol/policy-decision.ts';
+import type { ConversationRight } from '#src/protocol/rights.ts';
 import { readConversation, readParticipants } from '#storage/conversation-reader.ts';
 import { shareConversation } from '#storage/inbox-reader.ts';
 import type { LaneEnvironment } from '#storage/lane.ts';
 import type { Call } from './caller.ts';
+
+/** Rights that `requireMessage` decides on, too. */
+const POSTING: ReadonlySet<ConversationRight> = new Set(['message.post', 'message.edit.own']);
 
 export class AccessChecks {
   readonly #environments: readonly LaneEnvironment[];
@@ -64,6 +68,13 @@ export class AccessChecks {
     if (!this.#policies.allows('call', call.user, user, () => true)) {
       throw new Refusal('recipient_forbidden', { field: 'to' });
     }
+  }
+
+  /** Those of the rights in a conversation that the policies leave the caller (CAP-02). */
+  grantedOf(call: Call, conversation: string, rights: readonly ConversationRight[]): readonly ConversationRight[] {
+    const mayPost = this.#allowsInPair('message', call, conversation);
+    const mayCall = this.#allowsInPair('call', call, conversation);
+    return rights.filter((right) => (mayPost || !POSTING.has(right)) && (mayCall || right !== 'call.start'));
   }
 
   /** Rooms, and conversations that the caller is not in, are for others to judge. */

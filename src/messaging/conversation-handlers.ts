@@ -102,7 +102,8 @@ export const removeParticipant: Handler = (call) =>
 
 export const readRights: Handler = (call) => {
   const { record, member } = readable(call);
-  return { status: 200, json: JSON.stringify({ rights: rightsIn(record.kind, member.role) }) };
+  const rights = call.service.access.grantedOf(call, record.id, rightsIn(record.kind, member.role));
+  return { status: 200, json: JSON.stringify({ rights }) };
 };
 
 export const readCapabilities: Handler = () => ({ status: 200, json: JSON.stringify({ rights: ACCOUNT_RIGHTS }) });

@@ -86,6 +86,31 @@ test('POL-01 message: a direct conversation is begun, and posted and edited in, 
   assert.equal((await direct(dave, 'carol')).status, 201);
 });
 
+test('CAP-02 POL-01 the rights in a direct conversation are those that the rules leave', async () => {
+  const { server } = running;
+  const { alice, carol } = people;
+  const pair = id(await direct(alice, 'carol'));
+  const rights = async (who: Person) =>
+    (await server.api<{ rights: string[] }>(who, 'GET', `/v1/conversations/${pair}/rights`)).body.rights;
+  const all = await rights(alice);
+  const [posting, calling] = [['message.post', 'message.edit.own'], ['call.start']];
+  await under({ action: 'message', from: 'everyone', to: boardId, effect: 'deny' }, async () => {
+    assert.deepEqual(
+      await rights(alice),
+      all.filter((right) => !posting.includes(right)),
+    );
+    assert.deepEqual(await rights(carol), all);
+  });
+  await under({ action: 'call', from: 'everyone', to: boardId, effect: 'deny' }, async () => {
+    assert.deepEqual(
+      await rights(alice),
+      all.filter((right) => !calling.includes(right)),
+    );
+  });
+  assert.deepEqual(await rights(alice), all);
+  for (const right of [...posting, ...calling]) assert.ok(all.includes(right));
+});
+
 test('POL-01 invite: rooms are made with, and filled by, those whom the rules let be invited', async () => {
   const { server } = running;
   const { alice } = people;
