@@ -76,7 +76,7 @@ export async function addPeople(server: TestServer, usernames: readonly string[]
  * What a socket heard of a conversation up to the next message of it. Whatever else was to come came before that
  * message, so that what is not there was not sent.
  */
-export async function heardUpTo(
+export async function allHeardUpTo(
   server: TestServer,
   socket: TestSocket,
   poster: Person,
@@ -87,4 +87,9 @@ export async function heardUpTo(
   return socket.events
     .filter((event) => event.conv === conversation && !(event.type === 'message.new' && event.seq === mark.seq))
     .map((event) => event.type);
+}
+
+/** The same without `inbox`, which a socket opened right behind the making of the conversation may still hear, or not. */
+export async function heardUpTo(...of: Parameters<typeof allHeardUpTo>): Promise<string[]> {
+  return (await allHeardUpTo(...of)).filter((type) => type !== 'inbox');
 }
