@@ -8,6 +8,8 @@ import { choosePins } from './harness/pinning.ts';
 import { Recorder } from './harness/recorder.ts';
 import type { Report } from './harness/schema.ts';
 import { printReport } from './harness/table.ts';
+import { attachments } from './macro/attachments.ts';
+import { caldav } from './macro/caldav.ts';
 import { callSetup } from './macro/call-setup.ts';
 import { catchUp } from './macro/catch-up.ts';
 import { chatMix } from './macro/chat-mix.ts';
@@ -16,7 +18,11 @@ import { consoleRead } from './macro/console-read.ts';
 import { historyPage } from './macro/history-page.ts';
 import { idleSockets } from './macro/idle-sockets.ts';
 import { postAck } from './macro/post-ack.ts';
+import { presenceStorm } from './macro/presence-storm.ts';
+import { pushDecision } from './macro/push-decision.ts';
 import { roomFanout } from './macro/room-fanout.ts';
+import { search } from './macro/search.ts';
+import { calendarExpand } from './micro/calendar-expand.ts';
 import { portLink } from './micro/port-link.ts';
 import { redaction } from './micro/redaction.ts';
 
@@ -25,11 +31,17 @@ const BENCHES: readonly Bench[] = [
   roomFanout,
   chatMix,
   callSetup,
+  presenceStorm,
   idleSockets,
   connectStorm,
   catchUp,
   historyPage,
+  search,
+  attachments,
   consoleRead,
+  caldav,
+  pushDecision,
+  calendarExpand,
   portLink,
   redaction,
 ];

@@ -91,7 +91,7 @@ export const SETTINGS = {
   trustedProxies: {
     schema: z.string().refine(isProxyList, 'must be addresses or networks, separated by commas'),
     default: '',
-    say: 'Addresses or networks of proxies, separated by commas, whose X-Forwarded-For the coordinator believes. Without it everybody behind a proxy has the proxy’s address, in limits and in the audit trail.',
+    say: 'Addresses or networks of proxies, separated by commas, whose X-Forwarded-For the coordinator and the messaging service believe. Without it everybody behind a proxy has the proxy’s address, in limits and in the audit trail.',
   },
   shards: {
     schema: whole(1, 64),
@@ -132,6 +132,16 @@ export const SETTINGS = {
     schema: whole(8, 960),
     default: 50,
     say: 'A peer silent for this long is dead. Pings go out in time to prevent it, so half-open sockets are gone within a minute.',
+  },
+  search: {
+    schema: z.enum(['on', 'off']),
+    default: 'on',
+    say: 'Whether messages are indexed and can be searched. Switched off, nothing new is indexed; switched on again, what is missing is indexed in the background.',
+  },
+  rateLimits: {
+    schema: z.coerce.number().min(0).max(1_000),
+    default: 1,
+    say: 'Times that people may do what the table of rate limits in docs/protocol.md allows. 0 switches these limits off, for load tests.',
   },
   requestSeconds: {
     schema: whole(1, 120),
@@ -219,7 +229,32 @@ export const SETTINGS = {
   allowPrivateTargets: {
     schema: z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]),
     default: false,
-    say: 'Whether webhooks of automations, and tests of settings, may go to private addresses. False, because an administrator of the console would otherwise reach the services beside this server.',
+    say: 'Whether webhooks of automations, event subscriptions of bots, pushes, and tests of settings may go to private addresses. False, because an administrator of the console would otherwise reach the services beside this server.',
+  },
+  pushRedecideSeconds: {
+    schema: whole(1, 60),
+    default: 30,
+    say: 'How long after the last awake app of a person was lost, or after a restart, it is decided again which messages are due as pushes. Long enough to reconnect, and a minute at most.',
+  },
+  pushText: {
+    schema: z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]),
+    default: false,
+    say: 'Whether pushes show who wrote and what. False: they carry ids, apps ask this server for the rest, and Apple and Google read nothing.',
+  },
+  pushContact: {
+    schema: z.string().regex(/^(?:mailto:[^\s@]+@[^\s@]+|https:\/\/[^\s]+)$/, 'must be a mailto: or https: URL'),
+    default: undefined,
+    say: 'Whom a push service may write to about this installation, as a mailto: or https: URL. Some services refuse pushes without one; the public URL of the coordinator stands in.',
+  },
+  apnsUrl: {
+    schema: z.url({ protocol: /^https$/ }).transform((url) => url.replace(/\/+$/, '')),
+    default: undefined,
+    say: 'Gateway of APNs, where pushes leave through a relay; Apple’s own without it.',
+  },
+  fcmUrl: {
+    schema: z.url({ protocol: /^https$/ }).transform((url) => url.replace(/\/+$/, '')),
+    default: undefined,
+    say: 'Gateway of Firebase Cloud Messaging, where pushes leave through a relay; Google’s own without it.',
   },
   masterKey: {
     schema: z.string().regex(/^[0-9a-f]{64}$/i, 'must be 64 hex digits'),

@@ -4,22 +4,20 @@
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { CallBoard, type CallChange } from '#actors/call/call-board.ts';
+import type { FastifyInstance } from 'fastify';
 import { Placement } from '#actors/runtime/placement.ts';
-import { refused, type Answer } from '#actors/runtime/actor.ts';
-import { Supervisor } from '#actors/runtime/supervisor.ts';
+import type { Supervisor } from '#actors/runtime/supervisor.ts';
 import { SessionTokens } from '#src/auth/session-tokens.ts';
 import type { SessionAnnouncer } from '#src/auth/revocations.ts';
 import { systemClock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
-import { ConfigError, readConfig, type Config } from '#src/config.ts';
-import { BotAudit } from '#src/coordinator/bot-audit.ts';
-import { readBotSnapshot } from '#src/coordinator/bots.ts';
-import { openAttachmentDesk, type AttachmentDesk } from '#src/coordinator/attachment-desk.ts';
-import { readPolicySnapshot } from '#src/coordinator/access-control.ts';
+import { ConfigError, readConfig } from '#src/config.ts';
+import { AttachmentKeys } from '#src/coordinator/attachment-keys.ts';
+import { openCalendar } from '#src/calendar/calendar-opening.ts';
 import { addManagementPlane } from '#src/console/console.ts';
 import { originsOf } from '#src/coordinator/cors.ts';
 import { makeControlHandlers } from '#src/coordinator/control-commands.ts';
+import { backUpRunning } from '#src/coordinator/live-backup.ts';
 import { listenForControl } from '#src/coordinator/control-server.ts';
 import { loadConfiguredMasterKey } from '#src/coordinator/configured-master-key.ts';
 import { makeConversationAccess } from '#src/coordinator/conversation-access.ts';
@@ -28,57 +26,43 @@ import { makeHttpSurface, type HttpTelemetry } from '#src/coordinator/http-surfa
 import { closeListener } from '#src/coordinator/listener-closing.ts';
 import { portOf, urlOf } from '#src/coordinator/listening-address.ts';
 import { makeLiveCalls } from '#src/coordinator/live-calls.ts';
-import { makeBotAnnouncer, makeShardAnnouncer } from '#src/coordinator/shard-announcer.ts';
+import {
+  makeCalendarAnnouncer,
+  makeManagementAnnouncers,
+  makePushAnnouncer,
+  makeSealingAnnouncer,
+  makeShardAnnouncer,
+} from '#src/coordinator/shard-announcer.ts';
+import { readPushCredentials, watchPushCredentials } from '#src/coordinator/push-credentials.ts';
 import { Seeder } from '#src/coordinator/seed.ts';
 import { makeRooms } from '#src/coordinator/seeded-rooms.ts';
 import { printWelcome } from '#src/coordinator/welcome.ts';
-import type { ShardData } from '#src/messaging/shard.ts';
-import { makeBotBudget, type BotAuditBatch } from '#src/protocol/bots.ts';
-import { FigureLedger } from '#src/telemetry/figure-ledger.ts';
-import type { ThreadSnapshot } from '#src/telemetry/figures.ts';
+import type { Base, Release } from '#src/server/base.ts';
+import { FIGURES_MILLIS, makeHealth } from '#src/server/health.ts';
+import { makeSupervisor } from '#src/server/shard-supervision.ts';
 import type { HealthBody } from '#src/telemetry/health-body.ts';
-import { healthReply, type HealthReply } from '#src/telemetry/health-reply.ts';
 import { Log } from '#src/telemetry/log.ts';
 import { RecentLines } from '#src/telemetry/recent-lines.ts';
 import { ThreadFigures, type Service } from '#src/telemetry/thread-figures.ts';
 import { Accounts } from '#storage/accounts.ts';
-import { backupFolder } from '#storage/backup.ts';
-import { FolderError, lockFolder, openFolder, type Manifest } from '#storage/folder.ts';
+import { AttachmentReader, openAttachments } from '#storage/attachment-records.ts';
+import { FolderError, lockFolder, openFolder } from '#storage/folder.ts';
 import { Lanes } from '#storage/lanes.ts';
 import { migrateFolder } from '#storage/migrations.ts';
 
-/** A thread that takes longer to say how it is doing counts as missing. */
-const FIGURES_MILLIS = 900;
-/** Exit codes beside 0: a setting or the folder is wrong; shards keep dying. */
+/** The exit code when a setting or the folder is wrong. */
 const EXIT_UNUSABLE = 2;
-const EXIT_SHARDS = 70;
 
 // The library reads this when it is loaded: headers up to here are ours to judge, beyond it answers by itself.
 process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = '32768';
 
-const startedAt = systemClock.now();
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;
 };
+const release: Release = { version, startedAt: systemClock.now() };
 
 /** What is open, in the order in which it was opened; closed in the other. */
 type Closer = () => Promise<unknown> | undefined;
-
-/** What the parts of the server are made from. */
-interface Base {
-  readonly config: Config;
-  readonly folder: string;
-  readonly manifest: Manifest;
-  readonly accounts: Accounts;
-  readonly tokens: SessionTokens;
-  readonly placement: Placement;
-  readonly log: Log;
-  /** The last lines of all threads, for the console. */
-  readonly recentLines: RecentLines;
-  readonly figures: ThreadFigures;
-}
-
-type AskHealth = (accept: string | undefined) => Promise<HealthReply>;
 
 /** Base URLs of the three services, as clients reach them. */
 interface Urls {
@@ -96,7 +80,7 @@ async function main(): Promise<void> {
   const keep = (line: string) => recentLines.add(line);
   const log = new Log({ level: config.logLevel, thread: 'main', clock: systemClock, keep });
   const lock = lockFolder(folder);
-  const manifest = await migrateFolder(folder, openFolder(folder, config.lanes, formatInstant(startedAt)));
+  const manifest = await migrateFolder(folder, openFolder(folder, config.lanes, formatInstant(release.startedAt)));
   const accounts = await Accounts.open(folder);
   const tokens = new SessionTokens(accounts.secret('session_key'));
   const shards = Math.min(config.shards, manifest.lanes);
@@ -104,7 +88,8 @@ async function main(): Promise<void> {
   const figures = new ThreadFigures('main');
   figures.start();
   const placement = new Placement(shards, manifest.lanes);
-  const base: Base = { config, folder, manifest, accounts, tokens, placement, log, recentLines, figures };
+  const backups = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+  const base: Base = { config, folder, manifest, accounts, tokens, placement, backups, log, recentLines, figures };
   const closers: Closer[] = [
     () => {
       lock.release();
@@ -128,19 +113,23 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   // The coordinator's own origin is known once it listens; nobody calls before.
   let origins: ReadonlySet<string> = new Set();
   const supervisor: Supervisor = makeSupervisor(base, {
+    release,
     origins: () => origins,
     health: (accept) => health(accept),
-    attachments: () => attachments,
+    push: () => push(),
+    retention: () => management.retention.rule,
+    sealing: () => attachmentKeys.sealing,
+    integrations: () => management.integrations,
     restarted: (shard) => {
       const noted = management.alerts.note('shard_restarted', `shard:${shard}`, 'it died and is back');
       noted.catch((error: unknown) => log.warn('an alert could not be stored', { error }));
     },
   });
-  const health = makeHealth(base, supervisor);
+  const health = makeHealth(base, release, supervisor);
   figures.supply(() => ({ asksPending: supervisor.asksPending, droppedLogLines: log.droppedLines }));
   const announcer = makeShardAnnouncer(supervisor);
   const surface = { config, log, health, allowsOrigin: (origin: string) => origins.has(origin) };
-  const { attachments, lanes } = await openStores(base, supervisor, closers);
+  const { attachments, lanes } = openStores(base, closers);
   const coordinator = await makeCoordinator({
     ...surface,
     accounts,
@@ -153,37 +142,34 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     ...base,
     ...coordinator,
     announcer,
-    announceBots: makeBotAnnouncer(supervisor),
+    ...makeManagementAnnouncers(supervisor),
+    ask: (to, message, millis) => supervisor.ask(to, message, millis),
     clock: systemClock,
     health: async () => JSON.parse((await health('application/json')).body) as HealthBody,
     listeners: () => urls,
     liveCalls: makeLiveCalls(() => supervisor.gather('@calls', null, FIGURES_MILLIS)),
     conversations: () => lanes.conversationCount,
+    attachments,
     lanes,
     epoch: manifest.epoch,
-    startedAt,
+    startedAt: release.startedAt,
   });
-  closers.push(
-    () => management.vault.close(),
-    () => management.alerts.stop(),
-    () => management.automationOutbox.stop(),
-  );
-  await loadConfiguredMasterKey(management.vault, config.masterKey, log);
-  management.automationOutbox.start();
+  const announce = makeSealingAnnouncer(supervisor);
+  const attachmentKeys = new AttachmentKeys({ accounts, vault: management.vault, log, announce });
+  const installationKey = accounts.secret('installation_key');
+  const push = () => readPushCredentials({ config, settings: management.settings, installationKey });
+  await startManagement(base, closers, management, attachmentKeys);
   const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', figures) });
-  closers.push(
-    () => closeListener(coordinator.app, config.drainSeconds),
-    () => closeListener(calendar, config.drainSeconds),
-  );
-  await coordinator.app.listen({ host: config.host, port: config.coordinatorPort });
-  await calendar.listen({ host: config.host, port: config.calendarPort });
-  const coordinatorPort = portOf(coordinator.app.server.address());
-  origins = originsOf(config, coordinatorPort);
+  const tell = makeCalendarAnnouncer(supervisor);
+  const { epoch } = manifest;
+  const service = await openCalendar(calendar, { ...base, ...coordinator, epoch, clock: systemClock, tell });
+  closers.push(() => service.close());
+  await listen(base, closers, { coordinator: coordinator.app, calendar }, urls);
+  origins = originsOf(config, portOf(coordinator.app.server.address()));
   const messagingPort = await supervisor.start();
   closers.push(() => supervisor.stop(config.drainSeconds * 2000));
-  urls.coordinator = config.coordinatorUrl ?? urlOf(config, coordinatorPort);
   urls.messaging = config.messagingUrl ?? urlOf(config, messagingPort);
-  urls.calendar = config.calendarUrl ?? urlOf(config, portOf(calendar.server.address()));
+  closers.push(watchPushCredentials(push, makePushAnnouncer(supervisor)));
   const control = await listenForCommands(base, { coordinator, announcer, supervisor, urls });
   closers.push(() => control.close());
   plantBugsOnSignal(supervisor, base.placement.shards);
@@ -192,18 +178,62 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   printWelcome(version, folder, urls, setup);
 }
 
-/** Opens the lanes to read, and the attachments, which this thread writes. */
-async function openStores(base: Base, supervisor: Supervisor, closers: Closer[]): Promise<OpenStores> {
-  const lanes = openLanes(base);
-  closers.push(() => lanes.close());
-  const attachments = await openAttachmentDesk({ ...base, lanes, supervisor, clock: systemClock });
-  closers.push(() => attachments.stop());
-  return { attachments, lanes };
+/** Unlocks what the configuration has the key of, and starts what the management plane does by itself. */
+async function startManagement(
+  { config, figures, log }: Base,
+  closers: Closer[],
+  {
+    alerts,
+    automationOutbox,
+    erasures,
+    integrations,
+    retention,
+    vault,
+  }: Awaited<ReturnType<typeof addManagementPlane>>,
+  attachmentKeys: AttachmentKeys,
+): Promise<void> {
+  closers.push(
+    () => vault.close(),
+    () => alerts.stop(),
+    () => automationOutbox.stop(),
+    () => integrations.deliveries.stop(),
+    () => erasures.stop(),
+  );
+  await loadConfiguredMasterKey(vault, config.masterKey, log);
+  await attachmentKeys.settle();
+  await retention.announce();
+  erasures.start();
+  automationOutbox.start();
+  integrations.deliveries.start();
+  figures.supply(() => ({ subscriptions: integrations.deliveries.figures }));
 }
 
-interface OpenStores {
-  readonly attachments: AttachmentDesk;
-  readonly lanes: Lanes;
+/** Has the two listeners of this thread take connections, and says where they are. */
+async function listen(
+  { config }: Base,
+  closers: Closer[],
+  { calendar, coordinator }: Readonly<Record<'calendar' | 'coordinator', FastifyInstance>>,
+  urls: Urls,
+): Promise<void> {
+  closers.push(
+    () => closeListener(coordinator, config.drainSeconds),
+    () => closeListener(calendar, config.drainSeconds),
+  );
+  await coordinator.listen({ host: config.host, port: config.coordinatorPort });
+  await calendar.listen({ host: config.host, port: config.calendarPort });
+  urls.coordinator = config.coordinatorUrl ?? urlOf(config, portOf(coordinator.server.address()));
+  urls.calendar = config.calendarUrl ?? urlOf(config, portOf(calendar.server.address()));
+}
+
+/** Opens the lanes and the attachments as this thread has them: to read alone. */
+function openStores(base: Base, closers: Closer[]): { readonly attachments: AttachmentReader; readonly lanes: Lanes } {
+  const lanes = openLanes(base);
+  const attachments = new AttachmentReader(openAttachments(base.folder));
+  closers.push(
+    () => lanes.close(),
+    () => attachments.close(),
+  );
+  return { attachments, lanes };
 }
 
 /** Opens the control socket, by which the `parley` command reaches this server. */
@@ -224,7 +254,7 @@ async function listenForCommands(base: Base, parts: CommandParts): ReturnType<ty
     seeder,
     coordinatorBase: () => urls.coordinator,
     status: async () => statusOf(base, urls),
-    backup: (out) => backupFolder(folder, out),
+    backup: (out, earlier) => backUpRunning({ ...base, supervisor }, out, earlier),
   });
   return await listenForControl(folder, handlers, log);
 }
@@ -237,92 +267,10 @@ interface CommandParts {
   readonly urls: Urls;
 }
 
-/** What the supervisor's parts ask of the rest of the server. */
-interface SupervisorParts {
-  readonly origins: () => ReadonlySet<string>;
-  readonly health: AskHealth;
-  readonly attachments: () => AttachmentDesk;
-  readonly restarted: (shard: number) => void;
-}
-
 /** The lanes as this thread has them: to read alone. */
 function openLanes({ config, folder, manifest }: Base): Lanes {
   const mapBytes = config.laneSize * 2 ** 30;
   return new Lanes({ folder, lanes: manifest.lanes, mapBytes, owns: () => false, report: () => undefined });
-}
-
-function makeSupervisor(
-  { config, folder, manifest, accounts, placement, log, recentLines, figures }: Base,
-  { attachments, origins, health, restarted }: SupervisorParts,
-): Supervisor {
-  const botAudit = new BotAudit(accounts, systemClock);
-  const botBudget = makeBotBudget();
-  const calls = new CallBoard();
-  const serveShard = async (to: string, body: unknown): Promise<Answer> => {
-    if (to === '@botAudit') return await botAudit.take(body as BotAuditBatch);
-    if (to === '@attachments') return await attachments().serve(body);
-    if (to !== '@health') return refused('internal');
-    return { ok: true, value: await health((body as string | null) ?? undefined) };
-  };
-  const supervisor: Supervisor = new Supervisor({
-    entry: new URL('messaging/shard.ts', import.meta.url),
-    placement,
-    host: config.host,
-    port: config.messagingPort,
-    workerData: (shard): ShardData => ({
-      shard,
-      placement: { shards: placement.shards, lanes: placement.lanes },
-      folder,
-      config: { ...config, masterKey: undefined },
-      epoch: manifest.epoch,
-      sessionKey: accounts.secret('session_key'),
-      policies: readPolicySnapshot(accounts),
-      bots: readBotSnapshot(accounts),
-      botBudget,
-      calls: calls.list(Infinity).filter(({ scope }) => placement.shardOf(`call:${scope}`) === shard),
-      idKey: accounts.secret('installation_key'),
-      origins: [...origins()],
-      startedAt,
-      version,
-      debugHooks: process.env['PARLEY_DEBUG_HOOKS'] === '1',
-    }),
-    services: {
-      ask: (to, body, incoming) => {
-        void serveShard(to, body).then((answer) => incoming.settle(answer));
-      },
-      tell: (name, body) => {
-        if (name === '@log') recentLines.add(body as string);
-        if (name === '@call') calls.follow(body as CallChange);
-      },
-      timedOut: () => figures.askTimedOut(),
-      dropped: () => figures.dropped('link'),
-    },
-    onRestart: (shard, error) => {
-      figures.threadRestarted(`shard-${shard}`);
-      attachments().shardLost(shard);
-      log.error('a shard died and is started again', { shard, error });
-      restarted(shard);
-    },
-    onEscalate: (shard) => {
-      log.error('a shard dies too often; the server stops', { shard });
-      // Every other shard lets go first: a thread that ends with its sockets open would abort the process.
-      void supervisor.stop(config.drainSeconds * 1000).finally(() => process.exit(EXIT_SHARDS));
-    },
-  });
-  return supervisor;
-}
-
-/** The figures of all threads, merged, as GET /healthz answers them. */
-function makeHealth({ config, placement, figures }: Base, supervisor: Supervisor): AskHealth {
-  const ledger = new FigureLedger();
-  const installation = { version, protocolMin: config.protocolMin, startedAt };
-  const numbers = Array.from({ length: placement.shards }, (_, shard) => shard);
-  const expected = ['main', ...numbers.map((shard) => `shard-${shard}`)];
-  return async (accept) => {
-    const asked = numbers.map((shard) => supervisor.askShard(shard, '@figures', null, FIGURES_MILLIS));
-    const answers = (await Promise.all(asked)).flatMap((answer) => (answer.ok ? [answer.value as ThreadSnapshot] : []));
-    return await healthReply(ledger.settle([figures.snapshot(), ...answers], expected), installation, accept);
-  };
 }
 
 /** What `parley status` prints, a line each. */

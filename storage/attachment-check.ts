@@ -8,7 +8,9 @@ import {
   type AttachmentRecord,
 } from './attachment-records.ts';
 import { attachmentOf, isReferenced, referenceAt } from './attachment-references.ts';
-import { measureBlob } from './blobs.ts';
+import { faultOfSealed } from './blob-contents.ts';
+import { isSealedName } from './blob-sealing.ts';
+import { blobPath, measureBlob } from './blobs.ts';
 import type { Findings } from './findings.ts';
 import { folderPaths } from './folder.ts';
 import { key, numbered, numberOf, under } from './keys.ts';
@@ -95,6 +97,13 @@ async function checkRecord(
   if (hash === undefined) return;
   if ([...tables.contents.getKeys({ ...under(hash), limit: 1 })].length === 0) {
     findings.add('attachments', [id], 'has a content that is not listed');
+  }
+  if (isSealedName(hash)) {
+    // Without the key only its length can be looked at: opening it tells the rest.
+    const isThere = existsSync(blobPath(folder, hash));
+    const fault = isThere ? await faultOfSealed(folder, hash, bytes) : 'has no content on disk';
+    if (fault !== undefined) findings.add('attachments', [id], fault);
+    return;
   }
   const found = await measureBlob(folder, hash);
   if (found === undefined) findings.add('attachments', [id], 'has no content on disk');

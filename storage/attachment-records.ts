@@ -3,6 +3,7 @@
  * each person uploaded by day. The main thread writes it; any thread reads it.
  */
 import { Packr } from 'msgpackr';
+import { isSealedName } from './blob-sealing.ts';
 import { Environment } from './environment.ts';
 import { folderPaths } from './folder.ts';
 import { key, numberAt, numberedThen, numbered, under } from './keys.ts';
@@ -22,10 +23,13 @@ export interface AttachmentRecord {
   bytes: number;
   /** Milliseconds since 1970. */
   createdAt: number;
-  /** Media type by the content's first bytes, and its SHA-256 in hex; undefined until the upload is whole. */
+  /** Media type by the content's first bytes, and its name (`blobs.ts`); undefined until the upload is whole. */
   type: string | undefined;
   hash: string | undefined;
 }
+
+/** Contents counted between two turns of the event loop. */
+const COUNT_STEP = 1_000;
 
 const RECORD_VERSION = 1;
 const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true });
@@ -79,6 +83,32 @@ export class AttachmentReader {
   /** Whether an attachment has the content with that hash. */
   usesContent(hash: string): boolean {
     return [...this.environment.tables.contents.getKeys({ ...under(hash), limit: 1 })].length > 0;
+  }
+
+  /** The first content that is not sealed, behind `after`; undefined when there is none. */
+  unsealedAfter(after: string): string | undefined {
+    this.environment.refresh();
+    // Sealed ones begin with a letter behind those of the digits.
+    const range = { start: Buffer.from(`${after}\x01`, 'latin1'), end: Buffer.from('s'), limit: 1 };
+    const [itemKey] = [...this.environment.tables.contents.getKeys(range)];
+    return itemKey?.toString('latin1').split('\0', 1)[0];
+  }
+
+  /** How many contents are sealed and how many are not, looked at in steps. */
+  async countContents(): Promise<{ sealed: number; plain: number }> {
+    const counts = { sealed: 0, plain: 0 };
+    for (let after = ''; ;) {
+      this.environment.refresh();
+      const range = { start: Buffer.from(`${after}\x01`, 'latin1'), limit: COUNT_STEP };
+      const names = [...this.environment.tables.contents.getKeys(range)].map(
+        (itemKey) => itemKey.toString('latin1').split('\0', 1)[0] ?? '',
+      );
+      const last = names.at(-1);
+      if (last === undefined) return counts;
+      for (const name of new Set(names)) counts[isSealedName(name) ? 'sealed' : 'plain'] += 1;
+      after = last;
+      await new Promise(setImmediate);
+    }
   }
 
   /** Bytes that a person uploaded from one day to another, both included. */

@@ -1,8 +1,9 @@
 /**
- * The one writer of attachments, on the main thread: shards bring bytes to the disk by themselves and ask here for
- * what has to be decided once. Changes happen in turn, so that a content that somebody finishes is never the one that
+ * The one writer of attachments, on one shard: all shards bring bytes to the disk by themselves and ask here for what
+ * has to be decided once. Changes happen in turn, so that a content that somebody finishes is never the one that
  * somebody else is removing.
  */
+import { rm } from 'node:fs/promises';
 import { makeId } from '#src/base/ids.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { isReferenced } from './attachment-references.ts';
@@ -18,16 +19,19 @@ import {
   type AttachmentTable,
 } from './attachment-records.ts';
 import {
+  adoptFile,
   adoptUpload,
   blobFiles,
   prepareBlobs,
   removeBlob,
   removeUpload,
+  sealedBlobPath,
   uploadFiles,
   uploadTouchedAt,
+  writeThumbnail,
 } from './blobs.ts';
 import type { Write } from './environment.ts';
-import { key, numberAt, numberValue } from './keys.ts';
+import { key, lastPart, numberAt, numberValue, under } from './keys.ts';
 import type { LaneEnvironment } from './lane.ts';
 
 /** An upload that nobody goes on with, and an attachment that nobody posts, go after this: a day. */
@@ -36,6 +40,8 @@ export const UNPOSTED_MILLIS = 86_400_000;
 export const UNPOSTED_PER_PERSON_MAX = 100;
 /** How long the removal waits for a message that is being posted: longer than any request may take. */
 export const HOLD_MILLIS = 300_000;
+/** How long whoever discards waits while nothing may be removed, in seconds. */
+const PAUSED_RETRY_SECONDS = 60;
 /** What a file costs at least: an empty one takes a record and a disk block, too. */
 export const CHARGED_BYTES_MIN = 4_096;
 /** The window of the quota, in days of UTC. */
@@ -52,6 +58,13 @@ export interface AttachmentsOptions {
   readonly now: () => number;
   /** Bytes a person may upload in QUOTA_DAYS days. */
   readonly quotaBytes: number;
+  /**
+   * Until when nothing is removed that a message could have, in milliseconds since 1970: the writer before this one
+   * died and took along what it knew of messages that are being posted.
+   */
+  readonly quietUntil?: number;
+  /** While its first number is not 0, nothing is removed that a message could have: backups are being made. */
+  readonly pauses?: Int32Array;
 }
 
 export class Attachments extends AttachmentReader {
@@ -61,6 +74,8 @@ export class Attachments extends AttachmentReader {
   readonly #unposted = new Map<string, number>();
   /** Attachment → how many messages with it are being posted, and until when it stays if none of them is heard of. */
   readonly #holds = new Map<string, { readonly posts: number; readonly until: number }>();
+  /** Content → how many uploads are becoming an attachment with it. */
+  readonly #coming = new Map<string, number>();
   #turn: Promise<unknown> = Promise.resolve();
 
   private constructor(folder: string, environment: AttachmentEnvironment, options: AttachmentsOptions) {
@@ -106,11 +121,25 @@ export class Attachments extends AttachmentReader {
 
   /** Makes an upload whose bytes are all on disk an attachment. Doing it again changes nothing. */
   async finish(id: string, hash: string, type: string): Promise<void> {
+    // Whoever removes the last attachment of the same content is through with it, or leaves the file for this one.
+    await this.#inTurn(() => this.#keep(hash, 1));
+    try {
+      if (this.find(id)?.hash === undefined) await adoptUpload(this.#folder, id, hash);
+      await this.#record(id, hash, type);
+    } finally {
+      await this.#inTurn(async () => {
+        this.#keep(hash, -1);
+        if (!this.#isKept(hash)) await removeBlob(this.#folder, hash);
+      });
+    }
+  }
+
+  /** Writes down that an upload is whole, unless that is written already. */
+  async #record(id: string, hash: string, type: string): Promise<void> {
     await this.#inTurn(async () => {
       const record = this.find(id);
       if (record === undefined) throw new Refusal('attachment_not_found');
       if (record.hash !== undefined) return;
-      await adoptUpload(this.#folder, id, hash);
       await this.#commit([
         { table: 'attachments', key: key(id), value: attachmentRecord.encode({ ...record, hash, type }) },
         { table: 'contents', key: key(hash, id), value: Buffer.of(1) },
@@ -121,13 +150,17 @@ export class Attachments extends AttachmentReader {
 
   /**
    * Removes an upload or an attachment that no message has.
-   * @throws Refusal `attachment_not_found`, `attachment_in_use`.
+   * @throws Refusal `attachment_not_found`, `attachment_in_use`, `busy` while a backup is made.
    */
   async discard(id: string): Promise<void> {
     await this.#inTurn(async () => {
       const record = this.find(id);
       if (record === undefined) throw new Refusal('attachment_not_found');
-      if (this.#isHeld(id) || this.#isReferenced(id)) throw new Refusal('attachment_in_use');
+      // A file that was never whole is in no message.
+      if (record.hash !== undefined) {
+        if (this.#isHeld(id) || this.#isReferenced(id)) throw new Refusal('attachment_in_use');
+        if (this.#isPaused()) throw new Refusal('busy', { retryAfter: PAUSED_RETRY_SECONDS });
+      }
       await this.#remove(record);
     });
   }
@@ -155,10 +188,43 @@ export class Attachments extends AttachmentReader {
     });
   }
 
+  /**
+   * Puts the sealed copy of a content in its place, under its new name, for every attachment that has it. Whether any
+   * still does.
+   */
+  async replaceContent(hash: string, name: string): Promise<boolean> {
+    return await this.#inTurn(async () => {
+      const { contents } = this.environment.tables;
+      const ids = [...contents.getKeys(under(hash))].map((itemKey) => lastPart(itemKey));
+      const records = ids.flatMap((id) => this.find(id) ?? []);
+      if (records.length > 0) {
+        await adoptFile(this.#folder, sealedBlobPath(this.#folder, hash), name);
+        await this.#commit(
+          records.flatMap((record): AttachmentWrite[] => [
+            { table: 'attachments', key: key(record.id), value: attachmentRecord.encode({ ...record, hash: name }) },
+            { table: 'contents', key: key(hash, record.id), value: null },
+            { table: 'contents', key: key(name, record.id), value: Buffer.of(1) },
+          ]),
+        );
+        await removeBlob(this.#folder, hash);
+      }
+      await rm(sealedBlobPath(this.#folder, hash), { force: true });
+      return records.length > 0;
+    });
+  }
+
+  /** Keeps a thumbnail beside its content, unless that is gone. */
+  async keepThumbnail(hash: string, size: number, bytes: Uint8Array): Promise<void> {
+    await this.#inTurn(async () => {
+      if (this.usesContent(hash)) await writeThumbnail(this.#folder, hash, size, bytes);
+    });
+  }
+
   /** Removes those of these attachments that no message has any more; answers those that need no second look. */
   async release(ids: readonly string[]): Promise<string[]> {
     return await this.#inTurn(async () => {
       const settled: string[] = [];
+      if (this.#isPaused()) return settled;
       for (const id of ids) {
         if (this.#isHeld(id)) continue;
         const record = this.find(id);
@@ -196,28 +262,38 @@ export class Attachments extends AttachmentReader {
       return this.#count(record.owner, -1);
     }
     const touched = record.hash === undefined ? ((await uploadTouchedAt(this.#folder, id)) ?? 0) : 0;
-    if (this.#isHeld(id) || isOpen || touched > now - UNPOSTED_MILLIS) {
+    const isKept = record.hash !== undefined && (this.#isHeld(id) || this.#isPaused());
+    if (isKept || isOpen || touched > now - UNPOSTED_MILLIS) {
       const later: AttachmentWrite = { table: 'unposted', key: unpostedKey(now, id), value: key(id) };
       return await this.#commit([forget, later]);
     }
     await this.#remove(record, itemKey);
   }
 
+  /** Resolves when whatever was decided before is done. */
+  async settle(): Promise<void> {
+    await this.#inTurn(() => undefined);
+  }
+
   /** Removes files that no record knows: what a crash left between a file and its record. Runs beside the others. */
   async removeOrphans(): Promise<number> {
     let removed = 0;
-    for (const id of await uploadFiles(this.#folder)) {
+    for (const name of await uploadFiles(this.#folder)) {
       removed += await this.#inTurn(async () => {
+        const [, unsealed = ''] = /^seal-([0-9a-f]{64})$/.exec(name) ?? [];
+        if (unsealed !== '') await rm(sealedBlobPath(this.#folder, unsealed));
+        const [, id = ''] = /^(att_[0-9a-z]+)(?:\.sealed)?$/.exec(name) ?? [];
+        if (id === '') return 0;
         const record = this.find(id);
-        if (!/^att_[0-9a-z]+$/.test(id) || (record !== undefined && record.hash === undefined)) return 0;
+        if (record !== undefined && record.hash === undefined) return 0;
         await removeUpload(this.#folder, id);
         return 1;
       });
     }
-    for await (const hashes of blobFiles(this.#folder)) {
-      for (const hash of hashes) {
+    for await (const names of blobFiles(this.#folder)) {
+      for (const hash of new Set(names.map((name) => name.split('.', 1)[0] ?? ''))) {
         removed += await this.#inTurn(async () => {
-          if (!/^[0-9a-f]{64}$/.test(hash) || this.usesContent(hash)) return 0;
+          if (!/^s?[0-9a-f]{64}$/.test(hash) || this.#isKept(hash)) return 0;
           await removeBlob(this.#folder, hash);
           return 1;
         });
@@ -228,7 +304,7 @@ export class Attachments extends AttachmentReader {
 
   /** Waits for what is under way and closes the file. */
   override async close(): Promise<void> {
-    await this.#inTurn(() => undefined);
+    await this.settle();
     await super.close();
   }
 
@@ -247,7 +323,18 @@ export class Attachments extends AttachmentReader {
     await this.#commit(writes);
     if (unposted !== undefined) this.#count(owner, -1);
     if (hash === undefined) await removeUpload(this.#folder, id);
-    else if (!this.usesContent(hash)) await removeBlob(this.#folder, hash);
+    else if (!this.#isKept(hash)) await removeBlob(this.#folder, hash);
+  }
+
+  /** Whether a content has to stay: an attachment has it, or will in a moment. */
+  #isKept(hash: string): boolean {
+    return this.#coming.has(hash) || this.usesContent(hash);
+  }
+
+  #keep(hash: string, by: 1 | -1): void {
+    const count = (this.#coming.get(hash) ?? 0) + by;
+    if (count > 0) this.#coming.set(hash, count);
+    else this.#coming.delete(hash);
   }
 
   /** Where an upload stands among the unposted: at its beginning, unless a sweep moved it. */
@@ -269,6 +356,11 @@ export class Attachments extends AttachmentReader {
 
   #isHeld(id: string): boolean {
     return (this.#holds.get(id)?.until ?? 0) > this.#options.now();
+  }
+
+  #isPaused(): boolean {
+    const { now, pauses, quietUntil = 0 } = this.#options;
+    return quietUntil > now() || (pauses !== undefined && Atomics.load(pauses, 0) > 0);
   }
 
   #isReferenced(id: string): boolean {

@@ -4,10 +4,13 @@
  *     out/backup.json      format, epoch, lanes, and size and SHA-256 of every file; written last
  *     out/accounts.mdb     people, devices, sessions
  *     out/lanes/00.mdb …   conversations, one file a lane
+ *     out/calendar.mdb     calendars and their entries
+ *     out/attachments.mdb  what is known of attachments; their contents as `blob-backup.ts` says
  *
  * Each file is one snapshot of its LMDB environment. Lanes are independent of one another, so the snapshots are taken
- * one after the other: each lane is consistent in itself, and a later one may be some seconds ahead. The accounts come
- * last, so that whoever is named in a lane is there.
+ * one after the other: each lane is consistent in itself, and a later one may be some seconds ahead. Attachments come
+ * behind the lanes, and a running server removes none meanwhile, so that each one that a message has is there. The
+ * accounts come last, so that whoever is named in a lane is there.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import {
@@ -26,17 +29,11 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { formatInstant } from '#src/base/time.ts';
 import { ACCOUNT_TABLES, Accounts, SECRET_BYTES } from './accounts.ts';
+import { ATTACHMENT_TABLES } from './attachment-records.ts';
+import { CALENDAR_TABLES } from './calendar-records.ts';
+import { backUpBlobs, BLOB_LIST, restoreBlobs, verifyBlobs } from './blob-backup.ts';
 import { Environment, mapBytesOf } from './environment.ts';
-import {
-  FOLDER_FORMAT,
-  FolderError,
-  folderPaths,
-  lanePath,
-  makeEpoch,
-  readManifest,
-  syncFolder,
-  writeManifest,
-} from './folder.ts';
+import { FOLDER_FORMAT, FolderError, lanePath, makeEpoch, readManifest, syncFolder, writeManifest } from './folder.ts';
 import { LANE_TABLES } from './lane.ts';
 
 /** What a backup or restore says of itself: one line each. */
@@ -46,14 +43,22 @@ const DESCRIPTION = 'backup.json';
 /** Made first and renamed last: whoever makes it has the folder, and a backup without its description is unfinished. */
 const UNFINISHED = 'backup.json.new';
 const ACCOUNTS_FILE = 'accounts.mdb';
+const ATTACHMENTS_FILE = 'attachments.mdb';
+const CALENDAR_FILE = 'calendar.mdb';
+/** The tables of files that are no lanes. */
+const TABLES: Readonly<Record<string, readonly string[]>> = {
+  [ACCOUNTS_FILE]: ACCOUNT_TABLES,
+  [ATTACHMENTS_FILE]: ATTACHMENT_TABLES,
+  [CALENDAR_FILE]: CALENDAR_TABLES,
+};
 /** Records of a copy read between two turns of the event loop: about a millisecond of a running server's main thread. */
 const VERIFY_BLOCK = 2_000;
 /** People whose devices are looked at in one commit of a restore. */
 const PEOPLE_PER_COMMIT = 1_000;
 
 const fileSchema = z.strictObject({
-  path: z.string().regex(/^(?:accounts|lanes\/\d{2})\.mdb$/),
-  bytes: z.int().min(1),
+  path: z.string().regex(/^(?:(?:accounts|attachments|calendar|lanes\/\d{2})\.mdb|blobs\.txt)$/),
+  bytes: z.int().min(0),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 });
 type BackupFile = z.infer<typeof fileSchema>;
@@ -68,26 +73,42 @@ const descriptionSchema = z
   })
   .refine(({ files }) => new Set(files.map(({ path }) => path)).size === files.length)
   .refine(({ files }) => files.some(({ path }) => path === ACCOUNTS_FILE))
-  .refine(({ files, lanes }) => files.every(({ path }) => path === ACCOUNTS_FILE || Number(path.slice(6, 8)) < lanes));
+  .refine(({ files, lanes }) =>
+    files.every(({ path }) => !path.startsWith('lanes/') || Number(path.slice(6, 8)) < lanes),
+  )
+  .refine(({ files }) => {
+    const [has, lists] = [ATTACHMENTS_FILE, BLOB_LIST].map((name) => files.some(({ path }) => path === name));
+    return has === lists;
+  });
 type Description = z.infer<typeof descriptionSchema>;
 
 /**
  * Copies a data folder to `out`, which must be absent or empty, and reads every copy through before it calls it one.
- * Works on the folder of a stopped server and, within the server's main thread, on that of a running one.
- * @throws FolderError when `folder` is not a data folder, `out` is not empty or a copy cannot be read.
+ * Works on the folder of a stopped server and, within the server's main thread, on that of a running one, which removes
+ * no attachment meanwhile. Contents of attachments that the backup `earlier` has are taken from there.
+ * @throws FolderError when `folder` is not a data folder, `out` is not empty, `earlier` is no finished backup or a copy
+ * cannot be read.
  */
-export async function backupFolder(folder: string, out: string): Promise<BackupReport> {
+export async function backupFolder(folder: string, out: string, earlier?: string): Promise<BackupReport> {
   const { format, epoch, lanes } = readManifest(folder);
+  if (earlier !== undefined) readDescription(earlier);
   const createdAt = formatInstant(Date.now());
   claim(out);
   try {
     const files: BackupFile[] = [];
-    for (const path of filesOf(folder, lanes)) files.push(await copyEnvironment(join(folder, path), out, path));
+    let blobs = {};
+    for (const path of filesOf(folder, lanes)) {
+      files.push(await copyEnvironment(join(folder, path), out, path));
+      if (path !== ATTACHMENTS_FILE) continue;
+      blobs = await backUpBlobs(folder, out, earlier);
+      files.push(await describeFile(out, BLOB_LIST));
+    }
     const description: Description = { format, epoch, lanes, created_at: createdAt, files };
     await writeFile(join(out, UNFINISHED), `${JSON.stringify(description, null, 2)}\n`, { mode: 0o600, flush: true });
     renameSync(join(out, UNFINISHED), join(out, DESCRIPTION));
     syncFolder(out);
-    return { out, files: files.length, bytes: totalBytes(files), lanes, format, epoch, created_at: createdAt };
+    const bytes = totalBytes(files);
+    return { out, files: files.length, bytes, lanes, format, epoch, created_at: createdAt, ...blobs };
   } catch (error) {
     for (const name of readdirSync(out)) rmSync(join(out, name), { recursive: true });
     throw error;
@@ -103,12 +124,15 @@ export async function backupFolder(folder: string, out: string): Promise<BackupR
 export async function restoreFolder(from: string, folder: string): Promise<BackupReport> {
   const backup = readDescription(from);
   for (const file of backup.files) await verifyFile(from, file);
+  await verifyBlobs(from);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   chmodSync(folder, 0o700);
   if (contentsOf(folder).length > 0)
     throw new FolderError(`${folder} is not empty: a backup is restored to a new folder.`);
   try {
-    for (const file of backup.files) await copyFile(from, folder, file);
+    const files = backup.files.filter(({ path }) => path !== BLOB_LIST);
+    for (const file of files) await copyFile(from, folder, file);
+    const attachments = await restoreBlobs(from, folder);
     const { format, lanes } = backup;
     const epoch = makeEpoch();
     const ended = await endSessions(folder, {
@@ -120,8 +144,9 @@ export async function restoreFolder(from: string, folder: string): Promise<Backu
     writeManifest(folder, { format, epoch, lanes, created_at: formatInstant(Date.now()) });
     return {
       folder,
-      files: backup.files.length,
-      bytes: totalBytes(backup.files),
+      files: files.length,
+      bytes: totalBytes(files),
+      ...(attachments === 0 ? {} : { attachments }),
       lanes,
       format,
       epoch,
@@ -147,7 +172,8 @@ function totalBytes(files: readonly BackupFile[]): number {
 /** The files of a data folder by their paths in it. A lane that no server has opened yet has none. */
 function filesOf(folder: string, lanes: number): string[] {
   const paths = Array.from({ length: lanes }, (_, lane) => lanePath('', lane));
-  return [...paths.filter((path) => existsSync(join(folder, path))), folderPaths('').accounts];
+  const present = [...paths, ATTACHMENTS_FILE, CALENDAR_FILE].filter((path) => existsSync(join(folder, path)));
+  return [...present, ACCOUNTS_FILE];
 }
 
 function claim(out: string): void {
@@ -177,8 +203,12 @@ async function copyEnvironment(source: string, out: string, path: string): Promi
   await file.sync();
   await file.close();
   syncFolder(dirname(copy));
-  await readThrough(copy, path === ACCOUNTS_FILE ? ACCOUNT_TABLES : LANE_TABLES);
-  return { path, bytes: (await stat(copy)).size, sha256: await hashOf(copy) };
+  await readThrough(copy, TABLES[path] ?? LANE_TABLES);
+  return await describeFile(out, path);
+}
+
+async function describeFile(out: string, path: string): Promise<BackupFile> {
+  return { path, bytes: (await stat(join(out, path))).size, sha256: await hashOf(join(out, path)) };
 }
 
 /** Reads every record of a copy. @throws FolderError when it holds fewer than it says. */

@@ -2,25 +2,31 @@
  * Files of attachments: uploads that are under way, and finished contents by their SHA-256, each content once.
  *
  *     uploads/att_…        what has arrived of an upload; its length is the upload's offset
+ *     uploads/att_….sealed the sealed copy of a whole upload, before it gets its name
+ *     uploads/seal-…       the sealed copy of a content that lay there unsealed
  *     blobs/ab/cd/abcd…    a content, never changed once it is there
+ *     blobs/…/abcd….320    its thumbnail of that size, made anew whenever it is not there
  *
  * An upload becomes a blob by a second name for the same file, so that no byte is copied and a crash between the two
  * names leaves both. Names in a folder are on disk before anything says that the file is there.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { constants, readSync, writeSync } from 'node:fs';
-import { link, mkdir, open, readdir, rm, stat, type FileHandle } from 'node:fs/promises';
+import { link, mkdir, open, readdir, rename, rm, stat, writeFile, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { THUMBNAIL_SIZES } from '#src/protocol/attachments.ts';
+import { isSealedName } from './blob-sealing.ts';
 import { folderPaths } from './folder.ts';
 
 /** Bytes read at once where a file is hashed or looked through. */
 const READ_BYTES = 256 * 1024;
 
-const HASH = /^[0-9a-f]{64}$/;
+/** A content's own SHA-256, or, of a sealed one, the keyed hash that takes its place. */
+const NAME = /^s?[0-9a-f]{64}$/;
 
 /** Where the content with that hash lies. */
 export function blobPath(folder: string, hash: string): string {
-  if (!HASH.test(hash)) throw new Error('A content is named by 64 hex digits.');
+  if (!NAME.test(hash)) throw new Error('A content is named by 64 hex digits.');
   return join(folderPaths(folder).blobs, hash.slice(0, 2), hash.slice(2, 4), hash);
 }
 
@@ -28,6 +34,21 @@ export function blobPath(folder: string, hash: string): string {
 export function uploadPath(folder: string, id: string): string {
   if (!/^att_[0-9a-z]+$/.test(id)) throw new Error('An upload is named by its id.');
   return join(folderPaths(folder).uploads, id);
+}
+
+/** Where the sealed copy of a whole upload gathers before it gets its name. */
+export function sealedUploadPath(folder: string, id: string): string {
+  return `${uploadPath(folder, id)}.sealed`;
+}
+
+/** Where the sealed copy of a content gathers. */
+export function sealedBlobPath(folder: string, hash: string): string {
+  return join(folderPaths(folder).uploads, `seal-${hash}`);
+}
+
+/** Where a content's thumbnail lies. */
+export function thumbnailPath(folder: string, hash: string, size: number): string {
+  return `${blobPath(folder, hash)}.${size}`;
 }
 
 /** Makes the folders, once, before anything is uploaded. */
@@ -111,8 +132,8 @@ export class UploadWriter {
 
   /** Puts what was appended on disk, its name included. */
   async settle(): Promise<void> {
-    await this.#file.sync();
-    if (this.#begun === 0) await sync(dirname(this.#path));
+    const name = this.#begun === 0 ? sync(dirname(this.#path)) : undefined;
+    await Promise.all([this.#file.sync(), name]);
   }
 
   /** The first bytes of the content. */
@@ -139,33 +160,64 @@ export class UploadWriter {
 
 /** Gives an upload's file its name among the contents, on disk when it resolves. The upload's own name stays. */
 export async function adoptUpload(folder: string, id: string, hash: string): Promise<void> {
+  await adoptFile(folder, isSealedName(hash) ? sealedUploadPath(folder, id) : uploadPath(folder, id), hash);
+}
+
+/** Gives a file a name among the contents, on disk when it resolves. */
+export async function adoptFile(folder: string, source: string, hash: string): Promise<void> {
   const path = blobPath(folder, hash);
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   try {
-    await link(uploadPath(folder, id), path);
+    await link(source, path);
   } catch (error) {
     // The same content was uploaded before.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
-  await sync(dirname(path));
-  await sync(dirname(dirname(path)));
-  await sync(folderPaths(folder).blobs);
+  await settleNames(path);
+}
+
+/** Folders of contents whose own names this thread put on disk; 65,536 and 256 at most. */
+const settled = new Set<string>();
+
+/** Puts a content's name on disk, with those of the folders above it. Together, the disk writes them as one. */
+async function settleNames(path: string): Promise<void> {
+  const [own, above] = [dirname(path), dirname(dirname(path))];
+  const folders = [own];
+  if (!settled.has(own)) folders.push(above);
+  if (!settled.has(above)) folders.push(dirname(above));
+  await Promise.all(folders.map((one) => sync(one)));
+  settled.add(own).add(above);
 }
 
 export async function removeUpload(folder: string, id: string): Promise<void> {
   await rm(uploadPath(folder, id), { force: true });
+  await rm(sealedUploadPath(folder, id), { force: true });
 }
 
+/** Removes a content with its thumbnails. */
 export async function removeBlob(folder: string, hash: string): Promise<void> {
+  for (const size of THUMBNAIL_SIZES) {
+    const path = thumbnailPath(folder, hash, size);
+    await rm(path, { force: true });
+    // Half of one, that a crash left.
+    await rm(`${path}.new`, { force: true });
+  }
   await rm(blobPath(folder, hash), { force: true });
 }
 
-/** The ids of uploads that have a file. */
+/** Writes a content's thumbnail, whole or not at all. Nobody needs it to outlive a power cut. */
+export async function writeThumbnail(folder: string, hash: string, size: number, bytes: Uint8Array): Promise<void> {
+  const path = thumbnailPath(folder, hash, size);
+  await writeFile(`${path}.new`, bytes, { mode: 0o600 });
+  await rename(`${path}.new`, path);
+}
+
+/** The names of the files of uploads. */
 export async function uploadFiles(folder: string): Promise<string[]> {
   return await namesIn(folderPaths(folder).uploads);
 }
 
-/** The hashes of all contents, one folder of them at a time. */
+/** The names of all files of contents, one folder of them at a time. */
 export async function* blobFiles(folder: string): AsyncGenerator<string[]> {
   const root = folderPaths(folder).blobs;
   for (const first of await namesIn(root)) {

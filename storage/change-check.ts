@@ -51,7 +51,8 @@ function checkGap(
   findings.add('changes', [record.id, before.rev], `is followed by ${revs} revs, but ${messages} new messages`);
 }
 
-function checkChange({ record, findings }: Subject, rev: number, stored: Buffer): ChangeRecord | undefined {
+function checkChange(subject: Subject, rev: number, stored: Buffer): ChangeRecord | undefined {
+  const { record, findings } = subject;
   const parts = [record.id, rev];
   const change = findings.attempt('changes', parts, () => changeRecord.decode(stored));
   if (change === undefined) return undefined;
@@ -59,7 +60,11 @@ function checkChange({ record, findings }: Subject, rev: number, stored: Buffer)
   if (!(EVENT_TYPES as readonly string[]).includes(type))
     findings.add('changes', parts, 'is of a type that does not exist');
   if (type === 'message.new') findings.add('changes', parts, 'is of a new message, which has no change of its own');
-  if (seq !== undefined && (seq > record.headSeq || seq <= record.floorSeq)) {
+  // What was done to a message that is gone is told as its purge, once that got to it.
+  if (seq !== undefined && seq <= record.floorSeq && !isPurging(subject)) {
+    findings.add('changes', parts, `tells of message ${seq}, which was purged`);
+  }
+  if (seq !== undefined && seq > record.headSeq) {
     findings.add('changes', parts, `tells of message ${seq}, which is not there`);
   }
   if (data !== undefined) findings.attempt('changes', parts, () => JSON.parse(data));

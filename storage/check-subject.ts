@@ -13,6 +13,15 @@ export interface Subject {
   readonly findings: Findings;
 }
 
+/**
+ * The same of what a raised floor leaves in place, so that nothing is posted a second time: only what a deletion emptied
+ * has to be gone.
+ */
+export function isRemembered(subject: Subject, table: string, parts: readonly KeyPart[], seq: number): boolean {
+  const { emptiedSeq, floorSeq } = subject.record;
+  return seq > emptiedSeq && seq <= floorSeq ? true : isBelowFloor(subject, table, parts, seq);
+}
+
 /** Whether what a deletion left may still be on the disk. */
 export function isPurging({ tables, record }: Subject): boolean {
   return tables.meta.get(key('purge', record.id)) !== undefined;

@@ -6,6 +6,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { basename } from 'node:path';
 import { checkAccounts } from './account-check.ts';
 import { checkAttachments, checkReferences } from './attachment-check.ts';
+import { checkCalendars } from './calendar-check.ts';
 import { mapBytesOf } from './environment.ts';
 import { Findings } from './findings.ts';
 import { FOLDER_FORMAT, folderPaths, lanePath, readManifest } from './folder.ts';
@@ -49,6 +50,7 @@ export async function checkFolder(folder: string): Promise<CheckReport> {
   } finally {
     for (const environment of open) await environment.close();
   }
+  await checkCalendars(folder, findings.at('Among the calendars, '));
   const people = await checkAccounts(folder, findings.at('In the accounts, '));
   return { problems: findings.problems, ...counts, people };
 }

@@ -1,16 +1,19 @@
 /**
  * Checks one conversation: that its numbers have no gaps and its indexes agree with its messages.
  *
- * What a deletion left (messages up to `floorSeq`, changes up to `floorRev`) may still be there while its purge is
+ * What is below the floor (messages up to `floorSeq`, changes up to `floorRev`) may still be there while its purge is
  * marked as under way, and must be gone when it is not. A deleted room keeps its members until the purge gets to them.
  */
 import { CONVERSATION_KINDS, ROLES } from '#src/protocol/conversations.ts';
 import { REACTION_USERS_MAX } from '#src/protocol/limits.ts';
 import { checkChanges } from './change-check.ts';
-import { isBelowFloor, isPurging, missing, type Subject } from './check-subject.ts';
+import { isBelowFloor, isPurging, isRemembered, missing, type Subject } from './check-subject.ts';
 import { key, lastPart, numberAt, numbered, numberedThen, numberOf, under, underNumber } from './keys.ts';
 import { blockEndingAt, indexedUpTo, POSTED_BLOCK } from './posted-blocks.ts';
+import { checkSearch } from './search-check.ts';
+import { checkLinks, checkMessageLinks } from './message-link-check.ts';
 import {
+  changeRecord,
   memberRecord,
   membershipRecord,
   messageRecord,
@@ -38,18 +41,25 @@ export function checkConversation(subject: Subject): number {
   checkReactionCounts(subject);
   checkReactions(subject);
   checkPins(subject);
+  checkLinks(subject);
   checkMembers(subject);
+  checkRoster(subject);
   checkWatermarks(subject);
   checkChanges(subject);
+  checkSearch(subject);
   return messages;
 }
 
-function checkRecord({ record, stamp, findings }: Subject): void {
+function checkRecord({ tables, record, stamp, findings }: Subject): void {
   const wrong = (predicate: string) => findings.add('conversations', [record.id], predicate);
   if (!CONVERSATION_KINDS.includes(record.kind)) wrong('is of a kind that does not exist');
   if (record.stamp > stamp) wrong(`has stamp ${record.stamp}, beyond the lane's ${stamp}`);
   if (record.floorSeq > record.headSeq)
     wrong(`was emptied up to ${record.floorSeq}, beyond its head ${record.headSeq}`);
+  if (record.emptiedSeq > record.floorSeq) wrong(`was emptied up to ${record.emptiedSeq}, beyond its floor`);
+  if ((record.retention !== undefined) !== (tables.meta.get(key('retention', record.id)) !== undefined)) {
+    wrong('has a retention or the mark of one, but not both');
+  }
   if (record.floorRev > record.rev) wrong(`was emptied up to rev ${record.floorRev}, beyond its rev ${record.rev}`);
   if (record.deleted && (record.floorSeq !== record.headSeq || record.floorRev !== record.rev)) {
     wrong('is deleted, but not all of it was emptied');
@@ -73,7 +83,8 @@ function checkMessages(subject: Subject): number {
     if (sender !== undefined) senders.push(sender);
     const block = blockEndingAt(seq);
     if (block === undefined) continue;
-    checkBlock(subject, block, senders);
+    // Of a block that the floor cuts, some of what was counted is gone.
+    if (seq - POSTED_BLOCK >= record.floorSeq) checkBlock(subject, block, senders);
     senders = [];
   }
   missing(findings, 'messages', id, expected, headSeq);
@@ -93,6 +104,7 @@ function checkMessage(subject: Subject, seq: number, stored: Buffer): string | u
     if (isMarked !== (said['deleted_at'] !== undefined))
       wrong('is deleted by its flag or by its JSON, but not by both');
     if (isMarked === (said['body'] !== undefined)) wrong(isMarked ? 'is deleted and still has a body' : 'has no body');
+    checkMessageLinks(subject, seq, said);
     return factsOf(said, messageRecord.flags(stored));
   });
   if (facts === undefined) return undefined;
@@ -167,7 +179,7 @@ function checkIdempotency(subject: Subject): void {
     const [, user = '', clientMsgId = ''] = entry.key.toString().split('\0');
     const parts = [id, user, clientMsgId];
     const seq = findings.attempt('idempotency', parts, () => numberAt(entry.value));
-    if (seq === undefined || isBelowFloor(subject, 'idempotency', parts, seq)) continue;
+    if (seq === undefined || isRemembered(subject, 'idempotency', parts, seq)) continue;
     const facts = readFacts(subject, seq);
     if (facts === undefined) findings.add('idempotency', parts, `leads to message ${seq}, which is not there`);
     else if (facts.sender !== user || facts.clientMsgId !== clientMsgId) {
@@ -293,6 +305,19 @@ function checkMembers(subject: Subject): void {
   }
   if (owners !== record.ownerCount) {
     findings.add('conversations', [id], `counts ${record.ownerCount} owners, but members has ${owners}`);
+  }
+}
+
+function checkRoster(subject: Subject): void {
+  const { tables, record, findings } = subject;
+  for (const entry of tables.roster.getRange(under(record.id))) {
+    const rev = numberOf(entry.key);
+    const change = findings.attempt('roster', [record.id, rev], () => changeRecord.decode(entry.value));
+    if (rev > record.rev) findings.add('roster', [record.id, rev], `lies beyond the conversation's rev ${record.rev}`);
+    if (change !== undefined && change.head > record.headSeq) {
+      findings.add('roster', [record.id, rev], `tells of the head ${change.head}, beyond ${record.headSeq}`);
+    }
+    if (record.deleted && !isPurging(subject)) findings.add('roster', [record.id, rev], 'is of a deleted conversation');
   }
 }
 

@@ -8,6 +8,7 @@ import type { Conversation, Participant } from '#src/protocol/conversations.ts';
 import { encodeEvent, type EventType } from '#src/protocol/events.ts';
 import { key, lastPart, numberAt, numbered, numberOf, under } from './keys.ts';
 import type { LaneEnvironment } from './lane.ts';
+import { expiredUpTo, revOfPost, type LoggedChange } from './retention.ts';
 import {
   changeRecord,
   conversationRecord,
@@ -21,15 +22,41 @@ import {
   type MemberRecord,
   type PersonalRecord,
   type ReactionCounts,
+  type ThreadRecord,
+  threadRecord,
   type Watermark,
 } from './records.ts';
 
 export type Tables = LaneEnvironment['tables'];
 
-/** The record, also of a deleted conversation, or undefined when there never was one. */
+/**
+ * The record, also of a deleted conversation, or undefined when there never was one. Its floor is above everything that
+ * is over its time by now: whoever reads by the record that this answers shows none of that.
+ */
 export function readRecord(tables: Tables, id: string): ConversationRecord | undefined {
   const value = tables.conversations.get(key(id));
-  return value === undefined ? undefined : conversationRecord.decode(value);
+  if (value === undefined) return undefined;
+  const record = conversationRecord.decode(value);
+  const floorSeq = expiredUpTo(record, (seq) => tables.messages.get(numbered(seq, id)));
+  if (floorSeq === record.floorSeq) return record;
+  return { ...record, floorSeq, floorRev: revOfPost(record, floorSeq, (rev) => changeFrom(tables, record, rev)) };
+}
+
+/** Whether a conversation holds what is over its time and lies above its floor still. */
+export function isExpiring(tables: Tables, id: string): boolean {
+  const value = tables.conversations.get(key(id));
+  if (value === undefined) return false;
+  const record = conversationRecord.decode(value);
+  return expiredUpTo(record, (seq) => tables.messages.get(numbered(seq, id))) > record.floorSeq;
+}
+
+/** The first change in the log from a rev on. */
+function changeFrom(tables: Tables, { id, rev: last }: ConversationRecord, rev: number): LoggedChange | undefined {
+  const range = { start: numbered(rev, id), end: numbered(last + 1, id), limit: 1 };
+  for (const entry of tables.changes.getRange(range)) {
+    return { rev: numberOf(entry.key), head: changeRecord.decode(entry.value).head };
+  }
+  return undefined;
 }
 
 /** The record, or undefined when there is none or it was deleted. */
@@ -80,6 +107,7 @@ export function toConversation(record: ConversationRecord, epoch: string, people
     rev: record.rev,
     epoch,
     participant_count: record.participantCount,
+    ...(record.retention === undefined ? {} : { retention_seconds: record.retention }),
     ...(listed ? { participants: people() } : {}),
   };
 }
@@ -89,12 +117,23 @@ export function conversationView(tables: Tables, record: ConversationRecord, epo
   return toConversation(record, epoch, () => readParticipants(tables, record.id, EVENT_PARTICIPANTS_MAX));
 }
 
-/** A stored message as JSON, with its reactions put in where it has any. */
+/** A stored message as JSON, with its reactions and what is behind it in its thread, where its flags say it has any. */
 export function messageJson(tables: Tables, id: string, seq: number, stored: Buffer): string {
   const json = messageRecord.json(stored);
-  if ((messageRecord.flags(stored) & MESSAGE_FLAGS.reactions) === 0) return json;
-  const counts = tables.reactionCounts.get(numbered(seq, id));
-  return counts === undefined ? json : withReactions(json, reactionCounts.decode(counts));
+  const flags = messageRecord.flags(stored);
+  if ((flags & (MESSAGE_FLAGS.reactions | MESSAGE_FLAGS.replies)) === 0) return json;
+  const counts = (flags & MESSAGE_FLAGS.reactions) === 0 ? undefined : tables.reactionCounts.get(numbered(seq, id));
+  const thread = (flags & MESSAGE_FLAGS.replies) === 0 ? undefined : tables.threads.get(numbered(seq, id));
+  return withThread(
+    withReactions(json, counts === undefined ? [] : reactionCounts.decode(counts)),
+    thread === undefined ? undefined : threadRecord.decode(thread),
+  );
+}
+
+/** Puts what is behind the root of a thread into its JSON. */
+export function withThread(json: string, thread: ThreadRecord | undefined): string {
+  if (thread === undefined) return json;
+  return `${json.slice(0, -1)},"reply_count":${thread.count},"last_reply_seq":${thread.last}}`;
 }
 
 /** Puts reactions into a message's JSON, which ends with the closing brace of its object. */
@@ -105,7 +144,9 @@ export function withReactions(json: string, counts: ReactionCounts): string {
 }
 
 export function readMessage(tables: Tables, record: ConversationRecord, seq: number): string | undefined {
-  const stored = seq <= record.floorSeq ? undefined : tables.messages.get(numbered(seq, record.id));
+  // A number beyond the head may not even be one that a key can hold.
+  if (seq <= record.floorSeq || seq > record.headSeq) return undefined;
+  const stored = tables.messages.get(numbered(seq, record.id));
   return stored === undefined ? undefined : messageJson(tables, record.id, seq, stored);
 }
 
@@ -187,8 +228,17 @@ function changeEvent(
   rev: number,
   { type, seq, ts, data }: ChangeRecord,
 ): string {
+  // What was done to a message that is gone: all there is to tell is that it is.
+  if (seq !== undefined && seq <= record.floorSeq) {
+    return encodeEvent({ type: 'purge', conv: record.id, ts, rev, rev_count: 1 }, purgeData(record));
+  }
   const head = { type: type as EventType, conv: record.id, ts, rev, rev_count: 1 };
   return encodeEvent(seq === undefined ? head : { ...head, seq }, data ?? changeData(tables, record, epoch, seq));
+}
+
+/** What the event `purge` tells: everything in front of that seq is gone. */
+export function purgeData({ id, floorSeq }: Pick<ConversationRecord, 'id' | 'floorSeq'>): string {
+  return JSON.stringify({ conversation_id: id, before_seq: floorSeq + 1 });
 }
 
 /** The event of a message's post, with the message as it now stands. */
@@ -222,4 +272,57 @@ export function readWatermarks(
     delivered: numberAt(entry.value),
     read: numberAt(entry.value, 1),
   }));
+}
+
+/**
+ * The other participants who have read a message, by username behind `after`: one more than `limit` at most. For
+ * conversations of up to HINT_PARTICIPANTS_MAX.
+ */
+export function readReaders(
+  tables: Tables,
+  id: string,
+  { seq, except, after, limit }: { seq: number; except: string; after: string | undefined; limit: number },
+): string[] {
+  const range = under(id);
+  const start = after === undefined ? range.start : key(id, after, '');
+  const readers: string[] = [];
+  for (const entry of tables.watermarks.getRange({ start, end: range.end })) {
+    const user = lastPart(entry.key);
+    if (numberAt(entry.value, 1) < seq || user === except) continue;
+    readers.push(user);
+    if (readers.length > limit) break;
+  }
+  return readers;
+}
+
+/**
+ * Up to where everybody but the reader has read; who came later has nothing to read before that. Undefined where there
+ * is nobody else, and in rooms of more than HINT_PARTICIPANTS_MAX.
+ */
+export function readLastCommonRead(tables: Tables, record: ConversationRecord, reader: string): number | undefined {
+  if (record.participantCount > HINT_PARTICIPANTS_MAX) return undefined;
+  let lowest: number | undefined;
+  for (const entry of tables.members.getRange(under(record.id))) {
+    const user = lastPart(entry.key);
+    if (user === reader) continue;
+    const { read } = readWatermark(tables, record.id, user);
+    const from = Math.max(read, memberRecord.decode(entry.value).joinedSeq);
+    lowest = Math.min(lowest ?? from, from);
+  }
+  return lowest;
+}
+
+/** Who came, went or changed roles, in order behind a rev: the event's data as JSON, with the head it happened at. */
+export function readRoster(
+  tables: Tables,
+  { id, rev: last, emptiedSeq }: ConversationRecord,
+  afterRev: number,
+  limit: number,
+): { readonly rev: number; readonly head: number; readonly ts: number; readonly data: string }[] {
+  const range = { start: numbered(afterRev + 1, id), end: numbered(last + 1, id), limit };
+  return [...tables.roster.getRange(range)].map((entry) => {
+    const { head, ts, data = '{}' } = changeRecord.decode(entry.value);
+    // What a deletion ended is no part of what began behind it.
+    return { rev: numberOf(entry.key), head: Math.max(head, emptiedSeq), ts, data };
+  });
 }

@@ -49,6 +49,14 @@ export function writeChange(conversation: string, rev: number, change: ChangeRec
   return { table: 'changes', key: numbered(rev, conversation), value: changeRecord.encode(change) };
 }
 
+/**
+ * Who came, went or changed roles: the change as the log has it, for as long as the conversation is there. The log
+ * forgets it, and an export has to say who was there when something was said.
+ */
+export function writeRoster(conversation: string, rev: number, change: ChangeRecord): LaneWrite {
+  return { table: 'roster', key: numbered(rev, conversation), value: changeRecord.encode(change) };
+}
+
 /** A membership in both directions: who takes part here, and where a person takes part. */
 export function writeMember(conversation: string, user: string, member: MemberRecord, stamp: number): LaneWrite[] {
   return [
@@ -100,9 +108,31 @@ export function writeReactionCounts(conversation: string, seq: number, counts: R
   return { table: 'reactionCounts', key: numbered(seq, conversation), value };
 }
 
-/** Marks a deleted conversation whose contents are still to be purged, or takes the mark away. */
-export function writePurge(conversation: string, due: boolean): LaneWrite {
-  return { table: 'meta', key: key('purge', conversation), value: due ? PRESENT : null };
+/**
+ * What is to be purged of a conversation: all of it, after a deletion, or what lies below its raised floor. A block of
+ * such work looks at more after a deletion.
+ */
+export type PurgeKind = 'emptied' | 'raised';
+const PURGE_MARKS = { emptied: PRESENT, raised: Buffer.from([2]) } as const satisfies Record<PurgeKind, Buffer>;
+
+/** Marks a conversation whose contents are still to be purged, or takes the mark away. */
+export function writePurge(conversation: string, kind: PurgeKind | null): LaneWrite {
+  return { table: 'meta', key: purgeKey(conversation), value: kind === null ? null : PURGE_MARKS[kind] };
+}
+
+export function purgeKey(conversation: string): Buffer {
+  return key('purge', conversation);
+}
+
+/** What the mark under `purgeKey` says; undefined where there is none. */
+export function readPurgeKind(mark: Buffer | undefined): PurgeKind | undefined {
+  if (mark === undefined) return undefined;
+  return mark.equals(PURGE_MARKS.raised) ? 'raised' : 'emptied';
+}
+
+/** Marks a conversation with a retention of its own, so that the sweep finds it, or takes the mark away. */
+export function writeRetention(conversation: string, isSet: boolean): LaneWrite {
+  return { table: 'meta', key: key('retention', conversation), value: isSet ? PRESENT : null };
 }
 
 /** Removes a record by its key, for work that walks a range. */

@@ -7,6 +7,7 @@
  *     data/accounts.mdb       people, devices, sessions
  *     data/lanes/00.mdb …     conversations, one file a lane
  *     data/attachments.mdb    what is known of attachments
+ *     data/calendar.mdb       calendars and their entries
  *     data/uploads            attachments that are still arriving
  *     data/blobs              contents of attachments, by their SHA-256
  */
@@ -50,6 +51,7 @@ export const folderPaths = (folder: string) => ({
   accounts: join(folder, 'accounts.mdb'),
   lanes: join(folder, 'lanes'),
   attachments: join(folder, 'attachments.mdb'),
+  calendar: join(folder, 'calendar.mdb'),
   uploads: join(folder, 'uploads'),
   blobs: join(folder, 'blobs'),
 });

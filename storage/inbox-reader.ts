@@ -18,6 +18,7 @@ import {
   readWatermark,
   type Tables,
 } from './conversation-reader.ts';
+import { countUnreadMentions } from './mention-reader.ts';
 import { countOwn } from './posted-blocks.ts';
 import { membershipRecord, type ConversationRecord } from './records.ts';
 
@@ -70,9 +71,12 @@ export function inboxItemJson(tables: Tables, entry: InboxEntry, user: string, e
   if (record === undefined) return JSON.stringify({ gone: entry.id });
   const watermark = readWatermark(tables, record.id, user);
   const personal = readPersonal(tables, record.id, user);
+  const unread = countUnread(tables, record, user, watermark.read);
+  const from = unread === 0 ? record.headSeq : unreadFrom(tables, record, user, watermark.read);
   const item = {
     conversation: conversationView(tables, record, epoch),
-    unread: countUnread(tables, record, user, watermark.read),
+    unread,
+    mention_count: countUnreadMentions(tables, record, user, from),
     ...watermark,
     muted_until: personal.mutedUntil ?? null,
     ...(personal.draft === undefined ? {} : { draft: personal.draft.body }),
@@ -87,8 +91,7 @@ export function inboxItemJson(tables: Tables, entry: InboxEntry, user: string, e
  * Computed from the records each time, never a counter that could drift. Counts up to UNREAD_COUNT_MAX.
  */
 export function countUnread(tables: Tables, record: ConversationRecord, user: string, read: number): number {
-  const joined = readMember(tables, record.id, user)?.joinedSeq ?? 0;
-  const from = Math.max(read, joined, record.floorSeq, record.headSeq - UNREAD_COUNT_MAX);
+  const from = unreadFrom(tables, record, user, read);
   const span = record.headSeq - from;
   if (span <= 0) return 0;
   const start = numbered(from + 1, record.id);
@@ -98,6 +101,12 @@ export function countUnread(tables: Tables, record: ConversationRecord, user: st
     if (entry.value.toString() !== user) deleted += 1;
   }
   return span - countOwn(tables, record, user, from) - deleted;
+}
+
+/** What a person has read, or did not have to, ends here; what is older than UNREAD_COUNT_MAX messages is not counted. */
+export function unreadFrom(tables: Tables, record: ConversationRecord, user: string, read: number): number {
+  const joined = readMember(tables, record.id, user)?.joinedSeq ?? 0;
+  return Math.max(read, joined, record.floorSeq, record.headSeq - UNREAD_COUNT_MAX);
 }
 
 /** Seqs of the pinned messages, oldest first. */
@@ -136,7 +145,28 @@ export function readPeers(environments: readonly LaneEnvironment[], user: string
   return [...peers];
 }
 
-/** Deleted conversations of a lane whose contents are still on disk: a purge that a restart interrupted. */
+/** Conversations of a lane that hold what is to be purged. */
 export function readPurges(tables: Tables): string[] {
   return [...tables.meta.getKeys(under('purge'))].map((itemKey) => lastPart(itemKey));
+}
+
+/** Ids of a lane's conversations with a retention of their own, behind `after`. */
+export function readRetained(tables: Tables, after: string, limit: number): string[] {
+  const { end } = under('retention');
+  return [...tables.meta.getKeys({ start: key('retention', after, ''), end, limit })].map((itemKey) =>
+    lastPart(itemKey),
+  );
+}
+
+/** Ids of a lane's conversations behind `after`. */
+export function readConversationIds(tables: Tables, after: string, limit: number): string[] {
+  return [...tables.conversations.getKeys({ start: key(after, ''), limit })].map((itemKey) => itemKey.toString());
+}
+
+/** Ids of a lane's conversations that a person takes part in or ever did, behind `after`. */
+export function readMembershipIds(tables: Tables, user: string, after: string, limit: number): string[] {
+  const { end } = under(user);
+  return [...tables.memberships.getKeys({ start: key(user, after, ''), end, limit })].map((itemKey) =>
+    lastPart(itemKey),
+  );
 }

@@ -5,6 +5,8 @@ import type { Findings } from './findings.ts';
 import { key, lastPart, numberAt, under } from './keys.ts';
 import { stampOf, type LaneEnvironment, type LaneTable } from './lane.ts';
 import { laneOf } from './lanes.ts';
+import { checkMentioned } from './message-link-check.ts';
+import { checkPushes } from './push-check.ts';
 import { conversationRecord, membershipRecord, personalRecord } from './records.ts';
 
 type Tables = LaneEnvironment['tables'];
@@ -15,6 +17,7 @@ const BY_CONVERSATION = [
   'idempotency',
   'watermarks',
   'members',
+  'roster',
   'changes',
   'reactions',
   'reactionCounts',
@@ -22,6 +25,12 @@ const BY_CONVERSATION = [
   'senders',
   'deleted',
   'attachments',
+  'signatures',
+  'segments',
+  'mentions',
+  'threads',
+  'replies',
+  'outcomes',
 ] as const satisfies readonly LaneTable[];
 
 /** Looks for problems in one of a folder's `lanes`; answers how much there is. */
@@ -47,8 +56,10 @@ export function checkLane(
     messages += checkConversation({ tables, record, stamp, findings });
   }
   for (const table of BY_CONVERSATION) checkOwners(tables, table, findings);
+  checkMentioned(tables, findings);
   checkMemberships(tables, stamp, findings);
   checkPersonal(tables, findings);
+  checkPushes(tables, findings);
   checkMeta(tables, findings);
   return { conversations, messages };
 }
@@ -100,14 +111,20 @@ function checkPersonal(tables: Tables, findings: Findings): void {
 function checkMeta(tables: Tables, findings: Findings): void {
   for (const entry of tables.meta.getRange()) {
     const parts = entry.key.toString().split('\0');
-    if (parts.length === 1 && parts[0] === 'stamp') {
+    if (parts.length === 1 && (parts[0] === 'stamp' || parts[0] === 'push')) {
       findings.attempt('meta', parts, () => numberAt(entry.value));
+    } else if (parts.length === 1 && parts[0] === 'search') {
+      // Which version the index is whole by; what that means is checked with each conversation.
+      continue;
     } else if (parts.length === 2 && parts[0] === 'purge') {
       const id = lastPart(entry.key);
       const record = findings.attempt('conversations', [id], () => readRecord(tables, id));
       if (record === undefined || record.floorRev === 0) {
         findings.add('meta', parts, 'marks a purge of what was never deleted');
       }
+    } else if (parts.length === 2 && parts[0] === 'retention') {
+      const id = lastPart(entry.key);
+      if (tables.conversations.get(key(id)) === undefined) findings.add('meta', parts, 'is of no conversation');
     } else if (parts.length !== 2 || parts[0] !== 'release') {
       findings.add('meta', parts, 'is not a key that this server writes');
     }

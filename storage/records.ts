@@ -5,6 +5,7 @@
 import { Packr } from 'msgpackr';
 import type { ConversationKind, Role } from '#src/protocol/conversations.ts';
 import type { Message } from '#src/protocol/messages.ts';
+import { numberAt, numberValue } from './keys.ts';
 
 /** Conversations keep what every post needs in one small record. */
 export interface ConversationRecord {
@@ -24,9 +25,15 @@ export interface ConversationRecord {
   activeAt: number;
   /** A deleted conversation stays as this, so that its seq and rev never start again. */
   deleted: boolean;
-  /** Messages and changes up to here went with a deletion: hidden at once, off the disk block by block. */
+  /** Messages and changes up to here went: hidden at once, off the disk block by block. */
   floorSeq: number;
   floorRev: number;
+  /** How long messages are kept, in seconds. */
+  retention: number | undefined;
+  /** A legal hold: nothing goes by its time. */
+  isHeld: boolean;
+  /** Messages up to here went with a deletion of the whole conversation, and so did their client_msg_ids. */
+  emptiedSeq: number;
 }
 
 export interface MemberRecord {
@@ -85,7 +92,7 @@ const RECORD_VERSION = 1;
 const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true });
 
 /** A record as stored: version byte, then MessagePack of its values in a fixed order. */
-function encode(values: readonly unknown[]): Buffer {
+export function encodeRecord(values: readonly unknown[]): Buffer {
   const packed = packr.pack(values);
   const buffer = Buffer.allocUnsafe(packed.length + 1);
   buffer[0] = RECORD_VERSION;
@@ -93,14 +100,15 @@ function encode(values: readonly unknown[]): Buffer {
   return buffer;
 }
 
-function decode(buffer: Buffer): unknown[] {
+/** The values of a record, in their order. @throws Error for a version that is not known. */
+export function decodeRecord(buffer: Buffer): unknown[] {
   if (buffer[0] !== RECORD_VERSION) throw new Error(`A record has version ${buffer[0]}; ${RECORD_VERSION} is known.`);
   return packr.unpack(buffer.subarray(1)) as unknown[];
 }
 
 export const conversationRecord = {
   encode: (c: ConversationRecord): Buffer =>
-    encode([
+    encodeRecord([
       c.id,
       c.kind,
       c.title,
@@ -116,9 +124,12 @@ export const conversationRecord = {
       c.deleted,
       c.floorSeq,
       c.floorRev,
+      c.retention,
+      c.isHeld,
+      c.emptiedSeq,
     ]),
   decode(buffer: Buffer): ConversationRecord {
-    const v = decode(buffer);
+    const v = decodeRecord(buffer);
     return {
       id: v[0] as string,
       kind: v[1] as ConversationKind,
@@ -135,30 +146,34 @@ export const conversationRecord = {
       deleted: v[12] as boolean,
       floorSeq: v[13] as number,
       floorRev: v[14] as number,
+      // Records from before there was a retention end here, and nothing but a deletion emptied them.
+      retention: (v[15] as number | null | undefined) ?? undefined,
+      isHeld: v[16] === true,
+      emptiedSeq: (v[17] as number | undefined) ?? (v[13] as number),
     };
   },
 };
 
 export const memberRecord = {
-  encode: (m: MemberRecord): Buffer => encode([m.role, m.joinedSeq]),
+  encode: (m: MemberRecord): Buffer => encodeRecord([m.role, m.joinedSeq]),
   decode(buffer: Buffer): MemberRecord {
-    const v = decode(buffer);
+    const v = decodeRecord(buffer);
     return { role: v[0] as Role, joinedSeq: v[1] as number };
   },
 };
 
 export const membershipRecord = {
-  encode: (m: MembershipRecord): Buffer => encode([m.gone, m.stamp]),
+  encode: (m: MembershipRecord): Buffer => encodeRecord([m.gone, m.stamp]),
   decode(buffer: Buffer): MembershipRecord {
-    const v = decode(buffer);
+    const v = decodeRecord(buffer);
     return { gone: v[0] as boolean, stamp: v[1] as number };
   },
 };
 
 export const changeRecord = {
-  encode: (c: ChangeRecord): Buffer => encode([c.type, c.seq, c.ts, c.data, c.head]),
+  encode: (c: ChangeRecord): Buffer => encodeRecord([c.type, c.seq, c.ts, c.data, c.head]),
   decode(buffer: Buffer): ChangeRecord {
-    const v = decode(buffer);
+    const v = decodeRecord(buffer);
     return {
       type: v[0] as string,
       seq: (v[1] as number | null) ?? undefined,
@@ -170,9 +185,9 @@ export const changeRecord = {
 };
 
 export const personalRecord = {
-  encode: (p: PersonalRecord): Buffer => encode([p.draft?.body, p.draft?.updatedAt, p.mutedUntil]),
+  encode: (p: PersonalRecord): Buffer => encodeRecord([p.draft?.body, p.draft?.updatedAt, p.mutedUntil]),
   decode(buffer: Buffer): PersonalRecord {
-    const [body, updatedAt, mutedUntil] = decode(buffer) as [string | null, string | null, string | null];
+    const [body, updatedAt, mutedUntil] = decodeRecord(buffer) as [string | null, string | null, string | null];
     return {
       draft: body === null || updatedAt === null ? undefined : { body, updatedAt },
       mutedUntil: mutedUntil ?? undefined,
@@ -181,24 +196,35 @@ export const personalRecord = {
 };
 
 export const pinRecord = {
-  encode: (p: PinRecord): Buffer => encode([p.by, p.at]),
+  encode: (p: PinRecord): Buffer => encodeRecord([p.by, p.at]),
   decode(buffer: Buffer): PinRecord {
-    const v = decode(buffer);
+    const v = decodeRecord(buffer);
     return { by: v[0] as string, at: v[1] as number };
   },
 };
 
 export const reactionCounts = {
-  encode: (counts: ReactionCounts): Buffer => encode(counts),
-  decode: (buffer: Buffer): ReactionCounts => decode(buffer) as ReactionCounts,
+  encode: (counts: ReactionCounts): Buffer => encodeRecord(counts),
+  decode: (buffer: Buffer): ReactionCounts => decodeRecord(buffer) as ReactionCounts,
 };
 
 /** Who posted how many messages of a block. */
 export type SenderCounts = [sender: string, count: number][];
 
 export const senderCounts = {
-  encode: (counts: SenderCounts): Buffer => encode(counts),
-  decode: (buffer: Buffer): SenderCounts => decode(buffer) as SenderCounts,
+  encode: (counts: SenderCounts): Buffer => encodeRecord(counts),
+  decode: (buffer: Buffer): SenderCounts => decodeRecord(buffer) as SenderCounts,
+};
+
+/** What is behind the message that a thread began with: how many messages, and the seq of the last. */
+export interface ThreadRecord {
+  readonly count: number;
+  readonly last: number;
+}
+
+export const threadRecord = {
+  encode: (thread: ThreadRecord): Buffer => numberValue(thread.count, thread.last),
+  decode: (value: Buffer): ThreadRecord => ({ count: numberAt(value), last: numberAt(value, 1) }),
 };
 
 /** What indexes need of a message. */
@@ -211,9 +237,9 @@ export interface MessageFacts {
 
 /**
  * A message as stored: version, flags, then the JSON that goes on the wire. Posting, paging and catching up share
- * that one encoding; only a message with reactions is opened again to put them in.
+ * that one encoding; only to a message with reactions or replies something is added.
  */
-export const MESSAGE_FLAGS = { deleted: 1, reactions: 2 } as const;
+export const MESSAGE_FLAGS = { deleted: 1, reactions: 2, replies: 4 } as const;
 const MESSAGE_HEAD_BYTES = 2;
 /** No text of the fields before it can hold this: inside a JSON string a quote has a backslash before it. */
 const BODY_FIELD = ',"body":';
@@ -243,3 +269,13 @@ export const messageRecord = {
     return { sender, clientMsgId, createdAt };
   },
 };
+
+/** The fields of a message in front of its body that tell when it was made. */
+const CREATED_AT = ',"created_at":"';
+const INSTANT_LENGTH = '2026-11-21T08:00:00.000Z'.length;
+
+/** When a stored message was made, in milliseconds. No text in front of the body can hold the name of the field. */
+export function messageTime(stored: Buffer): number {
+  const at = stored.indexOf(CREATED_AT) + CREATED_AT.length;
+  return Date.parse(stored.toString('latin1', at, at + INSTANT_LENGTH));
+}

@@ -11,6 +11,12 @@ const COVERAGE_STEP = 64;
 /** Names of damaged secrets that are listed; more are only counted. */
 export const DAMAGED_NAMES_MAX = 100;
 
+/** How many of something are sealed, and how many are not. */
+export interface Counts {
+  readonly sealed: number;
+  readonly plain: number;
+}
+
 export interface Coverage {
   readonly state: VaultState;
   /** True while secrets are still being sealed, or a crash or full disk stopped that: the next unlock goes on. */
@@ -19,6 +25,8 @@ export interface Coverage {
   readonly plain: number;
   readonly purposes: readonly { readonly purpose: string; readonly sealed: number; readonly plain: number }[];
   readonly keys: readonly KeyCoverage[];
+  /** Contents of attachments: not sealed ones are sealed while the vault is unlocked, one after the other. */
+  readonly contents: Counts;
   /** Sealed secrets that do not open; looked for while unlocked only. */
   readonly damaged: { readonly count: number; readonly names: readonly string[] };
 }
@@ -36,7 +44,7 @@ export async function coverageOf(
   accounts: Pick<Accounts, 'document' | 'documents'>,
   state: VaultState,
   open: (name: string) => unknown,
-): Promise<Coverage> {
+): Promise<Omit<Coverage, 'contents'>> {
   const ring = accounts.document(vaultKeys, RING);
   const purposes = new Map<string, { sealed: number; plain: number }>();
   const byKey = new Map<string, number>();

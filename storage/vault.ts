@@ -18,7 +18,7 @@ import { Refusal } from '#src/protocol/errors.ts';
 import type { Accounts, AccountsDraft } from './accounts.ts';
 import { OpenKeys, RING, vaultKeys, type KeyRing } from './key-ring.ts';
 import { checkValueOf, KEY_BYTES, seal, sealedUnder, unseal } from './sealing.ts';
-import { coverageOf, recoverySheet, type Coverage, type RecoverySheet } from './vault-report.ts';
+import { coverageOf, recoverySheet, type Counts, type Coverage, type RecoverySheet } from './vault-report.ts';
 import { purposeOf, vaultSecrets, type StoredSecret, type VaultState } from './vault-secrets.ts';
 
 /** The largest secret: a TLS key with its chain has some 10 KiB. Beyond it: `field_invalid`. */
@@ -45,20 +45,30 @@ export interface VaultOptions {
   readonly clock: Clock;
   /** Told when sealing stopped in the middle, which the next unlock goes on with. */
   readonly warn: (error: Error) => void;
+  /** Counts contents of attachments, which are sealed under a secret of the vault. */
+  readonly countContents?: () => Promise<Counts>;
 }
 
 export class Vault {
   readonly #accounts: VaultStore;
   readonly #clock: Clock;
   readonly #warn: (error: Error) => void;
+  readonly #countContents: () => Promise<Counts>;
+  #watch: () => void = () => undefined;
   #keys: OpenKeys | undefined;
   /** What changes keys waits for what changed them before. */
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor({ accounts, clock, warn }: VaultOptions) {
+  constructor({ accounts, clock, warn, countContents }: VaultOptions) {
     this.#accounts = accounts;
     this.#clock = clock;
     this.#warn = warn;
+    this.#countContents = countContents ?? (async () => await Promise.resolve({ sealed: 0, plain: 0 }));
+  }
+
+  /** Has one listener told whenever the vault was enabled, unlocked or locked. */
+  watch(listener: () => void): void {
+    this.#watch = listener;
   }
 
   get state(): VaultState {
@@ -137,6 +147,7 @@ export class Vault {
         keys.wipe();
         throw error;
       }
+      this.#watch();
       await this.#finishSealing();
     });
   }
@@ -165,6 +176,7 @@ export class Vault {
         throw error;
       }
       this.#keys = keys;
+      this.#watch();
       await this.#finishSealing();
     });
   }
@@ -183,9 +195,11 @@ export class Vault {
     const { ring } = this;
     if (ring === undefined) throw new Refusal('encryption_off');
     this.#wipe();
+    this.#watch();
     await this.#inTurn(async () => {
       // Once more: an unlock may have been on its way.
       this.#wipe();
+      this.#watch();
       await this.#accounts.change((draft) =>
         this.#audit(draft, 'encryption.locked', by, { master_key: ring.master.id }),
       );
@@ -243,7 +257,8 @@ export class Vault {
 
   /** How many secrets are sealed, plain or damaged, by purpose and key. Reads them all, in bounded steps. */
   async coverage(): Promise<Coverage> {
-    return await coverageOf(this.#accounts, this.state, (name) => this.get(name));
+    const contents = await this.#countContents();
+    return { ...(await coverageOf(this.#accounts, this.state, (name) => this.get(name))), contents };
   }
 
   /**

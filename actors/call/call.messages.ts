@@ -20,6 +20,9 @@ export interface CallStep {
 /** The answer to a step: taken, or to be asked again at another scope, into which the call was transferred. */
 export type StepTaken = null | { readonly moved: string };
 
+/** The answer to an outcome: the attempts that it may be of, none when nothing is known of it. */
+export type OutcomeAnswer = readonly string[];
+
 export type CallMessage =
   | CallStep
   /** Is this what became of it? Without `call` any attempt that the actor remembers may be meant. */

@@ -12,7 +12,7 @@
 import { unixSeconds } from '#src/base/clock.ts';
 import { refused, unreachable, type Actor, type Answer, type Effect } from '../runtime/actor.ts';
 import { ROLLS, located, nextDue, takeOut, takeStep, tick, type News, type Refusing } from './attempt.ts';
-import type { CallMessage, CallStep } from './call.messages.ts';
+import type { CallMessage, CallStep, OutcomeAnswer } from './call.messages.ts';
 import { audienceOf, pairScope, stateOf, type CallRecord } from './call-record.ts';
 import { resume, type CallOptions, type CallScope } from './call-scope.ts';
 import { agrees } from './outcome-check.ts';
@@ -298,11 +298,12 @@ class Turn {
 
   #judge({ call, result, duration }: Extract<CallMessage, { kind: 'outcome' }>): Effect {
     const { live, ended } = this.#state;
-    const seen = call === undefined ? [...ended.values()] : [ended.get(call)].filter((one) => one !== undefined);
+    const seen = [...ended].filter(([attempt]) => call === undefined || attempt === call);
+    const agreeing = seen.filter(([, one]) => agrees(one, result, duration)).map(([attempt]) => attempt);
     // Nothing is known of it, or no longer: the client is believed.
     const isUnknown = seen.length === 0 && (call === undefined || !live.has(call));
-    if (isUnknown || seen.some((one) => agrees(one, result, duration))) return { kind: 'answer', value: null };
-    return { kind: 'refuse', code: 'call_outcome_contradicts' };
+    if (!isUnknown && agreeing.length === 0) return { kind: 'refuse', code: 'call_outcome_contradicts' };
+    return { kind: 'answer', value: agreeing satisfies OutcomeAnswer };
   }
 
   /** Answers a step: the one this turn was asked with, or one that was held. */

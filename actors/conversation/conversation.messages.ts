@@ -1,7 +1,7 @@
 /** What a conversation can be asked and told. `user` and `device` come from the authenticated session (GOV-02). */
 import type { ConversationKind, ReceiptState, Role } from '#src/protocol/conversations.ts';
 import type { ErrorCode } from '#src/protocol/errors.ts';
-import type { MessageBody, PostMessage } from '#src/protocol/messages.ts';
+import type { ForwardOrigin, Mention, MessageBody, PostMessage } from '#src/protocol/messages.ts';
 
 /** Who acts: written by the messaging surface from the session, never from a request's body. */
 export interface Acting {
@@ -25,10 +25,24 @@ export type ConversationMessage =
   | ({
       readonly kind: 'post';
       readonly form: PostMessage;
-      /** Why the attachment that the message names may not be posted; a repeat of a posted message is answered anyway. */
-      readonly refused?: ErrorCode;
+      /** Whose words the form has, when it passes a message on. */
+      readonly origin?: ForwardOrigin;
+      /** The call attempts that an outcome without one may be about, by what the server saw. */
+      readonly attempts?: readonly string[];
     } & Acting)
-  | ({ readonly kind: 'edit'; readonly seq: number; readonly body: MessageBody } & Acting)
+  /** A post that the surface refuses: that of a message which was posted before is answered with the message. */
+  | ({
+      readonly kind: 'refusePost';
+      readonly clientMsgId?: string | undefined;
+      readonly code: ErrorCode;
+      readonly field?: string | undefined;
+    } & Acting)
+  | ({
+      readonly kind: 'edit';
+      readonly seq: number;
+      readonly body: MessageBody;
+      readonly mentions?: readonly Mention[] | undefined;
+    } & Acting)
   | ({ readonly kind: 'deleteMessage'; readonly seq: number } & Acting)
   | ({ readonly kind: 'react'; readonly seq: number; readonly emoji: string; readonly added: boolean } & Acting)
   | ({ readonly kind: 'pin'; readonly seq: number; readonly pinned: boolean } & Acting)
@@ -36,7 +50,19 @@ export type ConversationMessage =
   | ({ readonly kind: 'draft'; readonly body: string | null } & Acting)
   | ({ readonly kind: 'mute'; readonly until: string | null } & Acting)
   | ({ readonly kind: 'typing' } & Acting)
-  /** The runtime's own: another block of what a deletion left goes off the disk. */
+  /** The server's own: `user` is the bot of a webhook, which takes part from now on, or no longer. */
+  | ({ readonly kind: 'seat'; readonly isSeated: boolean } & Acting)
+  /** How long messages are kept, in seconds; null for as long as the installation keeps them. */
+  | ({ readonly kind: 'retain'; readonly seconds: number | null } & Acting)
+  /** Everything in front of that seq goes. */
+  | ({ readonly kind: 'purgeBefore'; readonly beforeSeq: number } & Acting)
+  /** The server's own: a legal hold begins or ends. */
+  | { readonly kind: 'hold'; readonly isHeld: boolean }
+  /** The server's own: what a person said and did here goes, step by step, behind that seq. */
+  | { readonly kind: 'erase'; readonly user: string; readonly afterSeq: number }
+  /** The server's own: it is time to look what is over its time. */
+  | { readonly kind: 'expire' }
+  /** The runtime's own: another block of what is below the floor goes off the disk. */
   | { readonly kind: 'purge' };
 
 /** A question's answer: the JSON to send and the status to send it with. */

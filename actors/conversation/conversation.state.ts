@@ -3,23 +3,28 @@ import { unixSeconds } from '#src/base/clock.ts';
 import type { Conversation, Participant, Role } from '#src/protocol/conversations.ts';
 import { encodeEvent, type EventType } from '#src/protocol/events.ts';
 import { CHANGES_REPLY_MAX, EVENT_PARTICIPANTS_MAX } from '#src/protocol/limits.ts';
-import { rightsIn, type ConversationRight } from '#src/protocol/rights.ts';
-import { toConversation } from '#storage/conversation-reader.ts';
-import { removeKey, writeChange, writeConversation } from '#storage/conversation-writes.ts';
+import { rightsAmong, type ConversationRight } from '#src/protocol/rights.ts';
+import { toConversation, withReactions, withThread } from '#storage/conversation-reader.ts';
+import { purgeKey, readPurgeKind, removeKey, writeChange, writeConversation } from '#storage/conversation-writes.ts';
 import { key, lastPart, numberAt, numbered, under } from '#storage/keys.ts';
 import type { LaneTable, LaneWrite } from '#storage/lane.ts';
 import { indexedUpTo } from '#storage/posted-blocks.ts';
+import { expiredUpTo } from '#storage/retention.ts';
+import { isSearched } from '#storage/search-index.ts';
 import {
   CHANGES_TRIM_BLOCK,
   conversationRecord,
   memberRecord,
   messageRecord,
+  MESSAGE_FLAGS,
   personalRecord,
   reactionCounts,
+  threadRecord,
   type ConversationRecord,
   type MemberRecord,
   type PersonalRecord,
   type ReactionCounts,
+  type ThreadRecord,
   type Watermark,
 } from '#storage/records.ts';
 import { RecentMessages } from './recent-messages.ts';
@@ -39,12 +44,16 @@ export class ConversationState {
   record: ConversationRecord | undefined;
   /** Who typed when, in milliseconds; never stored. */
   readonly typing = new Map<string, number>();
+  readonly #search: boolean;
   #recent: RecentMessages | undefined;
+  #expiredSeq = 0;
 
-  constructor(id: string, epoch: string, view: LaneView) {
+  /** `search` says whether the search index is kept. */
+  constructor(id: string, epoch: string, view: LaneView, search = false) {
     this.id = id;
     this.epoch = epoch;
     this.view = view;
+    this.#search = search;
     const stored = view.get('conversations', key(id));
     this.record = stored === undefined ? undefined : conversationRecord.decode(stored);
   }
@@ -61,7 +70,9 @@ export class ConversationState {
 
   /** Whether a participant with that role has the right here. */
   may(role: Role, right: ConversationRight): boolean {
-    return this.record !== undefined && rightsIn(this.record.kind, role).includes(right);
+    return (
+      this.record !== undefined && rightsAmong(this.record.kind, role, this.record.participantCount).includes(right)
+    );
   }
 
   /** The messages behind the last whole block, read when the first of them is needed. */
@@ -78,6 +89,32 @@ export class ConversationState {
       }
     }
     return this.#recent;
+  }
+
+  /** Looks what is over its time by now: nobody is shown that any more, whenever it goes off the disk. */
+  expire(now: number): void {
+    const { record } = this;
+    this.#expiredSeq = record === undefined ? 0 : expiredUpTo(record, (seq) => this.stored(seq), now);
+  }
+
+  /** Messages up to here are shown to nobody. */
+  get floorSeq(): number {
+    return Math.max(this.record?.floorSeq ?? 0, this.#expiredSeq);
+  }
+
+  /** Whether a deletion of everything is still being purged. */
+  get isEmptying(): boolean {
+    return readPurgeKind(this.view.get('meta', purgeKey(this.id))) === 'emptied';
+  }
+
+  /** A message as it lies in the lane, also below the floor. */
+  stored(seq: number): Buffer | undefined {
+    return this.view.get('messages', numbered(seq, this.id));
+  }
+
+  /** Whether what is posted here is indexed for search. */
+  get isIndexed(): boolean {
+    return this.#search && this.record !== undefined && isSearched(this.record.kind);
   }
 
   /** Forgets them, after the conversation was emptied. */
@@ -98,12 +135,13 @@ export class ConversationState {
   }
 
   message(seq: number): { json: string; flags: number } | undefined {
-    if (seq <= (this.record?.floorSeq ?? 0)) return undefined;
-    const stored = this.view.get('messages', numbered(seq, this.id));
+    // A number beyond the head may not even be one that a key can hold.
+    if (seq <= this.floorSeq || seq > (this.record?.headSeq ?? 0)) return undefined;
+    const stored = this.stored(seq);
     return stored === undefined ? undefined : { json: messageRecord.json(stored), flags: messageRecord.flags(stored) };
   }
 
-  /** The seq of the first message posted under this key, if there was one (MSG-03). */
+  /** The seq of the first message posted under this key, if there was one (MSG-03); it may be below the floor by now. */
   seqOf(sender: string, clientMsgId: string): number | undefined {
     const recent = this.recent.seqOf(sender, clientMsgId);
     if (recent !== undefined) return recent;
@@ -111,7 +149,7 @@ export class ConversationState {
     if (stored === undefined) return undefined;
     const seq = numberAt(stored);
     // What went with a deletion was never posted to the conversation that took its place.
-    return seq > (this.record?.floorSeq ?? 0) ? seq : undefined;
+    return seq > (this.record?.emptiedSeq ?? 0) ? seq : undefined;
   }
 
   watermark(user: string): Watermark {
@@ -129,6 +167,21 @@ export class ConversationState {
   reactions(seq: number): ReactionCounts {
     const stored = this.view.get('reactionCounts', numbered(seq, this.id));
     return stored === undefined ? [] : reactionCounts.decode(stored);
+  }
+
+  /** What is behind a message in its thread; undefined while nobody answered it. */
+  thread(seq: number): ThreadRecord | undefined {
+    const stored = this.view.get('threads', numbered(seq, this.id));
+    return stored === undefined ? undefined : threadRecord.decode(stored);
+  }
+
+  /** A message as readers get it, from its own JSON and its flags. */
+  dress(seq: number, json: string, flags: number): string {
+    const reactions = (flags & MESSAGE_FLAGS.reactions) === 0 ? [] : this.reactions(seq);
+    return withThread(
+      withReactions(json, reactions),
+      (flags & MESSAGE_FLAGS.replies) === 0 ? undefined : this.thread(seq),
+    );
   }
 
   isPinned(seq: number): boolean {

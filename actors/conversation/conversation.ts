@@ -7,10 +7,13 @@ import type { ConversationRecord } from '#storage/records.ts';
 import { refuse, unreachable, type Actor, type Effect } from '../runtime/actor.ts';
 import type { ConversationMessage } from './conversation.messages.ts';
 import { ConversationState } from './conversation.state.ts';
+import { erase } from './erasing.ts';
 import { draft, mute, pin, react, receipt, typing } from './marking.ts';
 import { add, create, deleteConversation, remove, rename, setRole } from './membership.ts';
-import { deleteMessage, edit, post } from './posting.ts';
-import { purge } from './purging.ts';
+import { deleteMessage, edit, post, refusePost } from './posting.ts';
+import { purge, type Purged } from './purging.ts';
+import { expire, hold, purgeBefore, retain } from './retaining.ts';
+import { seat } from './seating.ts';
 
 /** What may wait for one conversation: a second's worth of the busiest room we measured. Beyond it: `busy`. */
 export const CONVERSATION_MAILBOX_MAX = 20_000;
@@ -19,6 +22,10 @@ export interface ConversationOptions {
   readonly epoch: string;
   /** The lane that a conversation is written to, on the shard that owns it. */
   readonly lane: (conversation: string) => Lane;
+  /** Whether the search index is kept; if it is not, searches look at every message. */
+  readonly search?: boolean;
+  /** Told of each block that goes off the disk. */
+  readonly purged?: (purged: Purged) => void;
 }
 
 export function makeConversationActor(options: ConversationOptions): Actor<ConversationState, ConversationMessage> {
@@ -27,8 +34,8 @@ export function makeConversationActor(options: ConversationOptions): Actor<Conve
     mailboxMax: CONVERSATION_MAILBOX_MAX,
     lossy: ['typing'],
     lane: options.lane,
-    start: (id) => new ConversationState(id, options.epoch, options.lane(id)),
-    receive,
+    start: (id) => new ConversationState(id, options.epoch, options.lane(id), options.search),
+    receive: (state, message, now) => receive(state, message, now, options.purged),
     isIdle: () => true,
     inspect: (state) => ({
       kind: state.record?.kind ?? 'absent',
@@ -39,10 +46,20 @@ export function makeConversationActor(options: ConversationOptions): Actor<Conve
   };
 }
 
-export function receive(state: ConversationState, message: ConversationMessage, now: number): readonly Effect[] {
+export function receive(
+  state: ConversationState,
+  message: ConversationMessage,
+  now: number,
+  purged?: ConversationOptions['purged'],
+): readonly Effect[] {
   if (message.kind === 'create') return create(state, message, now);
-  if (message.kind === 'purge') return purge(state);
+  state.expire(now);
+  if (message.kind === 'purge') return purge(state, purged);
+  if (message.kind === 'expire') return expire(state, now);
+  if (message.kind === 'erase') return erase(state, message, now);
+  if (message.kind === 'hold') return hold(state, message);
   const record = state.living;
+  if (message.kind === 'seat') return seat(state, record, message, now);
   const member = record === undefined ? undefined : state.member(message.user);
   // One answer for what does not exist and what is not the caller's (MSG-11, ERR-05).
   if (record === undefined || member === undefined) return refuse('conversation_forbidden');
@@ -53,12 +70,14 @@ function decideFor(
   state: ConversationState,
   record: ConversationRecord,
   member: NonNullable<ReturnType<ConversationState['member']>>,
-  message: Exclude<ConversationMessage, { kind: 'create' | 'purge' }>,
+  message: Exclude<ConversationMessage, { kind: 'create' | 'purge' | 'seat' | 'expire' | 'hold' | 'erase' }>,
   now: number,
 ): readonly Effect[] {
   switch (message.kind) {
     case 'post':
-      return post(state, record, message, now);
+      return post(state, record, member, message, now);
+    case 'refusePost':
+      return refusePost(state, message);
     case 'edit':
       return edit(state, record, member, message, now);
     case 'deleteMessage':
@@ -83,6 +102,10 @@ function decideFor(
       return setRole(state, record, member, message, now);
     case 'rename':
       return rename(state, record, member, message, now);
+    case 'retain':
+      return retain(state, record, member, message, now);
+    case 'purgeBefore':
+      return purgeBefore(state, record, member, message, now);
     case 'delete':
       return deleteConversation(state, record, member, now);
     default:

@@ -19,6 +19,7 @@ import {
   writeReactionCounts,
   writeWatermark,
 } from '#storage/conversation-writes.ts';
+import { withReactions, withThread } from '#storage/conversation-reader.ts';
 import { lastPart, numberedThen } from '#storage/keys.ts';
 import { MESSAGE_FLAGS, type ConversationRecord, type MemberRecord, type ReactionCounts } from '#storage/records.ts';
 import { refuse, type Effect } from '../runtime/actor.ts';
@@ -43,7 +44,7 @@ export function react(
   const found = state.message(seq);
   if (found === undefined) return refuse('message_not_found');
   if ((found.flags & MESSAGE_FLAGS.deleted) !== 0) {
-    return added ? refuse('message_deleted') : [answer(200, found.json)];
+    return added ? refuse('message_deleted') : [answer(200, currentJson(state, seq))];
   }
   const present = state.view.get('reactions', numberedThen(seq, state.id, emoji, user)) !== undefined;
   if (present === added) return [answer(200, currentJson(state, seq))];
@@ -61,9 +62,7 @@ export function react(
   if ((found.flags & MESSAGE_FLAGS.reactions) === 0) {
     writes.push(writeMessage(state.id, seq, found.json, found.flags | MESSAGE_FLAGS.reactions));
   }
-  const reactions = next.map(([name, total, people]) => ({ emoji: name, count: total, users: people }));
-  const json =
-    reactions.length === 0 ? found.json : `${found.json.slice(0, -1)},"reactions":${JSON.stringify(reactions)}}`;
+  const json = withThread(withReactions(found.json, next), state.thread(seq));
   return [
     { kind: 'append', writes },
     answer(200, json),

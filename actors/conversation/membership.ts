@@ -4,7 +4,14 @@ import { formatInstant } from '#src/base/time.ts';
 import type { Participant } from '#src/protocol/conversations.ts';
 import { encodeEvent, type MembershipAction } from '#src/protocol/events.ts';
 import { EVENT_PARTICIPANTS_MAX, PARTICIPANTS_MAX } from '#src/protocol/limits.ts';
-import { removeMember, writeConversation, writeMember, writePurge } from '#storage/conversation-writes.ts';
+import {
+  removeMember,
+  writeConversation,
+  writeMember,
+  writePurge,
+  writeRetention,
+  writeRoster,
+} from '#storage/conversation-writes.ts';
 import type { ConversationRecord, MemberRecord } from '#storage/records.ts';
 import { refuse, type Effect } from '../runtime/actor.ts';
 import type { ConversationMessage, Reply } from './conversation.messages.ts';
@@ -46,6 +53,9 @@ export function create(state: ConversationState, message: Of<'create'>, now: num
     deleted: false,
     floorSeq: state.record?.floorSeq ?? 0,
     floorRev: state.record?.floorRev ?? 0,
+    retention: undefined,
+    isHeld: state.record?.isHeld ?? false,
+    emptiedSeq: state.record?.emptiedSeq ?? 0,
   };
   state.record = record;
   const change = membershipChange(state, record, now, 'joined', user, participants);
@@ -192,6 +202,8 @@ export function deleteConversation(
   record.title = undefined;
   record.floorSeq = record.headSeq;
   record.floorRev = record.rev;
+  record.emptiedSeq = record.headSeq;
+  record.retention = undefined;
   state.forgetRecent();
   const head = { type: 'conversation.deleted', conv: state.id, ts: unixSeconds(now), rev: record.rev } as const;
   const event = encodeEvent(head, JSON.stringify({ conversation_id: state.id }));
@@ -199,7 +211,10 @@ export function deleteConversation(
   const pair = record.kind === 'room' ? [] : state.users();
   const ended = pair.flatMap((user) => removeMember(state.id, user, record.stamp));
   return [
-    { kind: 'append', writes: [writeConversation(record), writePurge(state.id, true), ...ended] },
+    {
+      kind: 'append',
+      writes: [writeConversation(record), writePurge(state.id, 'emptied'), writeRetention(state.id, false), ...ended],
+    },
     { kind: 'answer', value: { status: 204, json: '' } },
     { kind: 'publish', topic: state.id, type: 'conversation.deleted', event },
     { kind: 'disband', conversation: state.id },
@@ -218,7 +233,9 @@ function membershipChange(
 ): Change {
   record.activeAt = now;
   const data = JSON.stringify({ action, user, participants, participant_count: record.participantCount });
-  return makeChange(record, state.view, now, { type: 'membership', data, keepData: true });
+  const change = makeChange(record, state.view, now, { type: 'membership', data, keepData: true });
+  const entry = { type: 'membership', seq: undefined, ts: unixSeconds(now), data, head: record.headSeq };
+  return { ...change, writes: [...change.writes, writeRoster(record.id, record.rev, entry)] };
 }
 
 function joined(record: ConversationRecord, one: Participant) {

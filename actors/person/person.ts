@@ -7,7 +7,9 @@
  */
 import { unixSeconds } from '#src/base/clock.ts';
 import { encodeEvent, type PresenceState } from '#src/protocol/events.ts';
-import { unreachable, type Actor, type Address, type Effect } from '../runtime/actor.ts';
+import { unreachable, type Actor, type Address, type Effect, type Told } from '../runtime/actor.ts';
+import type { Attention } from './attention.ts';
+import type { PresenceBudget } from './presence-budget.ts';
 
 export type PersonMessage =
   | { readonly kind: 'connected'; readonly device: string; readonly shard: number; readonly socket: number }
@@ -43,25 +45,40 @@ export const PRESENCE_DELAY_MILLIS = 2_000;
 export interface PersonOptions {
   /** The people who may see this person's presence: those who share a small conversation. */
   readonly peers: (user: string) => readonly string[];
+  /** What the shard may tell of presence. */
+  readonly budget: PresenceBudget;
+  /** Where it is shown whether the person has an app open before them. */
+  readonly attention?: Attention;
+  /** Whether pushes reach the person, so that somebody has to hear when their last awake socket is gone. */
+  readonly hasPushes?: (user: string) => boolean;
 }
 
 export function makePersonActor(options: PersonOptions): Actor<PersonState, PersonMessage> {
   return {
     name: 'person',
     mailboxMax: PERSON_MAILBOX_MAX,
-    start: (user) => ({ user, devices: new Map(), announced: 'offline', announcing: false }),
-    receive: (state, message, now) => receive(state, message, now, options.peers),
+    start: (user) => follow({ user, devices: new Map(), announced: 'offline', announcing: false }, options),
+    receive: (state, message, now) => {
+      const wasOnline = effective(state) === 'online';
+      const effects = receive(state, message, now, options);
+      follow(state, options);
+      const isLost = wasOnline && (message.kind === 'disconnected' || message.kind === 'shardLost');
+      if (!isLost || effective(state) === 'online' || options.hasPushes?.(state.user) !== true) return effects;
+      // What was sent to a socket that was dead already counted as delivered: it is to be looked at again.
+      const lost = { kind: 'attentionLost', at: now } as Told;
+      return [...effects, { kind: 'tell', to: `push:${state.user}`, message: lost }];
+    },
     isIdle: (state) => state.devices.size === 0 && !state.announcing,
     inspect: (state) => ({ devices: state.devices.size, presence: effective(state) }),
   };
 }
 
-function receive(
-  state: PersonState,
-  message: PersonMessage,
-  now: number,
-  peers: PersonOptions['peers'],
-): readonly Effect[] {
+function follow(state: PersonState, { attention }: PersonOptions): PersonState {
+  attention?.follow(state.user, state);
+  return state;
+}
+
+function receive(state: PersonState, message: PersonMessage, now: number, options: PersonOptions): readonly Effect[] {
   switch (message.kind) {
     case 'connected': {
       const { device, shard, socket } = message;
@@ -92,7 +109,7 @@ function receive(
       return [{ kind: 'tell', to: replyTo, message: located }];
     }
     case 'announce':
-      return announce(state, now, peers);
+      return announce(state, now, options);
     default:
       return unreachable(message);
   }
@@ -110,12 +127,15 @@ function soon(state: PersonState): Effect[] {
   return [{ kind: 'wake', after: PRESENCE_DELAY_MILLIS, message: { kind: 'announce' } }];
 }
 
-function announce(state: PersonState, now: number, peers: PersonOptions['peers']): readonly Effect[] {
+function announce(state: PersonState, now: number, { budget, peers }: PersonOptions): readonly Effect[] {
   state.announcing = false;
   const presence = effective(state);
   if (presence === state.announced) return [];
+  if (!budget.isOpen(now)) return soon(state);
   state.announced = presence;
   const data = JSON.stringify({ user: state.user, state: presence });
   const event = encodeEvent({ type: 'presence', ts: unixSeconds(now) }, data);
-  return [{ kind: 'publishTo', users: peers(state.user), type: 'presence', event }];
+  const users = peers(state.user);
+  budget.spend(users.length);
+  return [{ kind: 'publishTo', users, type: 'presence', event }];
 }

@@ -7,7 +7,9 @@
  */
 import type { ErrorCode } from '#src/protocol/errors.ts';
 import type { EventType } from '#src/protocol/events.ts';
+import type { PushAddress } from '#src/protocol/push.ts';
 import type { Lane, LaneWrite } from '#storage/lane.ts';
+import type { PushRow } from '#storage/push-records.ts';
 
 /** `<actor>:<key>`, for example `conversation:c_…`: the name by which every thread knows an actor. */
 export type Address = `${string}:${string}`;
@@ -72,8 +74,17 @@ export type Effect =
   /** Close a device's socket on one shard: a newer one took its place. */
   | { readonly kind: 'displace'; readonly shard: number; readonly device: string; readonly socket: number }
   | { readonly kind: 'tell'; readonly to: Address; readonly message: Told }
+  /** Hand a push to its provider; the actor is told what came of it. */
+  | { readonly kind: 'push'; readonly delivery: PushDelivery }
   /** The same actor gets `message` after so many milliseconds, unless it was restarted or passivated before. */
   | { readonly kind: 'wake'; readonly after: number; readonly message: Told };
+
+/** A push that is due, as it lies in the outbox, with how often it was tried. */
+export interface PushDelivery extends PushRow {
+  readonly user: string;
+  readonly address: PushAddress;
+  readonly attempts: number;
+}
 
 /** A message as the runtime sees it. */
 export interface Told {

@@ -6,7 +6,7 @@
  *     '@name'          ─► a service of that thread, for what belongs to no actor
  */
 import type { EventType } from '#src/protocol/events.ts';
-import { refused, type Address, type Answer, type Effect, type Except, type Told } from './actor.ts';
+import { refused, type Address, type Answer, type Effect, type Except, type PushDelivery, type Told } from './actor.ts';
 import type { Cancellation } from './cancellation.ts';
 import type { Asker } from './cell.ts';
 import { monotonicMillis } from './monotonic.ts';
@@ -26,6 +26,8 @@ export interface Services {
   /** For the metrics: an ask met its deadline, a tell was dropped. */
   timedOut(): void;
   dropped(kind: string): void;
+  /** Hands a push to its provider. */
+  push(delivery: PushDelivery): void;
 }
 
 /** The sockets of this thread. */
@@ -125,6 +127,10 @@ export class Node implements Outlet {
   disband(conversation: string): void {
     this.#sockets?.disband(conversation);
     this.#tellShards('@disband', conversation);
+  }
+
+  push(delivery: PushDelivery): void {
+    this.#services.push(delivery);
   }
 
   displace({ shard, device, socket }: Extract<Effect, { kind: 'displace' }>): void {

@@ -2,12 +2,17 @@
  * Placement: which shard an actor lives on. The one place that knows, so that slots could one day be taken by other
  * machines without touching an actor.
  *
- *     conversation:c_…  ─► lane of its slot ─► the shard that writes that lane
- *     person:…, call:…  ─► slot ─► shard
+ *     conversation:c_…, push:…, person:…  ─► lane of its slot ─► the shard that writes that lane
+ *     call:…                              ─► slot ─► shard
+ *
+ * A person's sockets are watched where their pushes are written, so that one can look at the other.
  */
 import { slotOf } from '#src/base/slots.ts';
 import { laneOf, shardOfLane } from '#storage/lanes.ts';
 import type { Address } from './actor.ts';
+
+/** Actors that live where the lane of their key is written. */
+const BY_LANE = new Set(['conversation', 'person', 'push']);
 
 export class Placement {
   readonly shards: number;
@@ -21,8 +26,13 @@ export class Placement {
   shardOf(address: Address): number {
     const colon = address.indexOf(':');
     const itemKey = address.slice(colon + 1);
-    if (address.startsWith('conversation:')) return shardOfLane(laneOf(itemKey, this.lanes), this.shards);
+    if (BY_LANE.has(address.slice(0, colon))) return shardOfLane(laneOf(itemKey, this.lanes), this.shards);
     return slotOf(itemKey) % this.shards;
+  }
+
+  /** The shard that writes the attachments. */
+  get attachmentShard(): number {
+    return 0;
   }
 
   ownsLane(shard: number, lane: number): boolean {

@@ -8,7 +8,16 @@
  */
 import type { ErrorCode } from '#src/protocol/errors.ts';
 import type { Batch } from '#storage/lane.ts';
-import { refused, type Actor, type Address, type Answer, type AnyActor, type Effect, type Told } from './actor.ts';
+import {
+  refused,
+  type Actor,
+  type Address,
+  type Answer,
+  type AnyActor,
+  type Effect,
+  type PushDelivery,
+  type Told,
+} from './actor.ts';
 import { Cell, type Asker, type Letter } from './cell.ts';
 import type { Priority } from './mailbox.ts';
 import { monotonicMillis } from './monotonic.ts';
@@ -29,6 +38,7 @@ export interface Outlet {
   disband(conversation: string): void;
   displace(effect: Extract<Effect, { kind: 'displace' }>): void;
   tell(to: Address, message: Told): void;
+  push(delivery: PushDelivery): void;
 }
 
 /** What the runtime reports for the metrics and the log. */
@@ -245,6 +255,8 @@ export class ActorSystem {
         return outlet.displace(effect);
       case 'tell':
         return outlet.tell(effect.to, effect.message);
+      case 'push':
+        return outlet.push(effect.delivery);
       case 'wake':
         return this.#wake(cell, effect.after, effect.message);
       case 'hold':

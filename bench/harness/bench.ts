@@ -29,10 +29,15 @@ export function bySize<T>(context: BenchContext, values: Readonly<Record<Size, T
   return values[context.size];
 }
 
-/** Starts Parley as this run is set. */
-export async function startParley(context: BenchContext, size: WorldSize): Promise<Server> {
+/** Starts Parley as this run is set, with settings of the server beyond those of every bench. */
+export async function startParley(
+  context: BenchContext,
+  size: WorldSize,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Server> {
   const { shards, pins, folder } = context;
-  return await Server.start(size, { shards, cores: pins.server, ...(folder === undefined ? {} : { folder }) });
+  const settings = { shards, cores: pins.server, environment };
+  return await Server.start(size, { ...settings, ...(folder === undefined ? {} : { folder }) });
 }
 
 /** Starts subjects one after the other, runs with them, and stops them whatever happens. */

@@ -174,6 +174,17 @@ class Mix {
     }
   }
 
+  /** Everybody falls asleep in the first turn, wakes in the second, and so on. */
+  async flapping(start: number, count: number, perSecond: number): Promise<void> {
+    for (let i = 0; i < count; i += 1) {
+      const wait = waitUntil(start + (i / perSecond) * 1e9);
+      // oxlint-disable-next-line no-await-in-loop -- The schedule is what is awaited.
+      if (wait !== undefined) await wait;
+      const isAwake = Math.floor(i / order.people.length) % 2 === 1;
+      sockets[i % order.people.length]!.sendText(`{"kind":"presence","awake":${isAwake}}`);
+    }
+  }
+
   #post(i: number, intended: number): void {
     const room = i % order.rooms.length;
     const { people } = order.rooms[room]!;
@@ -226,7 +237,12 @@ async function run(mix: MixOrder): Promise<void> {
   current = new Mix(mix);
   const start = nanosNow() + 5e6;
   const seconds = mix.messages / mix.messagesPerSecond;
-  await Promise.all([current.messages(start), current.typing(start, Math.floor(seconds * mix.typingPerSecond))]);
+  const awakes = mix.awakesPerSecond ?? 0;
+  await Promise.all([
+    current.messages(start),
+    current.typing(start, Math.floor(seconds * mix.typingPerSecond)),
+    current.flapping(start, Math.floor(seconds * awakes), awakes),
+  ]);
 }
 
 function progress(): { open: number; delivered: number } {

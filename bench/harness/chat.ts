@@ -20,6 +20,8 @@ export interface MixOrder {
   messagesPerSecond: number;
   receiptsPerMessage: number;
   typingPerSecond: number;
+  /** Frames that say whether their person is awake, turn by turn over everybody. */
+  awakesPerSecond?: number;
 }
 
 export interface ChatResult {

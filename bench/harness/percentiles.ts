@@ -24,3 +24,8 @@ export function percentilesOf(samples: Iterable<number>): Percentiles {
     max: histogram.max,
   };
 }
+
+/** The sample that so large a share of all are not above: 0.95 for p95. No samples give zero. */
+export function percentileOf(samples: Float64Array, share: number): number {
+  return samples.toSorted()[Math.max(0, Math.ceil(share * samples.length) - 1)] ?? 0;
+}

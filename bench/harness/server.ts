@@ -29,6 +29,8 @@ export interface ServerSettings {
   cores: readonly number[];
   /** Where the data folder is made; the disk under it is what "durable" means in this run. */
   folder?: string;
+  /** Settings of the server beyond those of every bench. */
+  environment?: Readonly<Record<string, string>>;
 }
 
 /** A stop that takes longer than this failed its promise of 10 s; the process is killed then. */
@@ -42,6 +44,7 @@ export class Server implements Subject {
   readonly #folder: string;
   readonly #password: string;
   #coordinator = '';
+  #calendar = '';
   readonly #settings: ServerSettings;
   #child: ChildProcess | undefined;
   #port = 0;
@@ -83,6 +86,11 @@ export class Server implements Subject {
     return this.#coordinator;
   }
 
+  /** Base URL of the calendar service, once the server is up. */
+  get calendar(): string {
+    return this.#calendar;
+  }
+
   /** The data folder. */
   get data(): string {
     return join(this.#folder, 'data');
@@ -102,6 +110,7 @@ export class Server implements Subject {
     const ready = await readyLine('parley', child);
     this.#port = Number(new URL(String(ready['messaging'])).port);
     this.#coordinator = String(ready['coordinator']);
+    this.#calendar = String(ready['calendar']);
   }
 
   /** Signs a seeded person in on one device more. */
@@ -153,5 +162,7 @@ function environmentOf(folder: string, settings: ServerSettings): Record<string,
     PARLEY_CALENDAR_PORT: '0',
     PARLEY_SHARDS: String(settings.shards),
     PARLEY_LOG_LEVEL: 'warn',
+    PARLEY_RATE_LIMITS: '0',
+    ...settings.environment,
   };
 }

@@ -28,7 +28,14 @@ export type IdPrefix =
   | 'bot'
   | 'aut'
   | 'dlv'
-  | 'att';
+  | 'att'
+  | 'cal'
+  | 'feed'
+  | 'apw'
+  | 'hook'
+  | 'sub'
+  | 'cmd'
+  | 'ers';
 
 /** A random source: fills the array it is given. The platform's own by default, a seeded one in tests. */
 export type RandomSource = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array;

@@ -36,7 +36,12 @@ export const COMMANDS = {
     say: 'Adds people and rooms for load tests; writes names, passwords and tokens to a new file.',
   },
   status: { takes: [], options: {}, say: 'Says how the server is. Exits with 1 when it is stopped.' },
-  backup: { takes: [], options: { out: 'FOLDER' }, say: 'Writes a verified copy of all data to a new folder.' },
+  backup: {
+    takes: [],
+    options: { out: 'FOLDER' },
+    optional: { earlier: 'FOLDER' },
+    say: 'Writes a verified copy of all data to a new folder. Attachments that an earlier backup has are not copied again.',
+  },
   restore: {
     takes: [],
     options: { from: 'FOLDER' },

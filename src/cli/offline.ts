@@ -69,9 +69,9 @@ async function makeHandlers(config: Config, accounts: Accounts): Promise<Control
       const { epoch, format, lanes } = readManifest(config.data);
       return { state: 'stopped', folder: config.data, format, epoch, lanes, people: accounts.personCount };
     },
-    backup: async (out) => {
+    backup: async (out, earlier) => {
       const { backupFolder } = await import('#storage/backup.ts');
-      return await backupFolder(config.data, out);
+      return await backupFolder(config.data, out, earlier);
     },
   });
 }

@@ -50,8 +50,9 @@ const RUNS: Readonly<Record<CommandName, Run>> = {
   },
   backup: async ({ options }, config) =>
     await withDoor(config, false, async (door) => {
-      const out = resolve(options['out'] as string);
-      for (const [name, value] of Object.entries(await door.call('backup', { out }))) say(`${name}: ${value}`);
+      const [out, earlier] = [resolve(options['out'] as string), options['earlier']];
+      const form = { out, ...(earlier === undefined ? {} : { earlier: resolve(earlier) }) };
+      for (const [name, value] of Object.entries(await door.call('backup', form))) say(`${name}: ${value}`);
     }),
   restore: async ({ options }, config) => {
     await assertStopped(config);

@@ -24,6 +24,7 @@ const NOWHERE: Outlet = {
   disband: () => undefined,
   displace: () => undefined,
   tell: () => undefined,
+  push: () => undefined,
 };
 
 /**

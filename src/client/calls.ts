@@ -22,6 +22,8 @@ export const CALLS: { readonly [Name in MessagingRoute]: readonly [Routes[Name][
   readMessage: ['get', '/v1/conversations/:id/messages/:seq'],
   editMessage: ['patch', '/v1/conversations/:id/messages/:seq'],
   deleteMessage: ['delete', '/v1/conversations/:id/messages/:seq'],
+  putRetention: ['put', '/v1/conversations/:id/retention'],
+  purgeMessages: ['delete', '/v1/conversations/:id/messages'],
   addReaction: ['put', '/v1/conversations/:id/messages/:seq/reactions/:emoji'],
   removeReaction: ['delete', '/v1/conversations/:id/messages/:seq/reactions/:emoji'],
   readPins: ['get', '/v1/conversations/:id/pins'],
@@ -35,19 +37,40 @@ export const CALLS: { readonly [Name in MessagingRoute]: readonly [Routes[Name][
   readRights: ['get', '/v1/conversations/:id/rights'],
   readChanges: ['get', '/v1/conversations/:id/changes'],
   readInbox: ['get', '/v1/inbox'],
+  searchMessages: ['get', '/v1/search'],
+  makeWebhook: ['post', '/v1/conversations/:id/webhooks'],
+  readWebhooks: ['get', '/v1/conversations/:id/webhooks'],
+  revokeWebhook: ['delete', '/v1/conversations/:id/webhooks/:webhook'],
+  postWebhook: ['post', '/v1/hooks/:token'],
+  readCommands: ['get', '/v1/conversations/:id/commands'],
+  invokeCommand: ['post', '/v1/conversations/:id/commands'],
+  putBotCommands: ['put', '/v1/bots/self/commands'],
+  readBotCommands: ['get', '/v1/bots/self/commands'],
+  postResponse: ['post', '/v1/bots/self/responses'],
+  makeSubscription: ['post', '/v1/bots/self/subscriptions'],
+  readSubscriptions: ['get', '/v1/bots/self/subscriptions'],
+  removeSubscription: ['delete', '/v1/bots/self/subscriptions/:subscription'],
   readCapabilities: ['get', '/v1/me/capabilities'],
+  putPush: ['put', '/v1/push'],
+  readPush: ['get', '/v1/push'],
+  deletePush: ['delete', '/v1/push'],
   postSignal: ['post', '/v1/signal'],
   readCalls: ['get', '/v1/calls'],
   readIceServers: ['get', '/v1/calls/ice'],
+  readMentions: ['get', '/v1/mentions'],
+  readReplies: ['get', '/v1/conversations/:id/messages/:seq/replies'],
+  readReadBy: ['get', '/v1/conversations/:id/messages/:seq/read-by'],
 };
 
-type NamesIn<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+/** The names of a path's parameters. */
+export type NamesIn<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
   ? Name | NamesIn<Rest>
   : Path extends `${string}:${infer Name}`
     ? Name
     : never;
 
-type Infer<Schema> = Schema extends z.ZodType ? z.infer<Schema> : undefined;
+/** What a schema reads; undefined where there is none. */
+export type Infer<Schema> = Schema extends z.ZodType ? z.infer<Schema> : undefined;
 
 /** The path parameters of a call. */
 export type ParamsOf<Name extends MessagingRoute> = { readonly [P in NamesIn<Routes[Name]['path']>]: string | number };

@@ -221,11 +221,6 @@ export class ConversationMirror {
     return true;
   }
 
-  /** Forgets the messages before a seq, whose content was purged. */
-  purge(beforeSeq: number): void {
-    this.#window.purge(beforeSeq);
-  }
-
   /**
    * How many messages the person has not read, own and deleted ones left out, up to UNREAD_COUNT_MAX. Counted where
    * the messages are known down to the watermark; otherwise the server's count of the last inbox walk plus what came
@@ -293,6 +288,8 @@ export class ConversationMirror {
       case 'conversation.updated':
         this.#record = event.data;
         return;
+      case 'purge':
+        return this.#window.purge(event.data.before_seq);
       case 'membership':
         this.#record = withMembership(this.#record, event);
         return;

@@ -118,8 +118,6 @@ export class Conversations {
     if (event.type === 'receipt') {
       const { user, conversation_id, seq, state } = event.data;
       this.#mirrors.get(conversation_id)?.raiseWatermark(user, { [state]: seq });
-    } else if (event.type === 'purge') {
-      this.#mirrors.get(event.data.conversation_id)?.purge(event.data.before_seq);
     } else if (event.type === 'inbox') {
       this.#receiveRecord(event.data);
     }

@@ -32,8 +32,11 @@ const KNOWN_TYPES: Readonly<Record<EventType, true>> = {
   group: true,
   'conversation.deleted': true,
   'calendar.changed': true,
+  'calendar.reminder': true,
   'directory.changed': true,
   'guest.recovery.requested': true,
+  command: true,
+  'command.response': true,
   error: true,
 };
 

@@ -29,6 +29,16 @@ export interface HttpRequest {
   readonly token?: string | undefined;
 }
 
+/** A request whose body or answer is bytes. */
+export interface ByteRequest extends Omit<HttpRequest, 'body'> {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly bytes?: Blob | undefined;
+  /** Given up when it is aborted: with its reason, or `transfer_aborted`. */
+  readonly signal?: AbortSignal | undefined;
+  /** How long until the answer begins; its body may take as long as it takes. */
+  readonly millisMax: number;
+}
+
 export class Http {
   readonly #url: string;
   readonly #options: HttpOptions;
@@ -66,6 +76,41 @@ export class Http {
       return response.ok ? readSuccess(response, text) : this.#refuse(response, text);
     } catch (thrown) {
       if (thrown instanceof ParleyError) throw thrown;
+      const reason: unknown = controller.signal.reason;
+      throw reason instanceof ParleyError ? reason : clientError('network_failed', { cause: thrown });
+    } finally {
+      cancelDeadline();
+      this.#underWay.delete(controller);
+    }
+  }
+
+  /**
+   * Sends bytes, or asks for some: the answer once it begins. Its body is the caller's to read.
+   * @throws ParleyError as `request`, and `transfer_aborted`.
+   */
+  async exchange(request: ByteRequest): Promise<Response> {
+    if (this.#isClosed) throw clientError('client_closed');
+    const { bytes, headers, method, millisMax, signal } = request;
+    const isAborted = () => signal?.aborted === true;
+    if (isAborted()) throw clientError('transfer_aborted');
+    const controller = new AbortController();
+    this.#underWay.add(controller);
+    const cancelDeadline = this.#options.timers.after(millisMax, () =>
+      controller.abort(clientError('deadline_exceeded')),
+    );
+    try {
+      const response = await this.#options.fetch(this.#address(request), {
+        method: method.toUpperCase(),
+        headers: { ...headersOf({ method, path: request.path, token: request.token }), accept: '*/*', ...headers },
+        signal: signal === undefined ? controller.signal : AbortSignal.any([controller.signal, signal]),
+        credentials: 'omit',
+        ...(bytes === undefined ? {} : { body: bytes }),
+      });
+      this.#options.standing.observe(response.headers);
+      return response.ok ? response : this.#refuse(response, await response.text());
+    } catch (thrown) {
+      if (thrown instanceof ParleyError) throw thrown;
+      if (isAborted()) throw clientError('transfer_aborted');
       const reason: unknown = controller.signal.reason;
       throw reason instanceof ParleyError ? reason : clientError('network_failed', { cause: thrown });
     } finally {

@@ -38,6 +38,7 @@ export class MessageWindow {
   add(message: ChatMessage): void {
     if (message.seq + 1 < this.#from) return;
     this.#put(message);
+    this.#countReply(message);
     this.#from = Math.min(this.#from, message.seq);
     this.#trim();
   }
@@ -90,6 +91,13 @@ export class MessageWindow {
     const isBare = message.reactions === undefined && message.deletedAt === undefined;
     const kept = isBare && held?.reactions !== undefined ? { reactions: held.reactions } : {};
     this.#bySeq.set(message.seq, { ...message, ...kept });
+  }
+
+  /** Brings the root of a thread up to a message of it. One that the root counts already changes nothing. */
+  #countReply({ root_seq: root, seq }: ChatMessage): void {
+    const held = root === undefined ? undefined : this.#bySeq.get(root);
+    if (held === undefined || (held.last_reply_seq ?? 0) >= seq) return;
+    this.#bySeq.set(held.seq, { ...held, reply_count: (held.reply_count ?? 0) + 1, last_reply_seq: seq });
   }
 
   #trim(): void {

@@ -2,7 +2,7 @@
 import type { ReceiptState } from '#src/protocol/conversations.ts';
 import { INBOX_PAGE_MAX } from '#src/protocol/limits.ts';
 import type { MessagingRoute } from '#src/protocol/routes.ts';
-import { CALLS, type CallInput, fillPath, type ReplyOf } from './calls.ts';
+import { type BodyOf, CALLS, type CallInput, fillPath, type ReplyOf } from './calls.ts';
 import type { Changes, Step, Watermark } from './conversation-mirror.ts';
 import { readEvent } from './events.ts';
 import type { Http } from './http.ts';
@@ -37,6 +37,29 @@ export interface HistoryPage {
   items: ChatMessage[];
   /** The seq to go on from in the same direction, or null at the end. */
   next: number | null;
+}
+
+/** Narrows a search. Times are in milliseconds: from `after` on, up to and not including `before`. */
+export interface SearchQuery {
+  conversation?: string;
+  sender?: string;
+  kind?: ChatMessage['kind'];
+  after?: number;
+  before?: number;
+  limit?: number;
+  /** The `next` of the page before. */
+  cursor?: string;
+}
+
+export interface SearchHit extends ChatMessage {
+  /** Where what was searched stands in the message's text, from and up to, in UTF-16 units. */
+  highlights: readonly (readonly [from: number, to: number])[];
+}
+
+export interface SearchPage {
+  items: SearchHit[];
+  /** Where the search goes on, or null when everything was looked at. A page may be short or empty before that. */
+  next: string | null;
 }
 
 export class MessagingApi {
@@ -74,6 +97,14 @@ export class MessagingApi {
     };
   }
 
+  async search(q: string, query: SearchQuery = {}): Promise<SearchPage> {
+    const { after, before, ...rest } = query;
+    const [from, to] = [after, before].map((at) => (at === undefined ? undefined : new Date(at).toISOString()));
+    const reply = await this.call('searchMessages', { params: {}, query: { q, after: from, before: to, ...rest } });
+    const items = itemsOf(reply).map(({ highlights, ...message }) => ({ ...readMessage(message), highlights }));
+    return { items, next: reply.next };
+  }
+
   async readChanges(conv: string, afterRev: number): Promise<Changes> {
     const reply = await this.call('readChanges', { params: { id: conv }, query: { after_rev: afterRev } });
     const watermarks = reply.watermarks.map(({ user, ...mark }): [string, Watermark] => [user, mark]);
@@ -85,6 +116,16 @@ export class MessagingApi {
       epoch: reply.epoch,
       watermarks: new Map(watermarks),
     };
+  }
+
+  async edit(
+    conv: string,
+    seq: number,
+    edited: BodyOf<'editMessage'>['body'],
+    mentions: BodyOf<'editMessage'>['mentions'] = [],
+  ): Promise<ChatMessage> {
+    const body = { body: edited, ...(mentions.length === 0 ? {} : { mentions }) };
+    return readMessage(await this.call('editMessage', { params: { id: conv, seq }, body }));
   }
 
   async postReceipt(conv: string, state: ReceiptState, seq: number): Promise<Watermark> {

@@ -4,7 +4,7 @@
  * answer was lost is simply made again.
  */
 import { randomSymbols } from '#src/base/ids.ts';
-import type { PostMessage } from '#src/protocol/messages.ts';
+import type { ForwardMessage, PostMessage } from '#src/protocol/messages.ts';
 import { backoffMillis } from './backoff.ts';
 import { Gate } from './gate.ts';
 import { clientError, isTransient, isUnauthorized, type ParleyError, toParleyError } from './parley-error.ts';
@@ -24,7 +24,7 @@ export const OUTBOX_IN_FLIGHT_MAX = 6;
 const CLIENT_MSG_ID_SYMBOLS = 26;
 
 /** What is sent: a message as a client may post it, without its id, which the outbox keeps. */
-export type MessageForm = PostMessage extends infer Form
+export type MessageForm = PostMessage | ForwardMessage extends infer Form
   ? Form extends { client_msg_id?: unknown }
     ? Omit<Form, 'client_msg_id'>
     : never

@@ -3,6 +3,7 @@ import type { ReceiptState } from '#src/protocol/conversations.ts';
 import { ERRORS } from '#src/protocol/errors.ts';
 import type { MessagingRoute } from '#src/protocol/routes.ts';
 import type { Session as WireSession } from '#src/protocol/sessions.ts';
+import { CalendarApi } from './calendar-api.ts';
 import type { BodyOf, CallInput, ReplyOf } from './calls.ts';
 import { CatchUp, type Walk } from './catch-up.ts';
 import type { ConversationMirror } from './conversation-mirror.ts';
@@ -10,6 +11,8 @@ import { Conversations } from './conversations.ts';
 import type { Unsubscribe } from './emitter.ts';
 import type { AnyServerEvent, ClientEvents } from './events.ts';
 import { readUnixSeconds } from './instants.ts';
+import { MessageReading } from './message-reading.ts';
+import { Attachments } from './attachments.ts';
 import { type HistoryPage, type HistoryQuery, type InboxPage, MessagingApi } from './messaging-api.ts';
 import { type MessageForm, Outbox, type OutboxEntry } from './outbox.ts';
 import { clientError, ParleyError, toParleyError } from './parley-error.ts';
@@ -19,22 +22,16 @@ import type { AccountRights, ConversationRights } from './rights.ts';
 import { Session, signIn } from './session.ts';
 import { type ConnectionReport, Socket, type Verdict } from './socket.ts';
 import type { Standing } from './standing.ts';
-import { type ClientOptions, surround, type Surroundings } from './surroundings.ts';
+import type { ClientOptions, ResumeOptions, SignInOptions, Surroundings } from './surroundings.ts';
+import { surround } from './surroundings.ts';
 import { Typing } from './typing.ts';
 
-export interface SignInOptions extends ClientOptions {
-  username: string;
-  password: string;
-  /** What this device is called and runs on; `id` is the one an earlier sign-in got, so that it stays one device. */
-  device?: { name: string; platform: string; id?: string };
-}
-
-export interface ResumeOptions extends ClientOptions {
-  /** What `client.session` was when it was last kept. */
-  session: WireSession;
-}
-
 export class ParleyClient {
+  /** Threads, mentions and who read what, asked of the server. */
+  readonly reading: MessageReading;
+  /** Files: uploads, downloads, thumbnails. */
+  readonly attachments: Attachments;
+  readonly calendar: CalendarApi | undefined;
   readonly #surroundings: Surroundings;
   readonly #session: Session;
   readonly #api: MessagingApi;
@@ -82,6 +79,9 @@ export class ParleyClient {
       onOver: (error) => this.#signedOut(error),
     });
     const api = (this.#api = new MessagingApi(this.#session, messaging));
+    this.reading = new MessageReading(api);
+    this.calendar = surroundings.calendar && new CalendarApi(this.#session, surroundings.calendar);
+    this.attachments = new Attachments({ session: this.#session, http: messaging, timers, random });
     this.#conversations = new Conversations({
       me: wire.user,
       announce: (event) => this.#announce(event),
@@ -188,9 +188,8 @@ export class ParleyClient {
     return this.#outbox.post(conv, form, clientMsgId);
   }
 
-  async edit(conv: string, seq: number, body: BodyOf<'editMessage'>['body']): Promise<ChatMessage> {
-    return readMessage(await this.#api.call('editMessage', { params: { id: conv, seq }, body: { body } }));
-  }
+  /** Gives one's own message another body. An edit states the mentions of a text anew. */
+  readonly edit: MessagingApi['edit'] = async (...edited) => await this.#api.edit(...edited);
 
   async delete(conv: string, seq: number): Promise<ChatMessage> {
     return readMessage(await this.#api.call('deleteMessage', { params: { id: conv, seq } }));
@@ -248,6 +247,9 @@ export class ParleyClient {
     return await this.#api.readInbox(query.after, query.limit);
   }
 
+  /** Messages that hold every word and "phrase" of a query, the newest first. */
+  readonly search: MessagingApi['search'] = async (...query) => await this.#api.search(...query);
+
   /** The person's account-wide rights. Advice for what to offer: the server decides. */
   capabilities(): Promise<AccountRights> {
     return this.#api.readAccountRights();
@@ -288,6 +290,7 @@ export class ParleyClient {
     this.#socket.stop('closed');
     this.#surroundings.coordinator.close();
     this.#surroundings.messaging.close();
+    this.#surroundings.calendar?.close();
   }
 
   async #create(body: BodyOf<'createConversation'>): Promise<ChatConversation> {

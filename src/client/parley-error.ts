@@ -17,6 +17,8 @@ export const CLIENT_ERRORS = {
   network_failed: 'The server could not be reached.',
   /** The outbox holds as many unsent messages as it may. */
   outbox_full: 'Too many messages are waiting to be sent.',
+  /** The application aborted the upload or download. */
+  transfer_aborted: 'The transfer was cancelled.',
 } as const;
 
 export type ClientErrorCode = keyof typeof CLIENT_ERRORS;

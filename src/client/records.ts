@@ -4,17 +4,19 @@
  */
 import type { z } from 'zod';
 import type { Conversation, inboxItem } from '#src/protocol/conversations.ts';
-import type { message, Message } from '#src/protocol/messages.ts';
+import type { ForwardOrigin, message, Message } from '#src/protocol/messages.ts';
 import { readInstant } from './instants.ts';
 import { clientError } from './parley-error.ts';
 
 export type WireMessage = z.infer<typeof message>;
 export type WireInboxItem = z.infer<typeof inboxItem>;
 
-export interface ChatMessage extends Omit<Message, 'created_at' | 'edited_at' | 'deleted_at'> {
+export interface ChatMessage extends Omit<Message, 'created_at' | 'edited_at' | 'deleted_at' | 'forward'> {
   createdAt: number;
   editedAt?: number;
   deletedAt?: number;
+  /** Whose words they are, and from when. */
+  forward?: { sender: string; createdAt: number };
 }
 
 export interface ChatConversation extends Omit<Conversation, 'created_at'> {
@@ -26,6 +28,8 @@ export interface InboxEntry {
   conversation: ChatConversation;
   lastMessage?: ChatMessage;
   unread: number;
+  /** How many of the unread mention the caller. */
+  mentions: number;
   delivered: number;
   read: number;
   /** Until when it is muted, in milliseconds; null when it is not. */
@@ -36,14 +40,19 @@ export interface InboxEntry {
 /** A message from the wire. @throws ParleyError `answer_unreadable` when it is not one. */
 export function readMessage(wire: WireMessage | Message): ChatMessage {
   if (!isRecord(wire) || !Number.isSafeInteger(wire.seq)) throw clientError('answer_unreadable', { field: 'seq' });
-  const { created_at, edited_at, deleted_at, body, ...rest } = wire as Message;
+  const { created_at, edited_at, deleted_at, forward, body, ...rest } = wire as Message;
   return {
     ...rest,
     ...(body === undefined ? {} : { body }),
     createdAt: readInstant(created_at, 'created_at'),
     ...(edited_at === undefined ? {} : { editedAt: readInstant(edited_at, 'edited_at') }),
     ...(deleted_at === undefined ? {} : { deletedAt: readInstant(deleted_at, 'deleted_at') }),
+    ...(forward === undefined ? {} : { forward: readOrigin(forward) }),
   };
+}
+
+function readOrigin({ sender, created_at }: ForwardOrigin): { sender: string; createdAt: number } {
+  return { sender, createdAt: readInstant(created_at, 'forward.created_at') };
 }
 
 /** A conversation from the wire. @throws ParleyError `answer_unreadable` when it is not one. */
@@ -52,7 +61,8 @@ export function readConversation(wire: object): ChatConversation {
   if (!isRecord(wire) || typeof record.id !== 'string' || !Number.isSafeInteger(record.rev)) {
     throw clientError('answer_unreadable', { field: 'id' });
   }
-  const { created_at, ...rest } = record;
+  // How far the others have read moves without a change of the record.
+  const { created_at, last_common_read: _moves, ...rest } = record as Conversation & { last_common_read?: number };
   return { ...rest, createdAt: readInstant(created_at, 'created_at') };
 }
 
@@ -65,6 +75,7 @@ export function readInboxItem(wire: WireInboxItem): InboxEntry | { gone: string 
     conversation: readConversation(wire.conversation),
     ...(wire.last_message === undefined ? {} : { lastMessage: readMessage(wire.last_message) }),
     unread: wire.unread ?? 0,
+    mentions: wire.mention_count ?? 0,
     delivered: wire.delivered ?? 0,
     read: wire.read ?? 0,
     mutedUntil: mutedUntil === null ? null : readInstant(mutedUntil, 'muted_until'),

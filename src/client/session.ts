@@ -72,15 +72,20 @@ export class Session {
    * the same token again would get the same 401. Requests that meet 401 together share one renewal.
    */
   async request(http: Http, request: HttpRequest): Promise<unknown> {
+    return await this.authorized((token) => http.request({ ...request, token }));
+  }
+
+  /** Does something with the token, by the same rule. */
+  async authorized<T>(action: (token: string) => Promise<T>): Promise<T> {
     if (this.#over !== undefined) throw this.#over;
     const token = this.#wire.token;
     try {
-      return await http.request({ ...request, token });
+      return await action(token);
     } catch (thrown) {
       if (!(thrown instanceof ParleyError) || !isUnauthorized(thrown)) throw thrown;
       if (this.#isFixed) this.end(thrown);
       await this.renew(token);
-      return await http.request({ ...request, token: this.#wire.token });
+      return await action(this.#wire.token);
     }
   }
 

@@ -1,4 +1,5 @@
 /** What every part of a client needs and none makes for itself, from what the application gave. */
+import type { Session } from '#src/protocol/sessions.ts';
 import { PROTOCOL_VERSION } from '#src/protocol/version.ts';
 import { Emitter } from './emitter.ts';
 import type { ClientEvents } from './events.ts';
@@ -13,6 +14,8 @@ export interface ClientOptions {
   coordinatorUrl: string;
   /** Base address of the messaging service, without `/v1`. */
   messagingUrl: string;
+  /** Base address of the calendar service, without `/v1`, for who uses it. */
+  calendarUrl?: string;
   /** The platform's own when left out; so is `WebSocket`. */
   fetch?: Fetch;
   WebSocket?: WebSocketConstructor;
@@ -20,6 +23,18 @@ export interface ClientOptions {
   store?: OutboxStore;
   timers?: Timers;
   random?: Random;
+}
+
+export interface SignInOptions extends ClientOptions {
+  username: string;
+  password: string;
+  /** What this device is called and runs on; `id` is the one an earlier sign-in got, so that it stays one device. */
+  device?: { name: string; platform: string; id?: string };
+}
+
+export interface ResumeOptions extends ClientOptions {
+  /** What `client.session` was when it was last kept. */
+  session: Session;
 }
 
 export interface Surroundings {
@@ -30,6 +45,7 @@ export interface Surroundings {
   readonly standing: StandingWatch;
   readonly coordinator: Http;
   readonly messaging: Http;
+  readonly calendar: Http | undefined;
 }
 
 /** The surroundings of a new client. */
@@ -48,5 +64,6 @@ export function surround(options: ClientOptions): Surroundings {
     standing,
     coordinator: new Http({ url: options.coordinatorUrl, ...shared }),
     messaging: new Http({ url: options.messagingUrl, ...shared }),
+    calendar: options.calendarUrl === undefined ? undefined : new Http({ url: options.calendarUrl, ...shared }),
   };
 }

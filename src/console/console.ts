@@ -13,10 +13,12 @@ import { ConsoleAuthentication } from './authentication.ts';
 import { Depersonalisation } from './depersonalisation.ts';
 import { JournalAsks } from './journal-asks.ts';
 import { makeAlertsPage } from './pages/alerts.ts';
+import { makeBotIntegrationsPage } from './pages/bots-integrations.ts';
 import { makeBotsPage } from './pages/bots.ts';
 import { makeAuditPage } from './pages/audit.ts';
 import { makeBreakGlassPage } from './pages/break-glass.ts';
 import { makeConsoleRolesPage } from './pages/console-roles.ts';
+import { makeErasuresPage } from './pages/erasures.ts';
 import { makeGatewaysPage } from './pages/gateways.ts';
 import { makeLogsPage } from './pages/logs.ts';
 import { makeMailPage } from './pages/mail.ts';
@@ -121,6 +123,8 @@ function makePages(
     alerts: makeAlertsPage({ alerts }),
     audit: makeAuditPage({ audit }),
     bots: makeBotsPage({ bots: management.bots }),
+    botIntegrations: makeBotIntegrationsPage(management.integrations),
+    erasures: makeErasuresPage(management),
     gateways: makeGatewaysPage({ nodes, reports, startedAt }),
     logs: makeLogsPage({ recentLines }),
     mail: makeMailPage({ reports, recordsToPublish: async (by) => await management.mailDns.records(by) }),

@@ -6,6 +6,7 @@ import type { ErrorCode } from '#src/protocol/errors.ts';
 import { PERMISSIONS } from './permissions.ts';
 import { alertsRoutes } from './pages/alerts.ts';
 import { auditRoutes } from './pages/audit.ts';
+import { botIntegrationsRoutes } from './pages/bots-integrations.ts';
 import { botsRoutes } from './pages/bots.ts';
 import { automationsRoutes } from './pages/automations.ts';
 import { breakGlassRoutes } from './pages/break-glass.ts';
@@ -13,6 +14,7 @@ import { clientsRoutes } from './pages/clients.ts';
 import { consoleRoleRoutes } from './pages/console-roles.ts';
 import { encryptionRoutes } from './pages/encryption.ts';
 import { enrollRoutes } from './pages/enroll.ts';
+import { erasuresRoutes } from './pages/erasures.ts';
 import { gatewaysRoutes } from './pages/gateways.ts';
 import { groupsRoutes } from './pages/groups.ts';
 import { guestsRoutes } from './pages/guests.ts';
@@ -28,6 +30,7 @@ import { overviewRoutes } from './pages/overview.ts';
 import { policiesRoutes } from './pages/policies.ts';
 import { populationRoutes } from './pages/population.ts';
 import { recoveryRoutes } from './pages/recovery.ts';
+import { retentionRoutes } from './pages/retention.ts';
 import { routingRoutes } from './pages/routing.ts';
 import { secondFactorRoutes } from './pages/second-factor.ts';
 import { serversRoutes } from './pages/servers.ts';
@@ -60,12 +63,14 @@ export const CONSOLE_PAGES = {
   alerts: alertsRoutes,
   audit: auditRoutes,
   bots: botsRoutes,
+  botIntegrations: botIntegrationsRoutes,
   automations: automationsRoutes,
   breakGlass: breakGlassRoutes,
   clients: clientsRoutes,
   consoleRoles: consoleRoleRoutes,
   encryption: encryptionRoutes,
   enroll: enrollRoutes,
+  erasures: erasuresRoutes,
   gateways: gatewaysRoutes,
   groups: groupsRoutes,
   guests: guestsRoutes,
@@ -81,6 +86,7 @@ export const CONSOLE_PAGES = {
   policies: policiesRoutes,
   population: populationRoutes,
   recovery: recoveryRoutes,
+  retention: retentionRoutes,
   routing: routingRoutes,
   secondFactor: secondFactorRoutes,
   servers: serversRoutes,

@@ -9,6 +9,7 @@ import { makeClientsPage } from './pages/clients.ts';
 import { makeEncryptionPage } from './pages/encryption.ts';
 import { makeIdentityControlPage } from './pages/identity-control.ts';
 import { makeMessageExportPage } from './pages/message-export.ts';
+import { makeRetentionPage } from './pages/retention.ts';
 import { makeSettingsPage } from './pages/settings.ts';
 
 export interface SettingsPagesOptions {
@@ -18,7 +19,7 @@ export interface SettingsPagesOptions {
 }
 
 export function makeSettingsPages({ accounts, clock, config }: SettingsPagesOptions, management: Management) {
-  const { automations, clientReleases, messageExport, settings, singleSignOn, vault } = management;
+  const { automations, clientReleases, messageExport, retention, settings, singleSignOn, vault } = management;
   const { allowPrivateTargets } = config;
   return {
     automations: makeAutomationsPage({ automations }),
@@ -26,6 +27,7 @@ export function makeSettingsPages({ accounts, clock, config }: SettingsPagesOpti
     encryption: makeEncryptionPage({ accounts, clock, vault }),
     identityControl: makeIdentityControlPage({ sso: singleSignOn }),
     messageExport: makeMessageExportPage({ messageExport }),
+    retention: makeRetentionPage({ retention }),
     settings: makeSettingsPage({
       settings,
       test: async (name) => await testSettings(name, { settings, clock, allowPrivateTargets }),

@@ -18,10 +18,14 @@ export const ALERT_KINDS = {
   certificate_ending: { say: 'A certificate ends within 14 days, or has ended.' },
   redaction_failing: { say: 'De-personalised answers could not be given.' },
   break_glass_used: { say: 'The break-glass account was used.', lasting: 24 * 3_600_000 },
+  subscription_disabled: {
+    say: 'An event subscription of a bot was disabled: its deliveries failed for three days.',
+    lasting: 24 * 3_600_000,
+  },
   shard_restarted: { say: 'A shard died and was started again.', lasting: 3_600_000 },
 } as const satisfies Record<string, { readonly say: string; readonly lasting?: number }>;
 export type AlertKind = keyof typeof ALERT_KINDS;
-export type MomentKind = 'break_glass_used' | 'shard_restarted';
+export type MomentKind = 'subscription_disabled' | 'break_glass_used' | 'shard_restarted';
 
 /** How often conditions are looked at. */
 export const ALERTS_EVALUATED_MILLIS = 15_000;

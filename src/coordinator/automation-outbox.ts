@@ -28,7 +28,7 @@ import {
   type DeliveryRecord,
 } from './automation-records.ts';
 import type { Log } from './http-surface.ts';
-import { reasonOf, sendOutgoing } from './outgoing-request.ts';
+import { reasonOf, sendOutgoing } from '#src/outgoing/request.ts';
 
 /** Attempts at a delivery; then it has failed. */
 export const ATTEMPTS_MAX = 5;

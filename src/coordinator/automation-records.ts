@@ -55,7 +55,7 @@ export const CURSOR = 'audit';
  * Events that set no automation off: those of automations, and those that a receiver causes by calling back, so that
  * no automation runs in a circle.
  */
-const SILENT = ['automation.', 'bot.request', 'bot.frame', 'bot.disconnected', 'vendor_token.used'];
+const SILENT = ['automation.', 'bot.request', 'bot.frame', 'bot.disconnected', 'webhook.request', 'vendor_token.used'];
 
 /** Events that can set an automation off. */
 export const AUTOMATION_EVENTS = Object.keys(AUDIT_EVENTS).filter(

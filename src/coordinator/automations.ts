@@ -20,7 +20,7 @@ import {
 } from './automation-records.ts';
 import { RUNS_KEPT_MAX, WAITING_MAX } from './automation-outbox.ts';
 import type { Doer } from './nodes.ts';
-import { checkedHost } from './outgoing-targets.ts';
+import { checkedHost } from '#src/outgoing/targets.ts';
 
 export interface AutomationForm {
   readonly name: string;

@@ -9,7 +9,7 @@ import type { BotAuditBatch, BotFact } from '#src/protocol/bots.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Accounts } from '#storage/accounts.ts';
 import type { AuditValue } from '#storage/audit-chain.ts';
-import { botUses, type BotUse } from './bots.ts';
+import { botRecords, botUses, webhookRecords, type BotUse } from './bot-records.ts';
 
 export class BotAudit {
   readonly #accounts: Accounts;
@@ -57,13 +57,16 @@ export class BotAudit {
       for (const fact of facts) {
         draft.audit(now, {
           event: fact.event,
-          actor: `bot:${fact.bot}`,
+          actor: `${fact.event === 'webhook.request' ? 'webhook' : 'bot'}:${fact.bot}`,
           address: fact.address,
           subject: fact.conversation === null ? null : `conversation:${fact.conversation}`,
           details: detailsOf(fact),
         });
       }
       for (const [id, use] of uses) {
+        // A webhook that was revoked meanwhile leaves nothing behind.
+        const isKnown = draft.document(botRecords, id) ?? draft.document(webhookRecords, id);
+        if (isKnown === undefined) continue;
         // Shards hand over at different moments, and a later use is not to be hidden by an earlier one.
         const before = draft.document(botUses, id);
         if (before === undefined || unixSeconds(before.usedAt) <= unixSeconds(use.usedAt)) {

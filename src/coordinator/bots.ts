@@ -11,42 +11,11 @@ import { makeId } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
 import { BOT_USER_PREFIX, BOTS_MAX, type BotScope, type BotSnapshot } from '#src/protocol/bots.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import type { Accounts, AccountsDraft, AccountsReader } from '#storage/accounts.ts';
+import type { Accounts, AccountsDraft } from '#storage/accounts.ts';
 import type { AuditForm } from '#storage/audit-chain.ts';
-import { defineCollection } from '#storage/collections.ts';
+import { botRecords as bots, botUses, readBotSnapshot, type BotRecord } from './bot-records.ts';
 import { putBotEntry } from './directory.ts';
 import type { Doer } from './nodes.ts';
-
-export interface BotRecord {
-  /** The username it acts as: the prefix of bots and its name. */
-  readonly user: string;
-  readonly displayName: string;
-  readonly scopes: readonly BotScope[];
-  readonly conversations: readonly string[];
-  /** How many bots were made before it. */
-  readonly place: number;
-  /** The one device that it has. */
-  readonly device: string;
-  /** SHA-256 of its token's secret, hex. */
-  readonly hash: string;
-  /** Actors of the audit trail, and milliseconds since 1970. */
-  readonly createdBy: string;
-  readonly createdAt: number;
-  readonly tokenIssuedAt: number;
-  readonly revokedBy: string | null;
-  readonly revokedAt: number | null;
-}
-
-const bots = defineCollection<BotRecord>('bots', { version: 1 });
-
-/** A bot's last use: apart from the bot, which only people change. */
-export interface BotUse {
-  /** Milliseconds since 1970. */
-  readonly usedAt: number;
-  readonly address: string;
-}
-
-export const botUses = defineCollection<BotUse>('bot_uses', { version: 1 });
 
 /** A bot as the console lists it; instants are RFC 3339. */
 export interface ListedBot {
@@ -77,20 +46,6 @@ export interface MakeBot {
 export type ChangeBot = {
   readonly [Field in 'display_name' | 'scopes' | 'conversations']?: MakeBot[Field] | undefined;
 };
-
-/** What is stored, as the threads decide by it. */
-export function readBotSnapshot(accounts: Pick<AccountsReader, 'documents'>): BotSnapshot {
-  return accounts.documents(bots).map(({ id, document }) => ({
-    id,
-    user: document.user,
-    place: document.place,
-    device: document.device,
-    hash: document.hash,
-    isActive: document.revokedAt === null,
-    scopes: document.scopes,
-    conversations: document.conversations,
-  }));
-}
 
 export interface BotsOptions {
   readonly accounts: Accounts;

@@ -1,6 +1,8 @@
-/** The handlers of the client's routes on the coordinator beside sign-in: directory, recovery, meetings. */
+/** The handlers of the client's routes on the coordinator beside sign-in: app passwords, directory, recovery, meetings. */
 import type { z } from 'zod';
 import { isId } from '#src/base/ids.ts';
+import type { createAppPassword } from '#src/protocol/app-passwords.ts';
+import type { APP_PASSWORD_ROUTES } from '#src/protocol/app-password-routes.ts';
 import type { DirectoryQuery } from '#src/protocol/directory.ts';
 import type { DIRECTORY_ROUTES } from '#src/protocol/directory-routes.ts';
 import { Refusal } from '#src/protocol/errors.ts';
@@ -8,11 +10,26 @@ import type { confirmRecovery, recover } from '#src/protocol/guests.ts';
 import type { MEETING_ROUTES } from '#src/protocol/meeting-routes.ts';
 import type { ChangeMeeting, CreateMeeting, meetingsQuery } from '#src/protocol/meetings.ts';
 import type { RECOVERY_ROUTES } from '#src/protocol/recovery-routes.ts';
+import type { AppPasswords } from './app-passwords.ts';
 import type { ClientHandlers, ClientRequest } from './client-routes.ts';
 import type { Directory } from './directory.ts';
 import type { Groups } from './groups.ts';
 import type { Meetings } from './meetings.ts';
 import type { Recovery } from './recovery.ts';
+
+export function makeAppPasswordHandlers(passwords: AppPasswords): ClientHandlers<typeof APP_PASSWORD_ROUTES> {
+  return {
+    createAppPassword: async ({ user, body, address }) => {
+      const { name } = body as z.infer<typeof createAppPassword>;
+      return { status: 201, body: { ...(await passwords.create(user, name, address)), username: user } };
+    },
+    listAppPasswords: ({ user }) => ({ status: 200, body: { items: passwords.list(user), next: null } }),
+    revokeAppPassword: async ({ user, parameters, address }) => {
+      await passwords.revoke(user, parameters['password'] ?? '', address);
+      return { status: 204, body: undefined };
+    },
+  };
+}
 
 export function makeDirectoryHandlers(directory: Directory, groups: Groups): ClientHandlers<typeof DIRECTORY_ROUTES> {
   return {

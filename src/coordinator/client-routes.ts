@@ -48,7 +48,8 @@ export function addClientRoutes<Routes extends Readonly<Record<string, Route>>>(
       bodyLimit: route.bodyBytesMax ?? BODY_BYTES_MAX,
       schema: {
         querystring: route.query ?? NO_QUERY,
-        response: route.replies,
+        // An answer without a body has nothing to be held to.
+        response: Object.fromEntries(Object.entries(route.replies).filter(([, shape]) => shape !== null)),
         ...(route.body === undefined ? {} : { body: route.body }),
       },
       onRequest: async (request) => {
@@ -82,6 +83,7 @@ export function checkPresence(route: Pick<Route, 'body'>, body: unknown): void {
   if (field !== undefined) throw new Refusal('field_unknown', { field });
 }
 
-function bearerOf(request: FastifyRequest): string | undefined {
+/** The token of `Authorization: Bearer …`; undefined when there is none. */
+export function bearerOf(request: FastifyRequest): string | undefined {
   return /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
 }

@@ -33,7 +33,7 @@ export const CONTROL_FORMS = {
   'user.list': z.strictObject({ after: z.string().max(64), limit: z.int().min(1).max(PEOPLE_PAGE_MAX) }),
   'invite.owner': z.strictObject({}),
   seed: seedSize,
-  backup: z.strictObject({ out: z.string().refine(isAbsolute) }),
+  backup: z.strictObject({ out: z.string().refine(isAbsolute), earlier: z.string().refine(isAbsolute).optional() }),
 } as const satisfies Record<string, z.ZodType>;
 
 export type ControlCommand = keyof typeof CONTROL_FORMS;
@@ -65,7 +65,7 @@ export interface ControlOptions {
   readonly coordinatorBase: () => string;
   readonly status: () => Promise<ControlResults['status']>;
   /** Writes a verified copy of the data to a new folder at that absolute path. */
-  readonly backup: (out: string) => Promise<ControlResults['backup']>;
+  readonly backup: (out: string, earlier: string | undefined) => Promise<ControlResults['backup']>;
 }
 
 export function makeControlHandlers(options: ControlOptions): ControlHandlers {
@@ -90,6 +90,6 @@ export function makeControlHandlers(options: ControlOptions): ControlHandlers {
       return { url: path === undefined ? null : `${options.coordinatorBase()}${path}` };
     },
     seed: async (size) => await seeder.seed(size),
-    backup: async ({ out }) => await options.backup(out),
+    backup: async ({ out, earlier }) => await options.backup(out, earlier),
   };
 }

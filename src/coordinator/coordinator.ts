@@ -9,6 +9,7 @@ import type { SessionAnnouncer } from '#src/auth/revocations.ts';
 import type { SessionTokens } from '#src/auth/session-tokens.ts';
 import { systemClock, unixSeconds, type Clock } from '#src/base/clock.ts';
 import type { Config } from '#src/config.ts';
+import { APP_PASSWORD_ROUTES } from '#src/protocol/app-password-routes.ts';
 import { DIRECTORY_ROUTES } from '#src/protocol/directory-routes.ts';
 import { INTERNAL_ROUTES } from '#src/protocol/internal-routes.ts';
 import { MEETING_ROUTES } from '#src/protocol/meeting-routes.ts';
@@ -17,7 +18,13 @@ import { SESSION_ROUTES } from '#src/protocol/routes.ts';
 import type { SessionClaims } from '#src/protocol/sessions.ts';
 import type { Accounts } from '#storage/accounts.ts';
 import { AccessControl } from './access-control.ts';
-import { makeDirectoryHandlers, makeMeetingHandlers, makeRecoveryHandlers } from './client-handlers.ts';
+import { AppPasswords } from './app-passwords.ts';
+import {
+  makeAppPasswordHandlers,
+  makeDirectoryHandlers,
+  makeMeetingHandlers,
+  makeRecoveryHandlers,
+} from './client-handlers.ts';
 import { addClientRoutes, type Authenticate } from './client-routes.ts';
 import { Directory } from './directory.ts';
 import { Enrollment } from './enrollment.ts';
@@ -70,6 +77,7 @@ export interface Coordinator extends PeoplePlane {
 /** People and what concerns them: who they are, what they may, where they meet. */
 export interface PeoplePlane {
   readonly access: AccessControl;
+  readonly appPasswords: AppPasswords;
   readonly people: People;
   readonly directory: Directory;
   readonly groups: Groups;
@@ -91,6 +99,7 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
   await nouns.directory.prepare();
   const app = await makeHttpSurface(options);
   addClientRoutes(app, SESSION_ROUTES, makeSessionHandlers(signIn, nouns.enrollment), authenticate);
+  addClientRoutes(app, APP_PASSWORD_ROUTES, makeAppPasswordHandlers(nouns.appPasswords), authenticate);
   addClientRoutes(app, DIRECTORY_ROUTES, makeDirectoryHandlers(nouns.directory, nouns.groups), authenticate);
   addClientRoutes(app, RECOVERY_ROUTES, makeRecoveryHandlers(nouns.recovery), authenticate);
   addClientRoutes(app, MEETING_ROUTES, makeMeetingHandlers(nouns.meetings), authenticate);
@@ -115,6 +124,7 @@ function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, pass
   const links = new MeetingLinks(accounts.secret('installation_key'));
   return {
     access,
+    appPasswords: new AppPasswords(accounts, clock),
     people: new People({ accounts, passwords, announcer, clock }),
     directory: new Directory(accounts, access),
     groups: new Groups({ accounts, access, announcer, clock }),

@@ -151,6 +151,16 @@ export class Directory {
     return { items: this.#visible(reader, users), next, rev, scope: this.#scope() };
   }
 
+  /** Everybody who changed behind a rev, whatever the access policies say; go on from `rev` while there is `more`. */
+  changedSince(afterRev: number, limit: number): { entries: DirectoryEntry[]; rev: number; more: boolean } {
+    const { directoryRev } = this.#accounts;
+    const lines = this.#accounts.documents(directoryLog, { after: revId(afterRev), limit });
+    const last = lines.at(-1);
+    const more = lines.length === limit && last !== undefined;
+    const rev = more ? Number(last.id) : Math.max(directoryRev, afterRev);
+    return { entries: lines.flatMap(({ document }) => this.entry(document) ?? []), rev, more };
+  }
+
   /**
    * One person. @throws Refusal `person_forbidden`: one answer for a person who is not there and one whom the reader
    * may not see, since telling them apart would tell who exists (ERR-05).

@@ -1,5 +1,5 @@
 /** How guests are stored: who they are beside their accounts, and which number is whose. */
-import type { AccountsReader } from '#storage/accounts.ts';
+import type { AccountsDraft, AccountsReader } from '#storage/accounts.ts';
 import { defineCollection } from '#storage/collections.ts';
 
 export interface GuestRecord {
@@ -21,6 +21,15 @@ export const guestPhones = defineCollection<string>('guest_phones', { version: 1
 /** A number as an id: its digits. */
 export function phoneId(phone: string): string {
   return phone.slice(1);
+}
+
+/** Forgets that a person is a guest, and their number, as part of a change. */
+export function removeGuest(draft: AccountsDraft, username: string): void {
+  const guest = draft.document(guestRecords, username);
+  if (guest === undefined) return;
+  const phone = phoneId(guest.phone);
+  if (draft.document(guestPhones, phone) === username) draft.removeDocument(guestPhones, phone);
+  draft.removeDocument(guestRecords, username);
 }
 
 /** The guest who has that number and whose term runs at that Unix second, and who may sign in. */

@@ -2,6 +2,7 @@
  * The management plane put together: the nouns behind the console and behind the doors of nodes. Nothing in here knows
  * HTTP; `console.ts` shows it, and `coordinator.ts` has what people sign in with.
  */
+import type { Address, Answer, Told } from '#actors/runtime/actor.ts';
 import { LoginLimiter } from '#src/auth/login-limiter.ts';
 import type { Passwords } from '#src/auth/passwords.ts';
 import type { SessionAnnouncer } from '#src/auth/revocations.ts';
@@ -10,6 +11,8 @@ import type { Config } from '#src/config.ts';
 import type { BotSnapshot } from '#src/protocol/bots.ts';
 import type { HealthBody } from '#src/telemetry/health-body.ts';
 import type { Accounts } from '#storage/accounts.ts';
+import type { Lanes } from '#storage/lanes.ts';
+import type { RetentionRule } from '#storage/retention.ts';
 import { Vault } from '#storage/vault.ts';
 import { makeAlertSources } from './alert-sources.ts';
 import { Alerts } from './alerts.ts';
@@ -19,8 +22,11 @@ import { BreakGlassAccount } from './break-glass.ts';
 import { ConsoleRoles } from './console-roles.ts';
 import { ConsoleSessions } from './console-sessions.ts';
 import { ConsoleSignIn } from './console-sign-in.ts';
+import { Erasures } from './erasures.ts';
 import type { Log } from './http-surface.ts';
+import { Integrations } from './integrations.ts';
 import { makeNodePlane, type NodePlane } from './node-plane.ts';
+import { Retention } from './retention.ts';
 import { SecondFactors } from './second-factors.ts';
 import { makeSettingsPlane, type SettingsPlane, type SettingsPlaneOptions } from './settings-plane.ts';
 import { SignInSwitches } from './sign-in-switches.ts';
@@ -29,10 +35,15 @@ import { VendorTokens } from './vendor-tokens.ts';
 import { VendorTokenUse } from './vendor-token-use.ts';
 
 export interface ManagementOptions extends Omit<SettingsPlaneOptions, 'config'> {
+  readonly lanes: Pick<Lanes, 'environments' | 'read'>;
   readonly accounts: Accounts;
   readonly announcer: SessionAnnouncer;
   /** Hands the bots to every messaging thread; resolves when each decides by them. */
   readonly announceBots: (snapshot: BotSnapshot) => Promise<void>;
+  /** Hands the rule of retention to every thread that reads messages; resolves when each reads by it. */
+  readonly announceRetention: (rule: RetentionRule) => Promise<void>;
+  /** Reaches the actor of an address on whatever thread it lives. */
+  readonly ask: (to: Address, message: Told, millis: number) => Promise<Answer>;
   readonly clock: Clock;
   readonly config: Config;
   /** The data folder. */
@@ -51,22 +62,35 @@ export type Management = ReturnType<typeof makeManagement>;
 export function makeManagement(options: ManagementOptions) {
   const { accounts, announcer, clock, log } = options;
   const warn = (error: Error) => log.warn('sealing the secrets stopped in the middle', { error });
-  const vault = new Vault({ accounts, clock, warn });
+  const vault = new Vault({ accounts, clock, warn, countContents: () => options.attachments.countContents() });
   const plane = makeNodePlane(accounts, clock);
   const settingsPlane = makeSettingsPlane(options, vault);
   const alerts = makeAlerts(options, plane, settingsPlane);
+  const directoryChanged = (user: string, rev: number) => announcer.directoryChanged(user, rev);
+  const integrations = new Integrations({
+    ...options,
+    alerts,
+    vault,
+    allowPrivateTargets: options.config.allowPrivateTargets,
+    announce: options.announceBots,
+    directoryChanged,
+  });
+  const access = makeAccess(options, vault, alerts, settingsPlane);
   return {
     ...plane,
     ...settingsPlane,
-    ...makeAccess(options, vault, alerts, settingsPlane),
+    ...access,
     alerts,
     audit: new AuditTrail(accounts),
     bots: new Bots({
       accounts,
       clock,
-      announce: options.announceBots,
-      directoryChanged: (user, rev) => announcer.directoryChanged(user, rev),
+      announce: async (snapshot) => await integrations.announce(snapshot),
+      directoryChanged,
     }),
+    erasures: new Erasures({ ...options, secondFactors: access.secondFactors }),
+    integrations,
+    retention: new Retention({ ...options, settings: settingsPlane.settings }),
     consoleRoles: new ConsoleRoles({ accounts, announcer, clock }),
     vault,
   };

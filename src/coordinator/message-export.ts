@@ -2,20 +2,25 @@
  * The export of a conversation's messages, as lines of JSON, for an owner. What was asked for is in the audit trail
  * before the first line; the lines are read from the lane a page at a time, as fast as the reader takes them.
  *
- *     {"conversation":{…}}  {"participant":{…}} …  {"message":{…}} …  {"end":{"messages":n}}
+ *     {"conversation":{…}}  {"participant":{…}} …  {"membership":{…}} {"message":{…}} …  {"end":{"messages":n}}
  *
- * Participants are those of now, messages go up to the last one at the start. Without its last line an export is not
- * whole.
+ * Participants are those of now. Each line of a membership stands in front of the first message behind it, so that who
+ * was there when something was said follows from the lines before. Messages go up to the last one at the start; what
+ * goes by its time meanwhile is left out. Without its last line an export is not whole.
  */
 import type { Clock } from '#src/base/clock.ts';
-import { parseInstant } from '#src/base/time.ts';
+import { formatInstant, parseInstant } from '#src/base/time.ts';
 import { Refusal } from '#src/protocol/errors.ts';
+import type { MessageBody } from '#src/protocol/messages.ts';
 import type { Accounts } from '#storage/accounts.ts';
+import { attachmentOf } from '#storage/attachment-references.ts';
+import type { AttachmentReader } from '#storage/attachment-records.ts';
 import {
   conversationView,
   readConversation,
   readHistory,
   readParticipants,
+  readRoster,
   type Tables,
 } from '#storage/conversation-reader.ts';
 import type { Lanes } from '#storage/lanes.ts';
@@ -42,6 +47,8 @@ export interface MessageExportOptions {
   readonly lanes: Pick<Lanes, 'read'>;
   /** The installation's epoch, by which a reader tells one history from another. */
   readonly epoch: string;
+  /** What is known of an attachment. */
+  readonly attachments: Pick<AttachmentReader, 'find'>;
 }
 
 export class MessageExport {
@@ -59,7 +66,7 @@ export class MessageExport {
    * conversation, `busy` beyond EXPORTS_MAX.
    */
   async start(query: ExportQuery, by: Doer): Promise<AsyncIterableIterator<string>> {
-    const { accounts, clock, epoch, lanes } = this.#options;
+    const { accounts, attachments, clock, lanes } = this.#options;
     const isWanted = rangeOf(query);
     const environment = lanes.read(query.conversation);
     environment.refresh();
@@ -81,7 +88,8 @@ export class MessageExport {
       release();
       throw error;
     }
-    return releasing(linesOf(tables, record, epoch, isWanted), release);
+    const contentOf = (id: string) => attachments.find(id)?.hash ?? null;
+    return releasing(linesOf(tables, record, { ...this.#options, contentOf, isWanted }), release);
   }
 }
 
@@ -110,8 +118,7 @@ function releasing(lines: AsyncGenerator<string>, release: () => void): AsyncIte
 async function* linesOf(
   tables: Tables,
   record: ConversationRecord,
-  epoch: string,
-  isWanted: (message: { created_at: string }) => boolean,
+  { contentOf, epoch, isWanted }: LinesOptions,
 ): AsyncGenerator<string> {
   yield line({ conversation: { ...conversationView(tables, record, epoch), participants: undefined } });
   for (let after: string | undefined; ;) {
@@ -122,22 +129,82 @@ async function* linesOf(
     await new Promise(setImmediate);
   }
   let count = 0;
+  const roster = new RosterLines(tables, record);
   for (let afterSeq: number | undefined = record.floorSeq; afterSeq !== undefined;) {
-    const step = readHistory(tables, record, { afterSeq, limit: EXPORT_PAGE });
+    const present = readConversation(tables, record.id);
+    // Deleted meanwhile: what was written so far is not whole.
+    if (present === undefined) return;
+    const step = readHistory(tables, present, { afterSeq, limit: EXPORT_PAGE });
     const messages = step.items.map((json) => ({ json, message: JSON.parse(json) as StoredMessage }));
     // What was posted meanwhile is behind the head of the start.
     const wanted = messages.filter(({ message }) => message.seq <= record.headSeq && isWanted(message));
     count += wanted.length;
-    if (wanted.length > 0) yield wanted.map(({ json }) => `{"message":${json}}\n`).join('');
+    const lines = wanted.map(
+      ({ json, message }) => `${roster.before(message.seq)}${messageLine(json, message, contentOf)}`,
+    );
+    if (lines.length > 0) yield lines.join('');
     const isOver = step.next === undefined || step.next >= record.headSeq;
     afterSeq = isOver ? undefined : step.next;
     // Pages without a wanted message would otherwise follow one another without a turn for anybody else.
     await new Promise(setImmediate);
   }
+  yield roster.before(Infinity);
   yield line({ end: { messages: count } });
 }
 
+interface LinesOptions {
+  readonly epoch: string;
+  /** The name of an attachment's content: its SHA-256, keyed while encryption at rest is on; null for none. */
+  readonly contentOf: (attachment: string) => string | null;
+  readonly isWanted: (message: { created_at: string }) => boolean;
+}
+
+function messageLine(json: string, { body }: StoredMessage, contentOf: LinesOptions['contentOf']): string {
+  const attachment = attachmentOf(body);
+  const content = attachment === undefined ? '' : `,"content":${JSON.stringify(contentOf(attachment))}`;
+  return `{"message":${json}${content}}\n`;
+}
+
+/** Changes of who takes part, as lines, each in front of the messages behind it. */
+class RosterLines {
+  readonly #tables: Tables;
+  readonly #record: ConversationRecord;
+  #read: ReturnType<typeof readRoster> = [];
+  #rev = 0;
+  #isOver = false;
+
+  constructor(tables: Tables, record: ConversationRecord) {
+    this.#tables = tables;
+    this.#record = record;
+  }
+
+  /** Those that are not written yet and happened before that message was posted. */
+  before(seq: number): string {
+    let lines = '';
+    for (let entry = this.#next(); entry !== undefined && entry.head < seq; entry = this.#next()) {
+      const membership = {
+        at: formatInstant(entry.ts * 1000),
+        after_seq: entry.head,
+        ...(JSON.parse(entry.data) as object),
+      };
+      lines += line({ membership });
+      this.#read.shift();
+    }
+    return lines;
+  }
+
+  #next() {
+    if (this.#read.length === 0 && !this.#isOver) {
+      this.#read = readRoster(this.#tables, this.#record, this.#rev, PARTICIPANTS_PAGE);
+      this.#isOver = this.#read.length < PARTICIPANTS_PAGE;
+      this.#rev = this.#read.at(-1)?.rev ?? this.#rev;
+    }
+    return this.#read[0];
+  }
+}
+
 interface StoredMessage {
+  readonly body?: MessageBody;
   readonly seq: number;
   readonly created_at: string;
 }

@@ -180,11 +180,16 @@ export class SecondFactors {
     if (principal.role !== 'owner') throw new Refusal('right_missing');
     await this.#options.accounts.change((draft) => {
       if (draft.document(secondFactors, username) === undefined) throw new Refusal('second_factor_not_found');
-      draft.removeDocument(secondFactors, username);
-      for (const name of [secretName(username), pendingName(username)]) this.#options.secrets.remove(draft, name);
+      this.forget(draft, username);
       endConsoleSessions(draft, username);
       this.#audit(draft, 'second_factor.removed', { principal, address, username });
     });
+  }
+
+  /** Takes what there is of a person's second factor away, as part of a change. */
+  forget(draft: AccountsDraft, username: string): void {
+    draft.removeDocument(secondFactors, username);
+    for (const name of [secretName(username), pendingName(username)]) this.#options.secrets.remove(draft, name);
   }
 
   /** Wrong codes count as failed sign-ins do, for this person at this address. */

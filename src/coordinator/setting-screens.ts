@@ -4,7 +4,8 @@
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { z } from 'zod';
-import { isTargetUrl } from './outgoing-targets.ts';
+import { RETENTION_SECONDS_MAX, RETENTION_SECONDS_MIN } from '#src/protocol/limits.ts';
+import { isTargetUrl } from '#src/outgoing/targets.ts';
 import { SIGN_IN_SOURCES } from './sign-in-switches.ts';
 import { ssoSettings } from './sso-settings.ts';
 
@@ -201,6 +202,17 @@ export const SETTING_SCREENS = {
         say: 'What to do with forged mail; quarantine without it.',
       },
       dmarc_reports: { schema: z.email().max(254), say: 'Where reports go; nowhere without it.' },
+    },
+  },
+  retention: {
+    say: 'How long messages are kept. A conversation may keep them for a shorter time.',
+    effect: 'At once: what is older is unreadable, and off the disk soon after. It does not come back.',
+    isClosedToVendors: true,
+    fields: {
+      seconds: {
+        schema: z.int().min(RETENTION_SECONDS_MIN).max(RETENTION_SECONDS_MAX),
+        say: 'In seconds, from a minute to ten years; for ever without it.',
+      },
     },
   },
 } as const satisfies Readonly<Record<string, SettingScreen>>;

@@ -4,8 +4,8 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { Clock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { OutgoingTimeout, reasonOf, sendOutgoing } from './outgoing-request.ts';
-import { checkedHost, makeLookup } from './outgoing-targets.ts';
+import { OutgoingTimeout, reasonOf, sendOutgoing } from '#src/outgoing/request.ts';
+import { checkedHost, makeLookup } from '#src/outgoing/targets.ts';
 import {
   SETTING_SCREENS,
   SETTING_SCREEN_NAMES,

@@ -2,6 +2,7 @@
 import type { Clock } from '#src/base/clock.ts';
 import type { Config } from '#src/config.ts';
 import type { Accounts } from '#storage/accounts.ts';
+import type { AttachmentReader } from '#storage/attachment-records.ts';
 import type { Lanes } from '#storage/lanes.ts';
 import type { Vault } from '#storage/vault.ts';
 import { AutomationOutbox } from './automation-outbox.ts';
@@ -14,6 +15,7 @@ import { Settings } from './settings.ts';
 
 export interface SettingsPlaneOptions {
   readonly accounts: Accounts;
+  readonly attachments: Pick<AttachmentReader, 'countContents' | 'find'>;
   readonly clock: Clock;
   readonly config: Pick<Config, 'allowPrivateTargets'>;
   /** The epoch of the data folder. */
@@ -25,7 +27,10 @@ export interface SettingsPlaneOptions {
 export type SettingsPlane = ReturnType<typeof makeSettingsPlane>;
 
 /** Starting and stopping the outbox is the caller's. */
-export function makeSettingsPlane({ config, epoch, lanes, ...options }: SettingsPlaneOptions, vault: Vault) {
+export function makeSettingsPlane(
+  { attachments, config, epoch, lanes, ...options }: SettingsPlaneOptions,
+  vault: Vault,
+) {
   const { accounts, clock } = options;
   const { allowPrivateTargets } = config;
   const settings = new Settings({ accounts, clock, vault });
@@ -41,7 +46,7 @@ export function makeSettingsPlane({ config, epoch, lanes, ...options }: Settings
     }),
     clientReleases: new ClientReleases(accounts, clock),
     mailDns: new MailDns({ accounts, clock, settings, vault }),
-    messageExport: new MessageExport({ accounts, clock, lanes, epoch }),
+    messageExport: new MessageExport({ accounts, attachments, clock, lanes, epoch }),
     settings,
   };
 }

@@ -51,9 +51,15 @@ export interface SettingsOptions {
 
 export class Settings {
   readonly #options: SettingsOptions;
+  readonly #followers = new Map<SettingScreenName, () => Promise<void>>();
 
   constructor(options: SettingsOptions) {
     this.#options = options;
+  }
+
+  /** Has `told` called when a screen was changed, before the change is answered. One follower for each. */
+  follow(name: SettingScreenName, told: () => Promise<void>): void {
+    this.#followers.set(name, told);
   }
 
   /** A screen as it is looked at, also while the vault is locked. */
@@ -92,7 +98,7 @@ export class Settings {
    */
   async change(name: SettingScreenName, change: Values, by: Doer): Promise<ScreenView> {
     const { accounts, clock, vault } = this.#options;
-    return await accounts.change((draft) => {
+    const view = await accounts.change((draft) => {
       const before = draft.document(settings, name)?.values ?? {};
       const after: Record<string, unknown> = { ...before };
       const told: Record<string, AuditValue> = {};
@@ -115,6 +121,8 @@ export class Settings {
       draft.audit(now, { event: 'settings.changed', ...by, subject: `settings:${name}`, details: told });
       return this.view(name, draft);
     });
+    await this.#followers.get(name)?.();
+    return view;
   }
 
   /** Writes into the audit trail that a screen was tried, and how that went. */

@@ -1,7 +1,12 @@
 /** Tells the messaging threads what happened to people, sessions, groups and policies. */
+import type { PushMessage } from '#actors/push/push.messages.ts';
 import type { Supervisor } from '#actors/runtime/supervisor.ts';
 import type { SessionAnnouncer } from '#src/auth/revocations.ts';
 import type { BotSnapshot } from '#src/protocol/bots.ts';
+import type { ReminderData } from '#src/protocol/events.ts';
+import type { PushCredentials } from '#src/protocol/push.ts';
+import type { AttachmentSealing } from '#storage/blob-sealing.ts';
+import { useRetention, type RetentionRule } from '#storage/retention.ts';
 
 /**
  * A shard that has not taken a revocation or the policies by then hangs; the answer goes out, and /healthz names the
@@ -20,7 +25,50 @@ export function makeShardAnnouncer(supervisor: Supervisor): SessionAnnouncer {
   };
 }
 
+/** Hands what seals attachments to every messaging thread, and has it forget what it had before. */
+export function makeSealingAnnouncer(supervisor: Supervisor): (sealing: AttachmentSealing) => Promise<void> {
+  return (sealing) => supervisor.askAll('@sealing', sealing, ANNOUNCED_MILLIS);
+}
+
+/** Hands the rule of retention to every thread that reads messages, this one too. */
+function makeRetentionAnnouncer(supervisor: Supervisor): (rule: RetentionRule) => Promise<void> {
+  return (rule) => {
+    useRetention(rule);
+    return supervisor.askAll('@retention', rule, ANNOUNCED_MILLIS);
+  };
+}
+
+/** Hands what pushes are sent with to every messaging thread. One that hangs is told with its restart. */
+export function makePushAnnouncer(supervisor: Supervisor): (credentials: PushCredentials) => void {
+  return (credentials) => void supervisor.askAll('@push', credentials, ANNOUNCED_MILLIS);
+}
+
+/** What the sockets of people are told of a calendar: that it changed, or that an alarm is due (SOC-04). */
+type ToldOfCalendar =
+  | { readonly users: readonly string[]; readonly calendar: string; readonly syncSeq: number }
+  | { readonly user: string; readonly reminder: ReminderData };
+
+/**
+ * Tells the sockets of these people; a reminder goes to the devices that push reaches as well, and is there when it resolves.
+ * @throws Error when the thread of a person's pushes does not take it.
+ */
+export function makeCalendarAnnouncer(supervisor: Supervisor): (told: ToldOfCalendar) => Promise<void> {
+  return async (told) => {
+    if ('calendar' in told) return supervisor.tellAll('@calendar', [told.users, told.calendar, told.syncSeq]);
+    const { reminder, user } = told;
+    const remind: PushMessage = { kind: 'remind', reminder };
+    const answer = await supervisor.ask(`push:${user}`, remind, ANNOUNCED_MILLIS);
+    if (!answer.ok) throw new Error(`A reminder could not be pushed: ${answer.code}.`);
+    return supervisor.tellAll('@reminder', [user, reminder]);
+  };
+}
+
 /** Hands the bots to every messaging thread; resolves when each decides by them, or is known to be gone. */
-export function makeBotAnnouncer(supervisor: Supervisor): (snapshot: BotSnapshot) => Promise<void> {
+function makeBotAnnouncer(supervisor: Supervisor): (snapshot: BotSnapshot) => Promise<void> {
   return (snapshot) => supervisor.askAll('@bots', snapshot, ANNOUNCED_MILLIS);
+}
+
+/** What the management plane hands to the threads: each resolves when all of them go by it, or are known to be gone. */
+export function makeManagementAnnouncers(supervisor: Supervisor) {
+  return { announceBots: makeBotAnnouncer(supervisor), announceRetention: makeRetentionAnnouncer(supervisor) };
 }

@@ -12,7 +12,7 @@ import type { LaneEnvironment } from '#storage/lane.ts';
 import type { Call } from './caller.ts';
 
 /** Rights that `requireMessage` decides on, too. */
-const POSTING: ReadonlySet<ConversationRight> = new Set(['message.post', 'message.edit.own']);
+const POSTING: ReadonlySet<ConversationRight> = new Set(['message.post', 'message.edit.own', 'mention.all']);
 
 export class AccessChecks {
   readonly #environments: readonly LaneEnvironment[];
@@ -42,6 +42,11 @@ export class AccessChecks {
       for (const environment of this.#environments) environment.refresh();
       return shareConversation(this.#environments, from, to);
     });
+  }
+
+  /** Whether the policies let one of a conversation reach another of it, who is not a guest whose term is over. */
+  reaches(action: 'message' | 'call', from: string, to: string): boolean {
+    return !this.isOver(to) && this.#policies.allows(action, from, to, () => true);
   }
 
   /** Those of `peers`, who share a conversation with the person, who may see them. */

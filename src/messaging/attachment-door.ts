@@ -1,9 +1,12 @@
-/** Attachments as one shard has them: read here, changed by asking the main thread. */
-import { MAIN, type Node } from '#actors/runtime/node.ts';
+/** Attachments as one shard has them: read here, changed by asking the shard that writes them. */
+import { refused, type Answer } from '#actors/runtime/actor.ts';
+import type { Node } from '#actors/runtime/node.ts';
 import type { AttachmentAsk } from '#src/protocol/attachments.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { MessageBody, PostMessage } from '#src/protocol/messages.ts';
-import type { AttachmentReader, AttachmentRecord } from '#storage/attachment-records.ts';
+import type { Config } from '#src/config.ts';
+import type { Log } from '#src/telemetry/log.ts';
+import { AttachmentReader, openAttachments, type AttachmentRecord } from '#storage/attachment-records.ts';
 import {
   attachmentOf,
   hasReference,
@@ -12,12 +15,15 @@ import {
   readReleases,
   removeRelease,
 } from '#storage/attachment-references.ts';
+import { ContentVault } from '#storage/blob-contents.ts';
+import type { AttachmentSealing } from '#storage/blob-sealing.ts';
 import type { Lanes } from '#storage/lanes.ts';
+import { openAttachmentDesk, type AttachmentDesk } from './attachment-desk.ts';
 import { readable, type Call } from './caller.ts';
 import type { Exchange } from './exchange.ts';
 import { safeFileName } from './file-names.ts';
 
-/** The main thread answers within a few commits; finishing an upload may wait behind a removal. */
+/** It answers within a few commits; finishing an upload may wait behind a removal. */
 const ASK_MILLIS = 30_000;
 /** Attachments per lane that are looked at in one pass of the removal. */
 const RELEASED_AT_ONCE = 50;
@@ -27,30 +33,100 @@ export interface AttachmentDoorOptions {
   readonly shard: number;
   readonly reader: AttachmentReader;
   readonly lanes: Lanes;
+  /** What seals contents, as this thread has it. */
+  readonly vault: ContentVault;
   readonly node: () => Node;
+  /** The desk, on the shard that has it. */
+  readonly desk: AttachmentDesk | undefined;
+}
+
+/** What the shard's thread has that its door is made from. */
+export interface DoorSurroundings {
+  readonly folder: string;
+  readonly shard: number;
+  readonly config: Config;
+  readonly lanes: Lanes;
+  readonly attachmentSealing: AttachmentSealing;
+  readonly backups: SharedArrayBuffer;
+  readonly isRestart: boolean;
+  /** Whether this is the shard that writes attachments. */
+  readonly hasDesk: boolean;
+  readonly now: () => number;
+  readonly log: Log;
+  readonly node: () => Node;
+}
+
+/** Opens the attachments for a shard's thread, and the desk where this is the one that has it. */
+export async function openAttachmentDoor(surroundings: DoorSurroundings): Promise<AttachmentDoor> {
+  const { attachmentSealing, backups, config, folder, hasDesk, lanes } = surroundings;
+  const vault = new ContentVault(attachmentSealing);
+  const desk = hasDesk
+    ? await openAttachmentDesk({
+        ...surroundings,
+        vault,
+        lanes: lanes.environments,
+        quotaBytes: config.attachmentQuotaBytes,
+        pauses: new Int32Array(backups),
+        dropHere: (id, token) => door.drop(id, token),
+      })
+    : undefined;
+  const reader = desk?.attachments ?? new AttachmentReader(openAttachments(folder));
+  const door: AttachmentDoor = new AttachmentDoor({ ...surroundings, vault, reader, desk });
+  return door;
 }
 
 export class AttachmentDoor {
   readonly folder: string;
   readonly shard: number;
+  readonly vault: ContentVault;
   readonly #options: AttachmentDoorOptions;
-  /** Uploads that are written here now, by the token of their lease. */
+  /** Requests that write an upload here or are about to, by the token of their lease. */
   readonly #written = new Map<string, Exchange>();
+  /** Those among them that were given the upload. */
+  readonly #given = new Set<string>();
   #isReleasing = false;
+  /** Told when nothing is written here any more. */
+  #idle: (() => void)[] = [];
 
   constructor(options: AttachmentDoorOptions) {
     this.#options = options;
     this.folder = options.folder;
     this.shard = options.shard;
+    this.vault = options.vault;
+  }
+
+  /** Starts what keeps attachments in order, once there are links to the other shards. */
+  start(): void {
+    this.#options.desk?.start();
+  }
+
+  /** The answer to another shard's question. */
+  async serve(question: unknown): Promise<Answer> {
+    return (await this.#options.desk?.serve(question)) ?? refused('internal');
+  }
+
+  shardLost(shard: number): void {
+    this.#options.desk?.shardLost(shard);
+  }
+
+  /** Keeps contents like this from now on. */
+  keep(sealing: AttachmentSealing): true {
+    this.vault.take(sealing);
+    this.#options.desk?.sealRest();
+    return true;
   }
 
   find(id: string): AttachmentRecord | undefined {
     return this.#options.reader.find(id);
   }
 
-  /** Asks the main thread. @throws Refusal with its code, or `unavailable`. */
+  /** Asks the one that writes attachments. @throws Refusal with its code, or `unavailable`. */
   async ask<T = null>(question: AttachmentAsk): Promise<T> {
-    const answer = await this.#options.node().askService(MAIN, '@attachments', question, ASK_MILLIS);
+    const { desk, node } = this.#options;
+    const answer =
+      desk === undefined
+        ? await node().askService(node().placement.attachmentShard, '@attachments', question, ASK_MILLIS)
+        : await desk.serve(question);
     if (answer.ok) return answer.value as T;
     throw new Refusal(answer.code, { field: answer.field ?? undefined, retryAfter: answer.retryAfter ?? undefined });
   }
@@ -60,8 +136,23 @@ export class AttachmentDoor {
     this.#written.set(token, exchange);
   }
 
+  /** It was given the upload. */
+  given(token: string): void {
+    this.#given.add(token);
+  }
+
+  /** It writes no more. */
   unwatch(token: string): void {
     this.#written.delete(token);
+    this.#given.delete(token);
+    if (this.#given.size === 0) for (const tell of this.#idle.splice(0)) tell();
+  }
+
+  /** Has all let go that were given an upload; resolves when nothing is written here any more. */
+  async dropAll(): Promise<void> {
+    if (this.#given.size === 0) return;
+    for (const token of this.#given) this.#written.get(token)?.drop();
+    await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
   /** Has whoever writes an upload here let go of it. One who is gone already never said so, so that is said again. */
@@ -138,6 +229,7 @@ export class AttachmentDoor {
   }
 
   async close(): Promise<void> {
+    await this.#options.desk?.stop();
     await this.#options.reader.close();
   }
 

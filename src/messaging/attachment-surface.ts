@@ -5,8 +5,8 @@ import { Refusal } from '#src/protocol/errors.ts';
 import { SpillFile } from '#storage/spill-file.ts';
 import type { AttachmentDoor } from './attachment-door.ts';
 import type { Service } from './caller.ts';
-import { readAttachment, readAttachmentLink, readLinkedAttachment } from './download-handlers.ts';
-import { addressOf, type Exchange } from './exchange.ts';
+import { readAttachment, readAttachmentLink, readLinkedAttachment, readThumbnail } from './download-handlers.ts';
+import type { Exchange } from './exchange.ts';
 import { IncomingBody } from './incoming-body.ts';
 import { parseQuery } from './parsing.ts';
 import { appendUpload, createUpload, discardUpload, readUpload, type ByteCall } from './upload-handlers.ts';
@@ -20,6 +20,7 @@ const HANDLERS: Readonly<Record<AttachmentRoute, (call: ByteCall) => Promise<voi
   readAttachment,
   readAttachmentLink,
   readLinkedAttachment,
+  readThumbnail,
 };
 
 /** What is left of a refused body is read and thrown away up to here, so that the sender hears why; beyond it, cut. */
@@ -53,8 +54,8 @@ async function serve(
 ): Promise<void> {
   const id = route.path.includes(':attachment') ? (req.getParameter(0) ?? '') : '';
   const head = readUploadHead(req);
-  const address = addressOf(res);
   const exchange = doorway.open(res, req, name);
+  const address = doorway.service.addresses.of(res, exchange.head);
   const hasBody = route.method === 'patch' || route.method === 'post';
   const body = hasBody ? new IncomingBody(res, exchange.cancellation, new SpillFile(door.folder)) : undefined;
   doorway.count(1);

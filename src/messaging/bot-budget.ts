@@ -1,14 +1,24 @@
-/**
- * How many requests each bot may make, counted over all shards at once: one number a bot in memory that the threads
- * share, so that a bot gets neither more by many connections nor less by one.
- *
- * The number is the moment at which the bot has used up nothing any more. A request moves it on by its share of a
- * second; one that would move it further ahead than the burst is refused and moves nothing.
- */
-import { BOT_REQUESTS_BURST, BOT_REQUESTS_PER_SECOND } from '#src/protocol/bots.ts';
+/** How much each bot and webhook may do, counted over all shards at once. */
+import {
+  BOT_CONVERSATION_BURST,
+  BOT_CONVERSATION_PER_SECOND,
+  BOT_REQUESTS_BURST,
+  BOT_REQUESTS_PER_SECOND,
+  BOTS_MAX,
+} from '#src/protocol/bots.ts';
+import { RESPONSE_TOKEN_MILLIS, RESPONSES_PER_INVOCATION_MAX } from '#src/protocol/commands.ts';
+import { WEBHOOK_POSTS_BURST, WEBHOOK_POSTS_PER_SECOND, WEBHOOKS_MAX } from '#src/protocol/webhooks.ts';
+import { placeOf } from './rate-limiter.ts';
+import { makeBudget, takeFrom, type Budget } from './shared-budget.ts';
 
-const SHARE_NANOS = 1_000_000_000n / BigInt(BOT_REQUESTS_PER_SECOND);
-const AHEAD_NANOS_MAX = SHARE_NANOS * BigInt(BOT_REQUESTS_BURST);
+const REQUESTS = makeBudget(BOT_REQUESTS_PER_SECOND, BOT_REQUESTS_BURST);
+const WEBHOOK_POSTS = makeBudget(WEBHOOK_POSTS_PER_SECOND, WEBHOOK_POSTS_BURST);
+
+/** What is counted beside requests, each under a name of its own. */
+const NAMED = {
+  conversation: makeBudget(BOT_CONVERSATION_PER_SECOND, BOT_CONVERSATION_BURST),
+  responses: makeBudget(1000 / RESPONSE_TOKEN_MILLIS, RESPONSES_PER_INVOCATION_MAX),
+} as const satisfies Record<string, Budget>;
 
 export class BotBudget {
   readonly #quietAt: BigInt64Array;
@@ -19,18 +29,16 @@ export class BotBudget {
   }
 
   /**
-   * Takes one request from the budget of the bot at that place. `nowNanos` only moves forward and is the same on all
-   * threads. Answers 0, or after how many whole seconds there is room again.
+   * Takes one request from the budget of the bot or webhook at that place. `nowNanos` only moves forward and is the
+   * same on all threads. Answers 0, or after how many whole seconds there is room again.
    */
   take(place: number, nowNanos: bigint): number {
-    for (;;) {
-      const before = Atomics.load(this.#quietAt, place);
-      const from = before > nowNanos ? before : nowNanos;
-      const after = from + SHARE_NANOS;
-      const beyond = after - nowNanos - AHEAD_NANOS_MAX;
-      if (beyond > 0n) return Math.ceil(Number(beyond) / 1e9);
-      // Another thread may have taken one meanwhile; then its number is the one to go on from.
-      if (Atomics.compareExchange(this.#quietAt, place, before, after) === before) return 0;
-    }
+    return takeFrom(this.#quietAt, place, place < BOTS_MAX ? REQUESTS : WEBHOOK_POSTS, nowNanos);
+  }
+
+  /** The same of what a bot does in a conversation, or for one command. Two names that meet in a place share it. */
+  takeNamed(what: keyof typeof NAMED, name: string, nowNanos: bigint): number {
+    const place = BOTS_MAX + WEBHOOKS_MAX + placeOf(`${what} ${name}`);
+    return takeFrom(this.#quietAt, place, NAMED[what], nowNanos);
   }
 }

@@ -6,6 +6,7 @@
 import { hashSecret, sameHash, SECRET_PATTERN } from '#src/auth/opaque-secrets.ts';
 import {
   BOT_FRAME_SCOPE,
+  BOT_POSTING_ROUTES,
   BOT_ROUTE_SCOPES,
   type BotAuditEvent,
   type BotGrant,
@@ -20,13 +21,14 @@ import type { BotTrail } from './bot-trail.ts';
 
 /** What every bot token begins with. */
 const BOT_TOKEN_START = 'bot_';
+const WEBHOOK_TOKEN = new RegExp(`^(hook_[0-9abcdefghjkmnpqrstvwxyz]{22})_(${SECRET_PATTERN})$`);
 const TOKEN = new RegExp(`^bot_([0-9abcdefghjkmnpqrstvwxyz]{22})_(${SECRET_PATTERN})$`);
 
 /** What the secret of an unknown bot is compared with, so that it costs what that of a known one does. */
 const NO_HASH = hashSecret('');
 
 /** A bot, made ready for decisions. */
-export interface Bot extends Pick<BotGrant, 'id' | 'user' | 'place' | 'device' | 'hash' | 'isActive'> {
+export interface Bot extends Omit<BotGrant, 'scopes' | 'conversations'> {
   readonly scopes: ReadonlySet<BotScope>;
   readonly conversations: ReadonlySet<string>;
 }
@@ -62,17 +64,7 @@ export class BotDoor {
   /** Decides by these bots from now on. */
   replace(snapshot: BotSnapshot): void {
     const bots = snapshot.map((grant): Bot => {
-      const { id, user, place, device, hash, isActive, scopes, conversations } = grant;
-      return {
-        id,
-        user,
-        place,
-        device,
-        hash,
-        isActive,
-        scopes: new Set(scopes),
-        conversations: new Set(conversations),
-      };
+      return { ...grant, scopes: new Set(grant.scopes), conversations: new Set(grant.conversations) };
     });
     this.#byId = new Map(bots.map((bot) => [bot.id, bot]));
     this.#byUser = new Map(bots.map((bot) => [bot.user, bot]));
@@ -85,7 +77,36 @@ export class BotDoor {
 
   /** Whether a username is that of a bot that may be added to a conversation. */
   isActive(user: string): boolean {
-    return this.#byUser.get(user)?.isActive === true;
+    const bot = this.#byUser.get(user);
+    return bot?.kind === 'bot' && bot.isActive;
+  }
+
+  /** The bot of that username, as it stands now. */
+  named(user: string): Bot | undefined {
+    return this.#byUser.get(user);
+  }
+
+  /** The bots that may act in a conversation, if they take part in it. */
+  listing(conversation: string): Bot[] {
+    return [...this.#byId.values()].filter((bot) => bot.isActive && bot.conversations.has(conversation));
+  }
+
+  /** Counts an answer to a command; answers 0, or after how many seconds there is room for another. */
+  takeResponse(invocation: string): number {
+    return this.#options.budget.takeNamed('responses', invocation, process.hrtime.bigint());
+  }
+
+  /**
+   * The visit of whoever has a webhook's URL.
+   * @throws Refusal `webhook_not_found` for a token that is none, or no longer.
+   */
+  knockWebhook(token: string | undefined, entrance: () => BotEntrance): BotVisit {
+    const [, id = '', secret = ''] = WEBHOOK_TOKEN.exec(token ?? '') ?? [];
+    const webhook = this.#byId.get(id);
+    const isRight = sameHash(hashSecret(secret), webhook?.hash ?? NO_HASH);
+    if (webhook?.kind !== 'webhook' || !isRight) throw new Refusal('webhook_not_found');
+    const [conversation] = webhook.conversations;
+    return this.visit(webhook, { ...entrance(), event: 'webhook.request', conversation });
   }
 
   /**
@@ -99,7 +120,7 @@ export class BotDoor {
     if (id === undefined || secret === undefined) throw new Refusal('token_invalid');
     const bot = this.#byId.get(id);
     const isRight = sameHash(hashSecret(secret), bot?.hash ?? NO_HASH);
-    if (bot === undefined || !isRight) throw new Refusal('token_invalid');
+    if (bot?.kind !== 'bot' || !isRight) throw new Refusal('token_invalid');
     return this.visit(bot, entrance());
   }
 
@@ -147,14 +168,20 @@ export class BotVisit {
   /**
    * Whether a route is one of the bot's, there.
    * @throws Refusal `right_missing` beyond its scopes; `conversation_forbidden` beyond its list, as for one that is not
-   * there.
+   * there; `bot_conversation_limited` when it posts there more than anybody would read.
    */
   checkRoute(route: MessagingRoute, conversation: string | undefined): void {
+    // Its token is good for one route alone.
+    if (this.bot.kind === 'webhook') return;
     const scopes = BOT_ROUTE_SCOPES[route];
     if (scopes === null || !scopes.every((scope) => this.bot.scopes.has(scope))) throw new Refusal('right_missing');
     if (conversation !== undefined && !this.bot.conversations.has(conversation)) {
       throw new Refusal('conversation_forbidden');
     }
+    if (conversation === undefined || !BOT_POSTING_ROUTES.includes(route)) return;
+    const name = `${this.bot.id} ${conversation}`;
+    const seconds = this.#options.budget.takeNamed('conversation', name, process.hrtime.bigint());
+    if (seconds > 0) throw new Refusal('bot_conversation_limited', { retryAfter: seconds });
   }
 
   /** @throws Refusal `right_missing`. */

@@ -1,5 +1,6 @@
 /** Calls beside their signalling: the caller's live ones, servers for their media, and outcomes held against what was seen. */
 import { MAIN } from '#actors/runtime/node.ts';
+import type { OutcomeAnswer } from '#actors/call/call.messages.ts';
 import { pairOf, pairScope, stateOf, type CallRecord } from '#actors/call/call-record.ts';
 import { isId } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
@@ -80,15 +81,17 @@ export const readIceServers: Handler = (call) => {
 };
 
 /**
- * Holds a call outcome against what the server saw. Other messages pass, and so does one about a call that the server
- * does not know, or no longer.
+ * Holds a call outcome against what the server saw, and answers the attempts that it may be of. Other messages pass,
+ * and so does one about a call that the server does not know, or no longer.
  * @throws Refusal call_outcome_contradicts.
  */
-export async function requireTrueOutcome(call: Call, { body }: PostMessage): Promise<void> {
+export async function requireTrueOutcome(call: Call, { body }: PostMessage): Promise<OutcomeAnswer> {
   const { id = '' } = call.params;
-  if (typeof body !== 'object' || !('outcome' in body) || !isId('c', id)) return;
+  if (typeof body !== 'object' || !('outcome' in body) || !isId('c', id)) return [];
   call.service.lanes.read(id).refresh();
-  if (readMember(call.service.lanes.read(id).tables, id, call.user) === undefined) return;
+  if (readMember(call.service.lanes.read(id).tables, id, call.user) === undefined) return [];
   const { result, duration } = body.outcome;
-  await ask(call, `call:${scopeOf(call, id).scope}`, { kind: 'outcome', call: body.call, result, duration });
+  // Between threads an undefined field would arrive as null.
+  const said = { kind: 'outcome', result, duration, ...(body.call === undefined ? {} : { call: body.call }) } as const;
+  return await ask<OutcomeAnswer>(call, `call:${scopeOf(call, id).scope}`, said);
 }

@@ -7,6 +7,7 @@ import type {
   ConversationMessage,
   Reply as ConversationReply,
 } from '#actors/conversation/conversation.messages.ts';
+import type { PushMessage } from '#actors/push/push.messages.ts';
 import type { Address, Answer } from '#actors/runtime/actor.ts';
 import type { Node } from '#actors/runtime/node.ts';
 import type { Config } from '#src/config.ts';
@@ -19,6 +20,9 @@ import type { ConversationRecord, MemberRecord } from '#storage/records.ts';
 import type { AccessChecks } from './access-checks.ts';
 import type { AttachmentDoor } from './attachment-door.ts';
 import type { BotDoor } from './bot-door.ts';
+import type { ClientAddresses } from './client-addresses.ts';
+import type { PushDesk } from './push-desk.ts';
+import type { RateLimiter } from './rate-limiter.ts';
 
 /** What the handlers of a shard share. */
 export interface Service {
@@ -27,10 +31,16 @@ export interface Service {
   readonly accounts: AccountsReader;
   /** Who may message, call and invite whom. */
   readonly access: AccessChecks;
+  /** Where requests come from, behind the proxies that are trusted. */
+  readonly addresses: ClientAddresses;
   /** Attachments, and the way to change them. */
   readonly attachments: AttachmentDoor;
   /** Who is a bot, and what it may. */
   readonly bots: BotDoor;
+  /** Where pushes go, and what is known of them. */
+  readonly pushes: PushDesk;
+  /** How often a person may do what. */
+  readonly rates: RateLimiter;
   /** The live calls on this thread that the person may join or is in. */
   readonly callsOf: (user: string) => CallRecord[];
   readonly config: Config;
@@ -44,6 +54,8 @@ export interface Call {
   readonly service: Service;
   readonly user: string;
   readonly device: string;
+  /** The session, and the Unix second after which it cannot be renewed; undefined for a bot, which has none. */
+  readonly session?: { readonly sid: string; readonly until: number } | undefined;
   /** The conversations that a bot is limited to; undefined for a person. */
   readonly reach?: ReadonlySet<string> | undefined;
   /** Path parameters, decoded. */
@@ -63,7 +75,11 @@ export interface Reply {
 }
 
 /** Asks an actor. @throws Refusal with the actor's code, or `unavailable`, `busy` from the runtime. */
-export async function ask<T>(call: Call, to: Address, message: ConversationMessage | CallMessage): Promise<T> {
+export async function ask<T>(
+  call: Call,
+  to: Address,
+  message: ConversationMessage | CallMessage | PushMessage,
+): Promise<T> {
   const millis = call.service.config.requestSeconds * 1000;
   const answer: Answer = await call.service.node.ask(to, message, millis, call.cancellation);
   if (answer.ok) return answer.value as T;

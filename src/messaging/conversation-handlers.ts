@@ -5,8 +5,8 @@ import { makeId, toSymbols } from '#src/base/ids.ts';
 import type * as forms from '#src/protocol/conversations.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { USERNAME } from '#src/protocol/names.ts';
-import { ACCOUNT_RIGHTS, rightsIn } from '#src/protocol/rights.ts';
-import { conversationView, readParticipants } from '#storage/conversation-reader.ts';
+import { ACCOUNT_RIGHTS, rightsAmong } from '#src/protocol/rights.ts';
+import { conversationView, readLastCommonRead, readParticipants } from '#storage/conversation-reader.ts';
 import {
   ask,
   askConversation,
@@ -62,7 +62,9 @@ function requireReachable(call: Call, action: 'message' | 'invite', people: read
 
 export const readConversation: Handler = (call) => {
   const { tables, record } = readable(call);
-  return { status: 200, json: JSON.stringify(conversationView(tables, record, call.service.epoch)) };
+  const view = conversationView(tables, record, call.service.epoch);
+  const last_common_read = readLastCommonRead(tables, record, call.user);
+  return { status: 200, json: JSON.stringify({ ...view, last_common_read }) };
 };
 
 export const changeConversation: Handler = (call) => {
@@ -102,7 +104,11 @@ export const removeParticipant: Handler = (call) =>
 
 export const readRights: Handler = (call) => {
   const { record, member } = readable(call);
-  const rights = call.service.access.grantedOf(call, record.id, rightsIn(record.kind, member.role));
+  const rights = call.service.access.grantedOf(
+    call,
+    record.id,
+    rightsAmong(record.kind, member.role, record.participantCount),
+  );
   return { status: 200, json: JSON.stringify({ rights }) };
 };
 

@@ -1,22 +1,22 @@
 /** Attachments as people read them: whole or a range, by session or by link, never as something a browser would run. */
-import { constants } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import type { z } from 'zod';
 import { unixSeconds } from '#src/base/clock.ts';
 import { isId } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
-import type { attachmentQuery, linkQuery } from '#src/protocol/attachments.ts';
+import type { attachmentQuery, linkQuery, thumbnailQuery } from '#src/protocol/attachments.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { blobPath } from '#storage/blobs.ts';
+import { Content } from '#storage/blob-contents.ts';
+import { isSealedName } from '#storage/blob-sealing.ts';
+import { thumbnailPath } from '#storage/blobs.ts';
+import type { AttachmentRecord } from '#storage/attachment-records.ts';
 import type { ReadableAttachment } from './attachment-door.ts';
 import { LINK_SECONDS, openLink, signLink } from './attachment-links.ts';
 import { matchesTag, readRange } from './byte-ranges.ts';
 import { contentDisposition } from './file-names.ts';
+import { thumbnailFormat } from './thumbnail-maker.ts';
 import { isInline } from './type-sniffing.ts';
 import type { ByteCall } from './upload-handlers.ts';
-
-/** Bytes read from the disk at once, and held for one reader. */
-const CHUNK_BYTES = 256 * 1024;
 
 export async function readAttachment(call: ByteCall): Promise<void> {
   const { conversation } = call.query as z.infer<typeof attachmentQuery>;
@@ -47,18 +47,64 @@ function readableBy({ door, id, service }: ByteCall, user: string, conversation:
   return door.readableIn({ service, user }, attachment, conversation);
 }
 
-async function send({ door, exchange, head }: ByteCall, attachment: ReadableAttachment): Promise<void> {
-  const { bytes, hash, name, type } = attachment;
-  const tag = `"${hash}"`;
-  const headers: [string, string][] = [
+/** A small picture of a picture, made when somebody first asks for it. */
+export async function readThumbnail(call: ByteCall): Promise<void> {
+  const { door, exchange, head, user } = call;
+  const { conversation, size: text } = call.query as z.infer<typeof thumbnailQuery>;
+  const size = Number(text);
+  const attachment = readableBy(call, user, conversation);
+  const tag = `"${attachment.hash}.${size}"`;
+  const headers = safeHeaders(tag);
+  if (thumbnailFormat(attachment.type, attachment.bytes) === undefined) throw new Refusal('thumbnail_not_found');
+  if (head.ifNoneMatch !== '' && matchesTag(head.ifNoneMatch, tag)) return exchange.send(304, '', headers);
+  let picture = await readPicture(door, attachment, size);
+  if (picture === undefined) {
+    await door.ask({ do: 'thumbnail', id: attachment.id, size });
+    picture = await readPicture(door, door.find(attachment.id) ?? attachment, size);
+  }
+  if (picture === undefined) throw new Refusal('attachment_not_found');
+  headers.push(['content-type', 'image/webp'], ['content-disposition', contentDisposition('inline', 'thumbnail.webp')]);
+  await exchange.sendStream(200, headers, picture.length, only(picture));
+}
+
+/** The thumbnail if it was made; undefined otherwise. @throws Refusal `encryption_locked`. */
+async function readPicture(
+  { folder, vault }: ByteCall['door'],
+  { hash }: Pick<AttachmentRecord, 'hash'>,
+  size: number,
+): Promise<Buffer | undefined> {
+  if (hash === undefined) return undefined;
+  const keys = isSealedName(hash) ? vault.keys : undefined;
+  try {
+    const stored = await readFile(thumbnailPath(folder, hash, size));
+    return keys === undefined ? stored : keys.openPart(`${hash}.${size}`, stored);
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw error;
+  }
+}
+
+async function* only(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}
+
+/** What every answer with a person's bytes carries, so that a browser never runs them. */
+function safeHeaders(tag: string): [string, string][] {
+  return [
     ['etag', tag],
     // Readers keep it and ask each time: who may read it changes, what it is does not.
     ['cache-control', 'private, no-cache'],
-    ['accept-ranges', 'bytes'],
     ['content-security-policy', "default-src 'none'; sandbox"],
     ['cross-origin-resource-policy', 'same-site'],
     ['referrer-policy', 'no-referrer'],
   ];
+}
+
+async function send({ door, exchange, head }: ByteCall, attachment: ReadableAttachment): Promise<void> {
+  const { bytes, hash, name, type } = attachment;
+  const tag = `"${hash}"`;
+  const headers = safeHeaders(tag);
+  headers.push(['accept-ranges', 'bytes']);
   if (head.ifNoneMatch !== '' && matchesTag(head.ifNoneMatch, tag)) return exchange.send(304, '', headers);
   // A range of what the reader has not got a part of is of no use to them.
   const range = head.ifRange === '' || head.ifRange.trim() === tag ? readRange(head.range, bytes) : undefined;
@@ -68,33 +114,30 @@ async function send({ door, exchange, head }: ByteCall, attachment: ReadableAtta
     ['content-disposition', contentDisposition(isInline(type) ? 'inline' : 'attachment', name)],
   );
   if (range !== undefined) headers.push(['content-range', `bytes ${start}-${end}/${bytes}`]);
-  const file = await openBlob(door.folder, hash);
+  const content = await openContent(door, attachment);
   try {
     const status = range === undefined ? 200 : 206;
-    await exchange.sendStream(status, headers, end - start + 1, readBytes(file, start, end));
+    await exchange.sendStream(status, headers, end - start + 1, content.read(start, end));
   } finally {
-    await file.close();
+    await content.close();
   }
 }
 
-/** @throws Refusal `attachment_not_found` when the last message that had it was deleted a moment ago. */
-async function openBlob(folder: string, hash: string): Promise<FileHandle> {
+/**
+ * @throws Refusal `attachment_not_found` when the last message that had it was deleted a moment ago, `encryption_locked`.
+ */
+async function openContent(door: ByteCall['door'], { id, hash }: ReadableAttachment): Promise<Content> {
   try {
-    return await open(blobPath(folder, hash), constants.O_RDONLY);
+    return await Content.open(door.folder, hash, door.vault);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new Refusal('attachment_not_found');
-    throw error;
+    if (!isAbsent(error)) throw error;
+    // It may have been sealed a moment ago, and have another name now.
+    const now = door.find(id)?.hash;
+    if (now === undefined || now === hash) throw new Refusal('attachment_not_found');
+    return await Content.open(door.folder, now, door.vault);
   }
 }
 
-/** Every chunk is in the same memory: it is good until the next one is asked for. */
-async function* readBytes(file: FileHandle, start: number, end: number): AsyncGenerator<Buffer> {
-  const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, Math.max(1, end - start + 1)));
-  for (let position = start; position <= end;) {
-    const wanted = Math.min(buffer.length, end - position + 1);
-    const { bytesRead } = await file.read(buffer, 0, wanted, position);
-    if (bytesRead === 0) throw new Error('A content is shorter than it was.');
-    position += bytesRead;
-    yield buffer.subarray(0, bytesRead);
-  }
+function isAbsent(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }

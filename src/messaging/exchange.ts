@@ -38,6 +38,7 @@ export interface RequestHead {
   readonly clientVersion: string;
   readonly accept: string;
   readonly origin: string;
+  readonly forwardedFor: string;
 }
 
 export function readHead(req: HttpRequest): RequestHead {
@@ -51,12 +52,8 @@ export function readHead(req: HttpRequest): RequestHead {
     clientVersion: req.getHeader('x-service-client-protocol'),
     accept: req.getHeader('accept'),
     origin: req.getHeader('origin'),
+    forwardedFor: req.getHeader('x-forwarded-for'),
   };
-}
-
-/** The address of the other end, which the library tells only until the request's handler has returned. */
-export function addressOf(res: HttpResponse): string {
-  return Buffer.from(res.getRemoteAddressAsText()).toString('latin1');
 }
 
 export interface ExchangeOptions {

@@ -10,55 +10,20 @@ import { ATTACHMENT_ROUTES } from '#src/protocol/attachment-routes.ts';
 import { TUS_EXTENSIONS, TUS_VERSION } from '#src/protocol/attachments.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { BODY_BYTES_MAX } from '#src/protocol/limits.ts';
-import { isCallStep, MESSAGE_KINDS } from '#src/protocol/messages.ts';
+import { isCallStep, MESSAGE_KINDS, postFormOf } from '#src/protocol/messages.ts';
 import { MESSAGING_ROUTES, type MessagingRoute, type Route } from '#src/protocol/routes.ts';
+import type { SessionClaims } from '#src/protocol/sessions.ts';
 import { PROTOCOL_VERSION, readClientVersion, VERSION_HEADERS } from '#src/protocol/version.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import type { ThreadFigures } from '#src/telemetry/thread-figures.ts';
 import { registerAttachments, type Doorway } from './attachment-surface.ts';
 import { bearerToken, type Authentication } from './authentication.ts';
 import type { BotEntrance, BotVisit } from './bot-door.ts';
-import { readCalls, readIceServers } from './call-handlers.ts';
-import type { Call, Handler, Service } from './caller.ts';
-import * as conversations from './conversation-handlers.ts';
-import { addressOf, Exchange, readHead, type ExchangeOptions, type RequestHead } from './exchange.ts';
-import { readInbox } from './inbox-handlers.ts';
-import * as messages from './message-handlers.ts';
+import type { Call, Service } from './caller.ts';
+import { Exchange, readHead, type ExchangeOptions, type RequestHead } from './exchange.ts';
 import { parseForm, parseQuery } from './parsing.ts';
-import { postSignal } from './signal-handlers.ts';
-
-const HANDLERS: Readonly<Record<MessagingRoute, Handler>> = {
-  createConversation: conversations.createConversation,
-  readConversation: conversations.readConversation,
-  changeConversation: conversations.changeConversation,
-  deleteConversation: conversations.deleteConversation,
-  readParticipants: conversations.listParticipants,
-  addParticipants: conversations.addParticipants,
-  changeParticipant: conversations.changeParticipant,
-  removeParticipant: conversations.removeParticipant,
-  readRights: conversations.readRights,
-  readCapabilities: conversations.readCapabilities,
-  postMessage: messages.postMessage,
-  readMessages: messages.readMessages,
-  readMessage: messages.readOneMessage,
-  editMessage: messages.editMessage,
-  deleteMessage: messages.deleteMessage,
-  addReaction: messages.addReaction,
-  removeReaction: messages.removeReaction,
-  readPins: messages.readPins,
-  addPin: messages.addPin,
-  removePin: messages.removePin,
-  putDraft: messages.putDraft,
-  readDraft: messages.readDraft,
-  deleteDraft: messages.deleteDraft,
-  putMute: messages.putMute,
-  postReceipt: messages.postReceipt,
-  readChanges: messages.listChanges,
-  readInbox,
-  postSignal,
-  readCalls,
-  readIceServers,
-};
+import { rateOf } from './rate-limiter.ts';
+import { HANDLERS } from './route-handlers.ts';
 
 export interface SurfaceOptions {
   readonly service: Service;
@@ -131,15 +96,11 @@ export class HttpSurface {
     return {
       service: this.#options.service,
       open: (res, req, route) => this.#exchange(res, readHead(req), route),
-      admit: (exchange, res, { auth, path }) => {
-        const { head } = exchange;
-        const { config } = this.#options.service;
-        if (readClientVersion(head.clientVersion) < config.protocolMin && auth !== 'none') {
-          throw new Refusal('client_too_old');
-        }
-        const visit = this.#knock(exchange, res, path, undefined);
+      admit: (exchange, res, form) => {
+        if (form.auth !== 'none') this.#checkVersion(exchange.head);
+        const visit = this.#knock(exchange, res, form.path, undefined);
         if (visit !== undefined) throw this.#turnAway(visit);
-        return auth === 'none' ? '' : this.#person(head).user;
+        return form.auth === 'none' ? '' : this.#person(exchange.head, form, res).user;
       },
       fail: (exchange, error, route) => this.#fail(exchange, error, route),
       count: (by) => {
@@ -181,9 +142,24 @@ export class HttpSurface {
     this.#inFlight += 1;
     let visit: BotVisit | undefined;
     try {
-      visit = this.#knock(exchange, res, route.path, params?.['id']);
+      visit =
+        name === 'postWebhook'
+          ? this.#knockWebhook(exchange, res, params?.['token'])
+          : this.#knock(exchange, res, route.path, params?.['id']);
       visit?.admit();
-      const call = await this.#admit(exchange, name, params, visit);
+      // What calls a webhook is seldom a client, and never says its version.
+      if (route.auth !== 'none') this.#checkVersion(exchange.head);
+      const session = visit === undefined ? this.#person(exchange.head, route, res) : undefined;
+      const caller = visit?.bot ?? (session as NonNullable<typeof session>);
+      visit?.checkRoute(name, params?.['id']);
+      const call = await this.#readCall(exchange, route, params, {
+        user: caller.user,
+        device: caller.device,
+        session,
+        reach: visit?.bot.conversations,
+      });
+      // Whoever passes a message on has read it.
+      if (name === 'postMessage' && 'forward' in (call.body as object)) visit?.checkRoute('readMessage', undefined);
       const reply = await HANDLERS[name](call);
       visit?.settle(reply.status);
       if (name === 'postMessage') this.#options.figures.postAcked(Number(process.hrtime.bigint() - began));
@@ -196,52 +172,72 @@ export class HttpSurface {
     }
   }
 
-  /** Version, session, query and body: what every request has to pass. @throws Refusal. */
-  async #admit(
+  /** @throws Refusal `client_too_old`. */
+  #checkVersion(head: RequestHead): void {
+    const { config } = this.#options.service;
+    if (readClientVersion(head.clientVersion) < config.protocolMin) throw new Refusal('client_too_old');
+  }
+
+  /** What the caller asks for: path, query and body. @throws Refusal. */
+  async #readCall(
     exchange: Exchange,
-    name: MessagingRoute,
+    route: Route,
     params: Record<string, string> | undefined,
-    visit: BotVisit | undefined,
+    caller: Pick<Call, 'user' | 'device' | 'session' | 'reach'>,
   ): Promise<Call> {
     const { service } = this.#options;
     const { head } = exchange;
-    const route: Route = MESSAGING_ROUTES[name];
-    if (readClientVersion(head.clientVersion) < service.config.protocolMin) throw new Refusal('client_too_old');
-    const { user, device } = visit?.bot ?? this.#person(head);
-    visit?.checkRoute(name, params?.['id']);
     if (params === undefined) throw new Refusal('path_not_found');
     const query = route.query === undefined ? undefined : parseQuery(route.query, head.query);
     if (route.query === undefined && head.query !== '') parseNoQuery(head.query);
     const body = route.body === undefined ? undefined : await this.#readForm(exchange, route);
-    return {
-      service,
-      user,
-      device,
-      reach: visit?.bot.conversations,
-      params,
-      query,
-      body,
-      cancellation: exchange.cancellation,
-    };
+    return { service, ...caller, params, query, body, cancellation: exchange.cancellation };
   }
 
-  /** @throws Refusal as `authenticate` does. */
-  #person(head: RequestHead): { readonly user: string; readonly device: string } {
+  /** Whose session it is, if they have not asked too often. @throws Refusal as `authenticate` does, `rate_limited`. */
+  #person(
+    head: RequestHead,
+    route: Parameters<typeof rateOf>[0],
+    res: HttpResponse,
+  ): { readonly user: string; readonly device: string; readonly sid: string; readonly until: number } {
     const { service, authentication } = this.#options;
-    const { sub, dev } = authentication.authenticate(bearerToken(head.authorization), unixSeconds(service.now()));
-    return { user: sub, device: dev };
+    let claims: SessionClaims;
+    try {
+      claims = authentication.authenticate(bearerToken(head.authorization), unixSeconds(service.now()));
+    } catch (error) {
+      service.rates.take('refused', service.addresses.of(res, head));
+      throw error;
+    }
+    service.rates.take(rateOf(route), claims.sub);
+    return { user: claims.sub, device: claims.dev, sid: claims.sid, until: claims.rnw };
   }
 
   /** The visit of a bot; undefined for whoever else it is. @throws Refusal `token_invalid`. */
   #knock({ head }: Exchange, res: HttpResponse, route: string, conversation: string | undefined): BotVisit | undefined {
-    const entrance = (): BotEntrance => ({
+    const entrance = () => this.#entrance(head, res, route, conversation);
+    return this.#options.service.bots.knock(bearerToken(head.authorization), entrance);
+  }
+
+  /** The visit of whoever has a webhook's URL. @throws Refusal `webhook_not_found`, `rate_limited`. */
+  #knockWebhook({ head }: Exchange, res: HttpResponse, token: string | undefined): BotVisit {
+    const { addresses, bots, rates } = this.#options.service;
+    try {
+      const { path } = MESSAGING_ROUTES.postWebhook;
+      return bots.knockWebhook(token, () => this.#entrance(head, res, path, undefined));
+    } catch (error) {
+      rates.take('refused', addresses.of(res, head));
+      throw error;
+    }
+  }
+
+  #entrance(head: RequestHead, res: HttpResponse, route: string, conversation: string | undefined): BotEntrance {
+    return {
       event: 'bot.request',
       method: head.method.toUpperCase(),
       route,
-      address: addressOf(res),
+      address: this.#options.service.addresses.of(res, head),
       conversation,
-    });
-    return this.#options.service.bots.knock(bearerToken(head.authorization), entrance);
+    };
   }
 
   async #readForm(exchange: Exchange, route: Route): Promise<unknown> {
@@ -254,6 +250,7 @@ export class HttpSurface {
     }
     if (route === MESSAGING_ROUTES.postSignal) return value;
     refuseOldForms(route, value);
+    if (route === MESSAGING_ROUTES.postMessage) return parseForm(postFormOf(value), value);
     return route.body === undefined ? value : parseForm(route.body, value);
   }
 

@@ -2,42 +2,71 @@
 import type { z } from 'zod';
 import { parseInstant } from '#src/base/time.ts';
 import type * as forms from '#src/protocol/conversations.ts';
-import { Refusal, statusOf, type ErrorCode } from '#src/protocol/errors.ts';
+import { Refusal, statusOf } from '#src/protocol/errors.ts';
 import { MUTE_MILLIS_MAX } from '#src/protocol/limits.ts';
-import { isEmoji, type editMessage as editForm, type PostMessage } from '#src/protocol/messages.ts';
+import {
+  isEmoji,
+  type editMessage as editForm,
+  type ForwardMessage,
+  type ForwardOrigin,
+  type PostMessage,
+} from '#src/protocol/messages.ts';
 import { readChanges, readHistory, readMessage, readPersonal, readWatermarks } from '#storage/conversation-reader.ts';
 import { readPinnedSeqs } from '#storage/inbox-reader.ts';
 import { requireTrueOutcome } from './call-handlers.ts';
 import { askConversation, pathConversation, pathSeq, readable, type Call, type Handler } from './caller.ts';
+import { readForwarded } from './message-forwards.ts';
 
 export const postMessage: Handler = async (call) => {
-  const posted = call.body as PostMessage;
+  const posted = call.body as PostMessage | ForwardMessage;
   call.service.access.requireMessage(call, pathConversation(call));
   // What most posts are waits for nothing here.
-  if (posted.kind === 'text') return await askConversation(call, { kind: 'post', form: posted });
-  await requireTrueOutcome(call, posted);
-  const { form, refused } = await prepareForm(call, posted);
-  // Between threads an undefined field would arrive as null.
-  const post = { kind: 'post' as const, form, ...(refused === undefined ? {} : { refused }) };
-  const reply = await askConversation(call, post);
-  if (refused === undefined) call.service.attachments.notePosted(form);
+  if ('kind' in posted && posted.kind === 'text') return await askConversation(call, { kind: 'post', form: posted });
+  let post: Prepared;
+  try {
+    post = await prepare(call, posted);
+  } catch (error) {
+    if (!(error instanceof Refusal) || statusOf(error.code) >= 500) throw error;
+    // A repeat is answered with the first message, whatever became of its file, its call or its origin.
+    const { code, field } = error;
+    return await askConversation(call, { kind: 'refusePost', clientMsgId: posted.client_msg_id, code, field });
+  }
+  const reply = await askConversation(call, { kind: 'post', ...post });
+  call.service.attachments.notePosted(post.form);
   return reply;
 };
 
-/** The form with its attachment as the server knows it, or why that may not be posted: for the conversation to judge. */
-async function prepareForm(call: Call, form: PostMessage): Promise<{ form: PostMessage; refused?: ErrorCode }> {
+interface Prepared {
+  readonly form: PostMessage;
+  readonly origin?: ForwardOrigin;
+  readonly attempts?: readonly string[];
+}
+
+/** What a form becomes by what the server knows of its file, its call, or the message that it passes on. @throws Refusal. */
+async function prepare(call: Call, posted: PostMessage | ForwardMessage): Promise<Prepared> {
+  if ('forward' in posted) {
+    const { form, origin } = readForwarded(call, posted);
+    return { form: await prepareAttachment(call, form, 'forward'), origin };
+  }
+  const attempts = await requireTrueOutcome(call, posted);
+  return { form: await prepareAttachment(call, posted, 'body.attachment'), attempts };
+}
+
+/** @throws Refusal as the attachment's door does, with the field to blame. */
+async function prepareAttachment(call: Call, form: PostMessage, field: string): Promise<PostMessage> {
   try {
-    return { form: await call.service.attachments.prepare(call, form) };
+    return await call.service.attachments.prepare(call, form);
   } catch (error) {
-    if (error instanceof Refusal && statusOf(error.code) !== 503) return { form, refused: error.code };
+    if (error instanceof Refusal && statusOf(error.code) < 500) throw new Refusal(error.code, { field });
     throw error;
   }
 }
 
 export const editMessage: Handler = (call) => {
-  const { body } = call.body as z.infer<typeof editForm>;
+  const { body, mentions } = call.body as z.infer<typeof editForm>;
   call.service.access.requireMessage(call, pathConversation(call));
-  return askConversation(call, { kind: 'edit', seq: pathSeq(call), body: call.service.attachments.describe(body) });
+  const edited = { body: call.service.attachments.describe(body), mentions };
+  return askConversation(call, { kind: 'edit', seq: pathSeq(call), ...edited });
 };
 
 export const deleteMessage: Handler = (call) => askConversation(call, { kind: 'deleteMessage', seq: pathSeq(call) });

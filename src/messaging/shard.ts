@@ -7,10 +7,11 @@ import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
 import { App, us_listen_socket_close, type us_listen_socket } from 'uWebSockets.js';
 import { makeCallActor } from '#actors/call/call.ts';
 import { CallBoard, CALLS_LISTED_MAX } from '#actors/call/call-board.ts';
-import { pairOf, type CallRecord } from '#actors/call/call-record.ts';
+import type { CallRecord } from '#actors/call/call-record.ts';
 import { makeConversationActor } from '#actors/conversation/conversation.ts';
 import { makePersonActor } from '#actors/person/person.ts';
-import { refused, type Answer, type Told } from '#actors/runtime/actor.ts';
+import { PresenceBudget } from '#actors/person/presence-budget.ts';
+import { refused, type Answer, type PushDelivery, type Told } from '#actors/runtime/actor.ts';
 import { MAIN, Node, type LocalSockets, type ServiceName } from '#actors/runtime/node.ts';
 import { Placement } from '#actors/runtime/placement.ts';
 import { PortLink } from '#actors/runtime/port-link.ts';
@@ -20,52 +21,36 @@ import { ActorSystem } from '#actors/runtime/system.ts';
 import { Revocations, type Revocation } from '#src/auth/revocations.ts';
 import { SessionTokens } from '#src/auth/session-tokens.ts';
 import { systemClock, unixSeconds } from '#src/base/clock.ts';
-import { isId } from '#src/base/ids.ts';
-import type { Config } from '#src/config.ts';
-import { encodeEvent } from '#src/protocol/events.ts';
 import type { BotAuditBatch, BotSnapshot } from '#src/protocol/bots.ts';
 import type { PolicySnapshot } from '#src/protocol/policy-decision.ts';
+import type { PushCredentials } from '#src/protocol/push.ts';
 import { Log } from '#src/telemetry/log.ts';
 import { ThreadFigures } from '#src/telemetry/thread-figures.ts';
 import { AccountsReader } from '#storage/accounts.ts';
-import { AttachmentReader, openAttachments } from '#storage/attachment-records.ts';
-import { readMember } from '#storage/conversation-reader.ts';
-import { readPeers, readPurges, shareConversation } from '#storage/inbox-reader.ts';
-import { laneOf, Lanes } from '#storage/lanes.ts';
+import type { AttachmentSealing } from '#storage/blob-sealing.ts';
+import { readPeers } from '#storage/inbox-reader.ts';
+import { Lanes } from '#storage/lanes.ts';
+import type { RetentionRule } from '#storage/retention.ts';
 import { AccessChecks } from './access-checks.ts';
-import { AttachmentDoor } from './attachment-door.ts';
+import { openAttachmentDoor } from './attachment-door.ts';
 import { Authentication } from './authentication.ts';
 import { BotBudget } from './bot-budget.ts';
-import { BotDoor, type Bot } from './bot-door.ts';
+import { BotDoor } from './bot-door.ts';
 import { BotTrail } from './bot-trail.ts';
 import type { Service } from './caller.ts';
+import { ClientAddresses } from './client-addresses.ts';
+import { makeHearing } from './hearing.ts';
 import { HttpSurface } from './http-surface.ts';
+import { RetentionSweep } from './retention-sweep.ts';
+import { keepIndex } from './search-upkeep.ts';
+import type { ShardData } from './shard-data.ts';
 import { makeShardHealth } from './shard-health.ts';
+import { Participation } from './participation.ts';
+import { PushDesk } from './push-desk.ts';
+import { RateLimiter } from './rate-limiter.ts';
 import { SocketHub } from './socket-hub.ts';
 import { Sockets } from './sockets.ts';
-
-/** What the thread is started with. */
-export interface ShardData {
-  readonly shard: number;
-  readonly placement: { readonly shards: number; readonly lanes: number };
-  readonly folder: string;
-  readonly config: Config;
-  readonly epoch: string;
-  readonly sessionKey: Uint8Array;
-  /** The access policies as they stand when the thread is started; changes are pushed. */
-  readonly policies: PolicySnapshot;
-  /** The bots as they stand when the thread is started; changes are pushed. */
-  readonly bots: BotSnapshot;
-  /** What all threads count the bots' requests in. */
-  readonly botBudget: SharedArrayBuffer;
-  /** The calls that were live here when the thread before this one died; none at the first start. */
-  readonly calls: readonly CallRecord[];
-  readonly idKey: Uint8Array;
-  readonly origins: readonly string[];
-  readonly startedAt: number;
-  readonly version: string;
-  readonly debugHooks: boolean;
-}
+import { StirredConversations } from './stirred-conversations.ts';
 
 const data = workerData as ShardData;
 const { shard, config, folder } = data;
@@ -94,12 +79,14 @@ const lanes = new Lanes({
   owns: (lane) => placement.ownsLane(shard, lane),
   report: (records, nanos, failed) => (failed ? figures.commitFailed() : figures.commit(records, nanos)),
 });
+const participation = new Participation(lanes);
 const accounts = new AccountsReader(folder);
-const attachments = new AttachmentDoor({
-  folder,
-  shard,
-  reader: new AttachmentReader(openAttachments(folder)),
+const attachments = await openAttachmentDoor({
+  ...data,
   lanes,
+  hasDesk: shard === placement.attachmentShard,
+  now,
+  log,
   node: () => node,
 });
 const revocations = new Revocations();
@@ -111,16 +98,39 @@ const authentication = new Authentication(new SessionTokens(data.sessionKey), re
 const board = new CallBoard((change) => node.links.get(MAIN)?.tell('@call', change));
 for (const record of data.calls) board.follow([record.scope, record.call, record]);
 
-const system = new ActorSystem({
+const pushes: PushDesk = new PushDesk({
+  credentials: data.push,
+  config,
+  lanes,
+  accounts,
+  access,
+  now,
+  log,
+  node: () => node,
+  system: () => system,
+});
+
+const system: ActorSystem = new ActorSystem({
   actors: [
-    makeConversationActor({ epoch: data.epoch, lane: (conversation) => lanes.write(conversation) }),
-    makePersonActor({ peers: (user) => access.viewersOf(user, readPeers(lanes.environments, user)) }),
+    pushes.actor,
+    makeConversationActor({
+      epoch: data.epoch,
+      lane: (conversation) => lanes.write(conversation),
+      search: config.search === 'on',
+      purged: ({ messages, bytes }) => figures.purged(messages, bytes),
+    }),
+    makePersonActor({
+      peers: (user) => access.viewersOf(user, readPeers(lanes.environments, user)),
+      budget: new PresenceBudget(),
+      attention: pushes.attention,
+      hasPushes: (user) => pushes.hasPushes(user),
+    }),
     makeCallActor({
       board,
       ring: config.ringSeconds * 1000,
       lost: config.callLostSeconds * 1000,
       monotonic: monotonicMillis,
-      takesPart,
+      takesPart: (scope, user) => participation.takesPart(scope, user),
     }),
   ],
   now,
@@ -139,7 +149,10 @@ const system = new ActorSystem({
 });
 
 const app = App();
-const hub = new SocketHub(app, figures, sharesListed);
+const stirred = new StirredConversations((all) => node.links.get(MAIN)?.tell('@stirred', all));
+const isHere = (conversation: string) => placement.shardOf(`conversation:${conversation}`) === shard;
+stirred.watch(data.bots, isHere);
+const hub = new SocketHub(app, figures, (bot, user) => participation.sharesListed(bot, user));
 /** How long the main thread may take for a batch of what bots did, before it is handed over again. */
 const BOT_AUDIT_MILLIS = 10_000;
 const botTrail = new BotTrail({
@@ -148,14 +161,24 @@ const botTrail = new BotTrail({
   now,
 });
 const bots = new BotDoor({ bots: data.bots, budget: new BotBudget(data.botBudget), trail: botTrail, now });
-const node = new Node({ shard, placement, system, services: { ask: serve, tell: hear, timedOut, dropped } });
-node.serve(watchMemberships(hub));
+const services = {
+  ask: serve,
+  tell: (name: ServiceName, body: unknown) => hear(name, body),
+  timedOut,
+  dropped,
+  push: (delivery: PushDelivery) => pushes.push(delivery),
+};
+const node: Node = new Node({ shard, placement, system, services });
+node.serve(pushes.watch(watchMemberships(hub)));
 tellMain = (line) => void node.links.get(MAIN)?.tell('@log', line);
 const service: Service = {
   node,
   lanes,
   accounts,
   access,
+  addresses: new ClientAddresses(config.trustedProxies),
+  pushes,
+  rates: new RateLimiter(data.rateMemory, config.rateLimits),
   attachments,
   bots,
   callsOf,
@@ -172,14 +195,29 @@ const surface = new HttpSurface({
   origins: new Set(data.origins),
   health: makeShardHealth({ node, figures, config, startedAt: data.startedAt, version: data.version }),
 });
+const hear = makeHearing({ hub, pushes, attachments, log, now, crash: () => data.debugHooks && setImmediate(crash) });
 const sockets = new Sockets({ service, authentication, figures, hub, log });
 let listening: us_listen_socket | undefined;
+/** Set when the thread is to end: what goes on in the background stops by itself. */
+const leaving = { isUnderWay: false };
+const retention = new RetentionSweep({
+  lanes,
+  tell: (conversation, message) => system.deliver(`conversation:${conversation}`, message),
+  isLeaving: () => leaving.isUnderWay,
+});
 
 figures.supply(() => {
   const { active, mailboxes } = system.figures;
   let asksPending = 0;
   for (const link of node.links.values()) asksPending += link.pending;
-  return { activeActors: active, mailboxes, asksPending, droppedLogLines: log.droppedLines, calls: board.figures };
+  return {
+    activeActors: active,
+    mailboxes,
+    asksPending,
+    droppedLogLines: log.droppedLines,
+    calls: board.figures,
+    push: pushes.figures,
+  };
 });
 
 /** What other threads may ask of this one. */
@@ -188,9 +226,14 @@ async function serve(name: ServiceName, body: unknown): Promise<Answer> {
   if (name === '@revoked') return { ok: true, value: revoke(body as readonly Revocation[]) };
   if (name === '@policies') return { ok: true, value: access.replace(body as PolicySnapshot) };
   if (name === '@bots') return { ok: true, value: replaceBots(body as BotSnapshot) };
+  if (name === '@retention') return { ok: true, value: retention.use(body as RetentionRule) };
+  if (name === '@push') return { ok: true, value: pushes.use(body as PushCredentials) };
   if (name === '@inspect') return { ok: true, value: system.inspect(INSPECTED_ACTORS) };
   if (name === '@calls') return { ok: true, value: board.list(CALLS_LISTED_MAX) };
   if (name === '@callsOf') return { ok: true, value: callsOf(body as string) };
+  if (name === '@attachments') return await attachments.serve(body);
+  if (name === '@sealing') return { ok: true, value: attachments.keep(body as AttachmentSealing) };
+  if (name === '@dropUploads') return { ok: true, value: (await attachments.dropAll()) ?? null };
   if (name === '@drain') return { ok: true, value: await drain() };
   return refused('internal');
 }
@@ -202,39 +245,20 @@ const INSPECTED_ACTORS = 20;
 function revoke(revoked: readonly Revocation[]): number {
   for (const revocation of revoked) revocations.add(revocation);
   hub.revoke(revoked.map(({ sid }) => sid));
+  pushes.sessionsEnded(revoked.map(({ sid }) => sid));
   return revoked.length;
 }
 
 /** Decides by these bots from now on; sockets of those that ended, or whose token is void, close. */
 function replaceBots(snapshot: BotSnapshot): true {
   bots.replace(snapshot);
+  stirred.watch(snapshot, isHere);
   hub.changeBots((id) => bots.bot(id));
   return true;
 }
 
-/** Whether a person takes part in any conversation of a bot's list beside it. */
-function sharesListed({ conversations, user: bot }: Bot, user: string): boolean {
-  return [...conversations].some((conversation) => {
-    const environment = lanes.read(conversation);
-    environment.refresh();
-    const { tables } = environment;
-    return readMember(tables, conversation, bot) !== undefined && readMember(tables, conversation, user) !== undefined;
-  });
-}
-
-/** Whether somebody still takes part in what a call belongs to: the room, or a conversation with the other of the pair. */
-function takesPart(scope: string, user: string): boolean {
-  if (isId('c', scope)) {
-    const environment = lanes.read(scope);
-    environment.refresh();
-    return readMember(environment.tables, scope, user) !== undefined;
-  }
-  for (const environment of lanes.environments) environment.refresh();
-  return pairOf(scope).every((other) => other === user || shareConversation(lanes.environments, user, other));
-}
-
 function callsOf(user: string): CallRecord[] {
-  return board.attemptsFor(user, (conversation) => takesPart(conversation, user));
+  return board.attemptsFor(user, (conversation) => participation.takesPart(conversation, user));
 }
 
 /** The sockets, and the calls of a conversation told at once when somebody no longer takes part in it. */
@@ -243,7 +267,10 @@ function watchMemberships(heard: SocketHub): LocalSockets {
     if (board.has(conversation)) system.deliver(`call:${conversation}`, { kind: 'membershipEnded', users } as Told);
   };
   return {
-    publish: (...all) => heard.publish(...all),
+    publish: (topic, ...all) => {
+      stirred.note(topic);
+      heard.publish(topic, ...all);
+    },
     publishTo: (...all) => heard.publishTo(...all),
     displace: (...all) => heard.displace(...all),
     overrun: () => heard.overrun(),
@@ -256,36 +283,6 @@ function watchMemberships(heard: SocketHub): LocalSockets {
       ended(conversation, null);
     },
   };
-}
-
-/** What other threads may tell this one. */
-function hear(name: ServiceName, body: unknown): void {
-  switch (name) {
-    case '@renewed':
-      return hub.renew(...(body as [string, number]));
-    case '@directory': {
-      const [user, rev] = body as [string, number];
-      const event = encodeEvent({ type: 'directory.changed', ts: unixSeconds(now()) }, JSON.stringify({ user, rev }));
-      return hub.publishToAll('directory.changed', event);
-    }
-    case '@dropUpload':
-      return attachments.drop(...(body as [string, string]));
-    case '@group': {
-      const [group, rev] = body as [string, number];
-      const json = JSON.stringify({ group_id: group, rev });
-      return hub.publishToAll('group', encodeEvent({ type: 'group', ts: unixSeconds(now()) }, json));
-    }
-    case '@recovery': {
-      // Empty by design: it says that an invited guest cannot sign in, and not who (GST-05).
-      const event = encodeEvent({ type: 'guest.recovery.requested', ts: unixSeconds(now()) }, '{}');
-      return hub.publishTo([body as string], 'guest.recovery.requested', event, undefined);
-    }
-    case '@crash':
-      if (data.debugHooks) setImmediate(() => crash());
-      return undefined;
-    default:
-      log.warn('an unknown message came from another thread', { name });
-  }
 }
 
 /** The bug that the tests of supervision plant. */
@@ -323,6 +320,8 @@ function takeLink(thread: number, linkPort: MessagePort): void {
     linkPort,
     node.handler(thread, () => {
       node.unlink(thread, link);
+      attachments.shardLost(thread);
+      if (thread !== MAIN) pushes.shardLost();
       // Without main there is nobody to serve for: it went first, or it told us to.
       if (thread === MAIN) void leave();
     }),
@@ -338,9 +337,12 @@ function takeLink(thread: number, linkPort: MessagePort): void {
 }
 
 async function leave(): Promise<void> {
+  leaving.isUnderWay = true;
   system.stop();
   surface.stop();
   sockets.stop();
+  pushes.stop();
+  retention.stop();
   figures.stop();
   app.close();
   await lanes.close();
@@ -356,6 +358,8 @@ function listen(wanted: number): void {
       process.exit(1);
     }
     listening = socket;
+    // The links to the others came before.
+    attachments.start();
     port.postMessage({ kind: 'listening' });
   });
 }
@@ -385,12 +389,11 @@ setInterval(wakeCalls, CALLS_CHECK_MILLIS).unref();
 const RELEASE_MILLIS = 1_000;
 setInterval(() => void attachments.releaseDue().catch(() => undefined), RELEASE_MILLIS).unref();
 setInterval(() => revocations.sweep(unixSeconds(now())), REVOCATIONS_SWEEP_MILLIS).unref();
+pushes.start(data);
 surface.register(app);
 sockets.register(app);
-for (const [lane, environment] of lanes.environments.entries()) {
-  if (!placement.ownsLane(shard, lane)) continue;
-  for (const conversation of readPurges(environment.tables)) {
-    if (laneOf(conversation, placement.lanes) === lane)
-      system.deliver(`conversation:${conversation}`, { kind: 'purge' });
-  }
-}
+retention.use(data.retention);
+retention.start();
+keepIndex(lanes, config.search, () => leaving.isUnderWay).catch((error: unknown) => {
+  log.error('the search index is not whole; the next start goes on with it', { error: error as Error });
+});

@@ -20,7 +20,7 @@ import { readMemberships } from '#storage/inbox-reader.ts';
 import { bearerToken, type Authentication } from './authentication.ts';
 import type { BotEntrance, BotVisit } from './bot-door.ts';
 import type { Service } from './caller.ts';
-import { addressOf, Exchange, readHead } from './exchange.ts';
+import { Exchange, readHead } from './exchange.ts';
 import { answerHeaders } from './http-surface.ts';
 import { countRefusedFrame } from './refused-frames.ts';
 import type { Socket, SocketData, SocketHub } from './socket-hub.ts';
@@ -74,7 +74,9 @@ export class Sockets {
     let visit: BotVisit | undefined;
     let refusal = new Refusal('socket_upgrade_required');
     try {
-      visit = this.#options.service.bots.knock(tokenOf(exchange), () => entranceOf('bot.request', addressOf(res)));
+      visit = this.#options.service.bots.knock(tokenOf(exchange), () =>
+        entranceOf('bot.request', this.#addressOf(res, exchange)),
+      );
       visit?.admit();
     } catch (error) {
       if (error instanceof Refusal && visit !== undefined) refusal = error;
@@ -94,7 +96,7 @@ export class Sockets {
     const exchange = this.#exchange(res, req, 'websocket');
     let data: SocketData;
     let visit: BotVisit | undefined;
-    const address = addressOf(res);
+    const address = this.#addressOf(res, exchange);
     try {
       visit = this.#options.service.bots.knock(tokenOf(exchange), () => entranceOf('bot.request', address));
       visit?.admit();
@@ -156,7 +158,9 @@ export class Sockets {
       return { sub: user, dev: device, sid: `bot:${id}`, exp: Number.MAX_SAFE_INTEGER };
     }
     const { service, authentication } = this.#options;
-    return authentication.authenticate(tokenOf(exchange), unixSeconds(service.now()));
+    const claims = authentication.authenticate(tokenOf(exchange), unixSeconds(service.now()));
+    service.rates.take('upgrade', claims.sub);
+    return claims;
   }
 
   #platformOf(user: string, device: string): Platform {
@@ -198,6 +202,9 @@ export class Sockets {
       if (refused !== undefined) return this.#refuse(socket, refused);
     }
     if (typeof frame === 'string') return this.#refuse(socket, frame);
+    if (data.seat === undefined && this.#options.service.rates.secondsUntil('frame', data.user) > 0) {
+      return this.#refuse(socket, 'rate_limited');
+    }
     if (frame.kind === 'presence') {
       return this.#tellPerson(data.user, {
         kind: 'awake',
@@ -257,6 +264,10 @@ export class Sockets {
 
   #tellPerson(user: string, message: PersonMessage): void {
     this.#options.service.node.tell(`person:${user}`, message);
+  }
+
+  #addressOf(res: HttpResponse, { head }: Exchange): string {
+    return this.#options.service.addresses.of(res, head);
   }
 
   #exchange(res: HttpResponse, req: HttpRequest, route: string): Exchange {

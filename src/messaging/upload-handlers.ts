@@ -4,7 +4,8 @@ import { isId } from '#src/base/ids.ts';
 import { TUS_VERSION } from '#src/protocol/attachments.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { AttachmentRecord } from '#storage/attachment-records.ts';
-import { UploadWriter } from '#storage/blobs.ts';
+import { writeSealedCopy } from '#storage/blob-contents.ts';
+import { sealedUploadPath, uploadPath, UploadWriter } from '#storage/blobs.ts';
 import type { AttachmentDoor } from './attachment-door.ts';
 import type { Service } from './caller.ts';
 import type { Exchange } from './exchange.ts';
@@ -44,6 +45,7 @@ export async function createUpload(call: ByteCall): Promise<void> {
   readChecksum(head);
   const name = readFileName(head);
   if (hasBytes && Number(head.contentLength) > bytes) throw new Refusal('upload_too_long');
+  requireSealing(door);
   const id = await door.ask<string>({ do: 'create', user, bytes, name });
   let offset = 0;
   if (hasBytes || bytes === 0) {
@@ -75,6 +77,7 @@ export async function appendUpload(call: ByteCall): Promise<void> {
   const wanted = readWhole('upload-offset', head.offset);
   readChecksum(head);
   const record = own(call);
+  requireSealing(call.door);
   if (record.hash !== undefined) throw new Refusal('upload_complete');
   if (wanted + Number(head.contentLength) > record.bytes) throw new Refusal('upload_too_long');
   const offset = await withUpload(call, async (upload) => await append(call, upload, wanted, true));
@@ -87,6 +90,11 @@ export async function discardUpload(call: ByteCall): Promise<void> {
   const { id } = own(call);
   await door.ask({ do: 'discard', user, id });
   exchange.send(204, '', [['tus-resumable', TUS_VERSION]]);
+}
+
+/** Nothing is taken that could not be sealed when it is whole. @throws Refusal `encryption_locked`. */
+function requireSealing({ vault }: AttachmentDoor): void {
+  void vault.sealing;
 }
 
 /** The caller's own upload. @throws Refusal `attachment_not_found` for what is not there and what is another's. */
@@ -111,6 +119,7 @@ async function withUpload(call: ByteCall, action: (upload: Upload) => Promise<nu
   let isRefusedType = false;
   try {
     await door.ask({ do: 'open', user, id, shard: door.shard, lease });
+    door.given(lease);
     // Read again: the one before may have finished or discarded it.
     const record = own(call);
     if (record.hash !== undefined) throw new Refusal('upload_complete');
@@ -184,7 +193,7 @@ function allowedType({ service }: ByteCall, writer: UploadWriter): string {
 
 /**
  * Makes a whole upload an attachment.
- * @throws Refusal `attachment_type_forbidden`, `virus_scan_unavailable`, `attachment_infected`.
+ * @throws Refusal `attachment_type_forbidden`, `virus_scan_unavailable`, `attachment_infected`, `encryption_locked`.
  */
 async function finish(call: ByteCall, { lease, record, writer }: Upload): Promise<void> {
   const { address, door, service } = call;
@@ -197,5 +206,13 @@ async function finish(call: ByteCall, { lease, record, writer }: Upload): Promis
     throw new Refusal('attachment_infected');
   }
   await writer.settle();
-  await door.ask({ do: 'finish', id, lease, hash: await writer.hash(), type });
+  const sha256 = await writer.hash();
+  const keys = door.vault.sealing;
+  const { folder } = door;
+  const content = { bytes: record.bytes, sha256 };
+  const hash =
+    keys === undefined
+      ? sha256
+      : await writeSealedCopy(uploadPath(folder, id), sealedUploadPath(folder, id), content, keys);
+  await door.ask({ do: 'finish', id, lease, hash, type });
 }

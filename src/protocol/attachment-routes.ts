@@ -2,7 +2,7 @@
  * The HTTP forms of attachments, on the messaging service. Their bodies are bytes and what is said of them stands in
  * headers (tus 1.0.0), so they are a table of their own beside the forms of JSON.
  */
-import { attachmentLink, attachmentQuery, linkQuery } from './attachments.ts';
+import { attachmentLink, attachmentQuery, linkQuery, thumbnailQuery } from './attachments.ts';
 import type { Route } from './routes.ts';
 
 export interface AttachmentForm extends Omit<Route, 'method' | 'body' | 'bodyBytesMax'> {
@@ -11,7 +11,9 @@ export interface AttachmentForm extends Omit<Route, 'method' | 'body' | 'bodyByt
 
 const absent = 'attachment_not_found';
 const upload = ['tus_version_unknown', 'header_invalid', 'upload_body_type', 'upload_too_long'] as const;
+const locked = 'encryption_locked';
 const finish = [
+  locked,
   'attachment_infected',
   'attachment_type_forbidden',
   'checksum_mismatch',
@@ -24,6 +26,7 @@ export const ATTACHMENT_ROUTES = {
     path: '/v1/attachments',
     summary: 'Begins an upload (tus creation): its length and name in headers, its first bytes in the body if at hand.',
     auth: 'session',
+    rate: 'create',
     replies: { 201: null },
     errors: [...upload, ...finish, 'attachment_too_large', 'quota_exceeded', 'uploads_full'],
   },
@@ -58,7 +61,7 @@ export const ATTACHMENT_ROUTES = {
     auth: 'session',
     query: attachmentQuery,
     replies: { 200: null, 206: null, 304: null },
-    errors: [absent, 'conversation_forbidden', 'range_invalid'],
+    errors: [absent, 'conversation_forbidden', 'range_invalid', locked],
   },
   readAttachmentLink: {
     method: 'get',
@@ -76,7 +79,16 @@ export const ATTACHMENT_ROUTES = {
     auth: 'none',
     query: linkQuery,
     replies: { 200: null, 206: null, 304: null },
-    errors: ['attachment_link_invalid', absent, 'range_invalid'],
+    errors: ['attachment_link_invalid', absent, 'range_invalid', locked],
+  },
+  readThumbnail: {
+    method: 'get',
+    path: '/v1/attachments/:attachment/thumbnail',
+    summary: 'A small WebP of a picture (JPEG, PNG, WebP, GIF, AVIF) that fits a square of `size` pixels.',
+    auth: 'session',
+    query: thumbnailQuery,
+    replies: { 200: null, 304: null },
+    errors: [absent, 'conversation_forbidden', 'thumbnail_not_found', locked],
   },
 } as const satisfies Record<string, AttachmentForm>;
 

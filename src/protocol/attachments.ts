@@ -9,6 +9,9 @@ export const TUS_EXTENSIONS = 'creation,creation-with-upload,checksum,terminatio
 /** The body of a PATCH, and of a POST that carries the first bytes. */
 export const UPLOAD_CONTENT_TYPE = 'application/offset+octet-stream';
 
+/** Thumbnails fit a square of so many pixels: a list's entry, a chat's bubble, a screen. */
+export const THUMBNAIL_SIZES = [128, 320, 1024] as const;
+
 export const attachmentId = z
   .string()
   .refine((text) => isId('att', text))
@@ -17,6 +20,11 @@ export const attachmentId = z
 /** Whoever reads says in which conversation the attachment was posted: taking part in it is what grants. */
 export const attachmentQuery = z.strictObject({ conversation: conversationId });
 
+export const thumbnailQuery = z.strictObject({
+  conversation: conversationId,
+  size: z.enum(THUMBNAIL_SIZES.map(String) as [string, ...string[]]),
+});
+
 export const linkQuery = z.strictObject({ link: z.string().min(1).max(1024) });
 
 /** A link for players and image elements, which cannot send a header. `path` goes behind the messaging service's base. */
@@ -24,7 +32,16 @@ export const attachmentLink = z
   .strictObject({ path: z.string(), expires_at: z.string() })
   .meta({ id: 'AttachmentLink' });
 
-/** What a shard asks the main thread, which alone writes attachments. `user` comes from the authenticated session. */
+/** An upload that the virus scanner named, for the audit trail. */
+export interface InfectedUpload {
+  readonly id: string;
+  readonly owner: string;
+  readonly bytes: number;
+  readonly signature: string;
+  readonly address: string;
+}
+
+/** What a shard asks the one that writes attachments. `user` comes from the authenticated session. */
 export type AttachmentAsk =
   | { readonly do: 'create'; readonly user: string; readonly bytes: number; readonly name: string }
   | { readonly do: 'open'; readonly user: string; readonly id: string; readonly shard: number; readonly lease: string }
@@ -46,4 +63,8 @@ export type AttachmentAsk =
   | { readonly do: 'discard'; readonly user: string; readonly id: string }
   | { readonly do: 'hold'; readonly id: string }
   | { readonly do: 'posted'; readonly id: string }
+  /** To make a thumbnail of one of THUMBNAIL_SIZES, unless there is one. */
+  | { readonly do: 'thumbnail'; readonly id: string; readonly size: number }
+  /** To wait until what was being removed is removed: for a backup, before which removing is paused. */
+  | { readonly do: 'settle' }
   | { readonly do: 'release'; readonly ids: readonly string[] };

@@ -5,8 +5,12 @@
  * username begins with a prefix that no person may take, so that nobody mistakes one for the other.
  */
 import { z } from 'zod';
+import type { BotCommand } from './commands.ts';
 import type { EventType } from './events.ts';
+import { RATE_PLACES } from './rate-limits.ts';
 import type { MessagingRoute } from './routes.ts';
+import type { SubscribedEvent } from './subscriptions.ts';
+import { WEBHOOKS_MAX } from './webhooks.ts';
 
 /** What the username of every bot begins with, and that of no person. */
 export const BOT_USER_PREFIX = 'bot.';
@@ -20,8 +24,10 @@ export const botName = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,59}$/);
 
 /** What each scope opens, for the console and the documents. */
 export const BOT_SCOPES = {
+  'commands:write': 'Slash commands: offering them, being told of their use, answering the caller alone.',
   'conversations:read': 'Conversations as such: their title, participants and changes of these.',
   'conversations:write': "Renaming, participants, deleting: as far as the bot's role in a conversation lets it.",
+  'events:subscribe': 'Having events sent to a URL, as far as the other scopes let the bot hear them.',
   'messages:read': 'Messages with reactions, pins and receipts, in pages, in changes and as events.',
   'messages:write': "Posting, editing one's own, deleting.",
   'pins:write': 'Pinning and unpinning messages.',
@@ -56,6 +62,8 @@ export const BOT_ROUTE_SCOPES: Readonly<Record<MessagingRoute, readonly BotScope
   readMessage: ['messages:read'],
   editMessage: ['messages:write'],
   deleteMessage: ['messages:write'],
+  putRetention: ['conversations:write'],
+  purgeMessages: ['conversations:write'],
   addReaction: ['reactions:write', 'messages:read'],
   removeReaction: ['reactions:write', 'messages:read'],
   readPins: ['messages:read'],
@@ -70,9 +78,31 @@ export const BOT_ROUTE_SCOPES: Readonly<Record<MessagingRoute, readonly BotScope
   readChanges: ['messages:read', 'conversations:read'],
   // Its items carry the last message.
   readInbox: ['conversations:read', 'messages:read'],
+  // A bot has no device that sleeps.
+  putPush: null,
+  readPush: null,
+  deletePush: null,
+  searchMessages: ['messages:read'],
   postSignal: ['signals:write'],
   readCalls: ['signals:read'],
   readIceServers: ['signals:write'],
+  // Who may speak in a room by a URL is for its people.
+  makeWebhook: null,
+  readWebhooks: null,
+  revokeWebhook: null,
+  postWebhook: null,
+  // A bot that gave commands to bots could do so in a circle.
+  readCommands: null,
+  invokeCommand: null,
+  putBotCommands: ['commands:write'],
+  readBotCommands: ['commands:write'],
+  postResponse: ['commands:write'],
+  makeSubscription: ['events:subscribe'],
+  readSubscriptions: ['events:subscribe'],
+  removeSubscription: ['events:subscribe'],
+  readMentions: ['messages:read'],
+  readReplies: ['messages:read'],
+  readReadBy: ['messages:read'],
 };
 
 /** Event → the scope that lets a bot's socket hear it; null for what is no bot's. An event without a row does not compile. */
@@ -96,8 +126,11 @@ export const BOT_EVENT_SCOPES: Readonly<Record<EventType, BotScope | null>> = {
   group: null,
   'conversation.deleted': 'conversations:read',
   'calendar.changed': null,
+  'calendar.reminder': null,
   'directory.changed': null,
   'guest.recovery.requested': null,
+  command: 'commands:write',
+  'command.response': null,
   // The answer to a frame goes to its own socket, past this table.
   error: null,
 };
@@ -116,13 +149,25 @@ export const BOT_REQUESTS_PER_SECOND = 50;
 /** Requests that a bot which was quiet may make at once: catching up with its conversations. [rate_limited] */
 export const BOT_REQUESTS_BURST = 100;
 
-/** Memory in which all threads count the requests of the bots together: 8 bytes a bot. */
+/**
+ * Messages of one bot in one conversation: bots that answer each other in a circle, by messages or through services
+ * outside, are held to this. [bot_conversation_limited]
+ */
+export const BOT_CONVERSATION_PER_SECOND = 1;
+export const BOT_CONVERSATION_BURST = 60;
+
+/** The routes that it counts. */
+export const BOT_POSTING_ROUTES: readonly MessagingRoute[] = ['postMessage', 'editMessage'];
+
+/** Memory in which all threads count together: 8 bytes a bot or webhook, and RATE_PLACES for pairs and uses of them. */
 export function makeBotBudget(): SharedArrayBuffer {
-  return new SharedArrayBuffer(BOTS_MAX * BigInt64Array.BYTES_PER_ELEMENT);
+  return new SharedArrayBuffer((BOTS_MAX + WEBHOOKS_MAX + RATE_PLACES) * BigInt64Array.BYTES_PER_ELEMENT);
 }
 
 /** A bot as the threads know it: plain data, so that it crosses threads. */
 export interface BotGrant {
+  /** A webhook is a bot that has a URL for a token, one conversation, and nothing to do but to post there. */
+  readonly kind: 'bot' | 'webhook';
   readonly id: string;
   /** The username it acts as. */
   readonly user: string;
@@ -134,13 +179,16 @@ export interface BotGrant {
   readonly isActive: boolean;
   readonly scopes: readonly BotScope[];
   readonly conversations: readonly string[];
+  readonly commands: readonly BotCommand[];
+  /** What is sent to URLs of its subscriptions. */
+  readonly subscribed: readonly SubscribedEvent[];
 }
 
 /** All bots, revoked ones too. */
 export type BotSnapshot = readonly BotGrant[];
 
 /** What happened, for the audit trail. */
-export type BotAuditEvent = 'bot.request' | 'bot.frame' | 'bot.disconnected';
+export type BotAuditEvent = 'webhook.request' | 'bot.request' | 'bot.frame' | 'bot.disconnected';
 
 /** One thing that a bot did, as a shard saw it: plain data. */
 export interface BotFact {

@@ -6,6 +6,8 @@ import {
   PAGE_LENGTH_DEFAULT,
   PAGE_LENGTH_MAX,
   PARTICIPANTS_PER_REQUEST_MAX,
+  RETENTION_SECONDS_MAX,
+  RETENTION_SECONDS_MIN,
   TEXT_LENGTH_MAX,
   TITLE_LENGTH_MAX,
 } from './limits.ts';
@@ -32,6 +34,8 @@ export const conversation = z
     rev: count,
     epoch: z.string(),
     participant_count: count,
+    /** How long messages are kept here, in seconds; left out for as long as the installation keeps them. */
+    retention_seconds: z.int().optional(),
     participants: z.array(participant).optional(),
   })
   .meta({ id: 'Conversation' });
@@ -51,8 +55,17 @@ export interface Conversation {
   rev: number;
   epoch: string;
   participant_count: number;
+  retention_seconds?: number;
   participants?: Participant[];
 }
+
+/** As GET answers it: how far the others have all read depends on who asks, and is computed for them. */
+export const conversationReply = conversation
+  .extend({
+    /** Up to where every other participant has read; left out in rooms of more than HINT_PARTICIPANTS_MAX. */
+    last_common_read: count.optional(),
+  })
+  .meta({ id: 'ConversationRead' });
 
 const title = z.string().trim().min(1).max(TITLE_LENGTH_MAX);
 const people = z.array(username).max(PARTICIPANTS_PER_REQUEST_MAX);
@@ -68,6 +81,11 @@ export const createConversation = z
 
 /** PATCH /v1/conversations/{id}. */
 export const changeConversation = z.strictObject({ title }).meta({ id: 'ChangeConversation' });
+
+/** PUT …/retention: how long messages are kept, or `null` for as long as the installation keeps them. */
+export const putRetention = z
+  .strictObject({ seconds: z.int().min(RETENTION_SECONDS_MIN).max(RETENTION_SECONDS_MAX).nullable() })
+  .meta({ id: 'PutRetention' });
 
 /** POST …/participants. */
 export const addParticipants = z
@@ -104,6 +122,35 @@ export const historyQuery = z
     limit: pageLength(PAGE_LENGTH_MAX).default(PAGE_LENGTH_DEFAULT),
   })
   .refine((query) => query.after_seq === undefined || query.before_seq === undefined, { path: ['before_seq'] });
+
+/** DELETE …/messages: everything in front of a seq. */
+export const purgeQuery = z.strictObject({ before_seq: decimal.pipe(z.number().min(1)) });
+
+/** GET …/messages/{seq}/replies: the page of a thread behind a seq. */
+export const repliesQuery = z.strictObject({
+  after_seq: decimal.default(0),
+  limit: pageLength(PAGE_LENGTH_MAX).default(PAGE_LENGTH_DEFAULT),
+});
+
+/** GET …/messages/{seq}/read-by, by username. */
+export const readByQuery = z.strictObject({
+  after: z.string().max(512).optional(),
+  limit: pageLength(PAGE_LENGTH_MAX).default(PAGE_LENGTH_DEFAULT),
+});
+
+export const readByReply = z
+  .strictObject({ items: z.array(z.strictObject({ user: username })), next: z.string().nullable() })
+  .meta({ id: 'ReadBy' });
+
+/** GET /v1/mentions. A page may be shorter than `limit` while there are more: go on until `next` is null. */
+export const mentionsQuery = z.strictObject({
+  after: z.string().max(2048).optional(),
+  limit: pageLength(PAGE_LENGTH_MAX).default(PAGE_LENGTH_DEFAULT),
+});
+
+export const mentionsReply = z
+  .strictObject({ items: z.array(z.strictObject({ message, unread: z.boolean() })), next: z.string().nullable() })
+  .meta({ id: 'Mentions' });
 
 export const historyReply = z
   .strictObject({ items: z.array(message), next: z.string().nullable() })
@@ -167,6 +214,8 @@ export const inboxItem = z
     gone: z.string().optional(),
     last_message: message.optional(),
     unread: count.optional(),
+    /** How many of the unread mention the caller. */
+    mention_count: count.optional(),
     delivered: count.optional(),
     read: count.optional(),
     muted_until: z.string().nullable().optional(),

@@ -1,9 +1,27 @@
 /** The socket's vocabulary: every event the server may send, with the shape of its `data` (SOC-03, SOC-04). */
 import { z } from 'zod';
+import { commandEvent, responseEvent } from './commands.ts';
 import { conversation, participant, RECEIPT_STATES, ROLES } from './conversations.ts';
 import { message } from './messages.ts';
 import { count, seq, username } from './names.ts';
 import { SIGNAL_KINDS, type SignalKind } from './signals.ts';
+
+const reminder = z.strictObject({
+  reminder_id: z.string(),
+  calendar_id: z.string(),
+  entry_id: z.string(),
+  /** Which occurrence of a series. */
+  recurrence_id: z.string().optional(),
+  /** Left out where the alarm has an instant of its own. */
+  start_at: z.string().optional(),
+  title: z.string(),
+  location: z.string().optional(),
+  action: z.enum(['display', 'audio']),
+  remind_at: z.string(),
+  /** Whether it comes more than a minute late: the server was down. */
+  late: z.boolean(),
+});
+export type ReminderData = z.infer<typeof reminder>;
 
 const convOnly = z.strictObject({ conversation_id: z.string() });
 
@@ -50,8 +68,13 @@ export const EVENT_DATA = {
   group: z.strictObject({ group_id: z.string(), rev: count }),
   'conversation.deleted': convOnly,
   'calendar.changed': z.strictObject({ calendar_id: z.string(), sync_seq: count }),
+  /** An alarm of an entry in a calendar of the reader's own; told once, or once more under the same `reminder_id`. */
+  'calendar.reminder': reminder,
   'directory.changed': z.strictObject({ user: username, rev: count }),
   'guest.recovery.requested': z.strictObject({}),
+  /** For the bot alone, and for the caller alone. */
+  command: commandEvent,
+  'command.response': responseEvent,
   /** The answer to a frame of this connection that was refused (SOC-08). */
   error: z.strictObject({ code: z.string(), error: z.string() }),
 } as const satisfies Record<string, z.ZodType>;

@@ -69,3 +69,24 @@ export const MUTE_MILLIS_MAX = 10 * 366 * 86_400_000;
 
 /** A signalling body: an SDP offer of a large conference has some 20 KiB. [body_too_large] */
 export const SIGNAL_BODY_BYTES_MAX = 64 * 1024;
+
+/** Mentions in one message: who means more people means everybody. [field_invalid] */
+export const MENTIONS_PER_MESSAGE_MAX = 50;
+
+/** Up to this many participants anybody may mention everybody; beyond it, it is a moderator's to wake them. [right_missing] */
+export const MENTION_ALL_PARTICIPANTS_MAX = 32;
+
+/** Rows of the index of mentions that one page looks at per lane; beyond it the page ends, and the next one goes on. */
+export const MENTIONS_LOOKED_AT_MAX = 1_000;
+
+/** Devices of one person that pushes reach: a phone, a tablet, some browsers. One more takes the place of the oldest. */
+export const PUSH_REGISTRATIONS_MAX = 16;
+
+/** The badge of a push counts up to this: no icon has room for more. The value itself means "this many or more". */
+export const PUSH_BADGE_MAX = 99;
+
+/** Messages may be kept for as short as a minute: what goes sooner nobody could have read. [field_invalid] */
+export const RETENTION_SECONDS_MIN = 60;
+
+/** Messages may be kept for as long as ten years; what is to be kept longer is kept for ever. [field_invalid] */
+export const RETENTION_SECONDS_MAX = 10 * 366 * 86_400;

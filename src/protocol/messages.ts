@@ -1,7 +1,7 @@
 /** Messages: what a client may post (MSG-01, MSG-02) and what readers get (MSG-04, MSG-09). */
 import { z } from 'zod';
-import { TEXT_LENGTH_MAX } from './limits.ts';
-import { callId, clientMsgId, username } from './names.ts';
+import { MENTIONS_PER_MESSAGE_MAX, TEXT_LENGTH_MAX } from './limits.ts';
+import { callId, clientMsgId, conversationId, count, seq, username } from './names.ts';
 
 export const MESSAGE_KINDS = ['text', 'media', 'location', 'contact', 'call', 'system'] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number];
@@ -21,6 +21,8 @@ const mediaBody = z.strictObject({
   height: z.int().min(1).max(100_000).optional(),
   duration: z.number().min(0).max(864_000).optional(),
   caption: text.optional(),
+  /** What a picture shows, for who does not see it. */
+  alt: z.string().min(1).max(1_000).optional(),
 });
 
 const locationBody = z.strictObject({
@@ -59,28 +61,83 @@ export const MESSAGE_BODIES = {
   system: outcomeBody,
 } as const satisfies Record<MessageKind, z.ZodType>;
 
+/** Where in a text it stands, in UTF-16 units, as strings are counted in JavaScript. */
+const place = {
+  offset: z.int().min(0).max(TEXT_LENGTH_MAX),
+  length: z.int().min(1).max(TEXT_LENGTH_MAX),
+};
+
+/** Somebody, or everybody in the conversation. A form has no field `user`, whoever it would be about (GOV-03). */
+export const mention = z
+  .union([z.strictObject({ username, ...place }), z.strictObject({ all: z.literal(true), ...place })])
+  .meta({ id: 'Mention' });
+
+export type Mention = z.infer<typeof mention>;
+
+const mentions = z.array(mention).min(1).max(MENTIONS_PER_MESSAGE_MAX);
+
+/** Each mention stands in the text, behind the one before it, and takes no character apart. */
+function checkMentions(form: { body: unknown; mentions?: readonly Mention[] | undefined }, context: z.RefinementCtx) {
+  if (form.mentions === undefined) return;
+  let end = 0;
+  for (const [index, { offset, length }] of form.mentions.entries()) {
+    const isInside = typeof form.body === 'string' && offset + length <= form.body.length;
+    const isWhole = isInside && (form.body as string).slice(offset, offset + length).isWellFormed();
+    if (offset < end || !isWhole) {
+      context.addIssue({ code: 'custom', path: ['mentions', index], message: 'is not a place in the text' });
+      return;
+    }
+    end = offset + length;
+  }
+}
+
+/** What every posted form may carry. `reply_to` is the message that it answers, in the same conversation. */
+const carried = { client_msg_id: clientMsgId.optional(), reply_to: seq.optional() };
+
 const variant = <K extends MessageKind>(kind: K) =>
-  z.strictObject({ kind: z.literal(kind), body: MESSAGE_BODIES[kind], client_msg_id: clientMsgId.optional() });
+  z.strictObject({ kind: z.literal(kind), body: MESSAGE_BODIES[kind], ...carried });
+
+const contentForm = z.discriminatedUnion('kind', [
+  z
+    .strictObject({ kind: z.literal('text'), body: text, mentions: mentions.optional(), ...carried })
+    .superRefine(checkMentions),
+  variant('media'),
+  variant('location'),
+  variant('contact'),
+  variant('call'),
+  variant('system'),
+]);
+
+/** A message passed on: the server copies kind and body, and says whose and from when they are. */
+const forwardForm = z.strictObject({ forward: z.strictObject({ conversation_id: conversationId, seq }), ...carried });
 
 /** POST /v1/conversations/{id}/messages. */
-export const postMessage = z
-  .discriminatedUnion('kind', [
-    variant('text'),
-    variant('media'),
-    variant('location'),
-    variant('contact'),
-    variant('call'),
-    variant('system'),
-  ])
-  .meta({ id: 'PostMessage' });
+export const postMessage = z.union([contentForm, forwardForm]).meta({ id: 'PostMessage' });
 
-export type PostMessage = z.infer<typeof postMessage>;
+/** A message with a body of its own. */
+export type PostMessage = z.infer<typeof contentForm>;
+export type ForwardMessage = z.infer<typeof forwardForm>;
 export type MessageBody = PostMessage['body'];
 
-/** PATCH …/messages/{seq}: a new body of the same kind. */
+/** The one of the posted forms that a value is meant to be, so that what is wrong with it is said of that one. */
+export function postFormOf(value: unknown): z.ZodType<PostMessage | ForwardMessage> {
+  const isForward = typeof value === 'object' && value !== null && 'forward' in value;
+  return isForward ? forwardForm : contentForm;
+}
+
+/** PATCH …/messages/{seq}: a new body of the same kind. Mentions are stated anew: without any, there are none. */
 export const editMessage = z
-  .strictObject({ body: z.union([text, mediaBody, locationBody, contactBody]) })
+  .strictObject({
+    body: z.union([text, mediaBody, locationBody, contactBody]),
+    mentions: mentions.optional(),
+  })
+  .superRefine(checkMentions)
   .meta({ id: 'EditMessage' });
+
+/** Whose words a forwarded message has, and from when. Of a forward of a forward it is the first one. */
+export const forwardOrigin = z.strictObject({ sender: username, created_at: z.string() }).meta({ id: 'ForwardOrigin' });
+
+export type ForwardOrigin = z.infer<typeof forwardOrigin>;
 
 /** One emoji's reactions: how many people, and up to REACTION_USERS_MAX of them by name. */
 export const reaction = z
@@ -99,7 +156,15 @@ export const message = z
     created_at: z.string(),
     edited_at: z.string().optional(),
     deleted_at: z.string().optional(),
+    reply_to: seq.optional(),
+    /** The message that the thread began with: `reply_to` itself, or what that one is in the thread of. */
+    root_seq: seq.optional(),
+    mentions: z.array(mention).optional(),
+    forward: forwardOrigin.optional(),
     reactions: z.array(reaction).optional(),
+    /** Of a message that a thread began with: how many messages are behind it in the thread, stubs too. */
+    reply_count: count.optional(),
+    last_reply_seq: seq.optional(),
   })
   .meta({ id: 'Message' });
 
@@ -113,7 +178,13 @@ export interface Message {
   created_at: string;
   edited_at?: string;
   deleted_at?: string;
+  reply_to?: number;
+  root_seq?: number;
+  mentions?: readonly Mention[];
+  forward?: ForwardOrigin;
   reactions?: Reaction[];
+  reply_count?: number;
+  last_reply_seq?: number;
 }
 
 export interface Reaction {

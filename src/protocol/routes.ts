@@ -4,14 +4,19 @@
  * does not exist.
  */
 import type { z } from 'zod';
-import { callsReply, iceReply } from './calls.ts';
+import { CALL_ROUTES } from './call-routes.ts';
 import * as conversations from './conversations.ts';
 import type { ErrorCode } from './errors.ts';
-import { SIGNAL_BODY_BYTES_MAX } from './limits.ts';
+import { INTEGRATION_ROUTES } from './integration-routes.ts';
+import { MARKING_ROUTES } from './marking-routes.ts';
+import { MESSAGE_LINK_ROUTES } from './message-link-routes.ts';
 import { editMessage, message, postMessage } from './messages.ts';
+import { pushReply, putPush } from './push.ts';
+import type { RateName } from './rate-limits.ts';
+import { RETENTION_ROUTES } from './retention-routes.ts';
 import { rightsReply } from './rights.ts';
+import { searchQuery, searchReply } from './search.ts';
 import * as sessions from './sessions.ts';
-import { signal } from './signals.ts';
 
 export interface Route {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -26,6 +31,8 @@ export interface Route {
   readonly auth: 'session' | 'renewable' | 'service' | 'none';
   readonly body?: z.ZodType;
   readonly bodyBytesMax?: number;
+  /** The bucket that its requests count in, if it is not `read` for a GET and `change` for anything else. */
+  readonly rate?: RateName;
   readonly query?: z.ZodType;
   /** Status of success → shape of the answer; null where there is no body. */
   readonly replies: Readonly<Record<number, z.ZodType | null>>;
@@ -37,11 +44,13 @@ const forbidden = 'conversation_forbidden';
 const right = 'right_missing';
 
 export const MESSAGING_ROUTES = {
+  ...INTEGRATION_ROUTES,
   createConversation: {
     method: 'post',
     path: '/v1/conversations',
     summary: 'Creates a conversation. A direct one is unique per pair: asking again answers the one that exists.',
     auth: 'session',
+    rate: 'create',
     body: conversations.createConversation,
     replies: { 200: conversations.conversation, 201: conversations.conversation },
     errors: ['participant_unknown', 'conversation_full', right],
@@ -51,7 +60,7 @@ export const MESSAGING_ROUTES = {
     path: '/v1/conversations/:id',
     summary: 'Reads a conversation.',
     auth: 'session',
-    replies: { 200: conversations.conversation },
+    replies: { 200: conversations.conversationReply },
     errors: [forbidden],
   },
   changeConversation: {
@@ -111,6 +120,7 @@ export const MESSAGING_ROUTES = {
     path: '/v1/conversations/:id/messages',
     summary: 'Posts a message. 201 for a new one, 200 with the first one for a repeated client_msg_id.',
     auth: 'session',
+    rate: 'post',
     body: postMessage,
     replies: { 200: message, 201: message },
     errors: [
@@ -120,8 +130,14 @@ export const MESSAGING_ROUTES = {
       'system_kind_forbidden',
       'call_step_is_signalling',
       'call_outcome_contradicts',
+      'call_outcome_posted',
       'attachment_not_found',
       'attachment_unfinished',
+      'forward_forbidden',
+      'mention_unknown',
+      'message_not_found',
+      'message_deleted',
+      'message_purged',
     ],
   },
   readMessages: {
@@ -152,6 +168,7 @@ export const MESSAGING_ROUTES = {
       forbidden,
       right,
       'attachment_not_found',
+      'mention_unknown',
       'message_not_found',
       'message_deleted',
       'call_step_is_signalling',
@@ -165,46 +182,8 @@ export const MESSAGING_ROUTES = {
     replies: { 200: message },
     errors: [forbidden, right, 'message_not_found'],
   },
-  addReaction: {
-    method: 'put',
-    path: '/v1/conversations/:id/messages/:seq/reactions/:emoji',
-    summary: 'Reacts to a message with one emoji.',
-    auth: 'session',
-    replies: { 200: message },
-    errors: [forbidden, right, 'message_not_found', 'message_deleted', 'reactions_full'],
-  },
-  removeReaction: {
-    method: 'delete',
-    path: '/v1/conversations/:id/messages/:seq/reactions/:emoji',
-    summary: "Takes one's own reaction back.",
-    auth: 'session',
-    replies: { 200: message },
-    errors: [forbidden, right, 'message_not_found'],
-  },
-  readPins: {
-    method: 'get',
-    path: '/v1/conversations/:id/pins',
-    summary: 'Lists the pinned messages.',
-    auth: 'session',
-    replies: { 200: conversations.pinsReply },
-    errors: [forbidden],
-  },
-  addPin: {
-    method: 'put',
-    path: '/v1/conversations/:id/pins/:seq',
-    summary: 'Pins a message for everyone.',
-    auth: 'session',
-    replies: { 204: null },
-    errors: [forbidden, right, 'message_not_found', 'message_deleted', 'pins_full'],
-  },
-  removePin: {
-    method: 'delete',
-    path: '/v1/conversations/:id/pins/:seq',
-    summary: 'Unpins a message.',
-    auth: 'session',
-    replies: { 204: null },
-    errors: [forbidden, right, 'message_not_found'],
-  },
+  ...RETENTION_ROUTES,
+  ...MARKING_ROUTES,
   putDraft: {
     method: 'put',
     path: '/v1/conversations/:id/draft',
@@ -274,6 +253,16 @@ export const MESSAGING_ROUTES = {
     replies: { 200: conversations.inboxReply },
     errors: ['cursor_invalid'],
   },
+  searchMessages: {
+    method: 'get',
+    path: '/v1/search',
+    summary: 'Finds messages that the caller may read, the newest first.',
+    auth: 'session',
+    query: searchQuery,
+    rate: 'search',
+    replies: { 200: searchReply },
+    errors: [forbidden, 'cursor_invalid', 'search_disabled', 'search_too_short'],
+  },
   readCapabilities: {
     method: 'get',
     path: '/v1/me/capabilities',
@@ -282,46 +271,33 @@ export const MESSAGING_ROUTES = {
     replies: { 200: rightsReply },
     errors: [],
   },
-  postSignal: {
-    method: 'post',
-    path: '/v1/signal',
-    summary: 'Sends a signalling stanza to those connected now. Not stored.',
+  putPush: {
+    method: 'put',
+    path: '/v1/push',
+    summary: "Registers where the session's own device is reached while no app of the person is awake.",
     auth: 'session',
-    body: signal,
-    bodyBytesMax: SIGNAL_BODY_BYTES_MAX,
-    replies: { 202: null },
-    errors: [
-      'recipient_forbidden',
-      'signal_kind_unknown',
-      'signal_step_unknown',
-      'call_already_joined',
-      'call_already_started',
-      'call_full',
-      'call_not_found',
-      'call_not_joined',
-      'call_over',
-      'call_transfer_pending',
-      'calls_full',
-      'signal_out_of_order',
-    ],
+    body: putPush,
+    replies: { 200: pushReply },
+    errors: ['target_private'],
   },
-  readCalls: {
+  readPush: {
     method: 'get',
-    path: '/v1/calls',
-    summary: "The caller's live calls: those they are in, are rung for, or may join.",
+    path: '/v1/push',
+    summary: 'Where this device is reached, and what a browser subscribes with.',
     auth: 'session',
-    replies: { 200: callsReply },
+    replies: { 200: pushReply },
     errors: [],
   },
-  readIceServers: {
-    method: 'get',
-    path: '/v1/calls/ice',
-    summary:
-      'STUN and TURN servers for a peer connection, with credentials of limited life. Empty where none is set up.',
+  deletePush: {
+    method: 'delete',
+    path: '/v1/push',
+    summary: 'Ends pushes to this device.',
     auth: 'session',
-    replies: { 200: iceReply },
+    replies: { 204: null },
     errors: [],
   },
+  ...CALL_ROUTES,
+  ...MESSAGE_LINK_ROUTES,
 } as const satisfies Record<string, Route>;
 
 export const SESSION_ROUTES = {
@@ -370,6 +346,7 @@ export const COMMON_ERRORS: readonly ErrorCode[] = [
   'body_invalid_utf8',
   'body_not_json',
   'body_too_large',
+  'bot_conversation_limited',
   'bot_revoked',
   'busy',
   'client_too_old',

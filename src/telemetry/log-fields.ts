@@ -39,6 +39,8 @@ const CREDENTIALS: readonly (readonly [pattern: RegExp, replacement: string])[] 
   [/\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi, `$1 ${REDACTED}`],
   [/\beyJ[\w-]{10,}(?:\.[\w-]*){0,2}/g, REDACTED],
   [/\b(?:svc_vst|bot)_[\w-]{8,}/g, REDACTED],
+  // A webhook's id is no secret; what stands behind it in its token is.
+  [/\bhook_[0-9a-z]{22}_[\w-]+/g, REDACTED],
 ];
 
 /** A text without what looks like a credential, cut to a bounded length in UTF-16 units. */

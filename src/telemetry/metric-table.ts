@@ -167,6 +167,61 @@ export const METRICS = {
     labels: [],
     bounds: LATENCY_SECONDS,
   },
+  parley_push_breakers_open: {
+    type: 'gauge',
+    help: 'Circuit breakers that are open, by provider: it fails, and is left alone for a while.',
+    labels: ['provider'],
+  },
+  parley_push_dropped_total: {
+    type: 'counter',
+    help: 'Messages and pushes that nobody was told of, by reason: read, muted, awake, expired, collapsed and so on.',
+    labels: ['reason'],
+  },
+  parley_push_due_total: {
+    type: 'counter',
+    help: 'Pushes that became due, one for each device, by kind.',
+    labels: ['kind'],
+  },
+  parley_push_refused_total: {
+    type: 'counter',
+    help: 'Pushes that a provider did not take, by provider and reason; some are tried again.',
+    labels: ['provider', 'reason'],
+  },
+  parley_push_registrations: {
+    type: 'gauge',
+    help: 'Devices that pushes reach, by provider.',
+    labels: ['provider'],
+  },
+  parley_push_retried_total: {
+    type: 'counter',
+    help: 'Pushes that are tried again after a failure of the provider, by provider.',
+    labels: ['provider'],
+  },
+  parley_push_sent_total: {
+    type: 'counter',
+    help: 'Pushes that a provider acknowledged, by provider.',
+    labels: ['provider'],
+  },
+  parley_storage_purged_bytes_total: {
+    type: 'counter',
+    help: 'Bytes of message records that went off the disk for good.',
+    labels: [],
+  },
+  parley_storage_purged_messages_total: {
+    type: 'counter',
+    help: 'Messages that went off the disk for good: deleted with their conversation, over their time, or taken away.',
+    labels: [],
+  },
+  parley_subscription_deliveries_total: {
+    type: 'counter',
+    help: 'Attempts to deliver an event to a subscription of a bot, by result: delivered or failed.',
+    labels: ['result'],
+  },
+  parley_subscription_lanes_failing: {
+    type: 'gauge',
+    help: 'Conversations of subscriptions whose last delivery failed; what is behind it waits.',
+    labels: [],
+  },
   parley_threads_answered: {
     type: 'gauge',
     help: 'Threads whose figures are in this answer.',

@@ -56,6 +56,10 @@ export interface SuppliedFigures {
     readonly live: Readonly<Record<string, number>>;
     readonly ended: Readonly<Record<string, number>>;
   };
+  /** Figures of pushes, as they are told. */
+  readonly push?: Readonly<Partial<Record<ScalarName, Sample[]>>>;
+  /** Figures of event subscriptions, as they are told. */
+  readonly subscriptions?: Readonly<Partial<Record<ScalarName, Sample[]>>>;
 }
 
 export class ThreadFigures {
@@ -84,6 +88,8 @@ export class ThreadFigures {
   readonly #actorsQuarantined = new LabelledCounts();
   readonly #threadRestarts = new LabelledCounts();
   #askTimeouts = 0;
+  #purgedMessages = 0;
+  #purgedBytes = 0;
 
   /** @param thread the thread's name, such as `main` or `shard-0`. Bounded by the number of threads. */
   constructor(thread: string) {
@@ -103,6 +109,12 @@ export class ThreadFigures {
   /** Registers who is asked for figures at every snapshot. Called on the thread itself, so it must be quick. */
   supply(supplier: () => SuppliedFigures): void {
     this.#suppliers.push(supplier);
+  }
+
+  /** Messages went off the disk for good, with the bytes of their records. */
+  purged(messages: number, bytes: number): void {
+    this.#purgedMessages += messages;
+    this.#purgedBytes += bytes;
   }
 
   /**
@@ -239,6 +251,8 @@ export class ThreadFigures {
       parley_protocol_refusals_total: [...this.#refusals].flatMap(([surface, codes]) => codes.samples([], [surface])),
       parley_protocol_retired_forms_total: this.#retiredForms.samples(),
       parley_storage_commit_failures_total: oneSample(this.#commitFailures),
+      parley_storage_purged_bytes_total: oneSample(this.#purgedBytes),
+      parley_storage_purged_messages_total: oneSample(this.#purgedMessages),
       parley_threads_restarts_total: this.#threadRestarts.samples(),
     };
   }
@@ -280,6 +294,8 @@ export class ThreadFigures {
       return counts.samples();
     };
     return {
+      ...supplied.find(({ push }) => push !== undefined)?.push,
+      ...supplied.find(({ subscriptions }) => subscriptions !== undefined)?.subscriptions,
       parley_calls_ended_total: callsOf('ended'),
       parley_calls_live: callsOf('live'),
       parley_actors_active: active.samples(),

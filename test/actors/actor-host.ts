@@ -47,7 +47,7 @@ export class ActorHost {
     this.lane = new Lane(0, this.environment, () => undefined);
     const report = (what: Reported['what'], detail: string) => void this.reports.push({ what, detail });
     this.system = new ActorSystem({
-      actors: [makeConversationActor({ epoch: EPOCH, lane: () => this.lane }), ...actors],
+      actors: [makeConversationActor({ epoch: EPOCH, lane: () => this.lane, search: true }), ...actors],
       now: () => this.now,
       report: {
         restarted: (_actor, _address, error) => report('restarted', error.message),
@@ -64,6 +64,7 @@ export class ActorHost {
       disband: (conversation) => say({ kind: 'disband', conversation }),
       displace: say,
       tell: (to, message) => say({ kind: 'tell', to, message }),
+      push: (delivery) => say({ kind: 'push', delivery }),
     };
     this.system.connect(outlet);
   }

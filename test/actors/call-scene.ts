@@ -166,7 +166,8 @@ export class Scene {
   #carryOut(effect: Effect, resolve: (answer: string) => void): string | undefined {
     switch (effect.kind) {
       case 'answer':
-        return effect.value === null ? 'ok' : 'moved';
+        // An outcome is answered with the attempts that it may be of.
+        return effect.value === null || Array.isArray(effect.value) ? 'ok' : 'moved';
       case 'refuse':
         return effect.code;
       case 'hold':

@@ -43,6 +43,8 @@ export const action: fc.Arbitrary<ConversationMessage> = fc.oneof(
   { arbitrary: of('remove', { participant: person }), weight: 2 },
   { arbitrary: of('setRole', { participant: person, role }), weight: 2 },
   { arbitrary: of('rename', { title: body }), weight: 1 },
+  { arbitrary: of('purgeBefore', { beforeSeq: seq }), weight: 1 },
+  { arbitrary: of('retain', { seconds: fc.constantFrom(null, 3_600) }), weight: 1 },
   { arbitrary: of('draft', { body: fc.option(body) }), weight: 1 },
   { arbitrary: of('mute', { until: fc.constantFrom(null, '2027-01-01T00:00:00Z') }), weight: 1 },
   { arbitrary: of('typing', {}), weight: 1 },

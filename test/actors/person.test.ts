@@ -1,11 +1,13 @@
 /** The person actor: one socket per device (SOC-02), presence over all devices (FRM-03), and shards that go. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Attention } from '#actors/person/attention.ts';
 import { effective, makePersonActor, PRESENCE_DELAY_MILLIS, type PersonMessage } from '#actors/person/person.ts';
+import { PresenceBudget } from '#actors/person/presence-budget.ts';
 import { unreachable } from '#actors/runtime/actor.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 8);
-const actor = makePersonActor({ peers: (user) => [`friend of ${user}`] });
+const actor = makePersonActor({ peers: (user) => [`friend of ${user}`], budget: new PresenceBudget() });
 
 function person() {
   const state = actor.start('alice');
@@ -113,4 +115,34 @@ test('a person with a device, or with something left to announce, stays in memor
 test('a message that the actor does not know is a fault', () => {
   assert.throws(() => unreachable({ kind: 'other' } as never), /Unexpected message: "other"/);
   assert.throws(() => person().receive({ kind: 'other' } as never), /Unexpected message: "other"/);
+});
+
+test('FRM-05 the loss of the last awake socket is told to the pushes of whoever has any, and falling asleep is not', () => {
+  const attention = new Attention();
+  const reached = new Set(['alice']);
+  const watched = makePersonActor({
+    peers: () => [],
+    budget: new PresenceBudget(),
+    attention,
+    hasPushes: (user) => reached.has(user),
+  });
+  const state = watched.start('alice');
+  const tells = (message: PersonMessage) =>
+    watched.receive(state, message, NOW).flatMap((effect) => (effect.kind === 'tell' ? [effect] : []));
+  const lost = [{ kind: 'tell', to: 'push:alice', message: { kind: 'attentionLost', at: NOW } }];
+  tells(connected('d_1', 1));
+  tells(connected('d_2', 2));
+  assert.equal(attention.isAwake('alice'), true);
+  assert.deepEqual(tells({ kind: 'disconnected', device: 'd_1', socket: 1 }), []);
+  assert.deepEqual([attention.isAwake('alice', 'd_1'), attention.isAwake('alice', 'd_2')], [false, true]);
+  assert.deepEqual(tells({ kind: 'disconnected', device: 'd_2', socket: 2 }), lost);
+  assert.equal(attention.isAwake('alice'), false);
+  tells(connected('d_1', 3, 1));
+  assert.deepEqual(tells({ kind: 'shardLost', shard: 1 }), lost);
+  tells(connected('d_1', 4));
+  assert.deepEqual(tells({ kind: 'awake', device: 'd_1', socket: 4, awake: false }), []);
+  assert.deepEqual(tells({ kind: 'disconnected', device: 'd_1', socket: 4 }), []);
+  reached.clear();
+  tells(connected('d_1', 5));
+  assert.deepEqual(tells({ kind: 'disconnected', device: 'd_1', socket: 5 }), []);
 });

@@ -243,6 +243,7 @@ test('a conversation first heard of by a step starts right before it', () => {
 test('a purge forgets the messages before it', () => {
   const mirror = mirrorAt(0, 0);
   for (const seq of [1, 2, 3]) mirror.receive(post(seq, seq));
-  mirror.purge(3);
+  mirror.receive(stepOf(wireChange(4, 'purge', { conversation_id: CONV, before_seq: 3 })));
   assert.deepEqual(seqs(mirror), [3]);
+  assert.deepEqual([mirror.rev, mirror.headSeq], [4, 3]);
 });

@@ -48,3 +48,17 @@ test('reactions keep their order, and one with nobody left goes', () => {
   window.setReaction(1, { emoji: '🎉', count: 0, users: [] });
   assert.equal(window.get(1)?.reactions, undefined);
 });
+
+test('a root counts each reply once, whether it came by an event or was counted when the root was read', () => {
+  const window = new MessageWindow(0);
+  window.add(message(1));
+  window.add(message(2, { reply_to: 1, root_seq: 1 }));
+  window.add(message(2, { reply_to: 1, root_seq: 1 }));
+  window.add(message(3, { reply_to: 2, root_seq: 1 }));
+  assert.deepEqual([window.get(1)?.reply_count, window.get(1)?.last_reply_seq], [2, 3]);
+  window.replace(message(1, { body: 'edited', edited_at: '2026-11-21T08:03:00Z', reply_count: 5, last_reply_seq: 6 }));
+  window.add(message(4, { reply_to: 1, root_seq: 1 }));
+  assert.deepEqual([window.get(1)?.reply_count, window.get(1)?.last_reply_seq], [5, 6]);
+  window.add(message(5, { reply_to: 40, root_seq: 40 }));
+  assert.equal(window.get(40), undefined);
+});

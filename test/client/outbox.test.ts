@@ -42,7 +42,7 @@ function setUp(options: { store?: OutboxStore; me?: string; isPatient?: boolean 
   const outbox = new Outbox({
     me: options.me ?? 'alice',
     send: async ({ conv, form, clientMsgId }: OutboxEntry): Promise<ChatMessage> => {
-      sent.push(`${conv} ${form.body as string} ${clientMsgId}`);
+      sent.push(`${conv} ${'body' in form ? (form.body as string) : ''} ${clientMsgId}`);
       if (options.isPatient === true) await new Promise<void>((resolve) => held.push(resolve));
       const outcome = outcomes.shift();
       if (outcome !== undefined) throw outcome;

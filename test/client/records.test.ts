@@ -94,3 +94,18 @@ test('TIM-02 the times inside drafts and messages of events are instants', () =>
   const broken = wireChange(1, 'message.new', wireMessage(1, { created_at: 'yesterday' }));
   assert.throws(() => readEvent(broken), { ...unreadable, field: 'created_at' });
 });
+
+test('TIM-02 the time of a forward’s origin is an instant, and what ties a message to others is kept as it is', () => {
+  const mentions = [{ username: 'bob', offset: 0, length: 4 }];
+  const forward = { sender: 'carol', created_at: '2026-11-21T08:00:00.5Z' };
+  const read = readMessage(wireMessage(7, { reply_to: 3, root_seq: 1, mentions, forward }));
+  assert.deepEqual(read.forward, { sender: 'carol', createdAt: 1_795_248_000_500 });
+  assert.deepEqual([read.reply_to, read.root_seq, read.mentions], [3, 1, mentions]);
+  const broken = wireMessage(1, { forward: { sender: 'carol', created_at: 'yesterday' } });
+  assert.throws(() => readMessage(broken), { ...unreadable, field: 'forward.created_at' });
+});
+
+test('how far the others have read is no part of a record, which does not change when it moves', () => {
+  const record = readConversation({ ...wireConversation(), last_common_read: 3 });
+  assert.equal(Object.hasOwn(record, 'last_common_read'), false);
+});

@@ -38,8 +38,9 @@ test('the configured master key unlocks; without it, or with another one, the se
 });
 
 test('shards are given neither the key nor an environment that has it', () => {
-  const main = readFileSync(new URL('../../src/main.ts', import.meta.url), 'utf8');
-  assert.match(main, /config: \{ \.\.\.config, masterKey: undefined \}/);
+  const read = (path: string) => readFileSync(new URL(`../../src/${path}`, import.meta.url), 'utf8');
+  const main = read('main.ts');
+  assert.match(read('server/shard-supervision.ts'), /config: \{ \.\.\.config, masterKey: undefined \}/);
   const removed = main.indexOf("delete process.env['PARLEY_MASTER_KEY']");
   assert.ok(removed > 0 && removed < main.indexOf('await serve(base, closers)'));
 });

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
 import { EXPORT_PAGE, EXPORTS_MAX } from '#src/coordinator/message-export.ts';
+import { attach, upload } from '#test/messaging/attaching.ts';
 import type { Person } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
 import { CALLER_PASSWORD } from './callers.ts';
@@ -146,4 +147,47 @@ test('a caller who is gone before the first line leaves no place taken', async (
     return answers.every(({ status }) => status === 200) && { text: texts[0] ?? '' };
   }, 'both places to be free');
   assert.ok(text.endsWith('}}\n'));
+});
+
+test('an export says who was there when each message was posted, and which content a file has', async () => {
+  const form = { kind: 'room', title: 'comings and goings', participants: [] };
+  const { id } = (await host.server.api<{ id: string }>(someone, 'POST', '/v1/conversations', form)).body;
+  const at = `/v1/conversations/${id}`;
+  const ok = async (method: string, path: string, body?: object) => {
+    const reply = await host.server.api<{ seq?: number }>(someone, method, `${at}${path}`, body);
+    assert.ok(reply.status < 300, reply.text);
+  };
+  await ok('POST', '/messages', { kind: 'text', body: 'alone' });
+  await ok('POST', '/participants', { participants: ['viewer'] });
+  await ok('POST', '/messages', { kind: 'text', body: 'together' });
+  const attachment = await upload(host.server, someone, Buffer.from('abc'), 'a.txt');
+  const posted = await attach(host.server, someone, id, attachment);
+  assert.equal(posted.status, 201, posted.text);
+  await ok('DELETE', '/participants/viewer');
+  await ok('POST', '/messages', { kind: 'text', body: 'alone again' });
+  const text = await (await open(`conversation=${id}`)).text();
+  interface Told {
+    readonly membership?: { action: string; participants: { user: string }[]; after_seq: number };
+    readonly message?: { seq: number };
+    readonly content?: string;
+  }
+  const told = text
+    .trimEnd()
+    .split('\n')
+    .flatMap((raw) => {
+      const { content, membership, message } = JSON.parse(raw) as Told;
+      if (message !== undefined) return [content === undefined ? message.seq : [message.seq, content]];
+      if (membership === undefined) return [];
+      return [[membership.action, membership.after_seq, ...membership.participants.map(({ user }) => user)]];
+    });
+  assert.deepEqual(told, [
+    ['joined', 0, 'someone'],
+    1,
+    ['joined', 1, 'viewer'],
+    2,
+    // SHA-256 of abc.
+    [3, 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'],
+    ['removed', 3, 'viewer'],
+    4,
+  ]);
 });

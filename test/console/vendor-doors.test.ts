@@ -30,7 +30,9 @@ async function refusals(base: string, route: Route | NodeRouteForm, more: Record
 }
 
 test('VND-06 no route of messaging takes a vendor token', async () => {
-  for (const [name, route] of Object.entries(MESSAGING_ROUTES)) {
+  for (const [name, route] of Object.entries<Route>(MESSAGING_ROUTES)) {
+    // Who posts by a webhook shows no other credential than its URL.
+    if (route.auth === 'none') continue;
     const found = await refusals(host.server.messaging, route);
     assert.deepEqual(found, ['401 token_invalid', '401 token_missing'], name);
   }

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test, type TestContext } from 'node:test';
 import { BotAudit } from '#src/coordinator/bot-audit.ts';
-import { Bots, readBotSnapshot } from '#src/coordinator/bots.ts';
+import { readBotSnapshot } from '#src/coordinator/bot-records.ts';
+import { Bots } from '#src/coordinator/bots.ts';
 import { BOT_CONVERSATIONS_MAX, BOTS_MAX, type BotFact, type BotSnapshot } from '#src/protocol/bots.ts';
 import { Accounts } from '#storage/accounts.ts';
 import { openFolder } from '#storage/folder.ts';

@@ -1,41 +1,53 @@
-/** Cycles of traffic, `kill -9` and comparison over one data folder. */
+/** Cycles of traffic, `kill -9` and comparison over one data folder, with all parts of the mix or some of them. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { checkFolder } from '#storage/check.ts';
 import { SeededRandom } from '#test/support/random.ts';
-import { type Person, startServer, type TestServer } from '#test/support/server.ts';
-import { Checker } from './checker.ts';
-import { Ledger } from './ledger.ts';
-import { Poster } from './poster.ts';
-import { Reader } from './reader.ts';
+import { startServer, type TestServer } from '#test/support/server.ts';
+import { CalendarPart } from './calendar.ts';
+import { CallsPart } from './calls.ts';
+import { MessagesPart } from './messages.ts';
+import { PART_NAMES, type Part, type PartName, type PartOptions } from './part.ts';
+import { PushPart } from './pushes.ts';
+import { SearchPart } from './searches.ts';
+import { UploadsPart } from './uploads.ts';
 
-/** When the server is killed, in milliseconds after the first post of a cycle. */
+/** When the server is killed, in milliseconds after the traffic of a cycle began. */
 const KILL_MILLIS_MIN = 150;
 const KILL_MILLIS_MAX = 1_500;
 
-const NAMES = ['ann', 'ben', 'cem', 'dora', 'eva', 'finn'] as const;
-const DIRECTS = [
-  ['ann', 'ben'],
-  ['cem', 'dora'],
-  ['eva', 'ann'],
-] as const;
-const READERS = ['ann', 'cem', 'finn'] as const;
-/** Rooms that live from the first cycle to the last; each cycle adds one more. */
-const LASTING_ROOMS = 2;
 /** Sessions outlive the longest campaign: this is not about renewing. */
 const ENVIRONMENT = { PARLEY_SESSION_SECONDS: '86400' };
+
+const PARTS: Readonly<Record<PartName, (options: PartOptions) => Part | Promise<Part>>> = {
+  messages: (options) => new MessagesPart(options),
+  uploads: (options) => new UploadsPart(options),
+  calls: (options) => new CallsPart(options),
+  push: async (options) => await PushPart.open(options),
+  search: (options) => new SearchPart(options),
+  calendar: (options) => new CalendarPart(options),
+};
 
 export interface CampaignOptions {
   readonly cycles: number;
   readonly seed: number;
+  /** The parts that are run; all of them by default. */
+  readonly only?: readonly PartName[];
   /** Told after each cycle. */
-  readonly onCycle?: (cycle: number, ledger: Ledger, killedAfterMillis: number) => void;
+  readonly onCycle?: (cycle: number, result: CampaignResult, killedAfterMillis: number) => void;
 }
 
-/** Runs the cycles and a last comparison of everything; the ledger says what was lost. */
-export async function runCampaign(options: CampaignOptions): Promise<Ledger> {
+export interface CampaignResult {
+  /** One sentence for each thing that was lost, doubled or changed. */
+  readonly losses: readonly string[];
+  /** What each part did, by name. */
+  readonly figures: Readonly<Partial<Record<PartName, Readonly<Record<string, number>>>>>;
+}
+
+/** Runs the cycles and a last comparison of everything. */
+export async function runCampaign(options: CampaignOptions): Promise<CampaignResult> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-crash-'));
   const campaign = new Campaign(folder, options);
   try {
@@ -48,96 +60,82 @@ export async function runCampaign(options: CampaignOptions): Promise<Ledger> {
 class Campaign {
   readonly #folder: string;
   readonly #options: CampaignOptions;
-  readonly #random: SeededRandom;
-  readonly #ledger = new Ledger();
-  #people: Readonly<Record<string, Person>> = {};
-  #readers: readonly Reader[] = [];
+  /** Draws the moments of the kills alone, so that they are the same whatever else is run. */
+  readonly #moments: SeededRandom;
+  readonly #losses: string[] = [];
+  readonly #parts = new Map<PartName, Part>();
 
   constructor(folder: string, options: CampaignOptions) {
     this.#folder = folder;
     this.#options = options;
-    this.#random = new SeededRandom(options.seed);
+    this.#moments = new SeededRandom(options.seed);
   }
 
-  async run(): Promise<Ledger> {
-    let server = await this.#start();
+  async run(): Promise<CampaignResult> {
+    const { cycles, onCycle } = this.#options;
+    let server: TestServer | undefined;
     try {
-      await this.#settle(server);
-      for (let cycle = 1; cycle <= this.#options.cycles; cycle += 1) {
-        await this.#openRoom(server);
+      await this.#openParts();
+      server = await this.#start();
+      for (const part of this.#all) await part.settle(server);
+      for (let cycle = 1; cycle <= cycles; cycle += 1) {
         const killedAfterMillis = await this.#trafficAndKill(server);
         await this.#checkFolder();
         server = await this.#start();
-        await this.#recover(server, cycle === this.#options.cycles);
-        this.#options.onCycle?.(cycle, this.#ledger, killedAfterMillis);
+        await this.#verify(server, cycle === cycles);
+        onCycle?.(cycle, this.#result, killedAfterMillis);
       }
       const code = await server.end('SIGTERM');
-      if (code !== 0) this.#ledger.lose(`The server, asked to stop, ended with ${code}.`);
+      if (code !== 0) this.#losses.push(`The server, asked to stop, ended with ${code}.`);
       await this.#checkFolder();
     } finally {
-      await server.end('SIGKILL');
+      await server?.end('SIGKILL');
+      for (const part of this.#all) await part.close();
     }
-    return this.#ledger;
+    return this.#result;
+  }
+
+  get #result(): CampaignResult {
+    const figures = Object.fromEntries([...this.#parts].map(([name, part]) => [name, part.figures]));
+    return { losses: this.#losses, figures };
+  }
+
+  get #all(): Part[] {
+    return [...this.#parts.values()];
+  }
+
+  /** Each part has draws of its own, which do not depend on the others that are run. */
+  async #openParts(): Promise<void> {
+    const { only = PART_NAMES, seed } = this.#options;
+    const seeds = new SeededRandom(seed);
+    for (const name of PART_NAMES) {
+      const random = seeds.fork();
+      const lose = (sentence: string): void => void this.#losses.push(`${name}: ${sentence}`);
+      if (only.includes(name)) this.#parts.set(name, await PARTS[name]({ random, lose }));
+    }
   }
 
   async #start(): Promise<TestServer> {
-    return await startServer({ folder: this.#folder, environment: ENVIRONMENT });
+    const environment = Object.assign({}, ENVIRONMENT, ...this.#all.map((part) => part.environment)) as object;
+    return await startServer({ folder: this.#folder, environment: { ...environment } });
   }
 
-  /** People, their first conversations, and the readers. */
-  async #settle(server: TestServer): Promise<void> {
-    this.#people = await server.people(...NAMES);
-    this.#readers = READERS.map((name) => new Reader(this.#people[name] as Person, this.#ledger));
-    for (const [one, other] of DIRECTS) await this.#create(server, 'direct', one, [other]);
-    for (let room = 0; room < LASTING_ROOMS; room += 1) await this.#openRoom(server);
-    await Promise.all(this.#readers.map((reader) => reader.connect(server)));
-  }
-
-  async #openRoom(server: TestServer): Promise<void> {
-    const [owner, ...others] = NAMES;
-    await this.#create(server, 'room', owner, others);
-  }
-
-  async #create(server: TestServer, kind: string, owner: string, participants: readonly string[]): Promise<void> {
-    const form = { kind, participants };
-    const reply = await server.api<{ id: string }>(this.#people[owner], 'POST', '/v1/conversations', form);
-    if (reply.status !== 201) throw new Error(`A conversation was refused: ${reply.text}`);
-    this.#ledger.add(reply.body.id, [owner, ...participants]);
-  }
-
-  /** Everybody writes to the directs, the lasting rooms and the newest room, until the kill. How long that was. */
+  /** All parts at once, until the kill. How long that was. */
   async #trafficAndKill(server: TestServer): Promise<number> {
-    const all = [...this.#ledger.conversations.values()];
-    const busy = [...all.slice(0, DIRECTS.length + LASTING_ROOMS), ...all.slice(-1)];
-    const posters = busy.flatMap((conversation) =>
-      conversation.members.slice(0, 3).map((name) => {
-        const person = this.#people[name] as Person;
-        return new Poster({ server, ledger: this.#ledger, conversation, person, random: this.#random.fork() });
-      }),
-    );
-    const writing = posters.map((poster) => poster.run());
-    const millis = this.#random.whole(KILL_MILLIS_MIN, KILL_MILLIS_MAX);
-    await pause(millis);
+    const traffic = Promise.all(this.#all.map(async (part) => await part.traffic(server)));
+    const millis = this.#moments.whole(KILL_MILLIS_MIN, KILL_MILLIS_MAX);
+    await Promise.race([pause(millis), traffic]);
     await server.end('SIGKILL');
-    await Promise.all(writing);
+    await traffic;
     return millis;
   }
 
   async #checkFolder(): Promise<void> {
     const { problems } = await checkFolder(this.#folder);
-    for (const problem of problems) this.#ledger.lose(`The check of the folder says: ${problem}`);
+    for (const problem of problems) this.#losses.push(`The check of the folder says: ${problem}`);
   }
 
-  /** Readers catch up while unanswered posts are sent again; then everything is compared. */
-  async #recover(server: TestServer, isLast: boolean): Promise<void> {
-    const checker = new Checker({
-      server,
-      ledger: this.#ledger,
-      people: this.#people,
-      random: this.#random.fork(),
-    });
-    await Promise.all([checker.retry(), ...this.#readers.map((reader) => reader.connect(server))]);
-    await checker.repeatSome();
-    await checker.compare(this.#readers, isLast);
+  async #verify(server: TestServer, isLast: boolean): Promise<void> {
+    await Promise.all(this.#all.map(async (part) => await part.verify(server, isLast)));
   }
 }

@@ -1,4 +1,5 @@
 /** Compares what the server holds after a crash with what its clients know, and says what is missing. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Message } from '#src/protocol/messages.ts';
 import type { SeededRandom } from '#test/support/random.ts';
 import type { Person, TestServer } from '#test/support/server.ts';
@@ -105,6 +106,9 @@ export class Checker {
     const allowed = [post.edited ?? post.body, ...post.openEdits];
     if (!allowed.some((body) => body === message.body))
       ledger.lose(`${nameOf(post)} has a body that nobody wrote last.`);
+    if (message.reply_to !== post.links.reply_to) ledger.lose(`${nameOf(post)} answers another message.`);
+    const mentioned = post.edited === undefined && post.openEdits.size === 0 ? post.links.mentions : message.mentions;
+    if (!isDeepStrictEqual(message.mentions, mentioned)) ledger.lose(`${nameOf(post)} mentions somebody else.`);
     const users = message.reactions?.find(({ emoji }) => emoji === EMOJI)?.users ?? [];
     for (const user of post.reacted) {
       if (!users.includes(user)) ledger.lose(`${nameOf(post)} lost the reaction of ${user}.`);

@@ -27,5 +27,7 @@ export function canonical(message: Message): string {
     .map(({ emoji, count, users }) => [emoji, count, users.toSorted()] as const)
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
   const { seq, kind, body, sender, client_msg_id, created_at, edited_at, deleted_at } = message;
-  return JSON.stringify([seq, kind, body, sender, client_msg_id, created_at, edited_at, deleted_at, reactions]);
+  const { reply_to, root_seq, mentions } = message;
+  const links = [reply_to, root_seq, mentions];
+  return JSON.stringify([seq, kind, body, sender, client_msg_id, created_at, edited_at, deleted_at, links, reactions]);
 }

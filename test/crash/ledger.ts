@@ -1,4 +1,5 @@
 /** What the clients know they did: the side of the comparison that no crash of the server can change. */
+import type { Lose } from './part.ts';
 
 /** One message, from the first attempt to post it. */
 export interface PostRecord {
@@ -6,6 +7,8 @@ export interface PostRecord {
   readonly sender: string;
   readonly id: string;
   readonly body: string;
+  /** The message that it answers, and whom it mentions at its start. */
+  readonly links: Links;
   /** Place among the posts of this sender here: they were sent one after the other. */
   readonly order: number;
   /** The acknowledged seq; undefined while nobody answered. */
@@ -17,6 +20,12 @@ export interface PostRecord {
   /** Who reacted, acknowledged, and who tried. Everybody has one emoji. */
   readonly reacted: Set<string>;
   readonly openReactions: Set<string>;
+}
+
+/** What ties a post to a message and to people. */
+export interface Links {
+  readonly reply_to?: number;
+  readonly mentions?: readonly { readonly username: string; readonly offset: 0; readonly length: 1 }[];
 }
 
 export class ConversationLedger {
@@ -36,7 +45,7 @@ export class ConversationLedger {
   }
 
   /** A message that is about to be posted. */
-  begin(sender: string, body: string): PostRecord {
+  begin(sender: string, body: string, links: Links = {}): PostRecord {
     const order = (this.#orders.get(sender) ?? 0) + 1;
     this.#orders.set(sender, order);
     const id = `${sender}-${order}`;
@@ -45,6 +54,7 @@ export class ConversationLedger {
       sender,
       id,
       body,
+      links,
       order,
       seq: undefined,
       edited: undefined,
@@ -76,16 +86,15 @@ export class Ledger {
   edits = 0;
   reactions = 0;
   receipts = 0;
-  /** One sentence for each thing that was lost, doubled or changed. */
-  readonly losses: string[] = [];
+  readonly lose: Lose;
+
+  constructor(lose: Lose) {
+    this.lose = lose;
+  }
 
   add(id: string, members: readonly string[]): ConversationLedger {
     const conversation = new ConversationLedger(id, members);
     this.conversations.set(id, conversation);
     return conversation;
-  }
-
-  lose(sentence: string): void {
-    this.losses.push(sentence);
   }
 }

@@ -2,7 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Person, Reply, TestServer } from '#test/support/server.ts';
 import type { SeededRandom } from '#test/support/random.ts';
-import type { ConversationLedger, Ledger, PostRecord } from './ledger.ts';
+import { accepted } from './part.ts';
+import type { ConversationLedger, Ledger, Links, PostRecord } from './ledger.ts';
 
 export const EMOJI = '🐙';
 /** The longest breath between two posts: keeps what 200 cycles store small enough to be compared within minutes. */
@@ -43,8 +44,9 @@ export class Poster {
 
   async #post(): Promise<PostRecord | undefined> {
     const { conversation, ledger, person, random, server } = this.#options;
-    const post = conversation.begin(person.username, `${random.whole(0, 1e9)} ${'é'.repeat(random.whole(0, 300))}`);
-    const reply = await attempt(ledger, sendPost(server, person, post));
+    const body = `${random.whole(0, 1e9)} ${'é'.repeat(random.whole(0, 300))}`;
+    const post = conversation.begin(person.username, body, this.#links());
+    const reply = await accepted(sendPost(server, person, post), ledger.lose);
     if (reply === undefined) return undefined;
     if (reply.status !== 201) ledger.lose(`${nameOf(post)} was new and answered ${reply.status}.`);
     if (reply.body.client_msg_id !== post.id) ledger.lose(`${nameOf(post)} was answered with another message.`);
@@ -53,12 +55,24 @@ export class Poster {
     return post;
   }
 
+  /** Some answer a message that is there, and some mention somebody who takes part. */
+  #links(): Links {
+    const { conversation, random } = this.#options;
+    const known = [...conversation.bySeq.keys()].slice(-20);
+    const isReply = known.length > 0 && random.chance(0.2);
+    const mention = { username: random.pick(conversation.members), offset: 0, length: 1 } as const;
+    return {
+      ...(isReply ? { reply_to: random.pick(known) } : {}),
+      ...(random.chance(0.2) ? { mentions: [mention] } : {}),
+    };
+  }
+
   async #edit(post: PostRecord): Promise<boolean> {
     const { ledger, person, random, server } = this.#options;
     const body = `edited ${random.whole(0, 1e9)}`;
     post.openEdits.add(body);
     const path = `/v1/conversations/${post.conv}/messages/${post.seq}`;
-    if ((await attempt(ledger, server.api(person, 'PATCH', path, { body }))) === undefined) return false;
+    if ((await accepted(server.api(person, 'PATCH', path, { body }), ledger.lose)) === undefined) return false;
     post.edited = body;
     post.openEdits.clear();
     ledger.edits += 1;
@@ -72,7 +86,7 @@ export class Poster {
     const post = (before > conversation.verified ? conversation.bySeq.get(before) : undefined) ?? own;
     post.openReactions.add(person.username);
     const path = `/v1/conversations/${post.conv}/messages/${post.seq}/reactions/${encodeURIComponent(EMOJI)}`;
-    if ((await attempt(ledger, server.api(person, 'PUT', path))) === undefined) return false;
+    if ((await accepted(server.api(person, 'PUT', path), ledger.lose)) === undefined) return false;
     post.reacted.add(person.username);
     ledger.reactions += 1;
     return true;
@@ -82,7 +96,7 @@ export class Poster {
     const { conversation, ledger, person, server } = this.#options;
     const path = `/v1/conversations/${post.conv}/receipts`;
     const receipt = server.api(person, 'POST', path, { state: 'read', seq: post.seq });
-    if ((await attempt(ledger, receipt)) === undefined) return false;
+    if ((await accepted(receipt, ledger.lose)) === undefined) return false;
     conversation.read.set(person.username, Math.max(post.seq as number, conversation.read.get(person.username) ?? 0));
     ledger.receipts += 1;
     return true;
@@ -91,23 +105,10 @@ export class Poster {
 
 /** Posts a record's message, for the first time or again. */
 export async function sendPost(server: TestServer, person: Person, post: PostRecord): Promise<Reply<StoredMessage>> {
-  const body = { kind: 'text', body: post.body, client_msg_id: post.id };
+  const body = { kind: 'text', body: post.body, client_msg_id: post.id, ...post.links };
   return await server.api<StoredMessage>(person, 'POST', `/v1/conversations/${post.conv}/messages`, body);
 }
 
 export function nameOf(post: PostRecord): string {
   return `The post ${post.id} in ${post.conv}`;
-}
-
-/** The answer, or undefined when there was none. An answer that refuses is counted as a loss: nothing here is refusable. */
-async function attempt<T>(ledger: Ledger, sent: Promise<Reply<T>>): Promise<Reply<T> | undefined> {
-  let reply: Reply<T>;
-  try {
-    reply = await sent;
-  } catch {
-    return undefined;
-  }
-  if (reply.status < 300) return reply;
-  ledger.lose(`A valid request was refused with ${reply.status}: ${reply.text}`);
-  return undefined;
 }

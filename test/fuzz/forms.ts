@@ -29,8 +29,12 @@ const BODIES: Readonly<Partial<Record<RouteName, Draw>>> = {
   changeConversation: () => ({ title: 'Another title' }),
   addParticipants: ({ names }, random) => ({ participants: [random.pick(names)], role: 'member' }),
   changeParticipant: (_world, random) => ({ role: random.pick(['owner', 'moderator', 'member', 'guest']) }),
-  postMessage: (_world, random) => random.pick(MESSAGES),
+  postMessage: ({ conversations }, random) =>
+    random.chance(0.1)
+      ? { forward: { conversation_id: random.pick(conversations), seq: random.whole(1, 4) } }
+      : random.pick(MESSAGES),
   editMessage: (_world, random) => ({ body: random.pick(MESSAGES)['body'] as Json }),
+  putRetention: (_world, random) => ({ seconds: random.pick([null, 3_600, 86_400]) }),
   putDraft: () => ({ body: 'Not finished' }),
   putMute: (_world, random) => ({ until: random.pick([null, '2027-01-01T00:00:00Z', '2020-01-01T00:00:00.5Z']) }),
   postReceipt: (_world, random) => ({ state: random.pick(['delivered', 'read']), seq: random.whole(1, 4) }),
@@ -54,6 +58,8 @@ const BODIES: Readonly<Partial<Record<RouteName, Draw>>> = {
 const MESSAGES: readonly { [key: string]: Json }[] = [
   { kind: 'text', body: 'Hello', client_msg_id: 'again' },
   { kind: 'text', body: '👩‍👩‍👧‍👦 \u202E' },
+  { kind: 'text', body: '@all a reply', mentions: [{ all: true, offset: 0, length: 4 }], reply_to: 1 },
+  { kind: 'text', body: 'to nobody', mentions: [{ username: 'nobody', offset: 0, length: 2 }] },
   { kind: 'media', body: { attachment: 'att_1', name: 'a.png', type: 'image/png', size: 1, width: 1, height: 1 } },
   { kind: 'location', body: { latitude: 1.5, longitude: -179.5, accuracy: 3 } },
   { kind: 'contact', body: { name: 'Somebody', phones: ['+1'], emails: ['a@b'] } },
@@ -66,6 +72,10 @@ const QUERIES: Readonly<Partial<Record<RouteName, Draw>>> = {
   readMessages: (_world, random) => random.pick([{ after_seq: '0' }, { before_seq: '9', limit: '3' }, {}]),
   readChanges: () => ({ after_rev: '0' }),
   readInbox: () => ({ limit: '20' }),
+  readMentions: () => ({ limit: '20' }),
+  readReplies: () => ({ after_seq: '0', limit: '3' }),
+  readReadBy: () => ({ limit: '3' }),
+  searchMessages: () => ({ q: 'plan "for today"', kind: 'text', limit: '5' }),
 };
 
 /** A valid body for the route, or undefined where it takes none. */

@@ -20,7 +20,7 @@ before(async () => {
 after(async () => await running.stop());
 
 /** What a bot with a route's scopes reads, as the owner of a room with bob in it and a message of the bot's own. */
-const LET_IN: Readonly<Record<MessagingRoute, number | null>> = {
+const LET_IN: Readonly<Record<Exclude<MessagingRoute, 'postWebhook'>, number | null>> = {
   createConversation: null,
   readConversation: 200,
   changeConversation: 200,
@@ -34,6 +34,8 @@ const LET_IN: Readonly<Record<MessagingRoute, number | null>> = {
   readMessage: 200,
   editMessage: 200,
   deleteMessage: 200,
+  putRetention: 200,
+  purgeMessages: 204,
   addReaction: 200,
   removeReaction: 200,
   readPins: 200,
@@ -47,10 +49,29 @@ const LET_IN: Readonly<Record<MessagingRoute, number | null>> = {
   readRights: 200,
   readChanges: 200,
   readInbox: 200,
+  searchMessages: 200,
   readCapabilities: null,
+  putPush: null,
+  readPush: null,
+  deletePush: null,
   postSignal: 202,
   readCalls: 200,
   readIceServers: 200,
+  readMentions: 200,
+  readReplies: 200,
+  readReadBy: 200,
+  makeWebhook: null,
+  readWebhooks: null,
+  revokeWebhook: null,
+  readCommands: null,
+  invokeCommand: null,
+  putBotCommands: 200,
+  readBotCommands: 200,
+  // Let in, with nothing there to answer or to remove.
+  postResponse: 401,
+  makeSubscription: 201,
+  readSubscriptions: 200,
+  removeSubscription: 404,
 };
 
 const BODIES: Partial<Record<MessagingRoute, (room: string) => unknown>> = {
@@ -60,9 +81,15 @@ const BODIES: Partial<Record<MessagingRoute, (room: string) => unknown>> = {
   changeParticipant: () => ({ role: 'moderator' }),
   postMessage: () => ({ kind: 'text', body: 'hello' }),
   editMessage: () => ({ body: 'hello again' }),
+  putRetention: () => ({ seconds: 3_600 }),
   putDraft: () => ({ body: 'unsent' }),
   putMute: () => ({ until: null }),
   postReceipt: () => ({ state: 'read', seq: 1 }),
+  makeWebhook: () => ({ name: 'Mine' }),
+  invokeCommand: () => ({ command: 'none' }),
+  putBotCommands: () => ({ commands: [] }),
+  postResponse: () => ({ response_token: 'none', text: 'hello' }),
+  makeSubscription: () => ({ url: 'https://example.org/deliveries', events: ['command'] }),
   postSignal: (room) => ({ to: room, kind: 'sub', step: 'subscribe', body: {} }),
 };
 
@@ -72,8 +99,11 @@ async function use(bot: TestBot, name: MessagingRoute, room: string) {
     .replace(':id', room)
     .replace(':seq', '1')
     .replace(':username', 'bob')
+    .replace(':webhook', 'none')
+    .replace(':subscription', 'none')
     .replace(':emoji', encodeURIComponent('👍'));
-  const query = name === 'readChanges' ? '?after_rev=0' : '';
+  const query =
+    { readChanges: '?after_rev=0', searchMessages: '?q=first', purgeMessages: '?before_seq=2' }[name as string] ?? '';
   return await running.server.api(bot, route.method.toUpperCase(), `${path}${query}`, BODIES[name]?.(room));
 }
 
@@ -101,3 +131,19 @@ for (const [name, status] of Object.entries(LET_IN) as [MessagingRoute, number |
     assert.equal(reply.status, status, reply.text);
   });
 }
+
+test('BOT-01 a bot passes on what it may read, and only that', async () => {
+  const bot = await makeBot(running, 'forwarder', ['messages:write'], []);
+  const [room, other] = [await seats.roomWith(bot), await seats.roomWith(bot)];
+  await say(running.server, people.alice, room, 'the first');
+  await say(running.server, people.alice, other, 'elsewhere');
+  await seats.list(bot, [room]);
+  const forward = async (conversation: string) =>
+    await running.server.api(bot, 'POST', `/v1/conversations/${room}/messages`, {
+      forward: { conversation_id: conversation, seq: 1 },
+    });
+  assertRefused(await forward(room), 403, 'right_missing');
+  await seats.scope(bot, ['messages:write', 'messages:read']);
+  assertRefused(await forward(other), 403, 'forward_forbidden', 'forward');
+  assert.equal((await forward(room)).status, 201);
+});

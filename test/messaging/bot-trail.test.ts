@@ -43,6 +43,7 @@ const GOOD: Answer = { ok: true, value: null };
 const soon = () => performance.now() + 5_000;
 
 const BOT: BotGrant = {
+  kind: 'bot',
   id: '0'.repeat(22),
   user: 'bot.one',
   place: 0,
@@ -51,6 +52,8 @@ const BOT: BotGrant = {
   isActive: true,
   scopes: ['messages:read'],
   conversations: [],
+  commands: [],
+  subscribed: [],
 };
 
 test('CRD-04 with the trail full the next request is busy, and is counted in what follows', async () => {

@@ -166,14 +166,16 @@ test('CAP-02 each role’s rights are told, and exactly those are granted', asyn
   const guest = [
     'call.start',
     'conversation.leave',
+    // By everybody in a room as small as this one.
+    'mention.all',
     'message.delete.own',
     'message.edit.own',
     'message.post',
     'reaction.add',
   ];
   const member = [...guest, 'participant.add', 'pin.change'];
-  const moderator = [...member, 'message.delete.any', 'participant.remove', 'title.change'];
-  const owner = [...moderator, 'conversation.delete', 'role.change'];
+  const moderator = [...member, 'message.delete.any', 'participant.remove', 'title.change', 'webhook.manage'];
+  const owner = [...moderator, 'conversation.delete', 'retention.change', 'role.change'];
   assert.deepEqual(await rights(p1), guest.toSorted());
   assert.deepEqual(await rights(carol), member.toSorted());
   assert.deepEqual(await rights(bob), moderator.toSorted());

@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { effective, makePersonActor } from '#actors/person/person.ts';
+import { PresenceBudget } from '#actors/person/presence-budget.ts';
 import { LoginLimiter } from '#src/auth/login-limiter.ts';
 import { Revocations } from '#src/auth/revocations.ts';
 import { SessionTokens } from '#src/auth/session-tokens.ts';
@@ -109,7 +110,7 @@ test('a clock that was set ahead ends the wait of a sign-in, and one that was se
 });
 
 test('FRM-03 presence follows the sockets, not the clock: the event alone says the time', () => {
-  const actor = makePersonActor({ peers: () => ['friend'] });
+  const actor = makePersonActor({ peers: () => ['friend'], budget: new PresenceBudget() });
   const state = actor.start('alice');
   const announced = (now: number): unknown[] =>
     actor

@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
 import type { Session } from '#src/protocol/sessions.ts';
+import type { MadeWebhook } from '#src/protocol/webhooks.ts';
 import { request, startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { connect, type TestSocket } from '#test/support/socket.ts';
 import { deadline, PATIENCE_MILLIS, until } from '#test/support/waiting.ts';
+import { append, attach, begin, download, idOf } from '#test/messaging/attaching.ts';
 import { assertRefused, say, start } from '#test/messaging/conversing.ts';
 
 /** The main thread from inside, by Node's own inspector: where the management plane can be held or closed. */
@@ -87,6 +89,10 @@ interface Talk {
   readonly ben: Person;
   readonly rooms: readonly string[];
   readonly sockets: readonly TestSocket[];
+  /** Where a webhook of the first room posts. */
+  readonly webhook: string;
+  /** Uploads that were begun, half of whose bytes are there. */
+  readonly begun: string[];
 }
 
 /** Two people with sockets, and rooms enough that each shard has some. */
@@ -94,11 +100,46 @@ async function openTalk(server: TestServer): Promise<Talk> {
   const { ann, ben } = await server.people('ann', 'ben');
   const rooms: string[] = [];
   for (let count = 0; count < 6; count += 1) rooms.push((await start(server, ann, 'room', ['ben'])).id);
-  return { server, ann, ben, rooms, sockets: [await connect(server, ann), await connect(server, ben)] };
+  const begun: string[] = [];
+  for (let count = 0; count < 3; count += 1) {
+    const path = await begin(server, ann, 10);
+    assert.equal((await append(server, ann, path, 0, Buffer.from('first'))).status, 204);
+    begun.push(path);
+  }
+  const webhook = await server.api<MadeWebhook>(ann, 'POST', `/v1/conversations/${rooms[0]}/webhooks`, {
+    name: 'Hook',
+  });
+  assert.equal(webhook.status, 201, webhook.text);
+  const { path: webhookPath } = webhook.body;
+  return {
+    webhook: webhookPath,
+    server,
+    ann,
+    ben,
+    rooms,
+    sockets: [await connect(server, ann), await connect(server, ben)],
+    begun,
+  };
+}
+
+/** A file that was begun before is sent on, a new one is sent, and both are posted and read. */
+async function assertSends({ server, ann, ben, rooms, begun }: Talk): Promise<void> {
+  const path = begun.pop() as string;
+  assert.equal((await append(server, ann, path, 5, Buffer.from('later'))).status, 204);
+  const another = await begin(server, ann, 10);
+  assert.equal((await append(server, ann, another, 0, Buffer.from('firstlater'))).status, 204);
+  for (const id of [idOf(path), idOf(another)]) {
+    for (const room of rooms) {
+      const posted = await attach(server, ann, room, id);
+      assert.equal(posted.status, 201, posted.text);
+      assert.equal((await download(server, ben, id, room)).bytes.toString(), 'firstlater');
+    }
+  }
 }
 
 /** Everything of the communication plane in every room: posts, events, typing, signals, reads, and a new socket. */
-async function assertTalks({ server, ann, ben, rooms, sockets }: Talk, round: string): Promise<void> {
+async function assertTalks(talk: Talk, round: string): Promise<void> {
+  const { server, ann, ben, rooms, sockets } = talk;
   const [hers, his] = sockets as [TestSocket, TestSocket];
   for (const room of rooms) {
     const { seq } = await say(server, ann, room, round);
@@ -116,15 +157,19 @@ async function assertTalks({ server, ann, ben, rooms, sockets }: Talk, round: st
     );
     assert.equal(read.body.items.length, 1);
   }
+  const hooked = await server.api(undefined, 'POST', talk.webhook, { text: `hook ${round}` });
+  assert.equal(hooked.status, 201, hooked.text);
+  await his.event(({ data }) => data['body'] === `hook ${round}`, 'the post of the webhook');
   const newcomer = await connect(server, { ...ann, session: { ...ann.session } });
   await hers.closing();
   await say(server, ben, rooms[0] as string, `to the newcomer of ${round}`);
   await newcomer.event(({ data }) => data['body'] === `to the newcomer of ${round}`);
   (sockets as TestSocket[])[0] = newcomer;
   assert.equal(his.closed, undefined);
+  await assertSends(talk);
 }
 
-test('SVC-02 sockets, posts and signals go on while the coordinator is saturated with sign-ins', async (t) => {
+test('SVC-02 sockets, posts, files and signals go on while the coordinator is saturated with sign-ins', async (t) => {
   const server = await startServer({
     // Hashes as heavy as in an installation, and nobody is turned away for having failed before.
     environment: { PARLEY_PASSWORD_MEMORY_KIB: undefined, PARLEY_LOGIN_ATTEMPTS_PER_MINUTE: '1000000' },
@@ -151,7 +196,7 @@ test('SVC-02 sockets, posts and signals go on while the coordinator is saturated
   assert.ok((await server.signIn('ann', talk.ann.password)).token !== '');
 });
 
-test('SVC-02 sockets, posts and signals go on while the main thread hangs, and after its listeners are gone', async (t) => {
+test('SVC-02 sockets, posts, files and signals go on while the main thread hangs, and after its listeners are gone', async (t) => {
   const server = await startServer({ environment: INSPECTED });
   const attached: MainThread[] = [];
   t.after(() => {

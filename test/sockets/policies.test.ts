@@ -93,7 +93,7 @@ test('CAP-02 POL-01 the rights in a direct conversation are those that the rules
   const rights = async (who: Person) =>
     (await server.api<{ rights: string[] }>(who, 'GET', `/v1/conversations/${pair}/rights`)).body.rights;
   const all = await rights(alice);
-  const [posting, calling] = [['message.post', 'message.edit.own'], ['call.start']];
+  const [posting, calling] = [['message.post', 'message.edit.own', 'mention.all'], ['call.start']];
   await under({ action: 'message', from: 'everyone', to: boardId, effect: 'deny' }, async () => {
     assert.deepEqual(
       await rights(alice),

@@ -76,7 +76,7 @@ for (const [name, [writes, sentences]] of Object.entries(DAMAGE)) {
 test('what a purge has not taken yet is in order while it is marked', async (t) => {
   const folder = await makeFolder(t);
   const left = [writeMessage(PAIR, 1, '{}', 0), writeSenders(PAIR, 0, []), writeIdempotency(PAIR, 'alice', 'm7', 1)];
-  await change(folder, [...left, writePurge(PAIR, true)]);
+  await change(folder, [...left, writePurge(PAIR, 'emptied')]);
   assert.deepEqual((await checkFolder(folder)).problems, []);
 });
 

@@ -23,6 +23,7 @@ import {
 import { countUnread, readPinnedSeqs } from '#storage/inbox-reader.ts';
 import { POSTED_BLOCK } from '#storage/posted-blocks.ts';
 import { ActorHost, EPOCH, makeRoom, post } from '#test/actors/actor-host.ts';
+import { NO_RETENTION, useRetention } from '#storage/retention.ts';
 import { history, PEOPLE } from '#test/actors/history.ts';
 
 const ROOM = 'c_0000000000000000000001';
@@ -35,6 +36,8 @@ const BEFORE = POSTED_BLOCK - 1;
 async function withRoom(use: (host: ActorHost) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-history-'));
   const host = new ActorHost(folder, []);
+  // Readers have the clock of those who write.
+  useRetention(NO_RETENTION, { now: () => host.now });
   try {
     await makeRoom(host, ROOM, ['bob', 'carol']);
     await Promise.all(
@@ -47,6 +50,7 @@ async function withRoom(use: (host: ActorHost) => Promise<void>): Promise<void> 
   } finally {
     await host.close().catch(() => undefined);
     rmSync(folder, { recursive: true });
+    useRetention(NO_RETENTION);
   }
 }
 
@@ -117,7 +121,11 @@ class Shown {
       epoch: EPOCH,
       watermarks: watermarksOf(host),
     });
-    return new Shown(mirror, readPinnedSeqs(host.tables, ROOM));
+    const { floorSeq } = recordOf(host);
+    return new Shown(
+      mirror,
+      readPinnedSeqs(host.tables, ROOM).filter((seq) => seq > floorSeq),
+    );
   }
 
   take(wire: Record<string, unknown>): void {
@@ -130,6 +138,9 @@ class Shown {
       else this.pins.delete(event.data.seq);
     }
     if (event.type === 'message.delete') this.pins.delete(event.data.seq);
+    if (event.type === 'purge') {
+      for (const seq of this.pins) if (seq < event.data.before_seq) this.pins.delete(seq);
+    }
   }
 
   get state() {
@@ -193,7 +204,9 @@ test('a snapshot with the changes read after any rev equals a fresh snapshot', a
         }
         const items = readChanges(host.tables, recordOf(host), EPOCH, shown.mirror.rev);
         for (const json of items ?? []) shown.take(JSON.parse(json) as Record<string, unknown>);
-        assert.notEqual(items, undefined);
+        // Behind the floor one starts afresh.
+        assert.equal(items === undefined, shown.mirror.rev < recordOf(host).floorRev);
+        if (items === undefined) return;
         assert.deepEqual(shown.state, Shown.fresh(host).state);
       });
     }),

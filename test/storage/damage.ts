@@ -268,6 +268,7 @@ export const DAMAGE: Readonly<
     [
       `conversations [${ROOM}] is deleted, but not all of it was emptied`,
       `members [${ROOM}] still holds people of a deleted conversation`,
+      `roster [${ROOM}, 1] is of a deleted conversation`,
     ],
   ],
   'a conversation under another key': [
@@ -293,7 +294,7 @@ export const DAMAGE: Readonly<
     ],
   ],
   'a purge of what was never deleted': [
-    [writePurge(ROOM, true)],
+    [writePurge(ROOM, 'emptied')],
     [`meta [purge, ${ROOM}] marks a purge of what was never deleted`],
   ],
   'a key of nobody': [

@@ -57,7 +57,7 @@ async function inLane<T>(folder: string, use: (lane: LaneEnvironment) => T | Pro
 /** Everything in a file: table, key and value, in hex. */
 async function contentOf(path: string): Promise<string[]> {
   const options = { encoding: 'binary', keyEncoding: 'binary' } as const;
-  const root = open({ path, noSubdir: true, maxDbs: 20, readOnly: true, ...options });
+  const root = open({ path, noSubdir: true, maxDbs: 40, readOnly: true, ...options });
   try {
     return [...root.getKeys()].flatMap((name) => {
       const table = root.openDB<Buffer, Buffer>({ name: String(name), ...options });

@@ -142,6 +142,8 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     PARLEY_LANE_SIZE: '1',
     PARLEY_LOG_LEVEL: 'warn',
     PARLEY_DRAIN_SECONDS: '1',
+    // Tests do in seconds what people do in days; the limits have tests of their own.
+    PARLEY_RATE_LIMITS: '0',
     PARLEY_PASSWORD_MEMORY_KIB: TEST_PASSWORD_MEMORY_KIB,
     ...options.environment,
   };

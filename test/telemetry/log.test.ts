@@ -130,6 +130,7 @@ test('CRD-09 texts lose what looks like a credential, in messages, fields, keys 
     `got ${jwt} from the peer`,
     'svc_vst_1_hunter2hunter2',
     'bot_hunter2hunter2',
+    'hook_0123456789abcdefghjkmn_hunter2hunter2',
   ];
   for (const text of texts) {
     const { log, raw } = keptLog();

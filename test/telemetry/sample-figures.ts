@@ -12,6 +12,19 @@ export function busyThread(name: string): ThreadFigures {
     asksPending: 2,
     droppedLogLines: 5,
     calls: { live: { ringing: 2 }, ended: { missed: 3 } },
+    subscriptions: {
+      parley_subscription_deliveries_total: [{ labels: ['delivered'], value: 8 }],
+      parley_subscription_lanes_failing: [{ labels: [], value: 1 }],
+    },
+    push: {
+      parley_push_breakers_open: [{ labels: ['apns'], value: 1 }],
+      parley_push_dropped_total: [{ labels: ['read'], value: 4 }],
+      parley_push_due_total: [{ labels: ['message'], value: 9 }],
+      parley_push_refused_total: [{ labels: ['fcm', 'gone'], value: 1 }],
+      parley_push_registrations: [{ labels: ['webpush'], value: 7 }],
+      parley_push_retried_total: [{ labels: ['apns'], value: 2 }],
+      parley_push_sent_total: [{ labels: ['webpush'], value: 5 }],
+    },
   }));
   figures.countRequest('messaging', 'postMessage', 201, 1);
   figures.countRequest('messaging', undefined, 404, 0);

@@ -14,27 +14,32 @@ import {
 
 /** What a room may import besides itself. `bench` and `test` may import every room; nobody may import `main`. */
 const UNDER = ['base', 'protocol'];
-const BELOW_EDGES = [...UNDER, 'config', 'telemetry', 'auth', 'storage', 'actors'];
+const BELOW_EDGES = [...UNDER, 'config', 'telemetry', 'auth', 'storage', 'actors', 'outgoing', 'push'];
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   base: [],
   protocol: ['base'],
   config: UNDER,
   client: UNDER,
   redaction: UNDER,
+  outgoing: UNDER,
+  push: [...UNDER, 'telemetry', 'storage', 'actors', 'outgoing'],
   telemetry: [...UNDER, 'config'],
   storage: [...UNDER, 'config', 'telemetry'],
   auth: [...UNDER, 'config', 'telemetry', 'storage'],
   actors: [...UNDER, 'config', 'telemetry', 'storage'],
   messaging: BELOW_EDGES,
   coordinator: [...BELOW_EDGES, 'console'],
-  calendar: BELOW_EDGES,
+  // The calendar's routes are registered and its people known as the coordinator's are.
+  calendar: [...BELOW_EDGES, 'coordinator'],
   // The console shows what the coordinator does, and states who is who there; neither is thinkable alone.
   console: [...BELOW_EDGES, 'coordinator', 'redaction', 'console-web'],
   // The pages that a browser gets: of the console and the coordinator types alone, which `web-files.ts` holds at start.
   'console-web': [...UNDER, 'client', 'console', 'coordinator'],
   'node-agent': UNDER,
   cli: [...BELOW_EDGES, 'client', 'console', 'coordinator', 'messaging', 'node-agent', 'redaction'],
-  main: [...BELOW_EDGES, 'console', 'coordinator', 'messaging'],
+  // What only the composition root is made from.
+  server: [...BELOW_EDGES, 'calendar', 'console', 'coordinator', 'messaging'],
+  main: [...BELOW_EDGES, 'calendar', 'console', 'coordinator', 'messaging', 'server'],
 };
 const MAY_IMPORT_ALL = new Set(['bench', 'test']);
 

@@ -27,8 +27,11 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = {
   group: 'A group of people changed.',
   'conversation.deleted': 'A conversation was deleted, or the reader no longer takes part.',
   'calendar.changed': 'A calendar’s cursor moved: read its changes from the calendar service.',
+  'calendar.reminder': 'An alarm of an entry of the reader’s own is due. Not stored: a hint for who is connected.',
   'directory.changed': 'A person appeared, changed, was blocked or left.',
   'guest.recovery.requested': 'A guest whom the reader invited cannot sign in.',
+  command: 'A person gave one of the bot’s commands. For the bot alone.',
+  'command.response': 'A bot answers a command, to its caller alone. Not stored.',
   error: 'A frame of this connection was refused.',
 };
 

@@ -10,6 +10,7 @@ import {
   closeCodesTable,
   errorsTable,
   limitsTable,
+  ratesTable,
   replaceBetweenMarkers,
   rightsTable,
   routesTable,
@@ -31,6 +32,7 @@ export function generateDocuments(read: ReadFile): Map<string, string> {
     rights: rightsTable(),
     'close-codes': closeCodesTable(),
     errors: errorsTable(),
+    rates: ratesTable(),
     limits: limitsTable(read('src/protocol/limits.ts') ?? '', limits),
   };
   return new Map([

@@ -1,5 +1,8 @@
 /** The OpenAPI 3.1 document of the HTTP forms, generated from the route tables that the servers register from. */
 import { z } from 'zod';
+import { APP_PASSWORD_ROUTES } from '#src/protocol/app-password-routes.ts';
+import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendar-file-routes.ts';
+import { CALENDAR_ROUTES } from '#src/protocol/calendar-routes.ts';
 import { CLIENT_RELEASE_ROUTES } from '#src/protocol/client-releases.ts';
 import { DIRECTORY_ROUTES } from '#src/protocol/directory-routes.ts';
 import { ATTACHMENT_ROUTES } from '#src/protocol/attachment-routes.ts';
@@ -29,6 +32,14 @@ const PATH_PARAMETERS: Readonly<Record<string, { schema: z.ZodType; say: string 
   username: { schema: username, say: 'The person.' },
   attachment: { schema: attachmentId, say: 'The attachment.' },
   emoji: { schema: z.string().min(1).max(40), say: 'One emoji, percent-encoded.' },
+  calendar: { schema: z.string(), say: 'The calendar.' },
+  feed: { schema: z.string(), say: 'The id of the feed.' },
+  file: { schema: z.string(), say: 'The last segment of the URL that publishing answered.' },
+  entry: { schema: z.string(), say: 'The entry.' },
+  password: { schema: z.string(), say: 'The id of the app password.' },
+  webhook: { schema: z.string(), say: 'The id of the webhook.' },
+  token: { schema: z.string(), say: 'The secret of the webhook, as it stands in its URL.' },
+  subscription: { schema: z.string(), say: 'The id of the subscription.' },
   meeting: { schema: z.string(), say: 'The meeting.' },
   link: { schema: z.string(), say: 'The link of the meeting.' },
   invitation: { schema: z.string().min(1), say: 'The invitation, as it stands in the link.' },
@@ -59,6 +70,7 @@ export function openApiDocument(): JsonObject {
   for (const [tag, server, routes] of [
     ['sessions', COORDINATOR, SESSION_ROUTES],
     ['sessions', COORDINATOR, RECOVERY_ROUTES],
+    ['sessions', COORDINATOR, APP_PASSWORD_ROUTES],
     ['directory', COORDINATOR, DIRECTORY_ROUTES],
     ['meetings', COORDINATOR, MEETING_ROUTES],
     ['clients', COORDINATOR, CLIENT_RELEASE_ROUTES],
@@ -66,6 +78,8 @@ export function openApiDocument(): JsonObject {
     ['nodes', COORDINATOR, NODE_ROUTES],
     ['messaging', MESSAGING, MESSAGING_ROUTES],
     ['attachments', MESSAGING, ATTACHMENT_ROUTES],
+    ['calendar', CALENDAR, CALENDAR_ROUTES],
+    ['calendar', CALENDAR, CALENDAR_FILE_ROUTES],
   ] as const) {
     for (const [name, route] of Object.entries(routes) as [string, Route][]) {
       const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
@@ -102,10 +116,11 @@ export function openApiDocument(): JsonObject {
       { name: 'nodes', description: 'The doors of hosts, on the coordinator.' },
       { name: 'messaging', description: 'Conversations, messages and signalling, on the messaging service.' },
       { name: 'attachments', description: 'Files, on the messaging service: uploads by tus 1.0.0, reads with ranges.' },
+      { name: 'calendar', description: 'Calendars, entries and invitations, on the calendar service.' },
       { name: 'console', description: 'The management plane, on the coordinator.' },
       { name: 'operations', description: 'Health, on every listener.' },
     ],
-    servers: [COORDINATOR, MESSAGING],
+    servers: [COORDINATOR, MESSAGING, CALENDAR],
     paths,
     components: { ...components(), schemas: { ...schemas.components(), ...commonCodes(), Error: ERROR_SCHEMA } },
   };
@@ -124,6 +139,7 @@ const SECURITY: Readonly<Record<Route['auth'] | NodeRouteForm['auth'], JsonObjec
 };
 
 const COORDINATOR = { url: 'http://127.0.0.1:8080', description: 'Coordinator, at its default address.' };
+const CALENDAR = { url: 'http://127.0.0.1:8082', description: 'Calendar, at its default address.' };
 const MESSAGING = { url: 'http://127.0.0.1:8081', description: 'Messaging service, at its default address.' };
 
 const ERROR_SCHEMA = {
@@ -300,11 +316,7 @@ function socketPath(): JsonObject {
 
 function healthPath(): JsonObject {
   return {
-    servers: [
-      COORDINATOR,
-      MESSAGING,
-      { url: 'http://127.0.0.1:8082', description: 'Calendar, at its default address.' },
-    ],
+    servers: [COORDINATOR, MESSAGING, CALENDAR],
     get: {
       operationId: 'readHealth',
       tags: ['operations'],

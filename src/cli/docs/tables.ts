@@ -4,7 +4,11 @@ import { SETTINGS, variableOf } from '#src/config.ts';
 import { CLOSE_CODES, type CloseReason, mayReconnect } from '#src/protocol/close-codes.ts';
 import { ROLES } from '#src/protocol/conversations.ts';
 import { ERRORS } from '#src/protocol/errors.ts';
+import { RATE_LIMITS } from '#src/protocol/rate-limits.ts';
 import { CONVERSATION_RIGHTS, rightsIn } from '#src/protocol/rights.ts';
+import { APP_PASSWORD_ROUTES } from '#src/protocol/app-password-routes.ts';
+import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendar-file-routes.ts';
+import { CALENDAR_ROUTES } from '#src/protocol/calendar-routes.ts';
 import { CLIENT_RELEASE_ROUTES } from '#src/protocol/client-releases.ts';
 import { DIRECTORY_ROUTES } from '#src/protocol/directory-routes.ts';
 import { INTERNAL_ROUTES } from '#src/protocol/internal-routes.ts';
@@ -74,12 +78,15 @@ export function routesTable(): string {
   const coordinator = {
     ...SESSION_ROUTES,
     ...RECOVERY_ROUTES,
+    ...APP_PASSWORD_ROUTES,
     ...DIRECTORY_ROUTES,
     ...MEETING_ROUTES,
     ...CLIENT_RELEASE_ROUTES,
     ...INTERNAL_ROUTES,
   };
-  const tables = { ...coordinator, ...MESSAGING_ROUTES } as Readonly<Record<string, Route>>;
+  const tables = { ...coordinator, ...MESSAGING_ROUTES, ...CALENDAR_ROUTES, ...CALENDAR_FILE_ROUTES } as Readonly<
+    Record<string, Route>
+  >;
   const rows = Object.values(tables).map((route) => [
     `\`${route.method.toUpperCase()} ${route.path.replaceAll(/:(\w+)/g, '{$1}')}\``,
     CALLERS[route.auth],
@@ -135,6 +142,17 @@ export function readLimitComments(source: string): LimitComment[] {
     const beyond = /\[([^\]]+)\]\s*$/.exec(comment)?.[1] ?? '';
     return [{ name, say: comment.replace(/\s*\[[^\]]+\]\s*$/, ''), beyond }];
   });
+}
+
+/** How often one person may do what. */
+export function ratesTable(): string {
+  const rows = Object.entries(RATE_LIMITS).map(([name, { perSecond, burst, say }]) => [
+    `\`${name}\``,
+    perSecond.toLocaleString('en-GB'),
+    burst.toLocaleString('en-GB'),
+    say,
+  ]);
+  return markdownTable(['Bucket', 'A second', 'At once', 'What counts'], rows);
 }
 
 /** The limits with their numbers. `values` is the module, `source` its text. */

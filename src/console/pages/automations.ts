@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isEventPattern, type AutomationRecord } from '#src/coordinator/automation-records.ts';
 import { deliveryIdOf, RUNS_KEPT_MAX } from '#src/coordinator/automation-outbox.ts';
 import type { Automations, Run } from '#src/coordinator/automations.ts';
-import { isTargetUrl } from '#src/coordinator/outgoing-targets.ts';
+import { isTargetUrl } from '#src/outgoing/targets.ts';
 import { isId } from '#src/base/ids.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { actorOf } from '../principal.ts';

@@ -32,6 +32,7 @@ const coverage = z
     keys: z.array(
       z.strictObject({ id: z.string(), created_at: z.string(), is_current: z.boolean(), secrets: z.int() }),
     ),
+    attachments: z.strictObject(counted),
     damaged: z.strictObject({ count: z.int(), names: z.array(z.string()) }),
   })
   .meta({ id: 'EncryptionCoverage' });
@@ -212,7 +213,7 @@ function stateBody({ ring, state }: Vault): z.infer<typeof keyState> {
 }
 
 async function coverageBody(vault: Vault): Promise<z.infer<typeof coverage>> {
-  const { state, isSealing, sealed, plain, purposes, keys, damaged } = await vault.coverage();
+  const { state, isSealing, sealed, plain, purposes, keys, damaged, contents } = await vault.coverage();
   return {
     state,
     is_sealing: isSealing,
@@ -222,6 +223,7 @@ async function coverageBody(vault: Vault): Promise<z.infer<typeof coverage>> {
     keys: keys.map(({ id, createdAt, isCurrent, secrets }) => {
       return { id, created_at: createdAt, is_current: isCurrent, secrets };
     }),
+    attachments: contents,
     damaged: { count: damaged.count, names: [...damaged.names] },
   };
 }

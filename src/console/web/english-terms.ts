@@ -11,7 +11,9 @@ export const ENGLISH_TERMS = {
   'column.actions': 'Actions',
   'column.reported': 'Reported',
   'state.active': 'active',
+  'state.disabled': 'disabled',
   'state.blocked': 'blocked',
+  'state.done': 'done',
   'state.left': 'left',
   'state.revoked': 'revoked',
   'state.expired': 'expired',
@@ -65,6 +67,7 @@ export const ENGLISH_TERMS = {
   'alert.certificate_ending': 'A certificate ends within 14 days, or has ended.',
   'alert.redaction_failing': 'De-personalised answers could not be given.',
   'alert.break_glass_used': 'The break-glass account was used.',
+  'alert.subscription_disabled': 'An event subscription of a bot was disabled: its deliveries failed for three days.',
   'alert.shard_restarted': 'A shard died and was started again.',
   'encryption.off': 'off',
   'encryption.locked': 'locked',
@@ -84,4 +87,5 @@ export const ENGLISH_TERMS = {
   'settings.external-stores': 'Object store',
   'settings.tls': 'Certificate (TLS)',
   'settings.mail': 'Mail domain',
+  'settings.retention': 'How long messages are kept',
 } as const;

@@ -12,7 +12,9 @@ export const RUSSIAN_TERMS = {
   'column.actions': 'Действия',
   'column.reported': 'Сообщено',
   'state.active': 'активен',
+  'state.disabled': 'отключён',
   'state.blocked': 'заблокирован',
+  'state.done': 'завершено',
   'state.left': 'ушёл',
   'state.revoked': 'отозван',
   'state.expired': 'истёк',
@@ -66,6 +68,7 @@ export const RUSSIAN_TERMS = {
   'alert.certificate_ending': 'Сертификат истекает в ближайшие 14 дней или уже истёк.',
   'alert.redaction_failing': 'Не удалось выдать обезличенные ответы.',
   'alert.break_glass_used': 'Использована аварийная учётная запись.',
+  'alert.subscription_disabled': 'Подписка бота на события отключена: доставить их не удавалось три дня.',
   'alert.shard_restarted': 'Поток обмена сообщениями упал и был перезапущен.',
   'encryption.off': 'выключено',
   'encryption.locked': 'закрыто',
@@ -85,4 +88,5 @@ export const RUSSIAN_TERMS = {
   'settings.external-stores': 'Объектное хранилище',
   'settings.tls': 'Сертификат (TLS)',
   'settings.mail': 'Почтовый домен',
+  'settings.retention': 'Срок хранения сообщений',
 } as const satisfies Readonly<Record<keyof typeof ENGLISH_TERMS, string>>;

@@ -44,6 +44,7 @@ function access(path: Marked, status: number): Marked {
 export const PLATFORM_SHAPES: readonly Shape[] = [
   platform('vendor token', vendorToken),
   platform('bot token', (random) => `bot_${drawMixed(random, BASE64URL, 43)}`),
+  platform('webhook token', (random) => `hook_${draw(random, ID_SYMBOLS, 22)}_${drawMixed(random, BASE64URL, 43)}`),
   platform('short bot token', (random) => `bot_${drawMixed(random, BASE62, 24)}`),
   platform('session token', sessionToken),
   platform('console session', (random) => `adm_${drawMixed(random, BASE64URL, 43)}`),

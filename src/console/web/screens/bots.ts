@@ -13,8 +13,10 @@ type Bot = ItemOf<'get /bots'>;
 type Scope = Bot['scopes'][number];
 
 const SCOPES = allOf<Scope>({
+  'commands:write': true,
   'conversations:read': true,
   'conversations:write': true,
+  'events:subscribe': true,
   'messages:read': true,
   'messages:write': true,
   'pins:write': true,

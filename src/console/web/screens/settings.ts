@@ -7,8 +7,8 @@ import { t, when, word } from '../language.ts';
 import { loaded } from '../listing.ts';
 import type { Screen, Stage } from '../stage.ts';
 
-/** How a value is asked for: a line, a text of several, the same as a secret, names mapped to roles, or one of a few. */
-type Kind = 'line' | 'text' | 'secret' | 'secret-text' | 'map' | readonly string[];
+/** How a value is asked for: a line, a whole number, a text of several, the same as a secret, names mapped to roles, or one of a few. */
+type Kind = 'line' | 'number' | 'text' | 'secret' | 'secret-text' | 'map' | readonly string[];
 type Kinds = {
   readonly [Name in SettingScreenName]: {
     readonly [FieldName in keyof (typeof SETTING_SCREENS)[Name]['fields']]: Kind;
@@ -59,6 +59,7 @@ export const SETTING_KINDS: Kinds = {
     dmarc_policy: ['none', 'quarantine', 'reject'],
     dmarc_reports: 'line',
   },
+  retention: { seconds: 'number' },
 };
 
 type Testable = {
@@ -160,6 +161,8 @@ export class SettingControl {
     const written = this.#field.value;
     if (written === this.#before) return this.#remove?.values.length === 1 ? [[this.#name, null]] : [];
     if (written.trim() === '') return [[this.#name, null]];
+    // What is no number goes as it was written, and is refused with the field's name.
+    if (this.#kind === 'number') return [[this.#name, /^\d+$/.test(written.trim()) ? Number(written) : written]];
     // A key in PEM ends in a line's end, which is part of it; a line has blanks around it by mistake only.
     if (this.#kind === 'text' || this.#kind === 'secret-text') return [[this.#name, written]];
     return [[this.#name, this.#kind === 'map' ? readMap(written) : written.trim()]];
@@ -173,7 +176,10 @@ function fieldOf(name: string, kind: Kind, value: string): Field {
     const choices = ['', ...kind].map((each) => ({ value: each, label: each === '' ? '—' : each }));
     return select({ label, name, value, choices });
   }
-  if (kind === 'line') return input({ label, name, attributes: { ...attributes, value } });
+  if (kind === 'line' || kind === 'number') {
+    const keyboard = kind === 'number' ? { inputmode: 'numeric' } : {};
+    return input({ label, name, attributes: { ...attributes, ...keyboard, value } });
+  }
   if (kind === 'secret') {
     return input({ label, name, hint: 'settings.secret-hint', attributes: { type: 'password', autocomplete: 'off' } });
   }

@@ -1,0 +1,27 @@
+/**
+ * Who of this shard's people has an app open before them, as their actors last said: read by whatever must not wait
+ * for an answer, such as the decision whether a push is due (FRM-05). In memory alone.
+ */
+
+interface Watched {
+  readonly devices: ReadonlyMap<string, { readonly awake: boolean }>;
+}
+
+export class Attention {
+  readonly #people = new Map<string, Watched>();
+
+  /** A person's devices are these; the actor goes on changing them in place. */
+  follow(user: string, person: Watched): void {
+    if (person.devices.size === 0) this.#people.delete(user);
+    else this.#people.set(user, person);
+  }
+
+  /** Whether an app of the person is connected and awake; of one device, if it is named. */
+  isAwake(user: string, device?: string): boolean {
+    const person = this.#people.get(user);
+    if (person === undefined) return false;
+    if (device !== undefined) return person.devices.get(device)?.awake === true;
+    for (const connection of person.devices.values()) if (connection.awake) return true;
+    return false;
+  }
+}

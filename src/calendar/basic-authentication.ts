@@ -1,0 +1,79 @@
+/**
+ * Basic credentials with an app password, for programs that know nothing else (RFC 7617). Every way to fail has one
+ * answer; guessing is throttled for the name at an address and, over all names, for the address.
+ *
+ * Nothing is remembered of what was right: looking a password up costs less than keeping a memory true to revocations.
+ */
+import { LoginLimiter } from '#src/auth/login-limiter.ts';
+import type { Clock } from '#src/base/clock.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import { USERNAME } from '#src/protocol/names.ts';
+
+/** What a client that is refused with 401 is asked for. */
+export const BASIC_CHALLENGE = 'Basic realm="Parley calendar", charset="UTF-8"';
+
+/** Failures of one address over all names, as many times those of one name: a household behind one router. */
+const ADDRESS_FACTOR = 10;
+
+/** Characters of the header: the longest username and password encoded, many times over. [app_password_invalid] */
+const HEADER_LENGTH_MAX = 1024;
+
+export interface BasicAuthenticationOptions {
+  /** Whether it is an app password of that person, who may come. */
+  readonly verify: (user: string, password: string) => boolean;
+  readonly failuresPerMinute: number;
+  readonly clock: Clock;
+}
+
+export class BasicAuthentication {
+  readonly #verify: BasicAuthenticationOptions['verify'];
+  readonly #names: LoginLimiter;
+  readonly #addresses: LoginLimiter;
+
+  constructor({ verify, failuresPerMinute, clock }: BasicAuthenticationOptions) {
+    this.#verify = verify;
+    this.#names = new LoginLimiter(failuresPerMinute, clock);
+    this.#addresses = new LoginLimiter(failuresPerMinute * ADDRESS_FACTOR, clock);
+  }
+
+  /**
+   * Whose credentials an `Authorization` header holds.
+   * @throws Refusal `token_missing` where there is none, `app_password_invalid`, `rate_limited`, `busy`.
+   */
+  async authenticate(authorization: string | undefined, address: string): Promise<string> {
+    if (authorization === undefined || authorization === '') throw new Refusal('token_missing');
+    const credentials = readBasic(authorization);
+    if (credentials === undefined) throw new Refusal('app_password_invalid');
+    const { user, password } = credentials;
+    const settleAddress = await this.#addresses.begin('', address);
+    let isRight = false;
+    try {
+      const settleName = await this.#names.begin(user, address);
+      isRight = this.#verify(user, password);
+      settleName(isRight);
+    } finally {
+      settleAddress(isRight);
+    }
+    if (!isRight) throw new Refusal('app_password_invalid');
+    return user;
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** The username in lower case and the password of `Basic …`; undefined for anything else. */
+function readBasic(header: string): { readonly user: string; readonly password: string } | undefined {
+  const encoded =
+    header.length > HEADER_LENGTH_MAX ? undefined : /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(header)?.[1];
+  if (encoded === undefined) return undefined;
+  let text: string;
+  try {
+    text = utf8.decode(Buffer.from(encoded, 'base64'));
+  } catch {
+    return undefined;
+  }
+  const colon = text.indexOf(':');
+  // Telephones like to begin a username with a capital letter.
+  const user = text.slice(0, Math.max(colon, 0)).toLowerCase();
+  return USERNAME.test(user) ? { user, password: text.slice(colon + 1) } : undefined;
+}

@@ -1,0 +1,79 @@
+/** The calendar opened on a data folder and added to its listener: store, parts, doors, and who hears of changes. */
+import type { FastifyInstance } from 'fastify';
+import type { Clock } from '#src/base/clock.ts';
+import type { Config } from '#src/config.ts';
+import type { AccessControl } from '#src/coordinator/access-control.ts';
+import type { AppPasswords } from '#src/coordinator/app-passwords.ts';
+import type { Authenticate } from '#src/coordinator/client-routes.ts';
+import type { Directory } from '#src/coordinator/directory.ts';
+import type { Accounts } from '#storage/accounts.ts';
+import { Calendars } from '#storage/calendars.ts';
+import { makeCalendarPlane } from './calendar-plane.ts';
+import { addCalendarService } from './calendar-service.ts';
+import { ReminderSchedule, type Reminded, type ReminderScheduleOptions } from './reminders/reminder-schedule.ts';
+import { ChangeAnnouncer, type Told } from './change-announcer.ts';
+import type { DavDoor } from './dav/door.ts';
+
+export interface CalendarOpeningOptions {
+  readonly folder: string;
+  readonly epoch: string;
+  readonly config: Pick<Config, 'loginAttemptsPerMinute'>;
+  readonly accounts: Accounts;
+  readonly access: Pick<AccessControl, 'allows'>;
+  readonly appPasswords: Pick<AppPasswords, 'verify'>;
+  readonly directory: Directory;
+  readonly authenticate: Authenticate;
+  /** Tells the sockets of people on every messaging thread. */
+  readonly tell: (told: Told | Reminded) => Promise<void>;
+  readonly clock: Clock;
+  readonly log: DavDoor['log'] & ReminderScheduleOptions['log'];
+}
+
+/** Adds the calendar to its app; `close`, once the app is closed, lets go of the folder. */
+export async function openCalendar(
+  app: FastifyInstance,
+  options: CalendarOpeningOptions,
+): Promise<{ close(): Promise<void> }> {
+  const { access, accounts, appPasswords, clock, config, tell } = options;
+  const announcer: ChangeAnnouncer = new ChangeAnnouncer({
+    viewersOf: (calendar) => {
+      calendars.refresh();
+      return calendars.viewersOf(calendar);
+    },
+    tell: (told) => void tell(told),
+  });
+  // Not there yet while the calendars are opened: what changes meanwhile is caught up with right after.
+  const later: { reminders?: ReminderSchedule } = {};
+  const calendars = Calendars.open(options.folder, {
+    now: () => clock.now(),
+    onChange: (calendar, shutOut) => {
+      announcer.changed(calendar, shutOut);
+      later.reminders?.changed();
+    },
+    onDeeds: async (deeds) => {
+      await accounts.change((draft) => {
+        for (const deed of deeds) draft.audit(clock.now(), deed);
+      });
+    },
+  });
+  const plane = await makeCalendarPlane({
+    ...options,
+    calendars,
+    maySee: (viewer, user) => access.allows('see', viewer, user),
+    mayInvite: (organizer, user) => access.allows('see', organizer, user) && access.allows('invite', organizer, user),
+    verifyAppPassword: (user, password) => appPasswords.verify(user, password),
+    failuresPerMinute: config.loginAttemptsPerMinute,
+  });
+  await addCalendarService(app, plane, options.authenticate);
+  const reminders = new ReminderSchedule({ ...plane, log: options.log, tell });
+  later.reminders = reminders;
+  reminders.wake();
+  // Before the threads that it asks are closed.
+  app.addHook('preClose', async () => await reminders.stop());
+  return {
+    close: async () => {
+      announcer.stop();
+      await calendars.close();
+    },
+  };
+}

@@ -1,0 +1,106 @@
+/** What the doors of the calendar work with, put together once. */
+import type { Clock } from '#src/base/clock.ts';
+import { USERNAME } from '#src/protocol/names.ts';
+import type { Calendars } from '#storage/calendars.ts';
+import { AddressBook, type DirectoryView } from './address-book.ts';
+import { BasicAuthentication } from './basic-authentication.ts';
+import { ensureDefaultCalendar } from './calendar-access.ts';
+import type { DavDoor, Principal, Principals } from './dav/door.ts';
+import { busyTimes } from './free-busy-handlers.ts';
+import { DerivationPool } from './derivation-pool.ts';
+import { CalendarObjectWriter } from './object-writer.ts';
+import { Deliveries } from './scheduling/deliveries.ts';
+import { Scheduler } from './scheduling/scheduler.ts';
+
+export interface CalendarPlaneOptions {
+  readonly calendars: Calendars;
+  readonly directory: DirectoryView;
+  /** Whether somebody may see somebody, by the access policies. */
+  readonly maySee: (viewer: string, user: string) => boolean;
+  /** Whether somebody may invite somebody, by the access policies. */
+  readonly mayInvite: (organizer: string, user: string) => boolean;
+  /** Whether it is an app password of that person, who may come. */
+  readonly verifyAppPassword: (user: string, password: string) => boolean;
+  /** Failed sign-ins per minute of one name from one address. */
+  readonly failuresPerMinute: number;
+  /** The data folder's. */
+  readonly epoch: string;
+  readonly clock: Clock;
+  readonly log: DavDoor['log'];
+}
+
+export interface CalendarPlane {
+  readonly calendars: Calendars;
+  readonly book: AddressBook;
+  readonly pool: DerivationPool;
+  readonly writer: CalendarObjectWriter;
+  /** Scheduling messages on their way. */
+  readonly deliveries: Deliveries;
+  /** Whether a person is there whom the organiser may invite. */
+  readonly mayInvite: (organizer: string, user: string) => boolean;
+  readonly maySee: (viewer: string, user: string) => boolean;
+  /** Whether a person is there who may be shared with and invited. */
+  readonly isPerson: (user: string) => boolean;
+  readonly epoch: string;
+  readonly clock: Clock;
+  /** The same things as the DAV door takes them. */
+  readonly dav: DavDoor;
+}
+
+/** The calendar's parts over its store. The pool is the caller's to close. */
+export async function makeCalendarPlane(options: CalendarPlaneOptions): Promise<CalendarPlane> {
+  const { calendars, clock, directory, epoch, failuresPerMinute, log, maySee } = options;
+  const book = new AddressBook(directory);
+  await book.prepare();
+  const pool = new DerivationPool();
+  const basic = new BasicAuthentication({ verify: options.verifyAppPassword, failuresPerMinute, clock });
+  const isPerson = (user: string): boolean => {
+    const entry = USERNAME.test(user) ? directory.entry(user) : undefined;
+    return entry !== undefined && entry.kind !== 'bot' && entry.state === 'active';
+  };
+  const deliveries = new Deliveries({ calendars, pool, book, clock, log });
+  const mayInvite: CalendarPlane['mayInvite'] = (organizer, user) =>
+    isPerson(user) && options.mayInvite(organizer, user);
+  const scheduler = new Scheduler({ pool, book, clock, deliveries, mayInvite });
+  const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler });
+  const dav: DavDoor = {
+    calendars,
+    writer,
+    principals: makePrincipals(book, maySee, isPerson),
+    busyTimes: async (viewer, address, span) => {
+      const user = book.userOf(address);
+      const isKnown = user !== undefined && (user === viewer || (isPerson(user) && maySee(viewer, user)));
+      return isKnown ? (await busyTimes({ calendars, pool }, user, span)).periods : undefined;
+    },
+    epoch,
+    authenticate: async (authorization, address) => {
+      const user = await basic.authenticate(authorization, address);
+      await ensureDefaultCalendar(calendars, user);
+      return user;
+    },
+    log,
+  };
+  return { calendars, book, pool, deliveries, writer, mayInvite, maySee, isPerson, epoch, clock, dav };
+}
+
+function makePrincipals(
+  book: AddressBook,
+  maySee: CalendarPlane['maySee'],
+  isPerson: CalendarPlane['isPerson'],
+): Principals {
+  const find = (viewer: string, user: string): Principal | undefined => {
+    if (viewer !== user && !(isPerson(user) && maySee(viewer, user))) return undefined;
+    return { user, displayName: book.nameOf(user), addresses: book.addressesOf(user) };
+  };
+  return {
+    find,
+    search(viewer, text, limit) {
+      const found: Principal[] = [];
+      for (const user of book.search(text)) {
+        const principal = found.length < limit ? find(viewer, user) : undefined;
+        if (principal !== undefined) found.push(principal);
+      }
+      return found;
+    },
+  };
+}

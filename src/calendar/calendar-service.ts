@@ -1,0 +1,41 @@
+/** The calendar service: its routes on the listener that it is given (SVC-01, SVC-05). */
+import type { FastifyInstance } from 'fastify';
+import { addClientRoutes, type Authenticate } from '#src/coordinator/client-routes.ts';
+import { CALENDAR_ROUTES } from '#src/protocol/calendar-routes.ts';
+import { addDavRoutes } from './dav/routes.ts';
+import { makeCalendarHandlers } from './calendar-handlers.ts';
+import type { CalendarPlane } from './calendar-plane.ts';
+import { makeChangeHandlers } from './change-handlers.ts';
+import { makeEntryHandlers } from './entry-handlers.ts';
+import { makeFreeBusyHandlers } from './free-busy-handlers.ts';
+import { makeFeedHandlers } from './ics/feed-handlers.ts';
+import { Feeds } from './ics/feeds.ts';
+import { addFileRoutes } from './ics/file-routes.ts';
+import { makeInvitationHandlers } from './invitation-handlers.ts';
+import { makeShareHandlers } from './share-handlers.ts';
+
+/** Adds every route of the calendar to an app. `authenticate` judges session tokens as the coordinator does. */
+export async function addCalendarService(
+  app: FastifyInstance,
+  plane: CalendarPlane,
+  authenticate: Authenticate,
+): Promise<void> {
+  const feeds = new Feeds(plane);
+  const handlers = {
+    ...makeCalendarHandlers(plane),
+    ...makeChangeHandlers(plane),
+    ...makeEntryHandlers(plane),
+    ...makeFeedHandlers(plane, feeds),
+    ...makeFreeBusyHandlers(plane),
+    ...makeInvitationHandlers(plane),
+    ...makeShareHandlers(plane),
+  };
+  addClientRoutes(app, CALENDAR_ROUTES, handlers, authenticate);
+  await addFileRoutes(app, plane, feeds, authenticate);
+  await addDavRoutes(app, plane.dav);
+  app.addHook('onClose', async () => {
+    // What is being delivered is read on the pool.
+    await plane.deliveries.close();
+    await plane.pool.close();
+  });
+}

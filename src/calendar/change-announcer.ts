@@ -1,0 +1,60 @@
+/**
+ * Tells clients that a calendar changed: after the commit, to everybody who sees the calendar, once for all changes that
+ * come within a short while. A client reads the changes by its own cursor, so the newest sync_seq says it all.
+ */
+import type { CalendarRecord } from '#storage/calendar-records.ts';
+
+/** How long changes of one calendar are gathered: below what a person notices, above what an import takes per entry. */
+export const GATHERED_MILLIS = 200;
+
+export interface Told {
+  readonly users: readonly string[];
+  readonly calendar: string;
+  readonly syncSeq: number;
+}
+
+export interface ChangeAnnouncerOptions {
+  /** Everybody who sees the calendar now. */
+  readonly viewersOf: (calendar: string) => readonly string[];
+  /** Hands it to every messaging thread. */
+  readonly tell: (told: Told) => void;
+}
+
+export class ChangeAnnouncer {
+  readonly #options: ChangeAnnouncerOptions;
+  /** Calendar → its newest state and who saw it when the first of these changes came. */
+  readonly #gathered = new Map<
+    string,
+    { syncSeq: number; readonly viewers: Set<string>; readonly timer: NodeJS.Timeout }
+  >();
+
+  constructor(options: ChangeAnnouncerOptions) {
+    this.#options = options;
+  }
+
+  /** Notes a change that is on disk. Who is shut out by it hears of it too: `viewers` are those of before. */
+  changed({ id, owner, syncSeq }: CalendarRecord, viewers: readonly string[] = []): void {
+    const gathered = this.#gathered.get(id);
+    if (gathered !== undefined) {
+      gathered.syncSeq = Math.max(gathered.syncSeq, syncSeq);
+      for (const viewer of viewers) gathered.viewers.add(viewer);
+      return;
+    }
+    const timer = setTimeout(() => this.#announce(id), GATHERED_MILLIS);
+    this.#gathered.set(id, { syncSeq, viewers: new Set([owner, ...viewers]), timer });
+  }
+
+  /** Forgets what is gathered: the sockets that would hear of it are being closed. */
+  stop(): void {
+    for (const { timer } of this.#gathered.values()) clearTimeout(timer);
+    this.#gathered.clear();
+  }
+
+  #announce(calendar: string): void {
+    const gathered = this.#gathered.get(calendar);
+    if (gathered === undefined) return;
+    this.#gathered.delete(calendar);
+    const users = [...new Set([...gathered.viewers, ...this.#options.viewersOf(calendar)])];
+    this.#options.tell({ users, calendar, syncSeq: gathered.syncSeq });
+  }
+}

@@ -1,0 +1,102 @@
+/** Calendars made and removed: MKCALENDAR (RFC 4791), extended MKCOL (RFC 5689), DELETE. */
+import type { CalendarDoer } from '#storage/calendar-draft.ts';
+import { COMPONENT_KINDS } from '#storage/calendar-records.ts';
+import { broken, DavRefusal, notFound } from './dav-refusal.ts';
+import { answerXml, type DavAnswer, type DavRequest } from './exchange.ts';
+import { decideChanges, readChanges, readKinds } from './property-changes.ts';
+import { outcomeOf } from './proppatch.ts';
+import { readXmlBody } from './request-body.ts';
+import { findCalendar, type CalendarResource } from './resources.ts';
+import { caldav, dav, DECLARATIONS, partsOf, type XmlName } from './xml-names.ts';
+import { childOf, type XmlElement } from './xml-reader.ts';
+
+/** Properties that a request may set of a calendar only when it makes it. */
+const AT_CREATION: readonly XmlName[] = [caldav('supported-calendar-component-set'), dav('resourcetype')];
+
+/** Answers MKCALENDAR. @throws DavRefusal */
+export async function makeCalendar(request: DavRequest): Promise<DavAnswer> {
+  const root = readXmlBody(request.body);
+  if (root !== undefined && root.name !== caldav('mkcalendar')) {
+    throw new DavRefusal(400, 'The body of MKCALENDAR is a mkcalendar element.');
+  }
+  return await create(request, root, caldav('mkcalendar-response'), () =>
+    broken(dav('resource-must-be-null'), 'Something is there already.'),
+  );
+}
+
+/** Answers MKCOL, which must ask for a calendar: there are no other collections. @throws DavRefusal */
+export async function makeCollection(request: DavRequest): Promise<DavAnswer> {
+  const root = readXmlBody(request.body);
+  if (root !== undefined && root.name !== dav('mkcol')) {
+    throw new DavRefusal(415, 'The body of MKCOL is a DAV:mkcol element.');
+  }
+  const taken = () => new DavRefusal(405, 'Something is there already.');
+  // What is asked for is looked at behind the place: clients try MKCOL to learn whether a collection exists.
+  if (isTaken(request)) throw taken();
+  const type =
+    root === undefined ? undefined : readChanges(root).find(({ name }) => name === dav('resourcetype'))?.value;
+  if (type === undefined || type === null || childOf(type, caldav('calendar')) === undefined) {
+    throw broken(dav('valid-resourcetype'), 'Only calendars can be made here.');
+  }
+  return await create(request, root, dav('mkcol-response'), taken);
+}
+
+function isTaken({ door, viewer, path }: DavRequest): boolean {
+  if (path?.kind !== 'calendar') return path?.kind === 'root' || path?.kind === 'home';
+  return path.user === viewer && findCalendar(door, viewer, path.calendar) !== undefined;
+}
+
+async function create(
+  request: DavRequest,
+  root: XmlElement | undefined,
+  response: XmlName,
+  taken: () => DavRefusal,
+): Promise<DavAnswer> {
+  const { door, viewer, path } = request;
+  if (isTaken(request)) throw taken();
+  if (path?.kind !== 'calendar' || path.user !== viewer) {
+    throw broken(caldav('calendar-collection-location-ok'), 'Calendars are made in one’s own home.');
+  }
+  const changes = root === undefined ? [] : readChanges(root);
+  const kinds = readKinds(changes) ?? COMPONENT_KINDS;
+  const settable = changes.filter(({ name }) => !AT_CREATION.includes(name));
+  const { record, own, failures } = decideChanges(settable, true);
+  if (failures.size > 0) return answerXml(403, responseElement(response, outcomeOf(settable, failures)));
+  await door.calendars.change((draft) => {
+    const { id } = draft.createCalendar(
+      {
+        ...{ displayname: path.calendar, description: '', color: '', order: 0, zone: 'UTC', transparency: 'opaque' },
+        ...record,
+        owner: viewer,
+        name: path.calendar,
+        kinds,
+      },
+      byOf(request),
+    );
+    if (Object.keys(own).length > 0) draft.putProperties(id, viewer, own);
+  });
+  return { status: 201, headers: { 'cache-control': 'no-cache' } };
+}
+
+/** On whose behalf something is done, for the audit trail. */
+function byOf({ viewer, address }: DavRequest): CalendarDoer {
+  return { actor: `user:${viewer}`, address };
+}
+
+function responseElement(name: XmlName, content: string): string {
+  const tag = `${name === dav('mkcol-response') ? 'D' : 'C'}:${partsOf(name).local}`;
+  return `<${tag}${DECLARATIONS}>${content}</${tag}>`;
+}
+
+/**
+ * Removes a calendar: for everybody where it is one's own, from one's home where it is somebody else's.
+ * @throws DavRefusal
+ */
+export async function removeCalendar(request: DavRequest, { calendar, access }: CalendarResource): Promise<void> {
+  const { door, viewer } = request;
+  if (access === 'owner') return await door.calendars.removeCalendar(calendar.id, byOf(request));
+  await door.calendars.change((draft) => {
+    if (draft.accessOf(viewer, calendar.id) === undefined) throw notFound();
+    draft.share(calendar.id, viewer, null, byOf(request));
+  });
+}

@@ -1,0 +1,38 @@
+/** One request to the DAV door as its methods see it, and what they answer. */
+import { multistatus, smallMultistatus, type Rows } from './multistatus.ts';
+import type { DavPath } from './paths.ts';
+import type { Asking } from './properties.ts';
+import type { Headers } from './request-preferences.ts';
+
+export interface DavRequest extends Asking {
+  readonly method: string;
+  /** The address that it came from, for the audit trail. */
+  readonly address: string;
+  /** Undefined where the path can name nothing here. */
+  readonly path: DavPath | undefined;
+  readonly headers: Headers;
+  /** Without its content encoding. */
+  readonly body: Buffer;
+}
+
+export interface DavAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer | AsyncIterable<string>;
+}
+
+const XML = { 'content-type': 'application/xml; charset=utf-8' } as const;
+
+/** A 207 of few rows. */
+export function answerRows(rows: readonly string[], tail = ''): DavAnswer {
+  return { status: 207, headers: XML, body: smallMultistatus(rows, tail) };
+}
+
+/** A 207 of any number of rows. */
+export function answerStream(rows: Rows, tail?: () => string): DavAnswer {
+  return { status: 207, headers: XML, body: multistatus(rows, tail) };
+}
+
+export function answerXml(status: number, body: string): DavAnswer {
+  return { status, headers: XML, body: `<?xml version="1.0" encoding="utf-8"?>\n${body}\n` };
+}

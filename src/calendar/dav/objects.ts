@@ -1,0 +1,158 @@
+/** Single objects: GET and HEAD, PUT, DELETE, MOVE, each with its conditions. */
+import type { ObjectConditions } from '#storage/calendar-draft.ts';
+import { OBJECT_BYTES_MAX } from '#storage/calendar-records.ts';
+import { removeCalendar } from './collections.ts';
+import { broken, DavRefusal, needPrivileges, notFound } from './dav-refusal.ts';
+import type { StoredObject } from './door.ts';
+import type { DavAnswer, DavRequest } from './exchange.ts';
+import { hrefOf, readHref, type DavPath } from './paths.ts';
+import { assertConditions, headerOf, namesEtag, wantsRepresentation, type Headers } from './request-preferences.ts';
+import { findCalendar, findResource, isWritable, type CalendarResource, type ObjectResource } from './resources.ts';
+import { caldav, dav } from './xml-names.ts';
+
+const CALENDAR = 'text/calendar; charset=utf-8';
+
+/** Answers GET and HEAD of an object. @throws DavRefusal 405 for a collection. */
+export function get(request: DavRequest): DavAnswer {
+  const { door, viewer, path, headers } = request;
+  const resource = findResource(door, viewer, path);
+  if (resource.kind !== 'object') {
+    throw new DavRefusal(405, 'Collections are read with PROPFIND and REPORT.', { headers: { allow: ALLOWED } });
+  }
+  const { object, collection } = resource;
+  const own = { etag: `"${object.etag}"`, 'schedule-tag': `"${object.scheduleTag}"` };
+  const noneMatch = headerOf(headers, 'if-none-match');
+  if (noneMatch !== undefined && namesEtag(noneMatch, object.etag)) return { status: 304, headers: own };
+  assertConditions({ 'if-match': headers['if-match'] }, object.etag);
+  const body = door.calendars.bytesOf(collection.calendar.id, object.name);
+  if (body === undefined) throw notFound();
+  const modified = new Date(object.changedAt).toUTCString();
+  return { status: 200, headers: { ...own, 'content-type': CALENDAR, 'last-modified': modified }, body };
+}
+
+/** Methods of the DAV door, as `Allow` lists them. */
+export const METHODS = [
+  'OPTIONS',
+  'GET',
+  'HEAD',
+  'PUT',
+  'DELETE',
+  'PROPFIND',
+  'PROPPATCH',
+  'REPORT',
+  'MKCALENDAR',
+  'MKCOL',
+  'MOVE',
+  'POST',
+] as const;
+export const ALLOWED = METHODS.join(', ');
+
+/** Answers PUT. @throws DavRefusal and what the writer throws. */
+export async function put(request: DavRequest): Promise<DavAnswer> {
+  const { door, viewer, path, headers, body } = request;
+  const target = requireTarget(request, path);
+  const type = headerOf(headers, 'content-type');
+  if (type !== undefined && !/^\s*text\/calendar\s*(?:;|$)/i.test(type)) {
+    throw broken(caldav('supported-calendar-data'), 'A calendar object is sent as text/calendar.');
+  }
+  if (body.length > OBJECT_BYTES_MAX) {
+    throw broken(caldav('max-resource-size'), `An object may have ${OBJECT_BYTES_MAX} bytes.`);
+  }
+  const { id } = target.collection.calendar;
+  const stored = await door.writer.put(viewer, id, target.file, body, conditionsOf(headers));
+  const answer = answerStored(stored);
+  if (!wantsRepresentation(headers)) return answer;
+  const written = door.calendars.object(id, target.file);
+  const bytes = door.calendars.bytesOf(id, target.file);
+  if (written === undefined || bytes === undefined) return answer;
+  const represented = { ...answer.headers, etag: `"${written.etag}"`, 'content-type': CALENDAR };
+  return { status: stored.isNew ? 201 : 200, headers: represented, body: bytes };
+}
+
+function answerStored({ etag, scheduleTag, isNew }: StoredObject): DavAnswer {
+  return {
+    status: isNew ? 201 : 204,
+    headers: { ...(etag === undefined ? {} : { etag: `"${etag}"` }), 'schedule-tag': `"${scheduleTag}"` },
+  };
+}
+
+/** Answers DELETE of an object or a calendar. @throws DavRefusal and what the writer throws. */
+export async function remove(request: DavRequest): Promise<DavAnswer> {
+  const { door, viewer, path, headers } = request;
+  const resource = findResource(door, viewer, path);
+  if (resource.kind === 'calendar') await removeCalendar(request, resource);
+  else if (resource.kind === 'object') {
+    assertWritable(resource.collection, resource.href);
+    const { collection, object } = resource;
+    const isSilent = headerOf(headers, 'schedule-reply')?.trim().toUpperCase() === 'F';
+    await door.writer.remove(viewer, collection.calendar.id, object.name, conditionsOf(headers), { isSilent });
+  } else throw needPrivileges(resource.href, dav('unbind'));
+  return { status: 204 };
+}
+
+/** Answers MOVE of an object, within a calendar or to another one. @throws DavRefusal and what the writer throws. */
+export async function move(request: DavRequest): Promise<DavAnswer> {
+  const { door, viewer, path, headers } = request;
+  const source: ReturnType<typeof findResource> = findResource(door, viewer, path);
+  if (source.kind !== 'object') throw new DavRefusal(403, 'Only calendar objects can be moved.');
+  const destination = headerOf(headers, 'destination');
+  if (destination === undefined) throw new DavRefusal(400, 'MOVE says in its Destination header where to.');
+  const target = requireTarget(request, readHref(destination));
+  assertWritable(source.collection, source.href);
+  if (isSame(source, target)) throw new DavRefusal(403, 'The object is there already.');
+  const stored = await door.writer.move(
+    viewer,
+    { calendar: source.collection.calendar.id, name: source.object.name },
+    { calendar: target.collection.calendar.id, name: target.file },
+    { ...conditionsOf(headers), overwrite: headerOf(headers, 'overwrite')?.trim().toUpperCase() !== 'F' },
+  );
+  return answerStored(stored);
+}
+
+function isSame({ collection, object }: ObjectResource, target: Target): boolean {
+  return collection.calendar.id === target.collection.calendar.id && object.name === target.file;
+}
+
+interface Target {
+  readonly collection: CalendarResource;
+  readonly file: string;
+}
+
+/** Where an object is to be put. @throws DavRefusal 409 without a calendar there, 403 without the right. */
+function requireTarget({ door, viewer }: DavRequest, path: DavPath | undefined): Target {
+  if (path === undefined) throw new DavRefusal(409, 'There is no calendar for you at this place.');
+  if (path.kind !== 'object')
+    throw new DavRefusal(405, 'This is no place for an object.', { headers: { allow: ALLOWED } });
+  const collection = path.user === viewer ? findCalendar(door, viewer, path.calendar) : undefined;
+  if (collection === undefined) throw new DavRefusal(409, 'There is no calendar for you at this place.');
+  assertWritable(collection, hrefOf(path));
+  return { collection, file: path.file };
+}
+
+function assertWritable(collection: CalendarResource, href: string): void {
+  if (!isWritable(collection)) throw needPrivileges(href, dav('write-content'));
+}
+
+/** What the client expects of the object as it is now. */
+function conditionsOf(headers: Headers): ObjectConditions {
+  const match = etagsOf(headerOf(headers, 'if-match'));
+  const noneMatch = etagsOf(headerOf(headers, 'if-none-match'));
+  const scheduleTag = headerOf(headers, 'if-schedule-tag-match')?.trim();
+  return {
+    ...(match === undefined ? {} : { ifMatch: match }),
+    ...(noneMatch === undefined ? {} : { ifNoneMatch: noneMatch }),
+    ...(scheduleTag === undefined ? {} : { ifScheduleTagMatch: scheduleTag.replace(/^"(.*)"$/, '$1') }),
+  };
+}
+
+/** The etags of a header without their quotes. Clients that drop the quotes mean the same. */
+function etagsOf(header: string | undefined): readonly string[] | '*' | undefined {
+  if (header === undefined) return undefined;
+  if (header.trim() === '*') return '*';
+  return header.split(',').map((part) =>
+    part
+      .trim()
+      .replace(/^W\//, '')
+      .replace(/^"(.*)"$/, '$1'),
+  );
+}

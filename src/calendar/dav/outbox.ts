@@ -1,0 +1,77 @@
+/** POST to the outbox: when people are free or busy, asked for an appointment with them (RFC 6638, 5). */
+import { FREE_BUSY_MILLIS_MAX } from '#src/protocol/calendars.ts';
+import { propertiesOf, propertyOf, textOf, type Component } from '../icalendar/component.ts';
+import { readComponents, sourceOf } from '../icalendar/component-reader.ts';
+import { makeFreeBusy } from '../icalendar/free-busy.ts';
+import { writeCalendar } from '../icalendar/generated-calendar.ts';
+import { readTime } from '../icalendar/values.ts';
+import { broken, DavRefusal } from './dav-refusal.ts';
+import type { Span } from './door.ts';
+import { answerXml, type DavAnswer, type DavRequest } from './exchange.ts';
+import { ALLOWED } from './objects.ts';
+import { findResource } from './resources.ts';
+import { caldav, dav, DECLARATIONS } from './xml-names.ts';
+import { element, textElement } from './xml-writer.ts';
+
+/** People in one question; a client asks about those of one appointment. [403] */
+export const OUTBOX_ATTENDEES_MAX = 100;
+
+/** Answers POST. Appointments themselves are put into a calendar: the server tells their people. @throws DavRefusal */
+export async function post(request: DavRequest): Promise<DavAnswer> {
+  const { body, door, path, viewer } = request;
+  if (findResource(door, viewer, path).kind !== 'outbox') {
+    const others = ALLOWED.split(', ').filter((method) => method !== 'POST');
+    throw new DavRefusal(405, 'Only the outbox takes POST.', { headers: { allow: others.join(', ') } });
+  }
+  const asked = readQuestion(body);
+  const own = door.principals.find(viewer, viewer)?.addresses ?? [];
+  const organizer = propertyOf(asked, 'ORGANIZER')?.value.trim() ?? '';
+  if (!own.includes(organizer.toLowerCase())) {
+    throw broken(caldav('organizer-allowed'), 'You ask in your own name.');
+  }
+  const span = spanOf(asked);
+  const attendees = [...new Set(propertiesOf(asked, 'ATTENDEE').map(({ value }) => value.trim()))];
+  if (attendees.length === 0 || attendees.length > OUTBOX_ATTENDEES_MAX) {
+    throw invalid(`A question is about one to ${OUTBOX_ATTENDEES_MAX} attendees.`);
+  }
+  const about = { uid: textOf(asked, 'UID') ?? '', stamp: Date.now(), organizer };
+  const rows: string[] = [];
+  for (const attendee of attendees) {
+    const periods = await door.busyTimes(viewer, attendee, span);
+    const recipient = element(caldav('recipient'), textElement(dav('href'), attendee));
+    const answer =
+      periods === undefined
+        ? textElement(caldav('request-status'), '3.7;Invalid calendar user')
+        : textElement(caldav('request-status'), '2.0;Success') +
+          textElement(
+            caldav('calendar-data'),
+            writeCalendar([makeFreeBusy(periods, span, { ...about, attendee })], { method: 'REPLY' }),
+          );
+    rows.push(element(caldav('response'), recipient + answer));
+  }
+  return answerXml(200, `<C:schedule-response${DECLARATIONS}>${rows.join('')}</C:schedule-response>`);
+}
+
+/** @throws DavRefusal; CalendarFault for what is not iCalendar. */
+function readQuestion(body: Buffer): Component {
+  const [calendar] = readComponents(sourceOf(body));
+  const asked = calendar?.components.find(({ name }) => name === 'VFREEBUSY');
+  const method = calendar === undefined ? undefined : textOf(calendar, 'METHOD')?.trim().toUpperCase();
+  if (asked === undefined || method !== 'REQUEST') throw invalid('The outbox takes a VFREEBUSY with METHOD:REQUEST.');
+  return asked;
+}
+
+function spanOf(asked: Component): Span {
+  const [from, to] = ['DTSTART', 'DTEND'].map((name) => {
+    const time = readTime(propertyOf(asked, name)?.value.trim() ?? '');
+    return time?.isUtc === true ? time.wall * 1000 : undefined;
+  });
+  if (from === undefined || to === undefined || to <= from || to - from > FREE_BUSY_MILLIS_MAX) {
+    throw invalid(`DTSTART and DTEND are in UTC, ${FREE_BUSY_MILLIS_MAX / 86_400_000} days apart at most.`);
+  }
+  return { from, to };
+}
+
+function invalid(text: string): DavRefusal {
+  return broken(caldav('valid-scheduling-message'), text);
+}

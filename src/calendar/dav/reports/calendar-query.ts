@@ -1,0 +1,97 @@
+/** The report `calendar-query`: the objects that pass a filter (RFC 4791 section 7.8). */
+import type { NamedObject } from '#storage/calendar-records.ts';
+import { CalendarFault, type ComponentKind, type Window } from '../../icalendar/calendar-object.ts';
+import { broken } from '../dav-refusal.ts';
+import type { DavDoor } from '../door.ts';
+import { answerStream, type DavAnswer, type DavRequest } from '../exchange.ts';
+import { readFilter, type ComponentFilter } from '../filter.ts';
+import { matches } from '../filter-matching.ts';
+import { readStored } from '../object-cache.ts';
+import { objectsOf } from '../propfind.ts';
+import { isBrief } from '../request-preferences.ts';
+import { objectResource, type CalendarResource } from '../resources.ts';
+import { caldav } from '../xml-names.ts';
+import { childOf, type XmlElement } from '../xml-reader.ts';
+import { objectRow, readObjectRequest } from './object-rows.ts';
+
+/** A span up to which the time index is asked; most objects of a calendar touch a longer one, and are read in pages. */
+const INDEXED_MILLIS = 100 * 86_400_000;
+
+const KINDS: Readonly<Record<string, ComponentKind>> = { VEVENT: 'event', VTODO: 'todo', VJOURNAL: 'journal' };
+
+/** Answers the report. @throws DavRefusal */
+export function calendarQuery(request: DavRequest, root: XmlElement, collection: CalendarResource): DavAnswer {
+  const filterElement = childOf(root, caldav('filter'));
+  if (filterElement === undefined) throw broken(caldav('valid-filter'), 'A calendar-query has a filter.');
+  const filter = readFilter(filterElement);
+  const asked = readObjectRequest(root);
+  const brief = isBrief(request.headers);
+  const { door } = request;
+  function* rows(): Generator<string> {
+    for (const object of candidates(door, collection, filter)) {
+      if (passes(door, collection, filter, object))
+        yield objectRow(objectResource(collection, object), asked, request, brief);
+      // An empty text gives other requests their turn while nothing is found.
+      else yield '';
+    }
+  }
+  return answerStream(rows());
+}
+
+/** The kind and the span that every object which passes has; undefined where the filter leaves them open. */
+interface Bounds {
+  readonly kind: ComponentKind | undefined;
+  readonly range: Window | undefined;
+}
+
+function boundsOf({ components }: ComponentFilter): Bounds {
+  const [only] = components.filter(({ isNotDefined }) => !isNotDefined);
+  if (only === undefined) return { kind: undefined, range: undefined };
+  return { kind: KINDS[only.name], range: only.timeRange };
+}
+
+function* candidates(
+  { calendars }: DavDoor,
+  { calendar }: CalendarResource,
+  filter: ComponentFilter,
+): Generator<NamedObject> {
+  const { kind, range } = boundsOf(filter);
+  const isShort = range !== undefined && range.to - range.from <= INDEXED_MILLIS;
+  const objects = isShort
+    ? calendars.objectsBetween(calendar.id, range.from, range.to)
+    : objectsOf(calendars, calendar.id);
+  for (const object of objects) {
+    if ((kind === undefined || object.kind === kind) && (range === undefined || mayTouch(object, range))) yield object;
+  }
+}
+
+/** Whether an object may have a time in the range, by what the store keeps of it. */
+function mayTouch({ firstAt, lastAt }: NamedObject, { from, to }: Window): boolean {
+  return firstAt === null || (firstAt < to && (lastAt === null || lastAt >= from));
+}
+
+function passes(door: DavDoor, collection: CalendarResource, filter: ComponentFilter, object: NamedObject): boolean {
+  if (isSettledByIndex(filter, object)) return true;
+  try {
+    const stored = readStored(door, collection.calendar.id, object);
+    return stored !== undefined && matches(stored, filter, collection.calendar.zone);
+  } catch (error) {
+    if (!(error instanceof CalendarFault)) throw error;
+    // What cannot be judged is shown rather than lost.
+    return true;
+  }
+}
+
+/** Whether kind and span were all that is asked, of an object whose span has no gaps: then its bytes stay unread. */
+function isSettledByIndex({ timeRange, properties, components }: ComponentFilter, object: NamedObject): boolean {
+  if (timeRange !== undefined || properties.length > 0 || components.length > 1) return false;
+  const [only] = components;
+  if (only === undefined) return true;
+  if (only.isNotDefined || only.properties.length > 0 || only.components.length > 0) return false;
+  if (KINDS[only.name] !== object.kind) return false;
+  if (only.timeRange === undefined) return true;
+  // Something without length that touches an edge, or whose rules differ from those of events, is looked at closely.
+  const { firstAt, lastAt, kind, recurring } = object;
+  if (kind !== 'event' || recurring || firstAt === null || lastAt === null || lastAt === firstAt) return false;
+  return firstAt < only.timeRange.to && lastAt > only.timeRange.from;
+}

@@ -1,0 +1,48 @@
+/** The report `calendar-multiget`: the objects that the client names (RFC 4791 section 7.9). */
+import { DavRefusal } from '../dav-refusal.ts';
+import { answerStream, type DavAnswer, type DavRequest } from '../exchange.ts';
+import { statusRow } from '../multistatus.ts';
+import { readHref } from '../paths.ts';
+import { isBrief } from '../request-preferences.ts';
+import { findCalendar, isReadable, objectResource, type CalendarResource } from '../resources.ts';
+import { dav } from '../xml-names.ts';
+import { childrenOf, type XmlElement } from '../xml-reader.ts';
+import { objectRow, readObjectRequest, type ObjectRequest } from './object-rows.ts';
+
+/** Answers the report. @throws DavRefusal */
+export function multiget(request: DavRequest, root: XmlElement): DavAnswer {
+  const asked = readObjectRequest(root);
+  const hrefs = childrenOf(root, dav('href')).map(({ text }) => text.trim());
+  if (hrefs.length === 0) throw new DavRefusal(400, 'A multiget names the objects it asks for.');
+  return answerStream(rows(request, hrefs, asked));
+}
+
+function* rows(request: DavRequest, hrefs: readonly string[], asked: ObjectRequest): Generator<string> {
+  const brief = isBrief(request.headers);
+  const calendars = new Map<string, CalendarResource | undefined>();
+  for (const href of hrefs) {
+    const found = find(request, href, calendars);
+    // A row for an object that is not there names it as it was asked for, so that the client finds it again.
+    yield found === undefined ? statusRow(href, 404) : objectRow(found, asked, request, brief);
+  }
+}
+
+function find(
+  { door, viewer }: DavRequest,
+  href: string,
+  calendars: Map<string, CalendarResource | undefined>,
+): ReturnType<typeof objectResource> | undefined {
+  let path;
+  try {
+    path = readHref(href);
+  } catch {
+    // Broken percent-encoding names nothing, and is no reason to refuse the other hrefs.
+    return undefined;
+  }
+  if (path?.kind !== 'object' || path.user !== viewer) return undefined;
+  if (!calendars.has(path.calendar)) calendars.set(path.calendar, findCalendar(door, viewer, path.calendar));
+  const collection = calendars.get(path.calendar);
+  if (collection === undefined || !isReadable(collection)) return undefined;
+  const object = door.calendars.object(collection.calendar.id, path.file);
+  return object === undefined ? undefined : objectResource(collection, { name: path.file, ...object });
+}

@@ -1,0 +1,53 @@
+/** REPORT: finds the report that a body asks for, and holds it to the resources that answer it (RFC 3253 section 3.6). */
+import { broken, DavRefusal, needPrivileges } from '../dav-refusal.ts';
+import type { DavAnswer, DavRequest } from '../exchange.ts';
+import { readXmlBody } from '../request-body.ts';
+import { depthOf } from '../request-preferences.ts';
+import { findResource, isReadable, type CalendarResource, type Resource } from '../resources.ts';
+import { caldav, dav, type XmlName } from '../xml-names.ts';
+import type { XmlElement } from '../xml-reader.ts';
+import { calendarQuery } from './calendar-query.ts';
+import { freeBusyQuery } from './free-busy.ts';
+import { multiget } from './multiget.ts';
+import { expandProperty, matchPrincipal, searchPrincipals, searchProperties } from './principal-reports.ts';
+import { syncCollection } from './sync-collection.ts';
+
+type CalendarReport = (
+  request: DavRequest,
+  root: XmlElement,
+  collection: CalendarResource,
+) => DavAnswer | Promise<DavAnswer>;
+type AnyReport = (request: DavRequest, root: XmlElement, resource: Resource) => DavAnswer;
+
+const CALENDAR_REPORTS: ReadonlyMap<XmlName, CalendarReport> = new Map<XmlName, CalendarReport>([
+  [dav('sync-collection'), syncCollection],
+  [caldav('calendar-multiget'), multiget],
+  [caldav('calendar-query'), calendarQuery],
+  [caldav('free-busy-query'), freeBusyQuery],
+]);
+
+const REPORTS: ReadonlyMap<XmlName, AnyReport> = new Map<XmlName, AnyReport>([
+  [dav('expand-property'), expandProperty],
+  [dav('principal-match'), matchPrincipal],
+  [dav('principal-property-search'), searchPrincipals],
+  [dav('principal-search-property-set'), searchProperties],
+]);
+
+/** Answers REPORT. @throws DavRefusal */
+export function report(request: DavRequest): DavAnswer | Promise<DavAnswer> {
+  const { door, viewer, path, headers } = request;
+  const root = readXmlBody(request.body);
+  if (root === undefined) throw new DavRefusal(400, 'A REPORT has a body that says which.');
+  // Clients send 0, 1, infinity or nothing for one and the same report, so it decides nothing; it must be a depth, though.
+  depthOf(headers, 0);
+  const resource = findResource(door, viewer, path);
+  const forAny = REPORTS.get(root.name);
+  if (forAny !== undefined) return forAny(request, root, resource);
+  const forCalendar = CALENDAR_REPORTS.get(root.name);
+  const collection = resource.kind === 'object' ? resource.collection : resource;
+  if (forCalendar === undefined || collection.kind !== 'calendar') {
+    throw broken(dav('supported-report'), 'This report is not answered here.');
+  }
+  if (!isReadable(collection) && forCalendar !== freeBusyQuery) throw needPrivileges(collection.href, dav('read'));
+  return forCalendar(request, root, collection);
+}

@@ -1,0 +1,132 @@
+/**
+ * What a path is to the person who asks. Everybody has one home, with their own calendars and those that others share
+ * with them; nothing of anybody else's home is there for them.
+ */
+import type { Access, CalendarRecord, NamedObject } from '#storage/calendar-records.ts';
+import type { AccessibleCalendar } from '#storage/calendar-reader.ts';
+import type { DavDoor, Principal } from './door.ts';
+import { notFound } from './dav-refusal.ts';
+import { calendarHref, encodeSegment, homeHref, hrefOf, principalHref, type DavPath } from './paths.ts';
+
+export interface RootResource {
+  readonly kind: 'root';
+  readonly href: string;
+}
+export interface PrincipalResource {
+  readonly kind: 'principal';
+  readonly href: string;
+  readonly principal: Principal;
+}
+export interface HomeResource {
+  readonly kind: 'home';
+  readonly href: string;
+}
+export interface SchedulingResource {
+  readonly kind: 'inbox' | 'outbox';
+  readonly href: string;
+}
+export interface CalendarResource {
+  readonly kind: 'calendar';
+  readonly href: string;
+  readonly calendar: CalendarRecord;
+  readonly access: Access;
+  /** Clark name → value: what this person's clients keep on it. */
+  readonly properties: Readonly<Record<string, string>>;
+}
+export interface ObjectResource {
+  readonly kind: 'object';
+  readonly href: string;
+  readonly collection: CalendarResource;
+  readonly object: NamedObject;
+}
+export type Resource =
+  | RootResource
+  | PrincipalResource
+  | HomeResource
+  | SchedulingResource
+  | CalendarResource
+  | ObjectResource;
+
+/** The name of a calendar in its viewer's home: its own, or its id where it is somebody else's. */
+export function segmentOf({ calendar, access }: AccessibleCalendar): string {
+  return access === 'owner' ? calendar.name : calendar.id;
+}
+
+/** A calendar of the viewer's own home; undefined where it has none of that name. */
+export function findCalendar({ calendars }: DavDoor, viewer: string, name: string): CalendarResource | undefined {
+  const id = calendars.ownedByName(viewer, name) ?? name;
+  const access = calendars.accessOf(viewer, id);
+  const calendar = access === undefined ? undefined : calendars.calendar(id);
+  if (access === undefined || calendar === undefined) return undefined;
+  // Its owner finds it by its name alone: one resource has one URL.
+  if (access === 'owner' && calendar.name !== name) return undefined;
+  return calendarResource(calendars, viewer, { calendar, access });
+}
+
+function calendarResource(
+  calendars: DavDoor['calendars'],
+  viewer: string,
+  accessible: AccessibleCalendar,
+): CalendarResource {
+  return {
+    kind: 'calendar',
+    href: calendarHref(viewer, segmentOf(accessible)),
+    ...accessible,
+    properties: calendars.properties(accessible.calendar.id, viewer),
+  };
+}
+
+/** All calendars of the viewer's home. */
+export function calendarsOf({ calendars }: DavDoor, viewer: string): CalendarResource[] {
+  return calendars.calendarsOf(viewer).map((accessible) => calendarResource(calendars, viewer, accessible));
+}
+
+export function objectResource(collection: CalendarResource, object: NamedObject): ObjectResource {
+  return { kind: 'object', href: `${collection.href}${encodeSegment(object.name)}`, collection, object };
+}
+
+/** Whether the viewer may see what is in the calendar, and not only when its owner is busy. */
+export function isReadable({ access }: CalendarResource): boolean {
+  return access !== 'free_busy';
+}
+
+export function isWritable({ access }: CalendarResource): boolean {
+  return access === 'owner' || access === 'write';
+}
+
+/**
+ * What the path names for the viewer.
+ * @throws DavRefusal 404 for what is absent and what is not theirs.
+ */
+export function findResource(door: DavDoor, viewer: string, path: DavPath | undefined): Resource {
+  const found = path === undefined ? undefined : lookUp(door, viewer, path);
+  if (found === undefined) throw notFound();
+  return found;
+}
+
+function lookUp(door: DavDoor, viewer: string, path: DavPath): Resource | undefined {
+  if (path.kind === 'root') return path;
+  if (path.kind === 'principal') {
+    const principal = door.principals.find(viewer, path.user);
+    return principal === undefined ? undefined : { kind: 'principal', href: principalHref(path.user), principal };
+  }
+  if (path.user !== viewer) return undefined;
+  if (path.kind === 'home') return { kind: 'home', href: homeHref(viewer) };
+  if (path.kind === 'inbox' || path.kind === 'outbox') return { kind: path.kind, href: hrefOf(path) };
+  const collection = findCalendar(door, viewer, path.calendar);
+  if (collection === undefined || path.kind === 'calendar') return collection;
+  if (!isReadable(collection)) return undefined;
+  const object = door.calendars.object(collection.calendar.id, path.file);
+  return object === undefined ? undefined : objectResource(collection, { name: path.file, ...object });
+}
+
+/**
+ * The calendar that a path names.
+ * @throws DavRefusal 404.
+ */
+export function requireCalendar(door: DavDoor, viewer: string, path: DavPath | undefined): CalendarResource {
+  if (path?.kind !== 'calendar' && path?.kind !== 'object') throw notFound();
+  const found = path.user === viewer ? findCalendar(door, viewer, path.calendar) : undefined;
+  if (found === undefined) throw notFound();
+  return found;
+}

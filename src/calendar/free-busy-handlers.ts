@@ -1,0 +1,77 @@
+/** The handler of free and busy time: when people are taken, and nothing else about it. */
+import type { ClientHandlers } from '#src/coordinator/client-routes.ts';
+import { formatInstant, parseInstant } from '#src/base/time.ts';
+import type { CALENDAR_ROUTES } from '#src/protocol/calendar-routes.ts';
+import { FREE_BUSY_MILLIS_MAX, FREE_BUSY_PERIODS_MAX, type AskFreeBusy } from '#src/protocol/calendars.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { CalendarPlane } from './calendar-plane.ts';
+import { joinPeriods, type BusyPeriod } from './icalendar/free-busy.ts';
+
+/** Occurrences of one entry that are looked at. */
+const OCCURRENCES_PER_OBJECT_MAX = 1_000;
+/** Entries of one calendar that are looked at. */
+const OBJECTS_MAX = 2_000;
+
+export function makeFreeBusyHandlers(
+  plane: CalendarPlane,
+): ClientHandlers<Pick<typeof CALENDAR_ROUTES, 'askFreeBusy'>> {
+  return {
+    askFreeBusy: async ({ user, body }) => {
+      const { users, from, to } = body as AskFreeBusy;
+      const window = windowOf(from, to);
+      const items = [];
+      for (const asked of new Set(users)) {
+        // Decided for both alike: nobody learns who exists (ERR-05).
+        const visible = plane.maySee(user, asked) || asked === user;
+        const known = plane.isPerson(asked) && visible;
+        const { periods, isCut } = known ? await busyTimes(plane, asked, window) : { periods: [], isCut: false };
+        const busy = periods.slice(0, FREE_BUSY_PERIODS_MAX).map(({ start, end, type }) => ({
+          start_at: formatInstant(start),
+          end_at: formatInstant(end),
+          tentative: type === 'BUSY-TENTATIVE',
+        }));
+        items.push({ user: asked, known, busy, is_cut: isCut || periods.length > FREE_BUSY_PERIODS_MAX });
+      }
+      return { status: 200, body: { items, next: null } };
+    },
+  };
+}
+
+function windowOf(from: string, to: string): { readonly from: number; readonly to: number } {
+  const [first, last] = [parseInstant(from), parseInstant(to)];
+  if (first === undefined) throw new Refusal('field_invalid', { field: 'from' });
+  if (last === undefined || last <= first || last - first > FREE_BUSY_MILLIS_MAX) {
+    throw new Refusal('field_invalid', { field: 'to' });
+  }
+  return { from: first, to: last };
+}
+
+/** When somebody is taken, by the calendars of their own that count. */
+export async function busyTimes(
+  { calendars, pool }: Pick<CalendarPlane, 'calendars' | 'pool'>,
+  user: string,
+  window: { readonly from: number; readonly to: number },
+): Promise<{ readonly periods: readonly BusyPeriod[]; readonly isCut: boolean }> {
+  calendars.refresh();
+  const periods: BusyPeriod[] = [];
+  let isCut = false;
+  for (const { calendar, access } of calendars.calendarsOf(user)) {
+    if (access !== 'owner' || calendar.transparency === 'transparent') continue;
+    const objects = calendars.objectsBetween(calendar.id, window.from, window.to, OBJECTS_MAX + 1);
+    isCut ||= objects.length > OBJECTS_MAX;
+    for (const { name, kind, recurring, transparent } of objects.slice(0, OBJECTS_MAX)) {
+      if (kind !== 'event' || (transparent && !recurring)) continue;
+      const bytes = calendars.bytesOf(calendar.id, name);
+      if (bytes === undefined) continue;
+      const expansion = await pool.expand(bytes, window, calendar.zone, OCCURRENCES_PER_OBJECT_MAX);
+      isCut ||= expansion.isCut;
+      for (const { start, end, isTransparent, status } of expansion.occurrences) {
+        const [first, last] = [Math.max(start, window.from), Math.min(end, window.to)];
+        if (isTransparent || status === 'CANCELLED' || first >= last) continue;
+        periods.push({ start: first, end: last, type: status === 'TENTATIVE' ? 'BUSY-TENTATIVE' : 'BUSY' });
+      }
+    }
+    await new Promise(setImmediate);
+  }
+  return { periods: joinPeriods(periods), isCut };
+}

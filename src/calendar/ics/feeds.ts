@@ -1,0 +1,89 @@
+/** Published feeds: made and revoked by a calendar's owner, found by their token, and read as often as their pace allows. */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { makeId } from '#src/base/ids.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import { feedsOf, putFeed, removeFeed } from '#storage/calendar-feeds.ts';
+import type { CalendarDoer } from '#storage/calendar-draft.ts';
+import type { CalendarRecord, FeedRecord } from '#storage/calendar-records.ts';
+import type { CalendarPlane } from '../calendar-plane.ts';
+
+/** Times a minute that one feed is read: a household of calendar apps that all look once a minute. [rate_limited] */
+export const FEED_READS_PER_MINUTE = 60;
+/** Feeds whose reads are counted at once; the one that was read longest ago is forgotten, and may be read afresh. */
+const COUNTED_MAX = 10_000;
+const MINUTE_MILLIS = 60_000;
+const SECRET_BYTES = 32;
+
+/** The file's name in a feed's path: the calendar's id without its prefix, the secret, `.ics`. */
+const FILE = /^([0-9a-z]{22})([\w-]{43})\.ics$/;
+
+export class Feeds {
+  readonly #plane: CalendarPlane;
+  /** Feed → when its minute began, and how often it was read in it. */
+  readonly #reads = new Map<string, { readonly since: number; count: number }>();
+
+  constructor(plane: CalendarPlane) {
+    this.#plane = plane;
+  }
+
+  list(calendar: string): readonly FeedRecord[] {
+    return feedsOf(this.#plane.calendars, calendar);
+  }
+
+  /** Publishes a feed; its path is not to be had again. @throws Refusal `calendar_not_found`, `feeds_full`. */
+  async publish(
+    calendar: string,
+    form: Pick<FeedRecord, 'detail' | 'note'>,
+    by: CalendarDoer,
+  ): Promise<{ readonly feed: FeedRecord; readonly path: string }> {
+    const now = this.#plane.clock.now();
+    const secret = randomBytes(SECRET_BYTES).toString('base64url');
+    const feed = { ...form, id: makeId('feed', now), hash: hashOf(secret), createdAt: now };
+    await this.#plane.calendars.change((draft) => putFeed(draft, calendar, feed, by));
+    return { feed, path: `/feeds/${calendar.slice('cal_'.length)}${secret}.ics` };
+  }
+
+  /** @throws Refusal `calendar_not_found`, `feed_not_found`. */
+  async revoke(calendar: string, feed: string, by: CalendarDoer): Promise<void> {
+    await this.#plane.calendars.change((draft) => removeFeed(draft, calendar, feed, by));
+  }
+
+  /**
+   * The feed that a file's name is for, counted as read once.
+   * @throws Refusal `feed_not_found` for one that never was, was revoked, or whose owner is gone; `rate_limited`.
+   */
+  open(file: string): { readonly calendar: CalendarRecord; readonly feed: FeedRecord } {
+    const { calendars, clock, isPerson } = this.#plane;
+    const [, id = '', secret = ''] = FILE.exec(file) ?? [];
+    calendars.refresh();
+    const calendar = calendars.calendar(`cal_${id}`);
+    const hash = Buffer.from(hashOf(secret));
+    const feed =
+      calendar === undefined
+        ? undefined
+        : feedsOf(calendars, calendar.id).find((one) => timingSafeEqual(Buffer.from(one.hash), hash));
+    if (calendar === undefined || feed === undefined || !isPerson(calendar.owner)) throw new Refusal('feed_not_found');
+    this.#count(feed.id, clock.now());
+    return { calendar, feed };
+  }
+
+  #count(feed: string, now: number): void {
+    const known = this.#reads.get(feed);
+    const isOver = known === undefined || known.since + MINUTE_MILLIS <= now;
+    const reads = isOver ? { since: now, count: 0 } : known;
+    if (reads.count >= FEED_READS_PER_MINUTE) {
+      throw new Refusal('rate_limited', { retryAfter: Math.ceil((reads.since + MINUTE_MILLIS - now) / 1000) });
+    }
+    reads.count += 1;
+    if (!isOver) return;
+    // Behind all others, so that the first is the one to forget.
+    this.#reads.delete(feed);
+    this.#reads.set(feed, reads);
+    const [oldest] = this.#reads.keys();
+    if (this.#reads.size > COUNTED_MAX && oldest !== undefined) this.#reads.delete(oldest);
+  }
+}
+
+function hashOf(secret: string): string {
+  return createHash('sha256').update(secret).digest('base64url');
+}

@@ -1,0 +1,144 @@
+/** The doors through which whole calendar files go: import, export, and feeds for whoever has their URL (CAL-02). */
+import { Readable } from 'node:stream';
+import { constants, createGzip } from 'node:zlib';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { bearerOf, type Authenticate } from '#src/coordinator/client-routes.ts';
+import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendar-file-routes.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { CalendarRecord } from '#storage/calendar-records.ts';
+import { accessCalendar } from '../calendar-access.ts';
+import type { CalendarPlane } from '../calendar-plane.ts';
+import { takesGzip } from '../dav/request-preferences.ts';
+import { MAX_STREAM_BYTES } from '../icalendar/stream-reader.ts';
+import { writeCalendarFile } from './calendar-file.ts';
+import type { Feeds } from './feeds.ts';
+import type { Detail } from './flattening.ts';
+import { importFile } from './import.ts';
+
+/** Files that are taken in at once: each is in memory whole. [busy] */
+export const IMPORTS_AT_ONCE_MAX = 2;
+/** Files that go out at once. [busy] */
+export const EXPORTS_AT_ONCE_MAX = 8;
+/** How long one file may take, on whichever way: the largest over a slow line. Then its connection ends. [busy] */
+const FILE_MILLIS = 120_000;
+/** A time of the last change tells seconds apart; what changed just now may change again within the same one. */
+const SETTLED_MILLIS = 2_000;
+
+/** Adds the doors to the listener of the calendar. */
+export async function addFileRoutes(
+  app: FastifyInstance,
+  plane: CalendarPlane,
+  feeds: Feeds,
+  authenticate: Authenticate,
+): Promise<void> {
+  await app.register(async (files) => {
+    const users = new WeakMap<FastifyRequest, string>();
+    const [imports, exports] = [new Turnstile(IMPORTS_AT_ONCE_MAX), new Turnstile(EXPORTS_AT_ONCE_MAX)];
+    files.removeAllContentTypeParsers();
+    files.addContentTypeParser('text/calendar', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
+    files.addContentTypeParser('*', (_request, _payload, done) => done(new Refusal('body_not_calendar')));
+    const enter = (turnstile: Turnstile) => async (request: FastifyRequest, reply: FastifyReply) => {
+      users.set(request, authenticate(bearerOf(request)));
+      turnstile.enter(reply);
+    };
+    const shared = { exposeHeadRoute: false, handlerTimeout: FILE_MILLIS };
+    files.route<{ Params: { calendar: string } }>({
+      ...shared,
+      method: 'POST',
+      url: CALENDAR_FILE_ROUTES.importCalendar.path,
+      bodyLimit: MAX_STREAM_BYTES,
+      onRequest: enter(imports),
+      handler: async (request) => {
+        if (!(request.body instanceof Buffer)) throw new Refusal('body_not_calendar');
+        return await importFile(plane, users.get(request) ?? '', request.params.calendar, request.body);
+      },
+    });
+    files.route<{ Params: { calendar: string } }>({
+      ...shared,
+      method: 'GET',
+      url: CALENDAR_FILE_ROUTES.exportCalendar.path,
+      onRequest: enter(exports),
+      handler: async (request, reply) => {
+        const { calendar } = accessCalendar(plane.calendars, users.get(request) ?? '', request.params.calendar, 'read');
+        void reply.header('content-disposition', `attachment; filename="${calendar.id}.ics"`);
+        return await sendFile(plane, calendar, 'whole', request, reply);
+      },
+    });
+    files.route<{ Params: { file: string } }>({
+      ...shared,
+      method: 'GET',
+      url: CALENDAR_FILE_ROUTES.readFeed.path,
+      config: { anyVersion: true },
+      handler: async (request, reply) => {
+        const { calendar, feed } = feeds.open(request.params.file);
+        exports.enter(reply);
+        void reply.header('x-robots-tag', 'noindex, nofollow, noarchive');
+        return await sendFile(plane, calendar, feed.detail, request, reply);
+      },
+    });
+  });
+}
+
+/** Lets so many in at once; whoever is in leaves when their connection is done with. */
+class Turnstile {
+  readonly #most: number;
+  #inside = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** @throws Refusal `busy`. */
+  enter(reply: FastifyReply): void {
+    if (this.#inside >= this.#most) throw new Refusal('busy');
+    this.#inside += 1;
+    reply.raw.once('close', () => {
+      this.#inside -= 1;
+    });
+  }
+}
+
+/** Sends the calendar as a file, or 304 where the caller has it as it is. */
+async function sendFile(
+  plane: CalendarPlane,
+  calendar: CalendarRecord,
+  detail: Detail,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  // Weak: the same calendar, compressed or not.
+  const etag = `W/"${plane.epoch.slice(0, 8)}-${calendar.syncSeq}-${detail}"`;
+  const changedAt = plane.calendars.changedAt(calendar);
+  const isSettled = plane.clock.now() - changedAt >= SETTLED_MILLIS;
+  void reply.headers({
+    etag,
+    'cache-control': 'private, no-cache',
+    vary: 'Accept-Encoding, Origin',
+    ...(isSettled ? { 'last-modified': new Date(changedAt).toUTCString() } : {}),
+  });
+  if (hasIt(request, etag, isSettled ? changedAt : Infinity)) return await reply.code(304).send();
+  const source = Readable.from(writeCalendarFile(plane, calendar, detail));
+  // A reader that takes a byte an hour holds a place of others.
+  const timer = setTimeout(() => reply.raw.destroy(), FILE_MILLIS);
+  reply.raw.once('close', () => {
+    clearTimeout(timer);
+    source.destroy();
+  });
+  void reply.type('text/calendar; charset=utf-8');
+  if (!takesGzip(request.headers)) return await reply.send(source);
+  const zipped = createGzip({ level: 1, flush: constants.Z_SYNC_FLUSH });
+  source.on('error', (error) => zipped.destroy(error));
+  zipped.on('close', () => source.destroy());
+  return await reply.header('content-encoding', 'gzip').send(source.pipe(zipped));
+}
+
+/** Whether the caller's copy is this one: by its etag, or, where it has none, by the time of the last change. */
+function hasIt({ headers }: FastifyRequest, etag: string, changedAt: number): boolean {
+  const tags = headers['if-none-match'];
+  if (tags !== undefined) {
+    const opaque = (tag: string) => tag.trim().replace(/^W\//, '');
+    return tags.split(',').some((tag) => opaque(tag) === '*' || opaque(tag) === opaque(etag));
+  }
+  const since = Date.parse(headers['if-modified-since'] ?? '');
+  return !Number.isNaN(since) && Math.floor(changedAt / 1000) * 1000 <= since;
+}

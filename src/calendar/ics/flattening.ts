@@ -1,0 +1,128 @@
+/** Objects taken out of their VCALENDARs to stand in one: whole, as they are published, or as busy time alone. */
+import { createHash } from 'node:crypto';
+import { knownZone } from '../zones/zone-resolver.ts';
+import { propertyOf, unescapeText, type Component, type Property } from '../icalendar/component.ts';
+import { readComponents, sourceOf } from '../icalendar/component-reader.ts';
+import { writeProperty } from '../icalendar/component-writer.ts';
+import { zoneNamesIn } from '../icalendar/generated-calendar.ts';
+import { kindOf, uidOf } from '../icalendar/object-reader.ts';
+
+/**
+ * `whole`: the bytes as they are stored. `full`: what a stranger may read: nobody's address, no alarms, no files, and
+ * of what is private only when it is. `free_busy`: when something is, and nothing else.
+ */
+export type Detail = 'whole' | 'full' | 'free_busy';
+
+/** One object's components. Texts have one character per byte. */
+export interface FlatObject {
+  readonly text: string;
+  /** TZIDs that it names. */
+  readonly zones: readonly string[];
+  /** VTIMEZONEs that it brings for zones that nobody else knows. */
+  readonly definitions: readonly (readonly [tzid: string, text: string])[];
+}
+
+/** Lines that say who takes part, or carry files. */
+const PERSONAL = new Set(['ATTENDEE', 'ORGANIZER', 'ATTACH', 'CONTACT', 'REQUEST-STATUS']);
+/** Lines that say when something is and whether it takes time, and nothing else. */
+const BUSY_LINES = new Set([
+  'DTSTART',
+  'DTEND',
+  'DURATION',
+  'RRULE',
+  'RDATE',
+  'EXRULE',
+  'EXDATE',
+  'RECURRENCE-ID',
+  'DTSTAMP',
+  'SEQUENCE',
+  'STATUS',
+  'TRANSP',
+]);
+
+/**
+ * The objects of a stream of VCALENDARs, one of each; those that are not to be shown have no text. `salt` keeps the UIDs of
+ * what is shown as busy time from being recognised elsewhere.
+ * @throws CalendarFault for bytes that are no calendars.
+ */
+export function flatten(bytes: Uint8Array, detail: Detail, salt: string): FlatObject[] {
+  const source = sourceOf(bytes);
+  return readComponents(source).map((calendar) => flattenOne(source, calendar, detail, salt));
+}
+
+function flattenOne(source: string, calendar: Component, detail: Detail, salt: string): FlatObject {
+  const described = calendar.components.filter((component) => kindOf(component) !== undefined);
+  const isBusyOnly = detail === 'free_busy' || (detail === 'full' && described.some(isPrivate));
+  if (isBusyOnly && !described.some(takesTime)) return { text: '', zones: [], definitions: [] };
+  const write = (component: Component) => {
+    if (detail === 'whole') return withEnd(source.slice(component.start, component.end));
+    return isBusyOnly ? busyText(source, component, salt) : publishedText(source, component);
+  };
+  const zones = [...described.reduce((names, component) => zoneNamesIn(component, names), new Set<string>())];
+  const definitions = calendar.components.flatMap((component) => {
+    const tzid = component.name === 'VTIMEZONE' ? propertyOf(component, 'TZID')?.value : undefined;
+    if (tzid === undefined || knownZone(unescapeText(tzid)) !== undefined) return [];
+    return [[unescapeText(tzid), withEnd(source.slice(component.start, component.end))] as const];
+  });
+  return { text: described.map(write).join(''), zones, definitions };
+}
+
+/** The same text with another name for a zone: two programs may give one name to two zones of their own. */
+export function renameZone(text: string, from: string, to: string): string {
+  const parts: string[] = [];
+  const wrapped = `BEGIN:VCALENDAR\r\n${text}END:VCALENDAR\r\n`;
+  let at = 0;
+  const rename = (property: Property, replaced: Property) => {
+    parts.push(wrapped.slice(at, property.start), Buffer.from(writeProperty(replaced)).toString('latin1'));
+    at = property.end;
+  };
+  const walk = (component: Component) => {
+    for (const property of component.properties) {
+      if (component.name === 'VTIMEZONE' && property.name === 'TZID') rename(property, { ...property, value: to });
+      const parameters = property.parameters.map((parameter) =>
+        parameter.name === 'TZID' && parameter.values[0] === from ? { ...parameter, values: [to] } : parameter,
+      );
+      if (parameters.some((parameter, index) => parameter !== property.parameters[index])) {
+        rename(property, { ...property, parameters });
+      }
+    }
+    for (const inner of component.components) walk(inner);
+  };
+  for (const component of readComponents(wrapped)) walk(component);
+  const renamed = parts.join('') + wrapped.slice(at);
+  return renamed.slice('BEGIN:VCALENDAR\r\n'.length, -'END:VCALENDAR\r\n'.length);
+}
+
+function publishedText(source: string, component: Component): string {
+  const lines = component.properties
+    .filter(({ name }) => !PERSONAL.has(name))
+    .map(({ start, end }) => withEnd(source.slice(start, end)));
+  return `BEGIN:${component.name}\r\n${lines.join('')}END:${component.name}\r\n`;
+}
+
+function busyText(source: string, component: Component, salt: string): string {
+  const lines = component.properties
+    .filter(({ name }) => BUSY_LINES.has(name))
+    .map(({ start, end }) => withEnd(source.slice(start, end)));
+  const uid = createHash('sha256')
+    .update(`${salt}\0${uidOf(component)}`)
+    .digest('base64url');
+  return `BEGIN:VEVENT\r\nUID:${uid}\r\nSUMMARY:Busy\r\n${lines.join('')}END:VEVENT\r\n`;
+}
+
+function isPrivate(component: Component): boolean {
+  return ['PRIVATE', 'CONFIDENTIAL'].includes(valueOf(component, 'CLASS'));
+}
+
+function takesTime(component: Component): boolean {
+  const isEvent = component.name === 'VEVENT';
+  return isEvent && valueOf(component, 'TRANSP') !== 'TRANSPARENT' && valueOf(component, 'STATUS') !== 'CANCELLED';
+}
+
+function valueOf(component: Component, name: string): string {
+  return propertyOf(component, name)?.value.trim().toUpperCase() ?? '';
+}
+
+function withEnd(text: string): string {
+  return /[\r\n]$/.test(text) ? text : `${text}\r\n`;
+}

@@ -1,0 +1,173 @@
+/**
+ * Importing a file into a calendar: split by UID, each item judged like any writing and put in batches. Nothing that
+ * was imported sends anything to anybody.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { ImportFault, ImportReport } from '#src/protocol/calendar-files.ts';
+import { IMPORT_FAULTS_MAX } from '#src/protocol/calendar-files.ts';
+import { ERRORS, Refusal, type ErrorCode } from '#src/protocol/errors.ts';
+import { entryIdOf, etagOf } from '#storage/calendar-records.ts';
+import { accessCalendar } from '../calendar-access.ts';
+import type { CalendarPlane } from '../calendar-plane.ts';
+import type { CalendarPrecondition } from '../icalendar/calendar-fault.ts';
+import { CalendarFault } from '../icalendar/calendar-object.ts';
+import { INLINE_BYTES_MAX } from '../derivation-pool.ts';
+import type { JudgedObject } from '../object-writer.ts';
+import { flatten } from './flattening.ts';
+import type { SplitObject } from './splitting.ts';
+
+/** Objects of one commit, and their bytes together: some ten milliseconds of the thread. */
+const BATCH_OBJECTS = 64;
+const BATCH_BYTES = 512 * 1024;
+
+interface Judged extends JudgedObject {
+  readonly item: SplitObject;
+  readonly name: string;
+}
+
+type Outcome = 'imported' | 'replaced' | 'skipped';
+
+/**
+ * Imports the items of a file that can be. The same file once more changes nothing.
+ * @throws Refusal `calendar_not_found`, `right_missing`, `body_not_calendar`, `busy`, `storage_full`; what was written
+ *   before stays, and importing again goes on from there.
+ */
+export async function importFile(
+  plane: CalendarPlane,
+  user: string,
+  calendar: string,
+  bytes: Uint8Array,
+): Promise<ImportReport> {
+  accessCalendar(plane.calendars, user, calendar, 'write');
+  const { objects, faults } = await split(plane, bytes);
+  const run = new ImportRun(plane, user, calendar);
+  for (const { index, uid, line, precondition } of faults) run.fault({ index, uid }, codeOf(precondition), line);
+  for (const batch of batchesOf(objects)) {
+    await run.write(batch);
+    // Others have their turn.
+    await new Promise(setImmediate);
+  }
+  return run.report();
+}
+
+class ImportRun {
+  readonly #plane: CalendarPlane;
+  readonly #user: string;
+  readonly #calendar: string;
+  readonly #counts: Record<Outcome, number> = { imported: 0, replaced: 0, skipped: 0 };
+  readonly #faults: ImportFault[] = [];
+
+  constructor(plane: CalendarPlane, user: string, calendar: string) {
+    this.#plane = plane;
+    this.#user = user;
+    this.#calendar = calendar;
+  }
+
+  fault({ index, uid }: { readonly index: number; readonly uid: string | undefined }, code: ErrorCode, line?: number) {
+    const where = { ...(uid === undefined ? {} : { uid }), ...(line === undefined ? {} : { line }) };
+    this.#faults.push({ index, ...where, code, error: ERRORS[code].error });
+  }
+
+  /** Puts what is new or another than what is there, in one commit. */
+  async write(batch: readonly SplitObject[]): Promise<void> {
+    const { calendars } = this.#plane;
+    const calendar = this.#calendar;
+    // It may have been taken from them, or be gone, since the last batch.
+    accessCalendar(calendars, this.#user, calendar, 'write');
+    const judged: Judged[] = [];
+    for (const item of batch) {
+      const one = await this.#judge(item);
+      if (one !== undefined) judged.push(one);
+    }
+    if (judged.length === 0) return;
+    const outcomes = await calendars.change((draft) =>
+      judged.map(({ name, bytes, index, isInvitation, judgedEtag }): Outcome | ErrorCode => {
+        try {
+          if (draft.object(calendar, name)?.etag !== judgedEtag) throw new Refusal('entry_changed');
+          const { isNew } = draft.putObject(calendar, name, bytes, index, { keepScheduleTag: isInvitation });
+          return isNew ? 'imported' : 'replaced';
+        } catch (error) {
+          return codeOfRefusal(error);
+        }
+      }),
+    );
+    for (const [at, outcome] of outcomes.entries()) {
+      const { item } = judged[at] as Judged;
+      if (outcome === 'imported' || outcome === 'replaced' || outcome === 'skipped') this.#counts[outcome] += 1;
+      else this.fault(item, outcome, item.line);
+    }
+  }
+
+  report(): ImportReport {
+    const faults = this.#faults.toSorted((a, b) => a.index - b.index);
+    return {
+      ...this.#counts,
+      failed: faults.length,
+      faults: faults.slice(0, IMPORT_FAULTS_MAX),
+      is_cut: faults.length > IMPORT_FAULTS_MAX,
+    };
+  }
+
+  /** Undefined for what is there already, and for what was refused. */
+  async #judge(item: SplitObject): Promise<Judged | undefined> {
+    const { calendars, writer } = this.#plane;
+    const found = calendars.nameByUid(this.#calendar, item.uid);
+    const name = found ?? `${entryIdOf(item.uid)}.ics`;
+    try {
+      const judged = this.#isThere(found, item)
+        ? undefined
+        : await writer.judge(this.#user, this.#calendar, name, item.bytes);
+      if (judged !== undefined && etagOf(judged.bytes) !== judged.judgedEtag) return { ...judged, item, name };
+      this.#counts.skipped += 1;
+    } catch (error) {
+      if (error instanceof CalendarFault) this.fault(item, codeOf(error.precondition), item.line);
+      else this.fault(item, codeOfRefusal(error), item.line);
+    }
+    return undefined;
+  }
+
+  /** Whether the calendar has the very components, whatever program wrote the lines around them. */
+  #isThere(name: string | undefined, { bytes }: SplitObject): boolean {
+    const stored = name === undefined ? undefined : this.#plane.calendars.bytesOf(this.#calendar, name);
+    if (stored === undefined) return false;
+    if (Buffer.compare(stored, bytes) === 0) return true;
+    if (stored.length > INLINE_BYTES_MAX) return false;
+    // Definitions of zones that everybody knows do not count: each program writes its own.
+    const [here, there] = [flatten(stored, 'whole', ''), flatten(bytes, 'whole', '')];
+    return isDeepStrictEqual(here, there);
+  }
+}
+
+async function split({ pool }: CalendarPlane, bytes: Uint8Array) {
+  try {
+    return await pool.split(bytes);
+  } catch (error) {
+    throw error instanceof CalendarFault ? new Refusal('body_not_calendar') : error;
+  }
+}
+
+function* batchesOf(objects: readonly SplitObject[]): Generator<SplitObject[]> {
+  let batch: SplitObject[] = [];
+  let size = 0;
+  for (const object of objects) {
+    if (batch.length >= BATCH_OBJECTS || (batch.length > 0 && size + object.bytes.length > BATCH_BYTES)) {
+      yield batch;
+      [batch, size] = [[], 0];
+    }
+    batch.push(object);
+    size += object.bytes.length;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+function codeOf(precondition: CalendarPrecondition): ErrorCode {
+  if (precondition === 'max-resource-size') return 'entry_too_large';
+  return precondition === 'supported-calendar-component' ? 'entry_kind_refused' : 'entry_invalid';
+}
+
+/** What concerns one item alone. @throws what concerns all of them. */
+function codeOfRefusal(error: unknown): ErrorCode {
+  if (error instanceof Refusal && !['calendar_not_found', 'storage_full', 'busy'].includes(error.code))
+    return error.code;
+  throw error;
+}

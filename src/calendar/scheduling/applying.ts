@@ -1,0 +1,206 @@
+/** What a scheduling message makes of the copy that it comes to. Applying one twice is applying it once. */
+import { type CalendarObject, readCalendarObject } from '../icalendar/calendar-object.ts';
+import { type Component, makeProperty, propertiesOf, type Property, propertyOf } from '../icalendar/component.ts';
+import { putOverride, replaceLines } from '../icalendar/edits.ts';
+import { writeCalendar } from '../icalendar/generated-calendar.ts';
+import { type Exclusion, exclusionsOf, type Instance, instancesOf, recurrenceIdOf, said, WHOLE } from './instances.ts';
+import { identityOf, isServers, lineOf, organizerOf, type Recipients, withParameters } from './people.ts';
+import { singleOccurrence } from './single-occurrence.ts';
+
+/** A message, the copy that is there, and whose it is. */
+export interface Incoming {
+  readonly message: Uint8Array;
+  /** Undefined where there is none yet. */
+  readonly copy: Uint8Array | undefined;
+  /** The calendar's. */
+  readonly zone: string;
+  readonly recipients: Recipients;
+  /** Identity of who sent it: the organiser of a REQUEST or CANCEL, the attendee of a REPLY. */
+  readonly from: string;
+  /** Identity of whose copy it is. */
+  readonly to: string;
+}
+
+/** The copy's new bytes; 'unchanged' where the message says nothing new, 'foreign' where it is not about this copy. */
+export type Applied = Uint8Array | 'unchanged' | 'foreign';
+
+const UNANSWERED = 'NEEDS-ACTION';
+
+interface State {
+  readonly object: CalendarObject;
+  readonly instances: readonly Instance[];
+}
+
+/** @throws CalendarFault. */
+export function apply(incoming: Incoming): Applied {
+  const read = (bytes: Uint8Array): State => {
+    const object = readCalendarObject(bytes, { isMessage: true });
+    return { object, instances: instancesOf(object, incoming.zone) };
+  };
+  const message = read(incoming.message);
+  const copy = incoming.copy === undefined ? undefined : read(incoming.copy);
+  const isReply = message.object.method === 'REPLY';
+  const organizer = isReply ? incoming.to : incoming.from;
+  // Whoever knows a UID writes over nothing: an object is of the one who organises it.
+  const whose = copy === undefined ? undefined : organizerOf(copy.instances);
+  if (copy !== undefined && (whose === undefined || identityOf(incoming.recipients, whose.value) !== organizer)) {
+    return 'foreign';
+  }
+  const bytes =
+    message.object.method === 'REQUEST'
+      ? takeRequest(message, copy, incoming)
+      : copy === undefined
+        ? undefined
+        : isReply
+          ? takeReply(message, copy, incoming)
+          : takeCancel(message, copy, incoming);
+  if (bytes === undefined) return 'unchanged';
+  return incoming.copy !== undefined && Buffer.compare(bytes, incoming.copy) === 0 ? 'unchanged' : bytes;
+}
+
+/** What the organiser says, with what is the attendee's own: alarms, whether it takes time, the answer to what stayed. */
+function takeRequest(message: State, copy: State | undefined, incoming: Incoming): Uint8Array | undefined {
+  const { recipients, to } = incoming;
+  // Who declined and removed it has it back when there is something new to answer.
+  const isDeclined = message.instances.every((instance) => answerIn(instance, to, recipients) === 'DECLINED');
+  if (copy === undefined && isDeclined) return undefined;
+  const known = new Map(copy?.instances.map((instance) => [instance.key, instance]));
+  const removed = ownExclusions(message, copy, incoming);
+  const gone = new Set(removed.map(({ key }) => key));
+  const components = message.instances
+    .filter(({ key }) => !gone.has(key))
+    .map((instance) => {
+      const before = known.get(instance.key);
+      const answered = withOwnAnswer(instance, before, incoming);
+      const merged = withOwnParts(answered, (before ?? known.get(WHOLE))?.component);
+      if (instance.key !== WHOLE) return merged;
+      return { ...merged, properties: [...merged.properties, ...removed.map(({ property }) => property)] };
+    });
+  return rewritten(message.object, components);
+}
+
+/** What the attendee took out of a series stays out as long as it is that series, unless it is to be answered anew. */
+function ownExclusions(message: State, copy: State | undefined, { recipients, to, zone }: Incoming): Exclusion[] {
+  const [is, was] = [message, copy].map((state) => state?.instances.find(({ key }) => key === WHOLE));
+  if (copy === undefined || is === undefined || is.timing !== was?.timing) return [];
+  const excluded = new Set(exclusionsOf(message.object, zone).map(({ key }) => key));
+  return exclusionsOf(copy.object, zone).filter(({ key }) => {
+    const override = message.instances.find((instance) => instance.key === key);
+    return !excluded.has(key) && (override === undefined || answerIn(override, to, recipients) === 'DECLINED');
+  });
+}
+
+function answerIn({ component }: Instance, identity: string, recipients: Recipients): string | undefined {
+  const line = lineOf(recipients, component, identity);
+  return line === undefined ? undefined : said(line, 'PARTSTAT', UNANSWERED);
+}
+
+/** The attendee's own answer, which is newer than what the organiser knows, where it is to the same times. */
+function withOwnAnswer(instance: Instance, before: Instance | undefined, { recipients, to }: Incoming): Component {
+  const { component } = instance;
+  if (before?.timing !== instance.timing) return component;
+  const partstat = answerIn(before, to, recipients) ?? UNANSWERED;
+  const properties = component.properties.map((line) => {
+    const isOwn = line.name === 'ATTENDEE' && identityOf(recipients, line.value) === to;
+    return !isOwn || said(line, 'PARTSTAT', UNANSWERED) === partstat
+      ? line
+      : withParameters(line, { PARTSTAT: partstat });
+  });
+  return { ...component, properties };
+}
+
+/** A component with the attendee's own alarms, transparency and client's notes. */
+function withOwnParts(component: Component, own: Component | undefined): Component {
+  const names = new Set(component.properties.map(({ name }) => name));
+  const isKept = ({ name }: Property) => name === 'TRANSP' || (name.startsWith('X-') && !names.has(name));
+  const alarms = (own?.components ?? []).filter(({ name }) => name === 'VALARM');
+  return {
+    ...component,
+    properties: [...component.properties, ...(own?.properties ?? []).filter(isKept)],
+    components: [...component.components, ...alarms],
+  };
+}
+
+/** What was taken back stays to be seen, as cancelled. */
+function takeCancel(message: State, copy: State, { zone }: Incoming): Uint8Array | undefined {
+  const keys = new Map(message.instances.map((instance) => [instance.key, instance]));
+  const known = new Set(copy.instances.map(({ key }) => key));
+  const missing = [...keys.keys()].filter((key) => key !== WHOLE && !known.has(key));
+  const components = copy.instances.map((instance) => {
+    const cancel = keys.get(WHOLE) ?? keys.get(instance.key);
+    if (cancel === undefined || (instance.isCancelled && instance.sequence >= cancel.sequence))
+      return instance.component;
+    const kept = instance.component.properties.filter(({ name }) => name !== 'STATUS' && name !== 'SEQUENCE');
+    const sequence = String(Math.max(cancel.sequence, instance.sequence));
+    const added = [makeProperty('SEQUENCE', sequence), makeProperty('STATUS', 'CANCELLED')];
+    return { ...instance.component, properties: [...kept, ...added] };
+  });
+  const excluded = missing.flatMap((key) => excludedBy(keys.get(key), copy, zone));
+  const isChanged = components.some((component, at) => component !== copy.instances[at]?.component);
+  if (!isChanged && excluded.length === 0) return undefined;
+  const [first, ...others] = components;
+  const isSeries = first !== undefined && known.has(WHOLE);
+  const whole = isSeries ? [{ ...first, properties: [...first.properties, ...excluded] }, ...others] : components;
+  return rewritten(copy.object, whole);
+}
+
+/** An instance that the copy has by its series alone is left out of it. */
+function excludedBy(cancel: Instance | undefined, copy: State, zone: string): Property[] {
+  const id = cancel === undefined ? undefined : propertyOf(cancel.component, 'RECURRENCE-ID');
+  const isOut = exclusionsOf(copy.object, zone).some(({ key }) => key === cancel?.key);
+  return id === undefined || isOut ? [] : [{ ...id, name: 'EXDATE' }];
+}
+
+/** The answer in the organiser's object: to the series, to an override, or to an instance that becomes one by it. */
+function takeReply(message: State, copy: State, { from, recipients, zone }: Incoming): Uint8Array | undefined {
+  const edits: [Property, Property][] = [];
+  const made: [recurrenceId: string, component: Component][] = [];
+  for (const reply of message.instances) {
+    const answer = lineOf(recipients, reply.component, from);
+    const whole = copy.instances.find(({ key }) => key === WHOLE);
+    const stored = copy.instances.find(({ key }) => key === reply.key) ?? whole;
+    const line = stored === undefined ? undefined : lineOf(recipients, stored.component, from);
+    // An answer to what was before, or of somebody who is not invited, changes nothing.
+    if (answer === undefined || stored === undefined || line === undefined || !isServers(line)) continue;
+    if (reply.sequence < stored.sequence) continue;
+    const partstat = said(answer, 'PARTSTAT', UNANSWERED);
+    const changed = withParameters(line, { PARTSTAT: partstat, 'SCHEDULE-STATUS': '2.0', RSVP: undefined });
+    if (stored.key === reply.key) {
+      if (said(line, 'PARTSTAT', UNANSWERED) !== partstat) edits.push([line, changed]);
+      continue;
+    }
+    const recurrenceId = recurrenceIdOf(copy.object, reply.key, zone);
+    const single = recurrenceId === undefined ? undefined : singleOccurrence(copy.object, recurrenceId, zone);
+    if (recurrenceId === undefined || single === undefined) continue;
+    if (said(line, 'PARTSTAT', UNANSWERED) === partstat) continue;
+    const properties = single.properties.map((property) =>
+      property.name === 'ATTENDEE' && identityOf(recipients, property.value) === from ? changed : property,
+    );
+    made.push([recurrenceId, { ...single, properties }]);
+  }
+  if (edits.length === 0 && made.length === 0) return undefined;
+  return made.reduce(
+    (bytes, [recurrenceId, component]) => putOverride(readCalendarObject(bytes), recurrenceId, component, zone),
+    replaceLines(copy.object, edits),
+  );
+}
+
+/** The same object of other components, without the method of a message. */
+function rewritten(object: CalendarObject, components: readonly Component[]): Uint8Array {
+  const properties = object.calendar.properties.filter(({ name }) => !['VERSION', 'PRODID', 'METHOD'].includes(name));
+  return Buffer.from(writeCalendar(components, { definitions: object.zones, properties }));
+}
+
+/** The object with what became of a message to one attendee; undefined where they are not in it. @throws CalendarFault. */
+export function withStatus(
+  bytes: Uint8Array,
+  { identity, status, recipients, zone }: { identity: string; status: string; recipients: Recipients; zone: string },
+): Uint8Array | undefined {
+  const object = readCalendarObject(bytes);
+  const edits = instancesOf(object, zone).flatMap(({ component }) =>
+    propertiesOf(component, 'ATTENDEE')
+      .filter((line) => identityOf(recipients, line.value) === identity)
+      .map((line): [Property, Property] => [line, withParameters(line, { 'SCHEDULE-STATUS': status })]),
+  );
+  return edits.length === 0 ? undefined : replaceLines(object, edits);
+}

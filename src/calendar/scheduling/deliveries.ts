@@ -1,0 +1,270 @@
+/**
+ * Messages on their way to people of the installation:
+ *
+ *     change of an object ─► message and recipients in the same commit ─► copy of each written, recipient struck off in one commit
+ *
+ * So a message that was promised comes, once, also where the process is killed in between. What people get is in the order
+ * in which it was sent.
+ */
+import type { Clock } from '#src/base/clock.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { CalendarDraft } from '#storage/calendar-draft.ts';
+import {
+  deliveryRecord,
+  entryIdOf,
+  messageRecord,
+  type CalendarRecord,
+  type DeliveryRecord,
+  type MessageRecord,
+} from '#storage/calendar-records.ts';
+import type { Calendars } from '#storage/calendars.ts';
+import { numbered, numberOf, under } from '#storage/keys.ts';
+import type { AddressBook } from '../address-book.ts';
+import { defaultCalendarOf, ensureDefaultCalendar } from '../calendar-access.ts';
+import { CalendarFault } from '../derivation.ts';
+import type { DerivationPool } from '../derivation-pool.ts';
+import { awaitsAnswer } from '../identity.ts';
+import { storedIndex } from '../object-writer.ts';
+import { withStatus } from './applying.ts';
+import type { SchedulingMessage } from './messages.ts';
+import type { Recipients } from './people.ts';
+
+/** Recipients that wait at most: some hundred large meetings at once. Whoever would add one more is told `busy`. */
+export const DELIVERIES_WAITING_MAX = 100_000;
+/** Recipients written to at a time, each another person, so that one commit takes several. */
+const AT_ONCE = 16;
+/** Recipients read from the queue at a time, to find that many people. */
+const LOOKED_AT = 64;
+/** Times that a copy is worked out anew because its owner changed it in between; then the others have their turn. */
+const TIMES_MAX = 8;
+/** How long a delivery rests that the disk or the load refused. */
+const RETRY_MILLIS = 1_000;
+/** Numbers within a millisecond; what is sent faster borrows from the next ones. */
+const PER_MILLI = 64;
+const QUEUE = 'd';
+/** The message was not delivered, and may be sent again later (RFC 6638, 3.2.9). */
+const UNDELIVERED = '5.1';
+
+export interface DeliveriesOptions {
+  readonly calendars: Calendars;
+  readonly pool: DerivationPool;
+  readonly book: AddressBook;
+  readonly clock: Clock;
+  readonly log: { error(message: string, fields?: Readonly<Record<string, unknown>>): void };
+}
+
+/** What is on its way, from whom, about which object. */
+export interface Sending extends Pick<MessageRecord, 'from' | 'uid' | 'calendar'> {
+  readonly messages: readonly SchedulingMessage[];
+}
+
+interface Waiting extends DeliveryRecord {
+  readonly seq: number;
+}
+
+export class Deliveries {
+  readonly #options: DeliveriesOptions;
+  #last: number;
+  #waiting: number;
+  #running: Promise<void> | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  /** Goes on with what a process before this one left. */
+  constructor(options: DeliveriesOptions) {
+    this.#options = options;
+    const { deliveries } = options.calendars.environment.tables;
+    this.#last = Math.max(0, ...[...deliveries.getKeys({ ...reversed(QUEUE), limit: 1 })].map(numberOf));
+    this.#waiting = deliveries.getKeysCount(under(QUEUE));
+    this.wake();
+  }
+
+  /** Puts messages on their way in the change that they follow from; `wake` once it is on disk. @throws Refusal `busy`. */
+  send(draft: CalendarDraft, { from, uid, calendar, messages }: Sending): void {
+    const count = messages.reduce((sum, { recipients }) => sum + recipients.length, 0);
+    if (this.#waiting + count > DELIVERIES_WAITING_MAX) throw new Refusal('busy');
+    for (const { method, bytes, recipients } of messages) {
+      const message = this.#next();
+      const record = { from, method, uid, calendar, bytes: Buffer.from(bytes) };
+      if (recipients.length > 0) draft.put('messages', numbered(message, QUEUE), messageRecord.encode(record));
+      for (const [at, to] of recipients.entries()) {
+        const delivery = { message, to, isLast: at === recipients.length - 1 };
+        draft.put('deliveries', numbered(this.#next(), QUEUE), deliveryRecord.encode(delivery));
+      }
+    }
+  }
+
+  /** Delivers what waits. */
+  wake(): void {
+    if (this.#closed) return;
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+      if (this.#waiting > 0 && !this.#closed) {
+        clearTimeout(this.#retry);
+        this.#retry = setTimeout(() => this.wake(), RETRY_MILLIS).unref();
+      }
+    });
+  }
+
+  /** What is on its way waits for the next start. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#retry);
+    await this.#running;
+  }
+
+  #next(): number {
+    this.#last = Math.max(this.#last + 1, Math.floor(this.#options.clock.now()) * PER_MILLI);
+    return this.#last;
+  }
+
+  async #run(): Promise<void> {
+    const { calendars } = this.#options;
+    for (;;) {
+      calendars.refresh();
+      this.#waiting = calendars.environment.tables.deliveries.getKeysCount(under(QUEUE));
+      const batch = this.#batch();
+      if (batch.length === 0 || this.#closed) return;
+      const results = await Promise.all(batch.map(async (waiting) => await this.#deliver(waiting)));
+      if (results.includes('later')) return;
+    }
+  }
+
+  /**
+   * The first ones, each to another person and none before an earlier one to the same. The last one of a message takes
+   * it along, and waits until the others have it.
+   */
+  #batch(): Waiting[] {
+    const found = this.#options.calendars.environment.tables.deliveries.getRange({ ...under(QUEUE), limit: LOOKED_AT });
+    const batch: Waiting[] = [];
+    const people = new Set<string>();
+    const messages = new Set<number>();
+    for (const { key, value } of found) {
+      const waiting = { seq: numberOf(Buffer.from(key)), ...deliveryRecord.decode(value) };
+      const isTooEarly = waiting.isLast && messages.has(waiting.message);
+      if (people.has(waiting.to) || isTooEarly || batch.length === AT_ONCE) break;
+      people.add(waiting.to);
+      messages.add(waiting.message);
+      batch.push(waiting);
+    }
+    return batch;
+  }
+
+  async #deliver(waiting: Waiting): Promise<'done' | 'later'> {
+    const { calendars, log } = this.#options;
+    const stored = calendars.environment.tables.messages.get(numbered(waiting.message, QUEUE));
+    const message = stored === undefined ? undefined : messageRecord.decode(stored);
+    try {
+      for (let times = 0; times < TIMES_MAX; times += 1) {
+        if (message === undefined || (await this.#apply(waiting, message))) return await this.#finish(waiting, message);
+      }
+      return 'later';
+    } catch (error) {
+      const isPassing = error instanceof Refusal && (error.code === 'busy' || error.code === 'storage_full');
+      if (isPassing || this.#closed) return 'later';
+      if (!(error instanceof Refusal) && !(error instanceof CalendarFault)) {
+        log.error('a scheduling message could not be delivered', { error, method: message?.method });
+      }
+      return await this.#fail(waiting, message);
+    }
+  }
+
+  async #finish(waiting: Waiting, message: MessageRecord | undefined): Promise<'done' | 'later'> {
+    // A message that is there was struck off with the copy that it made.
+    if (message === undefined) await this.#options.calendars.change((draft) => strikeOff(draft, waiting));
+    return 'done';
+  }
+
+  /** Writes one copy. False where somebody changed it meanwhile. @throws what the store refuses; CalendarFault. */
+  async #apply(waiting: Waiting, message: MessageRecord): Promise<boolean> {
+    const { calendars, pool, book } = this.#options;
+    const place = await this.#placeOf(waiting.to, message);
+    const copy = place?.name === undefined ? undefined : calendars.bytesOf(place.calendar.id, place.name);
+    const applied =
+      place === undefined || (copy === undefined && message.method !== 'REQUEST')
+        ? 'unchanged'
+        : await pool.apply({
+            ...{ kind: 'apply', message: message.bytes, copy, zone: place.calendar.zone },
+            ...{ recipients: this.#known(message.from, waiting.to), from: message.from, to: waiting.to },
+          });
+    if (applied === 'foreign') throw new Refusal('entry_uid_taken');
+    if (applied === 'unchanged' || place === undefined) {
+      await calendars.change((draft) => strikeOff(draft, waiting));
+      return true;
+    }
+    const { calendar, name = `${entryIdOf(message.uid)}.ics` } = place;
+    const { index, participations } = await pool.derive(applied, calendar.zone);
+    const isUnanswered = !index.isCancelled && awaitsAnswer(book, calendar.owner, participations);
+    const etag = place.etag;
+    return await calendars.change((draft) => {
+      if (draft.object(calendar.id, name)?.etag !== etag) return false;
+      const options = { keepScheduleTag: message.method === 'REPLY' };
+      draft.putObject(calendar.id, name, applied, storedIndex(index, true, isUnanswered), options);
+      strikeOff(draft, waiting);
+      return true;
+    });
+  }
+
+  /** Where somebody has the object, or is to have it. @throws Refusal `calendar_not_found` where they have no calendar for it. */
+  async #placeOf(
+    user: string,
+    { method, uid }: MessageRecord,
+  ): Promise<{ calendar: CalendarRecord; name?: string; etag?: string } | undefined> {
+    const { calendars } = this.#options;
+    calendars.refresh();
+    for (const { calendar, access } of calendars.calendarsOf(user)) {
+      // Whoever organises may do so in a calendar that others let them write; what one is invited to is in an own one.
+      if (access !== 'owner' && !(method === 'REPLY' && access === 'write')) continue;
+      const name = calendars.nameByUid(calendar.id, uid);
+      const found = name === undefined ? undefined : calendars.object(calendar.id, name);
+      if (name !== undefined && found !== undefined) return { calendar, name, etag: found.etag };
+    }
+    if (method !== 'REQUEST') return undefined;
+    await ensureDefaultCalendar(calendars, user);
+    calendars.refresh();
+    const calendar = defaultCalendarOf(calendars, user);
+    if (calendar === undefined) throw new Refusal('calendar_not_found');
+    return { calendar };
+  }
+
+  /** The addresses of the two people that a message is between. */
+  #known(...users: readonly string[]): Recipients {
+    const { book } = this.#options;
+    const of = (user: string) =>
+      book.addressesOf(user).map((address) => [address, { identity: user, status: '', isReachable: true }] as const);
+    return Object.fromEntries(users.flatMap(of));
+  }
+
+  /** Gives a delivery up, and tells the organiser in their object. */
+  async #fail(waiting: Waiting, message: MessageRecord | undefined): Promise<'done' | 'later'> {
+    const { calendars } = this.#options;
+    try {
+      await calendars.change((draft) => {
+        strikeOff(draft, waiting);
+        if (message?.method !== 'REQUEST') return;
+        const name = draft.nameByUid(message.calendar, message.uid);
+        const stored = name === undefined ? undefined : draft.object(message.calendar, name);
+        const bytes = name === undefined ? undefined : draft.bytesOf(message.calendar, name);
+        const zone = draft.calendar(message.calendar)?.zone ?? 'UTC';
+        if (name === undefined || stored === undefined || bytes === undefined) return;
+        const recipients = this.#known(waiting.to);
+        const noted = withStatus(bytes, { identity: waiting.to, status: UNDELIVERED, recipients, zone });
+        if (noted !== undefined) draft.putObject(message.calendar, name, noted, stored, { keepScheduleTag: true });
+      });
+      return 'done';
+    } catch {
+      return 'later';
+    }
+  }
+}
+
+/** Takes a recipient off the queue, and the message with the last one. */
+function strikeOff(draft: CalendarDraft, { seq, message, isLast }: Waiting): void {
+  draft.put('deliveries', numbered(seq, QUEUE), null);
+  if (isLast) draft.put('messages', numbered(message, QUEUE), null);
+}
+
+function reversed(prefix: string): { start: Buffer; end: Buffer; reverse: true } {
+  const { start, end } = under(prefix);
+  return { start: end, end: start, reverse: true };
+}

@@ -1,0 +1,113 @@
+/** The parts of an object that people are invited to: the series and its overrides, each under the instant it stands for. */
+import { type CalendarObject } from '../icalendar/calendar-object.ts';
+import { type Component, parameterOf, propertiesOf, type Property, propertyOf } from '../icalendar/component.ts';
+import { timesOf, writeTime } from '../icalendar/values.ts';
+import { type Extent, placeAt } from '../recurrence/extent.ts';
+import { Series } from '../recurrence/series.ts';
+import { wallOf } from '../zones/zone.ts';
+
+/** The key of the master: all that no override stands for. */
+export const WHOLE = '';
+
+/** The series, or one instance of it that has a component of its own. */
+export interface Instance {
+  /** WHOLE, or which instance it is, the same however the RECURRENCE-ID is written. */
+  readonly key: string;
+  readonly component: Component;
+  /** Equal for two states of it that take place at the same times. */
+  readonly timing: string;
+  readonly sequence: number;
+  readonly isCancelled: boolean;
+}
+
+/** A date that the series leaves out. */
+export interface Exclusion {
+  readonly key: string;
+  /** Its EXDATE line, with this date alone. */
+  readonly property: Property;
+}
+
+/** The master first, where there is one. A component without a time takes part as the series that it is. */
+export function instancesOf(object: CalendarObject, zone: string): Instance[] {
+  const series = new Series(object, zone);
+  const { master } = object;
+  const whole = master === undefined ? [] : [instanceOf(WHOLE, master, seriesTiming(master, series))];
+  const single = series.overrides().map((override) => {
+    const { component, extent, recurrenceId, isDay } = override;
+    const isDate = isDay || recurrenceId.isDate || series.master?.start.isDate === true;
+    const at = isDay || (isDate && series.master === undefined) ? recurrenceId.wall : override.key;
+    return instanceOf(`${isDate ? 'd' : 't'}${at}`, component, spanOf(extent));
+  });
+  return [...whole, ...single];
+}
+
+/** What the series leaves out by EXDATE. */
+export function exclusionsOf(object: CalendarObject, zone: string): Exclusion[] {
+  const series = new Series(object, zone);
+  const { master } = series;
+  if (master === undefined) return [];
+  return propertiesOf(master.component, 'EXDATE').flatMap((property) => {
+    const parts = property.value.split(',').filter((part) => part.trim() !== '');
+    return timesOf(property).map((time, at) => {
+      const isDate = time.isDate || master.start.isDate;
+      const key = series.isDayKey(time) ? time.wall : series.keyOf(time);
+      return { key: `${isDate ? 'd' : 't'}${key}`, property: { ...property, value: (parts[at] ?? '').trim() } };
+    });
+  });
+}
+
+/** An instance's RECURRENCE-ID as its master writes times; undefined without a master to write it for. */
+export function recurrenceIdOf(object: CalendarObject, key: string, zone: string): string | undefined {
+  const { master } = new Series(object, zone);
+  const at = Number(key.slice(1));
+  if (master === undefined || key === WHOLE) return undefined;
+  if (master.start.isDate) return writeTime({ wall: at, isDate: true, isUtc: false });
+  if (key.startsWith('d')) return undefined;
+  return writeTime({ wall: wallOf(master.zone, at), isDate: false, isUtc: master.start.isUtc });
+}
+
+function instanceOf(key: string, component: Component, timing: string): Instance {
+  const sequence = Number(propertyOf(component, 'SEQUENCE')?.value ?? 0);
+  const isCancelled = propertyOf(component, 'STATUS')?.value.trim().toUpperCase() === 'CANCELLED';
+  return { key, component, timing, sequence: Number.isSafeInteger(sequence) ? sequence : 0, isCancelled };
+}
+
+/** Whether an override takes place when the series has its instance: nobody has to answer anew for it. */
+export function isInPlace(override: Instance, object: CalendarObject, zone: string): boolean {
+  const { master } = new Series(object, zone);
+  const at = Number(override.key.slice(1));
+  if (master === undefined) return true;
+  const wall = master.start.isDate || override.key.startsWith('d') ? at : wallOf(master.zone, at);
+  return override.timing === spanOf({ ...master, start: { ...master.start, wall } });
+}
+
+function seriesTiming(component: Component, series: Series): string {
+  const { master } = series;
+  if (master === undefined) return 'none';
+  const rules = ['RRULE', 'EXRULE', 'RDATE'].flatMap((name) => propertiesOf(component, name).map(ruleText));
+  if (rules.length === 0) return spanOf(master);
+  const { start, zone, length } = master;
+  const where = start.isDate ? 'day' : (zone.name ?? start.tzid ?? 'floating');
+  return [where, start.wall, length.days, length.seconds, ...rules.toSorted()].join('|');
+}
+
+function ruleText({ name, value, parameters }: Property): string {
+  const parts = value.toUpperCase().split(name === 'RDATE' ? ',' : ';');
+  const zone = name === 'RDATE' ? (parameters.find((it) => it.name === 'TZID')?.values[0] ?? '') : '';
+  return `${name}:${zone}:${parts
+    .map((part) => part.trim())
+    .filter((part) => part !== '' && part !== 'INTERVAL=1')
+    .toSorted()
+    .join(';')}`;
+}
+
+function spanOf({ start, zone, length }: Extent): string {
+  if (start.isDate) return `day|${start.wall}|${length.days}`;
+  const span = placeAt(zone, start.wall, length);
+  return `${span.start}|${span.end}`;
+}
+
+/** The value of a line's parameter in upper case, or what stands for it when there is none. */
+export function said(property: Property, name: string, otherwise: string): string {
+  return (parameterOf(property, name) ?? otherwise).trim().toUpperCase();
+}

@@ -1,0 +1,186 @@
+/** What follows when an organiser's object changes: who is told what, and what the server writes into the object. */
+import { type CalendarObject, readCalendarObject } from '../icalendar/calendar-object.ts';
+import { makeProperty, propertiesOf, type Property, propertyOf } from '../icalendar/component.ts';
+import { replaceLines } from '../icalendar/edits.ts';
+import { type Instance, instancesOf, isInPlace, said, WHOLE } from './instances.ts';
+import { cancelOf, requestOf, type SchedulingMessage, signatureOf, viewOf } from './messages.ts';
+import { identityOf, type Invited, invitedTo, isServers, type Recipients, withParameters } from './people.ts';
+
+/** An object before and after a change, with whom it is about. */
+export interface ChangedObject {
+  readonly before: Uint8Array | undefined;
+  /** Undefined where it was removed. */
+  readonly after: Uint8Array | undefined;
+  /** The calendar's. */
+  readonly zone: string;
+  readonly now: number;
+  readonly recipients: Recipients;
+}
+
+/** What is written and sent. Each recipient is in one message at most. */
+export interface Scheduled {
+  /** The object as it is to be stored; undefined where it was removed. */
+  readonly bytes: Uint8Array | undefined;
+  readonly messages: readonly SchedulingMessage[];
+}
+
+interface State {
+  readonly object: CalendarObject;
+  readonly instances: readonly Instance[];
+  readonly invited: ReadonlyMap<string, Invited>;
+}
+
+/** @param organizer the identity of the organiser. @throws CalendarFault. */
+export function organize(change: ChangedObject, organizer: string): Scheduled {
+  const { recipients, zone } = change;
+  const read = (bytes: Uint8Array): State => {
+    const object = readCalendarObject(bytes);
+    const instances = instancesOf(object, zone);
+    return { object, instances, invited: invitedTo(instances, recipients, organizer) };
+  };
+  const before = change.before === undefined ? undefined : read(change.before);
+  const given = change.after === undefined ? undefined : read(change.after);
+  const revised = given === undefined || before === undefined ? undefined : revise(given, before, change, organizer);
+  const after = revised === undefined ? given : read(revised);
+  const { told, messages } = messagesFor(before, after, change);
+  if (after === undefined) return { bytes: undefined, messages };
+  return { bytes: withStatuses(after, told, recipients) ?? revised ?? change.after, messages };
+}
+
+/**
+ * What takes place at another time is answered anew and counts as a revision (RFC 6638, 3.2.8): undefined where the
+ * client has said all of that.
+ */
+function revise(
+  given: State,
+  before: State,
+  { recipients, zone }: ChangedObject,
+  organizer: string,
+): Uint8Array | undefined {
+  const known = new Map(before.instances.map((instance) => [instance.key, instance]));
+  const whole = known.get(WHOLE);
+  const edits: [Pick<Property, 'start' | 'end'>, Property][] = [];
+  for (const instance of given.instances) {
+    const prior = known.get(instance.key) ?? whole;
+    const isMoved = known.has(instance.key)
+      ? prior?.timing !== instance.timing
+      : prior !== undefined && instance.key !== WHOLE && !isInPlace(instance, given.object, zone);
+    if (prior === undefined || !isMoved) continue;
+    for (const line of propertiesOf(instance.component, 'ATTENDEE')) {
+      if (identityOf(recipients, line.value) === organizer || !isServers(line)) continue;
+      if (said(line, 'PARTSTAT', UNANSWERED) === UNANSWERED) continue;
+      edits.push([line, withParameters(line, { PARTSTAT: UNANSWERED })]);
+    }
+    if (instance.sequence <= prior.sequence) edits.push(sequenceEdit(instance, prior.sequence + 1));
+  }
+  return edits.length === 0 ? undefined : replaceLines(given.object, edits);
+}
+
+const UNANSWERED = 'NEEDS-ACTION';
+
+function sequenceEdit({ component }: Instance, sequence: number): [Pick<Property, 'start' | 'end'>, Property] {
+  const line = propertyOf(component, 'SEQUENCE');
+  const end = propertyOf(component, 'UID')?.end ?? component.start;
+  return [line ?? { start: end, end }, makeProperty('SEQUENCE', String(sequence))];
+}
+
+interface Told {
+  /** Identities that a message is for, whether it can be delivered or not. */
+  readonly told: ReadonlySet<string>;
+  readonly messages: readonly SchedulingMessage[];
+}
+
+function messagesFor(before: State | undefined, after: State | undefined, change: ChangedObject): Told {
+  const known = statusesOf(change.recipients);
+  const signatures = new Map<string, Map<string, string>>();
+  const signed = (state: State, { keys }: Invited): Map<string, string> => {
+    // Most people are invited to the same instances: each choice of them is written once.
+    const id = `${state === after ? 'after' : 'before'} ${keys.join(' ')}`;
+    const found =
+      signatures.get(id) ?? signatureOf(state.object, state.instances, new Set(keys), change.recipients, change.zone);
+    signatures.set(id, found);
+    return found;
+  };
+  const told = new Set<string>();
+  const groups = new Map<string, { readonly what: What; readonly recipients: string[] }>();
+  for (const identity of new Set([...(before?.invited.keys() ?? []), ...(after?.invited.keys() ?? [])])) {
+    const what = whatFor(identity, before, after, signed);
+    const recipient = known.get(identity);
+    if (what === undefined || recipient === undefined) continue;
+    told.add(identity);
+    const isSent = what.method === 'CANCEL' ? recipient.isReachable : recipient.status.startsWith('1');
+    if (!isSent) continue;
+    const group = groups.get(JSON.stringify(what)) ?? { what, recipients: [] };
+    groups.set(JSON.stringify(what), group);
+    group.recipients.push(identity);
+  }
+  const messages = [...groups.values()].map(({ what, recipients }) => ({
+    method: what.method,
+    bytes: written(what, before, after, change.now),
+    recipients,
+  }));
+  return { told, messages };
+}
+
+/** A message before it is written: its instances, in the state that has them. */
+interface What {
+  readonly method: 'REQUEST' | 'CANCEL';
+  readonly keys: readonly string[];
+  readonly isOfBefore: boolean;
+}
+
+/** The one message that somebody gets of a change; undefined where nothing changed for them. */
+function whatFor(
+  identity: string,
+  before: State | undefined,
+  after: State | undefined,
+  signed: (state: State, invited: Invited) => Map<string, string>,
+): What | undefined {
+  const [was, is] = [before?.invited.get(identity), after?.invited.get(identity)];
+  if (!(is ?? was)?.isServers) return undefined;
+  const had = was?.isServers === true && before !== undefined ? signed(before, was) : undefined;
+  if (is === undefined || after === undefined) {
+    const isKnown = before?.instances.some(({ key, isCancelled }) => was?.keys.includes(key) && !isCancelled);
+    return isKnown === true ? { method: 'CANCEL', keys: was?.keys ?? [], isOfBefore: true } : undefined;
+  }
+  const has = signed(after, is);
+  const changed = [...has].filter(([key, signature]) => had?.get(key) !== signature);
+  const lost = [...(had?.keys() ?? [])].filter((key) => !has.has(key));
+  if (changed.length === 0 && lost.length === 0 && !is.isForced) return undefined;
+  const isCancelled = after.instances.every((one) => one.isCancelled || !is.keys.includes(one.key));
+  if (isCancelled) return had === undefined ? undefined : { method: 'CANCEL', keys: is.keys, isOfBefore: false };
+  // Whoever has single instances alone is told of those that were taken away; all else is said by what there is now.
+  if (changed.length === 0 && !is.isForced && !has.has(WHOLE))
+    return { method: 'CANCEL', keys: lost, isOfBefore: true };
+  return { method: 'REQUEST', keys: is.keys, isOfBefore: false };
+}
+
+function written(what: What, before: State | undefined, after: State | undefined, now: number): Uint8Array {
+  const state = (what.isOfBefore ? before : after) as State;
+  const keys = new Set(what.keys);
+  if (what.method === 'REQUEST') return requestOf(state.object, viewOf(state.instances, keys), now);
+  const gone = state.instances.filter(({ key }) => keys.has(key));
+  return cancelOf(state.object, gone, now);
+}
+
+function statusesOf(recipients: Recipients): Map<string, Recipients[string]> {
+  return new Map(Object.values(recipients).map((recipient) => [recipient.identity, recipient]));
+}
+
+/** The object with what became of the messages; undefined where there was none. */
+function withStatuses(
+  { object, instances }: State,
+  told: ReadonlySet<string>,
+  recipients: Recipients,
+): Uint8Array | undefined {
+  const known = statusesOf(recipients);
+  const edits = instances.flatMap(({ component }) =>
+    propertiesOf(component, 'ATTENDEE').flatMap((line): [Property, Property][] => {
+      const identity = identityOf(recipients, line.value);
+      if (!told.has(identity)) return [];
+      const changes = { 'SCHEDULE-STATUS': known.get(identity)?.status, 'SCHEDULE-FORCE-SEND': undefined };
+      return [[line, withParameters(line, changes)]];
+    }),
+  );
+  return edits.length === 0 ? undefined : replaceLines(object, edits);
+}

@@ -1,0 +1,119 @@
+/** Implicit scheduling (RFC 6638): what is told to whom when a person changes an object, decided before it is written. */
+import type { Clock } from '#src/base/clock.ts';
+import type { CalendarDraft } from '#storage/calendar-draft.ts';
+import type { CalendarRecord } from '#storage/calendar-records.ts';
+import type { AddressBook } from '../address-book.ts';
+import type { Participation } from '../derivation.ts';
+import type { DerivationPool } from '../derivation-pool.ts';
+import type { Deliveries } from './deliveries.ts';
+import type { SchedulingMessage } from './messages.ts';
+import type { Recipients } from './people.ts';
+
+export interface SchedulerOptions {
+  readonly pool: DerivationPool;
+  readonly book: AddressBook;
+  readonly clock: Clock;
+  readonly deliveries: Deliveries;
+  /** Whether somebody is there whom the organiser may invite, by the access policies. */
+  readonly mayInvite: (organizer: string, user: string) => boolean;
+}
+
+/** A state of an object. */
+export interface ObjectState {
+  readonly bytes: Uint8Array;
+  readonly participations: readonly Participation[];
+}
+
+/** A change of an object by a person. */
+export interface WrittenChange {
+  readonly user: string;
+  readonly calendar: CalendarRecord;
+  readonly uid: string;
+  readonly before: ObjectState | undefined;
+  /** Undefined where it is removed. */
+  readonly after: ObjectState | undefined;
+}
+
+/** What follows from a change. */
+export interface Plan {
+  /** What is stored; undefined where the object is removed. */
+  readonly bytes: Uint8Array | undefined;
+  readonly from: string;
+  readonly uid: string;
+  readonly calendar: string;
+  readonly messages: readonly SchedulingMessage[];
+}
+
+/** Delivered: its recipient is of the installation, and the message is in the same commit (RFC 6638, 3.2.9). */
+const DELIVERED = '1.2';
+/** Nobody that the server can tell: the same for who is not there and for who may not be invited. */
+const UNKNOWN = '3.7';
+
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined where a change is nobody else's business. @throws CalendarFault; Refusal `busy`. */
+  async plan({ user, calendar, uid, before, after }: WrittenChange): Promise<Plan | undefined> {
+    const { book, clock, pool } = this.#options;
+    const organizer = organizerOf(after) ?? organizerOf(before);
+    if (organizer === undefined) return undefined;
+    const whose = book.userOf(organizer);
+    // Whoever writes in somebody's calendar may do so for what that person organises, and answers for nobody.
+    const isOrganizers = whose !== undefined && (whose === user || whose === calendar.owner);
+    if (!isOrganizers && user !== calendar.owner) return undefined;
+    const own = isOrganizers ? whose : user;
+    const scheduled = await pool.schedule({
+      ...{ kind: 'schedule', role: isOrganizers ? 'organizer' : 'attendee', own },
+      ...{ before: before?.bytes, after: after?.bytes, zone: calendar.zone, now: clock.now() },
+      recipients: isOrganizers ? this.#invited(own, [before, after]) : this.#organizer(organizer, user),
+    });
+    return { ...scheduled, from: own, uid, calendar: calendar.id };
+  }
+
+  /** Puts what follows from a change on its way in the very commit of it; `told` when that is on disk. @throws Refusal `busy`. */
+  send(draft: CalendarDraft, plan: Plan | undefined): void {
+    if (plan !== undefined) this.#options.deliveries.send(draft, plan);
+  }
+
+  /** Delivers what was sent. */
+  told(): void {
+    this.#options.deliveries.wake();
+  }
+
+  #invited(organizer: string, states: readonly (ObjectState | undefined)[]): Recipients {
+    const { book, mayInvite } = this.#options;
+    const people = states.flatMap((state) => state?.participations ?? []);
+    const addresses = new Set(
+      people.flatMap(({ organizer: address, attendees }) => [
+        ...(address === undefined ? [] : [address]),
+        ...attendees.map((attendee) => attendee.address),
+      ]),
+    );
+    return Object.fromEntries(
+      [...addresses].map((address) => {
+        const identity = book.userOf(address);
+        const status = identity !== undefined && mayInvite(organizer, identity) ? DELIVERED : UNKNOWN;
+        return [address, { identity: identity ?? address, status, isReachable: identity !== undefined }];
+      }),
+    );
+  }
+
+  /** The organiser of what one is invited to, and oneself. */
+  #organizer(address: string, attendee: string): Recipients {
+    const { book } = this.#options;
+    const identity = book.userOf(address);
+    const status = identity === undefined ? UNKNOWN : DELIVERED;
+    const organizer = { identity: identity ?? address, status, isReachable: identity !== undefined };
+    const self = { identity: attendee, status: UNKNOWN, isReachable: false };
+    const own = book.addressesOf(attendee).map((one) => [one, self] as const);
+    return { ...Object.fromEntries(own), [address]: organizer };
+  }
+}
+
+function organizerOf(state: ObjectState | undefined): string | undefined {
+  return state?.participations.find(({ organizer }) => organizer !== undefined)?.organizer;
+}

@@ -1,0 +1,265 @@
+/**
+ * Erasing people: what they said and did goes, their username stays taken, and the audit trail stays true. The account
+ * is closed and emptied in one change; their conversations follow one after the other, in steps that a restart goes on
+ * with. Their messages stay as stubs, so that no seq is missing.
+ */
+import type { Address, Answer, Told } from '#actors/runtime/actor.ts';
+import type { ErasureStep } from '#actors/conversation/erasing.ts';
+import type { Passwords } from '#src/auth/passwords.ts';
+import { makeId, randomSymbols } from '#src/base/ids.ts';
+import type { SessionAnnouncer } from '#src/auth/revocations.ts';
+import type { Clock } from '#src/base/clock.ts';
+import { formatInstant } from '#src/base/time.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { PersonRecord } from '#storage/account-records.ts';
+import type { Accounts, AccountsDraft } from '#storage/accounts.ts';
+import { defineCollection } from '#storage/collections.ts';
+import { readMembershipIds } from '#storage/inbox-reader.ts';
+import type { Lanes } from '#storage/lanes.ts';
+import { removeAppPasswords } from './app-passwords.ts';
+import { consoleRoles } from './console-role-record.ts';
+import { endConsoleSessions } from './console-sessions.ts';
+import { NO_PROFILE, putPerson, putProfile } from './directory.ts';
+import type { Log } from './http-surface.ts';
+import type { Doer } from './nodes.ts';
+import type { CloseCheck } from './people.ts';
+import { removeGuest } from './guest-records.ts';
+import type { SecondFactors } from './second-factors.ts';
+import { endSessions } from './sign-in.ts';
+
+interface ErasureRecord {
+  readonly user: string;
+  readonly startedAt: string;
+  readonly startedBy: string;
+  readonly doneAt: string | null;
+  /** Conversations up to here, in their order by lane and id, are done. */
+  readonly lane: number;
+  readonly after: string;
+  readonly conversations: number;
+  readonly messages: number;
+  readonly bytes: number;
+  /** Conversations under a legal hold, which stay as they are. */
+  readonly held: number;
+}
+
+const erasures = defineCollection<ErasureRecord>('erasures', { version: 1 });
+
+/** How long one step of one conversation may take; a thread that restarts is asked again. */
+const STEP_MILLIS = 10_000;
+/** After a step that was refused or not answered. */
+const RETRY_MILLIS = 1_000;
+/** Conversations whose ids are read in one go. */
+const READ_AT_ONCE = 200;
+/** Erasures in one page of the list. */
+export const ERASURES_PAGE_MAX = 100;
+
+export interface ErasuresOptions {
+  readonly accounts: Accounts;
+  readonly announcer: Pick<SessionAnnouncer, 'revoked' | 'directoryChanged'>;
+  readonly clock: Clock;
+  readonly lanes: Pick<Lanes, 'environments'>;
+  readonly log: Log;
+  readonly passwords: Pick<Passwords, 'hash'>;
+  readonly secondFactors: Pick<SecondFactors, 'forget'>;
+  readonly ask: (to: Address, message: Told, millis: number) => Promise<Answer>;
+}
+
+/** An erasure as an administrator sees it. */
+export interface Erasure {
+  readonly id: string;
+  readonly user: string;
+  readonly state: 'running' | 'done';
+  readonly started_at: string;
+  readonly started_by: string;
+  readonly done_at: string | null;
+  readonly conversations: number;
+  readonly messages: number;
+  readonly bytes: number;
+  readonly held: number;
+}
+
+export class Erasures {
+  readonly #options: ErasuresOptions;
+  readonly #stopping = new AbortController();
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(options: ErasuresOptions) {
+    this.#options = options;
+  }
+
+  /** Goes on with what a restart interrupted. */
+  start(): void {
+    for (const { id, document } of this.#options.accounts.documents(erasures)) {
+      if (document.doneAt === null) this.#queue(id);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#turn;
+  }
+
+  /**
+   * Begins to erase a person, or answers the erasure that there is. Their account is closed and empty when this
+   * resolves.
+   * @throws Refusal `person_not_found`, `last_owner_required`, `busy`.
+   */
+  async erase(user: string, by: Doer, check: CloseCheck): Promise<Erasure> {
+    const { accounts, announcer, clock, passwords, secondFactors } = this.#options;
+    // Of a password that nobody was ever told.
+    const passwordHash = await passwords.hash(randomSymbols(32));
+    const now = clock.now();
+    const id = makeId('ers', now);
+    const begun = await accounts.change((draft) => {
+      const known = accounts.documents(erasures).find(({ document }) => document.user === user);
+      if (known !== undefined) return { id: known.id, revoked: [], rev: undefined };
+      const person = draft.person(user);
+      if (person === undefined) throw new Refusal('person_not_found');
+      check(draft);
+      const revoked = endSessions(draft, user);
+      secondFactors.forget(draft, user);
+      const rev = emptyAccount(draft, { ...person, state: 'left', passwordHash });
+      draft.putDocument(erasures, id, {
+        user,
+        startedAt: formatInstant(now),
+        startedBy: by.actor,
+        doneAt: null,
+        ...{ lane: 0, after: '', conversations: 0, messages: 0, bytes: 0, held: 0 },
+      });
+      const details = { erasure: id, before: person.state, sessions_ended: revoked.length };
+      draft.audit(now, { event: 'user.erasure_started', ...by, subject: `user:${user}`, details });
+      return { id, revoked, rev };
+    });
+    if (begun.revoked.length > 0) await announcer.revoked(begun.revoked);
+    if (begun.rev !== undefined) {
+      announcer.directoryChanged(user, begun.rev);
+      this.#queue(begun.id);
+    }
+    return this.read(begun.id);
+  }
+
+  /** @throws Refusal `erasure_not_found`. */
+  read(id: string): Erasure {
+    const record = this.#options.accounts.document(erasures, id);
+    if (record === undefined) throw new Refusal('erasure_not_found');
+    return viewOf(id, record);
+  }
+
+  /** In the order of their making, behind `after`. */
+  list(after: string | undefined, limit: number): { items: Erasure[]; next: string | null } {
+    const found = this.#options.accounts.documents(erasures, { ...(after === undefined ? {} : { after }), limit });
+    const items = found.map(({ id, document }) => viewOf(id, document));
+    return { items, next: items.length < limit ? null : (items.at(-1)?.id ?? null) };
+  }
+
+  /** One after the other: nobody waits for an erasure, and people wait for the lanes. */
+  #queue(id: string): void {
+    this.#turn = this.#turn.then(async () => await this.#run(id));
+  }
+
+  async #run(id: string): Promise<void> {
+    const { accounts, lanes, log } = this.#options;
+    try {
+      for (;;) {
+        const record = accounts.document(erasures, id);
+        if (record === undefined || record.doneAt !== null || this.#stopping.signal.aborted) return;
+        const { lane, after, user } = record;
+        const environment = lanes.environments[lane];
+        if (environment === undefined) return await this.#finish(id, record);
+        environment.refresh();
+        const ids = readMembershipIds(environment.tables, user, after, READ_AT_ONCE);
+        for (const conversation of ids) if (!(await this.#eraseIn(id, conversation))) return;
+        if (ids.length < READ_AT_ONCE) await this.#note(id, { lane: lane + 1, after: '' });
+      }
+    } catch (error) {
+      log.error('an erasure stopped; the next start goes on with it', { erasure: id, error: error as Error });
+    }
+  }
+
+  /** Erases the person from one conversation; false when the server stops meanwhile. */
+  async #eraseIn(id: string, conversation: string): Promise<boolean> {
+    const { accounts, ask } = this.#options;
+    const record = accounts.document(erasures, id);
+    if (record === undefined) return false;
+    let [afterSeq, messages, bytes, held]: [number | null, number, number, number] = [0, 0, 0, 0];
+    while (afterSeq !== null) {
+      if (this.#stopping.signal.aborted) return false;
+      const message = { kind: 'erase', user: record.user, afterSeq } as Told;
+      const answer = await ask(`conversation:${conversation}`, message, STEP_MILLIS);
+      if (answer.ok) {
+        const step = answer.value as ErasureStep;
+        afterSeq = step.next;
+        messages += step.messages;
+        bytes += step.bytes;
+        held += Number(step.isHeld);
+      } else if (answer.code === 'conversation_forbidden') {
+        // It was deleted, and its purge takes everything.
+        afterSeq = null;
+      } else await pause(RETRY_MILLIS, this.#stopping.signal);
+    }
+    await this.#note(id, {
+      after: conversation,
+      conversations: record.conversations + 1,
+      messages: record.messages + messages,
+      bytes: record.bytes + bytes,
+      held: record.held + held,
+    });
+    return true;
+  }
+
+  async #note(id: string, progress: Partial<ErasureRecord>): Promise<void> {
+    await this.#options.accounts.change((draft) => {
+      const record = draft.document(erasures, id);
+      if (record !== undefined) draft.putDocument(erasures, id, { ...record, ...progress });
+    });
+  }
+
+  async #finish(id: string, record: ErasureRecord): Promise<void> {
+    const { accounts, clock } = this.#options;
+    const now = clock.now();
+    const { user, conversations, messages, bytes, held } = record;
+    await accounts.change((draft) => {
+      draft.putDocument(erasures, id, { ...record, doneAt: formatInstant(now) });
+      const details = { erasure: id, conversations, messages, bytes, held };
+      const entry = { event: 'user.erased', actor: 'server', address: null, subject: `user:${user}`, details };
+      draft.audit(now, entry);
+    });
+  }
+}
+
+/** Closes an account and takes out what it holds; answers the directory's change number. */
+function emptyAccount(draft: AccountsDraft, person: PersonRecord): number {
+  const user = person.username;
+  endConsoleSessions(draft, user);
+  putProfile(draft, user, NO_PROFILE);
+  draft.putDevices(user, []);
+  draft.removeDocument(consoleRoles, user);
+  removeAppPasswords(draft, user);
+  removeGuest(draft, user);
+  return putPerson(draft, person);
+}
+
+function viewOf(id: string, record: ErasureRecord): Erasure {
+  const { user, startedAt, startedBy, doneAt, conversations, messages, bytes, held } = record;
+  return {
+    id,
+    user,
+    state: doneAt === null ? 'running' : 'done',
+    started_at: startedAt,
+    started_by: startedBy,
+    done_at: doneAt,
+    ...{ conversations, messages, bytes, held },
+  };
+}
+
+async function pause(millis: number, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(done, millis);
+    function done() {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    }
+    signal.addEventListener('abort', done);
+  });
+}

@@ -1,0 +1,88 @@
+/**
+ * What the messaging threads push with, gathered from settings, vault and configuration. The threads keep what they
+ * were told last, so that they go on pushing when this thread is gone.
+ */
+import type { Config } from '#src/config.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { PushCredentials } from '#src/protocol/push.ts';
+import { vapidKey } from '#src/push/vapid-key.ts';
+import type { Settings } from './settings.ts';
+
+const APNS_GATEWAYS = {
+  production: 'https://api.push.apple.com',
+  sandbox: 'https://api.sandbox.push.apple.com',
+} as const;
+const FCM_GATEWAY = 'https://fcm.googleapis.com';
+const GOOGLE_TOKENS = 'https://oauth2.googleapis.com/token';
+/** Whom a push service may write to where the operator names nobody: it must be there, and needs not answer. */
+const NOBODY = 'mailto:postmaster@localhost';
+/** A setting, a lock or an unlock reaches the threads after this time at most. */
+const LOOK_MILLIS = 1_000;
+
+export interface PushCredentialsOptions {
+  /** What the VAPID key follows from. */
+  readonly installationKey: Uint8Array;
+  readonly config: Pick<Config, 'apnsUrl' | 'coordinatorUrl' | 'fcmUrl' | 'pushContact'>;
+  readonly settings: Pick<Settings, 'read'>;
+}
+
+/** The credentials as they stand; those of a screen that is incomplete, or whose secret is locked, are left out. */
+export function readPushCredentials({ config, settings, installationKey }: PushCredentialsOptions): PushCredentials {
+  const own = config.coordinatorUrl?.startsWith('https:') === true ? config.coordinatorUrl : NOBODY;
+  const subject = config.pushContact ?? own;
+  const vapid = vapidKey(installationKey, subject);
+  const apns = unlessLocked(() => settings.read('apns'));
+  const fcm = unlessLocked(() => settings.read('fcm'));
+  return {
+    vapid,
+    apns: apns && {
+      teamId: apns.team_id,
+      keyId: apns.key_id,
+      topic: apns.topic,
+      privateKey: apns.private_key,
+      gateway: config.apnsUrl ?? APNS_GATEWAYS[apns.environment ?? 'production'],
+    },
+    fcm: fcm && {
+      projectId: fcm.project_id,
+      gateway: config.fcmUrl ?? FCM_GATEWAY,
+      ...readAccount(fcm.service_account),
+    },
+  };
+}
+
+/** Looks for a change now and then, and tells it; answers what ends that. */
+export function watchPushCredentials(
+  read: () => PushCredentials,
+  tell: (credentials: PushCredentials) => void,
+): () => undefined {
+  let told = JSON.stringify(read());
+  const timer = setInterval(() => {
+    const credentials = read();
+    const text = JSON.stringify(credentials);
+    if (text === told) return;
+    told = text;
+    tell(credentials);
+  }, LOOK_MILLIS);
+  timer.unref();
+  return () => {
+    clearInterval(timer);
+    return undefined;
+  };
+}
+
+function unlessLocked<T>(read: () => T | undefined): T | null {
+  try {
+    return read() ?? null;
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'encryption_locked') return null;
+    throw error;
+  }
+}
+
+/** The parts of a service account's file; the settings' form has checked it. */
+function readAccount(text: string) {
+  const account = JSON.parse(text) as { client_email: string; private_key: string; token_uri?: unknown };
+  const { client_email: clientEmail, private_key: privateKey, token_uri: named } = account;
+  const tokenUrl = typeof named === 'string' && named.startsWith('https:') ? named : GOOGLE_TOKENS;
+  return { clientEmail, privateKey, tokenUrl };
+}

@@ -1,0 +1,75 @@
+/**
+ * How long messages are kept in the whole installation, and legal holds, which nothing goes by its time under. The
+ * number of seconds is a setting; the holds are owners' alone. The threads read by what is pushed to them.
+ */
+import type { Address, Answer, Told } from '#actors/runtime/actor.ts';
+import type { Clock } from '#src/base/clock.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { Accounts } from '#storage/accounts.ts';
+import { defineCollection } from '#storage/collections.ts';
+import type { RetentionRule } from '#storage/retention.ts';
+import type { Doer } from './nodes.ts';
+import type { Settings } from './settings.ts';
+
+const holds = defineCollection<{ readonly isHeld: boolean }>('legal_hold', { version: 1 });
+const INSTALLATION = 'installation';
+
+/** How long a conversation may take to note a hold. */
+const HOLD_MILLIS = 5_000;
+
+export interface RetentionOptions {
+  readonly accounts: Accounts;
+  readonly clock: Clock;
+  readonly settings: Pick<Settings, 'follow' | 'read'>;
+  /** Reaches the actor of an address. */
+  readonly ask: (to: Address, message: Told, millis: number) => Promise<Answer>;
+  /** Hands the rule to every thread that reads messages; resolves when each reads by it. */
+  readonly announceRetention: (rule: RetentionRule) => Promise<void>;
+}
+
+export class Retention {
+  readonly #options: RetentionOptions;
+
+  constructor(options: RetentionOptions) {
+    this.#options = options;
+    options.settings.follow('retention', async () => await this.announce());
+  }
+
+  /** What holds for all conversations now. */
+  get rule(): RetentionRule {
+    const { accounts, settings } = this.#options;
+    const seconds = settings.read('retention')?.seconds ?? null;
+    return { seconds, isHeld: accounts.document(holds, INSTALLATION)?.isHeld === true };
+  }
+
+  /** Has every thread read by the rule as it stands. */
+  async announce(): Promise<void> {
+    await this.#options.announceRetention(this.rule);
+  }
+
+  /** Begins or ends a legal hold over everything. */
+  async hold(isHeld: boolean, by: Doer): Promise<RetentionRule> {
+    const { accounts, clock } = this.#options;
+    await accounts.change((draft) => {
+      const before = draft.document(holds, INSTALLATION)?.isHeld === true;
+      if (before === isHeld) return;
+      draft.putDocument(holds, INSTALLATION, { isHeld });
+      const details = { before, after: isHeld };
+      draft.audit(clock.now(), { event: 'legal_hold.changed', ...by, subject: 'installation', details });
+    });
+    await this.announce();
+    return this.rule;
+  }
+
+  /**
+   * Begins or ends a legal hold over one conversation. It is in the audit trail before the conversation is told.
+   * @throws Refusal `conversation_forbidden` where there is none, `busy`, `unavailable`: then nothing changed there.
+   */
+  async holdConversation(conversation: string, isHeld: boolean, by: Doer): Promise<void> {
+    const { accounts, ask, clock } = this.#options;
+    const entry = { event: 'legal_hold.changed', ...by, subject: `conversation:${conversation}` };
+    await accounts.change((draft) => draft.audit(clock.now(), { ...entry, details: { after: isHeld } }));
+    const answer = await ask(`conversation:${conversation}`, { kind: 'hold', isHeld } as Told, HOLD_MILLIS);
+    if (!answer.ok) throw new Refusal(answer.code);
+  }
+}

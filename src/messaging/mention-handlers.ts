@@ -1,0 +1,89 @@
+/** The caller's mentions out of all lanes, the newest first. */
+import type { z } from 'zod';
+import type { mentionsQuery } from '#src/protocol/conversations.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import { readConversation, readMessage, readWatermark, type Tables } from '#storage/conversation-reader.ts';
+import { unreadFrom } from '#storage/inbox-reader.ts';
+import { stampOf } from '#storage/lane.ts';
+import { readLaneMentions, STAMP_MAX } from '#storage/mention-reader.ts';
+import type { MentionRow } from '#storage/mention-records.ts';
+import type { Call, Handler } from './caller.ts';
+
+/** What was read of a lane and not given yet, and where the lane goes on. */
+interface Stream {
+  readonly tables: Tables;
+  readonly rows: MentionRow[];
+  readonly rest: number;
+  /** The stamp below which nothing of the lane was given. */
+  position: number;
+}
+
+export const readMentions: Handler = async (call) => {
+  const { after, limit } = call.query as z.infer<typeof mentionsQuery>;
+  const { lanes, epoch } = call.service;
+  const positions = readCursor(call, after);
+  const streams: Stream[] = [];
+  for (const [lane, environment] of lanes.environments.entries()) {
+    environment.refresh();
+    const { tables } = environment;
+    // What comes while somebody turns the pages is on none of them.
+    const position = Math.min(positions[lane] ?? 0, stampOf(tables) + 1);
+    streams.push({ tables, position, ...readLaneMentions(tables, call.user, position, limit, call.reach) });
+    // Lane by lane with a breath between: somebody in thousands of conversations must not hold up the shard.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const items = gather(streams, limit).flatMap(({ row, tables }) => itemJson(tables, row, call.user));
+  const rest = streams.map(({ rows, rest: below, position }) => (rows.length === 0 ? below : position));
+  const next = rest.every((position) => position === 0) ? null : writeCursor(epoch, rest);
+  return { status: 200, json: `{"items":[${items.join(',')}],"next":${JSON.stringify(next)}}` };
+};
+
+/**
+ * The newest rows of all lanes. Ends early at a lane of which more has to be read: what it has next may be newer than
+ * what the others have.
+ */
+function gather(streams: readonly Stream[], limit: number): { row: MentionRow; tables: Tables }[] {
+  const given: { row: MentionRow; tables: Tables }[] = [];
+  while (given.length < limit && streams.every(({ rows, rest }) => rows.length > 0 || rest === 0)) {
+    const heads = streams.filter(({ rows }) => rows.length > 0);
+    const [newest] = heads.toSorted((a, b) => (b.rows[0]?.at ?? 0) - (a.rows[0]?.at ?? 0));
+    const row = newest?.rows.shift();
+    if (newest === undefined || row === undefined) break;
+    newest.position = row.stamp;
+    given.push({ row, tables: newest.tables });
+  }
+  return given;
+}
+
+/** None when the message or the conversation went since the row was read. */
+function itemJson(tables: Tables, { conversation, seq }: MentionRow, user: string): string[] {
+  const record = readConversation(tables, conversation);
+  const json = record === undefined ? undefined : readMessage(tables, record, seq);
+  if (record === undefined || json === undefined) return [];
+  const unread = seq > unreadFrom(tables, record, user, readWatermark(tables, conversation, user).read);
+  return [`{"message":${json},"unread":${unread}}`];
+}
+
+/** Opaque to clients, and harmless to forge: it selects among the caller's own mentions only. */
+function writeCursor(epoch: string, positions: readonly number[]): string {
+  return Buffer.from(JSON.stringify([epoch, positions])).toString('base64url');
+}
+
+/** @throws Refusal cursor_invalid. A cursor of another epoch starts afresh: its stamps mean nothing here. */
+function readCursor(call: Call, text: string | undefined): number[] {
+  const { lanes, epoch } = call.service;
+  const fresh = lanes.environments.map(() => STAMP_MAX);
+  if (text === undefined) return fresh;
+  const invalid = new Refusal('cursor_invalid', { field: 'after' });
+  let parts: unknown;
+  try {
+    parts = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+  } catch {
+    throw invalid;
+  }
+  if (!Array.isArray(parts) || typeof parts[0] !== 'string') throw invalid;
+  const [ofEpoch, positions] = parts as [string, unknown];
+  if (!Array.isArray(positions) || positions.length !== fresh.length) throw invalid;
+  if (!positions.every((one) => Number.isSafeInteger(one) && one >= 0 && one <= STAMP_MAX)) throw invalid;
+  return ofEpoch === epoch ? (positions as number[]) : fresh;
+}

@@ -1,0 +1,42 @@
+/** What a shard's thread is started with: plain data, because it crosses threads. */
+import type { CallRecord } from '#actors/call/call-record.ts';
+import type { Config } from '#src/config.ts';
+import type { BotSnapshot } from '#src/protocol/bots.ts';
+import type { PolicySnapshot } from '#src/protocol/policy-decision.ts';
+import type { PushCredentials } from '#src/protocol/push.ts';
+import type { RetentionRule } from '#storage/retention.ts';
+import type { AttachmentSealing } from '#storage/blob-sealing.ts';
+
+export interface ShardData {
+  readonly shard: number;
+  readonly placement: { readonly shards: number; readonly lanes: number };
+  readonly folder: string;
+  readonly config: Config;
+  readonly epoch: string;
+  readonly sessionKey: Uint8Array;
+  /** The access policies as they stand when the thread is started; changes are pushed. */
+  readonly policies: PolicySnapshot;
+  /** The bots as they stand when the thread is started; changes are pushed. */
+  readonly bots: BotSnapshot;
+  /** What all threads count the bots' requests in. */
+  readonly botBudget: SharedArrayBuffer;
+  /** What all threads count people's requests in. */
+  readonly rateMemory: SharedArrayBuffer;
+  /** The calls that were live here when the thread before this one died; none at the first start. */
+  readonly calls: readonly CallRecord[];
+  /** Whether this thread takes the place of one that died. */
+  readonly isRestart: boolean;
+  /** What pushes are sent with when the thread is started; changes are pushed. */
+  readonly push: PushCredentials;
+  /** How long messages are kept when the thread is started; changes are pushed. */
+  readonly retention: RetentionRule;
+  /** How contents of attachments are kept when the thread is started; changes are pushed. */
+  readonly attachmentSealing: AttachmentSealing;
+  /** Backups under way, while which no attachment is removed. */
+  readonly backups: SharedArrayBuffer;
+  readonly idKey: Uint8Array;
+  readonly origins: readonly string[];
+  readonly startedAt: number;
+  readonly version: string;
+  readonly debugHooks: boolean;
+}

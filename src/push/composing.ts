@@ -1,0 +1,81 @@
+/** What a push says, made right before it goes out, from what is on disk by then; or why nobody is told any more. */
+import type { Attention } from '#actors/person/attention.ts';
+import { judge } from '#actors/push/decision.ts';
+import { postedFor, type PushedMessage, type PushReader } from '#actors/push/push-reader.ts';
+import type { PushDelivery } from '#actors/runtime/actor.ts';
+import type { Composed } from './push-sender.ts';
+
+/** A text is cut here, in UTF-16 units: providers take 4 KiB in all, and a lock screen shows two lines. */
+const TEXT_SHOWN_MAX = 200;
+
+export interface ComposingOptions {
+  readonly reader: PushReader;
+  readonly attention: Attention;
+  readonly now: () => number;
+  readonly reaches: (action: 'message' | 'call', from: string, to: string) => boolean;
+  /** Whether pushes show what was written, or only that something was. */
+  readonly showsText: boolean;
+}
+
+export function makeComposing(options: ComposingOptions): (delivery: PushDelivery) => Composed {
+  return (delivery) => {
+    options.reader.refresh();
+    if (delivery.kind === 'message') return composeMessage(delivery, options);
+    return delivery.kind === 'reminder' ? composeReminder(delivery, options) : composeCall(delivery, options);
+  };
+}
+
+function composeMessage({ user, subject, seq }: PushDelivery, options: ComposingOptions): Composed {
+  const { attention, now, reaches, reader, showsText } = options;
+  if (attention.isAwake(user)) return { dropped: 'awake' };
+  const standing = reader.standing(user, subject);
+  if (standing === undefined) return { dropped: 'left' };
+  const [message] = reader.messages(subject, seq, seq);
+  if (message === undefined) return { dropped: 'deleted' };
+  const reachesUser = (sender: string) => reaches('message', sender, user);
+  const moment = { user, now: now(), countsDelivered: false, reaches: reachesUser };
+  const verdict = judge(postedFor(user, message), standing, moment);
+  if (verdict !== 'due') return { dropped: verdict };
+  const data = { conversation_id: subject, seq };
+  return { push: { data, badge: reader.badge(user, now()), text: showsText ? textOf(message) : undefined } };
+}
+
+function composeCall({ call, device, kind, user }: PushDelivery, { attention }: ComposingOptions): Composed {
+  if (call === undefined) return { dropped: 'deleted' };
+  if (kind === 'call' && attention.isAwake(user, device)) return { dropped: 'awake' };
+  const where = call.conversation === null ? {} : { conversation_id: call.conversation };
+  const what = kind === 'call' ? { from: call.host, video: call.video } : { cancelled: true };
+  return { push: { data: { call: call.call, ...where, ...what }, badge: undefined, text: undefined } };
+}
+
+function composeReminder(
+  { device, reminder, user }: PushDelivery,
+  { attention, showsText }: ComposingOptions,
+): Composed {
+  if (reminder === undefined) return { dropped: 'deleted' };
+  if (attention.isAwake(user, device)) return { dropped: 'awake' };
+  const {
+    calendar_id,
+    entry_id,
+    late,
+    recurrence_id: recurrence,
+    remind_at,
+    reminder_id,
+    start_at: start,
+    title,
+  } = reminder;
+  const data = {
+    ...{ reminder_id, calendar_id, entry_id, remind_at, late },
+    ...(recurrence === undefined ? {} : { recurrence_id: recurrence }),
+    ...(start === undefined ? {} : { start_at: start }),
+  };
+  const text = showsText ? title.slice(0, TEXT_SHOWN_MAX).replace(/[\uD800-\uDBFF]$/, '') : undefined;
+  return { push: { data, badge: undefined, text } };
+}
+
+/** Only a text has words of its own; of anything else the app says what it is. */
+function textOf({ body, kind, sender }: PushedMessage): string | undefined {
+  if (kind !== 'text' || typeof body !== 'string') return undefined;
+  // Half of a pair of units is no text.
+  return `${sender}: ${body.slice(0, TEXT_SHOWN_MAX).replace(/[\uD800-\uDBFF]$/, '')}`;
+}

@@ -1,0 +1,30 @@
+/** What the parts of the server are made from, open before any of them. */
+import type { Placement } from '#actors/runtime/placement.ts';
+import type { SessionTokens } from '#src/auth/session-tokens.ts';
+import type { Config } from '#src/config.ts';
+import type { Log } from '#src/telemetry/log.ts';
+import type { RecentLines } from '#src/telemetry/recent-lines.ts';
+import type { ThreadFigures } from '#src/telemetry/thread-figures.ts';
+import type { Accounts } from '#storage/accounts.ts';
+import type { Manifest } from '#storage/folder.ts';
+
+export interface Base {
+  readonly config: Config;
+  readonly folder: string;
+  readonly manifest: Manifest;
+  readonly accounts: Accounts;
+  readonly tokens: SessionTokens;
+  readonly placement: Placement;
+  /** Backups under way, for all shards to see. */
+  readonly backups: SharedArrayBuffer;
+  readonly log: Log;
+  /** The last lines of all threads, for the console. */
+  readonly recentLines: RecentLines;
+  readonly figures: ThreadFigures;
+}
+
+/** The release that runs, and since when: milliseconds since 1970. */
+export interface Release {
+  readonly version: string;
+  readonly startedAt: number;
+}

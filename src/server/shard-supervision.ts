@@ -1,0 +1,108 @@
+/** The shards as the main thread has them: what they start with, what they ask of it, and what it does when one dies. */
+import { CallBoard, type CallChange } from '#actors/call/call-board.ts';
+import { refused, type Answer } from '#actors/runtime/actor.ts';
+import { Supervisor } from '#actors/runtime/supervisor.ts';
+import { systemClock } from '#src/base/clock.ts';
+import { readPolicySnapshot } from '#src/coordinator/access-control.ts';
+import { BotAudit } from '#src/coordinator/bot-audit.ts';
+import { readBotSnapshot } from '#src/coordinator/bot-records.ts';
+import { auditInfected } from '#src/coordinator/infected-uploads.ts';
+import type { Integrations } from '#src/coordinator/integrations.ts';
+import type { ShardData } from '#src/messaging/shard-data.ts';
+import type { InfectedUpload } from '#src/protocol/attachments.ts';
+import { makeBotBudget, type BotAuditBatch } from '#src/protocol/bots.ts';
+import type { IntegrationAsk } from '#src/protocol/integrations.ts';
+import type { PushCredentials } from '#src/protocol/push.ts';
+import { makeRateMemory } from '#src/protocol/rate-limits.ts';
+import type { RetentionRule } from '#storage/retention.ts';
+import type { AttachmentSealing } from '#storage/blob-sealing.ts';
+import type { Base, Release } from './base.ts';
+import type { AskHealth } from './health.ts';
+
+/** The exit code when shards keep dying. */
+const EXIT_SHARDS = 70;
+
+/** What the supervisor's parts ask of the rest of the server. */
+export interface SupervisorParts {
+  readonly release: Release;
+  readonly origins: () => ReadonlySet<string>;
+  readonly health: AskHealth;
+  /** What pushes are sent with now. */
+  readonly push: () => PushCredentials;
+  /** How long messages are kept now. */
+  readonly retention: () => RetentionRule;
+  /** How contents of attachments are kept now. */
+  readonly sealing: () => AttachmentSealing;
+  readonly integrations: () => Integrations;
+  readonly restarted: (shard: number) => void;
+}
+
+/** The supervisor of the shards: starts them with what they need, and serves what they ask of the main thread. */
+export function makeSupervisor(
+  { config, folder, manifest, accounts, placement, backups, log, recentLines, figures }: Base,
+  { health, integrations, origins, push, release, restarted, retention, sealing }: SupervisorParts,
+): Supervisor {
+  const botAudit = new BotAudit(accounts, systemClock);
+  const botBudget = makeBotBudget();
+  const rateMemory = makeRateMemory();
+  const calls = new CallBoard();
+  const started = new Set<number>();
+  const serveShard = async (to: string, body: unknown): Promise<Answer> => {
+    if (to === '@botAudit') return await botAudit.take(body as BotAuditBatch);
+    if (to === '@integrations') return await integrations().serve(body as IntegrationAsk);
+    if (to === '@infected') return await auditInfected(accounts, systemClock, body as InfectedUpload);
+    if (to !== '@health') return refused('internal');
+    return { ok: true, value: await health((body as string | null) ?? undefined) };
+  };
+  const supervisor: Supervisor = new Supervisor({
+    entry: new URL('../messaging/shard.ts', import.meta.url),
+    placement,
+    host: config.host,
+    port: config.messagingPort,
+    workerData: (shard): ShardData => ({
+      shard,
+      isRestart: started.size === started.add(shard).size,
+      backups,
+      attachmentSealing: sealing(),
+      placement: { shards: placement.shards, lanes: placement.lanes },
+      folder,
+      config: { ...config, masterKey: undefined },
+      epoch: manifest.epoch,
+      sessionKey: accounts.secret('session_key'),
+      policies: readPolicySnapshot(accounts),
+      bots: readBotSnapshot(accounts),
+      botBudget,
+      rateMemory,
+      push: push(),
+      retention: retention(),
+      calls: calls.list(Infinity).filter(({ scope }) => placement.shardOf(`call:${scope}`) === shard),
+      idKey: accounts.secret('installation_key'),
+      origins: [...origins()],
+      ...release,
+      debugHooks: process.env['PARLEY_DEBUG_HOOKS'] === '1',
+    }),
+    services: {
+      ask: (to, body, incoming) => {
+        void serveShard(to, body).then((answer) => incoming.settle(answer));
+      },
+      tell: (name, body) => {
+        if (name === '@log') recentLines.add(body as string);
+        if (name === '@stirred') integrations().deliveries.stir(body as string[]);
+        if (name === '@call') calls.follow(body as CallChange);
+      },
+      timedOut: () => figures.askTimedOut(),
+      dropped: () => figures.dropped('link'),
+    },
+    onRestart: (shard, error) => {
+      figures.threadRestarted(`shard-${shard}`);
+      log.error('a shard died and is started again', { shard, error });
+      restarted(shard);
+    },
+    onEscalate: (shard) => {
+      log.error('a shard dies too often; the server stops', { shard });
+      // Every other shard lets go first: a thread that ends with its sockets open would abort the process.
+      void supervisor.stop(config.drainSeconds * 1000).finally(() => process.exit(EXIT_SHARDS));
+    },
+  });
+  return supervisor;
+}

@@ -1,0 +1,259 @@
+/** Who is told what of a change: organiser and attendee, by every kind of change, in every writing of a time. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readCalendarObject } from '#src/calendar/icalendar/calendar-object.ts';
+import { propertyOf } from '#src/calendar/icalendar/component.ts';
+import { componentsOf, participationOf } from '#src/calendar/derivation.ts';
+import { answer } from '#src/calendar/scheduling/answering.ts';
+import { apply } from '#src/calendar/scheduling/applying.ts';
+import { organize, type Scheduled } from '#src/calendar/scheduling/organizing.ts';
+import type { Recipients } from '#src/calendar/scheduling/people.ts';
+import { calendarText } from '../calendar-text.ts';
+
+const person = (identity: string, status = '1.2') => ({ identity, status, isReachable: status.startsWith('1') });
+const PEOPLE: Recipients = {
+  'mailto:ann@example.org': person('ann'),
+  'mailto:bob@example.org': person('bob'),
+  'urn:uuid:bob': person('bob'),
+  'mailto:cy@example.org': person('cy'),
+  'mailto:nobody@example.org': person('mailto:nobody@example.org', '3.7'),
+};
+const ORGANIZER = 'ORGANIZER:mailto:ann@example.org';
+const ANN = 'ATTENDEE;PARTSTAT=ACCEPTED:mailto:ann@example.org';
+const [BOB, CY] = ['ATTENDEE:mailto:bob@example.org', 'ATTENDEE:mailto:cy@example.org'];
+const ZONE = 'Europe/Berlin';
+const NOW = Date.parse('2026-11-01T00:00:00Z');
+
+/** Ways to write 2026-11-23 09:00 in Berlin, and the same hour a week later. */
+const ZONES: Readonly<Record<string, readonly [start: string, next: string, moved: string]>> = {
+  zone: ['DTSTART;TZID=Europe/Berlin:20261123T090000', ';TZID=Europe/Berlin:20261130T090000', '20261123T110000'],
+  utc: ['DTSTART:20261123T080000Z', ':20261130T080000Z', '20261123T100000Z'],
+  floating: ['DTSTART:20261123T090000', ':20261130T090000', '20261123T110000'],
+  day: ['DTSTART;VALUE=DATE:20261123', ';VALUE=DATE:20261130', '20261124'],
+};
+
+function bytesOf(...components: (readonly string[])[]): Uint8Array {
+  return Buffer.from(calendarText(...components.map((lines) => lines.join('\n'))));
+}
+
+function organized(before: Uint8Array | undefined, after: Uint8Array | undefined): Scheduled {
+  return organize({ before, after, zone: ZONE, now: NOW, recipients: PEOPLE }, 'ann');
+}
+
+function answeredBy(before: Uint8Array | undefined, after: Uint8Array | undefined): Scheduled {
+  return answer({ before, after, zone: ZONE, now: NOW, recipients: PEOPLE }, 'bob');
+}
+
+/** `METHOD to,to: instance/partstat of bob …` of each message. */
+function told({ messages }: Scheduled): string[] {
+  return messages.map(({ method, recipients, bytes }) => {
+    const object = readCalendarObject(bytes, { isMessage: true });
+    assert.equal(object.method, method);
+    const parts = componentsOf(object).map((component) => {
+      const { attendees, recurrenceId = 'all' } = participationOf(component);
+      const bob = attendees.find(({ address }) => /bob/.test(address))?.partstat ?? '-';
+      return `${recurrenceId}/${bob}/${propertyOf(component, 'STATUS')?.value ?? '-'}`;
+    });
+    return `${method} ${recipients.join(',')}: ${parts.join(' ')}`;
+  });
+}
+
+function applied(message: Uint8Array, copy: Uint8Array | undefined, from: string, to: string) {
+  return apply({ message, copy, from, to, zone: ZONE, recipients: PEOPLE });
+}
+
+const text = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? []).toString();
+
+for (const [zone, [start, next, moved]] of Object.entries(ZONES)) {
+  const series = [start, 'RRULE:FREQ=WEEKLY;COUNT=4', 'SUMMARY:Talk', ORGANIZER, ANN];
+  const accepted = 'ATTENDEE;PARTSTAT=ACCEPTED:mailto:bob@example.org';
+  const movedStart = start.replace(/:.*$/, `:${moved}`);
+  const override = [`RECURRENCE-ID${next}`, `DTSTART${next}`, 'SUMMARY:Other', ORGANIZER, ANN];
+  const id = next.replace(/^.*:/, '');
+
+  test(`CAL-02 of what the organiser does each attendee is told once: ${zone}`, () => {
+    assert.deepEqual(told(organized(undefined, bytesOf([...series, BOB, CY]))), ['REQUEST bob,cy: all/NEEDS-ACTION/-']);
+    assert.deepEqual(told(organized(bytesOf([...series, BOB]), bytesOf([...series, BOB]))), []);
+    // Moved: the answer of before is none any more, and it is a revision.
+    const move = organized(bytesOf([...series, accepted]), bytesOf([movedStart, ...series.slice(1), accepted]));
+    assert.deepEqual(told(move), ['REQUEST bob: all/NEEDS-ACTION/-']);
+    assert.match(text(move.bytes), /SEQUENCE:1\r\n/);
+    assert.match(text(move.bytes), /PARTSTAT=NEEDS-ACTION;SCHEDULE-STATUS=1.2:mailto:bob/);
+    // New words leave the answer as it is.
+    const renamed = organized(bytesOf([...series, accepted]), bytesOf([...series, accepted, 'LOCATION:Room 1']));
+    assert.deepEqual(told(renamed), ['REQUEST bob: all/ACCEPTED/-']);
+    // An occurrence gets words of its own; one that somebody else is invited to concerns them alone.
+    const one = organized(bytesOf([...series, accepted]), bytesOf([...series, accepted], [...override, accepted]));
+    assert.deepEqual(told(one), [`REQUEST bob: all/ACCEPTED/- ${id}/ACCEPTED/-`]);
+    const single = organized(bytesOf([...series, BOB]), bytesOf([...series, BOB], [...override, BOB, CY]));
+    assert.deepEqual(told(single), [
+      `REQUEST bob: all/NEEDS-ACTION/- ${id}/NEEDS-ACTION/-`,
+      `REQUEST cy: ${id}/NEEDS-ACTION/-`,
+    ]);
+    // Bob is not asked to one of them: to him the series leaves it out.
+    const without = organized(bytesOf([...series, BOB]), bytesOf([...series, BOB], [...override, CY]));
+    assert.deepEqual(told(without), ['REQUEST bob: all/NEEDS-ACTION/-', `REQUEST cy: ${id}/-/-`]);
+    assert.ok(text(without.messages[0]?.bytes).includes(`EXDATE${next}`));
+    // Only that one was Cy's, and it is taken back.
+    const lost = organized(
+      bytesOf([...series, BOB], [...override, BOB, CY]),
+      bytesOf([...series, BOB], [...override, BOB]),
+    );
+    assert.deepEqual(told(lost), [
+      `REQUEST bob: all/NEEDS-ACTION/- ${id}/NEEDS-ACTION/-`,
+      `CANCEL cy: ${id}/NEEDS-ACTION/CANCELLED`,
+    ]);
+    assert.deepEqual(told(organized(bytesOf([...series, BOB, CY]), bytesOf([...series, BOB]))), [
+      'REQUEST bob: all/NEEDS-ACTION/-',
+      'CANCEL cy: all/NEEDS-ACTION/CANCELLED',
+    ]);
+    assert.deepEqual(told(organized(bytesOf([...series, BOB, CY]), undefined)), [
+      'CANCEL bob,cy: all/NEEDS-ACTION/CANCELLED',
+    ]);
+  });
+
+  test(`CAL-03 of what an attendee does the organiser is told the answer alone: ${zone}`, () => {
+    const copy = bytesOf([...series, BOB]);
+    assert.deepEqual(told(answeredBy(copy, bytesOf([...series, accepted]))), ['REPLY ann: all/ACCEPTED/-']);
+    assert.deepEqual(told(answeredBy(copy, bytesOf([...series, BOB, 'TRANSP:TRANSPARENT']))), []);
+    const declined = answeredBy(
+      copy,
+      bytesOf([...series, BOB], [...override, 'ATTENDEE;PARTSTAT=DECLINED:mailto:bob@example.org']),
+    );
+    assert.deepEqual(told(declined), [`REPLY ann: ${id}/DECLINED/-`]);
+    assert.match(text(declined.bytes), /ORGANIZER;SCHEDULE-STATUS=1.2:mailto:ann/);
+    // Left out of the own copy: declined for that day.
+    const left = answeredBy(copy, bytesOf([...series, BOB, `EXDATE${next}`]));
+    assert.deepEqual(told(left), [`REPLY ann: ${id}/DECLINED/-`]);
+    assert.deepEqual(told(answeredBy(copy, undefined)), ['REPLY ann: all/DECLINED/-']);
+    const gone = bytesOf([...series, 'ATTENDEE;PARTSTAT=DECLINED:mailto:bob@example.org']);
+    assert.deepEqual(told(answeredBy(gone, undefined)), []);
+    assert.deepEqual(told(answeredBy(bytesOf([...series, BOB, 'STATUS:CANCELLED']), undefined)), []);
+  });
+
+  test(`a message comes to the copy once, and what is the attendee’s own stays: ${zone}`, () => {
+    const [request] = organized(undefined, bytesOf([...series, BOB])).messages;
+    const copy = applied(request?.bytes as Uint8Array, undefined, 'ann', 'bob') as Uint8Array;
+    assert.equal(applied(request?.bytes as Uint8Array, copy, 'ann', 'bob'), 'unchanged');
+    const own = Buffer.from(
+      text(copy)
+        .replace(/(ATTENDEE[^\r]*):mailto:bob/, 'ATTENDEE;PARTSTAT=ACCEPTED:mailto:bob')
+        .replace(
+          'END:VEVENT',
+          'TRANSP:TRANSPARENT\r\nX-MINE:1\r\nBEGIN:VALARM\r\nACTION:DISPLAY\r\nTRIGGER:-PT5M\r\nEND:VALARM\r\nEND:VEVENT',
+        ),
+    );
+    const renamed = organized(bytesOf([...series, BOB]), bytesOf([...series, BOB, 'LOCATION:Room 1']));
+    const merged = text(applied(renamed.messages[0]?.bytes as Uint8Array, own, 'ann', 'bob') as Uint8Array);
+    for (const line of [
+      'LOCATION:Room 1',
+      'TRANSP:TRANSPARENT',
+      'X-MINE:1',
+      'TRIGGER:-PT5M',
+      'PARTSTAT=ACCEPTED:mailto:bob',
+    ])
+      assert.ok(merged.includes(line), line);
+    const move = organized(bytesOf([...series, BOB]), bytesOf([movedStart, ...series.slice(1), BOB]));
+    const again = text(applied(move.messages[0]?.bytes as Uint8Array, own, 'ann', 'bob') as Uint8Array);
+    assert.ok(!again.includes('PARTSTAT=ACCEPTED:mailto:bob'));
+    // The answer to one occurrence makes an override of it with the organiser.
+    const ask = bytesOf([...series, BOB]);
+    const reply = answeredBy(ask, bytesOf([...series, BOB, `EXDATE${next}`])).messages[0]?.bytes as Uint8Array;
+    const answered = applied(reply, ask, 'bob', 'ann') as Uint8Array;
+    const [, other] = componentsOf(readCalendarObject(answered)).map(participationOf);
+    assert.deepEqual(
+      [other?.recurrenceId, other?.attendees.find(({ address }) => /bob/.test(address))?.partstat],
+      [id, 'DECLINED'],
+    );
+    assert.equal(applied(reply, answered, 'bob', 'ann'), 'unchanged');
+    // To a revision that was not seen yet it answers nothing.
+    assert.equal(applied(reply, bytesOf([...series, BOB, 'SEQUENCE:1']), 'bob', 'ann'), 'unchanged');
+    const [cancel] = organized(ask, undefined).messages;
+    const cancelled = applied(cancel?.bytes as Uint8Array, own, 'ann', 'bob') as Uint8Array;
+    assert.ok(text(cancelled).includes('STATUS:CANCELLED'));
+    assert.equal(applied(cancel?.bytes as Uint8Array, cancelled, 'ann', 'bob'), 'unchanged');
+  });
+}
+
+test('RECURRENCE-ID in UTC or another zone is the same occurrence', () => {
+  const series = ['DTSTART;TZID=Europe/Berlin:20261123T090000', 'RRULE:FREQ=WEEKLY;COUNT=4', ORGANIZER, ANN, BOB];
+  for (const id of [
+    ':20261130T080000Z',
+    ';TZID=America/New_York:20261130T030000',
+    ';TZID=Europe/Berlin:20261130T090000',
+  ]) {
+    const accepted = 'ATTENDEE;PARTSTAT=ACCEPTED:mailto:bob@example.org';
+    const override = (line: string) => [
+      `RECURRENCE-ID${id}`,
+      'DTSTART;TZID=Europe/Berlin:20261130T090000',
+      ORGANIZER,
+      ANN,
+      line,
+    ];
+    const stored = [';TZID=Europe/Berlin:20261130T090000'].map((own) => [
+      `RECURRENCE-ID${own}`,
+      ...override(BOB).slice(1),
+    ])[0] as string[];
+    const organizers = bytesOf(series, stored);
+    assert.deepEqual(told(organized(organizers, bytesOf(series, override(BOB)))), []);
+    const reply = answeredBy(bytesOf(series, override(BOB)), bytesOf(series, override(accepted))).messages[0]?.bytes;
+    const answered = readCalendarObject(applied(reply as Uint8Array, organizers, 'bob', 'ann') as Uint8Array);
+    assert.equal(answered.overrides.length, 1);
+    assert.equal(participationOf(answered.overrides[0] as never).attendees[1]?.partstat, 'ACCEPTED');
+  }
+});
+
+test('an invitation to one occurrence alone has no master, and what is not about the copy changes nothing', () => {
+  const single = bytesOf(['RECURRENCE-ID:20261130T080000Z', 'DTSTART:20261130T080000Z', ORGANIZER, ANN, BOB]);
+  const [request] = organized(undefined, single).messages;
+  const copy = applied(request?.bytes as Uint8Array, undefined, 'ann', 'bob') as Uint8Array;
+  assert.equal(readCalendarObject(copy).master, undefined);
+  assert.deepEqual(told(answeredBy(copy, undefined)), ['REPLY ann: 20261130T080000Z/DECLINED/-']);
+  // Somebody else's object of the same UID, or a private one, is not written over.
+  assert.equal(applied(request?.bytes as Uint8Array, bytesOf(['DTSTART:20261130T080000Z']), 'ann', 'bob'), 'foreign');
+  assert.equal(applied(request?.bytes as Uint8Array, copy, 'cy', 'bob'), 'foreign');
+  // Whoever is not invited answers nothing.
+  const reply = answeredBy(single, undefined).messages[0]?.bytes as Uint8Array;
+  assert.equal(applied(reply, single, 'cy', 'ann'), 'unchanged');
+});
+
+test('SCHEDULE-AGENT and SCHEDULE-FORCE-SEND are honoured, and stay between client and server', () => {
+  const event = ['DTSTART:20261123T080000Z', ORGANIZER, ANN];
+  for (const agent of ['CLIENT', 'NONE']) {
+    const theirs = [...event, `ATTENDEE;SCHEDULE-AGENT=${agent}:mailto:bob@example.org`];
+    assert.deepEqual(told(organized(undefined, bytesOf(theirs))), []);
+    assert.deepEqual(told(organized(bytesOf(theirs), undefined)), []);
+    const asked = [event[0] as string, `ORGANIZER;SCHEDULE-AGENT=${agent}:mailto:ann@example.org`];
+    const changed = bytesOf([...asked, 'ATTENDEE;PARTSTAT=DECLINED:mailto:bob@example.org']);
+    assert.deepEqual(told(answeredBy(bytesOf([...asked, BOB]), changed)), []);
+  }
+  const forced = [...event, 'ATTENDEE;SCHEDULE-AGENT=SERVER;SCHEDULE-FORCE-SEND=REQUEST:mailto:bob@example.org'];
+  const again = organized(bytesOf([...event, BOB]), bytesOf(forced));
+  assert.deepEqual(told(again), ['REQUEST bob: all/NEEDS-ACTION/-']);
+  assert.ok(!text(again.bytes).includes('FORCE-SEND'));
+  assert.ok(!/SCHEDULE-/.test(text(again.messages[0]?.bytes)));
+  const reply = [event[0] as string, 'ORGANIZER;SCHEDULE-FORCE-SEND=REPLY:mailto:ann@example.org', BOB];
+  assert.deepEqual(told(answeredBy(bytesOf(reply), bytesOf(reply))), ['REPLY ann: all/NEEDS-ACTION/-']);
+});
+
+test('nobody who cannot be told gets a message, and the object says so; two addresses of one person are one', () => {
+  const event = ['DTSTART:20261123T080000Z', ORGANIZER, ANN];
+  const { bytes, messages } = organized(
+    undefined,
+    bytesOf([...event, 'ATTENDEE:mailto:nobody@example.org', BOB, 'ATTENDEE:urn:uuid:bob']),
+  );
+  assert.deepEqual(
+    messages.map(({ recipients }) => recipients),
+    [['bob']],
+  );
+  assert.match(text(bytes), /ATTENDEE;SCHEDULE-STATUS=3.7:mailto:nobody/);
+  assert.match(text(bytes), /ATTENDEE;SCHEDULE-STATUS=1.2:mailto:bob/);
+});
+
+test('a message defines the zones that it names', () => {
+  const [request] = organized(
+    undefined,
+    bytesOf(['DTSTART;TZID=Europe/Berlin:20261123T090000', ORGANIZER, ANN, BOB]),
+  ).messages;
+  assert.match(text(request?.bytes), /BEGIN:VTIMEZONE\r\nTZID:Europe\/Berlin/);
+});

@@ -1,0 +1,219 @@
+/** Invitations between people of an installation: both doors, what each of them has in the end, and what they are told. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { uuidAddress } from '#src/calendar/address-book.ts';
+import type { EntryView } from '#src/protocol/calendars.ts';
+import { request, type Person } from '#test/support/server.ts';
+import { shareServer } from '#test/support/shared-server.ts';
+import { until } from '#test/support/waiting.ts';
+import {
+  assertRefused,
+  basic,
+  call,
+  defaultCalendar,
+  eventText,
+  makeCalendar,
+  makeEntry,
+  putObject,
+} from '../service/calling.ts';
+
+const { server, alice, bob, carol } = await shareServer(['alice', 'bob', 'carol']);
+const [ALICE, BOB] = ['alice', 'bob'].map(uuidAddress) as [string, string];
+const TALK = { title: 'Talk', start_at: '2026-11-23T09:00:00Z', end_at: '2026-11-23T10:00:00Z' };
+
+async function entriesOf(who: Person): Promise<EntryView[]> {
+  const { id } = await defaultCalendar(server, who);
+  const reply = await call<{ items: EntryView[] }>(server, who, 'GET', `/v1/calendars/${id}/changes?limit=200`);
+  return reply.body.items;
+}
+
+/** The entry of that UID in somebody's calendar, once it is as it should be. */
+async function entryWhen(who: Person, uid: string, isRight: (entry: EntryView) => boolean): Promise<EntryView> {
+  return await until(
+    async () => (await entriesOf(who)).find((one) => one.uid === uid && isRight(one)) ?? false,
+    `${uid} of ${who.username}`,
+  );
+}
+
+const answerOf = (entry: EntryView, user: string) => entry.attendees.find((one) => one.user === user)?.answer;
+
+async function invite(attendees: string[], form: object = {}): Promise<{ id: string; entry: EntryView }> {
+  const { id } = await defaultCalendar(server, alice);
+  return { id, entry: await makeEntry(server, alice, id, { ...TALK, ...form, attendees }) };
+}
+
+async function appPassword(who: Person): Promise<Record<string, string>> {
+  const made = await request('POST', `${server.coordinator}/v1/app-passwords`, {
+    body: { name: 'x' },
+    token: who.session.token,
+  });
+  return basic(who.username, made.body['password'] as string);
+}
+
+async function dav(
+  headers: Record<string, string>,
+  method: string,
+  path: string,
+  more: Record<string, string> = {},
+  body?: string,
+) {
+  const response = await fetch(`${server.calendar}${path}`, {
+    method,
+    headers: { ...headers, ...more },
+    ...(body === undefined ? {} : { body }),
+  });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+test('CAL-02 CAL-03 who is invited has it, answers in the own name, and the organiser sees it', async () => {
+  const { id, entry } = await invite(['bob', 'carol']);
+  const got = await entryWhen(bob, entry.uid, () => true);
+  assert.deepEqual([got.title, got.organizer?.user, answerOf(got, 'bob')], ['Talk', 'alice', 'needs_action']);
+  const list = await call<{ items: { calendar_id: string; entry: EntryView }[] }>(
+    server,
+    bob,
+    'GET',
+    '/v1/invitations',
+  );
+  const [waiting] = list.body.items.filter((one) => one.entry.uid === entry.uid);
+  const path = `/v1/invitations/${waiting?.calendar_id}/${waiting?.entry.id}/answer`;
+  assert.equal((await call(server, bob, 'PUT', path, { answer: 'accepted' })).status, 200);
+  const told = await entryWhen(alice, entry.uid, (one) => answerOf(one, 'bob') === 'accepted');
+  assert.equal(answerOf(told, 'carol'), 'needs_action');
+  // Moved: to be answered anew.
+  const moved = { scope: 'all', start_at: '2026-11-23T12:00:00Z', end_at: '2026-11-23T13:00:00Z' };
+  const change = await call(server, alice, 'PATCH', `/v1/calendars/${id}/entries/${entry.id}`, moved);
+  assert.equal(change.status, 200, change.text);
+  const again = await entryWhen(bob, entry.uid, (one) => one.start_at === '2026-11-23T12:00:00.000Z');
+  assert.equal(answerOf(again, 'bob'), 'needs_action');
+  // Removed by its attendee: declined.
+  const { id: bobs } = await defaultCalendar(server, bob);
+  assert.equal((await call(server, bob, 'DELETE', `/v1/calendars/${bobs}/entries/${again.id}?scope=all`)).status, 204);
+  await entryWhen(alice, entry.uid, (one) => answerOf(one, 'bob') === 'declined');
+  // Taken back by its organiser: seen as cancelled, and nothing to answer.
+  assert.equal((await call(server, alice, 'DELETE', `/v1/calendars/${id}/entries/${entry.id}?scope=all`)).status, 204);
+  await entryWhen(carol, entry.uid, ({ status }) => status === 'cancelled');
+  const left = await call<{ items: { entry: EntryView }[] }>(server, carol, 'GET', '/v1/invitations');
+  assert.deepEqual(
+    left.body.items.filter((one) => one.entry.uid === entry.uid),
+    [],
+  );
+  assert.equal(
+    (await entriesOf(bob)).find((one) => one.uid === entry.uid),
+    undefined,
+  );
+});
+
+test('CAL-02 one occurrence of a series is answered by itself', async () => {
+  const { entry } = await invite(['bob'], { rule: { frequency: 'weekly', count: 3 }, tz: 'Europe/Berlin' });
+  const got = await entryWhen(bob, entry.uid, () => true);
+  const { id } = await defaultCalendar(server, bob);
+  const path = `/v1/calendars/${id}/entries/${got.id}?scope=this&recurrence_id=20261130T100000`;
+  const reply = await call(server, bob, 'DELETE', path);
+  assert.equal(reply.status, 204, reply.text);
+  const headers = await appPassword(alice);
+  const text = await until(async () => {
+    const stored = await dav(headers, 'GET', `/dav/calendars/alice/default/${entry.uid}.ics`);
+    return stored.text.includes('PARTSTAT=DECLINED') && stored.text.replace(/\r\n /g, '');
+  }, 'the answer to one occurrence');
+  assert.match(text, /RECURRENCE-ID;TZID=Europe\/Berlin:20261130T100000\r\n/);
+  assert.equal(text.match(/PARTSTAT=DECLINED/g)?.length, 1);
+});
+
+test('CAL-02 programs: the server tells, says so in the object, and keeps the schedule tag for answers', async () => {
+  const [hers, his] = [await appPassword(alice), await appPassword(bob)];
+  const people = [`ORGANIZER:${ALICE}`, `ATTENDEE;PARTSTAT=ACCEPTED:${ALICE}`, `ATTENDEE:${BOB}`];
+  const outside = 'ATTENDEE:mailto:eve@example.org';
+  const path = '/dav/calendars/alice/default/dav.ics';
+  const put = await putObject(server, hers, path, eventText('dav', [...people, outside]));
+  assert.deepEqual([put.status, put.headers.get('etag')], [201, null]);
+  const stored = await dav(hers, 'GET', path);
+  assert.match(stored.text, new RegExp(`SCHEDULE-STATUS=1.2:${BOB}`));
+  assert.match(stored.text, /SCHEDULE-STATUS=3.7:mailto:eve@example.org/);
+  const { id } = await entryWhen(bob, 'dav', () => true);
+  const copy = `/dav/calendars/bob/default/${id}.ics`;
+  const before = await dav(his, 'GET', copy);
+  assert.equal(before.status, 200);
+  assert.ok(!before.text.includes('SCHEDULE-'));
+  const mine = before.text.replace(/\r\n /g, '').replace('END:VEVENT', 'TRANSP:TRANSPARENT\r\nEND:VEVENT');
+  const accepted = mine.replace(new RegExp(`ATTENDEE[^\\r]*:${BOB}`), `ATTENDEE;PARTSTAT=ACCEPTED:${BOB}`);
+  const tag = before.headers.get('schedule-tag') as string;
+  const answered = await dav(
+    his,
+    'PUT',
+    copy,
+    { 'content-type': 'text/calendar', 'if-schedule-tag-match': tag },
+    accepted,
+  );
+  assert.deepEqual(
+    [answered.status, answered.headers.get('schedule-tag'), answered.headers.get('etag')],
+    [204, tag, null],
+  );
+  await entryWhen(alice, 'dav', (one) => answerOf(one, 'bob') === 'accepted');
+  const after = await dav(hers, 'GET', path);
+  assert.equal(after.headers.get('schedule-tag'), stored.headers.get('schedule-tag'));
+  assert.notEqual(after.headers.get('etag'), stored.headers.get('etag'));
+  // Only the words change: the answer and what is Bob's own stay, and his tag is another one.
+  const renamed = after.text.replace('SUMMARY:Talk', 'SUMMARY:Another talk');
+  const own = after.headers.get('schedule-tag') as string;
+  const retold = await dav(
+    hers,
+    'PUT',
+    path,
+    { 'content-type': 'text/calendar', 'if-schedule-tag-match': own },
+    renamed,
+  );
+  assert.equal(retold.status, 204);
+  const heard = await entryWhen(bob, 'dav', ({ title }) => title === 'Another talk');
+  assert.deepEqual([answerOf(heard, 'bob'), heard.transparency], ['accepted', 'transparent']);
+  assert.notEqual((await dav(his, 'GET', copy)).headers.get('schedule-tag'), tag);
+  assert.equal((await dav(his, 'DELETE', copy, { 'if-schedule-tag-match': tag })).status, 412);
+  // Removed without a word.
+  assert.equal((await dav(his, 'DELETE', copy, { 'schedule-reply': 'F' })).status, 204);
+  const { entry } = await invite(['bob']);
+  await entryWhen(bob, entry.uid, () => true);
+  assert.equal(answerOf(await entryWhen(alice, 'dav', () => true), 'bob'), 'accepted');
+});
+
+test('CAL-03 a UID that somebody knows opens nothing, and nobody answers for another', async () => {
+  const his = await appPassword(bob);
+  assert.equal((await putObject(server, his, '/dav/calendars/bob/default/own.ics', eventText('own'))).status, 201);
+  const hers = await appPassword(alice);
+  const people = [`ORGANIZER:${ALICE}`, `ATTENDEE:${ALICE}`, `ATTENDEE:${BOB}`];
+  const path = '/dav/calendars/alice/default/own.ics';
+  assert.equal((await putObject(server, hers, path, eventText('own', [...people, 'LOCATION:Mine']))).status, 201);
+  await until(
+    async () => (await dav(hers, 'GET', path)).text.includes('SCHEDULE-STATUS=5.1'),
+    'the refusal to be noted',
+  );
+  const kept = (await entriesOf(bob)).find((one) => one.uid === 'own');
+  assert.deepEqual([kept?.location, kept?.organizer], [undefined, undefined]);
+  // Carol may write in Bob's calendar, and does not answer for him by it.
+  const { entry } = await invite(['bob']);
+  const got = await entryWhen(bob, entry.uid, () => true);
+  const { id } = await defaultCalendar(server, bob);
+  const shared = await call(server, bob, 'PUT', `/v1/calendars/${id}/shares/carol`, { access: 'write' });
+  assert.equal(shared.status < 300, true, shared.text);
+  assert.equal((await call(server, carol, 'DELETE', `/v1/calendars/${id}/entries/${got.id}?scope=all`)).status, 204);
+  const second = await invite(['bob']);
+  await entryWhen(bob, second.entry.uid, () => true);
+  assert.equal(answerOf(await entryWhen(alice, entry.uid, () => true), 'bob'), 'needs_action');
+  assertRefused(
+    await call(server, carol, 'PUT', `/v1/invitations/${id}/${second.entry.id}/answer`, { answer: 'accepted' }),
+    'invitation_not_found',
+  );
+});
+
+test('an entry in two calendars of a person is not over when one of them lets go of it', async () => {
+  const { id, entry } = await invite(['bob']);
+  await entryWhen(bob, entry.uid, () => true);
+  const other = await makeCalendar(server, alice);
+  const hers = await appPassword(alice);
+  const { text } = await dav(hers, 'GET', `/dav/calendars/alice/default/${entry.uid}.ics`);
+  const { name } = other as unknown as { name: string };
+  assert.equal((await putObject(server, hers, `/dav/calendars/alice/${name}/copy.ics`, text)).status, 201);
+  assert.equal((await call(server, alice, 'DELETE', `/v1/calendars/${id}/entries/${entry.id}?scope=all`)).status, 204);
+  const next = await invite(['bob']);
+  await entryWhen(bob, next.entry.uid, () => true);
+  assert.notEqual((await entryWhen(bob, entry.uid, () => true)).status, 'cancelled');
+});

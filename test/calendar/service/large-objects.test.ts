@@ -1,0 +1,126 @@
+/** Large objects go over the pool's thread, hostile ones are refused, a restored folder refuses cursors of before. */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { DerivationPool, INLINE_BYTES_MAX, POOL_QUEUE_MAX } from '#src/calendar/derivation-pool.ts';
+import { CalendarFault } from '#src/calendar/icalendar/calendar-object.ts';
+import type { EntryView } from '#src/protocol/calendars.ts';
+import { OBJECT_BYTES_MAX } from '#storage/calendar-records.ts';
+import { backupFolder, restoreFolder } from '#storage/backup.ts';
+import { checkFolder } from '#storage/check.ts';
+import { startServer } from '#test/support/server.ts';
+import { assertRefused, call, defaultCalendar, eventText, makeEntry } from './calling.ts';
+
+/** An event of that many bytes and a few more. */
+function largeText(bytes: number, lines: readonly string[] = []): string {
+  const line = `X-NOTE:${'x'.repeat(60)}`;
+  return eventText('large', [...lines, ...Array.from({ length: Math.floor(bytes / 69) }, () => line)]);
+}
+
+test('an object reads the same on the thread of the pool as on this one, faults included', async (t) => {
+  const pool = new DerivationPool();
+  t.after(async () => await pool.close());
+  const lines = [
+    'RRULE:FREQ=DAILY;COUNT=3',
+    'ORGANIZER:mailto:a@example.org',
+    'ATTENDEE;PARTSTAT=ACCEPTED:mailto:b@example.org',
+  ];
+  const small = Buffer.from(largeText(100, lines));
+  const large = Buffer.from(largeText(INLINE_BYTES_MAX + 1_000, lines));
+  const [one, other] = [await pool.derive(small, 'UTC'), await pool.derive(large, 'UTC')];
+  assert.deepEqual(other, one);
+  const window = { from: Date.UTC(2026, 10, 24), to: Date.UTC(2026, 11, 24) };
+  const expansion = await pool.expand(large, window, 'UTC', 10);
+  assert.deepEqual(await pool.expand(small, window, 'UTC', 10), expansion);
+  assert.deepEqual(
+    expansion.occurrences.map(({ recurrenceId }) => recurrenceId),
+    ['20261124T090000Z', '20261125T090000Z'],
+  );
+  const [attendee] = one.participations[0]?.attendees ?? [];
+  const corrected = await pool.correct(large, [{ start: attendee?.start ?? 0, partstat: 'DECLINED' }]);
+  assert.equal((await pool.derive(corrected, 'UTC')).participations[0]?.attendees[0]?.partstat, 'DECLINED');
+  assert.equal(Buffer.from(corrected).toString().replace('DECLINED', 'ACCEPTED'), large.toString());
+  const broken = Buffer.from(largeText(INLINE_BYTES_MAX + 1_000, ['DTSTART:never']));
+  await assert.rejects(
+    pool.derive(broken, 'UTC'),
+    (error) => error instanceof CalendarFault && error.line !== undefined,
+  );
+});
+
+test('one large object more than may wait is refused, and small ones never wait', async (t) => {
+  const pool = new DerivationPool();
+  t.after(async () => await pool.close());
+  const large = Buffer.from(largeText(INLINE_BYTES_MAX + 1_000));
+  const waiting = Array.from({ length: POOL_QUEUE_MAX + 1 }, () => pool.derive(large, 'UTC'));
+  await assert.rejects(pool.derive(large, 'UTC'), { code: 'busy' });
+  assert.equal((await pool.derive(Buffer.from(largeText(10)), 'UTC')).index.uid, 'large');
+  assert.equal((await Promise.all(waiting)).length, POOL_QUEUE_MAX + 1);
+});
+
+test('SVC-05 the largest entry is taken, one that is larger is refused, and both lose nothing', async (t) => {
+  const server = await startServer();
+  t.after(async () => await server.stop());
+  const alice = await server.person('alice');
+  const { id } = await defaultCalendar(server, alice);
+  const path = `/v1/calendars/${id}/entries`;
+  const form = { title: 'x', start_at: '2026-11-23T09:00:00Z' };
+  const entry = await makeEntry(server, alice, id, { ...form, description: 'é'.repeat(32_000) });
+  assert.equal(entry.description?.length, 32_000);
+  assertRefused(
+    await call(server, alice, 'POST', path, { ...form, description: 'x'.repeat(32_001) }),
+    'field_invalid',
+    'description',
+  );
+  assertRefused(await call(server, alice, 'POST', path, '{"title":'), 'body_invalid_json');
+  assertRefused(await call(server, alice, 'POST', path, { ...form, title: 'a\0b' }), 'body_invalid_json');
+  const changed = await call<EntryView>(server, alice, 'GET', `${path}/${entry.id}`);
+  assert.equal(changed.body.etag, entry.etag);
+  const made = await fetch(`${server.coordinator}/v1/app-passwords`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${alice.session.token}`, 'content-type': 'application/json' },
+    body: '{"name":"x"}',
+  });
+  const { password } = (await made.json()) as { password: string };
+  const put = async (text: string) => {
+    const headers = { authorization: `Basic ${btoa(`alice:${password}`)}`, 'content-type': 'text/calendar' };
+    const url = `${server.calendar}/dav/calendars/alice/default/large.ics`;
+    const response = await fetch(url, { method: 'PUT', headers, body: text });
+    await response.text();
+    return response.status;
+  };
+  const most = largeText(OBJECT_BYTES_MAX - 1_000);
+  assert.equal(await put(most), 201);
+  assert.equal(await put(`${most}${' '.repeat(OBJECT_BYTES_MAX - most.length + 1)}`), 403);
+  const range = `${path}?from=2026-11-23T00:00:00Z&to=2026-11-24T00:00:00Z`;
+  assert.equal((await call<{ items: unknown[] }>(server, alice, 'GET', range)).body.items.length, 2);
+});
+
+test('CAL-01 a restored folder has the entries, and refuses cursors of before with sync_cursor_expired', async (t) => {
+  const root = await mkdtemp(join(tmpdir(), 'parley-test-'));
+  t.after(async () => await rm(root, { recursive: true, force: true }));
+  const [folder, backup, restored] = ['data', 'backup', 'restored'].map((name) => join(root, name)) as [
+    string,
+    string,
+    string,
+  ];
+  let server = await startServer({ folder });
+  t.after(async () => await server.end('SIGKILL'));
+  const alice = await server.person('alice');
+  const { id } = await defaultCalendar(server, alice);
+  const entry = await makeEntry(server, alice, id, { title: 'Kept', start_at: '2026-11-23T09:00:00Z' });
+  const { next } = (await call<{ next: string }>(server, alice, 'GET', `/v1/calendars/${id}/changes`)).body;
+  await server.end('SIGTERM');
+  await backupFolder(folder, backup);
+  await restoreFolder(backup, restored);
+  assert.deepEqual((await checkFolder(restored)).problems, []);
+  server = await startServer({ folder: restored });
+  alice.session = await server.signIn('alice', alice.password);
+  assertRefused(await call(server, alice, 'GET', `/v1/calendars/${id}/changes?after=${next}`), 'sync_cursor_expired');
+  const anew = (await call<{ items: EntryView[] }>(server, alice, 'GET', `/v1/calendars/${id}/changes`)).body;
+  assert.deepEqual(
+    anew.items.map(({ title, etag }) => [title, etag]),
+    [['Kept', entry.etag]],
+  );
+});

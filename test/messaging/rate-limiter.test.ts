@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { rateOf, RateLimiter } from '#src/messaging/rate-limiter.ts';
+import { RATE_LIMITS, makeRateMemory } from '#src/protocol/rate-limits.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import { startServer, type TestServer } from '#test/support/server.ts';
+import { connect } from '#test/support/socket.ts';
+import { assertRefused, post, say, start } from './conversing.ts';
+
+const SECOND = 1_000_000_000n;
+
+/** A limiter whose clock the test moves; `another` counts in the same memory, as another thread does. */
+function manualLimiter(times = 1): { clock: { now: bigint }; limiter: RateLimiter; another: RateLimiter } {
+  const clock = { now: 5n * SECOND };
+  const memory = makeRateMemory();
+  const make = () => new RateLimiter(memory, times, () => clock.now);
+  return { clock, limiter: make(), another: make() };
+}
+
+void suite('the buckets', () => {
+  test('as many as the burst pass at once, and one more waits for its share of a second', () => {
+    const { clock, limiter } = manualLimiter();
+    const { burst, perSecond } = RATE_LIMITS.post;
+    for (let count = 0; count < burst; count += 1) limiter.take('post', 'ann');
+    assert.throws(
+      () => limiter.take('post', 'ann'),
+      (error) => error instanceof Refusal && error.code === 'rate_limited' && error.retryAfter === 1,
+    );
+    clock.now += SECOND;
+    for (let count = 0; count < perSecond; count += 1) limiter.take('post', 'ann');
+    assert.equal(limiter.secondsUntil('post', 'ann'), 1);
+  });
+
+  test('who comes no faster than the bucket fills is never refused', () => {
+    const { clock, limiter } = manualLimiter();
+    for (let count = 0; count < 10 * RATE_LIMITS.search.burst; count += 1) {
+      limiter.take('search', 'ann');
+      clock.now += SECOND / BigInt(RATE_LIMITS.search.perSecond);
+    }
+  });
+
+  test('what one person used up is not missing to another, nor in another bucket', () => {
+    const { limiter } = manualLimiter();
+    while (limiter.secondsUntil('create', 'ann') === 0);
+    assert.equal(limiter.secondsUntil('create', 'ben'), 0);
+    assert.equal(limiter.secondsUntil('read', 'ann'), 0);
+  });
+
+  test('threads count together', () => {
+    const { limiter, another } = manualLimiter();
+    let taken = 0;
+    while ((taken % 2 === 0 ? limiter : another).secondsUntil('frame', 'ann') === 0) taken += 1;
+    assert.equal(taken, RATE_LIMITS.frame.burst);
+  });
+
+  test('a factor multiplies every bucket, and 0 allows everything', () => {
+    const { limiter } = manualLimiter(0.5);
+    let taken = 0;
+    while (limiter.secondsUntil('post', 'ann') === 0) taken += 1;
+    assert.equal(taken, RATE_LIMITS.post.burst / 2);
+    const off = manualLimiter(0).limiter;
+    for (let count = 0; count < 10 * RATE_LIMITS.post.burst; count += 1) off.take('post', 'ann');
+  });
+
+  test('a route counts in the bucket it names, or by what it does', () => {
+    assert.equal(rateOf({ method: 'post', rate: 'post' }), 'post');
+    assert.equal(rateOf({ method: 'get' }), 'read');
+    assert.equal(rateOf({ method: 'head' }), 'read');
+    assert.equal(rateOf({ method: 'patch' }), 'change');
+  });
+});
+
+/** Posts until one is refused; how many were taken. */
+async function postUntilRefused(server: TestServer, conversation: string, who: Parameters<typeof post>[1]) {
+  for (let taken = 0; ; taken += 1) {
+    const reply = await post(server, who, conversation, { kind: 'text', body: 'again' });
+    if (reply.status !== 201) return { taken, reply };
+  }
+}
+
+test('ERR-06 who posts too often is refused with rate_limited, and only they: sockets and others go on', async (t) => {
+  const server = await startServer({ environment: { PARLEY_RATE_LIMITS: '0.05' } });
+  t.after(() => server.stop());
+  const { ann, ben } = await server.people('ann', 'ben');
+  const { id } = await start(server, ann, 'room', ['ben']);
+  const socket = await connect(server, ann);
+  const { taken, reply } = await postUntilRefused(server, id, ann);
+  assertRefused(reply, 429, 'rate_limited');
+  assert.ok(Number(reply.headers.get('retry-after')) >= 1);
+  // Half a message a second comes on top; without a common count over both shards there would be twice as many.
+  const burst = RATE_LIMITS.post.burst * 0.05;
+  assert.ok(taken >= burst && taken < burst * 1.8, `${taken} posts were taken`);
+  const { seq } = await say(server, ben, id, 'from somebody else');
+  assert.equal(seq, taken + 1);
+  await socket.event((event) => event.type === 'message.new' && event.seq === seq);
+  assert.equal(socket.closed, undefined);
+});
+
+test('a frame too many is a refused frame, and a socket too many a refused upgrade', async (t) => {
+  const server = await startServer({ environment: { PARLEY_RATE_LIMITS: '0.02' } });
+  t.after(() => server.stop());
+  const { ann, ben } = await server.people('ann', 'ben');
+  const socket = await connect(server, ann);
+  for (let count = 0; count < 6; count += 1) socket.send({ kind: 'presence', awake: count % 2 === 0 });
+  const refusal = await socket.event('error');
+  assert.equal(refusal.data['code'], 'rate_limited');
+  await connect(server, ben);
+  await assert.rejects(connect(server, ben), /429/);
+});
