@@ -13,7 +13,7 @@ import { systemClock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import { ConfigError, readConfig } from '#src/config.ts';
 import { AttachmentKeys } from '#src/coordinator/attachment-keys.ts';
-import { openCalendar } from '#src/calendar/calendar-opening.ts';
+import { openCalendar, type CalendarOpeningOptions } from '#src/calendar/calendar-opening.ts';
 import { addManagementPlane } from '#src/console/console.ts';
 import { originsOf } from '#src/coordinator/cors.ts';
 import { makeControlHandlers } from '#src/coordinator/control-commands.ts';
@@ -22,6 +22,7 @@ import { listenForControl } from '#src/coordinator/control-server.ts';
 import { loadConfiguredMasterKey } from '#src/coordinator/configured-master-key.ts';
 import { makeConversationAccess } from '#src/coordinator/conversation-access.ts';
 import { makeCoordinator, type Coordinator } from '#src/coordinator/coordinator.ts';
+import type { Erasures } from '#src/coordinator/erasures.ts';
 import { makeHttpSurface, type HttpTelemetry } from '#src/coordinator/http-surface.ts';
 import { closeListener } from '#src/coordinator/listener-closing.ts';
 import { portOf, urlOf } from '#src/coordinator/listening-address.ts';
@@ -161,9 +162,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   await startManagement(base, closers, management, attachmentKeys);
   const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', figures) });
   const tell = makeCalendarAnnouncer(supervisor);
-  const { epoch } = manifest;
-  const service = await openCalendar(calendar, { ...base, ...coordinator, epoch, clock: systemClock, tell });
-  closers.push(() => service.close());
+  await startCalendar(base, closers, calendar, { ...coordinator, erasures: management.erasures, tell });
   await listen(base, closers, { coordinator: coordinator.app, calendar }, urls);
   origins = originsOf(config, portOf(coordinator.app.server.address()));
   const messagingPort = await supervisor.start();
@@ -182,14 +181,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
 async function startManagement(
   { config, figures, log }: Base,
   closers: Closer[],
-  {
-    alerts,
-    automationOutbox,
-    erasures,
-    integrations,
-    retention,
-    vault,
-  }: Awaited<ReturnType<typeof addManagementPlane>>,
+  { alerts, automationOutbox, integrations, retention, vault }: Awaited<ReturnType<typeof addManagementPlane>>,
   attachmentKeys: AttachmentKeys,
 ): Promise<void> {
   closers.push(
@@ -197,15 +189,31 @@ async function startManagement(
     () => alerts.stop(),
     () => automationOutbox.stop(),
     () => integrations.deliveries.stop(),
-    () => erasures.stop(),
   );
   await loadConfiguredMasterKey(vault, config.masterKey, log);
   await attachmentKeys.settle();
   await retention.announce();
-  erasures.start();
   automationOutbox.start();
   integrations.deliveries.start();
   figures.supply(() => ({ subscriptions: integrations.deliveries.figures }));
+}
+
+/** Adds the calendar to its app. Erasures begin with it, since they reach into it. */
+async function startCalendar(
+  base: Base,
+  closers: Closer[],
+  app: FastifyInstance,
+  parts: Pick<CalendarOpeningOptions, 'access' | 'appPasswords' | 'authenticate' | 'directory' | 'tell'> & {
+    readonly erasures: Erasures;
+  },
+): Promise<void> {
+  const { erasures } = parts;
+  const service = await openCalendar(app, { ...base, ...parts, epoch: base.manifest.epoch, clock: systemClock });
+  closers.push(
+    () => service.close(),
+    () => erasures.stop(),
+  );
+  erasures.start(service.calendars);
 }
 
 /** Has the two listeners of this thread take connections, and says where they are. */

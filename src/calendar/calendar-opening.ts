@@ -33,7 +33,7 @@ export interface CalendarOpeningOptions {
 export async function openCalendar(
   app: FastifyInstance,
   options: CalendarOpeningOptions,
-): Promise<{ close(): Promise<void> }> {
+): Promise<{ readonly calendars: Calendars; close(): Promise<void> }> {
   const { access, accounts, appPasswords, clock, config, tell } = options;
   const announcer: ChangeAnnouncer = new ChangeAnnouncer({
     viewersOf: (calendar) => {
@@ -71,6 +71,7 @@ export async function openCalendar(
   // Before the threads that it asks are closed.
   app.addHook('preClose', async () => await reminders.stop());
   return {
+    calendars,
     close: async () => {
       announcer.stop();
       await calendars.close();

@@ -58,7 +58,7 @@ export async function makeCalendarPlane(options: CalendarPlaneOptions): Promise<
     const entry = USERNAME.test(user) ? directory.entry(user) : undefined;
     return entry !== undefined && entry.kind !== 'bot' && entry.state === 'active';
   };
-  const deliveries = new Deliveries({ calendars, pool, book, clock, log });
+  const deliveries = new Deliveries({ calendars, pool, book, isPerson, clock, log });
   const mayInvite: CalendarPlane['mayInvite'] = (organizer, user) =>
     isPerson(user) && options.mayInvite(organizer, user);
   const scheduler = new Scheduler({ pool, book, clock, deliveries, mayInvite });

@@ -1,7 +1,7 @@
 /**
  * Erasing people: what they said and did goes, their username stays taken, and the audit trail stays true. The account
- * is closed and emptied in one change; their conversations follow one after the other, in steps that a restart goes on
- * with. Their messages stay as stubs, so that no seq is missing.
+ * is closed and emptied in one change; their calendars follow, and their conversations one after the other, in steps that
+ * a restart goes on with. Their messages stay as stubs, so that no seq is missing.
  */
 import type { Address, Answer, Told } from '#actors/runtime/actor.ts';
 import type { ErasureStep } from '#actors/conversation/erasing.ts';
@@ -13,6 +13,8 @@ import { formatInstant } from '#src/base/time.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { PersonRecord } from '#storage/account-records.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts.ts';
+import { eraseCalendarsOf } from '#storage/calendar-erasure.ts';
+import type { Calendars } from '#storage/calendars.ts';
 import { defineCollection } from '#storage/collections.ts';
 import { readMembershipIds } from '#storage/inbox-reader.ts';
 import type { Lanes } from '#storage/lanes.ts';
@@ -82,13 +84,15 @@ export class Erasures {
   readonly #options: ErasuresOptions;
   readonly #stopping = new AbortController();
   #turn: Promise<void> = Promise.resolve();
+  #calendars: Calendars | undefined;
 
   constructor(options: ErasuresOptions) {
     this.#options = options;
   }
 
-  /** Goes on with what a restart interrupted. */
-  start(): void {
+  /** Goes on with what a restart interrupted; what is begun before waits for this. */
+  start(calendars: Calendars): void {
+    this.#calendars = calendars;
     for (const { id, document } of this.#options.accounts.documents(erasures)) {
       if (document.doneAt === null) this.#queue(id);
     }
@@ -160,12 +164,17 @@ export class Erasures {
   async #run(id: string): Promise<void> {
     const { accounts, lanes, log } = this.#options;
     try {
+      if (!(await this.#eraseCalendars(id))) return;
       for (;;) {
         const record = accounts.document(erasures, id);
         if (record === undefined || record.doneAt !== null || this.#stopping.signal.aborted) return;
         const { lane, after, user } = record;
         const environment = lanes.environments[lane];
-        if (environment === undefined) return await this.#finish(id, record);
+        if (environment === undefined) {
+          // Once more for what was under way when the account was closed.
+          if (await this.#eraseCalendars(id)) await this.#finish(id, record);
+          return;
+        }
         environment.refresh();
         const ids = readMembershipIds(environment.tables, user, after, READ_AT_ONCE);
         for (const conversation of ids) if (!(await this.#eraseIn(id, conversation))) return;
@@ -174,6 +183,22 @@ export class Erasures {
     } catch (error) {
       log.error('an erasure stopped; the next start goes on with it', { erasure: id, error: error as Error });
     }
+  }
+
+  /** Erases the person's calendars, those that are there; false when the server stops meanwhile. */
+  async #eraseCalendars(id: string): Promise<boolean> {
+    const record = this.#options.accounts.document(erasures, id);
+    if (record === undefined || this.#calendars === undefined) return false;
+    while (!this.#stopping.signal.aborted) {
+      try {
+        await eraseCalendarsOf(this.#calendars, record.user, { actor: record.startedBy, address: null });
+        return true;
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        await pause(RETRY_MILLIS, this.#stopping.signal);
+      }
+    }
+    return false;
   }
 
   /** Erases the person from one conversation; false when the server stops meanwhile. */

@@ -49,6 +49,8 @@ export interface DeliveriesOptions {
   readonly calendars: Calendars;
   readonly pool: DerivationPool;
   readonly book: AddressBook;
+  /** Whether somebody is there who may get a calendar for what they are invited to. */
+  readonly isPerson: (user: string) => boolean;
   readonly clock: Clock;
   readonly log: { error(message: string, fields?: Readonly<Record<string, unknown>>): void };
 }
@@ -210,7 +212,7 @@ export class Deliveries {
     user: string,
     { method, uid }: MessageRecord,
   ): Promise<{ calendar: CalendarRecord; name?: string; etag?: string } | undefined> {
-    const { calendars } = this.#options;
+    const { calendars, isPerson } = this.#options;
     calendars.refresh();
     for (const { calendar, access } of calendars.calendarsOf(user)) {
       // Whoever organises may do so in a calendar that others let them write; what one is invited to is in an own one.
@@ -220,7 +222,8 @@ export class Deliveries {
       if (name !== undefined && found !== undefined) return { calendar, name, etag: found.etag };
     }
     if (method !== 'REQUEST') return undefined;
-    await ensureDefaultCalendar(calendars, user);
+    // Whoever left while it was on its way gets no calendar any more.
+    if (isPerson(user)) await ensureDefaultCalendar(calendars, user);
     calendars.refresh();
     const calendar = defaultCalendarOf(calendars, user);
     if (calendar === undefined) throw new Refusal('calendar_not_found');

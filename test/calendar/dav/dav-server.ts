@@ -120,7 +120,7 @@ export async function startDav(): Promise<DavTestServer> {
     error: (message: string, fields?: object) => void faults.push([message, fields]),
     warn: () => undefined,
   };
-  const deliveries = new Deliveries({ calendars, pool, book, clock: systemClock, log });
+  const deliveries = new Deliveries({ calendars, pool, book, isPerson: () => true, clock: systemClock, log });
   const scheduler = new Scheduler({ pool, book, clock: systemClock, deliveries, mayInvite: isSeen });
   const app = await makeHttpSurface({
     config: { protocolMin: 1, requestSeconds: 10, trustedProxies: '' },
