@@ -1,14 +1,17 @@
-/** Checks the calendar file: that calendars, objects, their bytes, the indexes and the log of changes agree. */
+/** Checks the calendar file: that calendars, objects, their bytes, the indexes, the log and what is on its way agree. */
 import { existsSync } from 'node:fs';
 import { unpairedAlarms } from './calendar-alarms.ts';
 import {
   calendarRecord,
   changeRecord,
+  deliveryRecord,
   etagOf,
   graveRecord,
+  messageRecord,
   nameInTimeKey,
   objectRecord,
   openCalendars,
+  SCHEDULING_QUEUE,
   timeKeys,
   uidKey,
   type CalendarEnvironment,
@@ -32,6 +35,7 @@ export async function checkCalendars(folder: string, findings: Findings): Promis
       if (record !== undefined) checkCalendar(tables, record, findings);
     }
     checkStrays(tables, findings);
+    checkScheduling(tables, findings);
     for (const alarm of unpairedAlarms(environment)) {
       findings.add('alarms', [alarm.calendar, alarm.name], 'stands on one side of its index alone');
     }
@@ -143,6 +147,26 @@ function checkStrays(tables: Tables, findings: Findings): void {
       if (name === undefined || isPurged(id) || tables.objects.get(key(id, name)) !== undefined) continue;
       findings.add(table, [id, name], 'is of no object');
     }
+  }
+}
+
+/** Every recipient that waits has its message, and every message one last recipient, who takes it along. */
+function checkScheduling(tables: Tables, findings: Findings): void {
+  const ended = new Set<number>();
+  for (const entry of tables.deliveries.getRange()) {
+    const seq = numberOf(Buffer.from(entry.key));
+    const delivery = findings.attempt('deliveries', [seq], () => deliveryRecord.decode(entry.value));
+    if (delivery === undefined) continue;
+    const { isLast, message, to } = delivery;
+    if (tables.messages.get(numbered(message, SCHEDULING_QUEUE)) === undefined)
+      findings.add('deliveries', [seq, to], 'has no message');
+    if (ended.has(message)) findings.add('deliveries', [seq, to], 'comes behind the last one of its message');
+    if (isLast) ended.add(message);
+  }
+  for (const entry of tables.messages.getRange()) {
+    const message = numberOf(Buffer.from(entry.key));
+    findings.attempt('messages', [message], () => messageRecord.decode(entry.value));
+    if (!ended.has(message)) findings.add('messages', [message], 'has no last recipient');
   }
 }
 

@@ -184,6 +184,9 @@ export interface DeliveryRecord {
   readonly isLast: boolean;
 }
 
+/** What the keys of messages and of deliveries begin with; behind it is their number. */
+export const SCHEDULING_QUEUE = 'd';
+
 const RECORD_VERSION = 1;
 const packr = new Packr({ useRecords: false });
 

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkCalendars } from '#storage/calendar-check.ts';
 import type { CalendarForm } from '#storage/calendar-draft.ts';
+import { deliveryRecord, messageRecord, SCHEDULING_QUEUE } from '#storage/calendar-records.ts';
 import { Calendars } from '#storage/calendars.ts';
 import { Findings } from '#storage/findings.ts';
-import { key } from '#storage/keys.ts';
+import { key, numbered } from '#storage/keys.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 
 const NOON = Date.UTC(2026, 10, 21, 12);
@@ -58,5 +59,52 @@ test('a check names what does not go together', async (t) => {
     `objects [${id}, a] has bytes that are not those of its etag.`,
     `bodies [${id}, stray] is of no object.`,
     `uids [${id}, gone] is of no object.`,
+  ]);
+});
+
+test('a check names what is on its way to nobody, and who waits for nothing', async (t) => {
+  const folder = temporaryFolder(t);
+  const calendars = Calendars.open(folder, { now: () => NOON });
+  const record = {
+    from: 'alice',
+    method: 'REQUEST',
+    uid: 'uid-a',
+    calendar: 'cal_a',
+    bytes: Buffer.from('1'),
+  } as const;
+  await calendars.change((draft) => {
+    const send = (number: number) =>
+      draft.put('messages', numbered(number, SCHEDULING_QUEUE), messageRecord.encode(record));
+    const wait = (number: number, message: number, to: string, isLast: boolean) =>
+      draft.put('deliveries', numbered(number, SCHEDULING_QUEUE), deliveryRecord.encode({ message, to, isLast }));
+    // Sound.
+    send(1);
+    wait(2, 1, 'bob', false);
+    wait(3, 1, 'carol', true);
+    // Without its last recipient; without any.
+    send(4);
+    wait(5, 4, 'bob', false);
+    send(6);
+    // Of a message that is gone.
+    wait(7, 99, 'dave', true);
+    // Behind the one who took the message along.
+    send(8);
+    wait(9, 8, 'bob', true);
+    wait(10, 8, 'carol', false);
+    // Of another version.
+    draft.put('messages', numbered(11, SCHEDULING_QUEUE), Buffer.from([9]));
+    wait(12, 11, 'bob', true);
+    draft.put('deliveries', numbered(13, SCHEDULING_QUEUE), Buffer.from([9]));
+  });
+  await calendars.close();
+  const findings = new Findings('');
+  await checkCalendars(folder, findings);
+  assert.deepEqual(findings.problems, [
+    'deliveries [7, dave] has no message.',
+    'deliveries [10, carol] comes behind the last one of its message.',
+    'deliveries [13] cannot be read (A delivery has version 9; 1 is known).',
+    'messages [4] has no last recipient.',
+    'messages [6] has no last recipient.',
+    'messages [11] cannot be read (A scheduling message has version 9; 1 is known).',
   ]);
 });

@@ -13,6 +13,7 @@ import {
   deliveryRecord,
   entryIdOf,
   messageRecord,
+  SCHEDULING_QUEUE,
   type CalendarRecord,
   type DeliveryRecord,
   type MessageRecord,
@@ -41,7 +42,6 @@ const TIMES_MAX = 8;
 const RETRY_MILLIS = 1_000;
 /** Numbers within a millisecond; what is sent faster borrows from the next ones. */
 const PER_MILLI = 64;
-const QUEUE = 'd';
 /** The message was not delivered, and may be sent again later (RFC 6638, 3.2.9). */
 const UNDELIVERED = '5.1';
 
@@ -76,8 +76,8 @@ export class Deliveries {
   constructor(options: DeliveriesOptions) {
     this.#options = options;
     const { deliveries } = options.calendars.environment.tables;
-    this.#last = Math.max(0, ...[...deliveries.getKeys({ ...reversed(QUEUE), limit: 1 })].map(numberOf));
-    this.#waiting = deliveries.getKeysCount(under(QUEUE));
+    this.#last = Math.max(0, ...[...deliveries.getKeys({ ...reversed(SCHEDULING_QUEUE), limit: 1 })].map(numberOf));
+    this.#waiting = deliveries.getKeysCount(under(SCHEDULING_QUEUE));
     this.wake();
   }
 
@@ -88,10 +88,11 @@ export class Deliveries {
     for (const { method, bytes, recipients } of messages) {
       const message = this.#next();
       const record = { from, method, uid, calendar, bytes: Buffer.from(bytes) };
-      if (recipients.length > 0) draft.put('messages', numbered(message, QUEUE), messageRecord.encode(record));
+      if (recipients.length > 0)
+        draft.put('messages', numbered(message, SCHEDULING_QUEUE), messageRecord.encode(record));
       for (const [at, to] of recipients.entries()) {
         const delivery = { message, to, isLast: at === recipients.length - 1 };
-        draft.put('deliveries', numbered(this.#next(), QUEUE), deliveryRecord.encode(delivery));
+        draft.put('deliveries', numbered(this.#next(), SCHEDULING_QUEUE), deliveryRecord.encode(delivery));
       }
     }
   }
@@ -124,7 +125,7 @@ export class Deliveries {
     const { calendars } = this.#options;
     for (;;) {
       calendars.refresh();
-      this.#waiting = calendars.environment.tables.deliveries.getKeysCount(under(QUEUE));
+      this.#waiting = calendars.environment.tables.deliveries.getKeysCount(under(SCHEDULING_QUEUE));
       const batch = this.#batch();
       if (batch.length === 0 || this.#closed) return;
       const results = await Promise.all(batch.map(async (waiting) => await this.#deliver(waiting)));
@@ -137,7 +138,10 @@ export class Deliveries {
    * it along, and waits until the others have it.
    */
   #batch(): Waiting[] {
-    const found = this.#options.calendars.environment.tables.deliveries.getRange({ ...under(QUEUE), limit: LOOKED_AT });
+    const found = this.#options.calendars.environment.tables.deliveries.getRange({
+      ...under(SCHEDULING_QUEUE),
+      limit: LOOKED_AT,
+    });
     const batch: Waiting[] = [];
     const people = new Set<string>();
     const messages = new Set<number>();
@@ -154,7 +158,7 @@ export class Deliveries {
 
   async #deliver(waiting: Waiting): Promise<'done' | 'later'> {
     const { calendars, log } = this.#options;
-    const stored = calendars.environment.tables.messages.get(numbered(waiting.message, QUEUE));
+    const stored = calendars.environment.tables.messages.get(numbered(waiting.message, SCHEDULING_QUEUE));
     const message = stored === undefined ? undefined : messageRecord.decode(stored);
     try {
       for (let times = 0; times < TIMES_MAX; times += 1) {
@@ -263,8 +267,8 @@ export class Deliveries {
 
 /** Takes a recipient off the queue, and the message with the last one. */
 function strikeOff(draft: CalendarDraft, { seq, message, isLast }: Waiting): void {
-  draft.put('deliveries', numbered(seq, QUEUE), null);
-  if (isLast) draft.put('messages', numbered(message, QUEUE), null);
+  draft.put('deliveries', numbered(seq, SCHEDULING_QUEUE), null);
+  if (isLast) draft.put('messages', numbered(message, SCHEDULING_QUEUE), null);
 }
 
 function reversed(prefix: string): { start: Buffer; end: Buffer; reverse: true } {
