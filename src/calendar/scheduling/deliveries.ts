@@ -47,11 +47,13 @@ const UNDELIVERED = '5.1';
 
 export interface DeliveriesOptions {
   readonly calendars: Calendars;
-  readonly pool: DerivationPool;
+  readonly pool: Pick<DerivationPool, 'apply' | 'derive'>;
   readonly book: AddressBook;
   /** Whether somebody is there who may get a calendar for what they are invited to. */
   readonly isPerson: (user: string) => boolean;
   readonly clock: Clock;
+  /** Recipients that wait at most: DELIVERIES_WAITING_MAX. */
+  readonly waitingMax?: number;
   readonly log: { error(message: string, fields?: Readonly<Record<string, unknown>>): void };
 }
 
@@ -84,7 +86,12 @@ export class Deliveries {
   /** Puts messages on their way in the change that they follow from; `wake` once it is on disk. @throws Refusal `busy`. */
   send(draft: CalendarDraft, { from, uid, calendar, messages }: Sending): void {
     const count = messages.reduce((sum, { recipients }) => sum + recipients.length, 0);
-    if (this.#waiting + count > DELIVERIES_WAITING_MAX) throw new Refusal('busy');
+    if (this.#waiting + count > (this.#options.waitingMax ?? DELIVERIES_WAITING_MAX)) {
+      // Those of a change that was refused are counted until somebody looks.
+      this.wake();
+      throw new Refusal('busy');
+    }
+    this.#waiting += count;
     for (const { method, bytes, recipients } of messages) {
       const message = this.#next();
       const record = { from, method, uid, calendar, bytes: Buffer.from(bytes) };
