@@ -214,6 +214,7 @@ async function startCalendar(
     () => erasures.stop(),
   );
   erasures.start(service.calendars);
+  base.figures.supply(() => ({ calendar: service.figures() }));
 }
 
 /** Has the two listeners of this thread take connections, and says where they are. */

@@ -11,6 +11,7 @@ import { Calendars } from '#storage/calendars.ts';
 import { makeCalendarPlane } from './calendar-plane.ts';
 import { addCalendarService } from './calendar-service.ts';
 import { ReminderSchedule, type Reminded, type ReminderScheduleOptions } from './reminders/reminder-schedule.ts';
+import type { Deliveries } from './scheduling/deliveries.ts';
 import { ChangeAnnouncer, type Told } from './change-announcer.ts';
 import type { DavDoor } from './dav/door.ts';
 
@@ -29,11 +30,15 @@ export interface CalendarOpeningOptions {
   readonly log: DavDoor['log'] & ReminderScheduleOptions['log'];
 }
 
+export interface OpenCalendar {
+  readonly calendars: Calendars;
+  /** For the metrics, as they are now. */
+  readonly figures: () => Deliveries['figures'] & ReminderSchedule['figures'];
+  readonly close: () => Promise<void>;
+}
+
 /** Adds the calendar to its app; `close`, once the app is closed, lets go of the folder. */
-export async function openCalendar(
-  app: FastifyInstance,
-  options: CalendarOpeningOptions,
-): Promise<{ readonly calendars: Calendars; close(): Promise<void> }> {
+export async function openCalendar(app: FastifyInstance, options: CalendarOpeningOptions): Promise<OpenCalendar> {
   const { access, accounts, appPasswords, clock, config, tell } = options;
   const announcer: ChangeAnnouncer = new ChangeAnnouncer({
     viewersOf: (calendar) => {
@@ -72,6 +77,7 @@ export async function openCalendar(
   app.addHook('preClose', async () => await reminders.stop());
   return {
     calendars,
+    figures: () => ({ ...plane.deliveries.figures, ...reminders.figures }),
     close: async () => {
       announcer.stop();
       await calendars.close();

@@ -68,6 +68,21 @@ export const METRICS = {
     help: 'Actors that were restarted from storage after a fault, by kind.',
     labels: ['actor'],
   },
+  parley_calendar_deliveries_total: {
+    type: 'counter',
+    help: 'Recipients of scheduling messages that were done with, by result: delivered or failed.',
+    labels: ['result'],
+  },
+  parley_calendar_deliveries_waiting: {
+    type: 'gauge',
+    help: 'Recipients that scheduling messages still have to go to.',
+    labels: [],
+  },
+  parley_calendar_reminders_dropped_total: {
+    type: 'counter',
+    help: 'Reminders that nobody was told, because they were due too long before the server could.',
+    labels: [],
+  },
   parley_calls_ended_total: {
     type: 'counter',
     help: 'Call attempts that are over, by result.',

@@ -56,6 +56,8 @@ export interface SuppliedFigures {
     readonly live: Readonly<Record<string, number>>;
     readonly ended: Readonly<Record<string, number>>;
   };
+  /** Figures of the calendar, as they are told. */
+  readonly calendar?: Readonly<Partial<Record<ScalarName, Sample[]>>>;
   /** Figures of pushes, as they are told. */
   readonly push?: Readonly<Partial<Record<ScalarName, Sample[]>>>;
   /** Figures of event subscriptions, as they are told. */
@@ -294,6 +296,7 @@ export class ThreadFigures {
       return counts.samples();
     };
     return {
+      ...supplied.find(({ calendar }) => calendar !== undefined)?.calendar,
       ...supplied.find(({ push }) => push !== undefined)?.push,
       ...supplied.find(({ subscriptions }) => subscriptions !== undefined)?.subscriptions,
       parley_calls_ended_total: callsOf('ended'),

@@ -12,6 +12,11 @@ export function busyThread(name: string): ThreadFigures {
     asksPending: 2,
     droppedLogLines: 5,
     calls: { live: { ringing: 2 }, ended: { missed: 3 } },
+    calendar: {
+      parley_calendar_deliveries_total: [{ labels: ['delivered'], value: 6 }],
+      parley_calendar_deliveries_waiting: [{ labels: [], value: 2 }],
+      parley_calendar_reminders_dropped_total: [{ labels: [], value: 1 }],
+    },
     subscriptions: {
       parley_subscription_deliveries_total: [{ labels: ['delivered'], value: 8 }],
       parley_subscription_lanes_failing: [{ labels: [], value: 1 }],

@@ -10,6 +10,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import type { ReminderData } from '#src/protocol/events.ts';
+import { oneSample } from '#src/telemetry/figures.ts';
 import {
   alarmPosition,
   calendarsBehind,
@@ -70,10 +71,16 @@ export class ReminderSchedule {
   readonly #tellsFrom: number;
   #isAsked = false;
   #isStopped = false;
+  #dropped = 0;
 
   constructor(options: ReminderScheduleOptions) {
     this.#options = options;
     this.#tellsFrom = options.clock.now() + START_MILLIS;
+  }
+
+  /** For the metrics. */
+  get figures() {
+    return { parley_calendar_reminders_dropped_total: oneSample(this.#dropped) };
   }
 
   /** Looks what there is to do. */
@@ -195,6 +202,7 @@ export class ReminderSchedule {
     const told = answer.due.filter(({ at }) => at >= now - LATE_MILLIS_MAX);
     for (const one of told) await this.#tell(calendar, object.uid, one, now);
     const dropped = answer.due.length - told.length;
+    this.#dropped += dropped;
     if (dropped > 0) log.warn('reminders were due while nobody could be told', { dropped });
     return answer.next;
   }

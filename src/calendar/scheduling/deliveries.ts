@@ -8,6 +8,8 @@
  */
 import type { Clock } from '#src/base/clock.ts';
 import { Refusal } from '#src/protocol/errors.ts';
+import { oneSample } from '#src/telemetry/figures.ts';
+import { LabelledCounts } from '#src/telemetry/labelled-counts.ts';
 import type { CalendarDraft } from '#storage/calendar-draft.ts';
 import {
   deliveryRecord,
@@ -62,12 +64,16 @@ export interface Sending extends Pick<MessageRecord, 'from' | 'uid' | 'calendar'
   readonly messages: readonly SchedulingMessage[];
 }
 
+/** What became of a recipient in one turn. */
+type Outcome = 'delivered' | 'failed' | 'later';
+
 interface Waiting extends DeliveryRecord {
   readonly seq: number;
 }
 
 export class Deliveries {
   readonly #options: DeliveriesOptions;
+  readonly #outcomes = new LabelledCounts();
   #last: number;
   #waiting: number;
   #running: Promise<void> | undefined;
@@ -104,6 +110,14 @@ export class Deliveries {
     }
   }
 
+  /** For the metrics. */
+  get figures() {
+    return {
+      parley_calendar_deliveries_total: this.#outcomes.samples(),
+      parley_calendar_deliveries_waiting: oneSample(this.#waiting),
+    };
+  }
+
   /** Delivers what waits. */
   wake(): void {
     if (this.#closed) return;
@@ -135,8 +149,9 @@ export class Deliveries {
       this.#waiting = calendars.environment.tables.deliveries.getKeysCount(under(SCHEDULING_QUEUE));
       const batch = this.#batch();
       if (batch.length === 0 || this.#closed) return;
-      const results = await Promise.all(batch.map(async (waiting) => await this.#deliver(waiting)));
-      if (results.includes('later')) return;
+      const outcomes = await Promise.all(batch.map(async (waiting) => await this.#deliver(waiting)));
+      for (const outcome of outcomes) if (outcome !== 'later') this.#outcomes.add(outcome);
+      if (outcomes.includes('later')) return;
     }
   }
 
@@ -163,7 +178,7 @@ export class Deliveries {
     return batch;
   }
 
-  async #deliver(waiting: Waiting): Promise<'done' | 'later'> {
+  async #deliver(waiting: Waiting): Promise<Outcome> {
     const { calendars, log } = this.#options;
     const stored = calendars.environment.tables.messages.get(numbered(waiting.message, SCHEDULING_QUEUE));
     const message = stored === undefined ? undefined : messageRecord.decode(stored);
@@ -182,10 +197,11 @@ export class Deliveries {
     }
   }
 
-  async #finish(waiting: Waiting, message: MessageRecord | undefined): Promise<'done' | 'later'> {
+  async #finish(waiting: Waiting, message: MessageRecord | undefined): Promise<Outcome> {
     // A message that is there was struck off with the copy that it made.
-    if (message === undefined) await this.#options.calendars.change((draft) => strikeOff(draft, waiting));
-    return 'done';
+    if (message !== undefined) return 'delivered';
+    await this.#options.calendars.change((draft) => strikeOff(draft, waiting));
+    return 'failed';
   }
 
   /** Writes one copy. False where somebody changed it meanwhile. @throws what the store refuses; CalendarFault. */
@@ -250,7 +266,7 @@ export class Deliveries {
   }
 
   /** Gives a delivery up, and tells the organiser in their object. */
-  async #fail(waiting: Waiting, message: MessageRecord | undefined): Promise<'done' | 'later'> {
+  async #fail(waiting: Waiting, message: MessageRecord | undefined): Promise<Outcome> {
     const { calendars } = this.#options;
     try {
       await calendars.change((draft) => {
@@ -265,7 +281,7 @@ export class Deliveries {
         const noted = withStatus(bytes, { identity: waiting.to, status: UNDELIVERED, recipients, zone });
         if (noted !== undefined) draft.putObject(message.calendar, name, noted, stored, { keepScheduleTag: true });
       });
-      return 'done';
+      return 'failed';
     } catch {
       return 'later';
     }

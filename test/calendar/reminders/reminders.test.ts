@@ -120,6 +120,8 @@ test('CAL-02 what was due while the server was down is told late, up to an hour,
   const kept = await socket.event(about('kept'));
   assert.equal(kept.data['recurrence_id'], writeInstant(soon));
   await socket.event(about('kept'));
+  const metrics = await fetch(`${server.coordinator}/healthz`, { headers: { accept: 'text/plain' } });
+  assert.match(await metrics.text(), /^parley_calendar_reminders_dropped_total 1$/m);
   assert.deepEqual(
     reminders(socket)
       .map(({ data }) => [data['title'], data['late']])

@@ -31,6 +31,7 @@ type Apply = DerivationPool['apply'];
 
 interface Fixture {
   readonly calendars: Calendars;
+  readonly deliveries: Deliveries;
   /** Errors that were logged. */
   readonly errors: string[];
   /** Alice writes an event of hers that she invites others to. */
@@ -73,6 +74,7 @@ async function deliver(
   const lineOf = (user: string) => `ATTENDEE:mailto:${user}@example.org`;
   return {
     calendars,
+    deliveries,
     errors,
     invite: async (uid, attendees, title = 'Talk') => {
       const lines = ['ORGANIZER:mailto:alice@example.org', ...attendees.map(lineOf)];
@@ -94,6 +96,11 @@ function waitingIn({ environment }: CalendarReader): number {
   return environment.tables.deliveries.getKeysCount();
 }
 
+/** The deliveries have nothing left to do, and know it. */
+async function settled(deliveries: Deliveries): Promise<void> {
+  await until(() => deliveries.figures.parley_calendar_deliveries_waiting[0]?.value === 0, 'the deliveries');
+}
+
 const unfolded = (text = ''): string => text.replaceAll('\r\n ', '');
 const isUndelivered = (text: string | undefined, user: string): boolean =>
   unfolded(text)
@@ -102,7 +109,7 @@ const isUndelivered = (text: string | undefined, user: string): boolean =>
 
 test('CAL-02 one recipient more than may wait is told busy, and nothing of that change is stored', async (t) => {
   const gate = Promise.withResolvers<void>();
-  const { calendars, copyOf, invite } = await deliver(
+  const { calendars, copyOf, deliveries, invite } = await deliver(
     t,
     (apply) => async (task) => {
       await gate.promise;
@@ -117,9 +124,9 @@ test('CAL-02 one recipient more than may wait is told busy, and nothing of that 
   assert.equal(waitingIn(calendars), 3);
   await assert.rejects(invite('beyond', ['bob']), { code: 'busy' });
   gate.resolve();
-  await until(() => waitingIn(calendars) === 0, 'the deliveries');
+  await settled(deliveries);
   await invite('beyond', ['bob', 'carol', 'dave']);
-  await until(() => waitingIn(calendars) === 0, 'the deliveries');
+  await settled(deliveries);
   assert.ok(['bob', 'carol', 'dave'].every((user) => copyOf(user, 'beyond') !== undefined));
 });
 
@@ -164,7 +171,7 @@ test('CAL-02 a copy that its owner changes meanwhile is worked out anew, and kee
 });
 
 test('CAL-02 a delivery that cannot be made is given up, the organiser sees it, and others get theirs', async (t) => {
-  const { calendars, copyOf, errors, invite } = await deliver(t, (apply) => async (task) => {
+  const { calendars, copyOf, deliveries, errors, invite } = await deliver(t, (apply) => async (task) => {
     if (task.kind === 'apply' && task.to === 'bob') throw new Error('broken');
     return await apply(task);
   });
@@ -175,6 +182,10 @@ test('CAL-02 a delivery that cannot be made is given up, the organiser sees it, 
   const own = copyOf('alice', 'talk');
   assert.deepEqual([isUndelivered(own, 'bob'), isUndelivered(own, 'carol')], [true, false]);
   assert.deepEqual(errors, ['a scheduling message could not be delivered']);
+  await settled(deliveries);
+  const ended = deliveries.figures.parley_calendar_deliveries_total;
+  const counts = new Map(ended.map(({ labels, value }) => [labels[0], value]));
+  assert.deepEqual([counts.get('delivered'), counts.get('failed'), counts.size], [1, 1, 2]);
 });
 
 test('CAL-02 who left while an invitation was on its way gets no calendar any more', async (t) => {
