@@ -138,6 +138,11 @@ export const SETTINGS = {
     default: 'on',
     say: 'Whether messages are indexed and can be searched. Switched off, nothing new is indexed; switched on again, what is missing is indexed in the background.',
   },
+  linkPreviews: {
+    schema: z.enum(['on', 'off']),
+    default: 'off',
+    say: 'Whether the server reads the page behind the first link of a text and shows its title and description with the message; never in secret conversations. Off, because the owners of those pages then see that somebody here wrote of them. With private targets allowed, everybody who writes sees the titles of pages inside the network.',
+  },
   rateLimits: {
     schema: z.coerce.number().min(0).max(1_000),
     default: 1,
@@ -229,7 +234,7 @@ export const SETTINGS = {
   allowPrivateTargets: {
     schema: z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]),
     default: false,
-    say: 'Whether webhooks of automations, event subscriptions of bots, pushes, and tests of settings may go to private addresses. False, because an administrator of the console would otherwise reach the services beside this server.',
+    say: 'Whether webhooks of automations, event subscriptions of bots, pushes, previews of links, and tests of settings may go to private addresses. False, because an administrator of the console would otherwise reach the services beside this server.',
   },
   pushRedecideSeconds: {
     schema: whole(1, 60),

@@ -1,6 +1,7 @@
 /** What a conversation can be asked and told. `user` and `device` come from the authenticated session (GOV-02). */
 import type { ConversationKind, ReceiptState, Role } from '#src/protocol/conversations.ts';
 import type { ErrorCode } from '#src/protocol/errors.ts';
+import type { LinkPreview } from '#src/protocol/links.ts';
 import type { ForwardOrigin, Mention, MessageBody, PostMessage } from '#src/protocol/messages.ts';
 
 /** Who acts: written by the messaging surface from the session, never from a request's body. */
@@ -60,6 +61,8 @@ export type ConversationMessage =
   | { readonly kind: 'hold'; readonly isHeld: boolean }
   /** The server's own: what a person said and did here goes, step by step, behind that seq. */
   | { readonly kind: 'erase'; readonly user: string; readonly afterSeq: number }
+  /** The server's own: what the page behind the first link of a text says of itself. */
+  | { readonly kind: 'preview'; readonly seq: number; readonly preview: LinkPreview }
   /** The server's own: it is time to look what is over its time. */
   | { readonly kind: 'expire' }
   /** The runtime's own: another block of what is below the floor goes off the disk. */

@@ -11,6 +11,7 @@ import { erase } from './erasing.ts';
 import { draft, mute, pin, react, receipt, typing } from './marking.ts';
 import { add, create, deleteConversation, remove, rename, setRole } from './membership.ts';
 import { deleteMessage, edit, post, refusePost } from './posting.ts';
+import { showPreview } from './previewing.ts';
 import { purge, type Purged } from './purging.ts';
 import { expire, hold, purgeBefore, retain } from './retaining.ts';
 import { seat } from './seating.ts';
@@ -59,6 +60,7 @@ export function receive(
   if (message.kind === 'erase') return erase(state, message, now);
   if (message.kind === 'hold') return hold(state, message);
   const record = state.living;
+  if (message.kind === 'preview') return showPreview(state, record, message, now);
   if (message.kind === 'seat') return seat(state, record, message, now);
   const member = record === undefined ? undefined : state.member(message.user);
   // One answer for what does not exist and what is not the caller's (MSG-11, ERR-05).
@@ -70,7 +72,10 @@ function decideFor(
   state: ConversationState,
   record: ConversationRecord,
   member: NonNullable<ReturnType<ConversationState['member']>>,
-  message: Exclude<ConversationMessage, { kind: 'create' | 'purge' | 'seat' | 'expire' | 'hold' | 'erase' }>,
+  message: Exclude<
+    ConversationMessage,
+    { kind: 'create' | 'purge' | 'seat' | 'expire' | 'hold' | 'erase' | 'preview' }
+  >,
   now: number,
 ): readonly Effect[] {
   switch (message.kind) {

@@ -105,7 +105,8 @@ export function edit(
   // An edit changes what is said of a file. Another file is another message.
   if (attachmentOf(old.body) !== attachmentOf(message.body)) return refuse('field_invalid', 'body.attachment');
   const { seq, user } = message;
-  const { body: _old, mentions: before, ...kept } = old;
+  // A preview is of the link that the old words had; the new ones get theirs.
+  const { body: _old, mentions: before, preview: _shown, ...kept } = old;
   // What crossed a thread comes as null where it was left out.
   const mentions = message.mentions ?? undefined;
   const refused = mentions === undefined ? undefined : refuseMentions(state, member, mentions, before);
@@ -170,7 +171,7 @@ export function emptyMessage(
   { seq, old, flags: before }: Emptied,
   now: number,
 ): { readonly data: string; readonly effects: readonly Effect[] } {
-  const { body: _gone, edited_at: _when, mentions, forward: _whose, ...stub } = old;
+  const { body: _gone, edited_at: _when, mentions, forward: _whose, preview: _shown, ...stub } = old;
   const json = JSON.stringify({ ...stub, deleted_at: formatInstant(now) });
   const flags = MESSAGE_FLAGS.deleted | (before & MESSAGE_FLAGS.replies);
   const data = state.dress(seq, json, flags);

@@ -21,6 +21,7 @@ import type { AccessChecks } from './access-checks.ts';
 import type { AttachmentDoor } from './attachment-door.ts';
 import type { BotDoor } from './bot-door.ts';
 import type { ClientAddresses } from './client-addresses.ts';
+import type { LinkPreviews } from './link-previews.ts';
 import type { PushDesk } from './push-desk.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 
@@ -39,6 +40,8 @@ export interface Service {
   readonly bots: BotDoor;
   /** Where pushes go, and what is known of them. */
   readonly pushes: PushDesk;
+  /** What pages behind links say; undefined where the installation shows none. */
+  readonly previews?: LinkPreviews | undefined;
   /** How often a person may do what. */
   readonly rates: RateLimiter;
   /** The live calls on this thread that the person may join or is in. */

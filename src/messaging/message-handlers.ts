@@ -14,14 +14,15 @@ import {
 import { readChanges, readHistory, readMessage, readPersonal, readWatermarks } from '#storage/conversation-reader.ts';
 import { readPinnedSeqs } from '#storage/inbox-reader.ts';
 import { requireTrueOutcome } from './call-handlers.ts';
-import { askConversation, pathConversation, pathSeq, readable, type Call, type Handler } from './caller.ts';
+import { askConversation, pathConversation, pathSeq, readable, type Call, type Handler, type Reply } from './caller.ts';
 import { readForwarded } from './message-forwards.ts';
 
 export const postMessage: Handler = async (call) => {
   const posted = call.body as PostMessage | ForwardMessage;
   call.service.access.requireMessage(call, pathConversation(call));
   // What most posts are waits for nothing here.
-  if ('kind' in posted && posted.kind === 'text') return await askConversation(call, { kind: 'post', form: posted });
+  if ('kind' in posted && posted.kind === 'text')
+    return preview(call, await askConversation(call, { kind: 'post', form: posted }), 201);
   let post: Prepared;
   try {
     post = await prepare(call, posted);
@@ -33,8 +34,14 @@ export const postMessage: Handler = async (call) => {
   }
   const reply = await askConversation(call, { kind: 'post', ...post });
   call.service.attachments.notePosted(post.form);
-  return reply;
+  return preview(call, reply, 201);
 };
+
+/** Has the message's link looked at, behind the answer, when the message is new by this status. Passes the answer on. */
+export function preview(call: Call, reply: Reply, status: Reply['status']): Reply {
+  if (reply.status === status) call.service.previews?.note(reply.json);
+  return reply;
+}
 
 interface Prepared {
   readonly form: PostMessage;
@@ -62,11 +69,11 @@ async function prepareAttachment(call: Call, form: PostMessage, field: string): 
   }
 }
 
-export const editMessage: Handler = (call) => {
+export const editMessage: Handler = async (call) => {
   const { body, mentions } = call.body as z.infer<typeof editForm>;
   call.service.access.requireMessage(call, pathConversation(call));
   const edited = { body: call.service.attachments.describe(body), mentions };
-  return askConversation(call, { kind: 'edit', seq: pathSeq(call), ...edited });
+  return preview(call, await askConversation(call, { kind: 'edit', seq: pathSeq(call), ...edited }), 200);
 };
 
 export const deleteMessage: Handler = (call) => askConversation(call, { kind: 'deleteMessage', seq: pathSeq(call) });

@@ -41,6 +41,7 @@ import type { Service } from './caller.ts';
 import { ClientAddresses } from './client-addresses.ts';
 import { makeHearing } from './hearing.ts';
 import { HttpSurface } from './http-surface.ts';
+import { makeLinkPreviews } from './link-previews.ts';
 import { RetentionSweep } from './retention-sweep.ts';
 import { keepIndex } from './search-upkeep.ts';
 import type { ShardData } from './shard-data.ts';
@@ -164,8 +165,8 @@ const bots = new BotDoor({ bots: data.bots, budget: new BotBudget(data.botBudget
 const services = {
   ask: serve,
   tell: (name: ServiceName, body: unknown) => hear(name, body),
-  timedOut,
-  dropped,
+  timedOut: () => figures.askTimedOut(),
+  dropped: (kind: string) => figures.dropped(kind),
   push: (delivery: PushDelivery) => pushes.push(delivery),
 };
 const node: Node = new Node({ shard, placement, system, services });
@@ -178,6 +179,7 @@ const service: Service = {
   access,
   addresses: new ClientAddresses(config.trustedProxies),
   pushes,
+  previews: makeLinkPreviews({ ...data, lanes, now, node: () => node }),
   rates: new RateLimiter(data.rateMemory, config.rateLimits),
   attachments,
   bots,
@@ -217,6 +219,7 @@ figures.supply(() => {
     droppedLogLines: log.droppedLines,
     calls: board.figures,
     push: pushes.figures,
+    previews: service.previews?.figures,
   };
 });
 
@@ -288,14 +291,6 @@ function watchMemberships(heard: SocketHub): LocalSockets {
 /** The bug that the tests of supervision plant. */
 function crash(): never {
   throw new Error('A bug was planted here to see the shard come back.');
-}
-
-function timedOut(): void {
-  figures.askTimedOut();
-}
-
-function dropped(kind: string): void {
-  figures.dropped(kind);
 }
 
 /** How long a shard that drains waits until what bots did is in the audit trail. */

@@ -7,6 +7,7 @@ import { rightsIn } from '#src/protocol/rights.ts';
 import type * as forms from '#src/protocol/webhooks.ts';
 import { ask, pathConversation, readable, type Call, type Handler, type Reply } from './caller.ts';
 import { askMain } from './integration-calls.ts';
+import { preview } from './message-handlers.ts';
 
 export const makeWebhook: Handler = async (call) => {
   const { name } = call.body as z.infer<typeof forms.makeWebhook>;
@@ -36,7 +37,8 @@ export const postWebhook: Handler = async (call) => {
   if (isCallStep(form)) throw new Refusal('call_step_is_signalling');
   const [conversation = ''] = call.reach ?? [];
   const { device, user } = call;
-  const reply = await ask<Reply>(call, `conversation:${conversation}`, { kind: 'post', form, user, device });
+  const posted = await ask<Reply>(call, `conversation:${conversation}`, { kind: 'post', form, user, device });
+  const reply = preview(call, posted, 201);
   // Whoever has the URL may write, and read nothing: not even what became of its message since.
   const { conversation_id, seq, created_at } = JSON.parse(reply.json) as Message;
   return { status: reply.status, json: JSON.stringify({ conversation_id, seq, created_at }) };

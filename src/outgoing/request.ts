@@ -8,7 +8,7 @@ import type { IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:
 import { checkedHost, makeLookup } from './targets.ts';
 
 export interface OutgoingRequest {
-  readonly method: 'POST' | 'HEAD';
+  readonly method: 'GET' | 'POST' | 'HEAD';
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
@@ -17,6 +17,8 @@ export interface OutgoingRequest {
   /** What is read of the answer; the rest is let go. */
   readonly bytesMax: number;
   readonly allowPrivateTargets: boolean;
+  /** Whether the answer is to be read; without it every one is. What is not read is empty. */
+  readonly isWanted?: (status: number, headers: IncomingHttpHeaders) => boolean;
   /** Ends it before its time. */
   readonly signal?: AbortSignal;
   /** Connections to go on with, made by `makeAgent`; without them it makes one for itself alone. */
@@ -26,6 +28,8 @@ export interface OutgoingRequest {
 export interface OutgoingReply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
+  /** Cut. */
+  readonly bytes: Buffer;
   /** As UTF-8, cut. */
   readonly text: string;
 }
@@ -45,7 +49,7 @@ export function makeAgent(allowPrivateTargets: boolean, socketsMax: number): Age
  * @throws Refusal `target_private`; OutgoingTimeout; the platform's errors for what could not be reached.
  */
 export async function sendOutgoing(outgoing: OutgoingRequest): Promise<OutgoingReply> {
-  const { agent, allowPrivateTargets, body, bytesMax, headers, method, millis } = outgoing;
+  const { agent, allowPrivateTargets, body, bytesMax, headers, isWanted, method, millis } = outgoing;
   const url = new URL(outgoing.url);
   checkedHost(url, allowPrivateTargets);
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
@@ -60,7 +64,9 @@ export async function sendOutgoing(outgoing: OutgoingRequest): Promise<OutgoingR
   const send = url.protocol === 'https:' ? requestHttps : requestHttp;
   const request = send(url, options, (response) => {
     const { headers: answered, statusCode: status = 0 } = response;
-    readCut(response, bytesMax).then((text) => resolve({ status, headers: answered, text }), reject);
+    const isRead = isWanted?.(status, answered) ?? true;
+    const read = isRead ? readCut(response, bytesMax) : Promise.resolve(Buffer.alloc(0));
+    read.then((bytes) => resolve({ status, headers: answered, bytes, text: bytes.toString('utf8') }), reject);
   });
   request.once('error', reject);
   const timer = setTimeout(() => request.destroy(new OutgoingTimeout(`No answer within ${millis} ms.`)), millis);
@@ -68,7 +74,7 @@ export async function sendOutgoing(outgoing: OutgoingRequest): Promise<OutgoingR
   let isRead = false;
   try {
     const reply = await promise;
-    isRead = true;
+    isRead = isWanted === undefined;
     return reply;
   } finally {
     clearTimeout(timer);
@@ -77,7 +83,7 @@ export async function sendOutgoing(outgoing: OutgoingRequest): Promise<OutgoingR
   }
 }
 
-async function readCut(response: IncomingMessage, bytesMax: number): Promise<string> {
+async function readCut(response: IncomingMessage, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -85,7 +91,7 @@ async function readCut(response: IncomingMessage, bytesMax: number): Promise<str
     size += chunk.length;
     if (size >= bytesMax) break;
   }
-  return Buffer.concat(chunks).subarray(0, bytesMax).toString('utf8');
+  return Buffer.concat(chunks).subarray(0, bytesMax);
 }
 
 /** Why a request failed, in a word that says nothing of what was sent. */

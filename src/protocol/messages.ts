@@ -1,6 +1,7 @@
 /** Messages: what a client may post (MSG-01, MSG-02) and what readers get (MSG-04, MSG-09). */
 import { z } from 'zod';
 import { MENTIONS_PER_MESSAGE_MAX, TEXT_LENGTH_MAX } from './limits.ts';
+import { linkPreview, type LinkPreview } from './links.ts';
 import { callId, clientMsgId, conversationId, count, seq, username } from './names.ts';
 
 export const MESSAGE_KINDS = ['text', 'media', 'location', 'contact', 'call', 'system'] as const;
@@ -161,6 +162,8 @@ export const message = z
     root_seq: seq.optional(),
     mentions: z.array(mention).optional(),
     forward: forwardOrigin.optional(),
+    /** What the page behind the first link of a text says of itself, where the installation shows it. */
+    preview: linkPreview.optional(),
     reactions: z.array(reaction).optional(),
     /** Of a message that a thread began with: how many messages are behind it in the thread, stubs too. */
     reply_count: count.optional(),
@@ -182,6 +185,7 @@ export interface Message {
   root_seq?: number;
   mentions?: readonly Mention[];
   forward?: ForwardOrigin;
+  preview?: LinkPreview;
   reactions?: Reaction[];
   reply_count?: number;
   last_reply_seq?: number;

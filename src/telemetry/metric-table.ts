@@ -113,6 +113,11 @@ export const METRICS = {
     help: 'Events published, by type, each counted once however many sockets get it.',
     labels: ['type'],
   },
+  parley_messaging_link_previews_total: {
+    type: 'counter',
+    help: 'Links whose page was to be shown, by what came of it: shown, nothing, refused, failed or dropped.',
+    labels: ['outcome'],
+  },
   parley_messaging_post_ack_seconds: {
     type: 'histogram',
     help: 'Time from a posted message to its acknowledgement, which leaves after the commit is on disk.',

@@ -60,6 +60,8 @@ export interface SuppliedFigures {
   readonly calendar?: Readonly<Partial<Record<ScalarName, Sample[]>>>;
   /** Figures of pushes, as they are told. */
   readonly push?: Readonly<Partial<Record<ScalarName, Sample[]>>>;
+  /** Figures of previews of links, as they are told. */
+  readonly previews?: Readonly<Partial<Record<ScalarName, Sample[]>>> | undefined;
   /** Figures of event subscriptions, as they are told. */
   readonly subscriptions?: Readonly<Partial<Record<ScalarName, Sample[]>>>;
 }
@@ -298,6 +300,7 @@ export class ThreadFigures {
     return {
       ...supplied.find(({ calendar }) => calendar !== undefined)?.calendar,
       ...supplied.find(({ push }) => push !== undefined)?.push,
+      ...supplied.find(({ previews }) => previews !== undefined)?.previews,
       ...supplied.find(({ subscriptions }) => subscriptions !== undefined)?.subscriptions,
       parley_calls_ended_total: callsOf('ended'),
       parley_calls_live: callsOf('live'),

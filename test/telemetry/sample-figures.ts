@@ -21,6 +21,7 @@ export function busyThread(name: string): ThreadFigures {
       parley_subscription_deliveries_total: [{ labels: ['delivered'], value: 8 }],
       parley_subscription_lanes_failing: [{ labels: [], value: 1 }],
     },
+    previews: { parley_messaging_link_previews_total: [{ labels: ['shown'], value: 3 }] },
     push: {
       parley_push_breakers_open: [{ labels: ['apns'], value: 1 }],
       parley_push_dropped_total: [{ labels: ['read'], value: 4 }],

@@ -9,7 +9,7 @@ import { danglingReferences, type JsonObject, SchemaCollector } from './schemas.
 /** What each event says. */
 export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = {
   'message.new': 'A message was posted.',
-  'message.edit': 'A message has a new body.',
+  'message.edit': 'A message has a new body, or a preview of its link; only the former moves edited_at.',
   'message.delete': 'A message was deleted; its seq stays.',
   receipt: 'A person’s watermark moved: everything up to and including seq is delivered, or read.',
   signal: 'A signalling stanza, to those connected now.',
