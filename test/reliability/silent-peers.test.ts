@@ -16,9 +16,9 @@ const CUT_PATIENCE_MILLIS = 60_000;
 const BODY = 'x'.repeat(16_000);
 /** Far beyond what the kernel's buffers of one loopback connection take. */
 const MESSAGES = 1_500;
-const READERS = 8;
-/** Resident memory that the server may gain while 24 MB are withheld from each of the readers. */
-const GROWTH_BYTES_MAX = 100 * 1024 * 1024;
+const READERS = 16;
+/** Resident memory that the server may gain while 24 MB are withheld from each of the readers, 384 MB in all. */
+const GROWTH_BYTES_MAX = 250 * 1024 * 1024;
 
 interface Sockets {
   readonly open: number;

@@ -187,7 +187,11 @@ test('SIG-06 a person hears it with the sender that the server set, and third pa
 test('SIG-06 SUR-01 a stanza is not stored: it is in no file, and who connects later does not hear it', async () => {
   const { id } = await start(server, ann, 'room', ['ben']);
   const earlier = await connect(server, cyn);
+  // On every shard somebody hears it, so that it is on its way nowhere any more when the late one connects.
+  const devices = await Promise.all(Array.from({ length: 8 }, () => anotherDevice(server, ben)));
+  const witnesses = await Promise.all(devices.map((device) => connect(server, device)));
   await accepted(ann, { to: id, ...INVITE, body: { video: true, room: 'only-in-a-stanza' }, call: 'gone', seq: 1 });
+  await Promise.all(witnesses.map((witness) => witness.event('signal')));
   const late = await connect(server, ben);
   assert.deepEqual(await heardUpTo(server, late, ann, id), []);
   const history = await server.api<{ items: unknown[] }>(ben, 'GET', `/v1/conversations/${id}/messages`);
@@ -204,7 +208,7 @@ test('SIG-06 SUR-01 a stanza is not stored: it is in no file, and who connects l
   assert.deepEqual(holding('only-in-a-stanza'), []);
   // What was posted is found by the same look, so what is not found is not there.
   assert.ok(holding(id).length > 0);
-  await Promise.all([earlier.close(), late.close()]);
+  await Promise.all([earlier, late, ...witnesses].map((socket) => socket.close()));
 });
 
 test('SIG-07 a person joins an attempt once', async () => {
