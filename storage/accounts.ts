@@ -1,16 +1,14 @@
 /**
  * The accounts file: people, devices with their sessions, revocations, invitations and the installation's secrets.
  *
- *     change ─► waiting ──► decided one after the other on one draft ──► one commit ──► on disk ─► all answered
- *
  * One thread writes it, through `change`: a change reads and writes a draft, sees what the changes before it did, and
  * is answered when all of it is on disk. Any thread reads it, through a handle of its own, and never sees what is not.
  */
 import { randomBytes } from 'node:crypto';
-import { Refusal } from '#src/protocol/errors.ts';
 import { invitationRecord, revocationRecord } from './account-records.ts';
 import { AccountsDraft, SECRET_BYTES, SECRET_NAMES, type SecretName } from './accounts-draft.ts';
-import { AccountsReader, openEnvironment, type AccountTable, type AccountWrite } from './accounts-reader.ts';
+import { AccountsReader, openEnvironment, type AccountTable } from './accounts-reader.ts';
+import { ChangeQueue } from './change-queue.ts';
 import type { Environment } from './environment.ts';
 import { key } from './keys.ts';
 
@@ -26,21 +24,23 @@ export const CHANGES_WAITING_MAX = 4096;
 /** Records looked at in one step of a sweep, so that cleaning never holds the thread for long. */
 const SWEEP_STEP = 1000;
 
-interface Waiting {
-  readonly decide: (draft: AccountsDraft) => () => void;
-  readonly fail: (error: Error) => void;
-}
-
 /** The one writer of the accounts file. Reads what it wrote. */
 export class Accounts extends AccountsReader {
   readonly #environment: Environment<AccountTable>;
   readonly #secrets = new Map<SecretName, Uint8Array>();
-  #waiting: Waiting[] = [];
-  #writing: Promise<void> | undefined;
+  readonly #queue: ChangeQueue<AccountTable, AccountsDraft>;
 
   private constructor(folder: string, environment: Environment<AccountTable>) {
     super(folder, environment);
     this.#environment = environment;
+    this.#queue = new ChangeQueue({
+      draft: (before) => new AccountsDraft(before, environment.tables),
+      commit: async (writes) => {
+        await environment.commit(writes);
+        this.refresh();
+      },
+      waitingMax: CHANGES_WAITING_MAX,
+    });
   }
 
   /** Opens the accounts of a data folder, whose lock the caller has, and makes its secrets when there are none. */
@@ -66,17 +66,7 @@ export class Accounts extends AccountsReader {
    * @throws Refusal `busy` beyond CHANGES_WAITING_MAX, `storage_full` when the commit failed.
    */
   async change<T>(decide: (draft: AccountsDraft) => T): Promise<T> {
-    if (this.#waiting.length >= CHANGES_WAITING_MAX) throw new Refusal('busy');
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    this.#waiting.push({
-      decide: (draft) => {
-        const result = decide(draft);
-        return () => resolve(result);
-      },
-      fail: reject,
-    });
-    this.#writing ??= this.#write();
-    return await promise;
+    return await this.#queue.change(decide);
   }
 
   /** Removes what time has settled: revocations and invitations that could not be used any more anyway. */
@@ -99,39 +89,7 @@ export class Accounts extends AccountsReader {
 
   /** Waits for what is being written, then closes. */
   override async close(): Promise<void> {
-    await this.#writing;
+    await this.#queue.settle();
     await super.close();
-  }
-
-  async #write(): Promise<void> {
-    // The turn's end gathers what arrives together.
-    await new Promise(setImmediate);
-    while (this.#waiting.length > 0) await this.#commit(this.#waiting.splice(0));
-    this.#writing = undefined;
-  }
-
-  async #commit(changes: readonly Waiting[]): Promise<void> {
-    const writes = new Map<string, AccountWrite>();
-    const answers: (() => void)[] = [];
-    for (const change of changes) {
-      const draft = new AccountsDraft(writes, this.#environment.tables);
-      try {
-        answers.push(change.decide(draft));
-        for (const [name, write] of draft.writes) writes.set(name, write);
-      } catch (error) {
-        // Answered with the others: it may have been refused because of a change that is not on disk yet.
-        answers.push(() => change.fail(error as Error));
-      }
-    }
-    try {
-      await this.#environment.commit([...writes.values()]);
-      this.refresh();
-    } catch (error) {
-      const refusal = new Refusal('storage_full');
-      refusal.cause = error;
-      for (const change of changes) change.fail(refusal);
-      return;
-    }
-    for (const answer of answers) answer();
   }
 }
