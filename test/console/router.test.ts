@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { Depersonalisation } from '#src/console/depersonalisation.ts';
 import type { ConsoleRoute } from '#src/console/route.ts';
 import { routeFaults } from '#src/console/route-table.ts';
+import { WAITING_MAX } from '#src/console/vendor-pace.ts';
 import { startRouter, VENDOR_TOKEN } from './router-fixture.ts';
 
 const redactor = {
@@ -78,6 +79,18 @@ test('VND-05 a revoked token is refused with its code wherever it is shown', asy
     kept.map(([what, id, , code]) => [what, id, code]),
     Array.from({ length: 3 }, () => ['refused', '2', 'vendor_token_revoked']),
   );
+});
+
+test('de-personalised answers are paced, and those that nobody waits for at the pace are refused', async (t) => {
+  const { call } = await start(t);
+  const ask = async (path: string) => await call('GET', path, VENDOR_TOKEN);
+  // Four times as many as may wait, all before the first few rests are over.
+  const paced = await Promise.all(Array.from({ length: 4 * WAITING_MAX }, () => ask('/logged')));
+  const refused = paced.filter(({ status }) => status !== 200);
+  assert.ok(refused.length > 0 && refused.length <= 3 * WAITING_MAX, `${refused.length} of ${paced.length}`);
+  for (const { status, body } of refused) assert.deepEqual([status, body.code], [503, 'busy']);
+  const open = await Promise.all(Array.from({ length: 4 * WAITING_MAX }, () => ask('/raw')));
+  assert.ok(open.every(({ status }) => status === 200));
 });
 
 test('RED-10 a vendor reads a log-like answer de-personalised, RED-11 an administrator as it is', async (t) => {
