@@ -6,7 +6,7 @@ import { Packr } from 'msgpackr';
 import { isSealedName } from './blob-sealing.ts';
 import { Environment } from './environment.ts';
 import { folderPaths } from './folder.ts';
-import { key, numberAt, numberedThen, numbered, under } from './keys.ts';
+import { key, numberedThen, numbered, under } from './keys.ts';
 
 export const ATTACHMENT_TABLES = ['attachments', 'contents', 'unposted', 'uploaded'] as const;
 export type AttachmentTable = (typeof ATTACHMENT_TABLES)[number];
@@ -109,14 +109,6 @@ export class AttachmentReader {
       after = last;
       await new Promise(setImmediate);
     }
-  }
-
-  /** Bytes that a person uploaded from one day to another, both included. */
-  uploadedBetween(user: string, first: number, last: number): number {
-    const range = { start: uploadedKey(user, first), end: uploadedKey(user, last + 1) };
-    let bytes = 0;
-    for (const { value } of this.environment.tables.uploaded.getRange(range)) bytes += numberAt(value);
-    return bytes;
   }
 
   async close(): Promise<void> {

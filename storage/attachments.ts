@@ -6,6 +6,7 @@
 import { rm } from 'node:fs/promises';
 import { makeId } from '#src/base/ids.ts';
 import { Refusal } from '#src/protocol/errors.ts';
+import { AttachmentDraft, type AttachmentWrite } from './attachment-draft.ts';
 import { isReferenced } from './attachment-references.ts';
 import {
   attachmentRecord,
@@ -13,7 +14,6 @@ import {
   openAttachments,
   unpostedBefore,
   unpostedKey,
-  uploadedKey,
   type AttachmentEnvironment,
   type AttachmentRecord,
   type AttachmentTable,
@@ -30,8 +30,8 @@ import {
   uploadTouchedAt,
   writeThumbnail,
 } from './blobs.ts';
-import type { Write } from './environment.ts';
-import { key, lastPart, numberAt, numberValue, under } from './keys.ts';
+import { ChangeQueue } from './change-queue.ts';
+import { key, lastPart, under } from './keys.ts';
 import type { LaneEnvironment } from './lane.ts';
 
 /** An upload that nobody goes on with, and an attachment that nobody posts, go after this: a day. */
@@ -47,10 +47,10 @@ export const CHARGED_BYTES_MIN = 4_096;
 /** The window of the quota, in days of UTC. */
 export const QUOTA_DAYS = 30;
 const DAY_MILLIS = 86_400_000;
+/** Uploads that wait to begin or end, at most: every connection of a large installation at once. Beyond it: `busy`. */
+const WAITING_MAX = 10_000;
 /** Unposted uploads looked at in one pass of the sweep. */
 const SWEEP_STEP = 100;
-
-type AttachmentWrite = Write<AttachmentTable>;
 
 export interface AttachmentsOptions {
   /** Lanes to read, for whether a message has an attachment. */
@@ -76,12 +76,20 @@ export class Attachments extends AttachmentReader {
   readonly #holds = new Map<string, { readonly posts: number; readonly until: number }>();
   /** Content → how many uploads are becoming an attachment with it. */
   readonly #coming = new Map<string, number>();
+  /** Uploads that begin or end together do so in one commit. */
+  readonly #queue: ChangeQueue<AttachmentTable, AttachmentDraft>;
   #turn: Promise<unknown> = Promise.resolve();
 
   private constructor(folder: string, environment: AttachmentEnvironment, options: AttachmentsOptions) {
     super(environment);
     this.#folder = folder;
     this.#options = options;
+    this.#queue = new ChangeQueue({
+      draft: (before) => new AttachmentDraft(before, environment.tables),
+      commit: async (writes) => await this.#commit(writes),
+      waitingMax: WAITING_MAX,
+      inTurn: async (batch) => await this.#inTurn(batch),
+    });
   }
 
   /** Opens the attachments of a data folder, whose lock the caller has. */
@@ -100,23 +108,27 @@ export class Attachments extends AttachmentReader {
    * @throws Refusal `quota_exceeded`, `uploads_full`, `storage_full`.
    */
   async create(owner: string, bytes: number, name: string): Promise<string> {
-    return await this.#inTurn(async () => {
-      const now = this.#options.now();
-      if ((this.#unposted.get(owner) ?? 0) >= UNPOSTED_PER_PERSON_MAX) throw new Refusal('uploads_full');
-      const day = Math.floor(now / DAY_MILLIS);
-      const charged = Math.max(bytes, CHARGED_BYTES_MIN);
-      const used = this.uploadedBetween(owner, day - QUOTA_DAYS + 1, day);
-      if (used + charged > this.#options.quotaBytes) throw new Refusal('quota_exceeded');
-      const id = makeId('att', now);
-      const record = { id, owner, name, bytes, createdAt: now, type: undefined, hash: undefined };
-      await this.#commit([
-        { table: 'attachments', key: key(id), value: attachmentRecord.encode(record) },
-        { table: 'unposted', key: unpostedKey(now, id), value: key(id) },
-        this.#charge(owner, day, charged),
-      ]);
-      this.#count(owner, 1);
-      return id;
-    });
+    let isCounted = false;
+    try {
+      return await this.#queue.change((draft) => {
+        const now = this.#options.now();
+        if ((this.#unposted.get(owner) ?? 0) >= UNPOSTED_PER_PERSON_MAX) throw new Refusal('uploads_full');
+        const day = Math.floor(now / DAY_MILLIS);
+        const charged = Math.max(bytes, CHARGED_BYTES_MIN);
+        const used = draft.uploadedBetween(owner, day - QUOTA_DAYS + 1, day);
+        if (used + charged > this.#options.quotaBytes) throw new Refusal('quota_exceeded');
+        const id = makeId('att', now);
+        draft.putRecord({ id, owner, name, bytes, createdAt: now, type: undefined, hash: undefined });
+        draft.put('unposted', unpostedKey(now, id), key(id));
+        draft.charge(owner, day, charged);
+        this.#count(owner, 1);
+        isCounted = true;
+        return id;
+      });
+    } catch (error) {
+      if (isCounted) this.#count(owner, -1);
+      throw error;
+    }
   }
 
   /** Makes an upload whose bytes are all on disk an attachment. Doing it again changes nothing. */
@@ -125,27 +137,20 @@ export class Attachments extends AttachmentReader {
     await this.#inTurn(() => this.#keep(hash, 1));
     try {
       if (this.find(id)?.hash === undefined) await adoptUpload(this.#folder, id, hash);
-      await this.#record(id, hash, type);
+      await this.#queue.change((draft) => {
+        const record = draft.find(id);
+        if (record === undefined) throw new Refusal('attachment_not_found');
+        if (record.hash !== undefined) return;
+        draft.putRecord({ ...record, hash, type });
+        draft.put('contents', key(hash, id), Buffer.of(1));
+      });
+      await removeUpload(this.#folder, id);
     } finally {
       await this.#inTurn(async () => {
         this.#keep(hash, -1);
         if (!this.#isKept(hash)) await removeBlob(this.#folder, hash);
       });
     }
-  }
-
-  /** Writes down that an upload is whole, unless that is written already. */
-  async #record(id: string, hash: string, type: string): Promise<void> {
-    await this.#inTurn(async () => {
-      const record = this.find(id);
-      if (record === undefined) throw new Refusal('attachment_not_found');
-      if (record.hash !== undefined) return;
-      await this.#commit([
-        { table: 'attachments', key: key(id), value: attachmentRecord.encode({ ...record, hash, type }) },
-        { table: 'contents', key: key(hash, id), value: Buffer.of(1) },
-      ]);
-      await removeUpload(this.#folder, id);
-    });
   }
 
   /**
@@ -272,6 +277,7 @@ export class Attachments extends AttachmentReader {
 
   /** Resolves when whatever was decided before is done. */
   async settle(): Promise<void> {
+    await this.#queue.settle();
     await this.#inTurn(() => undefined);
   }
 
@@ -312,15 +318,14 @@ export class Attachments extends AttachmentReader {
   async #remove(record: AttachmentRecord, listed?: Buffer): Promise<void> {
     const { id, owner, hash, bytes, createdAt } = record;
     const unposted = listed ?? this.#unpostedKeyOf(record);
-    const writes: AttachmentWrite[] = [{ table: 'attachments', key: key(id), value: null }];
-    if (hash !== undefined) writes.push({ table: 'contents', key: key(hash, id), value: null });
-    if (unposted !== undefined) writes.push({ table: 'unposted', key: unposted, value: null });
+    const draft = new AttachmentDraft(new Map(), this.environment.tables);
+    draft.put('attachments', key(id), null);
+    if (hash !== undefined) draft.put('contents', key(hash, id), null);
+    if (unposted !== undefined) draft.put('unposted', unposted, null);
     // Bytes that never became a file are given back; a file that was there was sent, and counts.
-    if (hash === undefined) {
-      const day = Math.floor(createdAt / DAY_MILLIS);
-      writes.push(this.#charge(owner, day, -Math.max(bytes, CHARGED_BYTES_MIN)));
-    }
-    await this.#commit(writes);
+    if (hash === undefined)
+      draft.charge(owner, Math.floor(createdAt / DAY_MILLIS), -Math.max(bytes, CHARGED_BYTES_MIN));
+    await this.#commit([...draft.writes.values()]);
     if (unposted !== undefined) this.#count(owner, -1);
     if (hash === undefined) await removeUpload(this.#folder, id);
     else if (!this.#isKept(hash)) await removeBlob(this.#folder, hash);
@@ -345,13 +350,6 @@ export class Attachments extends AttachmentReader {
     const range = { start: first, end: unpostedBefore(this.#options.now() + 1).end };
     for (const entry of unposted.getRange(range)) if (entry.value.toString() === id) return Buffer.from(entry.key);
     return undefined;
-  }
-
-  #charge(owner: string, day: number, bytes: number): AttachmentWrite {
-    const itemKey = uploadedKey(owner, day);
-    const stored = this.environment.tables.uploaded.get(itemKey);
-    const sum = Math.max(0, (stored === undefined ? 0 : numberAt(stored)) + bytes);
-    return { table: 'uploaded', key: itemKey, value: sum === 0 ? null : numberValue(sum) };
   }
 
   #isHeld(id: string): boolean {

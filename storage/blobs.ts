@@ -20,6 +20,11 @@ import { folderPaths } from './folder.ts';
 
 /** Bytes read at once where a file is hashed or looked through. */
 const READ_BYTES = 256 * 1024;
+/**
+ * Bytes that gather before the disk is set to write them while more arrive. Without it the disk rests until the last
+ * byte is there and all of the file is waited for then.
+ */
+const WRITE_BEHIND_BYTES = 16 * 1024 * 1024;
 
 /** A content's own SHA-256, or, of a sealed one, the keyed hash that takes its place. */
 const NAME = /^s?[0-9a-f]{64}$/;
@@ -85,6 +90,14 @@ export class UploadWriter {
   readonly #file: FileHandle;
   readonly #begun: number;
   #offset: number;
+  /** How far the disk was set to write, and its work while it does. */
+  #behind: number;
+  #writing: Promise<void> | undefined;
+  /** What the disk said to that: it says so once, and would call the next attempt a success. */
+  #failure: unknown;
+  /** How far the content is on disk. */
+  #settled = 0;
+  #isNamed = false;
   /** Of the whole content, while every byte of it passed through here. */
   readonly #whole: Hash | undefined;
 
@@ -93,6 +106,7 @@ export class UploadWriter {
     this.#file = file;
     this.#begun = offset;
     this.#offset = offset;
+    this.#behind = offset;
     this.#whole = offset === 0 ? createHash('sha256') : undefined;
   }
 
@@ -122,18 +136,45 @@ export class UploadWriter {
       written += bytes;
       this.#offset += bytes;
     }
+    if (this.#writing === undefined && this.#offset - this.#behind >= WRITE_BEHIND_BYTES) this.#writeBehind();
+  }
+
+  /** Has the disk write what there is, beside what else happens. That it failed is for `settle` to say. */
+  #writeBehind(): void {
+    this.#behind = this.#offset;
+    this.#writing = this.#file
+      .datasync()
+      .catch((error: unknown) => {
+        this.#failure ??= error;
+      })
+      .finally(() => {
+        this.#writing = undefined;
+      });
   }
 
   /** Takes back what was appended since it was opened. */
   async undo(): Promise<void> {
     await this.#file.truncate(this.#begun);
     this.#offset = this.#begun;
+    this.#behind = this.#begun;
+    this.#settled = 0;
   }
 
-  /** Puts what was appended on disk, its name included. */
+  /** Puts what was appended on disk with its name: whoever comes back finds it. */
   async settle(): Promise<void> {
-    const name = this.#begun === 0 ? sync(dirname(this.#path)) : undefined;
-    await Promise.all([this.#file.sync(), name]);
+    const name = this.#isNamed ? undefined : sync(dirname(this.#path));
+    await Promise.all([this.settleContent(), name]);
+    this.#isNamed = true;
+  }
+
+  /** Puts what was appended on disk. It gets another name next, or nobody was told of it. */
+  async settleContent(): Promise<void> {
+    await this.#writing;
+    if (this.#failure !== undefined) throw this.#failure as Error;
+    const offset = this.#offset;
+    if (offset === this.#settled) return;
+    await this.#file.sync();
+    this.#settled = offset;
   }
 
   /** The first bytes of the content. */
@@ -154,6 +195,7 @@ export class UploadWriter {
   }
 
   async close(): Promise<void> {
+    await this.#writing;
     await this.#file.close();
   }
 }
@@ -179,14 +221,37 @@ export async function adoptFile(folder: string, source: string, hash: string): P
 /** Folders of contents whose own names this thread put on disk; 65,536 and 256 at most. */
 const settled = new Set<string>();
 
-/** Puts a content's name on disk, with those of the folders above it. Together, the disk writes them as one. */
+/** Puts a content's name on disk, with those of the folders above it. */
 async function settleNames(path: string): Promise<void> {
   const [own, above] = [dirname(path), dirname(dirname(path))];
   const folders = [own];
   if (!settled.has(own)) folders.push(above);
   if (!settled.has(above)) folders.push(dirname(above));
-  await Promise.all(folders.map((one) => sync(one)));
+  await settleFolders(folders);
   settled.add(own).add(above);
+}
+
+/** Folders that wait for the disk, which is busy with those before them; and when these are done. */
+let waiting = new Set<string>();
+let upcoming: Promise<void> | undefined;
+let running: Promise<void> = Promise.resolve();
+
+/**
+ * Puts the names in these folders on disk. What is asked for meanwhile goes together: a file system writes down all that
+ * changed, so that only the first one of a batch takes long, and uploads that end together wait for the disk once.
+ */
+async function settleFolders(folders: readonly string[]): Promise<void> {
+  for (const folder of folders) waiting.add(folder);
+  upcoming ??= running.then(async () => {
+    const batch = [...waiting];
+    waiting = new Set();
+    upcoming = undefined;
+    // One after the other: each of several at once would hold a thread, and wait for the same.
+    for (const folder of batch) await sync(folder);
+  });
+  const own = upcoming;
+  running = own.catch(() => undefined);
+  await own;
 }
 
 export async function removeUpload(folder: string, id: string): Promise<void> {

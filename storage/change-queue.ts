@@ -17,6 +17,8 @@ export interface ChangeQueueOptions<Table extends string, D extends Draft<Table>
   readonly commit: (writes: readonly Write<Table>[]) => Promise<void>;
   /** Changes that may wait for their turn; one more is refused with `busy`. */
   readonly waitingMax: number;
+  /** Runs each batch, decisions and commit, while nobody else may change the file; at once without it. */
+  readonly inTurn?: (batch: () => Promise<void>) => Promise<void>;
 }
 
 interface Waiting<D> {
@@ -60,7 +62,8 @@ export class ChangeQueue<Table extends string, D extends Draft<Table>> {
   async #write(): Promise<void> {
     // The turn's end gathers what arrives together.
     await new Promise(setImmediate);
-    while (this.#waiting.length > 0) await this.#commit(this.#waiting.splice(0));
+    const { inTurn = async (batch) => await batch() } = this.#options;
+    while (this.#waiting.length > 0) await inTurn(async () => await this.#commit(this.#waiting.splice(0)));
     this.#writing = undefined;
   }
 

@@ -141,8 +141,8 @@ async function withUpload(call: ByteCall, action: (upload: Upload) => Promise<nu
 }
 
 /**
- * Nothing is awaited between a chunk and its place in the file: the library reads on while somebody waits, paused or
- * not, so that a disk slower than the network would fill the memory.
+ * Each chunk is in the file before the next one is taken: the library reads on while somebody waits, paused or not, so
+ * that a disk slower than the network would fill the memory.
  *
  * Writes the body behind what is there; answers the offset, which is on disk. The last byte finishes the upload.
  */
@@ -154,28 +154,29 @@ async function append(call: ByteCall, upload: Upload, wanted: number, hasBytes: 
   const sum = checksum === undefined ? undefined : createHash('sha256');
   let room = record.bytes - wanted;
   let isKnown = false;
-  if (hasBytes && body !== undefined) {
-    for (let chunk = await body.next(); chunk !== undefined; chunk = await body.next()) {
-      room -= chunk.length;
-      sum?.update(chunk);
-      // A body without a length may be longer than it should.
-      if (room < 0) {
-        await writer.undo();
-        throw new Refusal('upload_too_long');
-      }
-      writer.append(chunk);
-      if (!isKnown && writer.offset >= SNIFFED_BYTES) {
-        allowedType(call, writer);
-        isKnown = true;
-      }
+  const take = (chunk: Buffer): void => {
+    room -= chunk.length;
+    // A body without a length may be longer than it should.
+    if (room < 0) throw new Refusal('upload_too_long');
+    sum?.update(chunk);
+    writer.append(chunk);
+    if (!isKnown && writer.offset >= SNIFFED_BYTES) {
+      allowedType(call, writer);
+      isKnown = true;
     }
+  };
+  try {
+    if (hasBytes) await body?.pour(take);
+  } catch (error) {
+    if (room < 0) await writer.undo();
+    throw error;
   }
   if (checksum !== undefined && (sum?.digest().equals(checksum) !== true || exchange.isDone)) {
     await writer.undo();
     throw new Refusal('checksum_mismatch');
   }
-  await writer.settle();
   if (writer.offset === record.bytes) await finish(call, upload);
+  else await writer.settle();
   return writer.offset;
 }
 
@@ -205,7 +206,7 @@ async function finish(call: ByteCall, { lease, record, writer }: Upload): Promis
     await door.ask({ do: 'infected', id, lease, signature, address });
     throw new Refusal('attachment_infected');
   }
-  await writer.settle();
+  await writer.settleContent();
   const sha256 = await writer.hash();
   const keys = door.vault.sealing;
   const { folder } = door;

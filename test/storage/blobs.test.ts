@@ -1,9 +1,11 @@
 /** Files of attachments and the one writer of their records: what is shared, removed, found again and checked. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { open as openFile, type FileHandle } from 'node:fs/promises';
 import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import type { Refusal } from '#src/protocol/errors.ts';
 import { checkFolder } from '#storage/check.ts';
 import { removeReference, writeReference } from '#storage/attachment-references.ts';
 import { Attachments, HOLD_MILLIS, UNPOSTED_MILLIS } from '#storage/attachments.ts';
@@ -70,6 +72,40 @@ test('an upload is hashed while it is written, and read again where a part came 
   assert.equal(await measureBlob(folder, sha256('absent')), undefined);
   assert.throws(() => blobPath(folder, '../../etc/passwd'), /64 hex digits/);
   assert.throws(() => uploadPath(folder, '../att_1'), /named by its id/);
+});
+
+test('what the disk refused while more arrived is not forgotten', async (t) => {
+  const folder = temporaryFolder(t);
+  await prepareBlobs(folder);
+  const writer = await UploadWriter.open(folder, 'att_1');
+  const other = await openFile(join(folder, 'other'), 'w');
+  t.mock.method(Object.getPrototypeOf(other) as FileHandle, 'datasync', async () => {
+    throw Object.assign(new Error('write failed'), { code: 'EIO' });
+  });
+  await other.close();
+  // The second one is behind the span that the disk is given at a time.
+  for (let part = 0; part < 2; part += 1) writer.append(Buffer.alloc(16 * 1024 * 1024));
+  await assert.rejects(writer.settle(), { code: 'EIO' });
+  await assert.rejects(writer.settleContent(), { code: 'EIO' });
+  await writer.close();
+});
+
+test('uploads that begin at once share the quota and the limit of their person', async (t) => {
+  const { attachments } = await setStage(t);
+  const begin = async (owner: string, count: number) =>
+    await Promise.allSettled(Array.from({ length: count }, () => attachments.create(owner, 0, 'a')));
+  // Each is charged 4,096 bytes of 20,000.
+  const begun = await begin('ada', 6);
+  const ids = begun.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  assert.equal(new Set(ids).size, 4);
+  const refusals = begun.flatMap((one) => (one.status === 'rejected' ? [(one.reason as Refusal).code] : []));
+  assert.deepEqual(refusals, ['quota_exceeded', 'quota_exceeded']);
+  await Promise.all(ids.slice(0, 2).map((id) => attachments.discard(id)));
+  assert.deepEqual(
+    (await begin('ada', 3)).map(({ status }) => status),
+    ['fulfilled', 'fulfilled', 'rejected'],
+  );
+  assert.equal((await begin('bob', 1))[0]?.status, 'fulfilled');
 });
 
 test('a content goes with its last attachment', async (t) => {
