@@ -48,4 +48,9 @@ test('FRM-03 presence that has no room is told later, as it is then', () => {
   assert.deepEqual(rest, []);
   assert.ok(told?.kind === 'publishTo');
   assert.deepEqual([told.users, told.event.includes('"state":"away"')], [['ben', 'cas'], true]);
+  // Both frames were counted.
+  budget.spend(PRESENCE_FRAMES_PER_SECOND_MAX - 3);
+  assert.ok(budget.isOpen(NOW + 2_000));
+  budget.spend(1);
+  assert.equal(budget.isOpen(NOW + 2_000), false);
 });

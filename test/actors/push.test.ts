@@ -104,6 +104,8 @@ test('FRM-05 what a mute held back is not pushed by what comes after it, also af
   const muted = await scene.post('alice', 'muted');
   await scene.push({ kind: 'decide', conversation: ROOM, from: muted });
   await scene.host.reply(ROOM, { kind: 'mute', user: 'bob', device: 'd', until: null });
+  await scene.push({ kind: 'decide', conversation: ROOM, from: 0, since: 0 });
+  assert.deepEqual(scene.pushed(), []);
   const seq = await scene.post('alice', 'heard');
   await scene.push({ kind: 'decide', conversation: ROOM, from: 0, since: 0 });
   assert.deepEqual(

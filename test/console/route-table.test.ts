@@ -79,6 +79,21 @@ test('VND-09 the closed areas are closed, every route of them', () => {
   );
 });
 
+/** What a vendor token reads as it is: names and settings that the contract opens. Anything else must be admitted here. */
+const READ_AS_THEY_ARE = [
+  ...['/bots', '/bots/:id', '/console-roles', '/deployments', '/gateways', '/groups', '/groups/:group'],
+  ...['/guests', '/guests/:username', '/login', '/me', '/meetings', '/meetings/:meeting', '/nodes', '/nodes/:id'],
+  ...['/nodes/:id/logs', '/policies', '/population', '/routing', '/settings/ai-keys', '/settings/apns'],
+  ...['/settings/external-stores', '/settings/fcm', '/settings/hrms', '/settings/ldap', '/settings/sign-in'],
+  ...['/settings/simpleone', '/settings/sso', '/settings/tls', '/users', '/users/:username'],
+  '/users/:username/sessions',
+];
+
+test('VND-09 what is not de-personalised for vendors is on a list', () => {
+  const open = ROUTES.filter(({ vendor }) => vendor === 'open').map(({ path }) => path);
+  assert.deepEqual(open.toSorted(), READ_AS_THEY_ARE);
+});
+
 /** The paths below `/admin/api` that a source spells out. */
 const spelled = (source: string) => skeletonOf(source).strings.filter((text) => text.startsWith('/admin/api'));
 

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { rateOf, RateLimiter } from '#src/messaging/rate-limiter.ts';
 import { RATE_LIMITS, makeRateMemory } from '#src/protocol/rate-limits.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { startServer, type TestServer } from '#test/support/server.ts';
+import { request, startServer, type TestServer } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 import { assertRefused, post, say, start } from './conversing.ts';
 
@@ -106,4 +106,18 @@ test('a frame too many is a refused frame, and a socket too many a refused upgra
   assert.equal(refusal.data['code'], 'rate_limited');
   await connect(server, ben);
   await assert.rejects(connect(server, ben), /429/);
+});
+
+test('requests with tokens that do not hold are counted by address, and then refused before they are judged', async (t) => {
+  const server = await startServer({ environment: { PARLEY_RATE_LIMITS: '0.001' } });
+  t.after(() => server.stop());
+  const codes: string[] = [];
+  const ask = async (path: string, token: string) => {
+    const { status, body } = await request<{ code: string }>('GET', `${server.messaging}${path}`, { token });
+    codes.push(`${status} ${body.code}`);
+  };
+  const burst = RATE_LIMITS.refused.burst * 0.001;
+  for (let count = 0; count < 2 * burst; count += 1) await ask('/v1/inbox', 'nobody');
+  assert.deepEqual(new Set(codes.slice(0, burst)), new Set(['401 token_invalid']));
+  assert.equal(codes.at(-1), '429 rate_limited');
 });

@@ -17,6 +17,7 @@ const MARKERS: readonly (readonly [SpanClass, string, string])[] = [
   ['cookie', 'Cookie: sid=Zk3mQ9vT1x', 'Zk3mQ9'],
   ['url-credentials', 'open postgres://app:s3cr3tPw@db1/main', 's3cr3t'],
   ['platform-token', 'got svc_vst_k3v9_Qm4Zx7Tb2Wn8Lf5Rk1Yc6Hd3Jg9Pv0Sa2Eu now', 'Qm4Zx7'],
+  ['platform-token', 'POST /v1/webhooks/hook_0123456789abcdefghjkmn_Qm4Zx7Tb2Wn8Lf5Rk1Yc 404', 'Qm4Zx7'],
   ['aws-key', 'got AKIAZ7QK2M4N6P3R5T2V now', 'Z7QK2M'],
   ['api-key', 'got ghp_R7kQ2mZ9tXb4Wn8Lf5Vk1Yc6Hd3Jg0Pv2Sa now', 'R7kQ2m'],
   ['secret', 'password=correcthorse done', 'correct'],
