@@ -72,11 +72,10 @@ export function inboxItemJson(tables: Tables, entry: InboxEntry, user: string, e
   const watermark = readWatermark(tables, record.id, user);
   const personal = readPersonal(tables, record.id, user);
   const unread = countUnread(tables, record, user, watermark.read);
-  const from = unread === 0 ? record.headSeq : unreadFrom(tables, record, user, watermark.read);
   const item = {
     conversation: conversationView(tables, record, epoch),
     unread,
-    mention_count: countUnreadMentions(tables, record, user, from),
+    mention_count: countUnreadMentions(tables, record, user, readUpTo(tables, record, user, watermark.read)),
     ...watermark,
     muted_until: personal.mutedUntil ?? null,
     ...(personal.draft === undefined ? {} : { draft: personal.draft.body }),
@@ -91,7 +90,8 @@ export function inboxItemJson(tables: Tables, entry: InboxEntry, user: string, e
  * Computed from the records each time, never a counter that could drift. Counts up to UNREAD_COUNT_MAX.
  */
 export function countUnread(tables: Tables, record: ConversationRecord, user: string, read: number): number {
-  const from = unreadFrom(tables, record, user, read);
+  // What is older than UNREAD_COUNT_MAX messages is not counted.
+  const from = Math.max(readUpTo(tables, record, user, read), record.headSeq - UNREAD_COUNT_MAX);
   const span = record.headSeq - from;
   if (span <= 0) return 0;
   const start = numbered(from + 1, record.id);
@@ -103,10 +103,10 @@ export function countUnread(tables: Tables, record: ConversationRecord, user: st
   return span - countOwn(tables, record, user, from) - deleted;
 }
 
-/** What a person has read, or did not have to, ends here; what is older than UNREAD_COUNT_MAX messages is not counted. */
-export function unreadFrom(tables: Tables, record: ConversationRecord, user: string, read: number): number {
+/** The seq up to which a person has read, or did not have to: it was there before them, or it is gone. */
+export function readUpTo(tables: Tables, record: ConversationRecord, user: string, read: number): number {
   const joined = readMember(tables, record.id, user)?.joinedSeq ?? 0;
-  return Math.max(read, joined, record.floorSeq, record.headSeq - UNREAD_COUNT_MAX);
+  return Math.max(read, joined, record.floorSeq);
 }
 
 /** Seqs of the pinned messages, oldest first. */

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { mentionsQuery } from '#src/protocol/conversations.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { readConversation, readMessage, readWatermark, type Tables } from '#storage/conversation-reader.ts';
-import { unreadFrom } from '#storage/inbox-reader.ts';
+import { readUpTo } from '#storage/inbox-reader.ts';
 import { stampOf } from '#storage/lane.ts';
 import { readLaneMentions, STAMP_MAX } from '#storage/mention-reader.ts';
 import type { MentionRow } from '#storage/mention-records.ts';
@@ -60,7 +60,7 @@ function itemJson(tables: Tables, { conversation, seq }: MentionRow, user: strin
   const record = readConversation(tables, conversation);
   const json = record === undefined ? undefined : readMessage(tables, record, seq);
   if (record === undefined || json === undefined) return [];
-  const unread = seq > unreadFrom(tables, record, user, readWatermark(tables, conversation, user).read);
+  const unread = seq > readUpTo(tables, record, user, readWatermark(tables, conversation, user).read);
   return [`{"message":${json},"unread":${unread}}`];
 }
 

@@ -125,7 +125,8 @@ export class CountChecker {
     for (const subject of subjects) {
       const item = items.get(subject.id);
       const unread = unreadOf(subject, member);
-      const mentions = unread.filter((message) => mentionsPerson(message, member));
+      const behind = subject.history.filter(({ seq }) => seq > (subject.read.get(member) ?? 0));
+      const mentions = behind.filter((message) => mentionsPerson(message, member));
       if (item?.unread === unread.length && item.mention_count === mentions.length) continue;
       this.#options.lose(
         `${member} has ${unread.length} unread with ${mentions.length} mentions in ${subject.id}, and the server says ${item?.unread} with ${item?.mention_count}.`,

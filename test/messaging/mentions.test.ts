@@ -1,7 +1,7 @@
 /** Mentions, as people make and read them: over HTTP and the socket, in commits with their messages (MSG, CAP). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MENTION_ALL_PARTICIPANTS_MAX, MENTIONS_PER_MESSAGE_MAX } from '#src/protocol/limits.ts';
+import { MENTION_ALL_PARTICIPANTS_MAX, MENTIONS_PER_MESSAGE_MAX, UNREAD_COUNT_MAX } from '#src/protocol/limits.ts';
 import type { Mention, Message } from '#src/protocol/messages.ts';
 import type { Person } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
@@ -75,6 +75,24 @@ test('MSG-01 a mention is delivered, listed newest first, and counted while it i
   );
   assert.deepEqual(listed[1]?.message, first.body);
   await socket.close();
+});
+
+test('a mention is unread until it is read, however much was said since', async () => {
+  const id = await room();
+  await post(server, alice, id, mention('@bob', at('bob', 0)));
+  for (let posted = 0; posted < UNREAD_COUNT_MAX; posted += 50) {
+    await Promise.all(Array.from({ length: 50 }, () => say(server, carol, id, 'on and on')));
+  }
+  // Unread messages are counted up to here; the mention is one more behind.
+  assert.deepEqual(await counts(bob, id), [UNREAD_COUNT_MAX, 1]);
+  const { items } = await page(bob, '?limit=200');
+  const found = items.filter(({ message }) => message.conversation_id === id);
+  assert.deepEqual(
+    found.map(({ message, unread }) => [message.seq, unread]),
+    [[1, true]],
+  );
+  await read(bob, id, 1);
+  assert.deepEqual(await counts(bob, id), [UNREAD_COUNT_MAX, 0]);
 });
 
 test('a mention counts UTF-16 units, stays inside the text and takes no character apart', async () => {
