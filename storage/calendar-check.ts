@@ -10,6 +10,7 @@ import {
   messageRecord,
   nameInTimeKey,
   objectRecord,
+  propertiesRecord,
   openCalendars,
   SCHEDULING_QUEUE,
   timeKeys,
@@ -35,6 +36,7 @@ export async function checkCalendars(folder: string, findings: Findings): Promis
       if (record !== undefined) checkCalendar(tables, record, findings);
     }
     checkStrays(tables, findings);
+    checkProperties(tables, findings);
     checkScheduling(tables, findings);
     for (const alarm of unpairedAlarms(environment)) {
       findings.add('alarms', [alarm.calendar, alarm.name], 'stands on one side of its index alone');
@@ -147,6 +149,17 @@ function checkStrays(tables: Tables, findings: Findings): void {
       if (name === undefined || isPurged(id) || tables.objects.get(key(id, name)) !== undefined) continue;
       findings.add(table, [id, name], 'is of no object');
     }
+  }
+}
+
+/** Properties of an object are gone when it is. Those of calendars stand under `[calendar, user]`. */
+function checkProperties(tables: Tables, findings: Findings): void {
+  for (const entry of tables.properties.getRange()) {
+    const itemKey = Buffer.from(entry.key);
+    const [id = '', name = '', user] = itemKey.toString().split('\0');
+    findings.attempt('properties', [id, name], () => propertiesRecord.decode(entry.value));
+    if (user === undefined || tables.meta.get(key('purge', id)) !== undefined) continue;
+    if (tables.objects.get(key(id, name)) === undefined) findings.add('properties', [id, name], 'are of no object');
   }
 }
 

@@ -7,6 +7,7 @@ import { isSoundText } from '#src/base/json.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { AuditForm } from './audit-chain.ts';
 import { resetAlarms } from './calendar-alarms.ts';
+import { setObjectProperties } from './calendar-properties.ts';
 import { CalendarView } from './calendar-reader.ts';
 import {
   calendarRecord,
@@ -19,8 +20,6 @@ import {
   OBJECT_BYTES_MAX,
   objectRecord,
   OBJECTS_PER_CALENDAR_MAX,
-  PROPERTIES_BYTES_MAX,
-  propertiesRecord,
   revisionRecord,
   REVISIONS_MAX,
   SHARES_PER_CALENDAR_MAX,
@@ -247,6 +246,7 @@ export class CalendarDraft extends CalendarView {
     this.#unlist(calendar, name, prior);
     this.put('objects', key(id, name), null);
     this.put('bodies', key(id, name), null);
+    setObjectProperties(this, id, name, {});
     this.put('removals', key(id, name), numberValue(seq));
     this.put('graves', numbered(seq, id), graveRecord.encode({ name, uid, at: this.now, revisions }));
     this.put('changes', numbered(seq, id), changeRecord.encode({ name, uid, removed: true }));
@@ -271,23 +271,11 @@ export class CalendarDraft extends CalendarView {
     const bytes = this.bytesOf(from.calendar, from.name);
     if (bytes === undefined) throw new Refusal('entry_not_found');
     if (from.calendar === to.calendar && from.name === to.name) throw new Refusal('field_invalid');
+    const properties = this.objectProperties(from.calendar, from.name);
     this.removeObject(from.calendar, from.name, conditions);
-    return this.putObject(to.calendar, to.name, bytes, index, overwrite ? {} : { ifNoneMatch: '*' });
-  }
-
-  /**
-   * Sets (a text) or removes (null) properties of one person on a resource, all or none.
-   * @throws Refusal `properties_too_large`.
-   */
-  putProperties(resource: string, user: string, changes: Readonly<Record<string, string | null>>): void {
-    const values = new Map(Object.entries(this.properties(resource, user)));
-    for (const [name, value] of Object.entries(changes)) {
-      if (value === null) values.delete(name);
-      else values.set(name, value);
-    }
-    const encoded = propertiesRecord.encode({ values: Object.fromEntries(values) });
-    if (encoded.length > PROPERTIES_BYTES_MAX) throw new Refusal('properties_too_large');
-    this.put('properties', key(resource, user), values.size === 0 ? null : encoded);
+    const put = this.putObject(to.calendar, to.name, bytes, index, overwrite ? {} : { ifNoneMatch: '*' });
+    setObjectProperties(this, to.calendar, to.name, properties);
+    return put;
   }
 
   put(table: CalendarTable, itemKey: Buffer, value: Buffer | null): void {
@@ -373,8 +361,8 @@ export class CalendarDraft extends CalendarView {
   }
 }
 
-/** @throws Refusal `entry_changed`. */
-function assertConditions(prior: ObjectRecord | undefined, conditions: ObjectConditions): void {
+/** Holds an object, undefined for none, to what a caller expects of it. @throws Refusal `entry_changed`. */
+export function assertConditions(prior: ObjectRecord | undefined, conditions: ObjectConditions): void {
   const { ifMatch, ifNoneMatch, ifScheduleTagMatch } = conditions;
   const has = (etags: readonly string[] | '*') => prior !== undefined && (etags === '*' || etags.includes(prior.etag));
   if (ifMatch !== undefined && !has(ifMatch)) throw new Refusal('entry_changed');

@@ -1,10 +1,12 @@
 /** Reads of the calendar file: whose calendars, which objects, what changed, what lies in a span of time. */
 import {
+  ANYBODY,
   calendarRecord,
   changeRecord,
   graveRecord,
   nameInTimeKey,
   objectRecord,
+  objectResource,
   propertiesRecord,
   revisionRecord,
   timeRanges,
@@ -118,6 +120,11 @@ export class CalendarView {
   properties(resource: string, user: string): Readonly<Record<string, string>> {
     const stored = this.#get('properties', key(resource, user));
     return stored === undefined ? {} : propertiesRecord.decode(stored).values;
+  }
+
+  /** What clients keep on an object, for everybody who sees it. */
+  objectProperties(id: string, name: string): Readonly<Record<string, string>> {
+    return this.properties(objectResource(id, name), ANYBODY);
   }
 
   /** What is stored under a key, by a file of this room that knows its table. */

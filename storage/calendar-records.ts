@@ -262,6 +262,14 @@ export const propertiesRecord = recordOf<{ readonly values: Readonly<Record<stri
   'values',
 ]);
 
+/** Whose properties those of an object are. */
+export const ANYBODY = '';
+
+/** An object as a resource that properties are kept on. It lies under its calendar, and goes with it. */
+export function objectResource(calendar: string, name: string): string {
+  return `${calendar}\0${name}`;
+}
+
 /** The strong etag of bytes, without quotes. */
 export function etagOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('base64url').slice(0, 27);

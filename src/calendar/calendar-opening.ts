@@ -18,7 +18,7 @@ import type { DavDoor } from './dav/door.ts';
 export interface CalendarOpeningOptions {
   readonly folder: string;
   readonly epoch: string;
-  readonly config: Pick<Config, 'loginAttemptsPerMinute'>;
+  readonly config: Pick<Config, 'calendarUrl' | 'loginAttemptsPerMinute'>;
   readonly accounts: Accounts;
   readonly access: Pick<AccessControl, 'allows'>;
   readonly appPasswords: Pick<AppPasswords, 'verify'>;
@@ -67,6 +67,7 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
     maySee: (viewer, user) => access.allows('see', viewer, user),
     mayInvite: (organizer, user) => access.allows('see', organizer, user) && access.allows('invite', organizer, user),
     verifyAppPassword: (user, password) => appPasswords.verify(user, password),
+    publicUrl: config.calendarUrl,
     failuresPerMinute: config.loginAttemptsPerMinute,
   });
   await addCalendarService(app, plane, options.authenticate);

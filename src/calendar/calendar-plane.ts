@@ -25,6 +25,8 @@ export interface CalendarPlaneOptions {
   readonly failuresPerMinute: number;
   /** The data folder's. */
   readonly epoch: string;
+  /** Where clients reach the calendar, where a proxy stands in front. */
+  readonly publicUrl: string | undefined;
   readonly clock: Clock;
   readonly log: DavDoor['log'];
 }
@@ -73,6 +75,7 @@ export async function makeCalendarPlane(options: CalendarPlaneOptions): Promise<
       return isKnown ? (await busyTimes({ calendars, pool }, user, span)).periods : undefined;
     },
     epoch,
+    publicUrl: options.publicUrl,
     authenticate: async (authorization, address) => {
       const user = await basic.authenticate(authorization, address);
       await ensureDefaultCalendar(calendars, user);

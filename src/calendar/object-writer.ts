@@ -3,14 +3,15 @@
  * of invitations follows from.
  */
 import { etagOf, OBJECT_BYTES_MAX, type ObjectIndex } from '#storage/calendar-records.ts';
-import type { ObjectConditions } from '#storage/calendar-draft.ts';
+import { assertConditions, type CalendarDraft, type ObjectConditions } from '#storage/calendar-draft.ts';
+import { setObjectProperties } from '#storage/calendar-properties.ts';
 import type { Calendars } from '#storage/calendars.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { AddressBook } from './address-book.ts';
 import { accessCalendar } from './calendar-access.ts';
 import type { Derived, Participation } from './derivation.ts';
 import type { DerivationPool } from './derivation-pool.ts';
-import type { StoredObject } from './dav/door.ts';
+import type { ObjectPlace, StoredObject, TransferOptions } from './dav/door.ts';
 import { awaitsAnswer, judgeWriting } from './identity.ts';
 import type { ObjectState, Plan, Scheduler } from './scheduling/scheduler.ts';
 
@@ -68,8 +69,13 @@ export class CalendarObjectWriter {
     return stored as StoredObject;
   }
 
-  /** Puts several objects of one calendar in one commit, all or none. @throws as `put`. */
-  async putAll(user: string, calendar: string, puts: readonly ObjectPut[]): Promise<StoredObject[]> {
+  /** Puts several objects of one calendar in one commit, all or none, and what `also` changes. @throws as `put`. */
+  async putAll(
+    user: string,
+    calendar: string,
+    puts: readonly ObjectPut[],
+    also: (draft: CalendarDraft) => void = () => undefined,
+  ): Promise<StoredObject[]> {
     accessCalendar(this.#options.calendars, user, calendar, 'write');
     for (let times = 0; times < JUDGED_TIMES_MAX; times += 1) {
       const judged: (JudgedObject & ObjectPut)[] = [];
@@ -77,12 +83,14 @@ export class CalendarObjectWriter {
       const stored = await this.#options.calendars.change((draft) => {
         // Judged against a state that is gone.
         if (judged.some(({ name, judgedEtag }) => draft.object(calendar, name)?.etag !== judgedEtag)) return undefined;
-        return judged.map(({ name, bytes, index, conditions, isInvitation, isCorrected, plan }) => {
+        const results = judged.map(({ name, bytes, index, conditions, isInvitation, isCorrected, plan }) => {
           const options = { ...conditions, keepScheduleTag: isInvitation };
           const put = draft.putObject(calendar, name, bytes, index, options);
           this.#options.scheduler.send(draft, plan);
           return { ...put, etag: isCorrected ? undefined : put.etag };
         });
+        also(draft);
+        return results;
       });
       if (stored === undefined) continue;
       this.#options.scheduler.told();
@@ -130,12 +138,31 @@ export class CalendarObjectWriter {
     throw new Refusal('busy');
   }
 
+  /**
+   * Puts an object that the person may read into a calendar that they may write, as any writing there is judged, with
+   * what clients keep on it. @throws as `put`; `entry_not_found`, and `entry_changed` where a condition fails.
+   */
+  async copy(user: string, from: ObjectPlace, to: ObjectPlace, options: TransferOptions): Promise<StoredObject> {
+    const { calendars } = this.#options;
+    accessCalendar(calendars, user, from.calendar, 'read');
+    const [source, bytes] = [calendars.object(from.calendar, from.name), calendars.bytesOf(from.calendar, from.name)];
+    if (source === undefined || bytes === undefined) throw new Refusal('entry_not_found');
+    assertConditions(source, options);
+    const kept = calendars.objectProperties(from.calendar, from.name);
+    const conditions: ObjectConditions = options.overwrite ? {} : { ifNoneMatch: '*' };
+    const put = { name: to.name, bytes, conditions };
+    const [stored] = await this.putAll(user, to.calendar, [put], (draft) => {
+      setObjectProperties(draft, to.calendar, to.name, kept);
+    });
+    return stored as StoredObject;
+  }
+
   /** Moves an object between calendars that the person may write. @throws as `put` and `remove`. */
   async move(
     user: string,
-    from: { readonly calendar: string; readonly name: string },
-    to: { readonly calendar: string; readonly name: string },
-    options: ObjectConditions & { readonly overwrite: boolean },
+    from: ObjectPlace,
+    to: ObjectPlace,
+    options: TransferOptions,
   ): Promise<StoredObject> {
     const { calendars } = this.#options;
     accessCalendar(calendars, user, from.calendar, 'write');

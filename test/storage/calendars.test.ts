@@ -5,9 +5,11 @@ import type { SyncPosition } from '#storage/calendar-reader.ts';
 import { checkCalendars } from '#storage/calendar-check.ts';
 import { UidTaken, type CalendarForm } from '#storage/calendar-draft.ts';
 import {
+  ANYBODY,
   calendarRecord,
   CALENDARS_PER_PERSON_MAX,
   OBJECT_BYTES_MAX,
+  objectResource,
   OBJECTS_PER_CALENDAR_MAX,
   PROPERTIES_BYTES_MAX,
   REMOVAL_MILLIS,
@@ -17,6 +19,7 @@ import {
   type CalendarRecord,
   type ObjectIndex,
 } from '#storage/calendar-records.ts';
+import { changeProperties } from '#storage/calendar-properties.ts';
 import { Calendars } from '#storage/calendars.ts';
 import { Findings } from '#storage/findings.ts';
 import { key } from '#storage/keys.ts';
@@ -332,13 +335,32 @@ test('each limit is refused one step beyond it, by its code', async (t) => {
   await assert.rejects(calendars.createCalendar(form('alice', 'beyond')), refusal('calendars_full'));
   await assert.rejects(calendars.createCalendar(form('bob', 'a/b')), refusal('field_invalid'));
   const most = 'x'.repeat(PROPERTIES_BYTES_MAX - 100);
-  await calendars.change((draft) => draft.putProperties(id, 'alice', { '{DAV:}a': most }));
+  await calendars.change((draft) => changeProperties(draft, id, 'alice', { '{DAV:}a': most }));
   await assert.rejects(
-    calendars.change((draft) => draft.putProperties(id, 'alice', { '{DAV:}b': 'x'.repeat(200) })),
+    calendars.change((draft) => changeProperties(draft, id, 'alice', { '{DAV:}b': 'x'.repeat(200) })),
     refusal('properties_too_large'),
   );
   assert.deepEqual(Object.keys(calendars.properties(id, 'alice')), ['{DAV:}a']);
   assert.deepEqual(calendars.properties(id, 'bob'), {});
+});
+
+test('properties of an object go with it, and those of one that is not there are found', async (t) => {
+  const store = await openStore(t);
+  const { calendars } = store;
+  const { id } = await calendars.createCalendar(form('alice', 'work'));
+  const keep = async (name: string) =>
+    await calendars.change((draft) => changeProperties(draft, objectResource(id, name), ANYBODY, { '{X}a': 'x' }));
+  await calendars.putObject(id, 'a', Buffer.from('x'), index('uid'));
+  await keep('a');
+  assert.deepEqual(calendars.objectProperties(id, 'a'), { '{X}a': 'x' });
+  await assertSound(store);
+  await calendars.removeObject(id, 'a');
+  assert.deepEqual(calendars.objectProperties(id, 'a'), {});
+  await keep('a');
+  const findings = new Findings('');
+  await checkCalendars(store.folder, findings);
+  assert.equal(findings.problems.length, 1);
+  assert.match(String(findings.problems[0]), /properties.*are of no object/);
 });
 
 test('a name of a calendar is its own among the owner’s', async (t) => {
@@ -354,7 +376,7 @@ test('a removed calendar is gone for everybody at once, and off the disk soon, a
   const { id } = await store.calendars.createCalendar(form('alice', 'work'));
   await store.calendars.change((draft) => {
     draft.share(id, 'bob', 'read');
-    draft.putProperties(id, 'bob', { '{DAV:}a': 'x' });
+    changeProperties(draft, id, 'bob', { '{DAV:}a': 'x' });
     for (let at = 0; at < 1_200; at += 1) draft.putObject(id, String(at), Buffer.from('x'), index(`uid-${at}`));
   });
   const removed = store.calendars.removeCalendar(id);

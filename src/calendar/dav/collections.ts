@@ -1,5 +1,6 @@
 /** Calendars made and removed: MKCALENDAR (RFC 4791), extended MKCOL (RFC 5689), DELETE. */
 import type { CalendarDoer } from '#storage/calendar-draft.ts';
+import { changeProperties } from '#storage/calendar-properties.ts';
 import { COMPONENT_KINDS } from '#storage/calendar-records.ts';
 import { broken, DavRefusal, notFound } from './dav-refusal.ts';
 import { answerXml, type DavAnswer, type DavRequest } from './exchange.ts';
@@ -54,6 +55,9 @@ async function create(
 ): Promise<DavAnswer> {
   const { door, viewer, path } = request;
   if (isTaken(request)) throw taken();
+  if (path?.kind === 'object' && path.user === viewer && findCalendar(door, viewer, path.calendar) === undefined) {
+    throw new DavRefusal(409, 'There is no collection that it would lie in.');
+  }
   if (path?.kind !== 'calendar' || path.user !== viewer) {
     throw broken(caldav('calendar-collection-location-ok'), 'Calendars are made in one’s own home.');
   }
@@ -73,7 +77,7 @@ async function create(
       },
       byOf(request),
     );
-    if (Object.keys(own).length > 0) draft.putProperties(id, viewer, own);
+    if (Object.keys(own).length > 0) changeProperties(draft, id, viewer, own);
   });
   return { status: 201, headers: { 'cache-control': 'no-cache' } };
 }

@@ -26,6 +26,18 @@ export interface StoredObject {
   readonly isNew: boolean;
 }
 
+/** Where an object lies. */
+export interface ObjectPlace {
+  /** Its id. */
+  readonly calendar: string;
+  readonly name: string;
+}
+
+/** The conditions are about what is copied or moved; `overwrite` is about what lies where it goes. */
+export interface TransferOptions extends ObjectConditions {
+  readonly overwrite: boolean;
+}
+
 /**
  * Writes objects as a person, by all rules of identity and of access.
  * Each of them throws Refusal, UidTaken or CalendarFault.
@@ -40,12 +52,8 @@ export interface ObjectWriter {
     conditions: ObjectConditions,
     options?: { readonly isSilent?: boolean },
   ): Promise<void>;
-  move(
-    user: string,
-    from: { readonly calendar: string; readonly name: string },
-    to: { readonly calendar: string; readonly name: string },
-    options: ObjectConditions & { readonly overwrite: boolean },
-  ): Promise<StoredObject>;
+  copy(user: string, from: ObjectPlace, to: ObjectPlace, options: TransferOptions): Promise<StoredObject>;
+  move(user: string, from: ObjectPlace, to: ObjectPlace, options: TransferOptions): Promise<StoredObject>;
 }
 
 /** A time that somebody is asked about, in milliseconds. */
@@ -62,6 +70,8 @@ export interface DavDoor {
   readonly busyTimes: (viewer: string, address: string, span: Span) => Promise<readonly BusyPeriod[] | undefined>;
   /** The data folder's epoch: tokens from before a restored backup are none of ours. */
   readonly epoch: string;
+  /** Where clients reach the door, where a proxy stands in front: `https://calendar.example.org`. */
+  readonly publicUrl: string | undefined;
   /** Who sent these credentials. @throws Refusal `app_password_invalid`, `token_missing`, or one with `retryAfter`. */
   readonly authenticate: (authorization: string | undefined, address: string) => Promise<string>;
   readonly log: {

@@ -8,6 +8,8 @@ export interface DavRequest extends Asking {
   readonly method: string;
   /** The address that it came from, for the audit trail. */
   readonly address: string;
+  /** Names that this server is asked under, as `hostOf` writes them. */
+  readonly hosts: readonly string[];
   /** Undefined where the path can name nothing here. */
   readonly path: DavPath | undefined;
   readonly headers: Headers;

@@ -1,13 +1,14 @@
-/** Single objects: GET and HEAD, PUT, DELETE, MOVE, each with its conditions. */
+/** Single objects: GET and HEAD, PUT, DELETE, each with its conditions. */
 import type { ObjectConditions } from '#storage/calendar-draft.ts';
 import { OBJECT_BYTES_MAX } from '#storage/calendar-records.ts';
 import { removeCalendar } from './collections.ts';
+import { ALLOWED } from './compliance.ts';
 import { broken, DavRefusal, needPrivileges, notFound } from './dav-refusal.ts';
 import type { StoredObject } from './door.ts';
 import type { DavAnswer, DavRequest } from './exchange.ts';
-import { hrefOf, readHref, type DavPath } from './paths.ts';
+import { hrefOf, type DavPath } from './paths.ts';
 import { assertConditions, headerOf, namesEtag, wantsRepresentation, type Headers } from './request-preferences.ts';
-import { findCalendar, findResource, isWritable, type CalendarResource, type ObjectResource } from './resources.ts';
+import { findCalendar, findResource, isWritable, type CalendarResource } from './resources.ts';
 import { caldav, dav } from './xml-names.ts';
 
 const CALENDAR = 'text/calendar; charset=utf-8';
@@ -29,23 +30,6 @@ export function get(request: DavRequest): DavAnswer {
   const modified = new Date(object.changedAt).toUTCString();
   return { status: 200, headers: { ...own, 'content-type': CALENDAR, 'last-modified': modified }, body };
 }
-
-/** Methods of the DAV door, as `Allow` lists them. */
-export const METHODS = [
-  'OPTIONS',
-  'GET',
-  'HEAD',
-  'PUT',
-  'DELETE',
-  'PROPFIND',
-  'PROPPATCH',
-  'REPORT',
-  'MKCALENDAR',
-  'MKCOL',
-  'MOVE',
-  'POST',
-] as const;
-export const ALLOWED = METHODS.join(', ');
 
 /** Answers PUT. @throws DavRefusal and what the writer throws. */
 export async function put(request: DavRequest): Promise<DavAnswer> {
@@ -69,7 +53,7 @@ export async function put(request: DavRequest): Promise<DavAnswer> {
   return { status: stored.isNew ? 201 : 200, headers: represented, body: bytes };
 }
 
-function answerStored({ etag, scheduleTag, isNew }: StoredObject): DavAnswer {
+export function answerStored({ etag, scheduleTag, isNew }: StoredObject): DavAnswer {
   return {
     status: isNew ? 201 : 204,
     headers: { ...(etag === undefined ? {} : { etag: `"${etag}"` }), 'schedule-tag': `"${scheduleTag}"` },
@@ -90,36 +74,14 @@ export async function remove(request: DavRequest): Promise<DavAnswer> {
   return { status: 204 };
 }
 
-/** Answers MOVE of an object, within a calendar or to another one. @throws DavRefusal and what the writer throws. */
-export async function move(request: DavRequest): Promise<DavAnswer> {
-  const { door, viewer, path, headers } = request;
-  const source: ReturnType<typeof findResource> = findResource(door, viewer, path);
-  if (source.kind !== 'object') throw new DavRefusal(403, 'Only calendar objects can be moved.');
-  const destination = headerOf(headers, 'destination');
-  if (destination === undefined) throw new DavRefusal(400, 'MOVE says in its Destination header where to.');
-  const target = requireTarget(request, readHref(destination));
-  assertWritable(source.collection, source.href);
-  if (isSame(source, target)) throw new DavRefusal(403, 'The object is there already.');
-  const stored = await door.writer.move(
-    viewer,
-    { calendar: source.collection.calendar.id, name: source.object.name },
-    { calendar: target.collection.calendar.id, name: target.file },
-    { ...conditionsOf(headers), overwrite: headerOf(headers, 'overwrite')?.trim().toUpperCase() !== 'F' },
-  );
-  return answerStored(stored);
-}
-
-function isSame({ collection, object }: ObjectResource, target: Target): boolean {
-  return collection.calendar.id === target.collection.calendar.id && object.name === target.file;
-}
-
-interface Target {
+/** A place for an object in a calendar that the viewer may write. */
+export interface Target {
   readonly collection: CalendarResource;
   readonly file: string;
 }
 
 /** Where an object is to be put. @throws DavRefusal 409 without a calendar there, 403 without the right. */
-function requireTarget({ door, viewer }: DavRequest, path: DavPath | undefined): Target {
+export function requireTarget({ door, viewer }: DavRequest, path: DavPath | undefined): Target {
   if (path === undefined) throw new DavRefusal(409, 'There is no calendar for you at this place.');
   if (path.kind !== 'object')
     throw new DavRefusal(405, 'This is no place for an object.', { headers: { allow: ALLOWED } });
@@ -129,12 +91,12 @@ function requireTarget({ door, viewer }: DavRequest, path: DavPath | undefined):
   return { collection, file: path.file };
 }
 
-function assertWritable(collection: CalendarResource, href: string): void {
+export function assertWritable(collection: CalendarResource, href: string): void {
   if (!isWritable(collection)) throw needPrivileges(href, dav('write-content'));
 }
 
-/** What the client expects of the object as it is now. */
-function conditionsOf(headers: Headers): ObjectConditions {
+/** What the client expects of the object as it is now; of COPY and MOVE, of the one that they are about. */
+export function conditionsOf(headers: Headers): ObjectConditions {
   const match = etagsOf(headerOf(headers, 'if-match'));
   const noneMatch = etagsOf(headerOf(headers, 'if-none-match'));
   const scheduleTag = headerOf(headers, 'if-schedule-tag-match')?.trim();

@@ -313,9 +313,10 @@ function deadValue(name: XmlName, resource: Resource, asking: Asking): string | 
   return Object.hasOwn(values, name) ? values[name] : undefined;
 }
 
-/** What this person's clients keep on a resource, without what is read as a live property. */
+/** What clients keep on a resource, without what is read as a live property. */
 function deadOf(resource: Resource, { door, viewer }: Asking): Readonly<Record<string, string>> {
   if (resource.kind === 'calendar') return resource.properties;
+  if (resource.kind === 'object') return resource.properties();
   if (resource.kind !== 'home' && resource.kind !== 'principal') return {};
   if (resource.kind === 'principal' && resource.principal.user !== viewer) return {};
   return door.calendars.properties(resource.href, viewer);

@@ -1,5 +1,8 @@
 /** PROPPATCH: all changes of a resource's properties or none of them (RFC 4918 section 9.2). */
+import { changeProperties } from '#storage/calendar-properties.ts';
+import { ANYBODY, objectResource } from '#storage/calendar-records.ts';
 import { DavRefusal, notFound } from './dav-refusal.ts';
+import type { DavDoor } from './door.ts';
 import { answerRows, type DavAnswer, type DavRequest } from './exchange.ts';
 import { propstat, responseRow } from './multistatus.ts';
 import {
@@ -11,7 +14,7 @@ import {
 } from './property-changes.ts';
 import { readXmlBody } from './request-body.ts';
 import { isBrief } from './request-preferences.ts';
-import { findResource, type Resource } from './resources.ts';
+import { findResource, isWritable, type ObjectResource, type Resource } from './resources.ts';
 import { dav, type XmlName } from './xml-names.ts';
 import { element } from './xml-writer.ts';
 
@@ -31,17 +34,20 @@ export async function proppatch(request: DavRequest): Promise<DavAnswer> {
 
 function decideOn(resource: Resource, changes: readonly PropertyChange[], viewer: string): Decided {
   if (resource.kind === 'calendar') return decideChanges(changes, resource.access === 'owner');
-  const isOwn = resource.kind === 'home' || (resource.kind === 'principal' && resource.principal.user === viewer);
   const decided = decideChanges(changes, false);
-  if (isOwn) return decided;
-  // Objects are their bytes, and the rest belongs to nobody who asks here.
-  return {
-    ...decided,
-    failures: new Map(changes.map(({ name }): [XmlName, PropertyFailure] => [name, { status: 403 }])),
-  };
+  if (mayKeep(resource, viewer)) return decided;
+  const failure: PropertyFailure = { status: 403, condition: dav('need-privileges') };
+  return { ...decided, failures: new Map(changes.map(({ name }) => [name, failure])) };
+}
+
+/** Whether clients of the viewer may keep properties there. What is written on an object is for all who see it. */
+function mayKeep(resource: Resource, viewer: string): boolean {
+  if (resource.kind === 'object') return isWritable(resource.collection);
+  return resource.kind === 'home' || (resource.kind === 'principal' && resource.principal.user === viewer);
 }
 
 async function store({ door, viewer }: DavRequest, resource: Resource, { record, own }: Decided): Promise<void> {
+  if (resource.kind === 'object') return await storeOnObject(door, viewer, resource, own);
   const key = resource.kind === 'calendar' ? resource.calendar.id : resource.href;
   await door.calendars.change((draft) => {
     if (resource.kind === 'calendar') {
@@ -49,7 +55,20 @@ async function store({ door, viewer }: DavRequest, resource: Resource, { record,
       if (draft.accessOf(viewer, key) === undefined) throw notFound();
       if (Object.keys(record).length > 0) draft.changeCalendar(key, record);
     }
-    if (Object.keys(own).length > 0) draft.putProperties(key, viewer, own);
+    if (Object.keys(own).length > 0) changeProperties(draft, key, viewer, own);
+  });
+}
+
+async function storeOnObject(
+  { calendars }: DavDoor,
+  viewer: string,
+  { collection, object }: ObjectResource,
+  own: Decided['own'],
+): Promise<void> {
+  const { id } = collection.calendar;
+  await calendars.change((draft) => {
+    if (draft.accessOf(viewer, id) === undefined || draft.object(id, object.name) === undefined) throw notFound();
+    changeProperties(draft, objectResource(id, object.name), ANYBODY, own);
   });
 }
 

@@ -8,6 +8,9 @@ import type { DavDoor, Principal } from './door.ts';
 import { notFound } from './dav-refusal.ts';
 import { calendarHref, encodeSegment, homeHref, hrefOf, principalHref, type DavPath } from './paths.ts';
 
+/** Clark name → value, as XML. */
+type Values = Readonly<Record<string, string>>;
+
 export interface RootResource {
   readonly kind: 'root';
   readonly href: string;
@@ -31,13 +34,17 @@ export interface CalendarResource {
   readonly calendar: CalendarRecord;
   readonly access: Access;
   /** Clark name → value: what this person's clients keep on it. */
-  readonly properties: Readonly<Record<string, string>>;
+  readonly properties: Values;
+  /** What clients keep on one of its objects. */
+  readonly propertiesOf: (name: string) => Values;
 }
 export interface ObjectResource {
   readonly kind: 'object';
   readonly href: string;
   readonly collection: CalendarResource;
   readonly object: NamedObject;
+  /** What clients keep on it; looked up when it is asked for, and once. */
+  readonly properties: () => Values;
 }
 export type Resource =
   | RootResource
@@ -73,6 +80,7 @@ function calendarResource(
     href: calendarHref(viewer, segmentOf(accessible)),
     ...accessible,
     properties: calendars.properties(accessible.calendar.id, viewer),
+    propertiesOf: (name) => calendars.objectProperties(accessible.calendar.id, name),
   };
 }
 
@@ -82,7 +90,9 @@ export function calendarsOf({ calendars }: DavDoor, viewer: string): CalendarRes
 }
 
 export function objectResource(collection: CalendarResource, object: NamedObject): ObjectResource {
-  return { kind: 'object', href: `${collection.href}${encodeSegment(object.name)}`, collection, object };
+  let kept: Values | undefined;
+  const properties = () => (kept ??= collection.propertiesOf(object.name));
+  return { kind: 'object', href: `${collection.href}${encodeSegment(object.name)}`, collection, object, properties };
 }
 
 /** Whether the viewer may see what is in the calendar, and not only when its owner is busy. */

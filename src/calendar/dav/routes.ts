@@ -8,11 +8,12 @@ import { promisify } from 'node:util';
 import { constants, createGzip, gzip } from 'node:zlib';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { makeCalendar, makeCollection } from './collections.ts';
-import { COMPLIANCE } from './compliance.ts';
+import { ALLOWED, COMPLIANCE, METHODS, REFUSED_METHODS } from './compliance.ts';
+import { copy, hostOf, move } from './copying.ts';
 import { DavRefusal, errorXml, notFound } from './dav-refusal.ts';
 import type { DavDoor } from './door.ts';
 import type { DavAnswer, DavRequest } from './exchange.ts';
-import { ALLOWED, get, METHODS, move, put, remove } from './objects.ts';
+import { get, put, remove } from './objects.ts';
 import { calendarHref, DAV_ROOT, readPath, WALKED_PATHS, type DavPath } from './paths.ts';
 import { post } from './outbox.ts';
 import { propfind } from './propfind.ts';
@@ -35,12 +36,11 @@ const HANDLERS: Readonly<Record<Exclude<Method, 'OPTIONS'>, Handler>> = {
   REPORT: report,
   MKCALENDAR: makeCalendar,
   MKCOL: makeCollection,
+  COPY: copy,
   MOVE: move,
   POST: post,
 };
 
-/** Methods of WebDAV that are known and refused by name (405), beside whatever else Node reads. */
-const REFUSED_METHODS = ['PATCH', 'COPY', 'LOCK', 'UNLOCK', 'ACL'] as const;
 /** On the paths outside `/dav/` that only clients of Apple walk. */
 const WALKED_METHODS = ['PROPFIND', 'REPORT', 'OPTIONS'] as const;
 const WITH_BODY = ['PROPFIND', 'PROPPATCH', 'REPORT', 'MKCALENDAR', 'MKCOL', 'MOVE', 'COPY', 'LOCK', 'ACL'];
@@ -116,9 +116,14 @@ async function answer(
   const answered = await handle({
     ...{ door, viewer, method, headers, body },
     address: request.ip,
+    hosts: hostsOf(door, request),
     path: readPath(url ?? ''),
   });
   return await send(door, answered, request, reply);
+}
+
+function hostsOf({ publicUrl }: DavDoor, { host }: FastifyRequest): string[] {
+  return [host, ...(publicUrl === undefined ? [] : [new URL(publicUrl).host])].map(hostOf);
 }
 
 async function send(
@@ -179,9 +184,10 @@ function unexpected(door: DavDoor, error: FastifyError, request: FastifyRequest)
   return new DavRefusal(500, 'The server failed; the fault was noted.');
 }
 
-/** The calendar that a request is about; the target of a MOVE is another one, and its conflicts name it. */
+/** The calendar that a request is about; where something is copied or moved to is another one, and conflicts name it. */
 function collectionOf(request: FastifyRequest): string {
-  const destination = request.method === 'MOVE' ? headerOf(request.headers, 'destination') : undefined;
+  const isTransfer = request.method === 'COPY' || request.method === 'MOVE';
+  const destination = isTransfer ? headerOf(request.headers, 'destination') : undefined;
   let path: DavPath | undefined;
   try {
     path = readPath(destination?.replace(/^https?:\/\/[^/]*/i, '') ?? request.raw.url ?? '');

@@ -56,10 +56,13 @@ test('CAL-01 extended MKCOL makes a calendar, also without the slash; nothing el
   assert.equal((await dav.call('MKCOL', '/dav/calendars/ann/')).status, 405);
   const plain = await dav.call('MKCOL', '/dav/calendars/ann/plain/');
   assert.deepEqual([plain.status, conditionsOf(plain)], [403, ['{DAV:}valid-resourcetype']]);
-  for (const path of ['/dav/calendars/bob/mine/', '/dav/calendars/ann/a/b/', '/dav/other/']) {
+  for (const path of ['/dav/calendars/bob/mine/', '/dav/calendars/ann/mkcol/b/', '/dav/other/']) {
     const reply = await dav.call('MKCALENDAR', path);
     assert.deepEqual([reply.status, conditionsOf(reply)], [403, [C('calendar-collection-location-ok')]], path);
   }
+  // What is missing is the collection around it (RFC 4918, 9.3.1).
+  assert.equal((await dav.call('MKCALENDAR', '/dav/calendars/ann/missing/b/')).status, 409);
+  assert.equal((await dav.call('MKCOL', '/dav/calendars/ann/missing/b/', { body })).status, 409);
   const unknown = `<C:mkcalendar ${DAV_NS}>${setting('<C:supported-calendar-component-set><C:comp name="VCARD"/></C:supported-calendar-component-set>')}</C:mkcalendar>`;
   const reply = await dav.call('MKCALENDAR', '/dav/calendars/ann/cards/', { body: unknown });
   assert.deepEqual([reply.status, conditionsOf(reply)], [403, [C('supported-calendar-component')]]);

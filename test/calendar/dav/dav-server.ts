@@ -145,6 +145,7 @@ export async function startDav(): Promise<DavTestServer> {
       return (await busyTimes({ calendars, pool }, user, span)).periods;
     },
     epoch: 'ep_1',
+    publicUrl: 'https://calendar.example.org',
     authenticate: async (authorization, address) => await basic.authenticate(authorization, address),
     log,
   });
