@@ -158,12 +158,7 @@ export class CalendarObjectWriter {
   }
 
   /** Moves an object between calendars that the person may write. @throws as `put` and `remove`. */
-  async move(
-    user: string,
-    from: ObjectPlace,
-    to: ObjectPlace,
-    options: TransferOptions,
-  ): Promise<StoredObject> {
+  async move(user: string, from: ObjectPlace, to: ObjectPlace, options: TransferOptions): Promise<StoredObject> {
     const { calendars } = this.#options;
     accessCalendar(calendars, user, from.calendar, 'write');
     accessCalendar(calendars, user, to.calendar, 'write');

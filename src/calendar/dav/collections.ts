@@ -7,6 +7,7 @@ import { answerXml, type DavAnswer, type DavRequest } from './exchange.ts';
 import { decideChanges, readChanges, readKinds } from './property-changes.ts';
 import { outcomeOf } from './proppatch.ts';
 import { readXmlBody } from './request-body.ts';
+import { headerOf } from './request-preferences.ts';
 import { findCalendar, type CalendarResource } from './resources.ts';
 import { caldav, dav, DECLARATIONS, partsOf, type XmlName } from './xml-names.ts';
 import { childOf, type XmlElement } from './xml-reader.ts';
@@ -27,10 +28,7 @@ export async function makeCalendar(request: DavRequest): Promise<DavAnswer> {
 
 /** Answers MKCOL, which must ask for a calendar: there are no other collections. @throws DavRefusal */
 export async function makeCollection(request: DavRequest): Promise<DavAnswer> {
-  const root = readXmlBody(request.body);
-  if (root !== undefined && root.name !== dav('mkcol')) {
-    throw new DavRefusal(415, 'The body of MKCOL is a DAV:mkcol element.');
-  }
+  const root = readMkcolBody(request);
   const taken = () => new DavRefusal(405, 'Something is there already.');
   // What is asked for is looked at behind the place: clients try MKCOL to learn whether a collection exists.
   if (isTaken(request)) throw taken();
@@ -40,6 +38,22 @@ export async function makeCollection(request: DavRequest): Promise<DavAnswer> {
     throw broken(dav('valid-resourcetype'), 'Only calendars can be made here.');
   }
   return await create(request, root, dav('mkcol-response'), taken);
+}
+
+/** A body that nobody can read is of an unknown media type (RFC 4918, 9.3), whatever else is wrong with it. */
+function readMkcolBody({ headers, body }: DavRequest): XmlElement | undefined {
+  const unknown = () => new DavRefusal(415, 'The body of MKCOL is a DAV:mkcol element.');
+  let root: XmlElement | undefined;
+  try {
+    root = readXmlBody(body);
+  } catch (error) {
+    const isXml = /^\s*(?:(?:application|text)\/xml|[^;]*\+xml)\s*(?:;|$)/i.test(
+      headerOf(headers, 'content-type') ?? 'text/xml',
+    );
+    throw isXml ? error : unknown();
+  }
+  if (root !== undefined && root.name !== dav('mkcol')) throw unknown();
+  return root;
 }
 
 function isTaken({ door, viewer, path }: DavRequest): boolean {

@@ -61,7 +61,10 @@ function readDestination(headers: Headers, hosts: readonly string[]): DavPath | 
 
 /** A host as it is compared: with its port, unless it is the one that its protocol has anyway. */
 export function hostOf(host: string): string {
-  return host.trim().toLowerCase().replace(/:(?:80|443)$/, '');
+  return host
+    .trim()
+    .toLowerCase()
+    .replace(/:(?:80|443)$/, '');
 }
 
 /** Whether what is there may be replaced; it may, unless the client says otherwise. @throws DavRefusal 400 */

@@ -64,10 +64,12 @@ export function hrefOf(path: DavPath): string {
 
 /**
  * What a request's path names; undefined for one that cannot name anything here. A collection's slash may be missing.
- * @throws DavRefusal 400 for a broken percent-encoding.
+ * @throws DavRefusal 400 for a broken percent-encoding and for a fragment.
  */
 export function readPath(target: string): DavPath | undefined {
-  const [pathname] = target.split(/[?#]/, 1) as [string];
+  // Part of no request (RFC 9110, 7.1): whoever sends one means something inside, and not the whole of it.
+  if (target.includes('#')) throw new DavRefusal(400, 'A fragment names nothing on a server.');
+  const [pathname] = target.split('?', 1) as [string];
   if (WALKED_PATHS.includes(pathname))
     return { kind: 'root', href: pathname.endsWith('/') ? pathname : `${pathname}/` };
   const segments = pathname.split('/').map(decodeSegment);

@@ -69,6 +69,20 @@ test('CAL-01 extended MKCOL makes a calendar, also without the slash; nothing el
   assert.equal((await dav.call('PROPFIND', '/dav/calendars/ann/cards/')).status, 404);
 });
 
+test('RFC 4918 9.3 MKCOL with a body of another kind is 415, and 9.6.1 a fragment removes nothing', async () => {
+  const path = '/dav/calendars/ann/kinds/';
+  for (const [type, body, status] of [
+    ['xzy-foo/bar-512', 'afafafaf', 415],
+    ['application/xml', 'afafafaf', 400],
+    ['application/xml', '<x xmlns="DAV:"/>', 415],
+  ] as const) {
+    assert.equal((await dav.call('MKCOL', path, { body, headers: { 'content-type': type } })).status, status, type);
+  }
+  assert.equal((await dav.call('MKCALENDAR', path)).status, 201);
+  assert.equal((await dav.call('DELETE', `${path}#part`)).status, 400);
+  assert.equal((await dav.call('PROPFIND', path)).status, 207);
+});
+
 test('CAL-01 PROPPATCH changes all or nothing', async () => {
   const path = '/dav/calendars/ann/patch/';
   await dav.call('MKCALENDAR', path);

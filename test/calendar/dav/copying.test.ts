@@ -14,7 +14,8 @@ const [work, home] = ['/dav/calendars/ann/work/', '/dav/calendars/ann/home/'] as
 for (const path of [work, home]) await dav.call('MKCALENDAR', path);
 
 const UID_CONFLICT = '{urn:ietf:params:xml:ns:caldav}no-uid-conflict';
-const put = async (path: string, uid: string, user = 'ann') => await dav.call('PUT', path, { body: eventOf(uid), user });
+const put = async (path: string, uid: string, user = 'ann') =>
+  await dav.call('PUT', path, { body: eventOf(uid), user });
 const send = async (method: string, from: string, to: string, headers: Record<string, string> = {}, user = 'ann') =>
   await dav.call(method, from, { headers: { destination: to, ...headers }, user });
 const statusOf = async (path: string): Promise<number> => (await dav.call('GET', path)).status;
@@ -85,7 +86,11 @@ test('RFC 4918 9.8.5 COPY and MOVE say by status what is wrong with where they g
   ];
   for (const method of ['COPY', 'MOVE']) {
     for (const [to, headers, status] of cases) {
-      assert.equal((await send(method, from, to, headers)).status, status, `${method} ${to} ${JSON.stringify(headers)}`);
+      assert.equal(
+        (await send(method, from, to, headers)).status,
+        status,
+        `${method} ${to} ${JSON.stringify(headers)}`,
+      );
     }
     assert.equal((await dav.call(method, from)).status, 400);
     assert.equal((await send(method, `${work}none.ics`, `${home}n.ics`)).status, 404);
@@ -150,14 +155,22 @@ test('RFC 4918 4.2 properties stay with their object, go with it, and are not th
 
 test('DAV and Allow name the methods that are answered somewhere, and no other', async () => {
   const allow = String((await dav.call('OPTIONS', work, { user: null })).headers['allow']);
-  assert.equal(allow, 'OPTIONS, GET, HEAD, PUT, DELETE, PROPFIND, PROPPATCH, REPORT, MKCALENDAR, MKCOL, COPY, MOVE, POST');
+  assert.equal(
+    allow,
+    'OPTIONS, GET, HEAD, PUT, DELETE, PROPFIND, PROPPATCH, REPORT, MKCALENDAR, MKCOL, COPY, MOVE, POST',
+  );
   assert.equal(allow, ALLOWED);
   const places = [work, `${work}absent.ics`, '/dav/outbox/ann/', `${work}c.ics`, '/dav/'];
   const answers = async (method: string) => {
     const statuses = [];
-    for (const place of places) statuses.push((await dav.call(method, place, { headers: { destination: home } })).status);
+    for (const place of places)
+      statuses.push((await dav.call(method, place, { headers: { destination: home } })).status);
     return statuses;
   };
-  for (const method of METHODS) assert.ok((await answers(method)).some((status) => status !== 405), method);
+  for (const method of METHODS)
+    assert.ok(
+      (await answers(method)).some((status) => status !== 405),
+      method,
+    );
   for (const method of REFUSED_METHODS) assert.deepEqual([...new Set(await answers(method))], [405], method);
 });
