@@ -8,7 +8,8 @@ import { SYNC_START, type SyncPosition } from '#storage/calendar-reader.ts';
 import { accessCalendar } from './calendar-access.ts';
 import { calendarOf } from './calendar-handlers.ts';
 import type { CalendarPlane } from './calendar-plane.ts';
-import { readEntry } from './entry-handlers.ts';
+import { readEntryLeft } from './entry-handlers.ts';
+import { Turns } from './turns.ts';
 
 export function makeChangeHandlers(
   plane: CalendarPlane,
@@ -36,9 +37,6 @@ export function makeChangeHandlers(
   };
 }
 
-/** Bytes read between two turns of the event loop: some milliseconds of the thread. */
-const TURN_BYTES = 64 * 1024;
-
 /** Entries as they are by now. One that went meanwhile is among the removals of the next page. */
 async function readAll(
   plane: CalendarPlane,
@@ -46,27 +44,13 @@ async function readAll(
   changed: readonly NamedObject[],
 ): Promise<EntryView[]> {
   const items: EntryView[] = [];
-  let read = 0;
-  for (const { uid, bytes } of changed) {
+  const turns = new Turns();
+  for (const { uid } of changed) {
     const item = readEntryLeft(plane, calendar, entryIdOf(uid));
     if (item !== undefined) items.push(item);
-    read += bytes;
-    if (read < TURN_BYTES) continue;
-    read = 0;
-    await new Promise(setImmediate);
+    await turns.pass();
   }
   return items;
-}
-
-/** The entry as it is by now; undefined of one that went since the changes were read. */
-function readEntryLeft(plane: CalendarPlane, calendar: CalendarRecord, entry: string): EntryView | undefined {
-  try {
-    return readEntry(plane, calendar, entry);
-  } catch (error) {
-    // Reading sees what was committed this very moment, so to look first would say nothing.
-    if (error instanceof Refusal && error.code === 'entry_not_found') return undefined;
-    throw error;
-  }
 }
 
 /** Opaque to callers: the epoch tells a data folder from the same one restored from a backup. */

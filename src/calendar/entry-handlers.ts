@@ -35,6 +35,7 @@ import { writeCalendar } from './icalendar/generated-calendar.ts';
 import { writeInstant } from './icalendar/values.ts';
 import { Series } from './recurrence/series.ts';
 import { changeObject, deleteFrom, makeUid, type EditContext } from './series-edits.ts';
+import { Turns } from './turns.ts';
 
 type Names = 'readRange' | 'createEntry' | 'readEntry' | 'changeEntry' | 'deleteEntry';
 
@@ -146,6 +147,17 @@ export function readEntry(plane: CalendarPlane, calendar: CalendarRecord, entry:
   return entryView(calendar, stored, object, plane.book);
 }
 
+/** The entry as it is by now; undefined of one that went since it was listed. */
+export function readEntryLeft(plane: CalendarPlane, calendar: CalendarRecord, entry: string): EntryView | undefined {
+  try {
+    return readEntry(plane, calendar, entry);
+  } catch (error) {
+    // Reading sees what was committed this very moment, so to look first would say nothing.
+    if (error instanceof Refusal && error.code === 'entry_not_found') return undefined;
+    throw error;
+  }
+}
+
 /** What somebody else organises is theirs to change; an answer has a route of its own. @throws Refusal `organizer_forbidden`. */
 function assertOrganizes({ book }: CalendarPlane, user: string, object: CalendarObject): void {
   const lines = [object.master, ...object.overrides].flatMap(
@@ -191,14 +203,14 @@ async function occurrencesBetween(
   const objects = calendars.objectsBetween(calendar.id, from, to, RANGE_OBJECTS_MAX + 1);
   const found: { entry: string; occurrence: DerivedOccurrence }[] = [];
   let isCut = objects.length > RANGE_OBJECTS_MAX;
-  for (const [at, { name, uid }] of objects.slice(0, RANGE_OBJECTS_MAX).entries()) {
+  const turns = new Turns();
+  for (const { name, uid } of objects.slice(0, RANGE_OBJECTS_MAX)) {
     const bytes = calendars.bytesOf(calendar.id, name);
     if (bytes === undefined) continue;
     const expansion = await pool.expand(bytes, { from, to }, calendar.zone, OCCURRENCES_MAX);
     isCut ||= expansion.isCut;
     for (const occurrence of expansion.occurrences) found.push({ entry: entryIdOf(uid), occurrence });
-    // Others have their turn while a full calendar is gone through.
-    if (at % 50 === 49) await new Promise(setImmediate);
+    await turns.pass();
   }
   found.sort((one, other) => one.occurrence.start - other.occurrence.start);
   const items = found

@@ -6,6 +6,7 @@ import { FREE_BUSY_MILLIS_MAX, FREE_BUSY_PERIODS_MAX, type AskFreeBusy } from '#
 import { Refusal } from '#src/protocol/errors.ts';
 import type { CalendarPlane } from './calendar-plane.ts';
 import { joinPeriods, type BusyPeriod } from './icalendar/free-busy.ts';
+import { Turns } from './turns.ts';
 
 /** Occurrences of one entry that are looked at. */
 const OCCURRENCES_PER_OBJECT_MAX = 1_000;
@@ -54,12 +55,14 @@ export async function busyTimes(
 ): Promise<{ readonly periods: readonly BusyPeriod[]; readonly isCut: boolean }> {
   calendars.refresh();
   const periods: BusyPeriod[] = [];
+  const turns = new Turns();
   let isCut = false;
   for (const { calendar, access } of calendars.calendarsOf(user)) {
     if (access !== 'owner' || calendar.transparency === 'transparent') continue;
     const objects = calendars.objectsBetween(calendar.id, window.from, window.to, OBJECTS_MAX + 1);
     isCut ||= objects.length > OBJECTS_MAX;
     for (const { name, kind, recurring, transparent } of objects.slice(0, OBJECTS_MAX)) {
+      await turns.pass();
       if (kind !== 'event' || (transparent && !recurring)) continue;
       const bytes = calendars.bytesOf(calendar.id, name);
       if (bytes === undefined) continue;
@@ -71,7 +74,6 @@ export async function busyTimes(
         periods.push({ start: first, end: last, type: status === 'TENTATIVE' ? 'BUSY-TENTATIVE' : 'BUSY' });
       }
     }
-    await new Promise(setImmediate);
   }
   return { periods: joinPeriods(periods), isCut };
 }

@@ -8,27 +8,32 @@ import { entryIdOf } from '#storage/calendar-records.ts';
 import { accessCalendar } from './calendar-access.ts';
 import type { CalendarPlane } from './calendar-plane.ts';
 import { componentsOf } from './derivation.ts';
-import { asEntry, findEntry, readEntry } from './entry-handlers.ts';
+import { asEntry, findEntry, readEntry, readEntryLeft } from './entry-handlers.ts';
 import type { CalendarObject } from './icalendar/calendar-object.ts';
 import { propertiesOf, type Component } from './icalendar/component.ts';
 import { changePerson, overrideFor } from './icalendar/edits.ts';
+import { Turns } from './turns.ts';
 
 export function makeInvitationHandlers(
   plane: CalendarPlane,
 ): ClientHandlers<Pick<typeof CALENDAR_ROUTES, 'listInvitations' | 'answerInvitation'>> {
   const { book, calendars, writer } = plane;
   return {
-    listInvitations: ({ user, query }) => {
+    listInvitations: async ({ user, query }) => {
       const { after, limit } = query as InvitationsQuery;
       const cursor = after === undefined ? {} : { after: readCursor(after) };
       calendars.refresh();
       const found = calendars.unansweredOf(user, { ...cursor, limit });
-      const items = found.flatMap(({ calendar: id, name }) => {
+      const turns = new Turns();
+      const items = [];
+      for (const { calendar: id, name } of found) {
+        await turns.pass();
         const calendar = calendars.calendar(id);
         const stored = calendars.object(id, name);
-        if (calendar === undefined || stored === undefined) return [];
-        return [{ calendar_id: id, entry: readEntry(plane, calendar, entryIdOf(stored.uid)) }];
-      });
+        if (calendar === undefined || stored === undefined) continue;
+        const entry = readEntryLeft(plane, calendar, entryIdOf(stored.uid));
+        if (entry !== undefined) items.push({ calendar_id: id, entry });
+      }
       const last = found.at(-1);
       const next = found.length < limit || last === undefined ? null : writeCursor(last.calendar, last.name);
       return { status: 200, body: { items, next } };

@@ -17,7 +17,7 @@ const AT_CREATION: readonly XmlName[] = [caldav('supported-calendar-component-se
 
 /** Answers MKCALENDAR. @throws DavRefusal */
 export async function makeCalendar(request: DavRequest): Promise<DavAnswer> {
-  const root = readXmlBody(request.body);
+  const root = await readXmlBody(request.body);
   if (root !== undefined && root.name !== caldav('mkcalendar')) {
     throw new DavRefusal(400, 'The body of MKCALENDAR is a mkcalendar element.');
   }
@@ -28,7 +28,7 @@ export async function makeCalendar(request: DavRequest): Promise<DavAnswer> {
 
 /** Answers MKCOL, which must ask for a calendar: there are no other collections. @throws DavRefusal */
 export async function makeCollection(request: DavRequest): Promise<DavAnswer> {
-  const root = readMkcolBody(request);
+  const root = await readMkcolBody(request);
   const taken = () => new DavRefusal(405, 'Something is there already.');
   // What is asked for is looked at behind the place: clients try MKCOL to learn whether a collection exists.
   if (isTaken(request)) throw taken();
@@ -41,11 +41,11 @@ export async function makeCollection(request: DavRequest): Promise<DavAnswer> {
 }
 
 /** A body that nobody can read is of an unknown media type (RFC 4918, 9.3), whatever else is wrong with it. */
-function readMkcolBody({ headers, body }: DavRequest): XmlElement | undefined {
+async function readMkcolBody({ headers, body }: DavRequest): Promise<XmlElement | undefined> {
   const unknown = () => new DavRefusal(415, 'The body of MKCOL is a DAV:mkcol element.');
   let root: XmlElement | undefined;
   try {
-    root = readXmlBody(body);
+    root = await readXmlBody(body);
   } catch (error) {
     const isXml = /^\s*(?:(?:application|text)\/xml|[^;]*\+xml)\s*(?:;|$)/i.test(
       headerOf(headers, 'content-type') ?? 'text/xml',

@@ -16,12 +16,18 @@ import { element, textElement } from './xml-writer.ts';
 /** People in one question; a client asks about those of one appointment. [403] */
 export const OUTBOX_ATTENDEES_MAX = 100;
 
+/** A question: its attendees with names and addresses, and a zone. [403] */
+export const QUESTION_BYTES_MAX = 64 * 1024;
+
 /** Answers POST. Appointments themselves are put into a calendar: the server tells their people. @throws DavRefusal */
 export async function post(request: DavRequest): Promise<DavAnswer> {
   const { body, door, path, viewer } = request;
   if (findResource(door, viewer, path).kind !== 'outbox') {
     const others = ALLOWED.split(', ').filter((method) => method !== 'POST');
     throw new DavRefusal(405, 'Only the outbox takes POST.', { headers: { allow: others.join(', ') } });
+  }
+  if (body.length > QUESTION_BYTES_MAX) {
+    throw broken(caldav('max-resource-size'), `A question may have ${QUESTION_BYTES_MAX} bytes.`);
   }
   const asked = readQuestion(body);
   const own = door.principals.find(viewer, viewer)?.addresses ?? [];

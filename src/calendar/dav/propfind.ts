@@ -32,7 +32,7 @@ export type PropertyRequest =
 /** Answers PROPFIND. @throws DavRefusal */
 export async function propfind(request: DavRequest): Promise<DavAnswer> {
   const { door, viewer, path, headers } = request;
-  const root = readXmlBody(request.body);
+  const root = await readXmlBody(request.body);
   const asked = root === undefined ? ({ kind: 'all', include: [] } as const) : readPropertyRequest(root);
   // Without a header the depth would be infinite, which nobody answers; clients that leave it out mean one level.
   const depth = depthOf(headers, 1);

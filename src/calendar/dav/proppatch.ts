@@ -21,7 +21,7 @@ import { element } from './xml-writer.ts';
 /** Answers PROPPATCH. @throws DavRefusal */
 export async function proppatch(request: DavRequest): Promise<DavAnswer> {
   const { door, viewer, headers } = request;
-  const root = readXmlBody(request.body);
+  const root = await readXmlBody(request.body);
   if (root?.name !== dav('propertyupdate')) throw new DavRefusal(400, 'The body is a DAV:propertyupdate element.');
   const resource = findResource(door, viewer, request.path);
   const changes = readChanges(root);

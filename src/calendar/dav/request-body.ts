@@ -2,10 +2,10 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { DavRefusal } from './dav-refusal.ts';
-import { readXml, type XmlElement } from './xml-reader.ts';
+import { readLongXml, readXml, STEP_LENGTH, type XmlElement } from './xml-reader.ts';
 
-/** An XML body. 10,000 elements of a filter are nobody's question. [413] */
-export const XML_BYTES_MAX = 1024 * 1024;
+/** An XML body: four times what may be kept of a resource's properties. [413] */
+export const XML_BYTES_MAX = 256 * 1024;
 /** A multiget's body, which names every object it asks for: 20,000 hrefs of 200 bytes. [413] */
 export const MULTIGET_BYTES_MAX = 4 * 1024 * 1024;
 /** Where the name of the root element stands in any document: behind the declaration and a comment or two. */
@@ -46,13 +46,13 @@ export async function inflateBody(bytes: Buffer, encoding: string | undefined, b
  * The root of an XML body; undefined for an empty body.
  * @throws DavRefusal 413, and as `readXml` does.
  */
-export function readXmlBody(bytes: Buffer): XmlElement | undefined {
+export async function readXmlBody(bytes: Buffer): Promise<XmlElement | undefined> {
   if (bytes.length === 0) return undefined;
   if (bytes.length > XML_BYTES_MAX) {
     const isMultiget = bytes.subarray(0, ROOT_WITHIN_BYTES).includes('calendar-multiget');
     if (!isMultiget || bytes.length > MULTIGET_BYTES_MAX) throw tooLarge(XML_BYTES_MAX);
   }
-  return readXml(bytes);
+  return bytes.length <= STEP_LENGTH ? readXml(bytes) : await readLongXml(bytes);
 }
 
 function tooLarge(bytesMax: number): DavRefusal {

@@ -7,6 +7,14 @@ export const MAX_COMPONENT_DEPTH = 8;
 
 /** Content lines of one text: what an import file of 16 MiB of events has at the very most. */
 export const MAX_CONTENT_LINES = 1_000_000;
+/** Parameters of one text, all lines together. */
+const MAX_TEXT_PARAMETERS = 2_000_000;
+
+/** How rich a text may be; its cost follows lines and parameters, not bytes. */
+export interface RichnessLimits {
+  readonly lines: number;
+  readonly parameters: number;
+}
 
 /** Parameters of one property; RFC 5545 defines fewer than twenty, and each is looked through by name. */
 export const MAX_PARAMETERS = 64;
@@ -41,14 +49,20 @@ export function bytesOf(source: string): Uint8Array {
 }
 
 /** The VCALENDARs of a text, most often one; throws CalendarFault `valid-calendar-data` with the line. */
-export function readComponents(source: string): Component[] {
+export function readComponents(
+  source: string,
+  limits: RichnessLimits = { lines: MAX_CONTENT_LINES, parameters: MAX_TEXT_PARAMETERS },
+): Component[] {
   const roots: Component[] = [];
   const open: OpenComponent[] = [];
   let count = 0;
+  let parameters = 0;
   for (const line of contentLines(source)) {
     count += 1;
-    if (count > MAX_CONTENT_LINES) throw fault(`there are more than ${MAX_CONTENT_LINES} content lines`, line.line);
+    if (count > limits.lines) throw fault(`there are more than ${limits.lines} content lines`, line.line);
     const property = readProperty(line);
+    parameters += property.parameters.length;
+    if (parameters > limits.parameters) throw fault(`there are more than ${limits.parameters} parameters`, line.line);
     if (property.name === 'BEGIN') {
       open.push(opened(property, open));
       continue;

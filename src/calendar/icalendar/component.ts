@@ -57,7 +57,15 @@ export function textOf(component: Component, name: string): string | undefined {
 
 /** A TEXT value (RFC 5545, 3.3.11) with its escapes undone. A lone backslash stays, as many writers mean it. */
 export function unescapeText(value: string): string {
-  return value.includes('\\') ? value.replace(/\\([\\;,nN])/g, (_, it: string) => (/n/i.test(it) ? '\n' : it)) : value;
+  if (!value.includes('\\')) return value;
+  // One native pass for each escape: half a megabyte of them costs a call for each otherwise. NUL, which no line may
+  // have, keeps the place of the escaped backslash.
+  return value
+    .replaceAll(String.raw`\\`, '\0')
+    .replaceAll(/\\n/gi, '\n')
+    .replaceAll(String.raw`\;`, ';')
+    .replaceAll(String.raw`\,`, ',')
+    .replaceAll('\0', '\\');
 }
 
 /** The text as a TEXT value: backslash, semicolon, comma and line ends escaped. */

@@ -3,11 +3,17 @@ import { readRule } from '../recurrence/rule.ts';
 import { CalendarFault } from './calendar-fault.ts';
 import { type CalendarObject, type ComponentKind } from './calendar-object.ts';
 import { type Component, type Property, propertyOf, unescapeText } from './component.ts';
-import { readComponents, sourceOf } from './component-reader.ts';
+import { readComponents, type RichnessLimits, sourceOf } from './component-reader.ts';
 import { readDuration, timeOf, timesOf } from './values.ts';
 
 /** Bytes of one object: what other servers take, and room for a small picture inline. */
 export const MAX_OBJECT_BYTES = 512 * 1024;
+
+/**
+ * Content lines and parameters of one object. A thousand overrides have fifteen thousand lines, and then the bytes are at
+ * their end too; what has more in as many bytes says nothing in each, and costs the more to read.
+ */
+export const OBJECT_RICHNESS: RichnessLimits = { lines: 20_000, parameters: 40_000 };
 
 /** Characters of a UID: several times what any writer makes, and short enough for a key. */
 export const MAX_UID_LENGTH = 512;
@@ -36,7 +42,7 @@ export function readCalendarObject(bytes: Uint8Array, options: { readonly isMess
   if (bytes.length > MAX_OBJECT_BYTES)
     throw new CalendarFault('max-resource-size', `The object is larger than ${MAX_OBJECT_BYTES} bytes`);
   const source = sourceOf(bytes);
-  const [calendar, second] = readComponents(source);
+  const [calendar, second] = readComponents(source, OBJECT_RICHNESS);
   if (calendar === undefined || second !== undefined) throw notOne('there is more than one VCALENDAR', second?.line);
   checkVersion(calendar);
   const method = propertyOf(calendar, 'METHOD');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DavRefusal } from '#src/calendar/dav/dav-refusal.ts';
 import { inflateBody, readXmlBody, XML_BYTES_MAX } from '#src/calendar/dav/request-body.ts';
-import { readXml, XML_ATTRIBUTES_MAX, XML_DEPTH_MAX, XML_ELEMENTS_MAX } from '#src/calendar/dav/xml-reader.ts';
+import { readLongXml, readXml, STEP_LENGTH, XML_ATTRIBUTES_MAX, XML_DEPTH_MAX, XML_ELEMENTS_MAX } from '#src/calendar/dav/xml-reader.ts';
 import { element, escapeText } from '#src/calendar/dav/xml-writer.ts';
 import { gzipSync } from 'node:zlib';
 
@@ -58,7 +58,7 @@ test('depth, elements and attributes are bounded, one beyond each is refused', (
   assert.throws(() => read(`<!-- a --><?b c?>\n<!DOCTYPE a><a/>`), refusedWith(400, /document type/));
 });
 
-test('what is not well-formed, not UTF-8 or nothing at all is refused', () => {
+test('what is not well-formed, not UTF-8 or nothing at all is refused', async () => {
   for (const text of ['<a>', '<a></b>', '<a b=1/>', 'hello', '<x:a/>', '<a/><b/>', '<a>\u0000</a>']) {
     assert.throws(() => read(text), refusedWith(400, /./), text);
   }
@@ -66,13 +66,33 @@ test('what is not well-formed, not UTF-8 or nothing at all is refused', () => {
     () => readXml(Buffer.from([0x3c, 0x61, 0x3e, 0xff, 0x3c, 0x2f, 0x61, 0x3e])),
     refusedWith(400, /UTF-8/),
   );
-  assert.equal(readXmlBody(Buffer.alloc(0)), undefined);
+  assert.equal(await readXmlBody(Buffer.alloc(0)), undefined);
 });
 
-test('a body of more than its bytes is 413, and only a multiget may be long', () => {
+test('a body of more than its bytes is 413, and only a multiget may be long', async () => {
   const long = (name: string) => Buffer.from(`<${name} xmlns="DAV:">${' '.repeat(XML_BYTES_MAX)}</${name}>`);
-  assert.throws(() => readXmlBody(long('propfind')), refusedWith(413, /bytes/));
-  assert.equal(readXmlBody(long('calendar-multiget'))?.name, '{DAV:}calendar-multiget');
+  await assert.rejects(readXmlBody(long('propfind')), refusedWith(413, /bytes/));
+  assert.equal((await readXmlBody(long('calendar-multiget')))?.name, '{DAV:}calendar-multiget');
+});
+
+test('a long body is read in steps as a short one is, whatever a step ends within', async () => {
+  const text = `<a xmlns="DAV:">${`<href>/ä\u{1F389}\r\n&amp;b</href>`.repeat(9_000)}</a>`;
+  for (const shift of ['', ' ', '  ', '   ', '    ', '     ']) {
+    const bytes = Buffer.from(shift + text);
+    assert.ok(bytes.length > 2 * STEP_LENGTH);
+    assert.deepEqual(await readLongXml(bytes), readXml(bytes));
+  }
+  assert.equal((await readLongXml(Buffer.from(text))).children[8_999]?.text, '/ä\u{1F389}\n&b');
+  const filled = (inner: string) => Buffer.from(`<?xml version="1.0"?><!-- x --><a xmlns="DAV:">${inner}</a>`);
+  assert.equal((await readLongXml(filled('&lt;'.repeat(XML_ELEMENTS_MAX)))).text.length, XML_ELEMENTS_MAX);
+  for (const [inner, say] of [
+    ['&lt;'.repeat(XML_ELEMENTS_MAX + 1), /references/],
+    [`${' '.repeat(2_048)}<!-- x -->`, /comments/],
+    [`${' '.repeat(2_048)}<?x y?>`, /comments/],
+    ['<b>', /well-formed/],
+  ] as const) {
+    await assert.rejects(readLongXml(filled(inner)), refusedWith(400, say));
+  }
 });
 
 test('a compressed body is unpacked up to its bound and no further', async () => {

@@ -27,7 +27,7 @@ import {
 import { writeComponent } from '#src/calendar/icalendar/component-writer.ts';
 import { zoneDefinition, writeCalendar } from '#src/calendar/icalendar/generated-calendar.ts';
 import { MAX_STREAM_BYTES, MAX_STREAM_OBJECTS } from '#src/calendar/icalendar/stream-reader.ts';
-import { MAX_ATTENDEES, MAX_UID_LENGTH } from '#src/calendar/icalendar/object-reader.ts';
+import { MAX_ATTENDEES, MAX_UID_LENGTH, OBJECT_RICHNESS } from '#src/calendar/icalendar/object-reader.ts';
 import { calendarText, objectOf } from '../calendar-text.ts';
 
 const read = (text: string) => readCalendarObject(Buffer.from(text));
@@ -247,6 +247,20 @@ test('a calendar made here defines the zones that it names, under the names that
   assert.equal(object.zones.get('US/Eastern')?.components.length, 2);
   assert.equal(zoneDefinition('UTC'), undefined);
   assert.equal(zoneDefinition('Nowhere/Never'), undefined);
+});
+
+test('an object has so many lines and parameters, and one more of either is told with its line', () => {
+  const { lines, parameters } = OBJECT_RICHNESS;
+  // Seven lines stand around them: the calendar's own, the event's, UID and DTSTART.
+  const filled = (line: string, count: number) =>
+    ['BEGIN:VCALENDAR', 'VERSION:2.0', 'BEGIN:VEVENT', 'UID:1', 'DTSTART:20261121', ...Array<string>(count).fill(line)]
+      .concat('END:VEVENT', 'END:VCALENDAR', '')
+      .join('\n');
+  assert.equal(read(filled('X:', lines - 7)).uid, '1');
+  assert.throws(() => read(filled('X:', lines - 6)), { precondition: 'valid-calendar-data', line: lines + 1 });
+  const four = 'X;A=1;B=2;C=3;D=4:';
+  assert.equal(read(filled(four, parameters / 4)).uid, '1');
+  assert.throws(() => read(filled(four, parameters / 4 + 1)), { precondition: 'valid-calendar-data' });
 });
 
 test('an import file is as large as allowed in bytes, items and lines, and one more is told', () => {

@@ -1,14 +1,13 @@
 /** The report `free-busy-query`: when a calendar is taken, without what by (RFC 4791 section 7.10). */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { NamedObject } from '#storage/calendar-records.ts';
 import { CalendarFault, expand, type Occurrence, type Window } from '../../icalendar/calendar-object.ts';
 import { textOf } from '../../icalendar/component.ts';
 import { writeInstant } from '../../icalendar/values.ts';
+import { Turns } from '../../turns.ts';
 import { broken } from '../dav-refusal.ts';
 import type { DavDoor } from '../door.ts';
 import type { DavAnswer, DavRequest } from '../exchange.ts';
 import { readTimeRange } from '../filter.ts';
-import { SLICE_MILLIS } from '../multistatus.ts';
 import { readStored } from '../object-cache.ts';
 import type { CalendarResource } from '../resources.ts';
 import { caldav, dav } from '../xml-names.ts';
@@ -37,12 +36,9 @@ export async function freeBusyQuery(
   // A calendar whose entries do not count leaves all of its owner's time free.
   const objects =
     calendar.transparency === 'transparent' ? [] : door.calendars.objectsBetween(calendar.id, window.from, window.to);
-  let began = performance.now();
+  const turns = new Turns();
   for (const object of objects) {
-    if (performance.now() - began >= SLICE_MILLIS) {
-      await nextTurn();
-      began = performance.now();
-    }
+    await turns.pass();
     if (object.kind !== 'event') continue;
     for (const { start, end, component } of occurrencesOf(door, calendar, object, window)) {
       const type = busyTypeOf(component);

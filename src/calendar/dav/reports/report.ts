@@ -34,9 +34,9 @@ const REPORTS: ReadonlyMap<XmlName, AnyReport> = new Map<XmlName, AnyReport>([
 ]);
 
 /** Answers REPORT. @throws DavRefusal */
-export function report(request: DavRequest): DavAnswer | Promise<DavAnswer> {
+export async function report(request: DavRequest): Promise<DavAnswer> {
   const { door, viewer, path, headers } = request;
-  const root = readXmlBody(request.body);
+  const root = await readXmlBody(request.body);
   if (root === undefined) throw new DavRefusal(400, 'A REPORT has a body that says which.');
   // Clients send 0, 1, infinity or nothing for one and the same report, so it decides nothing; it must be a depth, though.
   depthOf(headers, 0);
@@ -49,5 +49,5 @@ export function report(request: DavRequest): DavAnswer | Promise<DavAnswer> {
     throw broken(dav('supported-report'), 'This report is not answered here.');
   }
   if (!isReadable(collection) && forCalendar !== freeBusyQuery) throw needPrivileges(collection.href, dav('read'));
-  return forCalendar(request, root, collection);
+  return await forCalendar(request, root, collection);
 }
