@@ -14,6 +14,7 @@ import { ReminderSchedule, type Reminded, type ReminderScheduleOptions } from '.
 import type { Deliveries } from './scheduling/deliveries.ts';
 import { ChangeAnnouncer, type Told } from './change-announcer.ts';
 import type { DavDoor } from './dav/door.ts';
+import { warmUpLater } from './warm-up.ts';
 
 export interface CalendarOpeningOptions {
   readonly folder: string;
@@ -74,8 +75,12 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
   const reminders = new ReminderSchedule({ ...plane, log: options.log, tell });
   later.reminders = reminders;
   reminders.wake();
+  const stopWarmingUp = warmUpLater();
   // Before the threads that it asks are closed.
-  app.addHook('preClose', async () => await reminders.stop());
+  app.addHook('preClose', async () => {
+    stopWarmingUp();
+    await reminders.stop();
+  });
   return {
     calendars,
     figures: () => ({ ...plane.deliveries.figures, ...reminders.figures }),

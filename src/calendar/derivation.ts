@@ -119,7 +119,13 @@ function deriveFrom(object: CalendarObject, zone: string): Derived {
   return { index: indexOf(object, zone), participations: componentsOf(object).map(participationOf) };
 }
 
-function expandFrom(object: CalendarObject, window: Window, zone: string, most: number): DerivedExpansion {
+/** The occurrences of an object within a window, the earliest `most` of them. */
+export function expandFrom(
+  object: CalendarObject,
+  window: Window,
+  zone: string,
+  most: number,
+): DerivedExpansion {
   const { occurrences, isCut } = expand(object, window, { zone, most });
   return {
     isCut,

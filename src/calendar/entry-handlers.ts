@@ -35,6 +35,7 @@ import { writeCalendar } from './icalendar/generated-calendar.ts';
 import { writeInstant } from './icalendar/values.ts';
 import { Series } from './recurrence/series.ts';
 import { changeObject, deleteFrom, makeUid, type EditContext } from './series-edits.ts';
+import { storedOccurrences } from './stored-occurrences.ts';
 import { Turns } from './turns.ts';
 
 type Names = 'readRange' | 'createEntry' | 'readEntry' | 'changeEntry' | 'deleteEntry';
@@ -194,22 +195,22 @@ function rangeOf({ from, to }: RangeQuery): { from: number; to: number } {
 }
 
 async function occurrencesBetween(
-  { calendars, pool }: CalendarPlane,
+  plane: CalendarPlane,
   calendar: CalendarRecord,
   from: number,
   to: number,
   isFreeBusyOnly: boolean,
 ): Promise<{ items: OccurrenceView[]; is_cut: boolean }> {
-  const objects = calendars.objectsBetween(calendar.id, from, to, RANGE_OBJECTS_MAX + 1);
+  const objects = plane.calendars.objectsBetween(calendar.id, from, to, RANGE_OBJECTS_MAX + 1);
   const found: { entry: string; occurrence: DerivedOccurrence }[] = [];
   let isCut = objects.length > RANGE_OBJECTS_MAX;
   const turns = new Turns();
-  for (const { name, uid } of objects.slice(0, RANGE_OBJECTS_MAX)) {
-    const bytes = calendars.bytesOf(calendar.id, name);
-    if (bytes === undefined) continue;
-    const expansion = await pool.expand(bytes, { from, to }, calendar.zone, OCCURRENCES_MAX);
+  for (const object of objects.slice(0, RANGE_OBJECTS_MAX)) {
+    const expansion = await storedOccurrences(plane, calendar, object, { from, to }, OCCURRENCES_MAX);
+    if (expansion === undefined) continue;
     isCut ||= expansion.isCut;
-    for (const occurrence of expansion.occurrences) found.push({ entry: entryIdOf(uid), occurrence });
+    const entry = entryIdOf(object.uid);
+    for (const occurrence of expansion.occurrences) found.push({ entry, occurrence });
     await turns.pass();
   }
   found.sort((one, other) => one.occurrence.start - other.occurrence.start);

@@ -6,6 +6,7 @@ import { FREE_BUSY_MILLIS_MAX, FREE_BUSY_PERIODS_MAX, type AskFreeBusy } from '#
 import { Refusal } from '#src/protocol/errors.ts';
 import type { CalendarPlane } from './calendar-plane.ts';
 import { joinPeriods, type BusyPeriod } from './icalendar/free-busy.ts';
+import { storedOccurrences } from './stored-occurrences.ts';
 import { Turns } from './turns.ts';
 
 /** Occurrences of one entry that are looked at. */
@@ -49,10 +50,11 @@ function windowOf(from: string, to: string): { readonly from: number; readonly t
 
 /** When somebody is taken, by the calendars of their own that count. */
 export async function busyTimes(
-  { calendars, pool }: Pick<CalendarPlane, 'calendars' | 'pool'>,
+  plane: Pick<CalendarPlane, 'calendars' | 'pool'>,
   user: string,
   window: { readonly from: number; readonly to: number },
 ): Promise<{ readonly periods: readonly BusyPeriod[]; readonly isCut: boolean }> {
+  const { calendars } = plane;
   calendars.refresh();
   const periods: BusyPeriod[] = [];
   const turns = new Turns();
@@ -61,12 +63,12 @@ export async function busyTimes(
     if (access !== 'owner' || calendar.transparency === 'transparent') continue;
     const objects = calendars.objectsBetween(calendar.id, window.from, window.to, OBJECTS_MAX + 1);
     isCut ||= objects.length > OBJECTS_MAX;
-    for (const { name, kind, recurring, transparent } of objects.slice(0, OBJECTS_MAX)) {
+    for (const object of objects.slice(0, OBJECTS_MAX)) {
+      const { kind, recurring, transparent } = object;
       await turns.pass();
       if (kind !== 'event' || (transparent && !recurring)) continue;
-      const bytes = calendars.bytesOf(calendar.id, name);
-      if (bytes === undefined) continue;
-      const expansion = await pool.expand(bytes, window, calendar.zone, OCCURRENCES_PER_OBJECT_MAX);
+      const expansion = await storedOccurrences(plane, calendar, object, window, OCCURRENCES_PER_OBJECT_MAX);
+      if (expansion === undefined) continue;
       isCut ||= expansion.isCut;
       for (const { start, end, isTransparent, status } of expansion.occurrences) {
         const [first, last] = [Math.max(start, window.from), Math.min(end, window.to)];

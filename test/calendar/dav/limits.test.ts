@@ -1,12 +1,13 @@
 /** Limits of the door, each one step beyond, and what is said then. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { CACHED_BYTES_MAX, readStored } from '#src/calendar/dav/object-cache.ts';
+import { CACHED_BYTES_MAX, readStored } from '#src/calendar/object-cache.ts';
 import { CHANGES_MAX, DESCRIPTION_MAX, DISPLAY_NAME_MAX } from '#src/calendar/dav/property-changes.ts';
 import { PROPERTIES_MAX } from '#src/calendar/dav/propfind.ts';
 import { FREE_BUSY_MILLIS_MAX } from '#src/calendar/dav/reports/free-busy.ts';
 import { EXPANSIONS_MAX } from '#src/calendar/dav/reports/principal-reports.ts';
 import type { DavDoor } from '#src/calendar/dav/door.ts';
+import { etagOf } from '#storage/calendar-records.ts';
 import { conditionsOf, DAV_NS, eventOf, startDav } from './dav-server.ts';
 
 const dav = await startDav();
@@ -75,7 +76,8 @@ test('objects that were read are kept up to so many bytes, the oldest go first',
     return Buffer.from(eventOf(name, [`DESCRIPTION:${long}`]));
   };
   const door = { calendars: { bytesOf } } as unknown as DavDoor;
-  const read = (name: string) => readStored(door, 'cal', { name, etag: `etag of ${name}` })?.uid;
+  const etag = (name: string) => etagOf(Buffer.from(eventOf(name, [`DESCRIPTION:${long}`])));
+  const read = (name: string) => readStored(door, 'cal', { name, etag: etag(name) })?.uid;
   assert.deepEqual([read('first'), read('first'), reads], ['first', 'first', 1]);
   const enough = Math.ceil(CACHED_BYTES_MAX / long.length);
   for (let at = 0; at < enough; at += 1) read(`other ${at}`);
@@ -84,4 +86,14 @@ test('objects that were read are kept up to so many bytes, the oldest go first',
   assert.equal(reads, before);
   read('first');
   assert.equal(reads, before + 1);
+});
+
+test('an object that changed since it was listed is not kept as what it was', () => {
+  const [before, after] = [eventOf('listed', ['SUMMARY:Before']), eventOf('listed', ['SUMMARY:After'])];
+  const stored = { bytes: Buffer.from(after) };
+  const door = { calendars: { bytesOf: () => stored.bytes } };
+  const listed = { name: 'listed', etag: etagOf(Buffer.from(before)) };
+  assert.match(readStored(door, 'cal', listed)?.source ?? '', /SUMMARY:After/);
+  stored.bytes = Buffer.from(before);
+  assert.match(readStored(door, 'cal', listed)?.source ?? '', /SUMMARY:Before/);
 });

@@ -6,7 +6,7 @@ import type { DavDoor } from '../door.ts';
 import { answerStream, type DavAnswer, type DavRequest } from '../exchange.ts';
 import { readFilter, type ComponentFilter } from '../filter.ts';
 import { matches } from '../filter-matching.ts';
-import { readStored } from '../object-cache.ts';
+import { readStored } from '../../object-cache.ts';
 import { objectsOf } from '../propfind.ts';
 import { isBrief } from '../request-preferences.ts';
 import { objectResource, type CalendarResource } from '../resources.ts';

@@ -8,7 +8,7 @@ import { broken } from '../dav-refusal.ts';
 import type { DavDoor } from '../door.ts';
 import type { DavAnswer, DavRequest } from '../exchange.ts';
 import { readTimeRange } from '../filter.ts';
-import { readStored } from '../object-cache.ts';
+import { readStored } from '../../object-cache.ts';
 import type { CalendarResource } from '../resources.ts';
 import { caldav, dav } from '../xml-names.ts';
 import { childOf, type XmlElement } from '../xml-reader.ts';

@@ -2,7 +2,7 @@
 import { CalendarFault } from '../../icalendar/calendar-object.ts';
 import { isWhole, readCalendarDataRequest, writeCalendarData, type CalendarDataRequest } from '../calendar-data.ts';
 import { propertyRow, propstat, responseRow, statusRow } from '../multistatus.ts';
-import { readStored } from '../object-cache.ts';
+import { readStored } from '../../object-cache.ts';
 import { readAsked, groupsOf, type PropertyRequest } from '../propfind.ts';
 import type { Asking } from '../properties.ts';
 import type { ObjectResource } from '../resources.ts';

@@ -1,7 +1,7 @@
 /** Objects as they were read last, so that a question asked of a whole calendar again and again reads each of them once. */
-import type { NamedObject } from '#storage/calendar-records.ts';
-import { readCalendarObject, type CalendarObject } from '../icalendar/calendar-object.ts';
-import type { DavDoor } from './door.ts';
+import { etagOf, type NamedObject } from '#storage/calendar-records.ts';
+import type { Calendars } from '#storage/calendars.ts';
+import { readCalendarObject, type CalendarObject } from './icalendar/calendar-object.ts';
 
 /** Bytes of the texts whose objects are kept, which take ten times as much: twelve thousand of usual length. Oldest go first. */
 export const CACHED_BYTES_MAX = 4 * 1024 * 1024;
@@ -12,7 +12,7 @@ let keptBytes = 0;
 
 /** The object that is stored there; undefined when it is gone. @throws CalendarFault for bytes that are none. */
 export function readStored(
-  { calendars }: Pick<DavDoor, 'calendars'>,
+  { calendars }: { readonly calendars: Pick<Calendars, 'bytesOf'> },
   calendar: string,
   { name, etag }: Pick<NamedObject, 'name' | 'etag'>,
 ): CalendarObject | undefined {
@@ -26,7 +26,10 @@ export function readStored(
   const bytes = calendars.bytesOf(calendar, name);
   if (bytes === undefined) return undefined;
   const object = readCalendarObject(bytes);
-  kept.set(etag, object);
+  // It may have changed since it was listed, so the bytes themselves say what it is kept as.
+  const actual = etagOf(bytes);
+  if (kept.has(actual)) return object;
+  kept.set(actual, object);
   keptBytes += object.source.length;
   for (const [oldest, { source }] of kept) {
     if (keptBytes <= CACHED_BYTES_MAX) break;
