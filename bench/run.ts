@@ -23,6 +23,7 @@ import { pushDecision } from './macro/push-decision.ts';
 import { roomFanout } from './macro/room-fanout.ts';
 import { search } from './macro/search.ts';
 import { calendarExpand } from './micro/calendar-expand.ts';
+import { davXml } from './micro/dav-xml.ts';
 import { portLink } from './micro/port-link.ts';
 import { redaction } from './micro/redaction.ts';
 
@@ -42,6 +43,7 @@ const BENCHES: readonly Bench[] = [
   caldav,
   pushDecision,
   calendarExpand,
+  davXml,
   portLink,
   redaction,
 ];

@@ -1,6 +1,8 @@
 /** `calendar-expand`: reading, indexing and expanding calendar objects, ordinary and hostile, beside ical.js. */
 import ICAL from 'ical.js';
 import { expand, indexOf, readCalendarObject } from '#src/calendar/icalendar/calendar-object.ts';
+import { OBJECT_RICHNESS } from '#src/calendar/icalendar/object-reader.ts';
+import { OBJECT_BYTES_MAX } from '#storage/calendar-records.ts';
 import { bySize, interleave, type Bench, type BenchContext } from '../harness/bench.ts';
 
 const WINDOW = { from: Date.parse('2026-11-01'), to: Date.parse('2026-12-01') };
@@ -20,14 +22,17 @@ const event = (...lines: string[]) => ['BEGIN:VEVENT', 'UID:bench', ...lines, 'E
 const series = (rule: string, start = '19700101T090000') =>
   calendar(event(`DTSTART;TZID=Europe/Berlin:${start}`, 'DURATION:PT1H', `RRULE:${rule}`));
 
-/** As many lines as fill an object of 512 KiB. */
+/** As many lines as fill an object of 512 KiB, or as one may have; a fold is part of its line. */
 function filled(line: (at: number) => string, wrap: (lines: string[]) => string[]): string {
   const lines: string[] = [];
-  for (let bytes = 400; bytes + line(lines.length).length + 2 < 512 * 1024;) {
-    bytes += line(lines.length).length + 2;
-    lines.push(line(lines.length));
+  let [bytes, count] = [400, 20];
+  for (;;) {
+    const next = line(lines.length);
+    bytes += next.length + 2;
+    count += next.startsWith(' ') || next === '' ? 0 : next.split('\r\n').length;
+    if (bytes >= OBJECT_BYTES_MAX || count > OBJECT_RICHNESS.lines) return calendar(wrap(lines));
+    lines.push(next);
   }
-  return calendar(wrap(lines));
 }
 
 const stamp = (at: number) => new Date(Date.UTC(2020, 0, 1) + at * 3_600_000).toISOString().replace(/[-:]|\.\d+/g, '');
@@ -76,6 +81,24 @@ const CASES: readonly Case[] = [
       () => ' x',
       (lines) => event(...daily, ['DESCRIPTION:x', ...lines].join('\r\n')),
     ),
+    isBomb: true,
+  },
+  {
+    name: 'blank lines of 512 KiB',
+    text: filled(
+      () => '',
+      (lines) => event(...daily, lines.join('\r\n')),
+    ),
+    isBomb: true,
+  },
+  {
+    name: 'escapes of 512 KiB',
+    text: calendar(event(...daily, `SUMMARY:${String.raw`\n`.repeat(OBJECT_BYTES_MAX / 2 - 200)}`)),
+    isBomb: true,
+  },
+  {
+    name: 'parameters, as many as may be',
+    text: calendar(event(...daily, ...Array<string>(OBJECT_RICHNESS.parameters / 40).fill(`X${';A=1'.repeat(40)}:`))),
     isBomb: true,
   },
 ];

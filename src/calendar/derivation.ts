@@ -120,12 +120,7 @@ function deriveFrom(object: CalendarObject, zone: string): Derived {
 }
 
 /** The occurrences of an object within a window, the earliest `most` of them. */
-export function expandFrom(
-  object: CalendarObject,
-  window: Window,
-  zone: string,
-  most: number,
-): DerivedExpansion {
+export function expandFrom(object: CalendarObject, window: Window, zone: string, most: number): DerivedExpansion {
   const { occurrences, isCut } = expand(object, window, { zone, most });
   return {
     isCut,

@@ -41,6 +41,11 @@ function seriesOf(round: number): string {
   return [
     ...['BEGIN:VCALENDAR', 'VERSION:2.0', 'BEGIN:VEVENT', `UID:${round}`, 'DTSTAMP:20260101T000000Z'],
     ...[`DTSTART;TZID=Europe/Berlin:202001${day}T090000`, `DTEND;TZID=Europe/Berlin:202001${day}T100000`],
-    ...[`RRULE:${RULES[round % RULES.length]}`, String.raw`SUMMARY:Made up\, to be read`, 'END:VEVENT', 'END:VCALENDAR'],
+    ...[
+      `RRULE:${RULES[round % RULES.length]}`,
+      String.raw`SUMMARY:Made up\, to be read`,
+      'END:VEVENT',
+      'END:VCALENDAR',
+    ],
   ].join('\r\n');
 }

@@ -66,16 +66,25 @@ export async function readLongXml(bytes: Uint8Array): Promise<XmlElement> {
   return rootOf();
 }
 
-/** References, and comments of any length, cost many times what their bytes do, and no long question needs them. */
+/** Line ends of a long document: one before each tag of as many elements as it may have, and as many to spare. [400] */
+export const XML_LINES_MAX = 4 * XML_ELEMENTS_MAX;
+
+/** References, line ends and comments cost many times what their bytes do, and no long question is full of them. */
 function assertPlain(text: string): void {
-  let references = 0;
-  for (let at = text.indexOf('&'); at !== -1; at = text.indexOf('&', at + 1)) {
-    references += 1;
-    if (references > XML_ELEMENTS_MAX) throw refusal(`A body may have ${XML_ELEMENTS_MAX} references.`);
-  }
+  if (hasMore(text, '&', XML_ELEMENTS_MAX)) throw refusal(`A body may have ${XML_ELEMENTS_MAX} references.`);
+  if (hasMore(text, '\n', XML_LINES_MAX)) throw refusal(`A body may have ${XML_LINES_MAX} lines.`);
   for (const opening of ['<!--', '<?']) {
     if (text.includes(opening, PROLOG_LENGTH)) throw refusal('A long body has no comments and instructions inside.');
   }
+}
+
+function hasMore(text: string, character: string, most: number): boolean {
+  let count = 0;
+  for (let at = text.indexOf(character); at !== -1; at = text.indexOf(character, at + 1)) {
+    count += 1;
+    if (count > most) return true;
+  }
+  return false;
 }
 
 function textOfDocument(bytes: Uint8Array): string {

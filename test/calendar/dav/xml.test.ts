@@ -3,7 +3,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DavRefusal } from '#src/calendar/dav/dav-refusal.ts';
 import { inflateBody, readXmlBody, XML_BYTES_MAX } from '#src/calendar/dav/request-body.ts';
-import { readLongXml, readXml, STEP_LENGTH, XML_ATTRIBUTES_MAX, XML_DEPTH_MAX, XML_ELEMENTS_MAX } from '#src/calendar/dav/xml-reader.ts';
+import {
+  readLongXml,
+  readXml,
+  STEP_LENGTH,
+  XML_ATTRIBUTES_MAX,
+  XML_DEPTH_MAX,
+  XML_ELEMENTS_MAX,
+  XML_LINES_MAX,
+} from '#src/calendar/dav/xml-reader.ts';
 import { element, escapeText } from '#src/calendar/dav/xml-writer.ts';
 import { gzipSync } from 'node:zlib';
 
@@ -85,8 +93,10 @@ test('a long body is read in steps as a short one is, whatever a step ends withi
   assert.equal((await readLongXml(Buffer.from(text))).children[8_999]?.text, '/ä\u{1F389}\n&b');
   const filled = (inner: string) => Buffer.from(`<?xml version="1.0"?><!-- x --><a xmlns="DAV:">${inner}</a>`);
   assert.equal((await readLongXml(filled('&lt;'.repeat(XML_ELEMENTS_MAX)))).text.length, XML_ELEMENTS_MAX);
+  assert.equal((await readLongXml(filled('\r\n'.repeat(XML_LINES_MAX)))).text.length, XML_LINES_MAX);
   for (const [inner, say] of [
     ['&lt;'.repeat(XML_ELEMENTS_MAX + 1), /references/],
+    ['\n'.repeat(XML_LINES_MAX + 1), /lines/],
     [`${' '.repeat(2_048)}<!-- x -->`, /comments/],
     [`${' '.repeat(2_048)}<?x y?>`, /comments/],
     ['<b>', /well-formed/],
