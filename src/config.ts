@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
+import { hasTurn, isIceUriList } from './protocol/calls.ts';
 import { PROTOCOL_MIN, PROTOCOL_VERSION } from './protocol/version.ts';
 
 const cores = availableParallelism();
@@ -41,9 +42,6 @@ function readJson(text: string): unknown {
     return undefined;
   }
 }
-
-const ICE_URI = /^(?:stuns?:[^\s,?]+|turns?:[^\s,?]+(?:\?transport=(?:udp|tcp))?)$/;
-const isIceUriList = (text: string) => text === '' || text.split(',').every((part) => ICE_URI.test(part.trim()));
 
 interface Setting {
   readonly schema: z.ZodType;
@@ -169,9 +167,11 @@ export const SETTINGS = {
     say: 'A device in a call that has no connection for this long has left it. Longer than a change of network takes.',
   },
   turnUris: {
-    schema: z.string().refine(isIceUriList, 'must be stun:, turn: or turns: URIs, separated by commas'),
+    schema: z
+      .string()
+      .refine((text) => text === '' || isIceUriList(text), 'must be stun:, turn: or turns: URIs, separated by commas'),
     default: '',
-    say: 'STUN and TURN servers for calls, as stun:, turn: or turns: URIs separated by commas. Without them calls connect inside one network only.',
+    say: 'STUN and TURN servers for calls, as stun:, turn: or turns: URIs separated by commas. Without them calls connect inside one network only. The console’s screen counts instead of them where it is filled in.',
   },
   turnSecret: {
     schema: z.string().min(16),
@@ -329,7 +329,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   if (config.shards > 1 && given.has('shards') && given.has('lanes') && config.shards > config.lanes) {
     throw new ConfigError(`${variableOf('shards')} is ${config.shards}: no more shards than lanes (${config.lanes}).`);
   }
-  if (config.turnSecret === undefined && /(?:^|,)\s*turns?:/.test(config.turnUris)) {
+  if (config.turnSecret === undefined && hasTurn(config.turnUris)) {
     throw new ConfigError(`${variableOf('turnUris')} names a TURN server, and ${variableOf('turnSecret')} is missing.`);
   }
   return config;

@@ -30,13 +30,17 @@ import { makeLiveCalls } from '#src/coordinator/live-calls.ts';
 import {
   makeCalendarAnnouncer,
   makeManagementAnnouncers,
+  makeMediaServersAnnouncer,
   makePushAnnouncer,
   makeSealingAnnouncer,
   makeShardAnnouncer,
 } from '#src/coordinator/shard-announcer.ts';
-import { readPushCredentials, watchPushCredentials } from '#src/coordinator/push-credentials.ts';
+import { watchCredentials } from '#src/coordinator/credential-watch.ts';
+import { readMediaServers } from '#src/coordinator/media-servers.ts';
+import { readPushCredentials } from '#src/coordinator/push-credentials.ts';
 import { Seeder } from '#src/coordinator/seed.ts';
 import { makeRooms } from '#src/coordinator/seeded-rooms.ts';
+import type { Settings } from '#src/coordinator/settings.ts';
 import { printWelcome } from '#src/coordinator/welcome.ts';
 import type { Base, Release } from '#src/server/base.ts';
 import { FIGURES_MILLIS, makeHealth } from '#src/server/health.ts';
@@ -118,6 +122,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     origins: () => origins,
     health: (accept) => health(accept),
     push: () => push(),
+    mediaServers: () => mediaServers(),
     retention: () => management.retention.rule,
     sealing: () => attachmentKeys.sealing,
     integrations: () => management.integrations,
@@ -157,8 +162,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   });
   const announce = makeSealingAnnouncer(supervisor);
   const attachmentKeys = new AttachmentKeys({ accounts, vault: management.vault, log, announce });
-  const installationKey = accounts.secret('installation_key');
-  const push = () => readPushCredentials({ config, settings: management.settings, installationKey });
+  const { mediaServers, push } = credentialsOf(base, management.settings);
   await startManagement(base, closers, management, attachmentKeys);
   const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', figures) });
   const tell = makeCalendarAnnouncer(supervisor);
@@ -168,13 +172,23 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const messagingPort = await supervisor.start();
   closers.push(() => supervisor.stop(config.drainSeconds * 2000));
   urls.messaging = config.messagingUrl ?? urlOf(config, messagingPort);
-  closers.push(watchPushCredentials(push, makePushAnnouncer(supervisor)));
+  closers.push(watchCredentials(push, makePushAnnouncer(supervisor)));
+  closers.push(watchCredentials(mediaServers, makeMediaServersAnnouncer(supervisor)));
   const control = await listenForCommands(base, { coordinator, announcer, supervisor, urls });
   closers.push(() => control.close());
   plantBugsOnSignal(supervisor, base.placement.shards);
   const setup = await coordinator.invitations.ensureOwnerInvitation();
   process.stdout.write(`${JSON.stringify({ event: 'ready', ...urls })}\n`);
   printWelcome(version, folder, urls, setup);
+}
+
+/** What the threads are handed of settings and configuration, read anew at every call. */
+function credentialsOf({ accounts, config }: Base, settings: Settings) {
+  const installationKey = accounts.secret('installation_key');
+  return {
+    push: () => readPushCredentials({ config, settings, installationKey }),
+    mediaServers: () => readMediaServers({ config, settings }),
+  };
 }
 
 /** Unlocks what the configuration has the key of, and starts what the management plane does by itself. */

@@ -1,11 +1,8 @@
-/**
- * What the messaging threads push with, gathered from settings, vault and configuration. The threads keep what they
- * were told last, so that they go on pushing when this thread is gone.
- */
+/** What the messaging threads push with, gathered from settings, vault and configuration. */
 import type { Config } from '#src/config.ts';
-import { Refusal } from '#src/protocol/errors.ts';
 import type { PushCredentials } from '#src/protocol/push.ts';
 import { vapidKey } from '#src/push/vapid-key.ts';
+import { unlessLocked } from './credential-watch.ts';
 import type { Settings } from './settings.ts';
 
 const APNS_GATEWAYS = {
@@ -16,8 +13,6 @@ const FCM_GATEWAY = 'https://fcm.googleapis.com';
 const GOOGLE_TOKENS = 'https://oauth2.googleapis.com/token';
 /** Whom a push service may write to where the operator names nobody: it must be there, and needs not answer. */
 const NOBODY = 'mailto:postmaster@localhost';
-/** A setting, a lock or an unlock reaches the threads after this time at most. */
-const LOOK_MILLIS = 1_000;
 
 export interface PushCredentialsOptions {
   /** What the VAPID key follows from. */
@@ -48,35 +43,6 @@ export function readPushCredentials({ config, settings, installationKey }: PushC
       ...readAccount(fcm.service_account),
     },
   };
-}
-
-/** Looks for a change now and then, and tells it; answers what ends that. */
-export function watchPushCredentials(
-  read: () => PushCredentials,
-  tell: (credentials: PushCredentials) => void,
-): () => undefined {
-  let told = JSON.stringify(read());
-  const timer = setInterval(() => {
-    const credentials = read();
-    const text = JSON.stringify(credentials);
-    if (text === told) return;
-    told = text;
-    tell(credentials);
-  }, LOOK_MILLIS);
-  timer.unref();
-  return () => {
-    clearInterval(timer);
-    return undefined;
-  };
-}
-
-function unlessLocked<T>(read: () => T | undefined): T | null {
-  try {
-    return read() ?? null;
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'encryption_locked') return null;
-    throw error;
-  }
 }
 
 /** The parts of a service account's file; the settings' form has checked it. */

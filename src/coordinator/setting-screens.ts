@@ -5,6 +5,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { RETENTION_SECONDS_MAX, RETENTION_SECONDS_MIN } from '#src/protocol/limits.ts';
+import { isIceUriList } from '#src/protocol/calls.ts';
 import { isTargetUrl } from '#src/outgoing/targets.ts';
 import { SIGN_IN_SOURCES } from './sign-in-switches.ts';
 import { ssoSettings } from './sso-settings.ts';
@@ -33,6 +34,12 @@ export interface SettingScreen {
 /** The longest secret: a service account of Google has 2,400 characters, a chain of certificates some 10,000. */
 const SECRET_LENGTH_MAX = 32_768;
 const CHAIN_LENGTH_MAX = 65_536;
+
+/** As the configuration asks of it: what is shorter can be found out from one person's credentials. */
+const TURN_SECRET_LENGTH_MIN = 16;
+/** Longer than a call takes to be set up, and shorter than somebody who left may go on. */
+const TURN_SECONDS_MIN = 600;
+const TURN_SECONDS_MAX = 86_400;
 
 const line = (most: number) =>
   z
@@ -117,6 +124,26 @@ export const SETTING_SCREENS = {
         isSecret: true,
         isRequired: true,
         say: 'The JSON file of the service account, whole.',
+      },
+    },
+  },
+  turn: {
+    say: 'STUN and TURN servers that media of calls go over. While it is empty those of the configuration count.',
+    effect: 'Within a second or two, for whoever asks next. While encryption at rest is locked TURN is left out.',
+    fields: {
+      uris: {
+        schema: z.string().max(2_000).refine(isIceUriList, 'stun:, turn: or turns: URIs, separated by commas.'),
+        isRequired: true,
+        say: 'stun:, turn: and turns: URIs, separated by commas.',
+      },
+      secret: {
+        schema: secret.min(TURN_SECRET_LENGTH_MIN),
+        isSecret: true,
+        say: 'Secret shared with the TURN servers (static-auth-secret of coturn). TURN URIs need it, STUN does not.',
+      },
+      credential_seconds: {
+        schema: z.int().min(TURN_SECONDS_MIN).max(TURN_SECONDS_MAX),
+        say: 'How long credentials last, from ten minutes to a day; six hours without it.',
       },
     },
   },

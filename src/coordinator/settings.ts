@@ -5,6 +5,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Clock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
+import { hasTurn } from '#src/protocol/calls.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts.ts';
 import type { AuditValue } from '#storage/audit-chain.ts';
@@ -172,11 +173,21 @@ export class Settings {
 
   #checkTogether(name: SettingScreenName, draft: AccountsDraft, change: Values): void {
     if (name === 'tls') this.#checkPair(draft, change);
+    if (name === 'turn') this.#checkTurn(draft);
     if (name !== 'sso' && name !== 'sign-in') return;
     const { sign_in_mode: mode, platform_token: token } = draft.document(settings, 'sign-in')?.values ?? {};
     const isAtIdentity = mode === 'identity' || token === 'identity';
     if (!isAtIdentity || this.#isComplete('sso', draft)) return;
     throw new Refusal(name === 'sso' ? 'sso_in_use' : 'sso_not_set');
+  }
+
+  /** Without a secret nobody could be let in by a TURN server. */
+  #checkTurn(draft: AccountsDraft): void {
+    const uris = draft.document(settings, 'turn')?.values['uris'];
+    if (typeof uris !== 'string' || !hasTurn(uris) || this.#options.vault.isSet(secretName('turn', 'secret'), draft)) {
+      return;
+    }
+    throw new Refusal('field_invalid', { field: 'secret' });
   }
 
   /** A key that is not the certificate's would be found out by whoever connects first. */

@@ -4,6 +4,7 @@ import type { Supervisor } from '#actors/runtime/supervisor.ts';
 import type { SessionAnnouncer } from '#src/auth/revocations.ts';
 import type { BotSnapshot } from '#src/protocol/bots.ts';
 import type { ReminderData } from '#src/protocol/events.ts';
+import type { MediaServers } from '#src/protocol/calls.ts';
 import type { PushCredentials } from '#src/protocol/push.ts';
 import type { AttachmentSealing } from '#storage/blob-sealing.ts';
 import { useRetention, type RetentionRule } from '#storage/retention.ts';
@@ -41,6 +42,11 @@ function makeRetentionAnnouncer(supervisor: Supervisor): (rule: RetentionRule) =
 /** Hands what pushes are sent with to every messaging thread. One that hangs is told with its restart. */
 export function makePushAnnouncer(supervisor: Supervisor): (credentials: PushCredentials) => void {
   return (credentials) => void supervisor.askAll('@push', credentials, ANNOUNCED_MILLIS);
+}
+
+/** Hands the servers for media of calls to every messaging thread, like what pushes are sent with. */
+export function makeMediaServersAnnouncer(supervisor: Supervisor): (servers: MediaServers) => void {
+  return (servers) => void supervisor.askAll('@mediaServers', servers, ANNOUNCED_MILLIS);
 }
 
 /** What the sockets of people are told of a calendar: that it changed, or that an alarm is due (SOC-04). */

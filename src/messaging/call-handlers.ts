@@ -77,7 +77,7 @@ function addressFor({ isGroup, scope, conversation, transfer, guests }: CallReco
 
 export const readIceServers: Handler = (call) => {
   const { service, user } = call;
-  return { status: 200, json: JSON.stringify(iceServers(service.config, user, service.now())) };
+  return { status: 200, json: JSON.stringify(iceServers(service.mediaServers(), user, service.now())) };
 };
 
 /**

@@ -11,6 +11,7 @@ import type { PushMessage } from '#actors/push/push.messages.ts';
 import type { Address, Answer } from '#actors/runtime/actor.ts';
 import type { Node } from '#actors/runtime/node.ts';
 import type { Config } from '#src/config.ts';
+import type { MediaServers } from '#src/protocol/calls.ts';
 import { conversationId, USERNAME } from '#src/protocol/names.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { readConversation, readMember, type Tables } from '#storage/conversation-reader.ts';
@@ -47,6 +48,8 @@ export interface Service {
   /** The live calls on this thread that the person may join or is in. */
   readonly callsOf: (user: string) => CallRecord[];
   readonly config: Config;
+  /** The servers that media of calls go over, as they stand now. */
+  readonly mediaServers: () => MediaServers;
   readonly epoch: string;
   /** The installation's key for ids that are derived: a direct conversation's from its pair. */
   readonly idKey: Uint8Array;

@@ -2,6 +2,7 @@
 import type { CallRecord } from '#actors/call/call-record.ts';
 import type { Config } from '#src/config.ts';
 import type { BotSnapshot } from '#src/protocol/bots.ts';
+import type { MediaServers } from '#src/protocol/calls.ts';
 import type { PolicySnapshot } from '#src/protocol/policy-decision.ts';
 import type { PushCredentials } from '#src/protocol/push.ts';
 import type { RetentionRule } from '#storage/retention.ts';
@@ -28,6 +29,8 @@ export interface ShardData {
   readonly isRestart: boolean;
   /** What pushes are sent with when the thread is started; changes are pushed. */
   readonly push: PushCredentials;
+  /** The servers that media of calls go over when the thread is started; changes are pushed. */
+  readonly mediaServers: MediaServers;
   /** How long messages are kept when the thread is started; changes are pushed. */
   readonly retention: RetentionRule;
   /** How contents of attachments are kept when the thread is started; changes are pushed. */

@@ -22,6 +22,7 @@ import { Revocations, type Revocation } from '#src/auth/revocations.ts';
 import { SessionTokens } from '#src/auth/session-tokens.ts';
 import { systemClock, unixSeconds } from '#src/base/clock.ts';
 import type { BotAuditBatch, BotSnapshot } from '#src/protocol/bots.ts';
+import type { MediaServers } from '#src/protocol/calls.ts';
 import type { PolicySnapshot } from '#src/protocol/policy-decision.ts';
 import type { PushCredentials } from '#src/protocol/push.ts';
 import { Log } from '#src/telemetry/log.ts';
@@ -185,10 +186,12 @@ const service: Service = {
   bots,
   callsOf,
   config,
+  mediaServers: () => mediaServers,
   epoch: data.epoch,
   idKey: data.idKey,
   now,
 };
+let { mediaServers } = data;
 const surface = new HttpSurface({
   service,
   authentication,
@@ -231,6 +234,7 @@ async function serve(name: ServiceName, body: unknown): Promise<Answer> {
   if (name === '@bots') return { ok: true, value: replaceBots(body as BotSnapshot) };
   if (name === '@retention') return { ok: true, value: retention.use(body as RetentionRule) };
   if (name === '@push') return { ok: true, value: pushes.use(body as PushCredentials) };
+  if (name === '@mediaServers') return { ok: true, value: (mediaServers = body as MediaServers) };
   if (name === '@inspect') return { ok: true, value: system.inspect(INSPECTED_ACTORS) };
   if (name === '@calls') return { ok: true, value: board.list(CALLS_LISTED_MAX) };
   if (name === '@callsOf') return { ok: true, value: callsOf(body as string) };

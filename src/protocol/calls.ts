@@ -30,6 +30,34 @@ export const callsReply = z.strictObject({ items: z.array(liveCall), next: z.nul
 
 export type LiveCallView = z.infer<typeof liveCall>;
 
+const ICE_URI = /^(?:stuns?:[^\s,?]+|turns?:[^\s,?]+(?:\?transport=(?:udp|tcp))?)$/;
+
+/** Whether a text is STUN and TURN URIs separated by commas. */
+export function isIceUriList(text: string): boolean {
+  return text.split(',').every((part) => ICE_URI.test(part.trim()));
+}
+
+/** Whether one of the URIs of such a list is a TURN server's, which takes credentials. */
+export function hasTurn(uris: string): boolean {
+  return /(?:^|,)\s*turns?:/.test(uris);
+}
+
+/** The servers that the messaging threads name. The main thread hands them over whenever they change. */
+export interface MediaServers {
+  /** STUN and TURN URIs separated by commas; empty for none. */
+  readonly uris: string;
+  /** What credentials for TURN follow from; null while there is none, or the vault is locked. */
+  readonly secret: string | null;
+  /** How long credentials last, in seconds. */
+  readonly seconds: number;
+}
+
+/**
+ * How long credentials last where nothing else is set, in seconds. A call that lasts longer keeps its allocation; only
+ * a new one needs new credentials.
+ */
+export const TURN_CREDENTIAL_SECONDS = 6 * 3600;
+
 /** One entry of what RTCPeerConnection takes as `iceServers`. */
 const iceServer = z.strictObject({
   urls: z.array(z.string()),

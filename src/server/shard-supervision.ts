@@ -11,6 +11,7 @@ import type { Integrations } from '#src/coordinator/integrations.ts';
 import type { ShardData } from '#src/messaging/shard-data.ts';
 import type { InfectedUpload } from '#src/protocol/attachments.ts';
 import { makeBotBudget, type BotAuditBatch } from '#src/protocol/bots.ts';
+import type { MediaServers } from '#src/protocol/calls.ts';
 import type { IntegrationAsk } from '#src/protocol/integrations.ts';
 import type { PushCredentials } from '#src/protocol/push.ts';
 import { makeRateMemory } from '#src/protocol/rate-limits.ts';
@@ -29,6 +30,8 @@ export interface SupervisorParts {
   readonly health: AskHealth;
   /** What pushes are sent with now. */
   readonly push: () => PushCredentials;
+  /** The servers that media of calls go over now. */
+  readonly mediaServers: () => MediaServers;
   /** How long messages are kept now. */
   readonly retention: () => RetentionRule;
   /** How contents of attachments are kept now. */
@@ -40,7 +43,7 @@ export interface SupervisorParts {
 /** The supervisor of the shards: starts them with what they need, and serves what they ask of the main thread. */
 export function makeSupervisor(
   { config, folder, manifest, accounts, placement, backups, log, recentLines, figures }: Base,
-  { health, integrations, origins, push, release, restarted, retention, sealing }: SupervisorParts,
+  { health, integrations, mediaServers, origins, push, release, restarted, retention, sealing }: SupervisorParts,
 ): Supervisor {
   const botAudit = new BotAudit(accounts, systemClock);
   const botBudget = makeBotBudget();
@@ -66,7 +69,7 @@ export function makeSupervisor(
       attachmentSealing: sealing(),
       placement: { shards: placement.shards, lanes: placement.lanes },
       folder,
-      config: { ...config, masterKey: undefined },
+      config: { ...config, masterKey: undefined, turnSecret: undefined },
       epoch: manifest.epoch,
       sessionKey: accounts.secret('session_key'),
       policies: readPolicySnapshot(accounts),
@@ -74,6 +77,7 @@ export function makeSupervisor(
       botBudget,
       rateMemory,
       push: push(),
+      mediaServers: mediaServers(),
       retention: retention(),
       calls: calls.list(Infinity).filter(({ scope }) => placement.shardOf(`call:${scope}`) === shard),
       idKey: accounts.secret('installation_key'),

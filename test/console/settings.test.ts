@@ -231,7 +231,7 @@ test('VND-09 VND-10 a vendor reads the settings screens and nothing else of thes
   const open = ours
     .filter(({ route }) => route.vendor !== 'closed')
     .map(({ route }) => `${route.method} ${route.path}`);
-  const named = 'ai-keys apns external-stores fcm hrms ldap sign-in simpleone sso tls'.split(' ');
+  const named = 'ai-keys apns external-stores fcm hrms ldap sign-in simpleone sso tls turn'.split(' ');
   assert.deepEqual(
     open.toSorted(),
     named.map((name) => `get /settings/${name}`),

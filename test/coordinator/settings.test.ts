@@ -114,6 +114,7 @@ test('a form takes what its fields take, and names the field that it does not', 
     fcm: { project_id: 'example-chat', service_account: JSON.stringify(account) },
     ldap: { ...LDAP, url: 'ldaps://directory.example.org:636' },
     'external-stores': { ...STORE, endpoint: 'https://s3.example.org' },
+    turn: { uris: 'stun:a.example.org, turns:a.example.org:5349', secret: 'sixteen letters!', credential_seconds: 600 },
   } as const;
   for (const [name, form] of Object.entries(good)) {
     assert.ok(changeForm(name as keyof typeof good).safeParse(form).success, name);
@@ -132,6 +133,11 @@ test('a form takes what its fields take, and names the field that it does not', 
     ['sso', 'issuer', 'http://id.example.org'],
     ['sign-in', 'sign_in_mode', 'elsewhere'],
     ['tls', 'certificate', 'no certificate'],
+    ['turn', 'uris', 'turn:turn.example.org,http://turn.example.org'],
+    ['turn', 'uris', ''],
+    ['turn', 'secret', 'fifteen letters'],
+    ['turn', 'credential_seconds', 599],
+    ['turn', 'credential_seconds', 86_401],
     ['mail', 'domain', 'example'],
     ['mail', 'spf', 'v=spf2'],
   ] as const) {

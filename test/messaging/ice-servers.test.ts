@@ -8,9 +8,9 @@ import { iceServers } from '#src/messaging/ice-servers.ts';
 const NOW = 1_795_248_000_000;
 
 test('TURN credentials are the expiry with the person, and its HMAC-SHA1 under the shared secret', () => {
-  const config = { turnUris: 'turn:turn.example.org', turnSecret: 'north of the wall' };
+  const servers = { uris: 'turn:turn.example.org', secret: 'north of the wall', seconds: 21_600 };
   // `printf 1795269600:alice | openssl dgst -sha1 -hmac 'north of the wall' -binary | base64`
-  assert.deepEqual(iceServers(config, 'alice', NOW), {
+  assert.deepEqual(iceServers(servers, 'alice', NOW), {
     ice_servers: [
       { urls: ['turn:turn.example.org'], username: '1795269600:alice', credential: 'ze5C4IEZoQtvtQw+bkPKFEXiL+Y=' },
     ],
@@ -19,11 +19,11 @@ test('TURN credentials are the expiry with the person, and its HMAC-SHA1 under t
 });
 
 test('without servers the list is empty, with STUN alone nothing expires', () => {
-  assert.deepEqual(iceServers({ turnUris: '', turnSecret: undefined }, 'alice', NOW), {
+  assert.deepEqual(iceServers({ uris: '', secret: null, seconds: 21_600 }, 'alice', NOW), {
     ice_servers: [],
     expires_at: null,
   });
-  assert.deepEqual(iceServers({ turnUris: 'stun:turn.example.org', turnSecret: undefined }, 'alice', NOW), {
+  assert.deepEqual(iceServers({ uris: 'stun:turn.example.org', secret: null, seconds: 21_600 }, 'alice', NOW), {
     ice_servers: [{ urls: ['stun:turn.example.org'] }],
     expires_at: null,
   });

@@ -80,6 +80,7 @@ export const ENGLISH_TERMS = {
   'settings.sign-in': 'Sign-in',
   'settings.apns': 'Push to Apple devices',
   'settings.fcm': 'Push through Firebase',
+  'settings.turn': 'Media of calls (TURN)',
   'settings.ai-keys': 'Language model',
   'settings.simpleone': 'Service desk',
   'settings.hrms': 'Personnel system',

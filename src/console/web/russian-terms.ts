@@ -81,6 +81,7 @@ export const RUSSIAN_TERMS = {
   'settings.sign-in': 'Вход',
   'settings.apns': 'Push для Apple',
   'settings.fcm': 'Push через Firebase',
+  'settings.turn': 'Медиа звонков (TURN)',
   'settings.ai-keys': 'Языковая модель',
   'settings.simpleone': 'Служба поддержки',
   'settings.hrms': 'Кадровая система',

@@ -40,6 +40,7 @@ export const SETTING_KINDS: Kinds = {
     private_key: 'secret-text',
   },
   fcm: { project_id: 'line', service_account: 'secret-text' },
+  turn: { uris: 'line', secret: 'secret', credential_seconds: 'number' },
   'ai-keys': { base_url: 'line', model: 'line', api_key: 'secret' },
   simpleone: { base_url: 'line', username: 'line', password: 'secret' },
   hrms: { base_url: 'line', api_token: 'secret' },
