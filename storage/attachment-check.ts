@@ -7,7 +7,7 @@ import {
   type AttachmentEnvironment,
   type AttachmentRecord,
 } from './attachment-records.ts';
-import { attachmentOf, isReferenced, referenceAt } from './attachment-references.ts';
+import { attachmentOf, isHeldReference, isReferenced, referenceAt } from './attachment-references.ts';
 import { faultOfSealed } from './blob-contents.ts';
 import { isSealedName } from './blob-sealing.ts';
 import { blobPath, measureBlob } from './blobs.ts';
@@ -29,8 +29,12 @@ export function checkReferences(tables: LaneEnvironment['tables'], findings: Fin
     const stored = tables.messages.get(numbered(seq, conversation));
     // A message that a purge took first leaves its reference for the next block.
     if (stored === undefined) continue;
-    const { body } = JSON.parse(messageRecord.json(stored)) as Message;
-    if (attachmentOf(body) !== attachment) {
+    const { body, deleted_at: deletedAt } = JSON.parse(messageRecord.json(stored)) as Message;
+    const isHeld = isHeldReference(tables, conversation, seq, attachment);
+    if (isHeld !== (deletedAt !== undefined)) {
+      findings.add('attachments', [conversation, seq], 'is held without its message being deleted, or the other way');
+    }
+    if (!isHeld && attachmentOf(body) !== attachment) {
       findings.add('attachments', [conversation, seq], 'is not the attachment of its message');
     }
   }

@@ -4,6 +4,7 @@
  *
  *     attachments [conversation, seq]              → the attachment
  *     references  [attachment, conversation, seq]  the same, to be found from the other side
+ *                                                  says so where a legal hold alone keeps it
  *     meta        ['release', attachment]          a reference went: whether it was the last is to be looked at
  */
 import type { MessageBody } from '#src/protocol/messages.ts';
@@ -14,6 +15,8 @@ import { readConversation, readMember } from './conversation-reader.ts';
 type Tables = LaneEnvironment['tables'];
 
 const PRESENT = Buffer.from([1]);
+/** Of a message that was deleted during a legal hold: its attachment stays, and nobody reads it. */
+const HELD = Buffer.from([2]);
 const SEQ_BYTES = 6;
 /** References of one attachment that are looked at per lane to find one that a person may read. */
 export const REFERENCES_LOOKED_AT_MAX = 1_000;
@@ -28,6 +31,16 @@ export function writeReference(conversation: string, seq: number, attachment: st
     { table: 'attachments', key: numbered(seq, conversation), value: key(attachment) },
     { table: 'references', key: numbered(seq, attachment, conversation), value: PRESENT },
   ];
+}
+
+/** Leaves a reference in place for nobody to read by: the message goes, and its attachment stays until a hold is over. */
+export function holdReference(conversation: string, seq: number, attachment: string): LaneWrite[] {
+  return [{ table: 'references', key: numbered(seq, attachment, conversation), value: HELD }];
+}
+
+/** Whether the reference that a message has of its attachment is one that a legal hold left. */
+export function isHeldReference(tables: Tables, conversation: string, seq: number, attachment: string): boolean {
+  return tables.references.get(numbered(seq, attachment, conversation))?.equals(HELD) === true;
 }
 
 /** Takes a reference away and has it looked at whether it was the last. */
@@ -69,7 +82,10 @@ export function hasReference(tables: Tables, conversation: string, attachment: s
   // What a deletion emptied may still be on disk, below the floor.
   const start = numbered(record.floorSeq + 1, attachment, conversation);
   const { end } = under(attachment, conversation);
-  return [...tables.references.getKeys({ start, end, limit: 1 })].length > 0;
+  for (const { value } of tables.references.getRange({ start, end, limit: REFERENCES_LOOKED_AT_MAX })) {
+    if (!value.equals(HELD)) return true;
+  }
+  return false;
 }
 
 /** Whether anything in a lane has the attachment, readable or not. */

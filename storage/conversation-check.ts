@@ -9,6 +9,7 @@ import { REACTION_USERS_MAX } from '#src/protocol/limits.ts';
 import { checkChanges } from './change-check.ts';
 import { isBelowFloor, isPurging, isRemembered, missing, type Subject } from './check-subject.ts';
 import { key, lastPart, numberAt, numbered, numberedThen, numberOf, under, underNumber } from './keys.ts';
+import { checkKeptVersions } from './kept-check.ts';
 import { blockEndingAt, indexedUpTo, POSTED_BLOCK } from './posted-blocks.ts';
 import { checkSearch } from './search-check.ts';
 import { checkLinks, checkMessageLinks } from './message-link-check.ts';
@@ -47,6 +48,7 @@ export function checkConversation(subject: Subject): number {
   checkWatermarks(subject);
   checkChanges(subject);
   checkSearch(subject);
+  checkKeptVersions(subject);
   return messages;
 }
 

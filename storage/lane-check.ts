@@ -31,6 +31,7 @@ const BY_CONVERSATION = [
   'threads',
   'replies',
   'outcomes',
+  'keptVersions',
 ] as const satisfies readonly LaneTable[];
 
 /** Looks for problems in one of a folder's `lanes`; answers how much there is. */

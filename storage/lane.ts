@@ -37,6 +37,7 @@ export const LANE_TABLES = [
   'threads',
   'replies',
   'outcomes',
+  'keptVersions',
   'pushRegistrations',
   'pushOutbox',
   'pushCursors',

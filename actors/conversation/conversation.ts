@@ -13,7 +13,8 @@ import { add, create, deleteConversation, remove, rename, setRole } from './memb
 import { deleteMessage, edit, post, refusePost } from './posting.ts';
 import { showPreview } from './previewing.ts';
 import { purge, type Purged } from './purging.ts';
-import { expire, hold, purgeBefore, retain } from './retaining.ts';
+import { hold } from './holding.ts';
+import { expire, purgeBefore, retain } from './retaining.ts';
 import { seat } from './seating.ts';
 
 /** What may wait for one conversation: a second's worth of the busiest room we measured. Beyond it: `busy`. */

@@ -1,15 +1,17 @@
 /** Messages of a conversation: posting, editing, deleting. */
 import { formatInstant } from '#src/base/time.ts';
 import type { Message } from '#src/protocol/messages.ts';
-import { attachmentOf, removeReference, writeReference } from '#storage/attachment-references.ts';
+import { attachmentOf, holdReference, removeReference, writeReference } from '#storage/attachment-references.ts';
 import { removeKey, writeDeleted, writeMessage, writePin, writeReactionCounts } from '#storage/conversation-writes.ts';
 import { underNumber } from '#storage/keys.ts';
 import { blockEndingAt } from '#storage/posted-blocks.ts';
 import { MESSAGE_FLAGS, type ConversationRecord, type MemberRecord } from '#storage/records.ts';
+import { isOnHold } from '#storage/retention.ts';
 import { indexBlock, indexEdit, isSearched } from '#storage/search-index.ts';
 import { refuse, type Effect } from '../runtime/actor.ts';
 import type { ConversationMessage, Reply } from './conversation.messages.ts';
 import { makeChange, type ConversationState } from './conversation.state.ts';
+import { keepVersion } from './holding.ts';
 import { isPlain, link, linkWrites, NOTHING_LINKED } from './linking.ts';
 import { mentionWrites, refuseMentions } from './mentioning.ts';
 
@@ -127,6 +129,7 @@ export function edit(
   });
   const writes = [
     ...change.writes,
+    ...keepVersion(state, record, { seq, change: 'edit', by: user, json: found.json }, now),
     writeMessage(state.id, seq, json, found.flags),
     ...mentionWrites(state, { seq, sender: user, before, after: mentions, now }),
     ...(isSearched(record.kind) ? indexEdit(state.view, edited, record.headSeq) : []),
@@ -154,7 +157,8 @@ export function deleteMessage(
   if (!state.may(member.role, right)) return refuse('right_missing');
   if (old.deleted_at !== undefined) return [answer(200, currentJson(state, seq))];
   const { data, effects } = emptyMessage(state, record, { seq, old, flags: found.flags }, now);
-  return [...effects, answer(200, data)];
+  const kept = keepVersion(state, record, { seq, change: 'delete', by: message.user, json: found.json }, now);
+  return [{ kind: 'append', writes: kept }, ...effects, answer(200, data)];
 }
 
 /** A stored message that is to become a stub. */
@@ -188,7 +192,10 @@ export function emptyMessage(
   ];
   if (unpins) writes.push(writePin(state.id, seq, null));
   const attachment = attachmentOf(old.body);
-  if (attachment !== undefined) writes.push(...removeReference(state.id, seq, attachment));
+  if (attachment !== undefined) {
+    const end = isOnHold(record) ? holdReference : removeReference;
+    writes.push(...end(state.id, seq, attachment));
+  }
   const publish: Effect = { kind: 'publish', topic: state.id, type: 'message.delete', event: change.event };
   return { data, effects: [{ kind: 'append', writes }, publish] };
 }

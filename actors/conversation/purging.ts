@@ -1,4 +1,4 @@
-/** Takes what lies below the floor off the disk, in blocks small enough that nobody notices. */
+/** Takes what lies below the floor, and what a hold that is over kept, off the disk, in blocks small enough that nobody notices. */
 import { purgeData } from '#storage/conversation-reader.ts';
 import { removeKey, removeMember, writeChange, writePurge } from '#storage/conversation-writes.ts';
 import { removeReference } from '#storage/attachment-references.ts';
@@ -7,10 +7,12 @@ import { lastPart, numberAt, numbered, numberOf, under } from '#storage/keys.ts'
 import type { LaneWrite } from '#storage/lane.ts';
 import { POSTED_BLOCK } from '#storage/posted-blocks.ts';
 import { changeRecord, messageRecord } from '#storage/records.ts';
+import { isOnHold } from '#storage/retention.ts';
 import { chunkKey, segmentOf } from '#storage/search-records.ts';
 import type { Message } from '#src/protocol/messages.ts';
 import type { Effect } from '../runtime/actor.ts';
 import type { ConversationState } from './conversation.state.ts';
+import { releaseVersions } from './holding.ts';
 
 /** Records per block: about a millisecond of this thread, and one commit among the others. */
 const PURGE_BLOCK = 500;
@@ -30,8 +32,12 @@ export interface Purged {
 
 /** The next block, and a wake-up for the one after; when nothing is left, the mark goes. */
 export function purge(state: ConversationState, report?: (purged: Purged) => void): readonly Effect[] {
-  if (state.record === undefined || state.record.floorRev === 0) return [];
-  const writes = purgeMessages(state, report) ?? purgeBlock(state);
+  const { record } = state;
+  // The sweep asks again; under a hold nothing goes off the disk, whoever hid it.
+  if (record === undefined || isOnHold(record)) return [];
+  const released = releaseVersions(state);
+  if (released.length === 0 && record.floorRev === 0) return [];
+  const writes = released.length > 0 ? released : (purgeMessages(state, report) ?? purgeBlock(state));
   if (writes.length === 0) return [{ kind: 'append', writes: [writePurge(state.id, null)] }];
   return [
     { kind: 'append', writes },

@@ -1,6 +1,6 @@
 /** What goes by its time or by an owner's word: everything up to a seq, hidden with one write and purged behind it. */
 import { purgeData } from '#storage/conversation-reader.ts';
-import { writeConversation, writeIdempotency, writePurge, writeRetention } from '#storage/conversation-writes.ts';
+import { writeIdempotency, writePurge, writeRetention } from '#storage/conversation-writes.ts';
 import { numbered, numberOf, under } from '#storage/keys.ts';
 import type { LaneWrite } from '#storage/lane.ts';
 import { indexedUpTo } from '#storage/posted-blocks.ts';
@@ -70,18 +70,6 @@ export function expire(state: ConversationState, now: number): readonly Effect[]
   const overdue = Math.min((seconds * 1000) / OVERDUE_PART, OVERDUE_MILLIS_MAX);
   if (expiredUpTo(record, (seq) => state.stored(seq), now - overdue) === record.floorSeq) return [];
   return raiseFloor(state, record, state.floorSeq, now);
-}
-
-/** Holds everything here, or ends that: on the server's word. */
-export function hold(state: ConversationState, { isHeld }: Of<'hold'>): readonly Effect[] {
-  const record = state.living;
-  if (record === undefined) return refuse('conversation_forbidden');
-  record.isHeld = isHeld;
-  // No change that participants are told of: who is investigated need not know.
-  return [
-    { kind: 'append', writes: [writeConversation(record)] },
-    { kind: 'answer', value: { status: 204, json: '' } },
-  ];
 }
 
 /** Raises the floor: unreadable with this commit, told with one event, off the disk by `purge`. */

@@ -2,11 +2,14 @@
  * The export of a conversation's messages, as lines of JSON, for an owner. What was asked for is in the audit trail
  * before the first line; the lines are read from the lane a page at a time, as fast as the reader takes them.
  *
- *     {"conversation":{…}}  {"participant":{…}} …  {"membership":{…}} {"message":{…}} …  {"end":{"messages":n}}
+ *     {"conversation":{…}}  {"participant":{…}} …  {"membership":{…}} {"message":{…}} {"kept":{…}} …  {"end":{…}}
  *
  * Participants are those of now. Each line of a membership stands in front of the first message behind it, so that who
  * was there when something was said follows from the lines before. Messages go up to the last one at the start; what
  * goes by its time meanwhile is left out. Without its last line an export is not whole.
+ *
+ * Under a legal hold everything is in it that is on the disk: behind a message, what it was before each edit and before its
+ * deletion, and messages that a purge or a deletion of the conversation has hidden, marked `hidden`.
  */
 import type { Clock } from '#src/base/clock.ts';
 import { formatInstant, parseInstant } from '#src/base/time.ts';
@@ -17,14 +20,17 @@ import { attachmentOf } from '#storage/attachment-references.ts';
 import type { AttachmentReader } from '#storage/attachment-records.ts';
 import {
   conversationView,
-  readConversation,
   readHistory,
   readParticipants,
+  readRecord,
   readRoster,
   type Tables,
 } from '#storage/conversation-reader.ts';
 import type { Lanes } from '#storage/lanes.ts';
+import { purgeKey } from '#storage/conversation-writes.ts';
+import { readKeptVersions } from '#storage/kept-versions.ts';
 import type { ConversationRecord } from '#storage/records.ts';
+import { isOnHold } from '#storage/retention.ts';
 import type { Doer } from './nodes.ts';
 
 /** Messages read in one step: 20 of the largest are 2 MB and some milliseconds, of usual ones a fraction of one. */
@@ -71,7 +77,7 @@ export class MessageExport {
     const environment = lanes.read(query.conversation);
     environment.refresh();
     const { tables } = environment;
-    const record = readConversation(tables, query.conversation);
+    const record = readExported(tables, query.conversation);
     if (record === undefined) throw new Refusal('conversation_forbidden');
     if (this.#open >= EXPORTS_MAX) throw new Refusal('busy');
     this.#open += 1;
@@ -129,9 +135,11 @@ async function* linesOf(
     await new Promise(setImmediate);
   }
   let count = 0;
+  let versions = 0;
+  const hiddenUpTo = readRecord(tables, record.id)?.floorSeq ?? 0;
   const roster = new RosterLines(tables, record);
   for (let afterSeq: number | undefined = record.floorSeq; afterSeq !== undefined;) {
-    const present = readConversation(tables, record.id);
+    const present = readExported(tables, record.id);
     // Deleted meanwhile: what was written so far is not whole.
     if (present === undefined) return;
     const step = readHistory(tables, present, { afterSeq, limit: EXPORT_PAGE });
@@ -139,17 +147,25 @@ async function* linesOf(
     // What was posted meanwhile is behind the head of the start.
     const wanted = messages.filter(({ message }) => message.seq <= record.headSeq && isWanted(message));
     count += wanted.length;
-    const lines = wanted.map(
-      ({ json, message }) => `${roster.before(message.seq)}${messageLine(json, message, contentOf)}`,
-    );
-    if (lines.length > 0) yield lines.join('');
+    let lines = '';
+    for (const { json, message } of wanted) {
+      const isHidden = message.seq <= hiddenUpTo;
+      lines += `${roster.before(message.seq)}${messageLine(json, message, contentOf, isHidden)}`;
+      if (message.edited_at === undefined && message.deleted_at === undefined) continue;
+      for await (const kept of keptLines(tables, record, message.seq, contentOf)) {
+        versions += kept.count;
+        yield `${lines}${kept.lines}`;
+        lines = '';
+      }
+    }
+    if (lines.length > 0) yield lines;
     const isOver = step.next === undefined || step.next >= record.headSeq;
     afterSeq = isOver ? undefined : step.next;
     // Pages without a wanted message would otherwise follow one another without a turn for anybody else.
     await new Promise(setImmediate);
   }
   yield roster.before(Infinity);
-  yield line({ end: { messages: count } });
+  yield line({ end: versions === 0 ? { messages: count } : { messages: count, kept: versions } });
 }
 
 interface LinesOptions {
@@ -159,10 +175,48 @@ interface LinesOptions {
   readonly isWanted: (message: { created_at: string }) => boolean;
 }
 
-function messageLine(json: string, { body }: StoredMessage, contentOf: LinesOptions['contentOf']): string {
+function messageLine(
+  json: string,
+  message: StoredMessage,
+  contentOf: LinesOptions['contentOf'],
+  isHidden: boolean,
+): string {
+  return `{"message":${json}${contentPart(message, contentOf)}${isHidden ? ',"hidden":true' : ''}}\n`;
+}
+
+function contentPart({ body }: StoredMessage, contentOf: LinesOptions['contentOf']): string {
   const attachment = attachmentOf(body);
-  const content = attachment === undefined ? '' : `,"content":${JSON.stringify(contentOf(attachment))}`;
-  return `{"message":${json}${content}}\n`;
+  return attachment === undefined ? '' : `,"content":${JSON.stringify(contentOf(attachment))}`;
+}
+
+/** What a legal hold kept of a message, a page at a time: nobody bounds how often somebody edits. */
+async function* keptLines(
+  tables: Tables,
+  record: ConversationRecord,
+  seq: number,
+  contentOf: LinesOptions['contentOf'],
+): AsyncGenerator<{ readonly lines: string; readonly count: number }> {
+  if (!isOnHold(record)) return;
+  for (let after: { seq: number; rev: number } | undefined; ;) {
+    const found = readKeptVersions(tables, record.id, { from: seq, to: seq, after }, EXPORT_PAGE);
+    const lines = found.map(({ kept: { change, by, at, json } }) => {
+      const head = JSON.stringify({ seq, change, by, at }).slice(0, -1);
+      return `{"kept":${head},"message":${json}${contentPart(JSON.parse(json) as StoredMessage, contentOf)}}}\n`;
+    });
+    if (lines.length > 0) yield { lines: lines.join(''), count: lines.length };
+    if (found.length < EXPORT_PAGE) return;
+    after = found.at(-1);
+    await new Promise(setImmediate);
+  }
+}
+
+/** The conversation as an export reads it: under a legal hold all that is on the disk, deleted or not. */
+function readExported(tables: Tables, id: string): ConversationRecord | undefined {
+  const record = readRecord(tables, id);
+  if (record === undefined) return undefined;
+  const isPurging = tables.meta.get(purgeKey(id)) !== undefined;
+  if (record.deleted && !(isPurging && isOnHold(record))) return undefined;
+  return isOnHold(record) ? { ...record, floorSeq: 0, emptiedSeq: 0 } : record;
 }
 
 /** Changes of who takes part, as lines, each in front of the messages behind it. */
@@ -207,6 +261,8 @@ interface StoredMessage {
   readonly body?: MessageBody;
   readonly seq: number;
   readonly created_at: string;
+  readonly edited_at?: string;
+  readonly deleted_at?: string;
 }
 
 function line(value: object): string {

@@ -1,11 +1,14 @@
 /**
  * Looks which conversations of a shard's lanes hold what is over its time, and has each take it away. Nobody waits for
- * it: what is over its time is unreadable without it. Purges that were left in the middle go on with it, too.
+ * it: what is over its time is unreadable without it. Purges that were left in the middle, or that a legal hold stopped, go
+ * on with it, too.
  */
 import type { RetentionRule } from '#storage/retention.ts';
 import { isRetentionGeneral, useRetention } from '#storage/retention.ts';
 import { isExpiring } from '#storage/conversation-reader.ts';
 import { readConversationIds, readPurges, readRetained } from '#storage/inbox-reader.ts';
+import { readKeepers } from '#storage/kept-versions.ts';
+import type { LaneEnvironment } from '#storage/lane.ts';
 import type { Lanes } from '#storage/lanes.ts';
 
 /** Between two sweeps: what is over its time may lie on the disk for so much longer. */
@@ -62,18 +65,29 @@ export class RetentionSweep {
   }
 
   async #sweepAll(): Promise<void> {
-    const { isLeaving, lanes, tell } = this.#options;
+    const { lanes, tell } = this.#options;
     for (const { environment } of lanes.owned) {
-      for (const conversation of readPurges(environment.tables)) tell(conversation, { kind: 'purge' });
-      const read = isRetentionGeneral() ? readConversationIds : readRetained;
-      for (let after: string | undefined = ''; after !== undefined;) {
-        environment.refresh();
-        const ids: readonly string[] = read(environment.tables, after, SWEPT_AT_ONCE);
-        for (const id of ids) if (isExpiring(environment.tables, id)) tell(id, { kind: 'expire' });
-        after = ids.length < SWEPT_AT_ONCE ? undefined : ids.at(-1);
-        await new Promise((resolve) => setImmediate(resolve));
-        if (isLeaving()) return;
-      }
+      const { tables } = environment;
+      for (const conversation of readPurges(tables)) tell(conversation, { kind: 'purge' });
+      await this.#walk(environment, readKeepers, (conversation) => tell(conversation, { kind: 'purge' }));
+      await this.#walk(environment, isRetentionGeneral() ? readConversationIds : readRetained, (conversation) => {
+        if (isExpiring(tables, conversation)) tell(conversation, { kind: 'expire' });
+      });
+    }
+  }
+
+  /** Goes over the conversations of a lane that `read` answers, with turns for others in between. */
+  async #walk(
+    environment: LaneEnvironment,
+    read: (tables: LaneEnvironment['tables'], after: string, limit: number) => string[],
+    look: (conversation: string) => void,
+  ): Promise<void> {
+    for (let after: string | undefined = ''; after !== undefined && !this.#options.isLeaving();) {
+      environment.refresh();
+      const ids: readonly string[] = read(environment.tables, after, SWEPT_AT_ONCE);
+      for (const id of ids) look(id);
+      after = ids.length < SWEPT_AT_ONCE ? undefined : ids.at(-1);
+      await new Promise((resolve) => setImmediate(resolve));
     }
   }
 }

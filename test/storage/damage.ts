@@ -17,10 +17,12 @@ import {
   writeWatermark,
 } from '#storage/conversation-writes.ts';
 import { lanePath } from '#storage/folder.ts';
+import { writeKeptVersion } from '#storage/kept-versions.ts';
 import { key, numbered } from '#storage/keys.ts';
 import { openLane, type LaneWrite } from '#storage/lane.ts';
 import { conversationRecord, messageRecord, type ConversationRecord } from '#storage/records.ts';
 
+const NEVER = '2026-11-21T08:00:00.000Z';
 export const ROOM = 'c_0000000000000000000001';
 export const PAIR = 'c_0000000000000000000002';
 /** With a whole block of messages and one behind it: alice's odd ones, bob's even ones. */
@@ -276,6 +278,17 @@ export const DAMAGE: Readonly<
       { table: 'conversations', key: key(GONE), value: conversationRecord.encode(await recordOf(folder, ROOM)) },
     ],
     [`conversations [${GONE}] is of another conversation`],
+  ],
+  'a kept version of another message': [
+    [
+      writeKeptVersion(ROOM, 1, 1, { change: 'edit', by: 'alice', at: NEVER, json: message({ seq: 2 }) }),
+      writeKeptVersion(ROOM, 99, 9_999, { change: 'edit', by: 'alice', at: NEVER, json: message({ seq: 99 }) }),
+    ],
+    [
+      `keptVersions [${ROOM}, 1, 1] is of another message by its JSON`,
+      `keptVersions [${ROOM}, 99, 9999] is of a message beyond the head 3`,
+      `keptVersions [${ROOM}, 99, 9999] is of a change beyond the rev 7`,
+    ],
   ],
   'records of no conversation': [
     [writeSenders(GONE, 1, []), writeSenders(GONE, 2, [])],

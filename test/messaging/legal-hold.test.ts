@@ -1,0 +1,231 @@
+/** Legal holds over the running server: what people edit and delete meanwhile stays for the owners' export alone. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { blobPath } from '#storage/blobs.ts';
+import { checkFolder } from '#storage/check.ts';
+import { lanePath } from '#storage/folder.ts';
+import { LANE_TABLES, openLane } from '#storage/lane.ts';
+import { plantCallers, type CallerName, type Callers } from '#test/console/callers.ts';
+import { request, startServer, type Person, type TestServer } from '#test/support/server.ts';
+import { until } from '#test/support/waiting.ts';
+import { attach, download, upload } from './attaching.ts';
+import { assertRefused, post, say, start } from './conversing.ts';
+
+const LANES = 4;
+
+let folder: string;
+let callers: Callers;
+let server: TestServer;
+let alice: Person;
+let bob: Person;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'parley-test-'));
+  callers = await plantCallers(folder);
+  server = await startServer({ folder });
+  ({ alice, bob } = await server.people('alice', 'bob'));
+});
+after(async () => {
+  await server.stop();
+  const { problems } = await checkFolder(folder);
+  await rm(folder, { recursive: true, force: true });
+  assert.deepEqual(problems, []);
+});
+
+async function again(signal: NodeJS.Signals): Promise<void> {
+  await server.end(signal);
+  const { problems } = await checkFolder(folder);
+  assert.deepEqual(problems, []);
+  server = await startServer({ folder });
+}
+
+const ask = async <T = Record<string, unknown>>(who: CallerName, method: string, path: string, body?: unknown) =>
+  await request<T>(method, `${server.coordinator}/admin/api${path}`, { headers: callers[who], body });
+
+async function hold(id: string, held: boolean): Promise<void> {
+  const { status, text } = await ask('owner', 'PUT', `/conversations/${id}/hold`, { held });
+  assert.equal(status, 204, text);
+}
+
+interface Said {
+  readonly seq: number;
+  readonly body?: unknown;
+  readonly edited_at?: string;
+  readonly deleted_at?: string;
+}
+interface Line {
+  readonly message?: Said;
+  readonly hidden?: boolean;
+  readonly kept?: { seq: number; change: string; by: string; at: string; message: Said; content?: string | null };
+  readonly end?: { messages: number; kept?: number };
+}
+
+async function exported(id: string): Promise<Line[]> {
+  const path = `${server.coordinator}/admin/api/message-export?conversation=${id}`;
+  const response = await fetch(path, { headers: callers.owner });
+  const text = await response.text();
+  assert.equal(response.status, 200, text);
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line);
+}
+
+/** What owners read of words that were taken back: `[seq, change, by, body]`. */
+const keptOf = (lines: readonly Line[]) =>
+  lines.flatMap(({ kept }) => (kept === undefined ? [] : [[kept.seq, kept.change, kept.by, kept.message.body]]));
+
+/** Tables of the lanes that hold one of these words, in a folder without a server. */
+async function tablesWith(words: readonly string[]): Promise<string[]> {
+  const found = new Set<string>();
+  for (let lane = 0; lane < LANES; lane += 1) {
+    const environment = openLane(lanePath(folder, lane), 1024 ** 3);
+    for (const table of LANE_TABLES) {
+      for (const { key, value } of environment.tables[table].getRange()) {
+        const text = `${key.toString('latin1')}${value.toString('latin1')}`;
+        for (const word of words) if (text.includes(word)) found.add(`${table}: ${word}`);
+      }
+    }
+    await environment.close();
+  }
+  return [...found];
+}
+
+async function edit(who: Person, id: string, seq: number, body: unknown): Promise<void> {
+  const { status, text } = await server.api(who, 'PATCH', `/v1/conversations/${id}/messages/${seq}`, { body });
+  assert.equal(status, 200, text);
+}
+
+async function remove(who: Person, id: string, seq: number): Promise<void> {
+  const { status, text } = await server.api(who, 'DELETE', `/v1/conversations/${id}/messages/${seq}`);
+  assert.equal(status, 200, text);
+}
+
+test('under a hold edits and deletions are accepted, kept for the export, and off the disk when it ends', async () => {
+  const { id } = await start(server, alice, 'room', ['bob'], 'Held');
+  const at = `/v1/conversations/${id}/messages`;
+  await say(server, alice, id, 'turbot never held');
+  await edit(alice, id, 1, 'turbot still free');
+  await hold(id, true);
+  await say(server, bob, id, 'turbot the first');
+  for (const word of ['second', 'third']) await edit(bob, id, 2, `turbot the ${word}`);
+  await remove(alice, id, 2);
+  const attachment = await upload(server, bob, Buffer.from('the file of a turbot'), 'turbot.txt');
+  assert.equal((await attach(server, bob, id, attachment)).status, 201);
+  await remove(bob, id, 3);
+  await say(server, bob, id, 'nothing of it');
+
+  // Nobody reads any of it, and the file of the deleted message is nobody's either.
+  for (const who of [alice, bob]) {
+    const page = await server.api(who, 'GET', `${at}?limit=10`);
+    assert.doesNotMatch(page.text, /the (?:first|second|third)|turbot\.txt|never held/);
+    const { body } = await server.api<{ items: Said[] }>(who, 'GET', '/v1/search?q=turbot');
+    assert.deepEqual(
+      body.items.map(({ seq }) => seq),
+      [1],
+    );
+    const changes = await server.api(who, 'GET', `/v1/conversations/${id}/changes?after_rev=0`);
+    assert.doesNotMatch(changes.text, /the (?:first|second|third)|never held/);
+    assertRefused(await download(server, who, attachment, id), 404, 'attachment_not_found');
+  }
+  const forward = { forward: { conversation_id: id, seq: 2 } };
+  assertRefused(await post(server, bob, id, forward), 403, 'forward_forbidden', 'forward');
+
+  await again('SIGKILL');
+  const lines = await exported(id);
+  const [first, second, third, deletedFile] = keptOf(lines);
+  assert.deepEqual(
+    [first, second, third],
+    [
+      [2, 'edit', 'bob', 'turbot the first'],
+      [2, 'edit', 'bob', 'turbot the second'],
+      [2, 'delete', 'alice', 'turbot the third'],
+    ],
+  );
+  assert.deepEqual(deletedFile?.slice(0, 3), [3, 'delete', 'bob']);
+  const kept = lines.flatMap((line) => line.kept ?? []);
+  assert.match(kept[3]?.content ?? '', /^[0-9a-f]{64}$/);
+  const stub = lines.find(({ message }) => message?.seq === 2)?.message;
+  assert.equal(stub?.deleted_at, kept[2]?.at);
+  assert.equal(kept[1]?.message.edited_at, kept[0]?.at);
+  assert.deepEqual(lines.at(-1), { end: { messages: 4, kept: 4 } });
+  assert.equal((await ask('administrator', 'GET', `/message-export?conversation=${id}`)).status, 403);
+
+  // The content outlives the look that follows each deletion: the next one goes, and this one stays.
+  const loose = await upload(server, alice, Buffer.from('another file'), 'other.txt');
+  const other = await start(server, alice, 'room', [], 'Other');
+  const sent = await attach(server, alice, other.id, loose);
+  await remove(alice, other.id, sent.body.seq);
+  const isGone = (hash: string) => !existsSync(blobPath(folder, hash));
+  await until(() => isGone(createHash('sha256').update('another file').digest('hex')), 'the other content to go');
+  const content = kept[3]?.content ?? '';
+  assert.equal(isGone(content), false);
+
+  await hold(id, false);
+  await until(() => isGone(content), 'the content to go');
+  assert.deepEqual(keptOf(await exported(id)), []);
+  await server.end('SIGTERM');
+  assert.deepEqual(await tablesWith(['turbot the', 'turbot.txt', 'never held']), []);
+  assert.deepEqual(await tablesWith(['turbot still free']), ['messages: turbot still free']);
+  server = await startServer({ folder });
+});
+
+test('the installation’s hold keeps what is deleted anywhere; a kill while it ends is made good', async () => {
+  const { id } = await start(server, alice, 'direct', ['bob']);
+  assert.equal((await ask('owner', 'PUT', '/retention/hold', { held: true })).status, 200);
+  // Two blocks of the purge, and one more.
+  for (let n = 1; n <= 205; n += 1) await say(server, alice, id, `plaice ${n}`);
+  for (let n = 1; n <= 205; n += 1) await remove(alice, id, n);
+  const pages = await exported(id);
+  assert.deepEqual(pages.at(-1), { end: { messages: 205, kept: 205 } });
+  assert.equal((await ask('owner', 'PUT', '/retention/hold', { held: false })).status, 200);
+  await again('SIGKILL');
+  await until(async () => {
+    await server.end('SIGTERM');
+    const left = await tablesWith(['plaice ']);
+    server = await startServer({ folder });
+    return left.length === 0;
+  }, 'the words to be off the disk');
+});
+
+test('a deleted conversation stays on disk while it is held, and its owners’ export has it', async () => {
+  const { id } = await start(server, alice, 'room', ['bob'], 'Short-lived');
+  for (let n = 1; n <= 3; n += 1) await say(server, bob, id, `halibut ${n}`);
+  await edit(bob, id, 3, 'halibut three');
+  await hold(id, true);
+  await edit(bob, id, 2, 'halibut two');
+  assert.equal((await server.api(alice, 'DELETE', `/v1/conversations/${id}`)).status, 204);
+  assertRefused(await server.api(bob, 'GET', `/v1/conversations/${id}`), 403, 'conversation_forbidden');
+  await again('SIGKILL');
+  const lines = await exported(id);
+  assert.deepEqual(
+    lines.flatMap(({ hidden, message }) => (message === undefined ? [] : [[message.seq, message.body, hidden]])),
+    [
+      [1, 'halibut 1', true],
+      [2, 'halibut two', true],
+      [3, 'halibut three', true],
+    ],
+  );
+  assert.deepEqual(keptOf(lines), [[2, 'edit', 'bob', 'halibut 2']]);
+  await hold(id, false);
+  await until(async () => {
+    const path = `${server.coordinator}/admin/api/message-export?conversation=${id}`;
+    return (await fetch(path, { headers: callers.owner })).status === 403;
+  }, 'the export to end');
+  assertRefused(await ask('owner', 'PUT', '/conversations/c_none/hold', { held: true }), 403, 'conversation_forbidden');
+  await until(async () => {
+    await server.end('SIGTERM');
+    const left = await tablesWith(['halibut ']);
+    server = await startServer({ folder });
+    return left.length === 0;
+  }, 'the words to be off the disk');
+  await until(
+    async () => (await ask('owner', 'PUT', `/conversations/${id}/hold`, { held: false })).status === 403,
+    'nothing to be left to hold',
+  );
+});
