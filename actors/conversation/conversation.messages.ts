@@ -61,6 +61,8 @@ export type ConversationMessage =
   | { readonly kind: 'hold'; readonly isHeld: boolean }
   /** The server's own: what a person said and did here goes, step by step, behind that seq. */
   | { readonly kind: 'erase'; readonly user: string; readonly afterSeq: number }
+  /** The server's own: one message of somebody else, without what it says of a person who was erased. */
+  | { readonly kind: 'eraseTrace'; readonly user: string; readonly seq: number }
   /** The server's own: what the page behind the first link of a text says of itself. */
   | { readonly kind: 'preview'; readonly seq: number; readonly preview: LinkPreview }
   /** The server's own: it is time to look what is over its time. */

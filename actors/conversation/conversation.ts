@@ -7,6 +7,7 @@ import type { ConversationRecord } from '#storage/records.ts';
 import { refuse, unreachable, type Actor, type Effect } from '../runtime/actor.ts';
 import type { ConversationMessage } from './conversation.messages.ts';
 import { ConversationState } from './conversation.state.ts';
+import { eraseTrace } from './erasing-traces.ts';
 import { erase } from './erasing.ts';
 import { draft, mute, pin, react, receipt, typing } from './marking.ts';
 import { add, create, deleteConversation, remove, rename, setRole } from './membership.ts';
@@ -59,6 +60,7 @@ export function receive(
   if (message.kind === 'purge') return purge(state, purged);
   if (message.kind === 'expire') return expire(state, now);
   if (message.kind === 'erase') return erase(state, message, now);
+  if (message.kind === 'eraseTrace') return eraseTrace(state, message, now);
   if (message.kind === 'hold') return hold(state, message);
   const record = state.living;
   if (message.kind === 'preview') return showPreview(state, record, message, now);
@@ -75,7 +77,7 @@ function decideFor(
   member: NonNullable<ReturnType<ConversationState['member']>>,
   message: Exclude<
     ConversationMessage,
-    { kind: 'create' | 'purge' | 'seat' | 'expire' | 'hold' | 'erase' | 'preview' }
+    { kind: 'create' | 'purge' | 'seat' | 'expire' | 'hold' | 'erase' | 'eraseTrace' | 'preview' }
   >,
   now: number,
 ): readonly Effect[] {

@@ -1,7 +1,8 @@
 /**
  * Erasing people: what they said and did goes, their username stays taken, and the audit trail stays true. The account
  * is closed and emptied in one change; their calendars follow, and their conversations one after the other, in steps that
- * a restart goes on with. Their messages stay as stubs, so that no seq is missing.
+ * a restart goes on with. Their messages stay as stubs, so that no seq is missing. Then follows what others wrote of them:
+ * forwards of their words and their name in mentions.
  */
 import type { Address, Answer, Told } from '#actors/runtime/actor.ts';
 import type { ErasureStep } from '#actors/conversation/erasing.ts';
@@ -21,6 +22,7 @@ import type { Lanes } from '#storage/lanes.ts';
 import { removeAppPasswords } from './app-passwords.ts';
 import { consoleRoles } from './console-role-record.ts';
 import { endConsoleSessions } from './console-sessions.ts';
+import { eraseTraces, NO_TRACES, type TraceProgress } from './erasure-traces.ts';
 import { NO_PROFILE, putPerson, putProfile } from './directory.ts';
 import type { Log } from './http-surface.ts';
 import type { Doer } from './nodes.ts';
@@ -42,6 +44,8 @@ interface ErasureRecord {
   readonly bytes: number;
   /** Conversations under a legal hold, which stay as they are. */
   readonly held: number;
+  /** How far the search is for what others wrote of the person; none before it begins. */
+  readonly traces?: TraceProgress;
 }
 
 const erasures = defineCollection<ErasureRecord>('erasures', { version: 1 });
@@ -78,6 +82,9 @@ export interface Erasure {
   readonly messages: number;
   readonly bytes: number;
   readonly held: number;
+  readonly forwards: number;
+  readonly names: number;
+  readonly kept: number;
 }
 
 export class Erasures {
@@ -171,8 +178,9 @@ export class Erasures {
         const { lane, after, user } = record;
         const environment = lanes.environments[lane];
         if (environment === undefined) {
+          if (!(await this.#eraseTraces(id, record))) return;
           // Once more for what was under way when the account was closed.
-          if (await this.#eraseCalendars(id)) await this.#finish(id, record);
+          if (await this.#eraseCalendars(id)) await this.#finish(id);
           return;
         }
         environment.refresh();
@@ -183,6 +191,21 @@ export class Erasures {
     } catch (error) {
       log.error('an erasure stopped; the next start goes on with it', { erasure: id, error: error as Error });
     }
+  }
+
+  /** Erases what others wrote of the person; false when the server stops meanwhile. */
+  async #eraseTraces(id: string, { traces, user }: ErasureRecord): Promise<boolean> {
+    const { ask, lanes } = this.#options;
+    const { signal } = this.#stopping;
+    const done = await eraseTraces(user, traces ?? NO_TRACES, {
+      ask,
+      lanes,
+      note: async (progress) => await this.#note(id, { traces: progress }),
+      pause: async () => await pause(RETRY_MILLIS, signal),
+      isStopping: () => signal.aborted,
+    });
+    if (done !== undefined) await this.#note(id, { traces: done });
+    return done !== undefined;
   }
 
   /** Erases the person's calendars, those that are there; false when the server stops meanwhile. */
@@ -239,14 +262,15 @@ export class Erasures {
     });
   }
 
-  async #finish(id: string, record: ErasureRecord): Promise<void> {
+  async #finish(id: string): Promise<void> {
     const { accounts, clock } = this.#options;
     const now = clock.now();
-    const { user, conversations, messages, bytes, held } = record;
     await accounts.change((draft) => {
+      const record = draft.document(erasures, id);
+      if (record === undefined) return;
       draft.putDocument(erasures, id, { ...record, doneAt: formatInstant(now) });
-      const details = { erasure: id, conversations, messages, bytes, held };
-      const entry = { event: 'user.erased', actor: 'server', address: null, subject: `user:${user}`, details };
+      const details = { erasure: id, ...countsOf(record) };
+      const entry = { event: 'user.erased', actor: 'server', address: null, subject: `user:${record.user}`, details };
       draft.audit(now, entry);
     });
   }
@@ -265,7 +289,7 @@ function emptyAccount(draft: AccountsDraft, person: PersonRecord): number {
 }
 
 function viewOf(id: string, record: ErasureRecord): Erasure {
-  const { user, startedAt, startedBy, doneAt, conversations, messages, bytes, held } = record;
+  const { user, startedAt, startedBy, doneAt } = record;
   return {
     id,
     user,
@@ -273,8 +297,13 @@ function viewOf(id: string, record: ErasureRecord): Erasure {
     started_at: startedAt,
     started_by: startedBy,
     done_at: doneAt,
-    ...{ conversations, messages, bytes, held },
+    ...countsOf(record),
   };
+}
+
+function countsOf({ conversations, messages, bytes, held, traces = NO_TRACES }: ErasureRecord) {
+  const { forwards, names, kept } = traces;
+  return { conversations, messages, bytes, held, forwards, names, kept };
 }
 
 async function pause(millis: number, signal: AbortSignal): Promise<void> {

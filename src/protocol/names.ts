@@ -2,6 +2,9 @@
 import { z } from 'zod';
 import { isId } from '#src/base/ids.ts';
 
+/** Stands where the name of somebody stood who was erased. No username has a bracket. */
+export const ERASED_NAME = '[erased]';
+
 /** Lower case, starts with a letter or digit, 64 characters at most: safe in a path, a log and an e-mail address. */
 export const USERNAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 

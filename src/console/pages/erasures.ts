@@ -18,6 +18,9 @@ const erasure = z
     messages: count.meta({ description: 'Messages that are stubs now.' }),
     bytes: count.meta({ description: 'Bytes of what they said; attachments follow by themselves.' }),
     held: count.meta({ description: 'Conversations under a legal hold, which stayed as they are.' }),
+    forwards: count.meta({ description: 'Messages of others that passed their words on, and are stubs now.' }),
+    names: count.meta({ description: 'Messages of others with the stand-in [erased] where they were named.' }),
+    kept: count.meta({ description: 'Messages of others that name them and stayed, under a legal hold.' }),
   })
   .meta({ id: 'Erasure' });
 
