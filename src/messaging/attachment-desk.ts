@@ -8,6 +8,8 @@ import { MAIN, type Node } from '#actors/runtime/node.ts';
 import type { AttachmentAsk, InfectedUpload } from '#src/protocol/attachments.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Log } from '#src/telemetry/log.ts';
+import type { Sample } from '#src/telemetry/figures.ts';
+import type { ScalarName } from '#src/telemetry/metric-table.ts';
 import { sealContents } from '#storage/attachment-sealing.ts';
 import { Attachments, HOLD_MILLIS } from '#storage/attachments.ts';
 import { Content, type ContentVault } from '#storage/blob-contents.ts';
@@ -104,6 +106,7 @@ export class AttachmentDesk {
   #work: Promise<void> = Promise.resolve();
   readonly #thumbnails = new ThumbnailMaker();
   #sealing: Promise<void> = Promise.resolve();
+  #contents: { readonly sealed: number; readonly plain: number } | undefined;
   #isSealing = false;
   #isStopped = false;
   /** What the thread before this one gave leave to write is over. */
@@ -121,8 +124,10 @@ export class AttachmentDesk {
       if (files > 0) this.#options.log.info('files of attachments that nothing knew were removed', { files });
     });
     this.#keep(() => this.sealRest());
+    this.#keep(async () => await this.#countContents());
     this.#timer = setInterval(() => {
       this.#keep(() => this.sweep());
+      this.#keep(async () => await this.#countContents());
       this.sealRest();
     }, SWEEP_MILLIS);
     this.#timer.unref();
@@ -144,6 +149,15 @@ export class AttachmentDesk {
   /** The attachments as this thread reads them. */
   get attachments(): Attachments {
     return this.#options.attachments;
+  }
+
+  /** Thumbnails, and how many contents are sealed. */
+  get figures(): Readonly<Partial<Record<ScalarName, Sample[]>>> {
+    const counted = Object.entries(this.#contents ?? {});
+    return {
+      ...this.#thumbnails.figures,
+      parley_attachments_contents: counted.map(([form, value]) => ({ labels: [form], value })),
+    };
   }
 
   /** A shard died: what it wrote is whatever reached the file. */
@@ -227,6 +241,7 @@ export class AttachmentDesk {
     const goesOn = () => !this.#isStopped && vault.isUnlocked && vault.keys === keys;
     this.#sealing = sealContents(folder, attachments, keys, goesOn)
       .then(({ left, sealed }) => {
+        this.#keep(async () => await this.#countContents());
         if (left > 0) log.warn('attachments could not be sealed', { sealed, left });
         else log.info('attachments were sealed', { sealed });
       })
@@ -286,6 +301,10 @@ export class AttachmentDesk {
     const { owner = '', bytes = 0 } = attachments.find(id) ?? {};
     await auditInfected({ id, owner, bytes, signature, address });
     await attachments.discard(id);
+  }
+
+  async #countContents(): Promise<void> {
+    if (!this.#isStopped) this.#contents = await this.#options.attachments.countContents();
   }
 
   #keep(work: () => void | Promise<void>): void {

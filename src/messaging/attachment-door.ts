@@ -19,6 +19,7 @@ import { ContentVault } from '#storage/blob-contents.ts';
 import type { AttachmentSealing } from '#storage/blob-sealing.ts';
 import type { Lanes } from '#storage/lanes.ts';
 import { openAttachmentDesk, type AttachmentDesk } from './attachment-desk.ts';
+import { AttachmentFigures } from './attachment-figures.ts';
 import { readable, type Call } from './caller.ts';
 import type { Exchange } from './exchange.ts';
 import { safeFileName } from './file-names.ts';
@@ -79,6 +80,7 @@ export class AttachmentDoor {
   readonly folder: string;
   readonly shard: number;
   readonly vault: ContentVault;
+  readonly counts = new AttachmentFigures();
   readonly #options: AttachmentDoorOptions;
   /** Requests that write an upload here or are about to, by the token of their lease. */
   readonly #written = new Map<string, Exchange>();
@@ -107,6 +109,10 @@ export class AttachmentDoor {
 
   shardLost(shard: number): void {
     this.#options.desk?.shardLost(shard);
+  }
+
+  get figures(): ReturnType<AttachmentFigures['read']> {
+    return this.counts.read(this.#options.desk?.figures);
   }
 
   /** Keeps contents like this from now on. */

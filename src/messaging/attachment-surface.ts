@@ -68,7 +68,9 @@ async function serve(
     const isRead = body === undefined || (await body.discard(DISCARDED_BYTES_MAX).catch(() => false));
     if (!isRead) exchange.closeAfter();
     const isFull = (error as NodeJS.ErrnoException).code === 'ENOSPC';
-    doorway.fail(exchange, isFull ? new Refusal('storage_full') : (error as Error), name);
+    const failure = isFull ? new Refusal('storage_full') : (error as Error);
+    if (failure instanceof Refusal) door.counts.refused(failure.code);
+    doorway.fail(exchange, failure, name);
   } finally {
     body?.close();
     doorway.count(-1);

@@ -221,6 +221,7 @@ figures.supply(() => {
     asksPending,
     droppedLogLines: log.droppedLines,
     calls: board.figures,
+    attachments: attachments.figures,
     push: pushes.figures,
     previews: service.previews?.figures,
   };

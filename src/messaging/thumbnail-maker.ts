@@ -6,6 +6,9 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Refusal } from '#src/protocol/errors.ts';
+import { oneSample, type Sample } from '#src/telemetry/figures.ts';
+import { LabelledCounts } from '#src/telemetry/labelled-counts.ts';
+import type { ScalarName } from '#src/telemetry/metric-table.ts';
 import type { ThumbnailOrder, ThumbnailResult } from './thumbnail-process.ts';
 
 /** Bytes of a picture that a thumbnail is made of: the largest that cameras write. */
@@ -57,6 +60,7 @@ export class ThumbnailMaker {
   readonly #waiting: Job[] = [];
   readonly #idle: Worker[] = [];
   readonly #all = new Set<Worker>();
+  readonly #results = new LabelledCounts();
   #isClosed = false;
 
   constructor(options: ThumbnailMakerOptions = {}) {
@@ -74,11 +78,21 @@ export class ThumbnailMaker {
     if (this.#hopeless.has(name)) throw new Refusal('thumbnail_not_found');
     let made = this.#underWay.get(name);
     if (made === undefined) {
-      if (this.#isClosed || this.#waiting.length >= this.#queueMax) throw new Refusal('busy', { retryAfter: 1 });
+      if (this.#isClosed || this.#waiting.length >= this.#queueMax) {
+        this.#results.add('refused');
+        throw new Refusal('busy', { retryAfter: 1 });
+      }
       made = this.#make(name, order, keep).finally(() => this.#underWay.delete(name));
       this.#underWay.set(name, made);
     }
     await made;
+  }
+
+  get figures(): Readonly<Partial<Record<ScalarName, Sample[]>>> {
+    return {
+      parley_attachments_thumbnails_total: this.#results.samples(),
+      parley_attachments_thumbnails_waiting: oneSample(this.#waiting.length),
+    };
   }
 
   /** Kills the processes; what was being made is refused. */
@@ -93,8 +107,12 @@ export class ThumbnailMaker {
     this.#waiting.push({ order, settle: resolve });
     this.#next();
     const picture = await promise;
-    if (picture !== undefined) return await keep(picture);
+    if (picture !== undefined) {
+      await keep(picture);
+      return this.#results.add('made');
+    }
     if (this.#isClosed) throw new Refusal('busy', { retryAfter: 1 });
+    this.#results.add('failed');
     const [oldest] = this.#hopeless;
     if (this.#hopeless.size >= HOPELESS_MAX && oldest !== undefined) this.#hopeless.delete(oldest);
     this.#hopeless.add(name);

@@ -47,6 +47,7 @@ export async function createUpload(call: ByteCall): Promise<void> {
   if (hasBytes && Number(head.contentLength) > bytes) throw new Refusal('upload_too_long');
   requireSealing(door);
   const id = await door.ask<string>({ do: 'create', user, bytes, name });
+  door.counts.upload('created');
   let offset = 0;
   if (hasBytes || bytes === 0) {
     offset = await withUpload({ ...call, id }, async (upload) => await append(call, upload, 0, hasBytes));
@@ -156,6 +157,7 @@ async function append(call: ByteCall, upload: Upload, wanted: number, hasBytes: 
   let isKnown = false;
   const take = (chunk: Buffer): void => {
     room -= chunk.length;
+    call.door.counts.received(chunk.length);
     // A body without a length may be longer than it should.
     if (room < 0) throw new Refusal('upload_too_long');
     sum?.update(chunk);
@@ -201,7 +203,7 @@ async function finish(call: ByteCall, { lease, record, writer }: Upload): Promis
   const { id } = record;
   const type = allowedType(call, writer);
   const { clamdAddress } = service.config;
-  const signature = clamdAddress === undefined ? undefined : await scanContent(clamdAddress, writer.read());
+  const signature = clamdAddress === undefined ? undefined : await scan(door, clamdAddress, writer);
   if (signature !== undefined) {
     await door.ask({ do: 'infected', id, lease, signature, address });
     throw new Refusal('attachment_infected');
@@ -216,4 +218,17 @@ async function finish(call: ByteCall, { lease, record, writer }: Upload): Promis
       ? sha256
       : await writeSealedCopy(uploadPath(folder, id), sealedUploadPath(folder, id), content, keys);
   await door.ask({ do: 'finish', id, lease, hash, type });
+  door.counts.upload('finished');
+}
+
+/** What the virus scanner found in an upload, if anything. @throws Refusal `virus_scan_unavailable`. */
+async function scan({ counts }: AttachmentDoor, clamd: string, writer: UploadWriter): Promise<string | undefined> {
+  try {
+    const signature = await scanContent(clamd, writer.read());
+    counts.scanned(signature === undefined ? 'clean' : 'infected');
+    return signature;
+  } catch (error) {
+    counts.scanned('unavailable');
+    throw error;
+  }
 }

@@ -68,6 +68,41 @@ export const METRICS = {
     help: 'Actors that were restarted from storage after a fault, by kind.',
     labels: ['actor'],
   },
+  parley_attachments_contents: {
+    type: 'gauge',
+    help: 'Contents of attachments on disk, by form: sealed or plain. Looked at once a minute.',
+    labels: ['form'],
+  },
+  parley_attachments_received_bytes_total: {
+    type: 'counter',
+    help: 'Bytes of uploads that came in, whether or not they were kept.',
+    labels: [],
+  },
+  parley_attachments_refusals_total: {
+    type: 'counter',
+    help: 'Requests about attachments that were refused, by error code: quota_exceeded for a person over their quota.',
+    labels: ['code'],
+  },
+  parley_attachments_scans_total: {
+    type: 'counter',
+    help: 'Uploads that the virus scanner was asked about, by result: clean, infected or unavailable.',
+    labels: ['result'],
+  },
+  parley_attachments_thumbnails_total: {
+    type: 'counter',
+    help: 'Thumbnails that were asked for and not there yet, by result: made, failed or refused for a full queue.',
+    labels: ['result'],
+  },
+  parley_attachments_thumbnails_waiting: {
+    type: 'gauge',
+    help: 'Thumbnails that wait for a process to make them.',
+    labels: [],
+  },
+  parley_attachments_uploads_total: {
+    type: 'counter',
+    help: 'Uploads that were created, and that were finished as an attachment.',
+    labels: ['step'],
+  },
   parley_calendar_deliveries_total: {
     type: 'counter',
     help: 'Recipients of scheduling messages that were done with, by result: delivered or failed.',

@@ -58,6 +58,8 @@ export interface SuppliedFigures {
   };
   /** Figures of the calendar, as they are told. */
   readonly calendar?: Readonly<Partial<Record<ScalarName, Sample[]>>>;
+  /** Figures of attachments, as they are told. */
+  readonly attachments?: Readonly<Partial<Record<ScalarName, Sample[]>>>;
   /** Figures of pushes, as they are told. */
   readonly push?: Readonly<Partial<Record<ScalarName, Sample[]>>>;
   /** Figures of previews of links, as they are told. */
@@ -299,6 +301,7 @@ export class ThreadFigures {
     };
     return {
       ...supplied.find(({ calendar }) => calendar !== undefined)?.calendar,
+      ...supplied.find(({ attachments }) => attachments !== undefined)?.attachments,
       ...supplied.find(({ push }) => push !== undefined)?.push,
       ...supplied.find(({ previews }) => previews !== undefined)?.previews,
       ...supplied.find(({ subscriptions }) => subscriptions !== undefined)?.subscriptions,

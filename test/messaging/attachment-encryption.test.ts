@@ -9,6 +9,7 @@ import { Attachments } from '#storage/attachments.ts';
 import { blobPath, thumbnailPath } from '#storage/blobs.ts';
 import { checkFolder } from '#storage/check.ts';
 import { startConsoleServer } from '#test/support/console.ts';
+import { readMetric } from '#test/support/metrics.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { until } from '#test/support/waiting.ts';
@@ -121,6 +122,10 @@ test('an owner’s enabling, locking and unlocking reach every thread, and the c
   assert.equal((await ask('POST', '/encryption/enable', key)).status, 200);
   const isSealed = async () => JSON.stringify(await counts()) === JSON.stringify({ sealed: 1, plain: 0 });
   await until(isSealed, 'the file to be sealed');
+  await until(async () => {
+    const contents = await readMetric(server, 'parley_attachments_contents');
+    return contents['sealed'] === 1 && contents['plain'] === 0;
+  }, 'the metric to say so');
   // Connections are spread over the threads: some requests meet each of them.
   const statuses = async () => {
     const replies = await Promise.all(Array.from({ length: 12 }, () => download(server, ada, id, room.id)));

@@ -7,6 +7,7 @@ import { createServer, type Server } from 'node:net';
 import { once } from 'node:events';
 import { after, test } from 'node:test';
 import { uploadPath } from '#storage/blobs.ts';
+import { readMetric } from '#test/support/metrics.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
@@ -202,6 +203,7 @@ test('a quota in a window of days is kept to the byte, and an upload that is dis
   assertRefused(await tus(server, cy, 'POST', '/v1/attachments', empty), 409, 'quota_exceeded');
   for (const path of [first, second, last]) assert.equal((await tus(server, cy, 'DELETE', path)).status, 204);
   await begin(server, cy, 300 * MIB);
+  assert.equal((await readMetric(server, 'parley_attachments_refusals_total'))['quota_exceeded'], 2);
 });
 
 test('uploads that wait to be posted are bounded, and posting makes room', async () => {
@@ -322,4 +324,17 @@ test('types are limited by what is inside, and a virus scanner that is on has to
   assert.equal(await offsetOf(unsure.path, person, guarded), 21);
   const conversation = await start(guarded, person, 'room', [], 'Mine');
   assert.equal((await attach(guarded, person, conversation.id, idOf(unsure.path))).status, 201);
+  assert.deepEqual(await readMetric(guarded, 'parley_attachments_uploads_total'), { created: 4, finished: 2 });
+  assert.deepEqual(await readMetric(guarded, 'parley_attachments_received_bytes_total'), { '': 104 + 23 + 14 + 21 });
+  assert.deepEqual(await readMetric(guarded, 'parley_attachments_scans_total'), {
+    clean: 2,
+    infected: 1,
+    unavailable: 1,
+  });
+  assert.deepEqual(await readMetric(guarded, 'parley_attachments_refusals_total'), {
+    attachment_infected: 1,
+    attachment_not_found: 2,
+    attachment_type_forbidden: 1,
+    virus_scan_unavailable: 1,
+  });
 });

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import { thumbnailPath } from '#storage/blobs.ts';
+import { readMetric } from '#test/support/metrics.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { until } from '#test/support/waiting.ts';
 import { attach, fetchBytes, tus, upload, type Download } from './attaching.ts';
@@ -173,4 +174,18 @@ test('a thumbnail goes with its picture', async () => {
   assertRefused(await tus(server, ada, 'DELETE', `/v1/attachments/${id}`), 409, 'attachment_in_use');
   assert.equal((await server.api(ada, 'DELETE', `/v1/conversations/${room.id}`)).status, 204);
   await until(() => files.every((file) => !existsSync(file)), 'the thumbnails to be off the disk');
+});
+
+test('thumbnails are counted: made once however often they are read, and those that could not be made', async () => {
+  const counted = async () => {
+    const { failed = 0, made = 0 } = await readMetric(server, 'parley_attachments_thumbnails_total');
+    return { failed, made };
+  };
+  const before = await counted();
+  const good = await posted(await picture('png', 31, 17, 99));
+  for (let n = 0; n < 3; n += 1) assert.equal((await thumbnail(good, 128)).status, 200);
+  const bad = await posted(png(64, 64, Buffer.from('no picture')));
+  for (let n = 0; n < 2; n += 1) assert.equal((await thumbnail(bad, 128)).status, 404);
+  assert.deepEqual(await counted(), { failed: before.failed + 1, made: before.made + 1 });
+  assert.deepEqual(await readMetric(server, 'parley_attachments_thumbnails_waiting'), { '': 0 });
 });

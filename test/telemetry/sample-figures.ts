@@ -12,6 +12,15 @@ export function busyThread(name: string): ThreadFigures {
     asksPending: 2,
     droppedLogLines: 5,
     calls: { live: { ringing: 2 }, ended: { missed: 3 } },
+    attachments: {
+      parley_attachments_contents: [{ labels: ['sealed'], value: 4 }],
+      parley_attachments_received_bytes_total: [{ labels: [], value: 1_024 }],
+      parley_attachments_refusals_total: [{ labels: ['quota_exceeded'], value: 2 }],
+      parley_attachments_scans_total: [{ labels: ['clean'], value: 3 }],
+      parley_attachments_thumbnails_total: [{ labels: ['made'], value: 5 }],
+      parley_attachments_thumbnails_waiting: [{ labels: [], value: 1 }],
+      parley_attachments_uploads_total: [{ labels: ['created'], value: 6 }],
+    },
     calendar: {
       parley_calendar_deliveries_total: [{ labels: ['delivered'], value: 6 }],
       parley_calendar_deliveries_waiting: [{ labels: [], value: 2 }],
