@@ -162,20 +162,6 @@ test('sizes are a few, and a condition is answered without the picture', async (
   assert.notEqual((await thumbnail(id, 320)).headers.get('etag'), tag);
 });
 
-test('a thumbnail goes with its picture', async () => {
-  const id = await posted(await picture('webp', 500, 500, 77));
-  const [{ headers }] = await Promise.all([thumbnail(id, 128), thumbnail(id, 320), thumbnail(id, 128)]);
-  const [hash = ''] = (headers.get('etag') ?? '').slice(1).split('.');
-  const files = [128, 320].map((size) => thumbnailPath(server.folder, hash, size));
-  assert.deepEqual(
-    files.map((file) => existsSync(file)),
-    [true, true],
-  );
-  assertRefused(await tus(server, ada, 'DELETE', `/v1/attachments/${id}`), 409, 'attachment_in_use');
-  assert.equal((await server.api(ada, 'DELETE', `/v1/conversations/${room.id}`)).status, 204);
-  await until(() => files.every((file) => !existsSync(file)), 'the thumbnails to be off the disk');
-});
-
 test('thumbnails are counted: made once however often they are read, and those that could not be made', async () => {
   const counted = async () => {
     const { failed = 0, made = 0 } = await readMetric(server, 'parley_attachments_thumbnails_total');
@@ -188,4 +174,18 @@ test('thumbnails are counted: made once however often they are read, and those t
   for (let n = 0; n < 2; n += 1) assert.equal((await thumbnail(bad, 128)).status, 404);
   assert.deepEqual(await counted(), { failed: before.failed + 1, made: before.made + 1 });
   assert.deepEqual(await readMetric(server, 'parley_attachments_thumbnails_waiting'), { '': 0 });
+});
+
+test('a thumbnail goes with its picture', async () => {
+  const id = await posted(await picture('webp', 500, 500, 77));
+  const [{ headers }] = await Promise.all([thumbnail(id, 128), thumbnail(id, 320), thumbnail(id, 128)]);
+  const [hash = ''] = (headers.get('etag') ?? '').slice(1).split('.');
+  const files = [128, 320].map((size) => thumbnailPath(server.folder, hash, size));
+  assert.deepEqual(
+    files.map((file) => existsSync(file)),
+    [true, true],
+  );
+  assertRefused(await tus(server, ada, 'DELETE', `/v1/attachments/${id}`), 409, 'attachment_in_use');
+  assert.equal((await server.api(ada, 'DELETE', `/v1/conversations/${room.id}`)).status, 204);
+  await until(() => files.every((file) => !existsSync(file)), 'the thumbnails to be off the disk');
 });
