@@ -2,13 +2,14 @@
 import { refused, type Address, type Answer, type Told } from '#actors/runtime/actor.ts';
 import type { Clock } from '#src/base/clock.ts';
 import type { BotSnapshot } from '#src/protocol/bots.ts';
+import type { BotCommand } from '#src/protocol/commands.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { IntegrationAsk } from '#src/protocol/integrations.ts';
 import type { Accounts } from '#storage/accounts.ts';
 import type { Lanes } from '#storage/lanes.ts';
 import type { Vault } from '#storage/vault.ts';
 import type { Alerts } from './alerts.ts';
-import { botCommandRecords, readBotSnapshot } from './bot-records.ts';
+import { botCommandRecords, botRecords, readBotSnapshot } from './bot-records.ts';
 import type { Log } from './http-surface.ts';
 import { SubscriptionDeliveries } from './subscription-deliveries.ts';
 import { Subscriptions } from './subscriptions.ts';
@@ -71,6 +72,13 @@ export class Integrations {
   async announce(snapshot: BotSnapshot): Promise<void> {
     await this.#options.announce(snapshot);
     await this.deliveries.settle();
+  }
+
+  /** The slash commands that a bot offers. @throws Refusal `bot_not_found`. */
+  commands(bot: string): readonly BotCommand[] {
+    const { accounts } = this.#options;
+    if (accounts.document(botRecords, bot) === undefined) throw new Refusal('bot_not_found');
+    return accounts.document(botCommandRecords, bot)?.commands ?? [];
   }
 
   /** The answer to a messaging thread. */

@@ -4,6 +4,7 @@
  */
 import type { Address, Answer, Told } from '#actors/runtime/actor.ts';
 import type { Clock } from '#src/base/clock.ts';
+import { formatInstant } from '#src/base/time.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Accounts } from '#storage/accounts.ts';
 import { defineCollection } from '#storage/collections.ts';
@@ -13,6 +14,21 @@ import type { Settings } from './settings.ts';
 
 const holds = defineCollection<{ readonly isHeld: boolean }>('legal_hold', { version: 1 });
 const INSTALLATION = 'installation';
+
+/** Conversations on hold, by id. One stands here before its actor knows and until it no longer does. */
+const heldConversations = defineCollection<{ readonly since: string; readonly by: string }>('held_conversations', {
+  version: 1,
+});
+
+/** Holds in one page of the list. */
+export const HOLDS_PAGE_MAX = 200;
+
+/** A conversation on hold, as owners see it. */
+interface Hold {
+  readonly conversation_id: string;
+  readonly since: string;
+  readonly held_by: string;
+}
 
 /** How long a conversation may take to note a hold. */
 const HOLD_MILLIS = 5_000;
@@ -68,8 +84,28 @@ export class Retention {
   async holdConversation(conversation: string, isHeld: boolean, by: Doer): Promise<void> {
     const { accounts, ask, clock } = this.#options;
     const entry = { event: 'legal_hold.changed', ...by, subject: `conversation:${conversation}` };
-    await accounts.change((draft) => draft.audit(clock.now(), { ...entry, details: { after: isHeld } }));
+    const now = clock.now();
+    const known = accounts.document(heldConversations, conversation);
+    await accounts.change((draft) => {
+      draft.audit(now, { ...entry, details: { after: isHeld } });
+      if (!isHeld || known !== undefined) return;
+      draft.putDocument(heldConversations, conversation, { since: formatInstant(now), by: by.actor });
+    });
     const answer = await ask(`conversation:${conversation}`, { kind: 'hold', isHeld } as Told, HOLD_MILLIS);
+    // One that did not answer may have taken it all the same: then it stands in the list until it is ended.
+    const isGone = !answer.ok && answer.code === 'conversation_forbidden';
+    if (isGone || (answer.ok && !isHeld)) {
+      await accounts.change((draft) => draft.removeDocument(heldConversations, conversation));
+    }
     if (!answer.ok) throw new Refusal(answer.code);
+  }
+
+  /** Conversations on hold by their ids, behind `after`. */
+  holds(after: string | undefined, limit: number): { items: Hold[]; next: string | null } {
+    const range = { ...(after === undefined ? {} : { after }), limit };
+    const items = this.#options.accounts
+      .documents(heldConversations, range)
+      .map(({ id, document }) => ({ conversation_id: id, since: document.since, held_by: document.by }));
+    return { items, next: items.length < limit ? null : (items.at(-1)?.conversation_id ?? null) };
   }
 }

@@ -73,6 +73,15 @@ export class Webhooks {
     );
   }
 
+  /** The webhooks of all rooms, in the order of their making, behind one. */
+  listAll(after: string | undefined, limit: number): { items: Webhook[]; next: string | null } {
+    const range = { ...(after === undefined ? {} : { after }), limit };
+    const items = this.#options.accounts
+      .documents(webhookRecords, range)
+      .map(({ id, document }) => this.#listed(id, document));
+    return { items, next: items.length < limit ? null : (items.at(-1)?.id ?? null) };
+  }
+
   /** Ends a webhook of that room at once. @throws Refusal `webhook_not_found`. */
   async revoke(conversation: string, id: string, by: Doer): Promise<void> {
     const { accounts, clock, seat } = this.#options;

@@ -39,6 +39,11 @@ export const commandsReply = z
   .strictObject({ items: z.array(command.extend({ bot: username })), next: z.null() })
   .meta({ id: 'Commands' });
 
+/** GET /admin/api/bots/{id}/commands. */
+export const botCommandsReply = z
+  .strictObject({ items: z.array(command), next: z.null() })
+  .meta({ id: 'OfferedCommands' });
+
 /** POST /v1/conversations/{id}/commands. `bot` says whose, where two offer the same. */
 export const invokeCommand = z
   .strictObject({

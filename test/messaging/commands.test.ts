@@ -48,6 +48,9 @@ test('BOT-01 a command reaches its bot with the caller of the session, and the a
   const path = `/v1/conversations/${room}/commands`;
   const { body } = await running.server.api(people.bob, 'GET', path);
   assert.deepEqual(body, { items: [{ ...WEATHER, bot: bot.username }], next: null });
+  const shown = await running.console('GET', `/bots/${bot.id}/commands`);
+  assert.deepEqual([shown.status, shown.body], [200, { items: [WEATHER], next: null }]);
+  assertRefused(await running.console('GET', '/bots/bot_none/commands'), 404, 'bot_not_found');
   const [heard, bobs, alices] = [
     await connect(running.server, bot),
     await connect(running.server, people.bob),

@@ -112,6 +112,17 @@ test('under a hold edits and deletions are accepted, kept for the export, and of
   await say(server, alice, id, 'turbot never held');
   await edit(alice, id, 1, 'turbot still free');
   await hold(id, true);
+  const holds = async () =>
+    (await ask<{ items: { conversation_id: string; held_by: string }[] }>('owner', 'GET', '/holds')).body.items.map(
+      ({ conversation_id: one, held_by: by }) => [one, by],
+    );
+  assert.deepEqual(await holds(), [[id, 'user:owner']]);
+  assertRefused(
+    await ask('owner', 'PUT', '/conversations/c_0000000000000000000000/hold', { held: true }),
+    403,
+    'conversation_forbidden',
+  );
+  assert.deepEqual(await holds(), [[id, 'user:owner']]);
   await say(server, bob, id, 'turbot the first');
   for (const word of ['second', 'third']) await edit(bob, id, 2, `turbot the ${word}`);
   await remove(alice, id, 2);
@@ -168,6 +179,7 @@ test('under a hold edits and deletions are accepted, kept for the export, and of
 
   await hold(id, false);
   await until(() => isGone(content), 'the content to go');
+  assert.deepEqual(await holds(), []);
   assert.deepEqual(keptOf(await exported(id)), []);
   await server.end('SIGTERM');
   assert.deepEqual(await tablesWith(['turbot the', 'turbot.txt', 'never held']), []);

@@ -188,6 +188,17 @@ test('BOT-01 the console makes, lists and revokes webhooks, and never shows a to
   assert.deepEqual(Object.keys(listed.body.items[0] ?? {}), [
     ...['id', 'name', 'conversation_id', 'sender', 'created_by', 'created_at', 'last_used_at', 'last_used_address'],
   ]);
+  const own = listed.body.items[0];
+  const all = await running.console<{ items: Webhook[]; next: string | null }>('GET', '/webhooks');
+  assert.deepEqual(
+    all.body.items.find(({ id }) => id === reply.body.id),
+    own,
+  );
+  assert.ok(all.body.items.some(({ conversation_id: id }) => id !== conversation));
+  const first = await running.console<{ items: Webhook[]; next: string | null }>('GET', '/webhooks?limit=1');
+  assert.deepEqual([first.body.items, first.body.next], [all.body.items.slice(0, 1), all.body.items[0]?.id]);
+  const second = await running.console<{ items: Webhook[] }>('GET', `/webhooks?limit=1&after=${first.body.next}`);
+  assert.deepEqual(second.body.items, all.body.items.slice(1, 2));
   assert.equal((await running.console('DELETE', `${path}/${reply.body.id}`)).status, 204);
   assertRefused(await running.console('DELETE', `${path}/${reply.body.id}`), 404, 'webhook_not_found');
   assert.deepEqual((await running.console('GET', '/conversations/none/webhooks')).body, { items: [], next: null });

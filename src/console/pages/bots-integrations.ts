@@ -1,6 +1,8 @@
 /** Webhooks of rooms and event subscriptions of bots: listing, making, ending (BOT-01). A secret is shown once. */
+import { z } from 'zod';
 import type { Integrations } from '#src/coordinator/integrations.ts';
 import type { Doer } from '#src/coordinator/nodes.ts';
+import { botCommandsReply } from '#src/protocol/commands.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { conversationId } from '#src/protocol/names.ts';
 import { madeSubscription, makeSubscription, subscription, subscriptionsReply } from '#src/protocol/subscriptions.ts';
@@ -11,7 +13,23 @@ import { page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '
 const read = { access: 'settings:read', audit: null } as const;
 const write = { access: 'settings:write', vendor: 'closed' } as const;
 
+/** Webhooks in one page of the list. */
+const WEBHOOKS_PAGE_MAX = 200;
+
 export const botIntegrationsRoutes = {
+  listAllWebhooks: {
+    ...read,
+    method: 'get',
+    path: '/webhooks',
+    summary: 'Webhooks of all rooms, with their last use and without their tokens.',
+    vendor: 'depersonalised',
+    query: z.strictObject({
+      after: z.string().max(64).optional(),
+      limit: z.coerce.number().int().min(1).max(WEBHOOKS_PAGE_MAX).default(WEBHOOKS_PAGE_MAX),
+    }),
+    replies: { 200: webhooksReply.extend({ next: z.string().nullable() }).meta({ id: 'AllWebhooks' }) },
+    errors: [],
+  },
   listWebhooks: {
     ...read,
     method: 'get',
@@ -46,6 +64,15 @@ export const botIntegrationsRoutes = {
     audit: 'webhook.revoked',
     replies: { 204: null },
     errors: ['conversation_forbidden', 'webhook_not_found'],
+  },
+  listCommands: {
+    ...read,
+    method: 'get',
+    path: '/bots/:id/commands',
+    summary: 'Slash commands that a bot offers in its conversations.',
+    vendor: 'depersonalised',
+    replies: { 200: botCommandsReply },
+    errors: ['bot_not_found'],
   },
   listSubscriptions: {
     ...read,
@@ -86,8 +113,14 @@ export const botIntegrationsRoutes = {
   },
 } as const satisfies Record<string, ConsoleRoute>;
 
-export function makeBotIntegrationsPage({ subscriptions, webhooks }: Integrations): ConsolePage {
+export function makeBotIntegrationsPage(integrations: Integrations): ConsolePage {
+  const { subscriptions, webhooks } = integrations;
   return page(botIntegrationsRoutes, {
+    listAllWebhooks: ({ query }) => ({ status: 200, body: webhooks.listAll(query.after, query.limit) }),
+    listCommands: (request) => ({
+      status: 200,
+      body: { items: [...integrations.commands(named(request, 'id'))], next: null },
+    }),
     listWebhooks: (request) => ({
       status: 200,
       body: { items: webhooks.list(named(request, 'id')), next: null },

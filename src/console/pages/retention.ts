@@ -1,6 +1,6 @@
 /** How long messages are kept, and legal holds: read by those who read settings, held by owners alone. */
 import { z } from 'zod';
-import type { Retention } from '#src/coordinator/retention.ts';
+import { HOLDS_PAGE_MAX, type Retention } from '#src/coordinator/retention.ts';
 import { conversationId } from '#src/protocol/names.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { RetentionRule } from '#storage/retention.ts';
@@ -10,7 +10,25 @@ import { page, type ConsolePage, type ConsoleRoute } from '../route.ts';
 const held = z.strictObject({ held: z.boolean() }).meta({ id: 'LegalHold' });
 const rule = z.strictObject({ seconds: z.int().nullable(), held: z.boolean() }).meta({ id: 'RetentionRule' });
 
+const hold = z
+  .strictObject({ conversation_id: z.string(), since: z.string(), held_by: z.string() })
+  .meta({ id: 'HeldConversation' });
+
 export const retentionRoutes = {
+  listHolds: {
+    method: 'get',
+    path: '/holds',
+    summary: 'Conversations under a legal hold of their own.',
+    access: 'access:write',
+    vendor: 'closed',
+    audit: null,
+    query: z.strictObject({
+      after: conversationId.optional(),
+      limit: z.coerce.number().int().min(1).max(HOLDS_PAGE_MAX).default(HOLDS_PAGE_MAX),
+    }),
+    replies: { 200: z.strictObject({ items: z.array(hold), next: z.string().nullable() }).meta({ id: 'Holds' }) },
+    errors: [],
+  },
   readRetention: {
     method: 'get',
     path: '/retention',
@@ -48,6 +66,7 @@ export const retentionRoutes = {
 export function makeRetentionPage({ retention }: { readonly retention: Retention }): ConsolePage {
   const viewOf = ({ seconds, isHeld }: RetentionRule) => ({ seconds, held: isHeld });
   return page(retentionRoutes, {
+    listHolds: ({ query }) => ({ status: 200, body: retention.holds(query.after, query.limit) }),
     readRetention: () => ({ status: 200, body: viewOf(retention.rule) }),
     holdInstallation: async ({ principal, address, body }) => {
       const by = { actor: actorOf(principal), address };

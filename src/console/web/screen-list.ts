@@ -13,6 +13,8 @@ import {
 import { encryptionScreen } from './screens/encryption.ts';
 import { groupsScreen } from './screens/groups.ts';
 import { guestsScreen, recoveryScreen } from './screens/guests.ts';
+import { erasuresScreen } from './screens/erasures.ts';
+import { holdsScreen } from './screens/holds.ts';
 import { gatewaysScreen, mailScreen, serversScreen } from './screens/hosts.ts';
 import { identityScreen } from './screens/identity.ts';
 import { logsScreen } from './screens/logs.ts';
@@ -25,6 +27,7 @@ import { releasesScreen } from './screens/releases.ts';
 import { accountScreen, breakGlassScreen, secondFactorsScreen } from './screens/second-factors.ts';
 import { settingsScreen } from './screens/settings.ts';
 import { vendorTokensScreen } from './screens/vendor-tokens.ts';
+import { webhooksScreen } from './screens/webhooks.ts';
 import type { Screen } from './stage.ts';
 
 export const SCREENS: readonly Screen[] = [
@@ -37,9 +40,11 @@ export const SCREENS: readonly Screen[] = [
   policiesScreen,
   guestsScreen,
   recoveryScreen,
+  erasuresScreen,
   meetingsScreen,
   vendorTokensScreen,
   botsScreen,
+  webhooksScreen,
   automationsScreen,
   settingsScreen,
   releasesScreen,
@@ -56,5 +61,6 @@ export const SCREENS: readonly Screen[] = [
   auditScreen,
   clientSessionsScreen,
   telemetryScreen,
+  holdsScreen,
   messageExportScreen,
 ];

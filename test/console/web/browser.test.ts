@@ -180,6 +180,79 @@ describe('the console in Chromium', { skip: chromium === undefined && 'no Chromi
     await browser.sees('There is no such node.');
   });
 
+  test('BOT-01 webhooks, subscriptions, legal holds and erasures are made in the console', async () => {
+    const ada = await server.person('ada');
+    const room = await server.api<{ id: string }>(ada, 'POST', '/v1/conversations', {
+      kind: 'room',
+      title: 'R',
+      participants: [],
+    });
+    assert.equal(room.status, 201, room.text);
+    const { id } = room.body;
+    await browser.press('Webhooks', 'nav');
+    await browser.sees('No room has a webhook.');
+    await browser.fill('Conversation', id);
+    await browser.fill('Name', 'Builds');
+    await browser.press('Create', 'main');
+    await browser.sees('It is shown once.');
+    const path = await browser.read<string>("document.querySelector('pre.secret').textContent");
+    const hook = async () =>
+      (
+        await fetch(`${server.messaging}${path}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: '{"text":"built"}',
+        })
+      ).status;
+    assert.equal(await hook(), 201);
+    await browser.press('I have kept it');
+    await browser.press('Revoke', 'table');
+    await browser.sees('What it posted stays.');
+    await browser.press('Revoke', 'dialog');
+    await browser.sees('No room has a webhook.');
+    assert.equal(await hook(), 404);
+
+    await browser.press('Bots', 'nav');
+    await browser.press('bot.reader', 'table');
+    await browser.sees('It offers no commands.');
+    await browser.fill('URL', 'http://127.0.0.1:9/hook');
+    await browser.read("document.querySelector('input[value=command]').click()");
+    await browser.press('Create', 'main');
+    await browser.sees('The server may not connect to a private address.');
+    await browser.fill('URL', 'https://hooks.example.org/parley');
+    await browser.press('Create', 'main');
+    await browser.sees('It signs what is sent.');
+    await browser.sees('https://hooks.example.org/parley');
+    await browser.press('Delete', 'table');
+    await browser.press('Delete', 'dialog');
+    await browser.sees('It is sent no events.');
+
+    await browser.press('Legal holds', 'nav');
+    await browser.fill('Conversation', id);
+    await browser.press('Begin the hold');
+    await browser.sees('user:root');
+    const held = await server.api(ada, 'DELETE', `/v1/conversations/${id}/messages?before_seq=2`);
+    assert.deepEqual([held.status, held.body['code']], [409, 'conversation_held']);
+    await browser.press('End the hold', 'table');
+    await browser.press('End the hold', 'dialog');
+    await browser.sees('No conversation is on hold.');
+    await browser.press('Hold everything');
+    await browser.press('End the hold over everything');
+    await browser.press('End the hold', 'dialog');
+    await browser.sees('Hold everything');
+
+    await browser.press('Erasures', 'nav');
+    await browser.fill('Username', 'ada');
+    await browser.press('Erase', 'main');
+    await browser.sees('Erase ada? It cannot be undone.');
+    await browser.press('Erase', 'dialog');
+    await until(async () => {
+      await browser.press('Refresh');
+      return await browser.read<boolean>("document.querySelector('main table .badge.good')?.textContent === 'done'");
+    }, 'the erasure to be done');
+    assert.equal((await server.api(ada, 'GET', '/v1/inbox')).status, 401);
+  });
+
   test('encryption at rest is turned on, locked and unlocked by the key that was kept', async () => {
     await browser.press('Encryption at rest', 'nav');
     await browser.press('Make a master key');

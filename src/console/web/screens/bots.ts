@@ -1,12 +1,13 @@
 /** Bots: making, what each may, another token, revoking (CRD-04, BOT-01). */
 import type { Input, ItemOf } from '../console-api.ts';
 import { confirmed, showDialog } from '../dialog.ts';
-import { badge, button, element, fill, part, workButton } from '../elements.ts';
+import { badge, button, element, fill, link, part, workButton } from '../elements.ts';
 import { allOf, form, input, textarea, Ticks } from '../form.ts';
 import { t, when, word } from '../language.ts';
 import { Listing } from '../listing.ts';
 import { shownOnce } from '../shown-once.ts';
 import type { Screen, Stage } from '../stage.ts';
+import { showBot } from './bot-integrations.ts';
 import { namesIn } from './groups.ts';
 
 type Bot = ItemOf<'get /bots'>;
@@ -35,13 +36,15 @@ export const botsScreen: Screen = {
   needs: 'settings:read',
   isForVendors: true,
   show: (stage) => {
+    const [id] = stage.place.rest;
+    if (id !== undefined) return showBot(stage, id);
     const once = element('div');
     const listing: Listing<Bot> = new Listing<Bot>({
       caption: 'bots.title',
       empty: 'bots.empty',
       load: async (after) => await stage.call('get /bots', { query: { after } }),
       columns: [
-        { head: 'people.user', cell: ({ user }) => user },
+        { head: 'people.user', cell: ({ id: of, user }) => link(`bots/${of}`, user) },
         { head: 'people.name', cell: ({ display_name: name }) => name },
         { head: 'column.state', cell: ({ state }) => badge(word('state', state), state === 'active' ? 'good' : 'bad') },
         { head: 'bots.scopes', cell: ({ scopes }) => scopes.join(', ') },

@@ -152,11 +152,13 @@ function showSheet(once: HTMLElement, sheet: Sheet): void {
   once.scrollIntoView();
 }
 
-function showCoverage({ damaged, keys, plain, purposes, sealed }: Coverage): Child[] {
+function showCoverage({ attachments, damaged, keys, plain, purposes, sealed }: Coverage): Child[] {
   return [
     facts(
       ['encryption.sealed', formatNumber(sealed)],
       ['encryption.plain', formatNumber(plain)],
+      ['encryption.files-sealed', formatNumber(attachments.sealed)],
+      ['encryption.files-plain', formatNumber(attachments.plain)],
       [
         'encryption.damaged',
         damaged.count === 0
