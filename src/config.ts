@@ -74,6 +74,11 @@ export const SETTINGS = {
     say: 'Port of the messaging service: HTTP and WebSocket. 0 takes a free one.',
   },
   calendarPort: { schema: port, default: 8082, say: 'Port of the calendar service. 0 takes a free one.' },
+  lmtpPort: {
+    schema: port,
+    default: undefined,
+    say: 'Port of the LMTP door for calendar mail, on the address of the listeners; closed without it. Whoever may connect is believed what the mail says of its sender, so it belongs on loopback or behind a firewall. 0 takes a free one.',
+  },
   coordinatorUrl: {
     schema: origin,
     default: undefined,

@@ -13,7 +13,7 @@ import { systemClock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import { ConfigError, readConfig } from '#src/config.ts';
 import { AttachmentKeys } from '#src/coordinator/attachment-keys.ts';
-import { openCalendar, type CalendarOpeningOptions } from '#src/calendar/calendar-opening.ts';
+import { openCalendar, type CalendarOpeningOptions, type OpenCalendar } from '#src/calendar/calendar-opening.ts';
 import { addManagementPlane } from '#src/console/console.ts';
 import { originsOf } from '#src/coordinator/cors.ts';
 import { makeControlHandlers } from '#src/coordinator/control-commands.ts';
@@ -36,6 +36,7 @@ import {
   makeShardAnnouncer,
 } from '#src/coordinator/shard-announcer.ts';
 import { watchCredentials } from '#src/coordinator/credential-watch.ts';
+import { readMailTrust } from '#src/coordinator/mail-trust.ts';
 import { readMediaServers } from '#src/coordinator/media-servers.ts';
 import { readPushCredentials } from '#src/coordinator/push-credentials.ts';
 import { Seeder } from '#src/coordinator/seed.ts';
@@ -166,9 +167,12 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   await startManagement(base, closers, management, attachmentKeys);
   const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', figures) });
   const tell = makeCalendarAnnouncer(supervisor);
-  await startCalendar(base, closers, calendar, { ...coordinator, erasures: management.erasures, tell });
+  const { erasures, settings } = management;
+  const mailTrust = () => readMailTrust(settings);
+  const service = await startCalendar(base, closers, calendar, { ...coordinator, erasures, mailTrust, tell });
   await listen(base, closers, { coordinator: coordinator.app, calendar }, urls);
   origins = originsOf(config, portOf(coordinator.app.server.address()));
+  const lmtpPort = await service.listen();
   const messagingPort = await supervisor.start();
   closers.push(() => supervisor.stop(config.drainSeconds * 2000));
   urls.messaging = config.messagingUrl ?? urlOf(config, messagingPort);
@@ -178,7 +182,8 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   closers.push(() => control.close());
   plantBugsOnSignal(supervisor, base.placement.shards);
   const setup = await coordinator.invitations.ensureOwnerInvitation();
-  process.stdout.write(`${JSON.stringify({ event: 'ready', ...urls })}\n`);
+  const lmtp = lmtpPort === undefined ? {} : { lmtp: lmtpPort };
+  process.stdout.write(`${JSON.stringify({ event: 'ready', ...urls, ...lmtp })}\n`);
   printWelcome(version, folder, urls, setup);
 }
 
@@ -217,10 +222,11 @@ async function startCalendar(
   base: Base,
   closers: Closer[],
   app: FastifyInstance,
-  parts: Pick<CalendarOpeningOptions, 'access' | 'appPasswords' | 'authenticate' | 'directory' | 'tell'> & {
-    readonly erasures: Erasures;
-  },
-): Promise<void> {
+  parts: Pick<
+    CalendarOpeningOptions,
+    'access' | 'appPasswords' | 'authenticate' | 'directory' | 'mailTrust' | 'tell'
+  > & { readonly erasures: Erasures },
+): Promise<OpenCalendar> {
   const { erasures } = parts;
   const service = await openCalendar(app, { ...base, ...parts, epoch: base.manifest.epoch, clock: systemClock });
   closers.push(
@@ -229,6 +235,7 @@ async function startCalendar(
   );
   erasures.start(service.calendars);
   base.figures.supply(() => ({ calendar: service.figures() }));
+  return service;
 }
 
 /** Has the two listeners of this thread take connections, and says where they are. */

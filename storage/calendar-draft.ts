@@ -342,13 +342,17 @@ export class CalendarDraft extends CalendarView {
     return { ...calendar, floorSeq, removed };
   }
 
-  /** Leaves an entry for the audit trail in the commit of what it tells of; by the owner, unless somebody is named. */
-  #putDeed(calendar: CalendarRecord, event: string, by: CalendarDoer | undefined, details: AuditForm['details']): void {
+  /** Leaves an entry for the audit trail in the commit of what it tells of. `apart` keeps two of one millisecond apart. */
+  audit(form: AuditForm, ...apart: readonly string[]): void {
     this.isAudited = true;
+    this.put('deeds', numberedThen(this.now, 'd', ...apart), deedRecord.encode(form));
+  }
+
+  /** Of a calendar, by its owner unless somebody is named. */
+  #putDeed(calendar: CalendarRecord, event: string, by: CalendarDoer | undefined, details: AuditForm['details']): void {
     const { actor, address } = by ?? { actor: `user:${calendar.owner}`, address: null };
     const form = { event, actor, address, subject: `calendar:${calendar.id}`, details };
-    // Ordered by time; what is left behind it keeps two of one millisecond apart.
-    this.put('deeds', numberedThen(this.now, 'd', calendar.id, String(calendar.syncSeq)), deedRecord.encode(form));
+    this.audit(form, calendar.id, String(calendar.syncSeq));
   }
 
   #count(of: 'owned' | 'shared', user: string): number {

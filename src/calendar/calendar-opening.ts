@@ -6,10 +6,12 @@ import type { AccessControl } from '#src/coordinator/access-control.ts';
 import type { AppPasswords } from '#src/coordinator/app-passwords.ts';
 import type { Authenticate } from '#src/coordinator/client-routes.ts';
 import type { Directory } from '#src/coordinator/directory.ts';
+import type { MailTrust } from '#src/mail/inbound/authentication-results.ts';
 import type { Accounts } from '#storage/accounts.ts';
 import { Calendars } from '#storage/calendars.ts';
 import { makeCalendarPlane } from './calendar-plane.ts';
 import { addCalendarService } from './calendar-service.ts';
+import { MailDoors, type MailDoorsOptions } from './mail/mail-doors.ts';
 import { ReminderSchedule, type Reminded, type ReminderScheduleOptions } from './reminders/reminder-schedule.ts';
 import type { Deliveries } from './scheduling/deliveries.ts';
 import { ChangeAnnouncer, type Told } from './change-announcer.ts';
@@ -19,7 +21,10 @@ import { warmUpLater } from './warm-up.ts';
 export interface CalendarOpeningOptions {
   readonly folder: string;
   readonly epoch: string;
-  readonly config: Pick<Config, 'calendarUrl' | 'loginAttemptsPerMinute'>;
+  readonly config: Pick<
+    Config,
+    'calendarUrl' | 'drainSeconds' | 'host' | 'lmtpPort' | 'loginAttemptsPerMinute' | 'serviceTokens'
+  >;
   readonly accounts: Accounts;
   readonly access: Pick<AccessControl, 'allows'>;
   readonly appPasswords: Pick<AppPasswords, 'verify'>;
@@ -27,14 +32,18 @@ export interface CalendarOpeningOptions {
   readonly authenticate: Authenticate;
   /** Tells the sockets of people on every messaging thread. */
   readonly tell: (told: Told | Reminded) => Promise<void>;
+  /** Whose word about the senders of calendar mail counts. @throws Refusal `encryption_locked`. */
+  readonly mailTrust: () => MailTrust | undefined;
   readonly clock: Clock;
-  readonly log: DavDoor['log'] & ReminderScheduleOptions['log'];
+  readonly log: DavDoor['log'] & ReminderScheduleOptions['log'] & MailDoorsOptions['log'];
 }
 
 export interface OpenCalendar {
   readonly calendars: Calendars;
   /** For the metrics, as they are now. */
-  readonly figures: () => Deliveries['figures'] & ReminderSchedule['figures'];
+  readonly figures: () => Deliveries['figures'] & MailDoors['figures'] & ReminderSchedule['figures'];
+  /** Opens the LMTP door where one is configured; its port. */
+  readonly listen: () => Promise<number | undefined>;
   readonly close: () => Promise<void>;
 }
 
@@ -71,6 +80,8 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
     publicUrl: config.calendarUrl,
     failuresPerMinute: config.loginAttemptsPerMinute,
   });
+  const doors = new MailDoors({ ...plane, config, trust: options.mailTrust, log: options.log });
+  await doors.addTo(app);
   await addCalendarService(app, plane, options.authenticate);
   const reminders = new ReminderSchedule({ ...plane, log: options.log, tell });
   later.reminders = reminders;
@@ -83,7 +94,8 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
   });
   return {
     calendars,
-    figures: () => ({ ...plane.deliveries.figures, ...reminders.figures }),
+    figures: () => ({ ...plane.deliveries.figures, ...doors.figures, ...reminders.figures }),
+    listen: async () => await doors.listen(),
     close: async () => {
       announcer.stop();
       await calendars.close();

@@ -18,6 +18,7 @@ import type { AlarmAnswer, AlarmQuestion } from './reminders/alarm-times.ts';
 import type { Detail, FlatObject } from './ics/flattening.ts';
 import type { Split } from './ics/splitting.ts';
 import type { Applied } from './scheduling/applying.ts';
+import type { inspectMessage, OutsideMessage, OutsideResult } from './scheduling/from-outside.ts';
 import type { Scheduled } from './scheduling/organizing.ts';
 import type { WorkerAnswer } from './derivation-worker.ts';
 import type { Window } from './icalendar/calendar-object.ts';
@@ -73,6 +74,16 @@ export class DerivationPool {
     return (await this.#run(task)) as Applied;
   }
 
+  /** What a message from outside is about. @throws CalendarFault; Refusal `busy`. */
+  async inspect(bytes: Uint8Array): Promise<ReturnType<typeof inspectMessage>> {
+    return (await this.#run({ kind: 'inspect', bytes })) as ReturnType<typeof inspectMessage>;
+  }
+
+  /** What a message of somebody outside makes of a copy. @throws CalendarFault; Refusal `busy`. */
+  async applyFromOutside(message: OutsideMessage): Promise<OutsideResult> {
+    return (await this.#run({ kind: 'outside', ...message })) as OutsideResult;
+  }
+
   /** The objects of an import file. @throws CalendarFault where the whole is not iCalendar; Refusal `busy`. */
   async split(bytes: Uint8Array): Promise<Split> {
     return (await this.#run({ kind: 'split', bytes })) as Split;
@@ -115,6 +126,7 @@ export class DerivationPool {
 
 function sizeOf(task: DerivationTask): number {
   if (task.kind === 'schedule') return (task.before?.length ?? 0) + (task.after?.length ?? 0);
+  if (task.kind === 'outside') return task.message.length + (task.copy?.length ?? 0) + (task.removed?.length ?? 0);
   return task.kind === 'apply' ? task.message.length + (task.copy?.length ?? 0) : task.bytes.length;
 }
 
@@ -122,6 +134,9 @@ function sizeOf(task: DerivationTask): number {
 function detached(task: DerivationTask): DerivationTask {
   const own = (bytes: Uint8Array | undefined) => (bytes === undefined ? undefined : new Uint8Array(bytes));
   if (task.kind === 'schedule') return { ...task, before: own(task.before), after: own(task.after) };
+  if (task.kind === 'outside') {
+    return { ...task, message: new Uint8Array(task.message), copy: own(task.copy), removed: own(task.removed) };
+  }
   if (task.kind === 'apply') return { ...task, message: new Uint8Array(task.message), copy: own(task.copy) };
   return { ...task, bytes: new Uint8Array(task.bytes) };
 }

@@ -21,6 +21,7 @@ import { writeProperty } from './icalendar/component-writer.ts';
 import { answerAlarms, type AlarmAnswer, type AlarmQuestion } from './reminders/alarm-times.ts';
 import { answer } from './scheduling/answering.ts';
 import { apply, type Applied, type Incoming } from './scheduling/applying.ts';
+import { applyFromOutside, inspectMessage, type OutsideMessage, type OutsideResult } from './scheduling/from-outside.ts';
 import { organize, type ChangedObject, type Scheduled } from './scheduling/organizing.ts';
 
 /** An attendee as one component has it. */
@@ -98,17 +99,23 @@ export type FileTask =
 /** What scheduling works out: what follows from a change, and what a message makes of a copy. */
 export type SchedulingTask =
   | (ChangedObject & { readonly kind: 'schedule'; readonly role: 'organizer' | 'attendee'; readonly own: string })
-  | (Incoming & { readonly kind: 'apply' });
+  | (Incoming & { readonly kind: 'apply' })
+  | (OutsideMessage & { readonly kind: 'outside' })
+  | { readonly kind: 'inspect'; readonly bytes: Uint8Array };
+
+type OutsideAnswer = OutsideResult | ReturnType<typeof inspectMessage>;
 
 /** @throws CalendarFault for bytes that are no calendar object resource. */
 export function carryOut(
   task: DerivationTask,
-): Derived | DerivedExpansion | Uint8Array | Scheduled | Applied | Split | FlatObject[] | AlarmAnswer {
+): Derived | DerivedExpansion | Uint8Array | Scheduled | Applied | OutsideAnswer | Split | FlatObject[] | AlarmAnswer {
   if (task.kind === 'alarms') return answerAlarms(task);
   if (task.kind === 'split') return splitFile(task.bytes);
   if (task.kind === 'flatten') return flatten(task.bytes, task.detail, task.salt);
   if (task.kind === 'schedule') return task.role === 'organizer' ? organize(task, task.own) : answer(task, task.own);
   if (task.kind === 'apply') return apply(task);
+  if (task.kind === 'outside') return applyFromOutside(task);
+  if (task.kind === 'inspect') return inspectMessage(task.bytes);
   const object = readCalendarObject(task.bytes);
   if (task.kind === 'correct') return correctAnswers(object, task.corrections);
   if (task.kind === 'derive') return deriveFrom(object, task.zone);

@@ -20,6 +20,7 @@ const RUSSIAN: Sentences = {
   body_invalid_utf8: 'Тело запроса не является корректным текстом UTF-8.',
   body_not_calendar: 'Это не файл iCalendar (text/calendar).',
   body_not_json: 'Тело запроса должно передаваться как application/json.',
+  body_not_mail: 'Тело должно быть передано как message/rfc822.',
   body_too_large: 'Запрос слишком большой.',
   checksum_mismatch: 'Пришли не те байты, что описаны контрольной суммой. Отправьте их ещё раз.',
   cursor_invalid: 'Этот указатель страницы выдан не этим сервером.',

@@ -63,6 +63,7 @@ export const AUDIT_EVENTS = {
   'calendar.shared': 'A calendar was shared, or is not any more: with whom, what they might before and may now.',
   'calendar.feed_published': 'A calendar was published at a secret URL: feed, how much it shows.',
   'calendar.feed_revoked': 'A published feed of a calendar was revoked: feed.',
+  'calendar.mail': 'A calendar mail of a known sender came for a person: from whom, METHOD, entry, what came of it.',
   'dav.app_password_made': 'A person made a password for calendar apps: what they call it.',
   'dav.app_password_revoked': 'A person revoked a password for calendar apps: what they called it.',
   'automation.created': 'An automation was created: name, events, host of its URL.',

@@ -211,8 +211,8 @@ export const SETTING_SCREENS = {
     },
   },
   mail: {
-    say: "The domain that mail is sent from: what its DNS records say, the DKIM record's key included.",
-    effect: 'At the next read of the records to publish.',
+    say: "The domain that mail is sent from: what its DNS records say, the DKIM record's key included; whom calendar mail that comes in is believed.",
+    effect: 'At the next read of the records to publish; for mail that comes in at once.',
     isClosedToVendors: true,
     fields: {
       domain: { schema: domain, isRequired: true, say: 'The domain, in lower case.' },
@@ -229,6 +229,14 @@ export const SETTING_SCREENS = {
         say: 'What to do with forged mail; quarantine without it.',
       },
       dmarc_reports: { schema: z.email().max(254), say: 'Where reports go; nowhere without it.' },
+      trusted_authserv_id: {
+        schema: z.string().regex(/^[\x21\x23-\x3a\x3c\x3e-\x5b\x5d-\x7e]{1,253}$/),
+        say: 'The name under which your mail server writes Authentication-Results; no calendar mail is taken without it.',
+      },
+      trusted_hops: {
+        schema: z.int().min(0).max(5),
+        say: 'Received lines that your own hosts put above those results; 0 without it.',
+      },
     },
   },
   retention: {

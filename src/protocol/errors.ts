@@ -19,6 +19,7 @@ export const ERRORS = {
   body_invalid_utf8: { status: 400, error: 'The body is not valid UTF-8.' },
   body_not_calendar: { status: 400, error: 'The body is not an iCalendar file (text/calendar).' },
   body_not_json: { status: 400, error: 'The body must be sent as application/json.' },
+  body_not_mail: { status: 400, error: 'The body must be sent as message/rfc822.' },
   body_too_large: { status: 400, error: 'The body is larger than this request allows.' },
   checksum_mismatch: { status: 400, error: 'The bytes that arrived are not those of the checksum; send them again.' },
   cursor_invalid: { status: 400, error: 'The cursor is not one that this server gave.' },

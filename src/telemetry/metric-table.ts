@@ -113,6 +113,11 @@ export const METRICS = {
     help: 'Recipients that scheduling messages still have to go to.',
     labels: [],
   },
+  parley_calendar_mails_total: {
+    type: 'counter',
+    help: 'Recipients of calendar mails that came in, by outcome.',
+    labels: ['outcome'],
+  },
   parley_calendar_reminders_dropped_total: {
     type: 'counter',
     help: 'Reminders that nobody was told, because they were due too long before the server could.',

@@ -24,6 +24,7 @@ export function busyThread(name: string): ThreadFigures {
     calendar: {
       parley_calendar_deliveries_total: [{ labels: ['delivered'], value: 6 }],
       parley_calendar_deliveries_waiting: [{ labels: [], value: 2 }],
+      parley_calendar_mails_total: [{ labels: ['applied'], value: 3 }],
       parley_calendar_reminders_dropped_total: [{ labels: [], value: 1 }],
     },
     subscriptions: {

@@ -8,6 +8,7 @@ import { ERROR_CODES, ERRORS, RETIRED_CODES } from '#src/protocol/errors.ts';
 import { ATTACHMENT_ROUTES } from '#src/protocol/attachment-routes.ts';
 import { APP_PASSWORD_ROUTES } from '#src/protocol/app-password-routes.ts';
 import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendar-file-routes.ts';
+import { CALENDAR_MAIL_ROUTES } from '#src/protocol/calendar-mail-routes.ts';
 import { CALENDAR_ROUTES } from '#src/protocol/calendar-routes.ts';
 import { CLIENT_RELEASE_ROUTES } from '#src/protocol/client-releases.ts';
 import { DIRECTORY_ROUTES } from '#src/protocol/directory-routes.ts';
@@ -111,6 +112,7 @@ test('ERR-04 every code is promised by a route, a frame or the upgrade', () => {
     ...Object.values(routes),
     ...Object.values(ATTACHMENT_ROUTES),
     ...Object.values(CALENDAR_FILE_ROUTES),
+    ...Object.values(CALENDAR_MAIL_ROUTES),
     ...Object.values(NODE_ROUTES),
     ...consoleRoutes().map(({ route }) => route),
   ];

@@ -23,6 +23,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   redaction: UNDER,
   outgoing: UNDER,
   push: [...UNDER, 'telemetry', 'storage', 'actors', 'outgoing'],
+  mail: UNDER,
   telemetry: [...UNDER, 'config'],
   storage: [...UNDER, 'config', 'telemetry'],
   auth: [...UNDER, 'config', 'telemetry', 'storage'],
@@ -30,7 +31,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   messaging: BELOW_EDGES,
   coordinator: [...BELOW_EDGES, 'console'],
   // The calendar's routes are registered and its people known as the coordinator's are.
-  calendar: [...BELOW_EDGES, 'coordinator'],
+  calendar: [...BELOW_EDGES, 'coordinator', 'mail'],
   // The console shows what the coordinator does, and states who is who there; neither is thinkable alone.
   console: [...BELOW_EDGES, 'coordinator', 'redaction', 'console-web'],
   // The pages that a browser gets: of the console and the coordinator types alone, which `web-files.ts` holds at start.

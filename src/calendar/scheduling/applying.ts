@@ -130,9 +130,11 @@ function takeCancel(message: State, copy: State, { zone }: Incoming): Uint8Array
     const cancel = keys.get(WHOLE) ?? keys.get(instance.key);
     if (cancel === undefined || (instance.isCancelled && instance.sequence >= cancel.sequence))
       return instance.component;
-    const kept = instance.component.properties.filter(({ name }) => name !== 'STATUS' && name !== 'SEQUENCE');
+    const stamps = propertiesOf(cancel.component, 'DTSTAMP');
+    const replaced = ['STATUS', 'SEQUENCE', ...stamps.map(({ name }) => name)];
+    const kept = instance.component.properties.filter(({ name }) => !replaced.includes(name));
     const sequence = String(Math.max(cancel.sequence, instance.sequence));
-    const added = [makeProperty('SEQUENCE', sequence), makeProperty('STATUS', 'CANCELLED')];
+    const added = [makeProperty('SEQUENCE', sequence), makeProperty('STATUS', 'CANCELLED'), ...stamps];
     return { ...instance.component, properties: [...kept, ...added] };
   });
   const excluded = missing.flatMap((key) => excludedBy(keys.get(key), copy, zone));

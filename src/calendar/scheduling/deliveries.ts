@@ -16,14 +16,12 @@ import {
   entryIdOf,
   messageRecord,
   SCHEDULING_QUEUE,
-  type CalendarRecord,
   type DeliveryRecord,
   type MessageRecord,
 } from '#storage/calendar-records.ts';
 import type { Calendars } from '#storage/calendars.ts';
 import { numbered, numberOf, under } from '#storage/keys.ts';
 import type { AddressBook } from '../address-book.ts';
-import { defaultCalendarOf, ensureDefaultCalendar } from '../calendar-access.ts';
 import { CalendarFault } from '../derivation.ts';
 import type { DerivationPool } from '../derivation-pool.ts';
 import { awaitsAnswer } from '../identity.ts';
@@ -31,6 +29,7 @@ import { storedIndex } from '../object-writer.ts';
 import { withStatus } from './applying.ts';
 import type { SchedulingMessage } from './messages.ts';
 import type { Recipients } from './people.ts';
+import { placeOf } from './placing.ts';
 
 /** Recipients that wait at most: some hundred large meetings at once. Whoever would add one more is told `busy`. */
 export const DELIVERIES_WAITING_MAX = 100_000;
@@ -207,7 +206,7 @@ export class Deliveries {
   /** Writes one copy. False where somebody changed it meanwhile. @throws what the store refuses; CalendarFault. */
   async #apply(waiting: Waiting, message: MessageRecord): Promise<boolean> {
     const { calendars, pool, book } = this.#options;
-    const place = await this.#placeOf(waiting.to, message);
+    const place = await placeOf(this.#options, waiting.to, message);
     const copy = place?.name === undefined ? undefined : calendars.bytesOf(place.calendar.id, place.name);
     const applied =
       place === undefined || (copy === undefined && message.method !== 'REQUEST')
@@ -232,29 +231,6 @@ export class Deliveries {
       strikeOff(draft, waiting);
       return true;
     });
-  }
-
-  /** Where somebody has the object, or is to have it. @throws Refusal `calendar_not_found` where they have no calendar for it. */
-  async #placeOf(
-    user: string,
-    { method, uid }: MessageRecord,
-  ): Promise<{ calendar: CalendarRecord; name?: string; etag?: string } | undefined> {
-    const { calendars, isPerson } = this.#options;
-    calendars.refresh();
-    for (const { calendar, access } of calendars.calendarsOf(user)) {
-      // Whoever organises may do so in a calendar that others let them write; what one is invited to is in an own one.
-      if (access !== 'owner' && !(method === 'REPLY' && access === 'write')) continue;
-      const name = calendars.nameByUid(calendar.id, uid);
-      const found = name === undefined ? undefined : calendars.object(calendar.id, name);
-      if (name !== undefined && found !== undefined) return { calendar, name, etag: found.etag };
-    }
-    if (method !== 'REQUEST') return undefined;
-    // Whoever left while it was on its way gets no calendar any more.
-    if (isPerson(user)) await ensureDefaultCalendar(calendars, user);
-    calendars.refresh();
-    const calendar = defaultCalendarOf(calendars, user);
-    if (calendar === undefined) throw new Refusal('calendar_not_found');
-    return { calendar };
   }
 
   /** The addresses of the two people that a message is between. */

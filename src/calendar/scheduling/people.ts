@@ -16,8 +16,11 @@ export interface Recipient {
 /** Address in lower case → who that is. Plain data, so that it crosses threads. */
 export type Recipients = Readonly<Record<string, Recipient>>;
 
+/** When somebody outside last answered: the DTSTAMP of their reply, by which later ones are put in order. */
+export const REPLY_STAMP = 'X-PARLEY-REPLIED';
+
 /** Parameters that are between a client and its server, and go to nobody else. */
-const LOCAL_PARAMETERS = new Set(['SCHEDULE-AGENT', 'SCHEDULE-FORCE-SEND', 'SCHEDULE-STATUS']);
+const LOCAL_PARAMETERS = new Set(['SCHEDULE-AGENT', 'SCHEDULE-FORCE-SEND', 'SCHEDULE-STATUS', REPLY_STAMP]);
 
 /** Whose line it is. */
 export function identityOf(recipients: Recipients, address: string): string {

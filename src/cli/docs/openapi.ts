@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { APP_PASSWORD_ROUTES } from '#src/protocol/app-password-routes.ts';
 import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendar-file-routes.ts';
+import { CALENDAR_MAIL_ROUTES } from '#src/protocol/calendar-mail-routes.ts';
 import { CALENDAR_ROUTES } from '#src/protocol/calendar-routes.ts';
 import { CLIENT_RELEASE_ROUTES } from '#src/protocol/client-releases.ts';
 import { DIRECTORY_ROUTES } from '#src/protocol/directory-routes.ts';
@@ -80,6 +81,7 @@ export function openApiDocument(): JsonObject {
     ['attachments', MESSAGING, ATTACHMENT_ROUTES],
     ['calendar', CALENDAR, CALENDAR_ROUTES],
     ['calendar', CALENDAR, CALENDAR_FILE_ROUTES],
+    ['calendar', CALENDAR, CALENDAR_MAIL_ROUTES],
   ] as const) {
     for (const [name, route] of Object.entries(routes) as [string, Route][]) {
       const path = route.path.replaceAll(/:(\w+)/g, '{$1}');

@@ -8,6 +8,7 @@ import { RATE_LIMITS } from '#src/protocol/rate-limits.ts';
 import { CONVERSATION_RIGHTS, rightsIn } from '#src/protocol/rights.ts';
 import { APP_PASSWORD_ROUTES } from '#src/protocol/app-password-routes.ts';
 import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendar-file-routes.ts';
+import { CALENDAR_MAIL_ROUTES } from '#src/protocol/calendar-mail-routes.ts';
 import { CALENDAR_ROUTES } from '#src/protocol/calendar-routes.ts';
 import { CLIENT_RELEASE_ROUTES } from '#src/protocol/client-releases.ts';
 import { DIRECTORY_ROUTES } from '#src/protocol/directory-routes.ts';
@@ -84,7 +85,7 @@ export function routesTable(): string {
     ...CLIENT_RELEASE_ROUTES,
     ...INTERNAL_ROUTES,
   };
-  const tables = { ...coordinator, ...MESSAGING_ROUTES, ...CALENDAR_ROUTES, ...CALENDAR_FILE_ROUTES } as Readonly<
+  const tables = { ...coordinator, ...MESSAGING_ROUTES, ...CALENDAR_ROUTES, ...CALENDAR_FILE_ROUTES, ...CALENDAR_MAIL_ROUTES } as Readonly<
     Record<string, Route>
   >;
   const rows = Object.values(tables).map((route) => [

@@ -59,6 +59,8 @@ export const SETTING_KINDS: Kinds = {
     spf: 'line',
     dmarc_policy: ['none', 'quarantine', 'reject'],
     dmarc_reports: 'line',
+    trusted_authserv_id: 'line',
+    trusted_hops: 'number',
   },
   retention: { seconds: 'number' },
 };

@@ -1,0 +1,7 @@
+/** A thread of the mail pool: reads what comes from outside away from the thread that everybody's requests go through. */
+import { type MailTask, readMail } from './mail-reader.ts';
+
+/** Reads one mail. */
+export async function read(task: MailTask): ReturnType<typeof readMail> {
+  return await readMail(task);
+}
