@@ -23,6 +23,7 @@ import { CalendarFault } from '../derivation.ts';
 import type { DerivationPool } from '../derivation-pool.ts';
 import { awaitsAnswer } from '../identity.ts';
 import { storedIndex } from '../object-writer.ts';
+import { isTaken } from '../scheduling/from-outside.ts';
 import type { Recipients } from '../scheduling/people.ts';
 import { type Place, placeOf } from '../scheduling/placing.ts';
 
@@ -117,6 +118,7 @@ export class MailIntake {
     // A mail speaks for nobody here: whose account it is, the server knows better than any mail server.
     if (book.userOf(`mailto:${from.address}`) !== undefined) return 'sender_is_local';
     this.#budget.take(from.domain);
+    if (!isTaken(part.method)) return 'method_refused';
     const { method, uid } = await pool.inspect(part.bytes);
     return method === part.method ? { from, bytes: part.bytes, method, uid } : 'method_mismatch';
   }

@@ -40,6 +40,14 @@ const UNANSWERED = 'NEEDS-ACTION';
 /** What of an organiser's message is the reader's own: whether it takes their time, and when to remind them. */
 const OWN_PROPERTY = 'TRANSP';
 
+/** The methods that are taken. What the others ask for is nothing that a calendar does by itself, or nothing that was asked. */
+const TAKEN = ['REQUEST', 'CANCEL', 'REPLY'] as const;
+
+/** Whether messages of that method are taken from outside. */
+export function isTaken(method: string | undefined): method is (typeof TAKEN)[number] {
+  return TAKEN.some((taken) => taken === method);
+}
+
 interface State {
   readonly object: CalendarObject;
   readonly instances: readonly Instance[];
@@ -56,7 +64,7 @@ export function applyFromOutside(incoming: OutsideMessage): OutsideResult {
   const copy = stateOf(incoming.copy, incoming.zone);
   const message = messageState(incoming, copy);
   const { method } = message.object;
-  if (method !== 'REQUEST' && method !== 'CANCEL' && method !== 'REPLY') return 'method_refused';
+  if (!isTaken(method)) return 'method_refused';
   if (message.instances.some(({ component }) => hasRange(component))) return 'range_refused';
   if (message.instances.length === 0) return 'calendar_invalid';
   const fault = method === 'REPLY' ? replyFault(message, incoming) : organizerFault(message, incoming, method);
