@@ -167,12 +167,9 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   await startManagement(base, closers, management, attachmentKeys);
   const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', figures) });
   const tell = makeCalendarAnnouncer(supervisor);
-  const { erasures, settings } = management;
-  const mailTrust = () => readMailTrust(settings);
-  const service = await startCalendar(base, closers, calendar, { ...coordinator, erasures, mailTrust, tell });
-  await listen(base, closers, { coordinator: coordinator.app, calendar }, urls);
+  const openMail = await startCalendar(base, closers, calendar, { ...coordinator, ...management, tell });
+  const lmtp = await listen(base, closers, { coordinator: coordinator.app, calendar, openMail }, urls);
   origins = originsOf(config, portOf(coordinator.app.server.address()));
-  const lmtpPort = await service.listen();
   const messagingPort = await supervisor.start();
   closers.push(() => supervisor.stop(config.drainSeconds * 2000));
   urls.messaging = config.messagingUrl ?? urlOf(config, messagingPort);
@@ -182,8 +179,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   closers.push(() => control.close());
   plantBugsOnSignal(supervisor, base.placement.shards);
   const setup = await coordinator.invitations.ensureOwnerInvitation();
-  const lmtp = lmtpPort === undefined ? {} : { lmtp: lmtpPort };
-  process.stdout.write(`${JSON.stringify({ event: 'ready', ...urls, ...lmtp })}\n`);
+  process.stdout.write(`${JSON.stringify({ event: 'ready', ...urls, lmtp })}\n`);
   printWelcome(version, folder, urls, setup);
 }
 
@@ -217,34 +213,40 @@ async function startManagement(
   figures.supply(() => ({ subscriptions: integrations.deliveries.figures }));
 }
 
-/** Adds the calendar to its app. Erasures begin with it, since they reach into it. */
+/** Adds the calendar to its app; answers what opens its door for mail. Erasures begin with it, since they reach into it. */
 async function startCalendar(
   base: Base,
   closers: Closer[],
   app: FastifyInstance,
-  parts: Pick<
-    CalendarOpeningOptions,
-    'access' | 'appPasswords' | 'authenticate' | 'directory' | 'mailTrust' | 'tell'
-  > & { readonly erasures: Erasures },
-): Promise<OpenCalendar> {
-  const { erasures } = parts;
-  const service = await openCalendar(app, { ...base, ...parts, epoch: base.manifest.epoch, clock: systemClock });
+  parts: Pick<CalendarOpeningOptions, 'access' | 'appPasswords' | 'authenticate' | 'directory' | 'tell'> & {
+    readonly erasures: Erasures;
+    readonly settings: Settings;
+  },
+): Promise<OpenCalendar['openMail']> {
+  const { erasures, settings } = parts;
+  const mailTrust = () => readMailTrust(settings);
+  const { epoch } = base.manifest;
+  const service = await openCalendar(app, { ...base, ...parts, mailTrust, epoch, clock: systemClock });
   closers.push(
     () => service.close(),
     () => erasures.stop(),
   );
   erasures.start(service.calendars);
   base.figures.supply(() => ({ calendar: service.figures() }));
-  return service;
+  return service.openMail;
 }
 
-/** Has the two listeners of this thread take connections, and says where they are. */
+/** Has the listeners of this thread take connections, and says where they are; answers the port of the LMTP door, if any. */
 async function listen(
   { config }: Base,
   closers: Closer[],
-  { calendar, coordinator }: Readonly<Record<'calendar' | 'coordinator', FastifyInstance>>,
+  {
+    calendar,
+    coordinator,
+    openMail,
+  }: Readonly<Record<'calendar' | 'coordinator', FastifyInstance>> & Pick<OpenCalendar, 'openMail'>,
   urls: Urls,
-): Promise<void> {
+): Promise<number | undefined> {
   closers.push(
     () => closeListener(coordinator, config.drainSeconds),
     () => closeListener(calendar, config.drainSeconds),
@@ -253,6 +255,7 @@ async function listen(
   await calendar.listen({ host: config.host, port: config.calendarPort });
   urls.coordinator = config.coordinatorUrl ?? urlOf(config, portOf(coordinator.server.address()));
   urls.calendar = config.calendarUrl ?? urlOf(config, portOf(calendar.server.address()));
+  return await openMail();
 }
 
 /** Opens the lanes and the attachments as this thread has them: to read alone. */

@@ -43,7 +43,7 @@ export interface OpenCalendar {
   /** For the metrics, as they are now. */
   readonly figures: () => Deliveries['figures'] & MailDoors['figures'] & ReminderSchedule['figures'];
   /** Opens the LMTP door where one is configured; its port. */
-  readonly listen: () => Promise<number | undefined>;
+  readonly openMail: () => Promise<number | undefined>;
   readonly close: () => Promise<void>;
 }
 
@@ -95,7 +95,7 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
   return {
     calendars,
     figures: () => ({ ...plane.deliveries.figures, ...doors.figures, ...reminders.figures }),
-    listen: async () => await doors.listen(),
+    openMail: async () => await doors.openLmtp(),
     close: async () => {
       announcer.stop();
       await calendars.close();

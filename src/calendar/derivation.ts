@@ -21,7 +21,12 @@ import { writeProperty } from './icalendar/component-writer.ts';
 import { answerAlarms, type AlarmAnswer, type AlarmQuestion } from './reminders/alarm-times.ts';
 import { answer } from './scheduling/answering.ts';
 import { apply, type Applied, type Incoming } from './scheduling/applying.ts';
-import { applyFromOutside, inspectMessage, type OutsideMessage, type OutsideResult } from './scheduling/from-outside.ts';
+import {
+  applyFromOutside,
+  inspectMessage,
+  type OutsideMessage,
+  type OutsideResult,
+} from './scheduling/from-outside.ts';
 import { organize, type ChangedObject, type Scheduled } from './scheduling/organizing.ts';
 
 /** An attendee as one component has it. */

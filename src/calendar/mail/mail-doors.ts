@@ -37,7 +37,7 @@ export class MailDoors {
   }
 
   /** Opens the LMTP door where the configuration has a port for it; the port. */
-  async listen(): Promise<number | undefined> {
+  async openLmtp(): Promise<number | undefined> {
     const { config, log } = this.#options;
     if (config.lmtpPort === undefined) return undefined;
     this.#lmtp = await openLmtpDoor({

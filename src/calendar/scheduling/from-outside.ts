@@ -11,7 +11,15 @@ import { instanceProperty } from '../icalendar/timing.ts';
 import { Series } from '../recurrence/series.ts';
 import { apply, type Incoming } from './applying.ts';
 import { exclusionsOf, type Instance, instancesOf, isInPlace, recurrenceIdOf, said, WHOLE } from './instances.ts';
-import { identityOf, lineOf, organizerOf, type Recipients, REPLY_STAMP, withoutLocal, withParameters } from './people.ts';
+import {
+  identityOf,
+  lineOf,
+  organizerOf,
+  type Recipients,
+  REPLY_STAMP,
+  withoutLocal,
+  withParameters,
+} from './people.ts';
 
 /** A message from outside. `from` is the calendar address of its sender, which is nobody's here. */
 export interface OutsideMessage extends Incoming {
@@ -74,9 +82,7 @@ export function applyFromOutside(incoming: OutsideMessage): OutsideResult {
   const fresh = freshOf(message, copy ?? stateOf(incoming.removed, incoming.zone), method);
   if (typeof fresh === 'string') return fresh;
   const components =
-    method === 'REQUEST'
-      ? requested(fresh, message.object, copy, incoming)
-      : fresh.map(({ component }) => component);
+    method === 'REQUEST' ? requested(fresh, message.object, copy, incoming) : fresh.map(({ component }) => component);
   return applied(write(message.object, copy, components, method), incoming);
 }
 
@@ -123,7 +129,8 @@ function organizerFault(
     if (organizers.length !== 1 || canonicalAddress(organizers[0]?.value ?? '') !== from) return 'organizer_mismatch';
   }
   const invited = instances.some(({ component }) => lineOf(recipients, component, to) !== undefined);
-  const isForAll = method === 'CANCEL' && instances.every(({ component }) => propertyOf(component, 'ATTENDEE') === undefined);
+  const isForAll =
+    method === 'CANCEL' && instances.every(({ component }) => propertyOf(component, 'ATTENDEE') === undefined);
   return invited || isForAll ? undefined : 'not_invited';
 }
 
@@ -155,7 +162,11 @@ function compare(instance: Instance, known: Instance): number {
 }
 
 /** The instances of a message that say something newer than what is, or was, there. */
-function freshOf(message: State, known: State | undefined, method: 'REQUEST' | 'CANCEL'): Instance[] | 'stale' | 'unchanged' {
+function freshOf(
+  message: State,
+  known: State | undefined,
+  method: 'REQUEST' | 'CANCEL',
+): Instance[] | 'stale' | 'unchanged' {
   const before = new Map(known?.instances.map((instance) => [instance.key, instance]));
   const standing = message.instances.map((instance) => {
     const prior = before.get(instance.key);

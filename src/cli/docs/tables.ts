@@ -85,9 +85,13 @@ export function routesTable(): string {
     ...CLIENT_RELEASE_ROUTES,
     ...INTERNAL_ROUTES,
   };
-  const tables = { ...coordinator, ...MESSAGING_ROUTES, ...CALENDAR_ROUTES, ...CALENDAR_FILE_ROUTES, ...CALENDAR_MAIL_ROUTES } as Readonly<
-    Record<string, Route>
-  >;
+  const tables = {
+    ...coordinator,
+    ...MESSAGING_ROUTES,
+    ...CALENDAR_ROUTES,
+    ...CALENDAR_FILE_ROUTES,
+    ...CALENDAR_MAIL_ROUTES,
+  } as Readonly<Record<string, Route>>;
   const rows = Object.values(tables).map((route) => [
     `\`${route.method.toUpperCase()} ${route.path.replaceAll(/:(\w+)/g, '{$1}')}\``,
     CALLERS[route.auth],

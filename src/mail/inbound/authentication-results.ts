@@ -21,7 +21,10 @@ interface MethodResult {
 
 const NAME = '[a-z][a-z0-9_-]*';
 const METHOD = new RegExp(String.raw`^\s*(${NAME})(?:\s*/\s*1)?\s*=\s*(${NAME})`, 'i');
-const PROPERTY = new RegExp(String.raw`^\s+(${NAME}(?:\s*\.\s*${NAME})?)\s*=\s*((?:[^\s;\u0001]|\u0001\d+\u0001)+)`, 'i');
+const PROPERTY = new RegExp(
+  String.raw`^\s+(${NAME}(?:\s*\.\s*${NAME})?)\s*=\s*((?:[^\s;\uE000]|\uE000\d+\uE000)+)`,
+  'i',
+);
 
 /**
  * Whether the operator's mail server vouches for an address of that domain: its topmost results say that DMARC passed
@@ -52,7 +55,7 @@ function trustedResults(fields: readonly HeaderField[], { authservId, hops }: Ma
     if (name !== 'authentication-results') continue;
     const bare = bareOf(value);
     if (bare === undefined) return undefined;
-    const [head, id] = /^\s*((?:[^\s;=\u0001]|\u0001\d+\u0001)+)(?:\s+1)?\s*(?=;)/.exec(bare.text) ?? [];
+    const [head, id] = /^\s*((?:[^\s;=\uE000]|\uE000\d+\uE000)+)(?:\s+1)?\s*(?=;)/.exec(bare.text) ?? [];
     if (head === undefined || wordOf(id ?? '', bare) !== authservId) continue;
     return readResults(bare.text.slice(head.length), bare);
   }

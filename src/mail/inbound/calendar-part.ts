@@ -10,9 +10,11 @@ import type { MailOutcome } from './outcomes.ts';
 export const MAIL_DEPTH_MAX = 8;
 /** Parts of a mail: an invitation with its files has ten. [mail_malformed] */
 export const MAIL_PARTS_MAX = 100;
-/** Bytes of the encoded calendar: what an entry may have, in base64. [too_large] */
+/** Lines that begin as a boundary does, of which most belong to no other part. [mail_malformed] */
+export const BOUNDARY_LINES_MAX = 1_000;
+/** Bytes of the calendars that are decoded, with their encoding: what an entry may have, in base64. [too_large] */
 export const CALENDAR_PART_BYTES_MAX = 768 * 1024;
-/** Lines of it, which is what decoding costs: an entry of the largest size in base64. [too_large] */
+/** Lines of them, which is what decoding costs: an entry of the largest size in base64. [too_large] */
 export const CALENDAR_PART_LINES_MAX = 10_000;
 
 /** A message as it came, decoded to UTF-8. */
@@ -22,13 +24,17 @@ export interface CalendarPart {
   readonly bytes: Uint8Array;
 }
 
-/** A leaf of the tree of parts, its header included. */
+/** A leaf of the tree of parts. */
 interface Leaf {
-  readonly bytes: Buffer;
+  readonly body: Buffer;
   readonly type: ContentType;
+  /** Content-Transfer-Encoding; empty where the body is as it is. */
+  readonly encoding: string;
 }
 
 interface ContentType {
+  /** As the field has it. */
+  readonly value: string;
   /** `text/calendar`, in lower case. */
   readonly name: string;
   readonly parameters: ReadonlyMap<string, string>;
@@ -37,48 +43,59 @@ interface ContentType {
 /** The first calendar with a method, or why there is none. */
 export async function calendarPart(mail: Buffer): Promise<CalendarPart | MailOutcome> {
   const leaves: Leaf[] = [];
-  if (!collect(mail, 0, leaves, { parts: 0 })) return 'mail_malformed';
+  if (!collect(mail, 0, leaves, { parts: 0, lines: 0 })) return 'mail_malformed';
+  const left = { bytes: CALENDAR_PART_BYTES_MAX, lines: CALENDAR_PART_LINES_MAX };
   for (const leaf of leaves) {
     if (leaf.type.name !== 'text/calendar') continue;
-    if (leaf.bytes.length > CALENDAR_PART_BYTES_MAX || hasMoreLines(leaf.bytes, CALENDAR_PART_LINES_MAX)) {
-      return 'too_large';
-    }
+    left.bytes -= leaf.body.length;
+    left.lines -= left.bytes < 0 ? 0 : linesOf(leaf.body);
+    if (left.bytes < 0 || left.lines < 0) return 'too_large';
     const bytes = await decoded(leaf);
     if (bytes === undefined) return 'mail_malformed';
     const stated = leaf.type.parameters.get('method')?.trim().toUpperCase();
     const own = /^METHOD(?:;[^:\r\n]*)?:[ \t]*([\w-]+)[ \t]*$/im.exec(Buffer.from(bytes).toString('latin1'))?.[1];
     const method = own?.toUpperCase();
     if (stated === undefined && method === undefined) continue;
-    return method === undefined || (stated !== undefined && stated !== method)
-      ? 'method_mismatch'
-      : { method, bytes };
+    return method === undefined || (stated !== undefined && stated !== method) ? 'method_mismatch' : { method, bytes };
   }
   return 'no_calendar_part';
 }
 
+/** What was met in a mail so far. */
+interface Seen {
+  parts: number;
+  /** Lines that begin as a boundary does. */
+  lines: number;
+}
+
 /** Adds the leaves of a part in their order; false where there are more, or deeper ones, than a mail may have. */
-function collect(bytes: Buffer, depth: number, leaves: Leaf[], seen: { parts: number }): boolean {
+function collect(bytes: Buffer, depth: number, leaves: Leaf[], seen: Seen): boolean {
   seen.parts += 1;
   const header = readHeader(bytes);
   if (header === undefined || depth > MAIL_DEPTH_MAX || seen.parts > MAIL_PARTS_MAX) return false;
+  const body = bytes.subarray(header.bodyStart);
   const type = contentType(header.fields);
   if (type === undefined) return true;
   const boundary = type.name.startsWith('multipart/') ? type.parameters.get('boundary') : undefined;
   if (boundary === undefined || boundary === '') {
     // A mail within a mail is somebody else's: it stays closed.
-    leaves.push({ bytes, type });
+    const encoding = header.fields.find(({ name }) => name === 'content-transfer-encoding')?.value ?? '';
+    leaves.push({ body, type, encoding });
     return true;
   }
-  return partsOf(bytes.subarray(header.bodyStart), boundary).every((part) => collect(part, depth + 1, leaves, seen));
+  const parts = partsOf(body, boundary, seen);
+  return parts?.every((part) => collect(part, depth + 1, leaves, seen)) ?? false;
 }
 
-/** What stands between the lines of a boundary (RFC 2046, 5.1.1); one more than there may be at most. */
-function partsOf(body: Buffer, boundary: string): Buffer[] {
+/** What stands between the lines of a boundary (RFC 2046, 5.1.1); undefined where too many lines look like one. */
+function partsOf(body: Buffer, boundary: string, seen: Seen): Buffer[] | undefined {
   const mark = Buffer.from(`--${boundary}`, 'latin1');
   const parts: Buffer[] = [];
   let start: number | undefined;
   for (let at = body.indexOf(mark); at >= 0; at = body.indexOf(mark, at + mark.length)) {
     if (at > 0 && body[at - 1] !== 0x0a) continue;
+    seen.lines += 1;
+    if (seen.lines > BOUNDARY_LINES_MAX) return undefined;
     const newline = body.indexOf('\n', at);
     const lineEnd = newline < 0 ? body.length : newline;
     // A longer boundary that begins alike is another part's.
@@ -88,7 +105,6 @@ function partsOf(body: Buffer, boundary: string): Buffer[] {
     if (start !== undefined) parts.push(body.subarray(start, endBefore(body, at, start)));
     if (isLast) return parts;
     start = lineEnd + 1;
-    if (parts.length > MAIL_PARTS_MAX) return parts;
   }
   // Some writers leave the last boundary out.
   if (start !== undefined && start < body.length) parts.push(body.subarray(start));
@@ -113,24 +129,27 @@ function contentType(fields: readonly HeaderField[]): ContentType | undefined {
     if (key !== undefined && text !== undefined && !parameters.has(key.toLowerCase()))
       parameters.set(key.toLowerCase(), wordOf(text, bare));
   }
-  return { name: name.trim().toLowerCase(), parameters };
+  return { value: value.trim(), name: name.trim().toLowerCase(), parameters };
 }
 
-function hasMoreLines(bytes: Buffer, most: number): boolean {
+function linesOf(bytes: Buffer): number {
   let count = 0;
-  for (let at = bytes.indexOf(0x0a); at >= 0; at = bytes.indexOf(0x0a, at + 1)) {
-    count += 1;
-    if (count > most) return true;
-  }
-  return false;
+  for (let at = bytes.indexOf(0x0a); at >= 0; at = bytes.indexOf(0x0a, at + 1)) count += 1;
+  return count;
 }
 
 /** The text of a leaf in UTF-8, whatever its transfer encoding and its charset. */
-async function decoded({ bytes }: Leaf): Promise<Uint8Array | undefined> {
+async function decoded({ body, encoding, type }: Leaf): Promise<Uint8Array | undefined> {
+  // The library keeps every line of what is not encoded by itself, which costs ten times what base64 does.
+  const isEncoded = /base64|quoted-printable/i.test(encoding);
+  const content = isEncoded ? body : Buffer.from(body.toString('base64'), 'latin1');
+  const transfer = isEncoded ? encoding.trim() : 'base64';
+  const head = `Content-Type: ${type.value}\r\nContent-Transfer-Encoding: ${transfer}\r\n\r\n`;
   try {
+    const bytes = Buffer.concat([Buffer.from(head, 'latin1'), content]);
     const { attachments } = await PostalMime.parse(bytes, { maxNestingDepth: 0, maxRfc822NestingDepth: 0 });
-    const content = attachments[0]?.content;
-    return content === undefined || typeof content === 'string' ? undefined : new Uint8Array(content);
+    const text = attachments[0]?.content;
+    return text === undefined || typeof text === 'string' ? undefined : new Uint8Array(text);
   } catch {
     return undefined;
   }

@@ -69,7 +69,7 @@ function endOf(bytes: Buffer): { readonly end: number; readonly bodyStart: numbe
 
 /** A structured value without its comments, and with its quoted strings put aside. */
 export interface Bare {
-  /** Each quoted string stands here as `\u0001` and its number and `\u0001`, each comment as a blank. */
+  /** Each quoted string stands here as its number between two U+E000, which no byte reads as, each comment as a blank. */
   readonly text: string;
   readonly quoted: readonly string[];
 }
@@ -89,7 +89,7 @@ export function bareOf(value: string): Bare | undefined {
       if (string !== undefined) string += value.charAt(at);
     } else if (string !== undefined) {
       if (character === '"') {
-        text += `\u0001${quoted.length}\u0001`;
+        text += `\uE000${quoted.length}\uE000`;
         quoted.push(string);
         string = undefined;
       } else string += character;
@@ -109,5 +109,5 @@ export function bareOf(value: string): Bare | undefined {
 
 /** A word of a bare text, with the quoted strings in it put back. */
 export function wordOf(word: string, { quoted }: Bare): string {
-  return word.replace(/\u0001(\d+)\u0001/g, (_, number: string) => quoted[Number(number)] ?? '');
+  return word.replace(/\uE000(\d+)\uE000/g, (_, number: string) => quoted[Number(number)] ?? '');
 }

@@ -44,7 +44,7 @@ function replyOf(outcome: MailOutcome): string | Error {
 
 /** Opens the door. @throws what listening fails with, such as EADDRINUSE. */
 export async function openLmtpDoor(options: LmtpDoorOptions): Promise<LmtpDoor> {
-  const { host, isRecipient, log, port, receive } = options;
+  const { host, isRecipient, log, port } = options;
   const server = new SMTPServer({
     lmtp: true,
     name: 'parley',
@@ -67,13 +67,7 @@ export async function openLmtpDoor(options: LmtpDoorOptions): Promise<LmtpDoor> 
     },
     onData: (stream, { envelope }, done) => {
       const recipients = envelope.rcptTo.map(({ address }) => address);
-      take(stream)
-        .then(async (mail) => (mail === undefined ? recipients.map(() => 'too_large' as const) : await receive(mail, recipients)))
-        .then((outcomes) => done(null, outcomes.map(replyOf)))
-        .catch((error: unknown) => {
-          log.warn('a mail could not be taken', { error });
-          done(null, recipients.map(() => replyOf('failed')));
-        });
+      void answer(stream, recipients, options, (replies) => done(null, replies));
     },
   });
   // A connection that breaks is the other side's affair.
@@ -93,6 +87,23 @@ export async function openLmtpDoor(options: LmtpDoorOptions): Promise<LmtpDoor> 
       await promise;
     },
   };
+}
+
+/** Takes a mail in and answers for each recipient; a fault of the server is told to the log, and the mail is sent again later. */
+async function answer(
+  stream: SMTPServerDataStream,
+  recipients: readonly string[],
+  { log, receive }: Pick<LmtpDoorOptions, 'log' | 'receive'>,
+  reply: (replies: (string | Error)[]) => void,
+): Promise<void> {
+  try {
+    const mail = await take(stream);
+    const outcomes = mail === undefined ? recipients.map(() => 'too_large' as const) : await receive(mail, recipients);
+    reply(outcomes.map(replyOf));
+  } catch (error) {
+    log.warn('a mail could not be taken', { error });
+    reply(recipients.map(() => replyOf('failed')));
+  }
 }
 
 /** The mail; undefined where it is larger than one may be. It is read to its end all the same. */

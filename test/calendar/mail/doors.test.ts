@@ -29,10 +29,10 @@ import {
 } from './mailing.ts';
 
 const { server, console, bob, carol } = await shareMailServer({ environment: { PARLEY_LOG_LEVEL: 'info' } });
-const request_ = (uid: string, ...more: string[]) => message('REQUEST', uid, invitation({ more }));
+const invite = (uid: string, ...more: string[]) => message('REQUEST', uid, invitation({ more }));
 
 test('LMTP answers for each recipient, with a code that says whether to try again', async () => {
-  const text = request_('lmtp-1@x', 'ATTENDEE:mailto:carol@example.org');
+  const text = invite('lmtp-1@x', 'ATTENDEE:mailto:carol@example.org');
   const replies = await deliverMail(server, calendarMail(text), [
     ...['bob@example.org', 'alice@example.org', 'nobody@example.org', 'Carol@example.org'],
   ]);
@@ -50,18 +50,28 @@ test('LMTP answers for each recipient, with a code that says whether to try agai
 test('LMTP sends a mail back later while no mail server is trusted', async (t) => {
   t.after(async () => await trustMail(console));
   await trustMail(console, { trusted_authserv_id: null });
-  const replies = await deliverMail(server, calendarMail(request_('lmtp-2@x')), ['bob@example.org']);
+  const replies = await deliverMail(server, calendarMail(invite('lmtp-2@x')), ['bob@example.org']);
   assert.match(replies['bob@example.org'] ?? '', /^451 4\.3\.5 .*\[mail_off\]$/);
 });
 
 test('both doors take a mail of the largest size and no larger one', async () => {
   const sized = (uid: string, bytes: number) => {
-    const mail = calendarMail(request_(uid)).replace('MIME-Version', 'X-Pad: \r\nMIME-Version');
+    const mail = calendarMail(invite(uid)).replace('MIME-Version', 'X-Pad: \r\nMIME-Version');
     const body = mail.indexOf('\r\n\r\n');
     const wrapped = (pad: number) =>
       mailOf({
         content: ['Content-Type: multipart/mixed; boundary=b'],
-        body: ['--b', 'Content-Type: text/calendar; method=REQUEST', '', mail.slice(body + 4), '--b', '', `${'x'.repeat(900)}\r\n`.repeat(Math.floor(pad / 902)) + 'y'.repeat(pad % 902), '--b--', ''].join('\r\n'),
+        body: [
+          '--b',
+          'Content-Type: text/calendar; method=REQUEST',
+          '',
+          mail.slice(body + 4),
+          '--b',
+          '',
+          `${'x'.repeat(900)}\r\n`.repeat(Math.floor(pad / 902)) + 'y'.repeat(pad % 902),
+          '--b--',
+          '',
+        ].join('\r\n'),
       });
     const padded = wrapped(bytes - wrapped(0).length);
     assert.equal(Buffer.byteLength(padded), bytes);
@@ -69,16 +79,23 @@ test('both doors take a mail of the largest size and no larger one', async () =>
   };
   assert.equal(await outcomeOf(server, sized('size-1@x', MAIL_BYTES_MAX)), 'applied');
   assertRefused(await postMail(server, sized('size-2@x', MAIL_BYTES_MAX + 1), 'bob@example.org'), 'body_too_large');
-  assert.deepEqual(await deliverMail(server, sized('size-3@x', MAIL_BYTES_MAX), ['bob@example.org']), { 'bob@example.org': '250' });
+  assert.deepEqual(await deliverMail(server, sized('size-3@x', MAIL_BYTES_MAX), ['bob@example.org']), {
+    'bob@example.org': '250',
+  });
   const large = await deliverMail(server, sized('size-4@x', MAIL_BYTES_MAX + 1), ['bob@example.org']);
   assert.match(Object.values(large)[0] ?? '', /^552 /);
-  for (const [uid, title] of [['size-1@x', 'Tea'], ['size-2@x', undefined], ['size-3@x', 'Tea'], ['size-4@x', undefined]] as const) {
+  for (const [uid, title] of [
+    ['size-1@x', 'Tea'],
+    ['size-2@x', undefined],
+    ['size-3@x', 'Tea'],
+    ['size-4@x', undefined],
+  ] as const) {
     assert.equal((await entryOf(server, bob, uid))?.title, title);
   }
 });
 
 test('the HTTP door opens to the service token of mail alone, and takes mails alone', async () => {
-  const mail = calendarMail(request_('http-1@x'));
+  const mail = calendarMail(invite('http-1@x'));
   const to = 'bob@example.org';
   assertRefused(await postMail(server, mail, to, { token: '' }), 'token_missing');
   assertRefused(await postMail(server, mail, to, { token: bob.session.token }), 'token_invalid');
@@ -104,11 +121,15 @@ test('the HTTP door opens to the service token of mail alone, and takes mails al
 });
 
 test('a mail has a hundred recipients at most', async () => {
-  const mail = calendarMail(request_('many@x'));
+  const mail = calendarMail(invite('many@x'));
   const people = (count: number) => Array.from({ length: count }, (_, at) => `p${at}@example.org`);
   const most = await postMail(server, mail, people(MAIL_RECIPIENTS_MAX).join(','));
   assert.equal(most.body.items.length, MAIL_RECIPIENTS_MAX);
-  assertRefused(await postMail(server, mail, people(MAIL_RECIPIENTS_MAX + 1).join(',')), 'header_invalid', 'x-recipients');
+  assertRefused(
+    await postMail(server, mail, people(MAIL_RECIPIENTS_MAX + 1).join(',')),
+    'header_invalid',
+    'x-recipients',
+  );
   // The door itself: whoever is there gets a place, until there is none left.
   const taken: (readonly string[])[] = [];
   const door = await openLmtpDoor({
@@ -121,7 +142,9 @@ test('a mail has a hundred recipients at most', async () => {
   const socket = createConnection(door.port, '127.0.0.1');
   let heard = '';
   socket.on('data', (chunk: Buffer) => (heard += chunk.toString()));
-  const rcpt = people(MAIL_RECIPIENTS_MAX + 1).map((address) => `RCPT TO:<${address}>\r\n`).join('');
+  const rcpt = people(MAIL_RECIPIENTS_MAX + 1)
+    .map((address) => `RCPT TO:<${address}>\r\n`)
+    .join('');
   await once(socket, 'data');
   socket.write(`LHLO x\r\nMAIL FROM:<>\r\n${rcpt}DATA\r\n`);
   while (!heard.includes('354 ')) await once(socket, 'data');
@@ -156,7 +179,11 @@ test('a connection that is silent, or lasts too long, ends; there are no more th
 test('one domain has so many messages a minute, and a forged one takes none of them', async () => {
   const top = (domain: string) => [`Authentication-Results: ${AUTHSERV}; dmarc=pass header.from=${domain}`];
   const send = async (domain: string, uid: string) => {
-    const text = message('CANCEL', uid, invitation().map((line) => line.replaceAll('outside.test', domain)));
+    const text = message(
+      'CANCEL',
+      uid,
+      invitation().map((line) => line.replaceAll('outside.test', domain)),
+    );
     return await outcomeOf(server, calendarMail(text, { from: `eve@${domain}`, top: top(domain) }));
   };
   const forged = calendarMail(message('CANCEL', 'x', invitation()), { from: 'eve@busy.test', top: [] });
@@ -179,8 +206,14 @@ test('whoever has hundreds of invitations to answer gets no more from outside un
     return await outcomeOf(server, mail, 'carol@example.org');
   };
   const waiting = async () =>
-    (await call<{ items: { calendar_id: string; entry: { id: string; uid: string } }[] }>(server, carol, 'GET', '/v1/invitations?limit=200'))
-      .body.items;
+    (
+      await call<{ items: { calendar_id: string; entry: { id: string; uid: string } }[] }>(
+        server,
+        carol,
+        'GET',
+        '/v1/invitations?limit=200',
+      )
+    ).body.items;
   // What is over waits for nothing.
   assert.equal(await send(9_999, '2017'), 'applied');
   const before = (await waiting()).length - 1;
@@ -189,13 +222,19 @@ test('whoever has hundreds of invitations to answer gets no more from outside un
   // What is there already may change.
   assert.equal(await send(INVITATIONS_WAITING_MAX - 1, '2038', 1), 'applied');
   const [one] = (await waiting()).filter(({ entry }) => entry.uid !== 'full-9999');
-  await call(server, carol, 'PUT', `/v1/invitations/${one?.calendar_id}/${one?.entry.id}/answer`, { answer: 'declined' });
+  await call(server, carol, 'PUT', `/v1/invitations/${one?.calendar_id}/${one?.entry.id}/answer`, {
+    answer: 'declined',
+  });
   assert.equal(await send(INVITATIONS_WAITING_MAX + 600), 'applied');
 });
 
 test('CON-04 mail of known senders is audited, and a vendor reads pseudonyms', async () => {
-  await outcomeOf(server, calendarMail(request_('audit@x'), { from: 'Audited.Person@outside.test' }));
-  const text = message('REQUEST', 'audit@x', invitation().map((line) => line.replace('eve@', 'audited.person@')));
+  await outcomeOf(server, calendarMail(invite('audit@x'), { from: 'Audited.Person@outside.test' }));
+  const text = message(
+    'REQUEST',
+    'audit@x',
+    invitation().map((line) => line.replace('eve@', 'audited.person@')),
+  );
   await outcomeOf(server, calendarMail(text, { from: 'audited.person@outside.test' }));
   interface Entry {
     readonly actor: string;
@@ -204,13 +243,25 @@ test('CON-04 mail of known senders is audited, and a vendor reads pseudonyms', a
   }
   const path = '/calendar/audit?event=calendar.mail&limit=2';
   const trail = await console<{ items: Entry[] }>('GET', path);
-  const told = trail.body.items.map(({ actor, about, details }) => [actor, about, details['from'], details['method'], details['outcome']]);
+  const told = trail.body.items.map(({ actor, about, details }) => [
+    actor,
+    about,
+    details['from'],
+    details['method'],
+    details['outcome'],
+  ]);
   assert.deepEqual(told, [
     ['server', 'user:bob', 'audited.person@outside.test', 'REQUEST', 'applied'],
     ['server', 'user:bob', 'audited.person@outside.test', 'REQUEST', 'organizer_mismatch'],
   ]);
-  const issued = await console<{ token: string }>('POST', '/vendor-tokens', { name: 'v', purpose: 'help', term_days: 365 });
-  const vendor = await request<{ items: Entry[] }>('GET', `${server.coordinator}/admin/api${path}`, { token: issued.body.token });
+  const issued = await console<{ token: string }>('POST', '/vendor-tokens', {
+    name: 'v',
+    purpose: 'help',
+    term_days: 365,
+  });
+  const vendor = await request<{ items: Entry[] }>('GET', `${server.coordinator}/admin/api${path}`, {
+    token: issued.body.token,
+  });
   assert.equal(vendor.status, 200, vendor.text);
   assert.doesNotMatch(vendor.text, /audited\.person|user:bob/i);
   for (const { about, details } of vendor.body.items) {
@@ -220,7 +271,10 @@ test('CON-04 mail of known senders is audited, and a vendor reads pseudonyms', a
   // The log says that there were mails, and of nobody from whom or for whom.
   const lines = server.output.filter((line) => line.includes('a calendar mail came'));
   assert.ok(lines.some((line) => line.includes('organizer_mismatch')));
-  assert.equal(lines.some((line) => /audited\.person|bob/i.test(line)), false);
+  assert.equal(
+    lines.some((line) => /audited\.person|bob/i.test(line)),
+    false,
+  );
 });
 
 test('mails are counted by what became of them', async () => {
@@ -234,7 +288,7 @@ test('a server without a port and a token has neither door', async (t) => {
   t.after(stop);
   await trustMail(ask);
   assert.equal(lmtpPort(closed), undefined);
-  assertRefused(await postMail(closed, calendarMail(request_('closed@x')), 'bob@example.org'), 'token_invalid');
+  assertRefused(await postMail(closed, calendarMail(invite('closed@x')), 'bob@example.org'), 'token_invalid');
 });
 
 test('what was acknowledged is there after kill -9', async (t) => {
@@ -248,7 +302,11 @@ test('what was acknowledged is there after kill -9', async (t) => {
   const writers = Array.from({ length: 4 }, async (_, writer) => {
     for (let count = 0; !killed.is && count < 25; count += 1) {
       const uid = `kill-${writer}-${count}@x`;
-      const text = message('REQUEST', uid, invitation().map((line) => line.replace('bob@', 'dora@')));
+      const text = message(
+        'REQUEST',
+        uid,
+        invitation().map((line) => line.replace('bob@', 'dora@')),
+      );
       const replies = await deliverMail(running.server, calendarMail(text), ['dora@example.org']);
       if (replies['dora@example.org'] === '250') acknowledged.push(uid);
     }
@@ -261,5 +319,6 @@ test('what was acknowledged is there after kill -9', async (t) => {
   const again = await startServer({ folder: running.server.folder });
   t.after(async () => await again.stop());
   assert.ok(acknowledged.length >= 20);
-  for (const uid of acknowledged) assert.equal((await entryOf(again, dora as NonNullable<typeof dora>, uid))?.title, 'Tea');
+  for (const uid of acknowledged)
+    assert.equal((await entryOf(again, dora as NonNullable<typeof dora>, uid))?.title, 'Tea');
 });

@@ -27,11 +27,15 @@ const FORGED = `Authentication-Results: ${AUTHSERV}; dmarc=pass header.from=outs
 let last = 0;
 const newUid = () => `identity-${(last += 1)}@outside.test`;
 
-const mailWith = (uid: string, form: Omit<MailForm, 'body'>) => calendarMail(message('REQUEST', uid, invitation()), form);
+const mailWith = (uid: string, form: Omit<MailForm, 'body'>) =>
+  calendarMail(message('REQUEST', uid, invitation()), form);
 
 const REFUSED: Readonly<Record<string, readonly [outcome: string, form: Omit<MailForm, 'body'>]>> = {
   'nobody vouches': ['sender_unverified', { top: [] }],
-  'dmarc failed': ['sender_unverified', { top: [`Authentication-Results: ${AUTHSERV}; dmarc=fail header.from=outside.test`] }],
+  'dmarc failed': [
+    'sender_unverified',
+    { top: [`Authentication-Results: ${AUTHSERV}; dmarc=fail header.from=outside.test`] },
+  ],
   'dmarc failed, and a signature of the domain is good': [
     'sender_unverified',
     {
@@ -44,10 +48,7 @@ const REFUSED: Readonly<Record<string, readonly [outcome: string, form: Omit<Mai
     'sender_unverified',
     { top: [`Authentication-Results: ${AUTHSERV}; dmarc=pass header.from=evil.test`] },
   ],
-  'dmarc passed for the parent domain': [
-    'sender_unverified',
-    { from: 'eve@sub.outside.test', top: [VOUCHED] },
-  ],
+  'dmarc passed for the parent domain': ['sender_unverified', { from: 'eve@sub.outside.test', top: [VOUCHED] }],
   'only somebody else’s signature is good': [
     'sender_unverified',
     { top: [`Authentication-Results: ${AUTHSERV}; dkim=pass header.d=evil.test header.i=@outside.test`] },
@@ -70,7 +71,11 @@ const REFUSED: Readonly<Record<string, readonly [outcome: string, form: Omit<Mai
   ],
   'the result stands in a comment': [
     'sender_unverified',
-    { top: [`Authentication-Results: ${AUTHSERV}; dmarc=fail (; dmarc=pass header.from=outside.test) header.from=outside.test`] },
+    {
+      top: [
+        `Authentication-Results: ${AUTHSERV}; dmarc=fail (; dmarc=pass header.from=outside.test) header.from=outside.test`,
+      ],
+    },
   ],
   'the result stands in a quoted string': [
     'sender_unverified',
@@ -80,7 +85,10 @@ const REFUSED: Readonly<Record<string, readonly [outcome: string, form: Omit<Mai
       ],
     },
   ],
-  'the results break off': ['sender_unverified', { top: [`Authentication-Results: ${AUTHSERV}; dmarc=pass header.from=outside.test (`] }],
+  'the results break off': [
+    'sender_unverified',
+    { top: [`Authentication-Results: ${AUTHSERV}; dmarc=pass header.from=outside.test (`] },
+  ],
   'the results came with the mail, below what received it': ['sender_unverified', { top: [RECEIVED, FORGED] }],
   'true results say no above forged ones': [
     'sender_unverified',
@@ -100,10 +108,7 @@ const REFUSED: Readonly<Record<string, readonly [outcome: string, form: Omit<Mai
   'a group': ['sender_invalid', { fromFields: [`From: friends: ${EVE};`] }],
   'a name that reads as an address': ['sender_invalid', { fromFields: [`From: ${EVE} <mallory@evil.test>`] }],
   'an address behind an address': ['sender_invalid', { fromFields: [`From: <mallory@evil.test> <${EVE}>`] }],
-  'a quoted name that is an address': [
-    'sender_unverified',
-    { fromFields: [`From: "${EVE}" <mallory@evil.test>`] },
-  ],
+  'a quoted name that is an address': ['sender_unverified', { fromFields: [`From: "${EVE}" <mallory@evil.test>`] }],
   'an encoded name that is an address': [
     'sender_unverified',
     { fromFields: ['From: =?utf-8?q?eve=40outside.test?= <mallory@evil.test>'] },
@@ -168,7 +173,10 @@ test('results below lines of the operator’s own hosts count when the operator 
   t.after(async () => await trustMail(console, { trusted_hops: null }));
   await trustMail(console, { trusted_hops: 1 });
   assert.equal(await outcomeOf(server, mailWith(newUid(), { top: [RECEIVED, VOUCHED] })), 'applied');
-  assert.equal(await outcomeOf(server, mailWith(newUid(), { top: [RECEIVED, RECEIVED, VOUCHED] })), 'sender_unverified');
+  assert.equal(
+    await outcomeOf(server, mailWith(newUid(), { top: [RECEIVED, RECEIVED, VOUCHED] })),
+    'sender_unverified',
+  );
 });
 
 test('without the name of a mail server no mail is taken', async (t) => {
@@ -191,17 +199,25 @@ test('GOV-01 who sends an invitation organises it, and nobody else does', async 
     [],
   ]) {
     const uid = newUid();
-    assert.equal(await outcomeOf(server, calendarMail(message('REQUEST', uid, [...lines, ...wrong]))), 'organizer_mismatch');
+    assert.equal(
+      await outcomeOf(server, calendarMail(message('REQUEST', uid, [...lines, ...wrong]))),
+      'organizer_mismatch',
+    );
     assert.equal(await entryOf(server, bob, uid), undefined);
   }
   // One component of another organiser's among the sender's own.
   const uid = newUid();
   const other = ['RECURRENCE-ID:20270130T090000Z', ...lines, organizer('mallory@outside.test')];
   assert.equal(
-    await outcomeOf(server, calendarMail(message('REQUEST', uid, [...invitation(), 'RRULE:FREQ=WEEKLY;COUNT=3'], other))),
+    await outcomeOf(
+      server,
+      calendarMail(message('REQUEST', uid, [...invitation(), 'RRULE:FREQ=WEEKLY;COUNT=3'], other)),
+    ),
     'organizer_mismatch',
   );
-  const good = calendarMail(message('REQUEST', uid, [...lines, 'ORGANIZER;SENT-BY="mailto:sec@outside.test":MAILTO:Eve@Outside.test']));
+  const good = calendarMail(
+    message('REQUEST', uid, [...lines, 'ORGANIZER;SENT-BY="mailto:sec@outside.test":MAILTO:Eve@Outside.test']),
+  );
   assert.equal(await outcomeOf(server, good), 'applied');
 });
 
@@ -215,7 +231,10 @@ test('GOV-01 an invitation says nothing of its reader’s answer, and is for its
   assert.equal(await outcomeOf(server, mail, 'alice@example.org'), 'not_invited');
   assert.equal(await outcomeOf(server, mail, 'nobody@example.org'), 'recipient_unknown');
   const before = await entriesOf(server, alice);
-  assert.deepEqual(before.filter((entry) => entry.uid.startsWith('identity-')), []);
+  assert.deepEqual(
+    before.filter((entry) => entry.uid.startsWith('identity-')),
+    [],
+  );
 });
 
 test('GOV-01 an answer is its sender’s own, to what the recipient organises', async () => {
@@ -258,7 +277,11 @@ test('GOV-01 an answer is its sender’s own, to what the recipient organises', 
 
 test('GOV-01 an object of the same UID that somebody else organises stays as it is', async () => {
   const { id } = await defaultCalendar(server, bob);
-  const own = await makeEntry(server, bob, id, { title: 'Mine', start_at: '2027-01-23T09:00:00Z', end_at: '2027-01-23T10:00:00Z' });
+  const own = await makeEntry(server, bob, id, {
+    title: 'Mine',
+    start_at: '2027-01-23T09:00:00Z',
+    end_at: '2027-01-23T10:00:00Z',
+  });
   for (const method of ['REQUEST', 'CANCEL']) {
     const mail = calendarMail(message(method, own.uid, invitation({ sequence: 99 })));
     assert.equal(await outcomeOf(server, mail), 'event_foreign');

@@ -135,11 +135,17 @@ export async function deliverMail(
 ): Promise<Record<string, string>> {
   const transport = createTransport({ host: '127.0.0.1', port: lmtpPort(server), lmtp: true, ignoreTLS: true });
   try {
-    const info = await transport.sendMail({ envelope: { from: 'bounce@outside.test', to: [...recipients] }, raw: mail });
+    const info = await transport.sendMail({
+      envelope: { from: 'bounce@outside.test', to: [...recipients] },
+      raw: mail,
+    });
     const refused = (info.rejectedErrors ?? []).map((error) => [String(error.recipient), error.response ?? '']);
-    return Object.fromEntries([...info.accepted.map((address) => [String(address), '250']), ...refused]);
+    return Object.fromEntries([...info.accepted.map((address) => [address, '250']), ...refused]);
   } catch (error) {
-    const { rejectedErrors, response } = error as { rejectedErrors?: { recipient: string; response: string }[]; response?: string };
+    const { rejectedErrors, response } = error as {
+      rejectedErrors?: { recipient: string; response: string }[];
+      response?: string;
+    };
     const refused = (rejectedErrors ?? []).map((one): [string, string] => [one.recipient, one.response]);
     return refused.length > 0 ? Object.fromEntries(refused) : { '*': response ?? String(error) };
   } finally {

@@ -34,8 +34,8 @@ async function stored(uid: string): Promise<string[]> {
     .filter((text) => text.includes(`UID:${uid}\r\n`))
     .map((text) => {
       const value = (name: string) => new RegExp(`^${name}[;:](.*)$`, 'm').exec(text)?.[1]?.trim() ?? '-';
-      const answer = /^ATTENDEE.*PARTSTAT=([A-Z-]+).*bob@example\.org/m.exec(text)?.[1];
-      return [value('RECURRENCE-ID'), value('SUMMARY'), value('STATUS'), answer].join('|');
+      const said = /^ATTENDEE.*PARTSTAT=([A-Z-]+).*bob@example\.org/m.exec(text)?.[1];
+      return [value('RECURRENCE-ID'), value('SUMMARY'), value('STATUS'), said].join('|');
     })
     .toSorted();
 }
@@ -56,8 +56,16 @@ test('CAL-02 an invitation from outside waits for an answer, and its reader is t
   assert.equal(await send('REQUEST', uid, invitation()), 'applied');
   const event = await socket.event('calendar.changed');
   assert.equal(event.data['calendar_id'], id);
-  const waiting = await call<{ items: { entry: { uid: string; title: string } }[] }>(server, bob, 'GET', '/v1/invitations');
-  assert.deepEqual(waiting.body.items.filter(({ entry }) => entry.uid === uid).map(({ entry }) => entry.title), ['Tea']);
+  const waiting = await call<{ items: { entry: { uid: string; title: string } }[] }>(
+    server,
+    bob,
+    'GET',
+    '/v1/invitations',
+  );
+  assert.deepEqual(
+    waiting.body.items.filter(({ entry }) => entry.uid === uid).map(({ entry }) => entry.title),
+    ['Tea'],
+  );
   await answer(uid, 'accepted');
   assert.equal(await bobs(uid), 'accepted');
 });
@@ -109,7 +117,10 @@ test('what its reader removed does not come back by the same mail, and does by a
 test('a cancellation or an answer to nothing makes nothing', async () => {
   const uid = newUid();
   assert.equal(await send('CANCEL', uid, invitation()), 'event_unknown');
-  assert.equal(await send('REPLY', uid, ['DTSTAMP:20261121T080000Z', 'DTSTART:20270123T090000Z', attendee(EVE)]), 'event_unknown');
+  assert.equal(
+    await send('REPLY', uid, ['DTSTAMP:20261121T080000Z', 'DTSTART:20270123T090000Z', attendee(EVE)]),
+    'event_unknown',
+  );
   assert.equal(await entryOf(server, bob, uid), undefined);
 });
 
@@ -167,7 +178,12 @@ for (const [zone, id] of Object.entries(NAMES)) {
 
   test(`one occurrence is answered by somebody outside: named in ${zone}`, async () => {
     const { id: calendar } = await defaultCalendar(server, bob);
-    const form = { title: 'Own', local_start: '2027-01-04T09:00:00', tz: 'Europe/Berlin', local_end: '2027-01-04T10:00:00' };
+    const form = {
+      title: 'Own',
+      local_start: '2027-01-04T09:00:00',
+      tz: 'Europe/Berlin',
+      local_end: '2027-01-04T10:00:00',
+    };
     const made = await makeEntry(server, bob, calendar, {
       ...form,
       rule: { frequency: 'weekly', count: 5 },
@@ -178,8 +194,11 @@ for (const [zone, id] of Object.entries(NAMES)) {
       ...['DTSTART;TZID=Europe/Berlin:20270111T090000', attendee(EVE, said)],
     ];
     const eves = async () => {
-      const text = (await exported(server, bob)).split('BEGIN:VEVENT').filter((it) => it.includes(`UID:${made.uid}\r\n`));
-      return text.map((it) => /^ATTENDEE.*PARTSTAT=([A-Z-]+).*eve@outside/m.exec(it)?.[1]).toSorted();
+      const text = (await exported(server, bob))
+        .split('BEGIN:VEVENT')
+        .filter((it) => it.includes(`UID:${made.uid}\r\n`));
+      const said = text.map((it) => /^ATTENDEE.*PARTSTAT=([A-Z-]+).*eve@outside/m.exec(it)?.[1] ?? '');
+      return said.toSorted();
     };
     assert.equal(await send('REPLY', made.uid, reply(1, 'DECLINED')), 'applied');
     assert.deepEqual(await eves(), ['DECLINED', 'NEEDS-ACTION']);
@@ -206,12 +225,20 @@ test('a series at other times has none of the exceptions of before', async () =>
 test('an invitation to one occurrence alone, then to another one, then to the series', async () => {
   const uid = newUid();
   const single = (day: string, minute: number) => [
-    ...[`DTSTAMP:20261121T080${minute}00Z`, `RECURRENCE-ID;TZID=Europe/Berlin:202701${day}T090000`, 'SEQUENCE:1', ...PEOPLE],
+    ...[
+      `DTSTAMP:20261121T080${minute}00Z`,
+      `RECURRENCE-ID;TZID=Europe/Berlin:202701${day}T090000`,
+      'SEQUENCE:1',
+      ...PEOPLE,
+    ],
     ...[`DTSTART;TZID=Europe/Berlin:202701${day}T090000`, 'SUMMARY:One'],
   ];
   assert.equal(await send('REQUEST', uid, single('11', 0)), 'applied');
   assert.equal(await send('REQUEST', uid, single('18', 1)), 'applied');
-  const both = ['TZID=Europe/Berlin:20270111T090000|One|-|NEEDS-ACTION', 'TZID=Europe/Berlin:20270118T090000|One|-|NEEDS-ACTION'];
+  const both = [
+    'TZID=Europe/Berlin:20270111T090000|One|-|NEEDS-ACTION',
+    'TZID=Europe/Berlin:20270118T090000|One|-|NEEDS-ACTION',
+  ];
   assert.deepEqual(await stored(uid), both);
   assert.equal(await send('REQUEST', uid, series(2)), 'applied');
   assert.deepEqual(await stored(uid), ['-|Series|-|NEEDS-ACTION', ...both]);
@@ -221,7 +248,8 @@ test('answers count in the order in which they were given', async () => {
   const { id } = await defaultCalendar(server, bob);
   const form = { title: 'Own', start_at: '2027-02-01T09:00:00Z', end_at: '2027-02-01T10:00:00Z' };
   const { uid } = await makeEntry(server, bob, id, { ...form, attendees: [`mailto:${EVE}`] });
-  const eves = async () => (await entryOf(server, bob, uid))?.attendees.find(({ address }) => address === `mailto:${EVE}`)?.answer;
+  const eves = async () =>
+    (await entryOf(server, bob, uid))?.attendees.find(({ address }) => address === `mailto:${EVE}`)?.answer;
   const reply = (minute: number, said: string, sequence = 0) => [
     ...[`DTSTAMP:20261121T080${minute}00Z`, 'DTSTART:20270201T090000Z', `SEQUENCE:${sequence}`],
     ...[organizer('bob@example.org'), attendee(EVE, said), 'COMMENT:see you'],
