@@ -30,6 +30,7 @@ import {
 } from './entry-form.ts';
 import { entryView, occurrenceTime, statusView } from './entry-view.ts';
 import { CalendarFault, readCalendarObject, type CalendarObject } from './icalendar/calendar-object.ts';
+import { COMPONENT_NAMES } from './icalendar/component-kinds.ts';
 import { makeComponent, makeProperty } from './icalendar/component.ts';
 import { writeCalendar } from './icalendar/generated-calendar.ts';
 import { writeInstant } from './icalendar/values.ts';
@@ -39,8 +40,6 @@ import { storedOccurrences } from './stored-occurrences.ts';
 import { Turns } from './turns.ts';
 
 type Names = 'readRange' | 'createEntry' | 'readEntry' | 'changeEntry' | 'deleteEntry';
-
-const COMPONENT_NAMES = { event: 'VEVENT', todo: 'VTODO', journal: 'VJOURNAL' } as const;
 
 export function makeEntryHandlers(plane: CalendarPlane): ClientHandlers<Pick<typeof CALENDAR_ROUTES, Names>> {
   const { calendars, writer } = plane;

@@ -1,5 +1,6 @@
 /** Whether an object passes the filter of a calendar-query (RFC 4791 section 9.7 and 9.9). */
 import { expand, overlaps, type CalendarObject, type Window } from '../icalendar/calendar-object.ts';
+import { kindOf } from '../icalendar/component-kinds.ts';
 import { propertiesOf, unescapeText, type Component, type Property } from '../icalendar/component.ts';
 import { readDuration, timeOf, timesOf } from '../icalendar/values.ts';
 import { instantOf } from '../zones/zone.ts';
@@ -8,8 +9,6 @@ import { matchesText, type ComponentFilter, type ParameterFilter, type PropertyF
 
 /** Instances looked through for an alarm in a time range; more than these in one window ring without end. */
 const ALARMED_MAX = 1_000;
-
-const TIMED = new Set(['VEVENT', 'VTODO', 'VJOURNAL']);
 
 interface Matching {
   readonly object: CalendarObject;
@@ -52,7 +51,7 @@ function isWithin(
   range: Window,
 ): boolean {
   // Master and overrides are one object: which of them describes the instance in the range does not matter.
-  if (TIMED.has(component.name)) return overlaps(object, range, zone);
+  if (kindOf(component.name) !== undefined) return overlaps(object, range, zone);
   return (
     component.name === 'VALARM' && parent !== undefined && rings({ object, zone, zones }, component, parent, range)
   );

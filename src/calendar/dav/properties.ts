@@ -1,5 +1,6 @@
 /** Every property that the DAV door computes, as one table: name → how it is read on each kind of resource. */
-import { OBJECT_BYTES_MAX, type ComponentKind } from '#storage/calendar-records.ts';
+import { OBJECT_BYTES_MAX } from '#storage/calendar-records.ts';
+import { COMPONENT_NAMES } from '../icalendar/component-kinds.ts';
 import { MAX_ATTENDEES, MAX_INSTANCES } from '../icalendar/object-reader.ts';
 import { MAX_DATE_TIME, MIN_DATE_TIME } from '../icalendar/values.ts';
 import { defaultCalendarOf } from '../calendar-access.ts';
@@ -31,8 +32,6 @@ interface LiveProperty {
   /** Properties of CalDAV stay out of `allprop` (RFC 4791, 5.2): they are long, and whoever knows them names them. */
   readonly isInAllprop: boolean;
 }
-
-const COMPONENTS: Readonly<Record<ComponentKind, string>> = { event: 'VEVENT', todo: 'VTODO', journal: 'VJOURNAL' };
 
 const href = (path: string): string => textElement(dav('href'), path);
 const everywhere = (read: Read<Resource>): LiveProperty['reads'] => ({
@@ -109,7 +108,7 @@ const RESOURCE: readonly [XmlName, LiveProperty['reads']][] = [
   [dav('getetag'), { object: ({ object }) => `"${object.etag}"` }],
   [
     dav('getcontenttype'),
-    { object: ({ object }) => `text/calendar; charset=utf-8; component=${COMPONENTS[object.kind].toLowerCase()}` },
+    { object: ({ object }) => `text/calendar; charset=utf-8; component=${COMPONENT_NAMES[object.kind].toLowerCase()}` },
   ],
   [dav('getcontentlength'), { object: ({ object }) => String(object.bytes) }],
   [dav('getlastmodified'), { object: ({ object }) => httpDate(object.changedAt) }],
@@ -213,11 +212,11 @@ const CALENDAR: readonly [XmlName, LiveProperty['reads']][] = [
     caldav('supported-calendar-component-set'),
     {
       calendar: readable(({ calendar }) =>
-        calendar.kinds.map((kind) => element(caldav('comp'), '', { name: COMPONENTS[kind] })).join(''),
+        calendar.kinds.map((kind) => element(caldav('comp'), '', { name: COMPONENT_NAMES[kind] })).join(''),
       ),
       // A home takes calendars of every kind.
       home: () =>
-        Object.values(COMPONENTS)
+        Object.values(COMPONENT_NAMES)
           .map((name) => element(caldav('comp'), '', { name }))
           .join(''),
     },

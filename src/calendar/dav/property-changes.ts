@@ -4,6 +4,7 @@
  */
 import type { CalendarChange } from '#storage/calendar-draft.ts';
 import type { ComponentKind } from '#storage/calendar-records.ts';
+import { kindOf } from '../icalendar/component-kinds.ts';
 import { knownZone } from '../zones/zone-resolver.ts';
 import { broken, DavRefusal } from './dav-refusal.ts';
 import { isLive } from './properties.ts';
@@ -140,13 +141,11 @@ export function readKinds(changes: readonly PropertyChange[]): readonly Componen
   if (set === undefined || set === null) return undefined;
   const names = childrenOf(set, caldav('comp')).map(({ attributes }) => (attributes.get('name') ?? '').toUpperCase());
   // A client that lists VTIMEZONE or VALARM beside its kind means what may stand inside an entry.
-  const kinds = [...new Set(names.flatMap((name) => KINDS[name] ?? []))];
+  const kinds = [...new Set(names.flatMap((name) => kindOf(name) ?? []))];
   if (kinds.length === 0)
     throw broken(caldav('supported-calendar-component'), 'A calendar holds VEVENT, VTODO or VJOURNAL.');
   return kinds;
 }
-
-const KINDS: Readonly<Record<string, ComponentKind>> = { VEVENT: 'event', VTODO: 'todo', VJOURNAL: 'journal' };
 
 /** The content of an element as XML that stands on its own: every name with its namespace. */
 function innerXml(value: XmlElement): string {

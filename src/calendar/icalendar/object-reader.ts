@@ -3,6 +3,7 @@ import { readRule } from '../recurrence/rule.ts';
 import { CalendarFault } from './calendar-fault.ts';
 import { type CalendarObject, type ComponentKind } from './calendar-object.ts';
 import { type Component, type Property, propertyOf, unescapeText } from './component.ts';
+import { kindOf } from './component-kinds.ts';
 import { readComponents, type RichnessLimits, sourceOf } from './component-reader.ts';
 import { readDuration, timeOf, timesOf } from './values.ts';
 
@@ -27,13 +28,6 @@ export const MAX_RULES = 16;
 /** Instances that one object may list in RDATE, or have in a window (`max-instances` of CalDAV). */
 export const MAX_INSTANCES = 3_000;
 
-const KINDS: Readonly<Record<string, ComponentKind>> = { VEVENT: 'event', VTODO: 'todo', VJOURNAL: 'journal' };
-
-/** The kind of a component by its name; undefined for zones, alarms and what is not kept. */
-export function kindOf(component: Component): ComponentKind | undefined {
-  return KINDS[component.name];
-}
-
 /**
  * Reads one calendar object resource (RFC 4791, 4.1); throws CalendarFault. `isMessage` lets METHOD stand, as
  * scheduling messages have it. What a careless writer leaves out (PRODID, DTSTAMP) or doubles is let be.
@@ -52,7 +46,7 @@ export function readCalendarObject(bytes: Uint8Array, options: { readonly isMess
   for (const component of calendar.components) {
     const tzid = component.name === 'VTIMEZONE' ? propertyOf(component, 'TZID')?.value : undefined;
     if (tzid !== undefined) zones.set(unescapeText(tzid), component);
-    if (kindOf(component) !== undefined) described.push(component);
+    if (kindOf(component.name) !== undefined) described.push(component);
   }
   const { kind, uid } = checkOneness(described, calendar);
   for (const component of described) checkComponent(component, kind);
@@ -86,7 +80,7 @@ function isOverride(component: Component): boolean {
 
 function checkOneness(described: readonly Component[], calendar: Component): { kind: ComponentKind; uid: string } {
   const [first, ...others] = described;
-  const kind = first === undefined ? undefined : kindOf(first);
+  const kind = first === undefined ? undefined : kindOf(first.name);
   if (first === undefined || kind === undefined) {
     const other = calendar.components.find(({ name }) => name !== 'VTIMEZONE');
     if (other === undefined) throw notOne('there is no VEVENT, VTODO or VJOURNAL', calendar.line);

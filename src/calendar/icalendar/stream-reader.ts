@@ -5,7 +5,8 @@ import { type Component, propertyOf, unescapeText } from './component.ts';
 import { bytesOf, readComponents, sourceOf } from './component-reader.ts';
 import { PRODUCT_ID, zoneNamesIn } from './generated-calendar.ts';
 import { type BrokenItem, salvage } from './stream-salvage.ts';
-import { checkVersion, kindOf, readCalendarObject, uidOf } from './object-reader.ts';
+import { kindOf } from './component-kinds.ts';
+import { checkVersion, readCalendarObject, uidOf } from './object-reader.ts';
 
 /** Bytes of an import file; an account's calendars of ten years with their pictures are smaller. */
 export const MAX_STREAM_BYTES = 16 * 1024 * 1024;
@@ -85,7 +86,7 @@ function itemsOf(calendars: readonly Component[]) {
       const tzid = component.name === 'VTIMEZONE' ? propertyOf(component, 'TZID')?.value : undefined;
       if (tzid !== undefined) zones.set(unescapeText(tzid), component);
       const isBusyTime = component.name === 'VFREEBUSY';
-      if (kindOf(component) === undefined && !isBusyTime) continue;
+      if (kindOf(component.name) === undefined && !isBusyTime) continue;
       const { line, start } = component;
       const uid = uidOf(component) || undefined;
       // Each of those without a UID is an item of its own, to be reported by its line.

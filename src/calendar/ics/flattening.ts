@@ -5,7 +5,8 @@ import { propertyOf, unescapeText, type Component, type Property } from '../ical
 import { readComponents, sourceOf } from '../icalendar/component-reader.ts';
 import { writeProperty } from '../icalendar/component-writer.ts';
 import { zoneNamesIn } from '../icalendar/generated-calendar.ts';
-import { kindOf, uidOf } from '../icalendar/object-reader.ts';
+import { kindOf } from '../icalendar/component-kinds.ts';
+import { uidOf } from '../icalendar/object-reader.ts';
 
 /**
  * `whole`: the bytes as they are stored. `full`: what a stranger may read: nobody's address, no alarms, no files, and
@@ -51,7 +52,7 @@ export function flatten(bytes: Uint8Array, detail: Detail, salt: string): FlatOb
 }
 
 function flattenOne(source: string, calendar: Component, detail: Detail, salt: string): FlatObject {
-  const described = calendar.components.filter((component) => kindOf(component) !== undefined);
+  const described = calendar.components.filter((component) => kindOf(component.name) !== undefined);
   const isBusyOnly = detail === 'free_busy' || (detail === 'full' && described.some(isPrivate));
   if (isBusyOnly && !described.some(takesTime)) return { text: '', zones: [], definitions: [] };
   const write = (component: Component) => {

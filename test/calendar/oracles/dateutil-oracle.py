@@ -1,11 +1,10 @@
 """Expands the cases of its input, one JSON object a line, with python-dateutil; answers one JSON object a line."""
-import json
-import signal
-import sys
 from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 from dateutil import rrule
+
+from answering import answer_all
 
 EPOCH = datetime(1970, 1, 1)
 DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
@@ -64,28 +63,4 @@ def answer(case):
     return {"starts": inside, "notes": notes}
 
 
-class TooSlow(Exception):
-    """The library walks towards an instance that is far away, or nowhere."""
-
-
-def stop(_signal, _frame):
-    raise TooSlow()
-
-
-signal.signal(signal.SIGALRM, stop)
-def bounded(case):
-    try:
-        signal.setitimer(signal.ITIMER_REAL, SECONDS_PER_CASE)
-        return answer(case)
-    except Exception as error:  # Each case answers, whatever the library does with it.
-        return {"error": type(error).__name__}
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-for line in sys.stdin:
-    try:
-        result = bounded(json.loads(line))
-    except TooSlow:  # The time was up while another answer was on its way out.
-        result = {"error": "TooSlow"}
-    print(json.dumps(result), flush=True)
+answer_all(answer, SECONDS_PER_CASE)

@@ -1,6 +1,7 @@
 /** The report `calendar-query`: the objects that pass a filter (RFC 4791 section 7.8). */
 import type { NamedObject } from '#storage/calendar-records.ts';
 import { CalendarFault, type ComponentKind, type Window } from '../../icalendar/calendar-object.ts';
+import { kindOf } from '../../icalendar/component-kinds.ts';
 import { broken } from '../dav-refusal.ts';
 import type { DavDoor } from '../door.ts';
 import { answerStream, type DavAnswer, type DavRequest } from '../exchange.ts';
@@ -16,8 +17,6 @@ import { objectRow, readObjectRequest } from './object-rows.ts';
 
 /** A span up to which the time index is asked; most objects of a calendar touch a longer one, and are read in pages. */
 const INDEXED_MILLIS = 100 * 86_400_000;
-
-const KINDS: Readonly<Record<string, ComponentKind>> = { VEVENT: 'event', VTODO: 'todo', VJOURNAL: 'journal' };
 
 /** Answers the report. @throws DavRefusal */
 export function calendarQuery(request: DavRequest, root: XmlElement, collection: CalendarResource): DavAnswer {
@@ -47,7 +46,7 @@ interface Bounds {
 function boundsOf({ components }: ComponentFilter): Bounds {
   const [only] = components.filter(({ isNotDefined }) => !isNotDefined);
   if (only === undefined) return { kind: undefined, range: undefined };
-  return { kind: KINDS[only.name], range: only.timeRange };
+  return { kind: kindOf(only.name), range: only.timeRange };
 }
 
 function* candidates(
@@ -88,7 +87,7 @@ function isSettledByIndex({ timeRange, properties, components }: ComponentFilter
   const [only] = components;
   if (only === undefined) return true;
   if (only.isNotDefined || only.properties.length > 0 || only.components.length > 0) return false;
-  if (KINDS[only.name] !== object.kind) return false;
+  if (kindOf(only.name) !== object.kind) return false;
   if (only.timeRange === undefined) return true;
   // Something without length that touches an edge, or whose rules differ from those of events, is looked at closely.
   const { firstAt, lastAt, kind, recurring } = object;
