@@ -41,7 +41,9 @@ async function compare<Case extends { readonly from: number; readonly to: number
   textOf: (it: Case) => string,
 ): Promise<Tally> {
   const tally: Tally = { same: 0, explained: 0, skipped: 0, notes: new Map(), differences: [] };
-  const oracle = spawn(PYTHON, ['-B', new URL(script, import.meta.url).pathname], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const oracle = spawn(PYTHON, ['-B', new URL(script, import.meta.url).pathname], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const waiting: Case[] = [];
   const answers = (async () => {
     for await (const line of createInterface({ input: oracle.stdout })) {
