@@ -43,6 +43,7 @@ export const davXml: Bench = {
     const { recorder } = context;
     const rounds = bySize(context, { smoke: 1, default: 9, full: 25 });
     for (const { name, body } of CASES) {
+      // oxlint-disable-next-line no-await-in-loop -- Cases must not run at the same time.
       await interleave(context, rounds, ['parley'], async (subject, round, isWarmUp) => {
         const values = { 'read ms': await read(body) };
         if (!isWarmUp) recorder.round({ case: name, subject, round, values });

@@ -116,7 +116,9 @@ test('CAL-03 COPY needs to read the one calendar and MOVE to write it, and both 
   await share('free_busy');
   assert.equal(await statuses('COPY'), 404);
   await share('read');
-  assert.equal(await statuses('MOVE'), 403);
+  const refused = await send('MOVE', there, own, {}, 'bob');
+  assert.deepEqual([refused.status, conditionsOf(refused)], [403, ['{DAV:}need-privileges']]);
+  assert.match(refused.text, new RegExp(`<D:href>${there}</D:href>`));
   assert.equal((await keep(there, 'his', 'bob')).text.includes('<D:status>HTTP/1.1 403'), true);
   assert.equal(await statuses('COPY'), 201);
   assert.equal((await send('COPY', own, `/dav/calendars/bob/${id}/back.ics`, {}, 'bob')).status, 403);

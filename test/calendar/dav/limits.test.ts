@@ -89,11 +89,11 @@ test('objects that were read are kept up to so many bytes, the oldest go first',
 });
 
 test('an object that changed since it was listed is not kept as what it was', () => {
-  const [before, after] = [eventOf('listed', ['SUMMARY:Before']), eventOf('listed', ['SUMMARY:After'])];
-  const stored = { bytes: Buffer.from(after) };
+  const [earlier, later] = [eventOf('listed', ['SUMMARY:Before']), eventOf('listed', ['SUMMARY:After'])];
+  const stored = { bytes: Buffer.from(later) };
   const door = { calendars: { bytesOf: () => stored.bytes } };
-  const listed = { name: 'listed', etag: etagOf(Buffer.from(before)) };
+  const listed = { name: 'listed', etag: etagOf(Buffer.from(earlier)) };
   assert.match(readStored(door, 'cal', listed)?.source ?? '', /SUMMARY:After/);
-  stored.bytes = Buffer.from(before);
+  stored.bytes = Buffer.from(earlier);
   assert.match(readStored(door, 'cal', listed)?.source ?? '', /SUMMARY:Before/);
 });

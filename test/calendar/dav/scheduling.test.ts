@@ -1,7 +1,7 @@
 /** The collections of scheduling: where clients find them, and questions about free and busy time. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { OUTBOX_ATTENDEES_MAX } from '#src/calendar/dav/outbox.ts';
+import { OUTBOX_ATTENDEES_MAX, QUESTION_BYTES_MAX } from '#src/calendar/dav/outbox.ts';
 import { eventOf, startDav, type DavTestServer } from './dav-server.ts';
 
 let dav: DavTestServer;
@@ -102,6 +102,14 @@ test('what is no question, or is asked as somebody else, is refused', async () =
   const many = Array.from({ length: OUTBOX_ATTENDEES_MAX + 1 }, (_, at) => `mailto:p${at}@example.org`);
   await refused(question(many), 403, /valid-scheduling-message/);
   assert.equal((await ask(question(many.slice(1)))).status, 200);
+  const one = question(['mailto:bob@example.org']);
+  const long = one.replace(
+    'END:VFREEBUSY',
+    `COMMENT:${'x'.repeat(QUESTION_BYTES_MAX - one.length - 10)}\r\nEND:VFREEBUSY`,
+  );
+  assert.equal(Buffer.byteLength(long), QUESTION_BYTES_MAX);
+  assert.equal((await ask(long)).status, 200);
+  await refused(`${long} `, 403, /max-resource-size/);
   await refused(eventOf('x'), 403, /valid-scheduling-message/);
   await refused('junk', 403, /valid-calendar-data/);
   assert.equal((await ask(question(['mailto:bob@example.org']), 'bob')).status, 404);
