@@ -45,6 +45,8 @@ export type ConversationMessage =
       readonly mentions?: readonly Mention[] | undefined;
     } & Acting)
   | ({ readonly kind: 'deleteMessage'; readonly seq: number } & Acting)
+  /** The preview of a message's link goes; the message stays as it is. */
+  | ({ readonly kind: 'removePreview'; readonly seq: number } & Acting)
   | ({ readonly kind: 'react'; readonly seq: number; readonly emoji: string; readonly added: boolean } & Acting)
   | ({ readonly kind: 'pin'; readonly seq: number; readonly pinned: boolean } & Acting)
   | ({ readonly kind: 'receipt'; readonly state: ReceiptState; readonly seq: number } & Acting)

@@ -12,7 +12,7 @@ import { erase } from './erasing.ts';
 import { draft, mute, pin, react, receipt, typing } from './marking.ts';
 import { add, create, deleteConversation, remove, rename, setRole } from './membership.ts';
 import { deleteMessage, edit, post, refusePost } from './posting.ts';
-import { showPreview } from './previewing.ts';
+import { removePreview, showPreview } from './previewing.ts';
 import { purge, type Purged } from './purging.ts';
 import { hold } from './holding.ts';
 import { expire, purgeBefore, retain } from './retaining.ts';
@@ -90,6 +90,8 @@ function decideFor(
       return edit(state, record, member, message, now);
     case 'deleteMessage':
       return deleteMessage(state, record, member, message, now);
+    case 'removePreview':
+      return removePreview(state, record, member, message, now);
     case 'react':
       return react(state, record, member, message, now);
     case 'pin':

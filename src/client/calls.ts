@@ -22,6 +22,7 @@ export const CALLS: { readonly [Name in MessagingRoute]: readonly [Routes[Name][
   readMessage: ['get', '/v1/conversations/:id/messages/:seq'],
   editMessage: ['patch', '/v1/conversations/:id/messages/:seq'],
   deleteMessage: ['delete', '/v1/conversations/:id/messages/:seq'],
+  removePreview: ['delete', '/v1/conversations/:id/messages/:seq/preview'],
   putRetention: ['put', '/v1/conversations/:id/retention'],
   purgeMessages: ['delete', '/v1/conversations/:id/messages'],
   addReaction: ['put', '/v1/conversations/:id/messages/:seq/reactions/:emoji'],

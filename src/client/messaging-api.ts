@@ -118,6 +118,14 @@ export class MessagingApi {
     };
   }
 
+  async delete(conv: string, seq: number): Promise<ChatMessage> {
+    return readMessage(await this.call('deleteMessage', { params: { id: conv, seq } }));
+  }
+
+  async removePreview(conv: string, seq: number): Promise<ChatMessage> {
+    return readMessage(await this.call('removePreview', { params: { id: conv, seq } }));
+  }
+
   async edit(
     conv: string,
     seq: number,

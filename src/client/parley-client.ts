@@ -190,10 +190,10 @@ export class ParleyClient {
 
   /** Gives one's own message another body. An edit states the mentions of a text anew. */
   readonly edit: MessagingApi['edit'] = async (...edited) => await this.#api.edit(...edited);
+  readonly delete: MessagingApi['delete'] = async (...deleted) => await this.#api.delete(...deleted);
 
-  async delete(conv: string, seq: number): Promise<ChatMessage> {
-    return readMessage(await this.#api.call('deleteMessage', { params: { id: conv, seq } }));
-  }
+  /** Takes the preview of a link off a message. */
+  readonly removePreview: MessagingApi['removePreview'] = async (...of) => await this.#api.removePreview(...of);
 
   /** Reacts to a message with an emoji, or takes that back. */
   async react(conv: string, seq: number, emoji: string, isAdded = true): Promise<ChatMessage> {

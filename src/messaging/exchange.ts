@@ -5,7 +5,7 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { isUtf8 } from 'node:buffer';
 import { Cancellation } from '#actors/runtime/cancellation.ts';
-import { isSoundJson } from '#src/base/json.ts';
+import { isSoundJson, isSoundText } from '#src/base/json.ts';
 import { errorBody, Refusal, statusOf, type ErrorCode } from '#src/protocol/errors.ts';
 
 /** The status lines of the contract: no other status is ever sent. */
@@ -95,6 +95,19 @@ export class Exchange {
     if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(this.head.contentType)) {
       throw new Refusal('body_not_json');
     }
+    return await this.#readBody(bytesMax, parseBody);
+  }
+
+  /**
+   * The JSON in the one field of a form.
+   * @throws Refusal body_too_large, body_invalid_utf8, body_invalid_json, field_unknown, field_invalid.
+   */
+  async readFormJson(field: string, bytesMax: number): Promise<unknown> {
+    return await this.#readBody(bytesMax, (bytes) => parseFormBody(bytes, field));
+  }
+
+  /** @throws Refusal body_too_large, and as `parse` does. */
+  async #readBody(bytesMax: number, parse: (bytes: Buffer) => unknown): Promise<unknown> {
     if (Number(this.head.contentLength) > bytesMax) throw new Refusal('body_too_large');
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const chunks: Buffer[] = [];
@@ -104,7 +117,7 @@ export class Exchange {
       if (bytes > bytesMax) return reject(new Refusal('body_too_large'));
       const part = Buffer.from(chunk);
       try {
-        if (isLast) return resolve(parseBody(chunks.length === 0 ? part : Buffer.concat([...chunks, part])));
+        if (isLast) return resolve(parse(chunks.length === 0 ? part : Buffer.concat([...chunks, part])));
       } catch (error) {
         return reject(error);
       }
@@ -230,12 +243,47 @@ export class Exchange {
 /** @throws Refusal body_invalid_utf8, body_invalid_json. */
 function parseBody(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw new Refusal('body_invalid_utf8');
+  return parseText(bytes.toString('utf8'));
+}
+
+function parseText(text: string): unknown {
   let value: unknown;
   try {
-    value = JSON.parse(bytes.toString('utf8'));
+    value = JSON.parse(text);
   } catch {
     throw new Refusal('body_invalid_json');
   }
   if (!isSoundJson(value)) throw new Refusal('body_invalid_json');
   return value;
+}
+
+/** Whether a body says of itself that it is a form. */
+export function isFormType(contentType: string): boolean {
+  return /^application\/x-www-form-urlencoded\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(contentType);
+}
+
+/** The JSON in a form's one field. What another reader could take for something else is refused, not passed over. */
+function parseFormBody(bytes: Buffer, wanted: string): unknown {
+  if (!isUtf8(bytes)) throw new Refusal('body_invalid_utf8');
+  const [first = '', ...others] = bytes.toString('utf8').split('&', 2);
+  for (const part of [first, ...others]) {
+    const name = decodePart(part.split('=', 1)[0] ?? '').slice(0, FIELD_NAMED_MAX);
+    if (name !== '' && name !== wanted && isSoundText(name)) throw new Refusal('field_unknown', { field: name });
+    if (name !== wanted) throw new Refusal('field_invalid', { field: wanted });
+  }
+  // Of two, readers take the first, or the last.
+  if (others.length > 0) throw new Refusal('field_invalid', { field: wanted });
+  return parseText(decodePart(first.slice(first.indexOf('=') + 1)));
+}
+
+/** How much of a name that somebody made up an answer repeats. */
+const FIELD_NAMED_MAX = 100;
+
+/** @throws Refusal body_invalid_utf8 for an escape that is none, or that stands for no text. */
+function decodePart(part: string): string {
+  try {
+    return decodeURIComponent(part.replaceAll('+', ' '));
+  } catch {
+    throw new Refusal('body_invalid_utf8');
+  }
 }

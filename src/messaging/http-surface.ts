@@ -20,7 +20,7 @@ import { registerAttachments, type Doorway } from './attachment-surface.ts';
 import { bearerToken, type Authentication } from './authentication.ts';
 import type { BotEntrance, BotVisit } from './bot-door.ts';
 import type { Call, Service } from './caller.ts';
-import { Exchange, readHead, type ExchangeOptions, type RequestHead } from './exchange.ts';
+import { Exchange, isFormType, readHead, type ExchangeOptions, type RequestHead } from './exchange.ts';
 import { parseForm, parseQuery } from './parsing.ts';
 import { rateOf } from './rate-limiter.ts';
 import { HANDLERS } from './route-handlers.ts';
@@ -244,7 +244,11 @@ export class HttpSurface {
     this.#arriving.set(exchange, monotonicMillis());
     let value: unknown;
     try {
-      value = await exchange.readJson(route.bodyBytesMax ?? BODY_BYTES_MAX);
+      const { formBytesMax = BODY_BYTES_MAX, formField } = route;
+      value =
+        formField !== undefined && isFormType(exchange.head.contentType)
+          ? await exchange.readFormJson(formField, formBytesMax)
+          : await exchange.readJson(route.bodyBytesMax ?? BODY_BYTES_MAX);
     } finally {
       this.#arriving.delete(exchange);
     }

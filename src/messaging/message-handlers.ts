@@ -78,6 +78,8 @@ export const editMessage: Handler = async (call) => {
 
 export const deleteMessage: Handler = (call) => askConversation(call, { kind: 'deleteMessage', seq: pathSeq(call) });
 
+export const removePreview: Handler = (call) => askConversation(call, { kind: 'removePreview', seq: pathSeq(call) });
+
 export const readMessages: Handler = (call) => {
   const { record, tables } = readable(call);
   const { after_seq: afterSeq, before_seq: beforeSeq, limit } = call.query as z.infer<typeof forms.historyQuery>;

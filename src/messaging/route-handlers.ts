@@ -31,6 +31,7 @@ export const HANDLERS: Readonly<Record<MessagingRoute, Handler>> = {
   readMessage: messages.readOneMessage,
   editMessage: messages.editMessage,
   deleteMessage: messages.deleteMessage,
+  removePreview: messages.removePreview,
   putRetention: retention.putRetention,
   purgeMessages: retention.purgeMessages,
   addReaction: messages.addReaction,

@@ -62,6 +62,7 @@ export const BOT_ROUTE_SCOPES: Readonly<Record<MessagingRoute, readonly BotScope
   readMessage: ['messages:read'],
   editMessage: ['messages:write'],
   deleteMessage: ['messages:write'],
+  removePreview: ['messages:write'],
   putRetention: ['conversations:write'],
   purgeMessages: ['conversations:write'],
   addReaction: ['reactions:write', 'messages:read'],

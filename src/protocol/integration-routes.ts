@@ -2,7 +2,14 @@
 import { botCommands, commandsReply, invocation, invokeCommand, respond } from './commands.ts';
 import type { Route } from './routes.ts';
 import { madeSubscription, makeSubscription, subscriptionsReply } from './subscriptions.ts';
-import { madeWebhook, makeWebhook, webhookPost, webhookPosted, webhooksReply } from './webhooks.ts';
+import {
+  madeWebhook,
+  makeWebhook,
+  webhookPost,
+  webhookPosted,
+  webhooksReply,
+  WEBHOOK_FORM_BYTES_MAX,
+} from './webhooks.ts';
 
 const forbidden = 'conversation_forbidden';
 const right = 'right_missing';
@@ -40,6 +47,8 @@ export const INTEGRATION_ROUTES = {
     summary: "Posts a text as the webhook's own bot. 201 for a new one, 200 with the first one's place for a repeat.",
     auth: 'none',
     body: webhookPost,
+    formField: 'payload',
+    formBytesMax: WEBHOOK_FORM_BYTES_MAX,
     replies: { 200: webhookPosted, 201: webhookPosted },
     errors: [forbidden, right, 'call_step_is_signalling', 'webhook_not_found'],
   },

@@ -1,8 +1,17 @@
-/** The forms that read what ties messages to people and to each other: mentions, threads, who read what. */
+/** The forms about what ties messages to people, to each other and to pages: mentions, threads, who read what, previews. */
 import { historyReply, mentionsQuery, mentionsReply, readByQuery, readByReply, repliesQuery } from './conversations.ts';
+import { message } from './messages.ts';
 import type { Route } from './routes.ts';
 
 export const MESSAGE_LINK_ROUTES = {
+  removePreview: {
+    method: 'delete',
+    path: '/v1/conversations/:id/messages/:seq/preview',
+    summary: "Takes the preview of a link off a message: one's own, or anybody's for who may delete it.",
+    auth: 'session',
+    replies: { 200: message },
+    errors: ['conversation_forbidden', 'right_missing', 'message_not_found'],
+  },
   readMentions: {
     method: 'get',
     path: '/v1/mentions',

@@ -31,6 +31,9 @@ export interface Route {
   readonly auth: 'session' | 'renewable' | 'service' | 'none';
   readonly body?: z.ZodType;
   readonly bodyBytesMax?: number;
+  /** Its JSON may also come as the field of that name in a form of `application/x-www-form-urlencoded`. */
+  readonly formField?: string;
+  readonly formBytesMax?: number;
   /** The bucket that its requests count in, if it is not `read` for a GET and `change` for anything else. */
   readonly rate?: RateName;
   readonly query?: z.ZodType;

@@ -3,7 +3,7 @@
  * can do nothing else: not read, not post elsewhere, not choose a name.
  */
 import { z } from 'zod';
-import { TEXT_LENGTH_MAX } from './limits.ts';
+import { BODY_BYTES_MAX, TEXT_LENGTH_MAX } from './limits.ts';
 import { clientMsgId, username } from './names.ts';
 
 /** Webhooks of an installation that are not revoked: every thread holds all of them. [webhooks_full] */
@@ -18,6 +18,9 @@ export const WEBHOOKS_MADE_PER_HOUR_MAX = 30;
 /** Posts of one webhook a second, over all threads, and at once after a quiet time. [rate_limited] */
 export const WEBHOOK_POSTS_PER_SECOND = 1;
 export const WEBHOOK_POSTS_BURST = 30;
+
+/** A body whose JSON stands in a form: each byte of it may take three. [body_too_large] */
+export const WEBHOOK_FORM_BYTES_MAX = 3 * BODY_BYTES_MAX;
 
 /** How a webhook is shown: characters that name somebody, and none that garble a list. */
 export const displayName = z

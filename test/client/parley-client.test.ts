@@ -233,6 +233,7 @@ test('the other calls ask what they say', async () => {
     'DELETE /v1/conversations/:id/messages/:seq',
     'PUT /v1/conversations/:id/messages/:seq/reactions/:emoji',
     'DELETE /v1/conversations/:id/messages/:seq/reactions/:emoji',
+    'DELETE /v1/conversations/:id/messages/:seq/preview',
   ]) {
     server.on(route, () => ({ body: message }));
   }
@@ -249,6 +250,7 @@ test('the other calls ask what they say', async () => {
   assert.equal((await client.react(CONV, 1, '👍')).seq, 1);
   assert.equal((await client.react(CONV, 1, '👍', false)).seq, 1);
   assert.equal((await client.delete(CONV, 1)).seq, 1);
+  assert.equal((await client.removePreview(CONV, 1)).seq, 1);
   assert.deepEqual(await client.rights(CONV), { known: true, granted: new Set(['message.post']) });
   await client.call('putDraft', { params: { id: CONV }, body: { body: 'half' } });
   assert.deepEqual(
@@ -260,6 +262,7 @@ test('the other calls ask what they say', async () => {
       'PUT /v1/conversations/c_room/messages/1/reactions/👍 {}',
       'DELETE /v1/conversations/c_room/messages/1/reactions/👍 {}',
       'DELETE /v1/conversations/c_room/messages/1 {}',
+      'DELETE /v1/conversations/c_room/messages/1/preview {}',
       'GET /v1/conversations/c_room/rights {}',
       'PUT /v1/conversations/c_room/draft {"body":"half"}',
     ],

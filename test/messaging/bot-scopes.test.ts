@@ -34,6 +34,7 @@ const LET_IN: Readonly<Record<Exclude<MessagingRoute, 'postWebhook'>, number | n
   readMessage: 200,
   editMessage: 200,
   deleteMessage: 200,
+  removePreview: 200,
   putRetention: 200,
   purgeMessages: 204,
   addReaction: 200,

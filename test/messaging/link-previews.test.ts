@@ -16,7 +16,7 @@ import { startServer } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { connect } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
-import { heardUpTo, post, say, start } from './conversing.ts';
+import { assertRefused, heardUpTo, post, say, start } from './conversing.ts';
 
 const PAGE =
   '<title>A page</title><meta name="description" content="About it"><meta property="og:site_name" content="S">';
@@ -37,7 +37,7 @@ after(() => {
 const link = (path: string) => `http://127.0.0.1:${portOf(pages.address())}${path}`;
 
 const environment = { PARLEY_LINK_PREVIEWS: 'on', PARLEY_ALLOW_PRIVATE_TARGETS: 'true' };
-const { server, alice, bob } = await shareServer(['alice', 'bob'], { environment });
+const { server, alice, bob, mallory } = await shareServer(['alice', 'bob', 'mallory'], { environment });
 const room = async () => (await start(server, alice, 'room', ['bob'])).id;
 const stored = async (id: string, seq: number) =>
   (await server.api<Message>(bob, 'GET', `/v1/conversations/${id}/messages/${seq}`)).body;
@@ -84,6 +84,40 @@ test('an edit takes the preview away and brings that of its own link; a deletion
   assert.equal((await stored(id, 1)).edited_at, edited.body.edited_at);
   const stub = (await server.api<Message>(alice, 'DELETE', path)).body;
   assert.deepEqual([stub.preview, stub.body], [undefined, undefined]);
+});
+
+test('whoever wrote a message takes its preview off, or who may delete it; an edit may bring one again', async () => {
+  const id = await room();
+  const path = (seq: number) => `/v1/conversations/${id}/messages/${seq}/preview`;
+  const isShown = async (seq: number) => (await stored(id, seq)).preview !== undefined;
+  await say(server, bob, id, link('/off'));
+  await say(server, alice, id, link('/hers'));
+  for (const seq of [1, 2]) await until(() => isShown(seq), 'the previews');
+  const reader = await connect(server, alice);
+  assertRefused(await server.api(bob, 'DELETE', path(2)), 403, 'right_missing');
+  assertRefused(await server.api(bob, 'DELETE', path(9)), 404, 'message_not_found');
+  assertRefused(await server.api(mallory, 'DELETE', path(1)), 403, 'conversation_forbidden');
+  const { preview, ...plain } = await stored(id, 1);
+  assert.ok(preview !== undefined);
+  const removed = await server.api<Message>(bob, 'DELETE', path(1));
+  assert.deepEqual([removed.status, removed.body], [200, plain]);
+  const told = await reader.event((event) => event.type === 'message.edit' && event.conv === id && event.seq === 1);
+  assert.deepEqual(told.data, plain);
+  assert.deepEqual(await stored(id, 1), plain);
+  // Nothing is left to take off, and nothing is told of it.
+  assert.deepEqual((await server.api<Message>(bob, 'DELETE', path(1))).body, plain);
+  assert.deepEqual(await heardUpTo(server, reader, bob, id), ['message.edit']);
+  const edited = await server.api(bob, 'PATCH', `/v1/conversations/${id}/messages/1`, { body: link('/again') });
+  assert.equal(edited.status, 200);
+  await until(() => isShown(1), 'the preview of the edit');
+  // The room is alice's: what she may delete, she may take the preview off.
+  assert.equal((await server.api<Message>(alice, 'DELETE', path(1))).body.preview, undefined);
+  assert.equal((await stored(id, 1)).body, link('/again'));
+  assert.equal(await isShown(2), true);
+  await server.api(alice, 'DELETE', `/v1/conversations/${id}/messages/2`);
+  const stub = await server.api<Message>(alice, 'DELETE', path(2));
+  assert.deepEqual([stub.status, stub.body], [200, await stored(id, 2)]);
+  await reader.close();
 });
 
 test('what was edited or deleted meanwhile gets nothing, and nobody waits for a page that is slow', async () => {

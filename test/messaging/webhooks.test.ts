@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import { TEXT_LENGTH_MAX } from '#src/protocol/limits.ts';
 import type { Message } from '#src/protocol/messages.ts';
 import {
+  WEBHOOK_FORM_BYTES_MAX,
   WEBHOOK_POSTS_BURST,
   WEBHOOKS_PER_CONVERSATION_MAX,
   type MadeWebhook,
@@ -149,6 +150,96 @@ test('BOT-01 hostile bodies and tokens at a webhook are refused with their codes
     authorization: `Bearer bot_${webhook.token.slice('hook_'.length)}`,
   });
   assertRefused(asBot, 401, 'token_invalid');
+});
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+const inForm = (value: unknown) =>
+  `payload=${encodeURIComponent(typeof value === 'string' ? value : JSON.stringify(value))}`;
+
+/** Sends bytes as they are. */
+async function sendForm(
+  webhook: Pick<MadeWebhook, 'path'>,
+  body: string | Buffer,
+  headers: Readonly<Record<string, string>> = FORM,
+): Promise<Reply<Message>> {
+  return await request('POST', `${running.server.messaging}${webhook.path}`, { body, headers });
+}
+
+test('BOT-01 a webhook takes its JSON in a form, as senders for other servers have it', async () => {
+  const conversation = await room();
+  const webhook = await made(conversation);
+  const text = 'It is out: 1 + 1 = 2 & more, 100% «наконец» 🎉';
+  const posted = await sendForm(webhook, inForm({ text, client_msg_id: 'one' }));
+  assert.equal(posted.status, 201, posted.text);
+  const spaced = await sendForm(webhook, 'payload=%7B%22text%22%3A+%22two+words%22%7D', {
+    'content-type': 'application/x-www-form-urlencoded; charset=UTF-8',
+  });
+  assert.equal(spaced.status, 201, spaced.text);
+  // As long as a text may be, each character nine bytes of the form.
+  const long = '字'.repeat(TEXT_LENGTH_MAX);
+  assert.equal((await sendForm(webhook, inForm({ text: long }))).status, 201);
+  const { body } = await running.server.api<{ items: Message[] }>(
+    people.bob,
+    'GET',
+    `/v1/conversations/${conversation}/messages`,
+  );
+  assert.deepEqual(
+    body.items.map((message) => message.body),
+    [text, 'two words', long],
+  );
+  assert.equal((await sendForm(webhook, inForm({ text: 'again', client_msg_id: 'one' }))).status, 200);
+});
+
+test('BOT-01 hostile forms at a webhook are refused with their codes, and nowhere else is a form taken', async () => {
+  const webhook = await made(await room());
+  const good = inForm({ text: 'hello' });
+  const cases: [
+    body: string | Buffer,
+    code: Parameters<typeof assertRefused>[2],
+    field?: string | undefined,
+    status?: number,
+  ][] = [
+    ['', 'field_invalid', 'payload'],
+    ['&', 'field_invalid', 'payload'],
+    ['payload', 'body_invalid_json'],
+    ['payload=', 'body_invalid_json'],
+    ['payload={"text":"hel', 'body_invalid_json'],
+    [`${good}&${good}`, 'field_invalid', 'payload'],
+    [`${good}&`, 'field_invalid', 'payload'],
+    [`${good}&text=hello`, 'field_unknown', 'text'],
+    [`token=secret&${good}`, 'field_unknown', 'token'],
+    ['text=hello', 'field_unknown', 'text'],
+    ['__proto__=x', 'field_unknown', '__proto__'],
+    ['%00=x', 'field_invalid', 'payload'],
+    [`${'x'.repeat(5_000)}=1`, 'field_unknown', 'x'.repeat(100)],
+    ['payload=%7B%22text%22%3A%22%', 'body_invalid_utf8'],
+    ['payload=%FF', 'body_invalid_utf8'],
+    ['payload=%ED%A0%80', 'body_invalid_utf8'],
+    [Buffer.from('payload=\xff', 'latin1'), 'body_invalid_utf8'],
+    [inForm('{"text":"\\ud800"}'), 'body_invalid_json'],
+    [inForm('{"text":"\\u0000"}'), 'body_invalid_json'],
+    [inForm('{"__proto__":{"text":"x"}}'), 'body_invalid_json'],
+    [inForm(`${'['.repeat(50)}${']'.repeat(50)}`), 'body_invalid_json'],
+    [inForm({ text: 'hello', username: 'alice' }), 'field_unknown', 'username'],
+    [inForm({ text: '{"action":"invite"}' }), 'call_step_is_signalling', undefined, 410],
+    [`payload=${'x'.repeat(WEBHOOK_FORM_BYTES_MAX - 'payload='.length)}`, 'body_invalid_json'],
+    [`payload=${'x'.repeat(WEBHOOK_FORM_BYTES_MAX - 'payload='.length + 1)}`, 'body_too_large'],
+  ];
+  for (const [body, code, field, status = 400] of cases) {
+    const reply = await sendForm(webhook, body);
+    assertRefused(reply, status, code, field);
+  }
+  const odd = { 'content-type': 'application/x-www-form-urlencoded; charset=latin1' };
+  assertRefused(await sendForm(webhook, good, odd), 400, 'body_not_json');
+  const multipart = { 'content-type': 'multipart/form-data; boundary=x' };
+  assertRefused(await sendForm(webhook, good, multipart), 400, 'body_not_json');
+  const post = { path: `/v1/conversations/${webhook.conversation_id}/messages` };
+  const authorization = `Bearer ${people.alice.session.token}`;
+  assertRefused(
+    await sendForm(post, inForm({ kind: 'text', body: 'x' }), { ...FORM, authorization }),
+    400,
+    'body_not_json',
+  );
 });
 
 test('BOT-01 a webhook has a rate of its own: one post beyond it is 429 with the seconds to wait', async () => {

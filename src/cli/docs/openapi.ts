@@ -217,11 +217,24 @@ function operation(name: string, tag: string, route: Route, schemas: SchemaColle
     described['requestBody'] = {
       required: true,
       description: `At most ${route.bodyBytesMax ?? BODY_BYTES_MAX} bytes.`,
-      content: { 'application/json': { schema: schemas.convert(route.body, 'in') } },
+      content: contentOf(route, schemas.convert(route.body, 'in')),
     };
   }
   described['responses'] = { ...successes(route, schemas), ...commonRefusals(route), ...refusals(route.errors) };
   return described;
+}
+
+/** A body as JSON, and in a form where the route takes that. */
+function contentOf({ formField }: Route, schema: JsonObject): JsonObject {
+  const json = { 'application/json': { schema } };
+  if (formField === undefined) return json;
+  const form = {
+    type: 'object',
+    properties: { [formField]: { type: 'string', description: 'The same as JSON.' } },
+    required: [formField],
+    additionalProperties: false,
+  };
+  return { ...json, 'application/x-www-form-urlencoded': { schema: form } };
 }
 
 function queryParameters(query: z.ZodType, schemas: SchemaCollector): JsonObject[] {
