@@ -7,7 +7,7 @@ import type { Address, Answer, Told } from '#actors/runtime/actor.ts';
 import { readTraces, type TraceCandidate } from '#storage/erasure-traces.ts';
 import type { Lanes } from '#storage/lanes.ts';
 
-/** Messages looked at in one turn of the thread: a fraction of a millisecond, or a few where all are long. */
+/** Messages looked at in one turn of the thread: half a millisecond, or a few where all are long. */
 const READ_AT_ONCE = 200;
 /** Turns after which the progress is written down, when nothing was found before: a restart does so much again. */
 const TURNS_UNNOTED_MAX = 100;
