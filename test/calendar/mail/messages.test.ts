@@ -280,3 +280,56 @@ test('a cancellation that names others only is not the reader’s', async () => 
   const all = invitation({ sequence: 1, minute: 1 }).filter((line) => !line.startsWith('ATTENDEE'));
   assert.equal(await send('CANCEL', uid, all), 'applied');
 });
+
+test('an occurrence with other words at its own time keeps the answer to the series', async () => {
+  const uid = newUid();
+  const single = (minute: number, words: string) => [
+    ...[`DTSTAMP:20261121T080${minute}00Z`, NAMES['UTC'] as string, `SUMMARY:${words}`, 'SEQUENCE:1', ...PEOPLE],
+    ...['DTSTART;TZID=Europe/Berlin:20270111T090000', 'DTEND;TZID=Europe/Berlin:20270111T100000'],
+  ];
+  await send('REQUEST', uid, series(0));
+  await answer(uid, 'accepted');
+  assert.equal(await send('REQUEST', uid, single(1, 'Words')), 'applied');
+  const id = 'TZID=Europe/Berlin:20270111T090000';
+  assert.deepEqual(await stored(uid), ['-|Series|-|ACCEPTED', `${id}|Words|-|ACCEPTED`]);
+  // The series leaves it out: then its exception is none any more.
+  const without = series(2, ['EXDATE;TZID=Europe/Berlin:20270111T090000']);
+  assert.equal(await send('REQUEST', uid, without), 'applied');
+  assert.deepEqual(await stored(uid), ['-|Series|-|ACCEPTED']);
+});
+
+test('a series at another time takes the exceptions that come with it, as they were', async () => {
+  const uid = newUid();
+  const single = [
+    ...['DTSTAMP:20261121T080000Z', 'RECURRENCE-ID:20270111T080000Z', 'SUMMARY:Other', 'SEQUENCE:1', ...PEOPLE],
+    ...['DTSTART:20270111T120000Z', 'DTEND:20270111T130000Z'],
+  ];
+  assert.equal(await send('REQUEST', uid, series(0), single), 'applied');
+  const longer = series(2).map((line) => line.replace('COUNT=5', 'COUNT=6'));
+  assert.equal(await send('REQUEST', uid, longer, single), 'applied');
+  const id = 'TZID=Europe/Berlin:20270111T090000';
+  const [whole, other] = await stored(uid);
+  assert.equal(whole, '-|Series|-|NEEDS-ACTION');
+  assert.ok(
+    ['20270111T080000Z', id].some((one) => other === `${one}|Other|-|NEEDS-ACTION`),
+    other,
+  );
+});
+
+test('a zone that the series alone defines stays defined when one occurrence changes', async () => {
+  const uid = newUid();
+  const zone = [
+    ...['BEGIN:VTIMEZONE', 'TZID:Ours', 'BEGIN:STANDARD', 'DTSTART:19700101T000000'],
+    ...['TZOFFSETFROM:+0300', 'TZOFFSETTO:+0300', 'END:STANDARD', 'END:VTIMEZONE'],
+  ];
+  const whole = message(
+    'REQUEST',
+    uid,
+    series(0).map((line) => line.replace('Europe/Berlin', 'Ours')),
+  ).replace('BEGIN:VEVENT', `${zone.join('\r\n')}\r\nBEGIN:VEVENT`);
+  assert.equal(await outcomeOf(server, calendarMail(whole)), 'applied');
+  const single = ['DTSTAMP:20261121T080100Z', 'RECURRENCE-ID:20270111T060000Z', 'DTSTART:20270111T070000Z', ...PEOPLE];
+  assert.equal(await send('REQUEST', uid, [...single, 'SEQUENCE:1', 'SUMMARY:Other']), 'applied');
+  assert.equal((await entryOf(server, bob, uid))?.start_at, '2027-01-04T06:00:00.000Z');
+  assert.equal((await stored(uid)).length, 2);
+});
