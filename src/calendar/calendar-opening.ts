@@ -6,7 +6,6 @@ import type { AccessControl } from '#src/coordinator/access-control.ts';
 import type { AppPasswords } from '#src/coordinator/app-passwords.ts';
 import type { Authenticate } from '#src/coordinator/client-routes.ts';
 import type { Directory } from '#src/coordinator/directory.ts';
-import type { MailTrust } from '#src/mail/inbound/authentication-results.ts';
 import type { Accounts } from '#storage/accounts.ts';
 import { Calendars } from '#storage/calendars.ts';
 import { makeCalendarPlane } from './calendar-plane.ts';
@@ -33,7 +32,7 @@ export interface CalendarOpeningOptions {
   /** Tells the sockets of people on every messaging thread. */
   readonly tell: (told: Told | Reminded) => Promise<void>;
   /** Whose word about the senders of calendar mail counts. @throws Refusal `encryption_locked`. */
-  readonly mailTrust: () => MailTrust | undefined;
+  readonly mailTrust: MailDoorsOptions['trust'];
   readonly clock: Clock;
   readonly log: DavDoor['log'] & ReminderScheduleOptions['log'] & MailDoorsOptions['log'];
 }

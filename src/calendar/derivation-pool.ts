@@ -18,7 +18,7 @@ import type { AlarmAnswer, AlarmQuestion } from './reminders/alarm-times.ts';
 import type { Detail, FlatObject } from './ics/flattening.ts';
 import type { Split } from './ics/splitting.ts';
 import type { Applied } from './scheduling/applying.ts';
-import type { inspectMessage, OutsideMessage, OutsideResult } from './scheduling/from-outside.ts';
+import type { Inspected, OutsideMessage, OutsideResult } from './scheduling/from-outside.ts';
 import type { Scheduled } from './scheduling/organizing.ts';
 import type { WorkerAnswer } from './derivation-worker.ts';
 import type { Window } from './icalendar/calendar-object.ts';
@@ -75,8 +75,8 @@ export class DerivationPool {
   }
 
   /** What a message from outside is about. @throws CalendarFault; Refusal `busy`. */
-  async inspect(bytes: Uint8Array): Promise<ReturnType<typeof inspectMessage>> {
-    return (await this.#run({ kind: 'inspect', bytes })) as ReturnType<typeof inspectMessage>;
+  async inspect(bytes: Uint8Array): Promise<Inspected> {
+    return (await this.#run({ kind: 'inspect', bytes })) as Inspected;
   }
 
   /** What a message of somebody outside makes of a copy. @throws CalendarFault; Refusal `busy`. */

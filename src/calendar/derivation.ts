@@ -24,6 +24,7 @@ import { apply, type Applied, type Incoming } from './scheduling/applying.ts';
 import {
   applyFromOutside,
   inspectMessage,
+  type Inspected,
   type OutsideMessage,
   type OutsideResult,
 } from './scheduling/from-outside.ts';
@@ -108,7 +109,7 @@ export type SchedulingTask =
   | (OutsideMessage & { readonly kind: 'outside' })
   | { readonly kind: 'inspect'; readonly bytes: Uint8Array };
 
-type OutsideAnswer = OutsideResult | ReturnType<typeof inspectMessage>;
+type OutsideAnswer = OutsideResult | Inspected;
 
 /** @throws CalendarFault for bytes that are no calendar object resource. */
 export function carryOut(

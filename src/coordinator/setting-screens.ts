@@ -237,6 +237,13 @@ export const SETTING_SCREENS = {
         schema: z.int().min(0).max(5),
         say: 'Received lines that your own hosts put above those results; 0 without it.',
       },
+      trusted_agents: {
+        schema: z
+          .string()
+          .max(2_000)
+          .regex(/^[^\s,@]+@[^\s,@]+(?:\s*,\s*[^\s,@]+@[^\s,@]+)*$/),
+        say: 'Addresses, separated by commas, of calendar services outside that send for their users; never for people here.',
+      },
     },
   },
   retention: {

@@ -8,7 +8,7 @@
 import type { Clock } from '#src/base/clock.ts';
 import { randomSymbols } from '#src/base/ids.ts';
 import { DoorBudget } from '#src/coordinator/door-budget.ts';
-import type { MailTrust } from '#src/mail/inbound/authentication-results.ts';
+import type { TrustedMailServer } from '#src/coordinator/mail-trust.ts';
 import { envelopeAddress, type FromAddress } from '#src/mail/inbound/from-address.ts';
 import type { MailPool } from '#src/mail/inbound/mail-pool.ts';
 import type { VouchedMail } from '#src/mail/inbound/mail-reader.ts';
@@ -33,6 +33,8 @@ export const DOMAIN_MAILS_PER_MINUTE = 120;
 export const INVITATIONS_WAITING_MAX = 500;
 /** Unanswered invitations looked at to count those; whoever has let so many go by has too many in any case. */
 const LOOKED_AT_MAX = 5_000;
+/** What an agent may speak for: somebody whom mail reaches. */
+const MAIL_ADDRESS = /^mailto:[^@\s]+@[^@\s]+$/;
 /** Times that a copy is worked out anew because its owner changed it in between. [busy] */
 const TIMES_MAX = 8;
 
@@ -43,7 +45,7 @@ export interface MailIntakeOptions {
   readonly book: AddressBook;
   readonly isPerson: (user: string) => boolean;
   /** Whose word about a sender counts; undefined takes no mail. @throws Refusal `encryption_locked`. */
-  readonly trust: () => MailTrust | undefined;
+  readonly trust: () => TrustedMailServer | undefined;
   readonly clock: Clock;
   readonly log: {
     error(message: string, fields?: Readonly<Record<string, unknown>>): void;
@@ -53,7 +55,10 @@ export interface MailIntakeOptions {
 
 /** A message whose sender is known, and what it is about. */
 interface Message {
+  /** Whom the mail is from, as the operator's mail server says. */
   readonly from: FromAddress;
+  /** Address of whom the message speaks for: the same, unless the operator trusts the sender with others. */
+  readonly speaker: string;
   readonly bytes: Uint8Array;
   readonly method: string;
   readonly uid: string;
@@ -109,18 +114,26 @@ export class MailIntake {
   }
 
   async #read(mail: Uint8Array): Promise<Message | MailOutcome> {
-    const { book, mails, pool, trust } = this.#options;
+    const { mails, pool, trust } = this.#options;
     const trusted = trust();
     if (trusted === undefined) return 'mail_off';
     const read: VouchedMail | MailOutcome = await mails.read({ mail, trust: trusted });
     if (typeof read === 'string') return read;
     const { from, part } = read;
-    // A mail speaks for nobody here: whose account it is, the server knows better than any mail server.
-    if (book.userOf(`mailto:${from.address}`) !== undefined) return 'sender_is_local';
+    const own = `mailto:${from.address}`;
+    if (this.#isLocal(own)) return 'sender_is_local';
     this.#budget.take(from.domain);
     if (!isTaken(part.method)) return 'method_refused';
-    const { method, uid } = await pool.inspect(part.bytes);
-    return method === part.method ? { from, bytes: part.bytes, method, uid } : 'method_mismatch';
+    const { method, uid, speaker: named = '' } = await pool.inspect(part.bytes);
+    if (method !== part.method) return 'method_mismatch';
+    const isAgent = trusted.agents.includes(from.address) && MAIL_ADDRESS.test(named);
+    const speaker = isAgent ? named : own;
+    return this.#isLocal(speaker) ? 'sender_is_local' : { from, speaker, bytes: part.bytes, method, uid };
+  }
+
+  /** A mail speaks for nobody here: whose account it is, the server knows better than any mail server. */
+  #isLocal(address: string): boolean {
+    return this.#options.book.userOf(address) !== undefined;
   }
 
   async #deliver(message: Message, recipient: string): Promise<MailOutcome> {
@@ -148,7 +161,7 @@ export class MailIntake {
     const place = await placeOf(this.#options, user, message);
     if (place === undefined) return 'event_unknown';
     const { calendar, etag, name = `${entryIdOf(message.uid)}.ics` } = place;
-    const from = `mailto:${message.from.address}`;
+    const from = message.speaker;
     const result = await pool.applyFromOutside({
       ...{ message: message.bytes, from, to: user, zone: calendar.zone, recipients: this.#known(from, user) },
       ...{ copy: etag === undefined ? undefined : calendars.bytesOf(calendar.id, name) },
@@ -214,8 +227,8 @@ export class MailIntake {
 }
 
 /** Leaves an entry for the audit trail: who sent what to whom, and what came of it. */
-function note(draft: CalendarDraft, { from, method, uid }: Message, user: string, outcome: MailOutcome): void {
-  const details = { from: from.address, method, entry: entryIdOf(uid), outcome };
+function note(draft: CalendarDraft, { from, method, speaker, uid }: Message, user: string, outcome: MailOutcome): void {
+  const details = { from: from.address, for: speaker, method, entry: entryIdOf(uid), outcome };
   const form = { event: 'calendar.mail', actor: 'server', address: null, subject: `user:${user}`, details };
   draft.audit(form, randomSymbols(13));
 }

@@ -61,10 +61,22 @@ interface State {
   readonly instances: readonly Instance[];
 }
 
-/** What a message is about, to find the copy by. @throws CalendarFault. */
-export function inspectMessage(bytes: Uint8Array): { readonly method: string; readonly uid: string } {
-  const { method = '', uid } = readCalendarObject(bytes, { isMessage: true });
-  return { method, uid };
+/** What a message is about, to find the copy by, and in whose name it speaks. */
+export interface Inspected {
+  readonly method: string;
+  readonly uid: string;
+  /** Address of its one organiser, of a REPLY of its one attendee; undefined where it has several or none. */
+  readonly speaker: string | undefined;
+}
+
+/** @throws CalendarFault. */
+export function inspectMessage(bytes: Uint8Array): Inspected {
+  const { master, method = '', overrides, uid } = readCalendarObject(bytes, { isMessage: true });
+  const name = method === 'REPLY' ? 'ATTENDEE' : 'ORGANIZER';
+  const components = master === undefined ? overrides : [master, ...overrides];
+  const lines = components.flatMap((component) => propertiesOf(component, name));
+  const [speaker, second] = new Set(lines.map(({ value }) => canonicalAddress(value)));
+  return { method, uid, speaker: second === undefined ? speaker : undefined };
 }
 
 /** @throws CalendarFault. */

@@ -298,3 +298,41 @@ test('GOV-01 an object of the same UID that somebody else organises stays as it 
   const waiting = await call<{ items: { entry: { uid: string } }[] }>(server, bob, 'GET', '/v1/invitations');
   assert.ok(waiting.body.items.some((one) => one.entry.uid === uid));
 });
+
+test('GOV-01 a service that the operator trusts names others, and nobody here', async (t) => {
+  t.after(async () => await trustMail(console, { trusted_agents: null }));
+  const service = (text: string) => calendarMail(text, { from: 'noreply@outside.test' });
+  const uid = newUid();
+  const lines = (who: string) => invitation().map((line) => line.replace(EVE, who));
+  const foreign = message('REQUEST', uid, lines('zoe@elsewhere.test'));
+  assert.equal(await outcomeOf(server, service(foreign)), 'organizer_mismatch');
+  await trustMail(console, { trusted_agents: 'x@y.test, NoReply@outside.test' });
+  assert.equal(await outcomeOf(server, calendarMail(foreign)), 'organizer_mismatch');
+  for (const local of ['alice@example.org', 'BOB@example.org']) {
+    assert.equal(await outcomeOf(server, service(message('REQUEST', newUid(), lines(local)))), 'sender_is_local');
+  }
+  const unnamed = lines(EVE).map((line) => line.replace(/^ORGANIZER.*/, `ORGANIZER:${uuidAddress('alice')}`));
+  assert.equal(await outcomeOf(server, service(message('REQUEST', newUid(), unnamed))), 'organizer_mismatch');
+  const two = ['RECURRENCE-ID:20270130T090000Z', ...lines('mallory@elsewhere.test')];
+  const mixed = message('REQUEST', newUid(), [...lines('zoe@elsewhere.test'), 'RRULE:FREQ=WEEKLY;COUNT=3'], two);
+  assert.equal(await outcomeOf(server, service(mixed)), 'organizer_mismatch');
+  assert.equal(await outcomeOf(server, service(foreign)), 'applied');
+  assert.equal((await entryOf(server, bob, uid))?.organizer?.address, 'mailto:zoe@elsewhere.test');
+  // What it says for one is not said for another.
+  const taken = message('CANCEL', uid, lines('mallory@elsewhere.test'));
+  assert.equal(await outcomeOf(server, service(taken)), 'event_foreign');
+  const { id } = await defaultCalendar(server, bob);
+  const form = { title: 'Own', start_at: '2027-01-23T09:00:00Z', end_at: '2027-01-23T10:00:00Z' };
+  const own = await makeEntry(server, bob, id, { ...form, attendees: ['mailto:zoe@elsewhere.test', 'alice'] });
+  const reply = (who: string) =>
+    service(
+      message('REPLY', own.uid, ['DTSTAMP:20261122T080000Z', 'DTSTART:20270123T090000Z', attendee(who, 'DECLINED')]),
+    );
+  assert.equal(await outcomeOf(server, reply('alice@example.org')), 'sender_is_local');
+  assert.equal(await outcomeOf(server, reply('zoe@elsewhere.test')), 'applied');
+  const { attendees = [] } = (await entryOf(server, bob, own.uid)) ?? {};
+  assert.deepEqual(
+    attendees.map((one) => `${one.user ?? one.address} ${one.answer}`),
+    ['bob accepted', 'mailto:zoe@elsewhere.test declined', 'alice needs_action'],
+  );
+});

@@ -61,6 +61,7 @@ export const SETTING_KINDS: Kinds = {
     dmarc_reports: 'line',
     trusted_authserv_id: 'line',
     trusted_hops: 'number',
+    trusted_agents: 'line',
   },
   retention: { seconds: 'number' },
 };
