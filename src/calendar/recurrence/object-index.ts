@@ -22,7 +22,8 @@ export function indexOf(object: CalendarObject, calendarZone: string): ObjectInd
     ...boundsOf(series),
     isRecurring: series.isRecurring,
     isTransparent: described !== undefined && hasValue(described, 'TRANSP', 'TRANSPARENT'),
-    isCancelled: described !== undefined && hasValue(described, 'STATUS', 'CANCELLED'),
+    // Where one instance still takes place, it does.
+    isCancelled: components.length > 0 && components.every((it) => hasValue(it, 'STATUS', 'CANCELLED')),
     ...(organizer === undefined ? {} : { organizer: addressOf(organizer.value) }),
     attendees: [...new Set(attendees)],
     hasAlarms: components.some((it) => it.components.some(({ name }) => name === 'VALARM')),

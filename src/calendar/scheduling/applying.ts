@@ -76,7 +76,30 @@ function takeRequest(message: State, copy: State | undefined, incoming: Incoming
       if (instance.key !== WHOLE) return merged;
       return { ...merged, properties: [...merged.properties, ...removed.map(({ property }) => property)] };
     });
-  return rewritten(message.object, components);
+  return rewritten(message.object, [...components, ...takenBack(message, copy)]);
+}
+
+/**
+ * What a reader of single instances had and is not named any more: it was taken back. It stays to be seen, as cancelled.
+ * To whoever has the series its EXDATE says so.
+ */
+function takenBack(message: State, copy: State | undefined): Component[] {
+  const named = new Set(message.instances.map(({ key }) => key));
+  if (copy === undefined || named.has(WHOLE)) return [];
+  return copy.instances
+    .filter(({ key }) => !named.has(key))
+    .map((instance) => (instance.isCancelled ? instance.component : cancelled(instance, instance.sequence, [])));
+}
+
+function cancelled(
+  { component, sequence: before }: Instance,
+  sequence: number,
+  stamps: readonly Property[],
+): Component {
+  const replaced = ['STATUS', 'SEQUENCE', ...stamps.map(({ name }) => name)];
+  const kept = component.properties.filter(({ name }) => !replaced.includes(name));
+  const revised = makeProperty('SEQUENCE', String(Math.max(sequence, before)));
+  return { ...component, properties: [...kept, revised, makeProperty('STATUS', 'CANCELLED'), ...stamps] };
 }
 
 /** What the attendee took out of a series stays out as long as it is that series, unless it is to be answered anew. */
@@ -130,12 +153,7 @@ function takeCancel(message: State, copy: State, { zone }: Incoming): Uint8Array
     const cancel = keys.get(WHOLE) ?? keys.get(instance.key);
     if (cancel === undefined || (instance.isCancelled && instance.sequence >= cancel.sequence))
       return instance.component;
-    const stamps = propertiesOf(cancel.component, 'DTSTAMP');
-    const replaced = ['STATUS', 'SEQUENCE', ...stamps.map(({ name }) => name)];
-    const kept = instance.component.properties.filter(({ name }) => !replaced.includes(name));
-    const sequence = String(Math.max(cancel.sequence, instance.sequence));
-    const added = [makeProperty('SEQUENCE', sequence), makeProperty('STATUS', 'CANCELLED'), ...stamps];
-    return { ...instance.component, properties: [...kept, ...added] };
+    return cancelled(instance, cancel.sequence, propertiesOf(cancel.component, 'DTSTAMP'));
   });
   const excluded = missing.flatMap((key) => excludedBy(keys.get(key), copy, zone));
   const isChanged = components.some((component, at) => component !== copy.instances[at]?.component);

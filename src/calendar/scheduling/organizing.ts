@@ -149,8 +149,8 @@ function whatFor(
   if (changed.length === 0 && lost.length === 0 && !is.isForced) return undefined;
   const isCancelled = after.instances.every((one) => one.isCancelled || !is.keys.includes(one.key));
   if (isCancelled) return had === undefined ? undefined : { method: 'CANCEL', keys: is.keys, isOfBefore: false };
-  // Whoever has single instances alone is told of those that were taken away; all else is said by what there is now.
-  if (changed.length === 0 && !is.isForced && !has.has(WHOLE))
+  // Whoever had single instances alone is told of those that were taken away; all else is said by what there is now.
+  if (changed.length === 0 && !is.isForced && !has.has(WHOLE) && !lost.includes(WHOLE))
     return { method: 'CANCEL', keys: lost, isOfBefore: true };
   return { method: 'REQUEST', keys: is.keys, isOfBefore: false };
 }

@@ -1,7 +1,7 @@
 /** Who is told what of a change: organiser and attendee, by every kind of change, in every writing of a time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readCalendarObject } from '#src/calendar/icalendar/calendar-object.ts';
+import { indexOf, readCalendarObject } from '#src/calendar/icalendar/calendar-object.ts';
 import { propertyOf } from '#src/calendar/icalendar/component.ts';
 import { componentsOf, participationOf } from '#src/calendar/derivation.ts';
 import { answer } from '#src/calendar/scheduling/answering.ts';
@@ -256,4 +256,51 @@ test('a message defines the zones that it names', () => {
     bytesOf(['DTSTART;TZID=Europe/Berlin:20261123T090000', ORGANIZER, ANN, BOB]),
   ).messages;
   assert.match(text(request?.bytes), /BEGIN:VTIMEZONE\r\nTZID:Europe\/Berlin/);
+});
+
+test('an instance that is taken back while another one changes is cancelled in the copy of who has single ones', () => {
+  const series = ['DTSTART:20261123T090000Z', 'RRULE:FREQ=WEEKLY;COUNT=4', 'SUMMARY:Talk', ORGANIZER, ANN];
+  const single = (day: string, words: string, ...people: string[]) => [
+    ...[`RECURRENCE-ID:202611${day}T090000Z`, `DTSTART:202611${day}T090000Z`, `SUMMARY:${words}`, ORGANIZER, ANN],
+    ...people,
+  ];
+  const both = bytesOf(series, single('23', 'One', CY), single('30', 'Two', CY));
+  const [request] = organized(undefined, both).messages;
+  const copy = applied(request?.bytes as Uint8Array, undefined, 'ann', 'cy') as Uint8Array;
+  const change = organized(both, bytesOf(series, single('23', 'Other', CY), single('30', 'Two')));
+  assert.deepEqual(told(change), ['REQUEST cy: 20261123T090000Z/-/-']);
+  const message = change.messages[0]?.bytes as Uint8Array;
+  const changed = applied(message, copy, 'ann', 'cy') as Uint8Array;
+  const shown = componentsOf(readCalendarObject(changed)).map((component) => [
+    propertyOf(component, 'SUMMARY')?.value,
+    propertyOf(component, 'STATUS')?.value,
+  ]);
+  assert.deepEqual(shown, [
+    ['Other', undefined],
+    ['Two', 'CANCELLED'],
+  ]);
+  assert.equal(applied(message, changed, 'ann', 'cy'), 'unchanged');
+});
+
+test('whoever loses a series and keeps one instance of it keeps that one', () => {
+  const series = (...people: string[]) => [
+    ...['DTSTART:20261123T090000Z', 'RRULE:FREQ=WEEKLY;COUNT=4', 'SUMMARY:Talk', ORGANIZER, ANN],
+    ...people,
+  ];
+  const one = ['RECURRENCE-ID:20261130T090000Z', 'DTSTART:20261130T090000Z', 'SUMMARY:One', ORGANIZER, ANN, CY];
+  const before = bytesOf(series(CY), one);
+  const [request] = organized(undefined, before).messages;
+  const copy = applied(request?.bytes as Uint8Array, undefined, 'ann', 'cy') as Uint8Array;
+  const change = organized(before, bytesOf(series(), one));
+  assert.deepEqual(told(change), ['REQUEST cy: 20261130T090000Z/-/-']);
+  const kept = applied(change.messages[0]?.bytes as Uint8Array, copy, 'ann', 'cy') as Uint8Array;
+  const shown = componentsOf(readCalendarObject(kept)).map((component) => [
+    propertyOf(component, 'SUMMARY')?.value,
+    propertyOf(component, 'STATUS')?.value,
+  ]);
+  assert.deepEqual(shown, [
+    ['Talk', 'CANCELLED'],
+    ['One', undefined],
+  ]);
+  assert.equal(indexOf(readCalendarObject(kept), ZONE).isCancelled, false);
 });
