@@ -90,6 +90,10 @@ export function applyFromOutside(incoming: OutsideMessage): OutsideResult {
   const fault = method === 'REPLY' ? replyFault(message, incoming) : organizerFault(message, incoming, method);
   if (fault !== undefined) return fault;
   if (copy === undefined && method !== 'REQUEST') return 'event_unknown';
+  // Before anything is compared: what somebody else organises is not told to be older or newer.
+  if (copy !== undefined && !isOrganizedBy(copy, method === 'REPLY' ? incoming.to : incoming.from, incoming)) {
+    return 'event_foreign';
+  }
   if (method === 'REPLY') return takeReply(message, copy as State, incoming);
   const fresh = freshOf(message, copy ?? stateOf(incoming.removed, incoming.zone), method);
   if (typeof fresh === 'string') return fresh;
@@ -277,7 +281,6 @@ function applied(message: Uint8Array, incoming: OutsideMessage): OutsideResult {
 /** The answers that are newer than those of before, each with its time, by which the next ones are put in order. */
 function takeReply(message: State, copy: State, incoming: OutsideMessage): OutsideResult {
   const { from, recipients, zone } = incoming;
-  if (!isOrganizedBy(copy, incoming)) return 'event_foreign';
   const find = (key: string) => copy.instances.find((one) => one.key === key);
   const invited = message.instances.flatMap((reply) => {
     const stored = find(reply.key) ?? find(WHOLE);
@@ -300,9 +303,9 @@ function takeReply(message: State, copy: State, incoming: OutsideMessage): Outsi
   return Buffer.compare(stamped, incoming.copy as Uint8Array) === 0 ? 'unchanged' : stamped;
 }
 
-function isOrganizedBy({ instances }: State, { to, recipients }: OutsideMessage): boolean {
+function isOrganizedBy({ instances }: State, identity: string, { recipients }: OutsideMessage): boolean {
   const organizer = organizerOf(instances);
-  return organizer !== undefined && identityOf(recipients, organizer.value) === to;
+  return organizer !== undefined && identityOf(recipients, organizer.value) === identity;
 }
 
 function withReplyStamps(

@@ -10,6 +10,7 @@ import {
   entriesOf,
   entryOf,
   EVE,
+  giveAddresses,
   invitation,
   type MailForm,
   message,
@@ -283,8 +284,10 @@ test('GOV-01 an object of the same UID that somebody else organises stays as it 
     end_at: '2027-01-23T10:00:00Z',
   });
   for (const method of ['REQUEST', 'CANCEL']) {
-    const mail = calendarMail(message(method, own.uid, invitation({ sequence: 99 })));
-    assert.equal(await outcomeOf(server, mail), 'event_foreign');
+    for (const sequence of [99, 0]) {
+      const mail = calendarMail(message(method, own.uid, invitation({ sequence })));
+      assert.equal(await outcomeOf(server, mail), 'event_foreign');
+    }
   }
   const uid = newUid();
   await outcomeOf(server, calendarMail(message('REQUEST', uid, invitation())));
@@ -335,4 +338,25 @@ test('GOV-01 a service that the operator trusts names others, and nobody here', 
     attendees.map((one) => `${one.user ?? one.address} ${one.answer}`),
     ['bob accepted', 'mailto:zoe@elsewhere.test declined', 'alice needs_action'],
   );
+});
+
+test('who left or is blocked gets no mail', async () => {
+  const { dan, ed } = await giveAddresses(server, console, 'dan', 'ed');
+  for (const [who, verb] of [
+    [dan, 'block'],
+    [ed, 'leave'],
+  ] as const) {
+    const to = `${who?.username}@example.org`;
+    const mail = () =>
+      calendarMail(
+        message(
+          'REQUEST',
+          newUid(),
+          invitation().map((line) => line.replace('bob@example.org', to)),
+        ),
+      );
+    assert.equal(await outcomeOf(server, mail(), to), 'applied');
+    assert.equal((await console('POST', `/users/${who?.username}/${verb}`)).status, 200);
+    assert.equal(await outcomeOf(server, mail(), to), 'recipient_unknown');
+  }
 });
