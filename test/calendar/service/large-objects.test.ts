@@ -7,7 +7,9 @@ import { test } from 'node:test';
 import { DerivationPool, INLINE_BYTES_MAX, POOL_QUEUE_MAX } from '#src/calendar/derivation-pool.ts';
 import { CalendarFault } from '#src/calendar/icalendar/calendar-object.ts';
 import type { EntryView } from '#src/protocol/calendars.ts';
-import { OBJECT_BYTES_MAX } from '#storage/calendar-records.ts';
+import { storedOccurrences } from '#src/calendar/stored-occurrences.ts';
+import { etagOf, OBJECT_BYTES_MAX, type NamedObject } from '#storage/calendar-records.ts';
+import type { Calendars } from '#storage/calendars.ts';
 import { backupFolder, restoreFolder } from '#storage/backup.ts';
 import { checkFolder } from '#storage/check.ts';
 import { startServer } from '#test/support/server.ts';
@@ -47,6 +49,22 @@ test('an object reads the same on the thread of the pool as on this one, faults 
     pool.derive(broken, 'UTC'),
     (error) => error instanceof CalendarFault && error.line !== undefined,
   );
+});
+
+test('CAL-01 a stored object that no reader takes any more has no occurrences, on this thread and on the other', async (t) => {
+  const pool = new DerivationPool();
+  t.after(async () => await pool.close());
+  const window = { from: Date.UTC(2026, 10, 1), to: Date.UTC(2026, 11, 1) };
+  const found = async (text: string, name: string) => {
+    const bytes = Buffer.from(text);
+    const calendars = { bytesOf: () => bytes } as unknown as Calendars;
+    const object = { name, etag: etagOf(bytes), bytes: bytes.length } as NamedObject;
+    return (await storedOccurrences({ calendars, pool }, { id: 'cal', zone: 'UTC' }, object, window, 10))?.occurrences;
+  };
+  for (const size of [100, INLINE_BYTES_MAX + 1_000]) {
+    assert.equal((await found(largeText(size), 'sound'))?.length, 1);
+    assert.equal(await found(largeText(size, ['DTSTART:never']), 'broken'), undefined);
+  }
 });
 
 test('one large object more than may wait is refused, and small ones never wait', async (t) => {
