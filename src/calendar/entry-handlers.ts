@@ -137,7 +137,12 @@ export function findEntry(
   const bytes = name === undefined ? undefined : calendars.bytesOf(calendar.id, name);
   if (name === undefined || record === undefined || bytes === undefined) throw new Refusal('entry_not_found');
   if (etag !== undefined && etag !== record.etag) throw new Refusal('entry_changed');
-  return { stored: { name, ...record }, object: readCalendarObject(bytes) };
+  try {
+    return { stored: { name, ...record }, object: readCalendarObject(bytes) };
+  } catch (error) {
+    // What no reader takes any more is there for CalDAV, as bytes, and hides none of the others here.
+    throw error instanceof CalendarFault ? new Refusal('entry_not_found') : error;
+  }
 }
 
 /** @throws Refusal `entry_not_found`. */

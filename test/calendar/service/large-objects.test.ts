@@ -4,11 +4,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { CalendarPlane } from '#src/calendar/calendar-plane.ts';
+import { readEntryLeft } from '#src/calendar/entry-handlers.ts';
 import { DerivationPool, INLINE_BYTES_MAX, POOL_QUEUE_MAX } from '#src/calendar/derivation-pool.ts';
 import { CalendarFault } from '#src/calendar/icalendar/calendar-object.ts';
 import type { EntryView } from '#src/protocol/calendars.ts';
 import { storedOccurrences } from '#src/calendar/stored-occurrences.ts';
-import { etagOf, OBJECT_BYTES_MAX, type NamedObject } from '#storage/calendar-records.ts';
+import { etagOf, OBJECT_BYTES_MAX, type CalendarRecord, type NamedObject } from '#storage/calendar-records.ts';
 import type { Calendars } from '#storage/calendars.ts';
 import { backupFolder, restoreFolder } from '#storage/backup.ts';
 import { checkFolder } from '#storage/check.ts';
@@ -65,6 +67,22 @@ test('CAL-01 a stored object that no reader takes any more has no occurrences, o
     assert.equal((await found(largeText(size), 'sound'))?.length, 1);
     assert.equal(await found(largeText(size, ['DTSTART:never']), 'broken'), undefined);
   }
+});
+
+test('CAL-01 a stored object that no reader takes any more is no entry, and fails no page of changes', () => {
+  const view = (text: string) => {
+    const bytes = Buffer.from(text);
+    const calendars = {
+      refresh: () => undefined,
+      nameByEntry: () => 'one.ics',
+      object: () => ({ etag: etagOf(bytes), uid: 'large' }),
+      bytesOf: () => bytes,
+    };
+    const plane = { calendars, book: { userOf: () => undefined } } as unknown as CalendarPlane;
+    return readEntryLeft(plane, { id: 'cal', zone: 'UTC' } as CalendarRecord, 'e'.repeat(43));
+  };
+  assert.equal(view(largeText(100))?.uid, 'large');
+  assert.equal(view(largeText(100, ['DTSTART:never'])), undefined);
 });
 
 test('one large object more than may wait is refused, and small ones never wait', async (t) => {
