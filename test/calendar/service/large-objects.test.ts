@@ -75,7 +75,7 @@ test('CAL-01 a stored object that no reader takes any more is no entry, and fail
     const calendars = {
       refresh: () => undefined,
       nameByEntry: () => 'one.ics',
-      object: () => ({ etag: etagOf(bytes), uid: 'large' }),
+      object: () => ({ etag: etagOf(bytes), uid: 'large', createdAt: 0, changedAt: 0 }),
       bytesOf: () => bytes,
     };
     const plane = { calendars, book: { userOf: () => undefined } } as unknown as CalendarPlane;
