@@ -23,6 +23,7 @@ import { loadConfiguredMasterKey } from '#src/coordinator/configured-master-key.
 import { makeConversationAccess } from '#src/coordinator/conversation-access.ts';
 import { makeCoordinator, type Coordinator } from '#src/coordinator/coordinator.ts';
 import type { Erasures } from '#src/coordinator/erasures.ts';
+import { makeEntryMeetings } from '#src/coordinator/entry-meetings.ts';
 import { makeHttpSurface, type HttpTelemetry } from '#src/coordinator/http-surface.ts';
 import { closeListener } from '#src/coordinator/listener-closing.ts';
 import { portOf, urlOf } from '#src/coordinator/listening-address.ts';
@@ -167,7 +168,9 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   await startManagement(base, closers, management, attachmentKeys);
   const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', figures) });
   const tell = makeCalendarAnnouncer(supervisor);
-  const openMail = await startCalendar(base, closers, calendar, { ...coordinator, ...management, tell });
+  const meetings = makeEntryMeetings(coordinator.meetings, () => urls.coordinator);
+  const parts = { ...coordinator, ...management, meetings, version, tell };
+  const openMail = await startCalendar(base, closers, calendar, parts);
   const lmtp = await listen(base, closers, { coordinator: coordinator.app, calendar, openMail }, urls);
   origins = originsOf(config, portOf(coordinator.app.server.address()));
   const messagingPort = await supervisor.start();
@@ -218,7 +221,10 @@ async function startCalendar(
   base: Base,
   closers: Closer[],
   app: FastifyInstance,
-  parts: Pick<CalendarOpeningOptions, 'access' | 'appPasswords' | 'authenticate' | 'directory' | 'tell'> & {
+  parts: Pick<
+    CalendarOpeningOptions,
+    'access' | 'appPasswords' | 'authenticate' | 'directory' | 'meetings' | 'tell' | 'vault' | 'version'
+  > & {
     readonly erasures: Erasures;
     readonly settings: Settings;
   },

@@ -1,6 +1,8 @@
 /** Checks the calendar file: that calendars, objects, their bytes, the indexes, the log and what is on its way agree. */
 import { existsSync } from 'node:fs';
 import { unpairedAlarms } from './calendar-alarms.ts';
+import { unpairedMeetings } from './calendar-meetings.ts';
+import { unpairedRefreshes } from './calendar-subscriptions.ts';
 import {
   calendarRecord,
   changeRecord,
@@ -40,6 +42,12 @@ export async function checkCalendars(folder: string, findings: Findings): Promis
     checkScheduling(tables, findings);
     for (const alarm of unpairedAlarms(environment)) {
       findings.add('alarms', [alarm.calendar, alarm.name], 'stands on one side of its index alone');
+    }
+    for (const calendar of unpairedRefreshes(environment)) {
+      findings.add('subscriptions', [calendar], 'stands on one side of its index alone, or is of no calendar');
+    }
+    for (const meeting of unpairedMeetings(environment)) {
+      findings.add('meetings', [meeting], 'does not know of an entry that it is bound to');
     }
   } finally {
     await environment.close();
@@ -94,6 +102,10 @@ function checkObjects(tables: Tables, { id, syncSeq }: CalendarRecord, findings:
         findings.add('revisions', [id, seq], 'is missing');
       }
     }
+  }
+  for (const entry of tables.sources.getRange(under(id))) {
+    const entryId = lastPart(Buffer.from(entry.key));
+    if (tables.uids.get(key(id, entryId)) === undefined) findings.add('sources', [id, entryId], 'is of no object');
   }
   return count;
 }

@@ -7,7 +7,9 @@ import { isSoundText } from '#src/base/json.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { AuditForm } from './audit-chain.ts';
 import { resetAlarms } from './calendar-alarms.ts';
+import { moveMeeting, touchMeeting } from './calendar-meetings.ts';
 import { setObjectProperties } from './calendar-properties.ts';
+import { dropSubscription } from './calendar-subscriptions.ts';
 import { CalendarView } from './calendar-reader.ts';
 import {
   calendarRecord,
@@ -41,10 +43,19 @@ export type CalendarWrite = Write<CalendarTable>;
 /** What a caller says of a calendar that is to be. */
 export type CalendarForm = Pick<
   CalendarRecord,
-  'owner' | 'name' | 'displayname' | 'description' | 'color' | 'order' | 'zone' | 'kinds' | 'transparency'
+  | 'owner'
+  | 'name'
+  | 'displayname'
+  | 'description'
+  | 'color'
+  | 'order'
+  | 'zone'
+  | 'kinds'
+  | 'transparency'
+  | 'subscribed'
 >;
 /** What may be changed of one. */
-export type CalendarChange = Partial<Omit<CalendarForm, 'owner' | 'name'>>;
+export type CalendarChange = Partial<Omit<CalendarForm, 'owner' | 'name' | 'subscribed'>>;
 
 /** What a caller expects of the object as it is now. Etags are without quotes. */
 export interface ObjectConditions {
@@ -151,6 +162,7 @@ export class CalendarDraft extends CalendarView {
     this.put('calendars', key(id), null);
     this.put('behind', key(id), Buffer.of(1));
     this.put('meta', key('purge', id), Buffer.from(calendar.owner));
+    dropSubscription(this, calendar);
     this.#putDeed(calendar, 'calendar.removed', by, { name: calendar.name, entries: calendar.objects });
     this.touched.set(id, calendar);
     return calendar;
@@ -228,6 +240,7 @@ export class CalendarDraft extends CalendarView {
     this.put('changes', numbered(seq, id), changeRecord.encode({ name, uid, removed: false }));
     const objects = calendar.objects + (prior === undefined ? 1 : 0);
     this.#putCalendar({ ...calendar, objects, removed: calendar.removed - (isBack ? 1 : 0) });
+    touchMeeting(this, id, uid);
     return { etag, scheduleTag, isNew: prior === undefined, syncSeq: seq };
   }
 
@@ -252,6 +265,7 @@ export class CalendarDraft extends CalendarView {
     this.put('changes', numbered(seq, id), changeRecord.encode({ name, uid, removed: true }));
     const { objects, removed } = calendar;
     this.#putCalendar(this.#forgetOldest({ ...calendar, objects: objects - 1, removed: removed + 1 }));
+    touchMeeting(this, id, uid);
     return { syncSeq: seq };
   }
 
@@ -273,6 +287,7 @@ export class CalendarDraft extends CalendarView {
     if (from.calendar === to.calendar && from.name === to.name) throw new Refusal('field_invalid');
     const properties = this.objectProperties(from.calendar, from.name);
     this.removeObject(from.calendar, from.name, conditions);
+    moveMeeting(this, from.calendar, to.calendar, index.uid);
     const put = this.putObject(to.calendar, to.name, bytes, index, overwrite ? {} : { ifNoneMatch: '*' });
     setObjectProperties(this, to.calendar, to.name, properties);
     return put;
@@ -305,8 +320,9 @@ export class CalendarDraft extends CalendarView {
     this.put('changes', numbered(prior.seq, id), null);
   }
 
-  /** Keeps the present state as one to go back to; answers all that are kept now. */
-  #keepRevision({ id }: CalendarRecord, name: string, prior: ObjectRecord): number[] {
+  /** Keeps the present state as one to go back to; answers all that are kept now. What a feed said before is its own. */
+  #keepRevision({ id, subscribed }: CalendarRecord, name: string, prior: ObjectRecord): number[] {
+    if (subscribed === true) return [];
     const bytes = this.bytesOf(id, name) ?? Buffer.alloc(0);
     this.put('revisions', numbered(prior.seq, id), revisionRecord.encode({ etag: prior.etag, until: this.now, bytes }));
     const kept = [...prior.revisions, prior.seq];
@@ -350,9 +366,8 @@ export class CalendarDraft extends CalendarView {
 
   /** Of a calendar, by its owner unless somebody is named. */
   #putDeed(calendar: CalendarRecord, event: string, by: CalendarDoer | undefined, details: AuditForm['details']): void {
-    const { actor, address } = by ?? { actor: `user:${calendar.owner}`, address: null };
-    const form = { event, actor, address, subject: `calendar:${calendar.id}`, details };
-    this.audit(form, calendar.id, String(calendar.syncSeq));
+    const doer = by ?? { actor: `user:${calendar.owner}`, address: null };
+    this.audit({ event, ...doer, subject: `calendar:${calendar.id}`, details }, calendar.id, String(calendar.syncSeq));
   }
 
   #count(of: 'owned' | 'shared', user: string): number {

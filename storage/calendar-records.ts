@@ -22,6 +22,12 @@ export const CALENDAR_TABLES = [
   'unanswered',
   'properties',
   'feeds',
+  'subscriptions',
+  'refreshes',
+  'sources',
+  'meetings',
+  'bound',
+  'unsettled',
   'alarms',
   'alarmed',
   'behind',
@@ -88,6 +94,8 @@ export interface CalendarRecord {
   /** Removals that are remembered. */
   removed: number;
   shares: number;
+  /** Whether it follows a feed elsewhere, and nobody writes it by hand. */
+  subscribed?: boolean;
 }
 
 /** What is derived from an object's bytes so that most questions are answered without reading them. */
@@ -190,13 +198,13 @@ export const SCHEDULING_QUEUE = 'd';
 const RECORD_VERSION = 1;
 const packr = new Packr({ useRecords: false });
 
-interface Codec<T> {
+export interface Codec<T> {
   readonly encode: (record: T) => Buffer;
   readonly decode: (value: Buffer) => T;
 }
 
 /** Values as a version byte and MessagePack of the fields in their order: names would be half of each record. */
-function recordOf<T extends object>(noun: string, fields: readonly (keyof T & string)[]): Codec<T> {
+export function recordOf<T extends object>(noun: string, fields: readonly (keyof T & string)[]): Codec<T> {
   return {
     encode: (record) => Buffer.concat([Buffer.of(RECORD_VERSION), packr.pack(fields.map((field) => record[field]))]),
     decode(value) {
@@ -225,6 +233,8 @@ export const calendarRecord = recordOf<CalendarRecord>('calendar', [
   'objects',
   'removed',
   'shares',
+  // Behind the others: a calendar from before there were subscriptions has none.
+  'subscribed',
 ]);
 export const objectRecord = recordOf<ObjectRecord>('calendar object', [
   'uid',

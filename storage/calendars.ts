@@ -16,6 +16,7 @@ import {
   type PutOptions,
   type PutResult,
 } from './calendar-draft.ts';
+import { meetingsIn, touchMeetings } from './calendar-meetings.ts';
 import { CalendarReader } from './calendar-reader.ts';
 import {
   deedRecord,
@@ -49,6 +50,8 @@ const CALENDAR_PREFIXED = [
   'revisions',
   'properties',
   'feeds',
+  'sources',
+  'bound',
 ] as const satisfies readonly CalendarTable[];
 
 export interface CalendarsOptions {
@@ -120,12 +123,15 @@ export class Calendars extends CalendarReader {
 
   /** Removes a calendar at once for everybody, and what was in it soon. @throws Refusal `calendar_not_found`. */
   async removeCalendar(id: string, by?: CalendarDoer): Promise<void> {
+    this.refresh();
+    const meetings = meetingsIn(this, id);
     await this.change((draft) => {
       draft.shutOut.set(
         id,
         this.sharesOf(id).map(({ user }) => user),
       );
       draft.removeCalendar(id, by);
+      touchMeetings(draft, meetings, id);
     });
     this.#purge();
   }

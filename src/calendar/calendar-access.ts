@@ -38,12 +38,13 @@ export function defaultCalendarOf(calendars: Calendars, user: string): CalendarR
   const id = calendars.ownedByName(user, DEFAULT_CALENDAR);
   if (id !== undefined) return calendars.calendar(id);
   const own = calendars.calendarsOf(user).filter(({ access }) => access === 'owner');
-  return own.find(({ calendar }) => calendar.kinds.includes('event'))?.calendar;
+  return own.find(({ calendar: { kinds, subscribed } }) => subscribed !== true && kinds.includes('event'))?.calendar;
 }
 
 /**
  * A calendar as the person has it.
- * @throws Refusal `calendar_not_found` for one that is not there and one that is not theirs, `right_missing`.
+ * @throws Refusal `calendar_not_found` for one that is not there and one that is not theirs, `right_missing`,
+ *   `calendar_read_only` for `write` of one that follows a feed.
  */
 export function accessCalendar(calendars: Calendars, user: string, id: string, least: Access): AccessibleCalendar {
   calendars.refresh();
@@ -51,5 +52,6 @@ export function accessCalendar(calendars: Calendars, user: string, id: string, l
   const access = calendar === undefined ? undefined : calendars.accessOf(user, id);
   if (calendar === undefined || access === undefined) throw new Refusal('calendar_not_found');
   if (RANK[access] < RANK[least]) throw new Refusal('right_missing');
+  if (least === 'write' && calendar.subscribed === true) throw new Refusal('calendar_read_only');
   return { calendar, access };
 }

@@ -10,10 +10,14 @@ import type { AccessibleCalendar } from '#storage/calendar-reader.ts';
 import { accessCalendar, defaultCalendarOf, ensureDefaultCalendar } from './calendar-access.ts';
 import type { CalendarPlane } from './calendar-plane.ts';
 import { isZone } from './derivation.ts';
+import type { Subscriptions } from './subscriptions/subscriptions.ts';
 
 type Names = 'listCalendars' | 'createCalendar' | 'readCalendar' | 'changeCalendar' | 'deleteCalendar';
 
-export function makeCalendarHandlers(plane: CalendarPlane): ClientHandlers<Pick<typeof CALENDAR_ROUTES, Names>> {
+export function makeCalendarHandlers(
+  plane: CalendarPlane,
+  subscriptions: Subscriptions,
+): ClientHandlers<Pick<typeof CALENDAR_ROUTES, Names>> {
   const { calendars } = plane;
   const viewOf = (user: string, { calendar, access }: AccessibleCalendar): CalendarView => ({
     id: calendar.id,
@@ -28,6 +32,7 @@ export function makeCalendarHandlers(plane: CalendarPlane): ClientHandlers<Pick<
     transparency: calendar.transparency,
     access,
     is_default: defaultCalendarOf(calendars, user)?.id === calendar.id,
+    subscribed: calendar.subscribed === true,
     created_at: formatInstant(calendar.createdAt),
     sync_seq: calendar.syncSeq,
   });
@@ -38,14 +43,18 @@ export function makeCalendarHandlers(plane: CalendarPlane): ClientHandlers<Pick<
       return { status: 200, body: { items, next: null } };
     },
     createCalendar: async ({ user, body, address }) => {
-      const { tz, ...form } = body as z.infer<typeof createCalendar>;
+      const { source, transparency, tz, ...fields } = body as z.infer<typeof createCalendar>;
       assertZone(tz);
       await ensureDefaultCalendar(calendars, user);
+      const by = byOf({ user, address });
+      // What a feed says takes nobody's time, unless its follower says so.
+      const standing = transparency ?? (source === undefined ? 'opaque' : 'transparent');
+      const form = { ...fields, owner: user, zone: tz, transparency: standing };
       const name = makeId('cal', plane.clock.now()).slice(4);
-      const calendar = await calendars.createCalendar(
-        { ...form, owner: user, name, zone: tz },
-        byOf({ user, address }),
-      );
+      const calendar =
+        source === undefined
+          ? await calendars.createCalendar({ ...form, name }, by)
+          : await subscriptions.create(form, source, by);
       return { status: 201, body: viewOf(user, { calendar, access: 'owner' }) };
     },
     readCalendar: (request) => ({

@@ -15,6 +15,11 @@ import { ReminderSchedule, type Reminded, type ReminderScheduleOptions } from '.
 import type { Deliveries } from './scheduling/deliveries.ts';
 import { ChangeAnnouncer, type Told } from './change-announcer.ts';
 import type { DavDoor } from './dav/door.ts';
+import type { EntryMeetings } from './meetings/entry-meetings.ts';
+import { MeetingFollower } from './meetings/meeting-follower.ts';
+import { FeedUrls, type FeedUrlsOptions } from './subscriptions/feed-urls.ts';
+import { SubscriptionSchedule } from './subscriptions/subscription-schedule.ts';
+import { Subscriptions } from './subscriptions/subscriptions.ts';
 import { warmUpLater } from './warm-up.ts';
 
 export interface CalendarOpeningOptions {
@@ -22,12 +27,22 @@ export interface CalendarOpeningOptions {
   readonly epoch: string;
   readonly config: Pick<
     Config,
-    'calendarUrl' | 'drainSeconds' | 'host' | 'lmtpPort' | 'loginAttemptsPerMinute' | 'serviceTokens'
+    | 'allowPrivateTargets'
+    | 'calendarUrl'
+    | 'drainSeconds'
+    | 'host'
+    | 'lmtpPort'
+    | 'loginAttemptsPerMinute'
+    | 'serviceTokens'
   >;
+  readonly vault: FeedUrlsOptions['vault'];
+  /** Of this server, for the user agent of its requests. */
+  readonly version: string;
   readonly accounts: Accounts;
   readonly access: Pick<AccessControl, 'allows'>;
   readonly appPasswords: Pick<AppPasswords, 'verify'>;
   readonly directory: Directory;
+  readonly meetings: EntryMeetings;
   readonly authenticate: Authenticate;
   /** Tells the sockets of people on every messaging thread. */
   readonly tell: (told: Told | Reminded) => Promise<void>;
@@ -40,7 +55,10 @@ export interface CalendarOpeningOptions {
 export interface OpenCalendar {
   readonly calendars: Calendars;
   /** For the metrics, as they are now. */
-  readonly figures: () => Deliveries['figures'] & MailDoors['figures'] & ReminderSchedule['figures'];
+  readonly figures: () => Deliveries['figures'] &
+    MailDoors['figures'] &
+    ReminderSchedule['figures'] &
+    SubscriptionSchedule['figures'];
   /** Opens the LMTP door where one is configured; its port. */
   readonly openMail: () => Promise<number | undefined>;
   readonly close: () => Promise<void>;
@@ -57,12 +75,13 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
     tell: (told) => void tell(told),
   });
   // Not there yet while the calendars are opened: what changes meanwhile is caught up with right after.
-  const later: { reminders?: ReminderSchedule } = {};
+  const later: { reminders?: ReminderSchedule; follower?: MeetingFollower } = {};
   const calendars = Calendars.open(options.folder, {
     now: () => clock.now(),
     onChange: (calendar, shutOut) => {
       announcer.changed(calendar, shutOut);
       later.reminders?.changed();
+      later.follower?.wake();
     },
     onDeeds: async (deeds) => {
       await accounts.change((draft) => {
@@ -81,19 +100,35 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
   });
   const doors = new MailDoors({ ...plane, config, trust: options.mailTrust, log: options.log });
   await doors.addTo(app);
-  await addCalendarService(app, plane, options.authenticate);
+  const { allowPrivateTargets } = config;
+  const urls = new FeedUrls({ ...options, allowPrivateTargets });
+  const userAgent = `Parley/${options.version}`;
+  const refreshes = new SubscriptionSchedule({ ...plane, urls, allowPrivateTargets, userAgent, log: options.log });
+  const subscriptions = new Subscriptions({
+    ...plane,
+    urls,
+    wake: () => refreshes.wake(),
+    isRefreshing: (calendar) => refreshes.isRefreshing(calendar),
+  });
+  await addCalendarService(app, plane, subscriptions, options.authenticate);
   const reminders = new ReminderSchedule({ ...plane, log: options.log, tell });
   later.reminders = reminders;
+  const follower = new MeetingFollower({ ...plane, log: options.log });
+  later.follower = follower;
+  follower.wake();
   reminders.wake();
+  refreshes.wake();
   const stopWarmingUp = warmUpLater();
   // Before the threads that it asks are closed.
   app.addHook('preClose', async () => {
     stopWarmingUp();
     await reminders.stop();
+    await follower.stop();
+    await refreshes.stop();
   });
   return {
     calendars,
-    figures: () => ({ ...plane.deliveries.figures, ...doors.figures, ...reminders.figures }),
+    figures: () => ({ ...plane.deliveries.figures, ...doors.figures, ...reminders.figures, ...refreshes.figures }),
     openMail: async () => await doors.openLmtp(),
     close: async () => {
       announcer.stop();

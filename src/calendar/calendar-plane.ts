@@ -8,6 +8,7 @@ import { ensureDefaultCalendar } from './calendar-access.ts';
 import type { DavDoor, Principal, Principals } from './dav/door.ts';
 import { busyTimes } from './free-busy-handlers.ts';
 import { DerivationPool } from './derivation-pool.ts';
+import type { EntryMeetings } from './meetings/entry-meetings.ts';
 import { CalendarObjectWriter } from './object-writer.ts';
 import { Deliveries } from './scheduling/deliveries.ts';
 import { Scheduler } from './scheduling/scheduler.ts';
@@ -19,6 +20,7 @@ export interface CalendarPlaneOptions {
   readonly maySee: (viewer: string, user: string) => boolean;
   /** Whether somebody may invite somebody, by the access policies. */
   readonly mayInvite: (organizer: string, user: string) => boolean;
+  readonly meetings: EntryMeetings;
   /** Whether it is an app password of that person, who may come. */
   readonly verifyAppPassword: (user: string, password: string) => boolean;
   /** Failed sign-ins per minute of one name from one address. */
@@ -36,6 +38,7 @@ export interface CalendarPlane {
   readonly book: AddressBook;
   readonly pool: DerivationPool;
   readonly writer: CalendarObjectWriter;
+  readonly meetings: EntryMeetings;
   /** Scheduling messages on their way. */
   readonly deliveries: Deliveries;
   /** Whether a person is there whom the organiser may invite. */
@@ -51,7 +54,7 @@ export interface CalendarPlane {
 
 /** The calendar's parts over its store. The pool is the caller's to close. */
 export async function makeCalendarPlane(options: CalendarPlaneOptions): Promise<CalendarPlane> {
-  const { calendars, clock, directory, epoch, failuresPerMinute, log, maySee } = options;
+  const { calendars, clock, directory, epoch, failuresPerMinute, log, maySee, meetings } = options;
   const book = new AddressBook(directory);
   await book.prepare();
   const pool = new DerivationPool();
@@ -83,7 +86,7 @@ export async function makeCalendarPlane(options: CalendarPlaneOptions): Promise<
     },
     log,
   };
-  return { calendars, book, pool, deliveries, writer, mayInvite, maySee, isPerson, epoch, clock, dav };
+  return { calendars, book, pool, meetings, deliveries, writer, mayInvite, maySee, isPerson, epoch, clock, dav };
 }
 
 function makePrincipals(

@@ -13,22 +13,26 @@ import { Feeds } from './ics/feeds.ts';
 import { addFileRoutes } from './ics/file-routes.ts';
 import { makeInvitationHandlers } from './invitation-handlers.ts';
 import { makeShareHandlers } from './share-handlers.ts';
+import { makeSubscriptionHandlers } from './subscriptions/subscription-handlers.ts';
+import type { Subscriptions } from './subscriptions/subscriptions.ts';
 
 /** Adds every route of the calendar to an app. `authenticate` judges session tokens as the coordinator does. */
 export async function addCalendarService(
   app: FastifyInstance,
   plane: CalendarPlane,
+  subscriptions: Subscriptions,
   authenticate: Authenticate,
 ): Promise<void> {
   const feeds = new Feeds(plane);
   const handlers = {
-    ...makeCalendarHandlers(plane),
+    ...makeCalendarHandlers(plane, subscriptions),
     ...makeChangeHandlers(plane),
     ...makeEntryHandlers(plane),
     ...makeFeedHandlers(plane, feeds),
     ...makeFreeBusyHandlers(plane),
     ...makeInvitationHandlers(plane),
     ...makeShareHandlers(plane),
+    ...makeSubscriptionHandlers(plane, subscriptions),
   };
   addClientRoutes(app, CALENDAR_ROUTES, handlers, authenticate);
   await addFileRoutes(app, plane, feeds, authenticate);

@@ -17,6 +17,7 @@ import {
 import type { AlarmAnswer, AlarmQuestion } from './reminders/alarm-times.ts';
 import type { Detail, FlatObject } from './ics/flattening.ts';
 import type { Split } from './ics/splitting.ts';
+import type { FeedAnswer, FeedQuestion } from './subscriptions/feed-reading.ts';
 import type { Applied } from './scheduling/applying.ts';
 import type { Inspected, OutsideMessage, OutsideResult } from './scheduling/from-outside.ts';
 import type { Scheduled } from './scheduling/organizing.ts';
@@ -89,6 +90,11 @@ export class DerivationPool {
     return (await this.#run({ kind: 'split', bytes })) as Split;
   }
 
+  /** What of a feed is to be written. On a thread whatever its size: most feeds have many small entries. @throws Refusal `busy`. */
+  async readFeed(question: FeedQuestion): Promise<FeedAnswer> {
+    return (await this.#run({ kind: 'feed', ...question })) as FeedAnswer;
+  }
+
   /** The objects of a stream of VCALENDARs, to stand in one. @throws CalendarFault; Refusal `busy`. */
   async flatten(bytes: Uint8Array, detail: Detail, salt: string): Promise<FlatObject[]> {
     return (await this.#run({ kind: 'flatten', bytes, detail, salt })) as FlatObject[];
@@ -104,11 +110,11 @@ export class DerivationPool {
   }
 
   async #run(task: DerivationTask): Promise<ReturnType<typeof carryOut>> {
-    if (sizeOf(task) <= INLINE_BYTES_MAX) return carryOut(task);
+    if (task.kind !== 'feed' && sizeOf(task) <= INLINE_BYTES_MAX) return carryOut(task);
     if (this.#underWay >= THREADS + POOL_QUEUE_MAX) throw new Refusal('busy');
     this.#underWay += 1;
     const ending = new AbortController();
-    const timer = setTimeout(() => ending.abort(), task.kind === 'split' ? FILE_DEADLINE_MILLIS : DEADLINE_MILLIS);
+    const timer = setTimeout(() => ending.abort(), isFile(task) ? FILE_DEADLINE_MILLIS : DEADLINE_MILLIS);
     try {
       const answer = await this.#pool.run(detached(task), { name: 'derive', signal: ending.signal });
       if (answer.ok) return answer.value;
@@ -122,6 +128,10 @@ export class DerivationPool {
       this.#underWay -= 1;
     }
   }
+}
+
+function isFile({ kind }: DerivationTask): boolean {
+  return kind === 'split' || kind === 'feed';
 }
 
 function sizeOf(task: DerivationTask): number {

@@ -20,6 +20,7 @@ import { bytesOf } from './icalendar/component-reader.ts';
 import { writeProperty } from './icalendar/component-writer.ts';
 import { answerAlarms, type AlarmAnswer, type AlarmQuestion } from './reminders/alarm-times.ts';
 import { answer } from './scheduling/answering.ts';
+import { readFeed, type FeedAnswer, type FeedQuestion } from './subscriptions/feed-reading.ts';
 import { apply, type Applied, type Incoming } from './scheduling/applying.ts';
 import {
   applyFromOutside,
@@ -99,6 +100,7 @@ export type AlarmTask = AlarmQuestion & { readonly kind: 'alarms' };
 
 /** What is done with whole calendar files. */
 export type FileTask =
+  | (FeedQuestion & { readonly kind: 'feed' })
   | { readonly kind: 'split'; readonly bytes: Uint8Array }
   | { readonly kind: 'flatten'; readonly bytes: Uint8Array; readonly detail: Detail; readonly salt: string };
 
@@ -114,8 +116,19 @@ type OutsideAnswer = OutsideResult | Inspected;
 /** @throws CalendarFault for bytes that are no calendar object resource. */
 export function carryOut(
   task: DerivationTask,
-): Derived | DerivedExpansion | Uint8Array | Scheduled | Applied | OutsideAnswer | Split | FlatObject[] | AlarmAnswer {
+):
+  | Derived
+  | DerivedExpansion
+  | Uint8Array
+  | Scheduled
+  | Applied
+  | OutsideAnswer
+  | Split
+  | FlatObject[]
+  | AlarmAnswer
+  | FeedAnswer {
   if (task.kind === 'alarms') return answerAlarms(task);
+  if (task.kind === 'feed') return readFeed(task);
   if (task.kind === 'split') return splitFile(task.bytes);
   if (task.kind === 'flatten') return flatten(task.bytes, task.detail, task.salt);
   if (task.kind === 'schedule') return task.role === 'organizer' ? organize(task, task.own) : answer(task, task.own);

@@ -15,6 +15,8 @@ import {
 } from '#src/protocol/calendars.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { entryIdOf, type CalendarRecord, type NamedObject } from '#storage/calendar-records.ts';
+import type { CalendarDraft } from '#storage/calendar-draft.ts';
+import { shareMeeting } from '#storage/calendar-meetings.ts';
 import { accessCalendar } from './calendar-access.ts';
 import { calendarOf } from './calendar-handlers.ts';
 import type { CalendarPlane } from './calendar-plane.ts';
@@ -31,6 +33,7 @@ import {
 import { entryView, occurrenceTime, statusView } from './entry-view.ts';
 import { CalendarFault, readCalendarObject, type CalendarObject } from './icalendar/calendar-object.ts';
 import { COMPONENT_NAMES } from './icalendar/component-kinds.ts';
+import { arrangeMeeting, type MeetingWish, type WithMeeting } from './meetings/entry-meetings.ts';
 import { makeComponent, makeProperty } from './icalendar/component.ts';
 import { writeCalendar } from './icalendar/generated-calendar.ts';
 import { writeInstant } from './icalendar/values.ts';
@@ -55,33 +58,17 @@ export function makeEntryHandlers(plane: CalendarPlane): ClientHandlers<Pick<typ
       const form = request.body as CreateEntry;
       const { calendar } = accessCalendar(calendars, request.user, calendarOf(request), 'write');
       const uid = makeUid(plane.clock.now());
-      const bytes = createdObject(form, uid, contextOf(plane, request.user, calendar));
-      await asEntry(() => writer.put(request.user, calendar.id, `${uid}.ics`, bytes, { ifNoneMatch: '*' }));
+      const made = createdObject(form, uid, contextOf(plane, request.user, calendar));
+      const { bytes, note, undo } = await arrange(plane, request.user, calendar, uid, form.meeting, made);
+      const put = { name: `${uid}.ics`, bytes, conditions: { ifNoneMatch: '*' as const } };
+      await orUndo(undo, () => writer.putAll(request.user, calendar.id, [put], note));
       return { status: 201, body: readEntry(plane, calendar, entryIdOf(uid)) };
     },
     readEntry: (request) => {
       const { calendar } = readable(request);
       return { status: 200, body: readEntry(plane, calendar, entryOf(request)) };
     },
-    changeEntry: async (request) => {
-      const form = request.body as ChangeEntry;
-      const { calendar } = accessCalendar(calendars, request.user, calendarOf(request), 'write');
-      const { stored, object } = findEntry(plane, calendar, entryOf(request), form.etag);
-      const context = contextOf(plane, request.user, calendar);
-      assertOrganizes(plane, request.user, object);
-      const { bytes, split } = inContract(() => changeObject(object, form, context));
-      const puts = [
-        { name: stored.name, bytes: bytes as Uint8Array, conditions: { ifMatch: [stored.etag] } },
-        ...(split === undefined
-          ? []
-          : [{ name: `${split.uid}.ics`, bytes: split.bytes, conditions: { ifNoneMatch: '*' as const } }]),
-      ];
-      await asEntry(() => writer.putAll(request.user, calendar.id, puts));
-      return {
-        status: 200,
-        body: readEntry(plane, calendar, split === undefined ? entryIdOf(stored.uid) : entryIdOf(split.uid)),
-      };
-    },
+    changeEntry: async (request) => ({ status: 200, body: await changeEntry(plane, request) }),
     deleteEntry: async (request) => {
       const { scope, recurrence_id: recurrenceId = '', etag } = request.query as DeleteEntryQuery;
       const { calendar } = accessCalendar(calendars, request.user, calendarOf(request), 'write');
@@ -94,6 +81,43 @@ export function makeEntryHandlers(plane: CalendarPlane): ClientHandlers<Pick<typ
       return { status: 204, body: undefined };
     },
   };
+}
+
+async function changeEntry(plane: CalendarPlane, request: ClientRequest): Promise<EntryView> {
+  const { calendars, writer } = plane;
+  const { user } = request;
+  const form = request.body as ChangeEntry;
+  const { calendar } = accessCalendar(calendars, user, calendarOf(request), 'write');
+  const { stored, object } = findEntry(plane, calendar, entryOf(request), form.etag);
+  const context = contextOf(plane, user, calendar);
+  assertOrganizes(plane, user, object);
+  const { bytes: changed, split } = inContract(() => changeObject(object, form, context));
+  const arranged = await arrange(plane, user, calendar, stored.uid, form.meeting, changed as Uint8Array);
+  const put = { name: stored.name, bytes: arranged.bytes, conditions: { ifMatch: [stored.etag] } };
+  const entry = entryIdOf(stored.uid);
+  if (split === undefined) {
+    await orUndo(arranged.undo, () => writer.putAll(user, calendar.id, [put], arranged.note));
+    return readEntry(plane, calendar, entry);
+  }
+  const other = entryIdOf(split.uid);
+  const second = { name: `${split.uid}.ics`, bytes: split.bytes, conditions: { ifNoneMatch: '*' as const } };
+  // What splits off leads to the same meeting, which goes on as long as either does.
+  const note = (draft: CalendarDraft) => shareMeeting(draft, { calendar: calendar.id, entry }, other);
+  await asEntry(() => writer.putAll(user, calendar.id, [put, second], note));
+  return readEntry(plane, calendar, other);
+}
+
+/** An entry with the meeting that is wished for. @throws Refusal as `arrangeMeeting`; `entry_invalid`. */
+async function arrange(
+  plane: CalendarPlane,
+  host: string,
+  { id, zone }: CalendarRecord,
+  uid: string,
+  wish: MeetingWish,
+  bytes: Uint8Array,
+): Promise<WithMeeting> {
+  const place = { calendar: id, entry: entryIdOf(uid) };
+  return await asEntry(() => arrangeMeeting(plane, { host, place, wish, zone }, bytes));
 }
 
 function contextOf(plane: CalendarPlane, user: string, { zone }: CalendarRecord): EditContext {
@@ -149,7 +173,7 @@ export function findEntry(
 export function readEntry(plane: CalendarPlane, calendar: CalendarRecord, entry: string): EntryView {
   plane.calendars.refresh();
   const { stored, object } = findEntry(plane, calendar, entry);
-  return entryView(calendar, stored, object, plane.book);
+  return entryView(calendar, stored, object, plane.book, plane.meetings);
 }
 
 /** The entry as it is by now; undefined of one that went since it was listed. */
@@ -177,6 +201,16 @@ function inContract<T>(action: () => T): T {
     return action();
   } catch (error) {
     throw error instanceof CalendarFault ? new Refusal('entry_invalid') : error;
+  }
+}
+
+/** Writes an entry; where that fails, what was made for it is undone, or, if that fails too, ended at the next start. */
+async function orUndo(undo: () => Promise<void>, action: () => Promise<unknown>): Promise<void> {
+  try {
+    await asEntry(action);
+  } catch (error) {
+    await undo().catch(() => undefined);
+    throw error;
   }
 }
 

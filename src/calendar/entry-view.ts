@@ -8,6 +8,7 @@ import type { CalendarObject } from './icalendar/calendar-object.ts';
 import { propertiesOf, propertyOf, textOf, type Component } from './icalendar/component.ts';
 import { timingOf } from './icalendar/timing.ts';
 import { timesOf, writeDate, writeDateTime, writeInstant } from './icalendar/values.ts';
+import { meetingIn, type EntryMeetings } from './meetings/entry-meetings.ts';
 import { extentOf, placeAt } from './recurrence/extent.ts';
 import { Series } from './recurrence/series.ts';
 import { ruleView } from './rule-form.ts';
@@ -46,6 +47,7 @@ export function entryView(
   stored: NamedObject,
   object: CalendarObject,
   book: AddressBook,
+  meetings: Pick<EntryMeetings, 'read'>,
 ): EntryView {
   const series = new Series(object, calendar.zone);
   // What has no master has an override: the model refuses an object of neither.
@@ -54,6 +56,7 @@ export function entryView(
   const [description, location] = [text('DESCRIPTION'), text('LOCATION')];
   const status = statusView(propertyOf(component, 'STATUS')?.value.trim().toUpperCase());
   const { changed, excluded } = exceptionsOf(series);
+  const meeting = meetingIn(component, meetings);
   return {
     id: entryIdOf(stored.uid),
     calendar_id: calendar.id,
@@ -66,6 +69,7 @@ export function entryView(
     ...(status === undefined ? {} : { status }),
     transparency: isTransparent(component) ? 'transparent' : 'opaque',
     ...peopleView(participationOf(component), book),
+    ...(meeting === undefined ? {} : { meeting }),
     recurring: stored.recurring,
     ...ruleOf(component, series),
     changed,

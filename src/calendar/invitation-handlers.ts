@@ -58,6 +58,8 @@ export function makeInvitationHandlers(
 function findInvitation(plane: CalendarPlane, user: string, id: string, entry: string) {
   try {
     const { calendar } = accessCalendar(plane.calendars, user, id, 'owner');
+    // A feed invites nobody, whatever stands in it.
+    if (calendar.subscribed === true) throw new Refusal('invitation_not_found');
     return { calendar, ...findEntry(plane, calendar, entry) };
   } catch (error) {
     if (error instanceof Refusal) throw new Refusal('invitation_not_found');

@@ -9,10 +9,11 @@ import type { Calendars } from '#storage/calendars.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { AddressBook } from './address-book.ts';
 import { accessCalendar } from './calendar-access.ts';
-import type { Derived, Participation } from './derivation.ts';
+import type { Participation } from './derivation.ts';
 import type { DerivationPool } from './derivation-pool.ts';
 import type { ObjectPlace, StoredObject, TransferOptions } from './dav/door.ts';
 import { awaitsAnswer, judgeWriting } from './identity.ts';
+import { storedIndex } from './stored-index.ts';
 import type { ObjectState, Plan, Scheduler } from './scheduling/scheduler.ts';
 
 export interface ObjectWriterOptions {
@@ -120,7 +121,8 @@ export class CalendarObjectWriter {
         prior !== undefined &&
         calendars
           .calendarsOf(calendar.owner)
-          .some(({ calendar: { id } }) => id !== calendarId && calendars.nameByUid(id, prior.uid) !== undefined);
+          .filter(({ calendar: { id, subscribed } }) => id !== calendarId && subscribed !== true)
+          .some(({ calendar: { id } }) => calendars.nameByUid(id, prior.uid) !== undefined);
       // What lies in another calendar of theirs as well is not over.
       const change = { user, calendar, uid: prior?.uid ?? '', before, after: undefined };
       const found = before === undefined || isElsewhere ? undefined : await scheduler.plan(change);
@@ -209,7 +211,7 @@ export class CalendarObjectWriter {
     if (stored !== undefined) return stored;
     const holder = calendars
       .calendarsOf(user)
-      .filter(({ access }) => access === 'owner')
+      .filter(({ access, calendar: { subscribed } }) => access === 'owner' && subscribed !== true)
       .map(({ calendar }) => ({ id: calendar.id, name: calendars.nameByUid(calendar.id, uid) }))
       .find((one) => one.name !== undefined);
     return holder?.name === undefined ? undefined : await this.#stateOf(holder.id, holder.name);
@@ -225,19 +227,4 @@ export class CalendarObjectWriter {
 
 function hasPeople(participations: readonly Participation[]): boolean {
   return participations.some(({ organizer, attendees }) => organizer !== undefined || attendees.length > 0);
-}
-
-/** The row that the store keeps. */
-export function storedIndex(index: Derived['index'], scheduled: boolean, unanswered: boolean): ObjectIndex {
-  const { uid, kind, first, last, isRecurring, isTransparent, isCancelled } = index;
-  return {
-    uid,
-    kind,
-    firstAt: first === Number.MIN_SAFE_INTEGER ? null : first,
-    lastAt: last,
-    recurring: isRecurring,
-    transparent: isTransparent || isCancelled,
-    scheduled,
-    unanswered,
-  };
 }

@@ -64,6 +64,9 @@ export const AUDIT_EVENTS = {
   'calendar.feed_published': 'A calendar was published at a secret URL: feed, how much it shows.',
   'calendar.feed_revoked': 'A published feed of a calendar was revoked: feed.',
   'calendar.mail': 'A calendar mail of a known sender came for a person: from whom, METHOD, entry, what came of it.',
+  'calendar.subscribed': 'A person made a calendar that follows a feed elsewhere, whose address is not told.',
+  'calendar.subscription_changed':
+    'A person changed what a calendar follows: whether the address, how often in seconds.',
   'dav.app_password_made': 'A person made a password for calendar apps: what they call it.',
   'dav.app_password_revoked': 'A person revoked a password for calendar apps: what they called it.',
   'automation.created': 'An automation was created: name, events, host of its URL.',

@@ -43,6 +43,10 @@ export interface MeetingRecord {
 const meetings = defineCollection<MeetingRecord>('meetings', { version: 1 });
 /** `<username>~<meeting>` → that the person takes part. */
 const attendance = defineCollection<true>('meeting_attendance', { version: 1 });
+/** Meeting → that it was made for an entry of a calendar, until it is cancelled. */
+const entryMeetings = defineCollection<{ readonly host: string; readonly madeAt: number }>('meeting_entries', {
+  version: 1,
+});
 /** Username → meetings hosted that are not cancelled. */
 const hostTotals = defineCollection<number>('meeting_hosts', { version: 1 });
 
@@ -74,7 +78,7 @@ export class Meetings {
   }
 
   /** @throws Refusal `participant_unknown`, `meetings_full`, `field_invalid` for an end before its start. */
-  async create(host: string, form: CreateMeeting): Promise<MeetingView> {
+  async create(host: string, form: CreateMeeting, { isForEntry = false } = {}): Promise<MeetingView> {
     const { accounts, clock, rooms } = this.#options;
     const now = clock.now();
     const [startsAt, endsAt] = [instantOf(form.starts_at, 'starts_at'), instantOf(form.ends_at, 'ends_at')];
@@ -106,6 +110,7 @@ export class Meetings {
       draft.putDocument(hostTotals, host, total + 1);
       draft.putDocument(meetings, id, record);
       for (const user of participants) draft.putDocument(attendance, attendanceId(user, id), true);
+      if (isForEntry) draft.putDocument(entryMeetings, id, { host, madeAt: now });
       draft.audit(now, {
         event: 'meeting.created',
         actor: `user:${host}`,
@@ -154,6 +159,33 @@ export class Meetings {
     });
   }
 
+  /** Moves it to other times, null for none. @throws Refusal `meeting_not_found`, `right_missing`, `meeting_over`. */
+  async move(host: string, id: string, plan: Pick<MeetingRecord, 'title' | 'startsAt' | 'endsAt'>): Promise<void> {
+    await this.#change(host, id, (record) => {
+      const { endsAt, startsAt, title } = record;
+      const isThere = title === plan.title && startsAt === plan.startsAt && endsAt === plan.endsAt;
+      return isThere ? record : { ...record, ...plan };
+    });
+  }
+
+  /** Meetings that were made for entries of calendars and are not over, behind the meeting `after`. */
+  forEntries(after: string | undefined, limit: number) {
+    return this.#options.accounts.documents(entryMeetings, { ...(after === undefined ? {} : { after }), limit });
+  }
+
+  /** The link in force of the meeting that a link is or was of; undefined for what is no link of ours or is over. */
+  linkLike(link: string): { readonly id: string; readonly link: string } | undefined {
+    const id = this.#options.links.read(link)?.meeting;
+    return id === undefined ? undefined : this.linkOf(id);
+  }
+
+  /** The link in force of a meeting; undefined where it is over. */
+  linkOf(id: string): { readonly id: string; readonly link: string } | undefined {
+    const { accounts, links } = this.#options;
+    const record = accounts.document(meetings, id);
+    return record?.state === 'open' ? { id, link: links.make(id, record.linkNumber) } : undefined;
+  }
+
   /** Ends the link; the room and what was said in it stay. @throws Refusal `meeting_not_found`, `right_missing`. */
   async cancel(user: string, id: string): Promise<MeetingView> {
     const record = await this.#options.accounts.change((draft) => {
@@ -163,6 +195,7 @@ export class Meetings {
       const after: MeetingRecord = { ...before, state: 'cancelled', waiting: [], rev: before.rev + 1 };
       draft.putDocument(meetings, id, after);
       draft.putDocument(hostTotals, user, (draft.document(hostTotals, user) ?? 1) - 1);
+      draft.removeDocument(entryMeetings, id);
       return after;
     });
     return this.#view(user, id, record);

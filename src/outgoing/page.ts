@@ -1,19 +1,16 @@
 /** Reads what a web page says of itself: a few redirects, each target checked, one deadline, HTML alone, and cut. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { summarize, type PageSummary } from './page-summary.ts';
-import { OutgoingTimeout, sendOutgoing } from './request.ts';
-import { isTargetUrl } from './targets.ts';
+import { RedirectRefused, sendFollowing } from './redirects.ts';
+import type { sendOutgoing } from './request.ts';
 
 /** From the first lookup to the last byte, over all redirects. [OutgoingTimeout] */
 export const PAGE_MILLIS = 5_000;
 /** What is read of a page, in bytes: heads of large sites have some 300 KiB. [the rest is let go] */
 export const PAGE_BYTES_MAX = 512 * 1024;
-/** Redirects followed: to https, to www, to the language. [no page] */
-export const REDIRECTS_MAX = 3;
 /** Where a page may name its character set, in bytes (HTML, prescan). */
 const CHARSET_BYTES = 1_024;
 
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const HTML_TYPES = new Set(['text/html', 'application/xhtml+xml']);
 
 export interface PageOptions {
@@ -29,29 +26,26 @@ export interface PageOptions {
  * @throws Refusal `target_private`; OutgoingTimeout; the platform's errors for what could not be reached.
  */
 export async function readPage(url: string, options: PageOptions): Promise<PageSummary | undefined> {
-  const { allowPrivateTargets, userAgent, millis = PAGE_MILLIS, send = sendOutgoing } = options;
-  const due = performance.now() + millis;
-  let target = url;
-  for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
-    const left = Math.ceil(due - performance.now());
-    if (left <= 0) throw new OutgoingTimeout(`No page within ${millis} ms.`);
-    const reply = await send({
-      method: 'GET',
-      url: target,
-      // Packed answers are not asked for, and not unpacked where they come all the same: no bomb goes off.
-      headers: { 'user-agent': userAgent, accept: [...HTML_TYPES].join(', '), 'accept-encoding': 'identity' },
-      millis: left,
-      bytesMax: PAGE_BYTES_MAX,
-      allowPrivateTargets,
-      isWanted: isPage,
-    });
-    if (isPage(reply.status, reply.headers)) return summarize(decode(reply.bytes, reply.headers));
-    const { location } = reply.headers;
-    if (!REDIRECTS.has(reply.status) || location === undefined || !URL.canParse(location, target)) return undefined;
-    target = new URL(location, target).href;
-    if (!isTargetUrl(target, ['http:', 'https:'])) return undefined;
+  const { allowPrivateTargets, userAgent, millis = PAGE_MILLIS, send } = options;
+  try {
+    const reply = await sendFollowing(
+      {
+        method: 'GET',
+        url,
+        // Packed answers are not asked for, and not unpacked where they come all the same: no bomb goes off.
+        headers: { 'user-agent': userAgent, accept: [...HTML_TYPES].join(', '), 'accept-encoding': 'identity' },
+        millis,
+        bytesMax: PAGE_BYTES_MAX,
+        allowPrivateTargets,
+        isWanted: isPage,
+      },
+      { schemes: ['http:', 'https:'], ...(send === undefined ? {} : { send }) },
+    );
+    return isPage(reply.status, reply.headers) ? summarize(decode(reply.bytes, reply.headers)) : undefined;
+  } catch (error) {
+    if (error instanceof RedirectRefused) return undefined;
+    throw error;
   }
-  return undefined;
 }
 
 function isPage(status: number, headers: IncomingHttpHeaders): boolean {

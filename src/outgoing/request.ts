@@ -66,7 +66,16 @@ export async function sendOutgoing(outgoing: OutgoingRequest): Promise<OutgoingR
     const { headers: answered, statusCode: status = 0 } = response;
     const isRead = isWanted?.(status, answered) ?? true;
     const read = isRead ? readCut(response, bytesMax) : Promise.resolve(Buffer.alloc(0));
-    read.then((bytes) => resolve({ status, headers: answered, bytes, text: bytes.toString('utf8') }), reject);
+    const replyOf = (bytes: Buffer): OutgoingReply => ({
+      status,
+      headers: answered,
+      bytes,
+      // Made when it is asked for: of ten megabytes it takes a while.
+      get text() {
+        return bytes.toString('utf8');
+      },
+    });
+    read.then((bytes) => resolve(replyOf(bytes)), reject);
   });
   request.once('error', reject);
   const timer = setTimeout(() => request.destroy(new OutgoingTimeout(`No answer within ${millis} ms.`)), millis);

@@ -16,6 +16,7 @@ export const CALENDAR_FILE_ROUTES = {
     errors: [
       missing,
       'right_missing',
+      'calendar_read_only',
       'body_not_calendar',
       'entry_invalid',
       'entry_too_large',

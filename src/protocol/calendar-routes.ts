@@ -1,12 +1,14 @@
 /** The HTTP forms of the calendar service, as data: see `routes.ts` (SVC-05). */
 import * as files from './calendar-files.ts';
 import * as calendars from './calendars.ts';
+import * as subscriptions from './calendar-subscriptions.ts';
 import type { Route } from './routes.ts';
 
 const missing = 'calendar_not_found';
 const entryMissing = 'entry_not_found';
 const right = 'right_missing';
 const written = [
+  'calendar_read_only',
   'entry_too_large',
   'entry_invalid',
   'entry_kind_refused',
@@ -26,11 +28,11 @@ export const CALENDAR_ROUTES = {
   createCalendar: {
     method: 'post',
     path: '/v1/calendars',
-    summary: 'Creates a calendar.',
+    summary: 'Creates a calendar, or with a `source` one that follows a feed elsewhere and is read only.',
     auth: 'session',
     body: calendars.createCalendar,
     replies: { 201: calendars.calendar },
-    errors: ['calendars_full'],
+    errors: ['calendars_full', 'calendar_subscriptions_full', 'target_private', 'encryption_locked'],
   },
   readCalendar: {
     method: 'get',
@@ -56,6 +58,32 @@ export const CALENDAR_ROUTES = {
     auth: 'session',
     replies: { 204: null },
     errors: [missing],
+  },
+  readSubscription: {
+    method: 'get',
+    path: '/v1/calendars/:calendar/subscription',
+    summary: 'The feed that a calendar follows, and how its refreshes went; for the owner of the calendar.',
+    auth: 'session',
+    replies: { 200: subscriptions.subscription },
+    errors: [missing, right, 'calendar_subscription_not_found', 'encryption_locked'],
+  },
+  changeSubscription: {
+    method: 'patch',
+    path: '/v1/calendars/:calendar/subscription',
+    summary: 'Changes where a feed is, which fetches it at once, or how often it is asked for; for the owner.',
+    auth: 'session',
+    body: subscriptions.changeSubscription,
+    replies: { 200: subscriptions.subscription },
+    errors: [missing, right, 'calendar_subscription_not_found', 'target_private', 'encryption_locked'],
+  },
+  refreshSubscription: {
+    method: 'post',
+    path: '/v1/calendars/:calendar/subscription/refresh',
+    summary:
+      'Has the feed asked for soon, also one that is given up; for the owner. Read the subscription to see how it went.',
+    auth: 'session',
+    replies: { 202: subscriptions.subscription },
+    errors: [missing, right, 'calendar_subscription_not_found', 'encryption_locked'],
   },
   listCalendarShares: {
     method: 'get',
@@ -123,7 +151,7 @@ export const CALENDAR_ROUTES = {
     auth: 'session',
     body: calendars.createEntry,
     replies: { 201: calendars.entry },
-    errors: [missing, right, 'participant_unknown', ...written],
+    errors: [missing, right, 'participant_unknown', 'meetings_full', ...written],
   },
   readEntry: {
     method: 'get',
@@ -140,7 +168,7 @@ export const CALENDAR_ROUTES = {
     auth: 'session',
     body: calendars.changeEntry,
     replies: { 200: calendars.entry },
-    errors: [missing, entryMissing, right, 'entry_changed', 'participant_unknown', ...written],
+    errors: [missing, entryMissing, right, 'entry_changed', 'participant_unknown', 'meetings_full', ...written],
   },
   deleteEntry: {
     method: 'delete',
@@ -149,7 +177,7 @@ export const CALENDAR_ROUTES = {
     auth: 'session',
     query: calendars.deleteEntryQuery,
     replies: { 204: null },
-    errors: [missing, entryMissing, right, 'entry_changed'],
+    errors: [missing, entryMissing, right, 'calendar_read_only', 'entry_changed'],
   },
   readCalendarChanges: {
     method: 'get',

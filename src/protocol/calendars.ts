@@ -1,6 +1,8 @@
 /** Calendars, their entries and who shares them, as the JSON door shows and takes them (SVC-05, CAL-03). */
 import { z } from 'zod';
+import { feedSource } from './calendar-subscriptions.ts';
 import { PAGE_LENGTH_DEFAULT, PAGE_LENGTH_MAX } from './limits.ts';
+import { LOBBIES } from './meetings.ts';
 import { count, username } from './names.ts';
 
 /** A span of time that one range query may cover: two years. [query_invalid] */
@@ -53,7 +55,9 @@ export const createCalendar = z
     order: z.int().min(0).max(1_000_000).default(0),
     tz: zone.default('UTC'),
     kinds: kinds.default(['event']),
-    transparency: transparency.default('opaque'),
+    transparency: transparency.optional().meta({ description: 'Opaque by default; transparent of a feed elsewhere.' }),
+    /** A feed elsewhere that the calendar follows. Its entries are the feed's, and nobody changes them here. */
+    source: feedSource.optional(),
   })
   .meta({ id: 'CreateCalendar' });
 
@@ -84,6 +88,8 @@ export const calendar = z
     access: z.enum(['owner', ...SHARE_ACCESS]),
     /** Whether invitations to the caller come here. */
     is_default: z.boolean(),
+    /** Whether it follows a feed elsewhere: its entries are read here and not written, by its owner neither. */
+    subscribed: z.boolean(),
     created_at: z.string(),
     sync_seq: count,
   })
@@ -191,6 +197,8 @@ export const entry = z
     kind: z.enum(ENTRY_KINDS),
     ...time,
     ...content,
+    /** The meeting of this installation that it leads to. Who may come in is the meeting's to say. */
+    meeting: z.strictObject({ id: z.string(), url: z.string() }).optional(),
     recurring: z.boolean(),
     /** Absent where it does not recur, and where the rule is one that this form does not have. */
     rule: rule.optional(),
@@ -247,6 +255,8 @@ const entryFields = {
     .max(ATTENDEES_MAX)
     .optional(),
 };
+/** A meeting of the caller for the entry, whose times it follows; by whom it is joined `lobby` says, else people walk in. */
+const meeting = z.union([z.literal(true), z.strictObject({ lobby: z.enum(LOBBIES) })]);
 /** Each way to say when excludes the others, and an end needs its start. */
 const timeIsOne = (form: { readonly [name in keyof typeof entryFields]?: unknown }): boolean => {
   const starts = [form.local_start, form.start_at, form.date].filter((start) => start !== undefined);
@@ -258,7 +268,12 @@ const timeIsOne = (form: { readonly [name in keyof typeof entryFields]?: unknown
 };
 
 export const createEntry = z
-  .strictObject({ kind: z.enum(ENTRY_KINDS).default('event'), ...entryFields, rule: rule.optional() })
+  .strictObject({
+    kind: z.enum(ENTRY_KINDS).default('event'),
+    ...entryFields,
+    rule: rule.optional(),
+    meeting: meeting.optional(),
+  })
   .refine(timeIsOne, { path: ['local_start'] })
   .meta({ id: 'CreateCalendarEntry' });
 export type CreateEntry = z.infer<typeof createEntry>;
@@ -281,10 +296,13 @@ export const changeEntry = z
     ...entryFields,
     title: shortText(500).optional(),
     rule: rule.nullable().optional(),
+    /** For all of it alone; `false` ends the meeting that was made for it. */
+    meeting: z.union([meeting, z.literal(false)]).optional(),
   })
   .refine(timeIsOne, { path: ['local_start'] })
   .refine(scopeIsWhole, { path: ['recurrence_id'] })
   .refine((form) => form.scope !== 'this' || form.rule === undefined, { path: ['rule'] })
+  .refine((form) => form.scope === 'all' || form.meeting === undefined, { path: ['meeting'] })
   .meta({ id: 'ChangeCalendarEntry' });
 export type ChangeEntry = z.infer<typeof changeEntry>;
 

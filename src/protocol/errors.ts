@@ -71,6 +71,7 @@ export const ERRORS = {
 
   // 403: known, and without the right. An answer, not a failure. One code for not-there and not-yours (ERR-05).
   answer_forbidden: { status: 403, error: 'You may answer an invitation only for yourself.' },
+  calendar_read_only: { status: 403, error: 'The calendar follows a feed; its entries are not changed here.' },
   conversation_forbidden: { status: 403, error: 'There is no such conversation for you.' },
   device_forbidden: { status: 403, error: 'The device is not the one this session belongs to.' },
   forward_forbidden: { status: 403, error: 'There is no such message that you could forward.' },
@@ -96,6 +97,7 @@ export const ERRORS = {
   automation_not_found: { status: 404, error: 'There is no such automation.' },
   bot_not_found: { status: 404, error: 'There is no such bot.' },
   calendar_not_found: { status: 404, error: 'There is no such calendar for you.' },
+  calendar_subscription_not_found: { status: 404, error: 'This calendar follows no feed.' },
   client_release_not_found: { status: 404, error: 'No release was announced for this platform.' },
   call_not_found: { status: 404, error: 'There is no such call for you.' },
   command_not_found: { status: 404, error: 'No bot offers this command here.' },
@@ -136,6 +138,7 @@ export const ERRORS = {
   bots_full: { status: 409, error: 'The installation has as many bots as it may have.' },
   calendar_full: { status: 409, error: 'The calendar has as many entries as it may have.' },
   calendar_name_taken: { status: 409, error: 'A calendar of that name exists already.' },
+  calendar_subscriptions_full: { status: 409, error: 'You follow as many feeds as one person may.' },
   calendars_full: { status: 409, error: 'There are as many calendars as one person may have.' },
   call_already_joined: { status: 409, error: 'This call attempt was already joined.' },
   call_already_started: { status: 409, error: 'This call attempt has begun already; invite by another one.' },

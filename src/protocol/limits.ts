@@ -90,3 +90,21 @@ export const RETENTION_SECONDS_MIN = 60;
 
 /** Messages may be kept for as long as ten years; what is to be kept longer is kept for ever. [field_invalid] */
 export const RETENTION_SECONDS_MAX = 10 * 366 * 86_400;
+
+/** Feeds elsewhere that one person follows: each is asked for as long as they do. [calendar_subscriptions_full] */
+export const CALENDAR_SUBSCRIPTIONS_MAX = 25;
+
+/** One feed, unpacked: five times what ten thousand events take. Beyond it the last good copy stays. [too_large] */
+export const CALENDAR_FEED_BYTES_MAX = 10 * 1024 * 1024;
+
+/** Entries of one feed: ten a day for three years. Beyond it the last good copy stays. [too_many_entries] */
+export const CALENDAR_FEED_OBJECTS_MAX = 10_000;
+
+/** How often a feed may be asked for: what is needed sooner does not come by feed. [field_invalid; a feed's wish is taken up to it] */
+export const CALENDAR_REFRESH_SECONDS_MIN = 900;
+
+/** How seldom: a feed that nobody asks for in a week is none. [field_invalid; a feed's wish is taken down to it] */
+export const CALENDAR_REFRESH_SECONDS_MAX = 7 * 86_400;
+
+/** Feeds that one person may have fetched at once a minute, by making, changing or refreshing subscriptions. [rate_limited] */
+export const CALENDAR_FETCHES_PER_MINUTE = 10;

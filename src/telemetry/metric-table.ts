@@ -113,6 +113,16 @@ export const METRICS = {
     help: 'Recipients that scheduling messages still have to go to.',
     labels: [],
   },
+  parley_calendar_feed_refreshes_total: {
+    type: 'counter',
+    help: 'Refreshes of feeds that calendars follow, by result: changed, unchanged or failed.',
+    labels: ['result'],
+  },
+  parley_calendar_feeds_refreshing: {
+    type: 'gauge',
+    help: 'Feeds that are being fetched or taken in.',
+    labels: [],
+  },
   parley_calendar_mails_total: {
     type: 'counter',
     help: 'Recipients of calendar mails that came in, by outcome.',

@@ -25,6 +25,8 @@ export function busyThread(name: string): ThreadFigures {
       parley_calendar_deliveries_total: [{ labels: ['delivered'], value: 6 }],
       parley_calendar_deliveries_waiting: [{ labels: [], value: 2 }],
       parley_calendar_mails_total: [{ labels: ['applied'], value: 3 }],
+      parley_calendar_feed_refreshes_total: [{ labels: ['failed'], value: 3 }],
+      parley_calendar_feeds_refreshing: [{ labels: [], value: 4 }],
       parley_calendar_reminders_dropped_total: [{ labels: [], value: 1 }],
     },
     subscriptions: {

@@ -7,7 +7,7 @@ import { defaultCalendarOf } from '../calendar-access.ts';
 import { COLLATIONS } from './filter.ts';
 import type { DavDoor } from './door.ts';
 import { calendarHref, homeHref, principalHref, PRINCIPALS, schedulingHref } from './paths.ts';
-import { HOME_PRIVILEGES, INBOX_PRIVILEGES, OUTBOX_PRIVILEGES, PRIVILEGES, READ_PRIVILEGES } from './privileges.ts';
+import { HOME_PRIVILEGES, INBOX_PRIVILEGES, OUTBOX_PRIVILEGES, privilegesOn, READ_PRIVILEGES } from './privileges.ts';
 import { isReadable, type CalendarResource, type Resource, type SchedulingResource } from './resources.ts';
 import { writeSyncToken } from './sync-token.ts';
 import { timezoneOf } from './zone-property.ts';
@@ -135,8 +135,8 @@ const ACCESS: readonly [XmlName, LiveProperty['reads']][] = [
       home: () => privileges(HOME_PRIVILEGES),
       inbox: () => privileges(INBOX_PRIVILEGES),
       outbox: () => privileges(OUTBOX_PRIVILEGES),
-      calendar: ({ access }) => privileges(PRIVILEGES[access]),
-      object: ({ collection }) => privileges(PRIVILEGES[collection.access]),
+      calendar: (collection) => privileges(privilegesOn(collection)),
+      object: ({ collection }) => privileges(privilegesOn(collection)),
     },
   ],
   [

@@ -16,6 +16,7 @@ const AS_DAV: Readonly<Partial<Record<ErrorCode, readonly [RefusalStatus, Refusa
   answer_forbidden: [403, { condition: caldav('allowed-attendee-scheduling-object-change') }],
   body_too_large: [413],
   calendar_full: [507, quota],
+  calendar_read_only: [403, { condition: dav('need-privileges') }],
   calendar_name_taken: [403, { condition: dav('resource-must-be-null') }],
   calendars_full: [507, quota],
   entry_changed: [412],

@@ -100,8 +100,8 @@ export function isReadable({ access }: CalendarResource): boolean {
   return access !== 'free_busy';
 }
 
-export function isWritable({ access }: CalendarResource): boolean {
-  return access === 'owner' || access === 'write';
+export function isWritable({ access, calendar }: CalendarResource): boolean {
+  return calendar.subscribed !== true && (access === 'owner' || access === 'write');
 }
 
 /**

@@ -22,12 +22,20 @@ interface Item {
   readonly fault: CalendarFault | undefined;
 }
 
+/** What is kept of a component: its lines from BEGIN to END, each with its end. */
+export interface BodyOf {
+  (component: Component, source: string): string;
+}
+
 /**
  * Splits an import file of many UIDs into objects whose components have the bytes of the file; each is checked, and one
  * that is refused is a fault with its UID and its line in the file. Throws CalendarFault only where the whole is not
  * iCalendar or larger than `MAX_STREAM_BYTES`.
  */
-export function readCalendarStream(bytes: Uint8Array): {
+export function readCalendarStream(
+  bytes: Uint8Array,
+  bodyOf: BodyOf = ({ start, end }, source) => textBetween(source, start, end),
+): {
   readonly objects: readonly StreamObject[];
   readonly faults: readonly StreamFault[];
 } {
@@ -51,7 +59,7 @@ export function readCalendarStream(bytes: Uint8Array): {
       break;
     } else {
       try {
-        objects.push({ index, line: first.line, ...objectOf(source, components, zoneTexts) });
+        objects.push({ index, line: first.line, ...objectOf(source, components, zoneTexts, bodyOf) });
       } catch (error) {
         if (!(error instanceof CalendarFault)) throw error;
         faults.push({ index, uid, fault: inFile(error, first) });
@@ -106,17 +114,19 @@ function objectOf(
   source: string,
   components: readonly Component[],
   zoneTexts: ReadonlyMap<string, string>,
+  bodyOf: BodyOf,
 ): Omit<StreamObject, 'index' | 'line'> {
   const names = components.reduce((all, component) => zoneNamesIn(component, all), new Set<string>());
   const texts = [...names].map((name) => zoneTexts.get(name) ?? '');
-  const bodies = components.map(({ start, end }) => textBetween(source, start, end));
+  const bodies = components.map((component) => bodyOf(component, source));
   const head = `BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:${PRODUCT_ID}\r\n`;
   const bytes = bytesOf(`${head}${[...texts, ...bodies].join('')}END:VCALENDAR\r\n`);
   const { uid, kind } = readCalendarObject(bytes);
   return { uid, kind, bytes };
 }
 
-function textBetween(source: string, start: number, end: number): string {
+/** A part of the source, ended by the end of a line. */
+export function textBetween(source: string, start: number, end: number): string {
   const text = source.slice(start, end);
   return /[\r\n]$/.test(text) ? text : `${text}\r\n`;
 }

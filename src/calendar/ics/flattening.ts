@@ -1,7 +1,7 @@
 /** Objects taken out of their VCALENDARs to stand in one: whole, as they are published, or as busy time alone. */
 import { createHash } from 'node:crypto';
 import { knownZone } from '../zones/zone-resolver.ts';
-import { propertyOf, unescapeText, type Component, type Property } from '../icalendar/component.ts';
+import { propertiesOf, propertyOf, unescapeText, type Component, type Property } from '../icalendar/component.ts';
 import { readComponents, sourceOf } from '../icalendar/component-reader.ts';
 import { writeProperty } from '../icalendar/component-writer.ts';
 import { zoneNamesIn } from '../icalendar/generated-calendar.ts';
@@ -23,8 +23,8 @@ export interface FlatObject {
   readonly definitions: readonly (readonly [tzid: string, text: string])[];
 }
 
-/** Lines that say who takes part, or carry files. */
-const PERSONAL = new Set(['ATTENDEE', 'ORGANIZER', 'ATTACH', 'CONTACT', 'REQUEST-STATUS']);
+/** Lines that say who takes part, let in who follows them, or carry files. */
+const PERSONAL = new Set(['ATTENDEE', 'ORGANIZER', 'ATTACH', 'CONTACT', 'CONFERENCE', 'REQUEST-STATUS']);
 /** Lines that say when something is and whether it takes time, and nothing else. */
 const BUSY_LINES = new Set([
   'DTSTART',
@@ -95,8 +95,9 @@ export function renameZone(text: string, from: string, to: string): string {
 }
 
 function publishedText(source: string, component: Component): string {
+  const conferences = propertiesOf(component, 'CONFERENCE').map(({ value }) => value);
   const lines = component.properties
-    .filter(({ name }) => !PERSONAL.has(name))
+    .filter(({ name, value }) => !PERSONAL.has(name) && !(name === 'URL' && conferences.includes(value)))
     .map(({ start, end }) => withEnd(source.slice(start, end)));
   return `BEGIN:${component.name}\r\n${lines.join('')}END:${component.name}\r\n`;
 }

@@ -22,7 +22,7 @@ import type { AddressBook } from '../address-book.ts';
 import { CalendarFault } from '../derivation.ts';
 import type { DerivationPool } from '../derivation-pool.ts';
 import { awaitsAnswer } from '../identity.ts';
-import { storedIndex } from '../object-writer.ts';
+import { storedIndex } from '../stored-index.ts';
 import { isTaken } from '../scheduling/from-outside.ts';
 import type { Recipients } from '../scheduling/people.ts';
 import { type Place, placeOf } from '../scheduling/placing.ts';

@@ -25,7 +25,7 @@ import type { AddressBook } from '../address-book.ts';
 import { CalendarFault } from '../derivation.ts';
 import type { DerivationPool } from '../derivation-pool.ts';
 import { awaitsAnswer } from '../identity.ts';
-import { storedIndex } from '../object-writer.ts';
+import { storedIndex } from '../stored-index.ts';
 import { withStatus } from './applying.ts';
 import type { SchedulingMessage } from './messages.ts';
 import type { Recipients } from './people.ts';

@@ -28,6 +28,8 @@ export async function placeOf(
 ): Promise<Place | undefined> {
   calendars.refresh();
   for (const { calendar, access } of calendars.calendarsOf(user)) {
+    // What a feed says of people is said by nobody.
+    if (calendar.subscribed === true) continue;
     // Whoever organises may do so in a calendar that others let them write; what one is invited to is in an own one.
     if (access !== 'owner' && !(method === 'REPLY' && access === 'write')) continue;
     const name = calendars.nameByUid(calendar.id, uid);

@@ -1,0 +1,121 @@
+/** Meetings of the coordinator for entries: how an entry gets one, carries its link, and loses it. */
+import type { Lobby } from '#src/protocol/meetings.ts';
+import { TITLE_LENGTH_MAX } from '#src/protocol/limits.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { CalendarDraft } from '#storage/calendar-draft.ts';
+import { bindMeeting, meetingOf, releaseMeeting, type EntryPlace } from '#storage/calendar-meetings.ts';
+import type { CalendarPlane } from '../calendar-plane.ts';
+import type { Derived } from '../derivation.ts';
+import { readCalendarObject } from '../icalendar/calendar-object.ts';
+import { makeProperty, propertiesOf, propertyOf, type Component, type Property } from '../icalendar/component.ts';
+import { changeProperties } from '../icalendar/edits.ts';
+
+/** What a meeting takes over from its entry; instants in milliseconds since 1970, no end for a series without one. */
+export interface MeetingPlan {
+  readonly title: string;
+  readonly startsAt: number;
+  readonly endsAt: number | null;
+}
+
+export interface JoinLink {
+  readonly id: string;
+  readonly url: string;
+}
+
+/** The coordinator's meetings, as this room asks for them. Who may come in is theirs to say. */
+export interface EntryMeetings {
+  /** @throws Refusal `meetings_full`. */
+  make(host: string, plan: MeetingPlan, lobby: Lobby): Promise<JoinLink>;
+  /** Has it follow its entry; answers whether it is still there to do so. */
+  follow(host: string, id: string, plan: MeetingPlan): Promise<boolean>;
+  /** Ends it, unless it is over already. */
+  cancel(host: string, id: string): Promise<void>;
+  /** The link in force of a meeting that is not over. */
+  find(id: string): JoinLink | undefined;
+  /** The meeting that a URL leads to, if it is one of this installation and not over. */
+  read(url: string): JoinLink | undefined;
+  /** Meetings made for entries that are not over, behind the meeting `after`. */
+  list(after: string | undefined, limit: number): readonly { id: string; host: string; madeAt: number }[];
+}
+
+/** What an entry says about when its meeting is; undefined once it is cancelled. */
+export function planOf({ first, isCancelled, last, summary }: Derived['index']): MeetingPlan | undefined {
+  if (isCancelled) return undefined;
+  const title = summary.trim().slice(0, TITLE_LENGTH_MAX).toWellFormed() || 'Meeting';
+  return { title, startsAt: first, endsAt: last !== null && last > first ? last : null };
+}
+
+/** The meeting that an entry leads to, by what stands in it. */
+export function meetingIn(component: Component, meetings: Pick<EntryMeetings, 'read'>): JoinLink | undefined {
+  return propertiesOf(component, 'CONFERENCE')
+    .map(({ value }) => meetings.read(value.trim()))
+    .find((found) => found !== undefined);
+}
+
+/** An entry with a meeting, or without: its bytes, and what is to be noted in the commit that writes them. */
+export interface WithMeeting {
+  readonly bytes: Uint8Array;
+  readonly note: (draft: CalendarDraft) => void;
+  /** Ends what was made for it, where that commit fails. */
+  readonly undo: () => Promise<void>;
+}
+
+/** What a form asks for: a meeting, none any more, or nothing about it. */
+export type MeetingWish = boolean | { readonly lobby: Lobby } | undefined;
+
+/**
+ * Gives an entry the meeting that is asked for, or takes it away. The meeting is made before the entry is written: what
+ * a crash leaves in between is a meeting that nobody knows of, and the next start ends it.
+ * @throws Refusal `meetings_full`, `field_invalid` for what is no event.
+ */
+export async function arrangeMeeting(
+  { calendars, meetings, pool }: Pick<CalendarPlane, 'calendars' | 'meetings' | 'pool'>,
+  { host, place, wish, zone }: { host: string; place: EntryPlace; wish: MeetingWish; zone: string },
+  bytes: Uint8Array,
+): Promise<WithMeeting> {
+  const nothing = { bytes, note: () => undefined, undo: async () => await Promise.resolve() };
+  if (wish === undefined) return nothing;
+  const bound = meetingOf(calendars, place);
+  const present = bound === undefined ? undefined : meetings.find(bound);
+  if (wish === false) {
+    return { ...nothing, bytes: withLink(bytes, undefined, meetings), note: (draft) => releaseMeeting(draft, place) };
+  }
+  const { index } = await pool.derive(bytes, zone);
+  const plan = planOf(index);
+  if (index.kind !== 'event' || plan === undefined) throw new Refusal('field_invalid', { field: 'meeting' });
+  if (present !== undefined) return { ...nothing, bytes: withLink(bytes, present, meetings) };
+  const made = await meetings.make(host, plan, wish === true ? 'people' : wish.lobby);
+  return {
+    bytes: withLink(bytes, made, meetings),
+    note: (draft) => {
+      releaseMeeting(draft, place);
+      bindMeeting(draft, made.id, host, place);
+    },
+    undo: async () => await meetings.cancel(host, made.id),
+  };
+}
+
+/** The object with one link of a meeting, or none; CONFERENCEs that lead elsewhere stay (RFC 7986, 5.11). */
+function withLink(bytes: Uint8Array, link: JoinLink | undefined, meetings: EntryMeetings): Uint8Array {
+  const object = readCalendarObject(bytes);
+  const { master } = object;
+  if (master === undefined) throw new Refusal('field_invalid', { field: 'meeting' });
+  const conferences = propertiesOf(master, 'CONFERENCE');
+  const others = conferences.filter(({ value }) => meetings.read(value.trim()) === undefined);
+  const gone = conferences.filter((one) => !others.includes(one)).map(({ value }) => value);
+  const url = propertyOf(master, 'URL');
+  const isFree = url === undefined || gone.includes(url.value);
+  const links = link === undefined ? [] : [conference(link.url)];
+  return changeProperties(object, master, {
+    CONFERENCE: [...others, ...links],
+    ...(isFree ? { URL: link === undefined ? [] : [makeProperty('URL', link.url)] } : {}),
+  });
+}
+
+function conference(url: string): Property {
+  const parameters = [
+    { name: 'VALUE', values: ['URI'] },
+    { name: 'FEATURE', values: ['AUDIO', 'VIDEO'] },
+  ];
+  return { ...makeProperty('CONFERENCE', url), parameters };
+}

@@ -1,0 +1,29 @@
+/** The handlers of subscriptions: for the owner of a calendar alone, since the address of a feed may be a secret. */
+import type { ClientHandlers, ClientRequest } from '#src/coordinator/client-routes.ts';
+import type { CALENDAR_ROUTES } from '#src/protocol/calendar-routes.ts';
+import type { ChangeSubscription } from '#src/protocol/calendar-subscriptions.ts';
+import { accessCalendar } from '../calendar-access.ts';
+import { byOf, calendarOf } from '../calendar-handlers.ts';
+import type { CalendarPlane } from '../calendar-plane.ts';
+import type { Subscriptions } from './subscriptions.ts';
+
+type Names = 'readSubscription' | 'changeSubscription' | 'refreshSubscription';
+
+export function makeSubscriptionHandlers(
+  { calendars }: CalendarPlane,
+  subscriptions: Subscriptions,
+): ClientHandlers<Pick<typeof CALENDAR_ROUTES, Names>> {
+  const owned = (request: ClientRequest) =>
+    accessCalendar(calendars, request.user, calendarOf(request), 'owner').calendar;
+  return {
+    readSubscription: (request) => ({ status: 200, body: subscriptions.read(owned(request)) }),
+    changeSubscription: async (request) => {
+      const form = request.body as ChangeSubscription;
+      return { status: 200, body: await subscriptions.change(owned(request), form, byOf(request)) };
+    },
+    refreshSubscription: async (request) => ({
+      status: 202,
+      body: await subscriptions.refresh(owned(request)),
+    }),
+  };
+}
