@@ -239,7 +239,7 @@ export const SETTINGS = {
   allowPrivateTargets: {
     schema: z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]),
     default: false,
-    say: 'Whether webhooks of automations, event subscriptions of bots, pushes, previews of links, feeds that calendars follow, and tests of settings may go to private addresses. False, because an administrator of the console would otherwise reach the services beside this server.',
+    say: 'Whether webhooks of automations, event subscriptions of bots, pushes, previews of links, feeds that calendars follow, outgoing mail, and tests of settings may go to private addresses. False, because an administrator of the console would otherwise reach the services beside this server.',
   },
   pushRedecideSeconds: {
     schema: whole(1, 60),

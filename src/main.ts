@@ -44,6 +44,7 @@ import { Seeder } from '#src/coordinator/seed.ts';
 import { makeRooms } from '#src/coordinator/seeded-rooms.ts';
 import type { Settings } from '#src/coordinator/settings.ts';
 import { printWelcome } from '#src/coordinator/welcome.ts';
+import { addMailDoor, makeOutbox, type MailPlaneOptions } from '#src/mail/mail-plane.ts';
 import type { Base, Release } from '#src/server/base.ts';
 import { FIGURES_MILLIS, makeHealth } from '#src/server/health.ts';
 import { makeSupervisor } from '#src/server/shard-supervision.ts';
@@ -169,7 +170,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', figures) });
   const tell = makeCalendarAnnouncer(supervisor);
   const meetings = makeEntryMeetings(coordinator.meetings, () => urls.coordinator);
-  const parts = { ...coordinator, ...management, meetings, version, tell };
+  const parts = { ...coordinator, ...management, meetings, version, tell, baseUrl: () => urls.calendar };
   const openMail = await startCalendar(base, closers, calendar, parts);
   const lmtp = await listen(base, closers, { coordinator: coordinator.app, calendar, openMail }, urls);
   origins = originsOf(config, portOf(coordinator.app.server.address()));
@@ -224,15 +225,15 @@ async function startCalendar(
   parts: Pick<
     CalendarOpeningOptions,
     'access' | 'appPasswords' | 'authenticate' | 'directory' | 'meetings' | 'tell' | 'vault' | 'version'
-  > & {
-    readonly erasures: Erasures;
-    readonly settings: Settings;
-  },
+  > &
+    Pick<MailPlaneOptions, 'baseUrl' | 'mailDns'> & { readonly erasures: Erasures; readonly settings: Settings },
 ): Promise<OpenCalendar['openMail']> {
   const { erasures, settings } = parts;
   const mailTrust = () => readMailTrust(settings);
+  const mail: CalendarOpeningOptions['mail'] = (own) => makeOutbox(own, { ...base, ...parts });
   const { epoch } = base.manifest;
-  const service = await openCalendar(app, { ...base, ...parts, mailTrust, epoch, clock: systemClock });
+  const service = await openCalendar(app, { ...base, ...parts, mail, mailTrust, epoch, clock: systemClock });
+  await addMailDoor(app, service.plane);
   closers.push(
     () => service.close(),
     () => erasures.stop(),

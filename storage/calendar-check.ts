@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { unpairedAlarms } from './calendar-alarms.ts';
 import { unpairedMeetings } from './calendar-meetings.ts';
 import { unpairedRefreshes } from './calendar-subscriptions.ts';
+import { checkMails } from './calendar-mails.ts';
 import {
   calendarRecord,
   changeRecord,
@@ -40,6 +41,7 @@ export async function checkCalendars(folder: string, findings: Findings): Promis
     checkStrays(tables, findings);
     checkProperties(tables, findings);
     checkScheduling(tables, findings);
+    checkMails(environment, findings);
     for (const alarm of unpairedAlarms(environment)) {
       findings.add('alarms', [alarm.calendar, alarm.name], 'stands on one side of its index alone');
     }

@@ -34,6 +34,9 @@ export const CALENDAR_TABLES = [
   'deeds',
   'messages',
   'deliveries',
+  'letters',
+  'mails',
+  'rsvps',
   'meta',
 ] as const;
 export type CalendarTable = (typeof CALENDAR_TABLES)[number];

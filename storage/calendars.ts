@@ -52,6 +52,7 @@ const CALENDAR_PREFIXED = [
   'feeds',
   'sources',
   'bound',
+  'rsvps',
 ] as const satisfies readonly CalendarTable[];
 
 export interface CalendarsOptions {

@@ -8,11 +8,12 @@ import type { Authenticate } from '#src/coordinator/client-routes.ts';
 import type { Directory } from '#src/coordinator/directory.ts';
 import type { Accounts } from '#storage/accounts.ts';
 import { Calendars } from '#storage/calendars.ts';
-import { makeCalendarPlane } from './calendar-plane.ts';
+import { makeCalendarPlane, type CalendarPlane, type CalendarPlaneOptions } from './calendar-plane.ts';
 import { addCalendarService } from './calendar-service.ts';
 import { MailDoors, type MailDoorsOptions } from './mail/mail-doors.ts';
 import { ReminderSchedule, type Reminded, type ReminderScheduleOptions } from './reminders/reminder-schedule.ts';
 import type { Deliveries } from './scheduling/deliveries.ts';
+import type { OutsideMail } from './scheduling/outside-mail.ts';
 import { ChangeAnnouncer, type Told } from './change-announcer.ts';
 import type { DavDoor } from './dav/door.ts';
 import type { EntryMeetings } from './meetings/entry-meetings.ts';
@@ -48,15 +49,19 @@ export interface CalendarOpeningOptions {
   readonly tell: (told: Told | Reminded) => Promise<void>;
   /** Whose word about the senders of calendar mail counts. @throws Refusal `encryption_locked`. */
   readonly mailTrust: MailDoorsOptions['trust'];
+  /** Makes the way to people outside. */
+  readonly mail: CalendarPlaneOptions['mail'];
   readonly clock: Clock;
   readonly log: DavDoor['log'] & ReminderScheduleOptions['log'] & MailDoorsOptions['log'];
 }
 
 export interface OpenCalendar {
   readonly calendars: Calendars;
+  readonly plane: CalendarPlane;
   /** For the metrics, as they are now. */
   readonly figures: () => Deliveries['figures'] &
     MailDoors['figures'] &
+    OutsideMail['figures'] &
     ReminderSchedule['figures'] &
     SubscriptionSchedule['figures'];
   /** Opens the LMTP door where one is configured; its port. */
@@ -115,20 +120,21 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
   later.reminders = reminders;
   const follower = new MeetingFollower({ ...plane, log: options.log });
   later.follower = follower;
-  follower.wake();
-  reminders.wake();
-  refreshes.wake();
+  const jobs = [reminders, follower, refreshes];
+  for (const job of jobs) job.wake();
   const stopWarmingUp = warmUpLater();
   // Before the threads that it asks are closed.
   app.addHook('preClose', async () => {
     stopWarmingUp();
-    await reminders.stop();
-    await follower.stop();
-    await refreshes.stop();
+    for (const job of jobs) await job.stop();
   });
   return {
     calendars,
-    figures: () => ({ ...plane.deliveries.figures, ...doors.figures, ...reminders.figures, ...refreshes.figures }),
+    plane,
+    figures: () => ({
+      ...{ ...plane.deliveries.figures, ...plane.mail.figures, ...doors.figures },
+      ...{ ...reminders.figures, ...refreshes.figures },
+    }),
     openMail: async () => await doors.openLmtp(),
     close: async () => {
       announcer.stop();

@@ -11,6 +11,7 @@ import { DerivationPool } from './derivation-pool.ts';
 import type { EntryMeetings } from './meetings/entry-meetings.ts';
 import { CalendarObjectWriter } from './object-writer.ts';
 import { Deliveries } from './scheduling/deliveries.ts';
+import type { OutsideMail } from './scheduling/outside-mail.ts';
 import { Scheduler } from './scheduling/scheduler.ts';
 
 export interface CalendarPlaneOptions {
@@ -25,6 +26,8 @@ export interface CalendarPlaneOptions {
   readonly verifyAppPassword: (user: string, password: string) => boolean;
   /** Failed sign-ins per minute of one name from one address. */
   readonly failuresPerMinute: number;
+  /** Makes the way to people outside from the parts that it needs. */
+  readonly mail: (parts: MailParts) => OutsideMail;
   /** The data folder's. */
   readonly epoch: string;
   /** Where clients reach the calendar, where a proxy stands in front. */
@@ -32,6 +35,9 @@ export interface CalendarPlaneOptions {
   readonly clock: Clock;
   readonly log: DavDoor['log'];
 }
+
+/** What mail is made from. */
+export type MailParts = Pick<CalendarPlane, 'book' | 'calendars' | 'clock' | 'epoch' | 'isPerson' | 'pool'>;
 
 export interface CalendarPlane {
   readonly calendars: Calendars;
@@ -41,6 +47,7 @@ export interface CalendarPlane {
   readonly meetings: EntryMeetings;
   /** Scheduling messages on their way. */
   readonly deliveries: Deliveries;
+  readonly mail: OutsideMail;
   /** Whether a person is there whom the organiser may invite. */
   readonly mayInvite: (organizer: string, user: string) => boolean;
   readonly maySee: (viewer: string, user: string) => boolean;
@@ -66,7 +73,8 @@ export async function makeCalendarPlane(options: CalendarPlaneOptions): Promise<
   const deliveries = new Deliveries({ calendars, pool, book, isPerson, clock, log });
   const mayInvite: CalendarPlane['mayInvite'] = (organizer, user) =>
     isPerson(user) && options.mayInvite(organizer, user);
-  const scheduler = new Scheduler({ pool, book, clock, deliveries, mayInvite });
+  const mail = options.mail({ book, calendars, clock, epoch, isPerson, pool });
+  const scheduler = new Scheduler({ pool, book, clock, deliveries, mail, mayInvite });
   const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler });
   const dav: DavDoor = {
     calendars,
@@ -86,7 +94,7 @@ export async function makeCalendarPlane(options: CalendarPlaneOptions): Promise<
     },
     log,
   };
-  return { calendars, book, pool, meetings, deliveries, writer, mayInvite, maySee, isPerson, epoch, clock, dav };
+  return { calendars, book, pool, meetings, deliveries, mail, writer, mayInvite, maySee, isPerson, epoch, clock, dav };
 }
 
 function makePrincipals(

@@ -38,8 +38,8 @@ export async function addCalendarService(
   await addFileRoutes(app, plane, feeds, authenticate);
   await addDavRoutes(app, plane.dav);
   app.addHook('onClose', async () => {
-    // What is being delivered is read on the pool.
-    await plane.deliveries.close();
+    // What is being delivered and sent is read on the pool.
+    await Promise.all([plane.deliveries.close(), plane.mail.close()]);
     await plane.pool.close();
   });
 }

@@ -20,6 +20,8 @@ import type { Split } from './ics/splitting.ts';
 import type { FeedAnswer, FeedQuestion } from './subscriptions/feed-reading.ts';
 import type { Applied } from './scheduling/applying.ts';
 import type { Inspected, OutsideMessage, OutsideResult } from './scheduling/from-outside.ts';
+import type { Response } from './scheduling/answering.ts';
+import type { Described, Description } from './scheduling/describing.ts';
 import type { Scheduled } from './scheduling/organizing.ts';
 import type { WorkerAnswer } from './derivation-worker.ts';
 import type { Window } from './icalendar/calendar-object.ts';
@@ -83,6 +85,16 @@ export class DerivationPool {
   /** What a message of somebody outside makes of a copy. @throws CalendarFault; Refusal `busy`. */
   async applyFromOutside(message: OutsideMessage): Promise<OutsideResult> {
     return (await this.#run({ kind: 'outside', ...message })) as OutsideResult;
+  }
+
+  /** An object or a message as people outside are shown it. @throws CalendarFault; Refusal `busy`. */
+  async describe(task: Described): Promise<Description> {
+    return (await this.#run({ kind: 'describe', ...task })) as Description;
+  }
+
+  /** The REPLY of somebody who has no copy here; undefined where they are not invited. @throws CalendarFault; Refusal `busy`. */
+  async respond(task: Response): Promise<Uint8Array | undefined> {
+    return (await this.#run({ kind: 'respond', ...task })) as Uint8Array | undefined;
   }
 
   /** The objects of an import file. @throws CalendarFault where the whole is not iCalendar; Refusal `busy`. */

@@ -19,7 +19,7 @@ import { splitFile, type Split } from './ics/splitting.ts';
 import { bytesOf } from './icalendar/component-reader.ts';
 import { writeProperty } from './icalendar/component-writer.ts';
 import { answerAlarms, type AlarmAnswer, type AlarmQuestion } from './reminders/alarm-times.ts';
-import { answer } from './scheduling/answering.ts';
+import { answer, respond, type Response } from './scheduling/answering.ts';
 import { readFeed, type FeedAnswer, type FeedQuestion } from './subscriptions/feed-reading.ts';
 import { apply, type Applied, type Incoming } from './scheduling/applying.ts';
 import {
@@ -29,6 +29,7 @@ import {
   type OutsideMessage,
   type OutsideResult,
 } from './scheduling/from-outside.ts';
+import { describe, type Described, type Description } from './scheduling/describing.ts';
 import { organize, type ChangedObject, type Scheduled } from './scheduling/organizing.ts';
 
 /** An attendee as one component has it. */
@@ -104,14 +105,19 @@ export type FileTask =
   | { readonly kind: 'split'; readonly bytes: Uint8Array }
   | { readonly kind: 'flatten'; readonly bytes: Uint8Array; readonly detail: Detail; readonly salt: string };
 
-/** What scheduling works out: what follows from a change, and what a message makes of a copy. */
+/**
+ * What scheduling works out: what follows from a change, what a message makes of a copy, what people outside are shown,
+ * and what they answer.
+ */
 export type SchedulingTask =
   | (ChangedObject & { readonly kind: 'schedule'; readonly role: 'organizer' | 'attendee'; readonly own: string })
   | (Incoming & { readonly kind: 'apply' })
   | (OutsideMessage & { readonly kind: 'outside' })
-  | { readonly kind: 'inspect'; readonly bytes: Uint8Array };
+  | { readonly kind: 'inspect'; readonly bytes: Uint8Array }
+  | (Described & { readonly kind: 'describe' })
+  | (Response & { readonly kind: 'respond' });
 
-type OutsideAnswer = OutsideResult | Inspected;
+type OutsideAnswer = OutsideResult | Inspected | Description | undefined;
 
 /** @throws CalendarFault for bytes that are no calendar object resource. */
 export function carryOut(
@@ -135,6 +141,8 @@ export function carryOut(
   if (task.kind === 'apply') return apply(task);
   if (task.kind === 'outside') return applyFromOutside(task);
   if (task.kind === 'inspect') return inspectMessage(task.bytes);
+  if (task.kind === 'describe') return describe(task);
+  if (task.kind === 'respond') return respond(task);
   const object = readCalendarObject(task.bytes);
   if (task.kind === 'correct') return correctAnswers(object, task.corrections);
   if (task.kind === 'derive') return deriveFrom(object, task.zone);

@@ -68,16 +68,21 @@ export function makeEntryHandlers(plane: CalendarPlane): ClientHandlers<Pick<typ
       const { calendar } = readable(request);
       return { status: 200, body: readEntry(plane, calendar, entryOf(request)) };
     },
-    changeEntry: async (request) => ({ status: 200, body: await changeEntry(plane, request) }),
+    changeEntry: async (request) => {
+      const { etag } = request.body as ChangeEntry;
+      return { status: 200, body: await onPresentState(etag, async () => await changeEntry(plane, request)) };
+    },
     deleteEntry: async (request) => {
       const { scope, recurrence_id: recurrenceId = '', etag } = request.query as DeleteEntryQuery;
       const { calendar } = accessCalendar(calendars, request.user, calendarOf(request), 'write');
-      const { stored, object } = findEntry(plane, calendar, entryOf(request), etag);
-      const context = contextOf(plane, request.user, calendar);
-      const bytes = scope === 'all' ? null : inContract(() => deleteFrom(object, scope, recurrenceId, context)).bytes;
-      const conditions = { ifMatch: [stored.etag] };
-      if (bytes === null) await writer.remove(request.user, calendar.id, stored.name, conditions);
-      else await asEntry(() => writer.put(request.user, calendar.id, stored.name, bytes, conditions));
+      await onPresentState(etag, async () => {
+        const { stored, object } = findEntry(plane, calendar, entryOf(request), etag);
+        const context = contextOf(plane, request.user, calendar);
+        const bytes = scope === 'all' ? null : inContract(() => deleteFrom(object, scope, recurrenceId, context)).bytes;
+        const conditions = { ifMatch: [stored.etag] };
+        if (bytes === null) await writer.remove(request.user, calendar.id, stored.name, conditions);
+        else await asEntry(() => writer.put(request.user, calendar.id, stored.name, bytes, conditions));
+      });
       return { status: 204, body: undefined };
     },
   };
@@ -118,6 +123,21 @@ async function arrange(
 ): Promise<WithMeeting> {
   const place = { calendar: id, entry: entryIdOf(uid) };
   return await asEntry(() => arrangeMeeting(plane, { host, place, wish, zone }, bytes));
+}
+
+/** Times that a change is made anew. Then the caller hears `entry_changed`. */
+const MADE_TIMES_MAX = 4;
+
+/** Who names no state means the present one: what the server writes of others meanwhile is no conflict of theirs. */
+async function onPresentState<T>(etag: string | undefined, action: () => Promise<T>): Promise<T> {
+  for (let times = 1; ; times += 1) {
+    try {
+      return await action();
+    } catch (error) {
+      const isOfOthers = etag === undefined && error instanceof Refusal && error.code === 'entry_changed';
+      if (!isOfOthers || times === MADE_TIMES_MAX) throw error;
+    }
+  }
 }
 
 function contextOf(plane: CalendarPlane, user: string, { zone }: CalendarRecord): EditContext {

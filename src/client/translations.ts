@@ -101,6 +101,7 @@ const RUSSIAN: Sentences = {
   entry_not_found: 'В этом календаре нет такой записи.',
   feed_not_found: 'Такой публикации нет.',
   erasure_not_found: 'Такого удаления данных нет.',
+  rsvp_link_not_found: 'По этой ссылке ответить нельзя или уже нельзя.',
   group_not_found: 'Такой группы нет.',
   guest_not_found: 'Такого гостя нет.',
   invitation_not_found: 'Такого приглашения у вас нет.',

@@ -22,6 +22,14 @@ export interface DnsRecord {
   readonly value: string;
 }
 
+/** A key that mail is signed with, under the name by which its public part is published. */
+export interface DkimKey {
+  readonly domain: string;
+  readonly selector: string;
+  /** PEM. */
+  readonly privateKey: string;
+}
+
 export interface MailDnsOptions {
   readonly accounts: Accounts;
   readonly clock: Clock;
@@ -55,6 +63,18 @@ export class MailDns {
       { name: domain, type: 'TXT', value: mail.spf ?? SPF },
       { name: `_dmarc.${domain}`, type: 'TXT', value: `v=DMARC1; p=${policy}${reports}` },
     ];
+  }
+
+  /**
+   * What mail of the domain is signed with; undefined before the records were read for the first time.
+   * @throws Refusal `encryption_locked`.
+   */
+  signing(): DkimKey | undefined {
+    const mail = this.#options.settings.read('mail');
+    if (mail === undefined) return undefined;
+    const { domain, dkim_selector: selector = DKIM_SELECTOR } = mail;
+    const known = this.#options.vault.get(`dkim:${selector}.${domain}`);
+    return known === undefined ? undefined : { domain, selector, privateKey: Buffer.from(known).toString('utf8') };
   }
 
   async #key(domain: string, selector: string, by: Doer): Promise<string> {

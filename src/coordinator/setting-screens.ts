@@ -14,6 +14,8 @@ export interface SettingField {
   readonly schema: z.ZodType;
   /** Kept in the vault, as text, and answered as set or not set. */
   readonly isSecret?: true;
+  /** It may name a person, in no form that is known as one: the trail says that it changed, and not to what. */
+  readonly isPersonal?: true;
   /** What the screen cannot do without. */
   readonly isRequired?: true;
   readonly say: string;
@@ -58,6 +60,15 @@ const domain = z
   .string()
   .max(128)
   .regex(/^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/);
+/** A host name of any number of labels, or an IP address. */
+const host = z.union([
+  z.ipv4(),
+  z.ipv6(),
+  z
+    .string()
+    .max(253)
+    .regex(/^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/),
+]);
 const keyOf = (isRight: (type: string | undefined) => boolean) =>
   z
     .string()
@@ -211,8 +222,10 @@ export const SETTING_SCREENS = {
     },
   },
   mail: {
-    say: "The domain that mail is sent from: what its DNS records say, the DKIM record's key included; whom calendar mail that comes in is believed.",
-    effect: 'At the next read of the records to publish; for mail that comes in at once.',
+    say: "The domain that mail is sent from: what its DNS records say, the DKIM record's key included, the server that sends it, and whom calendar mail that comes in is believed.",
+    effect:
+      'At the next read of the records to publish; for the next mail that leaves, and for mail that comes in at once.',
+    isTestable: true,
     isClosedToVendors: true,
     fields: {
       domain: { schema: domain, isRequired: true, say: 'The domain, in lower case.' },
@@ -244,6 +257,19 @@ export const SETTING_SCREENS = {
           .regex(/^[^\s,@]+@[^\s,@]+(?:\s*,\s*[^\s,@]+@[^\s,@]+)*$/),
         say: 'Addresses, separated by commas, of calendar services outside that send for their users; never for people here.',
       },
+      smtp_host: { schema: host, say: 'The server that takes outgoing mail; without it no mail is sent.' },
+      smtp_port: { schema: z.int().min(1).max(65_535), say: 'Its port; 587 without it.' },
+      smtp_security: {
+        schema: z.enum(['starttls', 'tls', 'none']),
+        say: 'starttls without it; none sends mail and password in the clear.',
+      },
+      smtp_username: {
+        schema: line(200),
+        isPersonal: true,
+        say: 'The account to sign in as; without one nobody signs in.',
+      },
+      smtp_password: { schema: secret, isSecret: true, say: 'Its password.' },
+      from: { schema: z.email().max(254), say: 'The address that mail is sent from; calendar@ the domain without it.' },
     },
   },
   retention: {

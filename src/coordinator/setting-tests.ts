@@ -1,11 +1,13 @@
-/** Trying what a settings screen says, where that can be done from here: a directory server, an object store, TLS. */
+/** Trying what a settings screen says, where that can be done from here: a directory server, an object store, TLS, a mail server. */
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { Clock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { OutgoingTimeout, reasonOf, sendOutgoing } from '#src/outgoing/request.ts';
+import { smtpWordOf, trySmtp } from '#src/outgoing/smtp.ts';
 import { checkedHost, makeLookup } from '#src/outgoing/targets.ts';
+import { smtpServerOf } from './mail-settings.ts';
 import {
   SETTING_SCREENS,
   SETTING_SCREEN_NAMES,
@@ -42,7 +44,7 @@ export interface SettingTestOptions {
 type Tester = (options: Required<SettingTestOptions>) => Promise<SettingTest>;
 
 /** Screens that can be tried. */
-export type TestableScreen = 'ldap' | 'external-stores' | 'tls';
+export type TestableScreen = 'ldap' | 'external-stores' | 'tls' | 'mail';
 export const TESTABLE_SCREENS = SETTING_SCREEN_NAMES.filter((name): name is TestableScreen => {
   const screen: SettingScreen = SETTING_SCREENS[name];
   return screen.isTestable === true;
@@ -67,6 +69,16 @@ const TESTERS: Readonly<Record<TestableScreen, Tester>> = {
     if (!isPair(certificate, key)) return { ok: false, detail: 'key of another certificate', expires_at: end };
     const isOver = Date.parse(end) <= clock.now();
     return { ok: !isOver, detail: isOver ? 'certificate has ended' : 'certificate and key match', expires_at: end };
+  },
+  mail: async ({ settings, allowPrivateTargets, millis }) => {
+    const server = complete(smtpServerOf(complete(settings.read('mail'))));
+    try {
+      await trySmtp(server, { allowPrivateTargets, millis });
+      return { ok: true, detail: server.username === undefined ? 'connected' : 'signed in', expires_at: null };
+    } catch (error) {
+      if (error instanceof Refusal) throw error;
+      return { ok: false, detail: smtpWordOf(error), expires_at: null };
+    }
   },
 };
 

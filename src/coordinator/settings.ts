@@ -103,16 +103,17 @@ export class Settings {
       const before = draft.document(settings, name)?.values ?? {};
       const after: Record<string, unknown> = { ...before };
       const told: Record<string, AuditValue> = {};
-      for (const [field, { isSecret }] of fieldsOf(name)) {
+      for (const [field, { isPersonal, isSecret }] of fieldsOf(name)) {
         const value = change[field];
         if (value === undefined) continue;
+        const word = value === null ? 'removed' : 'set';
         if (isSecret === true) {
-          told[field] = value === null ? 'removed' : 'set';
+          told[field] = word;
           if (value === null) vault.remove(draft, secretName(name, field));
           else vault.put(draft, secretName(name, field), Buffer.from(value as string, 'utf8'));
           continue;
         }
-        told[field] = { before: toldOf(before[field]), after: toldOf(value) };
+        told[field] = isPersonal === true ? word : { before: toldOf(before[field]), after: toldOf(value) };
         if (value === null) delete after[field];
         else after[field] = value;
       }

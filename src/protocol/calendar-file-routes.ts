@@ -1,4 +1,4 @@
-/** Forms of the calendar service whose body or answer is a calendar file (`text/calendar`), beside those of JSON. */
+/** Forms of the calendar service that are not JSON: calendar files (`text/calendar`), and the page of an RSVP link. */
 import { importReport } from './calendar-files.ts';
 import type { Route } from './routes.ts';
 
@@ -41,5 +41,24 @@ export const CALENDAR_FILE_ROUTES = {
     auth: 'none',
     replies: { 200: null, 304: null },
     errors: ['feed_not_found', 'rate_limited'],
+  },
+  readRsvp: {
+    method: 'get',
+    path: '/rsvp/:rsvp',
+    summary:
+      'The page of an invitation by mail, for whoever has its link (`text/html`, refusals too). It changes nothing.',
+    auth: 'none',
+    replies: { 200: null },
+    errors: ['rsvp_link_not_found', 'rate_limited', 'busy'],
+  },
+  answerRsvp: {
+    method: 'post',
+    path: '/rsvp/:rsvp',
+    summary:
+      'Answers as the one person that the link is for: a form with `answer` (`accepted`, `tentative`, `declined`) and ' +
+      '`comment`.',
+    auth: 'none',
+    replies: { 200: null },
+    errors: ['rsvp_link_not_found', 'field_invalid', 'body_too_large', 'rate_limited', 'busy'],
   },
 } as const satisfies Record<string, Route>;

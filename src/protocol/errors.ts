@@ -106,6 +106,7 @@ export const ERRORS = {
   entry_not_found: { status: 404, error: 'There is no such entry in this calendar.' },
   feed_not_found: { status: 404, error: 'There is no such feed.' },
   erasure_not_found: { status: 404, error: 'There is no such erasure.' },
+  rsvp_link_not_found: { status: 404, error: 'This link does not take an answer, or not any more.' },
   group_not_found: { status: 404, error: 'There is no such group.' },
   guest_not_found: { status: 404, error: 'There is no such guest.' },
   invitation_not_found: { status: 404, error: 'There is no such invitation for you.' },

@@ -108,3 +108,18 @@ export const CALENDAR_REFRESH_SECONDS_MAX = 7 * 86_400;
 
 /** Feeds that one person may have fetched at once a minute, by making, changing or refreshing subscriptions. [rate_limited] */
 export const CALENDAR_FETCHES_PER_MINUTE = 10;
+
+/** People outside that one change of an entry writes mail to; those beyond it have the status 5.1 in the entry. */
+export const MAIL_RECIPIENTS_MAX = 100;
+
+/** Mails that leave on behalf of one person within an hour, so that no calendar is a way to spam. Beyond it the status is 5.1. */
+export const MAILS_PER_HOUR_MAX = 300;
+
+/** How long a link in an invitation by mail takes an answer, unless the entry is over before. [rsvp_link_not_found] */
+export const RSVP_LINK_DAYS_MAX = 90;
+
+/** Answers by one such link in a minute: more than anybody changes their mind. [rate_limited] */
+export const RSVP_ANSWERS_PER_MINUTE_MAX = 10;
+
+/** Characters that somebody may add to an answer by such a link. [field_invalid] */
+export const RSVP_COMMENT_LENGTH_MAX = 500;

@@ -128,6 +128,16 @@ export const METRICS = {
     help: 'Recipients of calendar mails that came in, by outcome.',
     labels: ['outcome'],
   },
+  parley_calendar_outgoing_mails_total: {
+    type: 'counter',
+    help: 'Mails of the calendar that were done with, by result: sent, failed or dropped.',
+    labels: ['result'],
+  },
+  parley_calendar_outgoing_mails_waiting: {
+    type: 'gauge',
+    help: 'Mails of the calendar that still have to leave.',
+    labels: [],
+  },
   parley_calendar_reminders_dropped_total: {
     type: 'counter',
     help: 'Reminders that nobody was told, because they were due too long before the server could.',

@@ -247,5 +247,5 @@ test('an object store is asked for its head', async (context) => {
   await assert.rejects(testSettings('external-stores', { ...options, allowPrivateTargets: false }), {
     code: 'target_private',
   });
-  assert.deepEqual(TESTABLE_SCREENS, ['ldap', 'external-stores', 'tls']);
+  assert.deepEqual(TESTABLE_SCREENS, ['ldap', 'external-stores', 'tls', 'mail']);
 });

@@ -23,7 +23,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   redaction: UNDER,
   outgoing: UNDER,
   push: [...UNDER, 'telemetry', 'storage', 'actors', 'outgoing'],
-  mail: UNDER,
+  // What a mail says that comes in: it knows nothing of calendars, which ask it.
+  'mail-inbound': UNDER,
   telemetry: [...UNDER, 'config'],
   storage: [...UNDER, 'config', 'telemetry'],
   auth: [...UNDER, 'config', 'telemetry', 'storage'],
@@ -31,7 +32,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   messaging: BELOW_EDGES,
   coordinator: [...BELOW_EDGES, 'console'],
   // The calendar's routes are registered and its people known as the coordinator's are.
-  calendar: [...BELOW_EDGES, 'coordinator', 'mail'],
+  calendar: [...BELOW_EDGES, 'coordinator', 'mail-inbound'],
+  // People outside get mail of the calendar, by the settings that the coordinator keeps.
+  mail: [...BELOW_EDGES, 'calendar', 'coordinator'],
   // The console shows what the coordinator does, and states who is who there; neither is thinkable alone.
   console: [...BELOW_EDGES, 'coordinator', 'redaction', 'console-web'],
   // The pages that a browser gets: of the console and the coordinator types alone, which `web-files.ts` holds at start.
@@ -40,7 +43,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   cli: [...BELOW_EDGES, 'client', 'console', 'coordinator', 'messaging', 'node-agent', 'redaction'],
   // What only the composition root is made from.
   server: [...BELOW_EDGES, 'calendar', 'console', 'coordinator', 'messaging'],
-  main: [...BELOW_EDGES, 'calendar', 'console', 'coordinator', 'messaging', 'server'],
+  main: [...BELOW_EDGES, 'calendar', 'console', 'coordinator', 'mail', 'messaging', 'server'],
 };
 const MAY_IMPORT_ALL = new Set(['bench', 'test']);
 
@@ -57,6 +60,7 @@ const PACKAGE_PLACES: Readonly<Record<string, readonly string[]>> = {
 /** `src/messaging/shard.ts` → `messaging`; `src/main.ts` → `main`; `actors/runtime/mailbox.ts` → `actors`. */
 function roomOf(path: string): string {
   if (path.startsWith('src/console/web/')) return 'console-web';
+  if (path.startsWith('src/mail/inbound/')) return 'mail-inbound';
   const [top = '', second = ''] = path.split('/');
   return top === 'src' ? second.replace(/\.ts$/, '') : top;
 }

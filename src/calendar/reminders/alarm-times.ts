@@ -1,7 +1,7 @@
 /**
  * When the alarms of an object go off (RFC 5545, 3.6.6; RFC 9074), within a span of time and behind it. An alarm that
  * somebody has seen already, by ACKNOWLEDGED or by Thunderbird's X-MOZ-LASTACK, does not go off; one of an occurrence
- * that is cancelled, done or declined does not either. E-mail alarms and repetitions are not kept.
+ * that is cancelled, done or declined does not either. Repetitions are not kept.
  */
 import { expand, readCalendarObject, type CalendarObject, type Occurrence } from '../icalendar/calendar-object.ts';
 import {
@@ -26,6 +26,10 @@ export const ALARMS_AT_ONCE_MAX = 32;
 const DAY_MILLIS = 86_400_000;
 const HORIZONS = [8, 64, 512, 4_096, 15_000].map((days) => days * DAY_MILLIS);
 
+/** What an alarm does. By e-mail it writes to the calendar's owner, and to nobody whom the object names. */
+export type AlarmAction = 'display' | 'audio' | 'email';
+const ACTIONS: ReadonlySet<string> = new Set<AlarmAction>(['display', 'audio', 'email']);
+
 export interface DueAlarm {
   /** When it goes off, milliseconds since 1970. */
   readonly at: number;
@@ -34,7 +38,7 @@ export interface DueAlarm {
   readonly recurrenceId: string | undefined;
   /** Which alarm of its component: its UID, or its number. */
   readonly alarm: string;
-  readonly action: 'display' | 'audio';
+  readonly action: AlarmAction;
   readonly title: string;
   readonly location: string | undefined;
 }
@@ -57,7 +61,7 @@ export interface AlarmAnswer {
 
 interface Trigger {
   readonly alarm: string;
-  readonly action: 'display' | 'audio';
+  readonly action: AlarmAction;
   readonly millis: number;
   readonly isOfEnd: boolean;
   /** The instant, where it has one of its own. */
@@ -126,7 +130,7 @@ function triggersOf(component: Component, { master }: CalendarObject): Trigger[]
   return alarms.flatMap((alarm, index) => {
     const action = propertyOf(alarm, 'ACTION')?.value.trim().toLowerCase() ?? 'display';
     const trigger = propertyOf(alarm, 'TRIGGER');
-    if ((action !== 'display' && action !== 'audio') || trigger === undefined) return [];
+    if (!isAction(action) || trigger === undefined) return [];
     const at = instantOf(trigger);
     const duration = at === undefined ? readDuration(trigger.value) : { days: 0, seconds: 0 };
     if (duration === undefined) return [];
@@ -135,6 +139,10 @@ function triggersOf(component: Component, { master }: CalendarObject): Trigger[]
     const millis = duration.days * DAY_MILLIS + duration.seconds * 1000;
     return [{ alarm: textOf(alarm, 'UID') ?? String(index), action, millis, isOfEnd, at, seenAt }];
   });
+}
+
+function isAction(action: string): action is AlarmAction {
+  return ACTIONS.has(action);
 }
 
 /** The instant of a time in UTC; undefined for anything else. */

@@ -4,7 +4,8 @@
  *
  *     change ─► [object, behind] ─► alarms of what changed ─► [due] ─► its time ─► told ─► [next due]
  *
- * An alarm is told before that is noted: a crash between the two tells it once more, under the same id.
+ * An alarm is told before that is noted: a crash between the two tells it once more, under the same id. One by e-mail is
+ * put on its way in the commit that notes it.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '#src/base/clock.ts';
@@ -28,6 +29,7 @@ import type { Calendars } from '#storage/calendars.ts';
 import type { AddressBook } from '../address-book.ts';
 import type { DerivationPool } from '../derivation-pool.ts';
 import { CalendarFault } from '../icalendar/calendar-object.ts';
+import type { EmailAlarm, OutsideMail } from '../scheduling/outside-mail.ts';
 import type { AlarmAnswer, DueAlarm } from './alarm-times.ts';
 
 /** What went off longer ago, while the server was down, tells nobody anything any more: it is dropped. */
@@ -51,6 +53,16 @@ export interface Reminded {
   readonly reminder: ReminderData;
 }
 
+/** An alarm that apps are told of. */
+type ToldAlarm = DueAlarm & Pick<ReminderData, 'action'>;
+
+/** An object after its alarms went off. */
+interface Rung {
+  /** When its next one is due. */
+  readonly due: number | null;
+  readonly emails: readonly EmailAlarm[];
+}
+
 export interface ReminderScheduleOptions {
   readonly calendars: Calendars;
   readonly pool: Pick<DerivationPool, 'alarms'>;
@@ -59,6 +71,8 @@ export interface ReminderScheduleOptions {
   readonly isPerson: (user: string) => boolean;
   /** Resolves when it is sure to be told. */
   readonly tell: (reminded: Reminded) => Promise<void>;
+  /** Takes alarms by e-mail. */
+  readonly mail: Pick<OutsideMail, 'remind' | 'wake'>;
   readonly clock: Clock;
   readonly log: { warn(message: string, fields?: Readonly<Record<string, unknown>>): void };
 }
@@ -170,41 +184,52 @@ export class ReminderSchedule {
    * @throws Error where something could not be told: it stays due.
    */
   async #ring(): Promise<boolean> {
-    const { calendars, clock } = this.#options;
+    const { calendars, clock, mail } = this.#options;
     const now = clock.now();
     const pending = now < this.#tellsFrom ? [] : dueAlarms(calendars, now, STEP);
     const next: [PendingAlarm, number | null][] = [];
+    const mailed: EmailAlarm[] = [];
     let failure: Error | undefined;
     for (const alarm of pending) {
       try {
-        next.push([alarm, await this.#ringOne(alarm, now)]);
+        const { due, emails } = await this.#ringOne(alarm, now);
+        next.push([alarm, due]);
+        mailed.push(...emails);
       } catch (error) {
         failure = error as Error;
       }
     }
     if (next.length > 0) {
-      await calendars.change((draft) =>
-        next.forEach(([{ calendar, name }, due]) => putAlarm(draft, calendar, name, due)),
-      );
+      await calendars.change((draft) => {
+        for (const [{ calendar, name }, due] of next) putAlarm(draft, calendar, name, due);
+        mail.remind(draft, mailed);
+      });
       calendars.refresh();
+      mail.wake();
     }
     if (failure !== undefined) throw failure;
     return next.length > 0;
   }
 
-  /** Tells what is due of one object; answers when its next alarm is. */
-  async #ringOne({ calendar: id, name, due }: PendingAlarm, now: number): Promise<number | null> {
+  /** Tells what is due of one object; answers when its next alarm is, and what is due by e-mail. */
+  async #ringOne({ calendar: id, name, due }: PendingAlarm, now: number): Promise<Rung> {
     const { calendars, log } = this.#options;
     const calendar = calendars.calendar(id);
     const object = calendars.object(id, name);
-    if (calendar === undefined || object === undefined) return null;
+    if (calendar === undefined || object === undefined) return { due: null, emails: [] };
     const answer = await this.#ask(calendar, { name, ...object }, due - 1, now);
     const told = answer.due.filter(({ at }) => at >= now - LATE_MILLIS_MAX);
-    for (const one of told) await this.#tell(calendar, object.uid, one, now);
+    const emails: EmailAlarm[] = [];
+    for (const one of told) {
+      const { action, location, start, title } = one;
+      const { owner, zone } = calendar;
+      if (action !== 'email') await this.#tell(calendar, object.uid, { ...one, action }, now);
+      else emails.push({ owner, calendar: id, uid: object.uid, title, location, start, zone });
+    }
     const dropped = answer.due.length - told.length;
     this.#dropped += dropped;
     if (dropped > 0) log.warn('reminders were due while nobody could be told', { dropped });
-    return answer.next;
+    return { due: answer.next, emails };
   }
 
   async #ask(calendar: CalendarRecord, { name }: NamedObject, after: number, until: number): Promise<AlarmAnswer> {
@@ -221,7 +246,7 @@ export class ReminderSchedule {
     }
   }
 
-  async #tell({ id, owner }: CalendarRecord, uid: string, due: DueAlarm, now: number): Promise<void> {
+  async #tell({ id, owner }: CalendarRecord, uid: string, due: ToldAlarm, now: number): Promise<void> {
     const { isPerson, tell } = this.#options;
     if (!isPerson(owner)) return;
     const { action, alarm, at, location, recurrenceId, start, title } = due;

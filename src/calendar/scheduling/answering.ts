@@ -5,6 +5,7 @@ import { replaceLines } from '../icalendar/edits.ts';
 import { exclusionsOf, type Instance, instancesOf, said, WHOLE } from './instances.ts';
 import { type Answer, replyOf } from './messages.ts';
 import type { ChangedObject, Scheduled } from './organizing.ts';
+import { UNDELIVERED } from './outside-mail.ts';
 import { identityOf, isServers, lineOf, organizerOf, type Recipients, withParameters } from './people.ts';
 
 const UNANSWERED = 'NEEDS-ACTION';
@@ -24,7 +25,8 @@ export function answer(change: ChangedObject, attendee: string): Scheduled {
   if (object === undefined || organizer === undefined || !isServers(organizer)) return silent;
   const whom = identityOf(recipients, organizer.value);
   const status = recipients[organizer.value.trim().toLowerCase()]?.status ?? '';
-  if (!status.startsWith('1')) return silent;
+  const isSent = status.startsWith('1');
+  if (!isSent && status !== UNDELIVERED) return silent;
   const isForced = said(organizer, 'SCHEDULE-FORCE-SEND', '') === 'REPLY';
   const answers =
     after === undefined
@@ -34,7 +36,8 @@ export function answer(change: ChangedObject, attendee: string): Scheduled {
           ...leftOut(change, before, after, attendee),
         ];
   if (answers.length === 0) return silent;
-  const messages = [{ method: 'REPLY' as const, bytes: replyOf(object.object, answers, now), recipients: [whom] }];
+  const reply = () => ({ method: 'REPLY' as const, bytes: replyOf(object.object, answers, now), recipients: [whom] });
+  const messages = isSent ? [reply()] : [];
   if (after === undefined) return { bytes: undefined, messages };
   const edits = after.instances.flatMap(({ component }) =>
     propertiesOf(component, 'ORGANIZER').map((line): [Property, Property] => [
@@ -43,6 +46,29 @@ export function answer(change: ChangedObject, attendee: string): Scheduled {
     ]),
   );
   return { bytes: replaceLines(after.object, edits), messages };
+}
+
+/** What somebody answers who has no copy here, to everything in an organiser's object that they are invited to. */
+export interface Response {
+  /** The organiser's object. */
+  readonly bytes: Uint8Array;
+  /** The calendar's. */
+  readonly zone: string;
+  readonly now: number;
+  /** Of the attendee, in lower case. */
+  readonly address: string;
+  readonly partstat: 'ACCEPTED' | 'TENTATIVE' | 'DECLINED';
+  readonly comment: string;
+}
+
+/** Their REPLY; undefined where they are not invited. @throws CalendarFault. */
+export function respond({ address, bytes, comment, now, partstat, zone }: Response): Uint8Array | undefined {
+  const object = readCalendarObject(bytes);
+  const answers = instancesOf(object, zone).flatMap(({ component }) => {
+    const line = lineOf({}, component, address);
+    return line === undefined ? [] : [answerTo(component, line, partstat)];
+  });
+  return answers.length === 0 ? undefined : replyOf(object, answers, now, comment);
 }
 
 /** Removing what one is invited to is declining it, unless that was said before or it does not take place. */

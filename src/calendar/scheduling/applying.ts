@@ -1,10 +1,28 @@
 /** What a scheduling message makes of the copy that it comes to. Applying one twice is applying it once. */
+import { RSVP_COMMENT_LENGTH_MAX } from '#src/protocol/limits.ts';
 import { type CalendarObject, readCalendarObject } from '../icalendar/calendar-object.ts';
-import { type Component, makeProperty, propertiesOf, type Property, propertyOf } from '../icalendar/component.ts';
+import {
+  type Component,
+  makeProperty,
+  propertiesOf,
+  type Property,
+  propertyOf,
+  textOf,
+} from '../icalendar/component.ts';
 import { putOverride, replaceLines } from '../icalendar/edits.ts';
 import { writeCalendar } from '../icalendar/generated-calendar.ts';
 import { type Exclusion, exclusionsOf, type Instance, instancesOf, recurrenceIdOf, said, WHOLE } from './instances.ts';
-import { identityOf, isServers, lineOf, organizerOf, type Recipients, withParameters } from './people.ts';
+import { isOutside } from './outside-mail.ts';
+import {
+  identityOf,
+  isServers,
+  lineOf,
+  organizerOf,
+  type Recipients,
+  REPLY_STAMP,
+  RESPONSE_COMMENT,
+  withParameters,
+} from './people.ts';
 import { singleOccurrence } from './single-occurrence.ts';
 
 /** A message, the copy that is there, and whose it is. */
@@ -184,7 +202,8 @@ function takeReply(message: State, copy: State, { from, recipients, zone }: Inco
     if (answer === undefined || stored === undefined || line === undefined || !isServers(line)) continue;
     if (reply.sequence < stored.sequence) continue;
     const partstat = said(answer, 'PARTSTAT', UNANSWERED);
-    const changed = withParameters(line, { PARTSTAT: partstat, 'SCHEDULE-STATUS': '2.0', RSVP: undefined });
+    const answered = { PARTSTAT: partstat, 'SCHEDULE-STATUS': '2.0', RSVP: undefined };
+    const changed = withParameters(line, { ...answered, ...remarksOf(reply.component, from) });
     if (stored.key === reply.key) {
       if (said(line, 'PARTSTAT', UNANSWERED) !== partstat) edits.push([line, changed]);
       continue;
@@ -205,22 +224,18 @@ function takeReply(message: State, copy: State, { from, recipients, zone }: Inco
   );
 }
 
+/** What stands beside an answer: a comment, and of somebody outside when they gave it, which puts later ones in order. */
+function remarksOf(reply: Component, from: string): Readonly<Record<string, string>> {
+  const comment = textOf(reply, 'COMMENT');
+  const stamp = isOutside(from) ? propertyOf(reply, 'DTSTAMP')?.value.trim() : undefined;
+  return {
+    ...(comment === undefined ? {} : { [RESPONSE_COMMENT]: comment.slice(0, RSVP_COMMENT_LENGTH_MAX) }),
+    ...(stamp === undefined ? {} : { [REPLY_STAMP]: stamp }),
+  };
+}
+
 /** The same object of other components, without the method of a message. */
 function rewritten(object: CalendarObject, components: readonly Component[]): Uint8Array {
   const properties = object.calendar.properties.filter(({ name }) => !['VERSION', 'PRODID', 'METHOD'].includes(name));
   return Buffer.from(writeCalendar(components, { definitions: object.zones, properties }));
-}
-
-/** The object with what became of a message to one attendee; undefined where they are not in it. @throws CalendarFault. */
-export function withStatus(
-  bytes: Uint8Array,
-  { identity, status, recipients, zone }: { identity: string; status: string; recipients: Recipients; zone: string },
-): Uint8Array | undefined {
-  const object = readCalendarObject(bytes);
-  const edits = instancesOf(object, zone).flatMap(({ component }) =>
-    propertiesOf(component, 'ATTENDEE')
-      .filter((line) => identityOf(recipients, line.value) === identity)
-      .map((line): [Property, Property] => [line, withParameters(line, { 'SCHEDULE-STATUS': status })]),
-  );
-  return edits.length === 0 ? undefined : replaceLines(object, edits);
 }

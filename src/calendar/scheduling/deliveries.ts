@@ -26,10 +26,12 @@ import { CalendarFault } from '../derivation.ts';
 import type { DerivationPool } from '../derivation-pool.ts';
 import { awaitsAnswer } from '../identity.ts';
 import { storedIndex } from '../stored-index.ts';
-import { withStatus } from './applying.ts';
+import { noteStatus } from './delivery-status.ts';
 import type { SchedulingMessage } from './messages.ts';
+import { UNDELIVERED } from './outside-mail.ts';
 import type { Recipients } from './people.ts';
 import { placeOf } from './placing.ts';
+import { QueueNumbers } from './queue-numbers.ts';
 
 /** Recipients that wait at most: some hundred large meetings at once. Whoever would add one more is told `busy`. */
 export const DELIVERIES_WAITING_MAX = 100_000;
@@ -41,10 +43,6 @@ const LOOKED_AT = 64;
 const TIMES_MAX = 8;
 /** How long a delivery rests that the disk or the load refused. */
 const RETRY_MILLIS = 1_000;
-/** Numbers within a millisecond; what is sent faster borrows from the next ones. */
-const PER_MILLI = 64;
-/** The message was not delivered, and may be sent again later (RFC 6638, 3.2.9). */
-const UNDELIVERED = '5.1';
 
 export interface DeliveriesOptions {
   readonly calendars: Calendars;
@@ -73,7 +71,7 @@ interface Waiting extends DeliveryRecord {
 export class Deliveries {
   readonly #options: DeliveriesOptions;
   readonly #outcomes = new LabelledCounts();
-  #last: number;
+  readonly #numbers: QueueNumbers;
   #waiting: number;
   #running: Promise<void> | undefined;
   #retry: NodeJS.Timeout | undefined;
@@ -83,7 +81,8 @@ export class Deliveries {
   constructor(options: DeliveriesOptions) {
     this.#options = options;
     const { deliveries } = options.calendars.environment.tables;
-    this.#last = Math.max(0, ...[...deliveries.getKeys({ ...reversed(SCHEDULING_QUEUE), limit: 1 })].map(numberOf));
+    const last = Math.max(0, ...[...deliveries.getKeys({ ...reversed(SCHEDULING_QUEUE), limit: 1 })].map(numberOf));
+    this.#numbers = new QueueNumbers(options.clock, last);
     this.#waiting = deliveries.getKeysCount(under(SCHEDULING_QUEUE));
     this.wake();
   }
@@ -98,13 +97,13 @@ export class Deliveries {
     }
     this.#waiting += count;
     for (const { method, bytes, recipients } of messages) {
-      const message = this.#next();
+      const message = this.#numbers.next();
       const record = { from, method, uid, calendar, bytes: Buffer.from(bytes) };
       if (recipients.length > 0)
         draft.put('messages', numbered(message, SCHEDULING_QUEUE), messageRecord.encode(record));
       for (const [at, to] of recipients.entries()) {
         const delivery = { message, to, isLast: at === recipients.length - 1 };
-        draft.put('deliveries', numbered(this.#next(), SCHEDULING_QUEUE), deliveryRecord.encode(delivery));
+        draft.put('deliveries', numbered(this.#numbers.next(), SCHEDULING_QUEUE), deliveryRecord.encode(delivery));
       }
     }
   }
@@ -134,11 +133,6 @@ export class Deliveries {
     this.#closed = true;
     clearTimeout(this.#retry);
     await this.#running;
-  }
-
-  #next(): number {
-    this.#last = Math.max(this.#last + 1, Math.floor(this.#options.clock.now()) * PER_MILLI);
-    return this.#last;
   }
 
   async #run(): Promise<void> {
@@ -248,14 +242,9 @@ export class Deliveries {
       await calendars.change((draft) => {
         strikeOff(draft, waiting);
         if (message?.method !== 'REQUEST') return;
-        const name = draft.nameByUid(message.calendar, message.uid);
-        const stored = name === undefined ? undefined : draft.object(message.calendar, name);
-        const bytes = name === undefined ? undefined : draft.bytesOf(message.calendar, name);
-        const zone = draft.calendar(message.calendar)?.zone ?? 'UTC';
-        if (name === undefined || stored === undefined || bytes === undefined) return;
+        const { calendar, method, uid } = message;
         const recipients = this.#known(waiting.to);
-        const noted = withStatus(bytes, { identity: waiting.to, status: UNDELIVERED, recipients, zone });
-        if (noted !== undefined) draft.putObject(message.calendar, name, noted, stored, { keepScheduleTag: true });
+        noteStatus(draft, { method, calendar, uid, identity: waiting.to, status: UNDELIVERED, recipients });
       });
       return 'failed';
     } catch {

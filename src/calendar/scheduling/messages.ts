@@ -2,6 +2,7 @@
 import { type CalendarObject } from '../icalendar/calendar-object.ts';
 import {
   type Component,
+  escapeText,
   makeComponent,
   makeProperty,
   propertiesOf,
@@ -121,13 +122,14 @@ export interface Answer {
   readonly line: Property;
 }
 
-/** A REPLY with these answers. */
-export function replyOf(object: CalendarObject, answers: readonly Answer[], now: number): Uint8Array {
+/** A REPLY with these answers, and what somebody adds to them; an empty text for nothing. */
+export function replyOf(object: CalendarObject, answers: readonly Answer[], now: number, comment = ''): Uint8Array {
+  const words = comment === '' ? [] : [makeProperty('COMMENT', escapeText(comment))];
   const components = answers.map(({ component, recurrenceId, line }) => {
     const organizer = propertiesOf(component, 'ORGANIZER').map(withoutLocal);
     const about = component.properties.filter(({ name }) => OF_ANSWERED.has(name));
     const id = recurrenceId === undefined ? [] : [recurrenceId];
-    const people = [...organizer, withoutLocal(line), makeProperty('REQUEST-STATUS', '2.0;Success')];
+    const people = [...organizer, withoutLocal(line), makeProperty('REQUEST-STATUS', '2.0;Success'), ...words];
     return stamped(makeComponent(component.name, [...about, ...id, ...people]), now);
   });
   return write(object, components, 'REPLY');

@@ -4,6 +4,7 @@ import { makeProperty, propertiesOf, type Property, propertyOf } from '../icalen
 import { replaceLines } from '../icalendar/edits.ts';
 import { type Instance, instancesOf, isInPlace, said, WHOLE } from './instances.ts';
 import { cancelOf, requestOf, type SchedulingMessage, signatureOf, viewOf } from './messages.ts';
+import { isOutside, UNDELIVERED } from './outside-mail.ts';
 import { identityOf, type Invited, invitedTo, isServers, type Recipients, withParameters } from './people.ts';
 
 /** An object before and after a change, with whom it is about. */
@@ -15,6 +16,8 @@ export interface ChangedObject {
   readonly zone: string;
   readonly now: number;
   readonly recipients: Recipients;
+  /** How many people outside may be written to by mail; who comes behind them is told later. */
+  readonly mailRoom: number;
 }
 
 /** What is written and sent. Each recipient is in one message at most. */
@@ -85,8 +88,8 @@ function sequenceEdit({ component }: Instance, sequence: number): [Pick<Property
 }
 
 interface Told {
-  /** Identities that a message is for, whether it can be delivered or not. */
-  readonly told: ReadonlySet<string>;
+  /** Identities that a message is for, whether it can be delivered or not, with what becomes of it. */
+  readonly told: ReadonlyMap<string, string>;
   readonly messages: readonly SchedulingMessage[];
 }
 
@@ -101,15 +104,18 @@ function messagesFor(before: State | undefined, after: State | undefined, change
     signatures.set(id, found);
     return found;
   };
-  const told = new Set<string>();
+  const told = new Map<string, string>();
+  let room = change.mailRoom;
   const groups = new Map<string, { readonly what: What; readonly recipients: string[] }>();
   for (const identity of new Set([...(before?.invited.keys() ?? []), ...(after?.invited.keys() ?? [])])) {
     const what = whatFor(identity, before, after, signed);
     const recipient = known.get(identity);
     if (what === undefined || recipient === undefined) continue;
-    told.add(identity);
     const isSent = what.method === 'CANCEL' ? recipient.isReachable : recipient.status.startsWith('1');
-    if (!isSent) continue;
+    const isFull = isSent && isOutside(identity) && room === 0;
+    told.set(identity, isFull ? UNDELIVERED : recipient.status);
+    if (!isSent || isFull) continue;
+    if (isOutside(identity)) room -= 1;
     const group = groups.get(JSON.stringify(what)) ?? { what, recipients: [] };
     groups.set(JSON.stringify(what), group);
     group.recipients.push(identity);
@@ -170,15 +176,14 @@ function statusesOf(recipients: Recipients): Map<string, Recipients[string]> {
 /** The object with what became of the messages; undefined where there was none. */
 function withStatuses(
   { object, instances }: State,
-  told: ReadonlySet<string>,
+  told: ReadonlyMap<string, string>,
   recipients: Recipients,
 ): Uint8Array | undefined {
-  const known = statusesOf(recipients);
   const edits = instances.flatMap(({ component }) =>
     propertiesOf(component, 'ATTENDEE').flatMap((line): [Property, Property][] => {
       const identity = identityOf(recipients, line.value);
       if (!told.has(identity)) return [];
-      const changes = { 'SCHEDULE-STATUS': known.get(identity)?.status, 'SCHEDULE-FORCE-SEND': undefined };
+      const changes = { 'SCHEDULE-STATUS': told.get(identity), 'SCHEDULE-FORCE-SEND': undefined };
       return [[line, withParameters(line, changes)]];
     }),
   );

@@ -19,8 +19,14 @@ export type Recipients = Readonly<Record<string, Recipient>>;
 /** When somebody outside last answered: the DTSTAMP of their reply, by which later ones are put in order. */
 export const REPLY_STAMP = 'X-PARLEY-REPLIED';
 
+/** What somebody added to their answer, for who asked them. */
+export const RESPONSE_COMMENT = 'X-RESPONSE-COMMENT';
+
 /** Parameters that are between a client and its server, and go to nobody else. */
-const LOCAL_PARAMETERS = new Set(['SCHEDULE-AGENT', 'SCHEDULE-FORCE-SEND', 'SCHEDULE-STATUS', REPLY_STAMP]);
+const LOCAL_PARAMETERS = new Set([
+  ...['SCHEDULE-AGENT', 'SCHEDULE-FORCE-SEND', 'SCHEDULE-STATUS'],
+  ...[REPLY_STAMP, RESPONSE_COMMENT],
+]);
 
 /** Whose line it is. */
 export function identityOf(recipients: Recipients, address: string): string {

@@ -7,6 +7,7 @@ import type { Participation } from '../derivation.ts';
 import type { DerivationPool } from '../derivation-pool.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { SchedulingMessage } from './messages.ts';
+import { isOutside, type OutsideMail, PENDING, UNDELIVERED } from './outside-mail.ts';
 import type { Recipients } from './people.ts';
 
 export interface SchedulerOptions {
@@ -14,6 +15,8 @@ export interface SchedulerOptions {
   readonly book: AddressBook;
   readonly clock: Clock;
   readonly deliveries: Deliveries;
+  /** The way to people outside. */
+  readonly mail: OutsideMail;
   /** Whether somebody is there whom the organiser may invite, by the access policies. */
   readonly mayInvite: (organizer: string, user: string) => boolean;
 }
@@ -58,7 +61,7 @@ export class Scheduler {
 
   /** Undefined where a change is nobody else's business. @throws CalendarFault; Refusal `busy`. */
   async plan({ user, calendar, uid, before, after }: WrittenChange): Promise<Plan | undefined> {
-    const { book, clock, pool } = this.#options;
+    const { book, clock, mail, pool } = this.#options;
     const organizer = organizerOf(after) ?? organizerOf(before);
     if (organizer === undefined) return undefined;
     const whose = book.userOf(organizer);
@@ -69,6 +72,7 @@ export class Scheduler {
     const scheduled = await pool.schedule({
       ...{ kind: 'schedule', role: isOrganizers ? 'organizer' : 'attendee', own },
       ...{ before: before?.bytes, after: after?.bytes, zone: calendar.zone, now: clock.now() },
+      mailRoom: mail.roomOf(own),
       recipients: isOrganizers ? this.#invited(own, [before, after]) : this.#organizer(organizer, user),
     });
     return { ...scheduled, from: own, uid, calendar: calendar.id };
@@ -76,16 +80,29 @@ export class Scheduler {
 
   /** Puts what follows from a change on its way in the very commit of it; `told` when that is on disk. @throws Refusal `busy`. */
   send(draft: CalendarDraft, plan: Plan | undefined): void {
-    if (plan !== undefined) this.#options.deliveries.send(draft, plan);
+    if (plan === undefined) return;
+    const { deliveries, mail } = this.#options;
+    const to = (isWanted: (identity: string) => boolean) => ({
+      ...plan,
+      messages: plan.messages.map((message) => ({ ...message, recipients: message.recipients.filter(isWanted) })),
+    });
+    // What one of them refuses is refused whole, with the change.
+    mail.send(draft, to(isOutside));
+    deliveries.send(
+      draft,
+      to((identity) => !isOutside(identity)),
+    );
   }
 
   /** Delivers what was sent. */
   told(): void {
     this.#options.deliveries.wake();
+    this.#options.mail.wake();
   }
 
   #invited(organizer: string, states: readonly (ObjectState | undefined)[]): Recipients {
-    const { book, mayInvite } = this.#options;
+    const { book, mail, mayInvite } = this.#options;
+    const isOn = mail.isOn();
     const people = states.flatMap((state) => state?.participations ?? []);
     const addresses = new Set(
       people.flatMap(({ organizer: address, attendees }) => [
@@ -96,6 +113,8 @@ export class Scheduler {
     return Object.fromEntries(
       [...addresses].map((address) => {
         const identity = book.userOf(address);
+        if (identity === undefined && isOn && mail.takes(address))
+          return [address, { identity: address, status: PENDING, isReachable: true }];
         const status = identity !== undefined && mayInvite(organizer, identity) ? DELIVERED : UNKNOWN;
         return [address, { identity: identity ?? address, status, isReachable: identity !== undefined }];
       }),
@@ -104,9 +123,11 @@ export class Scheduler {
 
   /** The organiser of what one is invited to, and oneself. */
   #organizer(address: string, attendee: string): Recipients {
-    const { book } = this.#options;
+    const { book, mail } = this.#options;
     const identity = book.userOf(address);
-    const status = identity === undefined ? UNKNOWN : DELIVERED;
+    const isByMail = identity === undefined && mail.isOn() && mail.takes(address);
+    const byMail = mail.roomOf(attendee) > 0 ? PENDING : UNDELIVERED;
+    const status = identity !== undefined ? DELIVERED : isByMail ? byMail : UNKNOWN;
     const organizer = { identity: identity ?? address, status, isReachable: identity !== undefined };
     const self = { identity: attendee, status: UNKNOWN, isReachable: false };
     const own = book.addressesOf(attendee).map((one) => [one, self] as const);

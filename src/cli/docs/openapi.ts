@@ -39,6 +39,7 @@ const PATH_PARAMETERS: Readonly<Record<string, { schema: z.ZodType; say: string 
   entry: { schema: z.string(), say: 'The entry.' },
   password: { schema: z.string(), say: 'The id of the app password.' },
   webhook: { schema: z.string(), say: 'The id of the webhook.' },
+  rsvp: { schema: z.string(), say: 'What stands behind `/rsvp/` in the link of an invitation by mail.' },
   token: { schema: z.string(), say: 'The secret of the webhook, as it stands in its URL.' },
   subscription: { schema: z.string(), say: 'The id of the subscription.' },
   meeting: { schema: z.string(), say: 'The meeting.' },

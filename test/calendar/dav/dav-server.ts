@@ -17,6 +17,7 @@ import { makeHttpSurface } from '#src/coordinator/http-surface.ts';
 import { readXml, type XmlElement } from '#src/calendar/dav/xml-reader.ts';
 import type { XmlName } from '#src/calendar/dav/xml-names.ts';
 import { Calendars } from '#storage/calendars.ts';
+import { NO_MAIL } from '../no-mail.ts';
 
 /** People of the tests. Nobody sees `hidden`. The password of each is their name backwards. */
 export const PEOPLE = {
@@ -121,7 +122,7 @@ export async function startDav(): Promise<DavTestServer> {
     warn: () => undefined,
   };
   const deliveries = new Deliveries({ calendars, pool, book, isPerson: () => true, clock: systemClock, log });
-  const scheduler = new Scheduler({ pool, book, clock: systemClock, deliveries, mayInvite: isSeen });
+  const scheduler = new Scheduler({ pool, book, clock: systemClock, deliveries, mail: NO_MAIL, mayInvite: isSeen });
   const app = await makeHttpSurface({
     config: { protocolMin: 1, requestSeconds: 10, trustedProxies: '' },
     log,

@@ -37,11 +37,11 @@ function bytesOf(...components: (readonly string[])[]): Uint8Array {
 }
 
 function organized(before: Uint8Array | undefined, after: Uint8Array | undefined): Scheduled {
-  return organize({ before, after, zone: ZONE, now: NOW, recipients: PEOPLE }, 'ann');
+  return organize({ before, after, zone: ZONE, now: NOW, recipients: PEOPLE, mailRoom: 0 }, 'ann');
 }
 
 function answeredBy(before: Uint8Array | undefined, after: Uint8Array | undefined): Scheduled {
-  return answer({ before, after, zone: ZONE, now: NOW, recipients: PEOPLE }, 'bob');
+  return answer({ before, after, zone: ZONE, now: NOW, recipients: PEOPLE, mailRoom: 0 }, 'bob');
 }
 
 /** `METHOD to,to: instance/partstat of bob …` of each message. */

@@ -21,6 +21,7 @@ import { startServer } from '#test/support/server.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { until } from '#test/support/waiting.ts';
 import { call, defaultCalendar, eventText } from '../service/calling.ts';
+import { NO_MAIL } from '../no-mail.ts';
 
 const PEOPLE = ['alice', 'bob', 'carol', 'dave'].map((user, at) => ({
   ...({ user, kind: 'person', state: 'active', rev: at + 1 } as const),
@@ -66,7 +67,7 @@ async function deliver(
     await pool.close();
     await calendars.close();
   });
-  const scheduler = new Scheduler({ pool, book, clock: systemClock, deliveries, mayInvite: () => true });
+  const scheduler = new Scheduler({ pool, book, clock: systemClock, deliveries, mail: NO_MAIL, mayInvite: () => true });
   const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler });
   await ensureDefaultCalendar(calendars, 'alice');
   calendars.refresh();

@@ -62,6 +62,12 @@ export const SETTING_KINDS: Kinds = {
     trusted_authserv_id: 'line',
     trusted_hops: 'number',
     trusted_agents: 'line',
+    smtp_host: 'line',
+    smtp_port: 'number',
+    smtp_security: ['starttls', 'tls', 'none'],
+    smtp_username: 'line',
+    smtp_password: 'secret',
+    from: 'line',
   },
   retention: { seconds: 'number' },
 };
@@ -69,7 +75,7 @@ export const SETTING_KINDS: Kinds = {
 type Testable = {
   [Name in SettingScreenName]: (typeof SETTING_SCREENS)[Name] extends { readonly isTestable: true } ? Name : never;
 }[SettingScreenName];
-const TESTABLE: Readonly<Record<Testable, true>> = { ldap: true, 'external-stores': true, tls: true };
+const TESTABLE: Readonly<Record<Testable, true>> = { ldap: true, 'external-stores': true, tls: true, mail: true };
 
 const NAMES = Object.keys(SETTING_KINDS) as SettingScreenName[];
 
