@@ -43,6 +43,12 @@ function readJson(text: string): unknown {
   }
 }
 
+/** Whether a text is host names and addresses separated by commas, and no word that somebody meant as a switch. */
+function isHostList(text: string): boolean {
+  const hosts = text.split(',').map((part) => part.trim());
+  return hosts.every((host) => /^[\w.:-]+$/.test(host) && !/^(?:true|false|yes|no|on|off|\d+)$/i.test(host));
+}
+
 interface Setting {
   readonly schema: z.ZodType;
   readonly default: unknown;
@@ -237,9 +243,13 @@ export const SETTINGS = {
     say: 'Address of clamd, host:port or unix:/path, that looks through every upload. Without it nothing is scanned; with it, an upload is refused while it cannot be reached.',
   },
   allowPrivateTargets: {
-    schema: z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]),
+    schema: z.union([
+      z.boolean(),
+      z.enum(['true', 'false']).transform((text) => text === 'true'),
+      z.string().refine(isHostList, 'must be true, false, or hosts separated by commas'),
+    ]),
     default: false,
-    say: 'Whether webhooks of automations, event subscriptions of bots, pushes, previews of links, feeds that calendars follow, outgoing mail, and tests of settings may go to private addresses. False, because an administrator of the console would otherwise reach the services beside this server.',
+    say: 'Whether webhooks of automations, event subscriptions of bots, pushes, previews of links, feeds that calendars follow, outgoing mail, and tests of settings may go to private addresses: true, false, or the hosts that may, as they are written where they are set, separated by commas (`mail.internal,10.0.0.5`). False, because an administrator of the console would otherwise reach the services beside this server.',
   },
   pushRedecideSeconds: {
     schema: whole(1, 60),

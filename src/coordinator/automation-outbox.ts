@@ -12,6 +12,7 @@ import { createHmac } from 'node:crypto';
 import { unixSeconds, type Clock } from '#src/base/clock.ts';
 import { makeId } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
+import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Accounts } from '#storage/accounts.ts';
 import type { AuditEntry } from '#storage/audit-chain.ts';
@@ -59,7 +60,7 @@ export interface AutomationOutboxOptions {
   readonly clock: Clock;
   readonly vault: Vault;
   readonly log: Pick<Log, 'warn'>;
-  readonly allowPrivateTargets: boolean;
+  readonly allowPrivateTargets: PrivateTargets;
   /** The waits and deadlines of tests. */
   readonly backoffMillis?: number;
   readonly attemptMillis?: number;

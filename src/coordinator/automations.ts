@@ -20,7 +20,7 @@ import {
 } from './automation-records.ts';
 import { RUNS_KEPT_MAX, WAITING_MAX } from './automation-outbox.ts';
 import type { Doer } from './nodes.ts';
-import { checkedHost } from '#src/outgoing/targets.ts';
+import { checkedHost, type PrivateTargets } from '#src/outgoing/targets.ts';
 
 export interface AutomationForm {
   readonly name: string;
@@ -38,7 +38,7 @@ export interface AutomationsOptions {
   readonly accounts: Accounts;
   readonly clock: Clock;
   readonly vault: Vault;
-  readonly allowPrivateTargets: boolean;
+  readonly allowPrivateTargets: PrivateTargets;
   /** Told of an automation that is gone: nothing of it is sent any more. */
   readonly removed: (id: string) => Promise<void>;
 }

@@ -1,6 +1,7 @@
 /** Webhooks, commands and subscriptions put together: how the messaging threads reach them, and how bots hear of them. */
 import { refused, type Address, type Answer, type Told } from '#actors/runtime/actor.ts';
 import type { Clock } from '#src/base/clock.ts';
+import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import type { BotSnapshot } from '#src/protocol/bots.ts';
 import type { BotCommand } from '#src/protocol/commands.ts';
 import { Refusal } from '#src/protocol/errors.ts';
@@ -26,7 +27,7 @@ export interface IntegrationsOptions {
   readonly lanes: Pick<Lanes, 'read'>;
   readonly epoch: string;
   readonly log: Log;
-  readonly allowPrivateTargets: boolean;
+  readonly allowPrivateTargets: PrivateTargets;
   /** Hands the bots to every thread; resolves when each decides by them, or is known to be gone. */
   readonly announce: (snapshot: BotSnapshot) => Promise<void>;
   readonly directoryChanged: (user: string, rev: number) => void;

@@ -6,7 +6,7 @@ import { formatInstant } from '#src/base/time.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { OutgoingTimeout, reasonOf, sendOutgoing } from '#src/outgoing/request.ts';
 import { smtpWordOf, trySmtp } from '#src/outgoing/smtp.ts';
-import { checkedHost, makeLookup } from '#src/outgoing/targets.ts';
+import { checkedHost, makeLookup, type PrivateTargets } from '#src/outgoing/targets.ts';
 import { smtpServerOf } from './mail-settings.ts';
 import {
   SETTING_SCREENS,
@@ -36,7 +36,7 @@ export interface SettingTest {
 export interface SettingTestOptions {
   readonly settings: Settings;
   readonly clock: Clock;
-  readonly allowPrivateTargets: boolean;
+  readonly allowPrivateTargets: PrivateTargets;
   /** How long a target may take. */
   readonly millis?: number;
 }
@@ -106,7 +106,7 @@ function complete<T>(values: T | undefined): T {
 }
 
 /** Connects and lets go; answers when the certificate of the other side ends, null without TLS. */
-async function connectTo(url: URL, allowPrivateTargets: boolean, millis: number): Promise<string | null> {
+async function connectTo(url: URL, allowPrivateTargets: PrivateTargets, millis: number): Promise<string | null> {
   const host = checkedHost(url, allowPrivateTargets);
   const isTls = url.protocol === 'ldaps:';
   const port = url.port === '' ? (isTls ? LDAPS_PORT : LDAP_PORT) : Number(url.port);

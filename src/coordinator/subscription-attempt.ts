@@ -1,6 +1,7 @@
 /** One attempt at a delivery: signed, to a checked address, without following redirects, bounded in time and size. */
 import { unixSeconds, type Clock } from '#src/base/clock.ts';
 import { reasonOf, sendOutgoing } from '#src/outgoing/request.ts';
+import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Vault } from '#storage/vault.ts';
 import { signatureOf } from './automation-outbox.ts';
@@ -15,7 +16,7 @@ const REPLY_BYTES_MAX = 512;
 export interface AttemptOptions {
   readonly clock: Clock;
   readonly vault: Pick<Vault, 'get'>;
-  readonly allowPrivateTargets: boolean;
+  readonly allowPrivateTargets: PrivateTargets;
   /** Ends it before its time. */
   readonly signal: AbortSignal;
 }

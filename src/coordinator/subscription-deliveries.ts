@@ -10,6 +10,7 @@
  * for FAILING_MILLIS_MAX ends in the subscription being disabled, not in an event left out.
  */
 import { unixSeconds, type Clock } from '#src/base/clock.ts';
+import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { EventEnvelope } from '#src/protocol/events.ts';
 import { CHANGES_REPLY_MAX } from '#src/protocol/limits.ts';
@@ -53,7 +54,7 @@ export interface SubscriptionDeliveriesOptions {
   /** The epoch of the data folder. */
   readonly epoch: string;
   readonly log: Pick<Log, 'warn'>;
-  readonly allowPrivateTargets: boolean;
+  readonly allowPrivateTargets: PrivateTargets;
   /** Deliveries of a subscription have failed for too long. */
   readonly disable: (id: string, reason: string) => Promise<void>;
   /** The waits of tests. */

@@ -7,7 +7,7 @@ import type { Clock } from '#src/base/clock.ts';
 import { makeId } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
 import type { BotSnapshot } from '#src/protocol/bots.ts';
-import { checkedHost, isTargetUrl } from '#src/outgoing/targets.ts';
+import { checkedHost, isTargetUrl, type PrivateTargets } from '#src/outgoing/targets.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import {
   SUBSCRIPTIONS_PER_BOT_MAX,
@@ -25,7 +25,7 @@ export interface SubscriptionsOptions {
   readonly accounts: Accounts;
   readonly clock: Clock;
   readonly vault: Vault;
-  readonly allowPrivateTargets: boolean;
+  readonly allowPrivateTargets: PrivateTargets;
   readonly announce: (snapshot: BotSnapshot) => Promise<void>;
   /** A subscription begins: it hears what happens from now on. */
   readonly begun: (id: string) => Promise<void>;

@@ -2,6 +2,7 @@
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import type { DkimKey } from '#src/coordinator/mail-dns.ts';
 import { smtpOptions, type SmtpServer } from '#src/outgoing/smtp.ts';
+import type { PrivateTargets } from '#src/outgoing/targets.ts';
 
 /** Connections at a time: what the most modest mail servers let one client have. Beyond it mails wait for one. */
 export const MAIL_CONNECTIONS_MAX = 2;
@@ -21,7 +22,7 @@ export interface MailSetup {
 }
 
 export interface TransportOptions {
-  readonly allowPrivateTargets: boolean;
+  readonly allowPrivateTargets: PrivateTargets;
   /** SMTP_SILENCE_MILLIS. */
   readonly silenceMillis?: number;
   /** SMTP_MAIL_MILLIS. */

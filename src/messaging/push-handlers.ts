@@ -1,7 +1,7 @@
 /** PUT, GET and DELETE /v1/push: where the session's own device is reached while no app of its person is awake. */
 import { ECDH } from 'node:crypto';
 import { formatInstant } from '#src/base/time.ts';
-import { checkedHost, isTargetUrl } from '#src/outgoing/targets.ts';
+import { checkedHost, isTargetUrl, type PrivateTargets } from '#src/outgoing/targets.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { PushAddress } from '#src/protocol/push.ts';
 import { readPushRegistration, type PushRegistration } from '#storage/push-records.ts';
@@ -44,7 +44,7 @@ function replyOf({ service, session }: Call, registration: PushRegistration | un
  * name leads is judged again at every connection.
  * @throws Refusal `field_invalid`, `target_private`.
  */
-function checkAddress(address: PushAddress, allowPrivateTargets: boolean): void {
+function checkAddress(address: PushAddress, allowPrivateTargets: PrivateTargets): void {
   if (address.provider !== 'webpush') return;
   if (!isTargetUrl(address.endpoint, ['https:'])) throw new Refusal('field_invalid', { field: 'endpoint' });
   checkedHost(new URL(address.endpoint), allowPrivateTargets, 'endpoint');

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { summarize, type PageSummary } from './page-summary.ts';
 import { RedirectRefused, sendFollowing } from './redirects.ts';
 import type { sendOutgoing } from './request.ts';
+import type { PrivateTargets } from './targets.ts';
 
 /** From the first lookup to the last byte, over all redirects. [OutgoingTimeout] */
 export const PAGE_MILLIS = 5_000;
@@ -14,7 +15,7 @@ const CHARSET_BYTES = 1_024;
 const HTML_TYPES = new Set(['text/html', 'application/xhtml+xml']);
 
 export interface PageOptions {
-  readonly allowPrivateTargets: boolean;
+  readonly allowPrivateTargets: PrivateTargets;
   readonly userAgent: string;
   readonly millis?: number;
   /** How each request is sent: checked against private targets, every one. */

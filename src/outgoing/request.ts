@@ -5,7 +5,7 @@
 import { request as requestHttp } from 'node:http';
 import { Agent, request as requestHttps } from 'node:https';
 import type { IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http';
-import { checkedHost, makeLookup } from './targets.ts';
+import { checkedHost, makeLookup, type PrivateTargets } from './targets.ts';
 
 export interface OutgoingRequest {
   readonly method: 'GET' | 'POST' | 'HEAD';
@@ -16,7 +16,7 @@ export interface OutgoingRequest {
   readonly millis: number;
   /** What is read of the answer; the rest is let go. */
   readonly bytesMax: number;
-  readonly allowPrivateTargets: boolean;
+  readonly allowPrivateTargets: PrivateTargets;
   /** Whether the answer is to be read; without it every one is. What is not read is empty. */
   readonly isWanted?: (status: number, headers: IncomingHttpHeaders) => boolean;
   /** Ends it before its time. */
@@ -40,7 +40,7 @@ export class OutgoingTimeout extends Error {
 }
 
 /** Connections that are kept for more requests to the same hosts, `socketsMax` at once to one. Destroying it is the caller's. */
-export function makeAgent(allowPrivateTargets: boolean, socketsMax: number): Agent {
+export function makeAgent(allowPrivateTargets: PrivateTargets, socketsMax: number): Agent {
   return new Agent({ keepAlive: true, maxSockets: socketsMax, lookup: makeLookup(allowPrivateTargets) });
 }
 

@@ -4,7 +4,7 @@ import { createTransport } from 'nodemailer';
 import type { SMTPTransportGetSocket, SMTPTransportOptions } from 'nodemailer/lib/smtp-transport';
 import { Refusal } from '#src/protocol/errors.ts';
 import { OutgoingTimeout } from './request.ts';
-import { checkedHost, makeLookup } from './targets.ts';
+import { checkedHost, makeLookup, type PrivateTargets } from './targets.ts';
 
 export interface SmtpServer {
   readonly host: string;
@@ -17,7 +17,7 @@ export interface SmtpServer {
 }
 
 export interface SmtpBounds {
-  readonly allowPrivateTargets: boolean;
+  readonly allowPrivateTargets: PrivateTargets;
   /** How long connecting, the greeting and each silence of the server may take. */
   readonly millis: number;
 }

@@ -10,6 +10,9 @@ import { lookup as resolve, type LookupAddress, type LookupOptions } from 'node:
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { Refusal } from '#src/protocol/errors.ts';
 
+/** Where private addresses may be connected to: nowhere, everywhere, or at these hosts, separated by commas. */
+export type PrivateTargets = boolean | string;
+
 /** Ranges that no service of the public internet has (IANA special-purpose registries). */
 const PRIVATE_RANGES: readonly [network: string, prefix: number, family: 'ipv4' | 'ipv6'][] = [
   ['0.0.0.0', 8, 'ipv4'],
@@ -57,22 +60,30 @@ export function isPrivateAddress(address: string): boolean {
  * up. Brackets of an IPv6 address are taken off.
  * @throws Refusal `target_private`.
  */
-export function checkedHost(url: URL, allowPrivateTargets: boolean, field?: string): string {
+export function checkedHost(url: URL, allowPrivateTargets: PrivateTargets, field?: string): string {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const isLocalName = /(?:^|\.)localhost\.?$/i.test(host);
-  if (!allowPrivateTargets && (isLocalName || (isIP(host) !== 0 && isPrivateAddress(host)))) {
+  const isPrivate = isLocalName || (isIP(host) !== 0 && isPrivateAddress(host));
+  if (isPrivate && !mayBePrivate(host, allowPrivateTargets)) {
     throw new Refusal('target_private', { field });
   }
   return host;
 }
 
+/** Whether the operator lets this host be at a private address. Names are compared as they are written, not by where they lead. */
+function mayBePrivate(host: string, allowed: PrivateTargets): boolean {
+  if (typeof allowed === 'boolean') return allowed;
+  const plain = (name: string) => name.trim().toLowerCase().replace(/\.$/, '');
+  return allowed.split(',').some((one) => plain(one) === plain(host));
+}
+
 /** A lookup for a connection: it fails with `target_private` when any address of the name is one to refuse. */
-export function makeLookup(allowPrivateTargets: boolean): LookupFunction {
+export function makeLookup(allowPrivateTargets: PrivateTargets): LookupFunction {
   return (name, options: LookupOptions, answer) => {
     resolve(name, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
       if (error !== null) return answer(error, []);
-      const isRefused = !allowPrivateTargets && addresses.some(({ address }) => isPrivateAddress(address));
-      if (isRefused) return answer(new Refusal('target_private'), []);
+      const isPrivate = addresses.some(({ address }) => isPrivateAddress(address));
+      if (isPrivate && !mayBePrivate(name, allowPrivateTargets)) return answer(new Refusal('target_private'), []);
       const [first] = addresses;
       if (options.all === true || first === undefined) return answer(null, addresses);
       return answer(null, first.address, first.family);

@@ -3,7 +3,7 @@ import { sign } from 'node:crypto';
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import { unixSeconds } from '#src/base/clock.ts';
 import { reasonOf } from '#src/outgoing/request.ts';
-import { checkedHost, makeLookup } from '#src/outgoing/targets.ts';
+import { checkedHost, makeLookup, type PrivateTargets } from '#src/outgoing/targets.ts';
 import type { PushAddress, PushCredentials } from '#src/protocol/push.ts';
 import {
   isTemporary,
@@ -29,7 +29,7 @@ const TOKEN_OVER = new Set(['ExpiredProviderToken', 'InvalidProviderToken']);
 
 export interface ApnsOptions {
   readonly credentials: ApnsCredentials;
-  readonly allowPrivateTargets: boolean;
+  readonly allowPrivateTargets: PrivateTargets;
   readonly now: () => number;
 }
 

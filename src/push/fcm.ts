@@ -3,6 +3,7 @@ import { sign } from 'node:crypto';
 import type { Agent } from 'node:https';
 import { unixSeconds } from '#src/base/clock.ts';
 import { makeAgent, reasonOf, sendOutgoing, type OutgoingReply } from '#src/outgoing/request.ts';
+import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import type { PushAddress, PushCredentials } from '#src/protocol/push.ts';
 import {
   isTemporary,
@@ -27,7 +28,7 @@ const ASSERTION_SECONDS = 3_600;
 
 export interface FcmOptions {
   readonly credentials: FcmCredentials;
-  readonly allowPrivateTargets: boolean;
+  readonly allowPrivateTargets: PrivateTargets;
   readonly now: () => number;
 }
 

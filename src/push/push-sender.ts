@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto';
 import type { PushOutcome } from '#actors/push/push.messages.ts';
 import type { PushDelivery } from '#actors/runtime/actor.ts';
+import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import { PUSH_PROVIDERS, type PushCredentials, type PushProvider } from '#src/protocol/push.ts';
 import { LabelledCounts } from '#src/telemetry/labelled-counts.ts';
 import { Apns } from './apns.ts';
@@ -34,7 +35,7 @@ export type Composed =
 
 export interface PushSenderOptions {
   readonly credentials: PushCredentials;
-  readonly allowPrivateTargets: boolean;
+  readonly allowPrivateTargets: PrivateTargets;
   readonly now: () => number;
   readonly compose: (delivery: PushDelivery) => Composed;
   readonly settle: (delivery: PushDelivery, outcome: PushOutcome) => void;

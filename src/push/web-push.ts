@@ -1,5 +1,6 @@
 /** Web Push: encrypted to the subscription (RFC 8291), signed with the installation's VAPID key (RFC 8292). */
 import webPush from 'web-push';
+import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import type { PushAddress, PushCredentials } from '#src/protocol/push.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { makeAgent, reasonOf, sendOutgoing } from '#src/outgoing/request.ts';
@@ -19,7 +20,7 @@ type WebPushAddress = Extract<PushAddress, { provider: 'webpush' }>;
 
 export interface WebPushOptions {
   readonly vapid: PushCredentials['vapid'];
-  readonly allowPrivateTargets: boolean;
+  readonly allowPrivateTargets: PrivateTargets;
   readonly now: () => number;
 }
 

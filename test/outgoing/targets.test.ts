@@ -53,6 +53,23 @@ test('a host is refused by its address, however it is written', () => {
   assert.equal(checkedHost(new URL('https://[2606:4700::1111]/'), false), '2606:4700::1111');
 });
 
+test('hosts that the operator names may be private, and no others', async () => {
+  const named = '10.0.0.5, Mail.Internal,::1,localhost';
+  assert.equal(checkedHost(new URL('smtp://10.0.0.5:25'), named), '10.0.0.5');
+  assert.equal(checkedHost(new URL('https://[::1]/'), named), '::1');
+  assert.equal(checkedHost(new URL('https://LOCALHOST./'), named), 'localhost.');
+  for (const url of ['https://10.0.0.6/', 'https://127.0.0.1/', 'https://[fd00::1]/', 'https://a.localhost/']) {
+    assert.throws(() => checkedHost(new URL(url), named), { code: 'target_private' }, url);
+  }
+  const look = async (hosts: string) =>
+    await new Promise((resolve) => {
+      makeLookup(hosts)('localhost', { family: 4 }, (error, address) => resolve(error === null ? address : error));
+    });
+  assert.equal(await look(named), '127.0.0.1');
+  // Where it leads does not make it one of those.
+  assert.equal(((await look('127.0.0.1')) as { code: string }).code, 'target_private');
+});
+
 test('a URL with a user, a password or another scheme is no target', () => {
   assert.ok(isTargetUrl('https://example.org/hook?a=1', ['https:']));
   const wrong = [

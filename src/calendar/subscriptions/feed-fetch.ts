@@ -1,6 +1,7 @@
 /** Fetches a feed from wherever somebody says it is: conditionally, cut, unpacked within bounds, in one deadline. */
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { FeedFailure } from '#src/protocol/calendar-subscriptions.ts';
 import { CALENDAR_FEED_BYTES_MAX } from '#src/protocol/limits.ts';
@@ -22,7 +23,7 @@ export interface Validators {
 }
 
 export interface FetchOptions {
-  readonly allowPrivateTargets: boolean;
+  readonly allowPrivateTargets: PrivateTargets;
   readonly userAgent: string;
   readonly signal?: AbortSignal;
   readonly millis?: number;

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { Refusal } from '#src/protocol/errors.ts';
-import { checkedHost, isTargetUrl } from '#src/outgoing/targets.ts';
+import { checkedHost, isTargetUrl, type PrivateTargets } from '#src/outgoing/targets.ts';
 import type { Accounts } from '#storage/accounts.ts';
 import { KEY_BYTES, seal, unseal } from '#storage/sealing.ts';
 import type { Vault } from '#storage/vault.ts';
@@ -20,7 +20,7 @@ export const FEED_SCHEMES = ['https:'];
 export interface FeedUrlsOptions {
   readonly accounts: Pick<Accounts, 'change'>;
   readonly vault: Pick<Vault, 'get' | 'isSet' | 'put'>;
-  readonly allowPrivateTargets: boolean;
+  readonly allowPrivateTargets: PrivateTargets;
 }
 
 export class FeedUrls {
