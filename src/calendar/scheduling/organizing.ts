@@ -4,8 +4,8 @@ import { makeProperty, propertiesOf, type Property, propertyOf } from '../icalen
 import { replaceLines } from '../icalendar/edits.ts';
 import { type Instance, instancesOf, isInPlace, said, WHOLE } from './instances.ts';
 import { cancelOf, requestOf, type SchedulingMessage, signatureOf, viewOf } from './messages.ts';
-import { isOutside, UNDELIVERED } from './outside-mail.ts';
-import { identityOf, type Invited, invitedTo, isServers, type Recipients, withParameters } from './people.ts';
+import { isOutside, UNDELIVERED, UNKNOWN } from './outside-mail.ts';
+import { identityOf, type Invited, invitedTo, isServers, lineOf, type Recipients, withParameters } from './people.ts';
 
 /** An object before and after a change, with whom it is about. */
 export interface ChangedObject {
@@ -111,7 +111,10 @@ function messagesFor(before: State | undefined, after: State | undefined, change
     const what = whatFor(identity, before, after, signed);
     const recipient = known.get(identity);
     if (what === undefined || recipient === undefined) continue;
-    const isSent = what.method === 'CANCEL' ? recipient.isReachable : recipient.status.startsWith('1');
+    const isTakenBack = what.method === 'CANCEL';
+    // Whoever was written in while there was no mail never heard of what is taken back.
+    if (isTakenBack && isOutside(identity) && !wasTold(before, identity, change.recipients)) continue;
+    const isSent = isTakenBack ? recipient.isReachable : recipient.status.startsWith('1');
     const isFull = isSent && isOutside(identity) && room === 0;
     told.set(identity, isFull ? UNDELIVERED : recipient.status);
     if (!isSent || isFull) continue;
@@ -126,6 +129,13 @@ function messagesFor(before: State | undefined, after: State | undefined, change
     recipients,
   }));
   return { told, messages };
+}
+
+/** Whether somebody may have been told of an object: its lines of them do not all say that they could not be. */
+function wasTold(before: State | undefined, identity: string, recipients: Recipients): boolean {
+  const instances = before?.instances ?? [];
+  const lines = instances.flatMap(({ component }) => lineOf(recipients, component, identity) ?? []);
+  return lines.some((line) => said(line, 'SCHEDULE-STATUS', '') !== UNKNOWN);
 }
 
 /** A message before it is written: its instances, in the state that has them. */

@@ -7,6 +7,8 @@ import type { Sending } from './deliveries.ts';
 export const PENDING = '1.0';
 /** Taken by the mail server; whether it arrives nobody knows. */
 export const SENT = '1.1';
+/** Nobody that the server can tell: the same for who is not there and for who may not be invited. */
+export const UNKNOWN = '3.7';
 /** Not sent, and may be sent again later. */
 export const UNDELIVERED = '5.1';
 /** Refused for good: there is no way to that recipient. */

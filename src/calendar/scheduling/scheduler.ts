@@ -7,7 +7,7 @@ import type { Participation } from '../derivation.ts';
 import type { DerivationPool } from '../derivation-pool.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { SchedulingMessage } from './messages.ts';
-import { isOutside, type OutsideMail, PENDING, UNDELIVERED } from './outside-mail.ts';
+import { isOutside, type OutsideMail, PENDING, UNDELIVERED, UNKNOWN } from './outside-mail.ts';
 import type { Recipients } from './people.ts';
 
 export interface SchedulerOptions {
@@ -49,8 +49,6 @@ export interface Plan {
 
 /** Delivered: its recipient is of the installation, and the message is in the same commit (RFC 6638, 3.2.9). */
 const DELIVERED = '1.2';
-/** Nobody that the server can tell: the same for who is not there and for who may not be invited. */
-const UNKNOWN = '3.7';
 
 export class Scheduler {
   readonly #options: SchedulerOptions;

@@ -64,6 +64,20 @@ function applied(message: Uint8Array, copy: Uint8Array | undefined, from: string
 
 const text = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? []).toString();
 
+test('CAL-03 whoever was written in while there was no mail is not told that it is taken back', () => {
+  const zoe = 'mailto:zoe@example.net';
+  const recipients = { ...PEOPLE, [zoe]: person(zoe, '1.0') };
+  const removed = (parameters: string) => {
+    const event = ['DTSTART:20261123T080000Z', 'SUMMARY:Talk', ORGANIZER, ANN, BOB, `ATTENDEE${parameters}:${zoe}`];
+    const change = { before: bytesOf(event), after: undefined, zone: ZONE, now: NOW, recipients, mailRoom: 10 };
+    return organize(change, 'ann').messages.flatMap((message) => message.recipients);
+  };
+  assert.deepEqual(removed(';SCHEDULE-STATUS=3.7'), ['bob']);
+  // A client may have dropped what the server wrote.
+  assert.deepEqual(removed(''), ['bob', zoe]);
+  assert.deepEqual(removed(';SCHEDULE-STATUS=1.1'), ['bob', zoe]);
+});
+
 for (const [zone, [start, next, moved]] of Object.entries(ZONES)) {
   const series = [start, 'RRULE:FREQ=WEEKLY;COUNT=4', 'SUMMARY:Talk', ORGANIZER, ANN];
   const accepted = 'ATTENDEE;PARTSTAT=ACCEPTED:mailto:bob@example.org';
