@@ -4,8 +4,8 @@ import type { Lobby } from '#src/protocol/meetings.ts';
 import { formatInstant } from '#src/base/time.ts';
 import type { Meetings } from './meetings.ts';
 
-/** Instants in milliseconds since 1970; null for a series without end. */
-export interface EntryMeetingPlan {
+/** What a meeting takes over from its entry; instants in milliseconds since 1970, no end for a series without one. */
+export interface MeetingPlan {
   readonly title: string;
   readonly startsAt: number;
   readonly endsAt: number | null;
@@ -25,7 +25,7 @@ export function makeEntryMeetings(meetings: Meetings, base: () => string) {
     found === undefined ? undefined : { id: found.id, url: `${base()}${JOIN_PATH}${found.link}` };
   return {
     /** @throws Refusal `meetings_full`. */
-    async make(host: string, plan: EntryMeetingPlan, lobby: Lobby): Promise<JoinLink> {
+    async make(host: string, plan: MeetingPlan, lobby: Lobby): Promise<JoinLink> {
       const { endsAt, startsAt, title } = timesOf(plan);
       const times = { starts_at: startsAt, ...(endsAt === null ? {} : { ends_at: endsAt }) };
       const form = { title, lobby, participants: [], ...times };
@@ -33,7 +33,7 @@ export function makeEntryMeetings(meetings: Meetings, base: () => string) {
       return urlOf(meetings.linkOf(id)) as JoinLink;
     },
     /** Has it follow its entry; answers whether it is still there to do so. */
-    async follow(host: string, id: string, plan: EntryMeetingPlan): Promise<boolean> {
+    async follow(host: string, id: string, plan: MeetingPlan): Promise<boolean> {
       return await unlessOver(() => meetings.move(host, id, timesOf(plan)));
     },
     async cancel(host: string, id: string): Promise<void> {
@@ -51,7 +51,7 @@ export function makeEntryMeetings(meetings: Meetings, base: () => string) {
   };
 }
 
-function timesOf({ endsAt, startsAt, title }: EntryMeetingPlan) {
+function timesOf({ endsAt, startsAt, title }: MeetingPlan) {
   return { title, startsAt: formatInstant(startsAt), endsAt: endsAt === null ? null : formatInstant(endsAt) };
 }
 

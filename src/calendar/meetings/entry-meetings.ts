@@ -1,4 +1,5 @@
 /** Meetings of the coordinator for entries: how an entry gets one, carries its link, and loses it. */
+import type { JoinLink, MeetingPlan } from '#src/coordinator/entry-meetings.ts';
 import type { Lobby } from '#src/protocol/meetings.ts';
 import { TITLE_LENGTH_MAX } from '#src/protocol/limits.ts';
 import { Refusal } from '#src/protocol/errors.ts';
@@ -9,18 +10,6 @@ import type { Derived } from '../derivation.ts';
 import { readCalendarObject } from '../icalendar/calendar-object.ts';
 import { makeProperty, propertiesOf, propertyOf, type Component, type Property } from '../icalendar/component.ts';
 import { changeProperties } from '../icalendar/edits.ts';
-
-/** What a meeting takes over from its entry; instants in milliseconds since 1970, no end for a series without one. */
-export interface MeetingPlan {
-  readonly title: string;
-  readonly startsAt: number;
-  readonly endsAt: number | null;
-}
-
-export interface JoinLink {
-  readonly id: string;
-  readonly url: string;
-}
 
 /** The coordinator's meetings, as this room asks for them. Who may come in is theirs to say. */
 export interface EntryMeetings {

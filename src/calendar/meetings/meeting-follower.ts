@@ -3,6 +3,7 @@
  * after a crash. Meetings that no entry knows of are ended at the start: they were made for one that was never written.
  */
 import type { Clock } from '#src/base/clock.ts';
+import type { MeetingPlan } from '#src/coordinator/entry-meetings.ts';
 import {
   bindingOf,
   settleMeeting,
@@ -13,7 +14,7 @@ import {
 import type { Calendars } from '#storage/calendars.ts';
 import type { DerivationPool } from '../derivation-pool.ts';
 import { CalendarFault } from '../icalendar/calendar-object.ts';
-import { planOf, type EntryMeetings, type MeetingPlan } from './entry-meetings.ts';
+import { planOf, type EntryMeetings } from './entry-meetings.ts';
 
 /** Meetings of one step, after which others have their turn. */
 const STEP = 50;
