@@ -1,6 +1,7 @@
 /** Checks the calendar file: that calendars, objects, their bytes, the indexes, the log and what is on its way agree. */
 import { existsSync } from 'node:fs';
 import { unpairedAlarms } from './calendar-alarms.ts';
+import { checkAnswers } from './calendar-answers.ts';
 import { unpairedMeetings } from './calendar-meetings.ts';
 import { unpairedRefreshes } from './calendar-subscriptions.ts';
 import { checkMails } from './calendar-mails.ts';
@@ -41,6 +42,7 @@ export async function checkCalendars(folder: string, findings: Findings): Promis
     checkStrays(tables, findings);
     checkProperties(tables, findings);
     checkScheduling(tables, findings);
+    checkAnswers(environment, findings);
     checkMails(environment, findings);
     for (const alarm of unpairedAlarms(environment)) {
       findings.add('alarms', [alarm.calendar, alarm.name], 'stands on one side of its index alone');

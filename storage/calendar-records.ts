@@ -34,6 +34,7 @@ export const CALENDAR_TABLES = [
   'deeds',
   'messages',
   'deliveries',
+  'answers',
   'letters',
   'mails',
   'rsvps',
@@ -179,7 +180,8 @@ export interface FeedRecord {
 export interface MessageRecord {
   /** Username of who sent it. */
   readonly from: string;
-  readonly method: 'REQUEST' | 'CANCEL' | 'REPLY';
+  /** Of iTIP; ANSWERS is the server's own, of what the others answered. */
+  readonly method: 'REQUEST' | 'CANCEL' | 'REPLY' | 'ANSWERS';
   readonly uid: string;
   /** Where the sender has the object that it is about. */
   readonly calendar: string;

@@ -53,6 +53,7 @@ const CALENDAR_PREFIXED = [
   'sources',
   'bound',
   'rsvps',
+  'answers',
 ] as const satisfies readonly CalendarTable[];
 
 export interface CalendarsOptions {

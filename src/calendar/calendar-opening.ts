@@ -12,6 +12,7 @@ import { makeCalendarPlane, type CalendarPlane, type CalendarPlaneOptions } from
 import { addCalendarService } from './calendar-service.ts';
 import { MailDoors, type MailDoorsOptions } from './mail/mail-doors.ts';
 import { ReminderSchedule, type Reminded, type ReminderScheduleOptions } from './reminders/reminder-schedule.ts';
+import type { AnswerUpdates } from './scheduling/answer-updates.ts';
 import type { Deliveries } from './scheduling/deliveries.ts';
 import type { OutsideMail } from './scheduling/outside-mail.ts';
 import { ChangeAnnouncer, type Told } from './change-announcer.ts';
@@ -59,7 +60,8 @@ export interface OpenCalendar {
   readonly calendars: Calendars;
   readonly plane: CalendarPlane;
   /** For the metrics, as they are now. */
-  readonly figures: () => Deliveries['figures'] &
+  readonly figures: () => AnswerUpdates['figures'] &
+    Deliveries['figures'] &
     MailDoors['figures'] &
     OutsideMail['figures'] &
     ReminderSchedule['figures'] &
@@ -79,14 +81,13 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
     },
     tell: (told) => void tell(told),
   });
-  // Not there yet while the calendars are opened: what changes meanwhile is caught up with right after.
-  const later: { reminders?: ReminderSchedule; follower?: MeetingFollower } = {};
+  // Nobody yet while the calendars are opened: what changes meanwhile is caught up with right after.
+  const followers: { changed: () => void }[] = [];
   const calendars = Calendars.open(options.folder, {
     now: () => clock.now(),
     onChange: (calendar, shutOut) => {
       announcer.changed(calendar, shutOut);
-      later.reminders?.changed();
-      later.follower?.wake();
+      for (const one of followers) one.changed();
     },
     onDeeds: async (deeds) => {
       await accounts.change((draft) => {
@@ -117,10 +118,10 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
   });
   await addCalendarService(app, plane, subscriptions, options.authenticate);
   const reminders = new ReminderSchedule({ ...plane, log: options.log, tell });
-  later.reminders = reminders;
   const follower = new MeetingFollower({ ...plane, log: options.log });
-  later.follower = follower;
-  const jobs = [reminders, follower, refreshes];
+  const { answerUpdates } = plane;
+  followers.push(answerUpdates, reminders, { changed: () => follower.wake() });
+  const jobs = [reminders, follower, refreshes, answerUpdates];
   for (const job of jobs) job.wake();
   const stopWarmingUp = warmUpLater();
   // Before the threads that it asks are closed.
@@ -132,7 +133,7 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
     calendars,
     plane,
     figures: () => ({
-      ...{ ...plane.deliveries.figures, ...plane.mail.figures, ...doors.figures },
+      ...{ ...plane.deliveries.figures, ...answerUpdates.figures, ...plane.mail.figures, ...doors.figures },
       ...{ ...reminders.figures, ...refreshes.figures },
     }),
     openMail: async () => await doors.openLmtp(),

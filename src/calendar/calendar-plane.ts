@@ -10,6 +10,7 @@ import { busyTimes } from './free-busy-handlers.ts';
 import { DerivationPool } from './derivation-pool.ts';
 import type { EntryMeetings } from './meetings/entry-meetings.ts';
 import { CalendarObjectWriter } from './object-writer.ts';
+import { AnswerUpdates } from './scheduling/answer-updates.ts';
 import { Deliveries } from './scheduling/deliveries.ts';
 import type { OutsideMail } from './scheduling/outside-mail.ts';
 import { Scheduler } from './scheduling/scheduler.ts';
@@ -47,6 +48,8 @@ export interface CalendarPlane {
   readonly meetings: EntryMeetings;
   /** Scheduling messages on their way. */
   readonly deliveries: Deliveries;
+  /** Answers that the other attendees are still to be shown. */
+  readonly answerUpdates: AnswerUpdates;
   readonly mail: OutsideMail;
   /** Whether a person is there whom the organiser may invite. */
   readonly mayInvite: (organizer: string, user: string) => boolean;
@@ -73,6 +76,7 @@ export async function makeCalendarPlane(options: CalendarPlaneOptions): Promise<
   const deliveries = new Deliveries({ calendars, pool, book, isPerson, clock, log });
   const mayInvite: CalendarPlane['mayInvite'] = (organizer, user) =>
     isPerson(user) && options.mayInvite(organizer, user);
+  const answerUpdates = new AnswerUpdates({ calendars, pool, book, mayInvite, isPerson, deliveries, clock, log });
   const mail = options.mail({ book, calendars, clock, epoch, isPerson, pool });
   const scheduler = new Scheduler({ pool, book, clock, deliveries, mail, mayInvite });
   const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler });
@@ -94,7 +98,10 @@ export async function makeCalendarPlane(options: CalendarPlaneOptions): Promise<
     },
     log,
   };
-  return { calendars, book, pool, meetings, deliveries, mail, writer, mayInvite, maySee, isPerson, epoch, clock, dav };
+  return {
+    ...{ calendars, book, pool, meetings, deliveries, answerUpdates, mail, writer },
+    ...{ mayInvite, maySee, isPerson, epoch, clock, dav },
+  };
 }
 
 function makePrincipals(

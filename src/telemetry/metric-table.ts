@@ -103,6 +103,11 @@ export const METRICS = {
     help: 'Uploads that were created, and that were finished as an attachment.',
     labels: ['step'],
   },
+  parley_calendar_answer_updates_total: {
+    type: 'counter',
+    help: 'Entries whose new answers were due for the other attendees, by result: sent, too_many or failed.',
+    labels: ['result'],
+  },
   parley_calendar_deliveries_total: {
     type: 'counter',
     help: 'Recipients of scheduling messages that were done with, by result: delivered or failed.',

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WRONG_LINKS_PER_MINUTE_MAX } from '#src/mail/rsvp-routes.ts';
 import { RSVP_COMMENT_LENGTH_MAX } from '#src/protocol/limits.ts';
+import { readMetric } from '#test/support/metrics.ts';
 import { connect } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
+import { defaultCalendar } from '../calendar/service/calling.ts';
 import { bytesOf, change, invite, lineWhen, openMailScene, remove, type MailScene } from './scene.ts';
 
 /** The link in the first mail to somebody. */
@@ -107,4 +109,28 @@ test('CAL-03 guessing links is throttled, and so is changing one’s mind', asyn
     guesses.push((await look(`${scene.server.calendar}/rsvp/${'0'.repeat(22)}${'a'.repeat(43)}`)).status);
   }
   assert.deepEqual(guesses, [...Array.from({ length: WRONG_LINKS_PER_MINUTE_MAX }, () => 404), 429]);
+});
+
+test('CAL-03 an answer by a link is shown to the others of the installation, and no mail goes out for it', async (t) => {
+  const scene = await openMailScene(t);
+  const { bob, mails, server } = scene;
+  const entry = await invite(scene, ['mailto:zoe@example.net', 'mailto:yan@example.net', 'bob']);
+  const zoe = await linkTo(scene, 'zoe@example.net');
+  for (const guest of ['zoe', 'yan']) await lineWhen(scene, entry.uid, `mailto:${guest}@`, /SCHEDULE-STATUS=1\.1/);
+  const { id } = await defaultCalendar(server, bob);
+  assert.equal((await answer(zoe, { answer: 'accepted', comment: 'With cake' })).status, 200);
+  await lineWhen(scene, entry.uid, 'mailto:zoe@', /PARTSTAT=ACCEPTED/);
+  const own = await bytesOf(scene, scene.alice, scene.calendar, entry.uid);
+  const copy = await until(
+    async () => {
+      const text = await bytesOf(scene, bob, id, entry.uid);
+      return /^ATTENDEE.*PARTSTAT=ACCEPTED.*:mailto:zoe@/m.test(text) && text;
+    },
+    'the answer at Bob’s',
+    40_000,
+  );
+  assert.doesNotMatch(copy, /cake|X-PARLEY|SCHEDULE-STATUS/);
+  assert.equal(await bytesOf(scene, scene.alice, scene.calendar, entry.uid), own);
+  assert.equal(mails.mails.length, 2, 'the invitations alone');
+  assert.deepEqual(await readMetric(server, 'parley_calendar_answer_updates_total'), { sent: 1 });
 });

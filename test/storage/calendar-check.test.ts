@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkCalendars } from '#storage/calendar-check.ts';
+import { noteAnswer } from '#storage/calendar-answers.ts';
 import type { CalendarForm } from '#storage/calendar-draft.ts';
-import { deliveryRecord, messageRecord, SCHEDULING_QUEUE } from '#storage/calendar-records.ts';
+import { deliveryRecord, entryIdOf, messageRecord, SCHEDULING_QUEUE } from '#storage/calendar-records.ts';
 import { Calendars } from '#storage/calendars.ts';
 import { Findings } from '#storage/findings.ts';
 import { key, numbered } from '#storage/keys.ts';
@@ -107,4 +108,28 @@ test('a check names what is on its way to nobody, and who waits for nothing', as
     'messages [6] has no last recipient.',
     'messages [11] cannot be read (A scheduling message has version 9; 1 is known).',
   ]);
+});
+
+test('a check names notes of answers that are of no calendar, of another entry or of another version', async (t) => {
+  const folder = temporaryFolder(t);
+  const calendars = Calendars.open(folder, { now: () => NOON });
+  const { id } = await calendars.createCalendar(WORK);
+  await calendars.change((draft) => {
+    // Sound, also where its object was removed since.
+    noteAnswer(draft, { calendar: id, uid: 'uid-a', organizer: 'alice' });
+    noteAnswer(draft, { calendar: 'cal_gone', uid: 'uid-b', organizer: 'alice' });
+    draft.put('answers', key(id, '~'), draft.read('answers', key(id, entryIdOf('uid-a'))) ?? null);
+    draft.put('answers', key(id, '~~'), Buffer.from([9]));
+  });
+  await calendars.close();
+  const findings = new Findings('');
+  await checkCalendars(folder, findings);
+  assert.deepEqual(
+    findings.problems.toSorted(),
+    [
+      `answers [${id}, uid-a] stands under another entry.`,
+      `answers [${id}] cannot be read (A note of answers has version 9; 1 is known).`,
+      'answers [cal_gone, uid-b] is of no calendar.',
+    ].toSorted(),
+  );
 });

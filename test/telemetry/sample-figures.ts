@@ -22,6 +22,7 @@ export function busyThread(name: string): ThreadFigures {
       parley_attachments_uploads_total: [{ labels: ['created'], value: 6 }],
     },
     calendar: {
+      parley_calendar_answer_updates_total: [{ labels: ['sent'], value: 4 }],
       parley_calendar_deliveries_total: [{ labels: ['delivered'], value: 6 }],
       parley_calendar_deliveries_waiting: [{ labels: [], value: 2 }],
       parley_calendar_mails_total: [{ labels: ['applied'], value: 3 }],

@@ -15,6 +15,7 @@ import type { VouchedMail } from '#src/mail/inbound/mail-reader.ts';
 import type { MailOutcome } from '#src/mail/inbound/outcomes.ts';
 import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
 import { LabelledCounts } from '#src/telemetry/labelled-counts.ts';
+import { noteAnswer } from '#storage/calendar-answers.ts';
 import type { CalendarDraft } from '#storage/calendar-draft.ts';
 import { entryIdOf } from '#storage/calendar-records.ts';
 import type { Calendars } from '#storage/calendars.ts';
@@ -173,8 +174,10 @@ export class MailIntake {
     if (etag === undefined && isUnanswered && this.#hasEnough(user)) return 'invitations_full';
     const isWritten = await calendars.change((draft) => {
       if (draft.object(calendar.id, name)?.etag !== etag) return false;
-      const options = { keepScheduleTag: message.method === 'REPLY' };
+      const isReply = message.method === 'REPLY';
+      const options = { keepScheduleTag: isReply };
       draft.putObject(calendar.id, name, result, storedIndex(index, true, isUnanswered), options);
+      if (isReply) noteAnswer(draft, { calendar: calendar.id, uid: message.uid, organizer: user });
       note(draft, message, user, 'applied');
       return true;
     });

@@ -4,6 +4,7 @@ import { type CalendarObject, readCalendarObject } from '../icalendar/calendar-o
 import {
   type Component,
   makeProperty,
+  parameterOf,
   propertiesOf,
   type Property,
   propertyOf,
@@ -11,7 +12,16 @@ import {
 } from '../icalendar/component.ts';
 import { putOverride, replaceLines } from '../icalendar/edits.ts';
 import { writeCalendar } from '../icalendar/generated-calendar.ts';
-import { type Exclusion, exclusionsOf, type Instance, instancesOf, recurrenceIdOf, said, WHOLE } from './instances.ts';
+import {
+  type Exclusion,
+  exclusionsOf,
+  type Instance,
+  instancesOf,
+  isInPlace,
+  recurrenceIdOf,
+  said,
+  WHOLE,
+} from './instances.ts';
 import { isOutside } from './outside-mail.ts';
 import {
   identityOf,
@@ -27,6 +37,7 @@ import { singleOccurrence } from './single-occurrence.ts';
 
 /** A message, the copy that is there, and whose it is. */
 export interface Incoming {
+  /** Of iTIP, or without METHOD the organiser's object, for the answers that are in it. */
   readonly message: Uint8Array;
   /** Undefined where there is none yet. */
   readonly copy: Uint8Array | undefined;
@@ -71,7 +82,9 @@ export function apply(incoming: Incoming): Applied {
         ? undefined
         : isReply
           ? takeReply(message, copy, incoming)
-          : takeCancel(message, copy, incoming);
+          : message.object.method === undefined
+            ? takeAnswers(message, copy, incoming)
+            : takeCancel(message, copy, incoming);
   if (bytes === undefined) return 'unchanged';
   return incoming.copy !== undefined && Buffer.compare(bytes, incoming.copy) === 0 ? 'unchanged' : bytes;
 }
@@ -222,6 +235,52 @@ function takeReply(message: State, copy: State, { from, recipients, zone }: Inco
     (bytes, [recurrenceId, component]) => putOverride(readCalendarObject(bytes), recurrenceId, component, zone),
     replaceLines(copy.object, edits),
   );
+}
+
+/**
+ * What the others answered, as the organiser has it, to what is in the copy at the same times. All else of it stays as it
+ * is, to the byte. Where one occurrence was answered by itself, and the copy has it by its series alone, it gets one of its
+ * own; what its owner took out stays out.
+ */
+function takeAnswers(message: State, copy: State, incoming: Incoming): Uint8Array | undefined {
+  const { recipients, to, zone } = incoming;
+  const invited = message.instances.filter(({ component }) => {
+    const line = lineOf(recipients, component, to);
+    return line !== undefined && isServers(line);
+  });
+  const edits = copy.instances.flatMap(({ component, key, timing }) => {
+    const told = invited.find((instance) => instance.key === key && instance.timing === timing);
+    return told === undefined ? [] : answersOf(told.component, component, incoming);
+  });
+  const bytes = edits.length === 0 ? undefined : replaceLines(copy.object, edits);
+  const known = new Set(copy.instances.map(({ key }) => key));
+  const left = new Set(exclusionsOf(copy.object, zone).map(({ key }) => key));
+  const alone = invited.filter(({ key }) => !known.has(key) && !left.has(key));
+  return alone.reduce((before, instance) => {
+    const object = before === undefined ? copy.object : readCalendarObject(before);
+    const recurrenceId = isInPlace(instance, object, zone) ? recurrenceIdOf(object, instance.key, zone) : undefined;
+    const single = recurrenceId === undefined ? undefined : singleOccurrence(object, recurrenceId, zone);
+    const answers = new Map(single === undefined ? [] : answersOf(instance.component, single, incoming));
+    if (recurrenceId === undefined || single === undefined || answers.size === 0) return before;
+    const properties = single.properties.map((line) => answers.get(line) ?? line);
+    return putOverride(object, recurrenceId, { ...single, properties }, zone);
+  }, bytes);
+}
+
+/** The lines of the others in a copy that say something else than the organiser's, each with what it is to say. */
+function answersOf(
+  told: Component,
+  own: Component,
+  { recipients, to }: Pick<Incoming, 'recipients' | 'to'>,
+): [Property, Property][] {
+  const lines = new Map(propertiesOf(told, 'ATTENDEE').map((line) => [identityOf(recipients, line.value), line]));
+  return propertiesOf(own, 'ATTENDEE').flatMap((line): [Property, Property][] => {
+    const identity = identityOf(recipients, line.value);
+    const theirs = identity === to ? undefined : lines.get(identity);
+    const partstat = theirs === undefined ? undefined : said(theirs, 'PARTSTAT', UNANSWERED);
+    if (theirs === undefined || partstat === said(line, 'PARTSTAT', UNANSWERED)) return [];
+    return [[line, withParameters(line, { PARTSTAT: partstat, RSVP: parameterOf(theirs, 'RSVP') })]];
+  });
 }
 
 /** What stands beside an answer: a comment, and of somebody outside when they gave it, which puts later ones in order. */

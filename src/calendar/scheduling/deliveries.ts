@@ -10,6 +10,7 @@ import type { Clock } from '#src/base/clock.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { oneSample } from '#src/telemetry/figures.ts';
 import { LabelledCounts } from '#src/telemetry/labelled-counts.ts';
+import { noteAnswer } from '#storage/calendar-answers.ts';
 import type { CalendarDraft } from '#storage/calendar-draft.ts';
 import {
   deliveryRecord,
@@ -27,7 +28,7 @@ import type { DerivationPool } from '../derivation-pool.ts';
 import { awaitsAnswer } from '../identity.ts';
 import { storedIndex } from '../stored-index.ts';
 import { noteStatus } from './delivery-status.ts';
-import type { SchedulingMessage } from './messages.ts';
+import type { Method, SchedulingMessage } from './messages.ts';
 import { UNDELIVERED } from './outside-mail.ts';
 import type { Recipients } from './people.ts';
 import { placeOf } from './placing.ts';
@@ -57,8 +58,8 @@ export interface DeliveriesOptions {
 }
 
 /** What is on its way, from whom, about which object. */
-export interface Sending extends Pick<MessageRecord, 'from' | 'uid' | 'calendar'> {
-  readonly messages: readonly SchedulingMessage[];
+export interface Sending<M = Method> extends Pick<MessageRecord, 'from' | 'uid' | 'calendar'> {
+  readonly messages: readonly SchedulingMessage<M>[];
 }
 
 /** What became of a recipient in one turn. */
@@ -88,7 +89,7 @@ export class Deliveries {
   }
 
   /** Puts messages on their way in the change that they follow from; `wake` once it is on disk. @throws Refusal `busy`. */
-  send(draft: CalendarDraft, { from, uid, calendar, messages }: Sending): void {
+  send(draft: CalendarDraft, { from, uid, calendar, messages }: Sending<MessageRecord['method']>): void {
     const count = messages.reduce((sum, { recipients }) => sum + recipients.length, 0);
     if (this.#waiting + count > (this.#options.waitingMax ?? DELIVERIES_WAITING_MAX)) {
       // Those of a change that was refused are counted until somebody looks.
@@ -220,8 +221,10 @@ export class Deliveries {
     const etag = place.etag;
     return await calendars.change((draft) => {
       if (draft.object(calendar.id, name)?.etag !== etag) return false;
-      const options = { keepScheduleTag: message.method === 'REPLY' };
+      const options = { keepScheduleTag: message.method === 'REPLY' || message.method === 'ANSWERS' };
       draft.putObject(calendar.id, name, applied, storedIndex(index, true, isUnanswered), options);
+      if (message.method === 'REPLY')
+        noteAnswer(draft, { calendar: calendar.id, uid: message.uid, organizer: waiting.to });
       strikeOff(draft, waiting);
       return true;
     });

@@ -17,9 +17,9 @@ import { identityOf, type Recipients, withoutLocal } from './people.ts';
 /** ADD is not sent: a REQUEST says all of the object that its reader is invited to. */
 export type Method = 'REQUEST' | 'CANCEL' | 'REPLY';
 
-export interface SchedulingMessage {
-  readonly method: Method;
-  /** A calendar with METHOD and the definitions of its zones. */
+export interface SchedulingMessage<M = Method> {
+  readonly method: M;
+  /** A calendar with METHOD and the definitions of its zones; of ANSWERS the organiser's object as it is. */
   readonly bytes: Uint8Array;
   /** Identities, each of whom gets it once. */
   readonly recipients: readonly string[];

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { call, defaultCalendar, makeEntry } from '../service/calling.ts';
 import { connect } from '#test/support/socket.ts';
+import { until } from '#test/support/waiting.ts';
 import {
   attendee,
   calendarMail,
@@ -16,7 +17,7 @@ import {
   shareMailServer,
 } from './mailing.ts';
 
-const { server, bob } = await shareMailServer();
+const { server, bob, carol } = await shareMailServer();
 
 let last = 0;
 const newUid = () => `message-${(last += 1)}@outside.test`;
@@ -270,6 +271,20 @@ test('answers count in the order in which they were given', async () => {
   assert.equal(await send('REPLY', uid, reply(5, 'ACCEPTED')), 'stale');
   assert.equal(await send('REPLY', uid, reply(6, 'ACCEPTED', 1)), 'applied');
   assert.equal(await eves(), 'accepted');
+});
+
+test('an answer by mail is shown to the others of the installation', async () => {
+  const { id } = await defaultCalendar(server, bob);
+  const form = { title: 'Own', start_at: '2027-02-01T09:00:00Z', end_at: '2027-02-01T10:00:00Z' };
+  const { uid } = await makeEntry(server, bob, id, { ...form, attendees: [`mailto:${EVE}`, 'carol'] });
+  await until(async () => await entryOf(server, carol, uid), 'the invitation');
+  const reply = ['DTSTAMP:20261121T080100Z', 'DTSTART:20270201T090000Z', organizer('bob@example.org')];
+  assert.equal(await send('REPLY', uid, [...reply, attendee(EVE, 'TENTATIVE')]), 'applied');
+  const isShown = async () =>
+    (await entryOf(server, carol, uid))?.attendees.some(
+      (one) => one.address === `mailto:${EVE}` && one.answer === 'tentative',
+    );
+  await until(isShown, 'the answer at Carol’s', 40_000);
 });
 
 test('a cancellation that names others only is not the reader’s', async () => {
