@@ -37,7 +37,7 @@ export interface AnswerUpdatesOptions {
   /** Whether a person is there whom the organiser may invite. */
   readonly mayInvite: (organizer: string, user: string) => boolean;
   readonly isPerson: (user: string) => boolean;
-  readonly deliveries: Deliveries;
+  readonly deliveries: Pick<Deliveries, 'send' | 'wake'>;
   readonly clock: Clock;
   /** How long answers are gathered: ANSWERS_GATHERED_MILLIS. */
   readonly gatheredMillis?: number;

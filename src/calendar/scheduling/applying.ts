@@ -254,11 +254,11 @@ function takeAnswers(message: State, copy: State, incoming: Incoming): Uint8Arra
   });
   const bytes = edits.length === 0 ? undefined : replaceLines(copy.object, edits);
   const known = new Set(copy.instances.map(({ key }) => key));
-  const left = new Set(exclusionsOf(copy.object, zone).map(({ key }) => key));
-  const alone = invited.filter(({ key }) => !known.has(key) && !left.has(key));
+  const alone = invited.filter(({ key }) => !known.has(key));
   return alone.reduce((before, instance) => {
     const object = before === undefined ? copy.object : readCalendarObject(before);
     const recurrenceId = isInPlace(instance, object, zone) ? recurrenceIdOf(object, instance.key, zone) : undefined;
+    // There is none of what the copy leaves out.
     const single = recurrenceId === undefined ? undefined : singleOccurrence(object, recurrenceId, zone);
     const answers = new Map(single === undefined ? [] : answersOf(instance.component, single, incoming));
     if (recurrenceId === undefined || single === undefined || answers.size === 0) return before;
