@@ -5,6 +5,7 @@ import type { EntryView } from '#src/protocol/calendars.ts';
 import { basic, call, defaultCalendar, eventText } from '#test/calendar/service/calling.ts';
 import type { SeededRandom } from '#test/support/random.ts';
 import { request, type Person, type TestServer } from '#test/support/server.ts';
+import { bare, ChangeFollower, type Snapshot } from './change-follower.ts';
 import { accepted, answered, type Lose, type Part, type PartOptions } from './part.ts';
 
 const OWNER = 'kim';
@@ -12,9 +13,6 @@ const OWNER = 'kim';
 const JSON_WRITERS = 2;
 const DAV_WRITERS = 2;
 const BREATH_MILLIS_MAX = 12;
-/** Cursors of any age that are read from after each kill; the newest and the oldest are always among them. */
-const CURSORS = 6;
-const PAGE = 50;
 
 /** One entry as its only writer knows it. */
 interface Entry {
@@ -29,33 +27,17 @@ interface Entry {
   isOpen: boolean;
 }
 
-/** What a reader had when it was given a cursor. */
-interface Snapshot {
-  readonly cursor: string;
-  readonly syncSeq: number;
-  readonly etags: ReadonlyMap<string, string>;
-}
-
-interface Changes {
-  readonly items: readonly EntryView[];
-  readonly deleted: readonly string[];
-  readonly sync_seq: number;
-  readonly next: string;
-  readonly more: boolean;
-}
-
 export class CalendarPart implements Part {
   readonly environment = {};
   readonly #random: SeededRandom;
   readonly #lose: Lose;
   readonly #entries = new Map<string, Entry>();
-  readonly #snapshots: Snapshot[] = [];
+  #follower: ChangeFollower | undefined;
   #owner: Person | undefined;
   #headers: Record<string, string> = {};
   #calendar = '';
   #names = 0;
   #writes = 0;
-  #deltas = 0;
 
   constructor({ random, lose }: PartOptions) {
     this.#random = random;
@@ -63,7 +45,8 @@ export class CalendarPart implements Part {
   }
 
   get figures(): Record<string, number> {
-    return { writes: this.#writes, entries: this.#entries.size, cursors: this.#snapshots.length, deltas: this.#deltas };
+    const { deltas = 0, snapshots = [] } = this.#follower ?? {};
+    return { writes: this.#writes, entries: this.#entries.size, cursors: snapshots.length, deltas };
   }
 
   async settle(server: TestServer): Promise<void> {
@@ -74,28 +57,26 @@ export class CalendarPart implements Part {
     });
     this.#headers = { ...basic(OWNER, made.body.password), 'content-type': 'text/calendar' };
     this.#calendar = (await defaultCalendar(server, this.#owner)).id;
-    const empty = await this.#readFrom(server);
-    if (empty !== undefined) this.#snapshots.push(empty);
+    this.#follower = new ChangeFollower({
+      ...{ reader: this.#owner, calendar: this.#calendar, random: this.#random.fork(), lose: this.#lose },
+    });
+    await this.#follower.compare(server);
   }
 
   async traffic(server: TestServer): Promise<void> {
     const apps = Array.from({ length: JSON_WRITERS }, () => this.#writeAsApp(server, this.#random.fork()));
     const programs = Array.from({ length: DAV_WRITERS }, () => this.#writeAsProgram(server, this.#random.fork()));
-    await Promise.all([...apps, ...programs, this.#collectCursors(server)]);
+    await Promise.all([...apps, ...programs, this.#follower?.run(server)]);
   }
 
   async verify(server: TestServer): Promise<void> {
-    const whole = await this.#readFrom(server);
+    const whole = await this.#follower?.compare(server);
     if (whole === undefined) return;
     this.#compareEntries(whole);
     for (const entry of this.#entries.values()) {
       if (entry.path !== undefined && entry.text !== undefined && !entry.isOpen)
         await this.#compareBytes(server, entry);
     }
-    const some = Array.from({ length: CURSORS }, () => this.#random.pick(this.#snapshots));
-    const snapshots = new Set([...this.#snapshots.slice(0, 1), ...this.#snapshots.slice(-1), ...some]);
-    for (const snapshot of snapshots) await this.#compareDelta(server, snapshot, whole);
-    this.#snapshots.push(whole);
     // What landed unanswered is left as it is from here on: its writer does not know its etag.
     for (const [id, entry] of this.#entries) if (entry.isOpen) this.#entries.delete(id);
   }
@@ -182,39 +163,6 @@ export class CalendarPart implements Part {
     );
   }
 
-  /** Reads what changed, again and again: what a reader was given before the kill must be right after it. */
-  async #collectCursors(server: TestServer): Promise<void> {
-    for (;;) {
-      const after = await answered(this.#readFrom(server, this.#snapshots.at(-1)));
-      if (after === undefined) return;
-      this.#snapshots.push(after);
-      await pause(BREATH_MILLIS_MAX * 5);
-    }
-  }
-
-  /** What a reader has after it read all changes behind a snapshot, or everything; undefined when that was refused. */
-  async #readFrom(server: TestServer, before?: Snapshot): Promise<Snapshot | undefined> {
-    const etags = new Map(before?.etags);
-    let cursor = before?.cursor;
-    for (;;) {
-      const after = cursor === undefined ? '' : `&after=${cursor}`;
-      const path = `/v1/calendars/${this.#calendar}/changes?limit=${PAGE}${after}`;
-      const { body, status, text } = await call<Changes>(server, this.#owner, 'GET', path);
-      if (status !== 200) {
-        this.#lose(`The changes behind ${before?.syncSeq ?? 'nothing'} were refused: ${text}`);
-        return undefined;
-      }
-      for (const { etag, id, sync_seq: seq } of body.items) {
-        etags.set(id, bare(etag));
-        const isLate = before !== undefined && seq <= before.syncSeq;
-        if (isLate) this.#lose(`${id} of ${seq} is in the changes behind ${before.syncSeq}.`);
-      }
-      for (const id of body.deleted) etags.delete(id);
-      cursor = body.next;
-      if (!body.more) return { cursor, syncSeq: body.sync_seq, etags };
-    }
-  }
-
   #compareEntries({ etags }: Snapshot): void {
     for (const { etag, id, isOpen, path } of this.#entries.values()) {
       if (isOpen) continue;
@@ -229,28 +177,8 @@ export class CalendarPart implements Part {
     this.#lose(`${path} answers ${reply?.status} ${reply?.headers.get('etag')}; ${etag} was acknowledged.`);
   }
 
-  /** A snapshot and what changed behind it are together what is there now. */
-  async #compareDelta(server: TestServer, snapshot: Snapshot, whole: Snapshot): Promise<void> {
-    this.#deltas += 1;
-    const after = await this.#readFrom(server, snapshot);
-    if (after === undefined) return;
-    const wrong = [...new Set([...after.etags.keys(), ...whole.etags.keys()])].filter(
-      (id) => after.etags.get(id) !== whole.etags.get(id),
-    );
-    if (wrong.length === 0 && after.syncSeq === whole.syncSeq) return;
-    const here = `at ${after.syncSeq} of ${whole.syncSeq}`;
-    return this.#lose(
-      `The changes behind ${snapshot.syncSeq} leave ${wrong.length} entries wrong, ${here}: ${wrong[0]}.`,
-    );
-  }
-
   #nextName(): string {
     this.#names += 1;
     return String(this.#names);
   }
-}
-
-/** An etag without its quotes: the JSON door has none. */
-function bare(etag: string): string {
-  return etag.replaceAll('"', '');
 }

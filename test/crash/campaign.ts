@@ -5,9 +5,13 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { checkFolder } from '#storage/check.ts';
 import { SeededRandom } from '#test/support/random.ts';
+import { plantOwner } from '#test/support/console.ts';
 import { startServer, type TestServer } from '#test/support/server.ts';
 import { CalendarPart } from './calendar.ts';
 import { CallsPart } from './calls.ts';
+import { FeedsPart } from './feeds.ts';
+import { HoldsPart } from './holds.ts';
+import { MailPart } from './mails.ts';
 import { MessagesPart } from './messages.ts';
 import { PART_NAMES, type Part, type PartName, type PartOptions } from './part.ts';
 import { PushPart } from './pushes.ts';
@@ -28,6 +32,9 @@ const PARTS: Readonly<Record<PartName, (options: PartOptions) => Part | Promise<
   push: async (options) => await PushPart.open(options),
   search: (options) => new SearchPart(options),
   calendar: (options) => new CalendarPart(options),
+  mail: async (options) => await MailPart.open(options),
+  feeds: async (options) => await FeedsPart.open(options),
+  holds: (options) => new HoldsPart(options),
 };
 
 export interface CampaignOptions {
@@ -107,11 +114,12 @@ class Campaign {
   /** Each part has draws of its own, which do not depend on the others that are run. */
   async #openParts(): Promise<void> {
     const { only = PART_NAMES, seed } = this.#options;
+    const ownerToken = await plantOwner(this.#folder);
     const seeds = new SeededRandom(seed);
     for (const name of PART_NAMES) {
       const random = seeds.fork();
       const lose = (sentence: string): void => void this.#losses.push(`${name}: ${sentence}`);
-      if (only.includes(name)) this.#parts.set(name, await PARTS[name]({ random, lose }));
+      if (only.includes(name)) this.#parts.set(name, await PARTS[name]({ random, lose, ownerToken }));
     }
   }
 
@@ -133,6 +141,7 @@ class Campaign {
   async #checkFolder(): Promise<void> {
     const { problems } = await checkFolder(this.#folder);
     for (const problem of problems) this.#losses.push(`The check of the folder says: ${problem}`);
+    for (const part of this.#all) await part.inspect?.(this.#folder);
   }
 
   async #verify(server: TestServer, isLast: boolean): Promise<void> {

@@ -12,7 +12,7 @@ import { sendPost } from './poster.ts';
 const SEED = 20_261_101;
 const CYCLES = 3;
 
-test('killed at any moment, the server keeps what it acknowledged: messages, files, calls, pushes, the index, the calendar', async () => {
+test('killed at any moment, the server keeps what it acknowledged: messages, files, calls, pushes, the index, the calendar, mail, feeds, holds', async () => {
   const { losses, figures } = await runCampaign({ cycles: CYCLES, seed: SEED });
   assert.deepEqual(losses, []);
   const done = {
@@ -22,6 +22,9 @@ test('killed at any moment, the server keeps what it acknowledged: messages, fil
     push: ['pushes', 'rung'],
     search: ['searched'],
     calendar: ['writes', 'deltas'],
+    mail: ['changes', 'mails', 'received', 'receivedAgain'],
+    feeds: ['refreshes', 'compared', 'deltas'],
+    holds: ['kept', 'compared', 'released', 'lookedFor'],
   } satisfies Record<PartName, string[]>;
   for (const [name, sums] of Object.entries(done)) {
     for (const what of sums) assert.ok((figures[name as PartName]?.[what] ?? 0) > 0, `${name}: nothing ${what}`);

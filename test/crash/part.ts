@@ -2,7 +2,17 @@
 import type { SeededRandom } from '#test/support/random.ts';
 import type { Reply, TestServer } from '#test/support/server.ts';
 
-export const PART_NAMES = ['messages', 'uploads', 'calls', 'push', 'search', 'calendar'] as const;
+export const PART_NAMES = [
+  'messages',
+  'uploads',
+  'calls',
+  'push',
+  'search',
+  'calendar',
+  'mail',
+  'feeds',
+  'holds',
+] as const;
 export type PartName = (typeof PART_NAMES)[number];
 
 /** Notes one thing that was lost, doubled or changed, as a sentence. */
@@ -11,6 +21,8 @@ export type Lose = (sentence: string) => void;
 export interface PartOptions {
   readonly random: SeededRandom;
   readonly lose: Lose;
+  /** The console session of the owner of the installation. */
+  readonly ownerToken: string;
 }
 
 export interface Part {
@@ -22,6 +34,8 @@ export interface Part {
   settle(server: TestServer): Promise<void>;
   /** Does its work until the server is gone. */
   traffic(server: TestServer): Promise<void>;
+  /** Looks into the folder of a server that is gone. */
+  inspect?(folder: string): Promise<void>;
   /** Holds a server that was started again against what was acknowledged before; everything ever, the last time. */
   verify(server: TestServer, isLast: boolean): Promise<void>;
   /** Ends what it started beside the server. */

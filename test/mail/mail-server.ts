@@ -43,6 +43,11 @@ export function smtpError(responseCode: number, text: string): Error {
   return Object.assign(new Error(text), { responseCode });
 }
 
+/** What it ends with: a test, usually. */
+export interface Ending {
+  after(end: () => Promise<void>): void;
+}
+
 export class MailServer {
   readonly mails: TakenMail[];
   /** What was sent, taken or not. */
@@ -62,7 +67,7 @@ export class MailServer {
       }));
   }
 
-  static async open(t: TestContext, options: MailServerOptions = {}): Promise<MailServer> {
+  static async open(t: Ending, options: MailServerOptions = {}): Promise<MailServer> {
     const { isOpen = false, onMail, onRecipient, port = 0, secure = false } = options;
     const mails: TakenMail[] = [];
     const sources: string[] = [];

@@ -8,15 +8,12 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { blobPath } from '#storage/blobs.ts';
 import { checkFolder } from '#storage/check.ts';
-import { lanePath } from '#storage/folder.ts';
-import { LANE_TABLES, openLane } from '#storage/lane.ts';
 import { plantCallers, type CallerName, type Callers } from '#test/console/callers.ts';
 import { request, startServer, type Person, type TestServer } from '#test/support/server.ts';
+import { tablesWithWords } from '#test/support/stored-words.ts';
 import { until } from '#test/support/waiting.ts';
 import { attach, download, upload } from './attaching.ts';
 import { assertRefused, post, say, start } from './conversing.ts';
-
-const LANES = 4;
 
 let folder: string;
 let callers: Callers;
@@ -80,21 +77,7 @@ async function exported(id: string): Promise<Line[]> {
 const keptOf = (lines: readonly Line[]) =>
   lines.flatMap(({ kept }) => (kept === undefined ? [] : [[kept.seq, kept.change, kept.by, kept.message.body]]));
 
-/** Tables of the lanes that hold one of these words, in a folder without a server. */
-async function tablesWith(words: readonly string[]): Promise<string[]> {
-  const found = new Set<string>();
-  for (let lane = 0; lane < LANES; lane += 1) {
-    const environment = openLane(lanePath(folder, lane), 1024 ** 3);
-    for (const table of LANE_TABLES) {
-      for (const { key, value } of environment.tables[table].getRange()) {
-        const text = `${key.toString('latin1')}${value.toString('latin1')}`;
-        for (const word of words) if (text.includes(word)) found.add(`${table}: ${word}`);
-      }
-    }
-    await environment.close();
-  }
-  return [...found];
-}
+const tablesWith = async (words: readonly string[]) => await tablesWithWords(folder, words);
 
 async function edit(who: Person, id: string, seq: number, body: unknown): Promise<void> {
   const { status, text } = await server.api(who, 'PATCH', `/v1/conversations/${id}/messages/${seq}`, { body });

@@ -34,8 +34,7 @@ export async function startConsoleServer(options: Omit<ServerOptions, 'folder'> 
   const server = await startServer({ ...options, folder });
   return {
     server,
-    console: async (method, path, body) =>
-      await request(method, `${server.coordinator}/admin/api${path}`, { body, headers: { 'x-admin-token': token } }),
+    console: consoleOf(server, token),
     stop: async () => {
       await server.stop();
       rmSync(folder, { recursive: true, force: true });
@@ -43,7 +42,14 @@ export async function startConsoleServer(options: Omit<ServerOptions, 'folder'> 
   };
 }
 
-async function plantOwner(folder: string): Promise<string> {
+/** The console of a running server for whoever has that session. */
+export function consoleOf({ coordinator }: Pick<TestServer, 'coordinator'>, token: string): AskConsole {
+  return async (method, path, body) =>
+    await request(method, `${coordinator}/admin/api${path}`, { body, headers: { 'x-admin-token': token } });
+}
+
+/** Makes a data folder with the owner `root` in it; the token of their console session. */
+export async function plantOwner(folder: string): Promise<string> {
   const now = systemClock.now();
   openFolder(folder, 4, formatInstant(now));
   const accounts = await Accounts.open(folder);

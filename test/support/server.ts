@@ -16,6 +16,8 @@ import { deadline } from './waiting.ts';
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 /** What one password hash may cost in tests: argon2's least memory, so that hundreds of sign-ins take no time. */
 const TEST_PASSWORD_MEMORY_KIB = '64';
+/** How long a start may take: a machine under heavy load gives the process its turn late. */
+const READY_MILLIS = 60_000;
 
 export interface ServerOptions {
   /** Environment variables beyond the tests' own; `undefined` takes one away. */
@@ -162,7 +164,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     output.push(line);
     if (line.startsWith('{"event":"ready"')) resolve(JSON.parse(line));
   });
-  const urls = await deadline(promise, 20_000, 'the server to be ready').catch((error: unknown) => {
+  const urls = await deadline(promise, READY_MILLIS, 'the server to be ready').catch((error: unknown) => {
     // One that hangs would keep the tests from ending, too.
     child.kill('SIGKILL');
     throw error;

@@ -36,6 +36,19 @@ export async function makeEntry(server: TestServer, who: Person, calendar: strin
   return reply.body;
 }
 
+/** Everything that is in a calendar, page by page. */
+export async function allEntries(server: TestServer, who: Person | undefined, calendar: string): Promise<EntryView[]> {
+  const found: EntryView[] = [];
+  for (let after = ''; ;) {
+    const path = `/v1/calendars/${calendar}/changes?limit=200${after}`;
+    const reply = await call<{ items: EntryView[]; more: boolean; next: string }>(server, who, 'GET', path);
+    assert.equal(reply.status, 200, reply.text);
+    found.push(...reply.body.items);
+    if (!reply.body.more) return found;
+    after = `&after=${reply.body.next}`;
+  }
+}
+
 /** What is in a calendar between two instants: recurrence id or start, and title. */
 export async function range(server: TestServer, who: Person, calendar: string, from: string, to: string) {
   const path = `/v1/calendars/${calendar}/entries?from=${from}&to=${to}`;

@@ -39,8 +39,7 @@ export class FeedServer {
     });
   }
 
-  static async open(): Promise<FeedServer> {
-    const { certificate, key } = makeCertificate(Date.now(), 2);
+  static async open({ certificate, key } = makeCertificate(Date.now(), 2)): Promise<FeedServer> {
     const folder = mkdtempSync(join(tmpdir(), 'parley-test-'));
     const file = join(folder, 'certificate.pem');
     writeFileSync(file, certificate);
