@@ -128,4 +128,17 @@ export function checkMails({ tables }: CalendarEnvironment, findings: Findings):
     const found = counts.get(number) ?? 0;
     if (counted !== found || found === 0) findings.add('letters', [number], `counts ${counted} mails and has ${found}`);
   }
+  checkLinks(tables, findings);
+}
+
+/** Links to answer by: readable, and of a calendar that is there or being removed. */
+function checkLinks(tables: CalendarEnvironment['tables'], findings: Findings): void {
+  for (const { key: itemKey, value } of tables.rsvps.getRange()) {
+    const [calendar = ''] = Buffer.from(itemKey).toString().split('\0', 1);
+    findings.attempt('rsvps', [calendar], () => rsvpRecord.decode(value));
+    const isThere = tables.calendars.get(key(calendar)) !== undefined;
+    if (!isThere && tables.meta.get(key('purge', calendar)) === undefined) {
+      findings.add('rsvps', [calendar], 'is of no calendar');
+    }
+  }
 }

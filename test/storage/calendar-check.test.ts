@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { checkCalendars } from '#storage/calendar-check.ts';
 import { noteAnswer } from '#storage/calendar-answers.ts';
 import type { CalendarForm } from '#storage/calendar-draft.ts';
+import { putRsvp } from '#storage/calendar-mails.ts';
 import { deliveryRecord, entryIdOf, messageRecord, SCHEDULING_QUEUE } from '#storage/calendar-records.ts';
 import { Calendars } from '#storage/calendars.ts';
 import { Findings } from '#storage/findings.ts';
@@ -132,4 +133,25 @@ test('a check names notes of answers that are of no calendar, of another entry o
       'answers [cal_gone, uid-b] is of no calendar.',
     ].toSorted(),
   );
+});
+
+test('a check names links to answer by that are of no calendar or of another version', async (t) => {
+  const folder = temporaryFolder(t);
+  const calendars = Calendars.open(folder, { now: () => NOON });
+  const { id } = await calendars.createCalendar(WORK);
+  const record = { uid: 'uid-a', attendee: 'mailto:zoe@example.net', expiresAt: NOON + 1 };
+  await calendars.change((draft) => {
+    putRsvp(calendars, draft, { calendar: id, hash: 'a' }, record);
+    // A calendar that is gone has none.
+    putRsvp(calendars, draft, { calendar: 'cal_gone', hash: 'b' }, record);
+    draft.put('rsvps', key(id, 'c'), Buffer.from([9]));
+    draft.put('rsvps', key('cal_other', 'd'), Buffer.from(draft.read('rsvps', key(id, 'a')) ?? []));
+  });
+  await calendars.close();
+  const findings = new Findings('');
+  await checkCalendars(folder, findings);
+  assert.deepEqual(findings.problems, [
+    `rsvps [${id}] cannot be read (A RSVP link has version 9; 1 is known).`,
+    'rsvps [cal_other] is of no calendar.',
+  ]);
 });
