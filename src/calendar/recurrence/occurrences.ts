@@ -3,6 +3,7 @@ import { type CalendarObject, type Expansion, type Occurrence, type Window } fro
 import { type Component, propertyOf } from '../icalendar/component.ts';
 import { readTime, writeLocal, writeTime } from '../icalendar/values.ts';
 import { wallOf, type Zone } from '../zones/zone.ts';
+import { knownZone } from '../zones/zone-resolver.ts';
 import { DAY_SECONDS, mod } from './civil.ts';
 import { type Extent, type Length, mostSeconds, placeAt } from './extent.ts';
 import { type Exclusions, type Override, Series } from './series.ts';
@@ -24,9 +25,20 @@ export function expand(
   window: Window,
   options: { readonly zone: string; readonly most: number },
 ): Expansion {
-  const series = new Series(object, options.zone);
-  const expander = new Expander(series, window, options.most);
-  return expander.run();
+  return new Expander(seriesOf(object, options.zone), window, options.most).run();
+}
+
+/** What was made of objects that are asked again and again, as long as these are kept, for one calendar's zone each. */
+const known = new WeakMap<CalendarObject, { readonly zone: string; readonly series: Series }>();
+
+function seriesOf(object: CalendarObject, zone: string): Series {
+  const kept = known.get(object);
+  if (kept?.zone === zone) return kept.series;
+  const series = new Series(object, zone);
+  // A zone of the object's own may have a thousand times as many onsets as lines: it is worked out each time.
+  const isSmall = [...object.zones.keys()].every((tzid) => knownZone(tzid) !== undefined);
+  if (isSmall) known.set(object, { zone, series });
+  return series;
 }
 
 /** Whether the object has an instance in the window by the rules of CalDAV's time-range (RFC 4791, 9.9). */

@@ -46,6 +46,7 @@ export class Series {
   /** Undefined without a master, or with one without dates. */
   readonly master: (Extent & { readonly component: Component }) | undefined;
   readonly isRecurring: boolean;
+  readonly #rules = new Map<string, readonly Rule[]>();
 
   constructor(object: CalendarObject, calendarZone: string) {
     this.object = object;
@@ -59,12 +60,15 @@ export class Series {
   }
 
   /** The rules of that name; they were checked when the object was read. */
-  rules(name: 'RRULE' | 'EXRULE'): Rule[] {
+  rules(name: 'RRULE' | 'EXRULE'): readonly Rule[] {
+    const known = this.#rules.get(name);
+    if (known !== undefined) return known;
     const component = this.master?.component;
-    if (component === undefined) return [];
-    return propertiesOf(component, name)
+    const rules = (component === undefined ? [] : propertiesOf(component, name))
       .map((property) => readRule(property.value))
       .filter((rule) => typeof rule !== 'string');
+    this.#rules.set(name, rules);
+    return rules;
   }
 
   /** The last wall second, on the master's clock, that a rule's UNTIL includes. */
