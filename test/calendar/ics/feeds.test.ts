@@ -161,7 +161,11 @@ test('CAL-02 feeds are the owner’s to publish, so many of a calendar, and are 
   assert.equal(response.status, 429);
   assert.match(response.headers.get('retry-after') ?? '', /^\d{1,2}$/);
   assert.equal((await read(other.path)).response.status, 200);
-  for (const wrong of [`${other.path.slice(0, -5)}A.ics`, '/feeds/x.ics', other.path.replace('.ics', '')]) {
+  const turned = other.path.replace(
+    /(.)(.{8}\.ics)$/,
+    (_, character: string, rest) => `${character === 'A' ? 'B' : 'A'}${rest}`,
+  );
+  for (const wrong of [turned, '/feeds/x.ics', other.path.replace('.ics', '')]) {
     assert.deepEqual(await codeOf(wrong), [404, 'feed_not_found'], wrong);
   }
   for (const method of ['HEAD', 'POST', 'PROPFIND']) {
