@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bySize, interleave, startParley, type Bench, type BenchContext } from '../harness/bench.ts';
@@ -13,6 +14,8 @@ import { findNginx, startNginx, type Nginx } from '../peers/nginx.ts';
 const MIB = 1024 * 1024;
 /** Transfers of small files under way at once, on both sides. */
 const PARALLEL = 8;
+/** nginx answers when the kernel has a file; this is until the disk has it, which is what ours answers. */
+const DURABLE = 'nginx, on disk';
 
 interface Files {
   readonly folder: string;
@@ -23,7 +26,7 @@ interface Files {
 
 /** What one side does: bring files up, and read again what it brought. */
 interface Side {
-  readonly name: 'parley' | 'nginx';
+  readonly name: 'parley' | 'nginx' | typeof DURABLE;
   /** Whether files can be brought to it. */
   readonly takes: boolean;
   upload(files: readonly string[]): Promise<void>;
@@ -44,7 +47,8 @@ export const attachments: Bench = {
     const server = await startParley(context, { people: files.small.length, rooms: 1, members: files.small.length });
     const nginx = await startNginx(files.folder, pins.server, shards);
     try {
-      const sides = [new ParleySide(server, pins.generator), makeNginxSide(nginx, pins.generator)];
+      const plain = makeNginxSide(nginx, pins.generator);
+      const sides = [new ParleySide(server, pins.generator), plain, makeDurableSide(nginx, plain)];
       if (!nginx.hasPut) recorder.note('this nginx takes no PUT: uploads have no peer');
       await interleave(
         context,
@@ -65,6 +69,7 @@ export const attachments: Bench = {
 function compare({ recorder }: BenchContext): void {
   for (const name of ['large up', 'large down', 'small up', 'small down']) {
     recorder.bar(name, 'MiB/s', recorder.ratio(name, 'MiB/s', 'parley', 'nginx'), '≥', 0.8);
+    if (name.endsWith('up')) recorder.ratio(name, 'MiB/s', 'parley', DURABLE);
   }
 }
 
@@ -75,7 +80,7 @@ async function measure(context: BenchContext, side: Side, files: Files, round: n
   ];
   for (const [name, names, bytes] of cases) {
     for (const way of ['up', 'down'] as const) {
-      if (way === 'up' && !side.takes) continue;
+      if (way === 'up' ? !side.takes : side.name === DURABLE) continue;
       const began = process.hrtime.bigint();
       // oxlint-disable-next-line no-await-in-loop -- Rounds must not overlap.
       await (way === 'up' ? side.upload(names) : side.download(names));
@@ -143,6 +148,27 @@ function makeNginxSide({ hasPut, port }: Nginx, cores: readonly number[]): Side 
       );
     },
   };
+}
+
+/** The same nginx, with each of the files that it took put on disk: the same promise as ours. */
+function makeDurableSide({ files: folder }: Nginx, plain: Side): Side {
+  return {
+    ...plain,
+    name: DURABLE,
+    upload: async (files) => {
+      await plain.upload(files);
+      await Promise.all(files.map(async (path) => await settle(join(folder, path.split('/').at(-1) ?? ''))));
+    },
+  };
+}
+
+async function settle(path: string): Promise<void> {
+  const file = await open(path, 'r');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
 }
 
 /** Each small file is another person's, so that nobody meets a limit of theirs. */

@@ -13,6 +13,8 @@ export interface Nginx {
   readonly port: number;
   /** Whether it takes uploads. */
   readonly hasPut: boolean;
+  /** Where these lie. */
+  readonly files: string;
   stop(): Promise<void>;
 }
 
@@ -44,6 +46,7 @@ export async function startNginx(root: string, cores: readonly number[], workers
   return {
     port,
     hasPut,
+    files: join(folder, 'files'),
     stop: async () => {
       process.off('exit', kill);
       child.kill('SIGTERM');

@@ -29,15 +29,15 @@ export function expand(
 }
 
 /** What was made of objects that are asked again and again, as long as these are kept, for one calendar's zone each. */
-const known = new WeakMap<CalendarObject, { readonly zone: string; readonly series: Series }>();
+const keptSeries = new WeakMap<CalendarObject, { readonly zone: string; readonly series: Series }>();
 
 function seriesOf(object: CalendarObject, zone: string): Series {
-  const kept = known.get(object);
+  const kept = keptSeries.get(object);
   if (kept?.zone === zone) return kept.series;
   const series = new Series(object, zone);
   // A zone of the object's own may have a thousand times as many onsets as lines: it is worked out each time.
   const isSmall = [...object.zones.keys()].every((tzid) => knownZone(tzid) !== undefined);
-  if (isSmall) known.set(object, { zone, series });
+  if (isSmall) keptSeries.set(object, { zone, series });
   return series;
 }
 
