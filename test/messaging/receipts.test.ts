@@ -94,7 +94,12 @@ test('RCP-03 a repeated or lower receipt raises no event', async () => {
   await receipt(bob, id, 'delivered', 3);
   await receipt(bob, id, 'delivered', 2);
   assertRefused(await receipt(bob, id, 'read', 9), 409, 'receipt_beyond_head', 'seq');
-  assert.deepEqual(await heardUpTo(server, socket, alice, id), ['receipt']);
+  // The last of the messages may have been on its way to this socket's thread when the socket came.
+  const heard = await heardUpTo(server, socket, alice, id);
+  assert.deepEqual(
+    heard.filter((type) => type !== 'message.new'),
+    ['receipt'],
+  );
   await socket.close();
 });
 
