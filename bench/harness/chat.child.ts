@@ -91,11 +91,14 @@ async function prepare(): Promise<void> {
 }
 
 function request(text: string, done: Done): void {
-  const connection = free.pop();
-  if (connection === undefined) {
+  const pooled = free.pop();
+  if (pooled === undefined) {
     waiting.push({ text, done });
     return;
   }
+  // One that waited below the others for long may be closed by now.
+  const connection = pooled.isFresh ? pooled : new HttpConnection({ host: order.host, port: order.port });
+  if (connection !== pooled) pooled.destroy();
   connection.request(text, true, (status, _bytes, body) => {
     free.push(connection);
     const seq = body === undefined || status !== 201 ? 0 : (JSON.parse(body.toString()) as { seq: number }).seq;
