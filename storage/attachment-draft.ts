@@ -1,7 +1,14 @@
 /** The draft of a change to attachments: reads what the changes before it in the same commit leave, holds what it writes. */
-import { attachmentRecord, uploadedKey, type AttachmentRecord, type AttachmentTable } from './attachment-records.ts';
+import {
+  attachmentRecord,
+  unpostedKey,
+  uploadedKey,
+  type AttachmentRecord,
+  type AttachmentTable,
+} from './attachment-records.ts';
 import type { Table, Write } from './environment.ts';
 import { key, numberAt, numberValue } from './keys.ts';
+import { chargeOf, dayOf } from './upload-admission.ts';
 
 export type AttachmentWrite = Write<AttachmentTable>;
 
@@ -21,8 +28,19 @@ export class AttachmentDraft {
     return stored === undefined ? undefined : attachmentRecord.decode(stored);
   }
 
+  /** Stores what is known of an upload, and of a whole one that its content has an attachment. */
   putRecord(record: AttachmentRecord): void {
-    this.put('attachments', key(record.id), attachmentRecord.encode(record));
+    const { hash, id } = record;
+    this.put('attachments', key(id), attachmentRecord.encode(record));
+    if (hash !== undefined) this.put('contents', key(hash, id), Buffer.of(1));
+  }
+
+  /** Stores a new upload, which no message has yet, and what its owner is charged for it. */
+  begin(record: AttachmentRecord): void {
+    const { bytes, createdAt, id, owner } = record;
+    this.putRecord(record);
+    this.put('unposted', unpostedKey(createdAt, id), key(id));
+    this.charge(owner, createdAt, chargeOf(bytes));
   }
 
   /** Null removes it. */
@@ -30,15 +48,9 @@ export class AttachmentDraft {
     this.writes.set(nameOf(table, itemKey), { table, key: itemKey, value });
   }
 
-  /** Bytes that a person uploaded from one day to another, both included, in days since 1970. */
-  uploadedBetween(owner: string, first: number, last: number): number {
-    let bytes = 0;
-    for (let day = first; day <= last; day += 1) bytes += this.#uploaded(owner, day);
-    return bytes;
-  }
-
-  /** Counts bytes to what a person uploaded that day, or off it again. */
-  charge(owner: string, day: number, bytes: number): void {
+  /** Counts bytes to what a person uploaded on the day of that instant, or off it again. */
+  charge(owner: string, at: number, bytes: number): void {
+    const day = dayOf(at);
     const sum = Math.max(0, this.#uploaded(owner, day) + bytes);
     this.put('uploaded', uploadedKey(owner, day), sum === 0 ? null : numberValue(sum));
   }

@@ -6,7 +6,7 @@ import { Packr } from 'msgpackr';
 import { isSealedName } from './blob-sealing.ts';
 import { Environment } from './environment.ts';
 import { folderPaths } from './folder.ts';
-import { key, numberedThen, numbered, under } from './keys.ts';
+import { key, numberAt, numbered, numberedThen, under } from './keys.ts';
 
 export const ATTACHMENT_TABLES = ['attachments', 'contents', 'unposted', 'uploaded'] as const;
 export type AttachmentTable = (typeof ATTACHMENT_TABLES)[number];
@@ -80,8 +80,18 @@ export class AttachmentReader {
     return stored === undefined ? undefined : attachmentRecord.decode(stored);
   }
 
+  /** Bytes that a person uploaded since the beginning of a day, which is counted from 1970. */
+  uploadedSince(user: string, day: number): number {
+    this.environment.refresh();
+    let bytes = 0;
+    const range = { start: uploadedKey(user, day), end: under(user).end };
+    for (const { value } of this.environment.tables.uploaded.getRange(range)) bytes += numberAt(value);
+    return bytes;
+  }
+
   /** Whether an attachment has the content with that hash. */
   usesContent(hash: string): boolean {
+    this.environment.refresh();
     return [...this.environment.tables.contents.getKeys({ ...under(hash), limit: 1 })].length > 0;
   }
 

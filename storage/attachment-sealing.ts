@@ -42,7 +42,7 @@ async function sealContent(
   const path = blobPath(folder, hash);
   try {
     const { size } = await stat(path);
-    const name = await writeSealedCopy(path, sealedBlobPath(folder, hash), { bytes: size, sha256: hash }, keys);
+    const name = await writeSealedCopy(path, sealedBlobPath(folder, hash), { bytes: size, hash }, keys);
     return await attachments.replaceContent(hash, name);
   } catch {
     return false;

@@ -4,7 +4,6 @@
  * somebody else is removing.
  */
 import { rm } from 'node:fs/promises';
-import { makeId } from '#src/base/ids.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { AttachmentDraft, type AttachmentWrite } from './attachment-draft.ts';
 import { isReferenced } from './attachment-references.ts';
@@ -23,30 +22,26 @@ import {
   adoptUpload,
   blobFiles,
   prepareBlobs,
-  removeBlob,
   removeUpload,
   sealedBlobPath,
+  takeUpload,
   uploadFiles,
   uploadTouchedAt,
   writeThumbnail,
 } from './blobs.ts';
 import { ChangeQueue } from './change-queue.ts';
+import { ContentClaims } from './content-claims.ts';
+import { CONTENT_NAME } from './content-hash.ts';
 import { key, lastPart, under } from './keys.ts';
 import type { LaneEnvironment } from './lane.ts';
+import { chargeOf, UploadAdmission } from './upload-admission.ts';
 
 /** An upload that nobody goes on with, and an attachment that nobody posts, go after this: a day. */
 export const UNPOSTED_MILLIS = 86_400_000;
-/** Uploads and attachments of one person that no message has yet. A person who sends an album has some dozens. */
-export const UNPOSTED_PER_PERSON_MAX = 100;
 /** How long the removal waits for a message that is being posted: longer than any request may take. */
 export const HOLD_MILLIS = 300_000;
 /** How long whoever discards waits while nothing may be removed, in seconds. */
 const PAUSED_RETRY_SECONDS = 60;
-/** What a file costs at least: an empty one takes a record and a disk block, too. */
-export const CHARGED_BYTES_MIN = 4_096;
-/** The window of the quota, in days of UTC. */
-export const QUOTA_DAYS = 30;
-const DAY_MILLIS = 86_400_000;
 /** Uploads that wait to begin or end, at most: every connection of a large installation at once. Beyond it: `busy`. */
 const WAITING_MAX = 10_000;
 /** Unposted uploads looked at in one pass of the sweep. */
@@ -67,15 +62,21 @@ export interface AttachmentsOptions {
   readonly pauses?: Int32Array;
 }
 
+/** What a file turned out to be when it was whole. */
+export interface WholeUpload {
+  readonly name: string;
+  readonly hash: string;
+  readonly type: string;
+}
+
 export class Attachments extends AttachmentReader {
   readonly #folder: string;
   readonly #options: AttachmentsOptions;
-  /** Person → how many of theirs no message has yet. */
-  readonly #unposted = new Map<string, number>();
   /** Attachment → how many messages with it are being posted, and until when it stays if none of them is heard of. */
   readonly #holds = new Map<string, { readonly posts: number; readonly until: number }>();
-  /** Content → how many uploads are becoming an attachment with it. */
-  readonly #coming = new Map<string, number>();
+  readonly #contents: ContentClaims;
+  /** Who may upload, how much, and what they were given leave for. */
+  readonly admission: UploadAdmission;
   /** Uploads that begin or end together do so in one commit. */
   readonly #queue: ChangeQueue<AttachmentTable, AttachmentDraft>;
   #turn: Promise<unknown> = Promise.resolve();
@@ -84,6 +85,11 @@ export class Attachments extends AttachmentReader {
     super(environment);
     this.#folder = folder;
     this.#options = options;
+    this.#contents = new ContentClaims(folder, (hash) => this.usesContent(hash));
+    this.admission = new UploadAdmission({
+      ...options,
+      uploadedSince: (owner, day) => this.uploadedSince(owner, day),
+    });
     this.#queue = new ChangeQueue({
       draft: (before) => new AttachmentDraft(before, environment.tables),
       commit: async (writes) => await this.#commit(writes),
@@ -98,7 +104,7 @@ export class Attachments extends AttachmentReader {
     const attachments = new Attachments(folder, openAttachments(folder), options);
     for (const { value } of attachments.environment.tables.unposted.getRange()) {
       const owner = attachments.find(value.toString())?.owner;
-      if (owner !== undefined) attachments.#count(owner, 1);
+      if (owner !== undefined) attachments.admission.count(owner, 1);
     }
     return attachments;
   }
@@ -108,49 +114,41 @@ export class Attachments extends AttachmentReader {
    * @throws Refusal `quota_exceeded`, `uploads_full`, `storage_full`.
    */
   async create(owner: string, bytes: number, name: string): Promise<string> {
-    let isCounted = false;
-    try {
-      return await this.#queue.change((draft) => {
-        const now = this.#options.now();
-        if ((this.#unposted.get(owner) ?? 0) >= UNPOSTED_PER_PERSON_MAX) throw new Refusal('uploads_full');
-        const day = Math.floor(now / DAY_MILLIS);
-        const charged = Math.max(bytes, CHARGED_BYTES_MIN);
-        const used = draft.uploadedBetween(owner, day - QUOTA_DAYS + 1, day);
-        if (used + charged > this.#options.quotaBytes) throw new Refusal('quota_exceeded');
-        const id = makeId('att', now);
-        draft.putRecord({ id, owner, name, bytes, createdAt: now, type: undefined, hash: undefined });
-        draft.put('unposted', unpostedKey(now, id), key(id));
-        draft.charge(owner, day, charged);
-        this.#count(owner, 1);
-        isCounted = true;
-        return id;
+    const id = this.admission.reserve(owner, bytes);
+    await this.admission.use(id, async ({ createdAt }) => {
+      await this.#queue.change((draft) => {
+        draft.begin({ id, owner, name, bytes, createdAt, type: undefined, hash: undefined });
       });
-    } catch (error) {
-      if (isCounted) this.#count(owner, -1);
-      throw error;
-    }
+    });
+    return id;
+  }
+
+  /**
+   * Makes the reserved upload, whose bytes are all on disk, an attachment. In one commit: nobody was told of it before.
+   * @throws Refusal `upload_busy` without a reservation, `storage_full`.
+   */
+  async keep(id: string, { name, hash, type }: WholeUpload): Promise<void> {
+    await this.admission.use(id, async ({ owner, bytes, createdAt }) => {
+      await this.#contents.claim(hash, async () => {
+        await takeUpload(this.#folder, id, hash);
+        await this.#queue.change((draft) => {
+          draft.begin({ id, owner, name, bytes, createdAt, type, hash });
+        });
+      });
+    });
   }
 
   /** Makes an upload whose bytes are all on disk an attachment. Doing it again changes nothing. */
   async finish(id: string, hash: string, type: string): Promise<void> {
-    // Whoever removes the last attachment of the same content is through with it, or leaves the file for this one.
-    await this.#inTurn(() => this.#keep(hash, 1));
-    try {
+    await this.#contents.claim(hash, async () => {
       if (this.find(id)?.hash === undefined) await adoptUpload(this.#folder, id, hash);
       await this.#queue.change((draft) => {
         const record = draft.find(id);
         if (record === undefined) throw new Refusal('attachment_not_found');
-        if (record.hash !== undefined) return;
-        draft.putRecord({ ...record, hash, type });
-        draft.put('contents', key(hash, id), Buffer.of(1));
+        if (record.hash === undefined) draft.putRecord({ ...record, hash, type });
       });
       await removeUpload(this.#folder, id);
-    } finally {
-      await this.#inTurn(async () => {
-        this.#keep(hash, -1);
-        if (!this.#isKept(hash)) await removeBlob(this.#folder, hash);
-      });
-    }
+    });
   }
 
   /**
@@ -189,7 +187,7 @@ export class Attachments extends AttachmentReader {
       const itemKey = record === undefined ? undefined : this.#unpostedKeyOf(record);
       if (record === undefined || itemKey === undefined || !this.#isReferenced(id)) return;
       await this.#commit([{ table: 'unposted', key: itemKey, value: null }]);
-      this.#count(record.owner, -1);
+      this.admission.count(record.owner, -1);
     });
   }
 
@@ -211,7 +209,7 @@ export class Attachments extends AttachmentReader {
             { table: 'contents', key: key(name, record.id), value: Buffer.of(1) },
           ]),
         );
-        await removeBlob(this.#folder, hash);
+        await this.#contents.removeUnused(hash);
       }
       await rm(sealedBlobPath(this.#folder, hash), { force: true });
       return records.length > 0;
@@ -264,7 +262,7 @@ export class Attachments extends AttachmentReader {
     if (record === undefined) return await this.#commit([forget]);
     if (record.hash !== undefined && this.#isReferenced(id)) {
       await this.#commit([forget]);
-      return this.#count(record.owner, -1);
+      return this.admission.count(record.owner, -1);
     }
     const touched = record.hash === undefined ? ((await uploadTouchedAt(this.#folder, id)) ?? 0) : 0;
     const isKept = record.hash !== undefined && (this.#isHeld(id) || this.#isPaused());
@@ -286,12 +284,12 @@ export class Attachments extends AttachmentReader {
     let removed = 0;
     for (const name of await uploadFiles(this.#folder)) {
       removed += await this.#inTurn(async () => {
-        const [, unsealed = ''] = /^seal-([0-9a-f]{64})$/.exec(name) ?? [];
+        const [, unsealed = ''] = /^seal-(b?[0-9a-f]{64})$/.exec(name) ?? [];
         if (unsealed !== '') await rm(sealedBlobPath(this.#folder, unsealed));
         const [, id = ''] = /^(att_[0-9a-z]+)(?:\.sealed)?$/.exec(name) ?? [];
         if (id === '') return 0;
         const record = this.find(id);
-        if (record !== undefined && record.hash === undefined) return 0;
+        if (this.admission.has(id) || (record !== undefined && record.hash === undefined)) return 0;
         await removeUpload(this.#folder, id);
         return 1;
       });
@@ -299,9 +297,7 @@ export class Attachments extends AttachmentReader {
     for await (const names of blobFiles(this.#folder)) {
       for (const hash of new Set(names.map((name) => name.split('.', 1)[0] ?? ''))) {
         removed += await this.#inTurn(async () => {
-          if (!/^s?[0-9a-f]{64}$/.test(hash) || this.#isKept(hash)) return 0;
-          await removeBlob(this.#folder, hash);
-          return 1;
+          return CONTENT_NAME.test(hash) && (await this.#contents.removeUnused(hash)) ? 1 : 0;
         });
       }
     }
@@ -323,23 +319,11 @@ export class Attachments extends AttachmentReader {
     if (hash !== undefined) draft.put('contents', key(hash, id), null);
     if (unposted !== undefined) draft.put('unposted', unposted, null);
     // Bytes that never became a file are given back; a file that was there was sent, and counts.
-    if (hash === undefined)
-      draft.charge(owner, Math.floor(createdAt / DAY_MILLIS), -Math.max(bytes, CHARGED_BYTES_MIN));
+    if (hash === undefined) draft.charge(owner, createdAt, -chargeOf(bytes));
     await this.#commit([...draft.writes.values()]);
-    if (unposted !== undefined) this.#count(owner, -1);
+    if (unposted !== undefined) this.admission.count(owner, -1);
     if (hash === undefined) await removeUpload(this.#folder, id);
-    else if (!this.#isKept(hash)) await removeBlob(this.#folder, hash);
-  }
-
-  /** Whether a content has to stay: an attachment has it, or will in a moment. */
-  #isKept(hash: string): boolean {
-    return this.#coming.has(hash) || this.usesContent(hash);
-  }
-
-  #keep(hash: string, by: 1 | -1): void {
-    const count = (this.#coming.get(hash) ?? 0) + by;
-    if (count > 0) this.#coming.set(hash, count);
-    else this.#coming.delete(hash);
+    else await this.#contents.removeUnused(hash);
   }
 
   /** Where an upload stands among the unposted: at its beginning, unless a sweep moved it. */
@@ -366,12 +350,6 @@ export class Attachments extends AttachmentReader {
       lane.refresh();
       return isReferenced(lane.tables, id);
     });
-  }
-
-  #count(owner: string, by: number): void {
-    const count = (this.#unposted.get(owner) ?? 0) + by;
-    if (count > 0) this.#unposted.set(owner, count);
-    else this.#unposted.delete(owner);
   }
 
   /** @throws Refusal `storage_full`. */

@@ -1,28 +1,30 @@
 /**
  * Contents of attachments in a backup: copies under the same names, and a list of them with sizes and checksums.
  *
- *     out/blobs/ab/cd/abcd…   as in the data folder
- *     out/blobs.txt           name, bytes and SHA-256 of each, a line each
+ *     out/blobs/…      as in the data folder
+ *     out/blobs.txt    name, bytes and hash of each, a line each
  *
  * Contents never change, so one that an earlier backup has is the same file: it is read there, and given a second name.
  */
-import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, rmSync } from 'node:fs';
 import { link, mkdir, open, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ATTACHMENT_TABLES } from './attachment-records.ts';
+import { isSealedName } from './blob-sealing.ts';
 import { blobPath } from './blobs.ts';
+import { makeContentHash } from './content-hash.ts';
 import { Environment, mapBytesOf } from './environment.ts';
 import { FolderError, folderPaths, syncFolder } from './folder.ts';
 
 /** The list of contents in a backup. */
 export const BLOB_LIST = 'blobs.txt';
-const LINE = /^(s?[0-9a-f]{64}) (\d{1,15}) ([0-9a-f]{64})$/;
+const LINE = /^([bs]?[0-9a-f]{64}) (\d{1,15}) (b?[0-9a-f]{64})$/;
 
 interface BlobLine {
   readonly name: string;
   readonly bytes: number;
-  readonly sha256: string;
+  /** Of the file as it lies there, of the same kind as its name where that is one. */
+  readonly hash: string;
 }
 
 export interface BlobCount {
@@ -47,7 +49,7 @@ export async function backUpBlobs(folder: string, out: string, earlier: string |
       if (line === undefined) continue;
       attachments += 1;
       bytes += line.bytes;
-      await list.write(`${line.name} ${line.bytes} ${line.sha256}\n`);
+      await list.write(`${line.name} ${line.bytes} ${line.hash}\n`);
     }
     await list.sync();
   } finally {
@@ -56,9 +58,9 @@ export async function backUpBlobs(folder: string, out: string, earlier: string |
   return { attachments, attachment_bytes: bytes, attachments_damaged: damaged };
 }
 
-/** A content that is named by its own checksum has to have it; a sealed one says for itself whether it was changed. */
-function isDamaged({ name, sha256 }: BlobLine): boolean {
-  return !name.startsWith('s') && name !== sha256;
+/** A content that is named by its own hash has to have it; a sealed one says for itself whether it was changed. */
+function isDamaged({ name, hash }: BlobLine): boolean {
+  return !isSealedName(name) && name !== hash;
 }
 
 async function takeBlob(
@@ -81,7 +83,8 @@ async function takeBlob(
     }
   }
   if (!existsSync(blobPath(folder, name))) return undefined;
-  return { name, ...(await copyHashing(blobPath(folder, name), target)) };
+  const like = isSealedName(name) ? undefined : name;
+  return { name, ...(await copyHashing(blobPath(folder, name), target, like)) };
 }
 
 /** The contents that the attachments of a backup have, each once. */
@@ -112,11 +115,11 @@ export async function verifyBlobs(from: string): Promise<void> {
 /** Puts every content of a backup into a data folder, on disk when it resolves. */
 export async function restoreBlobs(from: string, folder: string): Promise<number> {
   let count = 0;
-  for await (const { name, sha256 } of readLines(from)) {
+  for await (const { name, hash } of readLines(from)) {
     const target = blobPath(folder, name);
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
-    const copied = await copyHashing(blobPath(from, name), target);
-    if (copied.sha256 !== sha256) throw new FolderError(`${name} changed while it was restored.`);
+    const copied = await copyHashing(blobPath(from, name), target, hash);
+    if (copied.hash !== hash) throw new FolderError(`${name} changed while it was restored.`);
     count += 1;
   }
   if (count > 0) syncFolder(folderPaths(folder).blobs);
@@ -136,26 +139,27 @@ async function* readLines(from: string): AsyncGenerator<BlobLine> {
   const file = await open(path, 'r');
   try {
     for await (const text of file.readLines()) {
-      const [, name = '', bytes = '', sha256 = ''] = LINE.exec(text) ?? [];
+      const [, name = '', bytes = '', hash = ''] = LINE.exec(text) ?? [];
       if (name === '') throw new FolderError(`${path} has a line that names no content.`);
-      yield { name, bytes: Number(bytes), sha256 };
+      yield { name, bytes: Number(bytes), hash };
     }
   } finally {
     await file.close();
   }
 }
 
-async function isAsListed(from: string, { name, bytes, sha256 }: BlobLine): Promise<boolean> {
+async function isAsListed(from: string, { name, bytes, hash: listed }: BlobLine): Promise<boolean> {
   const path = blobPath(from, name);
   if (!existsSync(path) || (await stat(path)).size !== bytes) return false;
-  const hash = createHash('sha256');
+  const hash = makeContentHash(listed);
   for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
-  return hash.digest('hex') === sha256;
+  return hash.digest() === listed;
 }
 
-async function copyHashing(source: string, target: string): Promise<{ bytes: number; sha256: string }> {
+/** Copies a file; answers its hash, of the same kind as `like`. */
+async function copyHashing(source: string, target: string, like?: string): Promise<{ bytes: number; hash: string }> {
   const written: FileHandle = await open(target, 'wx', 0o600);
-  const hash = createHash('sha256');
+  const hash = makeContentHash(like);
   let bytes = 0;
   try {
     for await (const chunk of createReadStream(source)) {
@@ -168,5 +172,5 @@ async function copyHashing(source: string, target: string): Promise<{ bytes: num
     await written.close();
   }
   syncFolder(dirname(target));
-  return { bytes, sha256: hash.digest('hex') };
+  return { bytes, hash: hash.digest() };
 }

@@ -1,5 +1,4 @@
 /** Contents of attachments as their readers get them, sealed on disk or not. */
-import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, rm, type FileHandle } from 'node:fs/promises';
 import { blobPath } from './blobs.ts';
@@ -16,6 +15,7 @@ import {
   type AttachmentSealing,
   type OpenedContent,
 } from './blob-sealing.ts';
+import { makeContentHash } from './content-hash.ts';
 
 /** Bytes read from the disk at once, and held for one reader: whole chunks of a sealed content. */
 const READ_BYTES = 4 * SEALED_CHUNK_BYTES;
@@ -139,22 +139,22 @@ async function* readSealed(
 
 /**
  * Writes the sealed copy of a file of so many bytes, on disk when it resolves. Answers its name.
- * @throws Error when the file does not have that SHA-256, and there is no copy then.
+ * @throws Error when the file does not have that hash, and there is no copy then.
  */
 export async function writeSealedCopy(
   source: string,
   target: string,
-  { bytes, sha256 }: { readonly bytes: number; readonly sha256: string },
+  { bytes, hash: expected }: { readonly bytes: number; readonly hash: string },
   keys: ContentKeys,
 ): Promise<string> {
-  const name = keys.nameOf(sha256);
+  const name = keys.nameOf(expected);
   const { head, chunk } = keys.sealer(name, bytes);
   const from = await open(source, constants.O_RDONLY);
   try {
     const to = await open(target, 'w', 0o600);
     try {
       await to.writeFile(head);
-      const hash = createHash('sha256');
+      const hash = makeContentHash(expected);
       // One piece is as long as it can be, so that it holds whole chunks but at the end.
       for (let position = 0; position < bytes;) {
         const clear = Buffer.allocUnsafe(Math.min(SEALED_CHUNK_BYTES, bytes - position));
@@ -164,7 +164,7 @@ export async function writeSealedCopy(
         await to.writeFile(chunk(clear));
         position += clear.length;
       }
-      if (hash.digest('hex') !== sha256) throw new Error(`${source} is not the content that it was.`);
+      if (hash.digest() !== expected) throw new Error(`${source} is not the content that it was.`);
       await to.sync();
     } finally {
       await to.close();

@@ -48,9 +48,9 @@ export class ContentKeys {
     this.#id = createHmac('sha256', this.#naming).update('key id').digest('hex').slice(0, 16);
   }
 
-  /** The name of a content with that SHA-256, in hex. */
-  nameOf(sha256: string): string {
-    return `s${createHmac('sha256', this.#naming).update(`content\0${sha256}`).digest('hex')}`;
+  /** The name of a content with that hash. */
+  nameOf(hash: string): string {
+    return `s${createHmac('sha256', this.#naming).update(`content\0${hash}`).digest('hex')}`;
   }
 
   /** Begins to seal a content of so many bytes: its head, and what seals its chunks, in order. */

@@ -9,7 +9,7 @@
  *     data/attachments.mdb    what is known of attachments
  *     data/calendar.mdb       calendars and their entries
  *     data/uploads            attachments that are still arriving
- *     data/blobs              contents of attachments, by their SHA-256
+ *     data/blobs              contents of attachments, by their hash
  */
 import { randomBytes } from 'node:crypto';
 import {

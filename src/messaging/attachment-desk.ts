@@ -14,7 +14,7 @@ import { sealContents } from '#storage/attachment-sealing.ts';
 import { Attachments, HOLD_MILLIS } from '#storage/attachments.ts';
 import { Content, type ContentVault } from '#storage/blob-contents.ts';
 import { isSealedName } from '#storage/blob-sealing.ts';
-import { blobPath } from '#storage/blobs.ts';
+import { blobPath, removeUpload } from '#storage/blobs.ts';
 import type { LaneEnvironment } from '#storage/lane.ts';
 import { thumbnailFormat, ThumbnailMaker } from './thumbnail-maker.ts';
 
@@ -102,6 +102,8 @@ export class AttachmentDesk {
   readonly #options: AttachmentDeskOptions;
   /** Upload → who writes it now. */
   readonly #leases = new Map<string, Lease>();
+  /** Reserved upload → the shard that it comes to. */
+  readonly #reserved = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #work: Promise<void> = Promise.resolve();
   readonly #thumbnails = new ThumbnailMaker();
@@ -163,6 +165,11 @@ export class AttachmentDesk {
   /** A shard died: what it wrote is whatever reached the file. */
   shardLost(shard: number): void {
     for (const [id, lease] of this.#leases) if (lease.shard === shard) this.#end(id, lease);
+    for (const [id, from] of this.#reserved) {
+      if (from !== shard) continue;
+      this.#giveBack(id);
+      this.#keep(async () => await removeUpload(this.#options.folder, id));
+    }
   }
 
   /** The answer to a question of a shard, this one too, which is an AttachmentAsk. */
@@ -182,6 +189,13 @@ export class AttachmentDesk {
     switch (ask.do) {
       case 'create':
         return await attachments.create(ask.user, ask.bytes, ask.name);
+      case 'reserve':
+        return this.#reserve(ask);
+      case 'keep':
+        await attachments.keep(ask.id, ask);
+        return void this.#reserved.delete(ask.id);
+      case 'giveBack':
+        return this.#giveBack(ask.id);
       case 'open':
         return await this.#open(ask);
       case 'close':
@@ -206,6 +220,18 @@ export class AttachmentDesk {
       default:
         return await attachments.release(ask.ids);
     }
+  }
+
+  /** @throws Refusal `quota_exceeded`, `uploads_full`. */
+  #reserve({ user, bytes, shard }: Extract<AttachmentAsk, { do: 'reserve' }>): string {
+    const id = this.#options.attachments.admission.reserve(user, bytes);
+    this.#reserved.set(id, shard);
+    return id;
+  }
+
+  #giveBack(id: string): void {
+    this.#reserved.delete(id);
+    this.#options.attachments.admission.giveBack(id);
   }
 
   /** @throws Refusal `attachment_not_found`, `thumbnail_not_found`, `encryption_locked`, `busy`. */
@@ -296,11 +322,12 @@ export class AttachmentDesk {
   /** Removes what the virus scanner named, and writes down whose it was. */
   async #refuseInfected(ask: Extract<AttachmentAsk, { do: 'infected' }>): Promise<void> {
     const { id, lease, signature, address } = ask;
-    this.#require(id, lease);
     const { attachments, auditInfected } = this.#options;
-    const { owner = '', bytes = 0 } = attachments.find(id) ?? {};
+    const reservation = attachments.admission.get(id);
+    if (reservation === undefined) this.#require(id, lease);
+    const { owner = '', bytes = 0 } = reservation ?? attachments.find(id) ?? {};
     await auditInfected({ id, owner, bytes, signature, address });
-    await attachments.discard(id);
+    if (reservation === undefined) await attachments.discard(id);
   }
 
   async #countContents(): Promise<void> {

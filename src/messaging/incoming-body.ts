@@ -10,6 +10,10 @@ import type { SpillFile } from '#storage/spill-file.ts';
 
 /** Bytes that wait in memory, two chunks of the library: what is more goes to the spill file. */
 const WAITING_BYTES_MAX = 1024 * 1024;
+/** Pieces of memory that are kept for the next bodies: new ones cost more than what they are for. */
+const SPARE_MAX = 8;
+
+const spare: Buffer[] = [];
 
 interface Reader {
   readonly take: (chunk: Buffer) => void;
@@ -21,7 +25,7 @@ export class IncomingBody {
   readonly #res: HttpResponse;
   readonly #cancellation: Cancellation;
   readonly #spill: SpillFile;
-  #gathering = Buffer.allocUnsafeSlow(0);
+  #gathering: Buffer | undefined;
   #bytes = 0;
   #isPaused = true;
   #isWhole = false;
@@ -45,7 +49,7 @@ export class IncomingBody {
    * a chunk when it returns: the memory is the library's. What it throws ends it, and what follows stays to be read.
    */
   async pour(take: (chunk: Buffer) => void): Promise<void> {
-    for (let chunk = this.#kept(); chunk !== undefined; chunk = this.#kept()) take(chunk);
+    this.#handOverKept(take);
     if (this.#isWhole || this.#cancellation.isCancelled) return;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#reader = { take, end: resolve, fail: reject };
@@ -66,19 +70,18 @@ export class IncomingBody {
   /** Nobody reads any more: what still comes is thrown away. */
   close(): void {
     this.#isClosed = true;
-    this.#bytes = 0;
+    this.#release();
     this.#spill.close();
   }
 
-  /** What came before anybody read: from memory, or from the spill file, which has what is before it. */
-  #kept(): Buffer | undefined {
+  /** What came before anybody read: first the spill file, then what is in memory. */
+  #handOverKept(take: (chunk: Buffer) => void): void {
     if (this.#failure !== undefined) throw this.#failure;
-    if (!this.#spill.isEmpty) return this.#spill.take();
-    if (this.#bytes === 0) return undefined;
-    const chunk = this.#gathering.subarray(0, this.#bytes);
-    this.#gathering = Buffer.allocUnsafeSlow(0);
+    while (!this.#spill.isEmpty) take(this.#spill.take());
+    const chunk = this.#gathering?.subarray(0, this.#bytes);
     this.#bytes = 0;
-    return chunk;
+    if (chunk !== undefined && chunk.length > 0) take(chunk);
+    this.#release();
   }
 
   #letGo(): Reader | undefined {
@@ -117,6 +120,7 @@ export class IncomingBody {
 
   /** The chunk is the library's, and gone when this returns. */
   #gather(chunk: Buffer): void {
+    this.#gathering ??= spare.pop() ?? Buffer.allocUnsafeSlow(WAITING_BYTES_MAX);
     if (this.#bytes + chunk.length > WAITING_BYTES_MAX) {
       this.#spill.write(this.#gathering.subarray(0, this.#bytes));
       this.#spill.write(chunk);
@@ -124,15 +128,15 @@ export class IncomingBody {
       return;
     }
     if (!this.#spill.isEmpty && this.#bytes === 0) return this.#spill.write(chunk);
-    const bytes = this.#bytes + chunk.length;
-    if (bytes > this.#gathering.length) {
-      const grown = Buffer.allocUnsafeSlow(bytes);
-      this.#gathering.copy(grown, 0, 0, this.#bytes);
-      this.#gathering = grown;
-    }
     chunk.copy(this.#gathering, this.#bytes);
-    this.#bytes = bytes;
+    this.#bytes += chunk.length;
     return undefined;
+  }
+
+  #release(): void {
+    if (this.#gathering !== undefined && spare.length < SPARE_MAX) spare.push(this.#gathering);
+    this.#gathering = undefined;
+    this.#bytes = 0;
   }
 
   #pause(): void {

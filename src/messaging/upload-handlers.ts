@@ -5,7 +5,9 @@ import { TUS_VERSION } from '#src/protocol/attachments.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { AttachmentRecord } from '#storage/attachment-records.ts';
 import { writeSealedCopy } from '#storage/blob-contents.ts';
-import { sealedUploadPath, uploadPath, UploadWriter } from '#storage/blobs.ts';
+import type { ContentKeys } from '#storage/blob-sealing.ts';
+import { removeUpload, sealedUploadPath, uploadPath } from '#storage/blobs.ts';
+import { UploadWriter } from '#storage/upload-writer.ts';
 import type { AttachmentDoor } from './attachment-door.ts';
 import type { Service } from './caller.ts';
 import type { Exchange } from './exchange.ts';
@@ -36,7 +38,7 @@ const tus = (offset: number): [string, string][] => [
 ];
 
 export async function createUpload(call: ByteCall): Promise<void> {
-  const { door, exchange, head, service, user } = call;
+  const { door, exchange, head, service } = call;
   requireTus(head);
   if (head.deferred !== '') throw new Refusal('header_invalid', { field: 'upload-defer-length' });
   const bytes = readWhole('upload-length', head.length);
@@ -46,13 +48,58 @@ export async function createUpload(call: ByteCall): Promise<void> {
   const name = readFileName(head);
   if (hasBytes && Number(head.contentLength) > bytes) throw new Refusal('upload_too_long');
   requireSealing(door);
+  const { id, offset } =
+    hasBytes && bytes > 0 && Number(head.contentLength) === bytes
+      ? await takeWhole(call, bytes, name)
+      : await begin(call, bytes, name, hasBytes);
+  exchange.send(201, '', [['location', `/v1/attachments/${id}`], ...tus(offset)]);
+}
+
+interface Begun {
+  readonly id: string;
+  readonly offset: number;
+}
+
+async function begin(call: ByteCall, bytes: number, name: string, hasBytes: boolean): Promise<Begun> {
+  const { door, user } = call;
   const id = await door.ask<string>({ do: 'create', user, bytes, name });
   door.counts.upload('created');
-  let offset = 0;
-  if (hasBytes || bytes === 0) {
-    offset = await withUpload({ ...call, id }, async (upload) => await append(call, upload, 0, hasBytes));
+  if (!hasBytes && bytes > 0) return { id, offset: 0 };
+  const offset = await withUpload({ ...call, id }, async (upload) => await append(call, upload, 0, hasBytes));
+  return { id, offset };
+}
+
+/**
+ * An upload that comes whole in the request that begins it. Nobody can come back to it before that is answered, so that
+ * it is stored once, when it is whole, and leaves nothing behind when it is not.
+ */
+async function takeWhole(call: ByteCall, bytes: number, name: string): Promise<Begun> {
+  const { door, exchange, user } = call;
+  const lease = randomUUID();
+  door.watch(lease, exchange);
+  try {
+    const id = await door.ask<string>({ do: 'reserve', user, bytes, shard: door.shard });
+    door.given(lease);
+    door.counts.upload('created');
+    let offset = 0;
+    try {
+      const writer = UploadWriter.begin(door.folder, id);
+      const keep = async (hash: string, type: string) => await door.ask({ do: 'keep', id, name, hash, type });
+      try {
+        offset = await append(call, { id, bytes, writer, lease, keep }, 0, true);
+      } finally {
+        await writer.close();
+      }
+    } finally {
+      if (offset < bytes) {
+        await removeUpload(door.folder, id);
+        await door.ask({ do: 'giveBack', id }).catch(() => undefined);
+      }
+    }
+    return { id, offset };
+  } finally {
+    door.unwatch(lease);
   }
-  exchange.send(201, '', [['location', `/v1/attachments/${id}`], ...tus(offset)]);
 }
 
 export async function readUpload(call: ByteCall): Promise<void> {
@@ -107,9 +154,13 @@ function own({ door, id, user }: ByteCall): AttachmentRecord {
 
 /** An upload that this request has for itself. */
 interface Upload {
-  readonly record: AttachmentRecord;
+  readonly id: string;
+  /** Of the whole upload. */
+  readonly bytes: number;
   readonly writer: UploadWriter;
   readonly lease: string;
+  /** Makes it an attachment with that content, when all of it is on disk. */
+  readonly keep: (hash: string, type: string) => Promise<unknown>;
 }
 
 /** Has the upload for the time of `action`. A request before, of a connection that broke, is made to let go first. */
@@ -124,9 +175,10 @@ async function withUpload(call: ByteCall, action: (upload: Upload) => Promise<nu
     // Read again: the one before may have finished or discarded it.
     const record = own(call);
     if (record.hash !== undefined) throw new Refusal('upload_complete');
-    const writer = await UploadWriter.open(door.folder, id);
+    const writer = UploadWriter.open(door.folder, id);
+    const keep = async (hash: string, type: string) => await door.ask({ do: 'finish', id, lease, hash, type });
     try {
-      return await action({ record, writer, lease });
+      return await action({ id, bytes: record.bytes, writer, lease, keep });
     } finally {
       await writer.close();
     }
@@ -149,11 +201,11 @@ async function withUpload(call: ByteCall, action: (upload: Upload) => Promise<nu
  */
 async function append(call: ByteCall, upload: Upload, wanted: number, hasBytes: boolean): Promise<number> {
   const { body, exchange, head } = call;
-  const { record, writer } = upload;
+  const { bytes, writer } = upload;
   if (writer.offset !== wanted) throw new Refusal('upload_offset_wrong');
   const checksum = readChecksum(head);
   const sum = checksum === undefined ? undefined : createHash('sha256');
-  let room = record.bytes - wanted;
+  let room = bytes - wanted;
   let isKnown = false;
   const take = (chunk: Buffer): void => {
     room -= chunk.length;
@@ -177,7 +229,7 @@ async function append(call: ByteCall, upload: Upload, wanted: number, hasBytes: 
     await writer.undo();
     throw new Refusal('checksum_mismatch');
   }
-  if (writer.offset === record.bytes) await finish(call, upload);
+  if (writer.offset === bytes) await finish(call, upload);
   else await writer.settle();
   return writer.offset;
 }
@@ -198,9 +250,8 @@ function allowedType({ service }: ByteCall, writer: UploadWriter): string {
  * Makes a whole upload an attachment.
  * @throws Refusal `attachment_type_forbidden`, `virus_scan_unavailable`, `attachment_infected`, `encryption_locked`.
  */
-async function finish(call: ByteCall, { lease, record, writer }: Upload): Promise<void> {
+async function finish(call: ByteCall, { bytes, id, keep, lease, writer }: Upload): Promise<void> {
   const { address, door, service } = call;
-  const { id } = record;
   const type = allowedType(call, writer);
   const { clamdAddress } = service.config;
   const signature = clamdAddress === undefined ? undefined : await scan(door, clamdAddress, writer);
@@ -209,16 +260,20 @@ async function finish(call: ByteCall, { lease, record, writer }: Upload): Promis
     throw new Refusal('attachment_infected');
   }
   await writer.settleContent();
-  const sha256 = await writer.hash();
+  const hash = await writer.hash();
   const keys = door.vault.sealing;
-  const { folder } = door;
-  const content = { bytes: record.bytes, sha256 };
-  const hash =
-    keys === undefined
-      ? sha256
-      : await writeSealedCopy(uploadPath(folder, id), sealedUploadPath(folder, id), content, keys);
-  await door.ask({ do: 'finish', id, lease, hash, type });
+  await keep(keys === undefined ? hash : await seal(door.folder, id, { bytes, hash }, keys), type);
   door.counts.upload('finished');
+}
+
+/** Writes the sealed copy of a whole upload; answers its name. */
+async function seal(
+  folder: string,
+  id: string,
+  content: { readonly bytes: number; readonly hash: string },
+  keys: ContentKeys,
+): Promise<string> {
+  return await writeSealedCopy(uploadPath(folder, id), sealedUploadPath(folder, id), content, keys);
 }
 
 /** What the virus scanner found in an upload, if anything. @throws Refusal `virus_scan_unavailable`. */

@@ -44,6 +44,10 @@ export interface InfectedUpload {
 /** What a shard asks the one that writes attachments. `user` comes from the authenticated session. */
 export type AttachmentAsk =
   | { readonly do: 'create'; readonly user: string; readonly bytes: number; readonly name: string }
+  /** For an upload that comes whole in one request: it is kept or given back. */
+  | { readonly do: 'reserve'; readonly user: string; readonly bytes: number; readonly shard: number }
+  | { readonly do: 'keep'; readonly id: string; readonly name: string; readonly hash: string; readonly type: string }
+  | { readonly do: 'giveBack'; readonly id: string }
   | { readonly do: 'open'; readonly user: string; readonly id: string; readonly shard: number; readonly lease: string }
   | { readonly do: 'close'; readonly id: string; readonly lease: string }
   | {

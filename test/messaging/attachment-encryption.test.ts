@@ -1,6 +1,6 @@
 /** Attachments while encryption at rest is on: what lies on disk, what is served, and what a locked server does (ATT-01). */
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -8,6 +8,7 @@ import sharp from 'sharp';
 import { Attachments } from '#storage/attachments.ts';
 import { blobPath, thumbnailPath } from '#storage/blobs.ts';
 import { checkFolder } from '#storage/check.ts';
+import { contentHashOf } from '#storage/content-hash.ts';
 import { startConsoleServer } from '#test/support/console.ts';
 import { readMetric } from '#test/support/metrics.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
@@ -17,7 +18,6 @@ import { append, attach, begin, download, fetchBytes, idOf, tus, upload } from '
 import { assertRefused, start } from './conversing.ts';
 
 const MASTER_KEY = randomBytes(32).toString('hex');
-const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
 /** Whether any file of a folder holds these bytes. */
 function holds(folder: string, needle: Buffer): boolean {
@@ -45,13 +45,13 @@ test('ATT-01 turning encryption on seals what is there and what comes; a locked 
   assert.equal((await attach(open, ada, room.id, old)).status, 201);
   const half = await begin(open, ada, 10);
   assert.equal((await append(open, ada, half, 0, Buffer.from('first'))).status, 204);
-  assert.equal(existsSync(blobPath(folder, sha256(before))), true);
+  assert.equal(existsSync(blobPath(folder, contentHashOf(before))), true);
   await open.stop();
 
   const sealing = await startServer({ folder, environment: { PARLEY_MASTER_KEY: MASTER_KEY } });
   t.after(() => sealing.stop());
   const her = await again(sealing, ada);
-  await until(() => !existsSync(blobPath(folder, sha256(before))), 'the old content to be sealed');
+  await until(() => !existsSync(blobPath(folder, contentHashOf(before))), 'the old content to be sealed');
   const fresh = await upload(sealing, her, after);
   const drawn = await upload(sealing, her, picture);
   for (const id of [fresh, drawn]) assert.equal((await attach(sealing, her, room.id, id)).status, 201);
@@ -61,12 +61,12 @@ test('ATT-01 turning encryption on seals what is there and what comes; a locked 
   ] as const) {
     assert.deepEqual((await download(sealing, her, id, room.id)).bytes, bytes);
     const range = await download(sealing, her, id, room.id, { range: 'bytes=65530-200000' });
-    assert.deepEqual([range.status, sha256(range.bytes)], [206, sha256(bytes.subarray(65_530, 200_001))]);
+    assert.deepEqual([range.status, contentHashOf(range.bytes)], [206, contentHashOf(bytes.subarray(65_530, 200_001))]);
     assert.equal(holds(join(folder, 'blobs'), bytes.subarray(1_000, 1_100)), false);
   }
   // Neither the files' names nor what is known of them tells what is inside.
   for (const bytes of [before, after]) {
-    const hash = sha256(bytes);
+    const hash = contentHashOf(bytes);
     assert.equal(
       readdirSync(folder, { recursive: true, encoding: 'utf8' }).some((name) => name.includes(hash)),
       false,

@@ -3,16 +3,17 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { request as openRequest } from 'node:http';
-import { createServer, type Server } from 'node:net';
 import { once } from 'node:events';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { uploadPath } from '#storage/blobs.ts';
 import { readMetric } from '#test/support/metrics.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { until } from '#test/support/waiting.ts';
+import { makeContentHash } from '#storage/content-hash.ts';
 import { append, attach, begin, download, idOf, metadata, tus, upload } from './attaching.ts';
+import { startClamd } from './clamd.ts';
 import { assertRefused, start } from './conversing.ts';
 
 const clamd = await startClamd();
@@ -24,29 +25,6 @@ const { server, ada, bob } = await shareServer(['ada', 'bob'], {
   },
 });
 const room = await start(server, ada, 'room', ['bob'], 'Files');
-
-/** A server that speaks clamd's INSTREAM, and names what contains `EICAR`; `mode` makes it fail. */
-async function startClamd(): Promise<{ readonly address: string; mode: 'works' | 'talks nonsense' }> {
-  const state = { address: '', mode: 'works' as 'works' | 'talks nonsense' };
-  const listener: Server = createServer((socket) => {
-    let received = Buffer.alloc(0);
-    socket.on('error', () => undefined);
-    socket.on('data', (chunk) => {
-      received = Buffer.concat([received, chunk]);
-      if (!received.subarray(-4).equals(Buffer.alloc(4))) return;
-      const isStream = received.toString('latin1', 0, 10) === 'zINSTREAM\0';
-      const isFound = received.includes('EICAR');
-      const answer = isFound ? 'stream: Eicar-Test-Signature FOUND' : 'stream: OK';
-      socket.end(`${isStream && state.mode === 'works' ? answer : 'ERROR'}\0`);
-    });
-  });
-  listener.listen(0, '127.0.0.1');
-  await once(listener, 'listening');
-  after(() => listener.close());
-  const { port } = listener.address() as { port: number };
-  state.address = `127.0.0.1:${port}`;
-  return state;
-}
 
 async function offsetOf(path: string, who: Person = ada, of: TestServer = server): Promise<number> {
   const reply = await tus(of, who, 'HEAD', path);
@@ -244,7 +222,7 @@ test('three times 256 MiB go up, and down, in bounded memory', async () => {
     assert.equal(response.status, 204, await response.text());
     assert.equal((await attach(server, who, own.id, idOf(path))).status, 201);
     const read = await fetch(`${server.messaging}/v1/attachments/${idOf(path)}?conversation=${own.id}`, { headers });
-    const hash = createHash('sha256');
+    const hash = makeContentHash();
     let received = 0;
     for await (const chunk of read.body as unknown as AsyncIterable<Uint8Array>) {
       received += chunk.length;
@@ -252,7 +230,7 @@ test('three times 256 MiB go up, and down, in bounded memory', async () => {
       look();
     }
     assert.equal(received, total);
-    assert.equal(`"${hash.digest('hex')}"`, read.headers.get('etag'));
+    assert.equal(`"${hash.digest()}"`, read.headers.get('etag'));
   }
   // What passes is twelve times this.
   assert.ok(peak - before < 128, `the server grew from ${before} to ${peak} MiB`);

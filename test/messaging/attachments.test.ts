@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { blobPath } from '#storage/blobs.ts';
+import { contentHashOf } from '#storage/content-hash.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { until } from '#test/support/waiting.ts';
 import { append, attach, begin, download, fetchBytes, idOf, tus, upload } from './attaching.ts';
@@ -18,7 +19,6 @@ function content(seed: string, bytes: number): Buffer {
   const block = createHash('sha512').update(seed).digest();
   return Buffer.alloc(bytes, block);
 }
-const hashOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 const PNG = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), content('png', 500)]);
 
 test('ATT-01 a file is uploaded in pieces, posted, and read by whoever takes part', async () => {
@@ -43,7 +43,7 @@ test('ATT-01 a file is uploaded in pieces, posted, and read by whoever takes par
   });
   const read = await download(server, bob, idOf(path), room.id);
   assert.equal(read.status, 200);
-  assert.equal(hashOf(read.bytes), hashOf(bytes));
+  assert.equal(contentHashOf(read.bytes), contentHashOf(bytes));
   assert.equal(read.headers.get('content-length'), '300000');
   assert.equal(
     read.headers.get('content-disposition'),
@@ -113,7 +113,7 @@ test('two uploads of the same bytes share one content on disk', async () => {
   const bytes = content('shared', 5_000);
   const [one, two] = [await upload(server, ada, bytes), await upload(server, bob, bytes)];
   assert.notEqual(one, two);
-  const file = blobPath(server.folder, hashOf(bytes));
+  const file = blobPath(server.folder, contentHashOf(bytes));
   assert.equal(existsSync(file), true);
   assert.equal((await tus(server, ada, 'DELETE', `/v1/attachments/${one}`)).status, 204);
   assertRefused(await tus(server, ada, 'DELETE', `/v1/attachments/${one}`), 404, 'attachment_not_found');
@@ -135,7 +135,7 @@ test('ATT-01 ranges and conditions', async () => {
   assert.equal((posted.body.body as { type: string }).type, 'image/png');
   const whole = await download(server, ada, id, room.id);
   const tag = whole.headers.get('etag') ?? '';
-  assert.equal(tag, `"${hashOf(PNG)}"`);
+  assert.equal(tag, `"${contentHashOf(PNG)}"`);
   assert.match(whole.headers.get('content-disposition') ?? '', /^inline;/);
   const cases: [range: string, status: number, contentRange: string | null, bytes: Buffer][] = [
     ['bytes=0-0', 206, 'bytes 0-0/508', PNG.subarray(0, 1)],
@@ -192,7 +192,7 @@ test('a link opens the attachment without a credential, for the person it was ma
 
 test('a deleted message has its file removed from the disk, and so has a deleted conversation', async () => {
   const [one, two] = [content('deleted', 7_000), content('purged', 7_001)];
-  const files = [one, two].map((bytes) => blobPath(server.folder, hashOf(bytes)));
+  const files = [one, two].map((bytes) => blobPath(server.folder, contentHashOf(bytes)));
   const short = await start(server, ada, 'room', ['bob'], 'Short');
   const first = await attach(server, ada, short.id, await upload(server, ada, one));
   await attach(server, ada, short.id, await upload(server, ada, two));

@@ -1,6 +1,5 @@
 /** What others wrote of somebody who is erased: forwards of their words, mentions, contact cards (over a kill, too). */
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,6 +10,7 @@ import { blobPath } from '#storage/blobs.ts';
 import { checkFolder } from '#storage/check.ts';
 import { lanePath } from '#storage/folder.ts';
 import { openLane } from '#storage/lane.ts';
+import { contentHashOf } from '#storage/content-hash.ts';
 import { plantCallers, type CallerName, type Callers } from '#test/console/callers.ts';
 import { request, startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
@@ -163,10 +163,7 @@ test('forwards of an erased person’s words become stubs, and a stand-in takes 
     ['gudgeon by bob', 'gudgeon by bob', 'gudgeon by carol'],
     'under the hold it stays',
   );
-  await until(
-    () => !existsSync(blobPath(folder, createHash('sha256').update(file).digest('hex'))),
-    'the file that alice passed on to go',
-  );
+  await until(() => !existsSync(blobPath(folder, contentHashOf(file))), 'the file that alice passed on to go');
 
   assert.equal((await ask('owner', 'PUT', `/conversations/${held}/hold`, { held: false })).status, 204);
   const trail = await ask<{ items: { details: Record<string, unknown> }[] }>(

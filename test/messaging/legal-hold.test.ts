@@ -1,6 +1,5 @@
 /** Legal holds over the running server: what people edit and delete meanwhile stays for the owners' export alone. */
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,6 +7,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { blobPath } from '#storage/blobs.ts';
 import { checkFolder } from '#storage/check.ts';
+import { contentHashOf } from '#storage/content-hash.ts';
 import { plantCallers, type CallerName, type Callers } from '#test/console/callers.ts';
 import { request, startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { tablesWithWords } from '#test/support/stored-words.ts';
@@ -156,7 +156,7 @@ test('under a hold edits and deletions are accepted, kept for the export, and of
   const sent = await attach(server, alice, other.id, loose);
   await remove(alice, other.id, sent.body.seq);
   const isGone = (hash: string) => !existsSync(blobPath(folder, hash));
-  await until(() => isGone(createHash('sha256').update('another file').digest('hex')), 'the other content to go');
+  await until(() => isGone(contentHashOf('another file')), 'the other content to go');
   const content = kept[3]?.content ?? '';
   assert.equal(isGone(content), false);
 

@@ -24,17 +24,32 @@ interface Sent {
   message: { readonly seq: number; deleting: boolean } | undefined;
 }
 
-/** Sends file after file, posts each, and deletes every third message, until the server is gone. */
+async function sendInPieces(server: TestServer, who: Person, bytes: Buffer, sent: Sent[]): Promise<Sent> {
+  const one: Sent = { path: await begin(server, who, bytes.length), bytes, acknowledged: 0, message: undefined };
+  sent.push(one);
+  for (let offset = 0; offset < bytes.length; offset += PIECE_BYTES) {
+    const reply = await append(server, who, one.path, offset, bytes.subarray(offset, offset + PIECE_BYTES));
+    assert.equal(reply.status, 204, reply.text);
+    one.acknowledged = offset + PIECE_BYTES;
+  }
+  return one;
+}
+
+async function sendWhole(server: TestServer, who: Person, bytes: Buffer, sent: Sent[]): Promise<Sent> {
+  const reply = await tus(server, who, 'POST', '/v1/attachments', { 'upload-length': String(bytes.length) }, bytes);
+  assert.equal(reply.status, 201, reply.text);
+  const path = reply.headers.get('location') ?? '';
+  const one: Sent = { path, bytes, acknowledged: bytes.length, message: undefined };
+  sent.push(one);
+  return one;
+}
+
+/** Sends file after file, every other one in pieces, posts each, and deletes every third message, until the server is gone. */
 async function send(server: TestServer, who: Person, room: string, sent: Sent[]): Promise<void> {
   for (let count = 0; ; count += 1) {
     const bytes = randomBytes(FILE_BYTES);
-    const one: Sent = { path: await begin(server, who, bytes.length), bytes, acknowledged: 0, message: undefined };
-    sent.push(one);
-    for (let offset = 0; offset < bytes.length; offset += PIECE_BYTES) {
-      const reply = await append(server, who, one.path, offset, bytes.subarray(offset, offset + PIECE_BYTES));
-      assert.equal(reply.status, 204, reply.text);
-      one.acknowledged = offset + PIECE_BYTES;
-    }
+    const one =
+      count % 2 === 0 ? await sendInPieces(server, who, bytes, sent) : await sendWhole(server, who, bytes, sent);
     const posted = await attach(server, who, room, idOf(one.path));
     assert.equal(posted.status, 201, posted.text);
     one.message = { seq: posted.body.seq, deleting: false };

@@ -1,21 +1,21 @@
 /** Backups of attachments: every content that a message of the backup has is in it, and comes back. */
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { Accounts } from '#storage/accounts.ts';
 import { Attachments } from '#storage/attachments.ts';
 import { backupFolder, restoreFolder } from '#storage/backup.ts';
-import { blobPath, UploadWriter } from '#storage/blobs.ts';
+import { blobPath } from '#storage/blobs.ts';
+import { UploadWriter } from '#storage/upload-writer.ts';
 import { checkFolder } from '#storage/check.ts';
 import { openFolder } from '#storage/folder.ts';
+import { contentHashOf } from '#storage/content-hash.ts';
 import { ActorHost, makeRoom } from '#test/actors/actor-host.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 
 const NOW = Date.UTC(2026, 0, 10);
 const ROOM = 'c_0000000000000000000001';
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 interface Stage {
   readonly folder: string;
@@ -40,7 +40,7 @@ async function setStage(t: TestContext): Promise<Stage> {
 
 async function send({ attachments, folder, host }: Stage, text: string): Promise<{ id: string; seq: number }> {
   const id = await attachments.create('alice', text.length, 'a');
-  const writer = await UploadWriter.open(folder, id);
+  const writer = UploadWriter.open(folder, id);
   writer.append(Buffer.from(text));
   await writer.settle();
   await attachments.finish(id, await writer.hash(), 'text/plain');
@@ -58,7 +58,7 @@ test('ATT-01 a backup has the contents of its messages, and restoring brings the
   assert.deepEqual([report['attachments'], report['attachment_bytes'], report['attachments_damaged']], [2, 6, 0]);
   const restored = join(temporaryFolder(t), 'restored');
   assert.equal((await restoreFolder(out, restored))['attachments'], 2);
-  assert.equal(readFileSync(blobPath(restored, sha256('two')), 'utf8'), 'two');
+  assert.equal(readFileSync(blobPath(restored, contentHashOf('two')), 'utf8'), 'two');
   assert.deepEqual((await checkFolder(restored)).problems, []);
 });
 
@@ -68,13 +68,13 @@ test('an earlier backup gives what it has, if it is what it was', async (t) => {
   const root = temporaryFolder(t);
   const [first, second] = [join(root, 'first'), join(root, 'second')];
   await backupFolder(stage.folder, first);
-  writeFileSync(blobPath(first, sha256('damaged')), 'DAMAGED');
+  writeFileSync(blobPath(first, contentHashOf('damaged')), 'DAMAGED');
   await send(stage, 'new');
   assert.equal((await backupFolder(stage.folder, second, first))['attachments'], 3);
-  const node = (folder: string, text: string) => statSync(blobPath(folder, sha256(text))).ino;
+  const node = (folder: string, text: string) => statSync(blobPath(folder, contentHashOf(text))).ino;
   assert.equal(node(second, 'same'), node(first, 'same'));
   assert.notEqual(node(second, 'damaged'), node(first, 'damaged'));
-  assert.equal(readFileSync(blobPath(second, sha256('damaged')), 'utf8'), 'damaged');
+  assert.equal(readFileSync(blobPath(second, contentHashOf('damaged')), 'utf8'), 'damaged');
   assert.equal((await restoreFolder(second, join(root, 'restored')))['attachments'], 3);
   await assert.rejects(backupFolder(stage.folder, join(root, 'third'), root), /not a finished backup/);
   assert.equal(existsSync(join(root, 'third')), false);
@@ -86,7 +86,7 @@ test('a backup whose contents were changed, or whose list was, is not restored',
   const root = temporaryFolder(t);
   const out = join(root, 'backup');
   await backupFolder(stage.folder, out);
-  const blob = blobPath(out, sha256('one'));
+  const blob = blobPath(out, contentHashOf('one'));
   writeFileSync(blob, 'ONE');
   await assert.rejects(restoreFolder(out, join(root, 'a')), /is missing from the backup, or is not what was backed up/);
   rmSync(blob);
@@ -99,8 +99,8 @@ test('a backup whose contents were changed, or whose list was, is not restored',
 test('what is damaged on disk is counted and does not keep the rest from being backed up', async (t) => {
   const stage = await setStage(t);
   for (const text of ['gone', 'changed', 'sound']) await send(stage, text);
-  rmSync(blobPath(stage.folder, sha256('gone')));
-  writeFileSync(blobPath(stage.folder, sha256('changed')), 'CHANGED');
+  rmSync(blobPath(stage.folder, contentHashOf('gone')));
+  writeFileSync(blobPath(stage.folder, contentHashOf('changed')), 'CHANGED');
   const out = join(temporaryFolder(t), 'backup');
   const report = await backupFolder(stage.folder, out);
   assert.deepEqual([report['attachments'], report['attachments_damaged']], [2, 2]);
@@ -116,10 +116,10 @@ test('while a backup is made, nothing is removed that a message could have had',
   assert.deepEqual(await attachments.release([id]), []);
   await assert.rejects(attachments.discard(id), { code: 'busy' });
   await attachments.discard(unposted);
-  assert.equal(existsSync(blobPath(folder, sha256('kept'))), true);
+  assert.equal(existsSync(blobPath(folder, contentHashOf('kept'))), true);
   Atomics.sub(pauses, 0, 1);
   assert.deepEqual(await attachments.release([id]), [id]);
-  assert.equal(existsSync(blobPath(folder, sha256('kept'))), false);
+  assert.equal(existsSync(blobPath(folder, contentHashOf('kept'))), false);
 });
 
 test('a writer that takes the place of one that died removes nothing until what that one knew is over', async (t) => {

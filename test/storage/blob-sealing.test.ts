@@ -1,36 +1,29 @@
 /** Contents that are sealed on disk: ranges of them, what was changed, and the sealing of those that lay there before. */
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
 import { sealContents } from '#storage/attachment-sealing.ts';
 import { Attachments } from '#storage/attachments.ts';
 import { Content, ContentVault, writeSealedCopy } from '#storage/blob-contents.ts';
 import { ContentKeys, SEALED_CHUNK_BYTES, SEALED_HEAD_BYTES, storedBytes } from '#storage/blob-sealing.ts';
-import {
-  adoptUpload,
-  blobPath,
-  prepareBlobs,
-  sealedBlobPath,
-  sealedUploadPath,
-  uploadPath,
-  UploadWriter,
-} from '#storage/blobs.ts';
+import { adoptUpload, blobPath, prepareBlobs, sealedBlobPath, sealedUploadPath, uploadPath } from '#storage/blobs.ts';
 import { checkFolder } from '#storage/check.ts';
 import { lanePath, openFolder } from '#storage/folder.ts';
 import { openLane } from '#storage/lane.ts';
+import { UploadWriter } from '#storage/upload-writer.ts';
+import { contentHashOf } from '#storage/content-hash.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 
 const NOW = Date.UTC(2026, 0, 10);
 const SECRET = Buffer.alloc(64, 'secret of the attachments');
 const unlocked = () => new ContentVault({ state: 'unlocked', secret: SECRET });
-const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
 async function sealedContent(t: TestContext, bytes: Buffer): Promise<{ folder: string; name: string }> {
   const folder = temporaryFolder(t);
   await prepareBlobs(folder);
   writeFileSync(uploadPath(folder, 'att_1'), bytes);
-  const content = { bytes: bytes.length, sha256: sha256(bytes) };
+  const content = { bytes: bytes.length, hash: contentHashOf(bytes) };
   const keys = new ContentKeys(SECRET);
   const name = await writeSealedCopy(uploadPath(folder, 'att_1'), sealedUploadPath(folder, 'att_1'), content, keys);
   await adoptUpload(folder, 'att_1', name);
@@ -67,7 +60,7 @@ test('a sealed content is read whole and in ranges, whatever chunks they begin a
   ];
   for (const start of edges) {
     for (const end of edges.filter((edge) => edge >= start)) {
-      assert.equal(sha256(await read(folder, name, start, end)), sha256(bytes.subarray(start, end + 1)));
+      assert.equal(contentHashOf(await read(folder, name, start, end)), contentHashOf(bytes.subarray(start, end + 1)));
     }
   }
   const empty = await sealedContent(t, Buffer.alloc(0));
@@ -78,9 +71,9 @@ test('the name tells nobody without the key what is inside, and the same bytes h
   const bytes = Buffer.from('a file that somebody knows');
   const { name } = await sealedContent(t, bytes);
   assert.match(name, /^s[0-9a-f]{64}$/);
-  assert.equal(name.includes(sha256(bytes)), false);
+  assert.equal(name.includes(contentHashOf(bytes)), false);
   assert.equal((await sealedContent(t, bytes)).name, name);
-  assert.notEqual(new ContentKeys(randomBytes(64)).nameOf(sha256(bytes)), name);
+  assert.notEqual(new ContentKeys(randomBytes(64)).nameOf(contentHashOf(bytes)), name);
 });
 
 test('a content that was changed, cut off, put together anew or put in the place of another does not open', async (t) => {
@@ -112,7 +105,7 @@ test('a content that was changed, cut off, put together anew or put in the place
     return copy.subarray(0, storedBytes(2 * SEALED_CHUNK_BYTES));
   });
   writeFileSync(path, whole);
-  assert.equal(sha256(await read(folder, name, 0, bytes.length - 1)), sha256(bytes));
+  assert.equal(contentHashOf(await read(folder, name, 0, bytes.length - 1)), contentHashOf(bytes));
   await assert.rejects(read(folder, name, 0, 9, new ContentVault({ state: 'unlocked', secret: randomBytes(64) })));
   await assert.rejects(read(folder, name, 0, 9, new ContentVault({ state: 'locked' })), { code: 'encryption_locked' });
 });
@@ -130,19 +123,19 @@ test('turning encryption on seals what lay there, passes over what is damaged, a
   const ids: string[] = [];
   for (const text of [...texts, 'one']) {
     const id = await attachments.create('ada', text.length, 'a');
-    const writer = await UploadWriter.open(folder, id);
+    const writer = UploadWriter.open(folder, id);
     writer.append(Buffer.from(text));
     await writer.settle();
     await attachments.finish(id, await writer.hash(), 'text/plain');
     await writer.close();
     ids.push(id);
   }
-  writeFileSync(blobPath(folder, sha256(Buffer.from('damaged'))), 'DAMAGED');
+  writeFileSync(blobPath(folder, contentHashOf(Buffer.from('damaged'))), 'DAMAGED');
   assert.deepEqual(await attachments.countContents(), { sealed: 0, plain: 4 });
   const keys = new ContentKeys(SECRET);
   // Stopped behind the first, with what a crash leaves of the second.
-  let steps = 0;
-  await sealContents(folder, attachments, keys, () => (steps += 1) < 2);
+  const isSealed = (text: string) => existsSync(blobPath(folder, keys.nameOf(contentHashOf(text))));
+  await sealContents(folder, attachments, keys, () => !texts.some(isSealed));
   assert.equal((await attachments.countContents()).plain, 3);
   const left = attachments.unsealedAfter('') ?? '';
   writeFileSync(sealedBlobPath(folder, left), 'half');
@@ -154,21 +147,21 @@ test('turning encryption on seals what lay there, passes over what is damaged, a
   for (const [index, text] of [...texts, 'one'].entries()) {
     const name = attachments.find(ids[index] ?? '')?.hash ?? '';
     if (text === 'damaged') {
-      assert.equal(name, sha256(Buffer.from('damaged')));
+      assert.equal(name, contentHashOf(Buffer.from('damaged')));
       continue;
     }
-    assert.equal(name, keys.nameOf(sha256(Buffer.from(text))));
+    assert.equal(name, keys.nameOf(contentHashOf(Buffer.from(text))));
     assert.equal(String(await read(folder, name, 0, text.length - 1)), text);
-    assert.equal(existsSync(blobPath(folder, sha256(Buffer.from(text)))), false);
+    assert.equal(existsSync(blobPath(folder, contentHashOf(Buffer.from(text)))), false);
   }
-  writeFileSync(blobPath(folder, sha256(Buffer.from('damaged'))), 'damaged');
+  writeFileSync(blobPath(folder, contentHashOf(Buffer.from('damaged'))), 'damaged');
   assert.deepEqual((await checkFolder(folder)).problems, []);
-  truncateSync(blobPath(folder, keys.nameOf(sha256(Buffer.from('two')))), 100);
+  truncateSync(blobPath(folder, keys.nameOf(contentHashOf(Buffer.from('two')))), 100);
   const { problems } = await checkFolder(folder);
   assert.deepEqual(problems, [`Among the attachments, attachments [${ids[1]}] has 100 bytes on disk, not 104.`]);
   // The last attachment of a sealed content takes it along.
   await attachments.discard(ids[0] ?? '');
-  assert.equal(existsSync(blobPath(folder, keys.nameOf(sha256(Buffer.from('one'))))), true);
+  assert.equal(existsSync(blobPath(folder, keys.nameOf(contentHashOf(Buffer.from('one'))))), true);
   await attachments.discard(ids[4] ?? '');
-  assert.equal(existsSync(blobPath(folder, keys.nameOf(sha256(Buffer.from('one'))))), false);
+  assert.equal(existsSync(blobPath(folder, keys.nameOf(contentHashOf(Buffer.from('one'))))), false);
 });

@@ -1,22 +1,21 @@
 /** Files of attachments and the one writer of their records: what is shared, removed, found again and checked. */
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
-import { open as openFile, type FileHandle } from 'node:fs/promises';
-import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import fs, { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { Refusal } from '#src/protocol/errors.ts';
 import { checkFolder } from '#storage/check.ts';
 import { removeReference, writeReference } from '#storage/attachment-references.ts';
 import { Attachments, HOLD_MILLIS, UNPOSTED_MILLIS } from '#storage/attachments.ts';
-import { adoptUpload, blobPath, measureBlob, prepareBlobs, uploadPath, UploadWriter } from '#storage/blobs.ts';
+import { adoptUpload, blobPath, measureBlob, prepareBlobs, uploadPath } from '#storage/blobs.ts';
+import { UploadWriter } from '#storage/upload-writer.ts';
 import { lanePath, openFolder } from '#storage/folder.ts';
 import { openLane, type LaneEnvironment } from '#storage/lane.ts';
+import { contentHashOf } from '#storage/content-hash.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 
 const START = Date.UTC(2026, 0, 10);
 const CONVERSATION = 'c_000000000000000000000a';
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 interface Stage {
   readonly folder: string;
@@ -39,7 +38,7 @@ async function setStage(t: TestContext): Promise<Stage> {
 }
 
 async function write(folder: string, id: string, ...texts: string[]): Promise<string> {
-  const writer = await UploadWriter.open(folder, id);
+  const writer = UploadWriter.open(folder, id);
   for (const text of texts) writer.append(Buffer.from(text));
   await writer.settle();
   const hash = await writer.hash();
@@ -57,19 +56,19 @@ async function finished({ attachments, folder }: Stage, text: string): Promise<s
 test('an upload is hashed while it is written, and read again where a part came earlier', async (t) => {
   const folder = temporaryFolder(t);
   await prepareBlobs(folder);
-  assert.equal(await write(folder, 'att_1', 'one ', 'two'), sha256('one two'));
-  assert.equal(await write(folder, 'att_1', ' three'), sha256('one two three'));
-  const writer = await UploadWriter.open(folder, 'att_1');
+  assert.equal(await write(folder, 'att_1', 'one ', 'two'), contentHashOf('one two'));
+  assert.equal(await write(folder, 'att_1', ' three'), contentHashOf('one two three'));
+  const writer = UploadWriter.open(folder, 'att_1');
   assert.equal(writer.offset, 13);
   writer.append(Buffer.from('damaged'));
   await writer.undo();
   assert.deepEqual([writer.offset, String(writer.head(3))], [13, 'one']);
   await writer.close();
-  const hash = sha256('one two three');
+  const hash = contentHashOf('one two three');
   await adoptUpload(folder, 'att_1', hash);
   await adoptUpload(folder, 'att_1', hash);
   assert.deepEqual(await measureBlob(folder, hash), { bytes: 13, hash });
-  assert.equal(await measureBlob(folder, sha256('absent')), undefined);
+  assert.equal(await measureBlob(folder, contentHashOf('absent')), undefined);
   assert.throws(() => blobPath(folder, '../../etc/passwd'), /64 hex digits/);
   assert.throws(() => uploadPath(folder, '../att_1'), /named by its id/);
 });
@@ -77,12 +76,10 @@ test('an upload is hashed while it is written, and read again where a part came 
 test('what the disk refused while more arrived is not forgotten', async (t) => {
   const folder = temporaryFolder(t);
   await prepareBlobs(folder);
-  const writer = await UploadWriter.open(folder, 'att_1');
-  const other = await openFile(join(folder, 'other'), 'w');
-  t.mock.method(Object.getPrototypeOf(other) as FileHandle, 'datasync', async () => {
-    throw Object.assign(new Error('write failed'), { code: 'EIO' });
+  const writer = UploadWriter.open(folder, 'att_1');
+  t.mock.method(fs, 'fdatasync', (_file: number, done: (error: Error) => void) => {
+    setImmediate(done, Object.assign(new Error('write failed'), { code: 'EIO' }));
   });
-  await other.close();
   // The second one is behind the span that the disk is given at a time.
   for (let part = 0; part < 2; part += 1) writer.append(Buffer.alloc(16 * 1024 * 1024));
   await assert.rejects(writer.settle(), { code: 'EIO' });
@@ -111,7 +108,7 @@ test('uploads that begin at once share the quota and the limit of their person',
 test('a content goes with its last attachment', async (t) => {
   const stage = await setStage(t);
   const [one, two] = [await finished(stage, 'same'), await finished(stage, 'same')];
-  const file = blobPath(stage.folder, sha256('same'));
+  const file = blobPath(stage.folder, contentHashOf('same'));
   assert.equal(existsSync(uploadPath(stage.folder, one)), false);
   await stage.attachments.discard(one);
   assert.equal(existsSync(file), true);
@@ -134,7 +131,7 @@ test('what a message has stays, what lost its last one goes, and what is being p
   await lane.commit(removeReference(CONVERSATION, 1, id));
   assert.deepEqual(await attachments.release([id, 'att_never']), [id, 'att_never']);
   assert.equal(attachments.find(id), undefined);
-  assert.equal(existsSync(blobPath(stage.folder, sha256('posted'))), false);
+  assert.equal(existsSync(blobPath(stage.folder, contentHashOf('posted'))), false);
 });
 
 test('a hold whose message is never heard of ends by itself', async (t) => {
@@ -170,7 +167,7 @@ test('what nobody went on with or posted for a day is removed, and nothing else'
   const left = [posted, unposted, abandoned, slow, open].map((id) => attachments.find(id) !== undefined);
   assert.deepEqual(left, [true, false, false, true, true]);
   assert.equal(existsSync(uploadPath(folder, abandoned)), false);
-  assert.equal(existsSync(blobPath(folder, sha256('unposted'))), false);
+  assert.equal(existsSync(blobPath(folder, contentHashOf('unposted'))), false);
   // What was moved on is found again where it went.
   await attachments.discard(slow);
   assert.equal(attachments.find(slow), undefined);
@@ -193,13 +190,18 @@ test('files that no record knows are removed at the start', async (t) => {
   const kept = await finished(stage, 'kept');
   const begun = await stage.attachments.create('ada', 10, 'a');
   await write(stage.folder, begun, 'half');
-  const stray = blobPath(stage.folder, sha256('stray'));
+  const stray = blobPath(stage.folder, contentHashOf('stray'));
   mkdirSync(dirname(stray), { recursive: true });
   writeFileSync(stray, 'stray');
   writeFileSync(uploadPath(stage.folder, 'att_stray'), 'stray');
+  const reserved = stage.attachments.admission.reserve('bob', 10);
+  await write(stage.folder, reserved, 'half');
   assert.equal(await stage.attachments.removeOrphans(), 2);
+  assert.equal(existsSync(uploadPath(stage.folder, reserved)), true);
+  stage.attachments.admission.giveBack(reserved);
+  assert.equal(await stage.attachments.removeOrphans(), 1);
   assert.equal(existsSync(stray), false);
-  assert.equal(existsSync(blobPath(stage.folder, sha256('kept'))), true);
+  assert.equal(existsSync(blobPath(stage.folder, contentHashOf('kept'))), true);
   assert.equal(existsSync(uploadPath(stage.folder, begun)), true);
   assert.notEqual(stage.attachments.find(kept), undefined);
 });
@@ -208,8 +210,8 @@ test('parley check names an attachment whose content is gone or was changed, and
   const stage = await setStage(t);
   const [gone, changed] = [await finished(stage, 'gone'), await finished(stage, 'changed')];
   assert.deepEqual((await checkFolder(stage.folder)).problems, []);
-  rmSync(blobPath(stage.folder, sha256('gone')));
-  writeFileSync(blobPath(stage.folder, sha256('changed')), 'CHANGED');
+  rmSync(blobPath(stage.folder, contentHashOf('gone')));
+  writeFileSync(blobPath(stage.folder, contentHashOf('changed')), 'CHANGED');
   const { problems } = await checkFolder(stage.folder);
   assert.deepEqual(
     problems.toSorted(),

@@ -1,0 +1,169 @@
+/** Uploads that come whole in the request that begins them: kept when they are whole, and gone when they are not (ATT-01). */
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { request as openRequest, type ClientRequest } from 'node:http';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { checkFolder } from '#storage/check.ts';
+import { readMetric } from '#test/support/metrics.ts';
+import { startServer, type Person, type Reply, type TestServer } from '#test/support/server.ts';
+import { shareServer } from '#test/support/shared-server.ts';
+import { temporaryFolder } from '#test/support/temporary-folder.ts';
+import { until } from '#test/support/waiting.ts';
+import { attach, download, idOf, metadata, tus } from './attaching.ts';
+import { startClamd } from './clamd.ts';
+import { assertRefused, start } from './conversing.ts';
+
+const clamd = await startClamd();
+const { server, ada, bob } = await shareServer(['ada', 'bob'], {
+  environment: {
+    PARLEY_ATTACHMENT_QUOTA_BYTES: '1000000',
+    PARLEY_ATTACHMENT_TYPES: 'image/*,text/plain,application/octet-stream',
+    PARLEY_CLAMD_ADDRESS: clamd.address,
+  },
+});
+const room = await start(server, ada, 'room', ['bob'], 'Files');
+
+async function send(
+  to: TestServer,
+  who: Person,
+  bytes: Uint8Array,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Reply> {
+  const whole = { 'upload-length': String(bytes.length), 'upload-metadata': metadata('a.bin') };
+  return await tus(to, who, 'POST', '/v1/attachments', { ...whole, ...headers }, bytes);
+}
+
+/** Sends the head of a whole upload and a part of its bytes; the rest never comes. */
+function sendPart(to: TestServer, who: Person, bytes: Uint8Array, length: number): ClientRequest {
+  const headers = {
+    authorization: `Bearer ${who.session.token}`,
+    'tus-resumable': '1.0.0',
+    'content-type': 'application/offset+octet-stream',
+    'upload-length': String(length),
+    'content-length': String(length),
+  };
+  const sent = openRequest(`${to.messaging}/v1/attachments`, { method: 'POST', headers });
+  sent.on('error', () => undefined);
+  sent.write(bytes);
+  return sent;
+}
+
+const uploadsOf = (folder: string): string[] => readdirSync(join(folder, 'uploads'));
+
+test('ATT-01 a file in one request is an attachment when that is answered, whichever thread took it', async () => {
+  // Each request is a connection of its own, and the kernel puts them on both shards.
+  for (let count = 0; count < 8; count += 1) {
+    const bytes = randomBytes(20_000);
+    const made = await send(server, ada, bytes);
+    assert.deepEqual([made.status, made.headers.get('upload-offset')], [201, '20000']);
+    const id = idOf(made.headers.get('location') ?? '');
+    const head = await tus(server, ada, 'HEAD', `/v1/attachments/${id}`);
+    assert.deepEqual([head.status, head.headers.get('upload-offset')], [200, '20000']);
+    const posted = await attach(server, ada, room.id, id);
+    assert.deepEqual([posted.status, (posted.body.body as { size: number }).size], [201, 20_000]);
+    assert.deepEqual((await download(server, bob, id, room.id)).bytes, bytes);
+  }
+  assert.deepEqual(uploadsOf(server.folder), []);
+});
+
+test('the same bytes twice are one content, and stay until the last attachment with them goes', async () => {
+  const bytes = randomBytes(5_000);
+  const replies = await Promise.all([send(server, ada, bytes), send(server, bob, bytes), send(server, ada, bytes)]);
+  const paths = replies.map((reply) => reply.headers.get('location') ?? '');
+  assert.equal(new Set(paths).size, 3);
+  assert.equal((await tus(server, ada, 'DELETE', paths[0] ?? '')).status, 204);
+  assert.equal((await tus(server, bob, 'DELETE', paths[1] ?? '')).status, 204);
+  assert.equal((await attach(server, ada, room.id, idOf(paths[2] ?? ''))).status, 201);
+  assert.deepEqual((await download(server, bob, idOf(paths[2] ?? ''), room.id)).bytes, bytes);
+});
+
+test('what is refused on its way leaves nothing: no file, no charge, no place among the unposted', async () => {
+  const { cy } = await server.people('cy');
+  const sum = (of: Uint8Array) => ({ 'upload-checksum': `sha256 ${createHash('sha256').update(of).digest('base64')}` });
+  const bytes = randomBytes(900_000);
+  const elf = Buffer.concat([Buffer.from('\x7fELF', 'latin1'), bytes.subarray(4)]);
+  const refused: Parameters<typeof assertRefused>[] = [
+    [await send(server, cy, bytes, sum(bytes.subarray(1))), 400, 'checksum_mismatch'],
+    [await send(server, cy, elf), 400, 'attachment_type_forbidden'],
+    [await send(server, cy, Buffer.concat([Buffer.from('EICAR'), bytes])), 409, 'attachment_infected'],
+    [await send(server, cy, Buffer.alloc(1_000_001, 'a')), 409, 'quota_exceeded'],
+  ];
+  clamd.mode = 'talks nonsense';
+  refused.push([await send(server, cy, bytes), 503, 'virus_scan_unavailable']);
+  clamd.mode = 'works';
+  for (const one of refused) assertRefused(...one);
+  const made = await send(server, cy, bytes, sum(bytes));
+  assert.equal(made.status, 201, made.text);
+  assertRefused(await send(server, cy, bytes), 409, 'quota_exceeded');
+  assert.deepEqual(uploadsOf(server.folder), []);
+  const refusals = await readMetric(server, 'parley_attachments_refusals_total');
+  assert.deepEqual(refusals, {
+    attachment_infected: 1,
+    attachment_type_forbidden: 1,
+    checksum_mismatch: 1,
+    quota_exceeded: 2,
+    virus_scan_unavailable: 1,
+  });
+});
+
+test('uploads at once share the quota of their person, and a connection that breaks gives back what it had', async () => {
+  const { dee } = await server.people('dee');
+  const bytes = randomBytes(300_000);
+  const half = sendPart(server, dee, bytes, 600_000);
+  await until(() => uploadsOf(server.folder).length === 1, 'the first bytes on the disk');
+  // 600,000 are on their way.
+  assertRefused(await send(server, dee, randomBytes(400_001)), 409, 'quota_exceeded');
+  assert.equal((await send(server, dee, randomBytes(100_000))).status, 201);
+  half.destroy();
+  await until(() => uploadsOf(server.folder).length === 0, 'the half of a file to go');
+  await until(async () => (await send(server, dee, randomBytes(900_000))).status === 201, 'the quota to be given back');
+});
+
+test('when the shard that writes attachments dies, a file on its way is cut off, and comes whole the next time', async (t) => {
+  const other = await startServer({ environment: { PARLEY_DEBUG_HOOKS: '1' } });
+  t.after(() => other.stop());
+  const who = await other.person('ada');
+  const own = await start(other, who, 'room', [], 'Mine');
+  // Some are on the shard that dies, some on the other one.
+  const bytes = randomBytes(400_000);
+  const parts = Array.from({ length: 6 }, () => sendPart(other, who, bytes.subarray(0, 200_000), bytes.length));
+  const closed = parts.map((part) => new Promise((resolve) => part.once('close', resolve)));
+  await until(() => uploadsOf(other.folder).length === 6, 'six files to begin');
+  process.kill(other.pid, 'SIGUSR2');
+  await Promise.all(closed);
+  await until(() => uploadsOf(other.folder).length === 0, 'the parts to go');
+  const again = await until(async () => {
+    const reply = await send(other, who, bytes).catch(() => undefined);
+    return reply?.status === 201 ? reply : undefined;
+  }, 'the file to be taken');
+  const id = idOf(again.headers.get('location') ?? '');
+  assert.equal((await attach(other, who, own.id, id)).status, 201);
+  assert.deepEqual((await download(other, who, id, own.id)).bytes, bytes);
+});
+
+test('a file in one request is sealed where encryption at rest is on, and refused while it is locked', async (t) => {
+  const folder = temporaryFolder(t);
+  const environment = { PARLEY_MASTER_KEY: randomBytes(32).toString('hex') };
+  const sealed = await startServer({ folder, environment });
+  t.after(() => sealed.stop());
+  const who = await sealed.person('ada');
+  const own = await start(sealed, who, 'room', [], 'Mine');
+  const bytes = randomBytes(200_000);
+  const made = await send(sealed, who, bytes);
+  assert.equal(made.status, 201, made.text);
+  const id = idOf(made.headers.get('location') ?? '');
+  assert.equal((await attach(sealed, who, own.id, id)).status, 201);
+  const read = await download(sealed, who, id, own.id);
+  assert.deepEqual(read.bytes, bytes);
+  assert.match(read.headers.get('etag') ?? '', /^"s[0-9a-f]{64}"$/);
+  assert.deepEqual(uploadsOf(folder), []);
+  await sealed.end('SIGTERM');
+  assert.deepEqual((await checkFolder(folder)).problems, []);
+  const locked = await startServer({ folder });
+  t.after(() => locked.stop());
+  const again = { ...who, session: await locked.signIn(who.username, who.password) };
+  assertRefused(await send(locked, again, bytes), 503, 'encryption_locked');
+  assert.deepEqual(uploadsOf(folder), []);
+});

@@ -1,0 +1,59 @@
+/** Leave to upload: what counts, from when, and until when. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { chargeOf, UNPOSTED_PER_PERSON_MAX, UploadAdmission } from '#storage/upload-admission.ts';
+
+const DAY = 86_400_000;
+
+function admit(quotaBytes: number, uploaded: Record<string, number> = {}): UploadAdmission {
+  return new UploadAdmission({
+    quotaBytes,
+    now: () => 40 * DAY,
+    uploadedSince: (owner, day) => (day === 11 ? (uploaded[owner] ?? 0) : assert.fail(`asked from day ${day} on`)),
+  });
+}
+
+test('a reservation counts beside what was uploaded, to the byte, until it is given back', () => {
+  const admission = admit(100_000, { ada: 50_000 });
+  const id = admission.reserve('ada', 40_000);
+  assert.throws(() => admission.reserve('ada', 10_001), { code: 'quota_exceeded' });
+  admission.reserve('bob', 100_000);
+  const last = admission.reserve('ada', 10_000);
+  assert.throws(() => admission.reserve('ada', 0), { code: 'quota_exceeded' });
+  admission.giveBack(last);
+  admission.giveBack(last);
+  assert.throws(() => admission.reserve('ada', 10_001), { code: 'quota_exceeded' });
+  assert.deepEqual(admission.get(id), { owner: 'ada', bytes: 40_000, createdAt: 40 * DAY });
+  assert.equal(chargeOf(0), 4_096);
+});
+
+test('one that is being used is neither given back nor used again, and comes to nothing when that fails', async () => {
+  const admission = admit(1_000_000);
+  const ids = Array.from({ length: UNPOSTED_PER_PERSON_MAX }, () => admission.reserve('ada', 1));
+  const [first = '', second = ''] = ids;
+  assert.throws(() => admission.reserve('ada', 1), { code: 'uploads_full' });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const used = admission.use(first, async () => await promise);
+  admission.giveBack(first);
+  assert.equal(admission.has(first), true);
+  await assert.rejects(
+    admission.use(first, async () => undefined),
+    { code: 'upload_busy' },
+  );
+  resolve();
+  await used;
+  assert.equal(admission.has(first), false);
+  // It is stored, and waits for its message.
+  assert.throws(() => admission.reserve('ada', 1), { code: 'uploads_full' });
+  const failure = new Error('no room');
+  await assert.rejects(
+    admission.use(second, async () => await Promise.reject(failure)),
+    failure,
+  );
+  admission.reserve('ada', 1);
+  assert.throws(() => admission.reserve('ada', 1), { code: 'uploads_full' });
+  await assert.rejects(
+    admission.use('att_unknown', async () => undefined),
+    { code: 'upload_busy' },
+  );
+});
