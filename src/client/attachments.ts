@@ -13,6 +13,8 @@ import type { Random, Timers } from './timers.ts';
 
 /** Bytes of one request: what a slow phone network brings up within UPLOAD_MILLIS_MAX. */
 export const UPLOAD_PIECE_BYTES = 4 * 1024 * 1024;
+/** Files up to here go up in the request that begins them: what a broken connection costs is sent again in a moment. */
+export const WHOLE_BYTES_MAX = 1024 * 1024;
 /** How long a piece may take. Beyond it the upload is asked how far it is, and goes on from there. */
 export const UPLOAD_MILLIS_MAX = 120_000;
 /** How long a download may take to begin. */
@@ -62,10 +64,15 @@ export class Attachments {
    */
   async upload(file: Blob, options: UploadOptions = {}): Promise<string> {
     const { onBegun, onProgress, signal } = options;
-    const id = options.resume ?? (await this.#persist(signal, () => this.#begin(file, options)));
-    if (options.resume === undefined) onBegun?.(id);
-    // An empty file is whole as soon as it is begun.
-    let offset = options.resume === undefined ? 0 : await this.#persist(signal, () => this.#offset(id, signal));
+    const { resume } = options;
+    const begun = await this.#persist(signal, () =>
+      resume === undefined
+        ? this.#begin(file, options)
+        : this.#offset(resume, signal).then((offset) => ({ id: resume, offset })),
+    );
+    const { id } = begun;
+    let { offset } = begun;
+    if (resume === undefined) onBegun?.(id);
     let fruitless = 0;
     onProgress?.(offset, file.size);
     while (offset < file.size) {
@@ -108,17 +115,20 @@ export class Attachments {
     return (await reply.json()) as z.infer<typeof attachmentLink>;
   }
 
-  async #begin(file: Blob, { name = '', signal }: UploadOptions): Promise<string> {
+  /** A small file is up when it is begun, as an empty one is. */
+  async #begin(file: Blob, { name = '', signal }: UploadOptions): Promise<{ id: string; offset: number }> {
+    const isWhole = file.size > 0 && file.size <= WHOLE_BYTES_MAX;
     const headers = {
-      ...TUS,
+      ...(isWhole ? PIECE : TUS),
       'upload-length': String(file.size),
       ...(name === '' ? {} : { 'upload-metadata': `filename ${base64(name)}` }),
     };
     const path = '/v1/attachments';
-    const reply = await this.#send({ method: 'post', path, headers, signal, millisMax: DOWNLOAD_MILLIS_MAX });
+    const body = isWhole ? { bytes: file, millisMax: UPLOAD_MILLIS_MAX } : { millisMax: DOWNLOAD_MILLIS_MAX };
+    const reply = await this.#send({ method: 'post', path, headers, signal, ...body });
     const id = reply.headers.get('location')?.split('/').at(-1);
     if (id === undefined) throw clientError('answer_unreadable', { status: reply.status });
-    return id;
+    return { id, offset: offsetOf(reply) };
   }
 
   async #offset(id: string, signal: AbortSignal | undefined): Promise<number> {

@@ -4,7 +4,7 @@ import { openAsBlob, writeFileSync } from 'node:fs';
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { UPLOAD_PIECE_BYTES } from '#src/client/attachments.ts';
+import { UPLOAD_PIECE_BYTES, WHOLE_BYTES_MAX } from '#src/client/attachments.ts';
 import type { Fetch } from '#src/client/http.ts';
 import { ParleyClient } from '#src/client/parley-client.ts';
 import { shareServer } from '#test/support/shared-server.ts';
@@ -104,6 +104,30 @@ test('what is refused is not tried again, and a network that stays away is given
   });
   await assert.rejects(away.attachments.upload(new Blob(['x'])), { code: 'network_failed' });
   assert.equal(tries, 8);
+});
+
+test('a small file goes up in the request that begins it, one byte more in two, and a lost answer is asked for again', async () => {
+  for (const [size, methods] of [
+    [WHOLE_BYTES_MAX, ['POST', 'POST']],
+    [WHOLE_BYTES_MAX + 1, ['POST', 'POST', 'PATCH']],
+  ] as const) {
+    const seen: (string | undefined)[] = [];
+    const { attachments } = clientOf(async (input, init) => {
+      const reply = await globalThis.fetch(input, init);
+      if (typeof input === 'string' && !input.includes('/v1/attachments')) return reply;
+      if (init?.method !== 'GET') seen.push(init?.method);
+      if (seen.length === 1) throw new TypeError('fetch failed');
+      return reply;
+    });
+    const bytes = randomBytes(size);
+    const told: number[] = [];
+    const id = await attachments.upload(new Blob([bytes]), { onProgress: (sent) => void told.push(sent) });
+    assert.deepEqual(seen, methods);
+    assert.equal(told.at(-1), size);
+    assert.equal((await attach(server, ada, room.id, id)).status, 201);
+    const read = await attachments.download(id, room.id);
+    assert.equal(sha256(new Uint8Array(await read.arrayBuffer())), sha256(bytes));
+  }
 });
 
 test('an empty file is one', async () => {

@@ -36,7 +36,11 @@ test('contents of the older kind are read, checked, backed up and sealed where t
   openFolder(folder, 1, '2026-01-10T00:00:00Z');
   await (await Accounts.open(folder)).close();
   const lane = openLane(lanePath(folder, 0), 1024 ** 3);
-  const attachments = await Attachments.open(folder, { lanes: [lane], now: () => Date.UTC(2026, 0, 10), quotaBytes: 1e6 });
+  const attachments = await Attachments.open(folder, {
+    lanes: [lane],
+    now: () => Date.UTC(2026, 0, 10),
+    quotaBytes: 1e6,
+  });
   t.after(async () => {
     await attachments.close();
     await lane.close();
