@@ -11,18 +11,18 @@ import { shareServer } from '#test/support/shared-server.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { attach } from '#test/messaging/attaching.ts';
 import { start } from '#test/messaging/conversing.ts';
-import { hastyTimers } from './hasty-timers.ts';
+import { hastyTimers, makeHastyTimers } from './hasty-timers.ts';
 
 const { server, ada } = await shareServer(['ada']);
 const room = await start(server, ada, 'room', [], 'Mine');
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-function clientOf(fetch?: Fetch): ParleyClient {
+function clientOf(fetch?: Fetch, timers = hastyTimers): ParleyClient {
   const client = ParleyClient.resume({
     coordinatorUrl: server.coordinator,
     messagingUrl: server.messaging,
     session: ada.session,
-    timers: hastyTimers,
+    timers,
     random: () => 0,
     ...(fetch === undefined ? {} : { fetch }),
   });
@@ -97,11 +97,15 @@ test('what is refused is not tried again, and a network that stays away is given
   const huge = { size: 2 ** 45, slice: () => new Blob() } as unknown as Blob;
   await assert.rejects(attachments.upload(huge), { code: 'attachment_too_large' });
   let tries = 0;
-  const away = clientOf(async (input, init) => {
-    if (typeof input === 'string' && !input.includes('/v1/attachments')) return await globalThis.fetch(input, init);
-    tries += 1;
-    throw new TypeError('fetch failed');
-  });
+  const away = clientOf(
+    async (input, init) => {
+      if (typeof input === 'string' && !input.includes('/v1/attachments')) return await globalThis.fetch(input, init);
+      tries += 1;
+      throw new TypeError('fetch failed');
+    },
+    // The last waits are 8 seconds each.
+    makeHastyTimers(8_000),
+  );
   await assert.rejects(away.attachments.upload(new Blob(['x'])), { code: 'network_failed' });
   assert.equal(tries, 8);
 });

@@ -3,7 +3,12 @@ import { systemTimers, type Timers } from '#src/client/timers.ts';
 
 const SHORT_MILLIS = 5_000;
 
-export const hastyTimers: Timers = {
-  now: () => systemTimers.now(),
-  after: (millis, run) => systemTimers.after(millis <= SHORT_MILLIS ? 1 : millis, run),
-};
+/** Timers whose waits of up to so many milliseconds take one. */
+export function makeHastyTimers(shortMillis: number): Timers {
+  return {
+    now: () => systemTimers.now(),
+    after: (millis, run) => systemTimers.after(millis <= shortMillis ? 1 : millis, run),
+  };
+}
+
+export const hastyTimers = makeHastyTimers(SHORT_MILLIS);
