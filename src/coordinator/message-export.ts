@@ -170,7 +170,7 @@ async function* linesOf(
 
 interface LinesOptions {
   readonly epoch: string;
-  /** The name of an attachment's content: its SHA-256, keyed while encryption at rest is on; null for none. */
+  /** The name of an attachment's content: its hash, keyed while encryption at rest is on; null for none. */
   readonly contentOf: (attachment: string) => string | null;
   readonly isWanted: (message: { created_at: string }) => boolean;
 }

@@ -185,8 +185,8 @@ test('an export says who was there when each message was posted, and which conte
     1,
     ['joined', 1, 'viewer'],
     2,
-    // SHA-256 of abc.
-    [3, 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'],
+    // BLAKE3 of abc, behind its b.
+    [3, 'b6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85'],
     ['removed', 3, 'viewer'],
     4,
   ]);

@@ -1,7 +1,7 @@
 /** Uploads under kills: files sent in pieces, posted, deleted; what was acknowledged is on disk, byte for byte. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Message } from '#src/protocol/messages.ts';
-import { append, begin, download, idOf, tus } from '#test/messaging/attaching.ts';
+import { append, begin, download, idOf, sendWhole, tus } from '#test/messaging/attaching.ts';
 import { post, start } from '#test/messaging/conversing.ts';
 import type { SeededRandom } from '#test/support/random.ts';
 import type { Person, Reply, TestServer } from '#test/support/server.ts';
@@ -95,10 +95,14 @@ export class UploadsPart implements Part {
     // Some have a content that is there already, of which one copy is kept.
     const isSame = known !== undefined && random.chance(0.2);
     const bytes = isSame ? known.bytes : randomBytes(random.whole(1, FILE_BYTES_MAX));
-    const path = await answered(begin(server, this.#person(owner), bytes.length));
-    if (path === undefined) return undefined;
+    const isWhole = random.chance(0.4);
+    const path = isWhole
+      ? (await accepted(sendWhole(server, this.#person(owner), bytes), this.#lose))?.headers.get('location')
+      : await answered(begin(server, this.#person(owner), bytes.length));
+    if (path === undefined || path === null) return undefined;
+    const acknowledged = isWhole ? bytes.length : 0;
     const clientId = `${owner}-${this.#uploads.length}`;
-    const upload: Upload = { owner, path, bytes, clientId, acknowledged: 0, seq: undefined, deletion: undefined };
+    const upload: Upload = { owner, path, bytes, clientId, acknowledged, seq: undefined, deletion: undefined };
     this.#uploads.push(upload);
     return upload;
   }

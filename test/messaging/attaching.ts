@@ -57,6 +57,17 @@ export async function append(
   return await tus(server, who, 'PATCH', path, { 'upload-offset': String(offset), ...headers }, bytes);
 }
 
+/** Sends a whole content in the request that begins its upload. */
+export async function sendWhole(
+  server: TestServer,
+  who: Person,
+  bytes: Uint8Array,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Reply> {
+  const whole = { 'upload-length': String(bytes.length), 'upload-metadata': metadata('file.bin'), ...headers };
+  return await tus(server, who, 'POST', '/v1/attachments', whole, bytes);
+}
+
 /** Uploads a whole content at once; answers the attachment's id. */
 export async function upload(server: TestServer, who: Person, bytes: Uint8Array, name = 'file.bin'): Promise<string> {
   const path = await begin(server, who, bytes.length, { name });

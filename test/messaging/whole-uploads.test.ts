@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { checkFolder } from '#storage/check.ts';
 import { readMetric } from '#test/support/metrics.ts';
-import { startServer, type Person, type Reply, type TestServer } from '#test/support/server.ts';
+import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { until } from '#test/support/waiting.ts';
-import { attach, download, idOf, metadata, tus } from './attaching.ts';
+import { attach, download, idOf, sendWhole, tus } from './attaching.ts';
 import { startClamd } from './clamd.ts';
 import { assertRefused, start } from './conversing.ts';
 
@@ -24,16 +24,6 @@ const { server, ada, bob } = await shareServer(['ada', 'bob'], {
   },
 });
 const room = await start(server, ada, 'room', ['bob'], 'Files');
-
-async function send(
-  to: TestServer,
-  who: Person,
-  bytes: Uint8Array,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<Reply> {
-  const whole = { 'upload-length': String(bytes.length), 'upload-metadata': metadata('a.bin') };
-  return await tus(to, who, 'POST', '/v1/attachments', { ...whole, ...headers }, bytes);
-}
 
 /** Sends the head of a whole upload and a part of its bytes; the rest never comes. */
 function sendPart(to: TestServer, who: Person, bytes: Uint8Array, length: number): ClientRequest {
@@ -56,7 +46,7 @@ test('ATT-01 a file in one request is an attachment when that is answered, which
   // Each request is a connection of its own, and the kernel puts them on both shards.
   for (let count = 0; count < 8; count += 1) {
     const bytes = randomBytes(20_000);
-    const made = await send(server, ada, bytes);
+    const made = await sendWhole(server, ada, bytes);
     assert.deepEqual([made.status, made.headers.get('upload-offset')], [201, '20000']);
     const id = idOf(made.headers.get('location') ?? '');
     const head = await tus(server, ada, 'HEAD', `/v1/attachments/${id}`);
@@ -70,7 +60,11 @@ test('ATT-01 a file in one request is an attachment when that is answered, which
 
 test('the same bytes twice are one content, and stay until the last attachment with them goes', async () => {
   const bytes = randomBytes(5_000);
-  const replies = await Promise.all([send(server, ada, bytes), send(server, bob, bytes), send(server, ada, bytes)]);
+  const replies = await Promise.all([
+    sendWhole(server, ada, bytes),
+    sendWhole(server, bob, bytes),
+    sendWhole(server, ada, bytes),
+  ]);
   const paths = replies.map((reply) => reply.headers.get('location') ?? '');
   assert.equal(new Set(paths).size, 3);
   assert.equal((await tus(server, ada, 'DELETE', paths[0] ?? '')).status, 204);
@@ -85,18 +79,18 @@ test('what is refused on its way leaves nothing: no file, no charge, no place am
   const bytes = randomBytes(900_000);
   const elf = Buffer.concat([Buffer.from('\x7fELF', 'latin1'), bytes.subarray(4)]);
   const refused: Parameters<typeof assertRefused>[] = [
-    [await send(server, cy, bytes, sum(bytes.subarray(1))), 400, 'checksum_mismatch'],
-    [await send(server, cy, elf), 400, 'attachment_type_forbidden'],
-    [await send(server, cy, Buffer.concat([Buffer.from('EICAR'), bytes])), 409, 'attachment_infected'],
-    [await send(server, cy, Buffer.alloc(1_000_001, 'a')), 409, 'quota_exceeded'],
+    [await sendWhole(server, cy, bytes, sum(bytes.subarray(1))), 400, 'checksum_mismatch'],
+    [await sendWhole(server, cy, elf), 400, 'attachment_type_forbidden'],
+    [await sendWhole(server, cy, Buffer.concat([Buffer.from('EICAR'), bytes])), 409, 'attachment_infected'],
+    [await sendWhole(server, cy, Buffer.alloc(1_000_001, 'a')), 409, 'quota_exceeded'],
   ];
   clamd.mode = 'talks nonsense';
-  refused.push([await send(server, cy, bytes), 503, 'virus_scan_unavailable']);
+  refused.push([await sendWhole(server, cy, bytes), 503, 'virus_scan_unavailable']);
   clamd.mode = 'works';
   for (const one of refused) assertRefused(...one);
-  const made = await send(server, cy, bytes, sum(bytes));
+  const made = await sendWhole(server, cy, bytes, sum(bytes));
   assert.equal(made.status, 201, made.text);
-  assertRefused(await send(server, cy, bytes), 409, 'quota_exceeded');
+  assertRefused(await sendWhole(server, cy, bytes), 409, 'quota_exceeded');
   assert.deepEqual(uploadsOf(server.folder), []);
   const refusals = await readMetric(server, 'parley_attachments_refusals_total');
   assert.deepEqual(refusals, {
@@ -114,11 +108,14 @@ test('uploads at once share the quota of their person, and a connection that bre
   const half = sendPart(server, dee, bytes, 600_000);
   await until(() => uploadsOf(server.folder).length === 1, 'the first bytes on the disk');
   // 600,000 are on their way.
-  assertRefused(await send(server, dee, randomBytes(400_001)), 409, 'quota_exceeded');
-  assert.equal((await send(server, dee, randomBytes(100_000))).status, 201);
+  assertRefused(await sendWhole(server, dee, randomBytes(400_001)), 409, 'quota_exceeded');
+  assert.equal((await sendWhole(server, dee, randomBytes(100_000))).status, 201);
   half.destroy();
   await until(() => uploadsOf(server.folder).length === 0, 'the half of a file to go');
-  await until(async () => (await send(server, dee, randomBytes(900_000))).status === 201, 'the quota to be given back');
+  await until(
+    async () => (await sendWhole(server, dee, randomBytes(900_000))).status === 201,
+    'the quota to be given back',
+  );
 });
 
 test('when the shard that writes attachments dies, a file on its way is cut off, and comes whole the next time', async (t) => {
@@ -135,7 +132,7 @@ test('when the shard that writes attachments dies, a file on its way is cut off,
   await Promise.all(closed);
   await until(() => uploadsOf(other.folder).length === 0, 'the parts to go');
   const again = await until(async () => {
-    const reply = await send(other, who, bytes).catch(() => undefined);
+    const reply = await sendWhole(other, who, bytes).catch(() => undefined);
     return reply?.status === 201 ? reply : undefined;
   }, 'the file to be taken');
   const id = idOf(again.headers.get('location') ?? '');
@@ -151,7 +148,7 @@ test('a file in one request is sealed where encryption at rest is on, and refuse
   const who = await sealed.person('ada');
   const own = await start(sealed, who, 'room', [], 'Mine');
   const bytes = randomBytes(200_000);
-  const made = await send(sealed, who, bytes);
+  const made = await sendWhole(sealed, who, bytes);
   assert.equal(made.status, 201, made.text);
   const id = idOf(made.headers.get('location') ?? '');
   assert.equal((await attach(sealed, who, own.id, id)).status, 201);
@@ -164,6 +161,6 @@ test('a file in one request is sealed where encryption at rest is on, and refuse
   const locked = await startServer({ folder });
   t.after(() => locked.stop());
   const again = { ...who, session: await locked.signIn(who.username, who.password) };
-  assertRefused(await send(locked, again, bytes), 503, 'encryption_locked');
+  assertRefused(await sendWhole(locked, again, bytes), 503, 'encryption_locked');
   assert.deepEqual(uploadsOf(folder), []);
 });

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
 import { checkFolder } from '#storage/check.ts';
 import { assertRefused, start } from '#test/messaging/conversing.ts';
-import { append, attach, begin, download, idOf, tus, upload } from '#test/messaging/attaching.ts';
+import { append, attach, begin, download, idOf, sendWhole, tus, upload } from '#test/messaging/attaching.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { until } from '#test/support/waiting.ts';
@@ -35,8 +35,8 @@ async function sendInPieces(server: TestServer, who: Person, bytes: Buffer, sent
   return one;
 }
 
-async function sendWhole(server: TestServer, who: Person, bytes: Buffer, sent: Sent[]): Promise<Sent> {
-  const reply = await tus(server, who, 'POST', '/v1/attachments', { 'upload-length': String(bytes.length) }, bytes);
+async function sendAtOnce(server: TestServer, who: Person, bytes: Buffer, sent: Sent[]): Promise<Sent> {
+  const reply = await sendWhole(server, who, bytes);
   assert.equal(reply.status, 201, reply.text);
   const path = reply.headers.get('location') ?? '';
   const one: Sent = { path, bytes, acknowledged: bytes.length, message: undefined };
@@ -49,7 +49,7 @@ async function send(server: TestServer, who: Person, room: string, sent: Sent[])
   for (let count = 0; ; count += 1) {
     const bytes = randomBytes(FILE_BYTES);
     const one =
-      count % 2 === 0 ? await sendInPieces(server, who, bytes, sent) : await sendWhole(server, who, bytes, sent);
+      count % 2 === 0 ? await sendInPieces(server, who, bytes, sent) : await sendAtOnce(server, who, bytes, sent);
     const posted = await attach(server, who, room, idOf(one.path));
     assert.equal(posted.status, 201, posted.text);
     one.message = { seq: posted.body.seq, deleting: false };
