@@ -168,7 +168,7 @@ export function putDisplayName(context: Context, start: number): void {
   if (bracket < 3 || start - bracket > 8 || source.charCodeAt(bracket) !== 60) return;
   let close = bracket - 1;
   if (source.charCodeAt(close) === 32) close -= 1;
-  if (source.charCodeAt(close) !== 34) return;
+  if (source.charCodeAt(close) !== 34) return putListedName(context, bracket);
   let end = close;
   while (source.charCodeAt(end - 1) === 92) end -= 1;
   const open = source.lastIndexOf('"', end - 1);
@@ -176,6 +176,15 @@ export function putDisplayName(context: Context, start: number): void {
   const name = source.slice(open + 1, end);
   if (/[\n:,{}]/.test(name) || /^(?:u|tel)-[0-9a-f]{8}$/.test(name) || name.startsWith('[')) return;
   spans.put(open + 1, end, pseudonyms.user(name), 'user');
+}
+
+/** `<alice@example.org>, Bob Builder <`: the name in front of an address that is not the first of its list. */
+function putListedName({ source, spans, pseudonyms }: Context, bracket: number): void {
+  const before = source.slice(Math.max(spans.last, bracket - 110), bracket);
+  const name = />, ?([^<>"'@:;,=(){}[\]\\|\s][^<>"'@:;,=(){}[\]\\|]{0,98})$/.exec(before)?.[1];
+  if (name === undefined || isPseudonym(name.trimEnd())) return;
+  const start = bracket - name.length;
+  spans.put(start, start + name.trimEnd().length, pseudonyms.user(name.trimEnd()), 'user');
 }
 
 /** `name:password@tcp(host:3306)/db`, as Go's drivers have it. */

@@ -3,6 +3,7 @@ import { cutSocketAddress } from './addresses.ts';
 import { isDigit, wordStop, VALUE_END } from './character-classes.ts';
 import { lineEnd, type Context } from './context.ts';
 import { decodeAuditHex } from './decoding.ts';
+import { cutObject, type Leaves } from './keyed-objects.ts';
 import type { KeyClass } from './keys.ts';
 import { putPerson } from './people.ts';
 import { isDialled } from './phones.ts';
@@ -89,6 +90,7 @@ function quoted(
     case 'phone':
       return putPhone(context, from, to, '');
     case 'address':
+      if (putNamed(context, from, to) !== -1) return -1;
       // `to=<root>`: a person of this host. Anything else that is no address is none of ours.
       return source.charCodeAt(from - 1) === 60 && to - from < 64 && !hasAt(source, from, to)
         ? putPerson(context, from, to)
@@ -112,6 +114,16 @@ function quoted(
   }
 }
 
+const NAMED = /[^\s<>"'@:;,=(){}[\]\\|][^<>"'@:;,=(){}[\]\\|]{0,98}(?= ?<[^<>\s]{1,320}(?:@|%40|\\u0040))/y;
+
+/** `From: Alice Liddell <alice@example.org>`: the name in front of an address. Answers where it ends, or -1. */
+function putNamed(context: Context, from: number, to: number): number {
+  NAMED.lastIndex = from;
+  const name = NAMED.exec(context.source)?.[0].trimEnd();
+  if (name === undefined || from + name.length >= to || name.startsWith('=?')) return -1;
+  return putPerson(context, from, from + name.length);
+}
+
 function putSecret(context: Context, from: number, to: number, name: SecretClass): number {
   const marked = markerEnd(context.source, from);
   return marked === -1 ? context.spans.secret(from, to, name) : marked;
@@ -122,11 +134,18 @@ function hasAt(source: string, from: number, to: number): boolean {
   return text.includes('@') || text.includes('%40') || text.includes('u0040');
 }
 
-/** Numbers, arrays and words of JSON. What takes the place of a number gets the quotes of its key. */
+const LEAVES: Leaves = {
+  string: (context, keyClass, from, to) =>
+    markerEnd(context.source, from) === -1 ? quoted(context, keyClass, from, from, from, to) : to,
+  number: jsonBare,
+};
+
+/** Numbers, arrays, objects and words of JSON. What takes the place of a number gets the quotes of its key. */
 function jsonBare(context: Context, keyClass: KeyClass, start: number, stop: number, delimiter: string): number {
   const { source, spans } = context;
   const byte = source.charCodeAt(start);
   if (byte === 91) return jsonArray(context, keyClass, start + 1, stop, delimiter);
+  if (byte === 123) return cutObject(context, keyClass, start, LEAVES);
   if (byte !== 45 && !isDigit(source, start)) return -1;
   let end = start + 1;
   while (end < stop && /[\d.eE+-]/.test(source.charAt(end))) end += 1;
@@ -156,6 +175,10 @@ function jsonArray(context: Context, keyClass: KeyClass, from: number, stop: num
       at = Math.min(stop, end + opener.length);
     } else if (isDigit(source, at)) {
       const end = Math.max(jsonBare(context, keyClass, at, stop, delimiter), at + 1);
+      at = end;
+    } else if (source.charCodeAt(at) === 123) {
+      const end = cutObject(context, keyClass, at, LEAVES);
+      if (end === -1) return at;
       at = end;
     } else return at;
     at = gap(source, at);
@@ -198,6 +221,9 @@ function bare(
       return putSecret(context, start, outerEnd(source, keyStart, start, stop), 'cookie');
     case 'audit':
       return putAudit(context, start, stop);
+    case 'address':
+      putNamed(context, start, stop);
+      return -1;
     case 'socket-address':
       return cutSocketAddress(context.spans, start, wordEnd(source, start, stop));
     case 'id': {

@@ -17,20 +17,37 @@ export function cutInternational(context: Context, start: number, plus: number):
   let from = first;
   if (source.charCodeAt(from) === 40) from += 1;
   if (!isDigit(source, from) || (source.charCodeAt(from) === 48 && from !== first)) return -1;
-  const { end, digits } = groupsEnd(source, first);
+  const isRussian = source.charCodeAt(from) === 55;
+  const { end, digits } = groupsEnd(source, first, (count, groups) =>
+    isRussian ? count === RUSSIAN_DIGITS : groups === 1 && count >= UNBROKEN_MIN,
+  );
   if (digits < DIGITS_MIN || digits > DIGITS_MAX) return -1;
   if (!isFree(source, end)) return -1;
   return spans.put(start, end, context.pseudonyms.phone(source.slice(first, end)), 'phone');
 }
 
-/** Where groups of digits end that separators join: two of them in a row at most, one pair of brackets. */
-function groupsEnd(source: string, from: number): { end: number; digits: number } {
+/** Digits of a number of Russia with its 7 or 8. */
+const RUSSIAN_DIGITS = 11;
+/** Digits behind a plus sign without a separator that are a number by themselves. */
+const UNBROKEN_MIN = 10;
+
+/**
+ * Where groups of digits end that separators join: two of them in a row at most, one pair of brackets. Behind a space
+ * a number that is whole has ended (`isWhole`): what follows is another one, or a count.
+ */
+function groupsEnd(
+  source: string,
+  from: number,
+  isWhole: (digits: number, groups: number) => boolean,
+): { end: number; digits: number } {
   let end = from;
   let digits = 0;
+  let groups = 0;
   let brackets = 0;
   let separators = 0;
   for (let at = from; at < source.length && at - from < PHONE_MAX && digits <= DIGITS_MAX;) {
     if (isDigit(source, at)) {
+      if (separators > 0 || digits === 0) groups += 1;
       digits += 1;
       separators = 0;
       at += 1;
@@ -38,6 +55,7 @@ function groupsEnd(source: string, from: number): { end: number; digits: number 
       continue;
     }
     const width = separatorWidth(source, at);
+    if (at === end && isWhole(digits, groups) && isSpace(source, at, width)) break;
     const byte = source.charCodeAt(at);
     if (byte === 40 || byte === 41) {
       brackets += 1;
@@ -50,14 +68,20 @@ function groupsEnd(source: string, from: number): { end: number; digits: number 
   return { end, digits };
 }
 
-/** Bytes of a separator at a place: space, dash, dot, bracket, no-break spaces and dashes in UTF-8, `%20`, `+` of a form. */
+/** Bytes of a separator at a place: space, dash, dot, bracket, no-break spaces and dashes in UTF-8, `%20`, `=20`. */
 function separatorWidth(source: string, at: number): number {
   const byte = source.charCodeAt(at);
   if (byte === 32 || byte === 45 || byte === 46 || byte === 40 || byte === 41) return 1;
   if (byte === 0xc2 && source.charCodeAt(at + 1) === 0xa0) return 2;
   if (byte === 0xe2 && source.charCodeAt(at + 1) === 0x80) return isDashOrSpace(source.charCodeAt(at + 2)) ? 3 : 0;
-  if (byte === 37 && source.startsWith('20', at + 1)) return 3;
+  if ((byte === 37 || byte === 61) && source.startsWith('20', at + 1)) return 3;
   return 0;
+}
+
+/** Whether a separator is white space, in whatever encoding: dashes and dots join, spaces may also part. */
+function isSpace(source: string, at: number, width: number): boolean {
+  const byte = source.charCodeAt(at);
+  return byte === 32 || (width > 1 && byte !== 0xe2);
 }
 
 function isDashOrSpace(byte: number): boolean {
@@ -81,8 +105,8 @@ export function cutRussian(context: Context, start: number): number {
   if (isWordByte(source, start - 1) || before === 46 || before === 47 || before === 43 || before === 45) return -1;
   if (before === 58 && isDigit(source, start - 2)) return -1;
   if (!isAreaCode(source, start + 1)) return -1;
-  const { end, digits } = groupsEnd(source, start);
-  if (digits !== 11 || !isFree(source, end)) return -1;
+  const { end, digits } = groupsEnd(source, start, (count) => count === RUSSIAN_DIGITS);
+  if (digits !== RUSSIAN_DIGITS || !isFree(source, end)) return -1;
   const text = source.slice(start, end);
   const groups = text
     .slice(1)
@@ -100,7 +124,12 @@ function isAreaCode(source: string, from: number): boolean {
   let at = from;
   while (at - from < 3 && ' -.('.includes(source.charAt(at))) at += 1;
   const byte = source.charCodeAt(at);
-  return byte > 127 || byte === 37 || (isDigit(source, at) && isDigit(source, at + 1) && isDigit(source, at + 2));
+  return (
+    byte > 127 ||
+    byte === 37 ||
+    (byte === 61 && source.startsWith('20', at + 1)) ||
+    (isDigit(source, at) && isDigit(source, at + 1) && isDigit(source, at + 2))
+  );
 }
 
 /** Whether a whole value is a number of a phone: with a plus, or as the Russian plan has it. */

@@ -1,4 +1,5 @@
 /** What scans: the pseudonyms of one key, the names of keys seen so far, and nested scans of what was decoded. */
+import { uncoloured } from './colours.ts';
 import type { Context } from './context.ts';
 import { NESTING_MAX } from './encoded-regions.ts';
 import type { ValueRules } from './json-walk.ts';
@@ -21,9 +22,7 @@ export class Scanner {
 
   /** Scans whole lines; `state` carries over what they leave to the next ones. Text is bytes in a Latin-1 string. */
   scan(source: string, state: LineState, isExplained = false): Spans {
-    const spans = new Spans(source, isExplained);
-    new Scan(this.#context(source, spans), state).run(0);
-    return spans;
+    return this.#scanned(source, isExplained, (context) => new Scan(context, state).run(0));
   }
 
   /** A value that stands alone under a key: a string of JSON that was parsed. */
@@ -33,19 +32,33 @@ export class Scanner {
     state: LineState,
     cut: (context: Context, keyClass: KeyClass) => number,
   ): Spans {
-    const spans = new Spans(source, false);
-    const context = this.#context(source, spans);
-    const next = keyClass === 'none' ? -1 : cut(context, keyClass);
-    new Scan(context, state).run(Math.max(next, 0));
-    return spans;
+    return this.#scanned(source, false, (context) => {
+      const next = keyClass === 'none' ? -1 : cut(context, keyClass);
+      new Scan(context, state).run(Math.max(next, 0));
+    });
   }
 
   /** What a text decoded out of another one would lose; beyond three encodings nothing is looked for. */
   #nested(text: string, depth: number): readonly Span[] {
     if (depth > NESTING_MAX) return [];
-    const spans = new Spans(text, true);
-    new Scan(this.#context(text, spans, depth), startState()).run(0);
-    return spans.list;
+    return this.#scanned(text, true, (context) => new Scan(context, startState()).run(0), depth).list;
+  }
+
+  /** What a scan puts into a text; one with colours is scanned without them. */
+  #scanned(source: string, isExplained: boolean, scan: (context: Context) => void, depth = 0): Spans {
+    const spans = new Spans(source, isExplained);
+    const plain = uncoloured(source);
+    if (plain === undefined) {
+      scan(this.#context(source, spans, depth));
+      return spans;
+    }
+    const found = new Spans(plain.text, true);
+    scan(this.#context(plain.text, found, depth));
+    for (const span of found.list) {
+      const { start, end, replacement, class: spanClass } = plain.place(span);
+      spans.put(start, end, replacement, spanClass);
+    }
+    return spans;
   }
 
   #context(source: string, spans: Spans, depth = 0): Context {

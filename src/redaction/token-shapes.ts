@@ -26,6 +26,9 @@ export const TOKEN_SHAPES: readonly TokenShape[] = [
   ...shapes('platform-token', 'svc_vst_ svc_', `${WIDE}{8,}`),
   ...shapes('platform-token', 'bot_', String.raw`(?=[A-Za-z_-]{0,60}[0-9])[\w-]{16,}`),
   ...shapes('platform-token', 'bot_', String.raw`(?=[a-z_-]{0,60}[A-Z])(?=[A-Z_-]{0,60}[a-z])[\w-]{16,}`),
+  ...shapes('platform-token', 'inv_', '[0-9a-z]{24,}'),
+  ...shapes('platform-token', 'adm_', String.raw`[\w-]{40,}`),
+  ...shapes('platform-token', 'join_n_ node_n_', String.raw`[0-9a-z]{22}_[\w-]{16,}`),
   // The secret of a webhook stands in its URL, behind its id.
   ...shapes('platform-token', 'hook_', String.raw`[0-9a-z]{22}_[\w-]{16,}`),
   ...shapes('jwt', 'eyJ eyAi ewog', String.raw`[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*){0,3}`),
