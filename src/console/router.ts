@@ -10,7 +10,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '#src/base/clock.ts';
-import { checkPresence, NO_QUERY } from '#src/coordinator/client-routes.ts';
+import { authorizationOf, checkPresence, NO_QUERY } from '#src/coordinator/client-routes.ts';
 import { zodSerializer } from '#src/coordinator/zod-schemas.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { ConsoleAuthentication, CredentialHeaders } from './authentication.ts';
@@ -200,9 +200,9 @@ function serialise(route: ConsoleRoute, status: number, body: unknown): string |
   return zodSerializer({ schema: shape, method: route.method, url: route.path, httpStatus: String(status) })(body);
 }
 
-function credentialsOf({ headers }: FastifyRequest): CredentialHeaders {
-  const admin = headers['x-admin-token'];
-  return { authorization: headers.authorization, xAdminToken: Array.isArray(admin) ? admin.join(',') : admin };
+function credentialsOf(request: FastifyRequest): CredentialHeaders {
+  const admin = request.headers['x-admin-token'];
+  return { authorization: authorizationOf(request), xAdminToken: Array.isArray(admin) ? admin.join(',') : admin };
 }
 
 /** Whether a path below the prefix is one of a pattern, whatever its method. */

@@ -83,7 +83,15 @@ export function checkPresence(route: Pick<Route, 'body'>, body: unknown): void {
   if (field !== undefined) throw new Refusal('field_unknown', { field });
 }
 
+/**
+ * The `Authorization` of a request; several are joined by a comma, which no credential has. Node takes the first and
+ * drops the rest, where the next reader could take another one.
+ */
+export function authorizationOf({ raw }: Pick<FastifyRequest, 'raw'>): string | undefined {
+  return raw.headersDistinct['authorization']?.join(', ');
+}
+
 /** The token of `Authorization: Bearer …`; undefined when there is none. */
 export function bearerOf(request: FastifyRequest): string | undefined {
-  return /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
+  return /^bearer +(\S+) *$/i.exec(authorizationOf(request) ?? '')?.[1];
 }

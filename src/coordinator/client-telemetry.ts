@@ -1,5 +1,5 @@
 /** Telemetry of clients: the newest entries of the installation, in memory, and the door they come through. */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Clock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
@@ -11,6 +11,7 @@ import {
   type TelemetryEntry,
 } from '#src/protocol/client-telemetry.ts';
 import { Refusal } from '#src/protocol/errors.ts';
+import { bearerOf } from './client-routes.ts';
 import { DoorBudget } from './door-budget.ts';
 
 /**
@@ -79,19 +80,18 @@ export function addTelemetryDoor(
   clock: Clock,
 ): void {
   const budget = new DoorBudget(TELEMETRY_REPORTS_PER_MINUTE, clock);
-  const sessionOf = (authorization: string | undefined): TelemetrySession =>
-    authenticate(/^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]);
+  const sessionOf = (request: FastifyRequest): TelemetrySession => authenticate(bearerOf(request));
   app.route({
     method: 'POST',
     url: '/v1/telemetry',
     bodyLimit: TELEMETRY_BODY_BYTES_MAX,
     schema: { querystring: z.strictObject({}), body: clientTelemetry, response: { 200: telemetryReply } },
-    onRequest: async (request) => budget.take(sessionOf(request.headers.authorization).device),
+    onRequest: async (request) => budget.take(sessionOf(request).device),
     preValidation: async (request) => {
       if (request.body === undefined) throw new Refusal('body_invalid_json');
     },
     handler: async (request) => {
-      telemetry.put(sessionOf(request.headers.authorization), request.body as Report);
+      telemetry.put(sessionOf(request), request.body as Report);
       return { status: 'ok' };
     },
   });

@@ -53,7 +53,8 @@ const url = (...schemes: string[]) =>
   z
     .string()
     .max(2_000)
-    .refine((text) => isTargetUrl(text, schemes), 'A URL without a user or password in it.');
+    // Whoever reads the screen reads this: keys in a query would be no secret any more.
+    .refine((text) => isTargetUrl(text, schemes) && !/[?#]/.test(text), 'A URL without a password or a query in it.');
 const https = url('https:');
 /** Of a host name: labels of letters, digits and hyphens, at least two; short enough to name its key with a selector. */
 const domain = z

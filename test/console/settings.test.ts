@@ -80,6 +80,12 @@ test('a settings form names the field that is wrong, and changes nothing', async
   assert.deepEqual(await put('hrms', { api_token: 'new', user: 'me' }), [400, 'field_unknown', 'user']);
   assert.deepEqual(await put('hrms', { api_token: '' }), [400, 'field_invalid', 'api_token']);
   assert.deepEqual(await put('hrms', { base_url: 'https://u:p@hr.example.org' }), [400, 'field_invalid', 'base_url']);
+  // VND-10: vendors read this screen, and a key in a query would be read with it.
+  assert.deepEqual(await put('hrms', { base_url: 'https://hr.example.org/?key=1' }), [
+    400,
+    'field_invalid',
+    'base_url',
+  ]);
   assert.deepEqual(await put('tls', { private_key: 'heron' }), [400, 'field_invalid', 'private_key']);
   assert.deepEqual(await put('sso', { roles: { admins: 'king' } }), [400, 'field_invalid', 'roles.admins']);
   assert.deepEqual(await put('sign-in', { sign_in_mode: 'identity' }), [404, 'sso_not_set', undefined]);

@@ -1,5 +1,6 @@
 /** Where a vendor token is taken, and every door where it is not (VND-05, VND-06). */
 import assert from 'node:assert/strict';
+import { get } from 'node:http';
 import { after, before, test } from 'node:test';
 import type { NodeRouteForm } from '#src/protocol/node-routes.ts';
 import { NODE_ROUTES } from '#src/protocol/node-routes.ts';
@@ -118,3 +119,29 @@ test('VND-11 VND-13 the fifth journal ask in a minute is 429, and every ask stan
   assert.equal(vendors.length, 4);
   assert.deepEqual([trail.body.items.length, trail.body.items[0]?.actor], [5, 'user:owner']);
 });
+
+test('VND-06 two Authorization headers are no credential, whichever of them comes first', async () => {
+  const { coordinator } = host.server;
+  const owner = `Bearer ${host.callers.owner['x-admin-token']}`;
+  for (const values of [
+    [`Bearer ${token}`, owner],
+    [owner, `Bearer ${token}`],
+  ]) {
+    const { status, code } = await askTwice(`${coordinator}/admin/api/me`, values);
+    assert.deepEqual([status, code], [401, 'token_invalid']);
+  }
+});
+
+/** A request that carries `Authorization` several times, which `fetch` would join. */
+async function askTwice(url: string, values: readonly string[]): Promise<{ status: number; code: string }> {
+  return await new Promise((resolve, reject) => {
+    const headers = ['host', new URL(url).host, ...values.flatMap((value) => ['authorization', value])];
+    get(url, { agent: false, headers }, (reply) => {
+      let text = '';
+      reply.setEncoding('utf8').on('data', (part: string) => (text += part));
+      reply.on('end', () => {
+        resolve({ status: reply.statusCode as number, ...(JSON.parse(text) as { code: string }) });
+      });
+    }).on('error', reject);
+  });
+}

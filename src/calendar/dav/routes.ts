@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { constants, createGzip, gzip } from 'node:zlib';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { authorizationOf } from '#src/coordinator/client-routes.ts';
 import { makeCalendar, makeCollection } from './collections.ts';
 import { ALLOWED, COMPLIANCE, METHODS, REFUSED_METHODS } from './compliance.ts';
 import { copy, hostOf, move } from './copying.ts';
@@ -67,7 +68,7 @@ export async function addDavRoutes(app: FastifyInstance, door: DavDoor): Promise
       const type = request.raw.headers['content-type'];
       if (type !== undefined && !MEDIA_TYPE.test(type)) request.raw.headers['content-type'] = UNKNOWN_TYPE;
       if (request.method === 'OPTIONS') return;
-      users.set(request, await door.authenticate(request.headers.authorization, request.ip));
+      users.set(request, await door.authenticate(authorizationOf(request), request.ip));
     };
     const handler = async (request: FastifyRequest, reply: FastifyReply) => {
       if (request.method === 'OPTIONS') return await reply.headers(CAPABILITIES).send();
