@@ -12,6 +12,8 @@ export interface DirectoryView {
     afterRev: number,
     limit: number,
   ): { readonly entries: readonly DirectoryEntry[]; readonly rev: number; readonly more: boolean };
+  /** Who has an e-mail address, in the order in which they got it; without those who had it before that was kept. */
+  holdersOf(email: string): readonly string[];
 }
 
 /** People taken over in one step of the first reading. */
@@ -26,7 +28,7 @@ interface Known {
 export class AddressBook {
   readonly #directory: DirectoryView;
   readonly #people = new Map<string, Known>();
-  /** Address in lower case → usernames that have it, in the order in which they got it. */
+  /** Address in lower case → usernames that have it, in the order in which they were read. */
   readonly #owners = new Map<string, readonly string[]>();
   #rev = 0;
 
@@ -46,7 +48,14 @@ export class AddressBook {
     const named = PRINCIPAL.exec(wanted)?.[1];
     // A principal's path is an address of that person, too (RFC 6638, 2.4.1).
     if (named !== undefined) return this.#people.has(decoded(named)) ? decoded(named) : undefined;
-    return this.#owners.get(wanted)?.[0];
+    const owners = this.#owners.get(wanted) ?? [];
+    return owners.length > 1 ? this.#firstOf(owners, wanted) : owners[0];
+  }
+
+  /** Who had an address first. The order in which people were read is that of their last changes, since a restart. */
+  #firstOf(owners: readonly string[], address: string): string | undefined {
+    const holders = this.#directory.holdersOf(address.replace(/^mailto:/, ''));
+    return owners.find((owner) => !holders.includes(owner)) ?? holders.find((holder) => owners.includes(holder));
   }
 
   /** The addresses of a person, the one that others know them by first. */

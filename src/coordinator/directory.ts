@@ -26,6 +26,8 @@ export interface Profile {
 export const NO_PROFILE: Profile = { display_name: null, phone: null, email: null, title: null };
 
 const profiles = defineCollection<Profile>('profiles', { version: 1 });
+/** E-mail address in lower case → usernames that have it, in the order in which they got it. */
+const emailHolders = defineCollection<readonly string[]>('email_holders', { version: 1 });
 /** Directory change number, 16 digits → username. */
 const directoryLog = defineCollection<string>('directory_log', { version: 1 });
 /** Whether people from before there was a log are in it. */
@@ -69,6 +71,24 @@ export function putBotEntry(draft: AccountsDraft, user: string, bot: Omit<BotEnt
   return rev;
 }
 
+/** Keeps who had an address first: it says whose it is, and the order of changes would not say it after a restart. */
+function moveEmail(
+  draft: AccountsDraft,
+  username: string,
+  before: string | undefined,
+  after: string | undefined,
+): void {
+  if (before === after) return;
+  if (before !== undefined) {
+    const others = (draft.document(emailHolders, before) ?? []).filter((holder) => holder !== username);
+    if (others.length === 0) draft.removeDocument(emailHolders, before);
+    else draft.putDocument(emailHolders, before, others);
+  }
+  if (after !== undefined) {
+    draft.putDocument(emailHolders, after, [...(draft.document(emailHolders, after) ?? []), username]);
+  }
+}
+
 /** Stores the fields of a profile that are named; answers the profile before and after. */
 export function putProfile(
   draft: AccountsDraft,
@@ -79,6 +99,7 @@ export function putProfile(
   const named = Object.entries(change).filter(([, value]) => value !== undefined);
   const after = { ...before, ...Object.fromEntries(named) } as Profile;
   draft.putDocument(profiles, username, after);
+  moveEmail(draft, username, before.email?.toLowerCase(), after.email?.toLowerCase());
   return { before, after };
 }
 
@@ -159,6 +180,14 @@ export class Directory {
     const more = lines.length === limit && last !== undefined;
     const rev = more ? Number(last.id) : Math.max(directoryRev, afterRev);
     return { entries: lines.flatMap(({ document }) => this.entry(document) ?? []), rev, more };
+  }
+
+  /**
+   * Usernames that have an e-mail address, given in lower case, in the order in which they got it. Who has had it since
+   * before that was kept is not among them.
+   */
+  holdersOf(email: string): readonly string[] {
+    return this.#accounts.document(emailHolders, email) ?? [];
   }
 
   /**

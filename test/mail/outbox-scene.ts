@@ -65,6 +65,7 @@ export async function openOutbox(
   const book = new AddressBook({
     entry: (user) => people.find((entry) => entry.user === user),
     changedSince: (after) => ({ entries: people.filter(({ rev }) => rev > after), rev: 1, more: false }),
+    holdersOf: () => [],
   });
   await book.prepare();
   const pool = new DerivationPool();

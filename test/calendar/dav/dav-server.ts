@@ -106,6 +106,7 @@ export async function startDav(): Promise<DavTestServer> {
   const book = new AddressBook({
     entry: (user) => entries.find((entry) => entry.user === user),
     changedSince: (after) => ({ entries: entries.filter(({ rev }) => rev > after), rev: entries.length, more: false }),
+    holdersOf: () => [],
   });
   const pool = new DerivationPool();
   const isSeen = (viewer: string, user: string) =>

@@ -42,6 +42,7 @@ async function open(t: TestContext, { people = ['alice', 'bob', 'carol', 'dave']
   const book = new AddressBook({
     entry: (user) => entries.find((entry) => entry.user === user),
     changedSince: (after) => ({ entries: entries.filter(({ rev }) => rev > after), rev: entries.length, more: false }),
+    holdersOf: () => [],
   });
   await book.prepare();
   const pool = new DerivationPool();

@@ -51,6 +51,7 @@ async function deliver(
   const book = new AddressBook({
     entry: (user) => PEOPLE.find((entry) => entry.user === user),
     changedSince: (after) => ({ entries: PEOPLE.filter(({ rev }) => rev > after), rev: PEOPLE.length, more: false }),
+    holdersOf: () => [],
   });
   await book.prepare();
   const pool = new DerivationPool();
