@@ -87,6 +87,7 @@ export class HttpSurface {
     }
     registerAttachments(app, this.#options.service.attachments, this.#doorway());
     app.get('/healthz', (res, req) => void this.#health(res, req));
+    app.head('/healthz', (res, req) => void this.#health(res, req));
     app.options('/*', (res, req) => this.#preflight(res, req));
     app.any('/*', (res, req) => this.#unknown(res, req));
   }

@@ -385,3 +385,12 @@ test('ERR-07 a body that does not arrive in time is dropped with its connection,
   assert.equal(await connection.ending(), '');
   assert.equal((await post(own, person, id, { kind: 'text', body: 'in time' })).body.seq, 1);
 });
+
+test('HLT-01 whoever only asks whether /healthz is there gets the head of the answer, on every listener', async () => {
+  for (const base of [server.coordinator, server.messaging, server.calendar]) {
+    const reply = await fetch(`${base}/healthz`, { method: 'HEAD' });
+    assert.equal(reply.status, 200, base);
+    assert.match(String(reply.headers.get('content-type')), /^application\/json/);
+    assert.equal(await reply.text(), '');
+  }
+});

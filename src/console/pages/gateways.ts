@@ -31,7 +31,7 @@ export const gatewaysRoutes = {
     ...read,
     path: '/gateways',
     summary: 'The nodes with the role of a gateway, as they last reported.',
-    vendor: 'open',
+    vendor: 'depersonalised',
     query: z.strictObject({
       after: z.string().optional(),
       limit: z.coerce.number().int().min(1).max(200).default(GATEWAYS_PAGE_DEFAULT),

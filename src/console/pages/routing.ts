@@ -25,7 +25,8 @@ export const routingRoutes = {
     path: '/routing',
     summary: 'The listeners of this server, and the routes that gateways and routing nodes last reported.',
     access: 'routing:read',
-    vendor: 'open',
+    // A route leads from and to numbers and addresses of people.
+    vendor: 'depersonalised',
     audit: null,
     replies: {
       200: z.strictObject({ listeners: z.array(listener), items: z.array(route), next: z.null() }),
