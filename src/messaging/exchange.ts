@@ -221,9 +221,9 @@ export class Exchange {
       this.#writeHead(status, headers);
       // Only 204 has no length; any other answer without one would keep its reader waiting. The library takes an
       // argument, `undefined` too, for a length that is still to come. A body behind HEAD is read as the next answer.
-      if (status === 204 || status === 304 || this.head.method === 'head') return res.endWithoutBody();
-      if (body === '') return res.end('', closes);
-      res.writeHeader('content-type', contentType);
+      if (status === 204 || status === 304) return res.endWithoutBody();
+      if (body !== '') res.writeHeader('content-type', contentType);
+      if (this.head.method === 'head') return res.endWithoutBody();
       return res.end(body, closes);
     });
     this.#options.onAnswer(status, code);

@@ -2,7 +2,7 @@
 import { DOMAIN, HEX, isDigit, LOCAL_PART, runEnd, WORD_BITS } from './character-classes.ts';
 import type { Context } from './context.ts';
 import { decodeText } from './decoding.ts';
-import { putLocalPart } from './people.ts';
+import { putLocalPart, putPerson } from './people.ts';
 import { canonicalPhone, isPseudonym } from './pseudonyms.ts';
 
 /** RFC 5321 allows 64 bytes; encoded ones take three times that. */
@@ -176,6 +176,16 @@ export function putDisplayName(context: Context, start: number): void {
   const name = source.slice(open + 1, end);
   if (/[\n:,{}]/.test(name) || /^(?:u|tel)-[0-9a-f]{8}$/.test(name) || name.startsWith('[')) return;
   spans.put(open + 1, end, pseudonyms.user(name), 'user');
+}
+
+const NAMED = /[^\s<>"'@:;,=(){}[\]\\|][^<>"'@:;,=(){}[\]\\|]{0,98}(?= ?<[^<>\s]{1,320}(?:@|%40|\\u0040))/y;
+
+/** `From: Alice Liddell <alice@example.org>`: the name in front of an address. Answers where it ends, or -1. */
+export function putNamed(context: Context, from: number, to: number): number {
+  NAMED.lastIndex = from;
+  const name = NAMED.exec(context.source)?.[0].trimEnd();
+  if (name === undefined || from + name.length >= to || name.startsWith('=?')) return -1;
+  return putPerson(context, from, from + name.length);
 }
 
 /** `<alice@example.org>, Bob Builder <`: the name in front of an address that is not the first of its list. */

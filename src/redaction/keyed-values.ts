@@ -4,6 +4,7 @@ import { isDigit, wordStop, VALUE_END } from './character-classes.ts';
 import { lineEnd, type Context } from './context.ts';
 import { decodeAuditHex } from './decoding.ts';
 import { cutObject, type Leaves } from './keyed-objects.ts';
+import { putNamed } from './emails.ts';
 import type { KeyClass } from './keys.ts';
 import { putPerson } from './people.ts';
 import { isDialled } from './phones.ts';
@@ -114,16 +115,6 @@ function quoted(
   }
 }
 
-const NAMED = /[^\s<>"'@:;,=(){}[\]\\|][^<>"'@:;,=(){}[\]\\|]{0,98}(?= ?<[^<>\s]{1,320}(?:@|%40|\\u0040))/y;
-
-/** `From: Alice Liddell <alice@example.org>`: the name in front of an address. Answers where it ends, or -1. */
-function putNamed(context: Context, from: number, to: number): number {
-  NAMED.lastIndex = from;
-  const name = NAMED.exec(context.source)?.[0].trimEnd();
-  if (name === undefined || from + name.length >= to || name.startsWith('=?')) return -1;
-  return putPerson(context, from, from + name.length);
-}
-
 function putSecret(context: Context, from: number, to: number, name: SecretClass): number {
   const marked = markerEnd(context.source, from);
   return marked === -1 ? context.spans.secret(from, to, name) : marked;
@@ -134,7 +125,8 @@ function hasAt(source: string, from: number, to: number): boolean {
   return text.includes('@') || text.includes('%40') || text.includes('u0040');
 }
 
-const LEAVES: Leaves = {
+/** Single values under a key, for what goes through objects and elements. */
+export const LEAVES: Leaves = {
   string: (context, keyClass, from, to) =>
     markerEnd(context.source, from) === -1 ? quoted(context, keyClass, from, from, from, to) : to,
   number: jsonBare,

@@ -270,6 +270,7 @@ const PHRASES: readonly (readonly [string, Rule])[] = [
   ['closed by invalid user ', beforeAddress],
   ['for user ', oneName],
   ['of user ', oneName],
+  ['of User ', oneName],
   ['for USER ', oneName],
   ['as user ', oneName],
   ['by user ', oneName],

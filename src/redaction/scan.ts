@@ -27,6 +27,7 @@ import type { Context } from './context.ts';
 import { cutEmail } from './emails.ts';
 import { cutQuotedPrintable } from './encoded-regions.ts';
 import { cutEncodedWord } from './encoded-words.ts';
+import { cutElement } from './keyed-elements.ts';
 import { cutKeyed } from './keyed-values.ts';
 import { canBeKey } from './keys.ts';
 import { isLead, PHRASES, TOKENS } from './leads.ts';
@@ -44,9 +45,9 @@ import { cutUri } from './urls.ts';
 const RANDOM_WORD_MIN = 10;
 
 const NEWLINE = 10;
-/** What a byte behind a word tells: a key may end here. `=` `:` `"` `'` `\` `]` `)` and space. */
+/** What a byte behind a word tells: a key may end here. `=` `:` `"` `'` `\` `]` `)` `>` and space. */
 const KEY_FOLLOW = new Uint8Array(256);
-for (const byte of '=:"\'\\]) ') KEY_FOLLOW[byte.charCodeAt(0)] = 1;
+for (const byte of '=:"\'\\])> ') KEY_FOLLOW[byte.charCodeAt(0)] = 1;
 
 /** What a byte behind the quote of a key may be: `:`, `=`, white space, and `]` or `)` around the name. */
 const KEY_SIGN = new Uint8Array(256);
@@ -203,6 +204,7 @@ export class Scan {
 
   #key(start: number, end: number, next: number): number {
     const source = this.#source;
+    if (next === 62) return canBeKey(source, start, end) ? cutElement(this.#context, start, end) : -1;
     if (next === 32) {
       const behind = source.charCodeAt(end + 1);
       if (behind !== 61 && behind !== 58) return -1;

@@ -59,6 +59,9 @@ const CASES: readonly (readonly [string, string, string])[] = [
     'at {"user":{"name":"alice","mail":"alice@ex.org"}} 1',
     `at {"user":{"name":"${ALICE}","mail":"${ALICE}@ex.org"}} 1`,
   ],
+  ['RED-03', 'Started Session 1 of User alice.', `Started Session 1 of User ${ALICE}.`],
+  ['RED-03', '<s:user>alice</s:user><a/><token></token>', `<s:user>${ALICE}</s:user><a/><token></token>`],
+  ['RED-01', '<password>hunter22</password>', '<password>[REDACTED:secret]</password>'],
   ['RED-02', '{"subject":{"a":true,"b":["late"]},"n":1}', '{"subject":{"a":true,"b":["[REDACTED:text]"]},"n":1}'],
   [
     'RED-01',
