@@ -149,6 +149,12 @@ export class AccountsReader extends AccountsView {
     return [...range].map(({ value }) => personRecord.decode(value));
   }
 
+  /** People in the order of their usernames, without so many of them at the beginning. */
+  peopleFrom(offset: number, limit: number): PersonRecord[] {
+    const range = this.#environment.tables.people.getRange({ offset, limit });
+    return [...range].map(({ value }) => personRecord.decode(value));
+  }
+
   /** Documents of a collection in the order of their ids, behind `after`. */
   documents<T>(collection: Collection<T>, { after, limit }: { after?: string; limit?: number } = {}): Entry<T>[] {
     const range = documentRange(collection, after);

@@ -1,0 +1,48 @@
+/** Client sessions, page by page, as an administrator and as a vendor reads them (RED-03, RED-10). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startConsoleServer } from './console-server.ts';
+
+interface Page {
+  readonly items: readonly { readonly user: string; readonly name: string }[];
+  readonly next: string | null;
+}
+
+test('RED-03 RED-10 no page of client sessions names anybody to a vendor, in its items, its names or its cursor', async (t) => {
+  const { call, server, stop } = await startConsoleServer();
+  t.after(async () => await stop());
+  const people = ['heron', 'ibis', 'kestrel'];
+  for (const username of people) {
+    await call('owner', 'POST', '/users', { body: { username, password: 'a long password' } });
+    const device = { name: `Phone of ${username}`, platform: 'ios' };
+    const reply = await fetch(`${server.coordinator}/v1/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ username, password: 'a long password', device }),
+    });
+    assert.equal(reply.status, 200);
+  }
+  const walk = async (who: 'administrator' | 'vendor_active') => {
+    const texts: string[] = [];
+    const users: string[] = [];
+    for (let after = ''; ;) {
+      const page = await call<Page>(who, 'GET', `/client-sessions?limit=1${after}`);
+      assert.equal(page.status, 200, page.text);
+      texts.push(page.text);
+      users.push(...page.body.items.map(({ user }) => user));
+      if (page.body.next === null) return { text: texts.join('\n'), users };
+      after = `&after=${encodeURIComponent(page.body.next)}`;
+    }
+  };
+  const raw = await walk('administrator');
+  assert.deepEqual(
+    raw.users.filter((user) => people.includes(user)),
+    people,
+  );
+  assert.match(raw.text, /Phone of heron/);
+  const clean = await walk('vendor_active');
+  assert.equal(clean.users.length, raw.users.length);
+  assert.doesNotMatch(clean.text, /heron|ibis|kestrel|Phone/);
+  const wrong = await call<{ code: string }>('vendor_active', 'GET', '/client-sessions?after=heron');
+  assert.deepEqual([wrong.status, wrong.body.code], [400, 'cursor_invalid']);
+});
