@@ -9,8 +9,9 @@ interface Page {
 }
 
 test('RED-03 RED-10 no page of client sessions names anybody to a vendor, in its items, its names or its cursor', async (t) => {
-  const { call, server, stop } = await startConsoleServer();
-  t.after(async () => await stop());
+  const host = await startConsoleServer();
+  t.after(async () => await host.stop());
+  const { call, server } = host;
   const people = ['heron', 'ibis', 'kestrel'];
   for (const username of people) {
     await call('owner', 'POST', '/users', { body: { username, password: 'a long password' } });
