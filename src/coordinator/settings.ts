@@ -117,6 +117,8 @@ export class Settings {
         if (value === null) delete after[field];
         else after[field] = value;
       }
+      // A form that names no field changes nothing, and nobody changed anything.
+      if (Object.keys(told).length === 0) return this.view(name, draft);
       const now = clock.now();
       draft.putDocument(settings, name, { values: after, changedAt: formatInstant(now), changedBy: by.actor });
       this.#checkTogether(name, draft, change);

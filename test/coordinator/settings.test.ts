@@ -62,6 +62,16 @@ test('CON-02 VND-10 a secret reads as set or not set, and whoever uses the scree
   ]);
 });
 
+test('a change that names no field changes nothing: the screen stays whose it was, and the trail as it is', async (context) => {
+  const { accounts, settings } = await openSettings(context);
+  await settings.change('hrms', { base_url: 'https://hr.example.org' }, BY);
+  const before = settings.view('hrms');
+  const { auditHead } = accounts;
+  assert.deepEqual(await settings.change('hrms', {}, { ...BY, actor: 'user:somebody' }), before);
+  assert.equal(before.changedBy, BY.actor);
+  assert.deepEqual(accounts.auditHead, auditHead);
+});
+
 test('a locked vault shows what is set, and neither gives nor takes secrets', async (context) => {
   const { settings, vault } = await openSettings(context);
   await vault.enable(MASTER, BY);
