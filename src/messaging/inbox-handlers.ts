@@ -4,6 +4,7 @@ import type { inboxQuery } from '#src/protocol/conversations.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { inboxItemJson, laneStamps, readLaneInbox, type InboxEntry } from '#storage/inbox-reader.ts';
 import type { Call, Handler } from './caller.ts';
+import { decodeCursor, encodeCursor } from './cursors.ts';
 
 /**
  * A cursor of the walk: where its stamps were taken, since when it looks, and the last item given. Opaque to clients,
@@ -64,7 +65,7 @@ function isBehind(entry: InboxEntry, last: Cursor['last']): boolean {
 
 function writeCursor(epoch: string, cursor: Cursor): string {
   const { stamps, since, last } = cursor;
-  return Buffer.from(JSON.stringify([epoch, stamps, since, ...(last ?? [])])).toString('base64url');
+  return encodeCursor([epoch, stamps, since, ...(last ?? [])]);
 }
 
 /** @throws Refusal cursor_invalid. A cursor of another epoch starts afresh: its stamps mean nothing here. */
@@ -74,14 +75,8 @@ function readCursor(call: Call, text: string | undefined): Cursor {
   const fresh = { stamps, since: stamps.map(() => 0) };
   if (text === undefined) return fresh;
   const invalid = new Refusal('cursor_invalid', { field: 'after' });
-  let parts: unknown;
-  try {
-    parts = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
-  } catch {
-    throw invalid;
-  }
-  if (!Array.isArray(parts) || typeof parts[0] !== 'string') throw invalid;
-  const [ofEpoch, at, since, activeAt, id] = parts as unknown[];
+  const [ofEpoch, at, since, activeAt, id] = decodeCursor(text, 'after', [3, 5]);
+  if (typeof ofEpoch !== 'string') throw invalid;
   if (!isStamps(at, stamps.length) || !isStamps(since, stamps.length)) throw invalid;
   if (ofEpoch !== epoch) return fresh;
   if (activeAt === undefined) return { stamps, since };

@@ -8,6 +8,7 @@ import { stampOf } from '#storage/lane.ts';
 import { readLaneMentions, STAMP_MAX } from '#storage/mention-reader.ts';
 import type { MentionRow } from '#storage/mention-records.ts';
 import type { Call, Handler } from './caller.ts';
+import { decodeCursor, encodeCursor } from './cursors.ts';
 
 /** What was read of a lane and not given yet, and where the lane goes on. */
 interface Stream {
@@ -64,9 +65,8 @@ function itemJson(tables: Tables, { conversation, seq }: MentionRow, user: strin
   return [`{"message":${json},"unread":${unread}}`];
 }
 
-/** Opaque to clients, and harmless to forge: it selects among the caller's own mentions only. */
 function writeCursor(epoch: string, positions: readonly number[]): string {
-  return Buffer.from(JSON.stringify([epoch, positions])).toString('base64url');
+  return encodeCursor([epoch, positions]);
 }
 
 /** @throws Refusal cursor_invalid. A cursor of another epoch starts afresh: its stamps mean nothing here. */
@@ -75,15 +75,8 @@ function readCursor(call: Call, text: string | undefined): number[] {
   const fresh = lanes.environments.map(() => STAMP_MAX);
   if (text === undefined) return fresh;
   const invalid = new Refusal('cursor_invalid', { field: 'after' });
-  let parts: unknown;
-  try {
-    parts = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
-  } catch {
-    throw invalid;
-  }
-  if (!Array.isArray(parts) || typeof parts[0] !== 'string') throw invalid;
-  const [ofEpoch, positions] = parts as [string, unknown];
-  if (!Array.isArray(positions) || positions.length !== fresh.length) throw invalid;
+  const [ofEpoch, positions] = decodeCursor(text, 'after', [2]);
+  if (typeof ofEpoch !== 'string' || !Array.isArray(positions) || positions.length !== fresh.length) throw invalid;
   if (!positions.every((one) => Number.isSafeInteger(one) && one >= 0 && one <= STAMP_MAX)) throw invalid;
   return ofEpoch === epoch ? (positions as number[]) : fresh;
 }

@@ -10,6 +10,7 @@ import { highlight, readTerms } from '#storage/search-query.ts';
 import { runSearch } from '#storage/search-run.ts';
 import { isHit, type Place, type SearchRequest } from '#storage/search-walk.ts';
 import type { Call, Handler } from './caller.ts';
+import { decodeCursor, encodeCursor } from './cursors.ts';
 import { SearchQueue } from './search-queue.ts';
 
 /** Of this thread. */
@@ -83,22 +84,15 @@ function itemOf(call: Call, { conversation, seq }: Place, request: SearchRequest
   return `${json.slice(0, -1)},"highlights":${JSON.stringify(marks)}}`;
 }
 
-/** Opaque to clients, and harmless to forge: it selects among the caller's own messages only. */
 function writeCursor({ time, conversation, seq }: Place): string {
-  return Buffer.from(JSON.stringify([time, conversation, seq])).toString('base64url');
+  return encodeCursor([time, conversation, seq]);
 }
 
 /** @throws Refusal `cursor_invalid`. */
 function readCursor(text: string): Place {
-  const invalid = new Refusal('cursor_invalid', { field: 'cursor' });
-  let parts: unknown;
-  try {
-    parts = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
-  } catch {
-    throw invalid;
+  const [time, conversation, seq] = decodeCursor(text, 'cursor', [3]);
+  if (!Number.isSafeInteger(time) || typeof conversation !== 'string' || !Number.isSafeInteger(seq)) {
+    throw new Refusal('cursor_invalid', { field: 'cursor' });
   }
-  if (!Array.isArray(parts) || parts.length !== 3) throw invalid;
-  const [time, conversation, seq] = parts as unknown[];
-  if (!Number.isSafeInteger(time) || typeof conversation !== 'string' || !Number.isSafeInteger(seq)) throw invalid;
   return { time: time as number, conversation, seq: seq as number };
 }

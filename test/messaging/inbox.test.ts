@@ -202,7 +202,9 @@ test('ERR-04 a limit out of bounds and a cursor that the server never gave are r
     encode(['ep', [0, 0, 0, 0], 'x']),
     encode(null),
   ];
-  for (const cursor of [...forged, encode(['ep', [0, 0, 0, 0], [0, 0, 0, 1.5]])]) {
+  const { sync } = await inbox(alice);
+  const damaged = [`${sync}!`, `${sync}A`, ` ${sync}`].map(encodeURIComponent);
+  for (const cursor of [...forged, ...damaged, encode(['ep', [0, 0, 0, 0], [0, 0, 0, 1.5]])]) {
     assertRefused(await server.api(alice, 'GET', `/v1/inbox?after=${cursor}`), 400, 'cursor_invalid', 'after');
   }
   assertRefused(await server.api(undefined, 'GET', '/v1/inbox'), 401, 'token_missing');

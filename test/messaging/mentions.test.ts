@@ -274,6 +274,9 @@ test('a cursor that this server never gave is refused, and a limit beyond the la
     const reply = await server.api(bob, 'GET', `/v1/mentions?after=${cursor}`);
     assertRefused(reply, 400, 'cursor_invalid', 'after');
   }
+  const inbox = await server.api<{ sync: string }>(bob, 'GET', '/v1/inbox?limit=1');
+  const foreign = await server.api(bob, 'GET', `/v1/mentions?after=${inbox.body.sync}`);
+  assertRefused(foreign, 400, 'cursor_invalid', 'after');
   assertRefused(await server.api(bob, 'GET', '/v1/mentions?limit=201'), 400, 'query_invalid', 'limit');
   assertRefused(await server.api(bob, 'GET', '/v1/mentions?user=alice'), 400, 'query_invalid', 'user');
 });
