@@ -12,6 +12,7 @@ import type { Attention } from './attention.ts';
 import type { PresenceBudget } from './presence-budget.ts';
 
 export type PersonMessage =
+  /** `socket` rises with the time of the handshake. */
   | { readonly kind: 'connected'; readonly device: string; readonly shard: number; readonly socket: number }
   | { readonly kind: 'disconnected'; readonly device: string; readonly socket: number }
   | { readonly kind: 'awake'; readonly device: string; readonly socket: number; readonly awake: boolean }
@@ -84,6 +85,8 @@ function receive(state: PersonState, message: PersonMessage, now: number, option
       const { device, shard, socket } = message;
       const old = state.devices.get(device);
       if (old?.shard === shard && old.socket === socket) return [];
+      // Two shards may tell of their handshakes in either order; the later handshake is the one that stays (SOC-02).
+      if (old !== undefined && old.socket > socket) return [{ kind: 'displace', device, shard, socket }];
       state.devices.set(device, { shard, socket, awake: true });
       const displaced: Effect[] = old === undefined ? [] : [{ kind: 'displace', device, ...old }];
       return [...displaced, ...soon(state)];

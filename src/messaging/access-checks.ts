@@ -8,21 +8,26 @@ import { AccessPolicies, type PolicyAction, type PolicySnapshot } from '#src/pro
 import type { ConversationRight } from '#src/protocol/rights.ts';
 import { readConversation, readParticipants } from '#storage/conversation-reader.ts';
 import { shareConversation } from '#storage/inbox-reader.ts';
-import type { LaneEnvironment } from '#storage/lane.ts';
+import type { Lanes } from '#storage/lanes.ts';
 import type { Call } from './caller.ts';
 
 /** Rights that `requireMessage` decides on, too. */
-const POSTING: ReadonlySet<ConversationRight> = new Set(['message.post', 'message.edit.own', 'mention.all']);
+const POSTING: ReadonlySet<ConversationRight> = new Set([
+  'message.post',
+  'message.edit.own',
+  'mention.all',
+  'reaction.add',
+]);
 
 export class AccessChecks {
-  readonly #environments: readonly LaneEnvironment[];
+  readonly #lanes: Pick<Lanes, 'environments' | 'read'>;
   readonly #now: () => number;
   #policies: AccessPolicies;
 
   /** `now` in milliseconds. */
-  constructor(snapshot: PolicySnapshot, environments: readonly LaneEnvironment[], now: () => number) {
+  constructor(snapshot: PolicySnapshot, lanes: Pick<Lanes, 'environments' | 'read'>, now: () => number) {
     this.#policies = new AccessPolicies(snapshot);
-    this.#environments = environments;
+    this.#lanes = lanes;
     this.#now = now;
   }
 
@@ -39,8 +44,9 @@ export class AccessChecks {
 
   allows(action: PolicyAction, from: string, to: string): boolean {
     return this.#policies.allows(action, from, to, () => {
-      for (const environment of this.#environments) environment.refresh();
-      return shareConversation(this.#environments, from, to);
+      const { environments } = this.#lanes;
+      for (const environment of environments) environment.refresh();
+      return shareConversation(environments, from, to);
     });
   }
 
@@ -56,16 +62,21 @@ export class AccessChecks {
   }
 
   /**
-   * Posting to one other person is messaging them; who posts into a room speaks to the room.
+   * Posting to one other person is messaging them, and so is reacting; who posts into a room speaks to the room.
    * @throws Refusal `right_missing`, which tells nothing: both are in the conversation and know of each other.
    */
   requireMessage(call: Call, conversation: string): void {
-    if (!this.#allowsInPair('message', call, conversation)) throw new Refusal('right_missing');
+    if (!this.mayMessageIn(conversation, call.user)) throw new Refusal('right_missing');
+  }
+
+  /** Whether the policies let a participant say something in a conversation. */
+  mayMessageIn(conversation: string, user: string): boolean {
+    return this.#allowsInPair('message', user, conversation);
   }
 
   /** A call into a direct conversation calls the other one. @throws Refusal `recipient_forbidden`. */
   requireCall(call: Call, conversation: string): void {
-    if (!this.#allowsInPair('call', call, conversation)) throw new Refusal('recipient_forbidden', { field: 'to' });
+    if (!this.#allowsInPair('call', call.user, conversation)) throw new Refusal('recipient_forbidden', { field: 'to' });
   }
 
   /** For a person whom the caller shares a conversation with. @throws Refusal `recipient_forbidden`. */
@@ -75,23 +86,36 @@ export class AccessChecks {
     }
   }
 
+  /**
+   * What is no step of a call goes out at once, with any payload: whoever may neither message nor call somebody has
+   * nothing to negotiate with them. `to` is one of the caller's conversations, or somebody they share one with.
+   * @throws Refusal `recipient_forbidden`.
+   */
+  requireStanza(call: Call, to: string, isConversation: boolean): void {
+    const allows = (action: 'message' | 'call') =>
+      isConversation
+        ? this.#allowsInPair(action, call.user, to)
+        : this.#policies.allows(action, call.user, to, () => true);
+    if (!allows('message') && !allows('call')) throw new Refusal('recipient_forbidden', { field: 'to' });
+  }
+
   /** Those of the rights in a conversation that the policies leave the caller (CAP-02). */
   grantedOf(call: Call, conversation: string, rights: readonly ConversationRight[]): readonly ConversationRight[] {
-    const mayPost = this.#allowsInPair('message', call, conversation);
-    const mayCall = this.#allowsInPair('call', call, conversation);
+    const mayPost = this.mayMessageIn(conversation, call.user);
+    const mayCall = this.#allowsInPair('call', call.user, conversation);
     return rights.filter((right) => (mayPost || !POSTING.has(right)) && (mayCall || right !== 'call.start'));
   }
 
-  /** Rooms, and conversations that the caller is not in, are for others to judge. */
-  #allowsInPair(action: 'message' | 'call', call: Call, conversation: string): boolean {
+  /** Rooms, and conversations that the person is not in, are for others to judge. */
+  #allowsInPair(action: 'message' | 'call', user: string, conversation: string): boolean {
     // Two people of one conversation share it, so without a rule there is nothing to decide and nothing to read.
     if (!this.#policies.rules(action)) return true;
-    const environment = call.service.lanes.read(conversation);
+    const environment = this.#lanes.read(conversation);
     environment.refresh();
     const record = readConversation(environment.tables, conversation);
     if (record === undefined || record.kind === 'room') return true;
-    const people = readParticipants(environment.tables, conversation, 2).map(({ user }) => user);
-    if (!people.includes(call.user)) return true;
-    return people.every((user) => this.#policies.allows(action, call.user, user, () => true));
+    const people = readParticipants(environment.tables, conversation, 2).map((one) => one.user);
+    if (!people.includes(user)) return true;
+    return people.every((other) => this.#policies.allows(action, user, other, () => true));
   }
 }

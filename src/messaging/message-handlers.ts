@@ -95,8 +95,10 @@ export const readOneMessage: Handler = (call) => {
   return { status: 200, json };
 };
 
-export const addReaction: Handler = (call) =>
-  askConversation(call, { kind: 'react', seq: pathSeq(call), emoji: pathEmoji(call), added: true });
+export const addReaction: Handler = (call) => {
+  call.service.access.requireMessage(call, pathConversation(call));
+  return askConversation(call, { kind: 'react', seq: pathSeq(call), emoji: pathEmoji(call), added: true });
+};
 
 export const removeReaction: Handler = (call) =>
   askConversation(call, { kind: 'react', seq: pathSeq(call), emoji: pathEmoji(call), added: false });

@@ -93,7 +93,7 @@ const attachments = await openAttachmentDoor({
 });
 const revocations = new Revocations();
 for (const revocation of accounts.revocations()) revocations.add(revocation);
-const access = new AccessChecks(data.policies, lanes.environments, now);
+const access = new AccessChecks(data.policies, lanes, now);
 const authentication = new Authentication(new SessionTokens(data.sessionKey), revocations);
 
 /** Tells the main thread what changed about a call, so that it is not lost with this thread. */

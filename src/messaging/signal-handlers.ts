@@ -28,6 +28,7 @@ export const postSignal: Handler = async (call) => {
   const conversation = isId('c', stanza.to) ? stanza.to : null;
   if (conversation === null) requireShared(call, stanza.to);
   else requireMember(call, conversation);
+  if (stanza.kind === 'sub') call.service.access.requireStanza(call, stanza.to, conversation !== null);
   if (isInvite(stanza)) {
     if (conversation === null) call.service.access.requireCallTo(call, stanza.to);
     else call.service.access.requireCall(call, conversation);

@@ -19,7 +19,7 @@ import { addTo, removeFrom } from './socket-sets.ts';
 
 /** What a socket carries. All of it comes from the token and the upgrade, nothing from later frames. */
 export interface SocketData extends RefusedFrames {
-  /** Unique among the sockets of this process, also across restarts of a shard. */
+  /** Unique among the sockets of this process, and higher for a later handshake, also across restarts of a shard. */
   readonly id: number;
   readonly user: string;
   readonly device: string;

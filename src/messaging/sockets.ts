@@ -15,13 +15,14 @@ import { FRAME_BYTES_MAX, FRAME_BYTES_READ_MAX } from '#src/protocol/limits.ts';
 import { CLOSE_CODES } from '#src/protocol/close-codes.ts';
 import { readClientVersion, readPlatform, SUBPROTOCOL_PREFIX, type Platform } from '#src/protocol/version.ts';
 import { deviceId } from '#src/protocol/names.ts';
-import type { SessionClaims } from '#src/protocol/sessions.ts';
+import { upgradeQuery, type SessionClaims } from '#src/protocol/sessions.ts';
 import { readMemberships } from '#storage/inbox-reader.ts';
 import { bearerToken, type Authentication } from './authentication.ts';
 import type { BotEntrance, BotVisit } from './bot-door.ts';
 import type { Service } from './caller.ts';
 import { Exchange, readHead } from './exchange.ts';
 import { answerHeaders } from './http-surface.ts';
+import { parseQuery } from './parsing.ts';
 import { countRefusedFrame } from './refused-frames.ts';
 import type { Socket, SocketData, SocketHub } from './socket-hub.ts';
 
@@ -36,11 +37,13 @@ export interface SocketsOptions {
 /** Sessions are looked at this often; a socket outlives its session by no more. */
 const EXPIRY_CHECK_MILLIS = 1_000;
 
+/** Fine enough that no shard opens sockets faster, coarse enough for 69 years of 64 shards in a safe integer. */
+const ID_MOMENTS_PER_MILLI = 64;
+
 export class Sockets {
   readonly #options: SocketsOptions;
   readonly #check: NodeJS.Timeout;
-  // Ids of one process never meet, also not across restarts of a shard: each begins at a place of its own.
-  #lastId = Math.floor(Math.random() * 2 ** 40) * 4_096;
+  #lastMoment = 0;
 
   constructor(options: SocketsOptions) {
     this.#options = options;
@@ -130,14 +133,13 @@ export class Sockets {
     // A page sees no answer to a failed upgrade, only that it failed; it is let in and closed with the code (4426).
     if (tooOld && head.origin === '') throw new Refusal('client_too_old');
     const session = this.#session(exchange, seat);
-    const device = new URLSearchParams(head.query).get('device');
-    if (device === null || device === '') throw new Refusal('device_required', { field: 'device' });
+    const { device = '' } = parseQuery(upgradeQuery, head.query);
+    if (device === '') throw new Refusal('device_required', { field: 'device' });
     if (!deviceId.safeParse(device).success || device !== session.dev) {
       throw new Refusal('device_forbidden', { field: 'device' });
     }
-    this.#lastId += 1;
     return {
-      id: this.#lastId,
+      id: this.#nextId(),
       user: session.sub,
       device,
       sid: session.sid,
@@ -149,6 +151,16 @@ export class Sockets {
       closing: tooOld ? 'clientTooOld' : undefined,
       seat,
     };
+  }
+
+  /**
+   * Ids of one process never meet and rise with the time of the handshake, over all shards and their restarts: by them
+   * the later of two sockets is known, in whatever order they are heard of.
+   */
+  #nextId(): number {
+    this.#lastMoment = Math.max(this.#lastMoment + 1, Math.floor(monotonicMillis() * ID_MOMENTS_PER_MILLI));
+    const { config, node } = this.#options.service;
+    return this.#lastMoment * config.shards + node.shard;
   }
 
   /** A bot's token has no end of its own: it is revoked. @throws Refusal as `authenticate` does. */
@@ -215,7 +227,10 @@ export class Sockets {
     }
     // Whoever takes part hears the conversation, so the subscription is the membership, without a read.
     if (!this.#options.hub.hears(socket, frame.conv)) return this.#refuse(socket, 'conversation_forbidden');
-    this.#options.service.node.tell(`conversation:${frame.conv}`, {
+    const { access, node } = this.#options.service;
+    // Who may not write to the other of two may not show them that they would. It is a hint, and dropped like one.
+    if (!access.mayMessageIn(frame.conv, data.user)) return undefined;
+    node.tell(`conversation:${frame.conv}`, {
       kind: 'typing',
       user: data.user,
       device: data.device,

@@ -52,3 +52,6 @@ export type SessionClaims = {
   /** Until when the session may be renewed. */
   rnw: number;
 };
+
+/** GET /v1/ws: the session's own device, and its token where no header can carry it. */
+export const upgradeQuery = z.strictObject({ token: z.string().optional(), device: z.string().optional() });

@@ -24,10 +24,18 @@ const soon = { kind: 'wake', after: PRESENCE_DELAY_MILLIS, message: { kind: 'ann
 
 test('SOC-02 a second socket of a device displaces the first, on whatever shard it is', () => {
   const { receive } = person();
-  receive(connected('d_1', 7, 1));
-  assert.deepEqual(receive(connected('d_1', 3, 2)), [
-    { kind: 'displace', device: 'd_1', shard: 1, socket: 7, awake: true },
+  receive(connected('d_1', 3, 2));
+  assert.deepEqual(receive(connected('d_1', 7, 1)), [
+    { kind: 'displace', device: 'd_1', shard: 2, socket: 3, awake: true },
   ]);
+});
+
+test('SOC-02 of two sockets of a device the later one stays, in whatever order the shards tell of them', () => {
+  const { state, receive } = person();
+  receive(connected('d_1', 7, 1));
+  assert.deepEqual(receive(connected('d_1', 3, 2)), [{ kind: 'displace', device: 'd_1', shard: 2, socket: 3 }]);
+  receive({ kind: 'disconnected', device: 'd_1', socket: 3 });
+  assert.deepEqual([state.devices.size, state.devices.get('d_1')?.socket], [1, 7]);
 });
 
 test('another device displaces nothing, and the same socket twice changes nothing', () => {

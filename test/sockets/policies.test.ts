@@ -93,7 +93,8 @@ test('CAP-02 POL-01 the rights in a direct conversation are those that the rules
   const rights = async (who: Person) =>
     (await server.api<{ rights: string[] }>(who, 'GET', `/v1/conversations/${pair}/rights`)).body.rights;
   const all = await rights(alice);
-  const [posting, calling] = [['message.post', 'message.edit.own', 'mention.all'], ['call.start']];
+  const posting = ['message.post', 'message.edit.own', 'mention.all', 'reaction.add'];
+  const calling = ['call.start'];
   await under({ action: 'message', from: 'everyone', to: boardId, effect: 'deny' }, async () => {
     assert.deepEqual(
       await rights(alice),
@@ -109,6 +110,55 @@ test('CAP-02 POL-01 the rights in a direct conversation are those that the rules
   });
   assert.deepEqual(await rights(alice), all);
   for (const right of [...posting, ...calling]) assert.ok(all.includes(right));
+});
+
+test('POL-01 message: reactions and typing are words, too, to somebody who may not be messaged', async () => {
+  const { server } = running;
+  const { alice, carol } = people;
+  const pair = id(await direct(alice, 'carol'));
+  const said = await server.api(carol, 'POST', `/v1/conversations/${pair}/messages`, { kind: 'text', body: 'said' });
+  const reaction = `/v1/conversations/${pair}/messages/${said.body['seq'] as number}/reactions/${encodeURIComponent('👍')}`;
+  const [atAlice, atCarol] = [await connect(server, alice), await connect(server, carol)];
+  const typing = { kind: 'typing', conv: pair };
+  await under({ action: 'message', from: 'everyone', to: boardId, effect: 'deny' }, async () => {
+    const denied = await server.api(alice, 'PUT', reaction);
+    assert.deepEqual([denied.status, denied.body['code']], [403, 'right_missing']);
+    atAlice.send(typing);
+    atCarol.send(typing);
+    await atAlice.event('typing');
+    // What comes later on the same socket shows that nothing came before it.
+    const signal = { to: pair, kind: 'sub', step: 'subscribe' };
+    assert.equal((await server.api(alice, 'POST', '/v1/signal', signal)).status, 202);
+    await atCarol.event('signal');
+    assert.deepEqual([atCarol.events.some(({ type }) => type === 'typing'), atAlice.closed], [false, undefined]);
+  });
+  assert.equal((await server.api(alice, 'PUT', reaction)).status, 200);
+  atAlice.send(typing);
+  await atCarol.event('typing');
+  await Promise.all([atAlice.close(), atCarol.close()]);
+});
+
+test('POL-01 SIG-04 a stanza outside of calls reaches nobody who may neither be messaged nor called', async () => {
+  const { server } = running;
+  const { alice, carol } = people;
+  const pair = id(await direct(alice, 'carol'));
+  const send = async (who: Person, to: string) =>
+    await server.api(who, 'POST', '/v1/signal', { to, kind: 'sub', step: 'subscribe', body: { text: 'words' } });
+  const heard = await connect(server, carol);
+  await under({ action: 'message', from: 'everyone', to: boardId, effect: 'deny' }, async () => {
+    assert.equal((await send(alice, 'carol')).status, 202);
+    await under({ action: 'call', from: 'everyone', to: boardId, effect: 'deny' }, async () => {
+      const [denied, nobody] = [await send(alice, 'carol'), await send(alice, 'nobody')];
+      assert.deepEqual([denied.status, denied.body['code']], [403, 'recipient_forbidden']);
+      assert.equal(denied.text, nobody.text);
+      assert.equal((await send(alice, pair)).text, nobody.text);
+      assert.equal((await send(carol, 'alice')).status, 202);
+    });
+  });
+  assert.equal((await send(alice, pair)).status, 202);
+  await heard.event((event) => event.type === 'signal' && event.data['to'] === pair);
+  assert.equal(heard.events.filter(({ type }) => type === 'signal').length, 2);
+  await heard.close();
 });
 
 test('POL-01 invite: rooms are made with, and filled by, those whom the rules let be invited', async () => {

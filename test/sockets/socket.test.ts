@@ -56,6 +56,16 @@ test('SOC-01 the device must be the one of the session', async () => {
   assertRefused(await refusedUpgrade(server, `?token=${token}&device=d_%00`), 403, 'device_forbidden', 'device');
 });
 
+test('GOV-03 SOC-01 a handshake that says more than a token and a device, or one of them twice, is refused', async () => {
+  const own = queryOf(ann);
+  for (const field of ['user', 'conv', 'version']) {
+    assertRefused(await refusedUpgrade(server, `${own}&${field}=ben`), 400, 'query_invalid', field);
+  }
+  const twice = `${own}&device=${ben.session.device_id}`;
+  assertRefused(await refusedUpgrade(server, twice), 400, 'query_invalid', 'device');
+  assertRefused(await refusedUpgrade(server, `${own}&token=${ben.session.token}`), 400, 'query_invalid', 'token');
+});
+
 test('SOC-01 the Authorization header carries the credential as well', async () => {
   const headers = { authorization: `Bearer ${ann.session.token}` };
   const socket = await connect(server, ann, { query: `device=${ann.session.device_id}`, headers });

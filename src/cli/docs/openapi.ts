@@ -52,6 +52,7 @@ const SOCKET_ERRORS: readonly ErrorCode[] = [
   'device_forbidden',
   'device_required',
   'origin_forbidden',
+  'query_invalid',
   'session_revoked',
   'socket_upgrade_required',
   'token_expired',
