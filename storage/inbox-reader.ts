@@ -129,14 +129,20 @@ export function shareConversation(environments: readonly LaneEnvironment[], one:
 
 /**
  * The people who may see a person's presence: everyone in a conversation of theirs that is small enough for hints
- * (HINT_PARTICIPANTS_MAX), up to PRESENCE_PEERS_MAX in all.
+ * (HINT_PARTICIPANTS_MAX), up to PRESENCE_PEERS_MAX in all. `within` limits the conversations that count.
  */
-export function readPeers(environments: readonly LaneEnvironment[], user: string): string[] {
+export function readPeers(
+  environments: readonly LaneEnvironment[],
+  user: string,
+  within?: ReadonlySet<string>,
+): string[] {
   const peers = new Set<string>();
   for (const { tables } of environments) {
     for (const entry of tables.memberships.getRange(under(user))) {
       if (membershipRecord.decode(entry.value).gone) continue;
-      const record = readConversation(tables, lastPart(entry.key));
+      const id = lastPart(entry.key);
+      if (within?.has(id) === false) continue;
+      const record = readConversation(tables, id);
       if (record === undefined || record.participantCount > HINT_PARTICIPANTS_MAX) continue;
       for (const one of readParticipants(tables, record.id, HINT_PARTICIPANTS_MAX)) peers.add(one.user);
       if (peers.size >= PRESENCE_PEERS_MAX) return [...peers].slice(0, PRESENCE_PEERS_MAX);

@@ -38,6 +38,7 @@ export const CALLS: { readonly [Name in MessagingRoute]: readonly [Routes[Name][
   readRights: ['get', '/v1/conversations/:id/rights'],
   readChanges: ['get', '/v1/conversations/:id/changes'],
   readInbox: ['get', '/v1/inbox'],
+  readPresence: ['get', '/v1/presence'],
   searchMessages: ['get', '/v1/search'],
   makeWebhook: ['post', '/v1/conversations/:id/webhooks'],
   readWebhooks: ['get', '/v1/conversations/:id/webhooks'],

@@ -61,6 +61,12 @@ export class AccessChecks {
     return peers.filter((peer) => this.#policies.allows('see', peer, user, () => true));
   }
 
+  /** Those of `peers`, who share a conversation with the person, whom the person may see. */
+  visibleTo(user: string, peers: readonly string[]): readonly string[] {
+    if (!this.#policies.rules('see')) return peers;
+    return peers.filter((peer) => this.#policies.allows('see', user, peer, () => true));
+  }
+
   /**
    * Posting to one other person is messaging them, and so is reacting; who posts into a room speaks to the room.
    * @throws Refusal `right_missing`, which tells nothing: both are in the conversation and know of each other.

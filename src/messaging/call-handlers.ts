@@ -1,14 +1,12 @@
 /** Calls beside their signalling: the caller's live ones, servers for their media, and outcomes held against what was seen. */
-import { MAIN } from '#actors/runtime/node.ts';
 import type { OutcomeAnswer } from '#actors/call/call.messages.ts';
 import { pairOf, pairScope, stateOf, type CallRecord } from '#actors/call/call-record.ts';
 import { isId } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
 import type { LiveCallView } from '#src/protocol/calls.ts';
-import { Refusal } from '#src/protocol/errors.ts';
 import type { PostMessage } from '#src/protocol/messages.ts';
 import { readConversation, readMember, readParticipants } from '#storage/conversation-reader.ts';
-import { ask, type Call, type Handler } from './caller.ts';
+import { ask, askShards, type Call, type Handler } from './caller.ts';
 import { iceServers } from './ice-servers.ts';
 
 /**
@@ -23,18 +21,8 @@ export function scopeOf(call: Call, conversation: string): { readonly scope: str
 
 /** Every shard is asked: one that is restarting has its calls asked for again, since a call left out would not ring. */
 export const readCalls: Handler = async (call) => {
-  const { node, config } = call.service;
-  const others = [...node.links.keys()].filter((thread) => thread !== MAIN);
-  if (others.length < node.placement.shards - 1) throw new Refusal('unavailable');
-  const millis = config.requestSeconds * 1000;
-  const answers = await Promise.all(
-    others.map(async (thread) => await node.askService(thread, '@callsOf', call.user, millis)),
-  );
-  const records = call.service.callsOf(call.user);
-  for (const answer of answers) {
-    if (!answer.ok) throw new Refusal(answer.code, { retryAfter: answer.retryAfter ?? undefined });
-    records.push(...(answer.value as CallRecord[]));
-  }
+  const elsewhere = await askShards<CallRecord[]>(call, '@callsOf', call.user);
+  const records = [...call.service.callsOf(call.user), ...elsewhere.flat()];
   const items = records
     .toSorted((a, b) => a.startedAt - b.startedAt)
     .map((record) => viewOf(record, call.user))

@@ -9,7 +9,7 @@ import type {
 } from '#actors/conversation/conversation.messages.ts';
 import type { PushMessage } from '#actors/push/push.messages.ts';
 import type { Address, Answer } from '#actors/runtime/actor.ts';
-import type { Node } from '#actors/runtime/node.ts';
+import { MAIN, type Node, type ServiceName } from '#actors/runtime/node.ts';
 import type { Config } from '#src/config.ts';
 import type { MediaServers } from '#src/protocol/calls.ts';
 import { conversationId, USERNAME } from '#src/protocol/names.ts';
@@ -90,6 +90,23 @@ export async function ask<T>(
   const answer: Answer = await call.service.node.ask(to, message, millis, call.cancellation);
   if (answer.ok) return answer.value as T;
   throw new Refusal(answer.code, { field: answer.field ?? undefined, retryAfter: answer.retryAfter ?? undefined });
+}
+
+/**
+ * Asks every other shard for what it keeps in memory. One that is restarting fails the whole: what it has would be
+ * left out of the answer.
+ * @throws Refusal `unavailable`, `busy`.
+ */
+export async function askShards<T>(call: Call, name: ServiceName, body: unknown): Promise<T[]> {
+  const { node, config } = call.service;
+  const others = [...node.links.keys()].filter((thread) => thread !== MAIN);
+  if (others.length < node.placement.shards - 1) throw new Refusal('unavailable');
+  const millis = config.requestSeconds * 1000;
+  const answers = await Promise.all(others.map(async (thread) => await node.askService(thread, name, body, millis)));
+  return answers.map((answer) => {
+    if (answer.ok) return answer.value as T;
+    throw new Refusal(answer.code, { retryAfter: answer.retryAfter ?? undefined });
+  });
 }
 
 /** Asks the conversation of the path as the caller. */

@@ -7,6 +7,7 @@ import * as conversations from './conversation-handlers.ts';
 import { readInbox } from './inbox-handlers.ts';
 import { readMentions } from './mention-handlers.ts';
 import * as messages from './message-handlers.ts';
+import { readPresence } from './presence-handlers.ts';
 import * as pushes from './push-handlers.ts';
 import * as retention from './retention-handlers.ts';
 import { searchMessages } from './search-handlers.ts';
@@ -46,6 +47,7 @@ export const HANDLERS: Readonly<Record<MessagingRoute, Handler>> = {
   postReceipt: messages.postReceipt,
   readChanges: messages.listChanges,
   readInbox,
+  readPresence,
   searchMessages,
   putPush: pushes.putPush,
   readPush: pushes.readPush,

@@ -239,6 +239,7 @@ async function serve(name: ServiceName, body: unknown): Promise<Answer> {
   if (name === '@inspect') return { ok: true, value: system.inspect(INSPECTED_ACTORS) };
   if (name === '@calls') return { ok: true, value: board.list(CALLS_LISTED_MAX) };
   if (name === '@callsOf') return { ok: true, value: callsOf(body as string) };
+  if (name === '@presenceOf') return { ok: true, value: pushes.attention.announced(body as readonly string[]) };
   if (name === '@attachments') return await attachments.serve(body);
   if (name === '@sealing') return { ok: true, value: attachments.keep(body as AttachmentSealing) };
   if (name === '@dropUploads') return { ok: true, value: (await attachments.dropAll()) ?? null };

@@ -83,6 +83,7 @@ export const BOT_ROUTE_SCOPES: Readonly<Record<MessagingRoute, readonly BotScope
   putPush: null,
   readPush: null,
   deletePush: null,
+  readPresence: ['presence:read'],
   searchMessages: ['messages:read'],
   postSignal: ['signals:write'],
   readCalls: ['signals:read'],

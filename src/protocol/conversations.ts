@@ -227,6 +227,14 @@ export const inboxReply = z
   .strictObject({ items: z.array(inboxItem), next: z.string().nullable(), sync: z.string() })
   .meta({ id: 'Inbox' });
 
+/** GET /v1/presence: who is not offline, of the people whose presence the caller is told of. */
+export const presenceReply = z
+  .strictObject({
+    items: z.array(z.strictObject({ user: username, state: z.enum(['online', 'away']) })),
+    next: z.null(),
+  })
+  .meta({ id: 'Presences' });
+
 export const draftReply = z.strictObject({ body: z.string(), updated_at: z.string() }).meta({ id: 'Draft' });
 export const muteReply = z.strictObject({ until: z.string().nullable() }).meta({ id: 'Mute' });
 export const pinsReply = z.strictObject({ items: z.array(message), next: z.null() }).meta({ id: 'Pins' });

@@ -35,7 +35,11 @@ export const RATE_LIMITS = {
   },
   create: { perSecond: 1, burst: 100, say: 'Conversations and uploads begun, webhooks made.' },
   signal: { perSecond: 50, burst: 1_000, say: 'Signals. A call to ten devices sends some hundred candidates at once.' },
-  search: { perSecond: 2, burst: 30, say: 'Searches, which read much: one with every letter typed fits the burst.' },
+  search: {
+    perSecond: 2,
+    burst: 30,
+    say: 'Searches, and asking who is there, which read much: a search with every letter typed fits the burst.',
+  },
   frame: { perSecond: 10, burst: 100, say: 'Frames, over all sockets of the person. The next is a refused frame.' },
   upgrade: { perSecond: 1, burst: 60, say: 'Sockets opened, over all devices.' },
   refused: {

@@ -256,6 +256,15 @@ export const MESSAGING_ROUTES = {
     replies: { 200: conversations.inboxReply },
     errors: ['cursor_invalid'],
   },
+  readPresence: {
+    method: 'get',
+    path: '/v1/presence',
+    summary: 'Who is online or away, of the people whose presence the caller is told of.',
+    auth: 'session',
+    rate: 'search',
+    replies: { 200: conversations.presenceReply },
+    errors: [],
+  },
   searchMessages: {
     method: 'get',
     path: '/v1/search',

@@ -55,7 +55,7 @@ export async function openScene(t: TestContext, folder?: string): Promise<PushSc
   });
   const host: ActorHost = openHost(t, { actors: [actor], ...(folder === undefined ? {} : { folder }) });
   const devices = new Map<string, { awake: boolean }>();
-  attention.follow('bob', { devices: new Map([['d_none', { awake: false }]]) });
+  attention.follow('bob', { announced: 'away', devices: new Map([['d_none', { awake: false }]]) });
   let seen = 0;
   const scene: PushScene = {
     host,
@@ -76,7 +76,7 @@ export async function openScene(t: TestContext, folder?: string): Promise<PushSc
         },
       }),
     async push(message) {
-      attention.follow('bob', { devices });
+      attention.follow('bob', { announced: 'online', devices });
       const answer = await host.ask('push:bob', message);
       if (!answer.ok) throw new Error(`${message.kind} was refused: ${answer.code}`);
     },

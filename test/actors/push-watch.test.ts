@@ -54,7 +54,7 @@ test('posts of one round are decided once, from the first of them, for those who
 test('FRM-05 whoever is awake is passed over, and whoever left is none of the audience', async (t) => {
   const { asked, askedTimes, event, scene, watch } = await watchScene(t);
   const devices = new Map([['d_1', { awake: true }]]);
-  scene.attention.follow('bob', { devices });
+  scene.attention.follow('bob', { announced: 'online', devices });
   watch.posted(ROOM, event(1));
   await until(() => watch.decidedUpTo === scene.host.now - 1_000, 'an empty round');
   devices.set('d_1', { awake: false });

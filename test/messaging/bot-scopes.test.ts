@@ -50,6 +50,7 @@ const LET_IN: Readonly<Record<Exclude<MessagingRoute, 'postWebhook'>, number | n
   readRights: 200,
   readChanges: 200,
   readInbox: 200,
+  readPresence: 200,
   searchMessages: 200,
   readCapabilities: null,
   putPush: null,

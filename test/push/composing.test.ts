@@ -59,9 +59,9 @@ test('FRM-05 right before it goes out a push is dropped when it is read, deleted
   const late = await push('muted, then left');
   await host.reply(ROOM, { kind: 'mute', until: new Date(host.now + 60_000).toISOString(), ...bob });
   assert.deepEqual(compose(late), { dropped: 'muted' });
-  scene.attention.follow('bob', { devices: new Map([['d_9', { awake: true }]]) });
+  scene.attention.follow('bob', { announced: 'online', devices: new Map([['d_9', { awake: true }]]) });
   assert.deepEqual(compose(late), { dropped: 'awake' });
-  scene.attention.follow('bob', { devices: new Map() });
+  scene.attention.follow('bob', { announced: 'offline', devices: new Map() });
   await host.reply(ROOM, { kind: 'remove', participant: 'bob', ...bob });
   assert.deepEqual(compose(late), { dropped: 'left' });
 });

@@ -101,6 +101,34 @@ test('FRM-03 presence is effective over all devices of the person', async () => 
   await watcher.close();
 });
 
+test('FRM-03 who comes later reads who is there, as the events told those who were there before', async () => {
+  const { fay, gil, hal, ida } = await server.people('fay', 'gil', 'hal', 'ida');
+  await start(server, fay, 'room', ['gil', 'hal']);
+  const watcher = await connect(server, gil);
+  const [hers, his, stranger] = [await connect(server, fay), await connect(server, hal), await connect(server, ida)];
+  const heard = (user: string, state: string) =>
+    watcher.event(({ type, data }) => type === 'presence' && data['user'] === user && data['state'] === state);
+  const presence = async (who: Person) => {
+    const { body } = await server.api<{ items: unknown[]; next: null }>(who, 'GET', '/v1/presence');
+    return body;
+  };
+  await Promise.all([heard('fay', 'online'), heard('hal', 'online'), heard('gil', 'online')]);
+  his.send({ kind: 'presence', awake: false });
+  await heard('hal', 'away');
+  const there = [
+    { user: 'fay', state: 'online' },
+    { user: 'gil', state: 'online' },
+    { user: 'hal', state: 'away' },
+  ];
+  const { items, next } = await presence(gil);
+  assert.deepEqual([new Set(items), next], [new Set(there), null]);
+  assert.deepEqual(await presence(ida), { items: [], next: null });
+  await hers.close();
+  await heard('fay', 'offline');
+  assert.deepEqual(new Set((await presence(gil)).items), new Set(there.slice(1)));
+  await Promise.all([watcher.close(), his.close(), stranger.close()]);
+});
+
 const AWRY: readonly (readonly [string, unknown])[] = [
   ['SOC-07 the key type', { kind: 'presence', awake: true, type: 'message.new' }],
   ['SOC-07 only the key type', { type: 'typing' }],

@@ -205,6 +205,8 @@ test('POL-01 see: the directory and presence are for whom the rules let see', as
   await direct(alice, 'carol');
   await direct(alice, 'bob');
   await direct(bob, 'carol');
+  const present = async (who: Person) =>
+    (await server.api<{ items: { user: string }[] }>(who, 'GET', '/v1/presence')).body.items.map(({ user }) => user);
   const read = async (who: Person, user: string) =>
     await request('GET', `${server.coordinator}/v1/directory/${user}`, { token: who.session.token });
   const rule = { action: 'see', from: boardId, to: 'everyone', effect: 'deny' };
@@ -221,6 +223,10 @@ test('POL-01 see: the directory and presence are for whom the rules let see', as
     await running.console('PATCH', '/users/dave', { title: 'Cook' });
     await atCarol.event((event) => event.type === 'directory.changed' && event.data['user'] === 'dave');
     assert.equal(atCarol.events.some(isAlice), false);
+    assert.deepEqual(
+      [(await present(people.carol)).includes('alice'), (await present(bob)).includes('alice')],
+      [false, true],
+    );
     await socket.close();
   });
   assert.equal((await read(people.carol, 'alice')).status, 200);
