@@ -29,7 +29,9 @@ export const AUDIT_EVENTS = {
   'user.unblocked': 'A blocked person may sign in again.',
   'user.left': 'A person left for good, and their sessions ended: how many.',
   'user.erasure_started': 'An owner had a person erased: their account was closed and emptied.',
-  'user.erased': 'A person is erased: conversations gone through, messages, bytes, conversations under a legal hold.',
+  'user.erasure_waits':
+    'An erasure waits for a legal hold to end: the same counts as for one that is done, and what was left out.',
+  'user.erased': 'A person is erased: conversations gone through, messages, bytes, forwards and names of others.',
   'user.session_ended': 'A session of a person was ended: session and device.',
   'group.created': 'A group was created: name and members.',
   'group.changed': 'A group was changed: name before and after, members added and removed.',

@@ -27,7 +27,10 @@ export interface TraceProgress {
   readonly kept: number;
 }
 
-export const NO_TRACES: TraceProgress = { lane: 0, after: '', inPass: 0, forwards: 0, names: 0, kept: 0 };
+/** Where a pass over all lanes begins. */
+export const PASS_START = { lane: 0, after: '', inPass: 0, kept: 0 } as const;
+
+export const NO_TRACES: TraceProgress = { ...PASS_START, forwards: 0, names: 0 };
 
 export interface TracesOptions {
   readonly lanes: Pick<Lanes, 'environments'>;
@@ -57,7 +60,7 @@ export async function eraseTraces(
     const environment = lanes.environments[progress.lane];
     if (environment === undefined) {
       if (progress.inPass === 0) return progress;
-      progress = { ...progress, lane: 0, after: '', inPass: 0, kept: 0 };
+      progress = { ...progress, ...PASS_START };
       continue;
     }
     environment.refresh();

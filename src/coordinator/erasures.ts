@@ -2,7 +2,8 @@
  * Erasing people: what they said and did goes, their username stays taken, and the audit trail stays true. The account
  * is closed and emptied in one change; their calendars follow, and their conversations one after the other, in steps that
  * a restart goes on with. Their messages stay as stubs, so that no seq is missing. Then follows what others wrote of them:
- * forwards of their words and their name in mentions.
+ * forwards of their words and their name in mentions. What a legal hold keeps of all that stays, and the erasure waits:
+ * when a hold ends, it goes over everything again, since what was kept may have been passed on meanwhile.
  */
 import type { Address, Answer, Told } from '#actors/runtime/actor.ts';
 import type { ErasureStep } from '#actors/conversation/erasing.ts';
@@ -22,12 +23,13 @@ import type { Lanes } from '#storage/lanes.ts';
 import { removeAppPasswords } from './app-passwords.ts';
 import { consoleRoles } from './console-role-record.ts';
 import { endConsoleSessions } from './console-sessions.ts';
-import { eraseTraces, NO_TRACES, type TraceProgress } from './erasure-traces.ts';
+import { eraseTraces, NO_TRACES, PASS_START, type TraceProgress } from './erasure-traces.ts';
 import { NO_PROFILE, putPerson, putProfile } from './directory.ts';
 import type { Log } from './http-surface.ts';
 import type { Doer } from './nodes.ts';
 import type { CloseCheck } from './people.ts';
 import { removeGuest } from './guest-records.ts';
+import { readHoldEndings } from './retention.ts';
 import type { SecondFactors } from './second-factors.ts';
 import { endSessions } from './sign-in.ts';
 
@@ -35,7 +37,10 @@ interface ErasureRecord {
   readonly user: string;
   readonly startedAt: string;
   readonly startedBy: string;
+  /** When the last pass over everything ended; null while one is under way. Done is what no hold kept anything of. */
   readonly doneAt: string | null;
+  /** What `readHoldEndings` answered when that pass began; none before there were further passes. */
+  readonly holdEndings?: number;
   /** Conversations up to here, in their order by lane and id, are done. */
   readonly lane: number;
   readonly after: string;
@@ -74,7 +79,8 @@ export interface ErasuresOptions {
 export interface Erasure {
   readonly id: string;
   readonly user: string;
-  readonly state: 'running' | 'done';
+  /** `waiting` for a legal hold to end. */
+  readonly state: 'running' | 'waiting' | 'done';
   readonly started_at: string;
   readonly started_by: string;
   readonly done_at: string | null;
@@ -100,8 +106,13 @@ export class Erasures {
   /** Goes on with what a restart interrupted; what is begun before waits for this. */
   start(calendars: Calendars): void {
     this.#calendars = calendars;
+    this.goOn();
+  }
+
+  /** Goes on with what is not done, as far as a hold may have ended that it waits for. */
+  goOn(): void {
     for (const { id, document } of this.#options.accounts.documents(erasures)) {
-      if (document.doneAt === null) this.#queue(id);
+      if (stateOf(document) !== 'done') this.#queue(id);
     }
   }
 
@@ -135,6 +146,7 @@ export class Erasures {
         startedAt: formatInstant(now),
         startedBy: by.actor,
         doneAt: null,
+        holdEndings: readHoldEndings(draft),
         ...{ lane: 0, after: '', conversations: 0, messages: 0, bytes: 0, held: 0 },
       });
       const details = { erasure: id, before: person.state, sessions_ended: revoked.length };
@@ -171,10 +183,10 @@ export class Erasures {
   async #run(id: string): Promise<void> {
     const { accounts, lanes, log } = this.#options;
     try {
-      if (!(await this.#eraseCalendars(id))) return;
+      if (!(await this.#begin(id)) || !(await this.#eraseCalendars(id))) return;
       for (;;) {
         const record = accounts.document(erasures, id);
-        if (record === undefined || record.doneAt !== null || this.#stopping.signal.aborted) return;
+        if (record === undefined || this.#stopping.signal.aborted) return;
         const { lane, after, user } = record;
         const environment = lanes.environments[lane];
         if (environment === undefined) {
@@ -191,6 +203,20 @@ export class Erasures {
     } catch (error) {
       log.error('an erasure stopped; the next start goes on with it', { erasure: id, error: error as Error });
     }
+  }
+
+  /** Whether there is something to do. What waits begins from the start where a hold has ended since its last pass began. */
+  async #begin(id: string): Promise<boolean> {
+    return await this.#options.accounts.change((draft) => {
+      const record = draft.document(erasures, id);
+      if (record === undefined || record.doneAt === null) return record !== undefined;
+      const endings = readHoldEndings(draft);
+      if (stateOf(record) === 'done' || record.holdEndings === endings) return false;
+      const traces = { ...(record.traces ?? NO_TRACES), ...PASS_START };
+      const from = { lane: 0, after: '', conversations: 0, held: 0, traces };
+      draft.putDocument(erasures, id, { ...record, ...from, doneAt: null, holdEndings: endings });
+      return true;
+    });
   }
 
   /** Erases what others wrote of the person; false when the server stops meanwhile. */
@@ -268,10 +294,11 @@ export class Erasures {
     await accounts.change((draft) => {
       const record = draft.document(erasures, id);
       if (record === undefined) return;
-      draft.putDocument(erasures, id, { ...record, doneAt: formatInstant(now) });
+      const ended = { ...record, doneAt: formatInstant(now) };
+      draft.putDocument(erasures, id, ended);
+      const event = stateOf(ended) === 'done' ? 'user.erased' : 'user.erasure_waits';
       const details = { erasure: id, ...countsOf(record) };
-      const entry = { event: 'user.erased', actor: 'server', address: null, subject: `user:${record.user}`, details };
-      draft.audit(now, entry);
+      draft.audit(now, { event, actor: 'server', address: null, subject: `user:${record.user}`, details });
     });
   }
 }
@@ -288,15 +315,22 @@ function emptyAccount(draft: AccountsDraft, person: PersonRecord): number {
   return putPerson(draft, person);
 }
 
+function stateOf(record: ErasureRecord): Erasure['state'] {
+  if (record.doneAt === null) return 'running';
+  const { held, kept } = countsOf(record);
+  return held + kept > 0 ? 'waiting' : 'done';
+}
+
 function viewOf(id: string, record: ErasureRecord): Erasure {
   const { user, startedAt, startedBy, doneAt } = record;
+  const state = stateOf(record);
   return {
     id,
     user,
-    state: doneAt === null ? 'running' : 'done',
+    state,
     started_at: startedAt,
     started_by: startedBy,
-    done_at: doneAt,
+    done_at: state === 'done' ? doneAt : null,
     ...countsOf(record),
   };
 }

@@ -76,6 +76,8 @@ export function makeManagement(options: ManagementOptions) {
     directoryChanged,
   });
   const access = makeAccess(options, vault, alerts, settingsPlane);
+  const erasures = new Erasures({ ...options, secondFactors: access.secondFactors });
+  const holdEnded = () => erasures.goOn();
   return {
     ...plane,
     ...settingsPlane,
@@ -88,9 +90,9 @@ export function makeManagement(options: ManagementOptions) {
       announce: async (snapshot) => await integrations.announce(snapshot),
       directoryChanged,
     }),
-    erasures: new Erasures({ ...options, secondFactors: access.secondFactors }),
+    erasures,
     integrations,
-    retention: new Retention({ ...options, settings: settingsPlane.settings }),
+    retention: new Retention({ ...options, holdEnded, settings: settingsPlane.settings }),
     consoleRoles: new ConsoleRoles({ accounts, announcer, clock }),
     vault,
   };

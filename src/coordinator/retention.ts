@@ -6,7 +6,7 @@ import type { Address, Answer, Told } from '#actors/runtime/actor.ts';
 import type { Clock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import type { Accounts } from '#storage/accounts.ts';
+import type { Accounts, AccountsDraft } from '#storage/accounts.ts';
 import { defineCollection } from '#storage/collections.ts';
 import type { RetentionRule } from '#storage/retention.ts';
 import type { Doer } from './nodes.ts';
@@ -19,6 +19,18 @@ const INSTALLATION = 'installation';
 const heldConversations = defineCollection<{ readonly since: string; readonly by: string }>('held_conversations', {
   version: 1,
 });
+
+/** How many holds were ended ever: whoever waits for one notes what it was, and sees later that it is another. */
+const holdEndings = defineCollection<{ readonly count: number }>('hold_endings', { version: 1 });
+
+/** Changes with every hold that ends; before that and behind it, so that a crash in between is no ending overlooked. */
+export function readHoldEndings(accounts: Pick<Accounts, 'document'>): number {
+  return accounts.document(holdEndings, INSTALLATION)?.count ?? 0;
+}
+
+function countEnding(draft: AccountsDraft): void {
+  draft.putDocument(holdEndings, INSTALLATION, { count: readHoldEndings(draft) + 1 });
+}
 
 /** Holds in one page of the list. */
 export const HOLDS_PAGE_MAX = 200;
@@ -41,6 +53,8 @@ export interface RetentionOptions {
   readonly ask: (to: Address, message: Told, millis: number) => Promise<Answer>;
   /** Hands the rule to every thread that reads messages; resolves when each reads by it. */
   readonly announceRetention: (rule: RetentionRule) => Promise<void>;
+  /** Called when a hold may have ended, for what it stopped to go on. */
+  readonly holdEnded: () => void;
 }
 
 export class Retention {
@@ -70,10 +84,12 @@ export class Retention {
       const before = draft.document(holds, INSTALLATION)?.isHeld === true;
       if (before === isHeld) return;
       draft.putDocument(holds, INSTALLATION, { isHeld });
+      if (!isHeld) countEnding(draft);
       const details = { before, after: isHeld };
       draft.audit(clock.now(), { event: 'legal_hold.changed', ...by, subject: 'installation', details });
     });
     await this.announce();
+    if (!isHeld) await this.#end();
     return this.rule;
   }
 
@@ -88,6 +104,7 @@ export class Retention {
     const known = accounts.document(heldConversations, conversation);
     await accounts.change((draft) => {
       draft.audit(now, { ...entry, details: { after: isHeld } });
+      if (!isHeld) countEnding(draft);
       if (!isHeld || known !== undefined) return;
       draft.putDocument(heldConversations, conversation, { since: formatInstant(now), by: by.actor });
     });
@@ -97,7 +114,14 @@ export class Retention {
     if (isGone || (answer.ok && !isHeld)) {
       await accounts.change((draft) => draft.removeDocument(heldConversations, conversation));
     }
+    if (!isHeld) await this.#end();
     if (!answer.ok) throw new Refusal(answer.code);
+  }
+
+  /** Has what waits for a hold look again: what looked while this one was ending may have found it on. */
+  async #end(): Promise<void> {
+    await this.#options.accounts.change(countEnding);
+    this.#options.holdEnded();
   }
 
   /** Conversations on hold by their ids, behind `after`. */

@@ -24,7 +24,7 @@ test('killed at any moment, the server keeps what it acknowledged: messages, fil
     calendar: ['writes', 'deltas'],
     mail: ['changes', 'mails', 'received', 'receivedAgain'],
     feeds: ['refreshes', 'compared', 'deltas'],
-    holds: ['kept', 'compared', 'released', 'lookedFor'],
+    holds: ['kept', 'compared', 'released', 'lookedFor', 'erased'],
   } satisfies Record<PartName, string[]>;
   for (const [name, sums] of Object.entries(done)) {
     for (const what of sums) assert.ok((figures[name as PartName]?.[what] ?? 0) > 0, `${name}: nothing ${what}`);

@@ -1,18 +1,14 @@
 /** What others wrote of somebody who is erased: forwards of their words, mentions, contact cards (over a kill, too). */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { Message } from '#src/protocol/messages.ts';
 import { blobPath } from '#storage/blobs.ts';
-import { checkFolder } from '#storage/check.ts';
 import { lanePath } from '#storage/folder.ts';
 import { openLane } from '#storage/lane.ts';
 import { contentHashOf } from '#storage/content-hash.ts';
-import { plantCallers, type CallerName, type Callers } from '#test/console/callers.ts';
-import { request, startServer, type Person, type TestServer } from '#test/support/server.ts';
+import { shareRestartedServer } from '#test/console/console-server.ts';
+import type { Person } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
 import { attach, upload } from './attaching.ts';
@@ -21,28 +17,10 @@ import { post, say, start } from './conversing.ts';
 const LANES = 4;
 const byText = (one: string, other: string) => (one < other ? -1 : Number(one > other));
 
-let folder: string;
-let callers: Callers;
-let server: TestServer;
-let alice: Person;
-let bob: Person;
-let carol: Person;
-
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'parley-test-'));
-  callers = await plantCallers(folder);
-  server = await startServer({ folder });
-  ({ alice, bob, carol } = await server.people('alice', 'bob', 'carol'));
-});
-after(async () => {
-  await server.stop();
-  const { problems } = await checkFolder(folder);
-  await rm(folder, { recursive: true, force: true });
-  assert.deepEqual(problems, []);
-});
-
-const ask = async <T = Record<string, unknown>>(who: CallerName, method: string, path: string, body?: unknown) =>
-  await request<T>(method, `${server.coordinator}/admin/api${path}`, { headers: callers[who], body });
+const scene = await shareRestartedServer();
+const { ask, folder } = scene;
+let { server } = scene;
+const { alice, bob, carol } = await server.people('alice', 'bob', 'carol');
 
 const forward = (conversation: string, seq: number) => ({ forward: { conversation_id: conversation, seq } });
 
@@ -107,16 +85,17 @@ test('forwards of an erased person’s words become stubs, and a stand-in takes 
   const begun = await ask<Erased>('owner', 'POST', '/users/carol/erase');
   assert.equal(begun.status, 202, begun.text);
   await socket.event((event) => event.type === 'message.delete' && event.conv === apart && event.seq === 1);
-  await server.end('SIGKILL');
-  server = await startServer({ folder });
+  server = await scene.restart('SIGKILL');
   for (const who of [alice, bob]) who.session = await server.signIn(who.username, who.password);
-  const done = await until(async () => {
-    const { body } = await ask<Erased>('owner', 'GET', `/erasures/${begun.body.id}`);
-    return body.state === 'done' && body;
-  }, 'the erasure to be done');
-  assert.equal(done.kept, 1);
+  const reached = async (state: string) =>
+    await until(async () => {
+      const { body } = await ask<Erased>('owner', 'GET', `/erasures/${begun.body.id}`);
+      return body.state === state && body;
+    }, `the erasure to be ${state}`);
+  const waiting = await reached('waiting');
+  assert.equal(waiting.kept, 1);
   // What was done and not written down before the kill is found done.
-  assert.ok(done.forwards <= 3 && done.names <= 42);
+  assert.ok(waiting.forwards <= 3 && waiting.names <= 42);
 
   const items = await read(bob, apart);
   assert.deepEqual(
@@ -166,21 +145,20 @@ test('forwards of an erased person’s words become stubs, and a stand-in takes 
   await until(() => !existsSync(blobPath(folder, contentHashOf(file))), 'the file that alice passed on to go');
 
   assert.equal((await ask('owner', 'PUT', `/conversations/${held}/hold`, { held: false })).status, 204);
+  await reached('done');
   const trail = await ask<{ items: { details: Record<string, unknown> }[] }>(
     'owner',
     'GET',
-    '/audit?event=user.erased',
+    '/audit?event=user.erasure_waits',
   );
   assert.deepEqual(
     trail.body.items.map(({ details }) => details['kept']),
     [1],
   );
-  await server.end('SIGTERM');
-  assert.deepEqual(
-    [await holding('gudgeon by carol'), await holding('Petrova'), await holding('"name":"carol.txt"')],
-    [1, 0, 0],
-  );
-  server = await startServer({ folder });
+  server = await scene.restart('SIGTERM', async () => {
+    const left = [await holding('gudgeon by carol'), await holding('Petrova'), await holding('"name":"carol.txt"')];
+    assert.deepEqual(left, [0, 0, 0]);
+  });
 });
 
 test('a forward that is passed on while the search goes by is found all the same', async () => {

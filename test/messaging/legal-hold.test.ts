@@ -1,48 +1,24 @@
 /** Legal holds over the running server: what people edit and delete meanwhile stays for the owners' export alone. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { blobPath } from '#storage/blobs.ts';
-import { checkFolder } from '#storage/check.ts';
 import { contentHashOf } from '#storage/content-hash.ts';
-import { plantCallers, type CallerName, type Callers } from '#test/console/callers.ts';
-import { request, startServer, type Person, type TestServer } from '#test/support/server.ts';
+import { shareRestartedServer } from '#test/console/console-server.ts';
+import type { Person } from '#test/support/server.ts';
 import { tablesWithWords } from '#test/support/stored-words.ts';
 import { until } from '#test/support/waiting.ts';
 import { attach, download, upload } from './attaching.ts';
 import { assertRefused, post, say, start } from './conversing.ts';
 
-let folder: string;
-let callers: Callers;
-let server: TestServer;
-let alice: Person;
-let bob: Person;
+const scene = await shareRestartedServer();
+const { ask, folder, callers } = scene;
+let { server } = scene;
+const { alice, bob } = await server.people('alice', 'bob');
 
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'parley-test-'));
-  callers = await plantCallers(folder);
-  server = await startServer({ folder });
-  ({ alice, bob } = await server.people('alice', 'bob'));
-});
-after(async () => {
-  await server.stop();
-  const { problems } = await checkFolder(folder);
-  await rm(folder, { recursive: true, force: true });
-  assert.deepEqual(problems, []);
-});
-
-async function again(signal: NodeJS.Signals): Promise<void> {
-  await server.end(signal);
-  const { problems } = await checkFolder(folder);
-  assert.deepEqual(problems, []);
-  server = await startServer({ folder });
+async function again(signal?: NodeJS.Signals, meanwhile?: () => Promise<void>): Promise<void> {
+  server = await scene.restart(signal, meanwhile);
 }
-
-const ask = async <T = Record<string, unknown>>(who: CallerName, method: string, path: string, body?: unknown) =>
-  await request<T>(method, `${server.coordinator}/admin/api${path}`, { headers: callers[who], body });
 
 async function hold(id: string, held: boolean): Promise<void> {
   const { status, text } = await ask('owner', 'PUT', `/conversations/${id}/hold`, { held });
@@ -78,6 +54,16 @@ const keptOf = (lines: readonly Line[]) =>
   lines.flatMap(({ kept }) => (kept === undefined ? [] : [[kept.seq, kept.change, kept.by, kept.message.body]]));
 
 const tablesWith = async (words: readonly string[]) => await tablesWithWords(folder, words);
+
+async function untilOffTheDisk(word: string): Promise<void> {
+  let left: string[] = [];
+  await until(async () => {
+    await again('SIGTERM', async () => {
+      left = await tablesWith([word]);
+    });
+    return left.length === 0;
+  }, 'the words to be off the disk');
+}
 
 async function edit(who: Person, id: string, seq: number, body: unknown): Promise<void> {
   const { status, text } = await server.api(who, 'PATCH', `/v1/conversations/${id}/messages/${seq}`, { body });
@@ -164,10 +150,10 @@ test('under a hold edits and deletions are accepted, kept for the export, and of
   await until(() => isGone(content), 'the content to go');
   assert.deepEqual(await holds(), []);
   assert.deepEqual(keptOf(await exported(id)), []);
-  await server.end('SIGTERM');
-  assert.deepEqual(await tablesWith(['turbot the', 'turbot.txt', 'never held']), []);
-  assert.deepEqual(await tablesWith(['turbot still free']), ['messages: turbot still free']);
-  server = await startServer({ folder });
+  await again('SIGTERM', async () => {
+    assert.deepEqual(await tablesWith(['turbot the', 'turbot.txt', 'never held']), []);
+    assert.deepEqual(await tablesWith(['turbot still free']), ['messages: turbot still free']);
+  });
 });
 
 test('the installation’s hold keeps what is deleted anywhere; a kill while it ends is made good', async () => {
@@ -180,12 +166,7 @@ test('the installation’s hold keeps what is deleted anywhere; a kill while it 
   assert.deepEqual(pages.at(-1), { end: { messages: 205, kept: 205 } });
   assert.equal((await ask('owner', 'PUT', '/retention/hold', { held: false })).status, 200);
   await again('SIGKILL');
-  await until(async () => {
-    await server.end('SIGTERM');
-    const left = await tablesWith(['plaice ']);
-    server = await startServer({ folder });
-    return left.length === 0;
-  }, 'the words to be off the disk');
+  await untilOffTheDisk('plaice ');
 });
 
 test('a deleted conversation stays on disk while it is held, and its owners’ export has it', async () => {
@@ -213,12 +194,7 @@ test('a deleted conversation stays on disk while it is held, and its owners’ e
     return (await fetch(path, { headers: callers.owner })).status === 403;
   }, 'the export to end');
   assertRefused(await ask('owner', 'PUT', '/conversations/c_none/hold', { held: true }), 403, 'conversation_forbidden');
-  await until(async () => {
-    await server.end('SIGTERM');
-    const left = await tablesWith(['halibut ']);
-    server = await startServer({ folder });
-    return left.length === 0;
-  }, 'the words to be off the disk');
+  await untilOffTheDisk('halibut ');
   await until(
     async () => (await ask('owner', 'PUT', `/conversations/${id}/hold`, { held: false })).status === 403,
     'nothing to be left to hold',

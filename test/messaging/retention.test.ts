@@ -1,14 +1,12 @@
 /** Retention, purges, holds and erasure over the running server with two shards, restarts and kills included. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { RETENTION_SECONDS_MAX, RETENTION_SECONDS_MIN } from '#src/protocol/limits.ts';
-import { checkFolder } from '#storage/check.ts';
-import { plantCallers, type CallerName, type Callers } from '#test/console/callers.ts';
+import { shareRestartedServer } from '#test/console/console-server.ts';
 import { age } from '#test/support/ageing.ts';
-import { request, startServer, type Person, type TestServer } from '#test/support/server.ts';
+import { request, type Person } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
 import { attach, download, upload } from './attaching.ts';
@@ -17,33 +15,14 @@ import { assertRefused, post, say, start } from './conversing.ts';
 const LANES = 4;
 const DAY_MILLIS = 86_400_000;
 
-let folder: string;
-let callers: Callers;
-let server: TestServer;
-let alice: Person;
-let bob: Person;
+const scene = await shareRestartedServer();
+const { ask, callers, folder } = scene;
+let { server } = scene;
+const { alice, bob } = await server.people('alice', 'bob');
 
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'parley-test-'));
-  callers = await plantCallers(folder);
-  server = await startServer({ folder });
-  ({ alice, bob } = await server.people('alice', 'bob'));
-});
-after(async () => {
-  await server.stop();
-  const { problems } = await checkFolder(folder);
-  await rm(folder, { recursive: true, force: true });
-  assert.deepEqual(problems, []);
-});
-
-async function again(signal: NodeJS.Signals = 'SIGTERM', meanwhile?: () => Promise<void>): Promise<void> {
-  await server.end(signal);
-  await meanwhile?.();
-  server = await startServer({ folder });
+async function again(signal?: NodeJS.Signals, meanwhile?: () => Promise<void>): Promise<void> {
+  server = await scene.restart(signal, meanwhile);
 }
-
-const ask = async <T = Record<string, unknown>>(who: CallerName, method: string, path: string, body?: unknown) =>
-  await request<T>(method, `${server.coordinator}/admin/api${path}`, { headers: callers[who], body });
 
 /** A room with forty messages of alice and bob by turns that are a day old, and three new ones. */
 async function agedRoom(): Promise<string> {
@@ -253,11 +232,11 @@ test('a person is erased: what they said and did is gone, stubs keep the order, 
   assertRefused(await server.api(carol, 'GET', '/v1/inbox'), 401, 'session_revoked');
   await again('SIGKILL');
   const path = `/erasures/${begun.body.id}`;
-  const done = await until(async () => {
+  const waiting = await until(async () => {
     const { body } = await ask<{ state: string; held: number; conversations: number }>('owner', 'GET', path);
-    return body.state === 'done' ? body : undefined;
-  }, 'the erasure to be done');
-  assert.deepEqual([done.conversations, done.held], [6, 1]);
+    return body.state === 'waiting' ? body : undefined;
+  }, 'the erasure to wait for the hold');
+  assert.deepEqual([waiting.conversations, waiting.held], [6, 1]);
   for (const id of rooms.slice(0, 5)) {
     const page = await server.api<{
       items: { sender: string; body?: string; deleted_at?: string; reactions?: unknown }[];
@@ -282,6 +261,6 @@ test('a person is erased: what they said and did is gone, stubs keep the order, 
   );
   const login = { username: 'carol', password: carol.password };
   assertRefused(await request('POST', `${server.coordinator}/v1/auth/login`, { body: login }), 401, 'login_failed');
-  const trail = await ask<{ items: { event: string }[] }>('owner', 'GET', '/audit?event=user.erased&limit=10');
+  const trail = await ask<{ items: { event: string }[] }>('owner', 'GET', '/audit?event=user.erasure_waits&limit=10');
   assert.equal(trail.body.items.length, 1);
 });

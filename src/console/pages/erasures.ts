@@ -10,7 +10,9 @@ const erasure = z
   .strictObject({
     id: z.string(),
     user: username,
-    state: z.enum(['running', 'done']),
+    state: z
+      .enum(['running', 'waiting', 'done'])
+      .meta({ description: 'It waits for a legal hold to end, and goes on by itself then.' }),
     started_at: z.string(),
     started_by: z.string(),
     done_at: z.string().nullable(),
