@@ -35,6 +35,7 @@ import { makeHttpSurface, type Health, type HttpTelemetry, type Log } from './ht
 import { makeInternalHandlers } from './internal-handlers.ts';
 import { Invitations } from './invitations.ts';
 import { MeetingLinks } from './meeting-links.ts';
+import { addMeetingPage } from './meeting-page.ts';
 import { Meetings, type MeetingRooms } from './meetings.ts';
 import { People } from './people.ts';
 import { Policies } from './policies.ts';
@@ -110,6 +111,7 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
   });
   addClientRoutes(app, INTERNAL_ROUTES, internal, (token) => services.authenticate(token));
   addEnrollmentPage(app);
+  addMeetingPage(app, nouns.meetings);
   keepTidy(app, { ...options, clock }, nouns);
   return { app, passwords, authenticate, session: (token) => signIn.session(token), ...nouns };
 }

@@ -186,6 +186,11 @@ export class Meetings {
     return record?.state === 'open' ? { id, link: links.make(id, record.linkNumber) } : undefined;
   }
 
+  /** Whether a link is in force, for whoever the meeting lets in. */
+  isOpen(link: string): boolean {
+    return this.linkLike(link)?.link === link;
+  }
+
   /** Ends the link; the room and what was said in it stay. @throws Refusal `meeting_not_found`, `right_missing`. */
   async cancel(user: string, id: string): Promise<MeetingView> {
     const record = await this.#options.accounts.change((draft) => {
