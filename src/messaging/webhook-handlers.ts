@@ -8,6 +8,7 @@ import type * as forms from '#src/protocol/webhooks.ts';
 import { ask, pathConversation, readable, type Call, type Handler, type Reply } from './caller.ts';
 import { askMain } from './integration-calls.ts';
 import { preview } from './message-handlers.ts';
+import { webhookText } from './webhook-text.ts';
 
 export const makeWebhook: Handler = async (call) => {
   const { name } = call.body as z.infer<typeof forms.makeWebhook>;
@@ -31,8 +32,13 @@ export const revokeWebhook: Handler = async (call) => {
 
 /** Posts as the webhook's bot, whose visit has settled which conversation that is. */
 export const postWebhook: Handler = async (call) => {
-  const { text, client_msg_id: clientMsgId } = call.body as z.infer<typeof forms.webhookPost>;
-  const form: PostMessage = { kind: 'text', body: text, ...(clientMsgId && { client_msg_id: clientMsgId }) };
+  const post = call.body as forms.WebhookPost;
+  const { client_msg_id: clientMsgId } = post;
+  const form: PostMessage = {
+    kind: 'text',
+    body: webhookText(post),
+    ...(clientMsgId && { client_msg_id: clientMsgId }),
+  };
   // Old clients would take it for a step of a call, whoever posted it (MSG-06).
   if (isCallStep(form)) throw new Refusal('call_step_is_signalling');
   const [conversation = ''] = call.reach ?? [];

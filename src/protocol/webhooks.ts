@@ -22,6 +22,10 @@ export const WEBHOOK_POSTS_BURST = 30;
 /** A body whose JSON stands in a form: each byte of it may take three. [body_too_large] */
 export const WEBHOOK_FORM_BYTES_MAX = 3 * BODY_BYTES_MAX;
 
+/** Attachments and blocks of one post, as many as Slack takes. [field_invalid] */
+export const WEBHOOK_ATTACHMENTS_MAX = 100;
+export const WEBHOOK_BLOCKS_MAX = 50;
+
 /** How a webhook is shown: characters that name somebody, and none that garble a list. */
 export const displayName = z
   .string()
@@ -31,10 +35,28 @@ export const displayName = z
 /** POST …/webhooks. */
 export const makeWebhook = z.strictObject({ name: displayName }).meta({ id: 'MakeWebhook' });
 
-/** POST /v1/hooks/{token}: the text, and nothing about who says it. */
+const dropped = z.unknown().optional().meta({ description: 'Dropped: it changes nothing and is stored nowhere.' });
+const piece = z.record(z.string(), z.unknown());
+
+/**
+ * POST /v1/hooks/{token}: the text, and nothing about who says it. What senders made for Slack add is taken: texts of
+ * attachments and blocks join the text; names, icons and channels are dropped before anything reads them (GOV-05).
+ */
 export const webhookPost = z
-  .strictObject({ text: z.string().min(1).max(TEXT_LENGTH_MAX), client_msg_id: clientMsgId.optional() })
+  .strictObject({
+    text: z.string().max(TEXT_LENGTH_MAX).optional(),
+    client_msg_id: clientMsgId.optional(),
+    attachments: z.array(piece).max(WEBHOOK_ATTACHMENTS_MAX).optional(),
+    blocks: z.array(piece).max(WEBHOOK_BLOCKS_MAX).optional(),
+    username: dropped,
+    icon_emoji: dropped,
+    icon_url: dropped,
+    channel: dropped,
+    mrkdwn: dropped,
+    link_names: dropped,
+  })
   .meta({ id: 'WebhookPost' });
+export type WebhookPost = z.infer<typeof webhookPost>;
 
 export const webhookPosted = z
   .strictObject({ conversation_id: z.string(), seq: z.int().min(1), created_at: z.string() })
