@@ -191,6 +191,30 @@ test('ten thousand entries are taken in while others work, change nothing the ne
   assert.equal((await contents(server, who, id)).seq, before.seq);
 });
 
+/** Has the half minute that a feed may be read for be five seconds, as any timer of that length. */
+const HASTY = `--import=data:text/javascript,${encodeURIComponent(
+  'const later = setTimeout; globalThis.setTimeout = (run, wait, ...with_) => later(run, wait === 30000 ? 5000 : wait, ...with_)',
+)}`;
+
+test('a feed that costs too much to read is stopped, keeps the last good copy, and holds up no other', async (t) => {
+  const hasty = await startServer({ environment: { ...environment, NODE_OPTIONS: HASTY } });
+  t.after(async () => await hasty.stop());
+  const { ada, eve } = await hasty.people('ada', 'eve');
+  const { id } = await follow(hasty, eve, feeds.serve('/costly.ics', GOOD));
+  const before = await contents(hasty, eve, id);
+  // Minutes of work: a month of thirty days is looked for in each entry until its own bound is met.
+  const rule = 'RRULE:FREQ=MINUTELY;BYMONTH=2;BYMONTHDAY=30;COUNT=1000';
+  const costly = Array.from({ length: CALENDAR_FEED_OBJECTS_MAX }, (_, at) => vevent(`uid-${at}`, 'Costly', [rule]));
+  feeds.serve('/costly.ics', feedOf(costly));
+  const { failures, line, outcome, state } = await refresh(hasty, eve, id);
+  assert.deepEqual([outcome, state, line, failures], ['too_costly', 'failing', null, 1]);
+  assert.deepEqual(await contents(hasty, eve, id), before);
+  const { state: other } = await follow(hasty, ada, feeds.serve('/behind.ics', GOOD));
+  assert.deepEqual([other.outcome, other.state], ['changed', 'fresh']);
+  feeds.serve('/costly.ics', GOOD);
+  assert.equal((await refresh(hasty, eve, id)).state, 'fresh');
+});
+
 test('a few feeds are asked for at once, one of each person, and each has its turn', async () => {
   const names = ['p0', 'p1', 'p2', 'p3', 'p4', 'p5'];
   const all = await server.people(...names);
