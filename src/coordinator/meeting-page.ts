@@ -1,10 +1,9 @@
 /** The page behind a meeting's link: whoever opens it in a browser signs in there and is in the meeting. */
-import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 import { Refusal } from '#src/protocol/errors.ts';
 import { MEETING_ROUTES } from '#src/protocol/meeting-routes.ts';
-import { policyOf } from './enrollment-page.ts';
 import type { Meetings } from './meetings.ts';
+import { readWebPage } from './web-page.ts';
 
 /**
  * Serves one page for every meeting, and another for every link that lets nobody in, whatever is wrong with it (MTG-01).
@@ -13,10 +12,7 @@ import type { Meetings } from './meetings.ts';
  * path that has no such method.
  */
 export function addMeetingPage(app: FastifyInstance, meetings: Pick<Meetings, 'isOpen'>): void {
-  const [open, closed] = ['meeting', 'no-meeting'].map((name) => {
-    const html = readFileSync(new URL(`./web/${name}.html`, import.meta.url), 'utf8');
-    return { html, policy: policyOf(html) };
-  }) as [Page, Page];
+  const [open, closed] = [readWebPage('meeting'), readWebPage('no-meeting')];
   app.get<{ Params: { link: string } }>(
     MEETING_ROUTES.joinMeeting.path,
     { config: { anyVersion: true } },
@@ -32,11 +28,6 @@ export function addMeetingPage(app: FastifyInstance, meetings: Pick<Meetings, 'i
         .send(html);
     },
   );
-}
-
-interface Page {
-  readonly html: string;
-  readonly policy: string;
 }
 
 /** Browsers name `text/html` when somebody opens a link; a client of the API does not, and takes anything or JSON. */
