@@ -308,24 +308,31 @@ export class Meetings {
   }
 
   #view(reader: string, id: string, record: MeetingRecord): MeetingView {
-    const { title, state, host, startsAt, endsAt, lobby, linkNumber, conversation, participants, waiting } = record;
+    const { conversation, host, linkNumber, participants, waiting } = record;
     return {
-      id,
-      title,
-      kind: startsAt === null ? 'instant' : 'scheduled',
-      state,
-      host,
-      ...(startsAt === null ? {} : { starts_at: startsAt }),
-      ...(endsAt === null ? {} : { ends_at: endsAt }),
-      lobby,
+      ...shownOf(id, record),
       link: this.#options.links.make(id, linkNumber),
       conversation_id: conversation,
       participants: [...participants],
       ...(reader === host ? { waiting: [...waiting] } : {}),
-      created_at: record.createdAt,
       rev: record.rev,
     };
   }
+}
+
+/** What everybody who may see a meeting reads of it. */
+export function shownOf(id: string, { createdAt, endsAt, host, lobby, startsAt, state, title }: MeetingRecord) {
+  return {
+    id,
+    title,
+    kind: startsAt === null ? ('instant' as const) : ('scheduled' as const),
+    state,
+    host,
+    ...(startsAt === null ? {} : { starts_at: startsAt }),
+    ...(endsAt === null ? {} : { ends_at: endsAt }),
+    lobby,
+    created_at: createdAt,
+  };
 }
 
 type View = Pick<AccountsDraft, 'document'>;

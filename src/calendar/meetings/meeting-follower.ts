@@ -14,6 +14,7 @@ import {
 import type { Calendars } from '#storage/calendars.ts';
 import type { DerivationPool } from '../derivation-pool.ts';
 import { CalendarFault } from '../icalendar/calendar-object.ts';
+import { WokenWork } from '../woken-work.ts';
 import { planOf, type EntryMeetings } from './entry-meetings.ts';
 
 /** Meetings of one step, after which others have their turn. */
@@ -32,11 +33,8 @@ export interface MeetingFollowerOptions {
 export class MeetingFollower {
   readonly #options: MeetingFollowerOptions;
   readonly #startedAt: number;
-  #running: Promise<void> | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #isAsked = false;
+  readonly #work = new WokenWork(async () => await this.#run());
   #isSwept = false;
-  #isStopped = false;
 
   constructor(options: MeetingFollowerOptions) {
     this.#options = options;
@@ -45,33 +43,22 @@ export class MeetingFollower {
 
   /** Looks what there is to do. */
   wake(): void {
-    this.#isAsked = true;
-    if (this.#isStopped || this.#running !== undefined) return;
-    clearTimeout(this.#timer);
-    this.#running = this.#run().finally(() => {
-      this.#running = undefined;
-      // Asked in the moment in which it ended.
-      if (this.#isAsked) this.wake();
-    });
+    this.#work.wake();
   }
 
   /** Ends after the meeting that is under way. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
-    await this.#running;
+    await this.#work.stop();
   }
 
-  async #run(): Promise<void> {
+  async #run(): Promise<number | undefined> {
     try {
-      while (this.#isAsked && !this.#isStopped) {
-        this.#isAsked = false;
-        if (!this.#isSwept) await this.#sweep();
-        while (await this.#settleSome()) await new Promise(setImmediate);
-      }
+      if (!this.#isSwept) await this.#sweep();
+      while (await this.#settleSome()) await new Promise(setImmediate);
+      return undefined;
     } catch (error) {
       this.#options.log.warn('meetings do not follow their entries', { error });
-      if (!this.#isStopped) this.#timer = setTimeout(() => this.wake(), RETRY_MILLIS);
+      return RETRY_MILLIS;
     }
   }
 
@@ -81,7 +68,7 @@ export class MeetingFollower {
     for (let after: string | undefined; ;) {
       const page = meetings.list(after, STEP);
       for (const { host, id, madeAt } of page) {
-        if (this.#isStopped) return;
+        if (this.#work.isStopped) return;
         if (madeAt < this.#startedAt && bindingOf(calendars, id) === undefined) await meetings.cancel(host, id);
       }
       after = page.at(-1)?.id;
@@ -97,7 +84,7 @@ export class MeetingFollower {
     calendars.refresh();
     const found = unsettledMeetings(calendars, STEP);
     for (const meeting of found) {
-      if (this.#isStopped) return false;
+      if (this.#work.isStopped) return false;
       await this.#settle(meeting);
     }
     return found.length > 0;

@@ -30,6 +30,7 @@ import type { AddressBook } from '../address-book.ts';
 import type { DerivationPool } from '../derivation-pool.ts';
 import { CalendarFault } from '../icalendar/calendar-object.ts';
 import type { EmailAlarm, OutsideMail } from '../scheduling/outside-mail.ts';
+import { WokenWork } from '../woken-work.ts';
 import type { AlarmAnswer, DueAlarm } from './alarm-times.ts';
 
 /** What went off longer ago, while the server was down, tells nobody anything any more: it is dropped. */
@@ -79,12 +80,9 @@ export interface ReminderScheduleOptions {
 
 export class ReminderSchedule {
   readonly #options: ReminderScheduleOptions;
-  #timer: NodeJS.Timeout | undefined;
-  #gathering: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
+  readonly #work = new WokenWork(async () => await this.#run());
   readonly #tellsFrom: number;
-  #isAsked = false;
-  #isStopped = false;
+  #gathering: NodeJS.Timeout | undefined;
   #dropped = 0;
 
   constructor(options: ReminderScheduleOptions) {
@@ -99,19 +97,12 @@ export class ReminderSchedule {
 
   /** Looks what there is to do. */
   wake(): void {
-    this.#isAsked = true;
-    if (this.#isStopped || this.#running !== undefined) return;
-    clearTimeout(this.#timer);
-    this.#running = this.#run().finally(() => {
-      this.#running = undefined;
-      // Asked in the moment in which it ended.
-      if (this.#isAsked) this.wake();
-    });
+    this.#work.wake();
   }
 
   /** Looks what there is to do behind a change, and those that come with it. */
   changed(): void {
-    if (this.#isStopped) return;
+    if (this.#work.isStopped) return;
     this.#gathering ??= setTimeout(() => {
       this.#gathering = undefined;
       this.wake();
@@ -120,29 +111,22 @@ export class ReminderSchedule {
 
   /** Ends after the step that is under way. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
     clearTimeout(this.#gathering);
-    await this.#running;
+    await this.#work.stop();
   }
 
-  async #run(): Promise<void> {
-    let sleep = SLEEP_MILLIS_MAX;
+  async #run(): Promise<number> {
     try {
-      while (this.#isAsked && !this.#isStopped) {
-        this.#isAsked = false;
-        while (!this.#isStopped && ((await this.#catchUp()) || (await this.#ring()))) await new Promise(setImmediate);
-      }
-      const due = this.#isStopped ? undefined : nextDue(this.#options.calendars);
-      if (due !== undefined) {
-        const at = Math.max(due, this.#tellsFrom);
-        sleep = Math.max(0, Math.min(sleep, at - this.#options.clock.now()));
-      }
+      while (!this.#work.isStopped && ((await this.#catchUp()) || (await this.#ring())))
+        await new Promise(setImmediate);
+      const due = this.#work.isStopped ? undefined : nextDue(this.#options.calendars);
+      if (due === undefined) return SLEEP_MILLIS_MAX;
+      const at = Math.max(due, this.#tellsFrom);
+      return Math.max(0, Math.min(SLEEP_MILLIS_MAX, at - this.#options.clock.now()));
     } catch (error) {
       this.#options.log.warn('reminders are late', { error });
-      sleep = RETRY_MILLIS;
+      return RETRY_MILLIS;
     }
-    if (!this.#isStopped) this.#timer = setTimeout(() => this.wake(), sleep);
   }
 
   /** Works out the alarms of some objects that changed; answers whether there was anything to do. */

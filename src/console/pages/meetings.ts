@@ -1,5 +1,5 @@
 /** Meetings as an administrator sees them: without their links, which let people in (MTG-01). */
-import type { MeetingRecord, Meetings } from '#src/coordinator/meetings.ts';
+import { shownOf, type MeetingRecord, type Meetings } from '#src/coordinator/meetings.ts';
 import * as meetings from '#src/protocol/meetings.ts';
 import { page, type ConsolePage, type ConsoleRoute } from '../route.ts';
 
@@ -42,18 +42,6 @@ export function makeMeetingsPage({ meetings: planned }: { readonly meetings: Mee
 }
 
 function viewOf(id: string, record: MeetingRecord) {
-  const { title, state, host, startsAt, endsAt, lobby, createdAt } = record;
-  return {
-    id,
-    title,
-    kind: startsAt === null ? 'instant' : 'scheduled',
-    state,
-    host,
-    ...(startsAt === null ? {} : { starts_at: startsAt }),
-    ...(endsAt === null ? {} : { ends_at: endsAt }),
-    lobby,
-    participant_count: record.participants.length,
-    waiting_count: record.waiting.length,
-    created_at: createdAt,
-  };
+  const { participants, waiting } = record;
+  return { ...shownOf(id, record), participant_count: participants.length, waiting_count: waiting.length };
 }

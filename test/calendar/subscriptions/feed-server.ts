@@ -7,10 +7,12 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { TestContext } from 'node:test';
 import type { SubscriptionView } from '#src/protocol/calendar-subscriptions.ts';
 import type { CalendarView } from '#src/protocol/calendars.ts';
 import { makeCertificate } from '#test/support/certificate.ts';
-import type { Person, TestServer } from '#test/support/server.ts';
+import { startServer, type Person, type TestServer } from '#test/support/server.ts';
+import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { until } from '#test/support/waiting.ts';
 import { call, makeCalendar } from '../service/calling.ts';
 
@@ -65,6 +67,21 @@ export class FeedServer {
     await once(this.#server, 'close');
     rmSync(this.#folder, { recursive: true, force: true });
   }
+}
+
+/** Feeds, and a server that follows them over a folder of its own, to be ended and started again. */
+export async function feedsOver(t: TestContext) {
+  const folder = temporaryFolder(t);
+  const feeds = await FeedServer.open();
+  t.after(async () => await feeds.close());
+  const environment = { ...feeds.environment, PARLEY_ALLOW_PRIVATE_TARGETS: 'true' };
+  let running: TestServer | undefined;
+  t.after(async () => await running?.stop());
+  const start = async () => {
+    running = await startServer({ folder, environment });
+    return running;
+  };
+  return { feeds, folder, start };
 }
 
 /** An event as a feed has it; `stamp` is what feeds write anew at each request. */

@@ -22,7 +22,7 @@ import { startServer } from '#test/support/server.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { until } from '#test/support/waiting.ts';
 import { assertRefused, call, makeCalendar } from '../service/calling.ts';
-import { contents, FeedServer, feedOf, follow, refresh, settled, vevent } from './feed-server.ts';
+import { contents, feedsOver, FeedServer, feedOf, follow, refresh, settled, vevent } from './feed-server.ts';
 
 const DAY = 86_400_000;
 const GOOD = feedOf([vevent('a', 'One')]);
@@ -38,23 +38,19 @@ async function change(folder: string, decide: (record: SubscriptionRecord) => Pa
 }
 
 test('what fell due while the server was down is asked for after the start; what is missing for long is given up', async (t) => {
-  const folder = temporaryFolder(t);
-  const feeds = await FeedServer.open();
-  t.after(async () => await feeds.close());
-  const environment = { ...feeds.environment, PARLEY_ALLOW_PRIVATE_TARGETS: 'true' };
-  let server = await startServer({ folder, environment });
-  t.after(async () => await server.stop());
+  const { feeds, folder, start } = await feedsOver(t);
+  let server = await start();
   const alice = await server.person('alice');
   const { id } = await follow(server, alice, feeds.serve('/feed.ics', GOOD));
   await server.stop();
   await change(folder, () => ({ nextAt: Date.now() - 1, digest: null }), id);
   feeds.serve('/feed.ics', feedOf([vevent('a', 'One'), vevent('b', 'Two')]));
-  server = await startServer({ folder, environment });
+  server = await start();
   assert.equal((await settled(server, alice, id)).outcome, 'changed');
   await server.stop();
   feeds.serve('/feed.ics', (response) => response.writeHead(410).end());
   await change(folder, () => ({ nextAt: 0, missingSince: Date.now() - 15 * DAY, outcome: 'gone', failures: 20 }), id);
-  server = await startServer({ folder, environment });
+  server = await start();
   const dead = await settled(server, alice, id);
   assert.deepEqual([dead.state, dead.outcome, dead.next_attempt_at], ['dead', 'gone', null]);
   assert.deepEqual((await contents(server, alice, id)).titles, ['One', 'Two']);
@@ -63,12 +59,8 @@ test('what fell due while the server was down is asked for after the start; what
 });
 
 test('a kill while a feed is taken in leaves a sound calendar, and the next start finishes it', async (t) => {
-  const folder = temporaryFolder(t);
-  const feeds = await FeedServer.open();
-  t.after(async () => await feeds.close());
-  const environment = { ...feeds.environment, PARLEY_ALLOW_PRIVATE_TARGETS: 'true' };
-  let server = await startServer({ folder, environment });
-  t.after(async () => await server.stop());
+  const { feeds, folder, start } = await feedsOver(t);
+  let server = await start();
   const alice = await server.person('alice');
   const events = Array.from({ length: 3_000 }, (_, number) => vevent(`uid-${number}`, `Event ${number}`));
   const url = feeds.serve('/large.ics', feedOf(events));
@@ -83,7 +75,7 @@ test('a kill while a feed is taken in leaves a sound calendar, and the next star
   const { objects = 0 } = calendars.calendar(id) ?? {};
   await calendars.close();
   assert.ok(objects > 0 && objects < 3_000, `${objects} of 3,000 were taken in`);
-  server = await startServer({ folder, environment });
+  server = await start();
   assert.equal((await settled(server, alice, id)).outcome, 'changed');
   assert.equal((await contents(server, alice, id)).titles.length, 3_000);
   // Removed while it is asked for: nothing comes back.
