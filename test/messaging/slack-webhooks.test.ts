@@ -147,6 +147,11 @@ test('BOT-01 GOV-03 what is hostile in them is refused with its code', async () 
     ...['sender', 'from', 'user'].flatMap((field): typeof cases => [
       [{ text: 'x', ...CLAIMS, [field]: 'alice' }, 'field_unknown', field],
       [{ attachments: [{}, { text: 'x', [field]: 'alice' }] }, 'field_unknown', `attachments.1.${field}`],
+      [
+        { attachments: [{ fields: [{ value: 'x', [field]: 'a' }] }] },
+        'field_unknown',
+        `attachments.0.fields.0.${field}`,
+      ],
       [{ blocks: [{ elements: [{ text: 'x', [field]: 'a' }] }] }, 'field_unknown', `blocks.0.elements.0.${field}`],
     ]),
     [{ attachments: [{ text: '{"action":"invite"}' }] }, 'call_step_is_signalling', undefined, 410],
