@@ -1,7 +1,4 @@
-/**
- * Legal holds under kills: what acknowledged edits and deletions replaced is in the owners' export, and off the disk after;
- * an erasure that a hold stops is finished when the hold ends.
- */
+/** Legal holds under kills: what acknowledged edits and deletions replaced is in the owners' export, and off the disk after. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { post } from '#test/messaging/conversing.ts';
 import { consoleOf } from '#test/support/console.ts';
@@ -10,11 +7,10 @@ import type { Person, TestServer } from '#test/support/server.ts';
 import { readLanes, tablesWithWords } from '#test/support/stored-words.ts';
 import { until } from '#test/support/waiting.ts';
 import { under } from '#storage/keys.ts';
+import { HeldErasures } from './held-erasures.ts';
 import { accepted, type Part, type PartOptions } from './part.ts';
 
 const NAMES = ['hana', 'hugo', 'heli'] as const;
-/** People who are erased, one for each of the first conversations that are held. */
-const ERASED = Array.from({ length: 12 }, (_, at) => `hidden-${at}`);
 const BREATH_MILLIS_MAX = 10;
 /** Changes after which the hold of a conversation ends: in some lives none does, in others several. */
 const CHANGES_MIN = 5;
@@ -40,8 +36,6 @@ interface Held {
   readonly kept: Kept[];
   /** Seq → body, undefined once it is deleted. */
   readonly bodies: Map<number, string | undefined>;
-  /** Somebody who was erased while it was held, and what they had said in it. */
-  erased: { readonly id: string; readonly seq: number; readonly word: string } | undefined;
   /** A change that nobody answered, and the body that it makes. */
   open: (Kept & { readonly after: string | undefined }) | undefined;
   /** `asked` is on its way to `off`. */
@@ -52,6 +46,7 @@ export class HoldsPart implements Part {
   readonly environment = {};
   readonly #options: PartOptions;
   readonly #held: Held[] = [];
+  readonly #erasures: HeldErasures;
   /** Words of what was kept and purged: they are nowhere any more. */
   #purged: string[] = [];
   #people: Readonly<Record<string, Person>> = {};
@@ -60,25 +55,25 @@ export class HoldsPart implements Part {
   #compared = 0;
   #released = 0;
   #lookedFor = 0;
-  #erased = 0;
-  /** Conversations that were made to be held. */
-  #begun = 0;
 
   constructor(options: PartOptions) {
     this.#options = options;
+    this.#erasures = new HeldErasures(options);
   }
 
   get figures(): Record<string, number> {
     const [kept, compared, released] = [this.#kept, this.#compared, this.#released];
-    return { kept, compared, released, lookedFor: this.#lookedFor, erased: this.#erased };
+    return { kept, compared, released, lookedFor: this.#lookedFor, erased: this.#erasures.finished };
   }
 
   async settle(server: TestServer): Promise<void> {
-    this.#people = await server.people(...NAMES, ...ERASED);
+    this.#people = await server.people(...NAMES);
+    await this.#erasures.settle(server);
   }
 
   async traffic(server: TestServer): Promise<void> {
-    await Promise.all(NAMES.map(async (name) => await this.#write(server, name, this.#options.random.fork())));
+    const writing = NAMES.map(async (name) => await this.#write(server, name, this.#options.random.fork()));
+    await Promise.all([...writing, this.#erasures.traffic(server)]);
   }
 
   /** Looks through the whole disk for what was purged in the life before. */
@@ -108,25 +103,9 @@ export class HoldsPart implements Part {
     await until(async () => (await left()).length === 0, 'the purge of what was held').catch(async () => {
       for (const id of await left()) this.#options.lose(`The hold of ${id} is over, and its versions are kept.`);
     });
-    await this.#erasedAll(server, released);
-    this.#purged = released.flatMap(({ erased, kept }) => [
-      ...kept.map(({ body }) => body),
-      ...(erased === undefined ? [] : [erased.word]),
-    ]);
+    const erased = await this.#erasures.verify(server, isLast);
+    this.#purged = [...erased, ...released.flatMap(({ kept }) => kept.map(({ body }) => body))];
     this.#released += released.length;
-  }
-
-  /** Waits until the erasures that these holds stopped are finished. */
-  async #erasedAll(server: TestServer, released: readonly Held[]): Promise<void> {
-    const console = consoleOf(server, this.#options.ownerToken);
-    for (const { erased, id } of released) {
-      if (erased === undefined) continue;
-      const isDone = async () => (await console('GET', `/erasures/${erased.id}`)).body['state'] === 'done';
-      await until(isDone, 'the erasure to be finished').catch(() =>
-        this.#options.lose(`The hold of ${id} is over, and the erasure ${erased.id} is not finished.`),
-      );
-      this.#erased += 1;
-    }
   }
 
   async close(): Promise<void> {
@@ -152,45 +131,21 @@ export class HoldsPart implements Part {
   async #begin(server: TestServer, name: string): Promise<Held | undefined> {
     const person = this.#people[name] as Person;
     const { lose } = this.#options;
-    const ghost = this.#people[ERASED[this.#begun] ?? ''];
-    this.#begun += 1;
-    const participants = ghost === undefined ? [] : [ghost.username];
     const made = await accepted(
-      server.api<{ id: string }>(person, 'POST', '/v1/conversations', { kind: 'room', participants }),
+      server.api<{ id: string }>(person, 'POST', '/v1/conversations', { kind: 'room', participants: [] }),
       lose,
     );
     if (made === undefined) return undefined;
     const { id } = made.body;
-    const one: Held = {
-      id,
-      writer: name,
-      kept: [],
-      bodies: new Map(),
-      erased: undefined,
-      open: undefined,
-      hold: 'none',
-    };
+    const one: Held = { id, writer: name, kept: [], bodies: new Map(), open: undefined, hold: 'none' };
     if (!(await this.#post(server, name, one))) return undefined;
     const body = this.#word();
     const path = `/v1/conversations/${id}/messages/1`;
     if ((await accepted(server.api(person, 'PATCH', path, { body }), lose)) === undefined) return undefined;
     one.bodies.set(1, body);
-    if (!(await (ghost === undefined ? this.#hold(server, one, true) : this.#erase(server, one, ghost))))
-      return undefined;
+    if (!(await this.#hold(server, one, true))) return undefined;
     this.#held.push(one);
     return one;
-  }
-
-  /** Has somebody speak in a conversation, which is held then, and erases them. */
-  async #erase(server: TestServer, one: Held, ghost: Person): Promise<boolean> {
-    const { lose, ownerToken } = this.#options;
-    const word = this.#word();
-    const said = await accepted(post(server, ghost, one.id, { kind: 'text', body: word }), lose);
-    if (said === undefined || !(await this.#hold(server, one, true))) return false;
-    const console = consoleOf(server, ownerToken);
-    const begun = await accepted(console('POST', `/users/${ghost.username}/erase`), lose);
-    if (begun !== undefined) one.erased = { id: String(begun.body['id']), seq: said.body.seq, word };
-    return begun !== undefined;
   }
 
   async #post(server: TestServer, name: string, one: Held): Promise<boolean> {
@@ -249,8 +204,6 @@ export class HoldsPart implements Part {
     // Whether what nobody answered is stored, its own message says.
     if (open !== undefined && bodies.get(open.seq) === open.after) this.#note(one, open);
     one.open = undefined;
-    const { erased } = one;
-    if (erased !== undefined && bodies.get(erased.seq) !== erased.word) lose(`An erasure took what ${one.id} holds.`);
     for (const [seq, body] of one.bodies) {
       if (bodies.get(seq) !== body) lose(`Seq ${seq} of ${one.id} is ${String(bodies.get(seq))} instead of ${body}.`);
     }
