@@ -87,7 +87,7 @@ async function main(): Promise<void> {
   const recentLines = new RecentLines();
   const keep = (line: string) => recentLines.add(line);
   const log = new Log({ level: config.logLevel, thread: 'main', clock: systemClock, keep });
-  const lock = lockFolder(folder);
+  const lock = await lockFolder(folder);
   const manifest = await migrateFolder(folder, openFolder(folder, config.lanes, formatInstant(release.startedAt)));
   const accounts = await Accounts.open(folder);
   const tokens = new SessionTokens(accounts.secret('session_key'));

@@ -8,6 +8,7 @@ import type { Config } from '#src/config.ts';
 import { makeControlHandlers, type ControlHandlers } from '#src/coordinator/control-commands.ts';
 import { runCommand, sentenceOf } from '#src/coordinator/control-server.ts';
 import { Invitations } from '#src/coordinator/invitations.ts';
+import { urlOf } from '#src/coordinator/listening-address.ts';
 import { People } from '#src/coordinator/people.ts';
 import { Seeder } from '#src/coordinator/seed.ts';
 import { Accounts } from '#storage/accounts.ts';
@@ -22,7 +23,7 @@ import type { Door } from './control-client.ts';
  */
 export async function openOffline(config: Config, make: boolean): Promise<Door> {
   if (!make) readManifest(config.data);
-  const lock = lockFolder(config.data);
+  const lock = await lockFolder(config.data);
   try {
     await migrateFolder(config.data, openFolder(config.data, config.lanes, formatInstant(systemClock.now())));
     const accounts = await Accounts.open(config.data);
@@ -64,7 +65,7 @@ async function makeHandlers(config: Config, accounts: Accounts): Promise<Control
     people: new People(shared),
     invitations: new Invitations(shared),
     seeder,
-    coordinatorBase: () => config.coordinatorUrl ?? `http://${config.host}:${config.coordinatorPort}`,
+    coordinatorBase: () => config.coordinatorUrl ?? urlOf(config, config.coordinatorPort),
     status: async () => {
       const { epoch, format, lanes } = readManifest(config.data);
       return { state: 'stopped', folder: config.data, format, epoch, lanes, people: accounts.personCount };
@@ -79,7 +80,7 @@ async function makeHandlers(config: Config, accounts: Accounts): Promise<Control
 /** Puts a verified backup in the place of an empty data folder, with a new epoch. Never on a running server. */
 export async function restore(from: string, folder: string): Promise<Readonly<Record<string, string | number>>> {
   const { restoreFolder } = await import('#storage/backup.ts');
-  const lock = lockFolder(folder);
+  const lock = await lockFolder(folder);
   try {
     return await restoreFolder(from, folder);
   } finally {
@@ -91,7 +92,7 @@ export async function restore(from: string, folder: string): Promise<Readonly<Re
 export async function check(folder: string): Promise<readonly string[]> {
   const { checkFolder } = await import('#storage/check.ts');
   readManifest(folder);
-  const lock = lockFolder(folder);
+  const lock = await lockFolder(folder);
   try {
     return (await checkFolder(folder)).problems;
   } finally {

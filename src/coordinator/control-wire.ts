@@ -5,10 +5,9 @@
  *     ← {"ok":true,"result":{"username":"bob"}}
  *     ← {"ok":false,"code":"username_taken","error":"The username is taken."}
  */
-import { relative } from 'node:path';
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
-import { FolderError, folderPaths } from '#storage/folder.ts';
+import { folderPaths, socketName } from '#storage/folder.ts';
 
 export const controlRequest = z.strictObject({ command: z.string(), form: z.unknown() });
 
@@ -24,22 +23,12 @@ export const CONTROL_REQUEST_BYTES_MAX = 64 * 1024;
 /** One answer line: the tokens of the largest seed. Beyond it the command gives up. */
 export const CONTROL_ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 
-/** The kernel's bound on the name of a Unix socket, without the NUL at its end. */
-const SOCKET_NAME_BYTES_MAX = 107;
-
 /**
  * The name under which the folder's control socket can be bound and reached from this process.
  * @throws FolderError when the folder lies too deep for one.
  */
 export function controlAddress(folder: string): string {
-  const path = folderPaths(folder).control;
-  const name = [path, relative(process.cwd(), path)].find((text) => Buffer.byteLength(text) <= SOCKET_NAME_BYTES_MAX);
-  if (name === undefined) {
-    throw new FolderError(
-      `${folder} lies too deep: ${path} is longer than the ${SOCKET_NAME_BYTES_MAX} bytes of a socket name.`,
-    );
-  }
-  return name;
+  return socketName(folder, folderPaths(folder).control);
 }
 
 /** A line that is longer than its reader takes. */

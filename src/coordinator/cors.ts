@@ -3,9 +3,12 @@ import type { FastifyInstance } from 'fastify';
 import type { Config } from '#src/config.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { VERSION_HEADERS } from '#src/protocol/version.ts';
+import { reachableHost } from './listening-address.ts';
 
 /** How long a browser may remember a preflight, in seconds. */
 const PREFLIGHT_SECONDS = 600;
+
+const LOOPBACK_HOSTS: readonly string[] = ['127.0.0.1', '[::1]', 'localhost'];
 
 const METHODS = 'GET, POST, PUT, PATCH, DELETE';
 const REQUEST_HEADERS = ['authorization', 'content-type', VERSION_HEADERS.client].join(', ');
@@ -19,11 +22,9 @@ export function originsOf(
   const named = config.allowedOrigins.split(',').map((origin) => origin.trim().replace(/\/+$/, ''));
   const origins = new Set(named.filter((origin) => origin !== ''));
   if (config.coordinatorUrl !== undefined) origins.add(new URL(config.coordinatorUrl).origin);
-  // A browser on this machine may call it by either name.
-  const isLoopback = ['127.0.0.1', '::1', 'localhost'].includes(config.host);
-  const hosts = isLoopback
-    ? ['127.0.0.1', '[::1]', 'localhost']
-    : [config.host.includes(':') ? `[${config.host}]` : config.host];
+  const own = reachableHost(config);
+  // A browser on this machine may call it by any of these names.
+  const hosts = LOOPBACK_HOSTS.includes(own) ? LOOPBACK_HOSTS : [own];
   for (const host of hosts) origins.add(`http://${host}:${coordinatorPort}`);
   return origins;
 }

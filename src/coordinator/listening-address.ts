@@ -8,7 +8,16 @@ export function portOf(address: AddressInfo | string | null): number {
   return address.port;
 }
 
+/** Addresses to listen at, of which none can be called. */
+const WILDCARDS: readonly string[] = ['0.0.0.0', '::'];
+
+/** The host under which a client on this machine reaches a listener, as it stands in a URL. */
+export function reachableHost({ host }: Pick<Config, 'host'>): string {
+  if (WILDCARDS.includes(host)) return 'localhost';
+  return host.includes(':') ? `[${host}]` : host;
+}
+
 /** The base URL under which a client on this machine reaches a port. */
 export function urlOf(config: Pick<Config, 'host'>, port: number): string {
-  return `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
+  return `http://${reachableHost(config)}:${port}`;
 }

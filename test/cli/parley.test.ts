@@ -37,7 +37,7 @@ async function parley(words: readonly string[], input = '', environment: Record<
 async function startServer(context: TestContext) {
   const coordinator = await startCoordinator(context);
   const { accounts, announcer, folder, invitations, log, passwords, people, tokens } = coordinator;
-  const lock = lockFolder(folder);
+  const lock = await lockFolder(folder);
   const seeder = new Seeder({
     accounts,
     passwords,
@@ -131,10 +131,10 @@ test('what is refused says why on standard error and exits with 1', async (conte
 test('a folder that a process without a control socket has is refused', async (context) => {
   const data = temporaryFolder(context);
   openFolder(data, 4, '2026-11-21T08:00:00.000Z');
-  const lock = lockFolder(data);
+  const lock = await lockFolder(data);
   context.after(() => lock.release());
   const { status, said } = await parley(['user', 'list', '--data', data]);
-  assert.deepEqual([status, said], [1, `parley: ${data} is in use by process ${process.pid}.\n`]);
+  assert.deepEqual([status, said], [1, `parley: ${data} is in use by another process.\n`]);
 });
 
 test('wrong usage exits with 2 and says what is right', async () => {

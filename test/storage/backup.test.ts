@@ -183,7 +183,7 @@ test('a backup reads lanes that other threads write', async (t) => {
 test('a restored folder has what was backed up, under a new epoch', async (t) => {
   const { folder, out } = await backedUp(t);
   const target = join(temporaryFolder(t), 'data');
-  const lock = lockFolder(target);
+  const lock = await lockFolder(target);
   const report = await restoreFolder(out, target);
   lock.release();
   const manifest = readManifest(target);

@@ -1,0 +1,24 @@
+/** Where a listener says that it is reached, and whose pages may call it there. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { originsOf } from '#src/coordinator/cors.ts';
+import { urlOf } from '#src/coordinator/listening-address.ts';
+
+test('a listener on all addresses is reached by a name that can be called', () => {
+  const urls = ['127.0.0.1', '0.0.0.0', '::', '::1', '10.0.0.7', 'chat'].map((host) => urlOf({ host }, 8080));
+  assert.deepEqual(urls, [
+    'http://127.0.0.1:8080',
+    'http://localhost:8080',
+    'http://localhost:8080',
+    'http://[::1]:8080',
+    'http://10.0.0.7:8080',
+    'http://chat:8080',
+  ]);
+});
+
+test('pages of this machine may call a listener on loopback or on all addresses, by any of its names', () => {
+  const origins = (host: string) => [...originsOf({ host, allowedOrigins: '', coordinatorUrl: undefined }, 8080)];
+  const own = ['http://127.0.0.1:8080', 'http://[::1]:8080', 'http://localhost:8080'];
+  for (const host of ['127.0.0.1', '::1', 'localhost', '0.0.0.0', '::']) assert.deepEqual(origins(host), own);
+  assert.deepEqual(origins('10.0.0.7'), ['http://10.0.0.7:8080']);
+});
