@@ -3,18 +3,25 @@ FROM node:22-bookworm-slim
 
 WORKDIR /app
 COPY package.json package-lock.json ./
-# The image brings its own Node 22, so the one pinned as a dependency need not be carried along.
-RUN npm ci --omit=dev && npm cache clean --force && rm -rf node_modules/node-linux-* node_modules/.bin/node
+# All native parts come prebuilt, so no script has to run. The image brings its own Node 22, and the socket library its
+# builds for every system: only that for this one stays.
+RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force \
+  && rm -rf node_modules/node-linux-* node_modules/.bin/node /tmp/* \
+  && find node_modules/uWebSockets.js/dist/bin -type f \
+    ! -name "uws_$(node -p '`${process.platform}_${process.arch}_${process.versions.modules}`').node" -delete \
+  && node -e "import('uWebSockets.js')"
 COPY LICENSE ./
 COPY src ./src
 COPY actors ./actors
 COPY storage ./storage
 
-RUN mkdir /data && chown node:node /data && chmod 700 /data
+# The command by its own name: npx would have to write to the folder.
+RUN ln -s /app/src/cli/parley.ts /usr/local/bin/parley && mkdir /data && chown node:node /data && chmod 700 /data
 ENV NODE_ENV=production PARLEY_DATA=/data PARLEY_HOST=0.0.0.0
 USER node
 VOLUME /data
 EXPOSE 8080 8081 8082
+# The messaging port opens last, and its answer comes from all threads.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=20s --retries=3 \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.PARLEY_COORDINATOR_PORT ?? 8080) + '/healthz').then((reply) => process.exit(reply.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.PARLEY_MESSAGING_PORT ?? 8081) + '/healthz').then((reply) => process.exit(reply.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "src/main.ts"]
