@@ -1,6 +1,7 @@
 /**
  * `npm run clients`: Debian's own calendar programs against a server of the test's. Each discovers, creates, edits, removes
- * and meets a conflict, and a second run of it writes nothing. What is not installed is skipped with its reason.
+ * and meets a conflict, and a second run of it writes nothing. Last come its mail servers. What is not installed is
+ * skipped with its reason.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -11,6 +12,7 @@ import { request, startServer, type TestServer } from '#test/support/server.ts';
 import { succeed, type Account } from './account.ts';
 import { calcurse } from './calcurse.ts';
 import { litmus } from './litmus.ts';
+import { mailThroughPostfix } from './postfix.ts';
 import { vdirsyncerAndKhal } from './vdirsyncer.ts';
 
 const PYTHON = '/usr/bin/python3';
@@ -66,6 +68,15 @@ const CLIENTS: readonly Client[] = [
     name: 'litmus',
     needs: [['litmus', ['--version']]],
     run: litmus,
+  },
+  {
+    name: 'Postfix and OpenDKIM',
+    needs: [
+      ['test', ['-x', '/usr/sbin/postfix']],
+      ['test', ['-x', '/usr/sbin/opendkim']],
+      ['sh', ['-c', 'test "$(id -u)" = 0']],
+    ],
+    run: mailThroughPostfix,
   },
 ];
 
