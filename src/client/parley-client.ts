@@ -1,6 +1,5 @@
 /** A person on a device, signed in and connected: the whole SDK behind one object. */
 import type { ReceiptState } from '#src/protocol/conversations.ts';
-import { ERRORS } from '#src/protocol/errors.ts';
 import type { MessagingRoute } from '#src/protocol/routes.ts';
 import type { Session as WireSession } from '#src/protocol/sessions.ts';
 import { CalendarApi } from './calendar-api.ts';
@@ -15,7 +14,8 @@ import { MessageReading } from './message-reading.ts';
 import { Attachments } from './attachments.ts';
 import { type HistoryPage, type HistoryQuery, type InboxPage, MessagingApi } from './messaging-api.ts';
 import { type MessageForm, Outbox, type OutboxEntry } from './outbox.ts';
-import { clientError, ParleyError, toParleyError } from './parley-error.ts';
+import { clientError, type ParleyError, refusal, toParleyError } from './parley-error.ts';
+import { Presences } from './presences.ts';
 import { Receipts } from './receipts.ts';
 import { type ChatConversation, type ChatMessage, readConversation, readMessage } from './records.ts';
 import type { AccountRights, ConversationRights } from './rights.ts';
@@ -32,6 +32,8 @@ export class ParleyClient {
   /** Files: uploads, downloads, thumbnails. */
   readonly attachments: Attachments;
   readonly calendar: CalendarApi | undefined;
+  /** Who is online or away; `presence` events tell of changes. */
+  readonly presences: Presences;
   readonly #surroundings: Surroundings;
   readonly #session: Session;
   readonly #api: MessagingApi;
@@ -41,7 +43,6 @@ export class ParleyClient {
   readonly #receipts: Receipts;
   readonly #typing: Typing;
   readonly #socket: Socket;
-  #isAwake: boolean | undefined;
   #isCaughtUp = false;
   /** The socket was quiet for long, and a walk finds out whether it is dead. */
   #isDoubting = false;
@@ -114,6 +115,8 @@ export class ParleyClient {
     const send = (conv: string, state: ReceiptState, seq: number) => api.postReceipt(conv, state, seq);
     this.#receipts = new Receipts({ send, timers, random, onTrouble });
     this.#socket = this.#makeSocket(options.messagingUrl);
+    const tell = (awake: boolean) => this.#socket.send({ kind: 'presence', awake });
+    this.presences = new Presences(api, surroundings, tell);
     this.#typing = new Typing((conv) => this.#socket.send({ kind: 'typing', conv }), timers);
     this.#socket.open();
     void this.#outbox.start();
@@ -238,8 +241,7 @@ export class ParleyClient {
 
   /** Whether the app is in front of the person. Told again after every reconnect. */
   presence(isAwake: boolean): void {
-    this.#isAwake = isAwake;
-    this.#socket.send({ kind: 'presence', awake: isAwake });
+    this.presences.tell(isAwake);
   }
 
   /** A page of the inbox, as the server has it now. */
@@ -286,6 +288,7 @@ export class ParleyClient {
     this.#catchUp.interrupt();
     this.#outbox.close();
     this.#receipts.close();
+    this.presences.close();
     this.#session.close();
     this.#socket.stop('closed');
     this.#surroundings.coordinator.close();
@@ -308,6 +311,7 @@ export class ParleyClient {
     if (event.type === 'receipt' && event.data.user === this.user) {
       this.#receipts.observe(event.data.conversation_id, { [event.data.state]: event.data.seq });
     }
+    if (event.type === 'presence') this.presences.observe(event.data);
     this.#surroundings.emitter.emit(event.type, event);
   }
 
@@ -355,7 +359,7 @@ export class ParleyClient {
   }
 
   #opened(): void {
-    if (this.#isAwake !== undefined) this.presence(this.#isAwake);
+    this.presences.opened();
     this.#catchUp.run();
     this.#outbox.resume();
   }
@@ -392,9 +396,4 @@ export class ParleyClient {
     this.#socket.stop('signed-out');
     this.#surroundings.emitter.emit('signed-out', { code: error.code });
   }
-}
-
-/** An error of the catalogue that came as a close code and not as an answer. */
-function refusal(code: 'client_too_old' | 'session_revoked'): ParleyError {
-  return new ParleyError(code, ERRORS[code].error, { status: ERRORS[code].status });
 }

@@ -1,4 +1,5 @@
 /** What a call of the client fails with: a code to branch on, wherever the failure arose. */
+import { ERRORS } from '#src/protocol/errors.ts';
 
 /**
  * Failures that no server sent, so that an application has one kind of code for everything. They share a namespace
@@ -50,6 +51,11 @@ export class ParleyError extends Error {
     this.field = options.field;
     this.retryAfter = options.retryAfter;
   }
+}
+
+/** An error of the catalogue that came as a close code and not as an answer. */
+export function refusal(code: 'client_too_old' | 'session_revoked'): ParleyError {
+  return new ParleyError(code, ERRORS[code].error, { status: ERRORS[code].status });
 }
 
 /** A failure that arose in the client. */

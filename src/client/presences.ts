@@ -1,0 +1,97 @@
+/** Who of the people around is online or away: asked for a little after each connect, and kept by the events since. */
+import type { PresenceState } from '#src/protocol/events.ts';
+import type { MessagingApi } from './messaging-api.ts';
+import { toParleyError } from './parley-error.ts';
+import type { Surroundings } from './surroundings.ts';
+
+/** Clients that come back together ask over so long: what is shown beside names can wait, messages cannot. */
+export const PRESENCE_SPREAD_MILLIS = 5_000;
+/** When it is asked again after it failed. Longer than the server asks a busy client to wait. */
+export const PRESENCE_RETRY_MILLIS = 30_000;
+
+export interface Presence {
+  readonly user: string;
+  readonly state: PresenceState;
+}
+
+export class Presences {
+  readonly #api: Pick<MessagingApi, 'call'>;
+  readonly #surroundings: Pick<Surroundings, 'emitter' | 'random' | 'timers'>;
+  readonly #send: (isAwake: boolean) => void;
+  readonly #states = new Map<string, PresenceState>();
+  /** Who was heard of since the socket opened: an answer that is on its way may be older. */
+  readonly #heard = new Set<string>();
+  #isAwake: boolean | undefined;
+  #cancel: () => void = () => undefined;
+
+  /** `send` says whether the app is in front of the person, where there is a socket. */
+  constructor(
+    api: Pick<MessagingApi, 'call'>,
+    surroundings: Pick<Surroundings, 'emitter' | 'random' | 'timers'>,
+    send: (isAwake: boolean) => void,
+  ) {
+    this.#api = api;
+    this.#surroundings = surroundings;
+    this.#send = send;
+  }
+
+  /** How somebody is, as far as was told: `offline` also for those whose presence is not told to this person. */
+  of(user: string): PresenceState {
+    return this.#states.get(user) ?? 'offline';
+  }
+
+  /** Whether the app is in front of the person. */
+  tell(isAwake: boolean): void {
+    this.#isAwake = isAwake;
+    this.#send(isAwake);
+  }
+
+  /** The socket is open: from now on it tells of changes. */
+  opened(): void {
+    if (this.#isAwake !== undefined) this.#send(this.#isAwake);
+    this.#heard.clear();
+    this.#askIn(this.#surroundings.random() * PRESENCE_SPREAD_MILLIS);
+  }
+
+  /** An event told of somebody. */
+  observe({ user, state }: Presence): void {
+    this.#heard.add(user);
+    this.#put(user, state);
+  }
+
+  close(): void {
+    this.#cancel();
+    this.#cancel = () => undefined;
+  }
+
+  #askIn(millis: number): void {
+    this.#cancel();
+    this.#cancel = this.#surroundings.timers.after(millis, () => void this.#ask());
+  }
+
+  async #ask(): Promise<void> {
+    const { emitter, timers } = this.#surroundings;
+    const cancel = this.#cancel;
+    try {
+      const { items } = await this.#api.call('readPresence', { params: {} });
+      const told = new Map<string, PresenceState>(items.map(({ user, state }) => [user, state]));
+      // The socket opened again meanwhile, or the client closed.
+      if (cancel !== this.#cancel) return;
+      for (const user of new Set([...told.keys(), ...this.#states.keys()])) {
+        const state = told.get(user) ?? 'offline';
+        if (this.#heard.has(user) || state === this.of(user)) continue;
+        this.#put(user, state);
+        emitter.emit('presence', { type: 'presence', at: timers.now(), data: { user, state } });
+      }
+    } catch (thrown) {
+      if (cancel !== this.#cancel) return;
+      emitter.emit('trouble', { error: toParleyError(thrown) });
+      this.#askIn(PRESENCE_RETRY_MILLIS);
+    }
+  }
+
+  #put(user: string, state: PresenceState): void {
+    if (state === 'offline') this.#states.delete(user);
+    else this.#states.set(user, state);
+  }
+}
