@@ -27,10 +27,16 @@ async function search(
   return await on.api<Page>(who, 'GET', `/v1/search?${new URLSearchParams(query)}`);
 }
 
+/** All that is found. A page may have fewer than there are: a search stops after some milliseconds, and is gone on with. */
 async function found(who: Person, query: Record<string, string>, on: TestServer = server): Promise<readonly Found[]> {
-  const reply = await search(who, query, on);
-  assert.equal(reply.status, 200, reply.text);
-  return reply.body.items;
+  const items: Found[] = [];
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const reply = await search(who, { ...query, ...(cursor === undefined ? {} : { cursor }) }, on);
+    assert.equal(reply.status, 200, reply.text);
+    items.push(...reply.body.items);
+    cursor = reply.body.next;
+  }
+  return items;
 }
 
 const bodies = (items: readonly Found[]) => items.map(({ body }) => body);
