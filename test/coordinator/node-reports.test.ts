@@ -237,9 +237,12 @@ test('client sessions come from the accounts, page by page of people', async (co
       },
       { user: 'bob', device: 'd_bob', ...same, session_until: null, app_version: null, reported_at: null },
     ],
-    next: 'bob',
+    // How many people came before, and no name: vendors see cursors as they are.
+    next: '2',
   });
   clock.advance(60);
-  const second = (await ask('telemetry', 'listClientSessions', { query: { after: 'bob' } })).body;
+  const second = (await ask('telemetry', 'listClientSessions', { query: { after: '2' } })).body;
   assert.deepEqual([second.items[0].user, second.items[0].session_until, second.next], ['carol', null, null]);
+  const named = ask('telemetry', 'listClientSessions', { query: { after: 'bob' } });
+  await assert.rejects(named, refusal('cursor_invalid'));
 });
