@@ -1,9 +1,14 @@
-/** `post-ack`: durable posts a second with 64 posters, and their latency at a fixed rate, beside an app that stores nothing. */
+/**
+ * `post-ack`: durable posts a second with 64 posters, and their latency at a fixed rate, beside an app that stores nothing
+ * and beside the disk alone.
+ */
+import { tmpdir } from 'node:os';
 import { bySize, interleave, latencyMillis, withSubjects, type Bench, type BenchContext } from '../harness/bench.ts';
 import { cpuMicros } from '../harness/process-cost.ts';
 import { percentilesOf } from '../harness/percentiles.ts';
 import { Requests, type RunOrder, type Target } from '../harness/requests.ts';
 import { messagesPath, type Subject } from '../harness/subject.ts';
+import { timeDisk } from '../peers/disk.ts';
 
 const POSTERS = 64;
 const ROOMS = 16;
@@ -11,6 +16,9 @@ const ROOMS = 16;
 const RATE_RATIO_MIN = 0.35;
 const OPEN_LOOP_PER_SECOND = 1_000;
 const ACK_MILLIS_MAX = 20;
+/** What waits for the disk cannot be answered before it; as many files as the server has lanes on two cores. */
+const DISK = 'the disk alone';
+const DISK_FILES = 4;
 /** A generator busier than this was the bottleneck, so the rates say less than the CPU per post does. */
 const GENERATOR_BUSY_MAX = 0.95;
 
@@ -66,10 +74,14 @@ async function runStages(context: BenchContext, stages: readonly Stage[]): Promi
   await interleave(context, rounds, stages, async (stage, round, isWarmUp) => {
     await measure(context, stage, { name: 'closed loop', round, isWarmUp, seconds });
     await measure(context, stage, { name: 'open loop', round, isWarmUp, seconds, perSecond: OPEN_LOOP_PER_SECOND });
+    if (stage.subject.name !== 'parley' || isWarmUp) return;
+    const values = latencyMillis(await timeDisk(context.folder ?? tmpdir(), DISK_FILES, seconds));
+    recorder.round({ case: 'open loop', subject: DISK, round, values });
   });
   const ratio = recorder.ratio('closed loop', 'posts/s', 'parley', 'bare uWS');
   recorder.ratio('closed loop', 'CPU µs/post', 'parley', 'bare uWS');
   recorder.ratio('open loop', 'p99 ms', 'parley', 'bare uWS');
+  recorder.ratio('open loop', 'p99 ms', 'parley', DISK);
   recorder.bar('closed loop', 'posts/s, parley / bare uWS', ratio, '≥', RATE_RATIO_MIN);
   recorder.bar('open loop', 'p99 ms', recorder.median('open loop', 'parley', 'p99 ms'), '≤', ACK_MILLIS_MAX);
 }
