@@ -36,6 +36,8 @@ test('ERR-07 answers with 204, to HEAD, to a preflight and with a body follow ea
     connection.socket.write(headOf(`DELETE /v1/conversations/${id}/draft`, ann));
     assert.deepEqual(await connection.answer(), { status: 204, body: undefined });
     connection.socket.write(headOf('HEAD /healthz', ann));
+    assert.deepEqual(await connection.answer({ toHead: true }), { status: 200, body: undefined });
+    connection.socket.write(headOf('HEAD /v1/inbox', ann));
     assert.deepEqual(await connection.answer({ toHead: true }), { status: 404, body: undefined });
     connection.socket.write(headOf('OPTIONS /v1/inbox', undefined, ['origin: https://nobody.test']));
     assert.deepEqual(await connection.answer(), { status: 204, body: undefined });
