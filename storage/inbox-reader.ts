@@ -4,7 +4,7 @@
  * A walk's cursor is the stamp of every lane at its start. Stamps rise with the commits of a lane, so "changed since"
  * is exact whatever the clocks did, and what changes during a walk is merely told again in the next one.
  */
-import { HINT_PARTICIPANTS_MAX, PRESENCE_PEERS_MAX, UNREAD_COUNT_MAX } from '#src/protocol/limits.ts';
+import { UNREAD_COUNT_MAX } from '#src/protocol/limits.ts';
 import { key, lastPart, numbered, numberOf, under } from './keys.ts';
 import { stampOf, type LaneEnvironment } from './lane.ts';
 import {
@@ -12,7 +12,6 @@ import {
   readConversation,
   readMember,
   readMessage,
-  readParticipants,
   readPersonal,
   readRecord,
   readWatermark,
@@ -125,30 +124,6 @@ export function shareConversation(environments: readonly LaneEnvironment[], one:
     }
     return false;
   });
-}
-
-/**
- * The people who may see a person's presence: everyone in a conversation of theirs that is small enough for hints
- * (HINT_PARTICIPANTS_MAX), up to PRESENCE_PEERS_MAX in all. `within` limits the conversations that count.
- */
-export function readPeers(
-  environments: readonly LaneEnvironment[],
-  user: string,
-  within?: ReadonlySet<string>,
-): string[] {
-  const peers = new Set<string>();
-  for (const { tables } of environments) {
-    for (const entry of tables.memberships.getRange(under(user))) {
-      if (membershipRecord.decode(entry.value).gone) continue;
-      const id = lastPart(entry.key);
-      if (within?.has(id) === false) continue;
-      const record = readConversation(tables, id);
-      if (record === undefined || record.participantCount > HINT_PARTICIPANTS_MAX) continue;
-      for (const one of readParticipants(tables, record.id, HINT_PARTICIPANTS_MAX)) peers.add(one.user);
-      if (peers.size >= PRESENCE_PEERS_MAX) return [...peers].slice(0, PRESENCE_PEERS_MAX);
-    }
-  }
-  return [...peers];
 }
 
 /** Conversations of a lane that hold what is to be purged. */

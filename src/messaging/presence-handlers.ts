@@ -1,6 +1,6 @@
 /** Who is there already, for a client that has only just come: presence as events tell it, in one answer. */
 import type { PresenceState } from '#src/protocol/events.ts';
-import { readPeers } from '#storage/inbox-reader.ts';
+import { readPeers } from '#storage/presence-peers.ts';
 import { askShards, type Handler } from './caller.ts';
 
 interface Presence {

@@ -29,7 +29,7 @@ import { Log } from '#src/telemetry/log.ts';
 import { ThreadFigures } from '#src/telemetry/thread-figures.ts';
 import { AccountsReader } from '#storage/accounts.ts';
 import type { AttachmentSealing } from '#storage/blob-sealing.ts';
-import { readPeers } from '#storage/inbox-reader.ts';
+import { readPeers } from '#storage/presence-peers.ts';
 import { Lanes } from '#storage/lanes.ts';
 import type { RetentionRule } from '#storage/retention.ts';
 import { AccessChecks } from './access-checks.ts';

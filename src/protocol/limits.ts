@@ -43,8 +43,15 @@ export const EVENT_PARTICIPANTS_MAX = 16;
  */
 export const HINT_PARTICIPANTS_MAX = 256;
 
-/** People who are told of one person's presence. Who has more acquaintances than this is seen by the first of them. */
+/** People who are told of one person's presence. Who has more acquaintances than this is seen by those of the smallest conversations. */
 export const PRESENCE_PEERS_MAX = 2_000;
+
+/**
+ * Conversations, the newest, and participants in them that are looked at for whom to tell of one person's presence, so
+ * that it takes a few milliseconds: colleagues who share hundreds of rooms are the same people in each. The rest is not told.
+ */
+export const PRESENCE_CONVERSATIONS_MAX = 300;
+export const PRESENCE_PARTICIPANTS_MAX = 3_000;
 
 /** A second typing frame of one person in one conversation within this time is dropped silently. */
 export const TYPING_INTERVAL_MILLIS = 3_000;
