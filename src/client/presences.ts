@@ -4,8 +4,10 @@ import type { MessagingApi } from './messaging-api.ts';
 import { toParleyError } from './parley-error.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** Clients that come back together ask over so long: what is shown beside names can wait, messages cannot. */
-export const PRESENCE_SPREAD_MILLIS = 5_000;
+/** An app that was opened asks within this: its list shows nobody yet. */
+export const PRESENCE_FIRST_MILLIS = 1_000;
+/** Clients that come back together ask over so long: they know who was there, and messages come first. */
+export const PRESENCE_SPREAD_MILLIS = 30_000;
 /** When it is asked again after it failed. Longer than the server asks a busy client to wait. */
 export const PRESENCE_RETRY_MILLIS = 30_000;
 
@@ -22,6 +24,8 @@ export class Presences {
   /** Who was heard of since the socket opened: an answer that is on its way may be older. */
   readonly #heard = new Set<string>();
   #isAwake: boolean | undefined;
+  /** Whether it was answered once. */
+  #isKnown = false;
   #cancel: () => void = () => undefined;
 
   /** `send` says whether the app is in front of the person, where there is a socket. */
@@ -50,7 +54,7 @@ export class Presences {
   opened(): void {
     if (this.#isAwake !== undefined) this.#send(this.#isAwake);
     this.#heard.clear();
-    this.#askIn(this.#surroundings.random() * PRESENCE_SPREAD_MILLIS);
+    this.#askIn(this.#surroundings.random() * (this.#isKnown ? PRESENCE_SPREAD_MILLIS : PRESENCE_FIRST_MILLIS));
   }
 
   /** An event told of somebody. */
@@ -77,6 +81,7 @@ export class Presences {
       const told = new Map<string, PresenceState>(items.map(({ user, state }) => [user, state]));
       // The socket opened again meanwhile, or the client closed.
       if (cancel !== this.#cancel) return;
+      this.#isKnown = true;
       for (const user of new Set([...told.keys(), ...this.#states.keys()])) {
         const state = told.get(user) ?? 'offline';
         if (this.#heard.has(user) || state === this.of(user)) continue;
