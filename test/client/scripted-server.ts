@@ -66,6 +66,8 @@ export class ScriptedServer {
     });
     this.on('GET /v1/inbox', () => ({ body: { items: [], next: null, sync: 'sync-1' } }));
     this.on('GET /v1/me/capabilities', () => ({ body: { rights: [] } }));
+    // Asked by itself at some moment: an answer would come between whatever a test is about.
+    this.on('GET /v1/presence', () => 'hang');
     this.on('POST /v1/auth/login', ({ body }) => ({ body: sessionOf(String(body['username'])) }));
     this.on('POST /v1/auth/logout', () => ({ body: { status: 'ok' } }));
   }
