@@ -198,10 +198,13 @@ const FASTIFY_ERRORS: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_HANDLER_TIMEOUT: 'busy',
 };
 
+/** Refusals with a status of a fault that are none: they say what to wait for, and whoever has to act knows already. */
+const NO_FAULTS: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['busy', 'encryption_locked']);
+
 function answerError(options: HttpSurfaceOptions, error: Error, reply: FastifyReply): void {
   const refusal = refusalOf(error);
   options.telemetry?.refused(refusal.code);
-  if (statusOf(refusal.code) >= 500 && refusal.code !== 'busy') {
+  if (statusOf(refusal.code) >= 500 && !NO_FAULTS.has(refusal.code)) {
     const { url: route } = reply.request.routeOptions;
     options.log.error('a request failed', { error: refusal.cause ?? error, code: refusal.code, route });
   }

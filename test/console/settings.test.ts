@@ -157,6 +157,11 @@ test('encryption is enabled in two steps, locked, unlocked and rotated', async (
   );
   const shown = await host.call<Screen>('viewer', 'GET', '/settings/hrms');
   assert.deepEqual(shown.body.values['api_token'], { set: true });
+  assert.deepEqual(
+    host.server.output.filter((line) => line.includes('a request failed')),
+    [],
+    'a refusal is no fault',
+  );
   const wrong = await owner<Refused>('POST', '/unlock', { master_key: '0'.repeat(64) });
   assert.deepEqual([wrong.status, wrong.body.code], [403, 'master_key_wrong']);
   assert.equal((await owner<State>('POST', '/unlock', proposed)).body.state, 'unlocked');
