@@ -4,7 +4,7 @@ import type { Context } from './context.ts';
 import { putPerson } from './people.ts';
 
 const CRON =
-  /\(([\w.@-]{1,64})\) (?:CMD|LIST|RELOAD|BEGIN EDIT|END EDIT|REPLACE|DELETE|AUTH|MAIL|CMDOUT|CMDEND|ORPHAN|WRONG|ERROR|EXEC)\b/y;
+  /\(([\w.@-]{1,64})\) (?:CMD|LIST|RELOAD|BEGIN EDIT|END EDIT|REPLACE|DELETE|AUTH|MAIL|CMDOUT|CMDEND|ORPHAN|WRONG|ERROR|EXEC|INFO|UNSAFE|FAILED|BAD|INSECURE)\b/y;
 const CRON_TARGET = /\b(?:LIST|REPLACE|DELETE|BEGIN EDIT|END EDIT) $/;
 const MECHANISMS = new Set([
   'pam',

@@ -1,6 +1,6 @@
 /** What may begin with a literal of its own: one table over the first four bytes of all tokens and phrases. */
 import { packLead } from './character-classes.ts';
-import { PhraseTable } from './log-shapes.ts';
+import { PhraseTable } from './phrases.ts';
 import { TokenTable } from './token-shapes.ts';
 
 export const PHRASES = new PhraseTable();

@@ -1,5 +1,5 @@
 /** Lines of well-known programs where a person stands without a key: sshd, pam, sudo, postgres, coturn, asterisk. */
-import { NAME_END, packLead, wordStop, VALUE_END, WORD_BITS } from './character-classes.ts';
+import { NAME_END, wordStop, VALUE_END, WORD_BITS } from './character-classes.ts';
 import { indexWithin, lineEnd, type Context } from './context.ts';
 import { decodePrintableBase64 } from './decoding.ts';
 import { closerOf, nameEnd } from './value-bounds.ts';
@@ -10,10 +10,11 @@ import { markerEnd } from './spans.ts';
 const SSH_LINE_MAX = 256;
 
 /** What stands behind a phrase. Answers where the scan goes on, or -1 when the phrase says nothing here. */
-type Rule = (context: Context, start: number, after: number) => number;
+export type Rule = (context: Context, start: number, after: number) => number;
+export type Phrase = readonly [literal: string, rule: Rule];
 
 /** sshd's names may be empty and may hold ` from `: the last one before the port counts. */
-const behindFor: Rule = (context, _start, after) => {
+export const behindFor: Rule = (context, _start, after) => {
   const { source } = context;
   const stop = lineEnd(context, after);
   const place = indexWithin(source, ' for ', after - 1, Math.min(stop, after + 45));
@@ -53,7 +54,7 @@ const beforeAddress: Rule = (context, _start, after) => {
 };
 
 /** A name as one word, in quotes or in angle brackets. */
-const oneName: Rule = (context, _start, after) => {
+export const oneName: Rule = (context, _start, after) => {
   const { source } = context;
   const stop = lineEnd(context, after);
   const quote = quoteAt(source, after);
@@ -67,7 +68,7 @@ const oneName: Rule = (context, _start, after) => {
 };
 
 /** The same, in quotes only: the word alone says too little. */
-const quotedName: Rule = (context, start, after) =>
+export const quotedName: Rule = (context, start, after) =>
   quoteAt(context.source, after) === '' ? -1 : oneName(context, start, after);
 
 const VERBS =
@@ -237,7 +238,7 @@ function pathRest(name: 'platform-token' | 'api-key'): Rule {
 }
 
 /** A password behind a word and a space: `PASSWORD 'p'`, `IDENTIFIED BY 'p'`. */
-const quotedSecret: Rule = (context, _start, after) => {
+export const quotedSecret: Rule = (context, _start, after) => {
   const { source, spans } = context;
   const quote = quoteAt(source, after);
   if (quote === '' || quote === '<' || markerEnd(source, after + quote.length) !== -1) return -1;
@@ -246,7 +247,8 @@ const quotedSecret: Rule = (context, _start, after) => {
   return to > from ? spans.secret(from, to, 'secret') : to;
 };
 
-const PHRASES: readonly (readonly [string, Rule])[] = [
+/** The phrases of these programs, each with its rule. */
+export const LOG_PHRASES: readonly Phrase[] = [
   ['Failed password ', behindFor],
   ['Failed publickey ', behindFor],
   ['Failed keyboard-interactive', behindFor],
@@ -310,31 +312,3 @@ const PHRASES: readonly (readonly [string, Rule])[] = [
   ['password ', quotedSecret],
   ['IDENTIFIED BY ', quotedSecret],
 ];
-
-/** Phrases by their first three bytes. */
-export class PhraseTable {
-  readonly #phrases = new Map<number, (readonly [string, Rule])[]>();
-
-  constructor() {
-    for (const phrase of PHRASES) {
-      const key = packLead(phrase[0], 0);
-      this.#phrases.set(key, [...(this.#phrases.get(key) ?? []), phrase]);
-    }
-  }
-
-  get literals(): string[] {
-    return PHRASES.map(([literal]) => literal);
-  }
-
-  /** Carries out the rule of the phrase that starts here. Answers where the scan goes on, or -1. */
-  cut(context: Context, start: number): number {
-    const phrases = this.#phrases.get(packLead(context.source, start));
-    if (phrases === undefined) return -1;
-    for (const [literal, rule] of phrases) {
-      if (!context.source.startsWith(literal, start)) continue;
-      const next = rule(context, start, start + literal.length);
-      if (next !== -1) return next;
-    }
-    return -1;
-  }
-}

@@ -37,6 +37,7 @@ import { cutRussian } from './phones.ts';
 import { startPuttyLines, type LineState } from './private-keys.ts';
 import { isNamedId, isPublic, randomRun } from './random-strings.ts';
 import type { Spans } from './spans.ts';
+import { cutLetter } from './telephony-shapes.ts';
 import { fractionEnd, isInstant, isTime } from './times.ts';
 import { DISCORD, TERRAFORM } from './token-shapes.ts';
 import { cutUri } from './urls.ts';
@@ -157,6 +158,9 @@ export class Scan {
     } else if (next === 58 && HEX[source.charCodeAt(start)] === 1 && goesOnAsIPv6(source, end)) {
       const address = cutIPv6(this.#spans, start);
       if (address !== -1) return address;
+    } else if (next === 61) {
+      const value = cutLetter(this.#context, start);
+      if (value !== -1) return value;
     }
     if (length >= RANDOM_WORD_MIN || next === 43 || next === 47) return this.#random(start, end, bits, next);
     return end;
