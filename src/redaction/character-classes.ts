@@ -67,7 +67,7 @@ for (let byte = 0; byte < 256; byte += 1) {
 }
 mark(START_KIND, '\n@:+%\\=$[-{&(~', MARK);
 
-mark(NEXT_KIND, '="\'\\])>@%', NEXT_OF_WORD);
+mark(NEXT_KIND, '="\'`\\])>@%', NEXT_OF_WORD);
 mark(NEXT_KIND, '.', NEXT_OF_NUMBER);
 mark(NEXT_KIND, ':', NEXT_OF_WORD | NEXT_OF_NUMBER);
 mark(NEXT_KIND, '+/', NEXT_OF_BASE64);

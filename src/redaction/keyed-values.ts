@@ -21,6 +21,7 @@ import {
   restOfName,
   secretEnd,
   spaceEnd,
+  unwrapped,
   wordEnd,
 } from './value-bounds.ts';
 import { isNamedValue } from './values.ts';
@@ -34,7 +35,8 @@ const DOUBTFUL_MAX = 1024;
 export function cutKeyed(context: Context, keyStart: number, keyEnd: number, keyClass: KeyClass): number {
   const { source } = context;
   if (!findSeparator(source, keyEnd)) return -1;
-  const { start, isColon, isDouble } = found;
+  const { isColon, isDouble } = found;
+  const start = unwrapped(source, found.start);
   const isJson = found.delimiter !== '';
   const keyDelimiter = found.delimiter;
   const marked = markerEnd(source, start);

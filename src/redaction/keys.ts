@@ -37,17 +37,17 @@ const EXACT: Table = {
   ),
   ...table(
     'user',
-    'user username login account actor sub sender rcpt saslusername saslsender displayname acct ruser logname remoteuser authuser authname owner nick nickname fullname firstname lastname givenname surname realname patronymic recipient mailbox invitedby createdby updatedby deletedby issuedby revokedby inviter accountid authlogin userlogin smtplogin dblogin identity principal origto user2 clientuser targetuser participant participants member members peeruser invitee assignee organizer attendee пользователь логин',
+    'user username login account actor sub sender rcpt saslusername saslsender displayname acct ruser logname remoteuser authuser authname owner nick nickname fullname firstname lastname givenname surname realname patronymic recipient mailbox invitedby createdby updatedby deletedby issuedby revokedby inviter accountid authlogin userlogin smtplogin dblogin identity principal origto user2 clientuser targetuser participant participants member members peeruser invitee assignee organizer attendee author creator modifiedby uploadedby requestedby upn uniquename preferredname familyname middlename gecos mailnickname suser duser usrname setid callername calleename calleridname fromname sipfromdisplay authorname sendername recipientname contactname participantname membername fu tu пользователь логин',
   ),
   ...table('user-id', 'uid auid userid ownerid actorid senderid accountnumber euid suid fsuid'),
-  ...table('directory', 'cn sn samaccountname userprincipalname uidnumber memberuid'),
+  ...table('directory', 'cn sn samaccountname userprincipalname uidnumber memberuid uniquemember'),
   ...table(
     'address',
     'from to cc bcc mail email emailaddress replyto returnpath deliveredto envelopefrom envelopeto mailfrom rcptto',
   ),
   ...table(
     'phone',
-    'phone phones msisdn tel mobile caller callee telephone phonenumber mobilephone homephone workphone telephonenumber callerid calleridnum callernumber calleenumber callednumber callingnumber dnis ani телефон',
+    'phone phones msisdn tel mobile caller callee telephone phonenumber mobilephone homephone workphone telephonenumber callerid calleridnum callernumber calleenumber callednumber callingnumber destinationnumber pager facsimiletelephonenumber dstouser srcouser dnis ani телефон',
   ),
   ...table(
     'code',
@@ -75,8 +75,8 @@ const LAST: Table = {
 /** Two last words of longer names. */
 const LAST_TWO: Table = {
   ...table('secret', 'apikey accesskey secretkey privatekey signingkey encryptionkey masterkey sharedkey authkey'),
-  ...table('user', 'displayname username'),
-  ...table('phone', 'phonenumber'),
+  ...table('user', 'displayname username idname'),
+  ...table('phone', 'phonenumber idnumber destinationnumber'),
   ...table('id', 'traceid requestid spanid correlationid messageid deviceid conversationid commitid'),
 };
 

@@ -46,9 +46,9 @@ import { cutUri } from './urls.ts';
 const RANDOM_WORD_MIN = 10;
 
 const NEWLINE = 10;
-/** What a byte behind a word tells: a key may end here. `=` `:` `"` `'` `\` `]` `)` `>` and space. */
+/** What a byte behind a word tells: a key may end here. `=` `:` quotes `\` `]` `)` `>` and space. */
 const KEY_FOLLOW = new Uint8Array(256);
-for (const byte of '=:"\'\\])> ') KEY_FOLLOW[byte.charCodeAt(0)] = 1;
+for (const byte of '=:"\'`\\])> ') KEY_FOLLOW[byte.charCodeAt(0)] = 1;
 
 /** What a byte behind the quote of a key may be: `:`, `=`, white space, and `]` or `)` around the name. */
 const KEY_SIGN = new Uint8Array(256);
@@ -212,10 +212,11 @@ export class Scan {
     if (next === 32) {
       const behind = source.charCodeAt(end + 1);
       if (behind !== 61 && behind !== 58) return -1;
-    } else if (next === 34 || next === 39) {
+    } else if (next === 34 || next === 39 || next === 96) {
       if (KEY_SIGN[source.charCodeAt(end + 1)] !== 1) return -1;
     } else if (next === 93 || next === 41) {
-      if (source.charCodeAt(end + 1) !== 61) return -1;
+      const sign = source.charCodeAt(end + 1);
+      if (sign !== 61 && (sign !== 32 || source.charCodeAt(end + 2) !== 61)) return -1;
     } else if (next === 58 && source.charCodeAt(end + 1) === 58 && source.charCodeAt(end + 2) !== 32) return -1;
     if (!canBeKey(source, start, end)) return -1;
     const keyClass =

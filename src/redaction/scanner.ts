@@ -1,5 +1,4 @@
 /** What scans: the pseudonyms of one key, the names of keys seen so far, and nested scans of what was decoded. */
-import { uncoloured } from './colours.ts';
 import type { Context } from './context.ts';
 import { NESTING_MAX } from './encoded-regions.ts';
 import type { ValueRules } from './json-walk.ts';
@@ -9,6 +8,7 @@ import { startState, type LineState } from './private-keys.ts';
 import type { Pseudonyms } from './pseudonyms.ts';
 import { Scan } from './scan.ts';
 import { type Span, Spans } from './spans.ts';
+import { seenOf } from './unseen.ts';
 
 export class Scanner {
   readonly #pseudonyms: Pseudonyms;
@@ -44,10 +44,10 @@ export class Scanner {
     return this.#scanned(text, true, (context) => new Scan(context, startState()).run(0), depth).list;
   }
 
-  /** What a scan puts into a text; one with colours is scanned without them. */
+  /** What a scan puts into a text; one with things that nobody sees is scanned without them. */
   #scanned(source: string, isExplained: boolean, scan: (context: Context) => void, depth = 0): Spans {
     const spans = new Spans(source, isExplained);
-    const plain = uncoloured(source);
+    const plain = seenOf(source);
     if (plain === undefined) {
       scan(this.#context(source, spans, depth));
       return spans;

@@ -33,7 +33,9 @@ export function putDialled(context: Context, from: number, to: number): number {
 function nameBehind(phrase: RegExp): Rule {
   return (context, start, after) => {
     const before = context.source.slice(Math.max(0, start - BEFORE_MAX), start);
-    return phrase.test(before.slice(before.lastIndexOf('\n') + 1)) ? oneName(context, start, after) : -1;
+    if (!phrase.test(before.slice(before.lastIndexOf('\n') + 1))) return -1;
+    // login opens with a back quote and closes with an apostrophe.
+    return oneName(context, start, context.source.charCodeAt(after) === 96 ? after + 1 : after);
   };
 }
 

@@ -32,11 +32,13 @@ export function findSeparator(source: string, keyEnd: number): boolean {
     at += 1;
   }
   const quote = source.charCodeAt(at);
-  if (quote === 34 || quote === 39) {
+  if (quote === 34 || quote === 39 || quote === 96) {
     found.delimiter = source.slice(keyEnd, at + 1);
     at += 1;
+    // `["password"] = …`, `["password"]=> …`
+    if (source.charCodeAt(at) === 93) at += 1;
   } else if (slashes > 0) return false;
-  if ((quote === 93 || quote === 41) && source.charCodeAt(at + 1) === 61) at += 1;
+  if (quote === 93 || quote === 41) at += 1;
   at = gap(source, at);
   const sign = source.charCodeAt(at);
   found.isDouble = false;
@@ -73,7 +75,8 @@ export function gap(source: string, from: number): number {
 /** The opening quote of a value with its backslashes, or `<`. */
 export function readOpener(source: string, start: number): string | undefined {
   let at = start;
-  if (source.charCodeAt(at) === 98 && (source.charCodeAt(at + 1) | 5) === 39) at += 1;
+  // Strings of bytes and of Unicode: `b'…'`, `u'…'`, `N'…'`.
+  if ('buNE'.includes(source.charAt(at)) && (source.charCodeAt(at + 1) | 5) === 39) at += 1;
   while (source.charCodeAt(at) === 92 && at - start < DEPTH_MAX) at += 1;
   const byte = source.charCodeAt(at);
   if (byte === 34 || byte === 39 || byte === 96) return source.slice(start, at + 1);
@@ -100,6 +103,15 @@ export function closerOf(source: string, from: number, stop: number, opener: str
     if (slashes <= depth) return at - slashes;
   }
   return mark === "'" ? Math.min(stop, wordStop(VALUE_END, source, from, stop)) : stop;
+}
+
+const WRAPPER = /(?:Some\(|Just |Optional\[|Optional\.of\(|(?:\(string\) )?\(len=\d{1,9}\) |string\(\d{1,9}\) )/y;
+
+/** What programs write around a value and is none of it: `Some("alice")`, `string(5) "alice"`. Where the value starts. */
+export function unwrapped(source: string, start: number): number {
+  if (!'SJO(s'.includes(source.charAt(start))) return start;
+  WRAPPER.lastIndex = start;
+  return WRAPPER.test(source) ? WRAPPER.lastIndex : start;
 }
 
 /** Where a run of letters, digits, dashes and underscores ends. */
