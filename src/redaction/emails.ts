@@ -191,7 +191,7 @@ export function putNamed(context: Context, from: number, to: number): number {
 /** `<alice@example.org>, Bob Builder <`, `=> alice <` of exim: a name in front of an address, behind a sign of its own. */
 function putListedName({ source, spans, pseudonyms }: Context, bracket: number): void {
   const before = source.slice(Math.max(spans.last, bracket - 110), bracket);
-  const name = /(?:>, ?|[=-]> |\*\* |== )([^<>"'@:;,=(){}[\]\\|\s][^<>"'@:;,=(){}[\]\\|]{0,98})$/.exec(before)?.[1];
+  const name = /(?:>, ?|[=>*-][>*=] )([^<>"'@:;,=(){}[\]\\|*\s][^<>"'@:;,=(){}[\]\\|*]{0,98})$/.exec(before)?.[1];
   if (name === undefined || isPseudonym(name.trimEnd())) return;
   const start = bracket - name.length;
   spans.put(start, start + name.trimEnd().length, pseudonyms.user(name.trimEnd()), 'user');

@@ -59,9 +59,10 @@ class TokenWalk {
   readonly #source: string;
   readonly #end: number;
   /** The classes of the keys that the open objects and lists stand under; for objects also that they are ones. */
-  readonly #open: { keyClass: KeyClass; isObject: boolean }[] = [];
+  readonly #open: { keyClass: KeyClass; isObject: boolean; pair?: KeyClass }[] = [];
   #class: KeyClass = 'none';
   #isKey = false;
+  #isPairName = false;
 
   constructor(rules: ValueRules, spans: Spans, end: number) {
     this.#rules = rules;
@@ -113,10 +114,25 @@ class TokenWalk {
     const clean = this.#isKey
       ? this.#rules.string(text, 'none')
       : walkString(this.#rules, text, this.#class, this.#open.length);
-    if (this.#isKey) this.#class = innerClass(this.#rules.classOf(text), outer, text);
+    if (this.#isKey) this.#class = innerClass(this.#ownClass(text), outer, text);
+    else this.#notePair(text);
     this.#isKey = false;
     if (clean !== text) this.#put(at + 1, close, JSON.stringify(clean).slice(1, -1));
     return close + 1;
+  }
+
+  /** The class of a key; that of the value of a pair is what the name before it said. */
+  #ownClass(key: string): KeyClass {
+    const own = this.#rules.classOf(key);
+    this.#isPairName = own === 'pair-name' || /^name$/i.test(key);
+    if (own === 'pair-value') return this.#open.at(-1)?.pair ?? 'none';
+    return own === 'pair-name' ? 'none' : own;
+  }
+
+  #notePair(text: string): void {
+    const object = this.#open.at(-1);
+    if (this.#isPairName && object !== undefined) object.pair = this.#rules.classOf(text);
+    this.#isPairName = false;
   }
 
   #number(at: number): number {

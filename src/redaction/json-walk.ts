@@ -24,6 +24,9 @@ const INHERITED: ReadonlySet<KeyClass> = new Set<KeyClass>([
   'phone',
 ]);
 
+/** Classes of names that say less than the key they stand below. */
+const WEAK: ReadonlySet<KeyClass> = new Set<KeyClass>(['none', 'id', 'audit', 'pair-name', 'pair-value']);
+
 /** A copy of a JSON value without what is personal. */
 export function walkValue(rules: ValueRules, value: unknown, keyClass: KeyClass, depth = 0): unknown {
   if (typeof value === 'string') return walkString(rules, value, keyClass, depth);
@@ -34,8 +37,10 @@ export function walkValue(rules: ValueRules, value: unknown, keyClass: KeyClass,
   if (value instanceof Date) return value.toJSON();
   const entries: [string, unknown][] = [];
   const names = new Set<string>();
+  const paired = pairedClass(rules, value as Readonly<Record<string, unknown>>);
   for (const [key, inner] of Object.entries(value)) {
-    const own = rules.classOf(key);
+    const said = rules.classOf(key);
+    const own = said === 'pair-value' ? paired : said === 'pair-name' ? 'none' : said;
     const name = freeName(rules.string(key, 'none'), names);
     names.add(name);
     entries.push([name, walkValue(rules, inner, innerClass(own, keyClass, key), depth + 1)]);
@@ -43,9 +48,19 @@ export function walkValue(rules: ValueRules, value: unknown, keyClass: KeyClass,
   return Object.fromEntries(entries);
 }
 
+/** What the name of a pair says of the value beside it: `{"name": "DB_PASSWORD", "value": "…"}`. */
+function pairedClass(rules: ValueRules, entries: Readonly<Record<string, unknown>>): KeyClass {
+  for (const [key, name] of Object.entries(entries)) {
+    if (typeof name !== 'string' || (!/^name$/i.test(key) && rules.classOf(key) !== 'pair-name')) continue;
+    const keyClass = rules.classOf(name);
+    if (!WEAK.has(keyClass)) return keyClass;
+  }
+  return 'none';
+}
+
 /** The class of a value by its own key and by the class of what it is in. */
 export function innerClass(own: KeyClass, outer: KeyClass, key: string): KeyClass {
-  if (INHERITED.has(outer) && (own === 'none' || own === 'id' || own === 'audit')) return outer;
+  if (INHERITED.has(outer) && WEAK.has(own)) return outer;
   // `{"sender": {"name": "alice"}}`: the name of whoever the outer key names.
   return outer === 'user' && (key === 'name' || key === 'id' || key === 'title') ? 'user' : own;
 }

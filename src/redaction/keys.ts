@@ -15,7 +15,9 @@ export type KeyClass =
   | 'code'
   | 'id'
   | 'audit'
-  | 'socket-address';
+  | 'socket-address'
+  | 'pair-name'
+  | 'pair-value';
 
 type Table = Readonly<Record<string, KeyClass>>;
 
@@ -23,7 +25,7 @@ type Table = Readonly<Record<string, KeyClass>>;
 const EXACT: Table = {
   ...table(
     'password',
-    'password passwd pwd pass passphrase passcode userpassword olcrootpw rootpw bindpw bindpassword pgpassword mysqlpwd requirepass sshpass masterauth пароль',
+    'password passwords passwd pwd pass passphrase passcode userpassword olcrootpw rootpw bindpw bindpassword pgpassword mysqlpwd requirepass sshpass masterauth пароль',
   ),
   ...table(
     'secret',
@@ -59,11 +61,13 @@ const EXACT: Table = {
   ),
   ...table('audit', 'comm cwd name exe cmd proctitle a0 a1 a2 a3 a4 a5 a6 a7 a8 a9 data grantors'),
   ...table('socket-address', 'saddr'),
+  ...table('pair-name', 'key field header variable param parameter property attribute'),
+  ...table('pair-value', 'value'),
 };
 
 /** Last words of longer names. */
 const LAST: Table = {
-  ...table('password', 'password passwd pwd pass passphrase psw'),
+  ...table('password', 'password passwords passwd pwd pass passphrase psw'),
   ...table('secret', 'secret token apikey credential credentials dsn signature authtoken secrets cookiesecret'),
   ...table('user', 'user username'),
   ...table('phone', 'phone msisdn mobile telephone'),

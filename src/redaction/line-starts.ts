@@ -1,4 +1,5 @@
 /** Where a line begins and ends: what the line before it left, bodies of keys, and JSON that must stay JSON. */
+import { cutBlockLine, cutPartLine } from './blocks.ts';
 import { lineEnd, type Context } from './context.ts';
 import { isJson, keepsJson, putJson } from './json-lines.ts';
 import { isUnreadable } from './letter-pairs.ts';
@@ -34,6 +35,14 @@ export function beginLine(context: Context, state: LineState, start: number, sca
     if (state.isSubject) return cutFolded(context, start);
   }
   if (state.keyLines > 0) return cutKeyLine(context, state, start, scanPrefix);
+  if (state.pairLines > 0) state.pairLines -= 1;
+  const below =
+    state.block !== undefined
+      ? cutBlockLine(context, state, state.block, start)
+      : state.part === undefined
+        ? -1
+        : cutPartLine(context, state, start);
+  if (below !== -1) return below;
   const stop = lineEnd(context, start);
   if (stop - start < BODY_LINE_MIN) return start;
   const orphan = orphanStart(source, start, stop);

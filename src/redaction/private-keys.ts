@@ -1,4 +1,5 @@
 /** Private keys: in one line or over many, under prefixes of a log, and the tail of one whose beginning was cut off. */
+import type { KeyClass } from './keys.ts';
 import { BASE64, DIGIT, LOWER, UPPER, WORD_BITS } from './character-classes.ts';
 import { indexWithin, lineEnd, lineEndOf, type Context } from './context.ts';
 
@@ -24,10 +25,28 @@ export interface LineState {
   isOrphan: boolean;
   /** The line before was a Subject, and a folded one goes on. */
   isSubject: boolean;
+  /** A key above whose value stands on the lines below it. */
+  block: Block | undefined;
+  /** A part of a form whose value stands below its name, behind an empty line. */
+  part: { readonly keyClass: KeyClass; isBody: boolean; lines: number } | undefined;
+  /** What the name of a pair said of the value below it, and on how many more lines that may stand. */
+  pairClass: KeyClass;
+  pairLines: number;
+}
+
+/** A key whose value stands below it, further to the right. */
+export interface Block {
+  readonly keyClass: KeyClass;
+  readonly column: number;
+  /** All lines are one text, as behind `|` and `>`. */
+  readonly isText: boolean;
+  /** The key has the quotes of JSON, in which a value has them too. */
+  readonly isQuoted: boolean;
+  lines: number;
 }
 
 export function startState(): LineState {
-  return { keyLines: 0, strangeLines: 0, hasPrefix: false, prefixWords: -1, isOrphan: false, isSubject: false };
+  return { keyLines: 0, strangeLines: 0, hasPrefix: false, prefixWords: -1, isOrphan: false, isSubject: false, block: undefined, part: undefined, pairClass: 'none', pairLines: 0 };
 }
 
 /** `-----BEGIN … PRIVATE KEY-----` that starts here, in any escaping. Answers where the scan goes on, or -1. */

@@ -23,18 +23,20 @@ import {
   START_KIND,
   WORD_BITS,
 } from './character-classes.ts';
+import { opensBlock, opensPart } from './blocks.ts';
 import type { Context } from './context.ts';
 import { cutEmail } from './emails.ts';
 import { cutQuotedPrintable } from './encoded-regions.ts';
 import { cutEncodedWord } from './encoded-words.ts';
 import { cutElement } from './keyed-elements.ts';
 import { cutKeyed } from './keyed-values.ts';
-import { canBeKey } from './keys.ts';
+import { canBeKey, type KeyClass } from './keys.ts';
 import { isLead, PHRASES, TOKENS } from './leads.ts';
 import { beginLine, endJson } from './line-starts.ts';
 import { cutMark, cutShape, isBehindSoftBreak } from './marks.ts';
+import { cutPairValue, isNameOfPerson, notePairName } from './pairs.ts';
 import { cutRussian } from './phones.ts';
-import { startPuttyLines, type LineState } from './private-keys.ts';
+import { startPuttyLines, startState, type LineState } from './private-keys.ts';
 import { isNamedId, isPublic, randomRun } from './random-strings.ts';
 import type { Spans } from './spans.ts';
 import { cutLetter } from './telephony-shapes.ts';
@@ -69,7 +71,7 @@ export class Scan {
   readonly #judged = { end: 0 };
   readonly #scanPrefix = (start: number, end: number): void => {
     const context = { ...this.#context, source: this.#source.slice(0, end), line: { from: 1, to: 0 } };
-    new Scan(context, { ...this.#state, keyLines: 0, isSubject: false }).go(start);
+    new Scan(context, startState()).go(start);
   };
 
   constructor(context: Context, state: LineState) {
@@ -228,7 +230,23 @@ export class Scan {
         startPuttyLines(this.#context, this.#state, end + 1);
       return -1;
     }
+    if (keyClass === 'audit' || keyClass === 'pair-name' || keyClass === 'pair-value') return this.#pair(start, end, keyClass);
+    if (opensBlock(this.#context, this.#state, start, end, keyClass)) return -1;
     if (keyClass === 'text' && next === 58 && end - start === 7) this.#state.isSubject = true;
+    return cutKeyed(this.#context, start, end, keyClass);
+  }
+
+  /** A name of a pair, its value, or the name of a part of a form; any other `name` is one of auditd. */
+  #pair(start: number, end: number, keyClass: KeyClass): number {
+    const source = this.#source;
+    if (keyClass === 'pair-value') return cutPairValue(this.#context, this.#state, start, end);
+    if (keyClass === 'pair-name') return notePairName(this.#context, this.#state, start, end);
+    if (end - start === 4 && (source.charCodeAt(start) | 32) === 110) {
+      if (source.startsWith('form-data; ', start - 11)) return opensPart(this.#context, this.#state, start, end);
+      if (isNameOfPerson(source, start)) return cutKeyed(this.#context, start, end, 'user');
+      const value = notePairName(this.#context, this.#state, start, end);
+      if (value !== -1) return value;
+    }
     return cutKeyed(this.#context, start, end, keyClass);
   }
 

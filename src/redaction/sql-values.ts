@@ -13,7 +13,7 @@ const COLUMNS_MAX = 128;
 /** A row's table, columns and the word before its values. */
 const HEAD = /(?:INSERT|REPLACE) INTO [^\s(]{1,128} ?\(([^()\n]{1,2000})\)[ \t]{0,4}VALUES[ \t]{0,4}/iy;
 const KEY = /Key \(([^()\n]{1,200}, [^()\n]{1,200})\)=\(/y;
-const COLUMN_BEFORE = /([A-Za-z_][\w-]{0,63})["'`\]]? (?:NOT )?$/;
+const COLUMN_BEFORE = /(?:^|[^\w-])([\w-]{1,64})["'`\]]? (?:NOT )?$/;
 const ACCOUNT =
   /(?:(?:CREATE|ALTER|DROP) (?:USER|ROLE)|SET PASSWORD FOR) (?:IF (?:NOT )?EXISTS )?["'`]?([^\s"'`;,]{1,64})/dy;
 const THIN = /oracle:thin:([^/@\s]{1,64}\/[^@\s]{1,128})@/dy;

@@ -24,7 +24,7 @@ const ESCAPED = /\\(?:u(?:001b|00a0|00ad|20[0-6]|3000|feff)|x1b|033\[|e\[)/i;
 /** Colours: `m`, `K` and their kin end one. Characters in UTF-8, read as Latin-1, and as JSON writes them down. */
 const SEQUENCE =
   // oxlint-disable-next-line no-control-regex -- The escape is what it looks for.
-  /(?:\u001b|\\{1,8}(?:u001b|x1b|033|e)|#033|\^\[)\[[0-9;:?]{0,32}[A-Za-z]|\u00c2[\u00a0\u00ad]|\u00e2\u0080[\u0080-\u008f\u00aa-\u00af]|\u00e2\u0081[\u009f-\u00af]|\u00e3\u0080\u0080|\u00ef\u00bb\u00bf|\\{1,8}u(?:00a0|00ad|20(?:0[0-9a-f]|2[a-f]|5f|6[0-9a-f])|3000|feff)/gi;
+  /(?:\u001b|#033|\^\[)\[[0-9;:?]{0,32}[A-Za-z]|\\{1,8}(?:(?:u001b|x1b|033|e)\[[0-9;:?]{0,32}[A-Za-z]|u(?:00a0|00ad|20(?:0[0-9a-f]|2[a-f]|5f|6[0-9a-f])|3000|feff))|\u00c2[\u00a0\u00ad]|\u00e2\u0080[\u0080-\u008f\u00aa-\u00af]|\u00e2\u0081[\u009f-\u00af]|\u00e3\u0080\u0080|\u00ef\u00bb\u00bf/gi;
 /** Those of them that part words as a space does; the others are read as nothing. */
 const SPACE =
   /^(?:\u00c2\u00a0|\u00e2\u0080[\u0080-\u008a\u00af]|\u00e2\u0081\u009f|\u00e3\u0080\u0080|\\{1,8}u(?:00a0|200[0-9a]|202f|205f|3000))$/i;

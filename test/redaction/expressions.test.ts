@@ -84,7 +84,7 @@ test('every expression takes linear time', () => {
     // Sticky matching begins at one place: that is told to the checker as a beginning.
     const isSticky = flags.includes('y');
     const text = isSticky ? `^(?:${source})` : source;
-    const checked = checkSync(text, flags.replaceAll(/[gy]/g, ''), { timeout: 20_000 });
+    const checked = checkSync(text, flags.replaceAll(/[dgy]/g, ''), { timeout: 20_000 });
     if (checked.status !== 'safe') slow.push(`${where} ${checked.status} /${source}/${flags}`);
   }
   assert.deepEqual(slow, []);
