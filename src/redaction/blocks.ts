@@ -25,7 +25,13 @@ const OPENED: ReadonlySet<KeyClass> = new Set<KeyClass>([
 ]);
 
 /** Whether a key has its value on the lines below it, which is then remembered. */
-export function opensBlock(context: Context, state: LineState, start: number, end: number, keyClass: KeyClass): boolean {
+export function opensBlock(
+  context: Context,
+  state: LineState,
+  start: number,
+  end: number,
+  keyClass: KeyClass,
+): boolean {
   const { source } = context;
   const isQuoted = source.charCodeAt(end) === 34;
   const colon = isQuoted ? end + 1 : end;
@@ -37,7 +43,13 @@ export function opensBlock(context: Context, state: LineState, start: number, en
   if (!/^(?:[|>][-+\d]{0,2}|[[{]|)$/.test(sign)) return false;
   const column = columnOf(source, isQuoted ? start - 1 : start);
   if (column === -1) return false;
-  state.block = { keyClass, column, isText: '|>'.includes(sign.charAt(0)) && sign !== '', isQuoted, lines: BLOCK_LINES_MAX };
+  state.block = {
+    keyClass,
+    column,
+    isText: '|>'.includes(sign.charAt(0)) && sign !== '',
+    isQuoted,
+    lines: BLOCK_LINES_MAX,
+  };
   return true;
 }
 
@@ -75,7 +87,11 @@ function cutItem(context: Context, block: Block, at: number, stop: number, isIte
   const isString = opener !== undefined && opener !== '<';
   const close = isString ? closerOf(source, inside, stop, opener) : wordEnd(source, at, stop);
   const behind = isString ? close + opener.length : close;
-  if (source.charCodeAt(behind) === 58 && close > inside && (isString || behind + 1 >= stop || source.charCodeAt(behind + 1) === 32)) {
+  if (
+    source.charCodeAt(behind) === 58 &&
+    close > inside &&
+    (isString || behind + 1 >= stop || source.charCodeAt(behind + 1) === 32)
+  ) {
     const name = source.slice(inside, Math.min(close, inside + 64));
     const own = keys.classAt(source, inside, close);
     const inner = innerClass(own, keyClass, name);

@@ -6,6 +6,7 @@ import { decodeAuditHex } from './decoding.ts';
 import { cutObject, type Leaves } from './keyed-objects.ts';
 import { putNamed } from './emails.ts';
 import type { KeyClass } from './keys.ts';
+import { cutBase64Value, directoryEnd } from './ldif.ts';
 import { putPerson } from './people.ts';
 import { isDialled } from './phones.ts';
 import { isPseudonym } from './pseudonyms.ts';
@@ -24,6 +25,7 @@ import {
   unwrapped,
   wordEnd,
 } from './value-bounds.ts';
+import { isHarmless, looksSecret } from './harmless-values.ts';
 import { isNamedValue } from './values.ts';
 import { markerEnd, type SecretClass } from './spans.ts';
 import { HASH_SHAPES, matchEnd } from './token-shapes.ts';
@@ -41,7 +43,8 @@ export function cutKeyed(context: Context, keyStart: number, keyEnd: number, key
   const keyDelimiter = found.delimiter;
   const marked = markerEnd(source, start);
   if (marked !== -1) return marked;
-  if (isDouble && keyClass !== 'password' && keyClass !== 'secret') return -1;
+  if (isDouble && keyClass !== 'password' && keyClass !== 'secret')
+    return cutBase64Value(context, keyStart, keyEnd, start);
   const opener = readOpener(source, start);
   const stop = lineEnd(context, start);
   if (opener !== undefined) {
@@ -196,7 +199,7 @@ function bare(
     case 'user':
     case 'user-id':
     case 'directory':
-      return bareName(context, keyClass, keyStart, keyEnd, start, stop);
+      return bareName(context, keyClass, keyStart, keyEnd, start + (isListed(source, start) ? 1 : 0), stop);
     case 'phone': {
       const end = phoneEnd(source, start, stop);
       return end > start ? putPhone(context, start, end, '') : -1;
@@ -237,6 +240,15 @@ function bare(
   }
 }
 
+/** `user=[alice]`, `user={alice}`: one name in brackets, and no fields. */
+function isListed(source: string, start: number): boolean {
+  return (
+    !found.isColon &&
+    '[{('.includes(source.charAt(start)) &&
+    /^.[\w.-]{1,64}[\]}),]/.test(source.slice(start, start + 67))
+  );
+}
+
 function bareName(
   context: Context,
   keyClass: KeyClass,
@@ -247,8 +259,11 @@ function bareName(
 ): number {
   const { source } = context;
   const isDirectory = keyClass !== 'user' && '(,"\'+/'.includes(source.charAt(keyStart - 1)) && keyStart > 0;
-  if (keyClass === 'directory' && !isDirectory) return -1;
   let end = start;
+  if (keyClass === 'directory' && !isDirectory) {
+    end = directoryEnd(source, keyStart, keyEnd, start, stop);
+    return end === -1 ? -1 : putPerson(context, start, end);
+  }
   if (isDirectory) while (end < stop && !',)("\'+;&'.includes(source.charAt(end))) end += 1;
   else end = nameEnd(source, start, stop);
   if (source.charCodeAt(end) === 61 && end < stop) {
@@ -269,7 +284,7 @@ function bareName(
   )
     return end;
   const isForm = keyStart > 0 && '?&'.includes(source.charAt(keyStart - 1));
-  if (/(?:name|nick)$/.test(key) && /^(?:display|full|real)/.test(key))
+  if (/^(?:gecos$|[sd]user$|(?:display|full|real)[\w-]{0,20}(?:name|nick)$)/.test(key))
     end = isForm ? end : restOfName(source, end, stop);
   return putPerson(context, start, end, { isHex: key === 'acct', isForm });
 }
@@ -326,58 +341,11 @@ function putCredentials(context: Context, keyStart: number, start: number, stop:
   return end > start ? putSecret(context, start, end, 'authorization') : -1;
 }
 
-const HARMLESS = new Set([
-  'null',
-  'true',
-  'false',
-  'none',
-  'nil',
-  'undefined',
-  'yes',
-  'no',
-  'set',
-  'unset',
-  'not',
-  'ok',
-  'required',
-  'disabled',
-  'enabled',
-  'hidden',
-  'redacted',
-  '***',
-  '-',
-  '""',
-  'empty',
-  'missing',
-  'invalid',
-  'expired',
-]);
-
-/** Values that are no secret: words that stand for one, masks, and digests that a signature names. */
-function isHarmless(source: string, keyStart: number, keyEnd: number, start: number, end: number): boolean {
-  // The working directory in a line of sudo.
-  if (keyEnd - keyStart === 3 && source.startsWith('PWD=/', keyStart)) return true;
-  if (end - start > 9)
-    return (
-      keyEnd - keyStart === 9 &&
-      /^signature$/i.test(source.slice(keyStart, keyEnd)) &&
-      source.startsWith('SHA256', start)
-    );
-  const text = source.slice(start, end).toLowerCase();
-  return HARMLESS.has(text) || /^[*x.]+$/.test(text);
-}
-
 /** Where a hash of a password ends, whose parameters look like fields; -1 when there is none. */
 function hashEnd(source: string, start: number): number {
   const first = source.charCodeAt(start);
   const shape = first === 36 ? HASH_SHAPES[0] : first === 123 ? HASH_SHAPES[1] : undefined;
   return shape === undefined ? -1 : matchEnd(shape, source, start);
-}
-
-/** Behind `token: ` of a sentence stands a secret only when it does not read as a word. */
-function looksSecret(source: string, start: number, end: number): boolean {
-  const text = source.slice(start, Math.min(end, start + 256));
-  return text.length >= 14 || /\d/.test(text) || /[a-z][A-Z]/.test(text);
 }
 
 /** Command lines of auditd in hex: the person, the address and the password are inside, so it goes as a whole. */

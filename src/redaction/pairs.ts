@@ -1,8 +1,7 @@
 /** Names and values that stand beside each other: `{"name":"DB_PASSWORD","value":"…"}`, `name="user" value="…"`. */
 import { columnOf } from './blocks.ts';
-import { lineEnd, type Context } from './context.ts';
+import { indexWithin, lineEnd, type Context } from './context.ts';
 import { cutKeyed, LEAVES } from './keyed-values.ts';
-import { indexWithin } from './context.ts';
 import type { KeyClass } from './keys.ts';
 import type { LineState } from './private-keys.ts';
 import { markerEnd } from './spans.ts';
@@ -76,7 +75,8 @@ export function notePairName(context: Context, state: LineState, start: number, 
   return LEAVES.string(context, keyClass, text, close);
 }
 
-const TYPE = /(?:User|Account|Person|Member|Participant|Contact|Author|Sender|Recipient)(?:D[Tt][Oo]|Entity|Record)? ?[({[][^(){}[\]\n]{0,80}$/;
+const TYPE =
+  /(?:User|Account|Person|Member|Participant|Contact|Author|Sender|Recipient)(?:D[Tt][Oo]|Entity|Record)? ?[({[][^(){}[\]\n]{0,80}$/;
 const OWNER = /(?:Account|User|Logon) $/;
 
 /** Whether a `name` is that of a person: a field of a value of such a type, or `Account Name`. */

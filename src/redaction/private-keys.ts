@@ -46,7 +46,18 @@ export interface Block {
 }
 
 export function startState(): LineState {
-  return { keyLines: 0, strangeLines: 0, hasPrefix: false, prefixWords: -1, isOrphan: false, isSubject: false, block: undefined, part: undefined, pairClass: 'none', pairLines: 0 };
+  return {
+    keyLines: 0,
+    strangeLines: 0,
+    hasPrefix: false,
+    prefixWords: -1,
+    isOrphan: false,
+    isSubject: false,
+    block: undefined,
+    part: undefined,
+    pairClass: 'none',
+    pairLines: 0,
+  };
 }
 
 /** `-----BEGIN … PRIVATE KEY-----` that starts here, in any escaping. Answers where the scan goes on, or -1. */

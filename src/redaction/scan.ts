@@ -230,7 +230,8 @@ export class Scan {
         startPuttyLines(this.#context, this.#state, end + 1);
       return -1;
     }
-    if (keyClass === 'audit' || keyClass === 'pair-name' || keyClass === 'pair-value') return this.#pair(start, end, keyClass);
+    if (keyClass === 'audit' || keyClass === 'pair-name' || keyClass === 'pair-value')
+      return this.#pair(start, end, keyClass);
     if (opensBlock(this.#context, this.#state, start, end, keyClass)) return -1;
     if (keyClass === 'text' && next === 58 && end - start === 7) this.#state.isSubject = true;
     return cutKeyed(this.#context, start, end, keyClass);

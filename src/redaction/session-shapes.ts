@@ -52,7 +52,8 @@ const NEW_ACCOUNT = /(?:new (?:user|group)|group added to \S{1,64}): name=([^\s,
 const OF_GROUP = /(?:add|delete) '([^\s'"]{1,64})' (?:to|from) (?:shadow )?group/dy;
 const OWNED_GROUP = /removed (?:shadow )?group '([^\s'"]{1,64})' owned by '([^\s'"]{1,64})'/dy;
 const RENAMED = /user name '([^\s'"]{1,64})' to '([^\s'"]{1,64})'/dy;
-const ADDING = /Adding (?:new )?(?:user|group) [`'"]([^\s`'"]{1,64})['"](?: \(\d{1,10}\) with group [`'"]([^\s`'"]{1,64})['"])?/dy;
+const ADDING =
+  /Adding (?:new )?(?:user|group) [`'"]([^\s`'"]{1,64})['"](?: \(\d{1,10}\) with group [`'"]([^\s`'"]{1,64})['"])?/dy;
 const POSTGRES = /postgres: (?:[\w./-]{1,32}: )?([^\s:()]{1,64}) \S{1,64} (?:\[local\]|[0-9a-f.:]{2,39}\(\d{1,5}\))/dy;
 
 /** The phrases of these programs, each with its rule. */

@@ -24,7 +24,9 @@ function classesOf({ keys }: Context, columns: string): KeyClass[] {
     .split(',', COLUMNS_MAX)
     .map((column) => column.trim().replaceAll(/^["'`[\\]{1,4}|["'`\]\\]{1,4}$/g, ''));
   const classes = names.map((name) => keys.classAt(name, 0, name.length));
-  const isOfPeople = classes.some((one) => one === 'user' || one === 'phone' || one === 'address' || one === 'password');
+  const isOfPeople = classes.some(
+    (one) => one === 'user' || one === 'phone' || one === 'address' || one === 'password',
+  );
   return classes.map((one, at) => (isOfPeople && names[at]?.toLowerCase() === 'name' ? 'user' : one));
 }
 
@@ -125,7 +127,13 @@ const behindColumn: Rule = (context, start, after) => {
   const keyClass = column === undefined ? 'none' : keys.classAt(column, 0, column.length);
   if (keyClass === 'none') return -1;
   const stop = lineEnd(context, after);
-  if (source.charCodeAt(after - 1) === 40) return cutRow(context, Array.from({ length: COLUMNS_MAX }, () => keyClass), after, stop);
+  if (source.charCodeAt(after - 1) === 40)
+    return cutRow(
+      context,
+      Array.from({ length: COLUMNS_MAX }, () => keyClass),
+      after,
+      stop,
+    );
   if (source.charCodeAt(after) !== 39) return -1;
   const close = sqlQuote(source, after + 1, stop);
   // Signs that stand for any text are not of the name.
@@ -144,7 +152,7 @@ const accountAndPassword: Rule = (context, start, after) => {
   const next = account(context, start, after);
   if (next === -1 || !source.startsWith('SET', start)) return next;
   const stop = lineEnd(context, next);
-  const sign = indexWithin(source, '= \'', next, Math.min(stop, next + 128));
+  const sign = indexWithin(source, "= '", next, Math.min(stop, next + 128));
   if (sign === -1 || markerEnd(source, sign + 3) !== -1) return next;
   return spans.secret(sign + 3, sqlQuote(source, sign + 3, stop), 'secret');
 };

@@ -10,7 +10,8 @@ import { closerOf } from './value-bounds.ts';
 const RECIPIENT_MAX = 80;
 
 /** `SIP/alice-0000001a`, `PJSIP/1001`: the channel of a peer. `SIP/2.0` is the protocol. */
-const CHANNEL = /(?:PJ)?SIP\/(?!(?:u|tel)-[0-9a-f]{8})([A-Za-z_+*#][\w+*#]{0,63}|\d{3,24})(?:-[0-9a-f]{3,12})?(?=[\s"',)\]>&;/]|$)/dy;
+const CHANNEL =
+  /(?:PJ)?SIP\/(?!(?:u|tel)-[0-9a-f]{8})([A-Za-z_+*#][\w+*#]{0,63}|\d{3,24})(?:-[0-9a-f]{3,12})?(?=[\s"',)\]>&;/]|$)/dy;
 const DIALPLAN = /Processing ([^<\n]{0,80}) <([^>\s]{0,64})>->(\S{1,64}) in context /dy;
 const CALLER_ID = /CALLERID\((?:name|num|number|all|ani|dnid)\)[=,] ?"?([^"<>)(\n=]{1,64})/diy;
 const SDES = /inline:([A-Za-z0-9+/=]{16,128})/dy;

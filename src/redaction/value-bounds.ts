@@ -105,7 +105,8 @@ export function closerOf(source: string, from: number, stop: number, opener: str
   return mark === "'" ? Math.min(stop, wordStop(VALUE_END, source, from, stop)) : stop;
 }
 
-const WRAPPER = /(?:Some\(|Just |Optional\[|Optional\.of\(|(?:\(string\) )?\(len=\d{1,9}\) |string\(\d{1,9}\) |!!?[a-z]{1,16} |&[\w-]{1,32} )/y;
+const WRAPPER =
+  /(?:Some\(|Just |Optional\[|Optional\.of\(|(?:\(string\) )?\(len=\d{1,9}\) |string\(\d{1,9}\) |!!?[a-z]{1,16} |&[\w-]{1,32} )/y;
 
 /** What programs write around a value and is none of it: `Some("alice")`, `string(5) "alice"`, `!!str alice`. Where the value starts. */
 export function unwrapped(source: string, start: number): number {
