@@ -57,6 +57,9 @@ export function hostileLines(bytes: number): ReadonlyMap<string, Buffer> {
     ['brackets', 'to=<'],
     ['backslashes', '\\u002b'],
     ['sshd', 'Invalid user '],
+    ['pairs', '{"name":"a","value":"'],
+    ['rows', "INSERT INTO a (b, name) VALUES ('"],
+    ['blocks', 'user: |\n  a\n'],
   ];
   return new Map(
     pieces.map(([name, piece]) => [name, Buffer.from(piece.repeat(Math.ceil(bytes / piece.length)).slice(0, bytes))]),

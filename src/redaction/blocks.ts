@@ -70,7 +70,7 @@ export function cutBlockLine(context: Context, state: LineState, block: Block, s
   if (from >= stop) return -1;
   const column = from - start;
   const isItem = !block.isText && source.charCodeAt(from) === 45 && source.charCodeAt(from + 1) === 32;
-  if (block.lines <= 0 || column < block.column || (column === block.column && !isItem)) {
+  if (block.lines < 0 || column < block.column || (column === block.column && !isItem)) {
     state.block = undefined;
     return -1;
   }
@@ -146,7 +146,7 @@ export function cutPartLine(context: Context, state: LineState, start: number): 
   const isEnd = part.isBody
     ? source.startsWith('--', start)
     : stop > start && !/^[A-Za-z][\w-]{0,63}:/.test(source.slice(start, Math.min(stop, start + 66)));
-  if (isEnd || part.lines <= 0) {
+  if (isEnd || part.lines < 0) {
     state.part = undefined;
     return -1;
   }

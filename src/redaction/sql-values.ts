@@ -19,7 +19,7 @@ const ACCOUNT =
 const THIN = /oracle:thin:([^/@\s]{1,64}\/[^@\s]{1,128})@/dy;
 
 /** The classes of the columns that are named. A `name` among columns of people is one of them. */
-function classesOf({ keys }: Context, columns: string): KeyClass[] {
+function classesOf({ keys }: Context, columns: string): (column: number) => KeyClass {
   const names = columns
     .split(',', COLUMNS_MAX)
     .map((column) => column.trim().replaceAll(/^["'`[\\]{1,4}|["'`\]\\]{1,4}$/g, ''));
@@ -27,7 +27,7 @@ function classesOf({ keys }: Context, columns: string): KeyClass[] {
   const isOfPeople = classes.some(
     (one) => one === 'user' || one === 'phone' || one === 'address' || one === 'password',
   );
-  return classes.map((one, at) => (isOfPeople && names[at]?.toLowerCase() === 'name' ? 'user' : one));
+  return (column) => (isOfPeople && names[column]?.toLowerCase() === 'name' ? 'user' : (classes[column] ?? 'none'));
 }
 
 const insert: Rule = (context, start) => {
@@ -47,11 +47,11 @@ const insert: Rule = (context, start) => {
 };
 
 /** The values up to the closing bracket. Answers where it ends, or where what is no value stands. */
-function cutRow(context: Context, classes: readonly KeyClass[], from: number, stop: number): number {
+function cutRow(context: Context, classAt: (column: number) => KeyClass, from: number, stop: number): number {
   const { source } = context;
   let at = gap(source, from);
   for (let column = 0; at < stop; column += 1) {
-    const keyClass = classes[column] ?? 'none';
+    const keyClass = classAt(column);
     const opening = /^[NEB]?'/.exec(source.slice(at, at + 2));
     let end = at;
     if (opening === null) {
@@ -127,13 +127,7 @@ const behindColumn: Rule = (context, start, after) => {
   const keyClass = column === undefined ? 'none' : keys.classAt(column, 0, column.length);
   if (keyClass === 'none') return -1;
   const stop = lineEnd(context, after);
-  if (source.charCodeAt(after - 1) === 40)
-    return cutRow(
-      context,
-      Array.from({ length: COLUMNS_MAX }, () => keyClass),
-      after,
-      stop,
-    );
+  if (source.charCodeAt(after - 1) === 40) return cutRow(context, () => keyClass, after, stop);
   if (source.charCodeAt(after) !== 39) return -1;
   const close = sqlQuote(source, after + 1, stop);
   // Signs that stand for any text are not of the name.

@@ -1,6 +1,7 @@
 /** Families of lines that vendors' logs hold: in none of them a person or a secret may be read (RED-01 … RED-06). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { BLOCK_LINES_MAX } from '#src/redaction/blocks.ts';
 import { Redactor } from '#src/redaction/redactor.ts';
 import { KEY } from './corpus/labels.ts';
 
@@ -209,6 +210,17 @@ test('a value below its key ends with the indentation, and the lines behind it s
     engine.text('db:\n  password: |\n    hunter2can\n    b\n  host: db.example.org\nuser:\nport: 5432\n'),
     'db:\n  password: |\n    [REDACTED:secret]\n    [REDACTED:secret]\n  host: db.example.org\nuser:\nport: 5432\n',
   );
+});
+
+test('a value below its key has so many lines and no more', () => {
+  for (const head of ['password: |', 'Content-Disposition: form-data; name="password"\n']) {
+    const isForm = head.includes('form');
+    const most = BLOCK_LINES_MAX - (isForm ? 1 : 0);
+    const lines = engine.text(`${head}\n${'  heron\n'.repeat(most + 1)}`).split('\n');
+    const gone = lines.filter((line) => line.trim() === '[REDACTED:secret]');
+    assert.equal(gone.length, most, head);
+    assert.equal(lines.at(-2), '  heron', head);
+  }
 });
 
 test('lines are read alike however the stream is cut', () => {
