@@ -22,6 +22,7 @@ const OPENED: ReadonlySet<KeyClass> = new Set<KeyClass>([
   'text',
   'phone',
   'user',
+  'people',
 ]);
 
 /** Whether a key has its value on the lines below it, which is then remembered. */
@@ -44,7 +45,8 @@ export function opensBlock(
   const column = columnOf(source, isQuoted ? start - 1 : start);
   if (column === -1) return false;
   state.block = {
-    keyClass,
+    keyClass: keyClass === 'people' ? 'user' : keyClass,
+    isList: keyClass === 'people',
     column,
     isText: '|>'.includes(sign.charAt(0)) && sign !== '',
     isQuoted,
@@ -81,7 +83,7 @@ export function cutBlockLine(context: Context, state: LineState, block: Block, s
 function cutItem(context: Context, block: Block, at: number, stop: number, isItem: boolean): number {
   const { source, keys } = context;
   const { keyClass } = block;
-  if ('{}[]'.includes(source.charAt(at))) return -1;
+  if ('{}[]'.includes(source.charAt(at)) || (block.isList && !isItem && !block.isQuoted)) return -1;
   const opener = readOpener(source, at);
   const inside = at + (opener?.length ?? 0);
   const isString = opener !== undefined && opener !== '<';

@@ -83,6 +83,7 @@ class TokenWalk {
       case 91: {
         const list = this.#bytes(at);
         if (list !== -1) return list;
+        if (this.#class === 'people') this.#class = 'user';
         this.#open.push({ keyClass: this.#class, isObject: false });
         return at + 1;
       }

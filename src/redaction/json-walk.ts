@@ -25,10 +25,11 @@ const INHERITED: ReadonlySet<KeyClass> = new Set<KeyClass>([
 ]);
 
 /** Classes of names that say less than the key they stand below. */
-const WEAK: ReadonlySet<KeyClass> = new Set<KeyClass>(['none', 'id', 'audit', 'pair-name', 'pair-value']);
+const WEAK: ReadonlySet<KeyClass> = new Set<KeyClass>(['none', 'id', 'audit', 'pair-name', 'pair-value', 'people']);
 
 /** A copy of a JSON value without what is personal. */
-export function walkValue(rules: ValueRules, value: unknown, keyClass: KeyClass, depth = 0): unknown {
+export function walkValue(rules: ValueRules, value: unknown, outerClass: KeyClass, depth = 0): unknown {
+  const keyClass = outerClass === 'people' ? (Array.isArray(value) ? 'user' : 'none') : outerClass;
   if (typeof value === 'string') return walkString(rules, value, keyClass, depth);
   if (typeof value === 'number' || typeof value === 'bigint') return rules.number(Number(value), keyClass);
   if (typeof value !== 'object' || value === null) return value;
@@ -51,8 +52,9 @@ export function walkValue(rules: ValueRules, value: unknown, keyClass: KeyClass,
 /** What the name of a pair says of the value beside it: `{"name": "DB_PASSWORD", "value": "…"}`. */
 function pairedClass(rules: ValueRules, entries: Readonly<Record<string, unknown>>): KeyClass {
   for (const [key, name] of Object.entries(entries)) {
-    if (typeof name !== 'string' || (!/^name$/i.test(key) && rules.classOf(key) !== 'pair-name')) continue;
-    const keyClass = rules.classOf(name);
+    const isPatched = key === 'path' && Object.hasOwn(entries, 'op');
+    if (typeof name !== 'string' || !(isPatched || /^name$/i.test(key) || rules.classOf(key) === 'pair-name')) continue;
+    const keyClass = rules.classOf(isPatched ? name.slice(name.lastIndexOf('/') + 1) : name);
     if (!WEAK.has(keyClass)) return keyClass;
   }
   return 'none';

@@ -37,6 +37,8 @@ const DOUBTFUL_MAX = 1024;
 export function cutKeyed(context: Context, keyStart: number, keyEnd: number, keyClass: KeyClass): number {
   const { source } = context;
   if (!findSeparator(source, keyEnd)) return -1;
+  if (keyClass === 'people')
+    return source.charCodeAt(found.start) === 91 ? cutKeyed(context, keyStart, keyEnd, 'user') : -1;
   const { isColon, isDouble } = found;
   const start = unwrapped(source, found.start);
   const isJson = found.delimiter !== '';

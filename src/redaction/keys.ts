@@ -17,7 +17,8 @@ export type KeyClass =
   | 'audit'
   | 'socket-address'
   | 'pair-name'
-  | 'pair-value';
+  | 'pair-value'
+  | 'people';
 
 type Table = Readonly<Record<string, KeyClass>>;
 
@@ -63,6 +64,11 @@ const EXACT: Table = {
   ...table('socket-address', 'saddr'),
   ...table('pair-name', 'key field header variable param parameter property attribute'),
   ...table('pair-value', 'value'),
+  // A number under these names counts; a list holds the names.
+  ...table(
+    'people',
+    'users usernames logins recipients attendees invitees organizers senders admins administrators owners assignees authors',
+  ),
 };
 
 /** Last words of longer names. */

@@ -12,8 +12,10 @@ const NEAR_MAX = 200;
 /** Lines below a name on which its value may stand. */
 const PAIR_LINES = 3;
 
-const BEFORE =
-  /(?:^|[\s"'{,(<])(?:name|key|field|header|variable|param|parameter|property|attribute|path)(?:\\{0,8}["'])? ?[:=] ?\\{0,8}["']([\w ./-]{1,64})\\{0,8}["'](?: ?,| )[^{}<>\n]{0,60}$/i;
+const NAMED =
+  /(?:name|key|field|header|variable|param|parameter|property|attribute)(?:\\{0,8}["'])? ?[:=] ?\\{0,8}["']([\w .-]{1,64})\\{0,8}["']/gi;
+/** What JSON Patch changes: the last name of the path. */
+const PATCHED = /"path": ?"([\w/-]{1,128})"/;
 const BEHIND =
   /^\\{0,8}["'] ?,? ?(?:\\{0,8}["'])?(?:name|key|field|header|variable|param|parameter|property|attribute)(?:\\{0,8}["'])? ?[:=] ?\\{0,8}["']([\w ./-]{1,64})\\{0,8}["']/i;
 
@@ -25,8 +27,13 @@ export function cutPairValue(context: Context, state: LineState, start: number, 
 }
 
 function classBefore(context: Context, start: number): KeyClass | undefined {
-  const before = context.source.slice(Math.max(0, start - NEAR_MAX), start);
-  return classOf(context, BEFORE.exec(before)?.[1]);
+  const near = context.source.slice(Math.max(0, start - NEAR_MAX), start);
+  // Of the line alone: a stream may have given away the one before.
+  const before = near.slice(near.lastIndexOf('\n') + 1);
+  const named = [...before.matchAll(NAMED)].at(-1);
+  if (named === undefined) return before.includes('"op"') ? classOf(context, PATCHED.exec(before)?.[1]) : undefined;
+  const between = before.slice(named.index + named[0].length);
+  return /^ ?[, ]/.test(between) && !/[{}<>\n]/.test(between) ? classOf(context, named[1]) : undefined;
 }
 
 function classAbove(state: LineState, source: string, start: number): KeyClass | undefined {

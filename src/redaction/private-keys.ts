@@ -40,6 +40,8 @@ export interface Block {
   readonly column: number;
   /** All lines are one text, as behind `|` and `>`. */
   readonly isText: boolean;
+  /** Only items of a list are values. */
+  readonly isList: boolean;
   /** The key has the quotes of JSON, in which a value has them too. */
   readonly isQuoted: boolean;
   lines: number;

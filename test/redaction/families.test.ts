@@ -25,6 +25,8 @@ const USERS: Readonly<Record<string, readonly string[]>> = {
     'user:\n  alicecan\nnext: 1',
     'participants:\n- alicecan\n- bob\nx: 1',
     '"participants": [\n  "alicecan",\n  "bob"\n]',
+    'users:\n- alicecan\n- bob\nx: 1',
+    '{"recipients":["alicecan","bob"]}',
   ],
   'parts of forms': ['Content-Disposition: form-data; name="user"\r\n\r\nalicecan\r\n--b--'],
   exim: [
@@ -252,6 +254,19 @@ test('a JSON value is read by its pairs, too', () => {
   );
 });
 
+test('a JSON value is read by its patches and its lists of people, too', () => {
+  assert.deepEqual(engine.value({ op: 'replace', path: '/displayName', value: 'alicecan' }), {
+    op: 'replace',
+    path: '/displayName',
+    value: USER,
+  });
+  assert.deepEqual(engine.value({ users: ['alicecan'], admins: 'some', recipients: 3 }), {
+    users: [USER],
+    admins: 'some',
+    recipients: 3,
+  });
+});
+
 /** Lines that look alike and name nobody. */
 const CLEAN = [
   'INVITE SIP/2.0 over SIP/2.0/UDP',
@@ -263,6 +278,9 @@ const CLEAN = [
   'systemctl --user start chat.service',
   'pip install --user parley',
   'docker run --user 1000:1000 -u 33 image',
+  'users: 5 owners=7 {"users":12,"admins":"none"}',
+  'users:\n  total 5\n  shown 7',
+  '{"path":"/v1/auth/token","value":12}',
   'sn: 5CG1234XYZ',
   'error: invalid token\n    at Lane.commit (lane.ts:5:3)\n    at run (main.ts:1:1)',
   'login:\n    at Lane.commit (lane.ts:5:3)',
