@@ -95,6 +95,7 @@ const USERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'what nobody sees': [
     'user\u00a0=\u00a0alicecan',
+    'user=\u00a0alicecan',
     'us\u200ber=alicecan',
     'user=alice\u00adcan',
     '\ufeffuser=alicecan',
@@ -209,8 +210,8 @@ test('RED-05 a number in which nobody sees a character has the pseudonym of ever
 
 test('a value below its key ends with the indentation, and the lines behind it stay', () => {
   assert.equal(
-    engine.text('db:\n  password: |\n    hunter2can\n    b\n  host: db.example.org\nuser:\nport: 5432\n'),
-    'db:\n  password: |\n    [REDACTED:secret]\n    [REDACTED:secret]\n  host: db.example.org\nuser:\nport: 5432\n',
+    engine.text('db:\n  password: |\n    hunter2can\n    b\n  host: db.example.org\n  password:\nport: 5432\nuser:\n'),
+    'db:\n  password: |\n    [REDACTED:secret]\n    [REDACTED:secret]\n  host: db.example.org\n  password:\nport: 5432\nuser:\n',
   );
 });
 
