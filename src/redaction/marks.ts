@@ -67,6 +67,8 @@ function cutColon(context: Context, at: number): number {
   if (source.startsWith('APA91b', at + 1))
     while (start > context.spans.last && at - start < 64 && WORD_BITS[source.charCodeAt(start - 1)] !== 0) start -= 1;
   else while (start > context.spans.last && at - start < 20 && isDigit(source, start - 1)) start -= 1;
+  // Digits of an escape of JSON are none of the token.
+  if (source.charCodeAt(start - 1) === 117 && source.charCodeAt(start - 2) === 92) start += 4;
   return at - start >= 5 ? cutShape(context, DIGIT_SHAPES[0] as TokenShape, at, start) : -1;
 }
 

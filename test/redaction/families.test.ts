@@ -268,6 +268,12 @@ test('a JSON value is read by its patches and its lists of people, too', () => {
   });
 });
 
+test('a token behind an escape of JSON leaves the escape whole', () => {
+  const text = JSON.stringify({ note: '\u00009855202778:AAlLdvEABQfNC3G9DtykrEs1sTT4SKTvPoH in' });
+  assert.ok(isJson(engine.text(`bot ${text}`).slice('bot '.length)), engine.text(`bot ${text}`));
+  assert.ok(isJson(engine.text(JSON.stringify(text))));
+});
+
 /** Lines that look alike and name nobody. */
 const CLEAN = [
   'INVITE SIP/2.0 over SIP/2.0/UDP',
