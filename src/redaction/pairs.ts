@@ -73,7 +73,7 @@ export function notePairName(context: Context, state: LineState, start: number, 
   const first = source.charCodeAt(start - 1) === 34 ? start - 1 : start;
   if (columnOf(source, first) !== -1) {
     state.pairClass = keyClass ?? 'none';
-    state.pairLines = keyClass === undefined ? 0 : PAIR_LINES;
+    state.pairLines = keyClass === undefined ? 0 : PAIR_LINES + 1;
   }
   if (keyClass === undefined || opener === '' || source.charCodeAt(to + opener.length) !== 62) return -1;
   const text = to + opener.length + 1;

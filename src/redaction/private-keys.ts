@@ -29,7 +29,7 @@ export interface LineState {
   block: Block | undefined;
   /** A part of a form whose value stands below its name, behind an empty line. */
   part: { readonly keyClass: KeyClass; isBody: boolean; lines: number } | undefined;
-  /** What the name of a pair said of the value below it, and on how many more lines that may stand. */
+  /** What the name of a pair said of the value below it, and how many line ends are left until that counts no more. */
   pairClass: KeyClass;
   pairLines: number;
 }

@@ -226,6 +226,17 @@ test('a value below its key has so many lines and no more', () => {
   }
 });
 
+test('a value is read by a name three lines above it, and a row by 128 columns; beyond them as any text', () => {
+  const pair = (lines: number): string =>
+    engine.text(`- name: login${'\n  a: b'.repeat(lines - 1)}\n  value: alicecan`);
+  assert.ok(pair(3).endsWith(USER));
+  assert.ok(pair(4).endsWith('alicecan'));
+  const row = (column: number): string =>
+    engine.text(`INSERT INTO a (${'b,'.repeat(column - 1)}login) VALUES (${'1,'.repeat(column - 1)}'alicecan')`);
+  assert.ok(row(128).includes(USER));
+  assert.ok(row(129).includes('alicecan'));
+});
+
 test('lines are read alike however the stream is cut', () => {
   const text = [...Object.values(USERS), ...Object.values(SECRETS), ...Object.values(OTHERS)].flat().join('\n\n');
   const whole = engine.text(text);
