@@ -142,7 +142,10 @@ export class PortLink {
       this.#scheduled = false;
       const items = this.#out;
       this.#out = [];
-      if (!this.#closed) this.#port.postMessage(packr.pack(items));
+      if (this.#closed) return;
+      // Of its own: a view is cloned with all of the memory that it is cut from, which the packer keeps and grows.
+      const packed = new Uint8Array(packr.pack(items));
+      this.#port.postMessage(packed, [packed.buffer]);
     });
   }
 

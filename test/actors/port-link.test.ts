@@ -206,3 +206,28 @@ test('unread tells have a bound: one more is dropped, and the other side learns 
   assert.equal(link.tell('x', 'next'), true);
   assert.deepEqual([(await state()).tells, (await state()).overruns], [TELLS_UNREAD_MAX + 1, 1]);
 });
+
+test('a post carries what it says and no memory besides, also after a large one', async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  const sizes: [carried: number, said: number][] = [];
+  port2.on('message', (packed: Uint8Array) => sizes.push([packed.buffer.byteLength, packed.byteLength]));
+  const link = new PortLink(port1, {
+    ask: () => undefined,
+    tell: () => undefined,
+    overrun: () => undefined,
+    timedOut: () => undefined,
+    dropped: () => undefined,
+    closed: () => undefined,
+  });
+  t.after(() => {
+    link.close();
+    port2.close();
+  });
+  for (const body of ['small', 'x'.repeat(1_000_000), 'small', 'small']) {
+    const before = sizes.length;
+    link.tell('somebody', body);
+    await until(() => sizes.length > before, 'the post to arrive');
+  }
+  for (const [carried, said] of sizes) assert.equal(carried, said);
+  assert.ok((sizes[3]?.[0] ?? 0) < 100);
+});
