@@ -97,7 +97,8 @@ class Run {
 
   #drain(): void {
     while (this.#waiting.length > 0) {
-      const connection = this.#free.pop();
+      // The one that rested longest: a server closes those that are silent for ten seconds.
+      const connection = this.#free.shift();
       if (connection === undefined) return;
       const { number, intended } = this.#waiting.shift()!;
       this.#send(connection, number, intended, () => {
