@@ -209,7 +209,7 @@ test('unread tells have a bound: one more is dropped, and the other side learns 
 
 test('a post carries what it says and no memory besides, also after a large one', async (t) => {
   const { port1, port2 } = new MessageChannel();
-  const sizes: [carried: number, said: number][] = [];
+  const sizes: [carried: number, meant: number][] = [];
   port2.on('message', (packed: Uint8Array) => sizes.push([packed.buffer.byteLength, packed.byteLength]));
   const link = new PortLink(port1, {
     ask: () => undefined,
@@ -228,6 +228,6 @@ test('a post carries what it says and no memory besides, also after a large one'
     link.tell('somebody', body);
     await until(() => sizes.length > before, 'the post to arrive');
   }
-  for (const [carried, said] of sizes) assert.equal(carried, said);
+  for (const [carried, meant] of sizes) assert.equal(carried, meant);
   assert.ok((sizes[3]?.[0] ?? 0) < 100);
 });
