@@ -2,7 +2,7 @@
 import { isDigit, wordStop, VALUE_END } from './character-classes.ts';
 import { lineEnd, type Context } from './context.ts';
 import { cutKeyed, LEAVES } from './keyed-values.ts';
-import { innerClass } from './json-walk.ts';
+import { INHERITED, innerClass } from './json-walk.ts';
 import type { KeyClass } from './keys.ts';
 import type { Block, LineState } from './private-keys.ts';
 import { markerEnd } from './spans.ts';
@@ -14,16 +14,7 @@ export const BLOCK_LINES_MAX = 200;
 const COLUMN_MAX = 128;
 
 /** Classes whose values are looked for on the next lines. */
-const OPENED: ReadonlySet<KeyClass> = new Set<KeyClass>([
-  'password',
-  'secret',
-  'authorization',
-  'cookie',
-  'text',
-  'phone',
-  'user',
-  'people',
-]);
+const OPENED: ReadonlySet<KeyClass> = new Set<KeyClass>([...INHERITED, 'user', 'people']);
 
 /** Whether a key has its value on the lines below it, which is then remembered. */
 export function opensBlock(

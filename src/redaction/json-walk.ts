@@ -15,7 +15,7 @@ export interface ValueRules {
 export const DEPTH_MAX = 64;
 
 /** Classes that everything below a key belongs to. */
-const INHERITED: ReadonlySet<KeyClass> = new Set<KeyClass>([
+export const INHERITED: ReadonlySet<KeyClass> = new Set<KeyClass>([
   'password',
   'secret',
   'authorization',

@@ -1,7 +1,7 @@
 /** Objects of JSON under a key of a class, wherever in a line they stand: `"password":{"value":"…"}`. */
 import { isDigit } from './character-classes.ts';
 import { lineEnd, type Context } from './context.ts';
-import { innerClass } from './json-walk.ts';
+import { INHERITED, innerClass } from './json-walk.ts';
 import type { KeyClass } from './keys.ts';
 import { closerOf, gap, readOpener } from './value-bounds.ts';
 
@@ -9,15 +9,7 @@ import { closerOf, gap, readOpener } from './value-bounds.ts';
 const DEPTH_MAX = 16;
 
 /** Classes that what is inside of an object belongs to, or some of it. */
-const OPENED: ReadonlySet<KeyClass> = new Set<KeyClass>([
-  'password',
-  'secret',
-  'authorization',
-  'cookie',
-  'text',
-  'phone',
-  'user',
-]);
+const OPENED: ReadonlySet<KeyClass> = new Set<KeyClass>([...INHERITED, 'user']);
 
 /** What a single value under a key of a class comes to: a string between its quotes, a number with those of its key. */
 export interface Leaves {
