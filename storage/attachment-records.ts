@@ -1,6 +1,6 @@
 /**
  * The file of attachments: what is known of each upload, which contents are in use, what waits to be posted, and what
- * each person uploaded by day. The main thread writes it; any thread reads it.
+ * each person uploaded by day. One shard writes it (`attachments.ts`); any thread reads it.
  */
 import { Packr } from 'msgpackr';
 import { isSealedName } from './blob-sealing.ts';

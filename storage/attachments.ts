@@ -1,7 +1,7 @@
 /**
  * The one writer of attachments, on one shard: all shards bring bytes to the disk by themselves and ask here for what
- * has to be decided once. Changes happen in turn, so that a content that somebody finishes is never the one that
- * somebody else is removing.
+ * has to be decided once. Changes happen in turn; that a content which somebody finishes is not the one that somebody else
+ * is removing is for `content-claims.ts` to see to.
  */
 import { rm } from 'node:fs/promises';
 import { Refusal } from '#src/protocol/errors.ts';
