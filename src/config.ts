@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
-import { hasTurn, isIceUriList } from './protocol/calls.ts';
+import { hasTurn, isIceUriList } from './protocol/calls/calls.ts';
 import { PROTOCOL_MIN, PROTOCOL_VERSION } from './protocol/version.ts';
 
 const cores = availableParallelism();

@@ -7,27 +7,27 @@ import { resolve } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { Placement } from '#actors/runtime/placement.ts';
 import type { Supervisor } from '#actors/runtime/supervisor.ts';
-import { SessionTokens } from '#src/auth/session-tokens.ts';
-import type { SessionAnnouncer } from '#src/auth/revocations.ts';
+import { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
+import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import { systemClock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import { ConfigError, readConfig } from '#src/config.ts';
-import { AttachmentKeys } from '#src/coordinator/attachment-keys.ts';
+import { AttachmentKeys } from '#src/server/attachment-keys.ts';
 import { openCalendar, type CalendarOpeningOptions, type OpenCalendar } from '#src/calendar/calendar-opening.ts';
 import { addManagementPlane } from '#src/console/console.ts';
-import { originsOf } from '#src/coordinator/cors.ts';
-import { makeControlHandlers } from '#src/coordinator/control-commands.ts';
-import { backUpRunning } from '#src/coordinator/live-backup.ts';
-import { listenForControl } from '#src/coordinator/control-server.ts';
-import { loadConfiguredMasterKey } from '#src/coordinator/configured-master-key.ts';
-import { makeConversationAccess } from '#src/coordinator/conversation-access.ts';
-import { makeCoordinator, type Coordinator } from '#src/coordinator/coordinator.ts';
-import type { Erasures } from '#src/coordinator/erasures.ts';
-import { makeEntryMeetings } from '#src/coordinator/entry-meetings.ts';
-import { makeHttpSurface, type HttpTelemetry } from '#src/coordinator/http-surface.ts';
-import { closeListener } from '#src/coordinator/listener-closing.ts';
-import { portOf, urlOf } from '#src/coordinator/listening-address.ts';
-import { makeLiveCalls } from '#src/coordinator/live-calls.ts';
+import { originsOf } from '#src/http/cors.ts';
+import { makeControlHandlers } from '#src/server/control/control-commands.ts';
+import { backUpRunning } from '#src/server/live-backup.ts';
+import { listenForControl } from '#src/server/control/control-server.ts';
+import { loadConfiguredMasterKey } from '#src/server/configured-master-key.ts';
+import { makeConversationAccess } from '#src/server/conversation-access.ts';
+import { makeCoordinator, type Coordinator } from '#src/server/coordinator.ts';
+import type { Erasures } from '#src/compliance/erasures.ts';
+import { makeEntryMeetings } from '#src/meetings/entry-meetings.ts';
+import { makeHttpSurface, type HttpTelemetry } from '#src/http/http-surface.ts';
+import { closeListener } from '#src/http/listener-closing.ts';
+import { portOf, urlOf } from '#src/http/listening-address.ts';
+import { makeLiveCalls } from '#src/server/live-calls.ts';
 import {
   makeCalendarAnnouncer,
   makeManagementAnnouncers,
@@ -35,28 +35,28 @@ import {
   makePushAnnouncer,
   makeSealingAnnouncer,
   makeShardAnnouncer,
-} from '#src/coordinator/shard-announcer.ts';
-import { watchCredentials } from '#src/coordinator/credential-watch.ts';
-import { readMailTrust } from '#src/coordinator/mail-trust.ts';
-import { readMediaServers } from '#src/coordinator/media-servers.ts';
-import { readPushCredentials } from '#src/coordinator/push-credentials.ts';
-import { Seeder } from '#src/coordinator/seed.ts';
-import { makeRooms } from '#src/coordinator/seeded-rooms.ts';
-import type { Settings } from '#src/coordinator/settings.ts';
-import { printWelcome } from '#src/coordinator/welcome.ts';
-import { addMailDoor, makeOutbox, type MailPlaneOptions } from '#src/mail/mail-plane.ts';
+} from '#src/server/shard-announcer.ts';
+import { watchCredentials } from '#src/settings/credential-watch.ts';
+import { readMailTrust } from '#src/settings/mail-trust.ts';
+import { readMediaServers } from '#src/settings/media-servers.ts';
+import { readPushCredentials } from '#src/settings/push-credentials.ts';
+import { Seeder } from '#src/server/seed.ts';
+import { makeRooms } from '#src/server/seeded-rooms.ts';
+import type { Settings } from '#src/settings/settings.ts';
+import { printWelcome } from '#src/server/welcome.ts';
+import { addMailDoor, makeOutbox, type MailPlaneOptions } from '#src/calendar/mail/mail-services.ts';
 import type { Base, Release } from '#src/server/base.ts';
 import { FIGURES_MILLIS, makeHealth } from '#src/server/health.ts';
 import { makeSupervisor } from '#src/server/shard-supervision.ts';
 import type { HealthBody } from '#src/telemetry/health-body.ts';
 import { Log } from '#src/telemetry/log.ts';
 import { RecentLines } from '#src/telemetry/recent-lines.ts';
-import { ThreadFigures, type Service } from '#src/telemetry/thread-figures.ts';
-import { Accounts } from '#storage/accounts.ts';
-import { AttachmentReader, openAttachments } from '#storage/attachment-records.ts';
-import { FolderError, lockFolder, openFolder } from '#storage/folder.ts';
-import { Lanes } from '#storage/lanes.ts';
-import { migrateFolder } from '#storage/migrations.ts';
+import { ThreadFigures, type Service } from '#src/telemetry/thread-metrics.ts';
+import { Accounts } from '#storage/accounts/accounts.ts';
+import { AttachmentReader, openAttachments } from '#storage/attachments/attachment-records.ts';
+import { FolderError, lockFolder, openFolder } from '#storage/engine/folder.ts';
+import { Lanes } from '#storage/engine/lanes.ts';
+import { migrateFolder } from '#storage/engine/migrations.ts';
 
 /** The exit code when a setting or the folder is wrong. */
 const EXIT_UNUSABLE = 2;

@@ -1,5 +1,5 @@
 /** A live call attempt as it is kept, shown and copied between threads: plain data, without content and without a trace on disk. */
-import type { CALL_RESULTS } from '#src/protocol/messages.ts';
+import type { CALL_RESULTS } from '#src/protocol/conversations/messages.ts';
 
 export type CallResult = (typeof CALL_RESULTS)[number];
 export type CallState = 'ringing' | 'joined' | 'held' | 'transferring';

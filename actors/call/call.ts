@@ -17,7 +17,7 @@ import { audienceOf, pairScope, stateOf, type CallRecord } from './call-record.t
 import { resume, type CallOptions, type CallScope } from './call-scope.ts';
 import { agrees } from './outcome-check.ts';
 import { StepOrder } from './step-order.ts';
-import { announce, relay } from './telling.ts';
+import { announce, relay } from './call-events.ts';
 
 /** Steps that may wait for one scope. Beyond it: `busy`. */
 const CALL_MAILBOX_MAX = 2_000;

@@ -1,8 +1,8 @@
 /** Outcomes of calls: a person posts one for each attempt. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Message, PostMessage } from '#src/protocol/messages.ts';
-import { numberAt } from '#storage/keys.ts';
-import { outcomeKey } from '#storage/outcome-records.ts';
+import type { Message, PostMessage } from '#src/protocol/conversations/messages.ts';
+import { numberAt } from '#storage/engine/keys.ts';
+import { outcomeKey } from '#storage/conversations/outcome-records.ts';
 import type { ConversationState } from './conversation.state.ts';
 
 /**

@@ -1,8 +1,8 @@
 /** What a conversation can be asked and told. `user` and `device` come from the authenticated session (GOV-02). */
-import type { ConversationKind, ReceiptState, Role } from '#src/protocol/conversations.ts';
+import type { ConversationKind, ReceiptState, Role } from '#src/protocol/conversations/conversations.ts';
 import type { ErrorCode } from '#src/protocol/errors.ts';
-import type { LinkPreview } from '#src/protocol/links.ts';
-import type { ForwardOrigin, Mention, MessageBody, PostMessage } from '#src/protocol/messages.ts';
+import type { LinkPreview } from '#src/protocol/conversations/links.ts';
+import type { ForwardOrigin, Mention, MessageBody, PostMessage } from '#src/protocol/conversations/messages.ts';
 
 /** Who acts: written by the messaging surface from the session, never from a request's body. */
 export interface Acting {

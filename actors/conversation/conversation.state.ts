@@ -1,16 +1,22 @@
 /** A conversation's state: its record, and reads of everything else through the lane that it writes. */
 import { unixSeconds } from '#src/base/clock.ts';
-import type { Conversation, Participant, Role } from '#src/protocol/conversations.ts';
-import { encodeEvent, type EventType } from '#src/protocol/events.ts';
+import type { Conversation, Participant, Role } from '#src/protocol/conversations/conversations.ts';
+import { encodeEvent, type EventType } from '#src/protocol/sockets/events.ts';
 import { CHANGES_REPLY_MAX, EVENT_PARTICIPANTS_MAX } from '#src/protocol/limits.ts';
-import { rightsAmong, type ConversationRight } from '#src/protocol/rights.ts';
-import { toConversation, withReactions, withThread } from '#storage/conversation-reader.ts';
-import { purgeKey, readPurgeKind, removeKey, writeChange, writeConversation } from '#storage/conversation-writes.ts';
-import { key, lastPart, numberAt, numbered, under } from '#storage/keys.ts';
-import type { LaneTable, LaneWrite } from '#storage/lane.ts';
-import { indexedUpTo } from '#storage/posted-blocks.ts';
-import { expiredUpTo } from '#storage/retention.ts';
-import { isSearched } from '#storage/search-index.ts';
+import { rightsAmong, type ConversationRight } from '#src/protocol/conversations/rights.ts';
+import { toConversation, withReactions, withThread } from '#storage/conversations/conversation-reader.ts';
+import {
+  purgeKey,
+  readPurgeKind,
+  removeKey,
+  writeChange,
+  writeConversation,
+} from '#storage/conversations/conversation-writes.ts';
+import { key, lastPart, numberAt, numbered, under } from '#storage/engine/keys.ts';
+import type { LaneTable, LaneWrite } from '#storage/engine/lane.ts';
+import { indexedUpTo } from '#storage/conversations/posted-blocks.ts';
+import { expiredUpTo } from '#storage/conversations/retention.ts';
+import { isSearched } from '#storage/search/search-index.ts';
 import {
   CHANGES_TRIM_BLOCK,
   conversationRecord,
@@ -26,7 +32,7 @@ import {
   type ReactionCounts,
   type ThreadRecord,
   type Watermark,
-} from '#storage/records.ts';
+} from '#storage/engine/records.ts';
 import { RecentMessages } from './recent-messages.ts';
 
 /** What an actor sees of its lane: everything it appended, on disk or not. */

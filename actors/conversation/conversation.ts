@@ -2,21 +2,21 @@
  * The conversation actor: the one writer of a conversation. It gives every message its seq and every change its rev,
  * decides who may do what, and says what reaches whom.
  */
-import type { Lane } from '#storage/lane.ts';
-import type { ConversationRecord } from '#storage/records.ts';
+import type { Lane } from '#storage/engine/lane.ts';
+import type { ConversationRecord } from '#storage/engine/records.ts';
 import { refuse, unreachable, type Actor, type Effect } from '../runtime/actor.ts';
 import type { ConversationMessage } from './conversation.messages.ts';
 import { ConversationState } from './conversation.state.ts';
 import { eraseTrace } from './erasing-traces.ts';
 import { erase } from './erasing.ts';
-import { draft, mute, pin, react, receipt, typing } from './marking.ts';
+import { draft, mute, pin, react, receipt, typing } from './reactions-and-pins.ts';
 import { add, create, deleteConversation, remove, rename, setRole } from './membership.ts';
 import { deleteMessage, edit, post, refusePost } from './posting.ts';
 import { removePreview, showPreview } from './previewing.ts';
 import { purge, type Purged } from './purging.ts';
 import { hold } from './holding.ts';
 import { expire, purgeBefore, retain } from './retaining.ts';
-import { seat } from './seating.ts';
+import { seat } from './webhook-membership.ts';
 
 /** What may wait for one conversation: a second's worth of the busiest room we measured. Beyond it: `busy`. */
 export const CONVERSATION_MAILBOX_MAX = 20_000;

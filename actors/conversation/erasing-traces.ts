@@ -3,11 +3,11 @@
  * mentioned or on a contact card, a stand-in takes the place of their name.
  */
 import { ERASED_NAME } from '#src/protocol/names.ts';
-import type { Mention, Message } from '#src/protocol/messages.ts';
-import { writeMessage } from '#storage/conversation-writes.ts';
-import { MESSAGE_FLAGS, type ConversationRecord } from '#storage/records.ts';
-import { isOnHold } from '#storage/retention.ts';
-import { indexEdit, isSearched } from '#storage/search-index.ts';
+import type { Mention, Message } from '#src/protocol/conversations/messages.ts';
+import { writeMessage } from '#storage/conversations/conversation-writes.ts';
+import { MESSAGE_FLAGS, type ConversationRecord } from '#storage/engine/records.ts';
+import { isOnHold } from '#storage/conversations/retention.ts';
+import { indexEdit, isSearched } from '#storage/search/search-index.ts';
 import { refuse, type Effect } from '../runtime/actor.ts';
 import type { ConversationMessage } from './conversation.messages.ts';
 import { makeChange, type ConversationState } from './conversation.state.ts';

@@ -2,17 +2,17 @@
  * Erasing a person from a conversation, a step at a time: their messages become stubs, which keep seq, sender and
  * times, and their reactions, draft and receipts go. Doing a step again changes nothing.
  */
-import type { Message } from '#src/protocol/messages.ts';
-import { removeKey } from '#storage/conversation-writes.ts';
-import { key, lastPart, numbered } from '#storage/keys.ts';
-import type { LaneWrite } from '#storage/lane.ts';
-import { indexedUpTo, POSTED_BLOCK } from '#storage/posted-blocks.ts';
-import { messageRecord, MESSAGE_FLAGS, senderCounts, type ConversationRecord } from '#storage/records.ts';
-import { isOnHold } from '#storage/retention.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
+import { removeKey } from '#storage/conversations/conversation-writes.ts';
+import { key, lastPart, numbered } from '#storage/engine/keys.ts';
+import type { LaneWrite } from '#storage/engine/lane.ts';
+import { indexedUpTo, POSTED_BLOCK } from '#storage/conversations/posted-blocks.ts';
+import { messageRecord, MESSAGE_FLAGS, senderCounts, type ConversationRecord } from '#storage/engine/records.ts';
+import { isOnHold } from '#storage/conversations/retention.ts';
 import { refuse, type Effect } from '../runtime/actor.ts';
 import type { ConversationMessage } from './conversation.messages.ts';
 import type { ConversationState } from './conversation.state.ts';
-import { react } from './marking.ts';
+import { react } from './reactions-and-pins.ts';
 import { emptyMessage } from './posting.ts';
 
 /** Blocks of messages that one step goes over: some milliseconds where all of them are the person's. */

@@ -1,13 +1,13 @@
 /** Legal holds: what is edited or deleted meanwhile stays on the disk for owners to export, until the hold is over. */
 import { formatInstant } from '#src/base/time.ts';
-import type { Message } from '#src/protocol/messages.ts';
-import { attachmentOf, removeReference } from '#storage/attachment-references.ts';
-import { removeKey, writeConversation } from '#storage/conversation-writes.ts';
-import { keptAt, keptVersion, writeKeptVersion, type KeptVersion } from '#storage/kept-versions.ts';
-import { under } from '#storage/keys.ts';
-import type { LaneWrite } from '#storage/lane.ts';
-import type { ConversationRecord } from '#storage/records.ts';
-import { isOnHold } from '#storage/retention.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
+import { attachmentOf, removeReference } from '#storage/conversations/attachment-references.ts';
+import { removeKey, writeConversation } from '#storage/conversations/conversation-writes.ts';
+import { keptAt, keptVersion, writeKeptVersion, type KeptVersion } from '#storage/conversations/hold-revisions.ts';
+import { under } from '#storage/engine/keys.ts';
+import type { LaneWrite } from '#storage/engine/lane.ts';
+import type { ConversationRecord } from '#storage/engine/records.ts';
+import { isOnHold } from '#storage/conversations/retention.ts';
 import { refuse, type Effect } from '../runtime/actor.ts';
 import type { ConversationMessage } from './conversation.messages.ts';
 import type { ConversationState } from './conversation.state.ts';

@@ -1,8 +1,8 @@
 /** Who takes part: creating, adding, removing, roles, renaming, deleting. */
 import { unixSeconds } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
-import type { Participant } from '#src/protocol/conversations.ts';
-import { encodeEvent, type MembershipAction } from '#src/protocol/events.ts';
+import type { Participant } from '#src/protocol/conversations/conversations.ts';
+import { encodeEvent, type MembershipAction } from '#src/protocol/sockets/events.ts';
 import { EVENT_PARTICIPANTS_MAX, PARTICIPANTS_MAX } from '#src/protocol/limits.ts';
 import {
   removeMember,
@@ -11,8 +11,8 @@ import {
   writePurge,
   writeRetention,
   writeRoster,
-} from '#storage/conversation-writes.ts';
-import type { ConversationRecord, MemberRecord } from '#storage/records.ts';
+} from '#storage/conversations/conversation-writes.ts';
+import type { ConversationRecord, MemberRecord } from '#storage/engine/records.ts';
 import { refuse, type Effect } from '../runtime/actor.ts';
 import type { ConversationMessage, Reply } from './conversation.messages.ts';
 import { makeChange, type Change, type ConversationState } from './conversation.state.ts';

@@ -1,8 +1,14 @@
 /** Mentions of a message: who may be mentioned, and the rows by which they find it. */
-import type { Mention } from '#src/protocol/messages.ts';
-import type { LaneWrite } from '#storage/lane.ts';
-import { calledBy, EVERYBODY, mentionKey, removeMention, writeMention } from '#storage/mention-records.ts';
-import type { MemberRecord } from '#storage/records.ts';
+import type { Mention } from '#src/protocol/conversations/messages.ts';
+import type { LaneWrite } from '#storage/engine/lane.ts';
+import {
+  calledBy,
+  EVERYBODY,
+  mentionKey,
+  removeMention,
+  writeMention,
+} from '#storage/conversations/mention-records.ts';
+import type { MemberRecord } from '#storage/engine/records.ts';
 import { refuse, type Effect } from '../runtime/actor.ts';
 import type { ConversationState } from './conversation.state.ts';
 

@@ -1,18 +1,29 @@
 /** Messages of a conversation: posting, editing, deleting. */
 import { formatInstant } from '#src/base/time.ts';
-import type { Message } from '#src/protocol/messages.ts';
-import { attachmentOf, holdReference, removeReference, writeReference } from '#storage/attachment-references.ts';
-import { removeKey, writeDeleted, writeMessage, writePin, writeReactionCounts } from '#storage/conversation-writes.ts';
-import { underNumber } from '#storage/keys.ts';
-import { blockEndingAt } from '#storage/posted-blocks.ts';
-import { MESSAGE_FLAGS, type ConversationRecord, type MemberRecord } from '#storage/records.ts';
-import { isOnHold } from '#storage/retention.ts';
-import { indexBlock, indexEdit, isSearched } from '#storage/search-index.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
+import {
+  attachmentOf,
+  holdReference,
+  removeReference,
+  writeReference,
+} from '#storage/conversations/attachment-references.ts';
+import {
+  removeKey,
+  writeDeleted,
+  writeMessage,
+  writePin,
+  writeReactionCounts,
+} from '#storage/conversations/conversation-writes.ts';
+import { underNumber } from '#storage/engine/keys.ts';
+import { blockEndingAt } from '#storage/conversations/posted-blocks.ts';
+import { MESSAGE_FLAGS, type ConversationRecord, type MemberRecord } from '#storage/engine/records.ts';
+import { isOnHold } from '#storage/conversations/retention.ts';
+import { indexBlock, indexEdit, isSearched } from '#storage/search/search-index.ts';
 import { refuse, type Effect } from '../runtime/actor.ts';
 import type { ConversationMessage, Reply } from './conversation.messages.ts';
 import { makeChange, type ConversationState } from './conversation.state.ts';
 import { keepVersion } from './holding.ts';
-import { isPlain, link, linkWrites, NOTHING_LINKED } from './linking.ts';
+import { isPlain, link, linkWrites, NOTHING_LINKED } from './message-references.ts';
 import { mentionWrites, refuseMentions } from './mentioning.ts';
 
 type Of<Kind extends ConversationMessage['kind']> = Extract<ConversationMessage, { kind: Kind }>;

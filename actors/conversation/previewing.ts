@@ -1,8 +1,8 @@
 /** What the server read of the page behind a message's first link, put on the message and taken off it. */
-import type { Message } from '#src/protocol/messages.ts';
-import { firstLink } from '#src/protocol/links.ts';
-import { writeMessage } from '#storage/conversation-writes.ts';
-import type { ConversationRecord, MemberRecord } from '#storage/records.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
+import { firstLink } from '#src/protocol/conversations/links.ts';
+import { writeMessage } from '#storage/conversations/conversation-writes.ts';
+import type { ConversationRecord, MemberRecord } from '#storage/engine/records.ts';
 import { refuse, type Effect } from '../runtime/actor.ts';
 import type { ConversationMessage } from './conversation.messages.ts';
 import { makeChange, type ConversationState } from './conversation.state.ts';

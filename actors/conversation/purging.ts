@@ -1,15 +1,15 @@
 /** Takes what lies below the floor, and what a hold that is over kept, off the disk, in blocks small enough that nobody notices. */
-import { purgeData } from '#storage/conversation-reader.ts';
-import { removeKey, removeMember, writeChange, writePurge } from '#storage/conversation-writes.ts';
-import { removeReference } from '#storage/attachment-references.ts';
-import { calledBy, mentionKey, removeMention } from '#storage/mention-records.ts';
-import { lastPart, numberAt, numbered, numberOf, under } from '#storage/keys.ts';
-import type { LaneWrite } from '#storage/lane.ts';
-import { POSTED_BLOCK } from '#storage/posted-blocks.ts';
-import { changeRecord, messageRecord } from '#storage/records.ts';
-import { isOnHold } from '#storage/retention.ts';
-import { chunkKey, segmentOf } from '#storage/search-records.ts';
-import type { Message } from '#src/protocol/messages.ts';
+import { purgeData } from '#storage/conversations/conversation-reader.ts';
+import { removeKey, removeMember, writeChange, writePurge } from '#storage/conversations/conversation-writes.ts';
+import { removeReference } from '#storage/conversations/attachment-references.ts';
+import { calledBy, mentionKey, removeMention } from '#storage/conversations/mention-records.ts';
+import { lastPart, numberAt, numbered, numberOf, under } from '#storage/engine/keys.ts';
+import type { LaneWrite } from '#storage/engine/lane.ts';
+import { POSTED_BLOCK } from '#storage/conversations/posted-blocks.ts';
+import { changeRecord, messageRecord } from '#storage/engine/records.ts';
+import { isOnHold } from '#storage/conversations/retention.ts';
+import { chunkKey, segmentOf } from '#storage/search/search-records.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
 import type { Effect } from '../runtime/actor.ts';
 import type { ConversationState } from './conversation.state.ts';
 import { releaseVersions } from './holding.ts';

@@ -1,7 +1,7 @@
 /** The messages behind a conversation's last whole block: what the index does not have of them yet. */
-import { writeIdempotency, writeSenders } from '#storage/conversation-writes.ts';
-import type { LaneWrite } from '#storage/lane.ts';
-import { blockEndingAt } from '#storage/posted-blocks.ts';
+import { writeIdempotency, writeSenders } from '#storage/conversations/conversation-writes.ts';
+import type { LaneWrite } from '#storage/engine/lane.ts';
+import { blockEndingAt } from '#storage/conversations/posted-blocks.ts';
 
 interface Keyed {
   readonly sender: string;

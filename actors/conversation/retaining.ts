@@ -1,11 +1,11 @@
 /** What goes by its time or by an owner's word: everything up to a seq, hidden with one write and purged behind it. */
-import { purgeData } from '#storage/conversation-reader.ts';
-import { writeIdempotency, writePurge, writeRetention } from '#storage/conversation-writes.ts';
-import { numbered, numberOf, under } from '#storage/keys.ts';
-import type { LaneWrite } from '#storage/lane.ts';
-import { indexedUpTo } from '#storage/posted-blocks.ts';
-import { changeRecord, messageRecord, type ConversationRecord, type MemberRecord } from '#storage/records.ts';
-import { expiredUpTo, isOnHold, revOfPost, secondsKept, type LoggedChange } from '#storage/retention.ts';
+import { purgeData } from '#storage/conversations/conversation-reader.ts';
+import { writeIdempotency, writePurge, writeRetention } from '#storage/conversations/conversation-writes.ts';
+import { numbered, numberOf, under } from '#storage/engine/keys.ts';
+import type { LaneWrite } from '#storage/engine/lane.ts';
+import { indexedUpTo } from '#storage/conversations/posted-blocks.ts';
+import { changeRecord, messageRecord, type ConversationRecord, type MemberRecord } from '#storage/engine/records.ts';
+import { expiredUpTo, isOnHold, revOfPost, secondsKept, type LoggedChange } from '#storage/conversations/retention.ts';
 import { refuse, type Effect } from '../runtime/actor.ts';
 import type { ConversationMessage } from './conversation.messages.ts';
 import { makeChange, type ConversationState } from './conversation.state.ts';

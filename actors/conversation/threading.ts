@@ -1,10 +1,10 @@
 /** Threads: what a message may answer, and what its commit writes of the thread. */
 import type { ErrorCode } from '#src/protocol/errors.ts';
-import type { Message } from '#src/protocol/messages.ts';
-import { writeMessage } from '#storage/conversation-writes.ts';
-import type { LaneWrite } from '#storage/lane.ts';
-import { MESSAGE_FLAGS } from '#storage/records.ts';
-import { writeReply } from '#storage/thread-records.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
+import { writeMessage } from '#storage/conversations/conversation-writes.ts';
+import type { LaneWrite } from '#storage/engine/lane.ts';
+import { MESSAGE_FLAGS } from '#storage/engine/records.ts';
+import { writeReply } from '#storage/conversations/thread-records.ts';
 import type { ConversationState } from './conversation.state.ts';
 
 /**

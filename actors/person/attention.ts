@@ -2,7 +2,7 @@
  * Who of this shard's people has an app open before them, as their actors last said: read by whatever must not wait
  * for an answer, such as the decision whether a push is due (FRM-05). In memory alone.
  */
-import type { PresenceState } from '#src/protocol/events.ts';
+import type { PresenceState } from '#src/protocol/sockets/events.ts';
 
 interface Watched {
   /** What others were told last. */

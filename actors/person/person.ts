@@ -6,7 +6,7 @@
  * shard comes back.
  */
 import { unixSeconds } from '#src/base/clock.ts';
-import { encodeEvent, type PresenceState } from '#src/protocol/events.ts';
+import { encodeEvent, type PresenceState } from '#src/protocol/sockets/events.ts';
 import { unreachable, type Actor, type Address, type Effect, type Told } from '../runtime/actor.ts';
 import type { Attention } from './attention.ts';
 import type { PresenceBudget } from './presence-budget.ts';

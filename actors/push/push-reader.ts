@@ -1,17 +1,17 @@
 /** What the push decision reads of conversations: from any lane, as it is on disk, at most a page of each. */
 import { PUSH_BADGE_MAX } from '#src/protocol/limits.ts';
-import type { Message } from '#src/protocol/messages.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
 import {
   readConversation,
   readMember,
   readPersonal,
   readWatermark,
   type Tables,
-} from '#storage/conversation-reader.ts';
-import { countUnread, readLaneInbox } from '#storage/inbox-reader.ts';
-import { numbered } from '#storage/keys.ts';
-import type { LaneEnvironment } from '#storage/lane.ts';
-import { MESSAGE_FLAGS, messageRecord } from '#storage/records.ts';
+} from '#storage/conversations/conversation-reader.ts';
+import { countUnread, readLaneInbox } from '#storage/conversations/inbox-reader.ts';
+import { numbered } from '#storage/engine/keys.ts';
+import type { LaneEnvironment } from '#storage/engine/lane.ts';
+import { MESSAGE_FLAGS, messageRecord } from '#storage/engine/records.ts';
 import type { Posted, Standing } from './decision.ts';
 
 export interface PushReaderOptions {

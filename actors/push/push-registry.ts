@@ -1,7 +1,7 @@
 /** Which of this shard's people pushes reach, in memory: what the watch and the revocations look at, without a read. */
 import { createHash } from 'node:crypto';
-import { PUSH_PROVIDERS, type PushAddress, type PushProvider } from '#src/protocol/push.ts';
-import type { PushRegistration } from '#storage/push-records.ts';
+import { PUSH_PROVIDERS, type PushAddress, type PushProvider } from '#src/protocol/push/push.ts';
+import type { PushRegistration } from '#storage/conversations/push-records.ts';
 
 export class PushRegistry {
   readonly #people = new Map<string, readonly PushRegistration[]>();

@@ -9,12 +9,12 @@
  * decided, at most once a second.
  */
 import type { Address, Answer, Told } from '../runtime/actor.ts';
-import type { CallDetail } from '#storage/push-records.ts';
-import { readConversation, readMember, type Tables } from '#storage/conversation-reader.ts';
-import { readMemberships } from '#storage/inbox-reader.ts';
-import { lastPart, under } from '#storage/keys.ts';
-import type { LaneEnvironment } from '#storage/lane.ts';
-import { conversationRecord } from '#storage/records.ts';
+import type { CallDetail } from '#storage/conversations/push-records.ts';
+import { readConversation, readMember, type Tables } from '#storage/conversations/conversation-reader.ts';
+import { readMemberships } from '#storage/conversations/inbox-reader.ts';
+import { lastPart, under } from '#storage/engine/keys.ts';
+import type { LaneEnvironment } from '#storage/engine/lane.ts';
+import { conversationRecord } from '#storage/engine/records.ts';
 import type { Attention } from '../person/attention.ts';
 import type { PushMessage } from './push.messages.ts';
 import type { PushReader } from './push-reader.ts';

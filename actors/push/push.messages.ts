@@ -1,6 +1,6 @@
 /** What the push actor of a person can be asked and told. */
-import type { ReminderData } from '#src/protocol/events.ts';
-import type { CallDetail, PushRegistration, PushRow } from '#storage/push-records.ts';
+import type { ReminderData } from '#src/protocol/sockets/events.ts';
+import type { CallDetail, PushRegistration, PushRow } from '#storage/conversations/push-records.ts';
 
 /** What came of handing a push to its provider. */
 export type PushOutcome =

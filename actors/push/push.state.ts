@@ -1,7 +1,7 @@
 /** A person's registrations and outbox of pushes, as their lane has them, and what of it is on its way. */
 import type { PushDelivery } from '../runtime/actor.ts';
-import { key, lastPart, numberAt, under } from '#storage/keys.ts';
-import type { LaneTable, LaneWrite } from '#storage/lane.ts';
+import { key, lastPart, numberAt, under } from '#storage/engine/keys.ts';
+import type { LaneTable, LaneWrite } from '#storage/engine/lane.ts';
 import {
   pushRegistrationRecord,
   pushRowRecord,
@@ -12,7 +12,7 @@ import {
   writePushRow,
   type PushRegistration,
   type PushRow,
-} from '#storage/push-records.ts';
+} from '#storage/conversations/push-records.ts';
 
 /** What the actor sees of its lane: everything it appended, on disk or not. */
 export interface LaneView {

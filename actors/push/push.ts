@@ -7,10 +7,10 @@
  *
  * See README.md for what survives what.
  */
-import type { Lane, LaneWrite } from '#storage/lane.ts';
-import type { CallDetail, PushKind, PushRegistration, PushRow } from '#storage/push-records.ts';
+import type { Lane, LaneWrite } from '#storage/engine/lane.ts';
+import type { CallDetail, PushKind, PushRegistration, PushRow } from '#storage/conversations/push-records.ts';
 import { PUSH_REGISTRATIONS_MAX } from '#src/protocol/limits.ts';
-import type { ReminderData } from '#src/protocol/events.ts';
+import type { ReminderData } from '#src/protocol/sockets/events.ts';
 import type { Attention } from '../person/attention.ts';
 import { unreachable, type Actor, type Effect } from '../runtime/actor.ts';
 import { judge, type Verdict } from './decision.ts';

@@ -6,10 +6,10 @@
  * carries out in order. State may be changed in place; if `receive` throws, the state is thrown away and loaded anew.
  */
 import type { ErrorCode } from '#src/protocol/errors.ts';
-import type { EventType } from '#src/protocol/events.ts';
-import type { PushAddress } from '#src/protocol/push.ts';
-import type { Lane, LaneWrite } from '#storage/lane.ts';
-import type { PushRow } from '#storage/push-records.ts';
+import type { EventType } from '#src/protocol/sockets/events.ts';
+import type { PushAddress } from '#src/protocol/push/push.ts';
+import type { Lane, LaneWrite } from '#storage/engine/lane.ts';
+import type { PushRow } from '#storage/conversations/push-records.ts';
 
 /** `<actor>:<key>`, for example `conversation:c_…`: the name by which every thread knows an actor. */
 export type Address = `${string}:${string}`;

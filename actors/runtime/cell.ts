@@ -1,5 +1,5 @@
 /** A cell: one living actor — its state, its mailbox and the gate that what it said must pass. */
-import type { Batch } from '#storage/lane.ts';
+import type { Batch } from '#storage/engine/lane.ts';
 import type { Actor, Address, Answer, Told } from './actor.ts';
 import { Mailbox } from './mailbox.ts';
 

@@ -8,7 +8,7 @@
  * A person's sockets are watched where their pushes are written, so that one can look at the other.
  */
 import { slotOf } from '#src/base/slots.ts';
-import { laneOf, shardOfLane } from '#storage/lanes.ts';
+import { laneOf, shardOfLane } from '#storage/engine/lanes.ts';
 import type { Address } from './actor.ts';
 
 /** Actors that live where the lane of their key is written. */

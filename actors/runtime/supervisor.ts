@@ -12,7 +12,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
 import { refused, type Address, type Answer, type Told } from './actor.ts';
 import { monotonicMillis } from './monotonic.ts';
-import { MAIN, type ServiceName } from './node.ts';
+import { MAIN, type ServiceName } from './thread-runtime.ts';
 import type { Placement } from './placement.ts';
 import { PortLink, type LinkHandler } from './port-link.ts';
 import { decide, SHARD_POLICY } from './supervision.ts';

@@ -7,7 +7,7 @@
  * later message makes it say. If the disk refuses, none of it is said and the actor is loaded anew.
  */
 import type { ErrorCode } from '#src/protocol/errors.ts';
-import type { Batch } from '#storage/lane.ts';
+import type { Batch } from '#storage/engine/lane.ts';
 import {
   refused,
   type Actor,

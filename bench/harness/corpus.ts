@@ -4,13 +4,13 @@
  */
 import { statSync } from 'node:fs';
 import { formatInstant } from '#src/base/time.ts';
-import { readRecord } from '#storage/conversation-reader.ts';
-import { writeConversation, writeMessage, writeSenders } from '#storage/conversation-writes.ts';
-import { lanePath, readManifest } from '#storage/folder.ts';
-import type { Lane, LaneWrite } from '#storage/lane.ts';
-import { Lanes } from '#storage/lanes.ts';
-import { blockEndingAt } from '#storage/posted-blocks.ts';
-import { completeIndex } from '#storage/search-backfill.ts';
+import { readRecord } from '#storage/conversations/conversation-reader.ts';
+import { writeConversation, writeMessage, writeSenders } from '#storage/conversations/conversation-writes.ts';
+import { lanePath, readManifest } from '#storage/engine/folder.ts';
+import type { Lane, LaneWrite } from '#storage/engine/lane.ts';
+import { Lanes } from '#storage/engine/lanes.ts';
+import { blockEndingAt } from '#storage/conversations/posted-blocks.ts';
+import { completeIndex } from '#storage/search/search-backfill.ts';
 import type { Room } from './subject.ts';
 
 const MAP_BYTES = 2 ** 36;

@@ -1,6 +1,6 @@
 /** `connect-storm`: the server restarts; everyone comes back at once and asks what was missed. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CLOSE_CODES } from '#src/protocol/close-codes.ts';
+import { CLOSE_CODES } from '#src/protocol/sockets/close-codes.ts';
 import { bySize, interleave, latencyMillis, startParley, type Bench, type BenchContext } from '../harness/bench.ts';
 import { waitFor } from '../harness/deadline.ts';
 import { startPeer } from '../harness/peer.ts';

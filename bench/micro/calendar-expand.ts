@@ -2,7 +2,7 @@
 import ICAL from 'ical.js';
 import { expand, indexOf, readCalendarObject } from '#src/calendar/icalendar/calendar-object.ts';
 import { OBJECT_RICHNESS } from '#src/calendar/icalendar/object-reader.ts';
-import { OBJECT_BYTES_MAX } from '#storage/calendar-records.ts';
+import { OBJECT_BYTES_MAX } from '#storage/calendars/calendar-records.ts';
 import { bySize, interleave, type Bench, type BenchContext } from '../harness/bench.ts';
 
 const WINDOW = { from: Date.parse('2026-11-01'), to: Date.parse('2026-12-01') };

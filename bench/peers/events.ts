@@ -1,6 +1,6 @@
 /** The events that peers send: the same bytes as Parley's, made without storing anything. */
 import { formatInstant } from '#src/base/time.ts';
-import { encodeEvent } from '#src/protocol/events.ts';
+import { encodeEvent } from '#src/protocol/sockets/events.ts';
 
 /** A conversation of a peer: all it knows is how far it has counted. */
 export class PeerRoom {

@@ -3,7 +3,7 @@
  * directory has of them, as long as nobody else had it before. Nobody can state an address: administrators do.
  */
 import { createHash } from 'node:crypto';
-import type { DirectoryEntry } from '#src/protocol/directory.ts';
+import type { DirectoryEntry } from '#src/protocol/directory/directory.ts';
 
 /** The people of the installation, whoever asks. */
 export interface DirectoryView {

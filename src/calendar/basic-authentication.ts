@@ -4,7 +4,7 @@
  *
  * Nothing is remembered of what was right: looking a password up costs less than keeping a memory true to revocations.
  */
-import { LoginLimiter } from '#src/auth/login-limiter.ts';
+import { LoginLimiter } from '#src/identity/credentials/login-limiter.ts';
 import type { Clock } from '#src/base/clock.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { USERNAME } from '#src/protocol/names.ts';

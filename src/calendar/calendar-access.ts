@@ -1,7 +1,7 @@
 /** Which calendars are there for a person, what they may in them, and the calendar that everybody has. */
-import type { Access, CalendarRecord } from '#storage/calendar-records.ts';
-import type { AccessibleCalendar } from '#storage/calendar-reader.ts';
-import type { Calendars } from '#storage/calendars.ts';
+import type { Access, CalendarRecord } from '#storage/calendars/calendar-records.ts';
+import type { AccessibleCalendar } from '#storage/calendars/calendar-reader.ts';
+import type { Calendars } from '#storage/calendars/calendars.ts';
 import { isId } from '#src/base/ids.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 

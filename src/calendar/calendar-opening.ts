@@ -2,27 +2,27 @@
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '#src/base/clock.ts';
 import type { Config } from '#src/config.ts';
-import type { AccessControl } from '#src/coordinator/access-control.ts';
-import type { AppPasswords } from '#src/coordinator/app-passwords.ts';
-import type { Authenticate } from '#src/coordinator/client-routes.ts';
-import type { Directory } from '#src/coordinator/directory.ts';
-import type { Accounts } from '#storage/accounts.ts';
-import { Calendars } from '#storage/calendars.ts';
-import { makeCalendarPlane, type CalendarPlane, type CalendarPlaneOptions } from './calendar-plane.ts';
+import type { AccessControl } from '#src/directory/access-control.ts';
+import type { AppPasswords } from '#src/identity/app-passwords.ts';
+import type { Authenticate } from '#src/http/client-routes.ts';
+import type { Directory } from '#src/directory/directory.ts';
+import type { Accounts } from '#storage/accounts/accounts.ts';
+import { Calendars } from '#storage/calendars/calendars.ts';
+import { makeCalendarPlane, type CalendarPlane, type CalendarPlaneOptions } from './calendar-services.ts';
 import { addCalendarService } from './calendar-service.ts';
-import { MailDoors, type MailDoorsOptions } from './mail/mail-doors.ts';
+import { MailDoors, type MailDoorsOptions } from './mail/mail-intake-services.ts';
 import { ReminderSchedule, type Reminded, type ReminderScheduleOptions } from './reminders/reminder-schedule.ts';
 import type { AnswerUpdates } from './scheduling/answer-updates.ts';
 import type { Deliveries } from './scheduling/deliveries.ts';
 import type { OutsideMail } from './scheduling/outside-mail.ts';
 import { ChangeAnnouncer, type Told } from './change-announcer.ts';
-import type { DavDoor } from './dav/door.ts';
+import type { DavDoor } from './dav/dav-context.ts';
 import type { EntryMeetings } from './meetings/entry-meetings.ts';
 import { MeetingFollower } from './meetings/meeting-follower.ts';
 import { FeedUrls, type FeedUrlsOptions } from './subscriptions/feed-urls.ts';
 import { SubscriptionSchedule } from './subscriptions/subscription-schedule.ts';
 import { Subscriptions } from './subscriptions/subscriptions.ts';
-import { warmUpLater } from './warm-up.ts';
+import { warmUpLater } from './objects/warm-up.ts';
 
 export interface CalendarOpeningOptions {
   readonly folder: string;

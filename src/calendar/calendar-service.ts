@@ -1,18 +1,18 @@
 /** The calendar service: its routes on the listener that it is given (SVC-01, SVC-05). */
 import type { FastifyInstance } from 'fastify';
-import { addClientRoutes, type Authenticate } from '#src/coordinator/client-routes.ts';
-import { CALENDAR_ROUTES } from '#src/protocol/calendar-routes.ts';
+import { addClientRoutes, type Authenticate } from '#src/http/client-routes.ts';
+import { CALENDAR_ROUTES } from '#src/protocol/calendars/calendar-routes.ts';
 import { addDavRoutes } from './dav/routes.ts';
-import { makeCalendarHandlers } from './calendar-handlers.ts';
-import type { CalendarPlane } from './calendar-plane.ts';
-import { makeChangeHandlers } from './change-handlers.ts';
-import { makeEntryHandlers } from './entry-handlers.ts';
-import { makeFreeBusyHandlers } from './free-busy-handlers.ts';
+import { makeCalendarHandlers } from './json/calendar-handlers.ts';
+import type { CalendarPlane } from './calendar-services.ts';
+import { makeChangeHandlers } from './json/change-handlers.ts';
+import { makeEntryHandlers } from './json/entry-handlers.ts';
+import { makeFreeBusyHandlers } from './json/free-busy-handlers.ts';
 import { makeFeedHandlers } from './ics/feed-handlers.ts';
 import { Feeds } from './ics/feeds.ts';
 import { addFileRoutes } from './ics/file-routes.ts';
-import { makeInvitationHandlers } from './invitation-handlers.ts';
-import { makeShareHandlers } from './share-handlers.ts';
+import { makeInvitationHandlers } from './json/invitation-handlers.ts';
+import { makeShareHandlers } from './json/share-handlers.ts';
 import { makeSubscriptionHandlers } from './subscriptions/subscription-handlers.ts';
 import type { Subscriptions } from './subscriptions/subscriptions.ts';
 

@@ -2,7 +2,7 @@
  * Tells clients that a calendar changed: after the commit, to everybody who sees the calendar, once for all changes that
  * come within a short while. A client reads the changes by its own cursor, so the newest sync_seq says it all.
  */
-import type { CalendarRecord } from '#storage/calendar-records.ts';
+import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
 
 /** How long changes of one calendar are gathered: below what a person notices, above what an import takes per entry. */
 export const GATHERED_MILLIS = 200;

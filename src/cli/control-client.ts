@@ -1,7 +1,12 @@
 /** A running server as the `parley` command reaches it: over the control socket of its data folder. */
 import { connect, type Socket } from 'node:net';
-import type { ControlCommand, ControlForm, ControlResults } from '#src/coordinator/control-commands.ts';
-import { CONTROL_ANSWER_BYTES_MAX, controlAddress, controlAnswer, readLines } from '#src/coordinator/control-wire.ts';
+import type { ControlCommand, ControlForm, ControlResults } from '#src/server/control/control-commands.ts';
+import {
+  CONTROL_ANSWER_BYTES_MAX,
+  controlAddress,
+  controlAnswer,
+  readLines,
+} from '#src/server/control/control-wire.ts';
 import { CommandError } from './command-error.ts';
 
 /** How long a server may take over an answer; a seed or a backup of a large installation takes minutes. */

@@ -1,19 +1,19 @@
 /** Commands on the store of a server that is stopped: this process takes the folder's lock and opens it itself. */
-import { nobodyToTell } from '#src/auth/revocations.ts';
-import { Passwords } from '#src/auth/passwords.ts';
-import { SessionTokens } from '#src/auth/session-tokens.ts';
+import { nobodyToTell } from '#src/identity/credentials/revocations.ts';
+import { Passwords } from '#src/identity/credentials/passwords.ts';
+import { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
 import { systemClock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import type { Config } from '#src/config.ts';
-import { makeControlHandlers, type ControlHandlers } from '#src/coordinator/control-commands.ts';
-import { runCommand, sentenceOf } from '#src/coordinator/control-server.ts';
-import { Invitations } from '#src/coordinator/invitations.ts';
-import { urlOf } from '#src/coordinator/listening-address.ts';
-import { People } from '#src/coordinator/people.ts';
-import { Seeder } from '#src/coordinator/seed.ts';
-import { Accounts } from '#storage/accounts.ts';
-import { lockFolder, openFolder, readManifest } from '#storage/folder.ts';
-import { migrateFolder } from '#storage/migrations.ts';
+import { makeControlHandlers, type ControlHandlers } from '#src/server/control/control-commands.ts';
+import { runCommand, sentenceOf } from '#src/server/control/control-server.ts';
+import { Invitations } from '#src/directory/invitations.ts';
+import { urlOf } from '#src/http/listening-address.ts';
+import { People } from '#src/directory/people.ts';
+import { Seeder } from '#src/server/seed.ts';
+import { Accounts } from '#storage/accounts/accounts.ts';
+import { lockFolder, openFolder, readManifest } from '#storage/engine/folder.ts';
+import { migrateFolder } from '#storage/engine/migrations.ts';
 import { CommandError } from './command-error.ts';
 import type { Door } from './control-client.ts';
 
@@ -71,7 +71,7 @@ async function makeHandlers(config: Config, accounts: Accounts): Promise<Control
       return { state: 'stopped', folder: config.data, format, epoch, lanes, people: accounts.personCount };
     },
     backup: async (out, earlier) => {
-      const { backupFolder } = await import('#storage/backup.ts');
+      const { backupFolder } = await import('#storage/backup/backup.ts');
       return await backupFolder(config.data, out, earlier);
     },
   });
@@ -79,7 +79,7 @@ async function makeHandlers(config: Config, accounts: Accounts): Promise<Control
 
 /** Puts a verified backup in the place of an empty data folder, with a new epoch. Never on a running server. */
 export async function restore(from: string, folder: string): Promise<Readonly<Record<string, string | number>>> {
-  const { restoreFolder } = await import('#storage/backup.ts');
+  const { restoreFolder } = await import('#storage/backup/backup.ts');
   const lock = await lockFolder(folder);
   try {
     return await restoreFolder(from, folder);
@@ -90,7 +90,7 @@ export async function restore(from: string, folder: string): Promise<Readonly<Re
 
 /** What is wrong with a folder, a sentence each; nothing when it is sound. */
 export async function check(folder: string): Promise<readonly string[]> {
-  const { checkFolder } = await import('#storage/check.ts');
+  const { checkFolder } = await import('#storage/check/check.ts');
   readManifest(folder);
   const lock = await lockFolder(folder);
   try {

@@ -3,7 +3,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ConfigError, readConfig, type Config } from '#src/config.ts';
-import { FolderError } from '#storage/folder.ts';
+import { FolderError } from '#storage/engine/folder.ts';
 import { CommandError, EXIT, UsageError } from './command-error.ts';
 import { helpPage, readCommandLine, readCount, type CommandLine, type CommandName } from './command-line.ts';
 import { connectToServer, type Door } from './control-client.ts';

@@ -1,6 +1,6 @@
 /** Passwords come on standard input, or are typed unseen at a terminal; never as arguments, which every process can read. */
 import type { ReadStream } from 'node:tty';
-import { PASSWORD_LENGTH_MAX } from '#src/protocol/sessions.ts';
+import { PASSWORD_LENGTH_MAX } from '#src/protocol/sessions/sessions.ts';
 import { CommandError } from './command-error.ts';
 
 /** The longest password in its longest encoding, and room for a line end. More on standard input is not a password. */

@@ -7,9 +7,9 @@ import { ActorSystem, type Outlet } from '#actors/runtime/system.ts';
 import { systemClock } from '#src/base/clock.ts';
 import { makeId } from '#src/base/ids.ts';
 import type { Config } from '#src/config.ts';
-import type { RoomPlan } from '#src/coordinator/seed.ts';
-import { readManifest } from '#storage/folder.ts';
-import { Lanes } from '#storage/lanes.ts';
+import type { RoomPlan } from '#src/server/seed.ts';
+import { readManifest } from '#storage/engine/folder.ts';
+import { Lanes } from '#storage/engine/lanes.ts';
 
 /** Rooms made at once: enough for full commits, few enough that what waits for the disk stays small. */
 const ROOMS_AT_ONCE = 64;

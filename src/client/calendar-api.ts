@@ -1,10 +1,10 @@
 /** The calendar service as the client asks it: each call typed by the protocol's routes. */
 import type { z } from 'zod';
-import type { CALENDAR_ROUTES, CalendarRoute } from '#src/protocol/calendar-routes.ts';
-import type { ImportReport } from '#src/protocol/calendar-files.ts';
+import type { CALENDAR_ROUTES, CalendarRoute } from '#src/protocol/calendars/calendar-routes.ts';
+import type { ImportReport } from '#src/protocol/calendars/calendar-files.ts';
 import { fillPath, type Infer, type NamesIn } from './calls.ts';
-import type { Http } from './http.ts';
-import type { Session } from './session.ts';
+import type { Http } from './connection/http.ts';
+import type { Session } from './connection/session.ts';
 
 /** How long the server may take for the largest file. */
 const FILE_MILLIS_MAX = 120_000;

@@ -1,12 +1,18 @@
 /** The events an application listens to: the server's vocabulary with its times read, and the client's own. */
 import type { z } from 'zod';
-import type { EVENT_DATA, EventType } from '#src/protocol/events.ts';
+import type { EVENT_DATA, EventType } from '#src/protocol/sockets/events.ts';
 import { readInstant, readUnixSeconds } from './instants.ts';
-import { type ChatConversation, type ChatMessage, isRecord, readConversation, readMessage } from './records.ts';
-import type { OutboxReport } from './outbox.ts';
+import {
+  type ChatConversation,
+  type ChatMessage,
+  isRecord,
+  readConversation,
+  readMessage,
+} from './conversations/records.ts';
+import type { OutboxReport } from './conversations/outbox.ts';
 import type { ParleyError } from './parley-error.ts';
-import type { ConnectionReport } from './socket.ts';
-import type { Standing } from './standing.ts';
+import type { ConnectionReport } from './connection/socket.ts';
+import type { Standing } from './connection/standing.ts';
 
 /**
  * The types this client knows. Written out because the protocol's own table drags the schema library into a page;

@@ -1,11 +1,11 @@
 /** The messaging service as the client asks it: each call typed by the protocol's routes, each answer read. */
-import type { ReceiptState } from '#src/protocol/conversations.ts';
+import type { ReceiptState } from '#src/protocol/conversations/conversations.ts';
 import { INBOX_PAGE_MAX } from '#src/protocol/limits.ts';
 import type { MessagingRoute } from '#src/protocol/routes.ts';
 import { type BodyOf, CALLS, type CallInput, fillPath, type ReplyOf } from './calls.ts';
-import type { Changes, Step, Watermark } from './conversation-mirror.ts';
+import type { Changes, Step, Watermark } from './conversations/conversation-mirror.ts';
 import { readEvent } from './events.ts';
-import type { Http } from './http.ts';
+import type { Http } from './connection/http.ts';
 import { clientError } from './parley-error.ts';
 import {
   type ChatConversation,
@@ -15,9 +15,14 @@ import {
   readConversation,
   readInboxItem,
   readMessage,
-} from './records.ts';
-import { type AccountRights, type ConversationRights, readAccountRights, readConversationRights } from './rights.ts';
-import type { Session } from './session.ts';
+} from './conversations/records.ts';
+import {
+  type AccountRights,
+  type ConversationRights,
+  readAccountRights,
+  readConversationRights,
+} from './conversations/rights.ts';
+import type { Session } from './connection/session.ts';
 
 export interface InboxPage {
   items: (InboxEntry | { gone: string })[];

@@ -1,30 +1,30 @@
 /** A person on a device, signed in and connected: the whole SDK behind one object. */
-import type { ReceiptState } from '#src/protocol/conversations.ts';
+import type { ReceiptState } from '#src/protocol/conversations/conversations.ts';
 import type { MessagingRoute } from '#src/protocol/routes.ts';
-import type { Session as WireSession } from '#src/protocol/sessions.ts';
+import type { Session as WireSession } from '#src/protocol/sessions/sessions.ts';
 import { CalendarApi } from './calendar-api.ts';
 import type { BodyOf, CallInput, ReplyOf } from './calls.ts';
-import { CatchUp, type Walk } from './catch-up.ts';
-import type { ConversationMirror } from './conversation-mirror.ts';
-import { Conversations } from './conversations.ts';
+import { CatchUp, type Walk } from './conversations/catch-up.ts';
+import type { ConversationMirror } from './conversations/conversation-mirror.ts';
+import { Conversations } from './conversations/conversations.ts';
 import type { Unsubscribe } from './emitter.ts';
 import type { AnyServerEvent, ClientEvents } from './events.ts';
 import { readUnixSeconds } from './instants.ts';
-import { MessageReading } from './message-reading.ts';
-import { Attachments } from './attachments.ts';
+import { MessageReading } from './conversations/message-reading.ts';
+import { Attachments } from './conversations/attachments.ts';
 import { type HistoryPage, type HistoryQuery, type InboxPage, MessagingApi } from './messaging-api.ts';
-import { type MessageForm, Outbox, type OutboxEntry } from './outbox.ts';
+import { type MessageForm, Outbox, type OutboxEntry } from './conversations/outbox.ts';
 import { clientError, type ParleyError, refusal, toParleyError } from './parley-error.ts';
 import { Presences } from './presences.ts';
-import { Receipts } from './receipts.ts';
-import { type ChatConversation, type ChatMessage, readConversation, readMessage } from './records.ts';
-import type { AccountRights, ConversationRights } from './rights.ts';
-import { Session, signIn } from './session.ts';
-import { type ConnectionReport, Socket, type Verdict } from './socket.ts';
-import type { Standing } from './standing.ts';
-import type { ClientOptions, ResumeOptions, SignInOptions, Surroundings } from './surroundings.ts';
-import { surround } from './surroundings.ts';
-import { Typing } from './typing.ts';
+import { Receipts } from './conversations/receipts.ts';
+import { type ChatConversation, type ChatMessage, readConversation, readMessage } from './conversations/records.ts';
+import type { AccountRights, ConversationRights } from './conversations/rights.ts';
+import { Session, signIn } from './connection/session.ts';
+import { type ConnectionReport, Socket, type Verdict } from './connection/socket.ts';
+import type { Standing } from './connection/standing.ts';
+import type { ClientOptions, ResumeOptions, SignInOptions, Surroundings } from './client-context.ts';
+import { surround } from './client-context.ts';
+import { Typing } from './conversations/typing.ts';
 
 export class ParleyClient {
   /** Threads, mentions and who read what, asked of the server. */

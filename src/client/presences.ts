@@ -1,8 +1,8 @@
 /** Who of the people around is online or away: asked for a little after each connect, and kept by the events since. */
-import type { PresenceState } from '#src/protocol/events.ts';
+import type { PresenceState } from '#src/protocol/sockets/events.ts';
 import type { MessagingApi } from './messaging-api.ts';
 import { toParleyError } from './parley-error.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { Surroundings } from './client-context.ts';
 
 /** An app that was opened asks within this: its list shows nobody yet. */
 export const PRESENCE_FIRST_MILLIS = 1_000;

@@ -4,9 +4,9 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '#src/base/clock.ts';
-import type { Accounts } from '#storage/accounts.ts';
-import type { Vault } from '#storage/vault.ts';
-import type { AuditEvent } from './audit-events.ts';
+import type { Accounts } from '#storage/accounts/accounts.ts';
+import type { Vault } from '#storage/vault/vault.ts';
+import type { AuditEvent } from '#src/audit/audit-events.ts';
 
 /** The secret's name in the vault. */
 const NAME = 'pseudonym_key';

@@ -4,9 +4,9 @@
  */
 import type { z } from 'zod';
 import type { ErrorCode } from '#src/protocol/errors.ts';
-import type { AuditEvent } from './audit-events.ts';
-import type { Permission } from './permissions.ts';
-import type { Principal } from './principal.ts';
+import type { AuditEvent } from '#src/audit/audit-events.ts';
+import type { Permission } from '#src/identity/console/permissions.ts';
+import type { Principal } from '#src/identity/console/principal.ts';
 
 /**
  * How a vendor token meets a route (VND-15): served as it is, served de-personalised, or refused before its handler.

@@ -10,13 +10,13 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '#src/base/clock.ts';
-import { authorizationOf, checkPresence, NO_QUERY } from '#src/coordinator/client-routes.ts';
-import { zodSerializer } from '#src/coordinator/zod-schemas.ts';
+import { authorizationOf, checkPresence, NO_QUERY } from '#src/http/client-routes.ts';
+import { zodSerializer } from '#src/http/zod-schemas.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import type { ConsoleAuthentication, CredentialHeaders } from './authentication.ts';
+import type { ConsoleAuthentication, CredentialHeaders } from '#src/identity/console/console-authentication.ts';
 import type { Depersonalisation } from './depersonalisation.ts';
-import { permits } from './permissions.ts';
-import { roleOf, type Principal } from './principal.ts';
+import { permits } from '#src/identity/console/permissions.ts';
+import { roleOf, type Principal } from '#src/identity/console/principal.ts';
 import type { Access, ConsolePage, ConsoleReply, ConsoleRequest, ConsoleRoute } from './route.ts';
 import { CONSOLE_PREFIX, routeFaults } from './route-table.ts';
 import { pathOf, showsVendorToken, type VendorGate } from './vendor-gate.ts';

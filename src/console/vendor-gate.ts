@@ -4,8 +4,8 @@
  * read, and into the audit trail.
  */
 import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
-import type { CredentialHeaders } from './authentication.ts';
-import type { Vendor } from './principal.ts';
+import type { CredentialHeaders } from '#src/identity/console/console-authentication.ts';
+import type { Vendor } from '#src/identity/console/principal.ts';
 import type { ConsoleRoute } from './route.ts';
 
 /** Where uses and refusals of vendor tokens are kept (VND-13). */

@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import { RedactionPool, type RedactionPoolOptions } from '#src/redaction/pool.ts';
-import { SECRET_NAMES, type Accounts } from '#storage/accounts.ts';
-import { vaultSecrets } from '#storage/vault-secrets.ts';
-import type { Vault } from '#storage/vault.ts';
+import { SECRET_NAMES, type Accounts } from '#storage/accounts/accounts.ts';
+import { vaultSecrets } from '#storage/vault/vault-secrets.ts';
+import type { Vault } from '#storage/vault/vault.ts';
 import type { Redactor } from './depersonalisation.ts';
 import type { PseudonymKey } from './pseudonym-key.ts';
 

@@ -1,6 +1,6 @@
 /** Sends one mail after the other through the mail server of the settings: pooled, bounded, signed. */
 import { createTransport, type SendMailOptions } from 'nodemailer';
-import type { DkimKey } from '#src/coordinator/mail-dns.ts';
+import type { DkimKey } from '#src/settings/mail-dns.ts';
 import { smtpOptions, type SmtpServer } from '#src/outgoing/smtp.ts';
 import type { PrivateTargets } from '#src/outgoing/targets.ts';
 

@@ -1,12 +1,12 @@
 /** What a shard's thread is started with: plain data, because it crosses threads. */
 import type { CallRecord } from '#actors/call/call-record.ts';
 import type { Config } from '#src/config.ts';
-import type { BotSnapshot } from '#src/protocol/bots.ts';
-import type { MediaServers } from '#src/protocol/calls.ts';
-import type { PolicySnapshot } from '#src/protocol/policy-decision.ts';
-import type { PushCredentials } from '#src/protocol/push.ts';
-import type { RetentionRule } from '#storage/retention.ts';
-import type { AttachmentSealing } from '#storage/blob-sealing.ts';
+import type { BotSnapshot } from '#src/protocol/bots/bots.ts';
+import type { MediaServers } from '#src/protocol/calls/calls.ts';
+import type { PolicySnapshot } from '#src/protocol/directory/policy-decision.ts';
+import type { PushCredentials } from '#src/protocol/push/push.ts';
+import type { RetentionRule } from '#storage/conversations/retention.ts';
+import type { AttachmentSealing } from '#storage/attachments/blob-sealing.ts';
 
 export interface ShardData {
   readonly shard: number;

@@ -1,10 +1,10 @@
 /** GET /healthz on the messaging port: the same answer as everywhere, from main, or from the shards if main is away. */
-import { MAIN, type Node } from '#actors/runtime/node.ts';
+import { MAIN, type Node } from '#actors/runtime/thread-runtime.ts';
 import type { Config } from '#src/config.ts';
-import { FigureLedger } from '#src/telemetry/figure-ledger.ts';
-import type { ThreadSnapshot } from '#src/telemetry/figures.ts';
+import { FigureLedger } from '#src/telemetry/metric-ledger.ts';
+import type { ThreadSnapshot } from '#src/telemetry/metrics.ts';
 import { healthReply, type HealthReply } from '#src/telemetry/health-reply.ts';
-import type { ThreadFigures } from '#src/telemetry/thread-figures.ts';
+import type { ThreadFigures } from '#src/telemetry/thread-metrics.ts';
 
 /** A thread that takes longer to say how it is doing counts as missing. */
 export const FIGURES_MILLIS = 1_000;

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { nodeId } from '#src/protocol/nodes.ts';
+import { nodeId } from '#src/protocol/hosts/nodes.ts';
 
 const FILE = 'node-agent.json';
 

@@ -1,5 +1,5 @@
 /** The coordinator's doors as the agent calls them: one method for each route of the table. */
-import { NODE_ROUTES, NODE_TOKEN_HEADER, type NodeRouteName } from '#src/protocol/node-routes.ts';
+import { NODE_ROUTES, NODE_TOKEN_HEADER, type NodeRouteName } from '#src/protocol/hosts/node-routes.ts';
 import {
   ASK_POLL_MILLIS,
   joinedNode,
@@ -8,7 +8,7 @@ import {
   type JournalChunk,
   type NodeAsks,
   type NodeHealth,
-} from '#src/protocol/nodes.ts';
+} from '#src/protocol/hosts/nodes.ts';
 import { PROTOCOL_VERSION, VERSION_HEADERS } from '#src/protocol/version.ts';
 import type { z } from 'zod';
 

@@ -7,7 +7,7 @@ import { freemem, hostname, loadavg, totalmem, uptime } from 'node:os';
 import { basename } from 'node:path';
 import { promisify } from 'node:util';
 import { formatInstant } from '#src/base/time.ts';
-import { LOG_LINE_LENGTH_MAX, type NodeHealth } from '#src/protocol/nodes.ts';
+import { LOG_LINE_LENGTH_MAX, type NodeHealth } from '#src/protocol/hosts/nodes.ts';
 
 /** How long a program of systemd may take to answer. */
 const SYSTEMD_MILLIS = 5_000;

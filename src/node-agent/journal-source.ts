@@ -8,8 +8,8 @@ import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { cutJournal } from '#src/protocol/journal-text.ts';
-import { JOURNAL_CHUNK_BYTES_MAX, journalLines, journalUnit } from '#src/protocol/nodes.ts';
+import { cutJournal } from '#src/protocol/hosts/journal-text.ts';
+import { JOURNAL_CHUNK_BYTES_MAX, journalLines, journalUnit } from '#src/protocol/hosts/nodes.ts';
 
 /** How long journalctl may take; an ask lives for a minute. */
 const JOURNALCTL_MILLIS = 20_000;

@@ -4,7 +4,7 @@
  */
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { NODE_ROLES, REPORT_BODY_BYTES_MAX, type NodeRole } from '#src/protocol/nodes.ts';
+import { NODE_ROLES, REPORT_BODY_BYTES_MAX, type NodeRole } from '#src/protocol/hosts/nodes.ts';
 
 /** An unchanged report is sent again after this. */
 const REPEAT_MILLIS = 15 * 60_000;

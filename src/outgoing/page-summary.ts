@@ -2,7 +2,7 @@
  * What a page says of itself in its head: title, description, site. A walk over the tags from left to right that never
  * goes back, so that hostile HTML costs what it is long; nothing of it is run, loaded or kept as markup.
  */
-import { PREVIEW_LENGTHS } from '#src/protocol/links.ts';
+import { PREVIEW_LENGTHS } from '#src/protocol/conversations/links.ts';
 
 export interface PageSummary {
   readonly title: string;

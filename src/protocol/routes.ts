@@ -4,19 +4,19 @@
  * does not exist.
  */
 import type { z } from 'zod';
-import { CALL_ROUTES } from './call-routes.ts';
-import * as conversations from './conversations.ts';
+import { CALL_ROUTES } from './calls/call-routes.ts';
+import * as conversations from './conversations/conversations.ts';
 import type { ErrorCode } from './errors.ts';
-import { INTEGRATION_ROUTES } from './integration-routes.ts';
-import { MARKING_ROUTES } from './marking-routes.ts';
-import { MESSAGE_LINK_ROUTES } from './message-link-routes.ts';
-import { editMessage, message, postMessage } from './messages.ts';
-import { pushReply, putPush } from './push.ts';
+import { INTEGRATION_ROUTES } from './bots/integration-routes.ts';
+import { MARKING_ROUTES } from './conversations/marking-routes.ts';
+import { MESSAGE_LINK_ROUTES } from './conversations/message-link-routes.ts';
+import { editMessage, message, postMessage } from './conversations/messages.ts';
+import { pushReply, putPush } from './push/push.ts';
 import type { RateName } from './rate-limits.ts';
-import { RETENTION_ROUTES } from './retention-routes.ts';
-import { rightsReply } from './rights.ts';
-import { searchQuery, searchReply } from './search.ts';
-import * as sessions from './sessions.ts';
+import { RETENTION_ROUTES } from './conversations/retention-routes.ts';
+import { rightsReply } from './conversations/rights.ts';
+import { searchQuery, searchReply } from './conversations/search.ts';
+import * as sessions from './sessions/sessions.ts';
 
 export interface Route {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';

@@ -4,7 +4,7 @@ import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } f
 import { unixSeconds } from '#src/base/clock.ts';
 import { reasonOf } from '#src/outgoing/request.ts';
 import { checkedHost, makeLookup, type PrivateTargets } from '#src/outgoing/targets.ts';
-import type { PushAddress, PushCredentials } from '#src/protocol/push.ts';
+import type { PushAddress, PushCredentials } from '#src/protocol/push/push.ts';
 import {
   isTemporary,
   PUSH_ATTEMPT_MILLIS,

@@ -4,7 +4,7 @@ import type { Agent } from 'node:https';
 import { unixSeconds } from '#src/base/clock.ts';
 import { makeAgent, reasonOf, sendOutgoing, type OutgoingReply } from '#src/outgoing/request.ts';
 import type { PrivateTargets } from '#src/outgoing/targets.ts';
-import type { PushAddress, PushCredentials } from '#src/protocol/push.ts';
+import type { PushAddress, PushCredentials } from '#src/protocol/push/push.ts';
 import {
   isTemporary,
   PUSH_ATTEMPT_MILLIS,

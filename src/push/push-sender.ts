@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import type { PushOutcome } from '#actors/push/push.messages.ts';
 import type { PushDelivery } from '#actors/runtime/actor.ts';
 import type { PrivateTargets } from '#src/outgoing/targets.ts';
-import { PUSH_PROVIDERS, type PushCredentials, type PushProvider } from '#src/protocol/push.ts';
+import { PUSH_PROVIDERS, type PushCredentials, type PushProvider } from '#src/protocol/push/push.ts';
 import { LabelledCounts } from '#src/telemetry/labelled-counts.ts';
 import { Apns } from './apns.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';

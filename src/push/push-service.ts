@@ -1,6 +1,6 @@
 /** What a push is to a provider, and what the provider may answer: one contract for all three. */
-import type { PushAddress } from '#src/protocol/push.ts';
-import type { PushKind } from '#storage/push-records.ts';
+import type { PushAddress } from '#src/protocol/push/push.ts';
+import type { PushKind } from '#storage/conversations/push-records.ts';
 
 export interface OutgoingPush {
   readonly address: PushAddress;

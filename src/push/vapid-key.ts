@@ -1,6 +1,6 @@
 /** The installation's VAPID key (RFC 8292): browsers subscribe to its public half, so that it never changes. */
 import { createECDH, hkdfSync } from 'node:crypto';
-import type { PushCredentials } from '#src/protocol/push.ts';
+import type { PushCredentials } from '#src/protocol/push/push.ts';
 
 /** The order of P-256 (SEC 2): a private key lies below it. */
 const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;

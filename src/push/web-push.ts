@@ -1,7 +1,7 @@
 /** Web Push: encrypted to the subscription (RFC 8291), signed with the installation's VAPID key (RFC 8292). */
 import webPush from 'web-push';
 import type { PrivateTargets } from '#src/outgoing/targets.ts';
-import type { PushAddress, PushCredentials } from '#src/protocol/push.ts';
+import type { PushAddress, PushCredentials } from '#src/protocol/push/push.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { makeAgent, reasonOf, sendOutgoing } from '#src/outgoing/request.ts';
 import {

@@ -1,12 +1,12 @@
 /** What the parts of the server are made from, open before any of them. */
 import type { Placement } from '#actors/runtime/placement.ts';
-import type { SessionTokens } from '#src/auth/session-tokens.ts';
+import type { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
 import type { Config } from '#src/config.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import type { RecentLines } from '#src/telemetry/recent-lines.ts';
-import type { ThreadFigures } from '#src/telemetry/thread-figures.ts';
-import type { Accounts } from '#storage/accounts.ts';
-import type { Manifest } from '#storage/folder.ts';
+import type { ThreadFigures } from '#src/telemetry/thread-metrics.ts';
+import type { Accounts } from '#storage/accounts/accounts.ts';
+import type { Manifest } from '#storage/engine/folder.ts';
 
 export interface Base {
   readonly config: Config;

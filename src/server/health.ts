@@ -1,7 +1,7 @@
 /** The figures of all threads together, as GET /healthz answers them. */
 import type { Supervisor } from '#actors/runtime/supervisor.ts';
-import { FigureLedger } from '#src/telemetry/figure-ledger.ts';
-import type { ThreadSnapshot } from '#src/telemetry/figures.ts';
+import { FigureLedger } from '#src/telemetry/metric-ledger.ts';
+import type { ThreadSnapshot } from '#src/telemetry/metrics.ts';
 import { healthReply, type HealthReply } from '#src/telemetry/health-reply.ts';
 import type { Base, Release } from './base.ts';
 

@@ -5,7 +5,7 @@
  * walking it whole or by resetting it, and a reset by one scraper takes the data from the next. This one asks a
  * timer and counts into buckets that only grow.
  */
-import type { HistogramSample } from './figures.ts';
+import type { HistogramSample } from './metrics.ts';
 import { Histogram } from './histogram.ts';
 import { METRICS } from './metric-table.ts';
 

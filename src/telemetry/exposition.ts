@@ -8,7 +8,7 @@ import {
   Registry,
   type RegistryContentType,
 } from 'prom-client';
-import type { Figures, HistogramSample } from './figures.ts';
+import type { Figures, HistogramSample } from './metrics.ts';
 import { countOf } from './histogram.ts';
 import { HISTOGRAM_NAMES, type HistogramName, METRICS, SCALAR_NAMES } from './metric-table.ts';
 

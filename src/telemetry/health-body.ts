@@ -1,12 +1,12 @@
 /** The JSON body of /healthz: for people, scripts and the console (HLT-01, VER-05). */
 import { formatInstant } from '#src/base/time.ts';
 import { PROTOCOL_VERSION } from '#src/protocol/version.ts';
-import type { Gathered } from './figure-ledger.ts';
-import type { Figures } from './figures.ts';
+import type { Gathered } from './metric-ledger.ts';
+import type { Figures } from './metrics.ts';
 import { countOf, quantile } from './histogram.ts';
 import { type HistogramName, METRICS, type MetricName, type ScalarName } from './metric-table.ts';
 import { type Population, readPopulation } from './population.ts';
-import type { Installation } from './process-figures.ts';
+import type { Installation } from './process-metrics.ts';
 
 type Counts = Readonly<Record<string, number>>;
 

@@ -1,9 +1,9 @@
 /** What GET /healthz answers on every listener: the same figures, in the form that was asked for (HLT-01, HLT-02). */
 import { renderExposition } from './exposition.ts';
-import type { Gathered } from './figure-ledger.ts';
+import type { Gathered } from './metric-ledger.ts';
 import { healthBody } from './health-body.ts';
 import { chooseHealthFormat, HEALTH_CONTENT_TYPES } from './health-format.ts';
-import { addProcessFigures, type Installation } from './process-figures.ts';
+import { addProcessFigures, type Installation } from './process-metrics.ts';
 
 export interface HealthReply {
   readonly headers: Readonly<Record<string, string>>;

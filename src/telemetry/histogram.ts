@@ -1,5 +1,5 @@
 /** A histogram of fixed buckets that only grows: any number of readers may read it, and none of them resets it. */
-import type { HistogramSample } from './figures.ts';
+import type { HistogramSample } from './metrics.ts';
 
 export class Histogram {
   readonly #bounds: Float64Array;

@@ -1,5 +1,5 @@
 /** Counts by a label value, with a bound on how many different values there may be. */
-import type { Sample } from './figures.ts';
+import type { Sample } from './metrics.ts';
 
 /**
  * Different values one label keeps, unless its owner says otherwise. The largest vocabulary, the error codes, is half

@@ -1,5 +1,5 @@
 /** The figures of several threads as one: numbers and buckets of the same metric and labels are added up. */
-import type { Figures, HistogramSample, Sample } from './figures.ts';
+import type { Figures, HistogramSample, Sample } from './metrics.ts';
 import { HISTOGRAM_NAMES, type HistogramName, METRICS, SCALAR_NAMES, type ScalarName } from './metric-table.ts';
 import { foldVersions } from './version-labels.ts';
 

@@ -1,5 +1,5 @@
 /** Who is connected, by protocol version and platform, as /healthz and the console report it (HLT-01, CON-05). */
-import type { Figures } from './figures.ts';
+import type { Figures } from './metrics.ts';
 
 export interface Population {
   readonly total: number;

@@ -6,8 +6,8 @@ import type { Address, Answer, AnyActor, Effect, Told } from '#actors/runtime/ac
 import { monotonicMillis } from '#actors/runtime/monotonic.ts';
 import { ActorSystem, type Outlet } from '#actors/runtime/system.ts';
 import { formatInstant } from '#src/base/time.ts';
-import { lanePath, openFolder } from '#storage/folder.ts';
-import { Lane } from '#storage/lane.ts';
+import { lanePath, openFolder } from '#storage/engine/folder.ts';
+import { Lane } from '#storage/engine/lane.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { HeldEnvironment } from './held-environment.ts';
 

@@ -14,13 +14,19 @@ import {
   TYPING_INTERVAL_MILLIS,
   UNREAD_COUNT_MAX,
 } from '#src/protocol/limits.ts';
-import { checkFolder } from '#storage/check.ts';
-import { readChanges, readConversation, readHistory, readMember, readWatermark } from '#storage/conversation-reader.ts';
-import { countUnread, readLaneInbox, readPinnedSeqs, readPurges } from '#storage/inbox-reader.ts';
-import { removeKey } from '#storage/conversation-writes.ts';
-import { numbered } from '#storage/keys.ts';
-import { stampOf } from '#storage/lane.ts';
-import { POSTED_BLOCK } from '#storage/posted-blocks.ts';
+import { checkFolder } from '#storage/check/check.ts';
+import {
+  readChanges,
+  readConversation,
+  readHistory,
+  readMember,
+  readWatermark,
+} from '#storage/conversations/conversation-reader.ts';
+import { countUnread, readLaneInbox, readPinnedSeqs, readPurges } from '#storage/conversations/inbox-reader.ts';
+import { removeKey } from '#storage/conversations/conversation-writes.ts';
+import { numbered } from '#storage/engine/keys.ts';
+import { stampOf } from '#storage/engine/lane.ts';
+import { POSTED_BLOCK } from '#storage/conversations/posted-blocks.ts';
 import { until } from '#test/support/waiting.ts';
 import { EPOCH, makeRoom, openHost, post, type ActorHost } from './actor-host.ts';
 

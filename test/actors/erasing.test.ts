@@ -2,9 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ErasureStep } from '#actors/conversation/erasing.ts';
-import type { Message } from '#src/protocol/messages.ts';
-import { checkFolder } from '#storage/check.ts';
-import { readConversation, readHistory, readPersonal, readWatermark } from '#storage/conversation-reader.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
+import { checkFolder } from '#storage/check/check.ts';
+import {
+  readConversation,
+  readHistory,
+  readPersonal,
+  readWatermark,
+} from '#storage/conversations/conversation-reader.ts';
 import { makeRoom, openHost, post, type ActorHost } from './actor-host.ts';
 
 const ROOM = 'c_erased';

@@ -1,6 +1,6 @@
 /** A lane's real environment whose commits a test can hold back, let go or let fail. */
-import { Environment } from '#storage/environment.ts';
-import { LANE_TABLES, type LaneTable, type LaneWrite } from '#storage/lane.ts';
+import { Environment } from '#storage/engine/environment.ts';
+import { LANE_TABLES, type LaneTable, type LaneWrite } from '#storage/engine/lane.ts';
 
 const MAP_BYTES = 1024 ** 3;
 

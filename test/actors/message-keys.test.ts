@@ -1,9 +1,9 @@
 /** client_msg_id: one key is one message, whatever is repeated and wherever the index of it stands (MSG-03). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkFolder } from '#storage/check.ts';
-import { readConversation, readHistory } from '#storage/conversation-reader.ts';
-import { POSTED_BLOCK } from '#storage/posted-blocks.ts';
+import { checkFolder } from '#storage/check/check.ts';
+import { readConversation, readHistory } from '#storage/conversations/conversation-reader.ts';
+import { POSTED_BLOCK } from '#storage/conversations/posted-blocks.ts';
 import { makeRoom, openHost, post, type ActorHost } from './actor-host.ts';
 
 const ROOM = 'c_0000000000000000000001';

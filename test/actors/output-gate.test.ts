@@ -5,8 +5,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Answer } from '#actors/runtime/actor.ts';
 import { PASSIVATE_MILLIS } from '#actors/runtime/system.ts';
 import type { Reply } from '#actors/conversation/conversation.messages.ts';
-import { readConversation, readHistory } from '#storage/conversation-reader.ts';
-import { key } from '#storage/keys.ts';
+import { readConversation, readHistory } from '#storage/conversations/conversation-reader.ts';
+import { key } from '#storage/engine/keys.ts';
 import { until } from '#test/support/waiting.ts';
 import { makeRoom, openHost, post, type ActorHost } from './actor-host.ts';
 

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Placement } from '#actors/runtime/placement.ts';
 import { makeId } from '#src/base/ids.ts';
-import { laneOf, shardOfLane } from '#storage/lanes.ts';
+import { laneOf, shardOfLane } from '#storage/engine/lanes.ts';
 
 const size = fc
   .integer({ min: 1, max: 64 })

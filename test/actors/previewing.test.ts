@@ -1,8 +1,8 @@
 /** What a preview of a link changes in a conversation, and where it changes nothing. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkFolder } from '#storage/check.ts';
-import { readConversation, readMessage } from '#storage/conversation-reader.ts';
+import { checkFolder } from '#storage/check/check.ts';
+import { readConversation, readMessage } from '#storage/conversations/conversation-reader.ts';
 import { makeRoom, openHost, post, type ActorHost } from './actor-host.ts';
 
 const ROOM = 'c_linked';

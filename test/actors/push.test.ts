@@ -6,7 +6,7 @@ import { OUTBOX_PER_DEVICE_MAX } from '#actors/push/push.state.ts';
 import { judge, type Moment, type Posted, type Standing, type Verdict } from '#actors/push/decision.ts';
 import type { PushDelivery } from '#actors/runtime/actor.ts';
 import { PUSH_REGISTRATIONS_MAX } from '#src/protocol/limits.ts';
-import { checkFolder } from '#storage/check.ts';
+import { checkFolder } from '#storage/check/check.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { until } from '#test/support/waiting.ts';
 import { makeRoom } from './actor-host.ts';

@@ -1,8 +1,8 @@
 /** Retention as the conversation actor and its readers have it: on a clock that the test holds. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { hasReference } from '#storage/attachment-references.ts';
-import { checkFolder } from '#storage/check.ts';
+import { hasReference } from '#storage/conversations/attachment-references.ts';
+import { checkFolder } from '#storage/check/check.ts';
 import {
   isExpiring,
   readChanges,
@@ -10,13 +10,13 @@ import {
   readHistory,
   readMessage,
   type Tables,
-} from '#storage/conversation-reader.ts';
-import { countUnread, readPinnedSeqs, readPurges } from '#storage/inbox-reader.ts';
-import { under } from '#storage/keys.ts';
-import { LANE_TABLES } from '#storage/lane.ts';
-import { readLaneMentions, STAMP_MAX } from '#storage/mention-reader.ts';
-import { NO_RETENTION, useRetention } from '#storage/retention.ts';
-import { readReplies } from '#storage/thread-records.ts';
+} from '#storage/conversations/conversation-reader.ts';
+import { countUnread, readPinnedSeqs, readPurges } from '#storage/conversations/inbox-reader.ts';
+import { under } from '#storage/engine/keys.ts';
+import { LANE_TABLES } from '#storage/engine/lane.ts';
+import { readLaneMentions, STAMP_MAX } from '#storage/conversations/mention-reader.ts';
+import { NO_RETENTION, useRetention } from '#storage/conversations/retention.ts';
+import { readReplies } from '#storage/conversations/thread-records.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { until } from '#test/support/waiting.ts';

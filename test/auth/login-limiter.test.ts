@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ATTEMPTS_WAITING_MAX, LOGIN_PAIRS_MAX, LoginLimiter } from '#src/auth/login-limiter.ts';
+import { ATTEMPTS_WAITING_MAX, LOGIN_PAIRS_MAX, LoginLimiter } from '#src/identity/credentials/login-limiter.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 
 function limiterAt(failuresPerMinute: number) {

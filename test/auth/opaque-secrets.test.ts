@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hashSecret, makeSecret, sameHash, SECRET_PATTERN } from '#src/auth/opaque-secrets.ts';
+import { hashSecret, makeSecret, sameHash, SECRET_PATTERN } from '#src/identity/credentials/opaque-secrets.ts';
 
 test('CRD-09 a secret has 32 random bytes', () => {
   const [one, other] = [makeSecret(), makeSecret()];

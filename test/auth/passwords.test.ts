@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HASHES_WAITING_MAX, Passwords } from '#src/auth/passwords.ts';
+import { HASHES_WAITING_MAX, Passwords } from '#src/identity/credentials/passwords.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 
 const MEMORY_KIB = 64;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makeRecoveryCodes, spendRecoveryCode } from '#src/auth/recovery-codes.ts';
+import { makeRecoveryCodes, spendRecoveryCode } from '#src/identity/credentials/recovery-codes.ts';
 
 test('TFA-01 ten recovery codes are made, all different, and stored as hashes', () => {
   const { codes, hashes } = makeRecoveryCodes();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Revocations } from '#src/auth/revocations.ts';
+import { Revocations } from '#src/identity/credentials/revocations.ts';
 
 test('CRD-08 a revoked session is known until no token of it could be valid or renewed', () => {
   const revocations = new Revocations();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
-import { SessionTokens, type SessionClaims } from '#src/auth/session-tokens.ts';
+import { SessionTokens, type SessionClaims } from '#src/identity/credentials/session-tokens.ts';
 
 const KEY = new Uint8Array(32).fill(7);
 const NOW = 1_795_248_000;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { acceptTotp, makeTotpSecret, NO_STEP, totpSetup } from '#src/auth/totp.ts';
+import { acceptTotp, makeTotpSecret, NO_STEP, totpSetup } from '#src/identity/credentials/totp.ts';
 
 /** The key and codes of RFC 6238, appendix B: SHA-1, the last six of its eight digits. */
 const KEY = new TextEncoder().encode('12345678901234567890');

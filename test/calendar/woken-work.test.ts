@@ -1,7 +1,7 @@
 /** Work that is woken: one run at a time, and none of the wake-ups is lost. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { WokenWork } from '#src/calendar/woken-work.ts';
+import { WokenWork } from '#src/calendar/coalescing-job.ts';
 import { until } from '#test/support/waiting.ts';
 
 test('whoever asks while it runs gets another run, once, and never two at a time', async () => {

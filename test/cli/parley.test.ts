@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '#src/base/clock.ts';
-import { makeControlHandlers } from '#src/coordinator/control-commands.ts';
-import { listenForControl } from '#src/coordinator/control-server.ts';
-import { Seeder } from '#src/coordinator/seed.ts';
-import { lockFolder, openFolder } from '#storage/folder.ts';
+import { makeControlHandlers } from '#src/server/control/control-commands.ts';
+import { listenForControl } from '#src/server/control/control-server.ts';
+import { Seeder } from '#src/server/seed.ts';
+import { lockFolder, openFolder } from '#storage/engine/folder.ts';
 import { PASSWORD, startCoordinator, temporaryFolder } from '../coordinator/coordinator-fixture.ts';
 
 const PARLEY = fileURLToPath(new URL('../../src/cli/parley.ts', import.meta.url));

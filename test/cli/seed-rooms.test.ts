@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seedRooms } from '#src/cli/seed-rooms.ts';
 import { readConfig } from '#src/config.ts';
-import { checkFolder } from '#storage/check.ts';
-import { readConversation, readParticipants } from '#storage/conversation-reader.ts';
-import { openFolder } from '#storage/folder.ts';
-import { Lanes } from '#storage/lanes.ts';
+import { checkFolder } from '#storage/check/check.ts';
+import { readConversation, readParticipants } from '#storage/conversations/conversation-reader.ts';
+import { openFolder } from '#storage/engine/folder.ts';
+import { Lanes } from '#storage/engine/lanes.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 
 test('each plan becomes a room that its first member owns, in whatever lane it falls', async (t) => {

@@ -1,7 +1,7 @@
 /** How long to wait before another attempt. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { backoffMillis, RETRY_AFTER_SECONDS_MAX } from '#src/client/backoff.ts';
+import { backoffMillis, RETRY_AFTER_SECONDS_MAX } from '#src/client/connection/backoff.ts';
 
 test('waits are 1, 2, 4, 8, 16 seconds and stay there', () => {
   const waits = [1, 2, 3, 4, 5, 6, 60].map((failures) => backoffMillis(failures, () => 0.5));

@@ -1,6 +1,6 @@
 /** Clients that talk to a scripted server over loopback, and what they tell, as lines. */
 import { ParleyClient } from '#src/client/parley-client.ts';
-import type { ClientOptions } from '#src/client/surroundings.ts';
+import type { ClientOptions } from '#src/client/client-context.ts';
 import { hastyTimers } from './hasty-timers.ts';
 import { wireConversation } from './samples.ts';
 import type { ScriptedServer } from './scripted-server.ts';

@@ -6,8 +6,8 @@ import {
   ConversationMirror,
   HELD_STEPS_MAX,
   PAGE_READ_EVENTS_MAX,
-} from '#src/client/conversation-mirror.ts';
-import { readConversation, readInboxItem, readMessage } from '#src/client/records.ts';
+} from '#src/client/conversations/conversation-mirror.ts';
+import { readConversation, readInboxItem, readMessage } from '#src/client/conversations/records.ts';
 import { CONV, stepOf, wireChange, wireConversation, wireMessage, wirePost } from './samples.ts';
 
 const mirrorAt = (rev: number, headSeq: number) =>

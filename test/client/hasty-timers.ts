@@ -1,5 +1,5 @@
 /** Timers for tests over loopback: short waits pass at once, deadlines stay what they are. */
-import { systemTimers, type Timers } from '#src/client/timers.ts';
+import { systemTimers, type Timers } from '#src/client/connection/timers.ts';
 
 const SHORT_MILLIS = 5_000;
 

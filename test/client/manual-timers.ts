@@ -1,5 +1,5 @@
 /** A clock held by the test: time passes when the test says so. */
-import type { Timers } from '#src/client/timers.ts';
+import type { Timers } from '#src/client/connection/timers.ts';
 
 export class ManualTimers implements Timers {
   #now = Date.UTC(2026, 10, 21, 8, 0, 0);

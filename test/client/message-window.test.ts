@@ -1,8 +1,8 @@
 /** The window of messages: how many are kept, and how a message's forms overtake each other. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MESSAGES_KEPT_MAX, MessageWindow } from '#src/client/message-window.ts';
-import { readMessage } from '#src/client/records.ts';
+import { MESSAGES_KEPT_MAX, MessageWindow } from '#src/client/conversations/message-window.ts';
+import { readMessage } from '#src/client/conversations/records.ts';
 import { wireMessage } from './samples.ts';
 
 const message = (seq: number, more = {}) => readMessage(wireMessage(seq, more));

@@ -9,9 +9,9 @@ import {
   type OutboxEntry,
   type OutboxReport,
   type OutboxStore,
-} from '#src/client/outbox.ts';
+} from '#src/client/conversations/outbox.ts';
 import { clientError, ParleyError } from '#src/client/parley-error.ts';
-import { type ChatMessage, readMessage } from '#src/client/records.ts';
+import { type ChatMessage, readMessage } from '#src/client/conversations/records.ts';
 import { ManualTimers, settle } from './manual-timers.ts';
 import { wireMessage } from './samples.ts';
 

@@ -1,9 +1,9 @@
 /** The whole client against a scripted server: signing in and out, sending, and how a connection ends. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import type { OutboxEntry } from '#src/client/outbox.ts';
+import type { OutboxEntry } from '#src/client/conversations/outbox.ts';
 import { ParleyClient } from '#src/client/parley-client.ts';
-import type { ClientOptions } from '#src/client/surroundings.ts';
+import type { ClientOptions } from '#src/client/client-context.ts';
 import { until } from './condition.ts';
 import { hear, inboxItem, inboxOf, optionsFor, scriptInbox, signInTo } from './connected-client.ts';
 import { CONV, wireConversation, wireMessage } from './samples.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clientError, ParleyError } from '#src/client/parley-error.ts';
-import { RECEIPT_GATHER_MILLIS, Receipts } from '#src/client/receipts.ts';
+import { RECEIPT_GATHER_MILLIS, Receipts } from '#src/client/conversations/receipts.ts';
 import { ManualTimers, settle } from './manual-timers.ts';
 
 function setUp() {

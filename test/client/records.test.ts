@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readEvent } from '#src/client/events.ts';
 import { readInstant, readUnixSeconds } from '#src/client/instants.ts';
-import { readConversation, readInboxItem, readMessage } from '#src/client/records.ts';
-import { EVENT_TYPES } from '#src/protocol/events.ts';
+import { readConversation, readInboxItem, readMessage } from '#src/client/conversations/records.ts';
+import { EVENT_TYPES } from '#src/protocol/sockets/events.ts';
 import { wireChange, wireConversation, wireMessage } from './samples.ts';
 
 const unreadable = { name: 'ParleyError', code: 'answer_unreadable' };

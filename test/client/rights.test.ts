@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ParleyError } from '#src/client/parley-error.ts';
-import { readAccountRights, readConversationRights } from '#src/client/rights.ts';
-import { ACCOUNT_RIGHTS, CONVERSATION_RIGHTS } from '#src/protocol/rights.ts';
+import { readAccountRights, readConversationRights } from '#src/client/conversations/rights.ts';
+import { ACCOUNT_RIGHTS, CONVERSATION_RIGHTS } from '#src/protocol/conversations/rights.ts';
 
 const answers = (rights: readonly string[]) => async () => ({ rights: [...rights] });
 const fails = (error: Error) => async () => {

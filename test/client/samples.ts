@@ -1,8 +1,8 @@
 /** Messages, conversations and events as a server writes them, with what does not matter filled in. */
-import type { Step } from '#src/client/conversation-mirror.ts';
+import type { Step } from '#src/client/conversations/conversation-mirror.ts';
 import { readEvent } from '#src/client/events.ts';
-import type { Conversation } from '#src/protocol/conversations.ts';
-import type { Message } from '#src/protocol/messages.ts';
+import type { Conversation } from '#src/protocol/conversations/conversations.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
 
 export const CONV = 'c_room';
 

@@ -1,9 +1,9 @@
 /** Staying signed in, against a scripted server. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { Http } from '#src/client/http.ts';
-import { RENEW_RETRY_MILLIS, Session } from '#src/client/session.ts';
-import { StandingWatch } from '#src/client/standing.ts';
+import { Http } from '#src/client/connection/http.ts';
+import { RENEW_RETRY_MILLIS, Session } from '#src/client/connection/session.ts';
+import { StandingWatch } from '#src/client/connection/standing.ts';
 import { ManualTimers } from './manual-timers.ts';
 import { refusal, ScriptedServer, sessionOf } from './scripted-server.ts';
 import { until } from './condition.ts';

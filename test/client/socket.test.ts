@@ -9,8 +9,8 @@ import {
   STABLE_MILLIS,
   type Verdict,
   type WebSocketLike,
-} from '#src/client/socket.ts';
-import { CLOSE_CODES } from '#src/protocol/close-codes.ts';
+} from '#src/client/connection/socket.ts';
+import { CLOSE_CODES } from '#src/protocol/sockets/close-codes.ts';
 import { ManualTimers, settle } from './manual-timers.ts';
 
 /** A WebSocket whose network is the test. */

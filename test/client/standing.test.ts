@@ -1,7 +1,7 @@
 /** Standings of a client against the server's versions. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Standing, standingOf, StandingWatch } from '#src/client/standing.ts';
+import { type Standing, standingOf, StandingWatch } from '#src/client/connection/standing.ts';
 
 test('VER-04 the standing follows from the three versions', () => {
   assert.equal(standingOf(1, 1, 0), 'current');

@@ -1,7 +1,7 @@
 /** Typing frames of the client. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Typing } from '#src/client/typing.ts';
+import { Typing } from '#src/client/conversations/typing.ts';
 import { TYPING_INTERVAL_MILLIS } from '#src/protocol/limits.ts';
 import { ManualTimers } from './manual-timers.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { presentedToken } from '#src/console/authentication.ts';
-import { SessionTokens } from '#src/auth/session-tokens.ts';
+import { presentedToken } from '#src/identity/console/console-authentication.ts';
+import { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
 import { ADDRESS, openConsole, OWNER, refusal } from '../coordinator/console-fixture.ts';
 
 const FORM = { name: 'Support', vendor: 'parley', purpose: 'A case', term_days: 365 } as const;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
-import { portOf } from '#src/coordinator/listening-address.ts';
+import { portOf } from '#src/http/listening-address.ts';
 import { until } from '#test/support/waiting.ts';
 import { startConsoleServer, type ConsoleServer } from './console-server.ts';
 

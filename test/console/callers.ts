@@ -2,22 +2,22 @@
  * Every kind of caller that the console can meet, with the credential of each, planted in a data folder before a
  * server starts on it: so that a token can be a year older than the test.
  */
-import { Bots } from '#src/coordinator/bots.ts';
-import { ConsoleSessions, BREAK_GLASS_HOLDER } from '#src/coordinator/console-sessions.ts';
-import { consoleRoles } from '#src/coordinator/console-role-record.ts';
-import { makeNodePlane } from '#src/coordinator/node-plane.ts';
-import { addPerson } from '#src/coordinator/people.ts';
-import { openSession } from '#src/coordinator/sign-in.ts';
-import { VendorTokens } from '#src/coordinator/vendor-tokens.ts';
-import { Passwords } from '#src/auth/passwords.ts';
-import { SessionTokens } from '#src/auth/session-tokens.ts';
+import { Bots } from '#src/integrations/bots.ts';
+import { ConsoleSessions, BREAK_GLASS_HOLDER } from '#src/identity/console/console-sessions.ts';
+import { consoleRoles } from '#src/identity/console/console-role-record.ts';
+import { makeNodePlane } from '#src/hosts/node-services.ts';
+import { addPerson } from '#src/directory/people.ts';
+import { openSession } from '#src/identity/sign-in.ts';
+import { VendorTokens } from '#src/identity/vendor-tokens.ts';
+import { Passwords } from '#src/identity/credentials/passwords.ts';
+import { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
 import { systemClock, unixSeconds, type Clock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import { readConfig } from '#src/config.ts';
-import type { PersonConsoleRole } from '#src/console/permissions.ts';
-import type { Principal } from '#src/console/principal.ts';
-import { Accounts } from '#storage/accounts.ts';
-import { openFolder } from '#storage/folder.ts';
+import type { PersonConsoleRole } from '#src/identity/console/permissions.ts';
+import type { Principal } from '#src/identity/console/principal.ts';
+import { Accounts } from '#storage/accounts/accounts.ts';
+import { openFolder } from '#storage/engine/folder.ts';
 
 /** Caller → the headers that it sends. */
 export type Callers = Readonly<Record<CallerName, Readonly<Record<string, string>>>>;

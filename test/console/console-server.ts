@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import { checkFolder } from '#storage/check.ts';
+import { checkFolder } from '#storage/check/check.ts';
 import { request, startServer, type Reply, type RequestOptions, type TestServer } from '#test/support/server.ts';
 import { plantCallers, type CallerName, type Callers } from './callers.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
-import { EXPORT_PAGE, EXPORTS_MAX } from '#src/coordinator/message-export.ts';
+import { EXPORT_PAGE, EXPORTS_MAX } from '#src/compliance/message-export.ts';
 import { attach, upload } from '#test/messaging/attaching.ts';
 import type { Person } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';

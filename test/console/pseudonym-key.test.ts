@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PseudonymKey } from '#src/console/pseudonym-key.ts';
-import { vaultSecrets } from '#storage/vault-secrets.ts';
+import { vaultSecrets } from '#storage/vault/vault-secrets.ts';
 import { clock, eventsOf, MASTER, open, OWNER, type Opened } from '#test/storage/vault-fixture.ts';
 
 const keyOf = ({ accounts, vault }: Opened) => new PseudonymKey({ accounts, vault, clock });

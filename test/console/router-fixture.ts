@@ -2,15 +2,15 @@
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { z } from 'zod';
-import { ConsoleAuthentication } from '#src/console/authentication.ts';
+import { ConsoleAuthentication } from '#src/identity/console/console-authentication.ts';
 import { Depersonalisation, type Redactor } from '#src/console/depersonalisation.ts';
-import type { Principal } from '#src/console/principal.ts';
+import type { Principal } from '#src/identity/console/principal.ts';
 import { page, type ConsolePage, type ConsoleRoute } from '#src/console/route.ts';
 import { addConsoleRoutes } from '#src/console/router.ts';
 import { VendorGate, type VendorLedger } from '#src/console/vendor-gate.ts';
 import { systemClock } from '#src/base/clock.ts';
 import { readConfig } from '#src/config.ts';
-import { makeHttpSurface } from '#src/coordinator/http-surface.ts';
+import { makeHttpSurface } from '#src/http/http-surface.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { request, type RequestOptions } from '#test/support/server.ts';
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { z } from 'zod';
-import { breakGlassRoutes } from '#src/console/pages/break-glass.ts';
-import { consoleRoleRoutes } from '#src/console/pages/console-roles.ts';
-import { secondFactorRoutes } from '#src/console/pages/second-factor.ts';
-import { signInRoutes } from '#src/console/pages/sign-in.ts';
-import { ssoRoutes } from '#src/console/pages/sso.ts';
-import { vendorTokenRoutes } from '#src/console/pages/vendor-tokens.ts';
+import { breakGlassRoutes } from '#src/console/routes/access/break-glass.ts';
+import { consoleRoleRoutes } from '#src/console/routes/access/console-roles.ts';
+import { secondFactorRoutes } from '#src/console/routes/access/second-factor.ts';
+import { signInRoutes } from '#src/console/routes/access/sign-in.ts';
+import { ssoRoutes } from '#src/console/routes/access/sso.ts';
+import { vendorTokenRoutes } from '#src/console/routes/access/vendor-tokens.ts';
 
 const login = signInRoutes.login.body;
 const LOGIN = { username: 'olga', password: 'x' };

@@ -9,8 +9,8 @@ import { Depersonalisation } from '#src/console/depersonalisation.ts';
 import { page, type ConsoleRoute } from '#src/console/route.ts';
 import { addConsoleRoutes } from '#src/console/router.ts';
 import { VendorGate } from '#src/console/vendor-gate.ts';
-import { makeHttpSurface } from '#src/coordinator/http-surface.ts';
-import { portOf } from '#src/coordinator/listening-address.ts';
+import { makeHttpSurface } from '#src/http/http-surface.ts';
+import { portOf } from '#src/http/listening-address.ts';
 import { deadline } from '#test/support/waiting.ts';
 
 const LINE = `${'x'.repeat(64 * 1024)}\n`;

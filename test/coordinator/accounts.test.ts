@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { Refusal } from '#src/protocol/errors.ts';
-import { personRecord } from '#storage/account-records.ts';
-import { Accounts, AccountsReader, CHANGES_WAITING_MAX } from '#storage/accounts.ts';
+import { personRecord } from '#storage/accounts/account-records.ts';
+import { Accounts, AccountsReader, CHANGES_WAITING_MAX } from '#storage/accounts/accounts.ts';
 import { PASSWORD, START, startCoordinator, temporaryFolder } from './coordinator-fixture.ts';
 
 const PERSON = {
@@ -123,7 +123,7 @@ test('another thread reads what was committed, and nothing before', async (conte
     });
     parentPort.postMessage('ready');`;
   const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(source)}`), {
-    workerData: { module: new URL('../../storage/accounts.ts', import.meta.url).href, folder },
+    workerData: { module: new URL('../../storage/accounts/accounts.ts', import.meta.url).href, folder },
   });
   const next = async () =>
     await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));

@@ -1,23 +1,17 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { makeAlertsPage } from '#src/console/pages/alerts.ts';
+import { makeAlertsPage } from '#src/console/routes/operations/alerts.ts';
 import {
   COMMIT_P99_SECONDS_MAX,
   diskCondition,
   makeAlertSources,
   type AlertSourcesOptions,
-} from '#src/coordinator/alert-sources.ts';
-import {
-  Alerts,
-  ALERTS_KEPT_MAX,
-  CONDITIONS_MAX,
-  type AlertsOptions,
-  type Condition,
-} from '#src/coordinator/alerts.ts';
-import { makeNodePlane } from '#src/coordinator/node-plane.ts';
+} from '#src/server/alert-sources.ts';
+import { Alerts, ALERTS_KEPT_MAX, CONDITIONS_MAX, type AlertsOptions, type Condition } from '#src/monitoring/alerts.ts';
+import { makeNodePlane } from '#src/hosts/node-services.ts';
 import type { Refusal } from '#src/protocol/errors.ts';
-import { Accounts } from '#storage/accounts.ts';
-import { openFolder } from '#storage/folder.ts';
+import { Accounts } from '#storage/accounts/accounts.ts';
+import { openFolder } from '#storage/engine/folder.ts';
 import { HandClock, START, temporaryFolder } from './coordinator-fixture.ts';
 import { HEALTH, OWNER } from './node-fixture.ts';
 

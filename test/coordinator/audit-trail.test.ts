@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Refusal } from '#src/protocol/errors.ts';
-import { AUDIT_PAGE_MAX, AUDIT_SCAN_MAX, AuditTrail, type AuditQuery } from '#src/coordinator/audit-trail.ts';
-import { Accounts } from '#storage/accounts.ts';
-import type { AuditForm } from '#storage/audit-chain.ts';
+import { AUDIT_PAGE_MAX, AUDIT_SCAN_MAX, AuditTrail, type AuditQuery } from '#src/audit/audit-trail.ts';
+import { Accounts } from '#storage/accounts/accounts.ts';
+import type { AuditForm } from '#storage/accounts/audit-chain.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 
 const START = Date.parse('2026-11-21T08:00:00.000Z');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import { systemClock } from '#src/base/clock.ts';
-import { AUTOMATIONS_MAX, deliveryRecords, isEventPattern, setsOff } from '#src/coordinator/automation-records.ts';
+import { AUTOMATIONS_MAX, deliveryRecords, isEventPattern, setsOff } from '#src/integrations/automation-records.ts';
 import {
   ATTEMPTS_MAX,
   REPLY_BYTES_MAX,
@@ -11,7 +11,7 @@ import {
   SENDING_PER_AUTOMATION_MAX,
   signatureOf,
   WAITING_MAX,
-} from '#src/coordinator/automation-outbox.ts';
+} from '#src/integrations/automation-outbox.ts';
 import type { Refusal } from '#src/protocol/errors.ts';
 import { until } from '#test/support/waiting.ts';
 import { BY, HOOK_SECRET, MASTER, openAutomations, prepareFolder, startReceiver } from './settings-fixture.ts';

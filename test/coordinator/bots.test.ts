@@ -1,12 +1,12 @@
 /** Bots in the console, and what they did in the audit trail (CRD-04). */
 import assert from 'node:assert/strict';
 import { after, before, test, type TestContext } from 'node:test';
-import { BotAudit } from '#src/coordinator/bot-audit.ts';
-import { readBotSnapshot } from '#src/coordinator/bot-records.ts';
-import { Bots } from '#src/coordinator/bots.ts';
-import { BOT_CONVERSATIONS_MAX, BOTS_MAX, type BotFact, type BotSnapshot } from '#src/protocol/bots.ts';
-import { Accounts } from '#storage/accounts.ts';
-import { openFolder } from '#storage/folder.ts';
+import { BotAudit } from '#src/integrations/bot-audit.ts';
+import { readBotSnapshot } from '#src/integrations/bot-records.ts';
+import { Bots } from '#src/integrations/bots.ts';
+import { BOT_CONVERSATIONS_MAX, BOTS_MAX, type BotFact, type BotSnapshot } from '#src/protocol/bots/bots.ts';
+import { Accounts } from '#storage/accounts/accounts.ts';
+import { openFolder } from '#storage/engine/folder.ts';
 import { holding, makeBot, type MadeBot } from '#test/support/bots.ts';
 import { startConsoleServer, type ConsoleServer } from '#test/support/console.ts';
 import { assertRefused } from '#test/messaging/conversing.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BreakGlassAccount } from '#src/coordinator/break-glass.ts';
+import { BreakGlassAccount } from '#src/identity/console/break-glass.ts';
 import {
   ADDRESS,
   ATTEMPTS,

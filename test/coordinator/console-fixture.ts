@@ -1,25 +1,25 @@
 /** The sign-in of the console over a real accounts file and vault, with a clock that is moved by hand. */
 import type { TestContext } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
-import { LoginLimiter } from '#src/auth/login-limiter.ts';
-import { Passwords } from '#src/auth/passwords.ts';
-import { ConsoleAuthentication } from '#src/console/authentication.ts';
-import type { ConsolePerson, Principal } from '#src/console/principal.ts';
-import { BreakGlassAccount, type BreakGlassUse } from '#src/coordinator/break-glass.ts';
-import { ConsoleRoles } from '#src/coordinator/console-roles.ts';
-import { ConsoleSessions } from '#src/coordinator/console-sessions.ts';
-import { ConsoleSignIn } from '#src/coordinator/console-sign-in.ts';
-import type { Log } from '#src/coordinator/http-surface.ts';
-import { SecondFactors } from '#src/coordinator/second-factors.ts';
-import { SignInSwitches, type SignInSource } from '#src/coordinator/sign-in-switches.ts';
-import { VendorTokenUse } from '#src/coordinator/vendor-token-use.ts';
-import { VendorTokens } from '#src/coordinator/vendor-tokens.ts';
+import { LoginLimiter } from '#src/identity/credentials/login-limiter.ts';
+import { Passwords } from '#src/identity/credentials/passwords.ts';
+import { ConsoleAuthentication } from '#src/identity/console/console-authentication.ts';
+import type { ConsolePerson, Principal } from '#src/identity/console/principal.ts';
+import { BreakGlassAccount, type BreakGlassUse } from '#src/identity/console/break-glass.ts';
+import { ConsoleRoles } from '#src/identity/console/console-roles.ts';
+import { ConsoleSessions } from '#src/identity/console/console-sessions.ts';
+import { ConsoleSignIn } from '#src/identity/console/console-sign-in.ts';
+import type { Log } from '#src/http/http-surface.ts';
+import { SecondFactors } from '#src/identity/console/second-factors.ts';
+import { SignInSwitches, type SignInSource } from '#src/identity/sign-in-switches.ts';
+import { VendorTokenUse } from '#src/identity/vendor-token-use.ts';
+import { VendorTokens } from '#src/identity/vendor-tokens.ts';
 import { formatInstant } from '#src/base/time.ts';
-import type { PersonConsoleRole } from '#src/console/permissions.ts';
-import type { PersonRole } from '#storage/account-records.ts';
-import { Accounts } from '#storage/accounts.ts';
-import { openFolder } from '#storage/folder.ts';
-import { Vault } from '#storage/vault.ts';
+import type { PersonConsoleRole } from '#src/identity/console/permissions.ts';
+import type { PersonRole } from '#storage/accounts/account-records.ts';
+import { Accounts } from '#storage/accounts/accounts.ts';
+import { openFolder } from '#storage/engine/folder.ts';
+import { Vault } from '#storage/vault/vault.ts';
 import { HandClock, PASSWORD, temporaryFolder } from './coordinator-fixture.ts';
 
 /** Where requests come from. */

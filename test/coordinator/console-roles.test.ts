@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { consoleRoleOf, highestRole } from '#src/coordinator/console-role-record.ts';
-import { guestRecords } from '#src/coordinator/guest-records.ts';
+import { consoleRoleOf, highestRole } from '#src/identity/console/console-role-record.ts';
+import { guestRecords } from '#src/identity/guest-records.ts';
 import { ADDRESS, openConsole, OWNER, OWNER_PERSON, refusal } from './console-fixture.ts';
 
 test('CON-03 a person’s role is what an owner gave; nobody else has one', async (context) => {

@@ -5,7 +5,7 @@ import {
   ConsoleSessions,
   endConsoleSessions,
   INDEX_LEAST,
-} from '#src/coordinator/console-sessions.ts';
+} from '#src/identity/console/console-sessions.ts';
 import { until } from '#test/support/waiting.ts';
 import { HandClock } from './coordinator-fixture.ts';
 import { ADDRESS, openConsole, openConsoleOn, OWNER, refusal } from './console-fixture.ts';

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Secret } from 'otpauth';
-import { openFolder } from '#storage/folder.ts';
+import { openFolder } from '#storage/engine/folder.ts';
 import { HandClock, PASSWORD, temporaryFolder } from './coordinator-fixture.ts';
 import {
   ADDRESS,

@@ -3,10 +3,10 @@ import { statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { CONTROL_FORMS, makeControlHandlers } from '#src/coordinator/control-commands.ts';
-import { CONTROL_CONNECTIONS_MAX, listenForControl } from '#src/coordinator/control-server.ts';
-import { CONTROL_REQUEST_BYTES_MAX, controlAddress } from '#src/coordinator/control-wire.ts';
-import { Seeder, type RoomPlan } from '#src/coordinator/seed.ts';
+import { CONTROL_FORMS, makeControlHandlers } from '#src/server/control/control-commands.ts';
+import { CONTROL_CONNECTIONS_MAX, listenForControl } from '#src/server/control/control-server.ts';
+import { CONTROL_REQUEST_BYTES_MAX, controlAddress } from '#src/server/control/control-wire.ts';
+import { Seeder, type RoomPlan } from '#src/server/seed.ts';
 import { systemClock } from '#src/base/clock.ts';
 import { PASSWORD, startCoordinator } from './coordinator-fixture.ts';
 

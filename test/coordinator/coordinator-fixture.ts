@@ -5,18 +5,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { inspect } from 'node:util';
-import type { Revocation, SessionAnnouncer } from '#src/auth/revocations.ts';
-import { SessionTokens } from '#src/auth/session-tokens.ts';
+import type { Revocation, SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
+import { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
 import type { Clock } from '#src/base/clock.ts';
 import { makeId } from '#src/base/ids.ts';
 import { readConfig } from '#src/config.ts';
-import { makeCoordinator } from '#src/coordinator/coordinator.ts';
-import { originsOf } from '#src/coordinator/cors.ts';
-import type { Log } from '#src/coordinator/http-surface.ts';
-import type { PolicySnapshot } from '#src/protocol/policy-decision.ts';
-import type { Session } from '#src/protocol/sessions.ts';
-import { Accounts } from '#storage/accounts.ts';
-import { openFolder } from '#storage/folder.ts';
+import { makeCoordinator } from '#src/server/coordinator.ts';
+import { originsOf } from '#src/http/cors.ts';
+import type { Log } from '#src/http/http-surface.ts';
+import type { PolicySnapshot } from '#src/protocol/directory/policy-decision.ts';
+import type { Session } from '#src/protocol/sessions/sessions.ts';
+import { Accounts } from '#storage/accounts/accounts.ts';
+import { openFolder } from '#storage/engine/folder.ts';
 
 /** 2026-11-21T08:00:00Z, in milliseconds. */
 export const START = 1_795_248_000_000;

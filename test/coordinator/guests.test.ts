@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatInstant } from '#src/base/time.ts';
-import { CONSOLE_INVITATION_SECONDS, INVITATION_SECONDS } from '#src/coordinator/enrollment.ts';
-import { consoleRoleOf } from '#src/coordinator/console-role-record.ts';
+import { CONSOLE_INVITATION_SECONDS, INVITATION_SECONDS } from '#src/directory/enrollment.ts';
+import { consoleRoleOf } from '#src/identity/console/console-role-record.ts';
 import { PASSWORD, START, startCoordinator } from './coordinator-fixture.ts';
 
 const BY = { actor: 'user:root', address: '127.0.0.1' };

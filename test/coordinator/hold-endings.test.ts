@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Answer } from '#actors/runtime/actor.ts';
 import { systemClock } from '#src/base/clock.ts';
-import { readHoldEndings, Retention } from '#src/coordinator/retention.ts';
-import { Accounts } from '#storage/accounts.ts';
+import { readHoldEndings, Retention } from '#src/compliance/retention.ts';
+import { Accounts } from '#storage/accounts/accounts.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 
 const BY = { actor: 'user:root', address: null } as const;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { OWNER_INVITATION_SECONDS } from '#src/coordinator/invitations.ts';
+import { OWNER_INVITATION_SECONDS } from '#src/directory/invitations.ts';
 import { PASSWORD, startCoordinator } from './coordinator-fixture.ts';
 
 const FORM = { username: 'root', password: PASSWORD };
@@ -90,7 +90,7 @@ test('the link opens a page that may run its own script and nothing else, and op
 });
 
 test('the page asks for what the form takes', () => {
-  const html = readFileSync(new URL('../../src/coordinator/web/enroll.html', import.meta.url), 'utf8');
+  const html = readFileSync(new URL('../../src/http/pages/enroll.html', import.meta.url), 'utf8');
   assert.match(html, /pattern="\[a-z0-9\]\[a-z0-9\._\\-\]\{0,63\}"/);
   assert.match(html, /minlength="8"\s+maxlength="256"/);
   assert.match(html, /JSON\.stringify\(\{ username: username\.value, password: password\.value \}\)/);

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import Fastify from 'fastify';
-import { closeListener } from '#src/coordinator/listener-closing.ts';
-import { portOf } from '#src/coordinator/listening-address.ts';
+import { closeListener } from '#src/http/listener-closing.ts';
+import { portOf } from '#src/http/listening-address.ts';
 import { deadline } from '#test/support/waiting.ts';
 
 test('closing waits for requests that finish, and cuts a connection that never says anything', async (context) => {

@@ -1,8 +1,8 @@
 /** Where a listener says that it is reached, and whose pages may call it there. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { originsOf } from '#src/coordinator/cors.ts';
-import { urlOf } from '#src/coordinator/listening-address.ts';
+import { originsOf } from '#src/http/cors.ts';
+import { urlOf } from '#src/http/listening-address.ts';
 
 test('a listener on all addresses is reached by a name that can be called', () => {
   const urls = ['127.0.0.1', '0.0.0.0', '::', '::1', '10.0.0.7', 'chat'].map((host) => urlOf({ host }, 8080));

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { CALLS_LISTED_MAX } from '#actors/call/call-board.ts';
 import type { CallRecord } from '#actors/call/call-record.ts';
 import { refused } from '#actors/runtime/actor.ts';
-import { liveCalls, makeLiveCalls } from '#src/coordinator/live-calls.ts';
+import { liveCalls, makeLiveCalls } from '#src/server/live-calls.ts';
 
 /** 2026-11-21T08:00:00Z, in milliseconds. */
 const NOW = 1_795_248_000_000;

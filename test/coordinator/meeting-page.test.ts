@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { ERRORS } from '#src/protocol/errors.ts';
-import type { MeetingView } from '#src/protocol/meetings.ts';
+import type { MeetingView } from '#src/protocol/meetings/meetings.ts';
 import { Chromium, findChromium } from '#test/console/web/chromium.ts';
 import { request, type Person } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { formatInstant } from '#src/base/time.ts';
-import { MEETING_PARTICIPANTS_MAX, MEETING_WAITING_MAX, MEETINGS_PER_HOST_MAX } from '#src/protocol/meetings.ts';
+import {
+  MEETING_PARTICIPANTS_MAX,
+  MEETING_WAITING_MAX,
+  MEETINGS_PER_HOST_MAX,
+} from '#src/protocol/meetings/meetings.ts';
 import { PASSWORD, START, startCoordinator } from './coordinator-fixture.ts';
 
 const BY = { actor: 'user:root', address: '127.0.0.1' };

@@ -2,24 +2,24 @@
 import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
-import { makeGatewaysPage } from '#src/console/pages/gateways.ts';
-import { makeMailPage } from '#src/console/pages/mail.ts';
-import { makeMcuPage, type CallNow } from '#src/console/pages/mcu.ts';
-import { makeNodesPage } from '#src/console/pages/nodes.ts';
-import { makeRoutingPage } from '#src/console/pages/routing.ts';
-import { makeServersPage } from '#src/console/pages/servers.ts';
-import { makeTelemetryPage } from '#src/console/pages/telemetry.ts';
+import { makeGatewaysPage } from '#src/console/routes/operations/gateways.ts';
+import { makeMailPage } from '#src/console/routes/operations/mail.ts';
+import { makeMcuPage, type CallNow } from '#src/console/routes/operations/mcu.ts';
+import { makeNodesPage } from '#src/console/routes/operations/nodes.ts';
+import { makeRoutingPage } from '#src/console/routes/operations/routing.ts';
+import { makeServersPage } from '#src/console/routes/operations/servers.ts';
+import { makeTelemetryPage } from '#src/console/routes/operations/telemetry.ts';
 import { JournalAsks } from '#src/console/journal-asks.ts';
-import type { Principal } from '#src/console/principal.ts';
+import type { Principal } from '#src/identity/console/principal.ts';
 import type { ConsolePage } from '#src/console/route.ts';
 import { readConfig } from '#src/config.ts';
-import { makeHttpSurface } from '#src/coordinator/http-surface.ts';
-import { addNodePlane, makeNodePlane } from '#src/coordinator/node-plane.ts';
+import { makeHttpSurface } from '#src/http/http-surface.ts';
+import { addNodePlane, makeNodePlane } from '#src/hosts/node-services.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import type { NodeRole } from '#src/protocol/nodes.ts';
+import type { NodeRole } from '#src/protocol/hosts/nodes.ts';
 import { deadline, PATIENCE_MILLIS } from '#test/support/waiting.ts';
-import { Accounts } from '#storage/accounts.ts';
-import { openFolder } from '#storage/folder.ts';
+import { Accounts } from '#storage/accounts/accounts.ts';
+import { openFolder } from '#storage/engine/folder.ts';
 import { HandClock, START, temporaryFolder } from './coordinator-fixture.ts';
 
 export const OWNER: Principal = {

@@ -2,18 +2,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { test } from 'node:test';
-import { JournalChunks, CHUNKS_BYTES_MAX } from '#src/coordinator/journal-chunks.ts';
-import {
-  ASK_MILLIS,
-  NodeAsks,
-  OPEN_ASKS_MAX,
-  POLLS_MAX,
-  REDELIVER_MILLIS,
-  type Ask,
-} from '#src/coordinator/node-asks.ts';
+import { JournalChunks, CHUNKS_BYTES_MAX } from '#src/hosts/journal-chunks.ts';
+import { ASK_MILLIS, NodeAsks, OPEN_ASKS_MAX, POLLS_MAX, REDELIVER_MILLIS, type Ask } from '#src/hosts/node-asks.ts';
 import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
-import { cutJournal } from '#src/protocol/journal-text.ts';
-import { ASK_POLL_MILLIS, JOURNAL_BODY_BYTES_MAX, JOURNAL_CHUNK_BYTES_MAX } from '#src/protocol/nodes.ts';
+import { cutJournal } from '#src/protocol/hosts/journal-text.ts';
+import { ASK_POLL_MILLIS, JOURNAL_BODY_BYTES_MAX, JOURNAL_CHUNK_BYTES_MAX } from '#src/protocol/hosts/nodes.ts';
 import { until } from '#test/support/waiting.ts';
 import { HandClock } from './coordinator-fixture.ts';
 import { OWNER, startNodePlane, VENDOR } from './node-fixture.ts';

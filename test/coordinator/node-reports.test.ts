@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TELEMETRY_KEPT_MAX, TELEMETRY_REPORTS_PER_MINUTE } from '#src/coordinator/client-telemetry.ts';
-import { REPORTS_KEPT_MAX } from '#src/coordinator/node-reports.ts';
+import { TELEMETRY_KEPT_MAX, TELEMETRY_REPORTS_PER_MINUTE } from '#src/monitoring/client-telemetry.ts';
+import { REPORTS_KEPT_MAX } from '#src/hosts/node-reports.ts';
 import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
-import { TELEMETRY_ENTRIES_MAX } from '#src/protocol/client-telemetry.ts';
-import { NODE_ROLES } from '#src/protocol/nodes.ts';
+import { TELEMETRY_ENTRIES_MAX } from '#src/protocol/hosts/client-telemetry.ts';
+import { NODE_ROLES } from '#src/protocol/hosts/nodes.ts';
 import { startNodePlane } from './node-fixture.ts';
 
 const AT = '2026-11-21T07:59:00Z';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { nodesRoutes } from '#src/console/pages/nodes.ts';
-import { DOOR_CALLERS_MAX, DoorBudget } from '#src/coordinator/door-budget.ts';
-import { DOOR_REQUESTS_PER_MINUTE } from '#src/coordinator/node-doors.ts';
-import { JOIN_TOKEN_MILLIS, nodeRecords, NODES_MAX, REVOKED_NODES_KEPT_MAX } from '#src/coordinator/nodes.ts';
+import { nodesRoutes } from '#src/console/routes/operations/nodes.ts';
+import { DOOR_CALLERS_MAX, DoorBudget } from '#src/http/window-limiter.ts';
+import { DOOR_REQUESTS_PER_MINUTE } from '#src/hosts/node-routes.ts';
+import { JOIN_TOKEN_MILLIS, nodeRecords, NODES_MAX, REVOKED_NODES_KEPT_MAX } from '#src/hosts/nodes.ts';
 import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
-import { REPORT_BODY_BYTES_MAX } from '#src/protocol/nodes.ts';
+import { REPORT_BODY_BYTES_MAX } from '#src/protocol/hosts/nodes.ts';
 import { deadline, PATIENCE_MILLIS } from '#test/support/waiting.ts';
 import { HandClock } from './coordinator-fixture.ts';
 import { HEALTH, startNodePlane, VENDOR } from './node-fixture.ts';

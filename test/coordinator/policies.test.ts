@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { groupRecords } from '#src/coordinator/access-control.ts';
-import { GROUP_MEMBERS_MAX, GROUPS_MAX, POLICY_RULES_MAX } from '#src/protocol/policies.ts';
+import { groupRecords } from '#src/directory/access-control.ts';
+import { GROUP_MEMBERS_MAX, GROUPS_MAX, POLICY_RULES_MAX } from '#src/protocol/directory/policies.ts';
 import { PASSWORD, startCoordinator } from './coordinator-fixture.ts';
 
 const BY = { actor: 'user:root', address: '127.0.0.1' };

@@ -8,7 +8,7 @@ import {
   RECOVERY_ATTEMPTS_SECONDS,
   RECOVERY_CODE_SECONDS,
   RECOVERY_PAUSE_SECONDS,
-} from '#src/coordinator/recovery.ts';
+} from '#src/directory/recovery.ts';
 import { PASSWORD, START, startCoordinator } from './coordinator-fixture.ts';
 
 const BY = { actor: 'user:root', address: '127.0.0.1' };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ERRORS, type ErrorCode } from '#src/protocol/errors.ts';
 import { BODY_BYTES_MAX } from '#src/protocol/limits.ts';
-import { HEADER_BYTES_MAX } from '#src/coordinator/http-surface.ts';
+import { HEADER_BYTES_MAX } from '#src/http/http-surface.ts';
 import { PASSWORD, sendRaw, startCoordinator, type Answer } from './coordinator-fixture.ts';
 
 const LOGIN = { username: 'alice', password: PASSWORD };

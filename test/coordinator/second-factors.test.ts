@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SETUP_MILLIS } from '#src/coordinator/second-factors.ts';
+import { SETUP_MILLIS } from '#src/identity/console/second-factors.ts';
 import {
   ADDRESS,
   ATTEMPTS,
@@ -152,7 +152,7 @@ test('CRD-09 with encryption at rest on, the shared key is not in the file in th
   await site.add('olga', 'owner');
   await site.vault.enable(new Uint8Array(32).fill(9), BY);
   await site.enroll('olga');
-  const { vaultSecrets } = await import('#storage/vault-secrets.ts');
+  const { vaultSecrets } = await import('#storage/vault/vault-secrets.ts');
   const stored = site.accounts.document(vaultSecrets, 'totp:olga');
   assert.equal(stored?.sealed, true);
   assert.equal(site.accounts.document(vaultSecrets, 'totp-pending:olga'), undefined);

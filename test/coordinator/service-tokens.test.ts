@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { ConfigError, readConfig } from '#src/config.ts';
-import { ServiceTokens } from '#src/coordinator/service-tokens.ts';
+import { ServiceTokens } from '#src/identity/service-tokens.ts';
 import { makeBot } from '#test/support/bots.ts';
 import { startConsoleServer, type ConsoleServer } from '#test/support/console.ts';
 import { request, type Person } from '#test/support/server.ts';

@@ -2,14 +2,14 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { TestContext } from 'node:test';
 import type { Clock } from '#src/base/clock.ts';
-import type { AutomationForm } from '#src/coordinator/automations.ts';
-import { AutomationOutbox, type AutomationOutboxOptions } from '#src/coordinator/automation-outbox.ts';
-import { Automations } from '#src/coordinator/automations.ts';
-import { portOf } from '#src/coordinator/listening-address.ts';
-import { Settings } from '#src/coordinator/settings.ts';
-import { Accounts } from '#storage/accounts.ts';
-import { openFolder } from '#storage/folder.ts';
-import { Vault } from '#storage/vault.ts';
+import type { AutomationForm } from '#src/integrations/automations.ts';
+import { AutomationOutbox, type AutomationOutboxOptions } from '#src/integrations/automation-outbox.ts';
+import { Automations } from '#src/integrations/automations.ts';
+import { portOf } from '#src/http/listening-address.ts';
+import { Settings } from '#src/settings/settings.ts';
+import { Accounts } from '#storage/accounts/accounts.ts';
+import { openFolder } from '#storage/engine/folder.ts';
+import { Vault } from '#storage/vault/vault.ts';
 import { HandClock, temporaryFolder } from './coordinator-fixture.ts';
 
 export const BY = { actor: 'user:olga', address: '192.0.2.7' };

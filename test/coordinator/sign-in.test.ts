@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readConfig } from '#src/config.ts';
-import { DEVICES_PER_PERSON_MAX } from '#src/coordinator/sign-in.ts';
-import { AccountsReader } from '#storage/accounts.ts';
+import { DEVICES_PER_PERSON_MAX } from '#src/identity/sign-in.ts';
+import { AccountsReader } from '#storage/accounts/accounts.ts';
 import { PASSWORD, START, startCoordinator, type Answer } from './coordinator-fixture.ts';
 
 const NOW = START / 1000;

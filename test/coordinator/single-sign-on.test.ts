@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { makeIdentityControlPage } from '#src/console/pages/identity-control.ts';
-import { CALLBACKS_MAX, SingleSignOn } from '#src/coordinator/single-sign-on.ts';
-import { METADATA_MILLIS } from '#src/coordinator/sso-provider.ts';
-import { ssoSettings, type SsoSettings } from '#src/coordinator/sso-settings.ts';
+import { makeIdentityControlPage } from '#src/console/routes/access/identity-control.ts';
+import { CALLBACKS_MAX, SingleSignOn } from '#src/identity/single-sign-on/single-sign-on.ts';
+import { METADATA_MILLIS } from '#src/identity/single-sign-on/sso-provider.ts';
+import { ssoSettings, type SsoSettings } from '#src/identity/single-sign-on/sso-settings.ts';
 import { ADDRESS, openConsole, OWNER, OWNER_PERSON, refusal } from './console-fixture.ts';
 import {
   CLIENT_ID,

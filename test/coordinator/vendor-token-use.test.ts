@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { USE_AUDITED_MILLIS, USE_STORED_MILLIS } from '#src/coordinator/vendor-token-use.ts';
+import { USE_AUDITED_MILLIS, USE_STORED_MILLIS } from '#src/identity/vendor-token-use.ts';
 import { ADDRESS, openConsole, openConsoleOn, OWNER } from './console-fixture.ts';
 import { HandClock } from './coordinator-fixture.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Principal } from '#src/console/principal.ts';
-import { vendorTokenRoutes } from '#src/console/pages/vendor-tokens.ts';
+import type { Principal } from '#src/identity/console/principal.ts';
+import { vendorTokenRoutes } from '#src/console/routes/access/vendor-tokens.ts';
 import { ADDRESS, openConsole, OWNER, OWNER_PERSON, refusal } from './console-fixture.ts';
 
 const FORM = { name: 'Support of spring', vendor: 'parley', purpose: 'Case 17: calls drop', term_days: 365 } as const;
@@ -13,7 +13,7 @@ test('VND-03 a token is answered once, in its shape, and only its hash is stored
   assert.equal(record.id, id);
   const told = JSON.stringify([vendorTokens.list(undefined, 10), trail(), logged]);
   assert.equal(told.includes(secret as string), false);
-  const { defineCollection } = await import('#storage/collections.ts');
+  const { defineCollection } = await import('#storage/accounts/collections.ts');
   const stored = accounts.document(defineCollection<{ hash: string }>('vendor_tokens', { version: 1 }), id as string);
   assert.match(stored?.hash as string, /^[0-9a-f]{64}$/);
   assert.equal(JSON.stringify(stored).includes(secret as string), false);

@@ -1,7 +1,7 @@
 /** The calendar under kills: acknowledged writes of both doors keep their etag, and deltas from any earlier cursor are exact. */
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { EntryView } from '#src/protocol/calendars.ts';
+import type { EntryView } from '#src/protocol/calendars/calendars.ts';
 import { basic, call, defaultCalendar, eventText } from '#test/calendar/service/calling.ts';
 import type { SeededRandom } from '#test/support/random.ts';
 import { request, type Person, type TestServer } from '#test/support/server.ts';

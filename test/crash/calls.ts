@@ -1,7 +1,7 @@
 /** Calls under kills: a restart leaves none behind, lists are true at every step, and an outcome is posted once. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { LiveCallView } from '#src/protocol/calls.ts';
-import type { Message } from '#src/protocol/messages.ts';
+import type { LiveCallView } from '#src/protocol/calls/calls.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
 import { post, start } from '#test/messaging/conversing.ts';
 import type { SeededRandom } from '#test/support/random.ts';
 import type { Person, Reply, TestServer } from '#test/support/server.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { checkFolder } from '#storage/check.ts';
+import { checkFolder } from '#storage/check/check.ts';
 import { SeededRandom } from '#test/support/random.ts';
 import { plantOwner } from '#test/support/console.ts';
 import { startServer, type TestServer } from '#test/support/server.ts';

@@ -1,6 +1,6 @@
 /** A client that follows a calendar: what it read before a kill and the changes behind it are exactly what is there after. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { EntryView } from '#src/protocol/calendars.ts';
+import type { EntryView } from '#src/protocol/calendars/calendars.ts';
 import { call } from '#test/calendar/service/calling.ts';
 import type { SeededRandom } from '#test/support/random.ts';
 import type { Person, TestServer } from '#test/support/server.ts';

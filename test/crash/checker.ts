@@ -1,6 +1,6 @@
 /** Compares what the server holds after a crash with what its clients know, and says what is missing. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Message } from '#src/protocol/messages.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
 import type { SeededRandom } from '#test/support/random.ts';
 import type { Person, TestServer } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';

@@ -1,5 +1,5 @@
 /** What the server counts of messages, held against a recount of the history: threads, unread, mentions, who read what. */
-import type { Mention, Message } from '#src/protocol/messages.ts';
+import type { Mention, Message } from '#src/protocol/conversations/messages.ts';
 import { HINT_PARTICIPANTS_MAX, UNREAD_COUNT_MAX } from '#src/protocol/limits.ts';
 import type { SeededRandom } from '#test/support/random.ts';
 import type { Person, TestServer } from '#test/support/server.ts';

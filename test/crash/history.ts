@@ -1,5 +1,5 @@
 /** A message in the form in which a reader's copy and the server's history are compared. */
-import type { Message } from '#src/protocol/messages.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
 import type { Person, TestServer } from '#test/support/server.ts';
 
 const PAGE = 200;

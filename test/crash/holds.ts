@@ -6,7 +6,7 @@ import type { SeededRandom } from '#test/support/random.ts';
 import type { Person, TestServer } from '#test/support/server.ts';
 import { readLanes, tablesWithWords } from '#test/support/stored-words.ts';
 import { until } from '#test/support/waiting.ts';
-import { under } from '#storage/keys.ts';
+import { under } from '#storage/engine/keys.ts';
 import { HeldErasures } from './held-erasures.ts';
 import { accepted, type Part, type PartOptions } from './part.ts';
 

@@ -1,7 +1,7 @@
 /** Calendar messages from outside over LMTP: what was answered as applied is in the calendar, and a repeat changes nothing. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
-import type { EntryView } from '#src/protocol/calendars.ts';
+import type { EntryView } from '#src/protocol/calendars/calendars.ts';
 import { attendee, AUTHSERV, calendarMail, lmtpPort, message, organizer } from '#test/calendar/mail/mailing.ts';
 import { allEntries, defaultCalendar } from '#test/calendar/service/calling.ts';
 import type { AskConsole } from '#test/support/console.ts';

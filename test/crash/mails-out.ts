@@ -1,6 +1,6 @@
 /** Invitations to people outside: each mail that follows from a stored change arrives, under one Message-ID, in order. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { EntryView } from '#src/protocol/calendars.ts';
+import type { EntryView } from '#src/protocol/calendars/calendars.ts';
 import { allEntries, call, defaultCalendar } from '#test/calendar/service/calling.ts';
 import { calendarOf, type MailServer } from '#test/mail/mail-server.ts';
 import type { AskConsole } from '#test/support/console.ts';

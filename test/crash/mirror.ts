@@ -1,5 +1,5 @@
 /** A reader's copy of one conversation, kept by its changes alone. */
-import type { Message, Reaction } from '#src/protocol/messages.ts';
+import type { Message, Reaction } from '#src/protocol/conversations/messages.ts';
 import type { TestEvent } from '#test/support/socket.ts';
 
 export class Mirror {

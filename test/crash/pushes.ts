@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Message } from '#src/protocol/messages.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
 import { anotherDevice, post, start } from '#test/messaging/conversing.ts';
 import { CERTIFICATE, LoopbackProvider } from '#test/push/loopback-provider.ts';
 import type { SeededRandom } from '#test/support/random.ts';

@@ -1,6 +1,6 @@
 /** Search under kills: every message is found by the word that it alone has, by who may read it, and nothing else is. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Message } from '#src/protocol/messages.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
 import { post, start } from '#test/messaging/conversing.ts';
 import type { SeededRandom } from '#test/support/random.ts';
 import type { Person, Reply, TestServer } from '#test/support/server.ts';

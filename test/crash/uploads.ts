@@ -1,6 +1,6 @@
 /** Uploads under kills: files sent in pieces, posted, deleted; what was acknowledged is on disk, byte for byte. */
 import { createHash, randomBytes } from 'node:crypto';
-import type { Message } from '#src/protocol/messages.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
 import { append, begin, download, idOf, sendWhole, tus } from '#test/messaging/attaching.ts';
 import { post, start } from '#test/messaging/conversing.ts';
 import type { SeededRandom } from '#test/support/random.ts';

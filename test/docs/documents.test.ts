@@ -7,9 +7,9 @@ import { staleDocuments } from '#src/cli/docs/documents.ts';
 import { openApiDocument } from '#src/cli/docs/openapi.ts';
 import { danglingReferences, type JsonObject, SchemaCollector } from '#src/cli/docs/schemas.ts';
 import { markdownTable, replaceBetweenMarkers, settingsTable } from '#src/cli/docs/tables.ts';
-import { CLOSE_CODES } from '#src/protocol/close-codes.ts';
+import { CLOSE_CODES } from '#src/protocol/sockets/close-codes.ts';
 import { ERRORS } from '#src/protocol/errors.ts';
-import { EVENT_TYPES } from '#src/protocol/events.ts';
+import { EVENT_TYPES } from '#src/protocol/sockets/events.ts';
 import { COMMON_ERRORS, MESSAGING_ROUTES, type Route, SESSION_ROUTES } from '#src/protocol/routes.ts';
 import { z } from 'zod';
 

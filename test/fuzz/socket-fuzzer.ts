@@ -1,6 +1,6 @@
 /** Frames on a person's socket: valid ones, damaged ones, binary, in fragments, too large. */
-import { CLOSE_CODES } from '#src/protocol/close-codes.ts';
-import { EVENT_DATA, type EventType } from '#src/protocol/events.ts';
+import { CLOSE_CODES } from '#src/protocol/sockets/close-codes.ts';
+import { EVENT_DATA, type EventType } from '#src/protocol/sockets/events.ts';
 import { ERRORS, type ErrorCode } from '#src/protocol/errors.ts';
 import type { Json } from '#src/base/json.ts';
 import type { SeededRandom } from '#test/support/random.ts';

@@ -1,7 +1,7 @@
 /** Alarms by e-mail: to the owner of the calendar at their own address, and to nobody else (CAL-02). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ALARM_MAILS_PER_HOUR_MAX } from '#src/mail/outbox.ts';
+import { ALARM_MAILS_PER_HOUR_MAX } from '#src/calendar/mail/mail-outbox.ts';
 import { connect } from '#test/support/socket.ts';
 import { makeCalendar } from '../calendar/service/calling.ts';
 import { event, importEvents, inSeconds } from '../calendar/reminders/importing.ts';

@@ -1,8 +1,8 @@
 /** Mail over kill -9: what was promised leaves, and a repeat is known by its Message-ID (CAL-03). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EntryView } from '#src/protocol/calendars.ts';
-import { checkFolder } from '#storage/check.ts';
+import type { EntryView } from '#src/protocol/calendars/calendars.ts';
+import { checkFolder } from '#storage/check/check.ts';
 import { startServer } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
 import { call } from '../calendar/service/calling.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MAIL_RECIPIENTS_MAX, RSVP_LINK_DAYS_MAX } from '#src/protocol/limits.ts';
-import { MAIL_AGE_MILLIS_MAX } from '#src/mail/outbox.ts';
+import { MAIL_AGE_MILLIS_MAX } from '#src/calendar/mail/mail-outbox.ts';
 import { Transport } from '#src/mail/transport.ts';
 import { BREAKER_FAILURES, BREAKER_MILLIS_MAX } from '#src/push/circuit-breaker.ts';
 import { until } from '#test/support/waiting.ts';

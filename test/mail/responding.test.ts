@@ -1,11 +1,11 @@
 /** What somebody answers by a link, in objects of all forms: the series, its exceptions, an exception alone (CAL-03). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { respond } from '#src/calendar/scheduling/answering.ts';
-import { apply } from '#src/calendar/scheduling/applying.ts';
+import { respond } from '#src/calendar/scheduling/itip-reply.ts';
+import { apply } from '#src/calendar/scheduling/itip-application.ts';
 import { describe } from '#src/calendar/scheduling/describing.ts';
 import { calendarText } from '../calendar/calendar-text.ts';
-import { whenOf } from '#src/mail/words.ts';
+import { whenOf } from '#src/calendar/mail/words.ts';
 
 const ZONE = 'Europe/Berlin';
 const ZOE = 'mailto:zoe@example.net';

@@ -1,7 +1,7 @@
 /** Links by which people outside answer: what they show, what they take, and when they are over (CAL-03). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { WRONG_LINKS_PER_MINUTE_MAX } from '#src/mail/rsvp-routes.ts';
+import { WRONG_LINKS_PER_MINUTE_MAX } from '#src/calendar/mail/rsvp-routes.ts';
 import { RSVP_COMMENT_LENGTH_MAX } from '#src/protocol/limits.ts';
 import { readMetric } from '#test/support/metrics.ts';
 import { connect } from '#test/support/socket.ts';

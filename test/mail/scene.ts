@@ -1,7 +1,7 @@
 /** A real server that sends mail to one of the tests, with people whose addresses the directory knows. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import type { EntryView } from '#src/protocol/calendars.ts';
+import type { EntryView } from '#src/protocol/calendars/calendars.ts';
 import { startConsoleServer, type AskConsole } from '#test/support/console.ts';
 import { until } from '#test/support/waiting.ts';
 import type { Person, TestServer } from '#test/support/server.ts';

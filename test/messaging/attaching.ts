@@ -1,7 +1,7 @@
 /** What tests of attachments do all the time: bring a file up in pieces, post it, read it back. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { Message } from '#src/protocol/messages.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
 import { request, type Person, type Reply, type TestServer } from '#test/support/server.ts';
 import { post } from './conversing.ts';
 

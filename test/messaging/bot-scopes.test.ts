@@ -1,7 +1,7 @@
 /** Every route of messaging against the scopes of a bot (BOT-01). */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { BOT_ROUTE_SCOPES, BOT_SCOPE_NAMES } from '#src/protocol/bots.ts';
+import { BOT_ROUTE_SCOPES, BOT_SCOPE_NAMES } from '#src/protocol/bots/bots.ts';
 import { MESSAGING_ROUTES, type MessagingRoute, type Route } from '#src/protocol/routes.ts';
 import { makeBot, type TestBot } from '#test/support/bots.ts';
 import { startConsoleServer, type ConsoleServer } from '#test/support/console.ts';

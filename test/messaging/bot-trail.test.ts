@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { refused, type Answer } from '#actors/runtime/actor.ts';
-import { BotBudget } from '#src/messaging/bot-budget.ts';
-import { BotDoor } from '#src/messaging/bot-door.ts';
-import { BOT_FACTS_MAX, BOT_FACTS_PER_BATCH, BotTrail } from '#src/messaging/bot-trail.ts';
+import { BotBudget } from '#src/messaging/bots/bot-budget.ts';
+import { BotDoor } from '#src/messaging/bots/bot-access.ts';
+import { BOT_FACTS_MAX, BOT_FACTS_PER_BATCH, BotTrail } from '#src/messaging/bots/bot-audit-buffer.ts';
 import {
   BOT_REQUESTS_BURST,
   BOT_REQUESTS_PER_SECOND,
@@ -13,7 +13,7 @@ import {
   type BotAuditBatch,
   type BotFact,
   type BotGrant,
-} from '#src/protocol/bots.ts';
+} from '#src/protocol/bots/bots.ts';
 import { refusal } from '#test/coordinator/console-fixture.ts';
 
 const fact = (number: number): BotFact => ({

@@ -1,12 +1,12 @@
 /** Bots on a server with two shards: what each scope opens, where, and what of it is written down (BOT-01, CRD-04). */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Http } from '#src/client/http.ts';
+import { Http } from '#src/client/connection/http.ts';
 import { ParleyClient } from '#src/client/parley-client.ts';
-import { botSession, Session } from '#src/client/session.ts';
-import { StandingWatch } from '#src/client/standing.ts';
-import { systemTimers } from '#src/client/timers.ts';
-import { BOT_REQUESTS_BURST, BOT_SCOPE_NAMES, type BotScope } from '#src/protocol/bots.ts';
+import { botSession, Session } from '#src/client/connection/session.ts';
+import { StandingWatch } from '#src/client/connection/standing.ts';
+import { systemTimers } from '#src/client/connection/timers.ts';
+import { BOT_REQUESTS_BURST, BOT_SCOPE_NAMES, type BotScope } from '#src/protocol/bots/bots.ts';
 import { makeBot, readAnywhere, trailOf } from '#test/support/bots.ts';
 import { startConsoleServer, type ConsoleServer } from '#test/support/console.ts';
 import { request, type Person } from '#test/support/server.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import type { LiveCallView } from '#src/protocol/calls.ts';
+import type { LiveCallView } from '#src/protocol/calls/calls.ts';
 import { connect, type TestSocket } from '#test/support/socket.ts';
 import { startServer, type Person, type Reply, type TestServer } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';

@@ -3,9 +3,13 @@ import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { after, before, test } from 'node:test';
 import { lookup } from 'node:dns/promises';
-import { BOT_CONVERSATION_BURST, type BotScope } from '#src/protocol/bots.ts';
-import { COMMAND_ARGS_LENGTH_MAX, COMMANDS_PER_BOT_MAX, RESPONSES_PER_INVOCATION_MAX } from '#src/protocol/commands.ts';
-import type { MadeSubscription, Subscription } from '#src/protocol/subscriptions.ts';
+import { BOT_CONVERSATION_BURST, type BotScope } from '#src/protocol/bots/bots.ts';
+import {
+  COMMAND_ARGS_LENGTH_MAX,
+  COMMANDS_PER_BOT_MAX,
+  RESPONSES_PER_INVOCATION_MAX,
+} from '#src/protocol/bots/commands.ts';
+import type { MadeSubscription, Subscription } from '#src/protocol/bots/subscriptions.ts';
 import { makeBot, trailOf, type TestBot } from '#test/support/bots.ts';
 import { startConsoleServer, type ConsoleServer } from '#test/support/console.ts';
 import { startReceiver } from '#test/support/receivers.ts';

@@ -1,7 +1,7 @@
 /** Conversations: creating, joining, leaving, roles, renaming, deleting, and what their events carry (CAP, SOC). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Conversation } from '#src/protocol/conversations.ts';
+import type { Conversation } from '#src/protocol/conversations/conversations.ts';
 import type { Person } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { connect } from '#test/support/socket.ts';

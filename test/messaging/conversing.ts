@@ -1,8 +1,8 @@
 /** What tests of the messaging surface do all the time: people start conversations, talk, and are refused. */
 import assert from 'node:assert/strict';
 import { ERRORS, type ErrorCode } from '#src/protocol/errors.ts';
-import type { Conversation, ConversationKind } from '#src/protocol/conversations.ts';
-import type { Message } from '#src/protocol/messages.ts';
+import type { Conversation, ConversationKind } from '#src/protocol/conversations/conversations.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
 import { callControl } from '#test/support/control.ts';
 import type { Person, Reply, TestServer } from '#test/support/server.ts';
 import type { TestSocket } from '#test/support/socket.ts';

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import type { Message } from '#src/protocol/messages.ts';
-import { blobPath } from '#storage/blobs.ts';
-import { lanePath } from '#storage/folder.ts';
-import { openLane } from '#storage/lane.ts';
-import { contentHashOf } from '#storage/content-hash.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
+import { blobPath } from '#storage/attachments/blobs.ts';
+import { lanePath } from '#storage/engine/folder.ts';
+import { openLane } from '#storage/engine/lane.ts';
+import { contentHashOf } from '#storage/attachments/content-hash.ts';
 import { shareRestartedServer } from '#test/console/console-server.ts';
 import type { Person } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';

@@ -1,7 +1,7 @@
 /** Forwards: the server copies what the caller may read, and says whose it is (GOV-01, GOV-02, MSG-09, ATT-01). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Message } from '#src/protocol/messages.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { connect } from '#test/support/socket.ts';
 import { attach, download, upload } from './attaching.ts';

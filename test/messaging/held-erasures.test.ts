@@ -1,7 +1,7 @@
 /** Erasures that a legal hold stops: they wait, say so, and are finished when the hold ends, over restarts and kills. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Message } from '#src/protocol/messages.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
 import { shareRestartedServer } from '#test/console/console-server.ts';
 import type { Person } from '#test/support/server.ts';
 import { tablesWithWords } from '#test/support/stored-words.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConfigError, readConfig } from '#src/config.ts';
-import { iceServers } from '#src/messaging/ice-servers.ts';
+import { iceServers } from '#src/messaging/calls/ice-servers.ts';
 
 /** 2026-11-21T08:00:00Z, in milliseconds. */
 const NOW = 1_795_248_000_000;

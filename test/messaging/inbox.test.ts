@@ -1,8 +1,8 @@
 /** The inbox: a person's conversations, what is unread in them, and what changed since an earlier walk (SOC-11). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Conversation } from '#src/protocol/conversations.ts';
-import type { Message } from '#src/protocol/messages.ts';
+import type { Conversation } from '#src/protocol/conversations/conversations.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
 import type { Person } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { assertRefused, say, start } from './conversing.ts';

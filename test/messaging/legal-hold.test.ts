@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import { blobPath } from '#storage/blobs.ts';
-import { contentHashOf } from '#storage/content-hash.ts';
+import { blobPath } from '#storage/attachments/blobs.ts';
+import { contentHashOf } from '#storage/attachments/content-hash.ts';
 import { shareRestartedServer } from '#test/console/console-server.ts';
 import type { Person } from '#test/support/server.ts';
 import { tablesWithWords } from '#test/support/stored-words.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type ServerResponse } from 'node:http';
 import { after, test } from 'node:test';
-import { portOf } from '#src/coordinator/listening-address.ts';
+import { portOf } from '#src/http/listening-address.ts';
 import type { PageSummary } from '#src/outgoing/page-summary.ts';
 import {
   LinkPreviews,
@@ -10,8 +10,8 @@ import {
   PAGES_REMEMBERED_MAX,
   PREVIEWS_AT_ONCE_MAX,
   PREVIEWS_WAITING_MAX,
-} from '#src/messaging/link-previews.ts';
-import type { Message } from '#src/protocol/messages.ts';
+} from '#src/messaging/conversations/link-previews.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
 import { startServer } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { connect } from '#test/support/socket.ts';

@@ -1,7 +1,7 @@
 /** What people put on messages and conversations: reactions, pins, drafts, mutes (SOC-04, SOC-10, TIM-01). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Message } from '#src/protocol/messages.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
 import { startServer, type Person, type Reply, type TestServer } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { connect } from '#test/support/socket.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MENTION_ALL_PARTICIPANTS_MAX, MENTIONS_PER_MESSAGE_MAX, UNREAD_COUNT_MAX } from '#src/protocol/limits.ts';
-import type { Mention, Message } from '#src/protocol/messages.ts';
+import type { Mention, Message } from '#src/protocol/conversations/messages.ts';
 import type { Person } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { connect } from '#test/support/socket.ts';

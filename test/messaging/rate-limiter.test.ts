@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { rateOf, RateLimiter } from '#src/messaging/rate-limiter.ts';
+import { rateOf, RateLimiter } from '#src/messaging/http/rate-limiter.ts';
 import { RATE_LIMITS, makeRateMemory } from '#src/protocol/rate-limits.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { request, startServer, type TestServer } from '#test/support/server.ts';

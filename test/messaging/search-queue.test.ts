@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Cancellation } from '#actors/runtime/cancellation.ts';
 import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
-import { SearchQueue, SEARCHES_WAITING_MAX } from '#src/messaging/search-queue.ts';
+import { SearchQueue, SEARCHES_WAITING_MAX } from '#src/messaging/search/search-queue.ts';
 
 const refusedWith = (code: ErrorCode) => (error: unknown) => error instanceof Refusal && error.code === code;
 

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import type { Message } from '#src/protocol/messages.ts';
-import { SEARCH_HIGHLIGHTS_MAX, SEARCH_LENGTH_MAX } from '#src/protocol/search.ts';
-import { POSTED_BLOCK } from '#storage/posted-blocks.ts';
-import { checkFolder } from '#storage/check.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
+import { SEARCH_HIGHLIGHTS_MAX, SEARCH_LENGTH_MAX } from '#src/protocol/conversations/search.ts';
+import { POSTED_BLOCK } from '#storage/conversations/posted-blocks.ts';
+import { checkFolder } from '#storage/check/check.ts';
 import { startServer, type Person, type Reply, type TestServer } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';

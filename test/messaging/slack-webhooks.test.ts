@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TEXT_LENGTH_MAX } from '#src/protocol/limits.ts';
-import type { Message } from '#src/protocol/messages.ts';
-import { WEBHOOK_ATTACHMENTS_MAX, WEBHOOK_BLOCKS_MAX, type MadeWebhook } from '#src/protocol/webhooks.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
+import { WEBHOOK_ATTACHMENTS_MAX, WEBHOOK_BLOCKS_MAX, type MadeWebhook } from '#src/protocol/bots/webhooks.ts';
 import type { Reply } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { tablesWithWords } from '#test/support/stored-words.ts';

@@ -6,13 +6,13 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before, test, type TestContext } from 'node:test';
 import { verifyDelivery } from '#src/client/delivery-signature.ts';
-import type { BotScope } from '#src/protocol/bots.ts';
+import type { BotScope } from '#src/protocol/bots/bots.ts';
 import {
   SUBSCRIPTIONS_PER_BOT_MAX,
   type MadeSubscription,
   type Subscription,
   type SubscribedEvent,
-} from '#src/protocol/subscriptions.ts';
+} from '#src/protocol/bots/subscriptions.ts';
 import type { TestBot } from '#test/support/bots.ts';
 import { startConsoleServer, type ConsoleServer } from '#test/support/console.ts';
 import { startReceiver, type Receiver } from '#test/support/receivers.ts';

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { test, type TestContext } from 'node:test';
-import { ThumbnailMaker, type ThumbnailMakerOptions } from '#src/messaging/thumbnail-maker.ts';
+import { ThumbnailMaker, type ThumbnailMakerOptions } from '#src/messaging/attachments/thumbnail-maker.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 
 /** Does what the path of its order says. */

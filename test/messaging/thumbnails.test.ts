@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { deflateSync } from 'node:zlib';
 import sharp from 'sharp';
-import { thumbnailPath } from '#storage/blobs.ts';
+import { thumbnailPath } from '#storage/attachments/blobs.ts';
 import { readMetric } from '#test/support/metrics.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { until } from '#test/support/waiting.ts';

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { TEXT_LENGTH_MAX } from '#src/protocol/limits.ts';
-import type { Message } from '#src/protocol/messages.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
 import {
   WEBHOOK_FORM_BYTES_MAX,
   WEBHOOK_POSTS_BURST,
   WEBHOOKS_PER_CONVERSATION_MAX,
   type MadeWebhook,
   type Webhook,
-} from '#src/protocol/webhooks.ts';
+} from '#src/protocol/bots/webhooks.ts';
 import { startConsoleServer, type ConsoleServer } from '#test/support/console.ts';
 import type { ShownEntry } from '#test/support/bots.ts';
 import { request, type Person, type Reply } from '#test/support/server.ts';

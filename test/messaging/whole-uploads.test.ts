@@ -5,7 +5,7 @@ import { readdirSync } from 'node:fs';
 import { request as openRequest, type ClientRequest } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { checkFolder } from '#storage/check.ts';
+import { checkFolder } from '#storage/check/check.ts';
 import { readMetric } from '#test/support/metrics.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { readHealth } from '#src/node-agent/host-health.ts';
-import { nodeHealth } from '#src/protocol/nodes.ts';
+import { nodeHealth } from '#src/protocol/hosts/nodes.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 
 /** A certificate for tests, whose key nobody kept. It ends at the instant below. */

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { JournalError, readJournalFiles, readSystemdJournal } from '#src/node-agent/journal-source.ts';
-import { JOURNAL_CHUNK_BYTES_MAX } from '#src/protocol/nodes.ts';
+import { JOURNAL_CHUNK_BYTES_MAX } from '#src/protocol/hosts/nodes.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 
 /** Puts a journalctl with this text before the real one, for one test. */

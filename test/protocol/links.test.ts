@@ -1,7 +1,7 @@
 /** Which link of a text is its first, and where it ends. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { firstLink, LINK_LENGTH_MAX } from '#src/protocol/links.ts';
+import { firstLink, LINK_LENGTH_MAX } from '#src/protocol/conversations/links.ts';
 
 test('the first link of a text ends where the sentence goes on', () => {
   const cases: [string, string | undefined][] = [

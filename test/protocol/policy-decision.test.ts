@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AccessPolicies, NO_POLICIES, POLICY_ACTIONS, type PolicySnapshot } from '#src/protocol/policy-decision.ts';
+import {
+  AccessPolicies,
+  NO_POLICIES,
+  POLICY_ACTIONS,
+  type PolicySnapshot,
+} from '#src/protocol/directory/policy-decision.ts';
 
 const shared = () => true;
 const apart = () => false;

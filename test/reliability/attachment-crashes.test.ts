@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
-import { checkFolder } from '#storage/check.ts';
+import { checkFolder } from '#storage/check/check.ts';
 import { assertRefused, start } from '#test/messaging/conversing.ts';
 import { append, attach, begin, download, idOf, sendWhole, tus, upload } from '#test/messaging/attaching.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';

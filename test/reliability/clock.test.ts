@@ -8,11 +8,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { effective, makePersonActor } from '#actors/person/person.ts';
 import { PresenceBudget } from '#actors/person/presence-budget.ts';
-import { LoginLimiter } from '#src/auth/login-limiter.ts';
-import { Revocations } from '#src/auth/revocations.ts';
-import { SessionTokens } from '#src/auth/session-tokens.ts';
+import { LoginLimiter } from '#src/identity/credentials/login-limiter.ts';
+import { Revocations } from '#src/identity/credentials/revocations.ts';
+import { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
 import { makeId } from '#src/base/ids.ts';
-import { Authentication } from '#src/messaging/authentication.ts';
+import { Authentication } from '#src/messaging/access/authentication.ts';
 import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
 import { makeRoom, NOW, openHost, post } from '#test/actors/actor-host.ts';
 

@@ -5,8 +5,8 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Message } from '#src/protocol/messages.ts';
-import { checkFolder } from '#storage/check.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
+import { checkFolder } from '#storage/check/check.ts';
 import { limitProcess } from '#test/support/process.ts';
 import { request, startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';

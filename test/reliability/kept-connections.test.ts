@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { connect as connectTcp } from 'node:net';
 import { after, before, test } from 'node:test';
-import { checkFolder } from '#storage/check.ts';
+import { checkFolder } from '#storage/check/check.ts';
 import { openFiles } from '#test/support/process.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { deadline, PATIENCE_MILLIS, until } from '#test/support/waiting.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { test } from 'node:test';
-import type { Message } from '#src/protocol/messages.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { connect, type TestEvent, type TestSocket } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
-import type { Session } from '#src/protocol/sessions.ts';
-import type { MadeWebhook } from '#src/protocol/webhooks.ts';
+import type { Session } from '#src/protocol/sessions/sessions.ts';
+import type { MadeWebhook } from '#src/protocol/bots/webhooks.ts';
 import { request, startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { connect, type TestSocket } from '#test/support/socket.ts';
 import { deadline, PATIENCE_MILLIS, until } from '#test/support/waiting.ts';

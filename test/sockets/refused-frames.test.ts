@@ -1,7 +1,7 @@
 /** The count of refused frames with a clock in hand (SOC-08). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { countRefusedFrame } from '#src/messaging/refused-frames.ts';
+import { countRefusedFrame } from '#src/messaging/sockets/refused-frames.ts';
 
 /** Refuses this many frames at that moment; which of them were one too many. */
 function refuse(frames: { refused: number; refusedSince: number }, count: number, now: number): boolean[] {

@@ -5,7 +5,7 @@ import { callControl } from '#test/support/control.ts';
 import { request, startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
-import type { Session } from '#src/protocol/sessions.ts';
+import type { Session } from '#src/protocol/sessions/sessions.ts';
 import { anotherDevice, assertRefused, say, start } from '#test/messaging/conversing.ts';
 
 let server: TestServer;

@@ -2,12 +2,18 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { Accounts } from '#storage/accounts.ts';
-import { AUDIT_HEAD, auditRecord, openEnvironment, type AccountWrite } from '#storage/accounts-reader.ts';
-import { AUDIT_GENESIS, auditHash, nextAuditEntry, type AuditEntry, type AuditForm } from '#storage/audit-chain.ts';
-import { backupFolder, restoreFolder } from '#storage/backup.ts';
-import { checkFolder } from '#storage/check.ts';
-import { numbered, numberValue } from '#storage/keys.ts';
+import { Accounts } from '#storage/accounts/accounts.ts';
+import { AUDIT_HEAD, auditRecord, openEnvironment, type AccountWrite } from '#storage/accounts/accounts-reader.ts';
+import {
+  AUDIT_GENESIS,
+  auditHash,
+  nextAuditEntry,
+  type AuditEntry,
+  type AuditForm,
+} from '#storage/accounts/audit-chain.ts';
+import { backupFolder, restoreFolder } from '#storage/backup/backup.ts';
+import { checkFolder } from '#storage/check/check.ts';
+import { numbered, numberValue } from '#storage/engine/keys.ts';
 import { ActorHost } from '#test/actors/actor-host.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 

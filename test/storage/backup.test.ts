@@ -5,11 +5,11 @@ import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFil
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { Accounts } from '#storage/accounts.ts';
-import { backupFolder, restoreFolder } from '#storage/backup.ts';
-import { checkFolder } from '#storage/check.ts';
-import { FolderError, lanePath, lockFolder, openFolder, readManifest } from '#storage/folder.ts';
-import { openLane } from '#storage/lane.ts';
+import { Accounts } from '#storage/accounts/accounts.ts';
+import { backupFolder, restoreFolder } from '#storage/backup/backup.ts';
+import { checkFolder } from '#storage/check/check.ts';
+import { FolderError, lanePath, lockFolder, openFolder, readManifest } from '#storage/engine/folder.ts';
+import { openLane } from '#storage/engine/lane.ts';
 import { ActorHost, makeRoom, openHost, post } from '#test/actors/actor-host.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { deadline, PATIENCE_MILLIS } from '#test/support/waiting.ts';

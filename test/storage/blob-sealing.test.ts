@@ -3,16 +3,23 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
-import { sealContents } from '#storage/attachment-sealing.ts';
-import { Attachments } from '#storage/attachments.ts';
-import { Content, ContentVault, writeSealedCopy } from '#storage/blob-contents.ts';
-import { ContentKeys, SEALED_CHUNK_BYTES, SEALED_HEAD_BYTES, storedBytes } from '#storage/blob-sealing.ts';
-import { adoptUpload, blobPath, prepareBlobs, sealedBlobPath, sealedUploadPath, uploadPath } from '#storage/blobs.ts';
-import { checkFolder } from '#storage/check.ts';
-import { lanePath, openFolder } from '#storage/folder.ts';
-import { openLane } from '#storage/lane.ts';
-import { UploadWriter } from '#storage/upload-writer.ts';
-import { contentHashOf } from '#storage/content-hash.ts';
+import { sealContents } from '#storage/attachments/attachment-sealing.ts';
+import { Attachments } from '#storage/attachments/attachments.ts';
+import { Content, ContentVault, writeSealedCopy } from '#storage/attachments/blob-contents.ts';
+import { ContentKeys, SEALED_CHUNK_BYTES, SEALED_HEAD_BYTES, storedBytes } from '#storage/attachments/blob-sealing.ts';
+import {
+  adoptUpload,
+  blobPath,
+  prepareBlobs,
+  sealedBlobPath,
+  sealedUploadPath,
+  uploadPath,
+} from '#storage/attachments/blobs.ts';
+import { checkFolder } from '#storage/check/check.ts';
+import { lanePath, openFolder } from '#storage/engine/folder.ts';
+import { openLane } from '#storage/engine/lane.ts';
+import { UploadWriter } from '#storage/attachments/upload-writer.ts';
+import { contentHashOf } from '#storage/attachments/content-hash.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 
 const NOW = Date.UTC(2026, 0, 10);

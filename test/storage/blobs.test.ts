@@ -4,14 +4,14 @@ import fs, { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'no
 import { dirname } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { Refusal } from '#src/protocol/errors.ts';
-import { checkFolder } from '#storage/check.ts';
-import { removeReference, writeReference } from '#storage/attachment-references.ts';
-import { Attachments, HOLD_MILLIS, UNPOSTED_MILLIS } from '#storage/attachments.ts';
-import { adoptUpload, blobPath, measureBlob, prepareBlobs, uploadPath } from '#storage/blobs.ts';
-import { UploadWriter } from '#storage/upload-writer.ts';
-import { lanePath, openFolder } from '#storage/folder.ts';
-import { openLane, type LaneEnvironment } from '#storage/lane.ts';
-import { contentHashOf } from '#storage/content-hash.ts';
+import { checkFolder } from '#storage/check/check.ts';
+import { removeReference, writeReference } from '#storage/conversations/attachment-references.ts';
+import { Attachments, HOLD_MILLIS, UNPOSTED_MILLIS } from '#storage/attachments/attachments.ts';
+import { adoptUpload, blobPath, measureBlob, prepareBlobs, uploadPath } from '#storage/attachments/blobs.ts';
+import { UploadWriter } from '#storage/attachments/upload-writer.ts';
+import { lanePath, openFolder } from '#storage/engine/folder.ts';
+import { openLane, type LaneEnvironment } from '#storage/engine/lane.ts';
+import { contentHashOf } from '#storage/attachments/content-hash.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 
 const START = Date.UTC(2026, 0, 10);

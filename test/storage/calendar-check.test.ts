@@ -1,14 +1,14 @@
 /** Beside the calendars themselves: what is handed to the audit trail, and what a check finds. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkCalendars } from '#storage/calendar-check.ts';
-import { noteAnswer } from '#storage/calendar-answers.ts';
-import type { CalendarForm } from '#storage/calendar-draft.ts';
-import { putRsvp } from '#storage/calendar-mails.ts';
-import { deliveryRecord, entryIdOf, messageRecord, SCHEDULING_QUEUE } from '#storage/calendar-records.ts';
-import { Calendars } from '#storage/calendars.ts';
-import { Findings } from '#storage/findings.ts';
-import { key, numbered } from '#storage/keys.ts';
+import { checkCalendars } from '#storage/check/calendar-check.ts';
+import { noteAnswer } from '#storage/calendars/calendar-answers.ts';
+import type { CalendarForm } from '#storage/calendars/calendar-draft.ts';
+import { putRsvp } from '#storage/calendars/calendar-mails.ts';
+import { deliveryRecord, entryIdOf, messageRecord, SCHEDULING_QUEUE } from '#storage/calendars/calendar-records.ts';
+import { Calendars } from '#storage/calendars/calendars.ts';
+import { Findings } from '#storage/engine/findings.ts';
+import { key, numbered } from '#storage/engine/keys.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 
 const NOON = Date.UTC(2026, 10, 21, 12);

@@ -1,9 +1,9 @@
 /** The calendar store: conditions, indexes, the exact delta, what is forgotten, what is checked. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import type { SyncPosition } from '#storage/calendar-reader.ts';
-import { checkCalendars } from '#storage/calendar-check.ts';
-import { UidTaken, type CalendarForm } from '#storage/calendar-draft.ts';
+import type { SyncPosition } from '#storage/calendars/calendar-reader.ts';
+import { checkCalendars } from '#storage/check/calendar-check.ts';
+import { UidTaken, type CalendarForm } from '#storage/calendars/calendar-draft.ts';
 import {
   ANYBODY,
   calendarRecord,
@@ -18,11 +18,11 @@ import {
   SHARES_PER_CALENDAR_MAX,
   type CalendarRecord,
   type ObjectIndex,
-} from '#storage/calendar-records.ts';
-import { changeProperties } from '#storage/calendar-properties.ts';
-import { Calendars } from '#storage/calendars.ts';
-import { Findings } from '#storage/findings.ts';
-import { key } from '#storage/keys.ts';
+} from '#storage/calendars/calendar-records.ts';
+import { changeProperties } from '#storage/calendars/calendar-properties.ts';
+import { Calendars } from '#storage/calendars/calendars.ts';
+import { Findings } from '#storage/engine/findings.ts';
+import { key } from '#storage/engine/keys.ts';
 import { SeededRandom } from '#test/support/random.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { refusal } from './vault-fixture.ts';

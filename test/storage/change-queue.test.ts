@@ -1,8 +1,8 @@
 /** Changes in turn: what gathers commits together, what is too much is refused, what fails is told to everybody in it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ChangeQueue } from '#storage/change-queue.ts';
-import type { Write } from '#storage/environment.ts';
+import { ChangeQueue } from '#storage/engine/change-queue.ts';
+import type { Write } from '#storage/engine/environment.ts';
 import { refusal } from './vault-fixture.ts';
 
 type Writes = Map<string, Write<'t'>>;

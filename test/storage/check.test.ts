@@ -4,16 +4,22 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Accounts } from '#storage/accounts.ts';
-import { checkFolder } from '#storage/check.ts';
-import { writeChange, writeIdempotency, writeMessage, writePurge, writeSenders } from '#storage/conversation-writes.ts';
-import { PROBLEMS_MAX } from '#storage/findings.ts';
-import { lanePath, readManifest, writeManifest } from '#storage/folder.ts';
-import { key } from '#storage/keys.ts';
-import { openLane, type LaneWrite } from '#storage/lane.ts';
+import { Accounts } from '#storage/accounts/accounts.ts';
+import { checkFolder } from '#storage/check/check.ts';
+import {
+  writeChange,
+  writeIdempotency,
+  writeMessage,
+  writePurge,
+  writeSenders,
+} from '#storage/conversations/conversation-writes.ts';
+import { PROBLEMS_MAX } from '#storage/engine/findings.ts';
+import { lanePath, readManifest, writeManifest } from '#storage/engine/folder.ts';
+import { key } from '#storage/engine/keys.ts';
+import { openLane, type LaneWrite } from '#storage/engine/lane.ts';
 import { ActorHost, makeRoom, post } from '#test/actors/actor-host.ts';
 import { DAMAGE, LONG, PAIR, ROOM } from './damage.ts';
-import { POSTED_BLOCK } from '#storage/posted-blocks.ts';
+import { POSTED_BLOCK } from '#storage/conversations/posted-blocks.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { until } from '#test/support/waiting.ts';
 

@@ -1,14 +1,14 @@
 /** Collections: documents of one noun, in order, in versions, and checked whatever their noun. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { Accounts } from '#storage/accounts.ts';
-import { openEnvironment } from '#storage/accounts-reader.ts';
-import { checkFolder } from '#storage/check.ts';
-import { defineCollection } from '#storage/collections.ts';
-import { RING, vaultKeys } from '#storage/key-ring.ts';
-import { key } from '#storage/keys.ts';
-import { Vault } from '#storage/vault.ts';
-import { vaultSecrets } from '#storage/vault-secrets.ts';
+import { Accounts } from '#storage/accounts/accounts.ts';
+import { openEnvironment } from '#storage/accounts/accounts-reader.ts';
+import { checkFolder } from '#storage/check/check.ts';
+import { defineCollection } from '#storage/accounts/collections.ts';
+import { RING, vaultKeys } from '#storage/vault/key-ring.ts';
+import { key } from '#storage/engine/keys.ts';
+import { Vault } from '#storage/vault/vault.ts';
+import { vaultSecrets } from '#storage/vault/vault-secrets.ts';
 import { ActorHost } from '#test/actors/actor-host.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { blobPath } from '#storage/blobs.ts';
-import { ContentClaims } from '#storage/content-claims.ts';
-import { contentHashOf } from '#storage/content-hash.ts';
+import { blobPath } from '#storage/attachments/blobs.ts';
+import { ContentClaims } from '#storage/attachments/content-claims.ts';
+import { contentHashOf } from '#storage/attachments/content-hash.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 
 const NAME = contentHashOf('same');

@@ -5,12 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { ConversationMirror } from '#src/client/conversation-mirror.ts';
+import { ConversationMirror } from '#src/client/conversations/conversation-mirror.ts';
 import { readEvent } from '#src/client/events.ts';
-import { readConversation as readWireConversation, readMessage as readWireMessage } from '#src/client/records.ts';
+import {
+  readConversation as readWireConversation,
+  readMessage as readWireMessage,
+} from '#src/client/conversations/records.ts';
 import type { ConversationMessage } from '#actors/conversation/conversation.messages.ts';
-import type { Message } from '#src/protocol/messages.ts';
-import { checkFolder } from '#storage/check.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
+import { checkFolder } from '#storage/check/check.ts';
 import {
   conversationView,
   readChanges,
@@ -19,11 +22,11 @@ import {
   readMember,
   readWatermark,
   readWatermarks,
-} from '#storage/conversation-reader.ts';
-import { countUnread, readPinnedSeqs } from '#storage/inbox-reader.ts';
-import { POSTED_BLOCK } from '#storage/posted-blocks.ts';
+} from '#storage/conversations/conversation-reader.ts';
+import { countUnread, readPinnedSeqs } from '#storage/conversations/inbox-reader.ts';
+import { POSTED_BLOCK } from '#storage/conversations/posted-blocks.ts';
 import { ActorHost, EPOCH, makeRoom, post } from '#test/actors/actor-host.ts';
-import { NO_RETENTION, useRetention } from '#storage/retention.ts';
+import { NO_RETENTION, useRetention } from '#storage/conversations/retention.ts';
 import { history, PEOPLE } from '#test/actors/history.ts';
 
 const ROOM = 'c_0000000000000000000001';

@@ -15,12 +15,12 @@ import {
   writeReactionCounts,
   writeSenders,
   writeWatermark,
-} from '#storage/conversation-writes.ts';
-import { lanePath } from '#storage/folder.ts';
-import { writeKeptVersion } from '#storage/kept-versions.ts';
-import { key, numbered } from '#storage/keys.ts';
-import { openLane, type LaneWrite } from '#storage/lane.ts';
-import { conversationRecord, messageRecord, type ConversationRecord } from '#storage/records.ts';
+} from '#storage/conversations/conversation-writes.ts';
+import { lanePath } from '#storage/engine/folder.ts';
+import { writeKeptVersion } from '#storage/conversations/hold-revisions.ts';
+import { key, numbered } from '#storage/engine/keys.ts';
+import { openLane, type LaneWrite } from '#storage/engine/lane.ts';
+import { conversationRecord, messageRecord, type ConversationRecord } from '#storage/engine/records.ts';
 
 const NEVER = '2026-11-21T08:00:00.000Z';
 export const ROOM = 'c_0000000000000000000001';

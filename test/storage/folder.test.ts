@@ -5,7 +5,14 @@ import { once } from 'node:events';
 import { chmodSync, linkSync, mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { FOLDER_FORMAT, FolderError, lockFolder, openFolder, readManifest, writeManifest } from '#storage/folder.ts';
+import {
+  FOLDER_FORMAT,
+  FolderError,
+  lockFolder,
+  openFolder,
+  readManifest,
+  writeManifest,
+} from '#storage/engine/folder.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { deadline, PATIENCE_MILLIS, until } from '#test/support/waiting.ts';
 
@@ -75,7 +82,7 @@ test('a folder is one process’s at a time, and free again when it lets go', as
 
 /** Has a process of its own take a folder; it lives until it is killed, or the test is over. */
 async function lockElsewhere(t: TestContext, folder: string, under: readonly string[] = []): Promise<ChildProcess> {
-  const script = `import { lockFolder } from '#storage/folder.ts';
+  const script = `import { lockFolder } from '#storage/engine/folder.ts';
     await lockFolder(process.env['FOLDER']);
     process.stdout.write('locked');
     setInterval(() => {}, 1000);`;

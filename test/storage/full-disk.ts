@@ -5,8 +5,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { numbered } from '#storage/keys.ts';
-import { Lane, openLane, type LaneWrite } from '#storage/lane.ts';
+import { numbered } from '#storage/engine/keys.ts';
+import { Lane, openLane, type LaneWrite } from '#storage/engine/lane.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-full-'));
 const environment = openLane(join(folder, '00.mdb'), 1024 ** 3);

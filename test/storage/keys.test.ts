@@ -12,7 +12,7 @@ import {
   numberValue,
   under,
   underNumber,
-} from '#storage/keys.ts';
+} from '#storage/engine/keys.ts';
 
 /** Text as keys hold it: printable ASCII, so no NUL. */
 const text = fc.string({

@@ -1,7 +1,7 @@
 /** A thread that writes a lane as fast as it can until it is told to stop; posts how many records are on disk. */
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
-import { numbered } from '#storage/keys.ts';
-import { Lane, openLane } from '#storage/lane.ts';
+import { numbered } from '#storage/engine/keys.ts';
+import { Lane, openLane } from '#storage/engine/lane.ts';
 
 const port = parentPort as MessagePort;
 const environment = openLane(workerData as string, 1024 ** 3);

@@ -11,14 +11,21 @@ import {
   readPersonal,
   readRecord,
   readWatermark,
-} from '#storage/conversation-reader.ts';
-import { checkFolder } from '#storage/check.ts';
-import { FOLDER_FORMAT, FolderError, lanePath, openFolder, readManifest, writeManifest } from '#storage/folder.ts';
-import { countUnread } from '#storage/inbox-reader.ts';
-import { under } from '#storage/keys.ts';
-import { openLane, type LaneEnvironment } from '#storage/lane.ts';
-import { migrateFolder, MIGRATIONS, type Migration } from '#storage/migrations.ts';
-import { conversationRecord } from '#storage/records.ts';
+} from '#storage/conversations/conversation-reader.ts';
+import { checkFolder } from '#storage/check/check.ts';
+import {
+  FOLDER_FORMAT,
+  FolderError,
+  lanePath,
+  openFolder,
+  readManifest,
+  writeManifest,
+} from '#storage/engine/folder.ts';
+import { countUnread } from '#storage/conversations/inbox-reader.ts';
+import { under } from '#storage/engine/keys.ts';
+import { openLane, type LaneEnvironment } from '#storage/engine/lane.ts';
+import { migrateFolder, MIGRATIONS, type Migration } from '#storage/engine/migrations.ts';
+import { conversationRecord } from '#storage/engine/records.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { DELETED_ROOM, FORMAT_0_FOLDER, ROOM, writeFormat0 } from './fixtures/format-0.ts';
 import { AGAIN, FORMAT_1_FOLDER, TALK, writeFormat1 } from './fixtures/format-1.ts';

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { writeConversation, writeMember, writeMembership } from '#storage/conversation-writes.ts';
-import { openLane, type LaneEnvironment } from '#storage/lane.ts';
-import { readPeers } from '#storage/presence-peers.ts';
-import type { ConversationRecord } from '#storage/records.ts';
+import { writeConversation, writeMember, writeMembership } from '#storage/conversations/conversation-writes.ts';
+import { openLane, type LaneEnvironment } from '#storage/engine/lane.ts';
+import { readPeers } from '#storage/conversations/presence-peers.ts';
+import type { ConversationRecord } from '#storage/engine/records.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 
 const RECORD: Omit<ConversationRecord, 'id' | 'participantCount'> = {

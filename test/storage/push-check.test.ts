@@ -1,9 +1,14 @@
 /** `parley check` on what is stored of pushes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkFolder } from '#storage/check.ts';
-import { key } from '#storage/keys.ts';
-import { writePushCursor, writePushRegistration, writePushRow, type PushRow } from '#storage/push-records.ts';
+import { checkFolder } from '#storage/check/check.ts';
+import { key } from '#storage/engine/keys.ts';
+import {
+  writePushCursor,
+  writePushRegistration,
+  writePushRow,
+  type PushRow,
+} from '#storage/conversations/push-records.ts';
 import { NOW, openHost } from '#test/actors/actor-host.ts';
 
 const row: PushRow = {

@@ -15,7 +15,7 @@ import {
   senderCounts,
   type ReactionCounts,
   type SenderCounts,
-} from '#storage/records.ts';
+} from '#storage/engine/records.ts';
 
 const count = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 const text = fc.string({ unit: 'binary' });

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '#src/protocol/errors.ts';
-import { OpenKeys } from '#storage/key-ring.ts';
-import { checkValueOf, readMasterKey, seal, sealedUnder, unseal, wrappingKey } from '#storage/sealing.ts';
+import { OpenKeys } from '#storage/vault/key-ring.ts';
+import { checkValueOf, readMasterKey, seal, sealedUnder, unseal, wrappingKey } from '#storage/vault/sealing.ts';
 
 const KEY = Buffer.alloc(32, 1);
 const KEY_ID = '0011223344556677';

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { fold, foldWithPlaces } from '#storage/search-folding.ts';
-import { addText, hasPlaces, SIGNATURE_BYTES } from '#storage/search-grams.ts';
-import { highlight, matches, readTerms } from '#storage/search-query.ts';
+import { fold, foldWithPlaces } from '#storage/search/search-folding.ts';
+import { addText, hasPlaces, SIGNATURE_BYTES } from '#storage/search/search-grams.ts';
+import { highlight, matches, readTerms } from '#storage/search/search-query.ts';
 
 for (const [written, folded] of [
   ['Hello WORLD', 'hello world'],

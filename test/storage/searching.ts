@@ -1,13 +1,13 @@
 /** What tests of the search index do: people say things, somebody searches page by page, a plain scan says what is right. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Message } from '#src/protocol/messages.ts';
-import { searchedText } from '#src/protocol/search.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
+import { searchedText } from '#src/protocol/conversations/search.ts';
 import { monotonicMillis } from '#actors/runtime/monotonic.ts';
-import { readConversation, readHistory } from '#storage/conversation-reader.ts';
-import { fold } from '#storage/search-folding.ts';
-import { matches, readTerms } from '#storage/search-query.ts';
-import { runSearch } from '#storage/search-run.ts';
-import type { Place, SearchRequest } from '#storage/search-walk.ts';
+import { readConversation, readHistory } from '#storage/conversations/conversation-reader.ts';
+import { fold } from '#storage/search/search-folding.ts';
+import { matches, readTerms } from '#storage/search/search-query.ts';
+import { runSearch } from '#storage/search/search-run.ts';
+import type { Place, SearchRequest } from '#storage/search/search-walk.ts';
 import { post, type ActorHost } from '#test/actors/actor-host.ts';
 
 export const ROOM = 'c_0000000000000000000001';

@@ -1,7 +1,7 @@
 /** Leave to upload: what counts, from when, and until when. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chargeOf, UNPOSTED_PER_PERSON_MAX, UploadAdmission } from '#storage/upload-admission.ts';
+import { chargeOf, UNPOSTED_PER_PERSON_MAX, UploadAdmission } from '#storage/attachments/upload-admission.ts';
 
 const DAY = 86_400_000;
 

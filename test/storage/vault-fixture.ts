@@ -1,8 +1,8 @@
 /** A vault over accounts in a folder of its own, for the tests of the vault. */
 import type { TestContext } from 'node:test';
 import { Refusal } from '#src/protocol/errors.ts';
-import { Accounts, type AccountsDraft } from '#storage/accounts.ts';
-import { Vault, type VaultStore } from '#storage/vault.ts';
+import { Accounts, type AccountsDraft } from '#storage/accounts/accounts.ts';
+import { Vault, type VaultStore } from '#storage/vault/vault.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 
 export const MASTER = Buffer.alloc(32, 1);

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal } from '#src/protocol/errors.ts';
-import type { Accounts } from '#storage/accounts.ts';
-import type { Vault } from '#storage/vault.ts';
+import type { Accounts } from '#storage/accounts/accounts.ts';
+import type { Vault } from '#storage/vault/vault.ts';
 import { MASTER, open, OTHER, OWNER, put, textOf } from './vault-fixture.ts';
 
 const NAMES = ['pseudonym_key', 'totp:alice', 'totp:bob', 'sso_secret'];

@@ -1,9 +1,9 @@
 /** Sealing everything, and sealing it anew: bounded commits that a crash, a lock or damage may stop. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RING, vaultKeys } from '#storage/key-ring.ts';
-import { SEAL_STEP, Vault, type VaultStore } from '#storage/vault.ts';
-import { vaultSecrets } from '#storage/vault-secrets.ts';
+import { RING, vaultKeys } from '#storage/vault/key-ring.ts';
+import { SEAL_STEP, Vault, type VaultStore } from '#storage/vault/vault.ts';
+import { vaultSecrets } from '#storage/vault/vault-secrets.ts';
 import { clock, crashing, MASTER, open, OTHER, OWNER, put, refusal, textOf, type Opened } from './vault-fixture.ts';
 
 const MANY = SEAL_STEP * 2 + 10;

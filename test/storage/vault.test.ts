@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '#src/protocol/errors.ts';
-import { VAULT_SECRET_BYTES_MAX } from '#storage/vault.ts';
-import { vaultSecrets } from '#storage/vault-secrets.ts';
+import { VAULT_SECRET_BYTES_MAX } from '#storage/vault/vault.ts';
+import { vaultSecrets } from '#storage/vault/vault-secrets.ts';
 import { eventsOf, MASTER, open, OTHER, OWNER, put, refusal, textOf } from './vault-fixture.ts';
 
 test('while encryption is off, a secret is stored as it is, marked so', async (t) => {

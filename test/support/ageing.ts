@@ -1,9 +1,9 @@
 /** Makes messages older than they are, in the folder of a server that does not run. */
-import { lanePath } from '#storage/folder.ts';
-import { numbered } from '#storage/keys.ts';
-import { openLane } from '#storage/lane.ts';
-import { laneOf } from '#storage/lanes.ts';
-import { messageRecord } from '#storage/records.ts';
+import { lanePath } from '#storage/engine/folder.ts';
+import { numbered } from '#storage/engine/keys.ts';
+import { openLane } from '#storage/engine/lane.ts';
+import { laneOf } from '#storage/engine/lanes.ts';
+import { messageRecord } from '#storage/engine/records.ts';
 
 /** Sets back when the messages of a conversation up to a seq were made. */
 export async function age(

@@ -2,14 +2,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Passwords } from '#src/auth/passwords.ts';
+import { Passwords } from '#src/identity/credentials/passwords.ts';
 import { systemClock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import { readConfig } from '#src/config.ts';
-import { ConsoleSessions } from '#src/coordinator/console-sessions.ts';
-import { addPerson } from '#src/coordinator/people.ts';
-import { Accounts } from '#storage/accounts.ts';
-import { openFolder } from '#storage/folder.ts';
+import { ConsoleSessions } from '#src/identity/console/console-sessions.ts';
+import { addPerson } from '#src/directory/people.ts';
+import { Accounts } from '#storage/accounts/accounts.ts';
+import { openFolder } from '#storage/engine/folder.ts';
 import { request, startServer, type Reply, type ServerOptions, type TestServer } from './server.ts';
 
 export const OWNER_PASSWORD = 'password of root';

@@ -1,6 +1,6 @@
 /** The control socket as tests use it: one command to the server of a folder. */
 import { connectToServer } from '#src/cli/control-client.ts';
-import type { ControlCommand, ControlForm, ControlResults } from '#src/coordinator/control-commands.ts';
+import type { ControlCommand, ControlForm, ControlResults } from '#src/server/control/control-commands.ts';
 
 /** Carries out one command of the `parley` program on a running server. */
 export async function callControl<C extends ControlCommand>(

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { Session } from '#src/protocol/sessions.ts';
+import type { Session } from '#src/protocol/sessions/sessions.ts';
 import { callControl } from './control.ts';
 import { deadline } from './waiting.ts';
 

@@ -1,7 +1,7 @@
 /** What lies in the lanes of a data folder, read as bytes and beside the server: whether words are off the disk. */
-import { Environment, mapBytesOf } from '#storage/environment.ts';
-import { lanePath } from '#storage/folder.ts';
-import { LANE_TABLES, type LaneEnvironment } from '#storage/lane.ts';
+import { Environment, mapBytesOf } from '#storage/engine/environment.ts';
+import { lanePath } from '#storage/engine/folder.ts';
+import { LANE_TABLES, type LaneEnvironment } from '#storage/engine/lane.ts';
 
 /** As many as the servers of tests have. */
 const LANES = 4;

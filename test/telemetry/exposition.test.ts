@@ -4,11 +4,11 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { renderExposition } from '#src/telemetry/exposition.ts';
-import { FigureLedger } from '#src/telemetry/figure-ledger.ts';
-import type { Figures } from '#src/telemetry/figures.ts';
+import { FigureLedger } from '#src/telemetry/metric-ledger.ts';
+import type { Figures } from '#src/telemetry/metrics.ts';
 import { metricDocument } from '#src/telemetry/metric-document.ts';
 import { METRIC_NAMES, METRICS } from '#src/telemetry/metric-table.ts';
-import { addProcessFigures } from '#src/telemetry/process-figures.ts';
+import { addProcessFigures } from '#src/telemetry/process-metrics.ts';
 import { parseExposition } from './exposition-parser.ts';
 import { busyThread, INSTALLATION } from './sample-figures.ts';
 

@@ -1,8 +1,8 @@
 /** The ledger: sums over threads that end, come back or do not answer never fall (HLT-02). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FigureLedger } from '#src/telemetry/figure-ledger.ts';
-import type { ThreadSnapshot } from '#src/telemetry/figures.ts';
+import { FigureLedger } from '#src/telemetry/metric-ledger.ts';
+import type { ThreadSnapshot } from '#src/telemetry/metrics.ts';
 
 function snapshot(thread: string, born: number, sequence: number, deliveries: number, pending = 0): ThreadSnapshot {
   return {

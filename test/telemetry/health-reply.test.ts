@@ -1,11 +1,11 @@
 /** What /healthz answers: JSON by default, an exposition to who asks for one, and what the JSON says. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FigureLedger } from '#src/telemetry/figure-ledger.ts';
+import { FigureLedger } from '#src/telemetry/metric-ledger.ts';
 import type { HealthBody } from '#src/telemetry/health-body.ts';
 import { chooseHealthFormat } from '#src/telemetry/health-format.ts';
 import { healthReply } from '#src/telemetry/health-reply.ts';
-import { ThreadFigures } from '#src/telemetry/thread-figures.ts';
+import { ThreadFigures } from '#src/telemetry/thread-metrics.ts';
 import { parseExposition } from './exposition-parser.ts';
 import { busyThread, INSTALLATION } from './sample-figures.ts';
 

@@ -1,5 +1,5 @@
 /** Figures with something in every metric, for the tests of what reads them. */
-import { ThreadFigures } from '#src/telemetry/thread-figures.ts';
+import { ThreadFigures } from '#src/telemetry/thread-metrics.ts';
 
 export const INSTALLATION = { version: '0.1.0', protocolMin: 0, startedAt: Date.UTC(2026, 10, 21, 8, 15) };
 

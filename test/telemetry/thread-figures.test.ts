@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { CLOSE_CODES } from '#src/protocol/close-codes.ts';
+import { CLOSE_CODES } from '#src/protocol/sockets/close-codes.ts';
 import { ERROR_CODES, statusOf } from '#src/protocol/errors.ts';
-import type { Sample, ThreadSnapshot } from '#src/telemetry/figures.ts';
+import type { Sample, ThreadSnapshot } from '#src/telemetry/metrics.ts';
 import { LABEL_VALUES_MAX, LabelledCounts } from '#src/telemetry/labelled-counts.ts';
 import { mergeFigures } from '#src/telemetry/merge.ts';
 import { METRICS, SCALAR_NAMES, type ScalarName } from '#src/telemetry/metric-table.ts';
-import { readSocketEnd, RETIRED_FORM_CODES, ThreadFigures } from '#src/telemetry/thread-figures.ts';
+import { readSocketEnd, RETIRED_FORM_CODES, ThreadFigures } from '#src/telemetry/thread-metrics.ts';
 import { foldVersions, VERSION_LABELS_MAX } from '#src/telemetry/version-labels.ts';
 import { busyThread } from './sample-figures.ts';
 

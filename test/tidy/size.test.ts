@@ -56,7 +56,7 @@ test('bad names are found', () => {
   assert.match(nameFault('src/base/utils.ts') ?? '', /name it for the one thing/);
   assert.match(nameFault('src/helpers/thing.ts') ?? '', /name it for the one thing/);
   assert.match(nameFault('test/support/index.test.ts') ?? '', /name it for the one thing/);
-  assert.equal(nameFault('src/protocol/close-codes.ts'), undefined);
+  assert.equal(nameFault('src/protocol/sockets/close-codes.ts'), undefined);
   assert.equal(nameFault('actors/conversation/conversation.state.ts'), undefined);
   assert.equal(nameFault('.ci/run'), undefined);
   assert.equal(nameFault('src/base/README.md'), undefined);

@@ -16,8 +16,8 @@ import { instantOf } from '../zones/zone.ts';
 import { ZoneResolver } from '../zones/zone-resolver.ts';
 import { broken } from './dav-refusal.ts';
 import { readTimeRange } from './filter.ts';
-import { caldav } from './xml-names.ts';
-import { childOf, childrenOf, type XmlElement } from './xml-reader.ts';
+import { caldav } from './xml/xml-names.ts';
+import { childOf, childrenOf, type XmlElement } from './xml/xml-reader.ts';
 
 /** Components of an object that are asked for; `undefined` means all of them. */
 export interface Selection {

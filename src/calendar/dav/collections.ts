@@ -1,16 +1,16 @@
 /** Calendars made and removed: MKCALENDAR (RFC 4791), extended MKCOL (RFC 5689), DELETE. */
-import type { CalendarDoer } from '#storage/calendar-draft.ts';
-import { changeProperties } from '#storage/calendar-properties.ts';
-import { COMPONENT_KINDS } from '#storage/calendar-records.ts';
+import type { CalendarDoer } from '#storage/calendars/calendar-draft.ts';
+import { changeProperties } from '#storage/calendars/calendar-properties.ts';
+import { COMPONENT_KINDS } from '#storage/calendars/calendar-records.ts';
 import { broken, DavRefusal, notFound } from './dav-refusal.ts';
 import { answerXml, type DavAnswer, type DavRequest } from './exchange.ts';
-import { decideChanges, readChanges, readKinds } from './property-changes.ts';
-import { outcomeOf } from './proppatch.ts';
+import { decideChanges, readChanges, readKinds } from './properties/property-changes.ts';
+import { outcomeOf } from './properties/proppatch.ts';
 import { readXmlBody } from './request-body.ts';
 import { headerOf } from './request-preferences.ts';
 import { findCalendar, type CalendarResource } from './resources.ts';
-import { caldav, dav, DECLARATIONS, partsOf, type XmlName } from './xml-names.ts';
-import { childOf, type XmlElement } from './xml-reader.ts';
+import { caldav, dav, DECLARATIONS, partsOf, type XmlName } from './xml/xml-names.ts';
+import { childOf, type XmlElement } from './xml/xml-reader.ts';
 
 /** Properties that a request may set of a calendar only when it makes it. */
 const AT_CREATION: readonly XmlName[] = [caldav('supported-calendar-component-set'), dav('resourcetype')];

@@ -1,6 +1,6 @@
 /** COPY and MOVE of calendar objects, within a calendar and between two (RFC 4918 sections 9.8 and 9.9). */
 import { DavRefusal } from './dav-refusal.ts';
-import type { ObjectPlace } from './door.ts';
+import type { ObjectPlace } from './dav-context.ts';
 import type { DavAnswer, DavRequest } from './exchange.ts';
 import { answerStored, assertWritable, conditionsOf, requireTarget, type Target } from './objects.ts';
 import { readHref, type DavPath } from './paths.ts';

@@ -1,6 +1,6 @@
 /** Refusals of the DAV door: a status of DAV and an XML body with the element of the broken precondition. */
-import { DECLARATIONS, dav, type XmlName } from './xml-names.ts';
-import { element, escapeText } from './xml-writer.ts';
+import { DECLARATIONS, dav, type XmlName } from './xml/xml-names.ts';
+import { element, escapeText } from './xml/xml-writer.ts';
 
 export type RefusalStatus =
   | 400

@@ -1,7 +1,7 @@
 /** One request to the DAV door as its methods see it, and what they answer. */
-import { multistatus, smallMultistatus, type Rows } from './multistatus.ts';
+import { multistatus, smallMultistatus, type Rows } from './xml/multistatus.ts';
 import type { DavPath } from './paths.ts';
-import type { Asking } from './properties.ts';
+import type { Asking } from './properties/properties.ts';
 import type { Headers } from './request-preferences.ts';
 
 export interface DavRequest extends Asking {

@@ -2,8 +2,8 @@
 import type { Window } from '../icalendar/calendar-object.ts';
 import { readTime } from '../icalendar/values.ts';
 import { broken } from './dav-refusal.ts';
-import { caldav, partsOf } from './xml-names.ts';
-import { childOf, type XmlElement } from './xml-reader.ts';
+import { caldav, partsOf } from './xml/xml-names.ts';
+import { childOf, type XmlElement } from './xml/xml-reader.ts';
 
 /** Filters of one query together. The deepest question of a known client has nine. [valid-filter] */
 export const FILTERS_MAX = 64;

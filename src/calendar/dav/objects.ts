@@ -1,15 +1,15 @@
 /** Single objects: GET and HEAD, PUT, DELETE, each with its conditions. */
-import type { ObjectConditions } from '#storage/calendar-draft.ts';
-import { OBJECT_BYTES_MAX } from '#storage/calendar-records.ts';
+import type { ObjectConditions } from '#storage/calendars/calendar-draft.ts';
+import { OBJECT_BYTES_MAX } from '#storage/calendars/calendar-records.ts';
 import { removeCalendar } from './collections.ts';
 import { ALLOWED } from './compliance.ts';
 import { broken, DavRefusal, needPrivileges, notFound } from './dav-refusal.ts';
-import type { StoredObject } from './door.ts';
+import type { StoredObject } from './dav-context.ts';
 import type { DavAnswer, DavRequest } from './exchange.ts';
 import { hrefOf, type DavPath } from './paths.ts';
 import { assertConditions, headerOf, namesEtag, wantsRepresentation, type Headers } from './request-preferences.ts';
 import { findCalendar, findResource, isWritable, type CalendarResource } from './resources.ts';
-import { caldav, dav } from './xml-names.ts';
+import { caldav, dav } from './xml/xml-names.ts';
 
 const CALENDAR = 'text/calendar; charset=utf-8';
 

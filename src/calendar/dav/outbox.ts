@@ -1,5 +1,5 @@
 /** POST to the outbox: when people are free or busy, asked for an appointment with them (RFC 6638, 5). */
-import { FREE_BUSY_MILLIS_MAX } from '#src/protocol/calendars.ts';
+import { FREE_BUSY_MILLIS_MAX } from '#src/protocol/calendars/calendars.ts';
 import { propertiesOf, propertyOf, textOf, type Component } from '../icalendar/component.ts';
 import { readComponents, sourceOf } from '../icalendar/component-reader.ts';
 import { makeFreeBusy } from '../icalendar/free-busy.ts';
@@ -7,11 +7,11 @@ import { writeCalendar } from '../icalendar/generated-calendar.ts';
 import { readTime } from '../icalendar/values.ts';
 import { broken, DavRefusal } from './dav-refusal.ts';
 import { ALLOWED } from './compliance.ts';
-import type { Span } from './door.ts';
+import type { Span } from './dav-context.ts';
 import { answerXml, type DavAnswer, type DavRequest } from './exchange.ts';
 import { findResource } from './resources.ts';
-import { caldav, dav, DECLARATIONS } from './xml-names.ts';
-import { element, textElement } from './xml-writer.ts';
+import { caldav, dav, DECLARATIONS } from './xml/xml-names.ts';
+import { element, textElement } from './xml/xml-writer.ts';
 
 /** People in one question; a client asks about those of one appointment. [403] */
 export const OUTBOX_ATTENDEES_MAX = 100;

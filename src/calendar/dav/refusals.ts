@@ -1,13 +1,13 @@
 /** What the rest of the server refuses, as DAV says it: a status of DAV and the precondition that does not hold. */
 import { errorBody, Refusal, statusOf, type ErrorCode } from '#src/protocol/errors.ts';
-import { UidTaken } from '#storage/calendar-draft.ts';
+import { UidTaken } from '#storage/calendars/calendar-draft.ts';
 import { BASIC_CHALLENGE } from '../basic-authentication.ts';
 import { CalendarFault } from '../icalendar/calendar-object.ts';
 import { DavRefusal, type RefusalDetails, type RefusalStatus } from './dav-refusal.ts';
 import { encodeSegment } from './paths.ts';
 import { conditionOf } from './reports/object-rows.ts';
-import { caldav, dav } from './xml-names.ts';
-import { textElement } from './xml-writer.ts';
+import { caldav, dav } from './xml/xml-names.ts';
+import { textElement } from './xml/xml-writer.ts';
 
 const quota: RefusalDetails = { condition: dav('quota-not-exceeded') };
 

@@ -2,7 +2,7 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { DavRefusal } from './dav-refusal.ts';
-import { readLongXml, readXml, STEP_LENGTH, type XmlElement } from './xml-reader.ts';
+import { readLongXml, readXml, STEP_LENGTH, type XmlElement } from './xml/xml-reader.ts';
 
 /** An XML body: four times what may be kept of a resource's properties. [413] */
 export const XML_BYTES_MAX = 256 * 1024;

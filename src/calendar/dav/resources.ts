@@ -2,9 +2,9 @@
  * What a path is to the person who asks. Everybody has one home, with their own calendars and those that others share
  * with them; nothing of anybody else's home is there for them.
  */
-import type { Access, CalendarRecord, NamedObject } from '#storage/calendar-records.ts';
-import type { AccessibleCalendar } from '#storage/calendar-reader.ts';
-import type { DavDoor, Principal } from './door.ts';
+import type { Access, CalendarRecord, NamedObject } from '#storage/calendars/calendar-records.ts';
+import type { AccessibleCalendar } from '#storage/calendars/calendar-reader.ts';
+import type { DavDoor, Principal } from './dav-context.ts';
 import { notFound } from './dav-refusal.ts';
 import { calendarHref, encodeSegment, homeHref, hrefOf, principalHref, type DavPath } from './paths.ts';
 

@@ -1,7 +1,7 @@
 /** Sync-tokens: how far a client has read a calendar, as the absolute URI that RFC 6578 asks for. */
-import type { SyncPosition } from '#storage/calendar-reader.ts';
+import type { SyncPosition } from '#storage/calendars/calendar-reader.ts';
 import { broken } from './dav-refusal.ts';
-import { dav } from './xml-names.ts';
+import { dav } from './xml/xml-names.ts';
 
 const TOKEN = /^urn:parley:sync:([\w-]{1,64}):([\w-]{1,64}):(\d{1,15})-(\d{1,15})$/;
 

@@ -1,13 +1,13 @@
 /** The handlers of published feeds: for the owner of a calendar alone. */
 import type { z } from 'zod';
 import { formatInstant } from '#src/base/time.ts';
-import type { ClientHandlers, ClientRequest } from '#src/coordinator/client-routes.ts';
-import type { FeedView, publishFeed } from '#src/protocol/calendar-files.ts';
-import type { CALENDAR_ROUTES } from '#src/protocol/calendar-routes.ts';
-import type { FeedRecord } from '#storage/calendar-records.ts';
+import type { ClientHandlers, ClientRequest } from '#src/http/client-routes.ts';
+import type { FeedView, publishFeed } from '#src/protocol/calendars/calendar-files.ts';
+import type { CALENDAR_ROUTES } from '#src/protocol/calendars/calendar-routes.ts';
+import type { FeedRecord } from '#storage/calendars/calendar-records.ts';
 import { accessCalendar } from '../calendar-access.ts';
-import { byOf, calendarOf } from '../calendar-handlers.ts';
-import type { CalendarPlane } from '../calendar-plane.ts';
+import { byOf, calendarOf } from '../json/calendar-handlers.ts';
+import type { CalendarPlane } from '../calendar-services.ts';
 import type { Feeds } from './feeds.ts';
 
 type Names = 'listFeeds' | 'publishFeed' | 'revokeFeed';

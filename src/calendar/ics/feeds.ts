@@ -2,10 +2,10 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { makeId } from '#src/base/ids.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { feedsOf, putFeed, removeFeed } from '#storage/calendar-feeds.ts';
-import type { CalendarDoer } from '#storage/calendar-draft.ts';
-import type { CalendarRecord, FeedRecord } from '#storage/calendar-records.ts';
-import type { CalendarPlane } from '../calendar-plane.ts';
+import { feedsOf, putFeed, removeFeed } from '#storage/calendars/calendar-feeds.ts';
+import type { CalendarDoer } from '#storage/calendars/calendar-draft.ts';
+import type { CalendarRecord, FeedRecord } from '#storage/calendars/calendar-records.ts';
+import type { CalendarPlane } from '../calendar-services.ts';
 
 /** Times a minute that one feed is read: a household of calendar apps that all look once a minute. [rate_limited] */
 export const FEED_READS_PER_MINUTE = 60;

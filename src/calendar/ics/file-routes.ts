@@ -2,12 +2,12 @@
 import { Readable } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { bearerOf, type Authenticate } from '#src/coordinator/client-routes.ts';
-import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendar-file-routes.ts';
+import { bearerOf, type Authenticate } from '#src/http/client-routes.ts';
+import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendars/calendar-file-routes.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import type { CalendarRecord } from '#storage/calendar-records.ts';
+import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
 import { accessCalendar } from '../calendar-access.ts';
-import type { CalendarPlane } from '../calendar-plane.ts';
+import type { CalendarPlane } from '../calendar-services.ts';
 import { takesGzip } from '../dav/request-preferences.ts';
 import { MAX_STREAM_BYTES } from '../icalendar/stream-reader.ts';
 import { writeCalendarFile } from './calendar-file.ts';

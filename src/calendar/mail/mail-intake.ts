@@ -7,26 +7,26 @@
  */
 import type { Clock } from '#src/base/clock.ts';
 import { randomSymbols } from '#src/base/ids.ts';
-import { DoorBudget } from '#src/coordinator/door-budget.ts';
-import type { TrustedMailServer } from '#src/coordinator/mail-trust.ts';
+import { DoorBudget } from '#src/http/window-limiter.ts';
+import type { TrustedMailServer } from '#src/settings/mail-trust.ts';
 import { envelopeAddress, type FromAddress } from '#src/mail/inbound/from-address.ts';
 import type { MailPool } from '#src/mail/inbound/mail-pool.ts';
 import type { VouchedMail } from '#src/mail/inbound/mail-reader.ts';
 import type { MailOutcome } from '#src/mail/inbound/outcomes.ts';
 import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
 import { LabelledCounts } from '#src/telemetry/labelled-counts.ts';
-import { noteAnswer } from '#storage/calendar-answers.ts';
-import type { CalendarDraft } from '#storage/calendar-draft.ts';
-import { entryIdOf } from '#storage/calendar-records.ts';
-import type { Calendars } from '#storage/calendars.ts';
+import { noteAnswer } from '#storage/calendars/calendar-answers.ts';
+import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
+import { entryIdOf } from '#storage/calendars/calendar-records.ts';
+import type { Calendars } from '#storage/calendars/calendars.ts';
 import type { AddressBook } from '../address-book.ts';
-import { CalendarFault } from '../derivation.ts';
-import type { DerivationPool } from '../derivation-pool.ts';
-import { awaitsAnswer } from '../identity.ts';
-import { storedIndex } from '../stored-index.ts';
-import { isTaken } from '../scheduling/from-outside.ts';
+import { CalendarFault } from '../objects/derivation.ts';
+import type { DerivationPool } from '../objects/derivation-pool.ts';
+import { awaitsAnswer } from '../objects/identity.ts';
+import { storedIndex } from '../objects/stored-index.ts';
+import { isTaken } from '../scheduling/itip-inbound.ts';
 import type { Recipients } from '../scheduling/people.ts';
-import { type Place, placeOf } from '../scheduling/placing.ts';
+import { type Place, placeOf } from '../scheduling/delivery-calendar.ts';
 
 /** Messages that one domain may send in a minute: a large company's, not a flood's. [rate_limited] */
 export const DOMAIN_MAILS_PER_MINUTE = 120;

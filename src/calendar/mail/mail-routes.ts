@@ -1,12 +1,16 @@
 /** The HTTP door for calendar messages: a mail as it arrived, from whoever the operator's mail comes through. */
 import type { FastifyInstance } from 'fastify';
-import { bearerOf } from '#src/coordinator/client-routes.ts';
-import type { ServiceTokens } from '#src/coordinator/service-tokens.ts';
+import { bearerOf } from '#src/http/client-routes.ts';
+import type { ServiceTokens } from '#src/identity/service-tokens.ts';
 import { envelopeAddress } from '#src/mail/inbound/from-address.ts';
-import { MAIL_RECIPIENTS_MAX } from '#src/mail/inbound/lmtp-door.ts';
+import { MAIL_RECIPIENTS_MAX } from '#src/mail/inbound/lmtp-server.ts';
 import { MAIL_BYTES_MAX } from '#src/mail/inbound/mail-reader.ts';
 import { MAIL_OUTCOMES } from '#src/mail/inbound/outcomes.ts';
-import { CALENDAR_MAIL_ROUTES, RECIPIENTS_HEADER, type MailReport } from '#src/protocol/calendar-mail-routes.ts';
+import {
+  CALENDAR_MAIL_ROUTES,
+  RECIPIENTS_HEADER,
+  type MailReport,
+} from '#src/protocol/calendars/calendar-mail-routes.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { MailIntake } from './mail-intake.ts';
 

@@ -1,12 +1,12 @@
 /** Meetings of the coordinator for entries: how an entry gets one, carries its link, and loses it. */
-import type { JoinLink, MeetingPlan } from '#src/coordinator/entry-meetings.ts';
-import type { Lobby } from '#src/protocol/meetings.ts';
+import type { JoinLink, MeetingPlan } from '#src/meetings/entry-meetings.ts';
+import type { Lobby } from '#src/protocol/meetings/meetings.ts';
 import { TITLE_LENGTH_MAX } from '#src/protocol/limits.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import type { CalendarDraft } from '#storage/calendar-draft.ts';
-import { bindMeeting, meetingOf, releaseMeeting, type EntryPlace } from '#storage/calendar-meetings.ts';
-import type { CalendarPlane } from '../calendar-plane.ts';
-import type { Derived } from '../derivation.ts';
+import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
+import { bindMeeting, meetingOf, releaseMeeting, type EntryPlace } from '#storage/calendars/calendar-meetings.ts';
+import type { CalendarPlane } from '../calendar-services.ts';
+import type { Derived } from '../objects/derivation.ts';
 import { readCalendarObject } from '../icalendar/calendar-object.ts';
 import { makeProperty, propertiesOf, propertyOf, type Component, type Property } from '../icalendar/component.ts';
 import { changeProperties } from '../icalendar/edits.ts';

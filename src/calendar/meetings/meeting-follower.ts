@@ -3,18 +3,18 @@
  * after a crash. Meetings that no entry knows of are ended at the start: they were made for one that was never written.
  */
 import type { Clock } from '#src/base/clock.ts';
-import type { MeetingPlan } from '#src/coordinator/entry-meetings.ts';
+import type { MeetingPlan } from '#src/meetings/entry-meetings.ts';
 import {
   bindingOf,
   settleMeeting,
   unsettledMeetings,
   type UnsettledMeeting,
   type EntryPlace,
-} from '#storage/calendar-meetings.ts';
-import type { Calendars } from '#storage/calendars.ts';
-import type { DerivationPool } from '../derivation-pool.ts';
+} from '#storage/calendars/calendar-meetings.ts';
+import type { Calendars } from '#storage/calendars/calendars.ts';
+import type { DerivationPool } from '../objects/derivation-pool.ts';
 import { CalendarFault } from '../icalendar/calendar-object.ts';
-import { WokenWork } from '../woken-work.ts';
+import { WokenWork } from '../coalescing-job.ts';
 import { planOf, type EntryMeetings } from './entry-meetings.ts';
 
 /** Meetings of one step, after which others have their turn. */

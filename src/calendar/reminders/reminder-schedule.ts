@@ -10,8 +10,8 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
-import type { ReminderData } from '#src/protocol/events.ts';
-import { oneSample } from '#src/telemetry/figures.ts';
+import type { ReminderData } from '#src/protocol/sockets/events.ts';
+import { oneSample } from '#src/telemetry/metrics.ts';
 import {
   alarmPosition,
   calendarsBehind,
@@ -23,14 +23,14 @@ import {
   putAlarm,
   resetAlarms,
   type PendingAlarm,
-} from '#storage/calendar-alarms.ts';
-import { entryIdOf, type CalendarRecord, type NamedObject } from '#storage/calendar-records.ts';
-import type { Calendars } from '#storage/calendars.ts';
+} from '#storage/calendars/calendar-alarms.ts';
+import { entryIdOf, type CalendarRecord, type NamedObject } from '#storage/calendars/calendar-records.ts';
+import type { Calendars } from '#storage/calendars/calendars.ts';
 import type { AddressBook } from '../address-book.ts';
-import type { DerivationPool } from '../derivation-pool.ts';
+import type { DerivationPool } from '../objects/derivation-pool.ts';
 import { CalendarFault } from '../icalendar/calendar-object.ts';
 import type { EmailAlarm, OutsideMail } from '../scheduling/outside-mail.ts';
-import { WokenWork } from '../woken-work.ts';
+import { WokenWork } from '../coalescing-job.ts';
 import type { AlarmAnswer, DueAlarm } from './alarm-times.ts';
 
 /** What went off longer ago, while the server was down, tells nobody anything any more: it is dropped. */

@@ -8,13 +8,13 @@
 import type { Clock } from '#src/base/clock.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { LabelledCounts } from '#src/telemetry/labelled-counts.ts';
-import { notedAnswers, strikeAnswers, type NotedAnswers } from '#storage/calendar-answers.ts';
-import type { Calendars } from '#storage/calendars.ts';
+import { notedAnswers, strikeAnswers, type NotedAnswers } from '#storage/calendars/calendar-answers.ts';
+import type { Calendars } from '#storage/calendars/calendars.ts';
 import type { AddressBook } from '../address-book.ts';
-import { CalendarFault } from '../derivation.ts';
-import type { DerivationPool } from '../derivation-pool.ts';
+import { CalendarFault } from '../objects/derivation.ts';
+import type { DerivationPool } from '../objects/derivation-pool.ts';
 import type { Deliveries } from './deliveries.ts';
-import { placeOf } from './placing.ts';
+import { placeOf } from './delivery-calendar.ts';
 
 /** How long answers are gathered: the first minutes of an invitation bring many, and each update writes every copy. */
 export const ANSWERS_GATHERED_MILLIS = 10_000;

@@ -8,10 +8,10 @@
  */
 import type { Clock } from '#src/base/clock.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { oneSample } from '#src/telemetry/figures.ts';
+import { oneSample } from '#src/telemetry/metrics.ts';
 import { LabelledCounts } from '#src/telemetry/labelled-counts.ts';
-import { noteAnswer } from '#storage/calendar-answers.ts';
-import type { CalendarDraft } from '#storage/calendar-draft.ts';
+import { noteAnswer } from '#storage/calendars/calendar-answers.ts';
+import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
 import {
   deliveryRecord,
   entryIdOf,
@@ -19,19 +19,19 @@ import {
   SCHEDULING_QUEUE,
   type DeliveryRecord,
   type MessageRecord,
-} from '#storage/calendar-records.ts';
-import type { Calendars } from '#storage/calendars.ts';
-import { numbered, numberOf, under } from '#storage/keys.ts';
+} from '#storage/calendars/calendar-records.ts';
+import type { Calendars } from '#storage/calendars/calendars.ts';
+import { numbered, numberOf, under } from '#storage/engine/keys.ts';
 import type { AddressBook } from '../address-book.ts';
-import { CalendarFault } from '../derivation.ts';
-import type { DerivationPool } from '../derivation-pool.ts';
-import { awaitsAnswer } from '../identity.ts';
-import { storedIndex } from '../stored-index.ts';
+import { CalendarFault } from '../objects/derivation.ts';
+import type { DerivationPool } from '../objects/derivation-pool.ts';
+import { awaitsAnswer } from '../objects/identity.ts';
+import { storedIndex } from '../objects/stored-index.ts';
 import { noteStatus } from './delivery-status.ts';
 import type { Method, SchedulingMessage } from './messages.ts';
 import { UNDELIVERED } from './outside-mail.ts';
 import type { Recipients } from './people.ts';
-import { placeOf } from './placing.ts';
+import { placeOf } from './delivery-calendar.ts';
 import { QueueNumbers } from './queue-numbers.ts';
 
 /** Recipients that wait at most: some hundred large meetings at once. Whoever would add one more is told `busy`. */

@@ -1,5 +1,5 @@
 /** What became of a message, written into the object of whoever sent it (SCHEDULE-STATUS: RFC 6638, 3.2.9). */
-import type { CalendarDraft } from '#storage/calendar-draft.ts';
+import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
 import { readCalendarObject } from '../icalendar/calendar-object.ts';
 import { propertiesOf, type Property } from '../icalendar/component.ts';
 import { replaceLines } from '../icalendar/edits.ts';

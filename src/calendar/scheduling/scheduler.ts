@@ -1,10 +1,10 @@
 /** Implicit scheduling (RFC 6638): what is told to whom when a person changes an object, decided before it is written. */
 import type { Clock } from '#src/base/clock.ts';
-import type { CalendarDraft } from '#storage/calendar-draft.ts';
-import type { CalendarRecord } from '#storage/calendar-records.ts';
+import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
+import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
 import type { AddressBook } from '../address-book.ts';
-import type { Participation } from '../derivation.ts';
-import type { DerivationPool } from '../derivation-pool.ts';
+import type { Participation } from '../objects/derivation.ts';
+import type { DerivationPool } from '../objects/derivation-pool.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { SchedulingMessage } from './messages.ts';
 import { isOutside, type OutsideMail, PENDING, UNDELIVERED, UNKNOWN } from './outside-mail.ts';

@@ -1,8 +1,8 @@
 /** Takes a feed into its calendar: what is new or says something else is put, what is gone removed, in small commits. */
 import { deserialize } from 'node:v8';
-import type { CalendarDraft } from '#storage/calendar-draft.ts';
-import type { Calendars } from '#storage/calendars.ts';
-import { putSource, sourcesOf, subscriptionOf } from '#storage/calendar-subscriptions.ts';
+import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
+import type { Calendars } from '#storage/calendars/calendars.ts';
+import { putSource, sourcesOf, subscriptionOf } from '#storage/calendars/calendar-subscriptions.ts';
 import { BATCH_OBJECTS, type FeedAnswer, type FeedPut } from './feed-reading.ts';
 
 /** Rows that are read at a time of what is known of the entries of a feed. */

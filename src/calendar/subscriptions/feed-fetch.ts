@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import type { FeedFailure } from '#src/protocol/calendar-subscriptions.ts';
+import type { FeedFailure } from '#src/protocol/calendars/calendar-subscriptions.ts';
 import { CALENDAR_FEED_BYTES_MAX } from '#src/protocol/limits.ts';
 import { RedirectRefused, sendFollowing } from '#src/outgoing/redirects.ts';
 import { OutgoingTimeout, type OutgoingReply, type sendOutgoing } from '#src/outgoing/request.ts';

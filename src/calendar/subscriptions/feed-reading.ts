@@ -8,11 +8,11 @@
  */
 import { createHash } from 'node:crypto';
 import { serialize } from 'node:v8';
-import type { FeedFailure } from '#src/protocol/calendar-subscriptions.ts';
-import { FEED_FAULTS_MAX } from '#src/protocol/calendar-subscriptions.ts';
+import type { FeedFailure } from '#src/protocol/calendars/calendar-subscriptions.ts';
+import { FEED_FAULTS_MAX } from '#src/protocol/calendars/calendar-subscriptions.ts';
 import { CALENDAR_FEED_OBJECTS_MAX } from '#src/protocol/limits.ts';
-import { entryIdOf, type ComponentKind, type ObjectIndex as StoredIndex } from '#storage/calendar-records.ts';
-import { ENTRY_ID_BYTES, SOURCE_DIGEST_BYTES } from '#storage/calendar-subscriptions.ts';
+import { entryIdOf, type ComponentKind, type ObjectIndex as StoredIndex } from '#storage/calendars/calendar-records.ts';
+import { ENTRY_ID_BYTES, SOURCE_DIGEST_BYTES } from '#storage/calendars/calendar-subscriptions.ts';
 import { CalendarFault, indexOf, readCalendarObject, readCalendarStream } from '../icalendar/calendar-object.ts';
 import { propertyOf, type Component } from '../icalendar/component.ts';
 import { readComponents, sourceOf } from '../icalendar/component-reader.ts';
@@ -21,7 +21,7 @@ import { textBetween } from '../icalendar/stream-reader.ts';
 import type { StreamFault, StreamObject } from '../icalendar/calendar-object.ts';
 import { readDuration } from '../icalendar/values.ts';
 import { flatten } from '../ics/flattening.ts';
-import { storedIndex } from '../stored-index.ts';
+import { storedIndex } from '../objects/stored-index.ts';
 
 /** Objects of one commit, and their bytes together: a few milliseconds of the thread that writes. */
 export const BATCH_OBJECTS = 32;

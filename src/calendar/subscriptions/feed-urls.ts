@@ -5,9 +5,9 @@
 import { randomBytes } from 'node:crypto';
 import { Refusal } from '#src/protocol/errors.ts';
 import { checkedHost, isTargetUrl, type PrivateTargets } from '#src/outgoing/targets.ts';
-import type { Accounts } from '#storage/accounts.ts';
-import { KEY_BYTES, seal, unseal } from '#storage/sealing.ts';
-import type { Vault } from '#storage/vault.ts';
+import type { Accounts } from '#storage/accounts/accounts.ts';
+import { KEY_BYTES, seal, unseal } from '#storage/vault/sealing.ts';
+import type { Vault } from '#storage/vault/vault.ts';
 
 /** The name of the key in the vault. */
 const SECRET = 'calendar_feeds';

@@ -1,6 +1,6 @@
 /** When a feed is asked for next, and when it is given up: what follows from an outcome, without doing it. */
-import type { SubscriptionRecord } from '#storage/calendar-subscriptions.ts';
-import type { FeedFailure, FeedOutcome } from '#src/protocol/calendar-subscriptions.ts';
+import type { SubscriptionRecord } from '#storage/calendars/calendar-subscriptions.ts';
+import type { FeedFailure, FeedOutcome } from '#src/protocol/calendars/calendar-subscriptions.ts';
 import { CALENDAR_REFRESH_SECONDS_MAX, CALENDAR_REFRESH_SECONDS_MIN } from '#src/protocol/limits.ts';
 
 /** How often a feed is asked for that nobody said anything about. */

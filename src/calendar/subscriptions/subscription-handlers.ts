@@ -1,10 +1,10 @@
 /** The handlers of subscriptions: for the owner of a calendar alone, since the address of a feed may be a secret. */
-import type { ClientHandlers, ClientRequest } from '#src/coordinator/client-routes.ts';
-import type { CALENDAR_ROUTES } from '#src/protocol/calendar-routes.ts';
-import type { ChangeSubscription } from '#src/protocol/calendar-subscriptions.ts';
+import type { ClientHandlers, ClientRequest } from '#src/http/client-routes.ts';
+import type { CALENDAR_ROUTES } from '#src/protocol/calendars/calendar-routes.ts';
+import type { ChangeSubscription } from '#src/protocol/calendars/calendar-subscriptions.ts';
 import { accessCalendar } from '../calendar-access.ts';
-import { byOf, calendarOf } from '../calendar-handlers.ts';
-import type { CalendarPlane } from '../calendar-plane.ts';
+import { byOf, calendarOf } from '../json/calendar-handlers.ts';
+import type { CalendarPlane } from '../calendar-services.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
 type Names = 'readSubscription' | 'changeSubscription' | 'refreshSubscription';

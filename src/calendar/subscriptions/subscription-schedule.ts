@@ -9,17 +9,17 @@ import { setTimeout as later } from 'node:timers';
 import { setTimeout } from 'node:timers/promises';
 import type { Clock } from '#src/base/clock.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { oneSample } from '#src/telemetry/figures.ts';
-import type { CalendarRecord } from '#storage/calendar-records.ts';
+import { oneSample } from '#src/telemetry/metrics.ts';
+import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
 import {
   dueSubscriptions,
   nextRefresh,
   putSubscription,
   subscriptionOf,
   type SubscriptionRecord,
-} from '#storage/calendar-subscriptions.ts';
-import type { Calendars } from '#storage/calendars.ts';
-import { DerivationPool } from '../derivation-pool.ts';
+} from '#storage/calendars/calendar-subscriptions.ts';
+import type { Calendars } from '#storage/calendars/calendars.ts';
+import { DerivationPool } from '../objects/derivation-pool.ts';
 import { applyFeed, FeedSuperseded, knownEntries } from './feed-applying.ts';
 import { FeedFailed, fetchFeed, type FetchOptions } from './feed-fetch.ts';
 import type { FeedAnswer, FeedQuestion } from './feed-reading.ts';

@@ -2,18 +2,18 @@
 import { makeId } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
 import type { Clock } from '#src/base/clock.ts';
-import { DoorBudget } from '#src/coordinator/door-budget.ts';
+import { DoorBudget } from '#src/http/window-limiter.ts';
 import {
   FEED_SUCCESSES,
   type ChangeSubscription,
   type FeedOutcome,
   type FeedSource,
   type SubscriptionView,
-} from '#src/protocol/calendar-subscriptions.ts';
+} from '#src/protocol/calendars/calendar-subscriptions.ts';
 import { ERRORS, Refusal, type ErrorCode } from '#src/protocol/errors.ts';
 import { CALENDAR_FETCHES_PER_MINUTE, CALENDAR_SUBSCRIPTIONS_MAX } from '#src/protocol/limits.ts';
-import type { CalendarDoer, CalendarForm } from '#storage/calendar-draft.ts';
-import type { CalendarRecord } from '#storage/calendar-records.ts';
+import type { CalendarDoer, CalendarForm } from '#storage/calendars/calendar-draft.ts';
+import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
 import {
   changeSubscription,
   putSubscription,
@@ -21,8 +21,8 @@ import {
   subscriptionOf,
   subscriptionsOf,
   type SubscriptionRecord,
-} from '#storage/calendar-subscriptions.ts';
-import type { Calendars } from '#storage/calendars.ts';
+} from '#storage/calendars/calendar-subscriptions.ts';
+import type { Calendars } from '#storage/calendars/calendars.ts';
 import type { FeedUrls } from './feed-urls.ts';
 import { intervalOf } from './refresh-plan.ts';
 

@@ -1,7 +1,7 @@
 /** The AsyncAPI 3 document of the socket: events, frames and close codes, generated from the protocol's schemas. */
-import { CLOSE_CODES, type CloseReason, mayReconnect } from '#src/protocol/close-codes.ts';
-import { EVENT_DATA, EVENT_TYPES, type EventType } from '#src/protocol/events.ts';
-import { presenceFrame, typingFrame } from '#src/protocol/frames.ts';
+import { CLOSE_CODES, type CloseReason, mayReconnect } from '#src/protocol/sockets/close-codes.ts';
+import { EVENT_DATA, EVENT_TYPES, type EventType } from '#src/protocol/sockets/events.ts';
+import { presenceFrame, typingFrame } from '#src/protocol/sockets/frames.ts';
 import { FRAME_BYTES_MAX } from '#src/protocol/limits.ts';
 import { PROTOCOL_VERSION, SUBPROTOCOL_PREFIX } from '#src/protocol/version.ts';
 import { danglingReferences, type JsonObject, SchemaCollector } from './schemas.ts';

@@ -1,20 +1,20 @@
 /** The tables inside the written documents that are generated: settings, routes, errors, limits, rights, close codes. */
 import { availableParallelism } from 'node:os';
 import { SETTINGS, variableOf } from '#src/config.ts';
-import { CLOSE_CODES, type CloseReason, mayReconnect } from '#src/protocol/close-codes.ts';
-import { ROLES } from '#src/protocol/conversations.ts';
+import { CLOSE_CODES, type CloseReason, mayReconnect } from '#src/protocol/sockets/close-codes.ts';
+import { ROLES } from '#src/protocol/conversations/conversations.ts';
 import { ERRORS } from '#src/protocol/errors.ts';
 import { RATE_LIMITS } from '#src/protocol/rate-limits.ts';
-import { CONVERSATION_RIGHTS, rightsIn } from '#src/protocol/rights.ts';
-import { APP_PASSWORD_ROUTES } from '#src/protocol/app-password-routes.ts';
-import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendar-file-routes.ts';
-import { CALENDAR_MAIL_ROUTES } from '#src/protocol/calendar-mail-routes.ts';
-import { CALENDAR_ROUTES } from '#src/protocol/calendar-routes.ts';
-import { CLIENT_RELEASE_ROUTES } from '#src/protocol/client-releases.ts';
-import { DIRECTORY_ROUTES } from '#src/protocol/directory-routes.ts';
-import { INTERNAL_ROUTES } from '#src/protocol/internal-routes.ts';
-import { MEETING_ROUTES } from '#src/protocol/meeting-routes.ts';
-import { RECOVERY_ROUTES } from '#src/protocol/recovery-routes.ts';
+import { CONVERSATION_RIGHTS, rightsIn } from '#src/protocol/conversations/rights.ts';
+import { APP_PASSWORD_ROUTES } from '#src/protocol/sessions/app-password-routes.ts';
+import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendars/calendar-file-routes.ts';
+import { CALENDAR_MAIL_ROUTES } from '#src/protocol/calendars/calendar-mail-routes.ts';
+import { CALENDAR_ROUTES } from '#src/protocol/calendars/calendar-routes.ts';
+import { CLIENT_RELEASE_ROUTES } from '#src/protocol/hosts/client-releases.ts';
+import { DIRECTORY_ROUTES } from '#src/protocol/directory/directory-routes.ts';
+import { INTERNAL_ROUTES } from '#src/protocol/services/internal-routes.ts';
+import { MEETING_ROUTES } from '#src/protocol/meetings/meeting-routes.ts';
+import { RECOVERY_ROUTES } from '#src/protocol/directory/recovery-routes.ts';
 import { MESSAGING_ROUTES, type Route, SESSION_ROUTES } from '#src/protocol/routes.ts';
 import { CLOSE_MEANINGS } from './asyncapi.ts';
 

@@ -18,7 +18,7 @@ import { setUpSecondFactor } from './second-factor-setup.ts';
 import { Shell } from './shell.ts';
 import { SignIn } from './sign-in.ts';
 import { finishSso } from './single-sign-on.ts';
-import { isOpenTo, readPlace, Stage, type Me } from './stage.ts';
+import { isOpenTo, readPlace, Stage, type Me } from './screen-context.ts';
 
 /** Where the chosen language is kept, on this device. */
 const LANGUAGE_KEPT_AS = 'parley.console.language';

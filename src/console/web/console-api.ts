@@ -5,7 +5,7 @@
 import type { z } from 'zod';
 import { clientError, ParleyError } from '#src/client/parley-error.ts';
 import type { CONSOLE_PAGES } from '#src/console/route-table.ts';
-import type { SettingScreenName } from '#src/coordinator/setting-screens.ts';
+import type { SettingScreenName } from '#src/settings/setting-screens.ts';
 
 /** The pages whose routes are known one by one; those of the settings are made from a table, and have calls of their own. */
 type Pages = Omit<typeof CONSOLE_PAGES, 'settings'>;

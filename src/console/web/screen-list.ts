@@ -11,24 +11,24 @@ import {
   telemetryScreen,
 } from './screens/clients.ts';
 import { encryptionScreen } from './screens/encryption.ts';
-import { groupsScreen } from './screens/groups.ts';
-import { guestsScreen, recoveryScreen } from './screens/guests.ts';
-import { erasuresScreen } from './screens/erasures.ts';
-import { holdsScreen } from './screens/holds.ts';
-import { gatewaysScreen, mailScreen, serversScreen } from './screens/hosts.ts';
+import { groupsScreen } from './screens/people/groups.ts';
+import { guestsScreen, recoveryScreen } from './screens/people/guests.ts';
+import { erasuresScreen } from './screens/people/erasures.ts';
+import { holdsScreen } from './screens/people/holds.ts';
+import { gatewaysScreen, mailScreen, serversScreen } from './screens/hosts/hosts.ts';
 import { identityScreen } from './screens/identity.ts';
 import { logsScreen } from './screens/logs.ts';
 import { messageExportScreen } from './screens/message-export.ts';
-import { nodesScreen } from './screens/nodes.ts';
+import { nodesScreen } from './screens/hosts/nodes.ts';
 import { overviewScreen } from './screens/overview.ts';
-import { peopleScreen } from './screens/people.ts';
-import { policiesScreen } from './screens/policies.ts';
+import { peopleScreen } from './screens/people/people.ts';
+import { policiesScreen } from './screens/people/policies.ts';
 import { releasesScreen } from './screens/releases.ts';
 import { accountScreen, breakGlassScreen, secondFactorsScreen } from './screens/second-factors.ts';
 import { settingsScreen } from './screens/settings.ts';
 import { vendorTokensScreen } from './screens/vendor-tokens.ts';
 import { webhooksScreen } from './screens/webhooks.ts';
-import type { Screen } from './stage.ts';
+import type { Screen } from './screen-context.ts';
 
 export const SCREENS: readonly Screen[] = [
   overviewScreen,

@@ -5,7 +5,7 @@ import { languageChoice } from './language-choice.ts';
 import { currentLanguage, t, word } from './language.ts';
 import type { Notices } from './notices.ts';
 import { SCREENS } from './screen-list.ts';
-import { isOpenTo, SECTIONS, type Me, type Screen } from './stage.ts';
+import { isOpenTo, SECTIONS, type Me, type Screen } from './screen-context.ts';
 
 export interface ShellOptions {
   readonly me: Me;

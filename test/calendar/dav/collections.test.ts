@@ -1,7 +1,7 @@
 /** Calendars over CalDAV: made, changed, shared, removed, and the properties that clients keep on them. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { PROPERTIES_BYTES_MAX } from '#storage/calendar-records.ts';
+import { PROPERTIES_BYTES_MAX } from '#storage/calendars/calendar-records.ts';
 import { conditionsOf, DAV_NS, eventOf, rowsOf, startDav } from './dav-server.ts';
 
 const dav = await startDav();

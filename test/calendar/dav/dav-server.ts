@@ -7,16 +7,16 @@ import { join } from 'node:path';
 import { AddressBook } from '#src/calendar/address-book.ts';
 import { BasicAuthentication } from '#src/calendar/basic-authentication.ts';
 import { addDavRoutes } from '#src/calendar/dav/routes.ts';
-import { busyTimes } from '#src/calendar/free-busy-handlers.ts';
-import { DerivationPool } from '#src/calendar/derivation-pool.ts';
-import { CalendarObjectWriter } from '#src/calendar/object-writer.ts';
+import { busyTimes } from '#src/calendar/json/free-busy-handlers.ts';
+import { DerivationPool } from '#src/calendar/objects/derivation-pool.ts';
+import { CalendarObjectWriter } from '#src/calendar/objects/object-writer.ts';
 import { Deliveries } from '#src/calendar/scheduling/deliveries.ts';
 import { Scheduler } from '#src/calendar/scheduling/scheduler.ts';
 import { systemClock } from '#src/base/clock.ts';
-import { makeHttpSurface } from '#src/coordinator/http-surface.ts';
-import { readXml, type XmlElement } from '#src/calendar/dav/xml-reader.ts';
-import type { XmlName } from '#src/calendar/dav/xml-names.ts';
-import { Calendars } from '#storage/calendars.ts';
+import { makeHttpSurface } from '#src/http/http-surface.ts';
+import { readXml, type XmlElement } from '#src/calendar/dav/xml/xml-reader.ts';
+import type { XmlName } from '#src/calendar/dav/xml/xml-names.ts';
+import { Calendars } from '#storage/calendars/calendars.ts';
 import { NO_MAIL } from '../no-mail.ts';
 
 /** People of the tests. Nobody sees `hidden`. The password of each is their name backwards. */

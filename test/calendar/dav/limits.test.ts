@@ -1,13 +1,13 @@
 /** Limits of the door, each one step beyond, and what is said then. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { CACHED_BYTES_MAX, readStored } from '#src/calendar/object-cache.ts';
-import { CHANGES_MAX, DESCRIPTION_MAX, DISPLAY_NAME_MAX } from '#src/calendar/dav/property-changes.ts';
-import { PROPERTIES_MAX } from '#src/calendar/dav/propfind.ts';
+import { CACHED_BYTES_MAX, readStored } from '#src/calendar/objects/object-cache.ts';
+import { CHANGES_MAX, DESCRIPTION_MAX, DISPLAY_NAME_MAX } from '#src/calendar/dav/properties/property-changes.ts';
+import { PROPERTIES_MAX } from '#src/calendar/dav/properties/propfind.ts';
 import { FREE_BUSY_MILLIS_MAX } from '#src/calendar/dav/reports/free-busy.ts';
 import { EXPANSIONS_MAX } from '#src/calendar/dav/reports/principal-reports.ts';
-import type { DavDoor } from '#src/calendar/dav/door.ts';
-import { etagOf } from '#storage/calendar-records.ts';
+import type { DavDoor } from '#src/calendar/dav/dav-context.ts';
+import { etagOf } from '#storage/calendars/calendar-records.ts';
 import { conditionsOf, DAV_NS, eventOf, startDav } from './dav-server.ts';
 
 const dav = await startDav();

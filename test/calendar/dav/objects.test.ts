@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { OBJECT_BYTES_MAX } from '#storage/calendar-records.ts';
+import { OBJECT_BYTES_MAX } from '#storage/calendars/calendar-records.ts';
 import { conditionsOf, DAV_NS, eventOf, rowsOf, startDav } from './dav-server.ts';
 
 const dav = await startDav();

@@ -11,8 +11,8 @@ import {
   XML_DEPTH_MAX,
   XML_ELEMENTS_MAX,
   XML_LINES_MAX,
-} from '#src/calendar/dav/xml-reader.ts';
-import { element, escapeText } from '#src/calendar/dav/xml-writer.ts';
+} from '#src/calendar/dav/xml/xml-reader.ts';
+import { element, escapeText } from '#src/calendar/dav/xml/xml-writer.ts';
 import { gzipSync } from 'node:zlib';
 
 const read = (text: string) => readXml(Buffer.from(text));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import { createTransport } from 'nodemailer';
-import type { EntryView } from '#src/protocol/calendars.ts';
+import type { EntryView } from '#src/protocol/calendars/calendars.ts';
 import { startConsoleServer, type AskConsole } from '#test/support/console.ts';
 import { request, type Person, type Reply, type ServerOptions, type TestServer } from '#test/support/server.ts';
 import { call, defaultCalendar } from '../service/calling.ts';

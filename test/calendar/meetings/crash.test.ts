@@ -1,13 +1,13 @@
 /** Meetings of entries over a crash between the two stores: at worst one is left that nobody uses, and the next start ends it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { MeetingView } from '#src/protocol/meetings.ts';
-import { checkCalendars } from '#storage/calendar-check.ts';
-import { checkFolder } from '#storage/check.ts';
-import { bindingOf, bindMeeting } from '#storage/calendar-meetings.ts';
-import { Calendars } from '#storage/calendars.ts';
-import { Findings } from '#storage/findings.ts';
-import { key } from '#storage/keys.ts';
+import type { MeetingView } from '#src/protocol/meetings/meetings.ts';
+import { checkCalendars } from '#storage/check/calendar-check.ts';
+import { checkFolder } from '#storage/check/check.ts';
+import { bindingOf, bindMeeting } from '#storage/calendars/calendar-meetings.ts';
+import { Calendars } from '#storage/calendars/calendars.ts';
+import { Findings } from '#storage/engine/findings.ts';
+import { key } from '#storage/engine/keys.ts';
 import { request, startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { until } from '#test/support/waiting.ts';

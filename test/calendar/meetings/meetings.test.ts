@@ -1,8 +1,8 @@
 /** Entries with meetings of the coordinator: made for them, following them, ending with them, and bound by nobody's word (MTG-01). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EntryView } from '#src/protocol/calendars.ts';
-import { MEETINGS_PER_HOST_MAX, type MeetingView } from '#src/protocol/meetings.ts';
+import type { EntryView } from '#src/protocol/calendars/calendars.ts';
+import { MEETINGS_PER_HOST_MAX, type MeetingView } from '#src/protocol/meetings/meetings.ts';
 import { request, type Person } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { until } from '#test/support/waiting.ts';

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { entryIdOf } from '#storage/calendar-records.ts';
+import { entryIdOf } from '#storage/calendars/calendar-records.ts';
 import { CERTIFICATE, LoopbackProvider, Subscription } from '#test/push/loopback-provider.ts';
 import { startServer, type Person } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';

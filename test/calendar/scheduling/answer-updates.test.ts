@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { AddressBook } from '#src/calendar/address-book.ts';
 import { ensureDefaultCalendar } from '#src/calendar/calendar-access.ts';
-import { DerivationPool } from '#src/calendar/derivation-pool.ts';
-import { CalendarObjectWriter } from '#src/calendar/object-writer.ts';
+import { DerivationPool } from '#src/calendar/objects/derivation-pool.ts';
+import { CalendarObjectWriter } from '#src/calendar/objects/object-writer.ts';
 import {
   ANSWERS_GATHERED_MILLIS,
   ANSWERS_SHOWN_TO_MAX,
@@ -13,8 +13,8 @@ import {
 } from '#src/calendar/scheduling/answer-updates.ts';
 import { Deliveries, type DeliveriesOptions } from '#src/calendar/scheduling/deliveries.ts';
 import { Scheduler } from '#src/calendar/scheduling/scheduler.ts';
-import type { ObjectRecord } from '#storage/calendar-records.ts';
-import { Calendars } from '#storage/calendars.ts';
+import type { ObjectRecord } from '#storage/calendars/calendar-records.ts';
+import { Calendars } from '#storage/calendars/calendars.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { until } from '#test/support/waiting.ts';
 import { eventText } from '../service/calling.ts';

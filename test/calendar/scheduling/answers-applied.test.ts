@@ -1,7 +1,7 @@
 /** What the answers of others make of a copy (CAL-03): their lines, an occurrence of its own for one, and nothing else. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apply } from '#src/calendar/scheduling/applying.ts';
+import { apply } from '#src/calendar/scheduling/itip-application.ts';
 
 const recipients = Object.fromEntries(
   ['alice', 'carol'].map((user) => [

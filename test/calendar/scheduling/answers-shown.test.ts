@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { uuidAddress } from '#src/calendar/address-book.ts';
-import type { EntryView } from '#src/protocol/calendars.ts';
-import { CalendarReader } from '#storage/calendar-reader.ts';
-import { openCalendars } from '#storage/calendar-records.ts';
-import { checkFolder } from '#storage/check.ts';
+import type { EntryView } from '#src/protocol/calendars/calendars.ts';
+import { CalendarReader } from '#storage/calendars/calendar-reader.ts';
+import { openCalendars } from '#storage/calendars/calendar-records.ts';
+import { checkFolder } from '#storage/check/check.ts';
 import { request, startServer, type Person } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
 import { basic, call, defaultCalendar, makeEntry } from '../service/calling.ts';

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { indexOf, readCalendarObject } from '#src/calendar/icalendar/calendar-object.ts';
 import { propertyOf } from '#src/calendar/icalendar/component.ts';
-import { componentsOf, participationOf } from '#src/calendar/derivation.ts';
-import { answer } from '#src/calendar/scheduling/answering.ts';
-import { apply } from '#src/calendar/scheduling/applying.ts';
-import { organize, type Scheduled } from '#src/calendar/scheduling/organizing.ts';
+import { componentsOf, participationOf } from '#src/calendar/objects/derivation.ts';
+import { answer } from '#src/calendar/scheduling/itip-reply.ts';
+import { apply } from '#src/calendar/scheduling/itip-application.ts';
+import { organize, type Scheduled } from '#src/calendar/scheduling/itip-request.ts';
 import type { Recipients } from '#src/calendar/scheduling/people.ts';
 import { calendarText } from '../calendar-text.ts';
 

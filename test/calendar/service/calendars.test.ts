@@ -1,8 +1,8 @@
 /** Calendars over JSON: whose they are, who shares them, what is told of them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CALENDARS_PER_PERSON_MAX } from '#storage/calendar-records.ts';
-import type { CalendarView } from '#src/protocol/calendars.ts';
+import { CALENDARS_PER_PERSON_MAX } from '#storage/calendars/calendar-records.ts';
+import type { CalendarView } from '#src/protocol/calendars/calendars.ts';
 import { request } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { connect } from '#test/support/socket.ts';

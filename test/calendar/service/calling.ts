@@ -1,6 +1,6 @@
 /** What tests of the calendar service do all the time: people call it, and are refused. */
 import assert from 'node:assert/strict';
-import type { CalendarView, EntryView } from '#src/protocol/calendars.ts';
+import type { CalendarView, EntryView } from '#src/protocol/calendars/calendars.ts';
 import { ERRORS, type ErrorCode } from '#src/protocol/errors.ts';
 import { request, type Person, type Reply, type TestServer } from '#test/support/server.ts';
 

@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { EntryView } from '#src/protocol/calendars.ts';
-import { checkFolder } from '#storage/check.ts';
+import type { EntryView } from '#src/protocol/calendars/calendars.ts';
+import { checkFolder } from '#storage/check/check.ts';
 import { startServer } from '#test/support/server.ts';
 import { assertRefused, call, defaultCalendar } from './calling.ts';
 

@@ -1,7 +1,7 @@
 /** Entries over JSON: single, all-day and recurring ones, changed as one, as a tail and as a whole; the exact delta. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EntryView } from '#src/protocol/calendars.ts';
+import type { EntryView } from '#src/protocol/calendars/calendars.ts';
 import { SeededRandom } from '#test/support/random.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import type { Reply } from '#test/support/server.ts';

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { uuidAddress } from '#src/calendar/address-book.ts';
-import { entryIdOf } from '#storage/calendar-records.ts';
-import { APP_PASSWORDS_MAX } from '#src/protocol/app-passwords.ts';
-import type { EntryView } from '#src/protocol/calendars.ts';
+import { entryIdOf } from '#storage/calendars/calendar-records.ts';
+import { APP_PASSWORDS_MAX } from '#src/protocol/sessions/app-passwords.ts';
+import type { EntryView } from '#src/protocol/calendars/calendars.ts';
 import { request, type Person, type Reply } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { until } from '#test/support/waiting.ts';

@@ -4,16 +4,21 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { CalendarPlane } from '#src/calendar/calendar-plane.ts';
-import { readEntryLeft } from '#src/calendar/entry-handlers.ts';
-import { DerivationPool, INLINE_BYTES_MAX, POOL_QUEUE_MAX } from '#src/calendar/derivation-pool.ts';
+import type { CalendarPlane } from '#src/calendar/calendar-services.ts';
+import { readEntryLeft } from '#src/calendar/json/entry-handlers.ts';
+import { DerivationPool, INLINE_BYTES_MAX, POOL_QUEUE_MAX } from '#src/calendar/objects/derivation-pool.ts';
 import { CalendarFault } from '#src/calendar/icalendar/calendar-object.ts';
-import type { EntryView } from '#src/protocol/calendars.ts';
-import { storedOccurrences } from '#src/calendar/stored-occurrences.ts';
-import { etagOf, OBJECT_BYTES_MAX, type CalendarRecord, type NamedObject } from '#storage/calendar-records.ts';
-import type { Calendars } from '#storage/calendars.ts';
-import { backupFolder, restoreFolder } from '#storage/backup.ts';
-import { checkFolder } from '#storage/check.ts';
+import type { EntryView } from '#src/protocol/calendars/calendars.ts';
+import { storedOccurrences } from '#src/calendar/objects/stored-occurrences.ts';
+import {
+  etagOf,
+  OBJECT_BYTES_MAX,
+  type CalendarRecord,
+  type NamedObject,
+} from '#storage/calendars/calendar-records.ts';
+import type { Calendars } from '#storage/calendars/calendars.ts';
+import { backupFolder, restoreFolder } from '#storage/backup/backup.ts';
+import { checkFolder } from '#storage/check/check.ts';
 import { startServer } from '#test/support/server.ts';
 import { assertRefused, call, defaultCalendar, eventText, makeEntry } from './calling.ts';
 

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { checkFolder } from '#storage/check.ts';
+import { checkFolder } from '#storage/check/check.ts';
 import { plantCallers } from '#test/console/callers.ts';
 import { request, startServer, type Person } from '#test/support/server.ts';
 import { basic, defaultCalendar } from './calling.ts';

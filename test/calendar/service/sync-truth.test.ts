@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { SeededRandom } from '#test/support/random.ts';
 import { request, startServer, type Person, type TestServer } from '#test/support/server.ts';
-import type { EntryView } from '#src/protocol/calendars.ts';
+import type { EntryView } from '#src/protocol/calendars/calendars.ts';
 import { basic, call, eventText, makeCalendar } from './calling.ts';
 
 const SEED = 20_261_121;

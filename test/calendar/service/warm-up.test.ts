@@ -1,7 +1,7 @@
 /** Warming up gives way to requests, and ends when the server does. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { warmUp, WARM_UP_ROUNDS } from '#src/calendar/warm-up.ts';
+import { warmUp, WARM_UP_ROUNDS } from '#src/calendar/objects/warm-up.ts';
 
 test('warming up goes through all its series while others have their turn, and ends when it is told', async () => {
   let turns = 0;

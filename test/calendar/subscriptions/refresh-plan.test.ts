@@ -1,5 +1,5 @@
 /** When a feed is asked for next and when it is given up, and how its address is kept. */
-import type { SubscriptionRecord } from '#storage/calendar-subscriptions.ts';
+import type { SubscriptionRecord } from '#storage/calendars/calendar-subscriptions.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FeedUrls } from '#src/calendar/subscriptions/feed-urls.ts';

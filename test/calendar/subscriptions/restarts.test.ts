@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CALENDAR_SUBSCRIPTIONS_MAX } from '#src/protocol/limits.ts';
-import { checkCalendars } from '#storage/calendar-check.ts';
-import { checkFolder } from '#storage/check.ts';
-import { Findings } from '#storage/findings.ts';
-import { CalendarReader } from '#storage/calendar-reader.ts';
-import { openCalendars } from '#storage/calendar-records.ts';
+import { checkCalendars } from '#storage/check/calendar-check.ts';
+import { checkFolder } from '#storage/check/check.ts';
+import { Findings } from '#storage/engine/findings.ts';
+import { CalendarReader } from '#storage/calendars/calendar-reader.ts';
+import { openCalendars } from '#storage/calendars/calendar-records.ts';
 import {
   dueSubscriptions,
   putSource,
@@ -14,9 +14,9 @@ import {
   subscribe,
   subscriptionOf,
   type SubscriptionRecord,
-} from '#storage/calendar-subscriptions.ts';
-import { Calendars } from '#storage/calendars.ts';
-import { numberedThen } from '#storage/keys.ts';
+} from '#storage/calendars/calendar-subscriptions.ts';
+import { Calendars } from '#storage/calendars/calendars.ts';
+import { numberedThen } from '#storage/engine/keys.ts';
 import { startConsoleServer } from '#test/support/console.ts';
 import { startServer } from '#test/support/server.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
-import type { SubscriptionView } from '#src/protocol/calendar-subscriptions.ts';
-import type { CalendarView } from '#src/protocol/calendars.ts';
-import { folderPaths } from '#storage/folder.ts';
+import type { SubscriptionView } from '#src/protocol/calendars/calendar-subscriptions.ts';
+import type { CalendarView } from '#src/protocol/calendars/calendars.ts';
+import { folderPaths } from '#storage/engine/folder.ts';
 import { request } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { until } from '#test/support/waiting.ts';

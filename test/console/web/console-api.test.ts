@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ParleyError } from '#src/client/parley-error.ts';
 import { addressOf, ConsoleApi } from '#src/console/web/console-api.ts';
-import { SETTING_SCREENS } from '#src/coordinator/setting-screens.ts';
+import { SETTING_SCREENS } from '#src/settings/setting-screens.ts';
 import { readMap, SETTING_KINDS } from '#src/console/web/screens/settings.ts';
-import { namesIn } from '#src/console/web/screens/groups.ts';
-import { matches } from '#src/console/web/screens/people.ts';
-import { readPlace } from '#src/console/web/stage.ts';
+import { namesIn } from '#src/console/web/screens/people/groups.ts';
+import { matches } from '#src/console/web/screens/people/people.ts';
+import { readPlace } from '#src/console/web/screen-context.ts';
 
 interface Sent {
   readonly url: string;

@@ -1,18 +1,18 @@
 /** The report `calendar-query`: the objects that pass a filter (RFC 4791 section 7.8). */
-import type { NamedObject } from '#storage/calendar-records.ts';
+import type { NamedObject } from '#storage/calendars/calendar-records.ts';
 import { CalendarFault, type ComponentKind, type Window } from '../../icalendar/calendar-object.ts';
 import { kindOf } from '../../icalendar/component-kinds.ts';
 import { broken } from '../dav-refusal.ts';
-import type { DavDoor } from '../door.ts';
+import type { DavDoor } from '../dav-context.ts';
 import { answerStream, type DavAnswer, type DavRequest } from '../exchange.ts';
 import { readFilter, type ComponentFilter } from '../filter.ts';
 import { matches } from '../filter-matching.ts';
-import { readStored } from '../../object-cache.ts';
-import { objectsOf } from '../propfind.ts';
+import { readStored } from '../../objects/object-cache.ts';
+import { objectsOf } from '../properties/propfind.ts';
 import { isBrief } from '../request-preferences.ts';
 import { objectResource, type CalendarResource } from '../resources.ts';
-import { caldav } from '../xml-names.ts';
-import { childOf, type XmlElement } from '../xml-reader.ts';
+import { caldav } from '../xml/xml-names.ts';
+import { childOf, type XmlElement } from '../xml/xml-reader.ts';
 import { objectRow, readObjectRequest } from './object-rows.ts';
 
 /** A span up to which the time index is asked; most objects of a calendar touch a longer one, and are read in pages. */

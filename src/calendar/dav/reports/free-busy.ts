@@ -1,17 +1,17 @@
 /** The report `free-busy-query`: when a calendar is taken, without what by (RFC 4791 section 7.10). */
-import type { NamedObject } from '#storage/calendar-records.ts';
+import type { NamedObject } from '#storage/calendars/calendar-records.ts';
 import { CalendarFault, expand, type Occurrence, type Window } from '../../icalendar/calendar-object.ts';
 import { textOf } from '../../icalendar/component.ts';
 import { writeInstant } from '../../icalendar/values.ts';
-import { Turns } from '../../turns.ts';
+import { Turns } from '../../time-slicer.ts';
 import { broken } from '../dav-refusal.ts';
-import type { DavDoor } from '../door.ts';
+import type { DavDoor } from '../dav-context.ts';
 import type { DavAnswer, DavRequest } from '../exchange.ts';
 import { readTimeRange } from '../filter.ts';
-import { readStored } from '../../object-cache.ts';
+import { readStored } from '../../objects/object-cache.ts';
 import type { CalendarResource } from '../resources.ts';
-import { caldav, dav } from '../xml-names.ts';
-import { childOf, type XmlElement } from '../xml-reader.ts';
+import { caldav, dav } from '../xml/xml-names.ts';
+import { childOf, type XmlElement } from '../xml/xml-reader.ts';
 
 /** The longest span that can be asked about: a little over a year, which a yearly overview needs. [403] */
 export const FREE_BUSY_MILLIS_MAX = 400 * 86_400_000;

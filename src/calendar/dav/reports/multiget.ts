@@ -1,12 +1,12 @@
 /** The report `calendar-multiget`: the objects that the client names (RFC 4791 section 7.9). */
 import { DavRefusal } from '../dav-refusal.ts';
 import { answerStream, type DavAnswer, type DavRequest } from '../exchange.ts';
-import { statusRow } from '../multistatus.ts';
+import { statusRow } from '../xml/multistatus.ts';
 import { readHref } from '../paths.ts';
 import { isBrief } from '../request-preferences.ts';
 import { findCalendar, isReadable, objectResource, type CalendarResource } from '../resources.ts';
-import { dav } from '../xml-names.ts';
-import { childrenOf, type XmlElement } from '../xml-reader.ts';
+import { dav } from '../xml/xml-names.ts';
+import { childrenOf, type XmlElement } from '../xml/xml-reader.ts';
 import { objectRow, readObjectRequest, type ObjectRequest } from './object-rows.ts';
 
 /** Answers the report. @throws DavRefusal */

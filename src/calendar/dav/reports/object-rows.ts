@@ -1,14 +1,14 @@
 /** Rows of objects in the answers of reports: properties, and calendar data in the form that was asked for. */
 import { CalendarFault } from '../../icalendar/calendar-object.ts';
 import { isWhole, readCalendarDataRequest, writeCalendarData, type CalendarDataRequest } from '../calendar-data.ts';
-import { propertyRow, propstat, responseRow, statusRow } from '../multistatus.ts';
-import { readStored } from '../../object-cache.ts';
-import { readAsked, groupsOf, type PropertyRequest } from '../propfind.ts';
-import type { Asking } from '../properties.ts';
+import { propertyRow, propstat, responseRow, statusRow } from '../xml/multistatus.ts';
+import { readStored } from '../../objects/object-cache.ts';
+import { readAsked, groupsOf, type PropertyRequest } from '../properties/propfind.ts';
+import type { Asking } from '../properties/properties.ts';
 import type { ObjectResource } from '../resources.ts';
-import { caldav, dav, type XmlName } from '../xml-names.ts';
-import { childOf, type XmlElement } from '../xml-reader.ts';
-import { element, escapeText } from '../xml-writer.ts';
+import { caldav, dav, type XmlName } from '../xml/xml-names.ts';
+import { childOf, type XmlElement } from '../xml/xml-reader.ts';
+import { element, escapeText } from '../xml/xml-writer.ts';
 
 const CALENDAR_DATA = caldav('calendar-data');
 

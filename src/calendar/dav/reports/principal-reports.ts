@@ -1,16 +1,16 @@
 /** Reports about people: expand-property, principal-match, principal-property-search (RFC 3253, RFC 3744). */
 import { DavRefusal } from '../dav-refusal.ts';
-import type { Principal } from '../door.ts';
+import type { Principal } from '../dav-context.ts';
 import { answerRows, answerXml, type DavAnswer, type DavRequest } from '../exchange.ts';
-import { propertyRow } from '../multistatus.ts';
+import { propertyRow } from '../xml/multistatus.ts';
 import { principalHref, readHref } from '../paths.ts';
-import { groupsOf, readAsked } from '../propfind.ts';
-import { readProperty, type Asking } from '../properties.ts';
+import { groupsOf, readAsked } from '../properties/propfind.ts';
+import { readProperty, type Asking } from '../properties/properties.ts';
 import { isBrief } from '../request-preferences.ts';
 import { findResource, type PrincipalResource, type Resource } from '../resources.ts';
-import { caldav, calendarserver, dav, DECLARATIONS, nameOf, type XmlName } from '../xml-names.ts';
-import { childOf, childrenOf, textOf, type XmlElement } from '../xml-reader.ts';
-import { element, textElement } from '../xml-writer.ts';
+import { caldav, calendarserver, dav, DECLARATIONS, nameOf, type XmlName } from '../xml/xml-names.ts';
+import { childOf, childrenOf, textOf, type XmlElement } from '../xml/xml-reader.ts';
+import { element, textElement } from '../xml/xml-writer.ts';
 
 /** People in one answer to a search. Whoever sees as many types another letter. */
 export const FOUND_MAX = 100;

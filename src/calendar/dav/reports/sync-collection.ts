@@ -1,15 +1,15 @@
 /** The report `sync-collection`: what changed behind a token (RFC 6578). */
-import { SYNC_START, type SyncPage, type SyncPosition } from '#storage/calendar-reader.ts';
+import { SYNC_START, type SyncPage, type SyncPosition } from '#storage/calendars/calendar-reader.ts';
 import { broken, DavRefusal } from '../dav-refusal.ts';
 import { answerStream, type DavAnswer, type DavRequest } from '../exchange.ts';
-import { statusRow, syncTokenElement } from '../multistatus.ts';
+import { statusRow, syncTokenElement } from '../xml/multistatus.ts';
 import { encodeSegment } from '../paths.ts';
-import { OBJECTS_PER_READ } from '../propfind.ts';
+import { OBJECTS_PER_READ } from '../properties/propfind.ts';
 import { isBrief } from '../request-preferences.ts';
 import { objectResource, type CalendarResource } from '../resources.ts';
 import { invalidSyncToken, readSyncToken, writeSyncToken } from '../sync-token.ts';
-import { dav } from '../xml-names.ts';
-import { childOf, textOf, type XmlElement } from '../xml-reader.ts';
+import { dav } from '../xml/xml-names.ts';
+import { childOf, textOf, type XmlElement } from '../xml/xml-reader.ts';
 import { objectRow, readObjectRequest } from './object-rows.ts';
 
 /** Answers the report. @throws DavRefusal 403 valid-sync-token for a token that is too old or none of this calendar. */

@@ -4,7 +4,7 @@ import { badge } from '../elements.ts';
 import { select } from '../form.ts';
 import { t, when, word } from '../language.ts';
 import { Listing } from '../listing.ts';
-import type { Screen, Stage } from '../stage.ts';
+import type { Screen, Stage } from '../screen-context.ts';
 
 type AlertState = 'open' | 'closed';
 

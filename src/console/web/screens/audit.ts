@@ -4,7 +4,7 @@ import { element } from '../elements.ts';
 import { form, input, select } from '../form.ts';
 import { t, when, word } from '../language.ts';
 import { Listing } from '../listing.ts';
-import type { Screen } from '../stage.ts';
+import type { Screen } from '../screen-context.ts';
 import { given } from './logs.ts';
 
 type Entry = ItemOf<'get /audit'>;

@@ -5,8 +5,8 @@ import { badge, button, element, link, part, workButton } from '../elements.ts';
 import { form, input, textarea } from '../form.ts';
 import { t, when, word } from '../language.ts';
 import { Listing } from '../listing.ts';
-import type { Screen, Stage } from '../stage.ts';
-import { namesIn } from './groups.ts';
+import type { Screen, Stage } from '../screen-context.ts';
+import { namesIn } from './people/groups.ts';
 
 type Automation = ItemOf<'get /automations'>;
 type Run = ItemOf<'get /automations/:id/runs'>;

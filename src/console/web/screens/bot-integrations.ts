@@ -6,7 +6,7 @@ import { allOf, form, input, Ticks } from '../form.ts';
 import { t, when, word } from '../language.ts';
 import { Listing } from '../listing.ts';
 import { shownOnce } from '../shown-once.ts';
-import type { Stage } from '../stage.ts';
+import type { Stage } from '../screen-context.ts';
 
 type Command = ItemOf<'get /bots/:id/commands'>;
 type Subscription = ItemOf<'get /bots/:id/subscriptions'>;

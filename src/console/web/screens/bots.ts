@@ -6,9 +6,9 @@ import { allOf, form, input, textarea, Ticks } from '../form.ts';
 import { t, when, word } from '../language.ts';
 import { Listing } from '../listing.ts';
 import { shownOnce } from '../shown-once.ts';
-import type { Screen, Stage } from '../stage.ts';
+import type { Screen, Stage } from '../screen-context.ts';
 import { showBot } from './bot-integrations.ts';
-import { namesIn } from './groups.ts';
+import { namesIn } from './people/groups.ts';
 
 type Bot = ItemOf<'get /bots'>;
 type Scope = Bot['scopes'][number];

@@ -3,7 +3,7 @@ import type { ItemOf } from '../console-api.ts';
 import { element, facts, part } from '../elements.ts';
 import { formatNumber, t, when, word } from '../language.ts';
 import { Listing, loaded } from '../listing.ts';
-import type { Screen } from '../stage.ts';
+import type { Screen } from '../screen-context.ts';
 
 export const populationScreen: Screen = {
   path: 'population',

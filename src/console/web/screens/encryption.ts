@@ -6,7 +6,7 @@ import { form, input, type Field } from '../form.ts';
 import { formatNumber, t, when, word, type Key } from '../language.ts';
 import { Listing, loaded } from '../listing.ts';
 import { shownOnce } from '../shown-once.ts';
-import type { Screen, Stage } from '../stage.ts';
+import type { Screen, Stage } from '../screen-context.ts';
 
 type State = ReplyOf<'get /encryption'>;
 type Coverage = ReplyOf<'get /encryption/coverage'>;

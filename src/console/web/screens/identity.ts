@@ -4,7 +4,7 @@ import { confirmed } from '../dialog.ts';
 import { workButton } from '../elements.ts';
 import { t, when } from '../language.ts';
 import { Listing } from '../listing.ts';
-import type { Screen } from '../stage.ts';
+import type { Screen } from '../screen-context.ts';
 
 type Account = ItemOf<'get /identity/control/accounts'>;
 

@@ -4,7 +4,7 @@ import { badge, element, type Child } from '../elements.ts';
 import { form, input, select } from '../form.ts';
 import { t, when } from '../language.ts';
 import { Listing } from '../listing.ts';
-import type { Screen } from '../stage.ts';
+import type { Screen } from '../screen-context.ts';
 
 type LogLine = ItemOf<'get /logs'>;
 

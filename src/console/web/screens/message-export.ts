@@ -2,7 +2,7 @@
 import { badge, button, element, fill } from '../elements.ts';
 import { form, input } from '../form.ts';
 import { t } from '../language.ts';
-import type { Screen } from '../stage.ts';
+import type { Screen } from '../screen-context.ts';
 
 export const messageExportScreen: Screen = {
   path: 'message-export',

@@ -3,7 +3,7 @@ import type { ReplyOf } from '../console-api.ts';
 import { badge, button, element, facts, link, part, type Child } from '../elements.ts';
 import { formatBytes, formatNumber, formatSeconds, t, when, word } from '../language.ts';
 import { loaded } from '../listing.ts';
-import type { Screen, Stage } from '../stage.ts';
+import type { Screen, Stage } from '../screen-context.ts';
 import { alertsListing } from './alerts.ts';
 import { logLines } from './logs.ts';
 

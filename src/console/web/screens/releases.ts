@@ -4,7 +4,7 @@ import { badge, element, facts, fill, workButton, type Child } from '../elements
 import { t, when } from '../language.ts';
 import { Listing, loaded } from '../listing.ts';
 import { shownOnce } from '../shown-once.ts';
-import type { Screen, Stage } from '../stage.ts';
+import type { Screen, Stage } from '../screen-context.ts';
 
 /** A publish token has as many random bytes as every other secret of the installation. */
 const TOKEN_BYTES = 32;

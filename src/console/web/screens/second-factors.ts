@@ -7,7 +7,7 @@ import { t, when } from '../language.ts';
 import { Listing, loaded } from '../listing.ts';
 import { recoveryCodesCard, setUpSecondFactor, totpFigure } from '../second-factor-setup.ts';
 import { codeField } from '../sign-in.ts';
-import type { Screen, Stage } from '../stage.ts';
+import type { Screen, Stage } from '../screen-context.ts';
 
 export const accountScreen: Screen = {
   path: 'account',

@@ -1,11 +1,11 @@
 /** The screens of settings: what is set, of secrets only that they are; changing and trying it (CON-02, VND-10). */
-import type { SETTING_SCREENS, SettingScreenName } from '#src/coordinator/setting-screens.ts';
+import type { SETTING_SCREENS, SettingScreenName } from '#src/settings/setting-screens.ts';
 import type { SettingChanges, SettingsView } from '../console-api.ts';
 import { badge, element, facts, fill, link, workButton, type Child } from '../elements.ts';
 import { type Field, form, input, select, textarea, Ticks } from '../form.ts';
 import { t, when, word } from '../language.ts';
 import { loaded } from '../listing.ts';
-import type { Screen, Stage } from '../stage.ts';
+import type { Screen, Stage } from '../screen-context.ts';
 
 /** How a value is asked for: a line, a whole number, a text of several, the same as a secret, names mapped to roles, or one of a few. */
 type Kind = 'line' | 'number' | 'text' | 'secret' | 'secret-text' | 'map' | readonly string[];

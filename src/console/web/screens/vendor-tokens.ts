@@ -6,7 +6,7 @@ import { allOf, form, input, select, textarea } from '../form.ts';
 import { t, when, word } from '../language.ts';
 import { Listing } from '../listing.ts';
 import { shownOnce } from '../shown-once.ts';
-import type { Screen, Stage } from '../stage.ts';
+import type { Screen, Stage } from '../screen-context.ts';
 
 type Token = ItemOf<'get /vendor-tokens'>;
 

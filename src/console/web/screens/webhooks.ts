@@ -6,7 +6,7 @@ import { form, input } from '../form.ts';
 import { t, when } from '../language.ts';
 import { Listing } from '../listing.ts';
 import { shownOnce } from '../shown-once.ts';
-import type { Screen, Stage } from '../stage.ts';
+import type { Screen, Stage } from '../screen-context.ts';
 
 type Webhook = ItemOf<'get /webhooks'>;
 

@@ -1,0 +1,127 @@
+/** What the doors of the calendar work with, put together once. */
+import type { Clock } from '#src/base/clock.ts';
+import { USERNAME } from '#src/protocol/names.ts';
+import type { Calendars } from '#storage/calendars/calendars.ts';
+import { AddressBook, type DirectoryView } from './address-book.ts';
+import { BasicAuthentication } from './basic-authentication.ts';
+import { ensureDefaultCalendar } from './calendar-access.ts';
+import type { DavDoor, Principal, Principals } from './dav/dav-context.ts';
+import { busyTimes } from './json/free-busy-handlers.ts';
+import { DerivationPool } from './objects/derivation-pool.ts';
+import type { EntryMeetings } from './meetings/entry-meetings.ts';
+import { CalendarObjectWriter } from './objects/object-writer.ts';
+import { AnswerUpdates } from './scheduling/answer-updates.ts';
+import { Deliveries } from './scheduling/deliveries.ts';
+import type { OutsideMail } from './scheduling/outside-mail.ts';
+import { Scheduler } from './scheduling/scheduler.ts';
+
+export interface CalendarPlaneOptions {
+  readonly calendars: Calendars;
+  readonly directory: DirectoryView;
+  /** Whether somebody may see somebody, by the access policies. */
+  readonly maySee: (viewer: string, user: string) => boolean;
+  /** Whether somebody may invite somebody, by the access policies. */
+  readonly mayInvite: (organizer: string, user: string) => boolean;
+  readonly meetings: EntryMeetings;
+  /** Whether it is an app password of that person, who may come. */
+  readonly verifyAppPassword: (user: string, password: string) => boolean;
+  /** Failed sign-ins per minute of one name from one address. */
+  readonly failuresPerMinute: number;
+  /** Makes the way to people outside from the parts that it needs. */
+  readonly mail: (parts: MailParts) => OutsideMail;
+  /** The data folder's. */
+  readonly epoch: string;
+  /** Where clients reach the calendar, where a proxy stands in front. */
+  readonly publicUrl: string | undefined;
+  readonly clock: Clock;
+  readonly log: DavDoor['log'];
+}
+
+/** What mail is made from. */
+export type MailParts = Pick<CalendarPlane, 'book' | 'calendars' | 'clock' | 'epoch' | 'isPerson' | 'pool'>;
+
+export interface CalendarPlane {
+  readonly calendars: Calendars;
+  readonly book: AddressBook;
+  readonly pool: DerivationPool;
+  readonly writer: CalendarObjectWriter;
+  readonly meetings: EntryMeetings;
+  /** Scheduling messages on their way. */
+  readonly deliveries: Deliveries;
+  /** Answers that the other attendees are still to be shown. */
+  readonly answerUpdates: AnswerUpdates;
+  readonly mail: OutsideMail;
+  /** Whether a person is there whom the organiser may invite. */
+  readonly mayInvite: (organizer: string, user: string) => boolean;
+  readonly maySee: (viewer: string, user: string) => boolean;
+  /** Whether a person is there who may be shared with and invited. */
+  readonly isPerson: (user: string) => boolean;
+  readonly epoch: string;
+  readonly clock: Clock;
+  /** The same things as the DAV door takes them. */
+  readonly dav: DavDoor;
+}
+
+/** The calendar's parts over its store. The pool is the caller's to close. */
+export async function makeCalendarPlane(options: CalendarPlaneOptions): Promise<CalendarPlane> {
+  const { calendars, clock, directory, epoch, failuresPerMinute, log, maySee, meetings } = options;
+  const book = new AddressBook(directory);
+  await book.prepare();
+  const pool = new DerivationPool();
+  const basic = new BasicAuthentication({ verify: options.verifyAppPassword, failuresPerMinute, clock });
+  const isPerson = (user: string): boolean => {
+    const entry = USERNAME.test(user) ? directory.entry(user) : undefined;
+    return entry !== undefined && entry.kind !== 'bot' && entry.state === 'active';
+  };
+  const deliveries = new Deliveries({ calendars, pool, book, isPerson, clock, log });
+  const mayInvite: CalendarPlane['mayInvite'] = (organizer, user) =>
+    isPerson(user) && options.mayInvite(organizer, user);
+  const answerUpdates = new AnswerUpdates({ calendars, pool, book, mayInvite, isPerson, deliveries, clock, log });
+  const mail = options.mail({ book, calendars, clock, epoch, isPerson, pool });
+  const scheduler = new Scheduler({ pool, book, clock, deliveries, mail, mayInvite });
+  const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler });
+  const dav: DavDoor = {
+    calendars,
+    writer,
+    principals: makePrincipals(book, maySee, isPerson),
+    busyTimes: async (viewer, address, span) => {
+      const user = book.userOf(address);
+      const isKnown = user !== undefined && (user === viewer || (isPerson(user) && maySee(viewer, user)));
+      return isKnown ? (await busyTimes({ calendars, pool }, user, span)).periods : undefined;
+    },
+    epoch,
+    publicUrl: options.publicUrl,
+    authenticate: async (authorization, address) => {
+      const user = await basic.authenticate(authorization, address);
+      await ensureDefaultCalendar(calendars, user);
+      return user;
+    },
+    log,
+  };
+  return {
+    ...{ calendars, book, pool, meetings, deliveries, answerUpdates, mail, writer },
+    ...{ mayInvite, maySee, isPerson, epoch, clock, dav },
+  };
+}
+
+function makePrincipals(
+  book: AddressBook,
+  maySee: CalendarPlane['maySee'],
+  isPerson: CalendarPlane['isPerson'],
+): Principals {
+  const find = (viewer: string, user: string): Principal | undefined => {
+    if (viewer !== user && !(isPerson(user) && maySee(viewer, user))) return undefined;
+    return { user, displayName: book.nameOf(user), addresses: book.addressesOf(user) };
+  };
+  return {
+    find,
+    search(viewer, text, limit) {
+      const found: Principal[] = [];
+      for (const user of book.search(text)) {
+        const principal = found.length < limit ? find(viewer, user) : undefined;
+        if (principal !== undefined) found.push(principal);
+      }
+      return found;
+    },
+  };
+}

@@ -1,0 +1,80 @@
+/** What the DAV door needs of the rest of the server. */
+import type { ObjectConditions } from '#storage/calendars/calendar-draft.ts';
+import type { Calendars } from '#storage/calendars/calendars.ts';
+import type { BusyPeriod } from '../icalendar/free-busy.ts';
+
+/** A person as the asker may know them. */
+export interface Principal {
+  readonly user: string;
+  readonly displayName: string;
+  /** Calendar addresses, the preferred one first: `mailto:ann@example.org`. */
+  readonly addresses: readonly string[];
+}
+
+/** The people of the installation, as far as the asker may see them. */
+export interface Principals {
+  /** Undefined for nobody and for somebody out of sight alike. */
+  find(viewer: string, user: string): Principal | undefined;
+  /** Those whose name or address holds the text; any of both where it is empty. At most `limit`. */
+  search(viewer: string, text: string, limit: number): readonly Principal[];
+}
+
+export interface StoredObject {
+  /** The etag without quotes; undefined where the server changed the bytes, so that the client reads them again. */
+  readonly etag: string | undefined;
+  readonly scheduleTag: string;
+  readonly isNew: boolean;
+}
+
+/** Where an object lies. */
+export interface ObjectPlace {
+  /** Its id. */
+  readonly calendar: string;
+  readonly name: string;
+}
+
+/** The conditions are about what is copied or moved; `overwrite` is about what lies where it goes. */
+export interface TransferOptions extends ObjectConditions {
+  readonly overwrite: boolean;
+}
+
+/**
+ * Writes objects as a person, by all rules of identity and of access.
+ * Each of them throws Refusal, UidTaken or CalendarFault.
+ */
+export interface ObjectWriter {
+  put(user: string, calendar: string, name: string, bytes: Buffer, conditions: ObjectConditions): Promise<StoredObject>;
+  /** `isSilent`: an attendee's copy goes without an answer. */
+  remove(
+    user: string,
+    calendar: string,
+    name: string,
+    conditions: ObjectConditions,
+    options?: { readonly isSilent?: boolean },
+  ): Promise<void>;
+  copy(user: string, from: ObjectPlace, to: ObjectPlace, options: TransferOptions): Promise<StoredObject>;
+  move(user: string, from: ObjectPlace, to: ObjectPlace, options: TransferOptions): Promise<StoredObject>;
+}
+
+/** A time that somebody is asked about, in milliseconds. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface DavDoor {
+  readonly calendars: Calendars;
+  readonly writer: ObjectWriter;
+  readonly principals: Principals;
+  /** When the owner of a calendar address is taken; undefined for nobody and for somebody out of sight alike. */
+  readonly busyTimes: (viewer: string, address: string, span: Span) => Promise<readonly BusyPeriod[] | undefined>;
+  /** The data folder's epoch: tokens from before a restored backup are none of ours. */
+  readonly epoch: string;
+  /** Where clients reach the door, where a proxy stands in front: `https://calendar.example.org`. */
+  readonly publicUrl: string | undefined;
+  /** Who sent these credentials. @throws Refusal `app_password_invalid`, `token_missing`, or one with `retryAfter`. */
+  readonly authenticate: (authorization: string | undefined, address: string) => Promise<string>;
+  readonly log: {
+    error(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  };
+}

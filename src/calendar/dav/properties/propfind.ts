@@ -1,0 +1,119 @@
+/** PROPFIND: properties of a resource and, at depth 1, of what is in it (RFC 4918 section 9.1). */
+import { ensureDefaultCalendar } from '../../calendar-access.ts';
+import { broken, DavRefusal } from '../dav-refusal.ts';
+import { answerRows, answerStream, type DavAnswer, type DavRequest } from '../exchange.ts';
+import { propertyRow, type PropertyGroups } from '../xml/multistatus.ts';
+import { namesOf, readProperty, type Asking } from './properties.ts';
+import { readXmlBody } from '../request-body.ts';
+import { depthOf, isBrief } from '../request-preferences.ts';
+import {
+  calendarsOf,
+  findResource,
+  isReadable,
+  objectResource,
+  type CalendarResource,
+  type Resource,
+} from '../resources.ts';
+import { dav, type XmlName } from '../xml/xml-names.ts';
+import { childOf, type XmlElement } from '../xml/xml-reader.ts';
+import { element } from '../xml/xml-writer.ts';
+
+/** Properties that one request may name: the longest question of a known client has some forty. [400] */
+export const PROPERTIES_MAX = 200;
+/** Objects read from the store at a time, so that no read transaction stays open while a client is slow. */
+export const OBJECTS_PER_READ = 256;
+
+/** What is asked of each resource. */
+export type PropertyRequest =
+  | { readonly kind: 'names' }
+  | { readonly kind: 'all'; readonly include: readonly XmlName[] }
+  | { readonly kind: 'some'; readonly names: readonly XmlName[] };
+
+/** Answers PROPFIND. @throws DavRefusal */
+export async function propfind(request: DavRequest): Promise<DavAnswer> {
+  const { door, viewer, path, headers } = request;
+  const root = await readXmlBody(request.body);
+  const asked = root === undefined ? ({ kind: 'all', include: [] } as const) : readPropertyRequest(root);
+  // Without a header the depth would be infinite, which nobody answers; clients that leave it out mean one level.
+  const depth = depthOf(headers, 1);
+  if (depth === 'infinity') throw broken(dav('propfind-finite-depth'), 'Ask with Depth 0 or 1.');
+  const resource = findResource(door, viewer, path);
+  const brief = isBrief(headers);
+  const rowOf = (found: Resource) => propertyRow(found.href, groupsOf(found, asked, request), brief);
+  if (depth === 0 || resource.kind === 'object') return answerRows([rowOf(resource)]);
+  if (resource.kind === 'home') {
+    await ensureDefaultCalendar(door.calendars, viewer);
+    return answerRows([resource, ...calendarsOf(door, viewer)].map(rowOf));
+  }
+  if (resource.kind !== 'calendar') return answerRows([rowOf(resource)]);
+  return answerStream(rowsOfCalendar(request, resource, rowOf));
+}
+
+function* rowsOfCalendar(
+  { door }: Asking,
+  collection: CalendarResource,
+  rowOf: (resource: Resource) => string,
+): Generator<string> {
+  yield rowOf(collection);
+  if (!isReadable(collection)) return;
+  for (const object of objectsOf(door.calendars, collection.calendar.id))
+    yield rowOf(objectResource(collection, object));
+}
+
+/** All objects of a calendar, read in pages. */
+export function* objectsOf(
+  calendars: Asking['door']['calendars'],
+  calendar: string,
+): Generator<ReturnType<typeof calendars.objects>[number]> {
+  let after: string | undefined;
+  for (;;) {
+    const page = calendars.objects(calendar, { limit: OBJECTS_PER_READ, ...(after === undefined ? {} : { after }) });
+    yield* page;
+    if (page.length < OBJECTS_PER_READ) return;
+    after = page.at(-1)?.name;
+  }
+}
+
+/**
+ * What a `propfind` element asks for.
+ * @throws DavRefusal 400 for a body that asks for nothing or is another element.
+ */
+function readPropertyRequest(root: XmlElement): PropertyRequest {
+  if (root.name !== dav('propfind')) throw new DavRefusal(400, 'The body of PROPFIND is a DAV:propfind element.');
+  const found = readAsked(root);
+  if (found === undefined) throw new DavRefusal(400, 'A propfind asks for prop, allprop or propname.');
+  return found;
+}
+
+/** What `prop`, `allprop` or `propname` inside an element ask for; undefined where there is none of them. */
+export function readAsked(root: XmlElement): PropertyRequest | undefined {
+  const props = childOf(root, dav('prop'));
+  if (props !== undefined) return { kind: 'some', names: propertyNames(props) };
+  const include = childOf(root, dav('include'));
+  if (childOf(root, dav('allprop')) !== undefined) {
+    return { kind: 'all', include: include === undefined ? [] : propertyNames(include) };
+  }
+  return childOf(root, dav('propname')) === undefined ? undefined : { kind: 'names' };
+}
+
+function propertyNames({ children }: XmlElement): XmlName[] {
+  if (children.length > PROPERTIES_MAX) throw new DavRefusal(400, `A request may name ${PROPERTIES_MAX} properties.`);
+  return [...new Set(children.map(({ name }) => name))];
+}
+
+/** The properties of one resource that were asked for. */
+export function groupsOf(resource: Resource, asked: PropertyRequest, asking: Asking): PropertyGroups {
+  if (asked.kind === 'names') {
+    const names = namesOf(resource, asking, false);
+    return { found: names.map((name) => element(name)).join(''), missing: [] };
+  }
+  const names = asked.kind === 'some' ? asked.names : [...namesOf(resource, asking, true), ...asked.include];
+  let found = '';
+  const missing: XmlName[] = [];
+  for (const name of names) {
+    const xml = readProperty(name, resource, asking);
+    if (xml === undefined) missing.push(name);
+    else found += xml;
+  }
+  return { found, missing };
+}

@@ -1,0 +1,68 @@
+/** The handler of a calendar's changes: exact, or refused where it cannot be (CAL-01). */
+import type { ClientHandlers } from '#src/http/client-routes.ts';
+import type { CALENDAR_ROUTES } from '#src/protocol/calendars/calendar-routes.ts';
+import type { ChangesQuery, EntryView } from '#src/protocol/calendars/calendars.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import { entryIdOf, type CalendarRecord, type NamedObject } from '#storage/calendars/calendar-records.ts';
+import { SYNC_START, type SyncPosition } from '#storage/calendars/calendar-reader.ts';
+import { accessCalendar } from '../calendar-access.ts';
+import { calendarOf } from './calendar-handlers.ts';
+import type { CalendarPlane } from '../calendar-services.ts';
+import { readEntryLeft } from './entry-handlers.ts';
+import { Turns } from '../time-slicer.ts';
+
+export function makeChangeHandlers(
+  plane: CalendarPlane,
+): ClientHandlers<Pick<typeof CALENDAR_ROUTES, 'readCalendarChanges'>> {
+  const { calendars, epoch } = plane;
+  return {
+    readCalendarChanges: async (request) => {
+      const { after, limit } = request.query as ChangesQuery;
+      const { calendar } = accessCalendar(calendars, request.user, calendarOf(request), 'read');
+      const position = after === undefined ? SYNC_START : readCursor(epoch, calendar.id, after);
+      const page = calendars.changesSince(calendar.id, position, limit);
+      if (page === 'expired') throw new Refusal('sync_cursor_expired');
+      const items = await readAll(plane, calendar, page.changed);
+      // What was removed and is back under another name is among the items, now or on a later page.
+      const gone = page.removed.filter(({ uid }) => calendars.nameByUid(calendar.id, uid) === undefined);
+      const body = {
+        items,
+        deleted: [...new Set(gone.map(({ uid }) => entryIdOf(uid)))],
+        sync_seq: page.position.after,
+        next: writeCursor(epoch, calendar.id, page.position),
+        more: page.more,
+      };
+      return { status: 200, body };
+    },
+  };
+}
+
+/** Entries as they are by now. One that went meanwhile is among the removals of the next page. */
+async function readAll(
+  plane: CalendarPlane,
+  calendar: CalendarRecord,
+  changed: readonly NamedObject[],
+): Promise<EntryView[]> {
+  const items: EntryView[] = [];
+  const turns = new Turns();
+  for (const { uid } of changed) {
+    const item = readEntryLeft(plane, calendar, entryIdOf(uid));
+    if (item !== undefined) items.push(item);
+    await turns.pass();
+  }
+  return items;
+}
+
+/** Opaque to callers: the epoch tells a data folder from the same one restored from a backup. */
+export function writeCursor(epoch: string, calendar: string, { after, base }: SyncPosition): string {
+  return Buffer.from(`${epoch}:${calendar}:${after}-${base}`).toString('base64url');
+}
+
+/** @throws Refusal `cursor_invalid` for what is no cursor of this calendar, `sync_cursor_expired` for another epoch's. */
+export function readCursor(epoch: string, calendar: string, cursor: string): SyncPosition {
+  const text = Buffer.from(cursor, 'base64url').toString('latin1');
+  const match = /^([\w-]{1,64}):(cal_[0-9a-z]{22}):(\d{1,15})-(\d{1,15})$/.exec(text);
+  if (match === null || match[2] !== calendar) throw new Refusal('cursor_invalid', { field: 'after' });
+  if (match[1] !== epoch) throw new Refusal('sync_cursor_expired');
+  return { after: Number(match[3]), base: Number(match[4]) };
+}

@@ -1,0 +1,294 @@
+/** The handlers of entries: creating, reading, changing, deleting, and what is in a span of time. */
+import type { ClientHandlers, ClientRequest } from '#src/http/client-routes.ts';
+import { parseInstant } from '#src/base/time.ts';
+import type { CALENDAR_ROUTES } from '#src/protocol/calendars/calendar-routes.ts';
+import {
+  OCCURRENCES_MAX,
+  RANGE_MILLIS_MAX,
+  RANGE_OBJECTS_MAX,
+  type ChangeEntry,
+  type CreateEntry,
+  type DeleteEntryQuery,
+  type EntryView,
+  type OccurrenceView,
+  type RangeQuery,
+} from '#src/protocol/calendars/calendars.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import { entryIdOf, type CalendarRecord, type NamedObject } from '#storage/calendars/calendar-records.ts';
+import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
+import { shareMeeting } from '#storage/calendars/calendar-meetings.ts';
+import { accessCalendar } from '../calendar-access.ts';
+import { calendarOf } from './calendar-handlers.ts';
+import type { CalendarPlane } from '../calendar-services.ts';
+import type { DerivedOccurrence } from '../objects/derivation.ts';
+import {
+  peopleChanges,
+  ruleChange,
+  rulePlaceOf,
+  stampChanges,
+  timeChanges,
+  withChanges,
+  wordChanges,
+} from './entry-form.ts';
+import { entryView, occurrenceTime, statusView } from './entry-view.ts';
+import { CalendarFault, readCalendarObject, type CalendarObject } from '../icalendar/calendar-object.ts';
+import { COMPONENT_NAMES } from '../icalendar/component-kinds.ts';
+import { arrangeMeeting, type MeetingWish, type WithMeeting } from '../meetings/entry-meetings.ts';
+import { makeComponent, makeProperty } from '../icalendar/component.ts';
+import { writeCalendar } from '../icalendar/generated-calendar.ts';
+import { writeInstant } from '../icalendar/values.ts';
+import { Series } from '../recurrence/series.ts';
+import { changeObject, deleteFrom, makeUid, type EditContext } from './series-edits.ts';
+import { storedOccurrences } from '../objects/stored-occurrences.ts';
+import { Turns } from '../time-slicer.ts';
+
+type Names = 'readRange' | 'createEntry' | 'readEntry' | 'changeEntry' | 'deleteEntry';
+
+export function makeEntryHandlers(plane: CalendarPlane): ClientHandlers<Pick<typeof CALENDAR_ROUTES, Names>> {
+  const { calendars, writer } = plane;
+  const readable = (request: ClientRequest) => accessCalendar(calendars, request.user, calendarOf(request), 'read');
+  return {
+    readRange: async (request) => {
+      const { from, to } = rangeOf(request.query as RangeQuery);
+      const { calendar, access } = accessCalendar(calendars, request.user, calendarOf(request), 'free_busy');
+      const body = await occurrencesBetween(plane, calendar, from, to, access === 'free_busy');
+      return { status: 200, body: { ...body, next: null } };
+    },
+    createEntry: async (request) => {
+      const form = request.body as CreateEntry;
+      const { calendar } = accessCalendar(calendars, request.user, calendarOf(request), 'write');
+      const uid = makeUid(plane.clock.now());
+      const made = createdObject(form, uid, contextOf(plane, request.user, calendar));
+      const { bytes, note, undo } = await arrange(plane, request.user, calendar, uid, form.meeting, made);
+      const put = { name: `${uid}.ics`, bytes, conditions: { ifNoneMatch: '*' as const } };
+      await orUndo(undo, () => writer.putAll(request.user, calendar.id, [put], note));
+      return { status: 201, body: readEntry(plane, calendar, entryIdOf(uid)) };
+    },
+    readEntry: (request) => {
+      const { calendar } = readable(request);
+      return { status: 200, body: readEntry(plane, calendar, entryOf(request)) };
+    },
+    changeEntry: async (request) => {
+      const { etag } = request.body as ChangeEntry;
+      return { status: 200, body: await onPresentState(etag, async () => await changeEntry(plane, request)) };
+    },
+    deleteEntry: async (request) => {
+      const { scope, recurrence_id: recurrenceId = '', etag } = request.query as DeleteEntryQuery;
+      const { calendar } = accessCalendar(calendars, request.user, calendarOf(request), 'write');
+      await onPresentState(etag, async () => {
+        const { stored, object } = findEntry(plane, calendar, entryOf(request), etag);
+        const context = contextOf(plane, request.user, calendar);
+        const bytes = scope === 'all' ? null : inContract(() => deleteFrom(object, scope, recurrenceId, context)).bytes;
+        const conditions = { ifMatch: [stored.etag] };
+        if (bytes === null) await writer.remove(request.user, calendar.id, stored.name, conditions);
+        else await asEntry(() => writer.put(request.user, calendar.id, stored.name, bytes, conditions));
+      });
+      return { status: 204, body: undefined };
+    },
+  };
+}
+
+async function changeEntry(plane: CalendarPlane, request: ClientRequest): Promise<EntryView> {
+  const { calendars, writer } = plane;
+  const { user } = request;
+  const form = request.body as ChangeEntry;
+  const { calendar } = accessCalendar(calendars, user, calendarOf(request), 'write');
+  const { stored, object } = findEntry(plane, calendar, entryOf(request), form.etag);
+  const context = contextOf(plane, user, calendar);
+  assertOrganizes(plane, user, object);
+  const { bytes: changed, split } = inContract(() => changeObject(object, form, context));
+  const arranged = await arrange(plane, user, calendar, stored.uid, form.meeting, changed as Uint8Array);
+  const put = { name: stored.name, bytes: arranged.bytes, conditions: { ifMatch: [stored.etag] } };
+  const entry = entryIdOf(stored.uid);
+  if (split === undefined) {
+    await orUndo(arranged.undo, () => writer.putAll(user, calendar.id, [put], arranged.note));
+    return readEntry(plane, calendar, entry);
+  }
+  const other = entryIdOf(split.uid);
+  const second = { name: `${split.uid}.ics`, bytes: split.bytes, conditions: { ifNoneMatch: '*' as const } };
+  // What splits off leads to the same meeting, which goes on as long as either does.
+  const note = (draft: CalendarDraft) => shareMeeting(draft, { calendar: calendar.id, entry }, other);
+  await asEntry(() => writer.putAll(user, calendar.id, [put, second], note));
+  return readEntry(plane, calendar, other);
+}
+
+/** An entry with the meeting that is wished for. @throws Refusal as `arrangeMeeting`; `entry_invalid`. */
+async function arrange(
+  plane: CalendarPlane,
+  host: string,
+  { id, zone }: CalendarRecord,
+  uid: string,
+  wish: MeetingWish,
+  bytes: Uint8Array,
+): Promise<WithMeeting> {
+  const place = { calendar: id, entry: entryIdOf(uid) };
+  return await asEntry(() => arrangeMeeting(plane, { host, place, wish, zone }, bytes));
+}
+
+/** Times that a change is made anew. Then the caller hears `entry_changed`. */
+const MADE_TIMES_MAX = 4;
+
+/** Who names no state means the present one: what the server writes of others meanwhile is no conflict of theirs. */
+async function onPresentState<T>(etag: string | undefined, action: () => Promise<T>): Promise<T> {
+  for (let times = 1; ; times += 1) {
+    try {
+      return await action();
+    } catch (error) {
+      const isOfOthers = etag === undefined && error instanceof Refusal && error.code === 'entry_changed';
+      if (!isOfOthers || times === MADE_TIMES_MAX) throw error;
+    }
+  }
+}
+
+function contextOf(plane: CalendarPlane, user: string, { zone }: CalendarRecord): EditContext {
+  const mayInvite = (other: string) => plane.mayInvite(user, other);
+  return { book: plane.book, user, zone, now: plane.clock.now(), mayInvite };
+}
+
+function entryOf({ parameters: { entry = '' } }: ClientRequest): string {
+  return entry;
+}
+
+function createdObject(form: CreateEntry, uid: string, context: EditContext): Uint8Array {
+  const stamp = writeInstant(context.now);
+  const bare = makeComponent(COMPONENT_NAMES[form.kind], [
+    makeProperty('UID', uid),
+    makeProperty('CREATED', stamp),
+    makeProperty('SEQUENCE', '0'),
+  ]);
+  const time = timeChanges(form, context.zone, undefined);
+  if (time === undefined && form.kind === 'event') throw new Refusal('field_invalid', { field: 'local_start' });
+  const people =
+    form.attendees === undefined
+      ? {}
+      : peopleChanges(context.book, context.user, form.attendees, undefined, context.mayInvite);
+  const timed = withChanges(bare, { ...stampChanges(context.now), ...time, ...wordChanges(form), ...people });
+  if (form.rule === undefined) return Buffer.from(writeCalendar([timed]));
+  const object = readCalendarObject(Buffer.from(writeCalendar([timed])));
+  const rule = ruleChange(form.rule, rulePlaceOf(timed, new Series(object, context.zone)));
+  return Buffer.from(writeCalendar([withChanges(timed, { RRULE: [rule] })]));
+}
+
+/** @throws Refusal `entry_not_found`, `entry_changed` for another etag than the caller's. */
+export function findEntry(
+  { calendars }: CalendarPlane,
+  calendar: CalendarRecord,
+  entry: string,
+  etag?: string,
+): { readonly stored: NamedObject; readonly object: CalendarObject } {
+  const name = /^[\w-]{43}$/.test(entry) ? calendars.nameByEntry(calendar.id, entry) : undefined;
+  const record = name === undefined ? undefined : calendars.object(calendar.id, name);
+  const bytes = name === undefined ? undefined : calendars.bytesOf(calendar.id, name);
+  if (name === undefined || record === undefined || bytes === undefined) throw new Refusal('entry_not_found');
+  if (etag !== undefined && etag !== record.etag) throw new Refusal('entry_changed');
+  try {
+    return { stored: { name, ...record }, object: readCalendarObject(bytes) };
+  } catch (error) {
+    // What no reader takes any more is there for CalDAV, as bytes, and hides none of the others here.
+    throw error instanceof CalendarFault ? new Refusal('entry_not_found') : error;
+  }
+}
+
+/** @throws Refusal `entry_not_found`. */
+export function readEntry(plane: CalendarPlane, calendar: CalendarRecord, entry: string): EntryView {
+  plane.calendars.refresh();
+  const { stored, object } = findEntry(plane, calendar, entry);
+  return entryView(calendar, stored, object, plane.book, plane.meetings);
+}
+
+/** The entry as it is by now; undefined of one that went since it was listed. */
+export function readEntryLeft(plane: CalendarPlane, calendar: CalendarRecord, entry: string): EntryView | undefined {
+  try {
+    return readEntry(plane, calendar, entry);
+  } catch (error) {
+    // Reading sees what was committed this very moment, so to look first would say nothing.
+    if (error instanceof Refusal && error.code === 'entry_not_found') return undefined;
+    throw error;
+  }
+}
+
+/** What somebody else organises is theirs to change; an answer has a route of its own. @throws Refusal `organizer_forbidden`. */
+function assertOrganizes({ book }: CalendarPlane, user: string, object: CalendarObject): void {
+  const lines = [object.master, ...object.overrides].flatMap(
+    (component) => component?.properties.filter(({ name }) => name === 'ORGANIZER') ?? [],
+  );
+  if (lines.some(({ value }) => book.userOf(value) !== user)) throw new Refusal('organizer_forbidden');
+}
+
+/** What of a change the model refuses is the form's fault. @throws Refusal `entry_invalid`. */
+function inContract<T>(action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    throw error instanceof CalendarFault ? new Refusal('entry_invalid') : error;
+  }
+}
+
+/** Writes an entry; where that fails, what was made for it is undone, or, if that fails too, ended at the next start. */
+async function orUndo(undo: () => Promise<void>, action: () => Promise<unknown>): Promise<void> {
+  try {
+    await asEntry(action);
+  } catch (error) {
+    await undo().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** @throws Refusal `entry_invalid` for what the model refuses. */
+export async function asEntry<T>(action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    throw error instanceof CalendarFault ? new Refusal('entry_invalid') : error;
+  }
+}
+
+function rangeOf({ from, to }: RangeQuery): { from: number; to: number } {
+  const [first, last] = [parseInstant(from), parseInstant(to)];
+  if (first === undefined) throw new Refusal('query_invalid', { field: 'from' });
+  if (last === undefined || last <= first || last - first > RANGE_MILLIS_MAX) {
+    throw new Refusal('query_invalid', { field: 'to' });
+  }
+  return { from: first, to: last };
+}
+
+async function occurrencesBetween(
+  plane: CalendarPlane,
+  calendar: CalendarRecord,
+  from: number,
+  to: number,
+  isFreeBusyOnly: boolean,
+): Promise<{ items: OccurrenceView[]; is_cut: boolean }> {
+  const objects = plane.calendars.objectsBetween(calendar.id, from, to, RANGE_OBJECTS_MAX + 1);
+  const found: { entry: string; occurrence: DerivedOccurrence }[] = [];
+  let isCut = objects.length > RANGE_OBJECTS_MAX;
+  const turns = new Turns();
+  for (const object of objects.slice(0, RANGE_OBJECTS_MAX)) {
+    const expansion = await storedOccurrences(plane, calendar, object, { from, to }, OCCURRENCES_MAX);
+    if (expansion === undefined) continue;
+    isCut ||= expansion.isCut;
+    const entry = entryIdOf(object.uid);
+    for (const occurrence of expansion.occurrences) found.push({ entry, occurrence });
+    await turns.pass();
+  }
+  found.sort((one, other) => one.occurrence.start - other.occurrence.start);
+  const items = found
+    .slice(0, OCCURRENCES_MAX)
+    .map(({ entry, occurrence }) => occurrenceView(entry, occurrence, isFreeBusyOnly));
+  return { items, is_cut: isCut || found.length > OCCURRENCES_MAX };
+}
+
+function occurrenceView(entry: string, occurrence: DerivedOccurrence, isFreeBusyOnly: boolean): OccurrenceView {
+  const { recurrenceId, location, title, isTransparent } = occurrence;
+  const status = statusView(occurrence.status);
+  const shown = isFreeBusyOnly
+    ? { title: '' }
+    : { title, ...(location === undefined ? {} : { location }), ...(status === undefined ? {} : { status }) };
+  return {
+    entry_id: entry,
+    ...(recurrenceId === undefined ? {} : { recurrence_id: recurrenceId }),
+    ...occurrenceTime(occurrence),
+    ...shown,
+    transparency: isTransparent ? 'transparent' : 'opaque',
+  };
+}

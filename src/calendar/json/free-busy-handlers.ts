@@ -1,0 +1,81 @@
+/** The handler of free and busy time: when people are taken, and nothing else about it. */
+import type { ClientHandlers } from '#src/http/client-routes.ts';
+import { formatInstant, parseInstant } from '#src/base/time.ts';
+import type { CALENDAR_ROUTES } from '#src/protocol/calendars/calendar-routes.ts';
+import { FREE_BUSY_MILLIS_MAX, FREE_BUSY_PERIODS_MAX, type AskFreeBusy } from '#src/protocol/calendars/calendars.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { CalendarPlane } from '../calendar-services.ts';
+import { joinPeriods, type BusyPeriod } from '../icalendar/free-busy.ts';
+import { storedOccurrences } from '../objects/stored-occurrences.ts';
+import { Turns } from '../time-slicer.ts';
+
+/** Occurrences of one entry that are looked at. */
+const OCCURRENCES_PER_OBJECT_MAX = 1_000;
+/** Entries of one calendar that are looked at. */
+const OBJECTS_MAX = 2_000;
+
+export function makeFreeBusyHandlers(
+  plane: CalendarPlane,
+): ClientHandlers<Pick<typeof CALENDAR_ROUTES, 'askFreeBusy'>> {
+  return {
+    askFreeBusy: async ({ user, body }) => {
+      const { users, from, to } = body as AskFreeBusy;
+      const window = windowOf(from, to);
+      const items = [];
+      for (const asked of new Set(users)) {
+        // Decided for both alike: nobody learns who exists (ERR-05).
+        const visible = plane.maySee(user, asked) || asked === user;
+        const known = plane.isPerson(asked) && visible;
+        const { periods, isCut } = known ? await busyTimes(plane, asked, window) : { periods: [], isCut: false };
+        const busy = periods.slice(0, FREE_BUSY_PERIODS_MAX).map(({ start, end, type }) => ({
+          start_at: formatInstant(start),
+          end_at: formatInstant(end),
+          tentative: type === 'BUSY-TENTATIVE',
+        }));
+        items.push({ user: asked, known, busy, is_cut: isCut || periods.length > FREE_BUSY_PERIODS_MAX });
+      }
+      return { status: 200, body: { items, next: null } };
+    },
+  };
+}
+
+function windowOf(from: string, to: string): { readonly from: number; readonly to: number } {
+  const [first, last] = [parseInstant(from), parseInstant(to)];
+  if (first === undefined) throw new Refusal('field_invalid', { field: 'from' });
+  if (last === undefined || last <= first || last - first > FREE_BUSY_MILLIS_MAX) {
+    throw new Refusal('field_invalid', { field: 'to' });
+  }
+  return { from: first, to: last };
+}
+
+/** When somebody is taken, by the calendars of their own that count. */
+export async function busyTimes(
+  plane: Pick<CalendarPlane, 'calendars' | 'pool'>,
+  user: string,
+  window: { readonly from: number; readonly to: number },
+): Promise<{ readonly periods: readonly BusyPeriod[]; readonly isCut: boolean }> {
+  const { calendars } = plane;
+  calendars.refresh();
+  const periods: BusyPeriod[] = [];
+  const turns = new Turns();
+  let isCut = false;
+  for (const { calendar, access } of calendars.calendarsOf(user)) {
+    if (access !== 'owner' || calendar.transparency === 'transparent') continue;
+    const objects = calendars.objectsBetween(calendar.id, window.from, window.to, OBJECTS_MAX + 1);
+    isCut ||= objects.length > OBJECTS_MAX;
+    for (const object of objects.slice(0, OBJECTS_MAX)) {
+      const { kind, recurring, transparent } = object;
+      await turns.pass();
+      if (kind !== 'event' || (transparent && !recurring)) continue;
+      const expansion = await storedOccurrences(plane, calendar, object, window, OCCURRENCES_PER_OBJECT_MAX);
+      if (expansion === undefined) continue;
+      isCut ||= expansion.isCut;
+      for (const { start, end, isTransparent, status } of expansion.occurrences) {
+        const [first, last] = [Math.max(start, window.from), Math.min(end, window.to)];
+        if (isTransparent || status === 'CANCELLED' || first >= last) continue;
+        periods.push({ start: first, end: last, type: status === 'TENTATIVE' ? 'BUSY-TENTATIVE' : 'BUSY' });
+      }
+    }
+  }
+  return { periods: joinPeriods(periods), isCut };
+}

@@ -1,0 +1,87 @@
+/** The handlers of invitations: which wait for an answer, and answering in one's own name (CAL-03). */
+import type { z } from 'zod';
+import type { ClientHandlers } from '#src/http/client-routes.ts';
+import type { CALENDAR_ROUTES } from '#src/protocol/calendars/calendar-routes.ts';
+import type { answerInvitation, InvitationsQuery } from '#src/protocol/calendars/calendars.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import { entryIdOf } from '#storage/calendars/calendar-records.ts';
+import { accessCalendar } from '../calendar-access.ts';
+import type { CalendarPlane } from '../calendar-services.ts';
+import { componentsOf } from '../objects/derivation.ts';
+import { asEntry, findEntry, readEntry, readEntryLeft } from './entry-handlers.ts';
+import type { CalendarObject } from '../icalendar/calendar-object.ts';
+import { propertiesOf, type Component } from '../icalendar/component.ts';
+import { changePerson, overrideFor } from '../icalendar/edits.ts';
+import { Turns } from '../time-slicer.ts';
+
+export function makeInvitationHandlers(
+  plane: CalendarPlane,
+): ClientHandlers<Pick<typeof CALENDAR_ROUTES, 'listInvitations' | 'answerInvitation'>> {
+  const { book, calendars, writer } = plane;
+  return {
+    listInvitations: async ({ user, query }) => {
+      const { after, limit } = query as InvitationsQuery;
+      const cursor = after === undefined ? {} : { after: readCursor(after) };
+      calendars.refresh();
+      const found = calendars.unansweredOf(user, { ...cursor, limit });
+      const turns = new Turns();
+      const items = [];
+      for (const { calendar: id, name } of found) {
+        await turns.pass();
+        const calendar = calendars.calendar(id);
+        const stored = calendars.object(id, name);
+        if (calendar === undefined || stored === undefined) continue;
+        const entry = readEntryLeft(plane, calendar, entryIdOf(stored.uid));
+        if (entry !== undefined) items.push({ calendar_id: id, entry });
+      }
+      const last = found.at(-1);
+      const next = found.length < limit || last === undefined ? null : writeCursor(last.calendar, last.name);
+      return { status: 200, body: { items, next } };
+    },
+    answerInvitation: async ({ user, parameters: { calendar: id = '', entry = '' }, body }) => {
+      const { answer, recurrence_id: recurrenceId } = body as z.infer<typeof answerInvitation>;
+      const { calendar, stored, object } = findInvitation(plane, user, id, entry);
+      const components = answeredIn(object, recurrenceId, calendar.zone);
+      const lines = components.flatMap((component) => propertiesOf(component, 'ATTENDEE'));
+      const own = lines.find(({ value }) => book.userOf(value) === user);
+      if (own === undefined) throw new Refusal('answer_forbidden');
+      const changes = { PARTSTAT: answer.toUpperCase(), RSVP: undefined };
+      const bytes = changePerson(object, { name: 'ATTENDEE', address: own.value }, changes, components);
+      if (bytes === undefined) throw new Refusal('answer_forbidden');
+      await asEntry(() => writer.put(user, id, stored.name, bytes, { ifMatch: [stored.etag] }));
+      return { status: 200, body: { calendar_id: id, entry: readEntry(plane, calendar, entry) } };
+    },
+  };
+}
+
+/** An entry that somebody else organises, in a calendar of the person's own. @throws Refusal `invitation_not_found`. */
+function findInvitation(plane: CalendarPlane, user: string, id: string, entry: string) {
+  try {
+    const { calendar } = accessCalendar(plane.calendars, user, id, 'owner');
+    // A feed invites nobody, whatever stands in it.
+    if (calendar.subscribed === true) throw new Refusal('invitation_not_found');
+    return { calendar, ...findEntry(plane, calendar, entry) };
+  } catch (error) {
+    if (error instanceof Refusal) throw new Refusal('invitation_not_found');
+    throw error;
+  }
+}
+
+/** All of it, or the one occurrence, which has to be one that the invitation itself describes. */
+function answeredIn(object: CalendarObject, recurrenceId: string | undefined, zone: string): readonly Component[] {
+  if (recurrenceId === undefined) return componentsOf(object);
+  const override = overrideFor(object, recurrenceId, zone);
+  if (override === undefined) throw new Refusal('invitation_not_found');
+  return [override];
+}
+
+function writeCursor(calendar: string, name: string): string {
+  return Buffer.from(`${calendar}\0${name}`).toString('base64url');
+}
+
+/** @throws Refusal `cursor_invalid`. */
+function readCursor(cursor: string): string {
+  const text = Buffer.from(cursor, 'base64url').toString('utf8');
+  if (!/^cal_[0-9a-z]{22}\0[^\0]+$/.test(text)) throw new Refusal('cursor_invalid', { field: 'after' });
+  return text;
+}

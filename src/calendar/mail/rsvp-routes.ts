@@ -1,0 +1,108 @@
+/** The door of RSVP links: looking changes nothing, since scanners of mail look, too; the form sends the answer. */
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { LoginLimiter } from '#src/identity/credentials/login-limiter.ts';
+import type { CalendarPlane } from '../calendar-services.ts';
+import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendars/calendar-file-routes.ts';
+import { ERRORS, Refusal, statusOf } from '#src/protocol/errors.ts';
+import { RSVP_ANSWERS_PER_MINUTE_MAX, RSVP_COMMENT_LENGTH_MAX } from '#src/protocol/limits.ts';
+import type { OpenInvitation, RsvpLinks } from './rsvp-links.ts';
+import { RSVP_POLICY, type RsvpAnswer, rsvpNote, rsvpPage } from './rsvp-page.ts';
+
+/** Octets of a form: the longest comment, each character escaped as nine, and as much again. [body_too_large] */
+const FORM_BYTES_MAX = 16 * 1024;
+/** Links of one address that may be wrong within a minute. [rate_limited] */
+export const WRONG_LINKS_PER_MINUTE_MAX = 20;
+
+const PARTSTATS: Readonly<Record<RsvpAnswer, 'ACCEPTED' | 'TENTATIVE' | 'DECLINED'>> = {
+  accepted: 'ACCEPTED',
+  tentative: 'TENTATIVE',
+  declined: 'DECLINED',
+};
+
+/** Adds the door to the listener of the calendar. */
+export async function addRsvpRoutes(app: FastifyInstance, plane: CalendarPlane, links: RsvpLinks): Promise<void> {
+  const guesses = new LoginLimiter(WRONG_LINKS_PER_MINUTE_MAX, plane.clock);
+  const answers = new LoginLimiter(RSVP_ANSWERS_PER_MINUTE_MAX, plane.clock);
+  type Linked = FastifyRequest<{ Params: { rsvp: string } }>;
+
+  /** @throws Refusal `rsvp_link_not_found`, `rate_limited`, `busy`. */
+  const open = async ({ ip, params: { rsvp } }: Linked): Promise<OpenInvitation> => {
+    const settle = await guesses.begin('rsvp', ip);
+    let invitation: OpenInvitation | undefined;
+    try {
+      invitation = await links.open(rsvp);
+    } finally {
+      settle(invitation !== undefined);
+    }
+    if (invitation === undefined) throw new Refusal('rsvp_link_not_found');
+    return invitation;
+  };
+  const show = async (reply: FastifyReply, html: string) =>
+    await reply
+      .headers({ 'content-security-policy': RSVP_POLICY, 'x-robots-tag': 'noindex, nofollow, noarchive' })
+      .type('text/html; charset=utf-8')
+      .send(html);
+
+  await app.register(async (pages) => {
+    pages.removeAllContentTypeParsers();
+    pages.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, text, done) =>
+      done(null, new URLSearchParams(text as string)),
+    );
+    pages.addContentTypeParser('*', (_request, _payload, done) => done(new Refusal('field_invalid')));
+    pages.setErrorHandler(async (error: FastifyError, _request, reply) => {
+      if (!(error instanceof Refusal)) throw error;
+      if (error.retryAfter !== undefined) void reply.header('retry-after', String(error.retryAfter));
+      return await show(reply.code(statusOf(error.code)), rsvpNote(ERRORS[error.code].error));
+    });
+    pages.route<{ Params: { rsvp: string } }>({
+      method: 'GET',
+      url: CALENDAR_FILE_ROUTES.readRsvp.path,
+      config: { anyVersion: true },
+      handler: async (request, reply) => {
+        const invitation = await open(request);
+        return await show(reply, rsvpPage(invitation, plane.book.nameOf(invitation.organizer)));
+      },
+    });
+    pages.route<{ Params: { rsvp: string } }>({
+      method: 'POST',
+      url: CALENDAR_FILE_ROUTES.answerRsvp.path,
+      config: { anyVersion: true },
+      bodyLimit: FORM_BYTES_MAX,
+      handler: async (request, reply) => {
+        const invitation = await open(request);
+        const { answer, comment } = readForm(request.body);
+        const settle = await answers.begin(request.params.rsvp, '');
+        settle(false);
+        await send(plane, invitation, answer, comment);
+        return await show(reply, rsvpPage(invitation, plane.book.nameOf(invitation.organizer), answer));
+      },
+    });
+  });
+}
+
+/** @throws Refusal `field_invalid`. */
+function readForm(body: unknown): { readonly answer: RsvpAnswer; readonly comment: string } {
+  const form = body instanceof URLSearchParams ? body : new URLSearchParams();
+  const answer = form.get('answer') ?? '';
+  const comment = (form.get('comment') ?? '').replace(/\r\n?/g, '\n').trim();
+  if (!Object.hasOwn(PARTSTATS, answer)) throw new Refusal('field_invalid', { field: 'answer' });
+  if (comment.length > RSVP_COMMENT_LENGTH_MAX) throw new Refusal('field_invalid', { field: 'comment' });
+  return { answer: answer as RsvpAnswer, comment };
+}
+
+/** Puts the answer on its way to the organiser as the REPLY that it is. @throws Refusal `rsvp_link_not_found`, `busy`. */
+async function send(
+  { calendars, clock, deliveries, pool }: CalendarPlane,
+  { attendee, bytes, calendar, organizer, uid }: OpenInvitation,
+  answer: RsvpAnswer,
+  comment: string,
+): Promise<void> {
+  const response = { bytes, zone: calendar.zone, now: clock.now(), address: attendee };
+  const reply = await pool.respond({ ...response, partstat: PARTSTATS[answer], comment });
+  if (reply === undefined) throw new Refusal('rsvp_link_not_found');
+  const message = { method: 'REPLY' as const, bytes: reply, recipients: [organizer] };
+  await calendars.change((draft) => {
+    deliveries.send(draft, { from: attendee, uid, calendar: calendar.id, messages: [message] });
+  });
+  deliveries.wake();
+}

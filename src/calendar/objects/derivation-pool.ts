@@ -1,0 +1,164 @@
+/**
+ * Where objects are read: small ones at once, large ones on threads of their own, so that no object of anybody holds up
+ * the thread that everybody's requests go through.
+ */
+import { fileURLToPath } from 'node:url';
+import { Piscina } from 'piscina';
+import { Refusal } from '#src/protocol/errors.ts';
+import {
+  CalendarFault,
+  carryOut,
+  type Correction,
+  type DerivationTask,
+  type Derived,
+  type DerivedExpansion,
+  type SchedulingTask,
+} from './derivation.ts';
+import type { AlarmAnswer, AlarmQuestion } from '../reminders/alarm-times.ts';
+import type { Detail, FlatObject } from '../ics/flattening.ts';
+import type { Split } from '../ics/splitting.ts';
+import type { FeedAnswer, FeedQuestion } from '../subscriptions/feed-reading.ts';
+import type { Applied } from '../scheduling/itip-application.ts';
+import type { Inspected, OutsideMessage, OutsideResult } from '../scheduling/itip-inbound.ts';
+import type { Response } from '../scheduling/itip-reply.ts';
+import type { Described, Description } from '../scheduling/describing.ts';
+import type { Scheduled } from '../scheduling/itip-request.ts';
+import type { WorkerAnswer } from './derivation-worker.ts';
+import type { Window } from '../icalendar/calendar-object.ts';
+
+/** Up to this size an object is read at once: a millisecond or two. */
+export const INLINE_BYTES_MAX = 64 * 1024;
+/** Threads: calendars change rarely, and messages come first. */
+const THREADS = 1;
+/** Tasks that wait for a thread; one more is refused with `busy`. */
+export const POOL_QUEUE_MAX = 64;
+/** The largest object takes some 50 ms; what takes this long will not end. The thread is stopped. [busy] */
+const DEADLINE_MILLIS = 5_000;
+/** The largest import file takes two seconds, on a machine that does nothing else. [busy] */
+const FILE_DEADLINE_MILLIS = 30_000;
+
+export class DerivationPool {
+  readonly #pool = new Piscina<DerivationTask, WorkerAnswer>({
+    filename: fileURLToPath(new URL('derivation-worker.ts', import.meta.url)),
+    name: 'derive',
+    minThreads: 0,
+    maxThreads: THREADS,
+    idleTimeout: 30_000,
+  });
+  #underWay = 0;
+
+  constructor() {
+    // A thread that ends by itself fails its task; the event is no news beyond that.
+    this.#pool.on('error', () => {});
+  }
+
+  /** The index row and the participants of an object. @throws CalendarFault; Refusal `busy`. */
+  async derive(bytes: Uint8Array, zone: string): Promise<Derived> {
+    return (await this.#run({ kind: 'derive', bytes, zone })) as Derived;
+  }
+
+  /** The occurrences of an object within a window. @throws CalendarFault; Refusal `busy`. */
+  async expand(bytes: Uint8Array, window: Window, zone: string, most: number): Promise<DerivedExpansion> {
+    return (await this.#run({ kind: 'expand', bytes, zone, window, most })) as DerivedExpansion;
+  }
+
+  /** The bytes with those answers put in place of what their lines say. @throws CalendarFault; Refusal `busy`. */
+  async correct(bytes: Uint8Array, corrections: readonly Correction[]): Promise<Uint8Array> {
+    return (await this.#run({ kind: 'correct', bytes, corrections })) as Uint8Array;
+  }
+
+  /** What follows from a change of an object that people are invited to. @throws CalendarFault; Refusal `busy`. */
+  async schedule(task: Extract<SchedulingTask, { kind: 'schedule' }>): Promise<Scheduled> {
+    return (await this.#run(task)) as Scheduled;
+  }
+
+  /** What a scheduling message makes of a copy. @throws CalendarFault; Refusal `busy`. */
+  async apply(task: Extract<SchedulingTask, { kind: 'apply' }>): Promise<Applied> {
+    return (await this.#run(task)) as Applied;
+  }
+
+  /** What a message from outside is about. @throws CalendarFault; Refusal `busy`. */
+  async inspect(bytes: Uint8Array): Promise<Inspected> {
+    return (await this.#run({ kind: 'inspect', bytes })) as Inspected;
+  }
+
+  /** What a message of somebody outside makes of a copy. @throws CalendarFault; Refusal `busy`. */
+  async applyFromOutside(message: OutsideMessage): Promise<OutsideResult> {
+    return (await this.#run({ kind: 'outside', ...message })) as OutsideResult;
+  }
+
+  /** An object or a message as people outside are shown it. @throws CalendarFault; Refusal `busy`. */
+  async describe(task: Described): Promise<Description> {
+    return (await this.#run({ kind: 'describe', ...task })) as Description;
+  }
+
+  /** The REPLY of somebody who has no copy here; undefined where they are not invited. @throws CalendarFault; Refusal `busy`. */
+  async respond(task: Response): Promise<Uint8Array | undefined> {
+    return (await this.#run({ kind: 'respond', ...task })) as Uint8Array | undefined;
+  }
+
+  /** The objects of an import file. @throws CalendarFault where the whole is not iCalendar; Refusal `busy`. */
+  async split(bytes: Uint8Array): Promise<Split> {
+    return (await this.#run({ kind: 'split', bytes })) as Split;
+  }
+
+  /** What of a feed is to be written. On a thread whatever its size: most feeds have many small entries. @throws Refusal `busy`. */
+  async readFeed(question: FeedQuestion): Promise<FeedAnswer> {
+    return (await this.#run({ kind: 'feed', ...question })) as FeedAnswer;
+  }
+
+  /** The objects of a stream of VCALENDARs, to stand in one. @throws CalendarFault; Refusal `busy`. */
+  async flatten(bytes: Uint8Array, detail: Detail, salt: string): Promise<FlatObject[]> {
+    return (await this.#run({ kind: 'flatten', bytes, detail, salt })) as FlatObject[];
+  }
+
+  /** The alarms of an object that are due, and when the next one is. @throws CalendarFault; Refusal `busy`. */
+  async alarms(question: AlarmQuestion): Promise<AlarmAnswer> {
+    return (await this.#run({ kind: 'alarms', ...question })) as AlarmAnswer;
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+
+  async #run(task: DerivationTask): Promise<ReturnType<typeof carryOut>> {
+    if (task.kind !== 'feed' && sizeOf(task) <= INLINE_BYTES_MAX) return carryOut(task);
+    if (this.#underWay >= THREADS + POOL_QUEUE_MAX) throw new Refusal('busy');
+    this.#underWay += 1;
+    const ending = new AbortController();
+    const timer = setTimeout(() => ending.abort(), isFile(task) ? FILE_DEADLINE_MILLIS : DEADLINE_MILLIS);
+    try {
+      const answer = await this.#pool.run(detached(task), { name: 'derive', signal: ending.signal });
+      if (answer.ok) return answer.value;
+      const { precondition, message, line } = answer.fault;
+      throw Object.assign(new CalendarFault(precondition, message), { line });
+    } catch (error) {
+      if (error instanceof CalendarFault || !ending.signal.aborted) throw error;
+      throw new Refusal('busy');
+    } finally {
+      clearTimeout(timer);
+      this.#underWay -= 1;
+    }
+  }
+}
+
+function isFile({ kind }: DerivationTask): boolean {
+  return kind === 'split' || kind === 'feed';
+}
+
+function sizeOf(task: DerivationTask): number {
+  if (task.kind === 'schedule') return (task.before?.length ?? 0) + (task.after?.length ?? 0);
+  if (task.kind === 'outside') return task.message.length + (task.copy?.length ?? 0) + (task.removed?.length ?? 0);
+  return task.kind === 'apply' ? task.message.length + (task.copy?.length ?? 0) : task.bytes.length;
+}
+
+/** A task with bytes of its own: of a view the whole buffer behind it would be copied to the thread. */
+function detached(task: DerivationTask): DerivationTask {
+  const own = (bytes: Uint8Array | undefined) => (bytes === undefined ? undefined : new Uint8Array(bytes));
+  if (task.kind === 'schedule') return { ...task, before: own(task.before), after: own(task.after) };
+  if (task.kind === 'outside') {
+    return { ...task, message: new Uint8Array(task.message), copy: own(task.copy), removed: own(task.removed) };
+  }
+  if (task.kind === 'apply') return { ...task, message: new Uint8Array(task.message), copy: own(task.copy) };
+  return { ...task, bytes: new Uint8Array(task.bytes) };
+}

@@ -1,0 +1,229 @@
+/**
+ * What is derived from an object's bytes: its index row, who takes part, its occurrences. Plain data in and out, so that
+ * large objects are read on a thread of the pool and small ones where they are.
+ */
+import { knownZone } from '../zones/zone-resolver.ts';
+import {
+  CalendarFault,
+  expand,
+  indexOf,
+  readCalendarObject,
+  type CalendarObject,
+  type ObjectIndex as ModelIndex,
+  type Window,
+} from '../icalendar/calendar-object.ts';
+import {
+  parameterOf,
+  propertiesOf,
+  propertyOf,
+  textOf,
+  type Component,
+  type Property,
+} from '../icalendar/component.ts';
+import { canonicalAddress } from '../address-book.ts';
+import { flatten, type Detail, type FlatObject } from '../ics/flattening.ts';
+import { splitFile, type Split } from '../ics/splitting.ts';
+import { bytesOf } from '../icalendar/component-reader.ts';
+import { writeProperty } from '../icalendar/component-writer.ts';
+import { answerAlarms, type AlarmAnswer, type AlarmQuestion } from '../reminders/alarm-times.ts';
+import { answer, respond, type Response } from '../scheduling/itip-reply.ts';
+import { readFeed, type FeedAnswer, type FeedQuestion } from '../subscriptions/feed-reading.ts';
+import { apply, type Applied, type Incoming } from '../scheduling/itip-application.ts';
+import {
+  applyFromOutside,
+  inspectMessage,
+  type Inspected,
+  type OutsideMessage,
+  type OutsideResult,
+} from '../scheduling/itip-inbound.ts';
+import { describe, type Described, type Description } from '../scheduling/describing.ts';
+import { organize, type ChangedObject, type Scheduled } from '../scheduling/itip-request.ts';
+
+/** An attendee as one component has it. */
+export interface Attendee {
+  readonly address: string;
+  /** `NEEDS-ACTION` where the client wrote none. */
+  readonly partstat: string;
+  readonly name: string | undefined;
+  /** Where its line begins in the bytes. */
+  readonly start: number;
+}
+
+/** Who takes part in the series, or in one occurrence of it. */
+export interface Participation {
+  /** As written; undefined for the master. */
+  readonly recurrenceId: string | undefined;
+  readonly organizer: string | undefined;
+  readonly organizerName: string | undefined;
+  readonly attendees: readonly Attendee[];
+}
+
+/** An attendee's line whose PARTSTAT is not the client's to say. */
+export interface Correction {
+  /** Where its line begins in the bytes. */
+  readonly start: number;
+  readonly partstat: string;
+}
+
+export interface Derived {
+  readonly index: ModelIndex;
+  readonly participations: readonly Participation[];
+}
+
+/** An occurrence with what is shown of it. */
+export interface DerivedOccurrence {
+  readonly start: number;
+  readonly end: number;
+  readonly isAllDay: boolean;
+  readonly recurrenceId: string | undefined;
+  readonly localStart: string;
+  readonly tz: string | undefined;
+  readonly title: string;
+  readonly location: string | undefined;
+  readonly status: string | undefined;
+  readonly isTransparent: boolean;
+}
+
+export interface DerivedExpansion {
+  readonly occurrences: readonly DerivedOccurrence[];
+  readonly isCut: boolean;
+}
+
+export type DerivationTask =
+  | AlarmTask
+  | FileTask
+  | { readonly kind: 'correct'; readonly bytes: Uint8Array; readonly corrections: readonly Correction[] }
+  | { readonly kind: 'derive'; readonly bytes: Uint8Array; readonly zone: string }
+  | SchedulingTask
+  | {
+      readonly kind: 'expand';
+      readonly bytes: Uint8Array;
+      readonly zone: string;
+      readonly window: Window;
+      readonly most: number;
+    };
+
+/** When alarms go off. */
+export type AlarmTask = AlarmQuestion & { readonly kind: 'alarms' };
+
+/** What is done with whole calendar files. */
+export type FileTask =
+  | (FeedQuestion & { readonly kind: 'feed' })
+  | { readonly kind: 'split'; readonly bytes: Uint8Array }
+  | { readonly kind: 'flatten'; readonly bytes: Uint8Array; readonly detail: Detail; readonly salt: string };
+
+/**
+ * What scheduling works out: what follows from a change, what a message makes of a copy, what people outside are shown,
+ * and what they answer.
+ */
+export type SchedulingTask =
+  | (ChangedObject & { readonly kind: 'schedule'; readonly role: 'organizer' | 'attendee'; readonly own: string })
+  | (Incoming & { readonly kind: 'apply' })
+  | (OutsideMessage & { readonly kind: 'outside' })
+  | { readonly kind: 'inspect'; readonly bytes: Uint8Array }
+  | (Described & { readonly kind: 'describe' })
+  | (Response & { readonly kind: 'respond' });
+
+type OutsideAnswer = OutsideResult | Inspected | Description | undefined;
+
+/** @throws CalendarFault for bytes that are no calendar object resource. */
+export function carryOut(
+  task: DerivationTask,
+):
+  | Derived
+  | DerivedExpansion
+  | Uint8Array
+  | Scheduled
+  | Applied
+  | OutsideAnswer
+  | Split
+  | FlatObject[]
+  | AlarmAnswer
+  | FeedAnswer {
+  if (task.kind === 'alarms') return answerAlarms(task);
+  if (task.kind === 'feed') return readFeed(task);
+  if (task.kind === 'split') return splitFile(task.bytes);
+  if (task.kind === 'flatten') return flatten(task.bytes, task.detail, task.salt);
+  if (task.kind === 'schedule') return task.role === 'organizer' ? organize(task, task.own) : answer(task, task.own);
+  if (task.kind === 'apply') return apply(task);
+  if (task.kind === 'outside') return applyFromOutside(task);
+  if (task.kind === 'inspect') return inspectMessage(task.bytes);
+  if (task.kind === 'describe') return describe(task);
+  if (task.kind === 'respond') return respond(task);
+  const object = readCalendarObject(task.bytes);
+  if (task.kind === 'correct') return correctAnswers(object, task.corrections);
+  if (task.kind === 'derive') return deriveFrom(object, task.zone);
+  return expandFrom(object, task.window, task.zone, task.most);
+}
+
+function deriveFrom(object: CalendarObject, zone: string): Derived {
+  return { index: indexOf(object, zone), participations: componentsOf(object).map(participationOf) };
+}
+
+/** The occurrences of an object within a window, the earliest `most` of them. */
+export function expandFrom(object: CalendarObject, window: Window, zone: string, most: number): DerivedExpansion {
+  const { occurrences, isCut } = expand(object, window, { zone, most });
+  return {
+    isCut,
+    occurrences: occurrences.map(({ component, ...when }) => ({
+      start: when.start,
+      end: when.end,
+      isAllDay: when.isAllDay,
+      recurrenceId: when.recurrenceId,
+      localStart: when.localStart,
+      tz: when.tz,
+      title: textOf(component, 'SUMMARY') ?? '',
+      location: textOf(component, 'LOCATION'),
+      status: propertyOf(component, 'STATUS')?.value.trim().toUpperCase(),
+      isTransparent: propertyOf(component, 'TRANSP')?.value.trim().toUpperCase() === 'TRANSPARENT',
+    })),
+  };
+}
+
+/** The components that describe something: the master first, where there is one. */
+export function componentsOf({ master, overrides }: CalendarObject): Component[] {
+  return master === undefined ? [...overrides] : [master, ...overrides];
+}
+
+export function participationOf(component: Component): Participation {
+  const organizer = propertyOf(component, 'ORGANIZER');
+  return {
+    recurrenceId: propertyOf(component, 'RECURRENCE-ID')?.value.trim(),
+    organizer: organizer === undefined ? undefined : canonicalAddress(organizer.value),
+    organizerName: organizer === undefined ? undefined : parameterOf(organizer, 'CN'),
+    attendees: propertiesOf(component, 'ATTENDEE').map(attendeeOf),
+  };
+}
+
+function attendeeOf(property: Property): Attendee {
+  return {
+    address: canonicalAddress(property.value),
+    partstat: (parameterOf(property, 'PARTSTAT') ?? 'NEEDS-ACTION').toUpperCase(),
+    name: parameterOf(property, 'CN'),
+    start: property.start,
+  };
+}
+
+/** Whether there is a zone of that name, in the database that everybody shares. */
+export function isZone(name: string): boolean {
+  return knownZone(name)?.name === name;
+}
+
+/** Bytes with the answers of these attendees put in place of what their lines say; everything else stays as it is. */
+function correctAnswers(object: CalendarObject, corrections: readonly Correction[]): Uint8Array {
+  const partstats = new Map(corrections.map(({ start, partstat }) => [start, partstat]));
+  const parts: string[] = [];
+  let at = 0;
+  for (const line of componentsOf(object).flatMap((component) => propertiesOf(component, 'ATTENDEE'))) {
+    const partstat = partstats.get(line.start);
+    if (partstat === undefined) continue;
+    const kept = line.parameters.filter(({ name }) => name !== 'PARTSTAT');
+    const parameters = [...kept, { name: 'PARTSTAT', values: [partstat] }];
+    const text = Buffer.from(writeProperty({ ...line, parameters })).toString('latin1');
+    parts.push(object.source.slice(at, line.start), text);
+    at = line.end;
+  }
+  return bytesOf(parts.join('') + object.source.slice(at));
+}
+
+export { CalendarFault };

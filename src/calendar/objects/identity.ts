@@ -1,0 +1,72 @@
+/**
+ * Who may say what in an object (GOV-01, CAL-03): ORGANIZER and ATTENDEE are claims of identity. A person organises as
+ * one of their own addresses and answers for themselves; what they write of others in this installation is put back to
+ * what the server knows of them. The one place for both doors.
+ *
+ * Addresses of nobody here are not judged: what an outside attendee answered is the organiser's own note, and an
+ * invitation from outside comes with whatever organiser it has.
+ */
+import { Refusal } from '#src/protocol/errors.ts';
+import type { AddressBook } from '../address-book.ts';
+import type { Attendee, Correction, Participation } from './derivation.ts';
+
+export interface Writing {
+  /** Who writes. */
+  readonly user: string;
+  /** What is there now: in this calendar, or where the same invitation is in another one of theirs. */
+  readonly before: readonly Participation[];
+  readonly after: readonly Participation[];
+}
+
+/** What nobody has said yet. */
+const UNANSWERED = 'NEEDS-ACTION';
+
+/**
+ * What of an object that a person writes has to be put back, in the order of the bytes.
+ * @throws Refusal `organizer_forbidden` where they organise as somebody else, or take over what somebody else organises.
+ */
+export function judgeWriting(book: AddressBook, { user, before, after }: Writing): Correction[] {
+  const identityOf = (address: string) => book.userOf(address) ?? address;
+  const organizers = new Set(before.flatMap(({ organizer }) => (organizer === undefined ? [] : identityOf(organizer))));
+  for (const { organizer } of after) {
+    const whose = organizer === undefined ? undefined : identityOf(organizer);
+    if (organizers.size > 0) {
+      const gaveUp = whose === undefined && [...organizers].every((one) => one === user);
+      if (!gaveUp && !(whose !== undefined && organizers.has(whose))) throw new Refusal('organizer_forbidden');
+    } else if (organizer !== undefined && whose !== user && book.userOf(organizer) !== undefined) {
+      throw new Refusal('organizer_forbidden');
+    }
+  }
+  return after.flatMap((participation) => {
+    const { organizer } = participation;
+    const organizedHereByOther = organizer !== undefined && ![undefined, user].includes(book.userOf(organizer));
+    return participation.attendees.flatMap((attendee) => {
+      const whose = identityOf(attendee.address);
+      const isOutside = book.userOf(attendee.address) === undefined;
+      if (whose === user || (isOutside && !organizedHereByOther)) return [];
+      const known = knownPartstat(before, participation.recurrenceId, (address) => identityOf(address) === whose);
+      return attendee.partstat === known ? [] : [{ start: attendee.start, partstat: known }];
+    });
+  });
+}
+
+/** What is known of an attendee's answer: for the occurrence, or else for the series. */
+function knownPartstat(
+  before: readonly Participation[],
+  recurrenceId: string | undefined,
+  isThem: (address: string) => boolean,
+): string {
+  const of = (participation: Participation | undefined): Attendee | undefined =>
+    participation?.attendees.find(({ address }) => isThem(address));
+  const one = of(before.find((participation) => participation.recurrenceId === recurrenceId));
+  const series = of(before.find((participation) => participation.recurrenceId === undefined));
+  return (one ?? series)?.partstat ?? UNANSWERED;
+}
+
+/** Whether a person is invited by somebody else and has not answered, to anything in it. */
+export function awaitsAnswer(book: AddressBook, user: string, participations: readonly Participation[]): boolean {
+  return participations.some(({ organizer, attendees }) => {
+    if (organizer === undefined || book.userOf(organizer) === user) return false;
+    return attendees.some(({ address, partstat }) => partstat === UNANSWERED && book.userOf(address) === user);
+  });
+}

@@ -1,0 +1,230 @@
+/**
+ * Writing objects, for every door: read, judged by who may say what, indexed and put in one commit. What the scheduling
+ * of invitations follows from.
+ */
+import { etagOf, OBJECT_BYTES_MAX, type ObjectIndex } from '#storage/calendars/calendar-records.ts';
+import { assertConditions, type CalendarDraft, type ObjectConditions } from '#storage/calendars/calendar-draft.ts';
+import { setObjectProperties } from '#storage/calendars/calendar-properties.ts';
+import type { Calendars } from '#storage/calendars/calendars.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { AddressBook } from '../address-book.ts';
+import { accessCalendar } from '../calendar-access.ts';
+import type { Participation } from './derivation.ts';
+import type { DerivationPool } from './derivation-pool.ts';
+import type { ObjectPlace, StoredObject, TransferOptions } from '../dav/dav-context.ts';
+import { awaitsAnswer, judgeWriting } from './identity.ts';
+import { storedIndex } from './stored-index.ts';
+import type { ObjectState, Plan, Scheduler } from '../scheduling/scheduler.ts';
+
+export interface ObjectWriterOptions {
+  readonly calendars: Calendars;
+  readonly pool: DerivationPool;
+  readonly book: AddressBook;
+  readonly scheduler: Scheduler;
+}
+
+/** An object to put, and what is expected of the one that is there. */
+export interface ObjectPut {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  readonly conditions: ObjectConditions;
+}
+
+/** An object that may be put as it is. */
+export interface JudgedObject {
+  readonly bytes: Uint8Array;
+  readonly index: ObjectIndex;
+  /** Whether the server changed what came. */
+  readonly isCorrected: boolean;
+  /** The etag that the object had when it was judged; undefined where there was none. */
+  readonly judgedEtag: string | undefined;
+  /** Whether somebody else organises it. */
+  readonly isInvitation: boolean;
+  /** What others are told of it, in the same commit. */
+  readonly plan: Plan | undefined;
+}
+
+/** Times that an object is judged anew because somebody changed it in between. Then the caller hears `busy`. */
+const JUDGED_TIMES_MAX = 4;
+
+export class CalendarObjectWriter {
+  readonly #options: ObjectWriterOptions;
+
+  constructor(options: ObjectWriterOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Puts an object as a person.
+   * @throws Refusal `calendar_not_found`, `right_missing`, `organizer_forbidden`, those of the store; UidTaken;
+   *   CalendarFault for bytes that are no calendar object resource.
+   */
+  async put(
+    user: string,
+    calendar: string,
+    name: string,
+    bytes: Uint8Array,
+    conditions: ObjectConditions,
+  ): Promise<StoredObject> {
+    const [stored] = await this.putAll(user, calendar, [{ name, bytes, conditions }]);
+    return stored as StoredObject;
+  }
+
+  /** Puts several objects of one calendar in one commit, all or none, and what `also` changes. @throws as `put`. */
+  async putAll(
+    user: string,
+    calendar: string,
+    puts: readonly ObjectPut[],
+    also: (draft: CalendarDraft) => void = () => undefined,
+  ): Promise<StoredObject[]> {
+    accessCalendar(this.#options.calendars, user, calendar, 'write');
+    for (let times = 0; times < JUDGED_TIMES_MAX; times += 1) {
+      const judged: (JudgedObject & ObjectPut)[] = [];
+      for (const put of puts) judged.push({ ...put, ...(await this.judge(user, calendar, put.name, put.bytes)) });
+      const stored = await this.#options.calendars.change((draft) => {
+        // Judged against a state that is gone.
+        if (judged.some(({ name, judgedEtag }) => draft.object(calendar, name)?.etag !== judgedEtag)) return undefined;
+        const results = judged.map(({ name, bytes, index, conditions, isInvitation, isCorrected, plan }) => {
+          const options = { ...conditions, keepScheduleTag: isInvitation };
+          const put = draft.putObject(calendar, name, bytes, index, options);
+          this.#options.scheduler.send(draft, plan);
+          return { ...put, etag: isCorrected ? undefined : put.etag };
+        });
+        also(draft);
+        return results;
+      });
+      if (stored === undefined) continue;
+      this.#options.scheduler.told();
+      return stored;
+    }
+    throw new Refusal('busy');
+  }
+
+  /**
+   * Removes an object. Whoever it was organised for, or by, is told, unless `isSilent`: an attendee may remove a copy
+   * without an answer (RFC 6638, 8.1).
+   * @throws Refusal `calendar_not_found`, `right_missing`, `entry_not_found`, `entry_changed`, `busy`.
+   */
+  async remove(
+    user: string,
+    calendarId: string,
+    name: string,
+    conditions: ObjectConditions,
+    { isSilent = false }: { readonly isSilent?: boolean } = {},
+  ): Promise<void> {
+    const { calendars, scheduler } = this.#options;
+    const { calendar } = accessCalendar(calendars, user, calendarId, 'write');
+    for (let times = 0; times < JUDGED_TIMES_MAX; times += 1) {
+      const prior = calendars.object(calendarId, name);
+      const before = prior?.scheduled === true ? await this.#stateOf(calendarId, name) : undefined;
+      const isElsewhere =
+        prior !== undefined &&
+        calendars
+          .calendarsOf(calendar.owner)
+          .filter(({ calendar: { id, subscribed } }) => id !== calendarId && subscribed !== true)
+          .some(({ calendar: { id } }) => calendars.nameByUid(id, prior.uid) !== undefined);
+      // What lies in another calendar of theirs as well is not over.
+      const change = { user, calendar, uid: prior?.uid ?? '', before, after: undefined };
+      const found = before === undefined || isElsewhere ? undefined : await scheduler.plan(change);
+      const plan = isSilent && found?.messages.every(({ method }) => method === 'REPLY') === true ? undefined : found;
+      const isRemoved = await calendars.change((draft) => {
+        if (prior?.scheduled === true && draft.object(calendarId, name)?.etag !== prior.etag) return false;
+        draft.removeObject(calendarId, name, conditions);
+        scheduler.send(draft, plan);
+        return true;
+      });
+      if (!isRemoved) continue;
+      scheduler.told();
+      return;
+    }
+    throw new Refusal('busy');
+  }
+
+  /**
+   * Puts an object that the person may read into a calendar that they may write, as any writing there is judged, with
+   * what clients keep on it. @throws as `put`; `entry_not_found`, and `entry_changed` where a condition fails.
+   */
+  async copy(user: string, from: ObjectPlace, to: ObjectPlace, options: TransferOptions): Promise<StoredObject> {
+    const { calendars } = this.#options;
+    accessCalendar(calendars, user, from.calendar, 'read');
+    const [source, bytes] = [calendars.object(from.calendar, from.name), calendars.bytesOf(from.calendar, from.name)];
+    if (source === undefined || bytes === undefined) throw new Refusal('entry_not_found');
+    assertConditions(source, options);
+    const kept = calendars.objectProperties(from.calendar, from.name);
+    const conditions: ObjectConditions = options.overwrite ? {} : { ifNoneMatch: '*' };
+    const put = { name: to.name, bytes, conditions };
+    const [stored] = await this.putAll(user, to.calendar, [put], (draft) => {
+      setObjectProperties(draft, to.calendar, to.name, kept);
+    });
+    return stored as StoredObject;
+  }
+
+  /** Moves an object between calendars that the person may write. @throws as `put` and `remove`. */
+  async move(user: string, from: ObjectPlace, to: ObjectPlace, options: TransferOptions): Promise<StoredObject> {
+    const { calendars } = this.#options;
+    accessCalendar(calendars, user, from.calendar, 'write');
+    accessCalendar(calendars, user, to.calendar, 'write');
+    const bytes = calendars.bytesOf(from.calendar, from.name);
+    if (bytes === undefined) throw new Refusal('entry_not_found');
+    const { index, isCorrected } = await this.judge(user, to.calendar, to.name, bytes);
+    // What was answered to somebody else is theirs: it does not move into another person's calendar.
+    if (isCorrected) throw new Refusal('organizer_forbidden');
+    return await calendars.change((draft) => {
+      if (draft.object(from.calendar, from.name)?.etag !== etagOf(bytes)) throw new Refusal('entry_changed');
+      return draft.moveObject(from, to, { ...options, index });
+    });
+  }
+
+  /** Reads an object and holds it to the rules of identity. @throws as `put`. */
+  async judge(user: string, calendarId: string, name: string, bytes: Uint8Array): Promise<JudgedObject> {
+    const { book, calendars, pool, scheduler } = this.#options;
+    const calendar = calendars.calendar(calendarId);
+    if (calendar === undefined) throw new Refusal('calendar_not_found');
+    if (bytes.length > OBJECT_BYTES_MAX) throw new Refusal('entry_too_large');
+    const { index, participations } = await pool.derive(bytes, calendar.zone);
+    calendars.refresh();
+    const prior = calendars.object(calendarId, name);
+    const isScheduled = hasPeople(participations);
+    const isJudged = isScheduled || prior?.scheduled === true;
+    const before = isJudged ? await this.#before(user, calendarId, name, index.uid) : undefined;
+    const corrections = judgeWriting(book, { user, before: before?.participations ?? [], after: participations });
+    const organizer = participations.find((one) => one.organizer !== undefined)?.organizer;
+    const corrected = corrections.length === 0 ? bytes : await pool.correct(bytes, corrections);
+    const change = { user, calendar, uid: index.uid, before, after: { bytes: corrected, participations } };
+    const plan = isJudged ? await scheduler.plan(change) : undefined;
+    const stored = plan?.bytes ?? corrected;
+    const isUnanswered = !index.isCancelled && awaitsAnswer(book, calendar.owner, participations);
+    return {
+      bytes: stored,
+      index: storedIndex(index, isScheduled, isUnanswered),
+      isCorrected: stored !== bytes && Buffer.compare(stored, bytes) !== 0,
+      judgedEtag: prior?.etag,
+      isInvitation: organizer !== undefined && book.userOf(organizer) !== user,
+      plan,
+    };
+  }
+
+  /** What the server knows of it: the object that is there, or the same one in another own calendar. */
+  async #before(user: string, calendarId: string, name: string, uid: string): Promise<ObjectState | undefined> {
+    const { calendars } = this.#options;
+    const stored = await this.#stateOf(calendarId, name);
+    if (stored !== undefined) return stored;
+    const holder = calendars
+      .calendarsOf(user)
+      .filter(({ access, calendar: { subscribed } }) => access === 'owner' && subscribed !== true)
+      .map(({ calendar }) => ({ id: calendar.id, name: calendars.nameByUid(calendar.id, uid) }))
+      .find((one) => one.name !== undefined);
+    return holder?.name === undefined ? undefined : await this.#stateOf(holder.id, holder.name);
+  }
+
+  async #stateOf(calendar: string, name: string): Promise<ObjectState | undefined> {
+    const { calendars, pool } = this.#options;
+    const bytes = calendars.bytesOf(calendar, name);
+    if (bytes === undefined) return undefined;
+    return { bytes, participations: (await pool.derive(bytes, 'UTC')).participations };
+  }
+}
+
+function hasPeople(participations: readonly Participation[]): boolean {
+  return participations.some(({ organizer, attendees }) => organizer !== undefined || attendees.length > 0);
+}

@@ -1,0 +1,46 @@
+/** Where somebody has an object that others tell them of, or is to have it. */
+import { Refusal } from '#src/protocol/errors.ts';
+import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
+import type { Calendars } from '#storage/calendars/calendars.ts';
+import { defaultCalendarOf, ensureDefaultCalendar } from '../calendar-access.ts';
+
+export interface PlacingOptions {
+  readonly calendars: Calendars;
+  /** Whether somebody is there who may get a calendar for what they are invited to. */
+  readonly isPerson: (user: string) => boolean;
+}
+
+/** A calendar, and the object in it when it is there. */
+export interface Place {
+  readonly calendar: CalendarRecord;
+  readonly name?: string;
+  readonly etag?: string;
+}
+
+/**
+ * The place of a message's object; undefined where there is none and the message makes none.
+ * @throws Refusal `calendar_not_found` where they have no calendar for it.
+ */
+export async function placeOf(
+  { calendars, isPerson }: PlacingOptions,
+  user: string,
+  { method, uid }: { readonly method: string; readonly uid: string },
+): Promise<Place | undefined> {
+  calendars.refresh();
+  for (const { calendar, access } of calendars.calendarsOf(user)) {
+    // What a feed says of people is said by nobody.
+    if (calendar.subscribed === true) continue;
+    // Whoever organises may do so in a calendar that others let them write; what one is invited to is in an own one.
+    if (access !== 'owner' && !(method === 'REPLY' && access === 'write')) continue;
+    const name = calendars.nameByUid(calendar.id, uid);
+    const found = name === undefined ? undefined : calendars.object(calendar.id, name);
+    if (name !== undefined && found !== undefined) return { calendar, name, etag: found.etag };
+  }
+  if (method !== 'REQUEST') return undefined;
+  // Whoever left while it was on its way gets no calendar any more.
+  if (isPerson(user)) await ensureDefaultCalendar(calendars, user);
+  calendars.refresh();
+  const calendar = defaultCalendarOf(calendars, user);
+  if (calendar === undefined) throw new Refusal('calendar_not_found');
+  return { calendar };
+}

@@ -1,0 +1,143 @@
+/** What follows when an attendee's copy changes: the organiser is told what they answer, and nothing else of it. */
+import { readCalendarObject } from '../icalendar/calendar-object.ts';
+import { type Property, propertiesOf, propertyOf } from '../icalendar/component.ts';
+import { replaceLines } from '../icalendar/edits.ts';
+import { exclusionsOf, type Instance, instancesOf, said, WHOLE } from './instances.ts';
+import { type Answer, replyOf } from './messages.ts';
+import type { ChangedObject, Scheduled } from './itip-request.ts';
+import { UNDELIVERED } from './outside-mail.ts';
+import { identityOf, isServers, lineOf, organizerOf, type Recipients, withParameters } from './people.ts';
+
+const UNANSWERED = 'NEEDS-ACTION';
+
+/** @param attendee the identity of who answers. @throws CalendarFault. */
+export function answer(change: ChangedObject, attendee: string): Scheduled {
+  const { recipients, zone, now } = change;
+  const read = (bytes: Uint8Array | undefined) => {
+    if (bytes === undefined) return undefined;
+    const object = readCalendarObject(bytes);
+    return { object, instances: instancesOf(object, zone) };
+  };
+  const [before, after] = [read(change.before), read(change.after)];
+  const object = after ?? before;
+  const organizer = object === undefined ? undefined : organizerOf(object.instances);
+  const silent = { bytes: change.after, messages: [] };
+  if (object === undefined || organizer === undefined || !isServers(organizer)) return silent;
+  const whom = identityOf(recipients, organizer.value);
+  const status = recipients[organizer.value.trim().toLowerCase()]?.status ?? '';
+  const isSent = status.startsWith('1');
+  if (!isSent && status !== UNDELIVERED) return silent;
+  const isForced = said(organizer, 'SCHEDULE-FORCE-SEND', '') === 'REPLY';
+  const answers =
+    after === undefined
+      ? declined(before?.instances ?? [], attendee, recipients)
+      : [
+          ...answered(before?.instances ?? [], after.instances, { attendee, recipients, isForced }),
+          ...leftOut(change, before, after, attendee),
+        ];
+  if (answers.length === 0) return silent;
+  const reply = () => ({ method: 'REPLY' as const, bytes: replyOf(object.object, answers, now), recipients: [whom] });
+  const messages = isSent ? [reply()] : [];
+  if (after === undefined) return { bytes: undefined, messages };
+  const edits = after.instances.flatMap(({ component }) =>
+    propertiesOf(component, 'ORGANIZER').map((line): [Property, Property] => [
+      line,
+      withParameters(line, { 'SCHEDULE-STATUS': status, 'SCHEDULE-FORCE-SEND': undefined }),
+    ]),
+  );
+  return { bytes: replaceLines(after.object, edits), messages };
+}
+
+/** What somebody answers who has no copy here, to everything in an organiser's object that they are invited to. */
+export interface Response {
+  /** The organiser's object. */
+  readonly bytes: Uint8Array;
+  /** The calendar's. */
+  readonly zone: string;
+  readonly now: number;
+  /** Of the attendee, in lower case. */
+  readonly address: string;
+  readonly partstat: 'ACCEPTED' | 'TENTATIVE' | 'DECLINED';
+  readonly comment: string;
+}
+
+/** Their REPLY; undefined where they are not invited. @throws CalendarFault. */
+export function respond({ address, bytes, comment, now, partstat, zone }: Response): Uint8Array | undefined {
+  const object = readCalendarObject(bytes);
+  const answers = instancesOf(object, zone).flatMap(({ component }) => {
+    const line = lineOf({}, component, address);
+    return line === undefined ? [] : [answerTo(component, line, partstat)];
+  });
+  return answers.length === 0 ? undefined : replyOf(object, answers, now, comment);
+}
+
+/** Removing what one is invited to is declining it, unless that was said before or it does not take place. */
+function declined(instances: readonly Instance[], attendee: string, recipients: Recipients): Answer[] {
+  return instances.flatMap(({ component, isCancelled }) => {
+    const line = lineOf(recipients, component, attendee);
+    if (line === undefined || isCancelled || said(line, 'PARTSTAT', UNANSWERED) === 'DECLINED') return [];
+    return [answerTo(component, line, 'DECLINED')];
+  });
+}
+
+/** The instances to which something else is answered than before. */
+function answered(
+  before: readonly Instance[],
+  after: readonly Instance[],
+  { attendee, recipients, isForced }: { attendee: string; recipients: Recipients; isForced: boolean },
+): Answer[] {
+  const known = new Map(
+    before.map(({ key, component }) => {
+      const line = lineOf(recipients, component, attendee);
+      return [key, line === undefined ? undefined : said(line, 'PARTSTAT', UNANSWERED)];
+    }),
+  );
+  return after.flatMap(({ key, component }) => {
+    const line = lineOf(recipients, component, attendee);
+    if (line === undefined) return [];
+    const partstat = said(line, 'PARTSTAT', UNANSWERED);
+    const was = known.get(key) ?? known.get(WHOLE) ?? UNANSWERED;
+    return partstat === was && !isForced ? [] : [answerTo(component, line, partstat)];
+  });
+}
+
+type State = { readonly object: ReturnType<typeof readCalendarObject>; readonly instances: readonly Instance[] };
+
+/** Instances that the attendee took out of their copy. */
+function leftOut(
+  { zone, recipients }: ChangedObject,
+  before: State | undefined,
+  after: State,
+  attendee: string,
+): Answer[] {
+  const master = after.instances.find(({ key }) => key === WHOLE)?.component;
+  if (before === undefined) return [];
+  if (master === undefined) {
+    const kept = new Set(after.instances.map(({ key }) => key));
+    return declined(
+      before.instances.filter(({ key }) => !kept.has(key)),
+      attendee,
+      recipients,
+    );
+  }
+  const line = lineOf(recipients, master, attendee);
+  if (line === undefined) return [];
+  const known = new Set(exclusionsOf(before.object, zone).map(({ key }) => key));
+  return exclusionsOf(after.object, zone)
+    .filter(({ key }) => !known.has(key))
+    .filter(({ key }) => {
+      const override = before.instances.find((instance) => instance.key === key)?.component;
+      const own = override === undefined ? line : lineOf(recipients, override, attendee);
+      return own !== undefined && said(own, 'PARTSTAT', UNANSWERED) !== 'DECLINED';
+    })
+    .map(({ property }) => answerTo(master, line, 'DECLINED', { ...property, name: 'RECURRENCE-ID' }));
+}
+
+function answerTo(
+  component: Instance['component'],
+  line: Property,
+  partstat: string,
+  recurrenceId = propertyOf(component, 'RECURRENCE-ID'),
+): Answer {
+  return { component, recurrenceId, line: withParameters(line, { PARTSTAT: partstat, RSVP: undefined }) };
+}

@@ -1,0 +1,180 @@
+/** The session of one person on one device: signing in, staying signed in, signing out (CRD-02, CRD-03). */
+import type { Login, Session as WireSession } from '#src/protocol/sessions/sessions.ts';
+import type { Http, HttpRequest } from './http.ts';
+import { readUnixSeconds } from '../instants.ts';
+import { clientError, isUnauthorized, ParleyError, toParleyError } from '../parley-error.ts';
+import { isRecord } from '../conversations/records.ts';
+import type { Timers } from './timers.ts';
+
+/**
+ * The part of a token's life after which it is renewed unasked: late enough to matter little, early enough for
+ * several attempts on a bad network before the token runs out.
+ */
+export const RENEW_AFTER_LIFE = 0.75;
+
+/** Between attempts at renewing unasked. A request that meets 401 in between renews by itself. */
+export const RENEW_RETRY_MILLIS = 30_000;
+
+export interface SessionOptions {
+  /** The coordinator, which signs in and renews. */
+  readonly coordinator: Http;
+  readonly timers: Timers;
+  /** A renewed session came: the application may want to keep it. */
+  readonly onRenewed: (session: WireSession) => void;
+  /** The session is over and cannot be renewed. */
+  readonly onOver: (error: ParleyError) => void;
+}
+
+/** Signs a person in. @throws ParleyError `login_failed`, `rate_limited`, or what any request may fail with. */
+export async function signIn(coordinator: Http, login: Login): Promise<WireSession> {
+  return readSession(await coordinator.request({ method: 'post', path: '/v1/auth/login', body: login }));
+}
+
+/**
+ * The session of a bot, for `ParleyClient.resume`: its token, username and device as the console showed them. It ends
+ * when the bot is revoked, or gets another token.
+ */
+export function botSession(bot: { token: string; user: string; deviceId: string }): WireSession {
+  return { token: bot.token, user: bot.user, device_id: bot.deviceId, exp: 0, iat: 0, rnw: 0 };
+}
+
+export class Session {
+  readonly #options: SessionOptions;
+  #wire: WireSession;
+  #renewal: Promise<void> | undefined;
+  #cancelTimer: (() => void) | undefined;
+  #over: ParleyError | undefined;
+
+  /** Takes a session over, whether just signed in or kept from before. */
+  constructor(wire: WireSession, options: SessionOptions) {
+    this.#wire = wire;
+    this.#options = options;
+    if (this.#isFixed) return;
+    // A kept token may have run out already; then the first thing to do is to renew it.
+    this.#renewIn(readUnixSeconds(wire.iat) + this.#life() * RENEW_AFTER_LIFE - options.timers.now());
+  }
+
+  get wire(): WireSession {
+    return this.#wire;
+  }
+
+  get token(): string {
+    return this.#wire.token;
+  }
+
+  /** Why the session is over, or undefined while it is not. */
+  get over(): ParleyError | undefined {
+    return this.#over;
+  }
+
+  /**
+   * Sends a request with the token. On 401 it renews once and retries once, with whatever comes of that (CRD-03):
+   * the same token again would get the same 401. Requests that meet 401 together share one renewal.
+   */
+  async request(http: Http, request: HttpRequest): Promise<unknown> {
+    return await this.authorized((token) => http.request({ ...request, token }));
+  }
+
+  /** Does something with the token, by the same rule. */
+  async authorized<T>(action: (token: string) => Promise<T>): Promise<T> {
+    if (this.#over !== undefined) throw this.#over;
+    const token = this.#wire.token;
+    try {
+      return await action(token);
+    } catch (thrown) {
+      if (!(thrown instanceof ParleyError) || !isUnauthorized(thrown)) throw thrown;
+      if (this.#isFixed) this.end(thrown);
+      await this.renew(token);
+      return await action(this.#wire.token);
+    }
+  }
+
+  /**
+   * Renews the session unless `token` was replaced already. One renewal is under way at a time.
+   * @throws ParleyError what the renewal failed with; after `session_over` or `session_revoked` the session is over.
+   */
+  async renew(token: string): Promise<void> {
+    if (this.#over !== undefined) throw this.#over;
+    if (token !== this.#wire.token) return;
+    if (this.#isFixed) throw clientError('connection_refused');
+    this.#renewal ??= this.#renewNow().finally(() => {
+      this.#renewal = undefined;
+    });
+    await this.#renewal;
+  }
+
+  /** Ends the session on the server and here. The server may be out of reach: then only the token's life ends it. */
+  async logout(): Promise<void> {
+    if (this.#over !== undefined) return;
+    if (this.#isFixed) return this.close();
+    const request = { method: 'post', path: '/v1/auth/logout', token: this.#wire.token };
+    try {
+      await this.#options.coordinator.request(request);
+    } catch (thrown) {
+      if (!(thrown instanceof ParleyError) || !isUnauthorized(thrown)) throw thrown;
+      // 401 to a logout means that the session had ended before.
+    } finally {
+      this.close();
+    }
+  }
+
+  /** The server said by other means that the session is over. */
+  end(error: ParleyError): void {
+    if (this.#over !== undefined) return;
+    this.#over = error;
+    this.#cancelTimer?.();
+    this.#options.onOver(error);
+  }
+
+  /** Stops renewing and refuses further requests, without telling the server. */
+  close(): void {
+    this.#cancelTimer?.();
+    this.#over ??= clientError('client_closed');
+  }
+
+  async #renewNow(): Promise<void> {
+    try {
+      const request = { method: 'post', path: '/v1/auth/renew', token: this.#wire.token };
+      this.#wire = readSession(await this.#options.coordinator.request(request));
+    } catch (thrown) {
+      const error = toParleyError(thrown);
+      if (isUnauthorized(error)) this.end(error);
+      throw error;
+    }
+    if (this.#over !== undefined) throw this.#over;
+    // Counted from now and not from `iat`, so that a device with a wrong clock renews in time as well.
+    this.#renewIn(this.#life() * RENEW_AFTER_LIFE);
+    this.#options.onRenewed(this.#wire);
+  }
+
+  /** Whether the token lives until it is revoked, as a bot's does: never renewed, and 401 is the end. */
+  get #isFixed(): boolean {
+    return this.#wire.rnw === 0;
+  }
+
+  /** The token's life in milliseconds. */
+  #life(): number {
+    return readUnixSeconds(this.#wire.exp - this.#wire.iat);
+  }
+
+  #renewIn(millis: number): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = this.#options.timers.after(Math.max(millis, 0), () => {
+      this.renew(this.#wire.token).catch(() => {
+        if (this.#over === undefined) this.#renewIn(RENEW_RETRY_MILLIS);
+      });
+    });
+  }
+}
+
+function readSession(wire: unknown): WireSession {
+  const isSession =
+    isRecord(wire) &&
+    typeof wire['token'] === 'string' &&
+    typeof wire['user'] === 'string' &&
+    typeof wire['device_id'] === 'string' &&
+    Number.isSafeInteger(wire['exp']) &&
+    Number.isSafeInteger(wire['iat']);
+  if (!isSession) throw clientError('answer_unreadable');
+  return wire as unknown as WireSession;
+}

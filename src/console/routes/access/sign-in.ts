@@ -1,0 +1,81 @@
+/** Signing in to the console by password, and out (TFA-01). */
+import { z } from 'zod';
+import type { ConsoleSignIn } from '#src/identity/console/console-sign-in.ts';
+import { SIGN_IN_SOURCES, type SignInSettings } from '#src/identity/sign-in-switches.ts';
+import type { SingleSignOn } from '#src/identity/single-sign-on/single-sign-on.ts';
+import { PASSWORD_LENGTH_MAX } from '#src/protocol/sessions/sessions.ts';
+import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
+import { consoleSession, oneTimeCode, sessionBody } from './signed-in.ts';
+
+const consoleLogin = z
+  .strictObject({
+    username: z.string().min(1).max(64),
+    password: z.string().min(1).max(PASSWORD_LENGTH_MAX),
+    code: oneTimeCode.optional(),
+    recovery_code: z.string().min(1).max(64).optional(),
+  })
+  .refine((form) => form.code === undefined || form.recovery_code === undefined, { path: ['recovery_code'] })
+  .meta({ id: 'ConsoleLogin', description: 'With a code or a recovery code, not both.' });
+
+export const signInRoutes = {
+  readSignIn: {
+    method: 'get',
+    path: '/login',
+    summary: 'How people sign in to this console.',
+    access: 'public',
+    vendor: 'open',
+    audit: null,
+    replies: { 200: z.strictObject({ sign_in_mode: z.enum(SIGN_IN_SOURCES), sso: z.boolean() }) },
+    errors: [],
+  },
+  login: {
+    method: 'post',
+    path: '/login',
+    summary: 'Signs in to the console. Without a second factor the session opens its set-up only.',
+    access: 'public',
+    vendor: 'closed',
+    audit: 'console.signed_in',
+    body: consoleLogin,
+    replies: { 200: consoleSession },
+    errors: [
+      'login_failed',
+      'second_factor_required',
+      'second_factor_wrong',
+      'sign_in_by_identity',
+      'encryption_locked',
+      'rate_limited',
+      'busy',
+    ],
+  },
+  logout: {
+    method: 'post',
+    path: '/logout',
+    summary: 'Ends the console session of the request.',
+    access: 'second_factor_setup',
+    vendor: 'closed',
+    audit: 'console.signed_out',
+    replies: { 204: null },
+    errors: [],
+  },
+} as const satisfies Record<string, ConsoleRoute>;
+
+export interface SignInPageOptions {
+  readonly signIn: ConsoleSignIn;
+  readonly sso: SingleSignOn;
+  readonly settings: SignInSettings;
+  readonly idleSeconds: number;
+}
+
+export function makeSignInPage({ signIn, sso, settings, idleSeconds }: SignInPageOptions): ConsolePage {
+  return page(signInRoutes, {
+    readSignIn: () => ({ status: 200, body: { sign_in_mode: settings.signInMode(), sso: sso.isSet } }),
+    login: async ({ body, address }) => ({
+      status: 200,
+      body: sessionBody(await signIn.login(body, address), idleSeconds),
+    }),
+    logout: async ({ principal, address }) => {
+      await signIn.logout(principal, address);
+      return { status: 204 };
+    },
+  });
+}

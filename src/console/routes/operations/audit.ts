@@ -1,0 +1,74 @@
+/** The audit trail, whole and as the calendar's and the agents' part of it (CON-04). */
+import { z } from 'zod';
+import { AUDIT_PAGE_MAX, type AuditTrail } from '#src/audit/audit-trail.ts';
+import type { AuditEntry } from '#storage/accounts/audit-chain.ts';
+import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
+
+/** What the events of the two parts begin with that have a page of their own. */
+const CALENDAR_EVENTS = ['calendar.', 'dav.'] as const;
+const AGENT_EVENTS = ['bot.', 'agent.'] as const;
+
+const entry = z
+  .strictObject({
+    number: z.number(),
+    /** RFC 3339. */
+    at: z.string(),
+    event: z.string(),
+    actor: z.string(),
+    address: z.string().nullable(),
+    /** Whom or what the event is about. Not called `subject`: a field of that name is a mail's, and hidden from vendors. */
+    about: z.string().nullable(),
+    details: z.record(z.string(), z.unknown()),
+    /** Over the entry, with `about` as `subject`, and the hash before it, so that a reader can check the chain. */
+    hash: z.string(),
+  })
+  .meta({ id: 'AuditEntry' });
+
+const text = z.string().min(1).max(200).optional();
+
+const query = z.strictObject({
+  /** The name of an event. */
+  event: text,
+  actor: text,
+  about: text,
+  /** RFC 3339: the first instant that counts, and the first that does not count any more. */
+  from: text,
+  to: text,
+  /** What event, actor, about or address begins with. */
+  prefix: text,
+  after: text,
+  limit: z.coerce.number().int().min(1).max(AUDIT_PAGE_MAX).optional(),
+});
+type AuditQuery = z.infer<typeof query>;
+
+const view = {
+  method: 'get',
+  access: 'audit:read',
+  vendor: 'depersonalised',
+  audit: null,
+  query,
+  replies: { 200: z.strictObject({ items: z.array(entry), next: z.string().nullable() }) },
+  errors: ['cursor_invalid'],
+} as const satisfies Omit<ConsoleRoute, 'path' | 'summary'>;
+
+export const auditRoutes = {
+  readAudit: { ...view, path: '/audit', summary: 'The audit trail, the newest entries first.' },
+  readCalendarAudit: { ...view, path: '/calendar/audit', summary: "The calendar's part of the audit trail." },
+  readAgentsAudit: { ...view, path: '/agents/audit', summary: "The bots' and agents' part of the audit trail." },
+} as const satisfies Record<string, ConsoleRoute>;
+
+function wireEntry({ subject, ...kept }: AuditEntry): z.infer<typeof entry> {
+  return { ...kept, about: subject };
+}
+
+export function makeAuditPage({ audit }: { readonly audit: Pick<AuditTrail, 'list'> }): ConsolePage {
+  const read = ({ after, about: subject, ...filter }: AuditQuery, events?: readonly string[]) => {
+    const { items, next } = audit.list({ ...filter, subject, cursor: after, events });
+    return { status: 200, body: { items: items.map(wireEntry), next } };
+  };
+  return page(auditRoutes, {
+    readAudit: ({ query: asked }) => read(asked),
+    readCalendarAudit: ({ query: asked }) => read(asked, CALENDAR_EVENTS),
+    readAgentsAudit: ({ query: asked }) => read(asked, AGENT_EVENTS),
+  });
+}

@@ -1,0 +1,23 @@
+/** The pages about people: who they are, what they may, how they come in, where they meet. */
+import type { PeoplePlane } from '#src/server/coordinator.ts';
+import type { ConsoleRoles } from '#src/identity/console/console-roles.ts';
+import { makeEnrollPage } from './enroll.ts';
+import { makeGroupsPage } from './groups.ts';
+import { makeGuestsPage } from './guests.ts';
+import { makeMeetingsPage } from './meetings.ts';
+import { makePoliciesPage } from './policies.ts';
+import { makeRecoveryPage } from './recovery.ts';
+import { makeUsersPage } from './users.ts';
+
+/** `coordinatorUrl` is where clients reach the coordinator, without a slash at the end. */
+export function makePeoplePages(plane: PeoplePlane, consoleRoles: ConsoleRoles, coordinatorUrl: () => string) {
+  return {
+    enroll: makeEnrollPage({ enrollment: plane.enrollment, coordinatorUrl }),
+    groups: makeGroupsPage(plane),
+    guests: makeGuestsPage(plane),
+    meetings: makeMeetingsPage(plane),
+    policies: makePoliciesPage(plane),
+    recovery: makeRecoveryPage(plane),
+    users: makeUsersPage({ people: plane.people, groups: plane.groups, consoleRoles }),
+  };
+}

@@ -1,0 +1,82 @@
+/**
+ * The access policies in force (POL-01): compiled for this thread, pushed to the messaging threads when they change.
+ * Whoever is answered after a change can rely on every thread deciding by it.
+ */
+import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
+import {
+  AccessPolicies,
+  POLICY_CROWDS,
+  type PolicyAction,
+  type PolicyRule,
+  type PolicySnapshot,
+} from '#src/protocol/directory/policy-decision.ts';
+import type { AccountsReader } from '#storage/accounts/accounts.ts';
+import { defineCollection } from '#storage/accounts/collections.ts';
+import { guestRecords } from '#src/identity/guest-records.ts';
+
+export interface StoredRule extends PolicyRule {
+  readonly id: string;
+}
+
+/** All rules in one document, since their order is what they mean. */
+export const policyRules = defineCollection<readonly StoredRule[]>('policies', { version: 1 });
+export const POLICY_RULES_ID = 'rules';
+
+export interface GroupRecord {
+  readonly name: string;
+  /** Usernames, in order. */
+  readonly members: readonly string[];
+  /** +1 with every change of the group. */
+  readonly rev: number;
+}
+
+export const groupRecords = defineCollection<GroupRecord>('groups', { version: 1 });
+
+/** What is stored, as the threads decide by it. */
+export function readPolicySnapshot(accounts: AccountsReader): PolicySnapshot {
+  const stored = accounts.document(policyRules, POLICY_RULES_ID) ?? [];
+  const rules = stored.map(({ action, from, to, effect }) => ({ action, from, to, effect }));
+  const named = new Set(rules.flatMap(({ from, to }) => [from, to]));
+  for (const crowd of POLICY_CROWDS) named.delete(crowd);
+  const groups = [...named].map((id) => [id, accounts.document(groupRecords, id)?.members ?? []] as const);
+  const guests = accounts.documents(guestRecords).map(({ id, document }) => [id, document.endsAt] as const);
+  return { rules, groups: Object.fromEntries(groups), guests };
+}
+
+export interface AccessControlOptions {
+  readonly accounts: AccountsReader;
+  readonly announcer: SessionAnnouncer;
+  /** Whether two people share a conversation. */
+  readonly shareConversation: (one: string, other: string) => boolean;
+}
+
+export class AccessControl {
+  readonly #options: AccessControlOptions;
+  #snapshot: PolicySnapshot;
+  #policies: AccessPolicies;
+
+  constructor(options: AccessControlOptions) {
+    this.#options = options;
+    this.#snapshot = readPolicySnapshot(options.accounts);
+    this.#policies = new AccessPolicies(this.#snapshot);
+  }
+
+  get snapshot(): PolicySnapshot {
+    return this.#snapshot;
+  }
+
+  isGuest(user: string): boolean {
+    return this.#policies.isGuest(user);
+  }
+
+  allows(action: PolicyAction, from: string, to: string): boolean {
+    return this.#policies.allows(action, from, to, () => this.#options.shareConversation(from, to));
+  }
+
+  /** Takes over what is on disk; resolves when every thread has it. */
+  async refresh(): Promise<void> {
+    this.#snapshot = readPolicySnapshot(this.#options.accounts);
+    this.#policies = new AccessPolicies(this.#snapshot);
+    await this.#options.announcer.policiesChanged(this.#snapshot);
+  }
+}

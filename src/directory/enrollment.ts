@@ -1,0 +1,169 @@
+/**
+ * Enrolment (CRD-07): invitations for people, guests, administrators and owners, each good for one exchange. What the
+ * account will be stands in the invitation; whoever exchanges it brings a username and a password.
+ */
+import { createHash } from 'node:crypto';
+import type { Passwords } from '#src/identity/credentials/passwords.ts';
+import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
+import { unixSeconds, type Clock } from '#src/base/clock.ts';
+import { randomSymbols } from '#src/base/ids.ts';
+import { formatInstant } from '#src/base/time.ts';
+import type { ProfileChange } from '#src/protocol/directory/directory.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { Enroll } from '#src/protocol/directory/guests.ts';
+import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
+import { defineCollection } from '#storage/accounts/collections.ts';
+import type { AccessControl } from './access-control.ts';
+import { consoleRoles } from '#src/identity/console/console-role-record.ts';
+import { putProfile } from './directory.ts';
+import { guestOfPhone, guestPhones, guestRecords, phoneId } from '#src/identity/guest-records.ts';
+import { termEnd, type Guests } from './guests.ts';
+import type { Invitations } from './invitations.ts';
+import type { Doer } from '#src/hosts/nodes.ts';
+import { addPerson } from './people.ts';
+
+/** An invitation of a person or a guest travels by post at times: a week. */
+export const INVITATION_SECONDS = 7 * 24 * 3600;
+/** One that opens the console is handed over the same day. */
+export const CONSOLE_INVITATION_SECONDS = 24 * 3600;
+
+const SECRET_SYMBOLS = 32;
+
+interface EnrollmentRecord {
+  readonly kind: Enroll['kind'];
+  /** Unix seconds from which it is no longer exchanged. */
+  readonly expiresAt: number;
+  readonly usedBy: string | null;
+  /** Who made it, as the audit trail names them. */
+  readonly createdBy: string;
+  readonly profile: ProfileChange;
+  readonly guest: { readonly phone: string; readonly endsAt: number; readonly invitedBy: string } | null;
+}
+
+/** SHA-256 of the secret → what the account will be. */
+const enrollments = defineCollection<EnrollmentRecord>('enrollments', { version: 1 });
+
+export interface EnrollmentOptions {
+  readonly accounts: Accounts;
+  readonly passwords: Passwords;
+  readonly announcer: SessionAnnouncer;
+  readonly access: AccessControl;
+  readonly guests: Guests;
+  /** Of the owner's set-up link, whose exchange comes to the same path. */
+  readonly invitations: Invitations;
+  readonly clock: Clock;
+}
+
+export class Enrollment {
+  readonly #options: EnrollmentOptions;
+
+  constructor(options: EnrollmentOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Makes an invitation; the path of its link is known to the answer alone. `inviter` is the person who invites, and a
+   * guest is invited by a person.
+   * @throws Refusal `field_invalid` for a term out of bounds, `phone_taken`, `right_missing` for a guest of nobody.
+   */
+  async invite(form: Enroll, inviter: string | undefined, by: Doer): Promise<{ path: string; expiresAt: string }> {
+    const { accounts, clock } = this.#options;
+    const now = clock.now();
+    const opensConsole = form.kind === 'admin' || form.kind === 'owner';
+    const expiresAt = unixSeconds(now) + (opensConsole ? CONSOLE_INVITATION_SECONDS : INVITATION_SECONDS);
+    const secret = `inv_${randomSymbols(SECRET_SYMBOLS)}`;
+    const guest = form.kind === 'guest' ? guestOf(form, inviter, now) : null;
+    const { kind, display_name, ...rest } = form as Enroll & ProfileChange;
+    const known = kind === 'person' ? { display_name, phone: rest.phone, email: rest.email, title: rest.title } : {};
+    const profile = kind === 'guest' ? { display_name } : known;
+    await accounts.change((draft) => {
+      if (guest !== null && guestOfPhone(draft, guest.phone, unixSeconds(now)) !== undefined) {
+        throw new Refusal('phone_taken');
+      }
+      const record: EnrollmentRecord = { kind, expiresAt, usedBy: null, createdBy: by.actor, profile, guest };
+      draft.putDocument(enrollments, hashOf(secret), record);
+      const details = {
+        kind,
+        expires_at: formatInstant(expiresAt * 1000),
+        ...(guest === null ? {} : { phone: guest.phone, guest_until: formatInstant(guest.endsAt * 1000) }),
+      };
+      draft.audit(now, { event: 'enrollment.invited', ...by, subject: null, details });
+    });
+    return { path: `/v1/enroll/${secret}`, expiresAt: formatInstant(expiresAt * 1000) };
+  }
+
+  /**
+   * Exchanges an invitation for an account; of two who try at once, one gets it.
+   * @throws Refusal `invitation_used` for one that was used, has expired or never was; `username_taken` and
+   * `phone_taken`, which leave the invitation as it is; `busy`, `storage_full`.
+   */
+  async exchange(
+    secret: string,
+    { username, password }: { readonly username: string; readonly password: string },
+    address: string,
+  ): Promise<void> {
+    const { accounts, access, announcer, guests, invitations, passwords, clock } = this.#options;
+    const hash = hashOf(secret);
+    if (accounts.document(enrollments, hash) === undefined) return invitations.exchange(secret, username, password);
+    // Looked at before the password is hashed, so that a link that is over costs nothing.
+    openRecord(accounts, hash, unixSeconds(clock.now()));
+    if (accounts.person(username) !== undefined) throw new Refusal('username_taken');
+    const passwordHash = await passwords.hash(password);
+    const now = clock.now();
+    const { rev, isGuest } = await accounts.change((draft) => {
+      const record = openRecord(draft, hash, unixSeconds(now));
+      const { kind, profile, guest, createdBy } = record;
+      const role = kind === 'owner' ? 'owner' : 'person';
+      const added = addPerson(draft, { username, passwordHash, role, now });
+      putProfile(draft, username, profile);
+      if (guest !== null) {
+        if (guestOfPhone(draft, guest.phone, unixSeconds(now)) !== undefined) throw new Refusal('phone_taken');
+        draft.putDocument(guestRecords, username, { ...guest, closed: false });
+        draft.putDocument(guestPhones, phoneId(guest.phone), username);
+      }
+      if (kind === 'admin') {
+        const since = formatInstant(now);
+        draft.putDocument(consoleRoles, username, { role: 'administrator' as const, since, by: createdBy });
+      }
+      draft.putDocument(enrollments, hash, { ...record, usedBy: username });
+      const actor = `user:${username}`;
+      const details = { kind, invited_by: createdBy };
+      draft.audit(now, { event: 'enrollment.exchanged', actor, address, subject: actor, details });
+      return { rev: added, isGuest: guest !== null };
+    });
+    if (isGuest) {
+      // Every thread knows that this is a guest before the guest can do anything.
+      await access.refresh();
+      guests.watch();
+    }
+    announcer.directoryChanged(username, rev);
+  }
+
+  /** Forgets invitations whose time is over: they answer as those that never were. */
+  async sweep(): Promise<void> {
+    const { accounts, clock } = this.#options;
+    const now = unixSeconds(clock.now());
+    const over = accounts.documents(enrollments).filter(({ document }) => document.expiresAt <= now);
+    if (over.length === 0) return;
+    await accounts.change((draft) => {
+      for (const { id } of over) draft.removeDocument(enrollments, id);
+    });
+  }
+}
+
+/** @throws Refusal `invitation_used`. */
+function openRecord(view: Pick<AccountsDraft, 'document'>, hash: string, now: number): EnrollmentRecord {
+  const record = view.document(enrollments, hash);
+  const isOpen = record !== undefined && record.usedBy === null && record.expiresAt > now;
+  if (!isOpen || (record.guest !== null && record.guest.endsAt <= now)) throw new Refusal('invitation_used');
+  return record;
+}
+
+function guestOf(form: Extract<Enroll, { kind: 'guest' }>, inviter: string | undefined, now: number) {
+  if (inviter === undefined) throw new Refusal('right_missing');
+  return { phone: form.phone, endsAt: termEnd(form.guest_until, now, 'guest_until'), invitedBy: inviter };
+}
+
+function hashOf(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex');
+}

@@ -1,0 +1,166 @@
+/** Groups of people: flat, by name, for the access policies to speak of (POL-01). */
+import { createHash } from 'node:crypto';
+import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
+import type { Clock } from '#src/base/clock.ts';
+import { makeId } from '#src/base/ids.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import { GROUP_MEMBERS_MAX, GROUPS_MAX, type Group } from '#src/protocol/directory/policies.ts';
+import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
+import { defineCollection } from '#storage/accounts/collections.ts';
+import { groupRecords, POLICY_RULES_ID, policyRules, type AccessControl, type GroupRecord } from './access-control.ts';
+import type { Doer } from '#src/hosts/nodes.ts';
+
+/** Hash of a name without its case → the group that has it: names are for readers, and two alike would mislead them. */
+const groupNames = defineCollection<string>('group_names', { version: 1 });
+/** How many groups there are. */
+const groupTotals = defineCollection<number>('group_totals', { version: 1 });
+
+/** Names of the audit trail's lists beyond this are left out; their number is there. */
+const AUDITED_NAMES_MAX = 100;
+
+export interface GroupsOptions {
+  readonly accounts: Accounts;
+  readonly access: AccessControl;
+  readonly announcer: SessionAnnouncer;
+  readonly clock: Clock;
+}
+
+export interface GroupForm {
+  readonly name: string;
+  readonly members: readonly string[];
+}
+
+export interface GroupChange {
+  readonly name?: string | undefined;
+  readonly add: readonly string[];
+  readonly remove: readonly string[];
+}
+
+export type GroupWithMembers = Group & { members: string[] };
+
+export class Groups {
+  readonly #options: GroupsOptions;
+
+  constructor(options: GroupsOptions) {
+    this.#options = options;
+  }
+
+  list(): Group[] {
+    return this.#options.accounts.documents(groupRecords).map(({ id, document }) => viewOf(id, document));
+  }
+
+  /** The groups a person is a member of. */
+  of(username: string): Group[] {
+    const found = this.#options.accounts.documents(groupRecords);
+    return found.filter((one) => one.document.members.includes(username)).map((one) => viewOf(one.id, one.document));
+  }
+
+  /** @throws Refusal `group_not_found`. */
+  read(id: string): GroupWithMembers {
+    const record = this.#options.accounts.document(groupRecords, id);
+    if (record === undefined) throw new Refusal('group_not_found');
+    return { ...viewOf(id, record), members: [...record.members] };
+  }
+
+  /** @throws Refusal `group_name_taken`, `groups_full`, `field_invalid` for a member who does not exist. */
+  async create(form: GroupForm, by: Doer): Promise<GroupWithMembers> {
+    const { accounts, clock } = this.#options;
+    const now = clock.now();
+    const id = makeId('grp', now);
+    const members = [...new Set(form.members)].toSorted();
+    const record: GroupRecord = { name: form.name, members, rev: 1 };
+    await accounts.change((draft) => {
+      const total = draft.document(groupTotals, 'all') ?? 0;
+      if (total >= GROUPS_MAX) throw new Refusal('groups_full');
+      takeName(draft, form.name, id);
+      assertPeople(draft, form.members, 'members');
+      draft.putDocument(groupRecords, id, record);
+      draft.putDocument(groupTotals, 'all', total + 1);
+      const details = { name: form.name, members: audited(members), member_count: members.length };
+      draft.audit(now, { event: 'group.created', ...by, subject: `group:${id}`, details });
+    });
+    this.#options.announcer.groupChanged(id, record.rev);
+    return { ...viewOf(id, record), members };
+  }
+
+  /** @throws Refusal `group_not_found`, `group_name_taken`, `group_full`, `field_invalid`. */
+  async change(id: string, { name, add, remove }: GroupChange, by: Doer): Promise<GroupWithMembers> {
+    const { accounts, access, announcer, clock } = this.#options;
+    const after = await accounts.change((draft) => {
+      const before = draft.document(groupRecords, id);
+      if (before === undefined) throw new Refusal('group_not_found');
+      if (name !== undefined) {
+        draft.removeDocument(groupNames, nameId(before.name));
+        takeName(draft, name, id);
+      }
+      assertPeople(draft, add, 'add');
+      const members = new Set([...before.members, ...add]);
+      for (const username of remove) members.delete(username);
+      if (members.size > GROUP_MEMBERS_MAX) throw new Refusal('group_full');
+      const changed = { name: name ?? before.name, members: [...members].toSorted(), rev: before.rev + 1 };
+      draft.putDocument(groupRecords, id, changed);
+      draft.audit(clock.now(), {
+        event: 'group.changed',
+        ...by,
+        subject: `group:${id}`,
+        details: {
+          before: { name: before.name, member_count: before.members.length },
+          after: { name: changed.name, member_count: changed.members.length },
+          // Under a name by which a vendor's view knows that people stand here.
+          added: { members: audited(add) },
+          removed: { members: audited(remove) },
+        },
+      });
+      return changed;
+    });
+    await access.refresh();
+    announcer.groupChanged(id, after.rev);
+    return { ...viewOf(id, after), members: after.members };
+  }
+
+  /** @throws Refusal `group_not_found`; `group_in_use` while a policy names it. */
+  async remove(id: string, by: Doer): Promise<void> {
+    const { accounts, announcer, clock } = this.#options;
+    const before = await accounts.change((draft) => {
+      const record = draft.document(groupRecords, id);
+      if (record === undefined) throw new Refusal('group_not_found');
+      const rules = draft.document(policyRules, POLICY_RULES_ID) ?? [];
+      // A rule whose group is gone would fit nobody, and a denial that fits nobody lets through.
+      if (rules.some(({ from, to }) => from === id || to === id)) throw new Refusal('group_in_use');
+      draft.removeDocument(groupRecords, id);
+      draft.removeDocument(groupNames, nameId(record.name));
+      draft.putDocument(groupTotals, 'all', (draft.document(groupTotals, 'all') ?? 1) - 1);
+      const details = { name: record.name, member_count: record.members.length };
+      draft.audit(clock.now(), { event: 'group.deleted', ...by, subject: `group:${id}`, details });
+      return record;
+    });
+    announcer.groupChanged(id, before.rev + 1);
+  }
+}
+
+/** @throws Refusal `group_name_taken`. */
+function takeName(draft: AccountsDraft, name: string, id: string): void {
+  if (draft.document(groupNames, nameId(name)) !== undefined) throw new Refusal('group_name_taken');
+  draft.putDocument(groupNames, nameId(name), id);
+}
+
+function nameId(name: string): string {
+  return createHash('sha256').update(name.toLowerCase()).digest('hex');
+}
+
+/** @throws Refusal `field_invalid` with the place of the first who does not exist or has left. */
+function assertPeople(draft: AccountsDraft, people: readonly string[], field: string): void {
+  const missing = people.findIndex((username) => {
+    const person = draft.person(username);
+    return person === undefined || person.state === 'left';
+  });
+  if (missing !== -1) throw new Refusal('field_invalid', { field: `${field}.${missing}` });
+}
+
+function audited(names: readonly string[]): string[] {
+  return names.slice(0, AUDITED_NAMES_MAX);
+}
+
+function viewOf(id: string, { name, members, rev }: GroupRecord): Group {
+  return { id, name, member_count: members.length, rev };
+}

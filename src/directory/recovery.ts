@@ -1,0 +1,234 @@
+/**
+ * Recovery of a guest's password (GST-02…05): a code of six digits that an administrator reads to the guest, or that a
+ * webhook delivers.
+ *
+ *     recover ──answered at once──► [background] hash, store ──► code, 10 minutes ──confirm──► new password
+ *
+ * Nothing that a stranger sees depends on whether the number is a guest's: the answer goes out before the number is
+ * looked up, the work behind it is the same for both, and a confirmation that fails has one answer and one cost.
+ */
+import { randomInt } from 'node:crypto';
+import type { Passwords } from '#src/identity/credentials/passwords.ts';
+import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
+import { unixSeconds, type Clock } from '#src/base/clock.ts';
+import { formatInstant } from '#src/base/time.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
+import { defineCollection } from '#storage/accounts/collections.ts';
+import { DoorBudget } from '#src/http/window-limiter.ts';
+import { guestOfPhone, phoneId } from '#src/identity/guest-records.ts';
+import type { Log } from '#src/http/http-surface.ts';
+import type { Doer } from '#src/hosts/nodes.ts';
+import { endSessions } from '#src/identity/sign-in.ts';
+
+/** How long a code works (GST-03). */
+export const RECOVERY_CODE_SECONDS = 600;
+
+/** Attempts for one phone number, whatever codes it asked for (GST-04). [recovery_failed] */
+export const RECOVERY_ATTEMPTS_MAX = 5;
+
+/**
+ * When attempts for a number are forgotten, counted from the first: a day. Five guesses a day at a code of six digits
+ * find one within a year with a chance of 0.2 %; forgetting them sooner would make a search of it.
+ */
+export const RECOVERY_ATTEMPTS_SECONDS = 24 * 3600;
+
+/** A number that asked within this time keeps the code it has, so that nobody floods a guest with messages. */
+export const RECOVERY_PAUSE_SECONDS = 60;
+
+interface CodeRecord {
+  readonly codeHash: string;
+  /** Unix seconds. */
+  readonly expiresAt: number;
+}
+
+interface AttemptsRecord {
+  readonly count: number;
+  /** Unix seconds of the first. */
+  readonly since: number;
+}
+
+/** Digits of the phone number → the hash of its code. */
+const recoveryCodes = defineCollection<CodeRecord>('recovery_codes', { version: 1 });
+const recoveryAttempts = defineCollection<AttemptsRecord>('recovery_attempts', { version: 1 });
+
+/** Where the work for numbers of nobody is stored: one place, overwritten, so that strangers fill no disk. */
+const NOBODY = '0';
+
+/** A code as this process remembers it for its ten minutes; the disk has the hash alone. */
+interface LiveCode {
+  readonly username: string;
+  readonly phone: string;
+  readonly code: string;
+  readonly requestedAt: number;
+  readonly expiresAt: number;
+}
+
+/** Delivers a code to its guest. What it throws is logged, and never the code. */
+export type RecoverySender = (message: {
+  readonly phone: string;
+  readonly code: string;
+  readonly expires_at: string;
+}) => Promise<void>;
+
+export interface RecoveryOptions {
+  readonly accounts: Accounts;
+  readonly passwords: Passwords;
+  readonly announcer: SessionAnnouncer;
+  /** Requests and attempts per minute from one address. */
+  readonly perMinute: number;
+  readonly sender: RecoverySender | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export class Recovery {
+  readonly #options: RecoveryOptions;
+  readonly #requests: DoorBudget;
+  readonly #confirmations: DoorBudget;
+  readonly #live = new Map<string, LiveCode>();
+  /** What is being done behind answers that went out. */
+  #working: Promise<void> = Promise.resolve();
+
+  constructor(options: RecoveryOptions) {
+    this.#options = options;
+    this.#requests = new DoorBudget(options.perMinute, options.clock);
+    this.#confirmations = new DoorBudget(options.perMinute, options.clock);
+  }
+
+  /**
+   * Takes a request for a code and returns at once; the work comes after the answer.
+   * @throws Refusal `rate_limited` by the caller's address alone.
+   */
+  request(phone: string, address: string): void {
+    this.#requests.take(address);
+    const work = new Promise<void>((resolve) => setImmediate(resolve)).then(async () => await this.#issue(phone));
+    const settled = work.catch((error: unknown) => {
+      this.#options.log.warn('a recovery code could not be made', { error });
+    });
+    this.#working = Promise.all([this.#working, settled]).then(() => undefined);
+  }
+
+  /**
+   * Exchanges a code for a new password and ends every session of the guest.
+   * @throws Refusal `recovery_failed`, at one cost for every reason; `rate_limited`, `busy`, `storage_full`.
+   */
+  async confirm(phone: string, code: string, newPassword: string, address: string): Promise<void> {
+    const { accounts, announcer, clock, passwords } = this.#options;
+    this.#confirmations.take(address);
+    const now = clock.now();
+    // Counted before the code is looked at, so that guesses at the same time cannot share an attempt.
+    const record = await accounts.change((draft) => this.#countAttempt(draft, phone, unixSeconds(now)));
+    if (!(await passwords.verify(code, record?.codeHash))) throw new Refusal('recovery_failed');
+    const passwordHash = await passwords.hash(newPassword);
+    const revoked = await accounts.change((draft) => {
+      const found = guestOfPhone(draft, phone, unixSeconds(now));
+      const person = found === undefined ? undefined : draft.person(found.username);
+      // Of two who come with one code, one gets it.
+      const current = draft.document(recoveryCodes, phoneId(phone));
+      if (found === undefined || person === undefined || current?.codeHash !== record?.codeHash) {
+        throw new Refusal('recovery_failed');
+      }
+      draft.putPasswordHash(person, passwordHash);
+      draft.removeDocument(recoveryCodes, phoneId(phone));
+      draft.removeDocument(recoveryAttempts, phoneId(phone));
+      const ended = endSessions(draft, found.username);
+      const actor = `user:${found.username}`;
+      const details = { sessions_ended: ended.length };
+      draft.audit(now, { event: 'recovery.confirmed', actor, address, subject: actor, details });
+      return ended;
+    });
+    this.#live.delete(phone);
+    if (revoked.length > 0) await announcer.revoked(revoked);
+  }
+
+  /** The live codes, for an administrator to read to their guests; whoever reads them is in the audit trail. */
+  async read(by: Doer) {
+    const { accounts, clock } = this.#options;
+    const now = clock.now();
+    this.#forgetOver(now);
+    const codes = [...this.#live.values()];
+    await accounts.change((draft) => {
+      const details = { username: codes.map(({ username }) => username) };
+      draft.audit(now, { event: 'recovery.codes_read', ...by, subject: null, details });
+    });
+    return codes.map(({ username, phone, code, requestedAt, expiresAt }) => ({
+      user: username,
+      phone,
+      code,
+      requested_at: formatInstant(requestedAt),
+      expires_at: formatInstant(expiresAt * 1000),
+      attempts_left: Math.max(0, RECOVERY_ATTEMPTS_MAX - this.#attempts(accounts, phone, unixSeconds(now)).count),
+    }));
+  }
+
+  /** Removes codes and attempts that time has settled. */
+  async sweep(): Promise<void> {
+    const { accounts, clock } = this.#options;
+    const now = unixSeconds(clock.now());
+    this.#forgetOver(clock.now());
+    const codes = accounts.documents(recoveryCodes).filter(({ document }) => document.expiresAt <= now);
+    const attempts = accounts.documents(recoveryAttempts).filter(({ document }) => isForgotten(document, now));
+    if (codes.length + attempts.length === 0) return;
+    await accounts.change((draft) => {
+      for (const { id } of codes) draft.removeDocument(recoveryCodes, id);
+      for (const { id } of attempts) draft.removeDocument(recoveryAttempts, id);
+    });
+  }
+
+  /** Resolves when the work behind every answer so far is done. */
+  async settle(): Promise<void> {
+    await this.#working;
+  }
+
+  async #issue(phone: string): Promise<void> {
+    const { accounts, announcer, clock, passwords, sender, log } = this.#options;
+    const code = String(randomInt(1_000_000)).padStart(6, '0');
+    // At the cost of a password: a code of six digits is found from a fast hash in no time.
+    const codeHash = await passwords.hash(code);
+    const now = clock.now();
+    const expiresAt = unixSeconds(now) + RECOVERY_CODE_SECONDS;
+    const issued = await accounts.change((draft) => {
+      const found = guestOfPhone(draft, phone, unixSeconds(now));
+      const isPaused = (this.#live.get(phone)?.requestedAt ?? -Infinity) > now - RECOVERY_PAUSE_SECONDS * 1000;
+      const guest = isPaused ? undefined : found;
+      draft.putDocument(recoveryCodes, guest === undefined ? NOBODY : phoneId(phone), { codeHash, expiresAt });
+      if (guest !== undefined) {
+        this.#live.set(phone, { username: guest.username, phone, code, requestedAt: now, expiresAt });
+      }
+      return guest;
+    });
+    this.#forgetOver(now);
+    if (issued === undefined) return;
+    announcer.guestRecoveryRequested(issued.guest.invitedBy);
+    try {
+      await sender?.({ phone, code, expires_at: formatInstant(expiresAt * 1000) });
+    } catch (error) {
+      log.warn('a recovery code could not be delivered', { error: (error as Error).name, user: issued.username });
+    }
+  }
+
+  /** Counts an attempt; answers the code to compare with, if the number has attempts left and a code. */
+  #countAttempt(draft: AccountsDraft, phone: string, now: number): CodeRecord | undefined {
+    const found = guestOfPhone(draft, phone, now);
+    const { count, since } = this.#attempts(draft, phone, now);
+    const counted = { count: Math.min(count + 1, RECOVERY_ATTEMPTS_MAX + 1), since };
+    draft.putDocument(recoveryAttempts, found === undefined ? NOBODY : phoneId(phone), counted);
+    const record = draft.document(recoveryCodes, phoneId(phone));
+    const isGood = found !== undefined && record !== undefined && record.expiresAt > now;
+    return isGood && count < RECOVERY_ATTEMPTS_MAX ? record : undefined;
+  }
+
+  #attempts(view: Pick<AccountsDraft, 'document'>, phone: string, now: number): AttemptsRecord {
+    const record = view.document(recoveryAttempts, phoneId(phone));
+    return record === undefined || isForgotten(record, now) ? { count: 0, since: now } : record;
+  }
+
+  #forgetOver(nowMillis: number): void {
+    for (const [phone, { expiresAt }] of this.#live) if (expiresAt * 1000 <= nowMillis) this.#live.delete(phone);
+  }
+}
+
+function isForgotten({ since }: AttemptsRecord, now: number): boolean {
+  return since + RECOVERY_ATTEMPTS_SECONDS <= now;
+}

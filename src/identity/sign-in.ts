@@ -1,0 +1,247 @@
+/**
+ * Sign-in and sessions (CRD-02, CRD-08): login, renew, logout.
+ *
+ * A session lives in the device it was made on, and a device has one: signing in again on it ends the one before.
+ * Every change is on disk before it is announced to the shards, and announced before the caller has the answer.
+ */
+import type { LoginLimiter } from './credentials/login-limiter.ts';
+import type { Passwords } from './credentials/passwords.ts';
+import type { Revocation, SessionAnnouncer } from './credentials/revocations.ts';
+import type { SessionTokens } from './credentials/session-tokens.ts';
+import { unixSeconds, type Clock } from '#src/base/clock.ts';
+import { makeId } from '#src/base/ids.ts';
+import { formatInstant } from '#src/base/time.ts';
+import type { Config } from '#src/config.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { Login, Session, SessionClaims } from '#src/protocol/sessions/sessions.ts';
+import type { DeviceRecord, LiveSession, PersonRecord } from '#storage/accounts/account-records.ts';
+import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
+import { guestRecords } from './guest-records.ts';
+
+/**
+ * Devices of one person. A script that signs in without the device id it was given makes a new one every time; beyond
+ * this the one that has not signed in for longest goes, and its session with it.
+ */
+export const DEVICES_PER_PERSON_MAX = 100;
+
+export interface SignInOptions {
+  readonly config: Pick<Config, 'sessionSeconds' | 'renewSeconds'>;
+  readonly accounts: Accounts;
+  readonly passwords: Passwords;
+  readonly tokens: SessionTokens;
+  readonly announcer: SessionAnnouncer;
+  readonly limiter: LoginLimiter;
+  readonly clock: Clock;
+}
+
+/** What a device says of itself at sign-in. */
+export interface DeviceSaid {
+  readonly name: string;
+  readonly platform: string;
+}
+
+export class SignIn {
+  readonly #options: SignInOptions;
+
+  constructor(options: SignInOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Signs a person in on a device: theirs, when `device_id` names one, otherwise a new one.
+   * @throws Refusal `login_failed`, at one cost for an unknown person, a wrong password and a blocked person;
+   * `rate_limited` after too many failures of this username from this address; `busy`.
+   */
+  async login(form: Login, address: string): Promise<Session> {
+    const { accounts, limiter } = this.#options;
+    // Phones write a capital at the start of a line; usernames have none.
+    const username = form.username.toLowerCase();
+    const settle = await limiter.begin(username, address);
+    let failed = false;
+    try {
+      const person = accounts.person(username);
+      failed = !(await this.#mayEnter(person, form.password));
+      if (person === undefined || failed) throw new Refusal('login_failed');
+      return await this.#open(person, form);
+    } finally {
+      settle(!failed);
+    }
+  }
+
+  /**
+   * A fresh token of a session whose token is valid or has expired. It never outlives `rnw`.
+   * @throws Refusal `session_over` from `rnw` on, `session_revoked`, `token_missing`, `token_invalid`.
+   */
+  renew(token: string | undefined): Session {
+    const { accounts, announcer, config, clock } = this.#options;
+    const claims = this.#read(token);
+    const now = unixSeconds(clock.now());
+    if (accounts.isRevoked(claims.sid) || !accounts.isActive(claims.sub)) throw new Refusal('session_revoked');
+    const session = accounts.devices(claims.sub).find((device) => device.id === claims.dev)?.session;
+    if (session?.sid !== claims.sid) throw new Refusal('session_over');
+    // A guest's term may have been shortened since the session began.
+    const rnw = Math.min(session.rnw, endOf(accounts, claims.sub));
+    if (now >= rnw) throw new Refusal('session_over');
+    const renewed = this.#issue(claims.sub, claims.dev, { ...session, rnw }, now, config.sessionSeconds);
+    announcer.renewed(session.sid, renewed.exp);
+    return renewed;
+  }
+
+  /**
+   * Ends the session of a token that is valid or has expired.
+   * @throws Refusal `session_revoked` when it was ended before, `token_missing`, `token_invalid`.
+   */
+  async logout(token: string | undefined): Promise<void> {
+    const { accounts, announcer } = this.#options;
+    const claims = this.#read(token);
+    const revocation = await accounts.change((draft) => {
+      if (draft.isRevoked(claims.sid)) throw new Refusal('session_revoked');
+      const devices = draft.devices(claims.sub);
+      const device = devices.find(({ id, session }) => id === claims.dev && session?.sid === claims.sid);
+      // A session of which nothing is known is one that ran out: its end is what was asked for.
+      if (device?.session === undefined) return undefined;
+      const ended = { sid: claims.sid, until: device.session.rnw };
+      device.session = undefined;
+      draft.putDevices(claims.sub, devices);
+      draft.putRevocation(ended);
+      return ended;
+    });
+    if (revocation !== undefined) await announcer.revoked([revocation]);
+  }
+
+  /**
+   * The person whose session a token is, for the coordinator's own routes.
+   * @throws Refusal `token_missing`, `token_invalid`, `token_expired`, `session_revoked`.
+   */
+  authenticate(token: string | undefined): string {
+    return this.session(token).sub;
+  }
+
+  /** The claims of that session, for who needs its device too. @throws Refusal what `authenticate` throws. */
+  session(token: string | undefined): SessionClaims {
+    const { accounts, clock, tokens } = this.#options;
+    if (token === undefined) throw new Refusal('token_missing');
+    const now = unixSeconds(clock.now());
+    const { claims, refuse } = tokens.verify(token, now);
+    if (claims !== undefined && (accounts.isRevoked(claims.sid) || !accounts.isActive(claims.sub))) {
+      throw new Refusal('session_revoked');
+    }
+    if (refuse !== undefined) throw new Refusal(refuse);
+    if (endOf(accounts, claims.sub) <= now) throw new Refusal('session_revoked');
+    return claims;
+  }
+
+  async #mayEnter(person: PersonRecord | undefined, password: string): Promise<boolean> {
+    const isRight = await this.#options.passwords.verify(password, person?.passwordHash);
+    if (!isRight || person?.state !== 'active') return false;
+    return endOf(this.#options.accounts, person.username) > unixSeconds(this.#options.clock.now());
+  }
+
+  async #open(person: PersonRecord, form: Login): Promise<Session> {
+    const { accounts, announcer, passwords, clock, config } = this.#options;
+    const now = clock.now();
+    const outdated = passwords.isOutdated(person.passwordHash);
+    const fresh = outdated ? await passwords.hash(form.password) : undefined;
+    const opened = await accounts.change((draft) => {
+      const current = draft.person(person.username);
+      // Blocked, or given another password, while this one was being checked.
+      if (current?.state !== 'active' || current.passwordHash !== person.passwordHash)
+        throw new Refusal('login_failed');
+      if (endOf(draft, person.username) <= unixSeconds(now)) throw new Refusal('login_failed');
+      if (fresh !== undefined) draft.putPasswordHash(current, fresh);
+      return openSession(draft, person.username, {
+        device: form.device,
+        deviceId: form.device_id,
+        now,
+        // A guest's session does not outlive the guest's term (GST-01).
+        renewSeconds: Math.min(config.renewSeconds, endOf(draft, person.username) - unixSeconds(now)),
+      });
+    });
+    if (opened.revoked.length > 0) await announcer.revoked(opened.revoked);
+    return this.#issue(person.username, opened.deviceId, opened.session, unixSeconds(now), config.sessionSeconds);
+  }
+
+  #issue(username: string, deviceId: string, session: LiveSession, iat: number, seconds: number): Session {
+    const exp = Math.min(iat + seconds, session.rnw);
+    const claims = { sub: username, sid: session.sid, dev: deviceId, exp, iat, rnw: session.rnw };
+    return {
+      token: this.#options.tokens.sign(claims),
+      exp,
+      iat,
+      rnw: session.rnw,
+      user: username,
+      device_id: deviceId,
+    };
+  }
+
+  #read(token: string | undefined): SessionClaims {
+    if (token === undefined) throw new Refusal('token_missing');
+    const verified = this.#options.tokens.verify(token, unixSeconds(this.#options.clock.now()));
+    if (verified.claims === undefined) throw new Refusal(verified.refuse);
+    return verified.claims;
+  }
+}
+
+/** The Unix second at which a guest's term ends; people of the organisation have none. */
+function endOf(view: Pick<AccountsDraft, 'document'>, username: string): number {
+  return view.document(guestRecords, username)?.endsAt ?? Infinity;
+}
+
+export interface OpenSession {
+  readonly device: DeviceSaid | undefined;
+  readonly deviceId: string | undefined;
+  /** Milliseconds. */
+  readonly now: number;
+  readonly renewSeconds: number;
+}
+
+export interface OpenedSession {
+  readonly deviceId: string;
+  readonly session: LiveSession;
+  /** Sessions that ended with it: the device's previous one, and that of a device that had to go. */
+  readonly revoked: readonly Revocation[];
+}
+
+/** Opens a session on a device of the person, as part of a change. */
+export function openSession(draft: AccountsDraft, username: string, open: OpenSession): OpenedSession {
+  const iat = unixSeconds(open.now);
+  const devices = draft.devices(username);
+  // A device id that is not this person's names nothing: the client gets one of its own.
+  const known = devices.find((device) => device.id === open.deviceId);
+  const device = known ?? makeDevice(open);
+  const revoked = known?.session === undefined ? [] : [known.session];
+  const session = { sid: makeId('s', open.now), iat, rnw: iat + open.renewSeconds };
+  Object.assign(device, { usedAt: iat, session }, open.device);
+  if (known === undefined) {
+    if (devices.length >= DEVICES_PER_PERSON_MAX) revoked.push(...dropOldest(devices));
+    devices.push(device);
+  }
+  const revocations = revoked.filter(({ rnw }) => rnw >= iat).map(({ sid, rnw }) => ({ sid, until: rnw }));
+  for (const revocation of revocations) draft.putRevocation(revocation);
+  draft.putDevices(username, devices);
+  return { deviceId: device.id, session, revoked: revocations };
+}
+
+/** Ends every session of a person, as part of a change; their devices stay known. */
+export function endSessions(draft: AccountsDraft, username: string): Revocation[] {
+  const devices = draft.devices(username);
+  const ended = devices.flatMap(({ session }) =>
+    session === undefined ? [] : [{ sid: session.sid, until: session.rnw }],
+  );
+  for (const device of devices) device.session = undefined;
+  for (const revocation of ended) draft.putRevocation(revocation);
+  if (ended.length > 0) draft.putDevices(username, devices);
+  return ended;
+}
+
+function makeDevice(open: OpenSession): DeviceRecord {
+  const createdAt = formatInstant(open.now);
+  return { id: makeId('d', open.now), name: 'unnamed', platform: 'other', createdAt, usedAt: 0, session: undefined };
+}
+
+/** Takes out the device that has not signed in for longest; its session, if it has one, is to be revoked. */
+function dropOldest(devices: DeviceRecord[]): LiveSession[] {
+  const oldest = devices.reduce((least, device) => (device.usedAt < least.usedAt ? device : least));
+  devices.splice(devices.indexOf(oldest), 1);
+  return oldest.session === undefined ? [] : [oldest.session];
+}

@@ -1,0 +1,160 @@
+/**
+ * Automations: on an event, a signed webhook. Here they are made, changed and looked at; `automation-outbox.ts` sends.
+ * The URL's secret signs what is sent and is never answered.
+ */
+import type { Clock } from '#src/base/clock.ts';
+import { makeId } from '#src/base/ids.ts';
+import { formatInstant } from '#src/base/time.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { Accounts } from '#storage/accounts/accounts.ts';
+import type { AuditValue } from '#storage/accounts/audit-chain.ts';
+import type { Entry } from '#storage/accounts/collections.ts';
+import type { Vault } from '#storage/vault/vault.ts';
+import {
+  automationRecords,
+  AUTOMATIONS_MAX,
+  automationSecret,
+  deliveryRecords,
+  type AutomationRecord,
+  type DeliveryRecord,
+} from './automation-records.ts';
+import { RUNS_KEPT_MAX, WAITING_MAX } from './automation-outbox.ts';
+import type { Doer } from '#src/hosts/nodes.ts';
+import { checkedHost, type PrivateTargets } from '#src/outgoing/targets.ts';
+
+export interface AutomationForm {
+  readonly name: string;
+  readonly events: readonly string[];
+  readonly url: string;
+  readonly secret: string;
+  readonly enabled: boolean;
+}
+export type AutomationChange = { readonly [Field in keyof AutomationForm]?: AutomationForm[Field] | undefined };
+
+/** The id of a delivery with its automation's before it. */
+export type Run = Entry<DeliveryRecord>;
+
+export interface AutomationsOptions {
+  readonly accounts: Accounts;
+  readonly clock: Clock;
+  readonly vault: Vault;
+  readonly allowPrivateTargets: PrivateTargets;
+  /** Told of an automation that is gone: nothing of it is sent any more. */
+  readonly removed: (id: string) => Promise<void>;
+}
+
+export class Automations {
+  readonly #options: AutomationsOptions;
+
+  constructor(options: AutomationsOptions) {
+    this.#options = options;
+  }
+
+  /** All of them, in the order of their making: there are few. */
+  list(): Entry<AutomationRecord>[] {
+    return this.#options.accounts.documents(automationRecords);
+  }
+
+  /** @throws Refusal `automation_not_found`. */
+  find(id: string): AutomationRecord {
+    return found(this.#options.accounts.document(automationRecords, id));
+  }
+
+  /**
+   * Makes an automation: it hears of what happens from now on. Answers its id.
+   * @throws Refusal `automations_full`, `target_private`, `encryption_locked`.
+   */
+  async create(form: AutomationForm, by: Doer): Promise<string> {
+    const { accounts, allowPrivateTargets, clock, vault } = this.#options;
+    const url = new URL(form.url);
+    checkedHost(url, allowPrivateTargets, 'url');
+    if (this.list().length >= AUTOMATIONS_MAX) throw new Refusal('automations_full');
+    const now = clock.now();
+    const id = makeId('aut', now);
+    const at = formatInstant(now);
+    await accounts.change((draft) => {
+      vault.put(draft, automationSecret(id), Buffer.from(form.secret, 'utf8'));
+      const details = { name: form.name, events: [...form.events], host: url.host, enabled: form.enabled };
+      draft.audit(now, { event: 'automation.created', ...by, subject: `automation:${id}`, details });
+      draft.putDocument(automationRecords, id, {
+        name: form.name,
+        events: form.events,
+        url: form.url,
+        isEnabled: form.enabled,
+        since: draft.auditHead.number,
+        createdAt: at,
+        createdBy: by.actor,
+        changedAt: at,
+      });
+    });
+    return id;
+  }
+
+  /**
+   * Changes what the form names. What happens while it is disabled it never hears of.
+   * @throws Refusal `automation_not_found`, `target_private`, `encryption_locked`.
+   */
+  async change(id: string, form: AutomationChange, by: Doer): Promise<AutomationRecord> {
+    const { accounts, allowPrivateTargets, clock, vault } = this.#options;
+    if (form.url !== undefined) checkedHost(new URL(form.url), allowPrivateTargets, 'url');
+    return await accounts.change((draft) => {
+      const before = found(draft.document(automationRecords, id));
+      const now = clock.now();
+      if (form.secret !== undefined) vault.put(draft, automationSecret(id), Buffer.from(form.secret, 'utf8'));
+      const after: AutomationRecord = {
+        ...before,
+        name: form.name ?? before.name,
+        events: form.events ?? before.events,
+        url: form.url ?? before.url,
+        isEnabled: form.enabled ?? before.isEnabled,
+        changedAt: formatInstant(now),
+      };
+      const details = { before: toldOf(before), after: toldOf(after), secret_changed: form.secret !== undefined };
+      draft.audit(now, { event: 'automation.changed', ...by, subject: `automation:${id}`, details });
+      const isWoken = after.isEnabled && !before.isEnabled;
+      const stored = { ...after, since: isWoken ? draft.auditHead.number : before.since };
+      draft.putDocument(automationRecords, id, stored);
+      return stored;
+    });
+  }
+
+  /** Removes an automation with its secret and its runs; what waits is not sent. @throws Refusal `automation_not_found`. */
+  async remove(id: string, by: Doer): Promise<void> {
+    const { accounts, clock, removed, vault } = this.#options;
+    await accounts.change((draft) => {
+      const { name } = found(draft.document(automationRecords, id));
+      draft.removeDocument(automationRecords, id);
+      vault.remove(draft, automationSecret(id));
+      const entry = { event: 'automation.deleted', ...by, subject: `automation:${id}`, details: { name } };
+      draft.audit(clock.now(), entry);
+    });
+    await removed(id);
+  }
+
+  /**
+   * Runs of an automation from the newest back, behind the delivery `before`.
+   * @throws Refusal `automation_not_found`.
+   */
+  runs(id: string, before: string | undefined, limit: number): Run[] {
+    this.find(id);
+    const all = runsOf(this.#options.accounts, id).toReversed();
+    const behind = before === undefined ? all : all.filter((run) => run.id < `${id}:${before}`);
+    return behind.slice(0, limit);
+  }
+}
+
+/** All runs there are of an automation, the oldest first. */
+export function runsOf(accounts: Pick<Accounts, 'documents'>, id: string): Run[] {
+  // Bounded by what may wait and what is kept; the next automation's lie behind them.
+  const limit = WAITING_MAX + RUNS_KEPT_MAX + 1;
+  return accounts.documents(deliveryRecords, { after: `${id}:`, limit }).filter((run) => run.id.startsWith(`${id}:`));
+}
+
+function found(record: AutomationRecord | undefined): AutomationRecord {
+  if (record === undefined) throw new Refusal('automation_not_found');
+  return record;
+}
+
+function toldOf({ name, events, url, isEnabled }: AutomationRecord): AuditValue {
+  return { name, events: [...events], host: new URL(url).host, enabled: isEnabled };
+}

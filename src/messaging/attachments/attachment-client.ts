@@ -1,0 +1,257 @@
+/** Attachments as one shard has them: read here, changed by asking the shard that writes them. */
+import { refused, type Answer } from '#actors/runtime/actor.ts';
+import type { Node } from '#actors/runtime/thread-runtime.ts';
+import type { AttachmentAsk } from '#src/protocol/attachments/attachments.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { MessageBody, PostMessage } from '#src/protocol/conversations/messages.ts';
+import type { Config } from '#src/config.ts';
+import type { Log } from '#src/telemetry/log.ts';
+import { AttachmentReader, openAttachments, type AttachmentRecord } from '#storage/attachments/attachment-records.ts';
+import {
+  attachmentOf,
+  hasReference,
+  isStill,
+  mayRead,
+  readReleases,
+  removeRelease,
+} from '#storage/conversations/attachment-references.ts';
+import { ContentVault } from '#storage/attachments/blob-contents.ts';
+import type { AttachmentSealing } from '#storage/attachments/blob-sealing.ts';
+import type { Lanes } from '#storage/engine/lanes.ts';
+import { openAttachmentDesk, type AttachmentDesk } from './attachment-writer.ts';
+import { AttachmentFigures } from './attachment-metrics.ts';
+import { readable, type Call } from '../http/caller.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { safeFileName } from './file-names.ts';
+
+/** It answers within a few commits; finishing an upload may wait behind a removal. */
+const ASK_MILLIS = 30_000;
+/** Attachments per lane that are looked at in one pass of the removal. */
+const RELEASED_AT_ONCE = 50;
+
+export interface AttachmentDoorOptions {
+  readonly folder: string;
+  readonly shard: number;
+  readonly reader: AttachmentReader;
+  readonly lanes: Lanes;
+  /** What seals contents, as this thread has it. */
+  readonly vault: ContentVault;
+  readonly node: () => Node;
+  /** The desk, on the shard that has it. */
+  readonly desk: AttachmentDesk | undefined;
+}
+
+/** What the shard's thread has that its door is made from. */
+export interface DoorSurroundings {
+  readonly folder: string;
+  readonly shard: number;
+  readonly config: Config;
+  readonly lanes: Lanes;
+  readonly attachmentSealing: AttachmentSealing;
+  readonly backups: SharedArrayBuffer;
+  readonly isRestart: boolean;
+  /** Whether this is the shard that writes attachments. */
+  readonly hasDesk: boolean;
+  readonly now: () => number;
+  readonly log: Log;
+  readonly node: () => Node;
+}
+
+/** Opens the attachments for a shard's thread, and the desk where this is the one that has it. */
+export async function openAttachmentDoor(surroundings: DoorSurroundings): Promise<AttachmentDoor> {
+  const { attachmentSealing, backups, config, folder, hasDesk, lanes } = surroundings;
+  const vault = new ContentVault(attachmentSealing);
+  const desk = hasDesk
+    ? await openAttachmentDesk({
+        ...surroundings,
+        vault,
+        lanes: lanes.environments,
+        quotaBytes: config.attachmentQuotaBytes,
+        pauses: new Int32Array(backups),
+        dropHere: (id, token) => door.drop(id, token),
+      })
+    : undefined;
+  const reader = desk?.attachments ?? new AttachmentReader(openAttachments(folder));
+  const door: AttachmentDoor = new AttachmentDoor({ ...surroundings, vault, reader, desk });
+  return door;
+}
+
+export class AttachmentDoor {
+  readonly folder: string;
+  readonly shard: number;
+  readonly vault: ContentVault;
+  readonly counts = new AttachmentFigures();
+  readonly #options: AttachmentDoorOptions;
+  /** Requests that write an upload here or are about to, by the token of their lease. */
+  readonly #written = new Map<string, Exchange>();
+  /** Those among them that were given the upload. */
+  readonly #given = new Set<string>();
+  #isReleasing = false;
+  /** Told when nothing is written here any more. */
+  #idle: (() => void)[] = [];
+
+  constructor(options: AttachmentDoorOptions) {
+    this.#options = options;
+    this.folder = options.folder;
+    this.shard = options.shard;
+    this.vault = options.vault;
+  }
+
+  /** Starts what keeps attachments in order, once there are links to the other shards. */
+  start(): void {
+    this.#options.desk?.start();
+  }
+
+  /** The answer to another shard's question. */
+  async serve(question: unknown): Promise<Answer> {
+    return (await this.#options.desk?.serve(question)) ?? refused('internal');
+  }
+
+  shardLost(shard: number): void {
+    this.#options.desk?.shardLost(shard);
+  }
+
+  get figures(): ReturnType<AttachmentFigures['read']> {
+    return this.counts.read(this.#options.desk?.figures);
+  }
+
+  /** Keeps contents like this from now on. */
+  keep(sealing: AttachmentSealing): true {
+    this.vault.take(sealing);
+    this.#options.desk?.sealRest();
+    return true;
+  }
+
+  find(id: string): AttachmentRecord | undefined {
+    return this.#options.reader.find(id);
+  }
+
+  /** Asks the one that writes attachments. @throws Refusal with its code, or `unavailable`. */
+  async ask<T = null>(question: AttachmentAsk): Promise<T> {
+    const { desk, node } = this.#options;
+    const answer =
+      desk === undefined
+        ? await node().askService(node().placement.attachmentShard, '@attachments', question, ASK_MILLIS)
+        : await desk.serve(question);
+    if (answer.ok) return answer.value as T;
+    throw new Refusal(answer.code, { field: answer.field ?? undefined, retryAfter: answer.retryAfter ?? undefined });
+  }
+
+  /** While it writes, a request can be told to let go of its upload. */
+  watch(token: string, exchange: Exchange): void {
+    this.#written.set(token, exchange);
+  }
+
+  /** It was given the upload. */
+  given(token: string): void {
+    this.#given.add(token);
+  }
+
+  /** It writes no more. */
+  unwatch(token: string): void {
+    this.#written.delete(token);
+    this.#given.delete(token);
+    if (this.#given.size === 0) for (const tell of this.#idle.splice(0)) tell();
+  }
+
+  /** Has all let go that were given an upload; resolves when nothing is written here any more. */
+  async dropAll(): Promise<void> {
+    if (this.#given.size === 0) return;
+    for (const token of this.#given) this.#written.get(token)?.drop();
+    await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Has whoever writes an upload here let go of it. One who is gone already never said so, so that is said again. */
+  drop(id: string, token: string): void {
+    const exchange = this.#written.get(token);
+    if (exchange !== undefined) return exchange.drop();
+    this.ask({ do: 'close', id, lease: token }).catch(() => undefined);
+  }
+
+  /**
+   * The attachment of a conversation of the path's query that the caller takes part in (ATT-01).
+   * @throws Refusal `conversation_forbidden`, `attachment_not_found`.
+   */
+  readableIn(call: Pick<Call, 'service' | 'user'>, id: string, conversation: string): ReadableAttachment {
+    const { tables } = readable({ ...call, params: { id: conversation } } as unknown as Call);
+    const record = this.find(id);
+    if (record === undefined || !hasReference(tables, conversation, id)) throw new Refusal('attachment_not_found');
+    const { hash, type } = record;
+    if (hash === undefined || type === undefined) throw new Refusal('attachment_not_found');
+    return { ...record, hash, type };
+  }
+
+  /**
+   * A message's form with what the server knows of its attachment in the place of what the client said: type and size
+   * are the content's own. The attachment stays while the message is posted. Other forms stay as they are.
+   * @throws Refusal `attachment_not_found` for one that is not the caller's and in no conversation of theirs,
+   * `attachment_unfinished`.
+   */
+  async prepare(call: Call, form: PostMessage): Promise<PostMessage> {
+    if (form.kind !== 'media') return form;
+    const record = this.find(form.body.attachment);
+    if (record === undefined) throw new Refusal('attachment_not_found');
+    const { id, owner, bytes, hash, type } = record;
+    if (owner !== call.user && !this.#mayForward(call, id)) throw new Refusal('attachment_not_found');
+    if (hash === undefined || type === undefined) throw new Refusal('attachment_unfinished');
+    await this.ask({ do: 'hold', id });
+    return { ...form, body: { ...form.body, name: safeFileName(form.body.name), type: plainType(type), size: bytes } };
+  }
+
+  /**
+   * A new body of a message with what the server knows of the attachment that it names. That it is the attachment which
+   * the message has is for the conversation to say. @throws Refusal `attachment_not_found`.
+   */
+  describe(body: MessageBody): MessageBody {
+    const id = attachmentOf(body);
+    if (typeof body !== 'object' || !('attachment' in body) || id === undefined) return body;
+    const { bytes, type } = this.find(id) ?? {};
+    if (bytes === undefined || type === undefined) throw new Refusal('attachment_not_found');
+    return { ...body, name: safeFileName(body.name), type: plainType(type), size: bytes };
+  }
+
+  /** Says that a message has the attachment now, which nobody waits for: a sweep would find out, too. */
+  notePosted(form: PostMessage): void {
+    const id = attachmentOf(form.body);
+    if (id !== undefined) this.ask({ do: 'posted', id }).catch(() => undefined);
+  }
+
+  /** Has attachments removed that lost their last message: one bounded pass over this shard's lanes. */
+  async releaseDue(): Promise<void> {
+    if (this.#isReleasing) return;
+    this.#isReleasing = true;
+    try {
+      for (const lane of this.#options.lanes.owned) {
+        const due = readReleases(lane.environment.tables, RELEASED_AT_ONCE);
+        if (due.length === 0) continue;
+        const settled = new Set(await this.ask<string[]>({ do: 'release', ids: due.map((one) => one.attachment) }));
+        // A mark that another deletion left meanwhile stays, to be looked at again.
+        const done = due.filter((one) => settled.has(one.attachment) && isStill(one, lane));
+        if (done.length > 0) lane.append(done.map((one) => removeRelease(one)));
+      }
+    } finally {
+      this.#isReleasing = false;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#options.desk?.stop();
+    await this.#options.reader.close();
+  }
+
+  #mayForward(call: Call, id: string): boolean {
+    const { environments } = this.#options.lanes;
+    for (const environment of environments) environment.refresh();
+    return mayRead(environments, id, call.user, call.reach);
+  }
+}
+
+/** A media type without its parameters, as messages carry it. */
+function plainType(type: string): string {
+  return type.split(';', 1)[0] ?? type;
+}
+
+export interface ReadableAttachment extends AttachmentRecord {
+  hash: string;
+  type: string;
+}

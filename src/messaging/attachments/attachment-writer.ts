@@ -1,0 +1,342 @@
+/**
+ * What shards ask the one that writes attachments: to begin, finish and discard uploads, to have one upload for
+ * themselves while they write it, and to remove what no message has any more. It is a shard and not the main thread, so
+ * that files go on being sent while the management plane hangs (SVC-02).
+ */
+import { refused, type Answer } from '#actors/runtime/actor.ts';
+import { MAIN, type Node } from '#actors/runtime/thread-runtime.ts';
+import type { AttachmentAsk, InfectedUpload } from '#src/protocol/attachments/attachments.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { Log } from '#src/telemetry/log.ts';
+import type { Sample } from '#src/telemetry/metrics.ts';
+import type { ScalarName } from '#src/telemetry/metric-table.ts';
+import { sealContents } from '#storage/attachments/attachment-sealing.ts';
+import { Attachments, HOLD_MILLIS } from '#storage/attachments/attachments.ts';
+import { Content, type ContentVault } from '#storage/attachments/blob-contents.ts';
+import { isSealedName } from '#storage/attachments/blob-sealing.ts';
+import { blobPath, removeUpload } from '#storage/attachments/blobs.ts';
+import type { LaneEnvironment } from '#storage/engine/lane.ts';
+import { thumbnailFormat, ThumbnailMaker } from './thumbnail-maker.ts';
+
+/** How long a request waits for the one before it to let go of the upload, once that was told to. */
+const LEASE_WAIT_MILLIS = 5_000;
+/** How long the main thread may take for an entry of the audit trail. */
+const AUDIT_MILLIS = 10_000;
+/** How long another shard may take to let go of what it writes, before it is asked again. */
+const DROP_ALL_MILLIS = 60_000;
+/** How often abandoned uploads are looked for. */
+const SWEEP_MILLIS = 60_000;
+
+interface Lease {
+  readonly shard: number;
+  readonly token: string;
+  readonly ended: Promise<void>;
+  readonly end: () => void;
+}
+
+export interface AttachmentDeskOptions {
+  readonly folder: string;
+  /** What seals contents, as this thread has it. */
+  readonly vault: ContentVault;
+  readonly attachments: Attachments;
+  readonly log: Log;
+  /** Tells a shard to let go of an upload: a newer request of the same client wants it. */
+  readonly drop: (shard: number, id: string, token: string) => void;
+  /** Has all shards let go of every upload; resolves when nothing is written any more. */
+  readonly dropAll: () => Promise<void>;
+  /** Writes down whose file the virus scanner named. @throws Refusal `unavailable` while that cannot be done. */
+  readonly auditInfected: (upload: InfectedUpload) => Promise<void>;
+}
+
+/** What the shard has that the desk is made from. */
+export interface DeskSurroundings {
+  readonly folder: string;
+  readonly vault: ContentVault;
+  readonly lanes: readonly LaneEnvironment[];
+  readonly quotaBytes: number;
+  /** Of main: while its first number is not 0, a backup is being made. */
+  readonly pauses: Int32Array;
+  /** Whether this thread takes the place of one that died. */
+  readonly isRestart: boolean;
+  readonly now: () => number;
+  readonly log: Log;
+  readonly node: () => Node;
+  /** Lets go of an upload that this shard itself writes. */
+  readonly dropHere: (id: string, token: string) => void;
+}
+
+/** Opens the attachments to write them: on one shard of a server that has the folder. */
+export async function openAttachmentDesk(surroundings: DeskSurroundings): Promise<AttachmentDesk> {
+  const { dropHere, folder, isRestart, lanes, log, node, now, pauses, quotaBytes, vault } = surroundings;
+  const quietUntil = isRestart ? now() + HOLD_MILLIS : 0;
+  const attachments = await Attachments.open(folder, { lanes, now, quotaBytes, quietUntil, pauses });
+  return new AttachmentDesk({
+    folder,
+    vault,
+    attachments,
+    log,
+    drop: (shard, id, token) => {
+      if (shard === node().shard) dropHere(id, token);
+      else node().links.get(shard)?.tell('@dropUpload', [id, token]);
+    },
+    dropAll: async () => {
+      const others = [...node().links.keys()].filter((thread) => thread !== MAIN);
+      await Promise.all(others.map((thread) => dropAllOf(node(), thread)));
+    },
+    auditInfected: async (upload) => {
+      const answer = await node().askService(MAIN, '@infected', upload, AUDIT_MILLIS);
+      if (!answer.ok) throw new Refusal('unavailable');
+    },
+  });
+}
+
+/** Until a shard says so, something may still be written there; one that is gone writes nothing. */
+async function dropAllOf(node: Node, thread: number): Promise<void> {
+  while (node.links.has(thread)) {
+    const answer = await node.askService(thread, '@dropUploads', null, DROP_ALL_MILLIS);
+    if (answer.ok) return;
+  }
+}
+
+export class AttachmentDesk {
+  readonly #options: AttachmentDeskOptions;
+  /** Upload → who writes it now. */
+  readonly #leases = new Map<string, Lease>();
+  /** Reserved upload → the shard that it comes to. */
+  readonly #reserved = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
+  #work: Promise<void> = Promise.resolve();
+  readonly #thumbnails = new ThumbnailMaker();
+  #sealing: Promise<void> = Promise.resolve();
+  #contents: { readonly sealed: number; readonly plain: number } | undefined;
+  #isSealing = false;
+  #isStopped = false;
+  /** What the thread before this one gave leave to write is over. */
+  readonly #ready = Promise.withResolvers<void>();
+
+  constructor(options: AttachmentDeskOptions) {
+    this.#options = options;
+  }
+
+  /** Removes what a crash left, then, every minute, what nobody goes on with. Once there are links to the others. */
+  start(): void {
+    void this.#options.dropAll().then(() => this.#ready.resolve());
+    this.#keep(async () => {
+      const files = await this.#options.attachments.removeOrphans();
+      if (files > 0) this.#options.log.info('files of attachments that nothing knew were removed', { files });
+    });
+    this.#keep(() => this.sealRest());
+    this.#keep(async () => await this.#countContents());
+    this.#timer = setInterval(() => {
+      this.#keep(() => this.sweep());
+      this.#keep(async () => await this.#countContents());
+      this.sealRest();
+    }, SWEEP_MILLIS);
+    this.#timer.unref();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+    this.#thumbnails.close();
+    await this.#work;
+    await this.#sealing;
+  }
+
+  /** Removes everything that is due now. */
+  async sweep(): Promise<void> {
+    while (await this.#options.attachments.sweep((id) => this.#leases.has(id)));
+  }
+
+  /** The attachments as this thread reads them. */
+  get attachments(): Attachments {
+    return this.#options.attachments;
+  }
+
+  /** Thumbnails, and how many contents are sealed. */
+  get figures(): Readonly<Partial<Record<ScalarName, Sample[]>>> {
+    const counted = Object.entries(this.#contents ?? {});
+    return {
+      ...this.#thumbnails.figures,
+      parley_attachments_contents: counted.map(([form, value]) => ({ labels: [form], value })),
+    };
+  }
+
+  /** A shard died: what it wrote is whatever reached the file. */
+  shardLost(shard: number): void {
+    for (const [id, lease] of this.#leases) if (lease.shard === shard) this.#end(id, lease);
+    for (const [id, from] of this.#reserved) {
+      if (from !== shard) continue;
+      this.#giveBack(id);
+      this.#keep(async () => await removeUpload(this.#options.folder, id));
+    }
+  }
+
+  /** The answer to a question of a shard, this one too, which is an AttachmentAsk. */
+  async serve(body: unknown): Promise<Answer> {
+    const ask = body as AttachmentAsk;
+    try {
+      return { ok: true, value: (await this.#decide(ask)) ?? null };
+    } catch (error) {
+      if (error instanceof Refusal) return refused(error.code, error.field, error.retryAfter);
+      this.#options.log.error('a question about attachments failed', { do: ask.do, error });
+      return refused('internal');
+    }
+  }
+
+  async #decide(ask: AttachmentAsk): Promise<unknown> {
+    const { attachments } = this.#options;
+    switch (ask.do) {
+      case 'create':
+        return await attachments.create(ask.user, ask.bytes, ask.name);
+      case 'reserve':
+        return this.#reserve(ask);
+      case 'keep':
+        await attachments.keep(ask.id, ask);
+        return void this.#reserved.delete(ask.id);
+      case 'giveBack':
+        return this.#giveBack(ask.id);
+      case 'open':
+        return await this.#open(ask);
+      case 'close':
+        return this.#close(ask.id, ask.lease);
+      case 'finish':
+        this.#require(ask.id, ask.lease);
+        return await attachments.finish(ask.id, ask.hash, ask.type);
+      case 'infected':
+        return await this.#refuseInfected(ask);
+      case 'discard':
+        this.#requireOwner(ask.id, ask.user);
+        await this.#free(ask.id);
+        return await attachments.discard(ask.id);
+      case 'hold':
+        return await attachments.hold(ask.id);
+      case 'posted':
+        return await attachments.posted(ask.id);
+      case 'settle':
+        return await attachments.settle();
+      case 'thumbnail':
+        return await this.#makeThumbnail(ask.id, ask.size);
+      default:
+        return await attachments.release(ask.ids);
+    }
+  }
+
+  /** @throws Refusal `quota_exceeded`, `uploads_full`. */
+  #reserve({ user, bytes, shard }: Extract<AttachmentAsk, { do: 'reserve' }>): string {
+    const id = this.#options.attachments.admission.reserve(user, bytes);
+    this.#reserved.set(id, shard);
+    return id;
+  }
+
+  #giveBack(id: string): void {
+    this.#reserved.delete(id);
+    this.#options.attachments.admission.giveBack(id);
+  }
+
+  /** @throws Refusal `attachment_not_found`, `thumbnail_not_found`, `encryption_locked`, `busy`. */
+  async #makeThumbnail(id: string, size: number): Promise<void> {
+    const { attachments, folder, vault } = this.#options;
+    const { bytes = 0, hash, type = '' } = attachments.find(id) ?? {};
+    if (hash === undefined) throw new Refusal('attachment_not_found');
+    const format = thumbnailFormat(type, bytes);
+    if (format === undefined) throw new Refusal('thumbnail_not_found');
+    const content = await Content.open(folder, hash, vault);
+    const { opened } = content;
+    await content.close();
+    const name = `${hash}.${size}`;
+    await this.#thumbnails.make(
+      name,
+      { path: blobPath(folder, hash), bytes, opened, format, size },
+      async (picture) => {
+        const stored = isSealedName(hash) ? vault.keys.sealPart(name, picture) : picture;
+        await attachments.keepThumbnail(hash, size, stored);
+      },
+    );
+  }
+
+  /**
+   * Seals what is not sealed yet, if there is anything and the key is there. One pass at a time: another one begins each
+   * minute, and whenever the keys change.
+   */
+  sealRest(): void {
+    const { attachments, folder, log, vault } = this.#options;
+    if (this.#isSealing || !vault.isUnlocked || attachments.unsealedAfter('') === undefined) return;
+    this.#isSealing = true;
+    const { keys } = vault;
+    const goesOn = () => !this.#isStopped && vault.isUnlocked && vault.keys === keys;
+    this.#sealing = sealContents(folder, attachments, keys, goesOn)
+      .then(({ left, sealed }) => {
+        this.#keep(async () => await this.#countContents());
+        if (left > 0) log.warn('attachments could not be sealed', { sealed, left });
+        else log.info('attachments were sealed', { sealed });
+      })
+      .catch((error: unknown) => log.error('the sealing of attachments stopped', { error }))
+      .finally(() => {
+        this.#isSealing = false;
+      });
+  }
+
+  /** @throws Refusal `attachment_not_found`, `upload_busy` when the request before does not let go. */
+  async #open({ id, user, shard, lease }: Extract<AttachmentAsk, { do: 'open' }>): Promise<void> {
+    this.#requireOwner(id, user);
+    await this.#free(id);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#leases.set(id, { shard, token: lease, ended: promise, end: resolve });
+  }
+
+  /** Has whoever writes an upload let go: a client that lost its connection comes back before the server knows it. */
+  async #free(id: string): Promise<void> {
+    await this.#ready.promise;
+    const held = this.#leases.get(id);
+    if (held === undefined) return;
+    this.#options.drop(held.shard, id, held.token);
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, LEASE_WAIT_MILLIS);
+    await Promise.race([held.ended, late]);
+    clearTimeout(timer);
+    // Of several that waited, the first one has it.
+    if (this.#leases.has(id)) throw new Refusal('upload_busy');
+  }
+
+  #close(id: string, token: string): void {
+    const lease = this.#leases.get(id);
+    if (lease?.token === token) this.#end(id, lease);
+  }
+
+  #end(id: string, lease: Lease): void {
+    this.#leases.delete(id);
+    lease.end();
+  }
+
+  /** One who lost the upload to another may not finish it. @throws Refusal `upload_busy`. */
+  #require(id: string, token: string): void {
+    if (this.#leases.get(id)?.token !== token) throw new Refusal('upload_busy');
+  }
+
+  /** @throws Refusal `attachment_not_found` for what is not there and what is another's. */
+  #requireOwner(id: string, user: string): void {
+    if (this.#options.attachments.find(id)?.owner !== user) throw new Refusal('attachment_not_found');
+  }
+
+  /** Removes what the virus scanner named, and writes down whose it was. */
+  async #refuseInfected(ask: Extract<AttachmentAsk, { do: 'infected' }>): Promise<void> {
+    const { id, lease, signature, address } = ask;
+    const { attachments, auditInfected } = this.#options;
+    const reservation = attachments.admission.get(id);
+    if (reservation === undefined) this.#require(id, lease);
+    const { owner = '', bytes = 0 } = reservation ?? attachments.find(id) ?? {};
+    await auditInfected({ id, owner, bytes, signature, address });
+    if (reservation === undefined) await attachments.discard(id);
+  }
+
+  async #countContents(): Promise<void> {
+    if (!this.#isStopped) this.#contents = await this.#options.attachments.countContents();
+  }
+
+  #keep(work: () => void | Promise<void>): void {
+    this.#work = this.#work.then(work).catch((error: unknown) => {
+      this.#options.log.error('the sweep of attachments failed', { error });
+    });
+  }
+}

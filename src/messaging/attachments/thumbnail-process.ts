@@ -1,0 +1,83 @@
+/**
+ * A process that makes thumbnails, one at a time: apart from the server, so that it can be killed whatever a picture
+ * does to the libraries that open it. It reads the one file that it is told to, and answers with a picture or nothing.
+ */
+import { open } from 'node:fs/promises';
+import { setPriority } from 'node:os';
+import sharp from 'sharp';
+import { Content } from '#storage/attachments/blob-contents.ts';
+import type { OpenedContent } from '#storage/attachments/blob-sealing.ts';
+
+/** What the process is told. */
+export interface ThumbnailOrder {
+  readonly path: string;
+  readonly bytes: number;
+  /** Of a sealed content: what opens it, and nothing else. */
+  readonly opened: OpenedContent | undefined;
+  /** The format that the content's first bytes said. */
+  readonly format: string;
+  readonly size: number;
+}
+
+/** What it answers: the thumbnail as WebP, or that there is none. */
+export type ThumbnailResult = { readonly picture: Uint8Array } | { readonly fault: string };
+
+/** Pixels of a picture that is opened: 64 megapixels, a quarter of a gigabyte where a format has to be opened whole. */
+export const PIXELS_MAX = 64_000_000;
+/** Quality of WebP at which nobody sees the difference in a small picture. */
+const QUALITY = 80;
+/** Messages come first. */
+const NICENESS = 10;
+
+setPriority(NICENESS);
+// Whoever made the process is gone.
+process.on('disconnect', () => process.exit(0));
+sharp.cache(false);
+sharp.concurrency(1);
+// What a file is, is not for the file to say: nothing that draws, links or runs is ever opened (SVG, PDF and so on).
+sharp.block({ operation: ['VipsForeignLoad'] });
+sharp.unblock({
+  operation: [
+    'VipsForeignLoadJpegBuffer',
+    'VipsForeignLoadPngBuffer',
+    'VipsForeignLoadWebpBuffer',
+    'VipsForeignLoadNsgifBuffer',
+    'VipsForeignLoadHeifBuffer',
+  ],
+});
+
+process.on('message', (order: ThumbnailOrder) => {
+  void make(order).then(
+    (picture) => answer({ picture }),
+    (error: unknown) => answer({ fault: (error as Error).message }),
+  );
+});
+
+function answer(result: ThumbnailResult): void {
+  process.send?.(result);
+}
+
+async function make({ path, bytes, opened, format, size }: ThumbnailOrder): Promise<Buffer> {
+  const picture = await readWhole(path, bytes, opened);
+  const options = { limitInputPixels: PIXELS_MAX, failOn: 'error', pages: 1, sequentialRead: true } as const;
+  const found = (await sharp(picture, options).metadata()).format;
+  if (found !== format) throw new Error(`The picture is ${found}, not ${format}.`);
+  // Turned as its metadata says, which is all that is taken from it: where and when it was taken goes to nobody.
+  return await sharp(picture, options)
+    .autoOrient()
+    .resize(size, size, { fit: 'inside', withoutEnlargement: true })
+    .webp({ quality: QUALITY })
+    .toBuffer();
+}
+
+async function readWhole(path: string, bytes: number, opened: OpenedContent | undefined): Promise<Buffer> {
+  const content = new Content(await open(path, 'r'), opened);
+  try {
+    const whole = Buffer.allocUnsafe(bytes);
+    let position = 0;
+    for await (const chunk of content.read(0, bytes - 1)) position += chunk.copy(whole, position);
+    return whole;
+  } finally {
+    await content.close();
+  }
+}

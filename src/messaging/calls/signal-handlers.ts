@@ -1,0 +1,146 @@
+/** Signalling: a stanza is checked, given its sender, and handed to who is connected now (SIG-01…07). */
+import type { z } from 'zod';
+import type { CallMessage, StepTaken } from '#actors/call/call.messages.ts';
+import { pairScope } from '#actors/call/call-record.ts';
+import { unixSeconds } from '#src/base/clock.ts';
+import { isId } from '#src/base/ids.ts';
+import { encodeEvent } from '#src/protocol/sockets/events.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import { USERNAME } from '#src/protocol/names.ts';
+import {
+  CALL_BODIES,
+  findIdentityField,
+  isSignalKind,
+  SIGNAL_STEPS,
+  signal,
+  type SignalEventData,
+} from '#src/protocol/calls/signals.ts';
+import { readConversation, readMember } from '#storage/conversations/conversation-reader.ts';
+import { shareConversation } from '#storage/conversations/inbox-reader.ts';
+import { scopeOf } from './call-handlers.ts';
+import { ask, type Call, type Handler } from '../http/caller.ts';
+import { parseForm } from '../http/parsing.ts';
+
+export const postSignal: Handler = async (call) => {
+  const stanza = checkSignal(call.body);
+  // A bot signals in its conversations alone; whatever else it names is not there for it.
+  if (call.reach !== undefined && !call.reach.has(stanza.to)) throw new Refusal('recipient_forbidden', { field: 'to' });
+  const conversation = isId('c', stanza.to) ? stanza.to : null;
+  if (conversation === null) requireShared(call, stanza.to);
+  else requireMember(call, conversation);
+  if (stanza.kind === 'sub') call.service.access.requireStanza(call, stanza.to, conversation !== null);
+  if (isInvite(stanza)) {
+    if (conversation === null) call.service.access.requireCallTo(call, stanza.to);
+    else call.service.access.requireCall(call, conversation);
+  }
+  if (stanza.kind === 'sub') relayFreely(call, stanza, conversation);
+  else await takeStep(call, stanza, conversation);
+  return { status: 202, json: '' };
+};
+
+type Stanza = z.infer<typeof signal>;
+
+/** Only an invite starts anything: whoever was called may answer and hang up, whatever they may start (POL-01). */
+function isInvite({ kind, step }: Stanza): boolean {
+  return kind === 'call' && step === 'invite';
+}
+
+/**
+ * The stanza with kind and step settled first, each with a code of its own (SIG-02), then its form and its body.
+ * @throws Refusal signal_kind_unknown, signal_step_unknown, field_unknown, field_invalid.
+ */
+export function checkSignal(body: unknown): Stanza {
+  const { kind, step } = (body ?? {}) as { kind?: unknown; step?: unknown };
+  if (kind !== undefined && !isSignalKind(kind)) throw new Refusal('signal_kind_unknown', { field: 'kind' });
+  if (isSignalKind(kind) && step !== undefined && !(SIGNAL_STEPS[kind] as readonly unknown[]).includes(step)) {
+    throw new Refusal('signal_step_unknown', { field: 'step' });
+  }
+  const stanza = parseForm(signal, body);
+  const identity = findIdentityField(stanza.body);
+  if (identity !== undefined) throw new Refusal('field_unknown', { field: `body.${identity}` });
+  if (stanza.kind !== 'call') return stanza;
+  try {
+    const checked = parseForm(CALL_BODIES[stanza.step as keyof typeof CALL_BODIES] as z.ZodType, stanza.body ?? {});
+    return { ...stanza, body: checked as Record<string, unknown> };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new Refusal(error.code, { field: error.field === undefined ? 'body' : `body.${error.field}` });
+  }
+}
+
+/** @throws Refusal recipient_forbidden: one answer for a conversation that is not there and not theirs (SIG-04). */
+function requireMember(call: Call, conversation: string): void {
+  const environment = call.service.lanes.read(conversation);
+  environment.refresh();
+  const there = readConversation(environment.tables, conversation) !== undefined;
+  if (!there || readMember(environment.tables, conversation, call.user) === undefined) {
+    throw new Refusal('recipient_forbidden', { field: 'to' });
+  }
+}
+
+/** @throws Refusal recipient_forbidden: one answer for a person who does not exist and one who shares nothing. */
+function requireShared(call: Call, user: string): void {
+  const { environments } = call.service.lanes;
+  for (const environment of environments) environment.refresh();
+  const known = USERNAME.test(user) && user !== call.user;
+  if (!known || !shareConversation(environments, call.user, user)) {
+    throw new Refusal('recipient_forbidden', { field: 'to' });
+  }
+}
+
+/** Hands a step to its call attempt, wherever that went. @throws Refusal with the codes of the attempt. */
+async function takeStep(call: Call, stanza: Stanza, conversation: string | null): Promise<void> {
+  const { user, device } = call;
+  const { to, kind, step, seq = 0, body = {} } = stanza;
+  const place = conversation === null ? { scope: pairScope([user, to]), isGroup: false } : scopeOf(call, conversation);
+  if (step === 'transfer') requireTarget(call, body['target'] as string, place.isGroup ? place.scope : undefined);
+  const message: CallMessage = {
+    kind: 'step',
+    user,
+    device,
+    isGroup: place.isGroup,
+    conversation,
+    to,
+    family: kind as 'call' | 'webrtc',
+    step,
+    call: stanza.call as string,
+    seq,
+    body,
+  };
+  const taken = await ask<StepTaken>(call, `call:${place.scope}`, message);
+  if (taken !== null) await ask(call, `call:${taken.moved}`, { ...message, isGroup: false });
+}
+
+/**
+ * A call is handed to somebody whom the caller could call themselves: in a room one of its members.
+ * @throws Refusal recipient_forbidden.
+ */
+function requireTarget(call: Call, target: string, room: string | undefined): void {
+  const field = 'body.target';
+  if (target === call.user) throw new Refusal('field_invalid', { field });
+  try {
+    requireShared(call, target);
+    call.service.access.requireCallTo(call, target);
+    const member = room === undefined || readMember(call.service.lanes.read(room).tables, room, target) !== undefined;
+    if (!member) throw new Refusal('recipient_forbidden');
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new Refusal(error.code, { field });
+  }
+}
+
+/** What belongs to no attempt goes out directly. */
+function relayFreely(call: Call, stanza: Stanza, conversation: string | null): void {
+  const { node, now } = call.service;
+  const data: SignalEventData = { ...stanza, body: stanza.body ?? {}, sender: call.user } as SignalEventData;
+  const except = { device: call.device };
+  const ts = unixSeconds(now());
+  if (conversation === null) {
+    const event = encodeEvent({ type: 'signal', ts }, JSON.stringify(data));
+    const users = [...new Set([stanza.to, call.user])];
+    node.publishTo({ kind: 'publishTo', users, type: 'signal', event, except });
+  } else {
+    const event = encodeEvent({ type: 'signal', conv: conversation, ts }, JSON.stringify(data));
+    node.publish({ kind: 'publish', topic: conversation, type: 'signal', event, except });
+  }
+}

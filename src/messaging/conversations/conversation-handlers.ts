@@ -1,0 +1,115 @@
+/** Handlers of conversations and who takes part in them. */
+import { createHmac } from 'node:crypto';
+import type { z } from 'zod';
+import { makeId, toSymbols } from '#src/base/ids.ts';
+import type * as forms from '#src/protocol/conversations/conversations.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import { USERNAME } from '#src/protocol/names.ts';
+import { ACCOUNT_RIGHTS, rightsAmong } from '#src/protocol/conversations/rights.ts';
+import { conversationView, readLastCommonRead, readParticipants } from '#storage/conversations/conversation-reader.ts';
+import {
+  ask,
+  askConversation,
+  pathUsername,
+  readable,
+  type Call,
+  type Handler,
+  type Reply,
+  type Service,
+} from '../http/caller.ts';
+
+export const createConversation: Handler = async (call) => {
+  const form = call.body as z.infer<typeof forms.createConversation>;
+  const { kind, participants } = form;
+  const [other] = participants;
+  if (kind !== 'room' && other === call.user) throw new Refusal('participant_unknown', { field: 'participants.0' });
+  requireReachable(call, kind === 'room' ? 'invite' : 'message', participants);
+  const id =
+    kind === 'direct' && other !== undefined
+      ? directId(call.service, call.user, other)
+      : makeId('c', call.service.now());
+  return await ask<Reply>(call, `conversation:${id}`, {
+    kind: 'create',
+    conversation: kind,
+    title: kind === 'room' ? form.title : undefined,
+    participants,
+    user: call.user,
+    device: call.device,
+  });
+};
+
+/**
+ * The id of a pair's direct conversation: derived, so that whoever of the two creates it first, on whatever shard,
+ * means the same one, and keyed, so that nobody can compute it from two names.
+ */
+function directId(service: Service, one: string, other: string): string {
+  const pair = [one, other].toSorted().join('\0');
+  return `c_${toSymbols(createHmac('sha256', service.idKey).update(pair).digest(), 22)}`;
+}
+
+/**
+ * One answer for a person who does not exist, one who left or whose term is over, and one whom the access policies keep
+ * from the caller (ERR-05, POL-01). @throws Refusal participant_unknown.
+ */
+function requireReachable(call: Call, action: 'message' | 'invite', people: readonly string[]): void {
+  const { access, accounts, bots } = call.service;
+  const isActive = (person: string) => accounts.isActive(person) || bots.isActive(person);
+  const index = people.findIndex(
+    (person) => !isActive(person) || access.isOver(person) || !access.allows(action, call.user, person),
+  );
+  if (index !== -1) throw new Refusal('participant_unknown', { field: `participants.${index}` });
+}
+
+export const readConversation: Handler = (call) => {
+  const { tables, record } = readable(call);
+  const view = conversationView(tables, record, call.service.epoch);
+  const last_common_read = readLastCommonRead(tables, record, call.user);
+  return { status: 200, json: JSON.stringify({ ...view, last_common_read }) };
+};
+
+export const changeConversation: Handler = (call) => {
+  const { title } = call.body as z.infer<typeof forms.changeConversation>;
+  return askConversation(call, { kind: 'rename', title });
+};
+
+export const deleteConversation: Handler = (call) => askConversation(call, { kind: 'delete' });
+
+export const listParticipants: Handler = (call) => {
+  const { tables, record } = readable(call);
+  const { after, limit } = call.query as z.infer<typeof forms.participantsQuery>;
+  if (after !== undefined && !USERNAME.test(after)) throw new Refusal('cursor_invalid', { field: 'after' });
+  // One more than asked tells whether there is a next page.
+  const found = readParticipants(tables, record.id, limit + 1, after);
+  const items = found.slice(0, limit);
+  const next = found.length > limit ? (items.at(-1)?.user ?? null) : null;
+  return { status: 200, json: JSON.stringify({ items, next }) };
+};
+
+export const addParticipants: Handler = (call) => {
+  const { participants, role } = call.body as z.infer<typeof forms.addParticipants>;
+  // Who may not look inside must not learn who exists.
+  readable(call);
+  requireReachable(call, 'invite', participants);
+  return askConversation(call, { kind: 'add', participants, role });
+};
+
+export const changeParticipant: Handler = (call) => {
+  const { role } = call.body as z.infer<typeof forms.changeParticipant>;
+  const participant = pathUsername(call);
+  return askConversation(call, { kind: 'setRole', participant, role });
+};
+
+export const removeParticipant: Handler = (call) =>
+  askConversation(call, { kind: 'remove', participant: pathUsername(call) });
+
+export const readRights: Handler = (call) => {
+  const { record, member } = readable(call);
+  const rights = call.service.access.grantedOf(
+    call,
+    record.id,
+    rightsAmong(record.kind, member.role, record.participantCount),
+  );
+  return { status: 200, json: JSON.stringify({ rights }) };
+};
+
+export const readCapabilities: Handler = () => ({ status: 200, json: JSON.stringify({ rights: ACCOUNT_RIGHTS }) });

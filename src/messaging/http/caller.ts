@@ -1,0 +1,164 @@
+/** What a handler works with: the caller as the server knows it, the request's parts, and the way to the actors. */
+import type { Cancellation } from '#actors/runtime/cancellation.ts';
+import type { CallMessage } from '#actors/call/call.messages.ts';
+import type { CallRecord } from '#actors/call/call-record.ts';
+import type {
+  Acting,
+  ConversationMessage,
+  Reply as ConversationReply,
+} from '#actors/conversation/conversation.messages.ts';
+import type { PushMessage } from '#actors/push/push.messages.ts';
+import type { Address, Answer } from '#actors/runtime/actor.ts';
+import { MAIN, type Node, type ServiceName } from '#actors/runtime/thread-runtime.ts';
+import type { Config } from '#src/config.ts';
+import type { MediaServers } from '#src/protocol/calls/calls.ts';
+import { conversationId, USERNAME } from '#src/protocol/names.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import { readConversation, readMember, type Tables } from '#storage/conversations/conversation-reader.ts';
+import type { Lanes } from '#storage/engine/lanes.ts';
+import type { AccountsReader } from '#storage/accounts/accounts.ts';
+import type { ConversationRecord, MemberRecord } from '#storage/engine/records.ts';
+import type { AccessChecks } from '../access/access-checks.ts';
+import type { AttachmentDoor } from '../attachments/attachment-client.ts';
+import type { BotDoor } from '../bots/bot-access.ts';
+import type { ClientAddresses } from './client-addresses.ts';
+import type { LinkPreviews } from '../conversations/link-previews.ts';
+import type { PushDesk } from '../push/push-dispatch.ts';
+import type { RateLimiter } from './rate-limiter.ts';
+
+/** What the handlers of a shard share. */
+export interface Service {
+  readonly node: Node;
+  readonly lanes: Lanes;
+  readonly accounts: AccountsReader;
+  /** Who may message, call and invite whom. */
+  readonly access: AccessChecks;
+  /** Where requests come from, behind the proxies that are trusted. */
+  readonly addresses: ClientAddresses;
+  /** Attachments, and the way to change them. */
+  readonly attachments: AttachmentDoor;
+  /** Who is a bot, and what it may. */
+  readonly bots: BotDoor;
+  /** Where pushes go, and what is known of them. */
+  readonly pushes: PushDesk;
+  /** What pages behind links say; undefined where the installation shows none. */
+  readonly previews?: LinkPreviews | undefined;
+  /** How often a person may do what. */
+  readonly rates: RateLimiter;
+  /** The live calls on this thread that the person may join or is in. */
+  readonly callsOf: (user: string) => CallRecord[];
+  readonly config: Config;
+  /** The servers that media of calls go over, as they stand now. */
+  readonly mediaServers: () => MediaServers;
+  readonly epoch: string;
+  /** The installation's key for ids that are derived: a direct conversation's from its pair. */
+  readonly idKey: Uint8Array;
+  readonly now: () => number;
+}
+
+export interface Call {
+  readonly service: Service;
+  readonly user: string;
+  readonly device: string;
+  /** The session, and the Unix second after which it cannot be renewed; undefined for a bot, which has none. */
+  readonly session?: { readonly sid: string; readonly until: number } | undefined;
+  /** The conversations that a bot is limited to; undefined for a person. */
+  readonly reach?: ReadonlySet<string> | undefined;
+  /** Path parameters, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: unknown;
+  readonly body: unknown;
+  /** The client went away: its answer need not be worked out. */
+  readonly cancellation: Cancellation;
+}
+
+export type Handler = (call: Call) => Reply | Promise<Reply>;
+
+/** A status of success and the JSON that goes with it, empty for none. */
+export interface Reply {
+  readonly status: ConversationReply['status'] | 202;
+  readonly json: string;
+}
+
+/** Asks an actor. @throws Refusal with the actor's code, or `unavailable`, `busy` from the runtime. */
+export async function ask<T>(
+  call: Call,
+  to: Address,
+  message: ConversationMessage | CallMessage | PushMessage,
+): Promise<T> {
+  const millis = call.service.config.requestSeconds * 1000;
+  const answer: Answer = await call.service.node.ask(to, message, millis, call.cancellation);
+  if (answer.ok) return answer.value as T;
+  throw new Refusal(answer.code, { field: answer.field ?? undefined, retryAfter: answer.retryAfter ?? undefined });
+}
+
+/**
+ * Asks every other shard for what it keeps in memory. One that is restarting fails the whole: what it has would be
+ * left out of the answer.
+ * @throws Refusal `unavailable`, `busy`.
+ */
+export async function askShards<T>(call: Call, name: ServiceName, body: unknown): Promise<T[]> {
+  const { node, config } = call.service;
+  const others = [...node.links.keys()].filter((thread) => thread !== MAIN);
+  if (others.length < node.placement.shards - 1) throw new Refusal('unavailable');
+  const millis = config.requestSeconds * 1000;
+  const answers = await Promise.all(others.map(async (thread) => await node.askService(thread, name, body, millis)));
+  return answers.map((answer) => {
+    if (answer.ok) return answer.value as T;
+    throw new Refusal(answer.code, { retryAfter: answer.retryAfter ?? undefined });
+  });
+}
+
+/** Asks the conversation of the path as the caller. */
+export async function askConversation(call: Call, message: Unsigned<ConversationMessage>): Promise<Reply> {
+  const signed = { ...message, user: call.user, device: call.device } as ConversationMessage;
+  return await ask<Reply>(call, `conversation:${pathConversation(call)}`, signed);
+}
+
+/** A message without who acts, for each kind of message. */
+type Unsigned<M> = M extends Acting ? Omit<M, keyof Acting> : never;
+
+/**
+ * The conversation id of the path. One that no conversation could have answers like one that is not the caller's.
+ * @throws Refusal conversation_forbidden.
+ */
+export function pathConversation(call: Call): string {
+  const { id = '' } = call.params;
+  if (!conversationId.safeParse(id).success) throw new Refusal('conversation_forbidden');
+  return id;
+}
+
+/** The seq of the path. @throws Refusal message_not_found for what no message could have. */
+export function pathSeq(call: Call): number {
+  const { seq = '' } = call.params;
+  // A number beyond 2^53 would not be the one that was written.
+  if (!/^[1-9]\d{0,15}$/.test(seq) || !Number.isSafeInteger(Number(seq))) throw new Refusal('message_not_found');
+  return Number(seq);
+}
+
+/** The username of the path. @throws Refusal participant_not_found. */
+export function pathUsername(call: Call): string {
+  const { username = '' } = call.params;
+  if (!USERNAME.test(username)) throw new Refusal('participant_not_found');
+  return username;
+}
+
+export interface Readable {
+  readonly tables: Tables;
+  readonly record: ConversationRecord;
+  readonly member: MemberRecord;
+}
+
+/**
+ * The conversation of the path, read straight from its lane, if the caller takes part in it.
+ * @throws Refusal conversation_forbidden for one that is not there and one that is not theirs (MSG-11).
+ */
+export function readable(call: Call): Readable {
+  const id = pathConversation(call);
+  const environment = call.service.lanes.read(id);
+  environment.refresh();
+  const record = readConversation(environment.tables, id);
+  const member = readMember(environment.tables, id, call.user);
+  if (record === undefined || member === undefined) throw new Refusal('conversation_forbidden');
+  return { tables: environment.tables, record, member };
+}

@@ -1,0 +1,365 @@
+/** Calendars, their entries and who shares them, as the JSON door shows and takes them (SVC-05, CAL-03). */
+import { z } from 'zod';
+import { feedSource } from './calendar-subscriptions.ts';
+import { PAGE_LENGTH_DEFAULT, PAGE_LENGTH_MAX } from '../limits.ts';
+import { LOBBIES } from '../meetings/meetings.ts';
+import { count, username } from '../names.ts';
+
+/** A span of time that one range query may cover: two years. [query_invalid] */
+export const RANGE_MILLIS_MAX = 732 * 86_400_000;
+
+/** Occurrences in one range answer. More than this is cut, and `is_cut` says so. */
+export const OCCURRENCES_MAX = 3_000;
+
+/** Objects looked at for one range answer; more are cut likewise. */
+export const RANGE_OBJECTS_MAX = 5_000;
+
+/** People in one question about free and busy time. [field_invalid] */
+export const FREE_BUSY_PEOPLE_MAX = 50;
+
+/** The span of one such question: two months. [field_invalid] */
+export const FREE_BUSY_MILLIS_MAX = 62 * 86_400_000;
+
+/** Busy times of one person in one answer. More are cut, and `is_cut` says so. */
+export const FREE_BUSY_PERIODS_MAX = 1_000;
+
+/** Attendees of one entry that JSON takes. [field_invalid] */
+export const ATTENDEES_MAX = 200;
+
+const instant = z.iso.datetime();
+const localTime = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}$/)
+  .meta({ description: 'Wall time without a zone: `2026-11-21T09:00:00`.' });
+const date = z.iso.date();
+/** Whether there is such a zone is for the server to say: `field_invalid`. */
+const zone = z.string().min(1).max(64).meta({ description: 'An IANA time zone: `Europe/Berlin`.' });
+const color = z
+  .string()
+  .regex(/^(?:#[0-9A-Fa-f]{6}(?:[0-9A-Fa-f]{2})?)?$/)
+  .meta({ description: '`#rrggbb`, or empty for none.' });
+const shortText = (most: number) => z.string().trim().max(most);
+const calendarId = z.string().meta({ id: 'CalendarId', description: 'A calendar identifier, made by the server.' });
+const transparency = z.enum(['opaque', 'transparent']);
+
+export const ENTRY_KINDS = ['event', 'todo', 'journal'] as const;
+const kinds = z.array(z.enum(ENTRY_KINDS)).min(1).max(ENTRY_KINDS.length);
+
+export const SHARE_ACCESS = ['read', 'write', 'free_busy'] as const;
+
+export const createCalendar = z
+  .strictObject({
+    displayname: shortText(200).min(1),
+    description: shortText(2_000).default(''),
+    color: color.default(''),
+    order: z.int().min(0).max(1_000_000).default(0),
+    tz: zone.default('UTC'),
+    kinds: kinds.default(['event']),
+    transparency: transparency.optional().meta({ description: 'Opaque by default; transparent of a feed elsewhere.' }),
+    /** A feed elsewhere that the calendar follows. Its entries are the feed's, and nobody changes them here. */
+    source: feedSource.optional(),
+  })
+  .meta({ id: 'CreateCalendar' });
+
+export const changeCalendar = z
+  .strictObject({
+    displayname: shortText(200).min(1).optional(),
+    description: shortText(2_000).optional(),
+    color: color.optional(),
+    order: z.int().min(0).max(1_000_000).optional(),
+    tz: zone.optional(),
+    transparency: transparency.optional(),
+  })
+  .meta({ id: 'ChangeCalendar' });
+
+export const calendar = z
+  .strictObject({
+    id: calendarId,
+    owner: username,
+    /** The last segment of its CalDAV path in the caller's home. */
+    name: z.string(),
+    displayname: z.string(),
+    description: z.string(),
+    color: z.string(),
+    order: z.number(),
+    tz: z.string(),
+    kinds: z.array(z.enum(ENTRY_KINDS)),
+    transparency,
+    access: z.enum(['owner', ...SHARE_ACCESS]),
+    /** Whether invitations to the caller come here. */
+    is_default: z.boolean(),
+    /** Whether it follows a feed elsewhere: its entries are read here and not written, by its owner neither. */
+    subscribed: z.boolean(),
+    created_at: z.string(),
+    sync_seq: count,
+  })
+  .meta({ id: 'Calendar' });
+export type CalendarView = z.infer<typeof calendar>;
+
+export const calendarsReply = z.strictObject({ items: z.array(calendar), next: z.null() });
+
+export const share = z.strictObject({ user: username, access: z.enum(SHARE_ACCESS) }).meta({ id: 'CalendarShare' });
+export const putShare = z.strictObject({ access: z.enum(SHARE_ACCESS) }).meta({ id: 'PutCalendarShare' });
+export const sharesReply = z.strictObject({ items: z.array(share), next: z.null() });
+
+const WEEKDAYS = ['mo', 'tu', 'we', 'th', 'fr', 'sa', 'su'] as const;
+export type Weekday = (typeof WEEKDAYS)[number];
+const within = (least: number, most: number, length = 400) =>
+  z
+    .array(
+      z
+        .int()
+        .min(least)
+        .max(most)
+        .refine((number) => number !== 0 || least === 0),
+    )
+    .min(1)
+    .max(length);
+
+/** When an entry recurs, in the words of JSCalendar (RFC 8984, 4.3.3). Wall time of the entry's zone throughout. */
+export const rule = z
+  .strictObject({
+    frequency: z.enum(['yearly', 'monthly', 'weekly', 'daily', 'hourly']),
+    interval: z.int().min(1).max(1_000).optional(),
+    /** One of both at most: how many there are, or the last moment at which one may begin. */
+    count: z.int().min(1).max(100_000).optional(),
+    until: z.union([localTime, date]).optional(),
+    by_day: z
+      .array(z.strictObject({ day: z.enum(WEEKDAYS), nth: z.int().min(-53).max(53).optional() }))
+      .min(1)
+      .max(100)
+      .refine((days) => days.every(({ nth }) => nth !== 0))
+      .optional(),
+    by_month: within(1, 12, 12).optional(),
+    by_month_day: within(-31, 31, 62).optional(),
+    by_year_day: within(-366, 366).optional(),
+    by_week_no: within(-53, 53, 106).optional(),
+    by_hour: within(0, 23, 24).optional(),
+    by_minute: within(0, 59, 60).optional(),
+    by_set_position: within(-366, 366).optional(),
+    first_day_of_week: z.enum(WEEKDAYS).optional(),
+  })
+  .refine((form) => form.count === undefined || form.until === undefined, { path: ['until'] })
+  .meta({ id: 'RecurrenceRule' });
+export type Rule = z.infer<typeof rule>;
+
+const ANSWERS = ['accepted', 'declined', 'tentative'] as const;
+export type InvitationAnswer = (typeof ANSWERS)[number];
+/** How an attendee stands to it, as far as known: anything else that a client wrote reads as `needs_action`. */
+const standing = z.enum(['needs_action', ...ANSWERS, 'delegated']);
+
+const person = {
+  /** Their username, where the address is of this installation. */
+  user: username.optional(),
+  /** `mailto:ann@example.org` */
+  address: z.string(),
+  name: z.string().optional(),
+};
+const STATUSES = [
+  'tentative',
+  'confirmed',
+  'cancelled',
+  'needs_action',
+  'in_process',
+  'completed',
+  'draft',
+  'final',
+] as const;
+
+/** When it is: wall time with a zone, a date and days, or nothing at all. Instants stand beside both. */
+const time = {
+  all_day: z.boolean(),
+  start_at: z.string().optional(),
+  /** The first instant that is not part of it any more. */
+  end_at: z.string().optional(),
+  local_start: z.string().optional(),
+  /** Absent for an all-day entry and for one that floats: the same wall time wherever its reader is. */
+  tz: z.string().optional(),
+  date: z.string().optional(),
+  days: z.int().optional(),
+};
+const content = {
+  title: z.string(),
+  description: z.string().optional(),
+  location: z.string().optional(),
+  status: z.enum(STATUSES).optional(),
+  transparency,
+  organizer: z.strictObject(person).optional(),
+  attendees: z.array(z.strictObject({ ...person, answer: standing })),
+};
+
+/** An entry as it is stored: a single one, or a series with its rule. */
+export const entry = z
+  .strictObject({
+    id: z.string(),
+    calendar_id: calendarId,
+    uid: z.string(),
+    kind: z.enum(ENTRY_KINDS),
+    ...time,
+    ...content,
+    /** The meeting of this installation that it leads to. Who may come in is the meeting's to say. */
+    meeting: z.strictObject({ id: z.string(), url: z.string() }).optional(),
+    recurring: z.boolean(),
+    /** Absent where it does not recur, and where the rule is one that this form does not have. */
+    rule: rule.optional(),
+    /** Occurrences that differ from the series or are left out, by their recurrence ids. */
+    changed: z.array(z.string()),
+    excluded: z.array(z.string()),
+    etag: z.string(),
+    sync_seq: count,
+    created_at: z.string(),
+    changed_at: z.string(),
+  })
+  .meta({ id: 'CalendarEntry' });
+export type EntryView = z.infer<typeof entry>;
+
+/** One occurrence within a range. Whoever may see free and busy times only gets no more than when it is. */
+export const occurrence = z
+  .strictObject({
+    entry_id: z.string(),
+    /** Which occurrence of a series it is: its original start, as a change names it. */
+    recurrence_id: z.string().optional(),
+    ...time,
+    title: z.string(),
+    location: z.string().optional(),
+    status: z.enum(STATUSES).optional(),
+    transparency,
+  })
+  .meta({ id: 'CalendarOccurrence' });
+export type OccurrenceView = z.infer<typeof occurrence>;
+
+export const occurrencesReply = z.strictObject({
+  items: z.array(occurrence),
+  /** Whether there is more in the range than an answer holds: ask for a shorter one. */
+  is_cut: z.boolean(),
+  next: z.null(),
+});
+
+const entryFields = {
+  title: shortText(500),
+  description: z.string().max(32_000).optional(),
+  location: shortText(1_000).optional(),
+  status: z.enum(STATUSES).optional(),
+  transparency: transparency.optional(),
+  /** Either `local_start` with `tz`, or `start_at`, or `date`; the end in the same manner. */
+  local_start: localTime.optional(),
+  local_end: localTime.optional(),
+  tz: zone.optional(),
+  start_at: instant.optional(),
+  end_at: instant.optional(),
+  date: date.optional(),
+  days: z.int().min(1).max(3_660).optional(),
+  /** Usernames and `mailto:` addresses. The caller organises it. */
+  attendees: z
+    .array(z.union([username, z.string().regex(/^mailto:[^\s@:"<>,;]{1,64}@[^\s@:"<>,;]{1,190}$/i)]))
+    .max(ATTENDEES_MAX)
+    .optional(),
+};
+/** A meeting of the caller for the entry, whose times it follows; by whom it is joined `lobby` says, else people walk in. */
+const meeting = z.union([z.literal(true), z.strictObject({ lobby: z.enum(LOBBIES) })]);
+/** Each way to say when excludes the others, and an end needs its start. */
+const timeIsOne = (form: { readonly [name in keyof typeof entryFields]?: unknown }): boolean => {
+  const starts = [form.local_start, form.start_at, form.date].filter((start) => start !== undefined);
+  if (starts.length > 1) return false;
+  if (form.local_end !== undefined && form.local_start === undefined) return false;
+  if (form.end_at !== undefined && form.start_at === undefined) return false;
+  if (form.days !== undefined && form.date === undefined) return false;
+  return form.tz === undefined || form.date === undefined;
+};
+
+export const createEntry = z
+  .strictObject({
+    kind: z.enum(ENTRY_KINDS).default('event'),
+    ...entryFields,
+    rule: rule.optional(),
+    meeting: meeting.optional(),
+  })
+  .refine(timeIsOne, { path: ['local_start'] })
+  .meta({ id: 'CreateCalendarEntry' });
+export type CreateEntry = z.infer<typeof createEntry>;
+
+export const SCOPES = ['this', 'this_and_following', 'all'] as const;
+export type Scope = (typeof SCOPES)[number];
+const scope = z.enum(SCOPES).default('all');
+const recurrenceId = z.string().regex(/^\d{8}(?:T\d{6}Z?)?$/);
+/** `this` and `this_and_following` name the occurrence that they are about. */
+const scopeIsWhole = (form: { scope: Scope; recurrence_id?: string | undefined }): boolean =>
+  (form.scope === 'all') === (form.recurrence_id === undefined);
+
+/** Fields that are left out stay. `null` takes the rule away, and makes one entry of the series. */
+export const changeEntry = z
+  .strictObject({
+    scope,
+    recurrence_id: recurrenceId.optional(),
+    /** The etag of what the caller read; another one is refused with `entry_changed`. */
+    etag: z.string().max(64).optional(),
+    ...entryFields,
+    title: shortText(500).optional(),
+    rule: rule.nullable().optional(),
+    /** For all of it alone; `false` ends the meeting that was made for it. */
+    meeting: z.union([meeting, z.literal(false)]).optional(),
+  })
+  .refine(timeIsOne, { path: ['local_start'] })
+  .refine(scopeIsWhole, { path: ['recurrence_id'] })
+  .refine((form) => form.scope !== 'this' || form.rule === undefined, { path: ['rule'] })
+  .refine((form) => form.scope === 'all' || form.meeting === undefined, { path: ['meeting'] })
+  .meta({ id: 'ChangeCalendarEntry' });
+export type ChangeEntry = z.infer<typeof changeEntry>;
+
+export const deleteEntryQuery = z
+  .strictObject({ scope, recurrence_id: recurrenceId.optional(), etag: z.string().max(64).optional() })
+  .refine(scopeIsWhole, { path: ['recurrence_id'] });
+export type DeleteEntryQuery = z.infer<typeof deleteEntryQuery>;
+
+export const rangeQuery = z.strictObject({ from: instant, to: instant });
+export type RangeQuery = z.infer<typeof rangeQuery>;
+
+export const changesQuery = z.strictObject({
+  after: z.string().min(1).max(200).optional(),
+  limit: z.coerce.number().int().min(1).max(PAGE_LENGTH_MAX).default(PAGE_LENGTH_DEFAULT),
+});
+export type ChangesQuery = z.infer<typeof changesQuery>;
+
+export const changesReply = z.strictObject({
+  items: z.array(entry),
+  /** Ids of entries that are gone. */
+  deleted: z.array(z.string()),
+  sync_seq: count,
+  /** Where to go on: at once while `more`, later for what changed since. */
+  next: z.string(),
+  more: z.boolean(),
+});
+
+export const invitation = z.strictObject({ calendar_id: calendarId, entry }).meta({ id: 'Invitation' });
+export const invitationsQuery = z.strictObject({
+  after: z.string().min(1).max(600).optional(),
+  limit: z.coerce.number().int().min(1).max(PAGE_LENGTH_MAX).default(PAGE_LENGTH_DEFAULT),
+});
+export type InvitationsQuery = z.infer<typeof invitationsQuery>;
+export const invitationsReply = z.strictObject({ items: z.array(invitation), next: z.string().nullable() });
+export const answerInvitation = z
+  .strictObject({ answer: z.enum(ANSWERS), recurrence_id: recurrenceId.optional() })
+  .meta({ id: 'AnswerInvitation' });
+
+export const askFreeBusy = z
+  .strictObject({
+    users: z.array(username).min(1).max(FREE_BUSY_PEOPLE_MAX),
+    from: instant,
+    to: instant,
+  })
+  .meta({ id: 'AskFreeBusy' });
+export type AskFreeBusy = z.infer<typeof askFreeBusy>;
+export const freeBusyReply = z
+  .strictObject({
+    items: z.array(
+      z.strictObject({
+        user: username,
+        /** False for somebody who is not there or whom the caller may not see: one answer for both. */
+        known: z.boolean(),
+        busy: z.array(z.strictObject({ start_at: z.string(), end_at: z.string(), tentative: z.boolean() })),
+        is_cut: z.boolean(),
+      }),
+    ),
+    next: z.null(),
+  })
+  .meta({ id: 'FreeBusyReply' });

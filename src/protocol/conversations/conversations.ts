@@ -1,0 +1,240 @@
+/** Conversations: their record, and the forms that create and change them. */
+import { z } from 'zod';
+import {
+  CHANGES_REPLY_MAX,
+  INBOX_PAGE_MAX,
+  PAGE_LENGTH_DEFAULT,
+  PAGE_LENGTH_MAX,
+  PARTICIPANTS_PER_REQUEST_MAX,
+  RETENTION_SECONDS_MAX,
+  RETENTION_SECONDS_MIN,
+  TEXT_LENGTH_MAX,
+  TITLE_LENGTH_MAX,
+} from '../limits.ts';
+import { message } from './messages.ts';
+import { count, seq, username } from '../names.ts';
+
+export const CONVERSATION_KINDS = ['direct', 'secret', 'room'] as const;
+export type ConversationKind = (typeof CONVERSATION_KINDS)[number];
+
+export const ROLES = ['owner', 'moderator', 'member', 'guest'] as const;
+export type Role = (typeof ROLES)[number];
+
+export const participant = z.strictObject({ user: username, role: z.enum(ROLES) }).meta({ id: 'Participant' });
+
+/** The record that answers and events carry. Nothing in it depends on who asks (SOC-10). */
+export const conversation = z
+  .strictObject({
+    id: z.string(),
+    kind: z.enum(CONVERSATION_KINDS),
+    title: z.string().optional(),
+    created_at: z.string(),
+    created_by: username,
+    head_seq: count,
+    rev: count,
+    epoch: z.string(),
+    participant_count: count,
+    /** How long messages are kept here, in seconds; left out for as long as the installation keeps them. */
+    retention_seconds: z.int().optional(),
+    participants: z.array(participant).optional(),
+  })
+  .meta({ id: 'Conversation' });
+
+export interface Participant {
+  user: string;
+  role: Role;
+}
+
+export interface Conversation {
+  id: string;
+  kind: ConversationKind;
+  title?: string;
+  created_at: string;
+  created_by: string;
+  head_seq: number;
+  rev: number;
+  epoch: string;
+  participant_count: number;
+  retention_seconds?: number;
+  participants?: Participant[];
+}
+
+/** As GET answers it: how far the others have all read depends on who asks, and is computed for them. */
+export const conversationReply = conversation
+  .extend({
+    /** Up to where every other participant has read; left out in rooms of more than HINT_PARTICIPANTS_MAX. */
+    last_common_read: count.optional(),
+  })
+  .meta({ id: 'ConversationRead' });
+
+const title = z.string().trim().min(1).max(TITLE_LENGTH_MAX);
+const people = z.array(username).max(PARTICIPANTS_PER_REQUEST_MAX);
+
+/** POST /v1/conversations. The caller takes part without being named, and owns a room it creates. */
+export const createConversation = z
+  .discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('direct'), participants: people.length(1) }),
+    z.strictObject({ kind: z.literal('secret'), participants: people.length(1) }),
+    z.strictObject({ kind: z.literal('room'), title: title.optional(), participants: people.default([]) }),
+  ])
+  .meta({ id: 'CreateConversation' });
+
+/** PATCH /v1/conversations/{id}. */
+export const changeConversation = z.strictObject({ title }).meta({ id: 'ChangeConversation' });
+
+/** PUT …/retention: how long messages are kept, or `null` for as long as the installation keeps them. */
+export const putRetention = z
+  .strictObject({ seconds: z.int().min(RETENTION_SECONDS_MIN).max(RETENTION_SECONDS_MAX).nullable() })
+  .meta({ id: 'PutRetention' });
+
+/** POST …/participants. */
+export const addParticipants = z
+  .strictObject({ participants: people.min(1), role: z.enum(ROLES).default('member') })
+  .meta({ id: 'AddParticipants' });
+
+/** PATCH …/participants/{username}. */
+export const changeParticipant = z.strictObject({ role: z.enum(ROLES) }).meta({ id: 'ChangeParticipant' });
+
+export const RECEIPT_STATES = ['delivered', 'read'] as const;
+export type ReceiptState = (typeof RECEIPT_STATES)[number];
+
+/** POST …/receipts: everything up to and including `seq` (RCP-01). */
+export const postReceipt = z.strictObject({ state: z.enum(RECEIPT_STATES), seq }).meta({ id: 'PostReceipt' });
+
+/** PUT …/draft. Drafts are the person's own and reach their own devices only. */
+export const putDraft = z.strictObject({ body: z.string().min(1).max(TEXT_LENGTH_MAX) }).meta({ id: 'PutDraft' });
+
+/** PUT …/mute: until an instant, or `null` to unmute. */
+export const putMute = z.strictObject({ until: z.iso.datetime().nullable() }).meta({ id: 'PutMute' });
+
+const decimal = z
+  .string()
+  .regex(/^\d{1,16}$/)
+  .transform(Number)
+  .pipe(count);
+const pageLength = (most: number) => decimal.pipe(z.number().min(1).max(most));
+
+/** GET …/messages: the newest page, or the page on one side of a seq (MSG-12). */
+export const historyQuery = z
+  .strictObject({
+    after_seq: decimal.optional(),
+    before_seq: decimal.pipe(z.number().min(1)).optional(),
+    limit: pageLength(PAGE_LENGTH_MAX).default(PAGE_LENGTH_DEFAULT),
+  })
+  .refine((query) => query.after_seq === undefined || query.before_seq === undefined, { path: ['before_seq'] });
+
+/** DELETE …/messages: everything in front of a seq. */
+export const purgeQuery = z.strictObject({ before_seq: decimal.pipe(z.number().min(1)) });
+
+/** GET …/messages/{seq}/replies: the page of a thread behind a seq. */
+export const repliesQuery = z.strictObject({
+  after_seq: decimal.default(0),
+  limit: pageLength(PAGE_LENGTH_MAX).default(PAGE_LENGTH_DEFAULT),
+});
+
+/** GET …/messages/{seq}/read-by, by username. */
+export const readByQuery = z.strictObject({
+  after: z.string().max(512).optional(),
+  limit: pageLength(PAGE_LENGTH_MAX).default(PAGE_LENGTH_DEFAULT),
+});
+
+export const readByReply = z
+  .strictObject({ items: z.array(z.strictObject({ user: username })), next: z.string().nullable() })
+  .meta({ id: 'ReadBy' });
+
+/** GET /v1/mentions. A page may be shorter than `limit` while there are more: go on until `next` is null. */
+export const mentionsQuery = z.strictObject({
+  after: z.string().max(2048).optional(),
+  limit: pageLength(PAGE_LENGTH_MAX).default(PAGE_LENGTH_DEFAULT),
+});
+
+export const mentionsReply = z
+  .strictObject({ items: z.array(z.strictObject({ message, unread: z.boolean() })), next: z.string().nullable() })
+  .meta({ id: 'Mentions' });
+
+export const historyReply = z
+  .strictObject({ items: z.array(message), next: z.string().nullable() })
+  .meta({ id: 'History' });
+
+/** GET …/participants. */
+export const participantsQuery = z.strictObject({
+  after: z.string().max(512).optional(),
+  limit: pageLength(PARTICIPANTS_PER_REQUEST_MAX).default(PAGE_LENGTH_MAX),
+});
+export const participantsReply = z
+  .strictObject({ items: z.array(participant), next: z.string().nullable() })
+  .meta({ id: 'Participants' });
+
+/** GET …/changes. */
+export const changesQuery = z.strictObject({ after_rev: decimal });
+
+export const watermark = z.strictObject({ user: username, delivered: count, read: count }).meta({ id: 'Watermark' });
+
+/** One stored change, in the envelope of the event that announced it. */
+export const change = z
+  .strictObject({
+    type: z.string(),
+    conv: z.string(),
+    seq: z.int().min(1).optional(),
+    ts: z.int(),
+    data: z.record(z.string(), z.unknown()),
+    rev: z.int().min(1),
+    rev_count: z.literal(1),
+  })
+  .meta({ id: 'Change' });
+
+/**
+ * All changes after a rev in order (`complete`), or none of them and the fresh state to start from: never a silent
+ * hole. At most CHANGES_REPLY_MAX changes come in one answer.
+ */
+export const changesReply = z
+  .strictObject({
+    complete: z.boolean(),
+    items: z.array(change).max(CHANGES_REPLY_MAX),
+    rev: count,
+    head_seq: count,
+    epoch: z.string(),
+    watermarks: z.array(watermark),
+  })
+  .meta({ id: 'Changes' });
+
+/**
+ * GET /v1/inbox. `after` takes the `next` of a page to go on with it, or the `sync` of an earlier walk to get only
+ * what changed since, however long ago that was.
+ */
+export const inboxQuery = z.strictObject({
+  after: z.string().max(512).optional(),
+  limit: pageLength(INBOX_PAGE_MAX).default(PAGE_LENGTH_DEFAULT),
+});
+
+export const inboxItem = z
+  .strictObject({
+    conversation: conversation.optional(),
+    /** Set instead of `conversation` when the caller no longer takes part. */
+    gone: z.string().optional(),
+    last_message: message.optional(),
+    unread: count.optional(),
+    /** How many of the unread mention the caller. */
+    mention_count: count.optional(),
+    delivered: count.optional(),
+    read: count.optional(),
+    muted_until: z.string().nullable().optional(),
+    draft: z.string().optional(),
+  })
+  .meta({ id: 'InboxItem' });
+
+export const inboxReply = z
+  .strictObject({ items: z.array(inboxItem), next: z.string().nullable(), sync: z.string() })
+  .meta({ id: 'Inbox' });
+
+/** GET /v1/presence: who is not offline, of the people whose presence the caller is told of. */
+export const presenceReply = z
+  .strictObject({
+    items: z.array(z.strictObject({ user: username, state: z.enum(['online', 'away']) })),
+    next: z.null(),
+  })
+  .meta({ id: 'Presences' });
+
+export const draftReply = z.strictObject({ body: z.string(), updated_at: z.string() }).meta({ id: 'Draft' });
+export const muteReply = z.strictObject({ until: z.string().nullable() }).meta({ id: 'Mute' });
+export const pinsReply = z.strictObject({ items: z.array(message), next: z.null() }).meta({ id: 'Pins' });

@@ -1,0 +1,119 @@
+/** The directory: what people read of one another, and what the console reads and writes of them (DIR-01). */
+import { z } from 'zod';
+import { PAGE_LENGTH_MAX } from '../limits.ts';
+import { count, username } from '../names.ts';
+import { password } from '../sessions/sessions.ts';
+
+/** An international number, `+` and 7 to 15 digits (ITU-T E.164). */
+export const phone = z
+  .string()
+  .regex(/^\+[1-9]\d{6,14}$/)
+  .meta({ id: 'Phone', description: 'A telephone number in E.164 form.' });
+
+export const profileFields = {
+  display_name: z.string().trim().min(1).max(100),
+  phone,
+  email: z.email().max(254),
+  title: z.string().trim().min(1).max(100),
+};
+
+export const PERSON_STATES = ['active', 'blocked', 'left'] as const;
+
+/** A person or a bot as others read them. Names are for readers: what identifies is `user`. */
+export const directoryEntry = z
+  .strictObject({
+    user: username,
+    display_name: z.string().optional(),
+    phone: z.string().optional(),
+    email: z.string().optional(),
+    title: z.string().optional(),
+    kind: z.enum(['person', 'guest', 'bot']),
+    state: z.enum(PERSON_STATES),
+    /** The directory's change number at the person's last change. */
+    rev: count,
+  })
+  .meta({ id: 'DirectoryEntry' });
+export type DirectoryEntry = z.infer<typeof directoryEntry>;
+
+const decimal = z
+  .string()
+  .regex(/^\d{1,16}$/)
+  .transform(Number)
+  .pipe(count);
+
+/** GET /v1/directory: by username behind `after`, or what changed behind `after_rev`, in the order of the changes. */
+export const directoryQuery = z
+  .strictObject({
+    after: username.optional(),
+    after_rev: decimal.optional(),
+    limit: decimal.pipe(z.number().min(1).max(PAGE_LENGTH_MAX)).default(PAGE_LENGTH_MAX),
+  })
+  .refine((query) => query.after === undefined || query.after_rev === undefined, { path: ['after_rev'] });
+export type DirectoryQuery = z.infer<typeof directoryQuery>;
+
+/**
+ * A page of the people whom the caller may see; it may be shorter than asked and have a next one all the same. `rev` is
+ * what to go on from once there is no next page. `scope` changes when what the caller may see may have changed by
+ * rule: a client that reads another scope than before starts afresh.
+ */
+export const directoryReply = z
+  .strictObject({ items: z.array(directoryEntry), next: z.string().nullable(), rev: count, scope: z.string() })
+  .meta({ id: 'Directory' });
+
+/** Console: a new person with a password that an administrator hands over. */
+export const createUser = z
+  .strictObject({
+    username,
+    password,
+    display_name: profileFields.display_name.optional(),
+    phone: profileFields.phone.optional(),
+    email: profileFields.email.optional(),
+    title: profileFields.title.optional(),
+  })
+  .meta({ id: 'CreateUser' });
+
+/** Console: fields that are named change; null takes one away. */
+export const changeUser = z
+  .strictObject({
+    display_name: profileFields.display_name.nullable().optional(),
+    phone: profileFields.phone.nullable().optional(),
+    email: profileFields.email.nullable().optional(),
+    title: profileFields.title.nullable().optional(),
+  })
+  .meta({ id: 'ChangeUser' });
+export type ProfileChange = z.infer<typeof changeUser>;
+
+/** A person as the console shows them. */
+export const user = z
+  .strictObject({
+    ...directoryEntry.shape,
+    role: z.enum(['owner', 'person']),
+    created_at: z.string(),
+    devices: count,
+    groups: z.array(z.strictObject({ id: z.string(), name: z.string() })),
+  })
+  .meta({ id: 'User' });
+export type User = z.infer<typeof user>;
+
+export const usersQuery = z.strictObject({
+  after: username.optional(),
+  limit: decimal.pipe(z.number().min(1).max(PAGE_LENGTH_MAX)).default(PAGE_LENGTH_MAX),
+});
+
+export const usersReply = z.strictObject({ items: z.array(user), next: z.string().nullable() }).meta({ id: 'Users' });
+
+/** A device of a person that is signed in. */
+export const userSession = z
+  .strictObject({
+    id: z.string(),
+    device_id: z.string(),
+    name: z.string(),
+    platform: z.string(),
+    signed_in_at: z.string(),
+    renewable_until: z.string(),
+  })
+  .meta({ id: 'UserSession' });
+
+export const userSessionsReply = z
+  .strictObject({ items: z.array(userSession), next: z.null() })
+  .meta({ id: 'UserSessions' });

@@ -1,0 +1,57 @@
+/** Sign-in on the coordinator: forms and answers (CRD-02, CRD-07). */
+import { z } from 'zod';
+import { deviceId, username } from '../names.ts';
+
+/** Long enough for a passphrase, short enough that hashing it stays cheap. [field_invalid] */
+export const PASSWORD_LENGTH_MIN = 8;
+export const PASSWORD_LENGTH_MAX = 256;
+
+export const password = z.string().min(PASSWORD_LENGTH_MIN).max(PASSWORD_LENGTH_MAX);
+
+const device = z.strictObject({ name: z.string().min(1).max(100), platform: z.string().min(1).max(32) });
+
+/** POST /v1/auth/login. `device_id` is one that an earlier sign-in of the same person got. */
+export const login = z
+  .strictObject({
+    username: z.string().min(1).max(64),
+    password: z.string().min(1).max(PASSWORD_LENGTH_MAX),
+    device: device.optional(),
+    device_id: deviceId.optional(),
+  })
+  .meta({ id: 'Login' });
+export type Login = z.infer<typeof login>;
+
+/** A session: the token, its claims in Unix seconds, and the device the server knows this client as. */
+export const session = z
+  .strictObject({
+    token: z.string(),
+    exp: z.int(),
+    iat: z.int(),
+    rnw: z.int(),
+    user: username,
+    device_id: z.string(),
+  })
+  .meta({ id: 'Session' });
+export type Session = z.infer<typeof session>;
+
+/** POST /v1/auth/logout. */
+export const logoutReply = z.strictObject({ status: z.literal('ok') }).meta({ id: 'LoggedOut' });
+
+/** POST /v1/enroll/{invitation}: the owner set-up link takes the same form. */
+export const exchangeInvitation = z.strictObject({ username, password }).meta({ id: 'ExchangeInvitation' });
+export const exchangeReply = z.strictObject({ user: username }).meta({ id: 'Enrolled' });
+export type SessionClaims = {
+  /** Who: the username. */
+  sub: string;
+  /** Which sign-in; a revocation names it. */
+  sid: string;
+  /** Which device. */
+  dev: string;
+  exp: number;
+  iat: number;
+  /** Until when the session may be renewed. */
+  rnw: number;
+};
+
+/** GET /v1/ws: the session's own device, and its token where no header can carry it. */
+export const upgradeQuery = z.strictObject({ token: z.string().optional(), device: z.string().optional() });

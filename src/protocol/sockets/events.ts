@@ -1,0 +1,110 @@
+/** The socket's vocabulary: every event the server may send, with the shape of its `data` (SOC-03, SOC-04). */
+import { z } from 'zod';
+import { commandEvent, responseEvent } from '../bots/commands.ts';
+import { conversation, participant, RECEIPT_STATES, ROLES } from '../conversations/conversations.ts';
+import { message } from '../conversations/messages.ts';
+import { count, seq, username } from '../names.ts';
+import { SIGNAL_KINDS, type SignalKind } from '../calls/signals.ts';
+
+const reminder = z.strictObject({
+  reminder_id: z.string(),
+  calendar_id: z.string(),
+  entry_id: z.string(),
+  /** Which occurrence of a series. */
+  recurrence_id: z.string().optional(),
+  /** Left out where the alarm has an instant of its own. */
+  start_at: z.string().optional(),
+  title: z.string(),
+  location: z.string().optional(),
+  action: z.enum(['display', 'audio']),
+  remind_at: z.string(),
+  /** Whether it comes more than a minute late: the server was down. */
+  late: z.boolean(),
+});
+export type ReminderData = z.infer<typeof reminder>;
+
+const convOnly = z.strictObject({ conversation_id: z.string() });
+
+/** Type → shape of `data`. Fields that depend on who reads (unread, pins of a list, mutes) are in none (SOC-10). */
+export const EVENT_DATA = {
+  'message.new': message,
+  'message.edit': message,
+  'message.delete': message,
+  receipt: z.strictObject({ user: username, conversation_id: z.string(), seq, state: z.enum(RECEIPT_STATES) }),
+  signal: z.strictObject({
+    to: z.string(),
+    kind: z.enum(SIGNAL_KINDS as [SignalKind, ...SignalKind[]]),
+    step: z.string(),
+    call: z.string().optional(),
+    seq: count.optional(),
+    body: z.record(z.string(), z.unknown()),
+    /** Left out where the server itself speaks: a call that is over, ringing that ends. */
+    sender: username.optional(),
+  }),
+  typing: z.strictObject({ user: username }),
+  presence: z.strictObject({ user: username, state: z.enum(['online', 'away', 'offline']) }),
+  inbox: conversation,
+  'conversation.updated': conversation,
+  /** What was done, and how the emoji stands on the message after it: names beyond REACTION_USERS_MAX are left out. */
+  reaction: z.strictObject({
+    seq,
+    user: username,
+    emoji: z.string(),
+    added: z.boolean(),
+    count,
+    users: z.array(username),
+  }),
+  pin: z.strictObject({ seq, user: username, pinned: z.boolean() }),
+  membership: z.strictObject({
+    action: z.enum(['joined', 'left', 'removed', 'role']),
+    user: username,
+    participants: z.array(participant),
+    participant_count: count,
+  }),
+  unit: z.strictObject({ unit_id: z.string() }),
+  draft: z.strictObject({ conversation_id: z.string(), body: z.string().nullable(), updated_at: z.string() }),
+  avatar: z.strictObject({ user: username, rev: count }),
+  purge: z.strictObject({ conversation_id: z.string(), before_seq: seq }),
+  group: z.strictObject({ group_id: z.string(), rev: count }),
+  'conversation.deleted': convOnly,
+  'calendar.changed': z.strictObject({ calendar_id: z.string(), sync_seq: count }),
+  /** An alarm of an entry in a calendar of the reader's own; told once, or once more under the same `reminder_id`. */
+  'calendar.reminder': reminder,
+  'directory.changed': z.strictObject({ user: username, rev: count }),
+  'guest.recovery.requested': z.strictObject({}),
+  /** For the bot alone, and for the caller alone. */
+  command: commandEvent,
+  'command.response': responseEvent,
+  /** The answer to a frame of this connection that was refused (SOC-08). */
+  error: z.strictObject({ code: z.string(), error: z.string() }),
+} as const satisfies Record<string, z.ZodType>;
+
+export type EventType = keyof typeof EVENT_DATA;
+export const EVENT_TYPES = Object.keys(EVENT_DATA) as EventType[];
+export type PresenceState = 'online' | 'away' | 'offline';
+export type MembershipAction = 'joined' | 'left' | 'removed' | 'role';
+export const MEMBERSHIP_ROLES = ROLES;
+
+/** The envelope (SOC-03). `ts` is Unix seconds. `rev` is the conversation's change counter after this event. */
+export interface EventEnvelope {
+  type: EventType;
+  conv?: string;
+  seq?: number;
+  ts: number;
+  data: object;
+  rev?: number;
+  rev_count?: number;
+}
+
+/**
+ * The event as JSON, encoded once for all who get it. `data` may be JSON already: a message is stored in the form
+ * it is sent in, so posting, paging and catching up share one encoding.
+ */
+export function encodeEvent(envelope: Omit<EventEnvelope, 'data'>, data: string): string {
+  let head = `{"type":"${envelope.type}"`;
+  if (envelope.conv !== undefined) head += `,"conv":"${envelope.conv}"`;
+  if (envelope.seq !== undefined) head += `,"seq":${envelope.seq}`;
+  head += `,"ts":${envelope.ts},"data":${data}`;
+  if (envelope.rev !== undefined) head += `,"rev":${envelope.rev},"rev_count":${envelope.rev_count ?? 1}`;
+  return `${head}}`;
+}

@@ -1,0 +1,109 @@
+/** Where alerts come from: one source for each thing that is looked at, and the bounds beyond which it is a trouble. */
+import { statfs } from 'node:fs/promises';
+import type { Clock } from '#src/base/clock.ts';
+import type { AlertsOptions, Condition } from '#src/monitoring/alerts.ts';
+import type { Nodes } from '#src/hosts/nodes.ts';
+
+/** A disk is low below either: a share is what small disks mean by it, and a gibibyte is an hour of a busy server. */
+export const DISK_FREE_SHARE_MIN = 0.05;
+export const DISK_FREE_BYTES_MIN = 1024 ** 3;
+
+/** A commit is a disk flush of some milliseconds. At a quarter of a second every sender feels it. */
+export const COMMIT_P99_SECONDS_MAX = 0.25;
+
+/** Renewal programs renew a month before the end, so that at 14 days one has failed for two weeks. */
+export const CERTIFICATE_MILLIS_MIN = 14 * 86_400_000;
+
+export interface AlertSourcesOptions {
+  readonly nodes: Nodes;
+  readonly clock: Clock;
+  /** The data folder, whose disk is looked at. */
+  readonly folder: string;
+  /** When the server started, in milliseconds. */
+  readonly startedAt: number;
+  /** The 99th percentile of commits; null while there are none. */
+  readonly commitP99Seconds: () => Promise<number | null>;
+  /** When the certificate of the settings ends, in RFC 3339; undefined while there is none. */
+  readonly certificateEnd?: () => string | undefined;
+  /** De-personalised answers that failed since the start. */
+  readonly redactionFailures: () => number;
+}
+
+/** The sources of an installation's alerts. */
+export function makeAlertSources(options: AlertSourcesOptions): AlertsOptions['sources'] {
+  const { commitP99Seconds, folder, redactionFailures } = options;
+  let failuresBefore = redactionFailures();
+  return {
+    nodes: {
+      kinds: ['node_silent', 'certificate_ending', 'disk_low'],
+      // The data folder's disk and the settings' certificate belong to the same kinds: a kind has one source, or its alerts would flap.
+      look: async () => [
+        ...nodeConditions(options),
+        ...certificateCondition('certificate:settings', options.certificateEnd?.(), options.clock.now()),
+        ...diskCondition('disk:server', await freeOn(folder)),
+      ],
+    },
+    commits: {
+      kinds: ['commit_slow'],
+      look: async () => {
+        const seconds = await commitP99Seconds();
+        if (seconds === null || seconds <= COMMIT_P99_SECONDS_MAX) return [];
+        return [{ kind: 'commit_slow', subject: 'server', details: `p99 ${seconds.toFixed(3)} s` }];
+      },
+    },
+    redaction: {
+      kinds: ['redaction_failing'],
+      look: () => {
+        const failures = redactionFailures();
+        const fresh = failures - failuresBefore;
+        failuresBefore = failures;
+        if (fresh <= 0) return [];
+        return [{ kind: 'redaction_failing', subject: 'server', details: `${fresh} answers since the last look` }];
+      },
+    },
+  };
+}
+
+function nodeConditions({ nodes, clock, startedAt }: AlertSourcesOptions): Condition[] {
+  const now = clock.now();
+  return nodes.all().flatMap((entry) => {
+    if (entry.document.state !== 'joined') return [];
+    const { id } = entry;
+    const last = nodes.health(id);
+    const silent: Condition[] = nodes.isSilent(entry, startedAt)
+      ? [{ kind: 'node_silent', subject: `node:${id}`, details: `last seen ${last?.receivedAt ?? 'never'}` }]
+      : [];
+    const disks = (last?.health.disks ?? []).flatMap(({ path, total_bytes: total, free_bytes: free }) =>
+      diskCondition(`disk:${id}:${path}`, { total, free }),
+    );
+    const ending = (last?.health.certificates ?? []).flatMap(({ name, not_after: end }) =>
+      certificateCondition(`certificate:${id}:${name}`, end, now),
+    );
+    return [...silent, ...disks, ...ending];
+  });
+}
+
+/** A certificate that ends soon, or has ended, as a condition. */
+function certificateCondition(subject: string, end: string | undefined, now: number): Condition[] {
+  if (end === undefined || Date.parse(end) - now >= CERTIFICATE_MILLIS_MIN) return [];
+  return [{ kind: 'certificate_ending', subject, details: `ends ${end}` }];
+}
+
+interface Space {
+  readonly total: number;
+  readonly free: number;
+}
+
+async function freeOn(folder: string): Promise<Space> {
+  const { bavail, blocks, bsize } = await statfs(folder);
+  return { total: blocks * bsize, free: bavail * bsize };
+}
+
+/** A low disk as a condition. A disk smaller than the least bytes is judged by its share alone. */
+export function diskCondition(subject: string, { total, free }: Space): Condition[] {
+  if (total <= 0) return [];
+  const isLow = free / total < DISK_FREE_SHARE_MIN || (free < DISK_FREE_BYTES_MIN && total > 2 * DISK_FREE_BYTES_MIN);
+  if (!isLow) return [];
+  const percent = ((free / total) * 100).toFixed(1);
+  return [{ kind: 'disk_low', subject, details: `${free} of ${total} bytes free (${percent} %)` }];
+}

@@ -1,0 +1,95 @@
+/**
+ * The commands of the control socket: their forms, and what the people's part of them does. The same handlers serve
+ * the `parley` command on a stopped server, in its own process.
+ */
+import { isAbsolute } from 'node:path';
+import { z } from 'zod';
+import { PARTICIPANTS_MAX } from '#src/protocol/limits.ts';
+import { username } from '#src/protocol/names.ts';
+import { password } from '#src/protocol/sessions/sessions.ts';
+import type { Invitations } from '#src/directory/invitations.ts';
+import { PEOPLE_PAGE_MAX, type ListedPerson, type People } from '#src/directory/people.ts';
+import type { Seeded, Seeder } from '../seed.ts';
+
+/** People or rooms of one seed; their tokens go through the socket in one answer of some 50 MB. [field_invalid] */
+export const SEED_MAX = 100_000;
+
+const seedSize = z
+  .strictObject({
+    people: z.int().min(1).max(SEED_MAX),
+    rooms: z.int().min(0).max(SEED_MAX),
+    members: z.int().min(1).max(PARTICIPANTS_MAX),
+  })
+  .refine((size) => size.members <= size.people, { path: ['members'] });
+
+const person = z.strictObject({ username });
+
+/** Command → its form. */
+export const CONTROL_FORMS = {
+  status: z.strictObject({}),
+  'user.add': z.strictObject({ username, password, role: z.enum(['owner', 'person']) }),
+  'user.block': person,
+  'user.unblock': person,
+  'user.list': z.strictObject({ after: z.string().max(64), limit: z.int().min(1).max(PEOPLE_PAGE_MAX) }),
+  'invite.owner': z.strictObject({}),
+  seed: seedSize,
+  backup: z.strictObject({ out: z.string().refine(isAbsolute), earlier: z.string().refine(isAbsolute).optional() }),
+} as const satisfies Record<string, z.ZodType>;
+
+export type ControlCommand = keyof typeof CONTROL_FORMS;
+export type ControlForm<C extends ControlCommand> = z.infer<(typeof CONTROL_FORMS)[C]>;
+
+/** What each command answers. */
+export interface ControlResults {
+  /** What the server says of itself: flat, for one line each. */
+  status: Readonly<Record<string, string | number>>;
+  'user.add': { username: string };
+  'user.block': { username: string };
+  'user.unblock': { username: string };
+  'user.list': { items: ListedPerson[]; next: string | null };
+  /** The link by which the first owner is made; null when there is an owner. */
+  'invite.owner': { url: string | null };
+  seed: Seeded;
+  backup: Readonly<Record<string, string | number>>;
+}
+
+export type ControlHandlers = {
+  readonly [C in ControlCommand]: (form: ControlForm<C>) => Promise<ControlResults[C]>;
+};
+
+export interface ControlOptions {
+  readonly people: People;
+  readonly invitations: Invitations;
+  readonly seeder: Seeder;
+  /** Base of links: where the coordinator is reached, without a slash at the end. */
+  readonly coordinatorBase: () => string;
+  readonly status: () => Promise<ControlResults['status']>;
+  /** Writes a verified copy of the data to a new folder at that absolute path. */
+  readonly backup: (out: string, earlier: string | undefined) => Promise<ControlResults['backup']>;
+}
+
+export function makeControlHandlers(options: ControlOptions): ControlHandlers {
+  const { people, invitations, seeder } = options;
+  return {
+    status: async () => await options.status(),
+    'user.add': async ({ username: name, password: secret, role }) => {
+      await (role === 'owner' ? people.addOwner(name, secret) : people.add(name, secret));
+      return { username: name };
+    },
+    'user.block': async ({ username: name }) => {
+      await people.block(name);
+      return { username: name };
+    },
+    'user.unblock': async ({ username: name }) => {
+      await people.unblock(name);
+      return { username: name };
+    },
+    'user.list': async ({ after, limit }) => people.list(after, limit),
+    'invite.owner': async () => {
+      const path = await invitations.ensureOwnerInvitation();
+      return { url: path === undefined ? null : `${options.coordinatorBase()}${path}` };
+    },
+    seed: async (size) => await seeder.seed(size),
+    backup: async ({ out, earlier }) => await options.backup(out, earlier),
+  };
+}

@@ -1,0 +1,27 @@
+/** What the coordinator may know of conversations and do in them: it reads the lanes, and asks the actors to write. */
+import type { Supervisor } from '#actors/runtime/supervisor.ts';
+import type { Clock } from '#src/base/clock.ts';
+import { shareConversation } from '#storage/conversations/inbox-reader.ts';
+import type { Lanes } from '#storage/engine/lanes.ts';
+import { makeMeetingRooms } from '#src/meetings/meeting-rooms.ts';
+import type { MeetingRooms } from '#src/meetings/meetings.ts';
+
+export interface ConversationAccess {
+  /** Whether two people share a conversation. */
+  readonly shareConversation: (one: string, other: string) => boolean;
+  readonly rooms: MeetingRooms;
+}
+
+export function makeConversationAccess(
+  { environments }: Pick<Lanes, 'environments'>,
+  supervisor: Pick<Supervisor, 'ask'>,
+  clock: Clock,
+): ConversationAccess {
+  return {
+    shareConversation: (one, other) => {
+      for (const environment of environments) environment.refresh();
+      return shareConversation(environments, one, other);
+    },
+    rooms: makeMeetingRooms((to, message, millis) => supervisor.ask(to, message, millis), clock),
+  };
+}

@@ -1,0 +1,164 @@
+/**
+ * The coordinator put together: people, sessions, directory, access policies, guests and meetings, and the app that
+ * serves them (SVC-03).
+ */
+import type { FastifyInstance } from 'fastify';
+import { LoginLimiter } from '#src/identity/credentials/login-limiter.ts';
+import { Passwords } from '#src/identity/credentials/passwords.ts';
+import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
+import type { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
+import { systemClock, unixSeconds, type Clock } from '#src/base/clock.ts';
+import type { Config } from '#src/config.ts';
+import { APP_PASSWORD_ROUTES } from '#src/protocol/sessions/app-password-routes.ts';
+import { DIRECTORY_ROUTES } from '#src/protocol/directory/directory-routes.ts';
+import { INTERNAL_ROUTES } from '#src/protocol/services/internal-routes.ts';
+import { MEETING_ROUTES } from '#src/protocol/meetings/meeting-routes.ts';
+import { RECOVERY_ROUTES } from '#src/protocol/directory/recovery-routes.ts';
+import { SESSION_ROUTES } from '#src/protocol/routes.ts';
+import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
+import type { Accounts } from '#storage/accounts/accounts.ts';
+import { AccessControl } from '#src/directory/access-control.ts';
+import { AppPasswords } from '#src/identity/app-passwords.ts';
+import {
+  makeAppPasswordHandlers,
+  makeDirectoryHandlers,
+  makeMeetingHandlers,
+  makeRecoveryHandlers,
+} from './client-handlers.ts';
+import { addClientRoutes, type Authenticate } from '#src/http/client-routes.ts';
+import { Directory } from '#src/directory/directory.ts';
+import { Enrollment } from '#src/directory/enrollment.ts';
+import { addEnrollmentPage } from '#src/directory/enrollment-page.ts';
+import { Groups } from '#src/directory/groups.ts';
+import { Guests } from '#src/directory/guests.ts';
+import { makeHttpSurface, type Health, type HttpTelemetry, type Log } from '#src/http/http-surface.ts';
+import { makeInternalHandlers } from './internal-handlers.ts';
+import { Invitations } from '#src/directory/invitations.ts';
+import { MeetingLinks } from '#src/meetings/meeting-links.ts';
+import { addMeetingPage } from '#src/meetings/meeting-page.ts';
+import { Meetings, type MeetingRooms } from '#src/meetings/meetings.ts';
+import { People } from '#src/directory/people.ts';
+import { Policies } from '#src/directory/policies.ts';
+import { Recovery } from '#src/directory/recovery.ts';
+import { makeRecoveryWebhook } from '#src/directory/recovery-webhook.ts';
+import { makeSessionHandlers } from './session-routes.ts';
+import { ServiceTokens } from '#src/identity/service-tokens.ts';
+import { SignIn } from '#src/identity/sign-in.ts';
+
+/** How often what time has settled is removed from the accounts file. */
+const SWEEP_MILLIS = 3_600_000;
+
+export interface CoordinatorOptions {
+  readonly config: Config;
+  readonly accounts: Accounts;
+  /** Made with `accounts.secret('session_key')`. */
+  readonly tokens: SessionTokens;
+  readonly announcer: SessionAnnouncer;
+  readonly log: Log;
+  readonly health: Health;
+  readonly allowsOrigin: (origin: string) => boolean;
+  /** Whether two people share a conversation, as the lanes say. */
+  readonly shareConversation: (one: string, other: string) => boolean;
+  readonly rooms: MeetingRooms;
+  readonly telemetry?: HttpTelemetry | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/** What the management plane works with, beside the app. */
+export interface Coordinator extends PeoplePlane {
+  /** Not listening yet; closing it is the caller's. */
+  readonly app: FastifyInstance;
+  readonly passwords: Passwords;
+  /** Whose session a token of the coordinator's own routes is. */
+  readonly authenticate: Authenticate;
+  /** The claims of that session. @throws Refusal as `authenticate` does. */
+  readonly session: (token: string | undefined) => SessionClaims;
+}
+
+/** People and what concerns them: who they are, what they may, where they meet. */
+export interface PeoplePlane {
+  readonly access: AccessControl;
+  readonly appPasswords: AppPasswords;
+  readonly people: People;
+  readonly directory: Directory;
+  readonly groups: Groups;
+  readonly policies: Policies;
+  readonly guests: Guests;
+  readonly invitations: Invitations;
+  readonly enrollment: Enrollment;
+  readonly recovery: Recovery;
+  readonly meetings: Meetings;
+}
+
+export async function makeCoordinator(options: CoordinatorOptions): Promise<Coordinator> {
+  const { config, accounts, tokens, announcer, clock = systemClock } = options;
+  const passwords = await Passwords.make(config.passwordMemoryKib);
+  const limiter = new LoginLimiter(config.loginAttemptsPerMinute, clock);
+  const signIn = new SignIn({ config, accounts, passwords, tokens, announcer, limiter, clock });
+  const authenticate: Authenticate = (token) => signIn.authenticate(token);
+  const nouns = makeNouns({ ...options, clock }, passwords);
+  await nouns.directory.prepare();
+  const app = await makeHttpSurface(options);
+  addClientRoutes(app, SESSION_ROUTES, makeSessionHandlers(signIn, nouns.enrollment), authenticate);
+  addClientRoutes(app, APP_PASSWORD_ROUTES, makeAppPasswordHandlers(nouns.appPasswords), authenticate);
+  addClientRoutes(app, DIRECTORY_ROUTES, makeDirectoryHandlers(nouns.directory, nouns.groups), authenticate);
+  addClientRoutes(app, RECOVERY_ROUTES, makeRecoveryHandlers(nouns.recovery), authenticate);
+  addClientRoutes(app, MEETING_ROUTES, makeMeetingHandlers(nouns.meetings), authenticate);
+  const services = new ServiceTokens(config.serviceTokens ?? {});
+  const internal = makeInternalHandlers({
+    session: (token) => signIn.session(token),
+    entry: (username) => nouns.directory.entry(username),
+  });
+  addClientRoutes(app, INTERNAL_ROUTES, internal, (token) => services.authenticate(token));
+  addEnrollmentPage(app);
+  addMeetingPage(app, nouns.meetings);
+  keepTidy(app, { ...options, clock }, nouns);
+  return { app, passwords, authenticate, session: (token) => signIn.session(token), ...nouns };
+}
+
+function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, passwords: Passwords): PeoplePlane {
+  const { accounts, announcer, clock, config, log } = options;
+  const access = new AccessControl({ accounts, announcer, shareConversation: options.shareConversation });
+  const invitations = new Invitations({ accounts, passwords, announcer, clock });
+  const guests = new Guests({ accounts, access, announcer, clock, log });
+  const { recoveryWebhook, recoveriesPerMinute: perMinute } = config;
+  const sender = recoveryWebhook === undefined ? undefined : makeRecoveryWebhook(recoveryWebhook);
+  const links = new MeetingLinks(accounts.secret('installation_key'));
+  return {
+    access,
+    appPasswords: new AppPasswords(accounts, clock),
+    people: new People({ accounts, passwords, announcer, clock }),
+    directory: new Directory(accounts, access),
+    groups: new Groups({ accounts, access, announcer, clock }),
+    policies: new Policies({ accounts, access, clock }),
+    guests,
+    invitations,
+    enrollment: new Enrollment({ accounts, passwords, announcer, access, guests, invitations, clock }),
+    recovery: new Recovery({ accounts, passwords, announcer, perMinute, sender, clock, log }),
+    meetings: new Meetings({ accounts, access, rooms: options.rooms, links, clock }),
+  };
+}
+
+/** Ends the terms of guests in time, and removes what time has settled; until the app closes. */
+function keepTidy(
+  app: FastifyInstance,
+  options: CoordinatorOptions & { readonly clock: Clock },
+  nouns: PeoplePlane,
+): void {
+  const { accounts, clock, log } = options;
+  const sweep = async () => {
+    await accounts.sweep(unixSeconds(clock.now()));
+    await nouns.enrollment.sweep();
+    await nouns.recovery.sweep();
+  };
+  const timer = setInterval(() => {
+    sweep().catch((error: unknown) => log.warn('sweeping the accounts failed', { error }));
+  }, SWEEP_MILLIS);
+  timer.unref();
+  nouns.guests.watch();
+  app.addHook('onClose', async () => {
+    clearInterval(timer);
+    nouns.guests.stop();
+    await nouns.recovery.settle();
+  });
+}

@@ -1,0 +1,146 @@
+/**
+ * The management plane put together: the nouns behind the console and behind the doors of nodes. Nothing in here knows
+ * HTTP; `console.ts` shows it, and `coordinator.ts` has what people sign in with.
+ */
+import type { Address, Answer, Told } from '#actors/runtime/actor.ts';
+import { LoginLimiter } from '#src/identity/credentials/login-limiter.ts';
+import type { Passwords } from '#src/identity/credentials/passwords.ts';
+import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
+import type { Clock } from '#src/base/clock.ts';
+import type { Config } from '#src/config.ts';
+import type { BotSnapshot } from '#src/protocol/bots/bots.ts';
+import type { HealthBody } from '#src/telemetry/health-body.ts';
+import type { Accounts } from '#storage/accounts/accounts.ts';
+import type { Lanes } from '#storage/engine/lanes.ts';
+import type { RetentionRule } from '#storage/conversations/retention.ts';
+import { Vault } from '#storage/vault/vault.ts';
+import { makeAlertSources } from './alert-sources.ts';
+import { Alerts } from '#src/monitoring/alerts.ts';
+import { Bots } from '#src/integrations/bots.ts';
+import { AuditTrail } from '#src/audit/audit-trail.ts';
+import { BreakGlassAccount } from '#src/identity/console/break-glass.ts';
+import { ConsoleRoles } from '#src/identity/console/console-roles.ts';
+import { ConsoleSessions } from '#src/identity/console/console-sessions.ts';
+import { ConsoleSignIn } from '#src/identity/console/console-sign-in.ts';
+import { Erasures } from '#src/compliance/erasures.ts';
+import type { Log } from '#src/http/http-surface.ts';
+import { Integrations } from '#src/integrations/integrations.ts';
+import { makeNodePlane, type NodePlane } from '#src/hosts/node-services.ts';
+import { Retention } from '#src/compliance/retention.ts';
+import { SecondFactors } from '#src/identity/console/second-factors.ts';
+import { makeSettingsPlane, type SettingsPlane, type SettingsPlaneOptions } from './settings-services.ts';
+import { SignInSwitches } from '#src/identity/sign-in-switches.ts';
+import { SingleSignOn } from '#src/identity/single-sign-on/single-sign-on.ts';
+import { VendorTokens } from '#src/identity/vendor-tokens.ts';
+import { VendorTokenUse } from '#src/identity/vendor-token-use.ts';
+
+export interface ManagementOptions extends Omit<SettingsPlaneOptions, 'config'> {
+  readonly lanes: Pick<Lanes, 'environments' | 'read'>;
+  readonly accounts: Accounts;
+  readonly announcer: SessionAnnouncer;
+  /** Hands the bots to every messaging thread; resolves when each decides by them. */
+  readonly announceBots: (snapshot: BotSnapshot) => Promise<void>;
+  /** Hands the rule of retention to every thread that reads messages; resolves when each reads by it. */
+  readonly announceRetention: (rule: RetentionRule) => Promise<void>;
+  /** Reaches the actor of an address on whatever thread it lives. */
+  readonly ask: (to: Address, message: Told, millis: number) => Promise<Answer>;
+  readonly clock: Clock;
+  readonly config: Config;
+  /** The data folder. */
+  readonly folder: string;
+  readonly health: () => Promise<HealthBody>;
+  readonly log: Log;
+  readonly passwords: Passwords;
+  /** De-personalised answers that failed since the start. */
+  readonly redactionFailures: () => number;
+  /** When the server started, in milliseconds. */
+  readonly startedAt: number;
+}
+
+export type Management = ReturnType<typeof makeManagement>;
+
+export function makeManagement(options: ManagementOptions) {
+  const { accounts, announcer, clock, log } = options;
+  const warn = (error: Error) => log.warn('sealing the secrets stopped in the middle', { error });
+  const vault = new Vault({ accounts, clock, warn, countContents: () => options.attachments.countContents() });
+  const plane = makeNodePlane(accounts, clock);
+  const settingsPlane = makeSettingsPlane(options, vault);
+  const alerts = makeAlerts(options, plane, settingsPlane);
+  const directoryChanged = (user: string, rev: number) => announcer.directoryChanged(user, rev);
+  const integrations = new Integrations({
+    ...options,
+    alerts,
+    vault,
+    allowPrivateTargets: options.config.allowPrivateTargets,
+    announce: options.announceBots,
+    directoryChanged,
+  });
+  const access = makeAccess(options, vault, alerts, settingsPlane);
+  const erasures = new Erasures({ ...options, secondFactors: access.secondFactors });
+  const holdEnded = () => erasures.goOn();
+  return {
+    ...plane,
+    ...settingsPlane,
+    ...access,
+    alerts,
+    audit: new AuditTrail(accounts),
+    bots: new Bots({
+      accounts,
+      clock,
+      announce: async (snapshot) => await integrations.announce(snapshot),
+      directoryChanged,
+    }),
+    erasures,
+    integrations,
+    retention: new Retention({ ...options, holdEnded, settings: settingsPlane.settings }),
+    consoleRoles: new ConsoleRoles({ accounts, announcer, clock }),
+    vault,
+  };
+}
+
+function makeAlerts(options: ManagementOptions, { nodes }: NodePlane, { settings }: SettingsPlane): Alerts {
+  const { accounts, clock, folder, health, log, redactionFailures, startedAt } = options;
+  const commitP99Seconds = async () => (await health()).storage.commit.p99_seconds;
+  const sources = makeAlertSources({
+    nodes,
+    clock,
+    folder,
+    startedAt,
+    commitP99Seconds,
+    certificateEnd: () => settings.certificateEnd(),
+    redactionFailures,
+  });
+  const failed = (source: string, error: unknown) => log.warn('a source of alerts failed', { source, error });
+  return new Alerts({ accounts, clock, sources, failed });
+}
+
+/** Who gets into the console, and by what. */
+function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { settings }: SettingsPlane) {
+  const { accounts, clock, config, log, passwords } = options;
+  // Not the limiter of the clients' sign-in: who is shut out there for a minute is not shut out here.
+  const limiter = new LoginLimiter(config.loginAttemptsPerMinute, clock);
+  const sessions = new ConsoleSessions({ accounts, config, log });
+  const secondFactors = new SecondFactors({ accounts, secrets: vault, sessions, limiter, clock });
+  const switches = new SignInSwitches(settings.signIn);
+  const raiseAlert = async ({ address, at }: { readonly address: string; readonly at: string }) =>
+    await alerts.note('break_glass_used', 'server', `from ${address} at ${at}`);
+  return {
+    breakGlass: new BreakGlassAccount({
+      accounts,
+      passwords,
+      limiter,
+      sessions,
+      secrets: vault,
+      clock,
+      log,
+      raiseAlert,
+    }),
+    consoleSessions: sessions,
+    consoleSignIn: new ConsoleSignIn({ accounts, passwords, limiter, sessions, secondFactors, switches, clock }),
+    secondFactors,
+    singleSignOn: new SingleSignOn({ accounts, sessions, sso: settings.sso, signIn: settings.signIn, clock, log }),
+    signInSettings: settings.signIn,
+    vendorTokens: new VendorTokens({ accounts, clock }),
+    vendorTokenUse: new VendorTokenUse({ accounts, clock, log }),
+  };
+}

@@ -1,0 +1,343 @@
+/**
+ * The settings screens of the console as one table: every field with its form, whether it is a secret, and what it
+ * does. Secrets lie in the vault and are never answered (CON-02, VND-10); the rest lies in the screen's document.
+ */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { z } from 'zod';
+import { RETENTION_SECONDS_MAX, RETENTION_SECONDS_MIN } from '#src/protocol/limits.ts';
+import { isIceUriList } from '#src/protocol/calls/calls.ts';
+import { isTargetUrl } from '#src/outgoing/targets.ts';
+import { SIGN_IN_SOURCES } from '#src/identity/sign-in-switches.ts';
+import { ssoSettings } from '#src/identity/single-sign-on/sso-settings.ts';
+
+export interface SettingField {
+  readonly schema: z.ZodType;
+  /** Kept in the vault, as text, and answered as set or not set. */
+  readonly isSecret?: true;
+  /** It may name a person, in no form that is known as one: the trail says that it changed, and not to what. */
+  readonly isPersonal?: true;
+  /** What the screen cannot do without. */
+  readonly isRequired?: true;
+  readonly say: string;
+}
+
+export interface SettingScreen {
+  /** What it is for. */
+  readonly say: string;
+  /** When a change counts, and for whom. */
+  readonly effect: string;
+  /** There is a check that can be made from here. */
+  readonly isTestable?: true;
+  /** It holds what a vendor token has no business with: the contract opens the others, by name. */
+  readonly isClosedToVendors?: true;
+  readonly fields: Readonly<Record<string, SettingField>>;
+}
+
+/** The longest secret: a service account of Google has 2,400 characters, a chain of certificates some 10,000. */
+const SECRET_LENGTH_MAX = 32_768;
+const CHAIN_LENGTH_MAX = 65_536;
+
+/** As the configuration asks of it: what is shorter can be found out from one person's credentials. */
+const TURN_SECRET_LENGTH_MIN = 16;
+/** Longer than a call takes to be set up, and shorter than somebody who left may go on. */
+const TURN_SECONDS_MIN = 600;
+const TURN_SECONDS_MAX = 86_400;
+
+const line = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .regex(/^\P{Cc}*[^\s\p{Cc}]\P{Cc}*$/u);
+const secret = line(4_096);
+const url = (...schemes: string[]) =>
+  z
+    .string()
+    .max(2_000)
+    // Whoever reads the screen reads this: keys in a query would be no secret any more.
+    .refine((text) => isTargetUrl(text, schemes) && !/[?#]/.test(text), 'A URL without a password or a query in it.');
+const https = url('https:');
+/** Of a host name: labels of letters, digits and hyphens, at least two; short enough to name its key with a selector. */
+const domain = z
+  .string()
+  .max(128)
+  .regex(/^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/);
+/** A host name of any number of labels, or an IP address. */
+const host = z.union([
+  z.ipv4(),
+  z.ipv6(),
+  z
+    .string()
+    .max(253)
+    .regex(/^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/),
+]);
+const keyOf = (isRight: (type: string | undefined) => boolean) =>
+  z
+    .string()
+    .max(SECRET_LENGTH_MAX)
+    .refine((text) => isPrivateKey(text, isRight), 'A private key in PEM, without a passphrase.');
+
+const { shape: sso } = ssoSettings;
+const LIVE = 'At once, from the next sign-in on.';
+const AT_NEXT_USE = 'At once: it is read at every use.';
+const base = { schema: https, isRequired: true, say: 'Base URL of its API, https.' } as const;
+
+export const SETTING_SCREENS = {
+  sso: {
+    say: 'Sign-in to the console at an OpenID Connect provider.',
+    effect: LIVE,
+    fields: {
+      issuer: { schema: sso.issuer, isRequired: true, say: 'The issuer, under which the metadata is found.' },
+      client_id: { schema: sso.client_id, isRequired: true, say: 'The client that this server is at the provider.' },
+      client_secret: { schema: secret, isSecret: true, say: 'Its secret; without one the client is public.' },
+      redirect_uri: { schema: sso.redirect_uri, isRequired: true, say: 'The page that the provider sends back to.' },
+      scope: { schema: sso.scope.unwrap(), say: 'What is asked for; openid profile without it.' },
+      username_claim: { schema: sso.username_claim.unwrap(), say: 'The claim with the username.' },
+      roles_claim: { schema: sso.roles_claim.unwrap(), say: "The claim with the account's roles." },
+      groups_claim: { schema: sso.groups_claim.unwrap(), say: "The claim with the account's groups." },
+      roles: { schema: sso.roles.unwrap(), say: 'Role at the provider → role in the console.' },
+      groups: { schema: sso.groups.unwrap(), say: 'Group at the provider → role in the console.' },
+    },
+  },
+  'sign-in': {
+    say: 'Where people sign in to the console.',
+    effect: LIVE,
+    fields: {
+      sign_in_mode: { schema: z.enum(SIGN_IN_SOURCES), say: 'Whose page people sign in on; local without it.' },
+      platform_token: { schema: z.enum(SIGN_IN_SOURCES), say: 'Whose tokens are taken; local without it.' },
+    },
+  },
+  apns: {
+    say: 'Credentials for pushes to Apple devices.',
+    effect: AT_NEXT_USE,
+    fields: {
+      team_id: { schema: z.string().regex(/^[A-Z0-9]{10}$/), isRequired: true, say: 'The team, ten characters.' },
+      key_id: { schema: z.string().regex(/^[A-Z0-9]{10}$/), isRequired: true, say: 'The key, ten characters.' },
+      topic: { schema: z.string().regex(/^[A-Za-z0-9.-]{1,155}$/), isRequired: true, say: "The app's bundle id." },
+      environment: { schema: z.enum(['production', 'sandbox']), say: 'Which gateway; production without it.' },
+      private_key: {
+        schema: keyOf((type) => type === 'ec'),
+        isSecret: true,
+        isRequired: true,
+        say: 'The .p8 key in PEM.',
+      },
+    },
+  },
+  fcm: {
+    say: 'Credentials for pushes through Firebase.',
+    effect: AT_NEXT_USE,
+    fields: {
+      project_id: {
+        schema: z.string().regex(/^[a-z][a-z0-9-]{4,28}[a-z0-9]$/),
+        isRequired: true,
+        say: 'The project at Firebase.',
+      },
+      service_account: {
+        schema: z.string().max(SECRET_LENGTH_MAX).refine(isServiceAccount, 'A service account as JSON.'),
+        isSecret: true,
+        isRequired: true,
+        say: 'The JSON file of the service account, whole.',
+      },
+    },
+  },
+  turn: {
+    say: 'STUN and TURN servers that media of calls go over. While it is empty those of the configuration count.',
+    effect: 'Within a second or two, for whoever asks next. While encryption at rest is locked TURN is left out.',
+    fields: {
+      uris: {
+        schema: z.string().max(2_000).refine(isIceUriList, 'stun:, turn: or turns: URIs, separated by commas.'),
+        isRequired: true,
+        say: 'stun:, turn: and turns: URIs, separated by commas.',
+      },
+      secret: {
+        schema: secret.min(TURN_SECRET_LENGTH_MIN),
+        isSecret: true,
+        say: 'Secret shared with the TURN servers (static-auth-secret of coturn). TURN URIs need it, STUN does not.',
+      },
+      credential_seconds: {
+        schema: z.int().min(TURN_SECONDS_MIN).max(TURN_SECONDS_MAX),
+        say: 'How long credentials last, from ten minutes to a day; six hours without it.',
+      },
+    },
+  },
+  'ai-keys': {
+    say: 'Credentials for a language model.',
+    effect: AT_NEXT_USE,
+    fields: {
+      base_url: base,
+      model: { schema: line(200), say: 'The model that is asked.' },
+      api_key: { schema: secret, isSecret: true, isRequired: true, say: 'The key that is sent as Bearer.' },
+    },
+  },
+  simpleone: {
+    say: 'Credentials for a service desk of the SimpleOne type.',
+    effect: AT_NEXT_USE,
+    fields: {
+      base_url: base,
+      username: { schema: line(200), isRequired: true, say: 'The account of the integration.' },
+      password: { schema: secret, isSecret: true, isRequired: true, say: 'Its password.' },
+    },
+  },
+  hrms: {
+    say: 'Credentials for a personnel system.',
+    effect: AT_NEXT_USE,
+    fields: {
+      base_url: base,
+      api_token: { schema: secret, isSecret: true, isRequired: true, say: 'The token of the integration.' },
+    },
+  },
+  ldap: {
+    say: 'Credentials for a directory server.',
+    effect: AT_NEXT_USE,
+    isTestable: true,
+    fields: {
+      url: { schema: url('ldap:', 'ldaps:'), isRequired: true, say: 'ldaps://host:636, or ldap:// for a plain one.' },
+      bind_dn: { schema: line(1_000), isRequired: true, say: 'Whom to bind as.' },
+      bind_password: { schema: secret, isSecret: true, isRequired: true, say: 'The password of the bind.' },
+      base_dn: { schema: line(1_000), isRequired: true, say: 'Below which people are.' },
+      user_filter: { schema: line(1_000), say: 'Which entries are people; (objectClass=person) without it.' },
+    },
+  },
+  'external-stores': {
+    say: 'Credentials for an object store of the S3 type.',
+    effect: AT_NEXT_USE,
+    isTestable: true,
+    fields: {
+      endpoint: { schema: url('https:', 'http:'), isRequired: true, say: 'URL of the store.' },
+      region: { schema: z.string().regex(/^[a-z0-9-]{1,64}$/), say: 'The region; us-east-1 without it.' },
+      bucket: { schema: z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/), isRequired: true, say: 'The bucket.' },
+      access_key_id: { schema: z.string().regex(/^\w{3,128}$/), isRequired: true, say: 'The id of the key.' },
+      secret_access_key: { schema: secret, isSecret: true, isRequired: true, say: 'The key.' },
+    },
+  },
+  tls: {
+    say: 'The certificate of the public name, with its key. Its end raises an alert 14 days before.',
+    effect: 'At once for the alert. Listeners of this server speak plain HTTP: TLS ends in the proxy in front.',
+    isTestable: true,
+    fields: {
+      certificate: {
+        schema: z.string().max(CHAIN_LENGTH_MAX).refine(isCertificate, 'A certificate in PEM, its chain behind it.'),
+        isRequired: true,
+        say: 'The certificate in PEM, the chain behind it.',
+      },
+      private_key: { schema: keyOf(() => true), isSecret: true, isRequired: true, say: 'Its key in PEM.' },
+    },
+  },
+  mail: {
+    say: "The domain that mail is sent from: what its DNS records say, the DKIM record's key included, the server that sends it, and whom calendar mail that comes in is believed.",
+    effect:
+      'At the next read of the records to publish; for the next mail that leaves, and for mail that comes in at once.',
+    isTestable: true,
+    isClosedToVendors: true,
+    fields: {
+      domain: { schema: domain, isRequired: true, say: 'The domain, in lower case.' },
+      dkim_selector: {
+        schema: z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/),
+        say: 'The selector; parley without it.',
+      },
+      spf: {
+        schema: z.string().regex(/^v=spf1(?: [\x21-\x7e]+){1,40}$/),
+        say: 'The SPF record; v=spf1 mx -all without it.',
+      },
+      dmarc_policy: {
+        schema: z.enum(['none', 'quarantine', 'reject']),
+        say: 'What to do with forged mail; quarantine without it.',
+      },
+      dmarc_reports: { schema: z.email().max(254), say: 'Where reports go; nowhere without it.' },
+      trusted_authserv_id: {
+        schema: z.string().regex(/^[\x21\x23-\x3a\x3c\x3e-\x5b\x5d-\x7e]{1,253}$/),
+        say: 'The name under which your mail server writes Authentication-Results; no calendar mail is taken without it.',
+      },
+      trusted_hops: {
+        schema: z.int().min(0).max(5),
+        say: 'Received lines that your own hosts put above those results; 0 without it.',
+      },
+      trusted_agents: {
+        schema: z
+          .string()
+          .max(2_000)
+          .regex(/^[^\s,@]+@[^\s,@]+(?:\s*,\s*[^\s,@]+@[^\s,@]+)*$/),
+        say: 'Addresses, separated by commas, of calendar services outside that send for their users; never for people here.',
+      },
+      smtp_host: { schema: host, say: 'The server that takes outgoing mail; without it no mail is sent.' },
+      smtp_port: { schema: z.int().min(1).max(65_535), say: 'Its port; 587 without it.' },
+      smtp_security: {
+        schema: z.enum(['starttls', 'tls', 'none']),
+        say: 'starttls without it; none sends mail and password in the clear.',
+      },
+      smtp_username: {
+        schema: line(200),
+        isPersonal: true,
+        say: 'The account to sign in as; without one nobody signs in.',
+      },
+      smtp_password: { schema: secret, isSecret: true, say: 'Its password.' },
+      from: { schema: z.email().max(254), say: 'The address that mail is sent from; calendar@ the domain without it.' },
+    },
+  },
+  retention: {
+    say: 'How long messages are kept. A conversation may keep them for a shorter time.',
+    effect: 'At once: what is older is unreadable, and off the disk soon after. It does not come back.',
+    isClosedToVendors: true,
+    fields: {
+      seconds: {
+        schema: z.int().min(RETENTION_SECONDS_MIN).max(RETENTION_SECONDS_MAX),
+        say: 'In seconds, from a minute to ten years; for ever without it.',
+      },
+    },
+  },
+} as const satisfies Readonly<Record<string, SettingScreen>>;
+
+export type SettingScreenName = keyof typeof SETTING_SCREENS;
+export const SETTING_SCREEN_NAMES = Object.keys(SETTING_SCREENS) as SettingScreenName[];
+
+type Fields<Name extends SettingScreenName> = (typeof SETTING_SCREENS)[Name]['fields'];
+type ValueOf<Field> = Field extends { schema: infer Schema extends z.ZodType } ? z.infer<Schema> : never;
+type Required<Name extends SettingScreenName> = {
+  [Field in keyof Fields<Name>]: Fields<Name>[Field] extends { isRequired: true } ? Field : never;
+}[keyof Fields<Name>];
+
+/** A screen whole, secrets included: what a service that uses it reads. */
+export type SettingValues<Name extends SettingScreenName> = {
+  readonly [Field in Required<Name>]: ValueOf<Fields<Name>[Field]>;
+} & { readonly [Field in Exclude<keyof Fields<Name>, Required<Name>>]?: ValueOf<Fields<Name>[Field]> };
+
+/** The fields of a screen, for what treats all screens alike. */
+export function fieldsOf(name: SettingScreenName): [field: string, form: SettingField][] {
+  return Object.entries<SettingField>(SETTING_SCREENS[name].fields);
+}
+
+/** The form of a change: what is left out stays, null takes a value away. */
+export function changeForm(name: SettingScreenName): z.ZodType<Readonly<Record<string, unknown>>> {
+  return z.strictObject(
+    Object.fromEntries(fieldsOf(name).map(([field, { schema }]) => [field, schema.nullable().optional()])),
+  );
+}
+
+function isPrivateKey(text: string, isRight: (type: string | undefined) => boolean): boolean {
+  try {
+    return isRight(createPrivateKey(text).asymmetricKeyType);
+  } catch {
+    return false;
+  }
+}
+
+function isCertificate(text: string): boolean {
+  try {
+    return new X509Certificate(text).raw.length > 0;
+  } catch {
+    return false;
+  }
+}
+
+const serviceAccount = z.object({
+  type: z.literal('service_account'),
+  client_email: z.email(),
+  private_key: z.string().refine((text) => isPrivateKey(text, (type) => type === 'rsa')),
+});
+
+function isServiceAccount(text: string): boolean {
+  try {
+    return serviceAccount.safeParse(JSON.parse(text)).success;
+  } catch {
+    return false;
+  }
+}

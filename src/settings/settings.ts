@@ -1,0 +1,225 @@
+/**
+ * What administrators set in the console: values in a document for each screen, secrets in the vault. Whoever uses a
+ * screen reads it whole with `read`; whoever looks at it sees of a secret that it is set, or not (CON-02, VND-10).
+ */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import type { Clock } from '#src/base/clock.ts';
+import { formatInstant } from '#src/base/time.ts';
+import { hasTurn } from '#src/protocol/calls/calls.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
+import type { AuditValue } from '#storage/accounts/audit-chain.ts';
+import { defineCollection } from '#storage/accounts/collections.ts';
+import type { Vault } from '#storage/vault/vault.ts';
+import type { Doer } from '#src/hosts/nodes.ts';
+import { fieldsOf, type SettingScreenName, type SettingValues } from './setting-screens.ts';
+import type { SignInSettings, SignInSource } from '#src/identity/sign-in-switches.ts';
+import { ssoSettings, type SsoSettings, type SsoSettingsReader } from '#src/identity/single-sign-on/sso-settings.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+
+interface ScreenRecord {
+  readonly values: Values;
+  /** RFC 3339. */
+  readonly changedAt: string;
+  /** An actor of the audit trail. */
+  readonly changedBy: string;
+}
+
+const settings = defineCollection<ScreenRecord>('settings', { version: 1 });
+
+/** A screen as it is looked at. */
+export interface ScreenView {
+  /** Whether everything is set that it cannot do without. */
+  readonly isComplete: boolean;
+  /** Values as they were set, null for none; of a secret `{set}`. */
+  readonly values: Values;
+  readonly changedAt: string | null;
+  readonly changedBy: string | null;
+}
+
+/** What reads and changes of one screen need of the accounts: the draft within a change. */
+type View = Pick<AccountsDraft, 'document'>;
+
+/** The longest value that the audit trail repeats; of a longer one, such as a certificate, it has the length. */
+const TOLD_LENGTH_MAX = 500;
+
+export interface SettingsOptions {
+  readonly accounts: Accounts;
+  readonly clock: Clock;
+  readonly vault: Vault;
+}
+
+export class Settings {
+  readonly #options: SettingsOptions;
+  readonly #followers = new Map<SettingScreenName, () => Promise<void>>();
+
+  constructor(options: SettingsOptions) {
+    this.#options = options;
+  }
+
+  /** Has `told` called when a screen was changed, before the change is answered. One follower for each. */
+  follow(name: SettingScreenName, told: () => Promise<void>): void {
+    this.#followers.set(name, told);
+  }
+
+  /** A screen as it is looked at, also while the vault is locked. */
+  view(name: SettingScreenName, view: View = this.#options.accounts): ScreenView {
+    const record = view.document(settings, name);
+    const isSet = (field: string) => this.#options.vault.isSet(secretName(name, field), view);
+    const values = fieldsOf(name).map(([field, { isSecret }]) => {
+      return [field, isSecret === true ? { set: isSet(field) } : (record?.values[field] ?? null)];
+    });
+    return {
+      isComplete: this.#isComplete(name, view),
+      values: Object.fromEntries(values) as Values,
+      changedAt: record?.changedAt ?? null,
+      changedBy: record?.changedBy ?? null,
+    };
+  }
+
+  /**
+   * A screen whole, for the service that uses it; undefined while something is missing that it cannot do without.
+   * @throws Refusal `encryption_locked` where it has secrets and the vault is locked.
+   */
+  read<Name extends SettingScreenName>(name: Name): SettingValues<Name> | undefined {
+    const { accounts } = this.#options;
+    if (!this.#isComplete(name, accounts)) return undefined;
+    const secrets = fieldsOf(name).flatMap(([field, { isSecret }]) => {
+      const text = isSecret === true ? this.#secret(name, field, accounts) : undefined;
+      return text === undefined ? [] : [[field, text] as const];
+    });
+    const values = { ...accounts.document(settings, name)?.values, ...Object.fromEntries(secrets) };
+    return values as SettingValues<Name>;
+  }
+
+  /**
+   * Changes a screen: what the change leaves out stays, null takes a value away. Checked by the screen's form before.
+   * @throws Refusal `encryption_locked`; `field_invalid` where fields do not go together; `sso_not_set`, `sso_in_use` for what would leave nobody a way to sign in.
+   */
+  async change(name: SettingScreenName, change: Values, by: Doer): Promise<ScreenView> {
+    const { accounts, clock, vault } = this.#options;
+    const view = await accounts.change((draft) => {
+      const before = draft.document(settings, name)?.values ?? {};
+      const after: Record<string, unknown> = { ...before };
+      const told: Record<string, AuditValue> = {};
+      for (const [field, { isPersonal, isSecret }] of fieldsOf(name)) {
+        const value = change[field];
+        if (value === undefined) continue;
+        const word = value === null ? 'removed' : 'set';
+        if (isSecret === true) {
+          told[field] = word;
+          if (value === null) vault.remove(draft, secretName(name, field));
+          else vault.put(draft, secretName(name, field), Buffer.from(value as string, 'utf8'));
+          continue;
+        }
+        told[field] = isPersonal === true ? word : { before: toldOf(before[field]), after: toldOf(value) };
+        if (value === null) delete after[field];
+        else after[field] = value;
+      }
+      // A form that names no field changes nothing, and nobody changed anything.
+      if (Object.keys(told).length === 0) return this.view(name, draft);
+      const now = clock.now();
+      draft.putDocument(settings, name, { values: after, changedAt: formatInstant(now), changedBy: by.actor });
+      this.#checkTogether(name, draft, change);
+      draft.audit(now, { event: 'settings.changed', ...by, subject: `settings:${name}`, details: told });
+      return this.view(name, draft);
+    });
+    await this.#followers.get(name)?.();
+    return view;
+  }
+
+  /** Writes into the audit trail that a screen was tried, and how that went. */
+  async auditTest(name: SettingScreenName, outcome: string, by: Doer): Promise<void> {
+    const { accounts, clock } = this.#options;
+    const entry = { event: 'settings.tested', ...by, subject: `settings:${name}`, details: { outcome } };
+    await accounts.change((draft) => draft.audit(clock.now(), entry));
+  }
+
+  /** `sign_in_mode` and `platform_token`, read at every sign-in. */
+  get signIn(): SignInSettings {
+    const source = (field: string) =>
+      (this.#options.accounts.document(settings, 'sign-in')?.values[field] as SignInSource | undefined) ?? 'local';
+    return { signInMode: () => source('sign_in_mode'), platformToken: () => source('platform_token') };
+  }
+
+  /** The identity provider, read at every sign-in. */
+  get sso(): SsoSettingsReader {
+    const { accounts } = this.#options;
+    return {
+      settings: (): SsoSettings | undefined => {
+        if (!this.#isComplete('sso', accounts)) return undefined;
+        return ssoSettings.parse(accounts.document(settings, 'sso')?.values);
+      },
+      clientSecret: () => this.#secret('sso', 'client_secret', accounts),
+    };
+  }
+
+  /** When the certificate of the screen ends, in RFC 3339; undefined while there is none. */
+  certificateEnd(): string | undefined {
+    const certificate = this.#options.accounts.document(settings, 'tls')?.values['certificate'];
+    return typeof certificate === 'string' ? endOf(certificate) : undefined;
+  }
+
+  #isComplete(name: SettingScreenName, view: View): boolean {
+    const values = view.document(settings, name)?.values ?? {};
+    return fieldsOf(name).every(([field, { isRequired, isSecret }]) => {
+      if (isRequired !== true) return true;
+      return isSecret === true ? this.#options.vault.isSet(secretName(name, field), view) : values[field] !== undefined;
+    });
+  }
+
+  #secret(name: SettingScreenName, field: string, view: View): string | undefined {
+    const secret = this.#options.vault.get(secretName(name, field), view);
+    return secret === undefined ? undefined : Buffer.from(secret).toString('utf8');
+  }
+
+  #checkTogether(name: SettingScreenName, draft: AccountsDraft, change: Values): void {
+    if (name === 'tls') this.#checkPair(draft, change);
+    if (name === 'turn') this.#checkTurn(draft);
+    if (name !== 'sso' && name !== 'sign-in') return;
+    const { sign_in_mode: mode, platform_token: token } = draft.document(settings, 'sign-in')?.values ?? {};
+    const isAtIdentity = mode === 'identity' || token === 'identity';
+    if (!isAtIdentity || this.#isComplete('sso', draft)) return;
+    throw new Refusal(name === 'sso' ? 'sso_in_use' : 'sso_not_set');
+  }
+
+  /** Without a secret nobody could be let in by a TURN server. */
+  #checkTurn(draft: AccountsDraft): void {
+    const uris = draft.document(settings, 'turn')?.values['uris'];
+    if (typeof uris !== 'string' || !hasTurn(uris) || this.#options.vault.isSet(secretName('turn', 'secret'), draft)) {
+      return;
+    }
+    throw new Refusal('field_invalid', { field: 'secret' });
+  }
+
+  /** A key that is not the certificate's would be found out by whoever connects first. */
+  #checkPair(draft: AccountsDraft, change: Values): void {
+    const certificate = draft.document(settings, 'tls')?.values['certificate'];
+    const key = this.#secret('tls', 'private_key', draft);
+    if (typeof certificate !== 'string' || key === undefined || isPair(certificate, key)) return;
+    throw new Refusal('field_invalid', {
+      field: typeof change['private_key'] === 'string' ? 'private_key' : 'certificate',
+    });
+  }
+}
+
+/** Whether a key in PEM is the one of a certificate in PEM. */
+export function isPair(certificate: string, key: string): boolean {
+  return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
+}
+
+/** When a certificate in PEM ends, in RFC 3339. */
+export function endOf(certificate: string): string {
+  return formatInstant(Date.parse(new X509Certificate(certificate).validTo));
+}
+
+function toldOf(value: unknown): AuditValue {
+  const isLong = typeof value === 'string' && value.length > TOLD_LENGTH_MAX;
+  return isLong ? `${value.length} characters` : ((value ?? null) as AuditValue);
+}
+
+/** Where a secret lies in the vault. */
+function secretName(screen: SettingScreenName, field: string): string {
+  return `setting:${screen}.${field}`;
+}

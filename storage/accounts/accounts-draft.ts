@@ -1,0 +1,119 @@
+/**
+ * The draft of a change to the accounts file: reads what is on disk and what the changes before it decided, and holds
+ * what this one writes.
+ */
+import { formatInstant } from '#src/base/time.ts';
+import {
+  devicesRecord,
+  invitationRecord,
+  personRecord,
+  revocationRecord,
+  type DeviceRecord,
+  type InvitationRecord,
+  type PersonRecord,
+  type Revocation,
+} from './account-records.ts';
+import {
+  AccountsView,
+  AUDIT_HEAD,
+  auditRecord,
+  DIRECTORY_REV,
+  DOCUMENT_ID,
+  OWNER_MADE,
+  type AccountTable,
+  type AccountTables,
+  type AccountWrite,
+} from './accounts-reader.ts';
+import { nextAuditEntry, type AuditEntry, type AuditForm } from './audit-chain.ts';
+import { documentKey, type Collection } from './collections.ts';
+import { key, numbered, numberValue } from '../engine/keys.ts';
+
+/** Secrets of the installation. Made at first use, 32 random bytes each. */
+export const SECRET_NAMES = ['session_key', 'installation_key'] as const;
+export type SecretName = (typeof SECRET_NAMES)[number];
+export const SECRET_BYTES = 32;
+
+/** What one change reads and writes. It sees the changes decided before it in the same commit. */
+export class AccountsDraft extends AccountsView {
+  /** `table/key` → the last write to it. */
+  readonly #writes: Map<string, AccountWrite>;
+
+  constructor(before: ReadonlyMap<string, AccountWrite>, tables: AccountTables) {
+    const writes = new Map<string, AccountWrite>();
+    super((table, itemKey) => {
+      const name = nameOf(table, itemKey);
+      const pending = writes.get(name) ?? before.get(name);
+      return pending === undefined ? tables[table].get(itemKey) : (pending.value ?? undefined);
+    });
+    this.#writes = writes;
+  }
+
+  get writes(): ReadonlyMap<string, AccountWrite> {
+    return this.#writes;
+  }
+
+  /** Stores a person as changed just now; returns the directory's new change number, which the record carries. */
+  putPerson(person: Omit<PersonRecord, 'rev'>): number {
+    const rev = this.nextDirectoryRev();
+    this.#put('people', key(person.username), personRecord.encode({ ...person, rev }));
+    if (person.role === 'owner') this.#put('meta', OWNER_MADE, numberValue(1));
+    return rev;
+  }
+
+  /** The directory's change number for something that appears or changes in it. */
+  nextDirectoryRev(): number {
+    const rev = this.directoryRev + 1;
+    this.#put('meta', DIRECTORY_REV, numberValue(rev));
+    return rev;
+  }
+
+  /** Stores a stronger hash of the same password: nothing that the directory would tell anybody. */
+  putPasswordHash(person: PersonRecord, passwordHash: string): void {
+    this.#put('people', key(person.username), personRecord.encode({ ...person, passwordHash }));
+  }
+
+  putDevices(username: string, devices: readonly DeviceRecord[]): void {
+    this.#put('devices', key(username), devicesRecord.encode(devices));
+  }
+
+  putRevocation(revocation: Revocation): void {
+    this.#put('revocations', key(revocation.sid), revocationRecord.encode(revocation));
+  }
+
+  putInvitation(hash: string, invitation: InvitationRecord): void {
+    this.#put('invitations', key(hash), invitationRecord.encode(invitation));
+  }
+
+  remove(table: 'revocations' | 'invitations', name: string): void {
+    this.#put(table, key(name), null);
+  }
+
+  putSecret(name: SecretName, secret: Uint8Array): void {
+    this.#put('secrets', key(name), Buffer.from(secret));
+  }
+
+  putDocument<T>(collection: Collection<T>, id: string, document: T): void {
+    if (!DOCUMENT_ID.test(id)) throw new Error(`${JSON.stringify(id)} cannot name a document of ${collection.name}.`);
+    this.#put('documents', documentKey(collection, id), collection.encode(document));
+  }
+
+  removeDocument<T>(collection: Collection<T>, id: string): void {
+    if (DOCUMENT_ID.test(id)) this.#put('documents', documentKey(collection, id), null);
+  }
+
+  /** Adds an entry to the audit trail: it is there when the change is, and only then. */
+  audit(nowMillis: number, form: AuditForm): AuditEntry {
+    const entry = nextAuditEntry(this.auditHead, formatInstant(nowMillis), form);
+    this.#put('audit', numbered(entry.number), auditRecord.encode(entry));
+    this.#put('meta', AUDIT_HEAD, numberValue(entry.number));
+    return entry;
+  }
+
+  #put(table: AccountTable, itemKey: Buffer, value: Buffer | null): void {
+    this.#writes.set(nameOf(table, itemKey), { table, key: itemKey, value });
+  }
+}
+
+function nameOf(table: AccountTable, itemKey: Buffer): string {
+  return `${table}/${itemKey.toString('latin1')}`;
+}

@@ -1,0 +1,95 @@
+/**
+ * The accounts file: people, devices with their sessions, revocations, invitations and the installation's secrets.
+ *
+ * One thread writes it, through `change`: a change reads and writes a draft, sees what the changes before it did, and
+ * is answered when all of it is on disk. Any thread reads it, through a handle of its own, and never sees what is not.
+ */
+import { randomBytes } from 'node:crypto';
+import { invitationRecord, revocationRecord } from './account-records.ts';
+import { AccountsDraft, SECRET_BYTES, SECRET_NAMES, type SecretName } from './accounts-draft.ts';
+import { AccountsReader, openEnvironment, type AccountTable } from './accounts-reader.ts';
+import { ChangeQueue } from '../engine/change-queue.ts';
+import type { Environment } from '../engine/environment.ts';
+import { key } from '../engine/keys.ts';
+
+export { AccountsDraft, SECRET_BYTES, SECRET_NAMES, type SecretName } from './accounts-draft.ts';
+export { ACCOUNT_TABLES, AccountsReader } from './accounts-reader.ts';
+
+/**
+ * Changes that wait for their turn. All that wait go into the next commit together, so this many is one disk flush
+ * away from none; more at once is answered `busy`.
+ */
+export const CHANGES_WAITING_MAX = 4096;
+
+/** Records looked at in one step of a sweep, so that cleaning never holds the thread for long. */
+const SWEEP_STEP = 1000;
+
+/** The one writer of the accounts file. Reads what it wrote. */
+export class Accounts extends AccountsReader {
+  readonly #environment: Environment<AccountTable>;
+  readonly #secrets = new Map<SecretName, Uint8Array>();
+  readonly #queue: ChangeQueue<AccountTable, AccountsDraft>;
+
+  private constructor(folder: string, environment: Environment<AccountTable>) {
+    super(folder, environment);
+    this.#environment = environment;
+    this.#queue = new ChangeQueue({
+      draft: (before) => new AccountsDraft(before, environment.tables),
+      commit: async (writes) => {
+        await environment.commit(writes);
+        this.refresh();
+      },
+      waitingMax: CHANGES_WAITING_MAX,
+    });
+  }
+
+  /** Opens the accounts of a data folder, whose lock the caller has, and makes its secrets when there are none. */
+  static async open(folder: string): Promise<Accounts> {
+    const accounts = new Accounts(folder, openEnvironment(folder));
+    for (const name of SECRET_NAMES) {
+      const stored = accounts.#environment.tables.secrets.get(key(name));
+      const secret = stored === undefined ? randomBytes(SECRET_BYTES) : Uint8Array.from(stored);
+      if (stored === undefined) await accounts.change((draft) => draft.putSecret(name, secret));
+      accounts.#secrets.set(name, secret);
+    }
+    return accounts;
+  }
+
+  /** A secret of this installation. Served to no route and no log. */
+  secret(name: SecretName): Uint8Array {
+    return this.#secrets.get(name) as Uint8Array;
+  }
+
+  /**
+   * Decides a change on a draft of everything before it; resolves with what `decide` returned once it is on disk.
+   * What `decide` throws is the answer, and nothing of that change is stored.
+   * @throws Refusal `busy` beyond CHANGES_WAITING_MAX, `storage_full` when the commit failed.
+   */
+  async change<T>(decide: (draft: AccountsDraft) => T): Promise<T> {
+    return await this.#queue.change(decide);
+  }
+
+  /** Removes what time has settled: revocations and invitations that could not be used any more anyway. */
+  async sweep(nowSeconds: number): Promise<void> {
+    await this.#sweep('revocations', (value) => revocationRecord.decode(value).until < nowSeconds);
+    await this.#sweep('invitations', (value) => invitationRecord.decode(value).expiresAt < nowSeconds);
+  }
+
+  async #sweep(table: 'revocations' | 'invitations', isOver: (value: Buffer) => boolean): Promise<void> {
+    for (let start = key(''); ;) {
+      const step = [...this.#environment.tables[table].getRange({ start, limit: SWEEP_STEP })];
+      const over = step.filter(({ value }) => isOver(value)).map((entry) => entry.key.toString('utf8'));
+      if (over.length > 0) await this.change((draft) => over.forEach((name) => draft.remove(table, name)));
+      const last = step.at(-1);
+      if (last === undefined || step.length < SWEEP_STEP) return;
+      start = Buffer.concat([last.key, Buffer.of(0)]);
+      await new Promise(setImmediate);
+    }
+  }
+
+  /** Waits for what is being written, then closes. */
+  override async close(): Promise<void> {
+    await this.#queue.settle();
+    await super.close();
+  }
+}

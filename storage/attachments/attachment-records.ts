@@ -1,0 +1,127 @@
+/**
+ * The file of attachments: what is known of each upload, which contents are in use, what waits to be posted, and what
+ * each person uploaded by day. One shard writes it (`attachments.ts`); any thread reads it.
+ */
+import { Packr } from 'msgpackr';
+import { isSealedName } from './blob-sealing.ts';
+import { Environment } from '../engine/environment.ts';
+import { folderPaths } from '../engine/folder.ts';
+import { key, numberAt, numbered, numberedThen, under } from '../engine/keys.ts';
+
+export const ATTACHMENT_TABLES = ['attachments', 'contents', 'unposted', 'uploaded'] as const;
+export type AttachmentTable = (typeof ATTACHMENT_TABLES)[number];
+export type AttachmentEnvironment = Environment<AttachmentTable>;
+
+/** Address space: a hundred million records. */
+const MAP_BYTES = 64 * 1024 ** 3;
+
+export interface AttachmentRecord {
+  id: string;
+  owner: string;
+  /** The file's name as its uploader gave it, made safe. */
+  name: string;
+  bytes: number;
+  /** Milliseconds since 1970. */
+  createdAt: number;
+  /** Media type by the content's first bytes, and its name (`blobs.ts`); undefined until the upload is whole. */
+  type: string | undefined;
+  hash: string | undefined;
+}
+
+/** Contents counted between two turns of the event loop. */
+const COUNT_STEP = 1_000;
+
+const RECORD_VERSION = 1;
+const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true });
+
+export const attachmentRecord = {
+  encode: (a: AttachmentRecord): Buffer =>
+    Buffer.concat([
+      Buffer.of(RECORD_VERSION),
+      packr.pack([a.id, a.owner, a.name, a.bytes, a.createdAt, a.type, a.hash]),
+    ]),
+  decode(buffer: Buffer): AttachmentRecord {
+    if (buffer[0] !== RECORD_VERSION) throw new Error(`An attachment has version ${buffer[0]}; 1 is known.`);
+    const v = packr.unpack(buffer.subarray(1)) as unknown[];
+    return {
+      id: v[0] as string,
+      owner: v[1] as string,
+      name: v[2] as string,
+      bytes: v[3] as number,
+      createdAt: v[4] as number,
+      type: (v[5] as string | null) ?? undefined,
+      hash: (v[6] as string | null) ?? undefined,
+    };
+  },
+};
+
+/** Uploads by when they were last known to be alive, so that the oldest come first. */
+export const unpostedKey = (since: number, id: string): Buffer => numberedThen(since, 'u', id);
+export const unpostedBefore = (until: number) => ({ start: numbered(0, 'u'), end: numbered(until, 'u') });
+
+/** What a person uploaded in a day, counted in days since 1970. */
+export const uploadedKey = (user: string, day: number): Buffer => numbered(day, user);
+
+export function openAttachments(folder: string): AttachmentEnvironment {
+  return new Environment(folderPaths(folder).attachments, ATTACHMENT_TABLES, { mapBytes: MAP_BYTES });
+}
+
+export class AttachmentReader {
+  protected readonly environment: AttachmentEnvironment;
+
+  constructor(environment: AttachmentEnvironment) {
+    this.environment = environment;
+  }
+
+  /** An upload or attachment, whoever it belongs to. */
+  find(id: string): AttachmentRecord | undefined {
+    this.environment.refresh();
+    const stored = this.environment.tables.attachments.get(key(id));
+    return stored === undefined ? undefined : attachmentRecord.decode(stored);
+  }
+
+  /** Bytes that a person uploaded since the beginning of a day, which is counted from 1970. */
+  uploadedSince(user: string, day: number): number {
+    this.environment.refresh();
+    let bytes = 0;
+    const range = { start: uploadedKey(user, day), end: under(user).end };
+    for (const { value } of this.environment.tables.uploaded.getRange(range)) bytes += numberAt(value);
+    return bytes;
+  }
+
+  /** Whether an attachment has the content with that hash. */
+  usesContent(hash: string): boolean {
+    this.environment.refresh();
+    return [...this.environment.tables.contents.getKeys({ ...under(hash), limit: 1 })].length > 0;
+  }
+
+  /** The first content that is not sealed, behind `after`; undefined when there is none. */
+  unsealedAfter(after: string): string | undefined {
+    this.environment.refresh();
+    // Sealed ones begin with a letter behind those of the digits.
+    const range = { start: Buffer.from(`${after}\x01`, 'latin1'), end: Buffer.from('s'), limit: 1 };
+    const [itemKey] = [...this.environment.tables.contents.getKeys(range)];
+    return itemKey?.toString('latin1').split('\0', 1)[0];
+  }
+
+  /** How many contents are sealed and how many are not, looked at in steps. */
+  async countContents(): Promise<{ sealed: number; plain: number }> {
+    const counts = { sealed: 0, plain: 0 };
+    for (let after = ''; ;) {
+      this.environment.refresh();
+      const range = { start: Buffer.from(`${after}\x01`, 'latin1'), limit: COUNT_STEP };
+      const names = [...this.environment.tables.contents.getKeys(range)].map(
+        (itemKey) => itemKey.toString('latin1').split('\0', 1)[0] ?? '',
+      );
+      const last = names.at(-1);
+      if (last === undefined) return counts;
+      for (const name of new Set(names)) counts[isSealedName(name) ? 'sealed' : 'plain'] += 1;
+      after = last;
+      await new Promise(setImmediate);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.environment.close();
+  }
+}

@@ -1,0 +1,338 @@
+/**
+ * Backups: a verified copy of a data folder, made while the server runs, and its way back.
+ *
+ *     out/backup.json      format, epoch, lanes, and size and SHA-256 of every file; written last
+ *     out/accounts.mdb     people, devices, sessions
+ *     out/lanes/00.mdb …   conversations, one file a lane
+ *     out/calendar.mdb     calendars and their entries
+ *     out/attachments.mdb  what is known of attachments; their contents as `blob-backup.ts` says
+ *
+ * Each file is one snapshot of its LMDB environment. Lanes are independent of one another, so the snapshots are taken
+ * one after the other: each lane is consistent in itself, and a later one may be some seconds ahead. Attachments come
+ * behind the lanes, and a running server removes none meanwhile, so that each one that a message has is there. The
+ * accounts come last, so that whoever is named in a lane is there.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  createReadStream,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { open, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import { formatInstant } from '#src/base/time.ts';
+import { ACCOUNT_TABLES, Accounts, SECRET_BYTES } from '../accounts/accounts.ts';
+import { ATTACHMENT_TABLES } from '../attachments/attachment-records.ts';
+import { CALENDAR_TABLES } from '../calendars/calendar-records.ts';
+import { backUpBlobs, BLOB_LIST, restoreBlobs, verifyBlobs } from './blob-backup.ts';
+import { Environment, mapBytesOf } from '../engine/environment.ts';
+import {
+  FOLDER_FORMAT,
+  FolderError,
+  lanePath,
+  makeEpoch,
+  readManifest,
+  syncFolder,
+  writeManifest,
+} from '../engine/folder.ts';
+import { LANE_TABLES } from '../engine/lane.ts';
+
+/** What a backup or restore says of itself: one line each. */
+export type BackupReport = Readonly<Record<string, string | number>>;
+
+const DESCRIPTION = 'backup.json';
+/** Made first and renamed last: whoever makes it has the folder, and a backup without its description is unfinished. */
+const UNFINISHED = 'backup.json.new';
+const ACCOUNTS_FILE = 'accounts.mdb';
+const ATTACHMENTS_FILE = 'attachments.mdb';
+const CALENDAR_FILE = 'calendar.mdb';
+/** The tables of files that are no lanes. */
+const TABLES: Readonly<Record<string, readonly string[]>> = {
+  [ACCOUNTS_FILE]: ACCOUNT_TABLES,
+  [ATTACHMENTS_FILE]: ATTACHMENT_TABLES,
+  [CALENDAR_FILE]: CALENDAR_TABLES,
+};
+/** Records of a copy read between two turns of the event loop: about a millisecond of a running server's main thread. */
+const VERIFY_BLOCK = 2_000;
+/** People whose devices are looked at in one commit of a restore. */
+const PEOPLE_PER_COMMIT = 1_000;
+
+const fileSchema = z.strictObject({
+  path: z.string().regex(/^(?:(?:accounts|attachments|calendar|lanes\/\d{2})\.mdb|blobs\.txt)$/),
+  bytes: z.int().min(0),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+});
+type BackupFile = z.infer<typeof fileSchema>;
+
+const descriptionSchema = z
+  .strictObject({
+    format: z.int().min(0),
+    epoch: z.string().min(1),
+    lanes: z.int().min(1).max(64),
+    created_at: z.string(),
+    files: z.array(fileSchema),
+  })
+  .refine(({ files }) => new Set(files.map(({ path }) => path)).size === files.length)
+  .refine(({ files }) => files.some(({ path }) => path === ACCOUNTS_FILE))
+  .refine(({ files, lanes }) =>
+    files.every(({ path }) => !path.startsWith('lanes/') || Number(path.slice(6, 8)) < lanes),
+  )
+  .refine(({ files }) => {
+    const [has, lists] = [ATTACHMENTS_FILE, BLOB_LIST].map((name) => files.some(({ path }) => path === name));
+    return has === lists;
+  });
+type Description = z.infer<typeof descriptionSchema>;
+
+/**
+ * Copies a data folder to `out`, which must be absent or empty, and reads every copy through before it calls it one.
+ * Works on the folder of a stopped server and, within the server's main thread, on that of a running one, which removes
+ * no attachment meanwhile. Contents of attachments that the backup `earlier` has are taken from there.
+ * @throws FolderError when `folder` is not a data folder, `out` is not empty, `earlier` is no finished backup or a copy
+ * cannot be read.
+ */
+export async function backupFolder(folder: string, out: string, earlier?: string): Promise<BackupReport> {
+  const { format, epoch, lanes } = readManifest(folder);
+  if (earlier !== undefined) readDescription(earlier);
+  const createdAt = formatInstant(Date.now());
+  claim(out);
+  try {
+    const files: BackupFile[] = [];
+    let blobs = {};
+    for (const path of filesOf(folder, lanes)) {
+      files.push(await copyEnvironment(join(folder, path), out, path));
+      if (path !== ATTACHMENTS_FILE) continue;
+      blobs = await backUpBlobs(folder, out, earlier);
+      files.push(await describeFile(out, BLOB_LIST));
+    }
+    const description: Description = { format, epoch, lanes, created_at: createdAt, files };
+    await writeFile(join(out, UNFINISHED), `${JSON.stringify(description, null, 2)}\n`, { mode: 0o600, flush: true });
+    renameSync(join(out, UNFINISHED), join(out, DESCRIPTION));
+    syncFolder(out);
+    const bytes = totalBytes(files);
+    return { out, files: files.length, bytes, lanes, format, epoch, created_at: createdAt, ...blobs };
+  } catch (error) {
+    for (const name of readdirSync(out)) rmSync(join(out, name), { recursive: true });
+    throw error;
+  }
+}
+
+/**
+ * Puts a backup in the place of a data folder, which must be absent or empty and whose lock the caller has. Every
+ * checksum is verified before anything is written. The folder gets a new epoch, so that clients start afresh, and a
+ * new session key, so that nobody is signed in who has signed out or was revoked after the backup.
+ * @throws FolderError for a backup that is unfinished, changed, incomplete or of a newer format, or a folder in use.
+ */
+export async function restoreFolder(from: string, folder: string): Promise<BackupReport> {
+  const backup = readDescription(from);
+  for (const file of backup.files) await verifyFile(from, file);
+  await verifyBlobs(from);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  chmodSync(folder, 0o700);
+  if (contentsOf(folder).length > 0)
+    throw new FolderError(`${folder} is not empty: a backup is restored to a new folder.`);
+  try {
+    const files = backup.files.filter(({ path }) => path !== BLOB_LIST);
+    for (const file of files) await copyFile(from, folder, file);
+    const attachments = await restoreBlobs(from, folder);
+    const { format, lanes } = backup;
+    const epoch = makeEpoch();
+    const ended = await endSessions(folder, {
+      backup_created_at: backup.created_at,
+      epoch_before: backup.epoch,
+      epoch,
+    });
+    // Last, so that a restore that was interrupted is no data folder.
+    writeManifest(folder, { format, epoch, lanes, created_at: formatInstant(Date.now()) });
+    return {
+      folder,
+      files: files.length,
+      bytes: totalBytes(files),
+      ...(attachments === 0 ? {} : { attachments }),
+      lanes,
+      format,
+      epoch,
+      epoch_before: backup.epoch,
+      backup_created_at: backup.created_at,
+      sessions_ended: ended,
+    };
+  } catch (error) {
+    for (const name of contentsOf(folder)) rmSync(join(folder, name), { recursive: true });
+    throw error;
+  }
+}
+
+/** What is in a folder beside the lock that a caller took. */
+function contentsOf(folder: string): string[] {
+  return readdirSync(folder).filter((name) => !name.startsWith('lock'));
+}
+
+function totalBytes(files: readonly BackupFile[]): number {
+  return files.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** The files of a data folder by their paths in it. A lane that no server has opened yet has none. */
+function filesOf(folder: string, lanes: number): string[] {
+  const paths = Array.from({ length: lanes }, (_, lane) => lanePath('', lane));
+  const present = [...paths, ATTACHMENTS_FILE, CALENDAR_FILE].filter((path) => existsSync(join(folder, path)));
+  return [...present, ACCOUNTS_FILE];
+}
+
+function claim(out: string): void {
+  try {
+    mkdirSync(out, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new FolderError(`${out} cannot be made: ${(error as Error).message}`);
+  }
+  if (readdirSync(out).length > 0) throw new FolderError(`${out} is not empty: a backup goes to a new folder.`);
+  writeFileSync(join(out, UNFINISHED), '', { mode: 0o600, flag: 'wx' });
+}
+
+/** One snapshot of an environment, on disk and read through. */
+async function copyEnvironment(source: string, out: string, path: string): Promise<BackupFile> {
+  const copy = join(out, path);
+  if (!existsSync(source)) throw new FolderError(`${source} is missing.`);
+  mkdirSync(dirname(copy), { recursive: true, mode: 0o700 });
+  // No table by name: opening one could race with a thread that opens it at the same time.
+  const environment = new Environment(source, [], { mapBytes: mapBytesOf(source), readOnly: true });
+  try {
+    await environment.copyTo(copy);
+  } finally {
+    await environment.close();
+  }
+  chmodSync(copy, 0o600);
+  const file = await open(copy, 'r+');
+  await file.sync();
+  await file.close();
+  syncFolder(dirname(copy));
+  await readThrough(copy, TABLES[path] ?? LANE_TABLES);
+  return await describeFile(out, path);
+}
+
+async function describeFile(out: string, path: string): Promise<BackupFile> {
+  return { path, bytes: (await stat(join(out, path))).size, sha256: await hashOf(join(out, path)) };
+}
+
+/** Reads every record of a copy. @throws FolderError when it holds fewer than it says. */
+async function readThrough(path: string, names: readonly string[]): Promise<void> {
+  const environment = new Environment(path, names, { mapBytes: mapBytesOf(path), readOnly: true });
+  try {
+    for (const name of names) {
+      const table = environment.tables[name];
+      if (table === undefined) throw new FolderError(`${path} has no table ${name}.`);
+      let count = 0;
+      for (const { key, value } of table.getRange()) {
+        if (key.length === 0 || value === undefined) throw new FolderError(`${path} cannot be read in ${name}.`);
+        count += 1;
+        if (count % VERIFY_BLOCK === 0) await new Promise(setImmediate);
+      }
+      const { entryCount } = table.getStats() as { entryCount: number };
+      if (count !== entryCount) throw new FolderError(`${path} has ${count} of ${entryCount} records of ${name}.`);
+    }
+  } finally {
+    await environment.close();
+    rmSync(`${path}-lock`, { force: true });
+  }
+}
+
+async function hashOf(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  return hash.digest('hex');
+}
+
+/** @throws FolderError when there is no finished backup, or one of a newer format. */
+function readDescription(from: string): Description {
+  let format: number;
+  let said: unknown;
+  try {
+    said = JSON.parse(readFileSync(join(from, DESCRIPTION), 'utf8'));
+    ({ format } = z.object({ format: z.int().min(0) }).parse(said));
+  } catch {
+    throw new FolderError(`${from} has no readable ${DESCRIPTION}: it is not a finished backup of Parley.`);
+  }
+  // Looked at first: a newer description may have fields that this one does not know.
+  if (format > FOLDER_FORMAT) {
+    throw new FolderError(`${from} has format ${format}; this server knows up to ${FOLDER_FORMAT}. Use a newer one.`);
+  }
+  const parsed = descriptionSchema.safeParse(said);
+  if (!parsed.success) throw new FolderError(`${from} has a ${DESCRIPTION} that does not describe a backup.`);
+  return parsed.data;
+}
+
+async function verifyFile(from: string, file: BackupFile): Promise<void> {
+  const path = join(from, file.path);
+  if (!existsSync(path)) throw new FolderError(`${path} is missing from the backup.`);
+  const { size } = await stat(path);
+  if (size !== file.bytes)
+    throw new FolderError(`${path} has ${size} bytes, not the ${file.bytes} that were backed up.`);
+  if ((await hashOf(path)) !== file.sha256)
+    throw new FolderError(`${path} is not what was backed up: its checksum differs.`);
+}
+
+/** Copies one file of a backup, and checks what was read once more on the way. */
+async function copyFile(from: string, folder: string, file: BackupFile): Promise<void> {
+  const target = join(folder, file.path);
+  mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+  const written = await open(target, 'wx', 0o600);
+  const hash = createHash('sha256');
+  try {
+    for await (const chunk of createReadStream(join(from, file.path))) {
+      hash.update(chunk as Buffer);
+      await written.write(chunk as Buffer);
+    }
+    await written.sync();
+  } finally {
+    await written.close();
+  }
+  syncFolder(dirname(target));
+  if (hash.digest('hex') !== file.sha256) throw new FolderError(`${file.path} changed while it was restored.`);
+}
+
+/**
+ * Ends every session of a restored folder: with another key no token of before verifies, so that what was revoked
+ * after the backup stays revoked. Open invitations go too, since one may have been used since. The audit trail says
+ * that it was carried on from a backup. Answers how many sessions there were.
+ */
+async function endSessions(folder: string, restored: Readonly<Record<string, string>>): Promise<number> {
+  const accounts = await Accounts.open(folder);
+  try {
+    await accounts.change((draft) => draft.putSecret('session_key', randomBytes(SECRET_BYTES)));
+    const hashes = accounts.invitationHashes();
+    if (hashes.length > 0) {
+      await accounts.change((draft) => {
+        for (const hash of hashes) draft.remove('invitations', hash);
+      });
+    }
+    let ended = 0;
+    for (let page = accounts.people('', PEOPLE_PER_COMMIT); page.length > 0;) {
+      ended += await accounts.change((draft) => {
+        let live = 0;
+        for (const { username } of page) {
+          const devices = draft.devices(username);
+          const signedIn = devices.filter(({ session }) => session !== undefined).length;
+          if (signedIn > 0)
+            draft.putDevices(
+              username,
+              devices.map((device) => ({ ...device, session: undefined })),
+            );
+          live += signedIn;
+        }
+        return live;
+      });
+      page = accounts.people(page.at(-1)?.username ?? '', PEOPLE_PER_COMMIT);
+    }
+    const details = { ...restored, sessions_ended: ended };
+    const by = { actor: 'command', address: null, subject: null };
+    await accounts.change((draft) => draft.audit(Date.now(), { event: 'backup.restored', ...by, details }));
+    return ended;
+  } finally {
+    await accounts.close();
+  }
+}

@@ -1,0 +1,400 @@
+/**
+ * The draft of a change to the calendar file: reads what is on disk and what the changes before it decided, checks what
+ * the caller expects, and holds what this change writes. Nothing is scanned: every step is a handful of keys.
+ */
+import { makeId } from '#src/base/ids.ts';
+import { isSoundText } from '#src/base/json.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { AuditForm } from '../accounts/audit-chain.ts';
+import { resetAlarms } from './calendar-alarms.ts';
+import { moveMeeting, touchMeeting } from './calendar-meetings.ts';
+import { setObjectProperties } from './calendar-properties.ts';
+import { dropSubscription } from './calendar-subscriptions.ts';
+import { CalendarView } from './calendar-reader.ts';
+import {
+  calendarRecord,
+  CALENDARS_PER_PERSON_MAX,
+  changeRecord,
+  deedRecord,
+  etagOf,
+  graveRecord,
+  NAME_BYTES_MAX,
+  OBJECT_BYTES_MAX,
+  objectRecord,
+  OBJECTS_PER_CALENDAR_MAX,
+  revisionRecord,
+  REVISIONS_MAX,
+  SHARES_PER_CALENDAR_MAX,
+  timeKeys,
+  REMOVAL_MILLIS,
+  REMOVALS_MAX,
+  uidKey,
+  type CalendarRecord,
+  type CalendarTable,
+  type ObjectIndex,
+  type ObjectRecord,
+  type ShareAccess,
+} from './calendar-records.ts';
+import type { Write } from '../engine/environment.ts';
+import { key, numberAt, numbered, numberedThen, numberOf, numberValue, under } from '../engine/keys.ts';
+
+export type CalendarWrite = Write<CalendarTable>;
+
+/** What a caller says of a calendar that is to be. */
+export type CalendarForm = Pick<
+  CalendarRecord,
+  | 'owner'
+  | 'name'
+  | 'displayname'
+  | 'description'
+  | 'color'
+  | 'order'
+  | 'zone'
+  | 'kinds'
+  | 'transparency'
+  | 'subscribed'
+>;
+/** What may be changed of one. */
+export type CalendarChange = Partial<Omit<CalendarForm, 'owner' | 'name' | 'subscribed'>>;
+
+/** What a caller expects of the object as it is now. Etags are without quotes. */
+export interface ObjectConditions {
+  /** One of these etags, or `*` for any state but none. */
+  readonly ifMatch?: readonly string[] | '*';
+  /** None of these etags, or `*` for no object at all. */
+  readonly ifNoneMatch?: readonly string[] | '*';
+  readonly ifScheduleTagMatch?: string;
+}
+
+export interface PutOptions extends ObjectConditions {
+  /** Keeps the schedule tag: only what an attendee says of itself changed (RFC 6638, 3.2.10). */
+  readonly keepScheduleTag?: boolean;
+}
+
+export interface PutResult {
+  readonly etag: string;
+  readonly scheduleTag: string;
+  readonly isNew: boolean;
+  readonly syncSeq: number;
+}
+
+/** Another object of the calendar has the UID; `other` is its name, for `no-uid-conflict`. */
+export class UidTaken extends Refusal {
+  readonly other: string;
+
+  constructor(other: string) {
+    super('entry_uid_taken');
+    this.other = other;
+  }
+}
+
+/** Old removals that one new removal may forget, so that the log shrinks when it is beyond its limits. */
+const FORGET_STEP = 2;
+/** Old removals looked at for it: those that changes before it in the same commit forgot are passed over. */
+const FORGET_LOOKED_AT_MAX = 64;
+
+/** On whose behalf a calendar is made, removed or shared, for the audit trail. */
+export interface CalendarDoer {
+  /** `user:<username>`. */
+  readonly actor: string;
+  readonly address: string | null;
+}
+
+/** What reads the oldest removals that are on disk: `[calendar, seq]`. */
+export interface GraveReader {
+  (range: { start: Buffer; end: Buffer; limit: number }): Iterable<{ key: Buffer; value: Buffer }>;
+}
+
+export class CalendarDraft extends CalendarView {
+  readonly writes: Map<string, CalendarWrite>;
+  /** Calendars whose sync_seq this change raised, as it left them; one that it removed, as it was last. */
+  readonly touched = new Map<string, CalendarRecord>();
+  /** Calendar → people who saw it before this change and may not any more. */
+  readonly shutOut = new Map<string, string[]>();
+  /** Whether it left entries for the audit trail. */
+  isAudited = false;
+  /** Milliseconds since 1970, the same for all of the change. */
+  readonly now: number;
+  readonly #graves: GraveReader;
+
+  constructor(
+    before: ReadonlyMap<string, CalendarWrite>,
+    get: (table: CalendarTable, itemKey: Buffer) => Buffer | undefined,
+    graves: GraveReader,
+    now: number,
+  ) {
+    const writes = new Map<string, CalendarWrite>();
+    super((table, itemKey) => {
+      const name = nameOf(table, itemKey);
+      const pending = writes.get(name) ?? before.get(name);
+      return pending === undefined ? get(table, itemKey) : (pending.value ?? undefined);
+    });
+    this.writes = writes;
+    this.now = now;
+    this.#graves = graves;
+  }
+
+  /** @throws Refusal `calendars_full`, `calendar_name_taken`, `field_invalid`. */
+  createCalendar(form: CalendarForm, by?: CalendarDoer): CalendarRecord {
+    assertName(form.name);
+    const count = this.#count('owned', form.owner);
+    if (count >= CALENDARS_PER_PERSON_MAX) throw new Refusal('calendars_full');
+    if (this.ownedByName(form.owner, form.name) !== undefined) throw new Refusal('calendar_name_taken');
+    const counters = { syncSeq: 1, floorSeq: 0, objects: 0, removed: 0, shares: 0 };
+    const calendar = { ...form, ...counters, id: makeId('cal', this.now), createdAt: this.now };
+    this.put('owned', key(form.owner, form.name), Buffer.from(calendar.id));
+    this.#putCount('owned', form.owner, count + 1);
+    this.#putDeed(calendar, 'calendar.created', by, { name: form.name });
+    return this.#putCalendar(calendar);
+  }
+
+  /** @throws Refusal `calendar_not_found`. */
+  changeCalendar(id: string, change: CalendarChange): CalendarRecord {
+    if (change.zone !== undefined) resetAlarms(this, id);
+    return this.#putCalendar({ ...this.#next(id), ...change });
+  }
+
+  /** Removes a calendar; its shares and objects go in steps behind it. @throws Refusal `calendar_not_found`. */
+  removeCalendar(id: string, by?: CalendarDoer): CalendarRecord {
+    const calendar = this.#next(id);
+    this.put('owned', key(calendar.owner, calendar.name), null);
+    this.#putCount('owned', calendar.owner, this.#count('owned', calendar.owner) - 1);
+    this.put('calendars', key(id), null);
+    this.put('behind', key(id), Buffer.of(1));
+    this.put('meta', key('purge', id), Buffer.from(calendar.owner));
+    dropSubscription(this, calendar);
+    this.#putDeed(calendar, 'calendar.removed', by, { name: calendar.name, entries: calendar.objects });
+    this.touched.set(id, calendar);
+    return calendar;
+  }
+
+  /**
+   * Lets somebody into a calendar, changes what they may, or with null shuts them out.
+   * @throws Refusal `calendar_not_found`, `shares_full`, `calendars_full` when they have as many as one may have.
+   */
+  share(id: string, user: string, access: ShareAccess | null, doer?: CalendarDoer): void {
+    const calendar = this.#next(id);
+    const before = this.read('shares', key(id, user));
+    if (user === calendar.owner || (before === undefined && access === null)) return;
+    const count = this.#count('shared', user);
+    if (before === undefined && calendar.shares >= SHARES_PER_CALENDAR_MAX) throw new Refusal('shares_full');
+    if (before === undefined && count >= CALENDARS_PER_PERSON_MAX) throw new Refusal('calendars_full');
+    const by = (access === null ? 0 : 1) - (before === undefined ? 0 : 1);
+    const value = access === null ? null : Buffer.from(access);
+    this.put('shares', key(id, user), value);
+    this.put('shared', key(user, id), value);
+    this.#putCount('shared', user, count + by);
+    if (access === null) this.shutOut.set(id, [...(this.shutOut.get(id) ?? []), user]);
+    const details = { user, before: before?.toString() ?? null, after: access };
+    this.#putDeed(calendar, 'calendar.shared', doer, details);
+    this.#putCalendar({ ...calendar, shares: calendar.shares + by });
+  }
+
+  /** Takes a removed calendar from the list of somebody that it was shared with. */
+  dropShare(id: string, user: string): void {
+    if (this.read('shares', key(id, user)) === undefined) return;
+    this.put('shares', key(id, user), null);
+    this.put('shared', key(user, id), null);
+    this.#putCount('shared', user, this.#count('shared', user) - 1);
+  }
+
+  /**
+   * Puts an object, whose index the caller derived from the very bytes.
+   * @throws Refusal `calendar_not_found`, `entry_changed` when a condition fails, `entry_too_large`, `calendar_full`,
+   *   `entry_kind_refused`, `field_invalid` for the name; UidTaken.
+   */
+  putObject(id: string, name: string, bytes: Uint8Array, index: ObjectIndex, options: PutOptions = {}): PutResult {
+    assertName(name);
+    if (bytes.length > OBJECT_BYTES_MAX) throw new Refusal('entry_too_large');
+    const calendar = this.#next(id);
+    const prior = this.object(id, name);
+    assertConditions(prior, options);
+    if (!calendar.kinds.includes(index.kind)) throw new Refusal('entry_kind_refused');
+    const holder = this.nameByUid(id, index.uid);
+    if (holder !== undefined && holder !== name) throw new UidTaken(holder);
+    if (prior !== undefined && prior.uid !== index.uid) throw new UidTaken(name);
+    if (prior === undefined && calendar.objects >= OBJECTS_PER_CALENDAR_MAX) throw new Refusal('calendar_full');
+    const removal = prior === undefined ? this.removal(id, name) : undefined;
+    const isBack = removal?.grave.uid === index.uid;
+    const seq = calendar.syncSeq;
+    const etag = etagOf(bytes);
+    const scheduleTag =
+      options.keepScheduleTag === true && prior !== undefined ? prior.scheduleTag : `${seq}-${etag.slice(0, 8)}`;
+    const { uid, kind, firstAt, lastAt, recurring, transparent, scheduled, unanswered } = index;
+    const record: ObjectRecord = {
+      ...{ uid, kind, firstAt, lastAt, recurring, transparent, scheduled, unanswered, etag, scheduleTag, seq },
+      bytes: bytes.length,
+      createdAt: prior?.createdAt ?? this.now,
+      changedAt: this.now,
+      revisions:
+        prior === undefined ? (isBack ? removal.grave.revisions : []) : this.#keepRevision(calendar, name, prior),
+    };
+    if (removal !== undefined) this.put('removals', key(id, name), null);
+    if (isBack) this.#forget(id, removal.seq);
+    if (prior !== undefined) this.#unlist(calendar, name, prior);
+    this.put('objects', key(id, name), objectRecord.encode(record));
+    this.put('bodies', key(id, name), Buffer.from(bytes));
+    this.put('uids', uidKey(id, uid), Buffer.from(name));
+    for (const itemKey of timeKeys(id, name, record)) this.put('times', itemKey, Buffer.of(1));
+    if (unanswered) this.put('unanswered', key(calendar.owner, id, name), Buffer.of(1));
+    this.put('changes', numbered(seq, id), changeRecord.encode({ name, uid, removed: false }));
+    const objects = calendar.objects + (prior === undefined ? 1 : 0);
+    this.#putCalendar({ ...calendar, objects, removed: calendar.removed - (isBack ? 1 : 0) });
+    touchMeeting(this, id, uid);
+    return { etag, scheduleTag, isNew: prior === undefined, syncSeq: seq };
+  }
+
+  /**
+   * Removes an object; its last states stay for recovery as long as its removal is remembered.
+   * @throws Refusal `calendar_not_found`, `entry_not_found`, `entry_changed`.
+   */
+  removeObject(id: string, name: string, conditions: ObjectConditions = {}): { syncSeq: number } {
+    const calendar = this.#next(id);
+    const prior = this.object(id, name);
+    if (prior === undefined) throw new Refusal('entry_not_found');
+    assertConditions(prior, conditions);
+    const seq = calendar.syncSeq;
+    const { uid } = prior;
+    const revisions = this.#keepRevision(calendar, name, prior);
+    this.#unlist(calendar, name, prior);
+    this.put('objects', key(id, name), null);
+    this.put('bodies', key(id, name), null);
+    setObjectProperties(this, id, name, {});
+    this.put('removals', key(id, name), numberValue(seq));
+    this.put('graves', numbered(seq, id), graveRecord.encode({ name, uid, at: this.now, revisions }));
+    this.put('changes', numbered(seq, id), changeRecord.encode({ name, uid, removed: true }));
+    const { objects, removed } = calendar;
+    this.#putCalendar(this.#forgetOldest({ ...calendar, objects: objects - 1, removed: removed + 1 }));
+    touchMeeting(this, id, uid);
+    return { syncSeq: seq };
+  }
+
+  /**
+   * Moves an object within a calendar or to another one, where its index is this: the same bytes, the same etag.
+   * @throws Refusal as of putObject and removeObject; `entry_changed` when something is there and `overwrite` is not set.
+   */
+  moveObject(
+    from: { readonly calendar: string; readonly name: string },
+    to: { readonly calendar: string; readonly name: string },
+    {
+      overwrite,
+      index,
+      ...conditions
+    }: ObjectConditions & { readonly overwrite: boolean; readonly index: ObjectIndex },
+  ): PutResult {
+    const bytes = this.bytesOf(from.calendar, from.name);
+    if (bytes === undefined) throw new Refusal('entry_not_found');
+    if (from.calendar === to.calendar && from.name === to.name) throw new Refusal('field_invalid');
+    const properties = this.objectProperties(from.calendar, from.name);
+    this.removeObject(from.calendar, from.name, conditions);
+    moveMeeting(this, from.calendar, to.calendar, index.uid);
+    const put = this.putObject(to.calendar, to.name, bytes, index, overwrite ? {} : { ifNoneMatch: '*' });
+    setObjectProperties(this, to.calendar, to.name, properties);
+    return put;
+  }
+
+  put(table: CalendarTable, itemKey: Buffer, value: Buffer | null): void {
+    this.writes.set(nameOf(table, itemKey), { table, key: itemKey, value });
+  }
+
+  /** The calendar with its sync_seq raised by this change. */
+  #next(id: string): CalendarRecord {
+    const calendar = this.calendar(id);
+    if (calendar === undefined) throw new Refusal('calendar_not_found');
+    return { ...calendar, syncSeq: calendar.syncSeq + 1 };
+  }
+
+  #putCalendar(calendar: CalendarRecord): CalendarRecord {
+    this.put('calendars', key(calendar.id), calendarRecord.encode(calendar));
+    this.put('behind', key(calendar.id), Buffer.of(1));
+    this.touched.set(calendar.id, calendar);
+    return calendar;
+  }
+
+  /** Takes an object's earlier state out of the indexes and out of the log. */
+  #unlist(calendar: CalendarRecord, name: string, prior: ObjectRecord): void {
+    const { id, owner } = calendar;
+    this.put('uids', uidKey(id, prior.uid), null);
+    for (const itemKey of timeKeys(id, name, prior)) this.put('times', itemKey, null);
+    if (prior.unanswered) this.put('unanswered', key(owner, id, name), null);
+    this.put('changes', numbered(prior.seq, id), null);
+  }
+
+  /** Keeps the present state as one to go back to; answers all that are kept now. What a feed said before is its own. */
+  #keepRevision({ id, subscribed }: CalendarRecord, name: string, prior: ObjectRecord): number[] {
+    if (subscribed === true) return [];
+    const bytes = this.bytesOf(id, name) ?? Buffer.alloc(0);
+    this.put('revisions', numbered(prior.seq, id), revisionRecord.encode({ etag: prior.etag, until: this.now, bytes }));
+    const kept = [...prior.revisions, prior.seq];
+    for (const seq of kept.splice(0, Math.max(0, kept.length - REVISIONS_MAX))) {
+      this.put('revisions', numbered(seq, id), null);
+    }
+    return kept;
+  }
+
+  #forget(id: string, seq: number): void {
+    this.put('graves', numbered(seq, id), null);
+    this.put('changes', numbered(seq, id), null);
+  }
+
+  /** Forgets the oldest removals that are beyond the number or the age. */
+  #forgetOldest(calendar: CalendarRecord): CalendarRecord {
+    const { id } = calendar;
+    let { floorSeq, removed } = calendar;
+    const enough = removed - FORGET_STEP;
+    for (const entry of this.#graves({ ...under(id), limit: FORGET_LOOKED_AT_MAX })) {
+      if (removed === enough) break;
+      const seq = numberOf(entry.key);
+      // Forgotten by a change that is not on disk yet.
+      if (this.read('graves', numbered(seq, id)) === undefined) continue;
+      const { name, at, revisions } = graveRecord.decode(entry.value);
+      if (removed <= REMOVALS_MAX && at > this.now - REMOVAL_MILLIS) break;
+      for (const revision of revisions) this.put('revisions', numbered(revision, id), null);
+      if (this.removal(id, name)?.seq === seq) this.put('removals', key(id, name), null);
+      this.#forget(id, seq);
+      floorSeq = seq;
+      removed -= 1;
+    }
+    return { ...calendar, floorSeq, removed };
+  }
+
+  /** Leaves an entry for the audit trail in the commit of what it tells of. `apart` keeps two of one millisecond apart. */
+  audit(form: AuditForm, ...apart: readonly string[]): void {
+    this.isAudited = true;
+    this.put('deeds', numberedThen(this.now, 'd', ...apart), deedRecord.encode(form));
+  }
+
+  /** Of a calendar, by its owner unless somebody is named. */
+  #putDeed(calendar: CalendarRecord, event: string, by: CalendarDoer | undefined, details: AuditForm['details']): void {
+    const doer = by ?? { actor: `user:${calendar.owner}`, address: null };
+    this.audit({ event, ...doer, subject: `calendar:${calendar.id}`, details }, calendar.id, String(calendar.syncSeq));
+  }
+
+  #count(of: 'owned' | 'shared', user: string): number {
+    const stored = this.read('meta', key(of, user));
+    return stored === undefined ? 0 : numberAt(stored);
+  }
+
+  #putCount(of: 'owned' | 'shared', user: string, count: number): void {
+    this.put('meta', key(of, user), count === 0 ? null : numberValue(count));
+  }
+}
+
+/** Holds an object, undefined for none, to what a caller expects of it. @throws Refusal `entry_changed`. */
+export function assertConditions(prior: ObjectRecord | undefined, conditions: ObjectConditions): void {
+  const { ifMatch, ifNoneMatch, ifScheduleTagMatch } = conditions;
+  const has = (etags: readonly string[] | '*') => prior !== undefined && (etags === '*' || etags.includes(prior.etag));
+  if (ifMatch !== undefined && !has(ifMatch)) throw new Refusal('entry_changed');
+  if (ifNoneMatch !== undefined && has(ifNoneMatch)) throw new Refusal('entry_changed');
+  if (ifScheduleTagMatch !== undefined && prior?.scheduleTag !== ifScheduleTagMatch) throw new Refusal('entry_changed');
+}
+
+/** @throws Refusal `field_invalid` for what cannot be the last segment of a path. */
+function assertName(name: string): void {
+  const isSound = isSoundText(name) && name !== '' && name !== '.' && name !== '..' && !/[\p{Cc}/]/u.test(name);
+  if (!isSound || Buffer.byteLength(name) > NAME_BYTES_MAX) throw new Refusal('field_invalid', { field: 'name' });
+}
+
+function nameOf(table: CalendarTable, itemKey: Buffer): string {
+  return `${table}/${itemKey.toString('latin1')}`;
+}

@@ -1,0 +1,296 @@
+/** Reads of the calendar file: whose calendars, which objects, what changed, what lies in a span of time. */
+import {
+  ANYBODY,
+  calendarRecord,
+  changeRecord,
+  graveRecord,
+  nameInTimeKey,
+  objectRecord,
+  objectResource,
+  propertiesRecord,
+  revisionRecord,
+  timeRanges,
+  uidKey,
+  type Access,
+  type CalendarEnvironment,
+  type CalendarRecord,
+  type CalendarTable,
+  type GraveRecord,
+  type NamedObject,
+  type ObjectRecord,
+  type RevisionRecord,
+  type ShareAccess,
+} from './calendar-records.ts';
+import { key, lastPart, numberAt, numbered, numberOf, under } from '../engine/keys.ts';
+
+/** A calendar as one person has it. */
+export interface AccessibleCalendar {
+  readonly calendar: CalendarRecord;
+  readonly access: Access;
+}
+
+/**
+ * How far a client has read. `after` is the last change it has. `base` is the sync_seq that the calendar had when it
+ * began to read from the start, as long as it has not come so far: removals up to there cannot concern it.
+ */
+export interface SyncPosition {
+  readonly after: number;
+  readonly base: number;
+}
+
+/** What two zones may differ by: from UTC-12 to UTC+14. */
+const ZONE_MILLIS_MAX = 26 * 3_600_000;
+
+/** Where whoever has nothing begins. */
+export const SYNC_START: SyncPosition = { after: 0, base: 0 };
+
+/** Something that is no longer there. */
+export interface RemovedObject {
+  readonly name: string;
+  readonly uid: string;
+  /** Whether the name belongs to another object by now: gone by its UID, and not by its name. */
+  readonly isReplaced: boolean;
+}
+
+export interface SyncPage {
+  /** Last state of every object that changed, in the order of the changes. */
+  readonly changed: readonly NamedObject[];
+  readonly removed: readonly RemovedObject[];
+  /** Where to go on from. */
+  readonly position: SyncPosition;
+  /** Whether there is more from there at once. */
+  readonly more: boolean;
+}
+
+/** Reads by key, which see what the reads of their source see. */
+export class CalendarView {
+  readonly #get: (table: CalendarTable, itemKey: Buffer) => Buffer | undefined;
+
+  constructor(get: (table: CalendarTable, itemKey: Buffer) => Buffer | undefined) {
+    this.#get = get;
+  }
+
+  calendar(id: string): CalendarRecord | undefined {
+    const stored = this.#get('calendars', key(id));
+    return stored === undefined ? undefined : calendarRecord.decode(stored);
+  }
+
+  /** What a person may do with a calendar; undefined where it is not there for them. */
+  accessOf(user: string, id: string): Access | undefined {
+    const calendar = this.calendar(id);
+    // A calendar that was removed is nobody's, though its shares may still be there.
+    if (calendar === undefined || calendar.owner === user) return calendar === undefined ? undefined : 'owner';
+    return this.#get('shares', key(id, user))?.toString() as ShareAccess | undefined;
+  }
+
+  /** The id of a person's own calendar by its name in paths. */
+  ownedByName(owner: string, name: string): string | undefined {
+    return this.#get('owned', key(owner, name))?.toString();
+  }
+
+  object(calendar: string, name: string): ObjectRecord | undefined {
+    const stored = this.#get('objects', key(calendar, name));
+    return stored === undefined ? undefined : objectRecord.decode(stored);
+  }
+
+  /** The bytes of an object, as they were put. */
+  bytesOf(calendar: string, name: string): Buffer | undefined {
+    return this.#get('bodies', key(calendar, name));
+  }
+
+  /** The name of the object with that UID. */
+  nameByUid(calendar: string, uid: string): string | undefined {
+    return this.#get('uids', uidKey(calendar, uid))?.toString();
+  }
+
+  /** The name of the object with that entry id. */
+  nameByEntry(calendar: string, entry: string): string | undefined {
+    return this.#get('uids', key(calendar, entry))?.toString();
+  }
+
+  /** The removal after which a name is nobody's; undefined for a name that is in use or never was. */
+  removal(calendar: string, name: string): { readonly seq: number; readonly grave: GraveRecord } | undefined {
+    const pointer = this.#get('removals', key(calendar, name));
+    if (pointer === undefined) return undefined;
+    const seq = numberAt(pointer);
+    return { seq, grave: graveRecord.decode(this.#get('graves', numbered(seq, calendar)) as Buffer) };
+  }
+
+  /** What one person's clients keep on a resource: Clark name → value. A resource is a calendar's id or a path. */
+  properties(resource: string, user: string): Readonly<Record<string, string>> {
+    const stored = this.#get('properties', key(resource, user));
+    return stored === undefined ? {} : propertiesRecord.decode(stored).values;
+  }
+
+  /** What clients keep on an object, for everybody who sees it. */
+  objectProperties(id: string, name: string): Readonly<Record<string, string>> {
+    return this.properties(objectResource(id, name), ANYBODY);
+  }
+
+  /** What is stored under a key, by a file of this room that knows its table. */
+  read(table: CalendarTable, itemKey: Buffer): Buffer | undefined {
+    return this.#get(table, itemKey);
+  }
+}
+
+/** Everything there is to read, as it is on disk. Call `refresh` first to see what was committed by now. */
+export class CalendarReader extends CalendarView {
+  readonly environment: CalendarEnvironment;
+
+  constructor(environment: CalendarEnvironment) {
+    super((table, itemKey) => environment.tables[table].get(itemKey));
+    this.environment = environment;
+  }
+
+  refresh(): void {
+    this.environment.refresh();
+  }
+
+  /** A person's own calendars by their names, then those that others share with them. */
+  calendarsOf(user: string): AccessibleCalendar[] {
+    const { owned, shared } = this.environment.tables;
+    const own = [...owned.getRange(under(user))].map(({ value }) => ({
+      id: value.toString(),
+      access: 'owner' as const,
+    }));
+    const others = [...shared.getRange(under(user))].map((entry) => ({
+      id: lastPart(Buffer.from(entry.key)),
+      access: entry.value.toString() as ShareAccess,
+    }));
+    return [...own, ...others].flatMap(({ id, access }) => {
+      const calendar = this.calendar(id);
+      return calendar === undefined ? [] : [{ calendar, access }];
+    });
+  }
+
+  /** Whether a person has a calendar of their own. */
+  hasOwned(user: string): boolean {
+    return [...this.environment.tables.owned.getKeys({ ...under(user), limit: 1 })].length > 0;
+  }
+
+  /** Whom a calendar is shared with. */
+  sharesOf(id: string): { readonly user: string; readonly access: ShareAccess }[] {
+    return [...this.environment.tables.shares.getRange(under(id))].map((entry) => ({
+      user: lastPart(Buffer.from(entry.key)),
+      access: entry.value.toString() as ShareAccess,
+    }));
+  }
+
+  /** Everybody who sees the calendar, its owner first. */
+  viewersOf(id: string): string[] {
+    const calendar = this.calendar(id);
+    return calendar === undefined ? [] : [calendar.owner, ...this.sharesOf(id).map(({ user }) => user)];
+  }
+
+  /** The objects of a calendar by name, behind `after` when it is given. */
+  objects(calendar: string, { after, limit }: { after?: string; limit?: number } = {}): NamedObject[] {
+    const range = under(calendar);
+    const start = after === undefined ? range.start : Buffer.concat([key(calendar, after), Buffer.of(0)]);
+    const most = limit === undefined ? {} : { limit };
+    const prefix = calendar.length + 1;
+    return [...this.environment.tables.objects.getRange({ start, end: range.end, ...most })].map((entry) => ({
+      name: entry.key.toString('utf8', prefix),
+      ...objectRecord.decode(entry.value),
+    }));
+  }
+
+  /**
+   * The objects that have something between two instants, by the index: those whose first and last instant enclose
+   * part of it, and those without a time. A series among them may still have no occurrence there, and the index of
+   * whole days and floating times was made with the zone that the calendar had then: a day more is looked at.
+   */
+  objectsBetween(calendar: string, from: number, to: number, limit = Number.MAX_SAFE_INTEGER): NamedObject[] {
+    const found = new Map<string, NamedObject>();
+    const [first, last] = [from - ZONE_MILLIS_MAX, to + ZONE_MILLIS_MAX];
+    for (const range of timeRanges(calendar, first, last)) {
+      for (const itemKey of this.environment.tables.times.getKeys(range)) {
+        const name = nameInTimeKey(itemKey, calendar);
+        if (found.has(name)) continue;
+        const record = this.object(calendar, name);
+        if (record === undefined || !touches(record, first, last)) continue;
+        found.set(name, { name, ...record });
+        if (found.size >= limit) return [...found.values()];
+      }
+    }
+    return [...found.values()];
+  }
+
+  /**
+   * What changed behind a position, the last state of each name: exact, or 'expired' where removals that belong to it
+   * are no longer remembered or where the position is none of this calendar.
+   */
+  changesSince(calendar: string, { after, base }: SyncPosition, limit: number): SyncPage | 'expired' {
+    const record = this.calendar(calendar);
+    if (record === undefined || after > record.syncSeq || base > record.syncSeq || base < after) return 'expired';
+    const known = after === 0 ? record.syncSeq : base;
+    if (known < record.floorSeq) return 'expired';
+    const changed: NamedObject[] = [];
+    const removed: RemovedObject[] = [];
+    let last = after;
+    const range = { start: numbered(after + 1, calendar), end: numbered(record.syncSeq + 1, calendar) };
+    for (const entry of this.environment.tables.changes.getRange(range)) {
+      const seq = numberOf(entry.key);
+      const change = changeRecord.decode(entry.value);
+      // A removal of before the reader began is of something that it never read.
+      if (change.removed && seq <= known && known > after) continue;
+      if (changed.length + removed.length >= limit) {
+        return { changed, removed, position: { after: last, base: Math.max(known, last) }, more: true };
+      }
+      last = seq;
+      const { name, uid } = change;
+      if (change.removed) removed.push({ name, uid, isReplaced: this.object(calendar, name) !== undefined });
+      else changed.push({ name, ...(this.object(calendar, name) as ObjectRecord) });
+    }
+    return { changed, removed, position: { after: record.syncSeq, base: record.syncSeq }, more: false };
+  }
+
+  /** When something in a calendar was last put or removed; its making where nothing ever was. */
+  changedAt({ id, createdAt }: CalendarRecord): number {
+    const { start, end } = under(id);
+    for (const { value } of this.environment.tables.changes.getRange({
+      start: end,
+      end: start,
+      reverse: true,
+      limit: 1,
+    })) {
+      const { name, removed } = changeRecord.decode(value);
+      return (removed ? this.removal(id, name)?.grave.at : this.object(id, name)?.changedAt) ?? createdAt;
+    }
+    return createdAt;
+  }
+
+  /** Prior states of an object, there or removed, the newest first. */
+  revisionsOf(calendar: string, name: string): RevisionRecord[] {
+    const seqs = (this.object(calendar, name) ?? this.removal(calendar, name)?.grave)?.revisions ?? [];
+    return seqs.toReversed().flatMap((seq) => {
+      const stored = this.environment.tables.revisions.get(numbered(seq, calendar));
+      return stored === undefined ? [] : [revisionRecord.decode(stored)];
+    });
+  }
+
+  /** Objects of a person's own calendars that ask for their answer, behind `after` (`calendar NUL name`). */
+  unansweredOf(
+    user: string,
+    { after, limit }: { after?: string; limit: number },
+  ): { calendar: string; name: string }[] {
+    const range = under(user);
+    const start = after === undefined ? range.start : Buffer.concat([key(user, after), Buffer.of(0)]);
+    const prefix = Buffer.byteLength(user) + 1;
+    return [...this.environment.tables.unanswered.getKeys({ start, end: range.end, limit })].map((itemKey) => {
+      const text = itemKey.toString('utf8', prefix);
+      const split = text.indexOf('\0');
+      return { calendar: text.slice(0, split), name: text.slice(split + 1) };
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.environment.close();
+  }
+}
+
+/** Whether an object has any of the time from one instant up to another, by its index. */
+function touches({ firstAt, lastAt }: ObjectRecord, from: number, to: number): boolean {
+  if (firstAt === null) return true;
+  // What has no length is where it begins.
+  return firstAt < to && (lastAt === null || lastAt > from || (lastAt === firstAt && firstAt >= from));
+}

@@ -1,0 +1,232 @@
+/**
+ * The calendar file: calendars, what is in them, who shares them, and the log of their changes.
+ *
+ *     put ─► draft: conditions, UID, limits ─► object, bytes, indexes, log and sync_seq in one commit ─► answered ─► told
+ *
+ * The main thread alone writes it, through `change` or the short forms below; whoever has a handle reads it. The log
+ * holds the last change of each name, so a delta is read in its own length and the log never outgrows the calendar
+ * by more than REMOVALS_MAX.
+ */
+import type { AuditForm } from '../accounts/audit-chain.ts';
+import {
+  CalendarDraft,
+  type CalendarDoer,
+  type CalendarForm,
+  type ObjectConditions,
+  type PutOptions,
+  type PutResult,
+} from './calendar-draft.ts';
+import { meetingsIn, touchMeetings } from './calendar-meetings.ts';
+import { CalendarReader } from './calendar-reader.ts';
+import {
+  deedRecord,
+  openCalendars,
+  type CalendarEnvironment,
+  type CalendarRecord,
+  type CalendarTable,
+  type ObjectIndex,
+} from './calendar-records.ts';
+import { ChangeQueue } from '../engine/change-queue.ts';
+import { key, lastPart, under } from '../engine/keys.ts';
+
+/** Changes that wait for their turn: all of them go into the next commit. One more is answered `busy`. */
+export const CALENDAR_CHANGES_WAITING_MAX = 1_024;
+
+/** Records of a removed calendar that one commit removes, so that no commit holds the thread for long. */
+const PURGE_STEP = 500;
+
+/** Entries handed to the audit trail at a time. */
+const DEEDS_STEP = 100;
+
+/** Tables in which the records of a calendar stand behind its id. */
+const CALENDAR_PREFIXED = [
+  'objects',
+  'bodies',
+  'uids',
+  'times',
+  'changes',
+  'removals',
+  'graves',
+  'revisions',
+  'properties',
+  'feeds',
+  'sources',
+  'bound',
+  'rsvps',
+  'answers',
+] as const satisfies readonly CalendarTable[];
+
+export interface CalendarsOptions {
+  readonly now: () => number;
+  /** Told of every calendar that a commit changed, once it is on disk, and of those whom it shut out. */
+  readonly onChange?: (calendar: CalendarRecord, shutOut: readonly string[]) => void;
+  /** Writes what was done into the audit trail; resolves when it is there. */
+  readonly onDeeds?: (deeds: readonly AuditForm[]) => Promise<void>;
+}
+
+/** The one writer of the calendar file. Reads what it wrote. */
+export class Calendars extends CalendarReader {
+  readonly #queue: ChangeQueue<CalendarTable, CalendarDraft>;
+  readonly #options: CalendarsOptions;
+  #purging: Promise<void> | undefined;
+  #auditing: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  private constructor(environment: CalendarEnvironment, options: CalendarsOptions) {
+    super(environment);
+    this.#options = options;
+    const { tables } = environment;
+    this.#queue = new ChangeQueue({
+      waitingMax: CALENDAR_CHANGES_WAITING_MAX,
+      draft: (before) =>
+        new CalendarDraft(
+          before,
+          (table, itemKey) => tables[table].get(itemKey),
+          (range) => tables.graves.getRange(range),
+          options.now(),
+        ),
+      commit: async (writes) => {
+        await environment.commit(writes);
+        environment.refresh();
+      },
+    });
+  }
+
+  /** Opens the calendars of a data folder, whose lock the caller has, and goes on removing what was being removed. */
+  static open(folder: string, options: CalendarsOptions): Calendars {
+    const calendars = new Calendars(openCalendars(folder), options);
+    calendars.#purge();
+    calendars.#audit().catch(() => undefined);
+    return calendars;
+  }
+
+  /**
+   * Decides a change of any number of calendars and objects on a draft; resolves when it is on disk, all of it or none.
+   * @throws Refusal what `decide` throws; `busy`, `storage_full`.
+   */
+  async change<T>(decide: (draft: CalendarDraft) => T): Promise<T> {
+    const touched: [CalendarRecord, readonly string[]][] = [];
+    let isAudited = false;
+    const result = await this.#queue.change((draft) => {
+      const decided = decide(draft);
+      for (const [id, calendar] of draft.touched) touched.push([calendar, draft.shutOut.get(id) ?? []]);
+      ({ isAudited } = draft);
+      return decided;
+    });
+    for (const [calendar, shutOut] of touched) this.#options.onChange?.(calendar, shutOut);
+    if (isAudited) await this.#audit();
+    return result;
+  }
+
+  /** See CalendarDraft.createCalendar. */
+  async createCalendar(form: CalendarForm, by?: CalendarDoer): Promise<CalendarRecord> {
+    return await this.change((draft) => draft.createCalendar(form, by));
+  }
+
+  /** Removes a calendar at once for everybody, and what was in it soon. @throws Refusal `calendar_not_found`. */
+  async removeCalendar(id: string, by?: CalendarDoer): Promise<void> {
+    this.refresh();
+    const meetings = meetingsIn(this, id);
+    await this.change((draft) => {
+      draft.shutOut.set(
+        id,
+        this.sharesOf(id).map(({ user }) => user),
+      );
+      draft.removeCalendar(id, by);
+      touchMeetings(draft, meetings, id);
+    });
+    this.#purge();
+  }
+
+  /** See CalendarDraft.putObject. */
+  async putObject(
+    calendar: string,
+    name: string,
+    bytes: Uint8Array,
+    index: ObjectIndex,
+    options: PutOptions = {},
+  ): Promise<PutResult> {
+    return await this.change((draft) => draft.putObject(calendar, name, bytes, index, options));
+  }
+
+  /** See CalendarDraft.removeObject. */
+  async removeObject(calendar: string, name: string, conditions: ObjectConditions = {}): Promise<{ syncSeq: number }> {
+    return await this.change((draft) => draft.removeObject(calendar, name, conditions));
+  }
+
+  /** Resolves when what was removed is off the disk. */
+  async purged(): Promise<void> {
+    await this.#purging;
+  }
+
+  /** Waits for what is being written, then closes. A removal that is under way goes on at the next start. */
+  override async close(): Promise<void> {
+    this.#closed = true;
+    await this.#purging;
+    await this.#auditing.catch(() => undefined);
+    await this.#queue.settle();
+    await super.close();
+  }
+
+  /**
+   * Hands over what is to be audited and forgets it then. What a crash leaves between the two is handed over again at
+   * the next start: an entry may be there twice and is never missing.
+   */
+  async #audit(): Promise<void> {
+    this.#auditing = this.#auditing.then(async () => {
+      for (;;) {
+        const found = [...this.environment.tables.deeds.getRange({ limit: DEEDS_STEP })];
+        if (found.length === 0 || this.#options.onDeeds === undefined) return;
+        const keys = found.map((entry) => Buffer.from(entry.key));
+        try {
+          await this.#options.onDeeds(found.map(({ value }) => deedRecord.decode(value)));
+        } catch {
+          // They stay, and go with the next ones.
+          return;
+        }
+        await this.#queue.change((draft) => keys.forEach((itemKey) => draft.put('deeds', itemKey, null)));
+      }
+    });
+    await this.#auditing;
+  }
+
+  #purge(): void {
+    this.#purging ??= this.#purgeAll()
+      // The disk is full, say: the mark stays, and the next removal or start tries again.
+      .catch(() => undefined)
+      .finally(() => {
+        this.#purging = undefined;
+      });
+  }
+
+  async #purgeAll(): Promise<void> {
+    for (;;) {
+      const mark = [...this.environment.tables.meta.getRange({ ...under('purge'), limit: 1 })][0];
+      if (mark === undefined) return;
+      const [id, owner] = [lastPart(Buffer.from(mark.key)), mark.value.toString()];
+      while (!this.#closed && (await this.#purgeStep(id, owner)));
+      if (this.#closed) return;
+      await this.change((draft) => draft.put('meta', key('purge', id), null));
+    }
+  }
+
+  /** Removes some records of a removed calendar; answers whether there may be more. */
+  async #purgeStep(id: string, owner: string): Promise<boolean> {
+    const { tables } = this.environment;
+    const users = this.sharesOf(id).map(({ user }) => user);
+    if (users.length > 0) await this.change((draft) => users.forEach((user) => draft.dropShare(id, user)));
+    const ranges = [
+      ...CALENDAR_PREFIXED.map((table) => ({ table, range: under(id) })),
+      { table: 'unanswered' as const, range: under(owner, id) },
+    ];
+    for (const { table, range } of ranges) {
+      const found = [...tables[table].getKeys({ ...range, limit: PURGE_STEP })].map((itemKey) => Buffer.from(itemKey));
+      if (found.length === 0) continue;
+      await this.change((draft) => {
+        for (const itemKey of found) draft.put(table, itemKey, null);
+      });
+      return true;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,328 @@
+/**
+ * Reading conversations: from any thread, straight from the lane, without asking the shard that writes it. Every
+ * read is bounded by a page, so that no snapshot is held for long.
+ */
+import { unixSeconds } from '#src/base/clock.ts';
+import { CHANGES_REPLY_MAX, EVENT_PARTICIPANTS_MAX, HINT_PARTICIPANTS_MAX } from '#src/protocol/limits.ts';
+import type { Conversation, Participant } from '#src/protocol/conversations/conversations.ts';
+import { encodeEvent, type EventType } from '#src/protocol/sockets/events.ts';
+import { key, lastPart, numberAt, numbered, numberOf, under } from '../engine/keys.ts';
+import type { LaneEnvironment } from '../engine/lane.ts';
+import { expiredUpTo, revOfPost, type LoggedChange } from './retention.ts';
+import {
+  changeRecord,
+  conversationRecord,
+  memberRecord,
+  messageRecord,
+  MESSAGE_FLAGS,
+  personalRecord,
+  reactionCounts,
+  type ChangeRecord,
+  type ConversationRecord,
+  type MemberRecord,
+  type PersonalRecord,
+  type ReactionCounts,
+  type ThreadRecord,
+  threadRecord,
+  type Watermark,
+} from '../engine/records.ts';
+
+export type Tables = LaneEnvironment['tables'];
+
+/**
+ * The record, also of a deleted conversation, or undefined when there never was one. Its floor is above everything that
+ * is over its time by now: whoever reads by the record that this answers shows none of that.
+ */
+export function readRecord(tables: Tables, id: string): ConversationRecord | undefined {
+  const value = tables.conversations.get(key(id));
+  if (value === undefined) return undefined;
+  const record = conversationRecord.decode(value);
+  const floorSeq = expiredUpTo(record, (seq) => tables.messages.get(numbered(seq, id)));
+  if (floorSeq === record.floorSeq) return record;
+  return { ...record, floorSeq, floorRev: revOfPost(record, floorSeq, (rev) => changeFrom(tables, record, rev)) };
+}
+
+/** Whether a conversation holds what is over its time and lies above its floor still. */
+export function isExpiring(tables: Tables, id: string): boolean {
+  const value = tables.conversations.get(key(id));
+  if (value === undefined) return false;
+  const record = conversationRecord.decode(value);
+  return expiredUpTo(record, (seq) => tables.messages.get(numbered(seq, id))) > record.floorSeq;
+}
+
+/** The first change in the log from a rev on. */
+function changeFrom(tables: Tables, { id, rev: last }: ConversationRecord, rev: number): LoggedChange | undefined {
+  const range = { start: numbered(rev, id), end: numbered(last + 1, id), limit: 1 };
+  for (const entry of tables.changes.getRange(range)) {
+    return { rev: numberOf(entry.key), head: changeRecord.decode(entry.value).head };
+  }
+  return undefined;
+}
+
+/** The record, or undefined when there is none or it was deleted. */
+export function readConversation(tables: Tables, id: string): ConversationRecord | undefined {
+  const record = readRecord(tables, id);
+  return record?.deleted === true ? undefined : record;
+}
+
+export function readMember(tables: Tables, id: string, user: string): MemberRecord | undefined {
+  const value = tables.members.get(key(id, user));
+  return value === undefined ? undefined : memberRecord.decode(value);
+}
+
+export function readWatermark(tables: Tables, id: string, user: string): Watermark {
+  const value = tables.watermarks.get(key(id, user));
+  return value === undefined ? { delivered: 0, read: 0 } : { delivered: numberAt(value), read: numberAt(value, 1) };
+}
+
+export function readPersonal(tables: Tables, id: string, user: string): PersonalRecord {
+  const value = tables.personal.get(key(user, id));
+  return value === undefined ? { draft: undefined, mutedUntil: undefined } : personalRecord.decode(value);
+}
+
+/** Participants by username, behind `after`, at most `limit`. */
+export function readParticipants(tables: Tables, id: string, limit: number, after?: string): Participant[] {
+  const range = under(id);
+  // A NUL is the lowest byte: the first key that can follow `after` is `after` and a NUL.
+  const start = after === undefined ? range.start : key(id, after, '');
+  return [...tables.members.getRange({ start, end: range.end, limit })].map((entry) => ({
+    user: lastPart(entry.key),
+    role: memberRecord.decode(entry.value).role,
+  }));
+}
+
+/**
+ * The conversation as answers and events carry it: with participants for direct and secret chats always, for rooms
+ * while they have at most EVENT_PARTICIPANTS_MAX (SOC-09).
+ */
+export function toConversation(record: ConversationRecord, epoch: string, people: () => Participant[]): Conversation {
+  const listed = record.kind !== 'room' || record.participantCount <= EVENT_PARTICIPANTS_MAX;
+  return {
+    id: record.id,
+    kind: record.kind,
+    ...(record.title === undefined ? {} : { title: record.title }),
+    created_at: record.createdAt,
+    created_by: record.createdBy,
+    head_seq: record.headSeq,
+    rev: record.rev,
+    epoch,
+    participant_count: record.participantCount,
+    ...(record.retention === undefined ? {} : { retention_seconds: record.retention }),
+    ...(listed ? { participants: people() } : {}),
+  };
+}
+
+/** The conversation as a reader gets it now. */
+export function conversationView(tables: Tables, record: ConversationRecord, epoch: string): Conversation {
+  return toConversation(record, epoch, () => readParticipants(tables, record.id, EVENT_PARTICIPANTS_MAX));
+}
+
+/** A stored message as JSON, with its reactions and what is behind it in its thread, where its flags say it has any. */
+export function messageJson(tables: Tables, id: string, seq: number, stored: Buffer): string {
+  const json = messageRecord.json(stored);
+  const flags = messageRecord.flags(stored);
+  if ((flags & (MESSAGE_FLAGS.reactions | MESSAGE_FLAGS.replies)) === 0) return json;
+  const counts = (flags & MESSAGE_FLAGS.reactions) === 0 ? undefined : tables.reactionCounts.get(numbered(seq, id));
+  const thread = (flags & MESSAGE_FLAGS.replies) === 0 ? undefined : tables.threads.get(numbered(seq, id));
+  return withThread(
+    withReactions(json, counts === undefined ? [] : reactionCounts.decode(counts)),
+    thread === undefined ? undefined : threadRecord.decode(thread),
+  );
+}
+
+/** Puts what is behind the root of a thread into its JSON. */
+export function withThread(json: string, thread: ThreadRecord | undefined): string {
+  if (thread === undefined) return json;
+  return `${json.slice(0, -1)},"reply_count":${thread.count},"last_reply_seq":${thread.last}}`;
+}
+
+/** Puts reactions into a message's JSON, which ends with the closing brace of its object. */
+export function withReactions(json: string, counts: ReactionCounts): string {
+  if (counts.length === 0) return json;
+  const reactions = counts.map(([emoji, count, users]) => ({ emoji, count, users }));
+  return `${json.slice(0, -1)},"reactions":${JSON.stringify(reactions)}}`;
+}
+
+export function readMessage(tables: Tables, record: ConversationRecord, seq: number): string | undefined {
+  // A number beyond the head may not even be one that a key can hold.
+  if (seq <= record.floorSeq || seq > record.headSeq) return undefined;
+  const stored = tables.messages.get(numbered(seq, record.id));
+  return stored === undefined ? undefined : messageJson(tables, record.id, seq, stored);
+}
+
+export interface HistoryQuery {
+  readonly afterSeq?: number | undefined;
+  readonly beforeSeq?: number | undefined;
+  readonly limit: number;
+}
+
+/** A page of history as JSON texts in seq order; `next` is the seq to go on from, or undefined at the end. */
+export function readHistory(
+  tables: Tables,
+  record: ConversationRecord,
+  query: HistoryQuery,
+): { items: string[]; next?: number } {
+  const { id, floorSeq } = record;
+  const range = { start: numbered(floorSeq + 1, id), end: under(id).end };
+  const forward = query.afterSeq !== undefined;
+  const options = forward
+    ? // Behind the head there is nothing, however far behind it a query looks.
+      { start: numbered(Math.min(Math.max(query.afterSeq ?? 0, floorSeq), record.headSeq) + 1, id), end: range.end }
+    : {
+        start: query.beforeSeq === undefined ? range.end : numbered(query.beforeSeq - 1, id),
+        // The end of a range is left out, also of one that is walked backwards.
+        end: numbered(floorSeq, id),
+        reverse: true,
+      };
+  const seqs: number[] = [];
+  const items: string[] = [];
+  // One more than asked tells whether there is a next page.
+  for (const entry of tables.messages.getRange({ ...options, limit: query.limit + 1 })) {
+    const seq = numberOf(entry.key);
+    if (items.length === query.limit) {
+      const last = seqs.at(-1) as number;
+      return { items: forward ? items : items.toReversed(), next: last };
+    }
+    seqs.push(seq);
+    items.push(messageJson(tables, id, seq, entry.value));
+  }
+  return { items: forward ? items : items.toReversed() };
+}
+
+/**
+ * The changes behind a rev, each in the envelope of its event, as JSON texts in order; undefined when they are not
+ * all there any more, or more than one answer holds.
+ */
+export function readChanges(
+  tables: Tables,
+  record: ConversationRecord,
+  epoch: string,
+  afterRev: number,
+): string[] | undefined {
+  const missing = record.rev - afterRev;
+  if (missing < 0 || missing > CHANGES_REPLY_MAX || afterRev < record.floorRev) return undefined;
+  const range = { start: numbered(afterRev + 1, record.id), end: numbered(record.rev + 1, record.id) };
+  const rows = [...tables.changes.getRange(range)].map(({ key: itemKey, value }) => ({
+    rev: numberOf(itemKey),
+    change: changeRecord.decode(value),
+  }));
+  const items: string[] = [];
+  // Revs without a record are new messages, one after the other up to the head.
+  let seq = record.headSeq - (missing - rows.length);
+  let rev = afterRev;
+  for (const row of rows) {
+    while (rev + 1 < row.rev) items.push(newMessageEvent(tables, record, (rev += 1), (seq += 1)));
+    rev = row.rev;
+    // A record that is gone would pass for a message: then the log is not whole.
+    if (row.change.head !== seq) return undefined;
+    items.push(changeEvent(tables, record, epoch, row.rev, row.change));
+  }
+  while (rev < record.rev) items.push(newMessageEvent(tables, record, (rev += 1), (seq += 1)));
+  return items;
+}
+
+function changeEvent(
+  tables: Tables,
+  record: ConversationRecord,
+  epoch: string,
+  rev: number,
+  { type, seq, ts, data }: ChangeRecord,
+): string {
+  // What was done to a message that is gone: all there is to tell is that it is.
+  if (seq !== undefined && seq <= record.floorSeq) {
+    return encodeEvent({ type: 'purge', conv: record.id, ts, rev, rev_count: 1 }, purgeData(record));
+  }
+  const head = { type: type as EventType, conv: record.id, ts, rev, rev_count: 1 };
+  return encodeEvent(seq === undefined ? head : { ...head, seq }, data ?? changeData(tables, record, epoch, seq));
+}
+
+/** What the event `purge` tells: everything in front of that seq is gone. */
+export function purgeData({ id, floorSeq }: Pick<ConversationRecord, 'id' | 'floorSeq'>): string {
+  return JSON.stringify({ conversation_id: id, before_seq: floorSeq + 1 });
+}
+
+/** The event of a message's post, with the message as it now stands. */
+function newMessageEvent(tables: Tables, record: ConversationRecord, rev: number, seq: number): string {
+  const stored = tables.messages.get(numbered(seq, record.id));
+  if (stored === undefined) throw new Error(`Message ${seq} of ${record.id} is missing.`);
+  const ts = unixSeconds(Date.parse(messageRecord.facts(stored).createdAt));
+  const head = { type: 'message.new', conv: record.id, seq, ts, rev, rev_count: 1 } as const;
+  return encodeEvent(head, messageJson(tables, record.id, seq, stored));
+}
+
+/** What a change without data of its own tells: the message or the conversation as it now stands. */
+function changeData(tables: Tables, record: ConversationRecord, epoch: string, seq: number | undefined): string {
+  if (seq === undefined) return JSON.stringify(conversationView(tables, record, epoch));
+  const json = readMessage(tables, record, seq);
+  if (json === undefined) throw new Error(`Message ${seq} of ${record.id} is missing.`);
+  return json;
+}
+
+/** Everyone's watermarks while the conversation is small enough for anybody to look at them; otherwise one's own. */
+export function readWatermarks(
+  tables: Tables,
+  record: ConversationRecord,
+  reader: string,
+): { user: string; delivered: number; read: number }[] {
+  if (record.participantCount > HINT_PARTICIPANTS_MAX) {
+    return [{ user: reader, ...readWatermark(tables, record.id, reader) }];
+  }
+  return [...tables.watermarks.getRange(under(record.id))].map((entry) => ({
+    user: lastPart(entry.key),
+    delivered: numberAt(entry.value),
+    read: numberAt(entry.value, 1),
+  }));
+}
+
+/**
+ * The other participants who have read a message, by username behind `after`: one more than `limit` at most. For
+ * conversations of up to HINT_PARTICIPANTS_MAX.
+ */
+export function readReaders(
+  tables: Tables,
+  id: string,
+  { seq, except, after, limit }: { seq: number; except: string; after: string | undefined; limit: number },
+): string[] {
+  const range = under(id);
+  const start = after === undefined ? range.start : key(id, after, '');
+  const readers: string[] = [];
+  for (const entry of tables.watermarks.getRange({ start, end: range.end })) {
+    const user = lastPart(entry.key);
+    if (numberAt(entry.value, 1) < seq || user === except) continue;
+    readers.push(user);
+    if (readers.length > limit) break;
+  }
+  return readers;
+}
+
+/**
+ * Up to where everybody but the reader has read; who came later has nothing to read before that. Undefined where there
+ * is nobody else, and in rooms of more than HINT_PARTICIPANTS_MAX.
+ */
+export function readLastCommonRead(tables: Tables, record: ConversationRecord, reader: string): number | undefined {
+  if (record.participantCount > HINT_PARTICIPANTS_MAX) return undefined;
+  let lowest: number | undefined;
+  for (const entry of tables.members.getRange(under(record.id))) {
+    const user = lastPart(entry.key);
+    if (user === reader) continue;
+    const { read } = readWatermark(tables, record.id, user);
+    const from = Math.max(read, memberRecord.decode(entry.value).joinedSeq);
+    lowest = Math.min(lowest ?? from, from);
+  }
+  return lowest;
+}
+
+/** Who came, went or changed roles, in order behind a rev: the event's data as JSON, with the head it happened at. */
+export function readRoster(
+  tables: Tables,
+  { id, rev: last, emptiedSeq }: ConversationRecord,
+  afterRev: number,
+  limit: number,
+): { readonly rev: number; readonly head: number; readonly ts: number; readonly data: string }[] {
+  const range = { start: numbered(afterRev + 1, id), end: numbered(last + 1, id), limit };
+  return [...tables.roster.getRange(range)].map((entry) => {
+    const { head, ts, data = '{}' } = changeRecord.decode(entry.value);
+    // What a deletion ended is no part of what began behind it.
+    return { rev: numberOf(entry.key), head: Math.max(head, emptiedSeq), ts, data };
+  });
+}

@@ -1,0 +1,281 @@
+/**
+ * Records: what the values of a lane hold. Every one starts with a version byte, so that a later form can be told
+ * from an earlier one; `storage/engine/migrations.ts` rewrites what a reader no longer understands.
+ */
+import { Packr } from 'msgpackr';
+import type { ConversationKind, Role } from '#src/protocol/conversations/conversations.ts';
+import type { Message } from '#src/protocol/conversations/messages.ts';
+import { numberAt, numberValue } from './keys.ts';
+
+/** Conversations keep what every post needs in one small record. */
+export interface ConversationRecord {
+  id: string;
+  kind: ConversationKind;
+  title: string | undefined;
+  createdAt: string;
+  createdBy: string;
+  headSeq: number;
+  rev: number;
+  participantCount: number;
+  ownerCount: number;
+  pinCount: number;
+  /** The lane's change number at the last change of anything in here: what an inbox cursor is compared with. */
+  stamp: number;
+  /** Milliseconds since 1970 of the last message or membership change: what an inbox is sorted by. */
+  activeAt: number;
+  /** A deleted conversation stays as this, so that its seq and rev never start again. */
+  deleted: boolean;
+  /** Messages and changes up to here went: hidden at once, off the disk block by block. */
+  floorSeq: number;
+  floorRev: number;
+  /** How long messages are kept, in seconds. */
+  retention: number | undefined;
+  /** A legal hold: nothing goes by its time. */
+  isHeld: boolean;
+  /** Messages up to here went with a deletion of the whole conversation, and so did their client_msg_ids. */
+  emptiedSeq: number;
+}
+
+export interface MemberRecord {
+  role: Role;
+  /** The head when the person joined; unread is counted from here. */
+  joinedSeq: number;
+}
+
+/** A person's side of a conversation: stays, as `gone`, when they leave, so that their other devices learn of it. */
+export interface MembershipRecord {
+  gone: boolean;
+  stamp: number;
+}
+
+export interface Watermark {
+  delivered: number;
+  read: number;
+}
+
+/**
+ * Changes are trimmed in blocks of this many, so that trimming costs one write per post on average: whenever a rev is
+ * a multiple of it, the changes older than CHANGES_REPLY_MAX go.
+ */
+export const CHANGES_TRIM_BLOCK = 256;
+
+/**
+ * A change other than a new message: those have none, since a rev without a record is the next message's. `data` is its
+ * event's JSON, or undefined for a message, which is read as it now stands.
+ */
+export interface ChangeRecord {
+  type: string;
+  seq: number | undefined;
+  ts: number;
+  data: string | undefined;
+  /** The conversation's head at this change: how many messages lie between two changes must agree with it. */
+  head: number;
+}
+
+/** What a person keeps to themself in a conversation. */
+export interface PersonalRecord {
+  draft: { body: string; updatedAt: string } | undefined;
+  mutedUntil: string | undefined;
+}
+
+export interface PinRecord {
+  by: string;
+  at: number;
+}
+
+/** Emoji, how many, and the first few by name. */
+export type ReactionCounts = [emoji: string, count: number, users: string[]][];
+
+const RECORD_VERSION = 1;
+
+// Plain maps and arrays: shared record structures would tie a value to a file written beside it.
+const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true });
+
+/** A record as stored: version byte, then MessagePack of its values in a fixed order. */
+export function encodeRecord(values: readonly unknown[]): Buffer {
+  const packed = packr.pack(values);
+  const buffer = Buffer.allocUnsafe(packed.length + 1);
+  buffer[0] = RECORD_VERSION;
+  packed.copy(buffer, 1);
+  return buffer;
+}
+
+/** The values of a record, in their order. @throws Error for a version that is not known. */
+export function decodeRecord(buffer: Buffer): unknown[] {
+  if (buffer[0] !== RECORD_VERSION) throw new Error(`A record has version ${buffer[0]}; ${RECORD_VERSION} is known.`);
+  return packr.unpack(buffer.subarray(1)) as unknown[];
+}
+
+export const conversationRecord = {
+  encode: (c: ConversationRecord): Buffer =>
+    encodeRecord([
+      c.id,
+      c.kind,
+      c.title,
+      c.createdAt,
+      c.createdBy,
+      c.headSeq,
+      c.rev,
+      c.participantCount,
+      c.ownerCount,
+      c.pinCount,
+      c.stamp,
+      c.activeAt,
+      c.deleted,
+      c.floorSeq,
+      c.floorRev,
+      c.retention,
+      c.isHeld,
+      c.emptiedSeq,
+    ]),
+  decode(buffer: Buffer): ConversationRecord {
+    const v = decodeRecord(buffer);
+    return {
+      id: v[0] as string,
+      kind: v[1] as ConversationKind,
+      title: (v[2] as string | null) ?? undefined,
+      createdAt: v[3] as string,
+      createdBy: v[4] as string,
+      headSeq: v[5] as number,
+      rev: v[6] as number,
+      participantCount: v[7] as number,
+      ownerCount: v[8] as number,
+      pinCount: v[9] as number,
+      stamp: v[10] as number,
+      activeAt: v[11] as number,
+      deleted: v[12] as boolean,
+      floorSeq: v[13] as number,
+      floorRev: v[14] as number,
+      // Records from before there was a retention end here, and nothing but a deletion emptied them.
+      retention: (v[15] as number | null | undefined) ?? undefined,
+      isHeld: v[16] === true,
+      emptiedSeq: (v[17] as number | undefined) ?? (v[13] as number),
+    };
+  },
+};
+
+export const memberRecord = {
+  encode: (m: MemberRecord): Buffer => encodeRecord([m.role, m.joinedSeq]),
+  decode(buffer: Buffer): MemberRecord {
+    const v = decodeRecord(buffer);
+    return { role: v[0] as Role, joinedSeq: v[1] as number };
+  },
+};
+
+export const membershipRecord = {
+  encode: (m: MembershipRecord): Buffer => encodeRecord([m.gone, m.stamp]),
+  decode(buffer: Buffer): MembershipRecord {
+    const v = decodeRecord(buffer);
+    return { gone: v[0] as boolean, stamp: v[1] as number };
+  },
+};
+
+export const changeRecord = {
+  encode: (c: ChangeRecord): Buffer => encodeRecord([c.type, c.seq, c.ts, c.data, c.head]),
+  decode(buffer: Buffer): ChangeRecord {
+    const v = decodeRecord(buffer);
+    return {
+      type: v[0] as string,
+      seq: (v[1] as number | null) ?? undefined,
+      ts: v[2] as number,
+      data: (v[3] as string | null) ?? undefined,
+      head: v[4] as number,
+    };
+  },
+};
+
+export const personalRecord = {
+  encode: (p: PersonalRecord): Buffer => encodeRecord([p.draft?.body, p.draft?.updatedAt, p.mutedUntil]),
+  decode(buffer: Buffer): PersonalRecord {
+    const [body, updatedAt, mutedUntil] = decodeRecord(buffer) as [string | null, string | null, string | null];
+    return {
+      draft: body === null || updatedAt === null ? undefined : { body, updatedAt },
+      mutedUntil: mutedUntil ?? undefined,
+    };
+  },
+};
+
+export const pinRecord = {
+  encode: (p: PinRecord): Buffer => encodeRecord([p.by, p.at]),
+  decode(buffer: Buffer): PinRecord {
+    const v = decodeRecord(buffer);
+    return { by: v[0] as string, at: v[1] as number };
+  },
+};
+
+export const reactionCounts = {
+  encode: (counts: ReactionCounts): Buffer => encodeRecord(counts),
+  decode: (buffer: Buffer): ReactionCounts => decodeRecord(buffer) as ReactionCounts,
+};
+
+/** Who posted how many messages of a block. */
+export type SenderCounts = [sender: string, count: number][];
+
+export const senderCounts = {
+  encode: (counts: SenderCounts): Buffer => encodeRecord(counts),
+  decode: (buffer: Buffer): SenderCounts => decodeRecord(buffer) as SenderCounts,
+};
+
+/** What is behind the message that a thread began with: how many messages, and the seq of the last. */
+export interface ThreadRecord {
+  readonly count: number;
+  readonly last: number;
+}
+
+export const threadRecord = {
+  encode: (thread: ThreadRecord): Buffer => numberValue(thread.count, thread.last),
+  decode: (value: Buffer): ThreadRecord => ({ count: numberAt(value), last: numberAt(value, 1) }),
+};
+
+/** What indexes need of a message. */
+export interface MessageFacts {
+  readonly sender: string;
+  readonly clientMsgId: string | undefined;
+  /** RFC 3339. */
+  readonly createdAt: string;
+}
+
+/**
+ * A message as stored: version, flags, then the JSON that goes on the wire. Posting, paging and catching up share
+ * that one encoding; only to a message with reactions or replies something is added.
+ */
+export const MESSAGE_FLAGS = { deleted: 1, reactions: 2, replies: 4 } as const;
+const MESSAGE_HEAD_BYTES = 2;
+/** No text of the fields before it can hold this: inside a JSON string a quote has a backslash before it. */
+const BODY_FIELD = ',"body":';
+
+export const messageRecord = {
+  encode(json: string, flags: number): Buffer {
+    const bytes = Buffer.byteLength(json);
+    const buffer = Buffer.allocUnsafe(bytes + MESSAGE_HEAD_BYTES);
+    buffer[0] = RECORD_VERSION;
+    buffer[1] = flags;
+    buffer.write(json, MESSAGE_HEAD_BYTES);
+    return buffer;
+  },
+  flags(buffer: Buffer): number {
+    if (buffer[0] !== RECORD_VERSION)
+      throw new Error(`A message has version ${buffer[0]}; ${RECORD_VERSION} is known.`);
+    return buffer[1] ?? 0;
+  },
+  json: (buffer: Buffer): string => buffer.toString('utf8', MESSAGE_HEAD_BYTES),
+  /** Read from the front of the JSON: its body comes last, and may be large. Before format 2 it did not come last. */
+  facts(buffer: Buffer): MessageFacts {
+    const body = buffer.indexOf(BODY_FIELD);
+    const front = body < 0 ? '{}' : `${buffer.toString('utf8', MESSAGE_HEAD_BYTES, body)}}`;
+    let said = JSON.parse(front) as Partial<Message>;
+    if (said.sender === undefined) said = JSON.parse(messageRecord.json(buffer)) as Message;
+    const { sender = '', client_msg_id: clientMsgId, created_at: createdAt = '' } = said;
+    return { sender, clientMsgId, createdAt };
+  },
+};
+
+/** The fields of a message in front of its body that tell when it was made. */
+const CREATED_AT = ',"created_at":"';
+const INSTANT_LENGTH = '2026-11-21T08:00:00.000Z'.length;
+
+/** When a stored message was made, in milliseconds. No text in front of the body can hold the name of the field. */
+export function messageTime(stored: Buffer): number {
+  const at = stored.indexOf(CREATED_AT) + CREATED_AT.length;
+  return Date.parse(stored.toString('latin1', at, at + INSTANT_LENGTH));
+}
