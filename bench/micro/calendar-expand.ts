@@ -1,7 +1,8 @@
 /** `calendar-expand`: reading, indexing and expanding calendar objects, ordinary and hostile, beside ical.js. */
 import ICAL from 'ical.js';
-import { expand, indexOf, readCalendarObject } from '#src/calendar/icalendar/calendar-object.ts';
-import { OBJECT_RICHNESS } from '#src/calendar/icalendar/object-reader.ts';
+import { expand } from '#src/calendar/recurrence/occurrences.ts';
+import { indexOf } from '#src/calendar/recurrence/object-index.ts';
+import { readCalendarObject, OBJECT_RICHNESS } from '#src/calendar/icalendar/object-reader.ts';
 import { OBJECT_BYTES_MAX } from '#storage/calendars/calendar-records.ts';
 import { bySize, interleave, type Bench, type BenchContext } from '../harness/bench.ts';
 

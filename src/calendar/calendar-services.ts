@@ -6,7 +6,7 @@ import { AddressBook, type DirectoryView } from './address-book.ts';
 import { BasicAuthentication } from './basic-authentication.ts';
 import { ensureDefaultCalendar } from './calendar-access.ts';
 import type { DavDoor, Principal, Principals } from './dav/dav-context.ts';
-import { busyTimes } from './json/free-busy-handlers.ts';
+import { busyTimes } from './objects/busy-times.ts';
 import { DerivationPool } from './objects/derivation-pool.ts';
 import type { EntryMeetings } from './meetings/entry-meetings.ts';
 import { CalendarObjectWriter } from './objects/object-writer.ts';

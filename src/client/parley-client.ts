@@ -22,8 +22,13 @@ import type { AccountRights, ConversationRights } from './conversations/rights.t
 import { Session, signIn } from './connection/session.ts';
 import { type ConnectionReport, Socket, type Verdict } from './connection/socket.ts';
 import type { Standing } from './connection/standing.ts';
-import type { ClientOptions, ResumeOptions, SignInOptions, Surroundings } from './client-context.ts';
-import { surround } from './client-context.ts';
+import {
+  type ClientOptions,
+  type ResumeOptions,
+  type SignInOptions,
+  type Surroundings,
+  surround,
+} from './client-context.ts';
 import { Typing } from './conversations/typing.ts';
 
 export class ParleyClient {

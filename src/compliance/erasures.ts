@@ -25,8 +25,8 @@ import { consoleRoles } from '#src/identity/console/console-role-record.ts';
 import { endConsoleSessions } from '#src/identity/console/console-sessions.ts';
 import { eraseTraces, NO_TRACES, PASS_START, type TraceProgress } from './erasure-traces.ts';
 import { NO_PROFILE, putPerson, putProfile } from '#src/directory/directory.ts';
-import type { Log } from '#src/http/http-surface.ts';
-import type { Doer } from '#src/hosts/nodes.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import type { CloseCheck } from '#src/directory/people.ts';
 import { removeGuest } from '#src/identity/guest-records.ts';
 import { readHoldEndings } from './retention.ts';
@@ -69,7 +69,7 @@ export interface ErasuresOptions {
   readonly announcer: Pick<SessionAnnouncer, 'revoked' | 'directoryChanged'>;
   readonly clock: Clock;
   readonly lanes: Pick<Lanes, 'environments'>;
-  readonly log: Log;
+  readonly log: Logger;
   readonly passwords: Pick<Passwords, 'hash'>;
   readonly secondFactors: Pick<SecondFactors, 'forget'>;
   readonly ask: (to: Address, message: Told, millis: number) => Promise<Answer>;
@@ -126,7 +126,7 @@ export class Erasures {
    * resolves.
    * @throws Refusal `person_not_found`, `last_owner_required`, `busy`.
    */
-  async erase(user: string, by: Doer, check: CloseCheck): Promise<Erasure> {
+  async erase(user: string, by: AuditActor, check: CloseCheck): Promise<Erasure> {
     const { accounts, announcer, clock, passwords, secondFactors } = this.#options;
     // Of a password that nobody was ever told.
     const passwordHash = await passwords.hash(randomSymbols(32));

@@ -31,7 +31,7 @@ import { purgeKey } from '#storage/conversations/conversation-writes.ts';
 import { readKeptVersions } from '#storage/conversations/hold-revisions.ts';
 import type { ConversationRecord } from '#storage/engine/records.ts';
 import { isOnHold } from '#storage/conversations/retention.ts';
-import type { Doer } from '#src/hosts/nodes.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 
 /** Messages read in one step: 20 of the largest are 2 MB and some milliseconds, of usual ones a fraction of one. */
 export const EXPORT_PAGE = 20;
@@ -71,7 +71,7 @@ export class MessageExport {
    * @throws Refusal `query_invalid` for an instant that is none, `conversation_forbidden` where there is no such
    * conversation, `busy` beyond EXPORTS_MAX.
    */
-  async start(query: ExportQuery, by: Doer): Promise<AsyncIterableIterator<string>> {
+  async start(query: ExportQuery, by: AuditActor): Promise<AsyncIterableIterator<string>> {
     const { accounts, attachments, clock, lanes } = this.#options;
     const isWanted = rangeOf(query);
     const environment = lanes.read(query.conversation);

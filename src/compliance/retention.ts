@@ -9,7 +9,7 @@ import { Refusal } from '#src/protocol/errors.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
 import type { RetentionRule } from '#storage/conversations/retention.ts';
-import type { Doer } from '#src/hosts/nodes.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import type { Settings } from '#src/settings/settings.ts';
 
 const holds = defineCollection<{ readonly isHeld: boolean }>('legal_hold', { version: 1 });
@@ -78,7 +78,7 @@ export class Retention {
   }
 
   /** Begins or ends a legal hold over everything. */
-  async hold(isHeld: boolean, by: Doer): Promise<RetentionRule> {
+  async hold(isHeld: boolean, by: AuditActor): Promise<RetentionRule> {
     const { accounts, clock } = this.#options;
     await accounts.change((draft) => {
       const before = draft.document(holds, INSTALLATION)?.isHeld === true;
@@ -97,7 +97,7 @@ export class Retention {
    * Begins or ends a legal hold over one conversation. It is in the audit trail before the conversation is told.
    * @throws Refusal `conversation_forbidden` where there is none, `busy`, `unavailable`: then nothing changed there.
    */
-  async holdConversation(conversation: string, isHeld: boolean, by: Doer): Promise<void> {
+  async holdConversation(conversation: string, isHeld: boolean, by: AuditActor): Promise<void> {
     const { accounts, ask, clock } = this.#options;
     const entry = { event: 'legal_hold.changed', ...by, subject: `conversation:${conversation}` };
     const now = clock.now();

@@ -3,18 +3,10 @@
  * de-personalised, and asking for a node's journal. Everything else is refused before its handler, before its body is
  * read, and into the audit trail.
  */
-import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
-import type { CredentialHeaders } from '#src/identity/console/console-authentication.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { CredentialHeaders, VendorLedger } from '#src/identity/console/console-authentication.ts';
 import type { Vendor } from '#src/identity/console/principal.ts';
 import type { ConsoleRoute } from './route.ts';
-
-/** Where uses and refusals of vendor tokens are kept (VND-13). */
-export interface VendorLedger {
-  /** A request was let in: last use and address always, the audit trail once an hour at most. */
-  used(id: string, path: string, address: string): Promise<void>;
-  /** A request was refused with this code: always into the audit trail. */
-  refused(id: string, path: string, code: ErrorCode, address: string): Promise<void>;
-}
 
 /** The only POST that a vendor token is let through with. */
 export const JOURNAL_ASK = 'post /nodes/:id/logs';

@@ -19,7 +19,7 @@ import { putProfile } from './directory.ts';
 import { guestOfPhone, guestPhones, guestRecords, phoneId } from '#src/identity/guest-records.ts';
 import { termEnd, type Guests } from './guests.ts';
 import type { Invitations } from './invitations.ts';
-import type { Doer } from '#src/hosts/nodes.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import { addPerson } from './people.ts';
 
 /** An invitation of a person or a guest travels by post at times: a week. */
@@ -66,7 +66,11 @@ export class Enrollment {
    * guest is invited by a person.
    * @throws Refusal `field_invalid` for a term out of bounds, `phone_taken`, `right_missing` for a guest of nobody.
    */
-  async invite(form: Enroll, inviter: string | undefined, by: Doer): Promise<{ path: string; expiresAt: string }> {
+  async invite(
+    form: Enroll,
+    inviter: string | undefined,
+    by: AuditActor,
+  ): Promise<{ path: string; expiresAt: string }> {
     const { accounts, clock } = this.#options;
     const now = clock.now();
     const opensConsole = form.kind === 'admin' || form.kind === 'owner';

@@ -8,7 +8,7 @@ import { GROUP_MEMBERS_MAX, GROUPS_MAX, type Group } from '#src/protocol/directo
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
 import { groupRecords, POLICY_RULES_ID, policyRules, type AccessControl, type GroupRecord } from './access-control.ts';
-import type { Doer } from '#src/hosts/nodes.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 
 /** Hash of a name without its case → the group that has it: names are for readers, and two alike would mislead them. */
 const groupNames = defineCollection<string>('group_names', { version: 1 });
@@ -63,7 +63,7 @@ export class Groups {
   }
 
   /** @throws Refusal `group_name_taken`, `groups_full`, `field_invalid` for a member who does not exist. */
-  async create(form: GroupForm, by: Doer): Promise<GroupWithMembers> {
+  async create(form: GroupForm, by: AuditActor): Promise<GroupWithMembers> {
     const { accounts, clock } = this.#options;
     const now = clock.now();
     const id = makeId('grp', now);
@@ -84,7 +84,7 @@ export class Groups {
   }
 
   /** @throws Refusal `group_not_found`, `group_name_taken`, `group_full`, `field_invalid`. */
-  async change(id: string, { name, add, remove }: GroupChange, by: Doer): Promise<GroupWithMembers> {
+  async change(id: string, { name, add, remove }: GroupChange, by: AuditActor): Promise<GroupWithMembers> {
     const { accounts, access, announcer, clock } = this.#options;
     const after = await accounts.change((draft) => {
       const before = draft.document(groupRecords, id);
@@ -119,7 +119,7 @@ export class Groups {
   }
 
   /** @throws Refusal `group_not_found`; `group_in_use` while a policy names it. */
-  async remove(id: string, by: Doer): Promise<void> {
+  async remove(id: string, by: AuditActor): Promise<void> {
     const { accounts, announcer, clock } = this.#options;
     const before = await accounts.change((draft) => {
       const record = draft.document(groupRecords, id);

@@ -12,8 +12,8 @@ import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import type { AccessControl } from './access-control.ts';
 import { profileOf, putPerson } from './directory.ts';
 import { guestOfPhone, guestPhones, guestRecords, phoneId, type GuestRecord } from '#src/identity/guest-records.ts';
-import type { Log } from '#src/http/http-surface.ts';
-import type { Doer } from '#src/hosts/nodes.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import { endSessions } from '#src/identity/sign-in.ts';
 
 /** The clock may be set while a timer runs, so no timer runs for longer than this. */
@@ -26,7 +26,7 @@ export interface GuestsOptions {
   readonly access: AccessControl;
   readonly announcer: SessionAnnouncer;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 export class Guests {
@@ -53,7 +53,7 @@ export class Guests {
   }
 
   /** Gives a guest another end of the term. @throws Refusal `guest_not_found`, `field_invalid`, `phone_taken`, `person_left`. */
-  async changeTerm(username: string, expiresAt: string, by: Doer): Promise<GuestView> {
+  async changeTerm(username: string, expiresAt: string, by: AuditActor): Promise<GuestView> {
     const now = this.#options.clock.now();
     const endsAt = termEnd(expiresAt, now, 'expires_at');
     await this.#setTerm(username, endsAt, (draft, before) => {
@@ -64,7 +64,7 @@ export class Guests {
   }
 
   /** Ends a guest's term now. @throws Refusal `guest_not_found`, `person_left`. */
-  async end(username: string, by: Doer): Promise<GuestView> {
+  async end(username: string, by: AuditActor): Promise<GuestView> {
     const now = this.#options.clock.now();
     await this.#setTerm(username, unixSeconds(now), (draft, before) => {
       const details = { before: formatInstant(before.endsAt * 1000) };

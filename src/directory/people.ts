@@ -8,17 +8,16 @@ import type { ProfileChange, User } from '#src/protocol/directory/directory.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { PersonRecord, PersonRole, PersonState } from '#storage/accounts/account-records.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
-import type { AuditValue } from '#storage/accounts/audit-chain.ts';
+import type { AuditValue, AuditActor } from '#storage/accounts/audit-chain.ts';
 import { endConsoleSessions } from '#src/identity/console/console-sessions.ts';
 import { entryOf, NO_PROFILE, putPerson, putProfile, type Profile } from './directory.ts';
-import type { Doer } from '#src/hosts/nodes.ts';
 import { endSessions } from '#src/identity/sign-in.ts';
 
 /** People in one page of the list. */
 export const PEOPLE_PAGE_MAX = 1000;
 
 /** Whoever has the machine's account: the `parley` command. */
-export const BY_COMMAND: Doer = { actor: 'command', address: null };
+export const BY_COMMAND: AuditActor = { actor: 'command', address: null };
 
 export interface PeopleOptions {
   readonly accounts: Accounts;
@@ -72,7 +71,12 @@ export class People {
   }
 
   /** @throws Refusal `username_taken`, `busy`, `storage_full`. */
-  async add(username: string, password: string, profile: ProfileChange = {}, by: Doer = BY_COMMAND): Promise<void> {
+  async add(
+    username: string,
+    password: string,
+    profile: ProfileChange = {},
+    by: AuditActor = BY_COMMAND,
+  ): Promise<void> {
     await this.#add({ username, password, role: 'person', profile, by });
   }
 
@@ -82,7 +86,7 @@ export class People {
   }
 
   /** Changes what is known of a person. @throws UnknownPerson, Refusal `person_left`. */
-  async change(username: string, change: ProfileChange, by: Doer): Promise<void> {
+  async change(username: string, change: ProfileChange, by: AuditActor): Promise<void> {
     const { accounts, announcer, clock } = this.#options;
     const rev = await accounts.change((draft) => {
       const person = memberOf(draft, username);
@@ -98,7 +102,7 @@ export class People {
   }
 
   /** Ends all sessions of a person at once and keeps them from signing in. @throws UnknownPerson, Refusal `person_left`. */
-  async block(username: string, by: Doer = BY_COMMAND, check?: CloseCheck): Promise<void> {
+  async block(username: string, by: AuditActor = BY_COMMAND, check?: CloseCheck): Promise<void> {
     await this.#close(username, 'blocked', by, check);
   }
 
@@ -106,12 +110,12 @@ export class People {
    * Lets a person go for good: they cannot sign in any more, and nobody is ever given their username, so that what they
    * wrote stays theirs. @throws UnknownPerson, Refusal `person_left`.
    */
-  async leave(username: string, by: Doer = BY_COMMAND, check?: CloseCheck): Promise<void> {
+  async leave(username: string, by: AuditActor = BY_COMMAND, check?: CloseCheck): Promise<void> {
     await this.#close(username, 'left', by, check);
   }
 
   /** Lets a blocked person sign in again; the sessions they had stay ended. @throws UnknownPerson, Refusal `person_left`. */
-  async unblock(username: string, by: Doer = BY_COMMAND): Promise<void> {
+  async unblock(username: string, by: AuditActor = BY_COMMAND): Promise<void> {
     const { accounts, announcer, clock } = this.#options;
     const rev = await accounts.change((draft) => {
       const person = memberOf(draft, username);
@@ -158,7 +162,7 @@ export class People {
   }
 
   /** Ends one session and closes its socket. @throws UnknownPerson, Refusal `user_session_not_found`. */
-  async endSession(username: string, sid: string, by: Doer): Promise<void> {
+  async endSession(username: string, sid: string, by: AuditActor): Promise<void> {
     const { accounts, announcer, clock } = this.#options;
     const ended = await accounts.change((draft) => {
       if (draft.person(username) === undefined) throw new UnknownPerson(username);
@@ -176,7 +180,7 @@ export class People {
     await announcer.revoked([ended]);
   }
 
-  async #close(username: string, state: 'blocked' | 'left', by: Doer, check?: CloseCheck): Promise<void> {
+  async #close(username: string, state: 'blocked' | 'left', by: AuditActor, check?: CloseCheck): Promise<void> {
     const { accounts, announcer, clock } = this.#options;
     const { revoked, rev } = await accounts.change((draft) => {
       const person = memberOf(draft, username);
@@ -215,7 +219,7 @@ interface PersonForm {
   readonly password: string;
   readonly role: PersonRole;
   readonly profile: ProfileChange;
-  readonly by: Doer;
+  readonly by: AuditActor;
 }
 
 /** @throws UnknownPerson, Refusal `person_left`. */

@@ -6,7 +6,7 @@ import { POLICY_RULES_MAX, type Policy } from '#src/protocol/directory/policies.
 import { POLICY_CROWDS, type PolicyRule } from '#src/protocol/directory/policy-decision.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { groupRecords, POLICY_RULES_ID, policyRules, type AccessControl, type StoredRule } from './access-control.ts';
-import type { Doer } from '#src/hosts/nodes.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 
 export interface PoliciesOptions {
   readonly accounts: Accounts;
@@ -31,7 +31,7 @@ export class Policies {
   }
 
   /** @throws Refusal `policies_full`, `field_invalid` for a group that is not there. */
-  async create({ position, action, from, to, effect }: PolicyForm, by: Doer): Promise<Policy> {
+  async create({ position, action, from, to, effect }: PolicyForm, by: AuditActor): Promise<Policy> {
     const now = this.#options.clock.now();
     const rule: StoredRule = { id: makeId('pol', now), action, from, to, effect };
     return await this.#change((draft, rules) => {
@@ -46,7 +46,7 @@ export class Policies {
   }
 
   /** @throws Refusal `policy_not_found`, `field_invalid` for a group that is not there. */
-  async change(id: string, form: PolicyChange, by: Doer): Promise<Policy> {
+  async change(id: string, form: PolicyChange, by: AuditActor): Promise<Policy> {
     const now = this.#options.clock.now();
     return await this.#change((draft, rules) => {
       const was = positionOf(rules, id);
@@ -64,7 +64,7 @@ export class Policies {
   }
 
   /** @throws Refusal `policy_not_found`. */
-  async remove(id: string, by: Doer): Promise<void> {
+  async remove(id: string, by: AuditActor): Promise<void> {
     const now = this.#options.clock.now();
     await this.#change((draft, rules) => {
       const [rule] = rules.splice(positionOf(rules, id) - 1, 1) as [StoredRule];

@@ -17,8 +17,8 @@ import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
 import { DoorBudget } from '#src/http/window-limiter.ts';
 import { guestOfPhone, phoneId } from '#src/identity/guest-records.ts';
-import type { Log } from '#src/http/http-surface.ts';
-import type { Doer } from '#src/hosts/nodes.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import { endSessions } from '#src/identity/sign-in.ts';
 
 /** How long a code works (GST-03). */
@@ -79,7 +79,7 @@ export interface RecoveryOptions {
   readonly perMinute: number;
   readonly sender: RecoverySender | undefined;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 export class Recovery {
@@ -143,7 +143,7 @@ export class Recovery {
   }
 
   /** The live codes, for an administrator to read to their guests; whoever reads them is in the audit trail. */
-  async read(by: Doer) {
+  async read(by: AuditActor) {
     const { accounts, clock } = this.#options;
     const now = clock.now();
     this.#forgetOver(now);

@@ -12,6 +12,7 @@ import { makeId } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { JoinNode, NodeHealth, NodeRole } from '#src/protocol/hosts/nodes.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { defineCollection, type Entry } from '#storage/accounts/collections.ts';
 
@@ -56,12 +57,6 @@ export interface HealthRecord {
   readonly health: NodeHealth;
 }
 
-/** Who does something in the console, as the audit trail names them. */
-export interface Doer {
-  readonly actor: string;
-  readonly address: string | null;
-}
-
 export const nodeRecords = defineCollection<NodeRecord>('nodes', { version: 1 });
 const healthRecords = defineCollection<HealthRecord>('node_health', { version: 1 });
 
@@ -90,7 +85,7 @@ export class Nodes {
    */
   async create(
     form: { readonly name: string; readonly roles: readonly NodeRole[] },
-    by: Doer,
+    by: AuditActor,
   ): Promise<{ readonly id: string; readonly joinToken: string; readonly expiresAt: string }> {
     const { accounts, clock } = this.#options;
     const now = clock.now();
@@ -173,7 +168,7 @@ export class Nodes {
   }
 
   /** Ends a node at once, joined or waiting. Its health goes with it. @throws Refusal `node_not_found`. */
-  async revoke(id: string, by: Doer): Promise<void> {
+  async revoke(id: string, by: AuditActor): Promise<void> {
     const { accounts, clock, revoked, revoking } = this.#options;
     const now = clock.now();
     const dropped = this.#revokedBeyond(REVOKED_NODES_KEPT_MAX - 1);

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { Refusal } from '#src/protocol/errors.ts';
 import { BODY_BYTES_MAX } from '#src/protocol/limits.ts';
-import type { Route } from '#src/protocol/routes.ts';
+import type { Route } from '#src/protocol/route.ts';
 
 /** A client's request, checked by the schemas of its route. */
 export interface ClientRequest {

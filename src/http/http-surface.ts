@@ -12,27 +12,12 @@ import { isSoundJson } from '#src/base/json.ts';
 import type { Config } from '#src/config.ts';
 import { errorBody, Refusal, statusOf, type ErrorCode } from '#src/protocol/errors.ts';
 import { BODY_BYTES_MAX } from '#src/protocol/limits.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
 import { PROTOCOL_VERSION, readClientVersion, VERSION_HEADERS } from '#src/protocol/version.ts';
 import { addCors } from './cors.ts';
+import type { HttpTelemetry } from './http-telemetry.ts';
 import { refuseOnSocket, refuseResponse } from './raw-refusal.ts';
 import { zodSerializer, zodValidator } from './zod-schemas.ts';
-
-/** What of a log this room uses; that of the telemetry has it. */
-export interface Log {
-  error(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
-}
-
-/** What a listener counts, for the metrics. */
-export interface HttpTelemetry {
-  /**
-   * A request was answered: the pattern of its route, undefined where none took it, and the version that its client
-   * speaks (VER-03).
-   */
-  answered(route: string | undefined, status: number, clientVersion: number): void;
-  /** A request that was refused with this code. */
-  refused(code: ErrorCode): void;
-}
 
 /** The health report in the form that the `Accept` header asks for (HLT-02). */
 export type Health = (
@@ -41,7 +26,7 @@ export type Health = (
 
 export interface HttpSurfaceOptions {
   readonly config: Pick<Config, 'protocolMin' | 'requestSeconds' | 'trustedProxies'>;
-  readonly log: Log;
+  readonly log: Logger;
   readonly health: Health;
   /** Whether pages of that origin may call this listener from a browser. */
   readonly allowsOrigin: (origin: string) => boolean;

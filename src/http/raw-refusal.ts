@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { errorBody, statusOf } from '#src/protocol/errors.ts';
-import type { HttpTelemetry } from './http-surface.ts';
+import type { HttpTelemetry } from './http-telemetry.ts';
 
 /**
  * How long a refused connection may go on sending before it is cut. Closing at once would answer what is still on

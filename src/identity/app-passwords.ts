@@ -4,8 +4,7 @@
  *
  * 120 random bits need no slow hash: nobody can try them, and a program sends its password with every request.
  */
-import type { Clock } from '#src/base/clock.ts';
-import { unixSeconds } from '#src/base/clock.ts';
+import { type Clock, unixSeconds } from '#src/base/clock.ts';
 import { isId, makeId, randomSymbols } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
 import { hashSecret } from './credentials/opaque-secrets.ts';

@@ -3,11 +3,11 @@
  * hour per token, which holds across restarts because the hour is kept where the use is; and every refusal.
  */
 import type { Clock } from '#src/base/clock.ts';
-import type { VendorLedger } from '#src/console/vendor-gate.ts';
+import type { VendorLedger } from './console/console-authentication.ts';
 import type { ErrorCode } from '#src/protocol/errors.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
-import type { Log } from '#src/http/http-surface.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
 
 /** A use within this time of the last one that was audited is not audited. */
 export const USE_AUDITED_MILLIS = 3_600_000;
@@ -28,7 +28,7 @@ export const vendorTokenUses = defineCollection<VendorTokenUseRecord>('vendor_to
 export interface VendorTokenUseOptions {
   readonly accounts: Accounts;
   readonly clock: Clock;
-  readonly log: Pick<Log, 'warn'>;
+  readonly log: Pick<Logger, 'warn'>;
 }
 
 export class VendorTokenUse implements VendorLedger {

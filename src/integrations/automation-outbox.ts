@@ -28,7 +28,7 @@ import {
   type AutomationRecord,
   type DeliveryRecord,
 } from './automation-records.ts';
-import type { Log } from '#src/http/http-surface.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
 import { reasonOf, sendOutgoing } from '#src/outgoing/request.ts';
 
 /** Attempts at a delivery; then it has failed. */
@@ -59,7 +59,7 @@ export interface AutomationOutboxOptions {
   readonly accounts: Accounts;
   readonly clock: Clock;
   readonly vault: Vault;
-  readonly log: Pick<Log, 'warn'>;
+  readonly log: Pick<Logger, 'warn'>;
   readonly allowPrivateTargets: PrivateTargets;
   /** The waits and deadlines of tests. */
   readonly backoffMillis?: number;

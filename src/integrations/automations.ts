@@ -7,7 +7,7 @@ import { makeId } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
-import type { AuditValue } from '#storage/accounts/audit-chain.ts';
+import type { AuditValue, AuditActor } from '#storage/accounts/audit-chain.ts';
 import type { Entry } from '#storage/accounts/collections.ts';
 import type { Vault } from '#storage/vault/vault.ts';
 import {
@@ -19,7 +19,6 @@ import {
   type DeliveryRecord,
 } from './automation-records.ts';
 import { RUNS_KEPT_MAX, WAITING_MAX } from './automation-outbox.ts';
-import type { Doer } from '#src/hosts/nodes.ts';
 import { checkedHost, type PrivateTargets } from '#src/outgoing/targets.ts';
 
 export interface AutomationForm {
@@ -64,7 +63,7 @@ export class Automations {
    * Makes an automation: it hears of what happens from now on. Answers its id.
    * @throws Refusal `automations_full`, `target_private`, `encryption_locked`.
    */
-  async create(form: AutomationForm, by: Doer): Promise<string> {
+  async create(form: AutomationForm, by: AuditActor): Promise<string> {
     const { accounts, allowPrivateTargets, clock, vault } = this.#options;
     const url = new URL(form.url);
     checkedHost(url, allowPrivateTargets, 'url');
@@ -94,7 +93,7 @@ export class Automations {
    * Changes what the form names. What happens while it is disabled it never hears of.
    * @throws Refusal `automation_not_found`, `target_private`, `encryption_locked`.
    */
-  async change(id: string, form: AutomationChange, by: Doer): Promise<AutomationRecord> {
+  async change(id: string, form: AutomationChange, by: AuditActor): Promise<AutomationRecord> {
     const { accounts, allowPrivateTargets, clock, vault } = this.#options;
     if (form.url !== undefined) checkedHost(new URL(form.url), allowPrivateTargets, 'url');
     return await accounts.change((draft) => {
@@ -119,7 +118,7 @@ export class Automations {
   }
 
   /** Removes an automation with its secret and its runs; what waits is not sent. @throws Refusal `automation_not_found`. */
-  async remove(id: string, by: Doer): Promise<void> {
+  async remove(id: string, by: AuditActor): Promise<void> {
     const { accounts, clock, removed, vault } = this.#options;
     await accounts.change((draft) => {
       const { name } = found(draft.document(automationRecords, id));

@@ -1,5 +1,6 @@
 /** What is stored of bots, of webhooks, which are bots of one purpose, and of what bots offer and listen to. */
-import type { BotScope, BotGrant, BotSnapshot } from '#src/protocol/bots/bots.ts';
+import type { BotScope } from '#src/protocol/bots/bot-scopes.ts';
+import type { BotGrant, BotSnapshot } from '#src/protocol/bots/bots.ts';
 import type { BotCommand } from '#src/protocol/bots/commands.ts';
 import type { SubscribedEvent } from '#src/protocol/bots/subscriptions.ts';
 import type { AccountsReader } from '#storage/accounts/accounts.ts';

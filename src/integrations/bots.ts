@@ -9,13 +9,13 @@ import { hashSecret, makeSecret } from '#src/identity/credentials/opaque-secrets
 import type { Clock } from '#src/base/clock.ts';
 import { makeId } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
-import { BOT_USER_PREFIX, BOTS_MAX, type BotScope, type BotSnapshot } from '#src/protocol/bots/bots.ts';
+import { BOT_USER_PREFIX, BOTS_MAX, type BotSnapshot } from '#src/protocol/bots/bots.ts';
+import { type BotScope } from '#src/protocol/bots/bot-scopes.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
-import type { AuditForm } from '#storage/accounts/audit-chain.ts';
+import type { AuditForm, AuditActor } from '#storage/accounts/audit-chain.ts';
 import { botRecords as bots, botUses, readBotSnapshot, type BotRecord } from './bot-records.ts';
 import { putBotEntry } from '#src/directory/directory.ts';
-import type { Doer } from '#src/hosts/nodes.ts';
 
 /** A bot as the console lists it; instants are RFC 3339. */
 export interface ListedBot {
@@ -68,7 +68,7 @@ export class Bots {
    * Makes a bot; the token is in the answer and never shown again.
    * @throws Refusal `bot_name_taken`, also by a bot that was revoked; `bots_full`.
    */
-  async make(form: MakeBot, by: Doer): Promise<{ readonly token: string; readonly bot: ListedBot }> {
+  async make(form: MakeBot, by: AuditActor): Promise<{ readonly token: string; readonly bot: ListedBot }> {
     const { accounts, clock } = this.#options;
     const now = clock.now();
     const id = makeId('bot', now).slice('bot_'.length);
@@ -105,7 +105,7 @@ export class Bots {
   }
 
   /** Changes what a bot may, at once, also for a socket that is open. @throws Refusal `bot_not_found`, `bot_not_active`. */
-  async change(id: string, form: ChangeBot, by: Doer): Promise<ListedBot> {
+  async change(id: string, form: ChangeBot, by: AuditActor): Promise<ListedBot> {
     const now = this.#options.clock.now();
     return await this.#update(id, (draft, before) => {
       const after: BotRecord = {
@@ -120,7 +120,7 @@ export class Bots {
   }
 
   /** Ends a bot at once, HTTP and sockets (CRD-08). @throws Refusal `bot_not_found`, `bot_not_active`. */
-  async revoke(id: string, by: Doer): Promise<ListedBot> {
+  async revoke(id: string, by: AuditActor): Promise<ListedBot> {
     const now = this.#options.clock.now();
     return await this.#update(id, (draft, before) => {
       audit(draft, now, 'bot.revoked', id, by, { user: before.user });
@@ -132,7 +132,7 @@ export class Bots {
    * Another token in the place of the one before, which is void at once and whose socket closes.
    * @throws Refusal `bot_not_found`, `bot_not_active`.
    */
-  async issueToken(id: string, by: Doer): Promise<{ readonly token: string; readonly bot: ListedBot }> {
+  async issueToken(id: string, by: AuditActor): Promise<{ readonly token: string; readonly bot: ListedBot }> {
     const now = this.#options.clock.now();
     const secret = makeSecret();
     const bot = await this.#update(id, (draft, before) => {
@@ -226,7 +226,7 @@ function audit(
   now: number,
   event: 'bot.made' | 'bot.changed' | 'bot.revoked' | 'bot.token_issued',
   id: string,
-  by: Doer,
+  by: AuditActor,
   details: AuditForm['details'],
 ): void {
   draft.audit(now, { event, ...by, subject: `bot:${id}`, details });

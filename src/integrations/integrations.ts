@@ -11,7 +11,7 @@ import type { Lanes } from '#storage/engine/lanes.ts';
 import type { Vault } from '#storage/vault/vault.ts';
 import type { Alerts } from '#src/monitoring/alerts.ts';
 import { botCommandRecords, botRecords, readBotSnapshot } from './bot-records.ts';
-import type { Log } from '#src/http/http-surface.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
 import { SubscriptionDeliveries } from './subscription-deliveries.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { Webhooks } from './webhooks.ts';
@@ -26,7 +26,7 @@ export interface IntegrationsOptions {
   readonly vault: Vault;
   readonly lanes: Pick<Lanes, 'read'>;
   readonly epoch: string;
-  readonly log: Log;
+  readonly log: Logger;
   readonly allowPrivateTargets: PrivateTargets;
   /** Hands the bots to every thread; resolves when each decides by them, or is known to be gone. */
   readonly announce: (snapshot: BotSnapshot) => Promise<void>;

@@ -22,7 +22,7 @@ import { readChanges } from '#storage/conversations/conversation-reader.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
 import type { Vault } from '#storage/vault/vault.ts';
 import { subscriptionRecords } from './bot-records.ts';
-import type { Log } from '#src/http/http-surface.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
 import { Hearing, isAbout, joinedAt, type Heard } from './subscription-matcher.ts';
 import { attemptDelivery } from './subscription-attempt.ts';
 import { cursorRecords, waitingCommands, type CursorRecord } from './subscription-records.ts';
@@ -53,7 +53,7 @@ export interface SubscriptionDeliveriesOptions {
   readonly lanes: Pick<Lanes, 'read'>;
   /** The epoch of the data folder. */
   readonly epoch: string;
-  readonly log: Pick<Log, 'warn'>;
+  readonly log: Pick<Logger, 'warn'>;
   readonly allowPrivateTargets: PrivateTargets;
   /** Deliveries of a subscription have failed for too long. */
   readonly disable: (id: string, reason: string) => Promise<void>;

@@ -2,7 +2,8 @@
  * What a subscription may hear, decided when it is about to be sent it: by the bot as it stands, its list, its scopes and
  * whether it takes part.
  */
-import { BOT_EVENT_SCOPES, type BotScope } from '#src/protocol/bots/bots.ts';
+import { BOT_EVENT_SCOPES } from '#src/protocol/bots/bots.ts';
+import { type BotScope } from '#src/protocol/bots/bot-scopes.ts';
 import type { EventEnvelope } from '#src/protocol/sockets/events.ts';
 import { CHANGES_REPLY_MAX } from '#src/protocol/limits.ts';
 import { SUBSCRIBED_EVENT_SCOPES, type SubscribedEvent } from '#src/protocol/bots/subscriptions.ts';

@@ -18,7 +18,7 @@ import {
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import type { Vault } from '#storage/vault/vault.ts';
 import { botRecords, readBotSnapshot, subscriptionRecords, type SubscriptionRecord } from './bot-records.ts';
-import type { Doer } from '#src/hosts/nodes.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import { cursorRecords, failureOf, subscriptionSecret } from './subscription-records.ts';
 
 export interface SubscriptionsOptions {
@@ -53,7 +53,7 @@ export class Subscriptions {
    * @throws Refusal `bot_not_found`, `bot_not_active`, `subscriptions_full`, `field_invalid`, `target_private`,
    * `encryption_locked`.
    */
-  async make(bot: string, form: MakeSubscription, by: Doer): Promise<MadeSubscription> {
+  async make(bot: string, form: MakeSubscription, by: AuditActor): Promise<MadeSubscription> {
     const { accounts, allowPrivateTargets, begun, clock, vault } = this.#options;
     if (!isTargetUrl(form.url, ['https:', 'http:'])) throw new Refusal('field_invalid', { field: 'url' });
     const url = new URL(form.url);
@@ -83,7 +83,7 @@ export class Subscriptions {
   }
 
   /** Ends a subscription of that bot; what waits is not sent. @throws Refusal `subscription_not_found`. */
-  async remove(bot: string, id: string, by: Doer): Promise<void> {
+  async remove(bot: string, id: string, by: AuditActor): Promise<void> {
     const { accounts, clock, ended, vault } = this.#options;
     await accounts.change((draft) => {
       const record = draft.document(subscriptionRecords, id);
@@ -98,7 +98,7 @@ export class Subscriptions {
   }
 
   /** Enables one that was disabled: it hears what happens from now on. @throws Refusal `subscription_not_found`. */
-  async enable(bot: string, id: string, by: Doer): Promise<Subscription> {
+  async enable(bot: string, id: string, by: AuditActor): Promise<Subscription> {
     const { accounts, begun, clock, ended } = this.#options;
     const record = await accounts.change((draft) => {
       const before = draft.document(subscriptionRecords, id);

@@ -19,7 +19,7 @@ import {
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import { botUses, readBotSnapshot, webhookRecords, type WebhookRecord } from './bot-records.ts';
 import { putBotEntry } from '#src/directory/directory.ts';
-import type { Doer } from '#src/hosts/nodes.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 
 const HOUR_MILLIS = 3_600_000;
 
@@ -49,7 +49,7 @@ export class Webhooks {
    * Makes a webhook for a room; whether `by` may is settled already.
    * @throws Refusal `webhooks_full`, `rate_limited`, and as `seat` does; then nothing was made.
    */
-  async make(conversation: string, name: string, by: Doer): Promise<MadeWebhook> {
+  async make(conversation: string, name: string, by: AuditActor): Promise<MadeWebhook> {
     const { seat } = this.#options;
     this.#countMade(by.actor);
     const secret = makeSecret();
@@ -83,7 +83,7 @@ export class Webhooks {
   }
 
   /** Ends a webhook of that room at once. @throws Refusal `webhook_not_found`. */
-  async revoke(conversation: string, id: string, by: Doer): Promise<void> {
+  async revoke(conversation: string, id: string, by: AuditActor): Promise<void> {
     const { accounts, clock, seat } = this.#options;
     const now = clock.now();
     const { user, rev } = await accounts.change((draft) => {
@@ -103,7 +103,7 @@ export class Webhooks {
     });
   }
 
-  async #store(conversation: string, name: string, hash: string, by: Doer) {
+  async #store(conversation: string, name: string, hash: string, by: AuditActor) {
     const { accounts, clock } = this.#options;
     const now = clock.now();
     const id = makeId('hook', now);

@@ -2,9 +2,8 @@
  * One HTTP request of the server to a target that somebody named: no redirects, one deadline over all of it, and an
  * answer that is cut. See `targets.ts` for where it may go.
  */
-import { request as requestHttp } from 'node:http';
+import { request as requestHttp, type IncomingHttpHeaders, type IncomingMessage, type RequestOptions } from 'node:http';
 import { Agent, request as requestHttps } from 'node:https';
-import type { IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http';
 import { checkedHost, makeLookup, type PrivateTargets } from './targets.ts';
 
 export interface OutgoingRequest {

@@ -3,7 +3,6 @@
  * OpenAPI document is generated from them, and the client SDK names its calls by them. A route that is not here
  * does not exist.
  */
-import type { z } from 'zod';
 import { CALL_ROUTES } from './calls/call-routes.ts';
 import * as conversations from './conversations/conversations.ts';
 import type { ErrorCode } from './errors.ts';
@@ -12,36 +11,11 @@ import { MARKING_ROUTES } from './conversations/marking-routes.ts';
 import { MESSAGE_LINK_ROUTES } from './conversations/message-link-routes.ts';
 import { editMessage, message, postMessage } from './conversations/messages.ts';
 import { pushReply, putPush } from './push/push.ts';
-import type { RateName } from './rate-limits.ts';
+import type { Route } from './route.ts';
 import { RETENTION_ROUTES } from './conversations/retention-routes.ts';
 import { rightsReply } from './conversations/rights.ts';
 import { searchQuery, searchReply } from './conversations/search.ts';
 import * as sessions from './sessions/sessions.ts';
-
-export interface Route {
-  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
-  /** With `:name` for a path parameter. */
-  readonly path: string;
-  /** One sentence for the API document. */
-  readonly summary: string;
-  /**
-   * `session` wants `Authorization: Bearer`; `renewable` also takes one that has expired; `service` wants a service
-   * token there instead; `none` wants nothing.
-   */
-  readonly auth: 'session' | 'renewable' | 'service' | 'none';
-  readonly body?: z.ZodType;
-  readonly bodyBytesMax?: number;
-  /** Its JSON may also come as the field of that name in a form of `application/x-www-form-urlencoded`. */
-  readonly formField?: string;
-  readonly formBytesMax?: number;
-  /** The bucket that its requests count in, if it is not `read` for a GET and `change` for anything else. */
-  readonly rate?: RateName;
-  readonly query?: z.ZodType;
-  /** Status of success → shape of the answer; null where there is no body. */
-  readonly replies: Readonly<Record<number, z.ZodType | null>>;
-  /** Codes of this route beyond those that every route may answer. */
-  readonly errors: readonly ErrorCode[];
-}
 
 const forbidden = 'conversation_forbidden';
 const right = 'right_missing';

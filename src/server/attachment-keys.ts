@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import { ATTACHMENT_SECRET_BYTES, type AttachmentSealing } from '#storage/attachments/blob-sealing.ts';
 import type { Vault } from '#storage/vault/vault.ts';
-import type { Log } from '#src/http/http-surface.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
 
 /** The name of the secret in the vault: another data key seals it anew, and the contents stay as they are. */
 const SECRET = 'attachments';
@@ -11,7 +11,7 @@ const SECRET = 'attachments';
 export interface AttachmentKeysOptions {
   readonly accounts: Accounts;
   readonly vault: Vault;
-  readonly log: Log;
+  readonly log: Logger;
   /** Hands it to every messaging thread. */
   readonly announce: (sealing: AttachmentSealing) => Promise<void>;
 }

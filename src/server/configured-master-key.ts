@@ -2,13 +2,13 @@
 import { Refusal } from '#src/protocol/errors.ts';
 import { readMasterKey } from '#storage/vault/sealing.ts';
 import type { Vault } from '#storage/vault/vault.ts';
-import type { Log } from '#src/http/http-surface.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
 
 /**
  * Loads the master key that the configuration has, 64 hex digits; nothing where it has none. A wrong one is no reason
  * not to serve messages: it is logged, and the vault stays locked.
  */
-export async function loadConfiguredMasterKey(vault: Vault, text: string | undefined, log: Log): Promise<void> {
+export async function loadConfiguredMasterKey(vault: Vault, text: string | undefined, log: Logger): Promise<void> {
   if (text === undefined) return;
   const key = readMasterKey(text);
   try {

@@ -31,7 +31,9 @@ import { Enrollment } from '#src/directory/enrollment.ts';
 import { addEnrollmentPage } from '#src/directory/enrollment-page.ts';
 import { Groups } from '#src/directory/groups.ts';
 import { Guests } from '#src/directory/guests.ts';
-import { makeHttpSurface, type Health, type HttpTelemetry, type Log } from '#src/http/http-surface.ts';
+import { makeHttpSurface, type Health } from '#src/http/http-surface.ts';
+import type { HttpTelemetry } from '#src/http/http-telemetry.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
 import { makeInternalHandlers } from './internal-handlers.ts';
 import { Invitations } from '#src/directory/invitations.ts';
 import { MeetingLinks } from '#src/meetings/meeting-links.ts';
@@ -54,7 +56,7 @@ export interface CoordinatorOptions {
   /** Made with `accounts.secret('session_key')`. */
   readonly tokens: SessionTokens;
   readonly announcer: SessionAnnouncer;
-  readonly log: Log;
+  readonly log: Logger;
   readonly health: Health;
   readonly allowsOrigin: (origin: string) => boolean;
   /** Whether two people share a conversation, as the lanes say. */

@@ -23,7 +23,7 @@ import { ConsoleRoles } from '#src/identity/console/console-roles.ts';
 import { ConsoleSessions } from '#src/identity/console/console-sessions.ts';
 import { ConsoleSignIn } from '#src/identity/console/console-sign-in.ts';
 import { Erasures } from '#src/compliance/erasures.ts';
-import type { Log } from '#src/http/http-surface.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
 import { Integrations } from '#src/integrations/integrations.ts';
 import { makeNodePlane, type NodePlane } from '#src/hosts/node-services.ts';
 import { Retention } from '#src/compliance/retention.ts';
@@ -49,7 +49,7 @@ export interface ManagementOptions extends Omit<SettingsPlaneOptions, 'config'> 
   /** The data folder. */
   readonly folder: string;
   readonly health: () => Promise<HealthBody>;
-  readonly log: Log;
+  readonly log: Logger;
   readonly passwords: Passwords;
   /** De-personalised answers that failed since the start. */
   readonly redactionFailures: () => number;

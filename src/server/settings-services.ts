@@ -8,7 +8,7 @@ import type { Vault } from '#storage/vault/vault.ts';
 import { AutomationOutbox } from '#src/integrations/automation-outbox.ts';
 import { Automations } from '#src/integrations/automations.ts';
 import { ClientReleases } from '#src/settings/client-releases.ts';
-import type { Log } from '#src/http/http-surface.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
 import { MailDns } from '#src/settings/mail-dns.ts';
 import { MessageExport } from '#src/compliance/message-export.ts';
 import { Settings } from '#src/settings/settings.ts';
@@ -21,7 +21,7 @@ export interface SettingsPlaneOptions {
   /** The epoch of the data folder. */
   readonly epoch: string;
   readonly lanes: Pick<Lanes, 'read'>;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 export type SettingsPlane = ReturnType<typeof makeSettingsPlane>;

@@ -13,7 +13,7 @@ import { Refusal } from '#src/protocol/errors.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
 import type { ClientHandlers } from '#src/http/client-routes.ts';
-import type { Doer } from '#src/hosts/nodes.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 
 /** The release announced last, under its platform. */
 const clientReleases = defineCollection<Omit<ClientRelease, 'platform'>>('client_releases', { version: 1 });
@@ -39,7 +39,7 @@ export class ClientReleases {
   }
 
   /** Sets the publish token in the place of the one before, or with null removes it. */
-  async setToken(token: string | null, by: Doer): Promise<void> {
+  async setToken(token: string | null, by: AuditActor): Promise<void> {
     const now = this.#clock.now();
     await this.#accounts.change((draft) => {
       if (token === null) draft.removeDocument(publishTokens, PUBLISH);

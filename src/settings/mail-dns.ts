@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import type { Clock } from '#src/base/clock.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import type { Vault } from '#storage/vault/vault.ts';
-import type { Doer } from '#src/hosts/nodes.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import type { Settings } from './settings.ts';
 
 /** RFC 8301 asks for 1,024 at least and 2,048 where possible; longer keys do not fit what some DNS servers take. */
@@ -51,7 +51,7 @@ export class MailDns {
    * selector when there is none.
    * @throws Refusal `encryption_locked`.
    */
-  async records(by: Doer): Promise<DnsRecord[]> {
+  async records(by: AuditActor): Promise<DnsRecord[]> {
     const mail = this.#options.settings.read('mail');
     if (mail === undefined) return [];
     const { domain, dkim_selector: selector = DKIM_SELECTOR } = mail;
@@ -77,7 +77,7 @@ export class MailDns {
     return known === undefined ? undefined : { domain, selector, privateKey: Buffer.from(known).toString('utf8') };
   }
 
-  async #key(domain: string, selector: string, by: Doer): Promise<string> {
+  async #key(domain: string, selector: string, by: AuditActor): Promise<string> {
     const { accounts, clock, vault } = this.#options;
     const name = `dkim:${selector}.${domain}`;
     const known = vault.get(name);

@@ -8,10 +8,9 @@ import { formatInstant } from '#src/base/time.ts';
 import { hasTurn } from '#src/protocol/calls/calls.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
-import type { AuditValue } from '#storage/accounts/audit-chain.ts';
+import type { AuditValue, AuditActor } from '#storage/accounts/audit-chain.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
 import type { Vault } from '#storage/vault/vault.ts';
-import type { Doer } from '#src/hosts/nodes.ts';
 import { fieldsOf, type SettingScreenName, type SettingValues } from './setting-screens.ts';
 import type { SignInSettings, SignInSource } from '#src/identity/sign-in-switches.ts';
 import { ssoSettings, type SsoSettings, type SsoSettingsReader } from '#src/identity/single-sign-on/sso-settings.ts';
@@ -97,7 +96,7 @@ export class Settings {
    * Changes a screen: what the change leaves out stays, null takes a value away. Checked by the screen's form before.
    * @throws Refusal `encryption_locked`; `field_invalid` where fields do not go together; `sso_not_set`, `sso_in_use` for what would leave nobody a way to sign in.
    */
-  async change(name: SettingScreenName, change: Values, by: Doer): Promise<ScreenView> {
+  async change(name: SettingScreenName, change: Values, by: AuditActor): Promise<ScreenView> {
     const { accounts, clock, vault } = this.#options;
     const view = await accounts.change((draft) => {
       const before = draft.document(settings, name)?.values ?? {};
@@ -130,7 +129,7 @@ export class Settings {
   }
 
   /** Writes into the audit trail that a screen was tried, and how that went. */
-  async auditTest(name: SettingScreenName, outcome: string, by: Doer): Promise<void> {
+  async auditTest(name: SettingScreenName, outcome: string, by: AuditActor): Promise<void> {
     const { accounts, clock } = this.#options;
     const entry = { event: 'settings.tested', ...by, subject: `settings:${name}`, details: { outcome } };
     await accounts.change((draft) => draft.audit(clock.now(), entry));

@@ -5,6 +5,13 @@
  */
 import { createHash } from 'node:crypto';
 
+/** On whose behalf something is done, as the audit trail names them: `user:<username>`, `vendor:<id>`, `break-glass`. */
+export interface AuditActor {
+  readonly actor: string;
+  /** Null where it was not done from an address: by the server itself, or on the host. */
+  readonly address: string | null;
+}
+
 /** What happened, as whoever did it states it. Never a secret, and never the text of a message. */
 export interface AuditForm {
   /** From the table of audit events: `vendor_token.issued`. */

@@ -7,10 +7,9 @@
  *                                           since when none was told
  *     behind   [calendar]                   that there are changes beyond; written in the commit of each
  */
-import type { CalendarDraft } from './calendar-draft.ts';
+import type { CalendarWriteSet } from './calendar-write-set.ts';
 import type { CalendarEnvironment } from './calendar-records.ts';
-import type { CalendarReader, SyncPosition } from './calendar-reader.ts';
-import { SYNC_START } from './calendar-reader.ts';
+import { type CalendarReader, type SyncPosition, SYNC_START } from './calendar-reader.ts';
 import { key, lastPart, numberAt, numbered, numberedThen, numberValue, under } from '../engine/keys.ts';
 
 /** Where the number ends in a key of `alarms`. */
@@ -41,7 +40,7 @@ export function dueOf(reader: CalendarReader, calendar: string, name: string): n
 }
 
 /** Sets when an object's next alarm is due; null for none. */
-export function putAlarm(draft: CalendarDraft, calendar: string, name: string, due: number | null): void {
+export function putAlarm(draft: CalendarWriteSet, calendar: string, name: string, due: number | null): void {
   const stored = draft.read('alarmed', key(calendar, name));
   if (stored !== undefined) draft.put('alarms', numberedThen(numberAt(stored), 'a', calendar, name), null);
   if (stored === undefined && due === null) return;
@@ -66,19 +65,24 @@ export function alarmPosition(reader: CalendarReader, calendar: string): AlarmPo
 }
 
 /** Notes how far a calendar's alarms are worked out, and whether that is all of it. */
-export function moveAlarmPosition(draft: CalendarDraft, calendar: string, position: AlarmPosition): void {
+export function moveAlarmPosition(draft: CalendarWriteSet, calendar: string, position: AlarmPosition): void {
   const { after, base, since } = position;
   draft.put('alarmed', key(calendar, ''), numberValue(after, base, since));
   if (draft.calendar(calendar)?.syncSeq === after) draft.put('behind', key(calendar), null);
 }
 
 /** Has all alarms of a calendar worked out afresh, from now on: its zone is another one. */
-export function resetAlarms(draft: CalendarDraft, calendar: string): void {
+export function resetAlarms(draft: CalendarWriteSet, calendar: string): void {
   draft.put('alarmed', key(calendar, ''), numberValue(0, 0, draft.now));
 }
 
 /** Forgets some of the alarms of a calendar that is gone; answers whether there may be more. */
-export function forgetAlarms(reader: CalendarReader, draft: CalendarDraft, calendar: string, limit: number): boolean {
+export function forgetAlarms(
+  reader: CalendarReader,
+  draft: CalendarWriteSet,
+  calendar: string,
+  limit: number,
+): boolean {
   const found = [...reader.environment.tables.alarmed.getKeys({ ...under(calendar), limit })].map((itemKey) =>
     lastPart(Buffer.from(itemKey)),
   );

@@ -5,7 +5,7 @@
  *
  * Noted in the commit of the answer; struck off in the commit that puts it on its way to the others.
  */
-import type { CalendarDraft } from './calendar-draft.ts';
+import type { CalendarWriteSet } from './calendar-write-set.ts';
 import type { CalendarReader } from './calendar-reader.ts';
 import { entryIdOf, recordOf, type CalendarEnvironment } from './calendar-records.ts';
 import type { Findings } from '../engine/findings.ts';
@@ -28,14 +28,14 @@ export interface NotedAnswers extends AnsweredObject {
 const answersRecord = recordOf<Omit<NotedAnswers, 'calendar'>>('note of answers', ['since', 'organizer', 'uid']);
 
 /** Notes that an object was answered. What was noted before keeps its time: late answers delay no earlier ones. */
-export function noteAnswer(draft: CalendarDraft, { calendar, organizer, uid }: AnsweredObject): void {
+export function noteAnswer(draft: CalendarWriteSet, { calendar, organizer, uid }: AnsweredObject): void {
   const itemKey = keyOf({ calendar, uid });
   if (draft.read('answers', itemKey) !== undefined) return;
   draft.put('answers', itemKey, answersRecord.encode({ since: draft.now, organizer, uid }));
 }
 
 /** Strikes a note off. */
-export function strikeAnswers(draft: CalendarDraft, noted: AnsweredObject): void {
+export function strikeAnswers(draft: CalendarWriteSet, noted: AnsweredObject): void {
   draft.put('answers', keyOf(noted), null);
 }
 

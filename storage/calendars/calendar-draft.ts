@@ -5,17 +5,16 @@
 import { makeId } from '#src/base/ids.ts';
 import { isSoundText } from '#src/base/json.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import type { AuditForm } from '../accounts/audit-chain.ts';
+import type { AuditActor, AuditForm } from '../accounts/audit-chain.ts';
 import { resetAlarms } from './calendar-alarms.ts';
 import { moveMeeting, touchMeeting } from './calendar-meetings.ts';
 import { setObjectProperties } from './calendar-properties.ts';
 import { dropSubscription } from './calendar-subscriptions.ts';
-import { CalendarView } from './calendar-reader.ts';
+import { CalendarWriteSet, type CalendarWrite } from './calendar-write-set.ts';
 import {
   calendarRecord,
   CALENDARS_PER_PERSON_MAX,
   changeRecord,
-  deedRecord,
   etagOf,
   graveRecord,
   NAME_BYTES_MAX,
@@ -35,10 +34,8 @@ import {
   type ObjectRecord,
   type ShareAccess,
 } from './calendar-records.ts';
-import type { Write } from '../engine/environment.ts';
-import { key, numberAt, numbered, numberedThen, numberOf, numberValue, under } from '../engine/keys.ts';
 
-export type CalendarWrite = Write<CalendarTable>;
+import { key, numberAt, numbered, numberOf, numberValue, under } from '../engine/keys.ts';
 
 /** What a caller says of a calendar that is to be. */
 export type CalendarForm = Pick<
@@ -93,28 +90,16 @@ const FORGET_STEP = 2;
 /** Old removals looked at for it: those that changes before it in the same commit forgot are passed over. */
 const FORGET_LOOKED_AT_MAX = 64;
 
-/** On whose behalf a calendar is made, removed or shared, for the audit trail. */
-export interface CalendarDoer {
-  /** `user:<username>`. */
-  readonly actor: string;
-  readonly address: string | null;
-}
-
 /** What reads the oldest removals that are on disk: `[calendar, seq]`. */
 export interface GraveReader {
   (range: { start: Buffer; end: Buffer; limit: number }): Iterable<{ key: Buffer; value: Buffer }>;
 }
 
-export class CalendarDraft extends CalendarView {
-  readonly writes: Map<string, CalendarWrite>;
+export class CalendarDraft extends CalendarWriteSet {
   /** Calendars whose sync_seq this change raised, as it left them; one that it removed, as it was last. */
   readonly touched = new Map<string, CalendarRecord>();
   /** Calendar → people who saw it before this change and may not any more. */
   readonly shutOut = new Map<string, string[]>();
-  /** Whether it left entries for the audit trail. */
-  isAudited = false;
-  /** Milliseconds since 1970, the same for all of the change. */
-  readonly now: number;
   readonly #graves: GraveReader;
 
   constructor(
@@ -123,19 +108,12 @@ export class CalendarDraft extends CalendarView {
     graves: GraveReader,
     now: number,
   ) {
-    const writes = new Map<string, CalendarWrite>();
-    super((table, itemKey) => {
-      const name = nameOf(table, itemKey);
-      const pending = writes.get(name) ?? before.get(name);
-      return pending === undefined ? get(table, itemKey) : (pending.value ?? undefined);
-    });
-    this.writes = writes;
-    this.now = now;
+    super(before, get, now);
     this.#graves = graves;
   }
 
   /** @throws Refusal `calendars_full`, `calendar_name_taken`, `field_invalid`. */
-  createCalendar(form: CalendarForm, by?: CalendarDoer): CalendarRecord {
+  createCalendar(form: CalendarForm, by?: AuditActor): CalendarRecord {
     assertName(form.name);
     const count = this.#count('owned', form.owner);
     if (count >= CALENDARS_PER_PERSON_MAX) throw new Refusal('calendars_full');
@@ -155,7 +133,7 @@ export class CalendarDraft extends CalendarView {
   }
 
   /** Removes a calendar; its shares and objects go in steps behind it. @throws Refusal `calendar_not_found`. */
-  removeCalendar(id: string, by?: CalendarDoer): CalendarRecord {
+  removeCalendar(id: string, by?: AuditActor): CalendarRecord {
     const calendar = this.#next(id);
     this.put('owned', key(calendar.owner, calendar.name), null);
     this.#putCount('owned', calendar.owner, this.#count('owned', calendar.owner) - 1);
@@ -172,7 +150,7 @@ export class CalendarDraft extends CalendarView {
    * Lets somebody into a calendar, changes what they may, or with null shuts them out.
    * @throws Refusal `calendar_not_found`, `shares_full`, `calendars_full` when they have as many as one may have.
    */
-  share(id: string, user: string, access: ShareAccess | null, doer?: CalendarDoer): void {
+  share(id: string, user: string, access: ShareAccess | null, doer?: AuditActor): void {
     const calendar = this.#next(id);
     const before = this.read('shares', key(id, user));
     if (user === calendar.owner || (before === undefined && access === null)) return;
@@ -293,10 +271,6 @@ export class CalendarDraft extends CalendarView {
     return put;
   }
 
-  put(table: CalendarTable, itemKey: Buffer, value: Buffer | null): void {
-    this.writes.set(nameOf(table, itemKey), { table, key: itemKey, value });
-  }
-
   /** The calendar with its sync_seq raised by this change. */
   #next(id: string): CalendarRecord {
     const calendar = this.calendar(id);
@@ -358,14 +332,8 @@ export class CalendarDraft extends CalendarView {
     return { ...calendar, floorSeq, removed };
   }
 
-  /** Leaves an entry for the audit trail in the commit of what it tells of. `apart` keeps two of one millisecond apart. */
-  audit(form: AuditForm, ...apart: readonly string[]): void {
-    this.isAudited = true;
-    this.put('deeds', numberedThen(this.now, 'd', ...apart), deedRecord.encode(form));
-  }
-
   /** Of a calendar, by its owner unless somebody is named. */
-  #putDeed(calendar: CalendarRecord, event: string, by: CalendarDoer | undefined, details: AuditForm['details']): void {
+  #putDeed(calendar: CalendarRecord, event: string, by: AuditActor | undefined, details: AuditForm['details']): void {
     const doer = by ?? { actor: `user:${calendar.owner}`, address: null };
     this.audit({ event, ...doer, subject: `calendar:${calendar.id}`, details }, calendar.id, String(calendar.syncSeq));
   }
@@ -393,8 +361,4 @@ export function assertConditions(prior: ObjectRecord | undefined, conditions: Ob
 function assertName(name: string): void {
   const isSound = isSoundText(name) && name !== '' && name !== '.' && name !== '..' && !/[\p{Cc}/]/u.test(name);
   if (!isSound || Buffer.byteLength(name) > NAME_BYTES_MAX) throw new Refusal('field_invalid', { field: 'name' });
-}
-
-function nameOf(table: CalendarTable, itemKey: Buffer): string {
-  return `${table}/${itemKey.toString('latin1')}`;
 }

@@ -1,5 +1,5 @@
 /** Takes a person out of the calendar file. Whatever of it is done stays done, so it may be begun again at any time. */
-import type { CalendarDoer } from './calendar-draft.ts';
+import type { AuditActor } from '../accounts/audit-chain.ts';
 import type { Calendars } from './calendars.ts';
 import { lastPart } from '../engine/keys.ts';
 
@@ -12,7 +12,7 @@ const LOOKED_AT = 1_000;
  * Resolves when no door shows any of it and the entries are off the disk.
  * @throws Refusal `busy`, `storage_full`, or `calendar_not_found` for a calendar that somebody removed meanwhile.
  */
-export async function eraseCalendarsOf(calendars: Calendars, user: string, by: CalendarDoer): Promise<void> {
+export async function eraseCalendarsOf(calendars: Calendars, user: string, by: AuditActor): Promise<void> {
   calendars.refresh();
   for (const { calendar, access } of calendars.calendarsOf(user)) {
     if (access === 'owner') await calendars.removeCalendar(calendar.id, by);

@@ -1,6 +1,7 @@
 /** Published feeds of a calendar: who has the token reads it, until it is revoked. Tokens are kept as hashes. */
 import { Refusal } from '#src/protocol/errors.ts';
-import type { CalendarDoer, CalendarDraft } from './calendar-draft.ts';
+import type { CalendarWriteSet } from './calendar-write-set.ts';
+import type { AuditActor } from '../accounts/audit-chain.ts';
 import type { CalendarView } from './calendar-reader.ts';
 import { deedRecord, feedsRecord, type CalendarRecord, type FeedRecord } from './calendar-records.ts';
 import { key, numberedThen } from '../engine/keys.ts';
@@ -15,7 +16,7 @@ export function feedsOf(view: CalendarView, calendar: string): readonly FeedReco
 }
 
 /** Publishes a feed. @throws Refusal `calendar_not_found`, `feeds_full`. */
-export function putFeed(draft: CalendarDraft, id: string, feed: FeedRecord, by: CalendarDoer): void {
+export function putFeed(draft: CalendarWriteSet, id: string, feed: FeedRecord, by: AuditActor): void {
   const calendar = calendarIn(draft, id);
   const feeds = feedsOf(draft, id);
   if (feeds.length >= FEEDS_PER_CALENDAR_MAX) throw new Refusal('feeds_full');
@@ -24,7 +25,7 @@ export function putFeed(draft: CalendarDraft, id: string, feed: FeedRecord, by: 
 }
 
 /** Revokes a feed: its URL is nothing any more. @throws Refusal `calendar_not_found`, `feed_not_found`. */
-export function removeFeed(draft: CalendarDraft, id: string, feedId: string, by: CalendarDoer): void {
+export function removeFeed(draft: CalendarWriteSet, id: string, feedId: string, by: AuditActor): void {
   const calendar = calendarIn(draft, id);
   const feeds = feedsOf(draft, id);
   const feed = feeds.find((one) => one.id === feedId);
@@ -39,13 +40,13 @@ function feedsKey(calendar: string): Buffer {
   return key(calendar, 'feeds');
 }
 
-function calendarIn(draft: CalendarDraft, id: string): CalendarRecord {
+function calendarIn(draft: CalendarWriteSet, id: string): CalendarRecord {
   const calendar = draft.calendar(id);
   if (calendar === undefined) throw new Refusal('calendar_not_found');
   return calendar;
 }
 
-function putDeed(draft: CalendarDraft, calendar: CalendarRecord, event: string, feed: FeedRecord, by: CalendarDoer) {
+function putDeed(draft: CalendarWriteSet, calendar: CalendarRecord, event: string, feed: FeedRecord, by: AuditActor) {
   const details = { name: calendar.name, feed: feed.id, detail: feed.detail };
   const form = { event, actor: by.actor, address: by.address, subject: `calendar:${calendar.id}`, details };
   draft.isAudited = true;

@@ -6,7 +6,7 @@
  *     mails    ['m', number]      one recipient of a letter, in the order in which they were sent
  *     rsvps    [calendar, hash]   whose answer a link is for; hash is of its secret
  */
-import type { CalendarDraft } from './calendar-draft.ts';
+import type { CalendarWriteSet } from './calendar-write-set.ts';
 import { recordOf, type CalendarEnvironment } from './calendar-records.ts';
 import type { CalendarReader } from './calendar-reader.ts';
 import type { Findings } from '../engine/findings.ts';
@@ -54,7 +54,7 @@ const RSVPS_LOOKED_AT = 4;
 
 /** Puts a letter on its way to some people; `next` gives rising numbers, higher than all that are in use. */
 export function putLetter(
-  draft: CalendarDraft,
+  draft: CalendarWriteSet,
   letter: LetterRecord,
   recipients: readonly string[],
   next: () => number,
@@ -69,7 +69,7 @@ export function putLetter(
 }
 
 /** Strikes a mail off, and with the last one its letter. */
-export function dropMail(draft: CalendarDraft, { seq, letter }: NumberedMail): void {
+export function dropMail(draft: CalendarWriteSet, { seq, letter }: NumberedMail): void {
   draft.put('mails', numbered(seq, 'm'), null);
   const stored = draft.read('letters', numbered(letter, 'n'));
   const left = stored === undefined ? 0 : numberAt(stored) - 1;
@@ -93,7 +93,7 @@ export function letterOf(reader: CalendarReader, number: number): LetterRecord |
 /** Makes a link known, and forgets some of the calendar's that are over. */
 export function putRsvp(
   reader: CalendarReader,
-  draft: CalendarDraft,
+  draft: CalendarWriteSet,
   { calendar, hash }: { readonly calendar: string; readonly hash: string },
   record: RsvpRecord,
 ): void {

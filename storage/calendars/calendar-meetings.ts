@@ -5,7 +5,7 @@
  *     bound      [calendar, entry]  the meeting that was made for the entry
  *     unsettled  [meeting]          that one of its entries changed, in the commit of the change
  */
-import type { CalendarDraft } from './calendar-draft.ts';
+import type { CalendarWriteSet } from './calendar-write-set.ts';
 import type { CalendarReader, CalendarView } from './calendar-reader.ts';
 import { entryIdOf, recordOf, type CalendarEnvironment } from './calendar-records.ts';
 import { key, under } from '../engine/keys.ts';
@@ -41,13 +41,13 @@ export function bindingOf(view: CalendarView, meeting: string): MeetingBinding |
 }
 
 /** Notes that a meeting is of an entry, beside those that it is of already. */
-export function bindMeeting(draft: CalendarDraft, meeting: string, host: string, place: EntryPlace): void {
+export function bindMeeting(draft: CalendarWriteSet, meeting: string, host: string, place: EntryPlace): void {
   const entries = bindingOf(draft, meeting)?.entries ?? [];
   putBinding(draft, meeting, { host, entries: [...entries, place] });
 }
 
 /** Has what was split off an entry be of the same meeting, if there is one. */
-export function shareMeeting(draft: CalendarDraft, place: EntryPlace, split: string): void {
+export function shareMeeting(draft: CalendarWriteSet, place: EntryPlace, split: string): void {
   const meeting = meetingOf(draft, place);
   const binding = meeting === undefined ? undefined : bindingOf(draft, meeting);
   if (meeting === undefined || binding === undefined) return;
@@ -55,7 +55,7 @@ export function shareMeeting(draft: CalendarDraft, place: EntryPlace, split: str
 }
 
 /** Takes an entry from its meeting, which is to be settled then. */
-export function releaseMeeting(draft: CalendarDraft, place: EntryPlace): void {
+export function releaseMeeting(draft: CalendarWriteSet, place: EntryPlace): void {
   const meeting = meetingOf(draft, place);
   const binding = meeting === undefined ? undefined : bindingOf(draft, meeting);
   if (meeting === undefined || binding === undefined) return;
@@ -65,13 +65,13 @@ export function releaseMeeting(draft: CalendarDraft, place: EntryPlace): void {
 }
 
 /** Notes that an object was put or removed: the meeting of its entry, if it has one, is to follow. */
-export function touchMeeting(draft: CalendarDraft, calendar: string, uid: string): void {
+export function touchMeeting(draft: CalendarWriteSet, calendar: string, uid: string): void {
   const meeting = meetingOf(draft, { calendar, entry: entryIdOf(uid) });
   if (meeting !== undefined) mark(draft, meeting, calendar);
 }
 
 /** Has the meeting of an entry go with it to another calendar. */
-export function moveMeeting(draft: CalendarDraft, from: string, to: string, uid: string): void {
+export function moveMeeting(draft: CalendarWriteSet, from: string, to: string, uid: string): void {
   const [before, after] = [from, to].map((calendar) => ({ calendar, entry: entryIdOf(uid) })) as [
     EntryPlace,
     EntryPlace,
@@ -89,7 +89,7 @@ export function meetingsIn({ environment }: CalendarReader, calendar: string): s
 }
 
 /** Notes that the meetings of a calendar that is being removed are to follow. */
-export function touchMeetings(draft: CalendarDraft, meetings: readonly string[], calendar: string): void {
+export function touchMeetings(draft: CalendarWriteSet, meetings: readonly string[], calendar: string): void {
   for (const meeting of meetings) mark(draft, meeting, calendar);
 }
 
@@ -103,7 +103,7 @@ export function unsettledMeetings({ environment }: CalendarReader, limit: number
 
 /** Notes that a meeting has followed, unless something changed since; `left` are its entries now, none where it is over. */
 export function settleMeeting(
-  draft: CalendarDraft,
+  draft: CalendarWriteSet,
   { id, mark: seen }: UnsettledMeeting,
   left: readonly EntryPlace[],
 ): void {
@@ -127,7 +127,7 @@ export function* unpairedMeetings({ tables }: CalendarEnvironment): Generator<st
   }
 }
 
-function putBinding(draft: CalendarDraft, meeting: string, binding: MeetingBinding): void {
+function putBinding(draft: CalendarWriteSet, meeting: string, binding: MeetingBinding): void {
   draft.put('meetings', key(meeting), meetingRecord.encode(binding));
   for (const { calendar, entry } of binding.entries) draft.put('bound', key(calendar, entry), Buffer.from(meeting));
 }
@@ -137,7 +137,7 @@ function without({ entries }: MeetingBinding, place: EntryPlace): EntryPlace[] {
 }
 
 /** Another value for each change, so that whoever settled the one before sees that there is more. */
-function mark(draft: CalendarDraft, meeting: string, calendar: string): void {
+function mark(draft: CalendarWriteSet, meeting: string, calendar: string): void {
   const seq = draft.calendar(calendar)?.syncSeq ?? 'gone';
   draft.put('unsettled', key(meeting), Buffer.from(`${calendar}:${seq}:${draft.now}`));
 }

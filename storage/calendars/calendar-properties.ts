@@ -1,5 +1,5 @@
 /** What clients keep on calendars, homes and objects beside what the server knows: changed as a whole, and bounded. */
-import type { CalendarDraft } from './calendar-draft.ts';
+import type { CalendarWriteSet } from './calendar-write-set.ts';
 import { ANYBODY, objectResource, PROPERTIES_BYTES_MAX, propertiesRecord } from './calendar-records.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { key } from '../engine/keys.ts';
@@ -11,7 +11,12 @@ export type PropertyValues = Readonly<Record<string, string | null>>;
  * Changes properties of one person on a resource, or of ANYBODY on an object, all or none.
  * @throws Refusal `properties_too_large`.
  */
-export function changeProperties(draft: CalendarDraft, resource: string, user: string, changes: PropertyValues): void {
+export function changeProperties(
+  draft: CalendarWriteSet,
+  resource: string,
+  user: string,
+  changes: PropertyValues,
+): void {
   const values = new Map(Object.entries(draft.properties(resource, user)));
   for (const [name, value] of Object.entries(changes)) {
     if (value === null) values.delete(name);
@@ -22,7 +27,7 @@ export function changeProperties(draft: CalendarDraft, resource: string, user: s
 
 /** Gives an object these properties in place of those that it has. */
 export function setObjectProperties(
-  draft: CalendarDraft,
+  draft: CalendarWriteSet,
   id: string,
   name: string,
   values: Readonly<Record<string, string>>,
@@ -33,7 +38,7 @@ export function setObjectProperties(
   if (!isWithout) putValues(draft, itemKey, values);
 }
 
-function putValues(draft: CalendarDraft, itemKey: Buffer, values: Readonly<Record<string, string>>): void {
+function putValues(draft: CalendarWriteSet, itemKey: Buffer, values: Readonly<Record<string, string>>): void {
   const encoded = propertiesRecord.encode({ values });
   if (encoded.length > PROPERTIES_BYTES_MAX) throw new Refusal('properties_too_large');
   draft.put('properties', itemKey, Object.keys(values).length === 0 ? null : encoded);

@@ -10,7 +10,8 @@
  */
 import { Refusal } from '#src/protocol/errors.ts';
 import { CALENDAR_SUBSCRIPTIONS_MAX } from '#src/protocol/limits.ts';
-import type { CalendarDoer, CalendarDraft } from './calendar-draft.ts';
+import type { CalendarWriteSet } from './calendar-write-set.ts';
+import type { AuditActor } from '../accounts/audit-chain.ts';
 import type { CalendarReader, CalendarView } from './calendar-reader.ts';
 import { recordOf, type CalendarEnvironment, type CalendarRecord } from './calendar-records.ts';
 import { key, numberAt, numbered, numberedThen, numberValue, under } from '../engine/keys.ts';
@@ -83,10 +84,10 @@ export function subscriptionsOf(view: CalendarView, owner: string): number {
 
 /** Has a calendar that was made in this change follow a feed. @throws Refusal `calendar_subscriptions_full`. */
 export function subscribe(
-  draft: CalendarDraft,
+  draft: CalendarWriteSet,
   { id, name, owner }: CalendarRecord,
   record: SubscriptionRecord,
-  by: CalendarDoer,
+  by: AuditActor,
 ): void {
   const count = subscriptionsOf(draft, owner);
   if (count >= CALENDAR_SUBSCRIPTIONS_MAX) throw new Refusal('calendar_subscriptions_full');
@@ -98,10 +99,10 @@ export function subscribe(
 
 /** Notes on a subscription what its owner changed. */
 export function changeSubscription(
-  draft: CalendarDraft,
+  draft: CalendarWriteSet,
   calendar: string,
   record: SubscriptionRecord,
-  by: CalendarDoer,
+  by: AuditActor,
 ): void {
   const before = subscriptionOf(draft, calendar);
   putSubscription(draft, calendar, record);
@@ -111,14 +112,14 @@ export function changeSubscription(
 }
 
 /** Stores a subscription, and when it is next asked for. Nothing of it is a change of the calendar. */
-export function putSubscription(draft: CalendarDraft, calendar: string, record: SubscriptionRecord): void {
+export function putSubscription(draft: CalendarWriteSet, calendar: string, record: SubscriptionRecord): void {
   dropRefresh(draft, calendar);
   draft.put('subscriptions', key(calendar), subscriptionRecord.encode(record));
   if (record.nextAt !== null) draft.put('refreshes', numberedThen(record.nextAt, 'r', calendar), Buffer.of(1));
 }
 
 /** Forgets the feed of a calendar that is being removed; what it said of entries goes with them. */
-export function dropSubscription(draft: CalendarDraft, { id, owner }: CalendarRecord): void {
+export function dropSubscription(draft: CalendarWriteSet, { id, owner }: CalendarRecord): void {
   if (subscriptionOf(draft, id) === undefined) return;
   dropRefresh(draft, id);
   draft.put('subscriptions', key(id), null);
@@ -126,7 +127,7 @@ export function dropSubscription(draft: CalendarDraft, { id, owner }: CalendarRe
   draft.put('meta', key('subscribed', owner), count === 0 ? null : numberValue(count));
 }
 
-function dropRefresh(draft: CalendarDraft, calendar: string): void {
+function dropRefresh(draft: CalendarWriteSet, calendar: string): void {
   const due = subscriptionOf(draft, calendar)?.nextAt;
   if (due !== null && due !== undefined) draft.put('refreshes', numberedThen(due, 'r', calendar), null);
 }
@@ -163,7 +164,7 @@ export function sourcesOf(
 }
 
 /** Notes what the feed said of an entry; null once it says nothing of it any more. */
-export function putSource(draft: CalendarDraft, calendar: string, entry: string, digest: Uint8Array | null): void {
+export function putSource(draft: CalendarWriteSet, calendar: string, entry: string, digest: Uint8Array | null): void {
   draft.put('sources', key(calendar, entry), digest === null ? null : Buffer.from(digest));
 }
 

@@ -7,10 +7,9 @@
  * holds the last change of each name, so a delta is read in its own length and the log never outgrows the calendar
  * by more than REMOVALS_MAX.
  */
-import type { AuditForm } from '../accounts/audit-chain.ts';
+import type { AuditForm, AuditActor } from '../accounts/audit-chain.ts';
 import {
   CalendarDraft,
-  type CalendarDoer,
   type CalendarForm,
   type ObjectConditions,
   type PutOptions,
@@ -119,12 +118,12 @@ export class Calendars extends CalendarReader {
   }
 
   /** See CalendarDraft.createCalendar. */
-  async createCalendar(form: CalendarForm, by?: CalendarDoer): Promise<CalendarRecord> {
+  async createCalendar(form: CalendarForm, by?: AuditActor): Promise<CalendarRecord> {
     return await this.change((draft) => draft.createCalendar(form, by));
   }
 
   /** Removes a calendar at once for everybody, and what was in it soon. @throws Refusal `calendar_not_found`. */
-  async removeCalendar(id: string, by?: CalendarDoer): Promise<void> {
+  async removeCalendar(id: string, by?: AuditActor): Promise<void> {
     this.refresh();
     const meetings = meetingsIn(this, id);
     await this.change((draft) => {

@@ -1,5 +1,8 @@
 /** Calendar objects for tests, written short. */
-import { expand, indexOf, readCalendarObject, type Expansion } from '#src/calendar/icalendar/calendar-object.ts';
+import { expand } from '#src/calendar/recurrence/occurrences.ts';
+import { indexOf } from '#src/calendar/recurrence/object-index.ts';
+import { readCalendarObject } from '#src/calendar/icalendar/object-reader.ts';
+import { type Expansion } from '#src/calendar/icalendar/calendar-object.ts';
 
 /** A VCALENDAR of those components, each the lines of a VEVENT without UID, or whole where it begins with BEGIN. */
 export function calendarText(...components: string[]): string {

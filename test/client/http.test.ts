@@ -1,8 +1,7 @@
 /** One request of the client, against a scripted server. */
 import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, test } from 'node:test';
 import { Http, REQUEST_MILLIS_MAX } from '#src/client/connection/http.ts';
 import { StandingWatch } from '#src/client/connection/standing.ts';

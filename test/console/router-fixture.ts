@@ -2,12 +2,12 @@
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { z } from 'zod';
-import { ConsoleAuthentication } from '#src/identity/console/console-authentication.ts';
+import { ConsoleAuthentication, type VendorLedger } from '#src/identity/console/console-authentication.ts';
 import { Depersonalisation, type Redactor } from '#src/console/depersonalisation.ts';
 import type { Principal } from '#src/identity/console/principal.ts';
 import { page, type ConsolePage, type ConsoleRoute } from '#src/console/route.ts';
 import { addConsoleRoutes } from '#src/console/router.ts';
-import { VendorGate, type VendorLedger } from '#src/console/vendor-gate.ts';
+import { VendorGate } from '#src/console/vendor-gate.ts';
 import { systemClock } from '#src/base/clock.ts';
 import { readConfig } from '#src/config.ts';
 import { makeHttpSurface } from '#src/http/http-surface.ts';

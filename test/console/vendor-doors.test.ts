@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { get } from 'node:http';
 import { after, before, test } from 'node:test';
-import type { NodeRouteForm } from '#src/protocol/hosts/node-routes.ts';
-import { NODE_ROUTES } from '#src/protocol/hosts/node-routes.ts';
-import { MESSAGING_ROUTES, SESSION_ROUTES, type Route } from '#src/protocol/routes.ts';
+import { type NodeRouteForm, NODE_ROUTES } from '#src/protocol/hosts/node-routes.ts';
+import { MESSAGING_ROUTES, SESSION_ROUTES } from '#src/protocol/routes.ts';
+import { type Route } from '#src/protocol/route.ts';
 import { request } from '#test/support/server.ts';
 import { refusedUpgrade } from '#test/support/socket.ts';
 import { startConsoleServer, type ConsoleServer } from './console-server.ts';

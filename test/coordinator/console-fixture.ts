@@ -9,7 +9,7 @@ import { BreakGlassAccount, type BreakGlassUse } from '#src/identity/console/bre
 import { ConsoleRoles } from '#src/identity/console/console-roles.ts';
 import { ConsoleSessions } from '#src/identity/console/console-sessions.ts';
 import { ConsoleSignIn } from '#src/identity/console/console-sign-in.ts';
-import type { Log } from '#src/http/http-surface.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
 import { SecondFactors } from '#src/identity/console/second-factors.ts';
 import { SignInSwitches, type SignInSource } from '#src/identity/sign-in-switches.ts';
 import { VendorTokenUse } from '#src/identity/vendor-token-use.ts';
@@ -41,7 +41,7 @@ export async function openConsole(context: TestContext) {
 export async function openConsoleOn(folder: string, clock: HandClock) {
   const accounts = await Accounts.open(folder);
   const logged: unknown[] = [];
-  const log: Log = { error: (...said) => void logged.push(said), warn: (...said) => void logged.push(said) };
+  const log: Logger = { error: (...said) => void logged.push(said), warn: (...said) => void logged.push(said) };
   const passwords = await Passwords.make(64);
   const limiter = new LoginLimiter(ATTEMPTS, clock);
   const vault = new Vault({ accounts, clock, warn: (error) => void logged.push(error) });

@@ -12,7 +12,7 @@ import { makeId } from '#src/base/ids.ts';
 import { readConfig } from '#src/config.ts';
 import { makeCoordinator } from '#src/server/coordinator.ts';
 import { originsOf } from '#src/http/cors.ts';
-import type { Log } from '#src/http/http-surface.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
 import type { PolicySnapshot } from '#src/protocol/directory/policy-decision.ts';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
@@ -80,7 +80,7 @@ export async function startCoordinator(context: TestContext, settings: Record<st
   const logged: string[] = [];
   const write = (message: string, fields: object = {}) =>
     void logged.push(inspect({ ...fields, message }, { depth: 9 }));
-  const log: Log = { error: write, warn: write };
+  const log: Logger = { error: write, warn: write };
   const refused: string[] = [];
   const answered: [route: string | undefined, status: number, clientVersion: number][] = [];
   const coordinator = await makeCoordinator({

@@ -2,9 +2,8 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { TestContext } from 'node:test';
 import type { Clock } from '#src/base/clock.ts';
-import type { AutomationForm } from '#src/integrations/automations.ts';
+import { type AutomationForm, Automations } from '#src/integrations/automations.ts';
 import { AutomationOutbox, type AutomationOutboxOptions } from '#src/integrations/automation-outbox.ts';
-import { Automations } from '#src/integrations/automations.ts';
 import { portOf } from '#src/http/listening-address.ts';
 import { Settings } from '#src/settings/settings.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';

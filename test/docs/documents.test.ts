@@ -10,7 +10,8 @@ import { markdownTable, replaceBetweenMarkers, settingsTable } from '#src/cli/do
 import { CLOSE_CODES } from '#src/protocol/sockets/close-codes.ts';
 import { ERRORS } from '#src/protocol/errors.ts';
 import { EVENT_TYPES } from '#src/protocol/sockets/events.ts';
-import { COMMON_ERRORS, MESSAGING_ROUTES, type Route, SESSION_ROUTES } from '#src/protocol/routes.ts';
+import { COMMON_ERRORS, MESSAGING_ROUTES, SESSION_ROUTES } from '#src/protocol/routes.ts';
+import { type Route } from '#src/protocol/route.ts';
 import { z } from 'zod';
 
 const ROUTES = Object.entries({ ...SESSION_ROUTES, ...MESSAGING_ROUTES }) as [string, Route][];

@@ -1,6 +1,7 @@
 /** What every answer has to be, whatever was asked. */
 import { ERRORS, type ErrorCode } from '#src/protocol/errors.ts';
-import { COMMON_ERRORS, type Route } from '#src/protocol/routes.ts';
+import { COMMON_ERRORS } from '#src/protocol/routes.ts';
+import { type Route } from '#src/protocol/route.ts';
 
 export interface Answer {
   readonly status: number;

@@ -1,6 +1,7 @@
 /** Valid requests of every route: what the fuzzer starts from. */
 import type { Json } from '#src/base/json.ts';
-import { MESSAGING_ROUTES, type Route, SESSION_ROUTES } from '#src/protocol/routes.ts';
+import { MESSAGING_ROUTES, SESSION_ROUTES } from '#src/protocol/routes.ts';
+import { type Route } from '#src/protocol/route.ts';
 import type { SeededRandom } from '#test/support/random.ts';
 
 export interface World {

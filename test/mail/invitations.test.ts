@@ -1,7 +1,7 @@
 /** Invitations by mail over the running server: what leaves, for whom, and what comes of it in the entry (CAL-03). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readCalendarObject } from '#src/calendar/icalendar/calendar-object.ts';
+import { readCalendarObject } from '#src/calendar/icalendar/object-reader.ts';
 import { calendarOf } from './mail-server.ts';
 import { change, invite, lineWhen, openMailScene, remove } from './scene.ts';
 

@@ -1,7 +1,8 @@
 /** Whatever is wrong with a request, the answer is a code and a sentence, and nothing is stored (ERR, GOV). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MESSAGING_ROUTES, type Route } from '#src/protocol/routes.ts';
+import { MESSAGING_ROUTES } from '#src/protocol/routes.ts';
+import { type Route } from '#src/protocol/route.ts';
 import { startServer, type Reply } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { connect } from '#test/support/socket.ts';

@@ -1,8 +1,10 @@
 /** Every route of messaging against the scopes of a bot (BOT-01). */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { BOT_ROUTE_SCOPES, BOT_SCOPE_NAMES } from '#src/protocol/bots/bots.ts';
-import { MESSAGING_ROUTES, type MessagingRoute, type Route } from '#src/protocol/routes.ts';
+import { BOT_ROUTE_SCOPES } from '#src/protocol/bots/bots.ts';
+import { BOT_SCOPE_NAMES } from '#src/protocol/bots/bot-scopes.ts';
+import { MESSAGING_ROUTES, type MessagingRoute } from '#src/protocol/routes.ts';
+import { type Route } from '#src/protocol/route.ts';
 import { makeBot, type TestBot } from '#test/support/bots.ts';
 import { startConsoleServer, type ConsoleServer } from '#test/support/console.ts';
 import type { Person } from '#test/support/server.ts';

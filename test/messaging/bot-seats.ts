@@ -1,6 +1,6 @@
 /** Bots in rooms: what tests of them do all the time. */
 import assert from 'node:assert/strict';
-import type { BotScope } from '#src/protocol/bots/bots.ts';
+import type { BotScope } from '#src/protocol/bots/bot-scopes.ts';
 import { makeBot, type TestBot } from '#test/support/bots.ts';
 import type { ConsoleServer } from '#test/support/console.ts';
 import type { Person } from '#test/support/server.ts';

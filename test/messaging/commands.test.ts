@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { after, before, test } from 'node:test';
 import { lookup } from 'node:dns/promises';
-import { BOT_CONVERSATION_BURST, type BotScope } from '#src/protocol/bots/bots.ts';
+import { BOT_CONVERSATION_BURST } from '#src/protocol/bots/bots.ts';
+import { type BotScope } from '#src/protocol/bots/bot-scopes.ts';
 import {
   COMMAND_ARGS_LENGTH_MAX,
   COMMANDS_PER_BOT_MAX,

@@ -1,7 +1,7 @@
 /** Bots of a running server, made in its console, and their requests. */
 import assert from 'node:assert/strict';
 import { Agent, request as httpRequest } from 'node:http';
-import type { BotScope } from '#src/protocol/bots/bots.ts';
+import type { BotScope } from '#src/protocol/bots/bot-scopes.ts';
 import type { AuditEntry } from '#storage/accounts/audit-chain.ts';
 import type { ConsoleServer } from './console.ts';
 import type { Person, TestServer } from './server.ts';

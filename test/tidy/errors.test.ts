@@ -15,7 +15,8 @@ import { DIRECTORY_ROUTES } from '#src/protocol/directory/directory-routes.ts';
 import { MEETING_ROUTES } from '#src/protocol/meetings/meeting-routes.ts';
 import { NODE_ROUTES } from '#src/protocol/hosts/node-routes.ts';
 import { RECOVERY_ROUTES } from '#src/protocol/directory/recovery-routes.ts';
-import { COMMON_ERRORS, MESSAGING_ROUTES, type Route, SESSION_ROUTES } from '#src/protocol/routes.ts';
+import { COMMON_ERRORS, MESSAGING_ROUTES, SESSION_ROUTES } from '#src/protocol/routes.ts';
+import { type Route } from '#src/protocol/route.ts';
 import { ROOT, skeletonOf, typescriptSources } from './source.ts';
 
 const stored = readFileSync(`${ROOT}docs/errors.json`, 'utf8');

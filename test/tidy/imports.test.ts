@@ -1,5 +1,7 @@
 /** Holds the directions of imports: what each room may see, and that nothing points up. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import {
   DEPENDENCIES,
@@ -8,43 +10,83 @@ import {
   importsOf,
   isResolvable,
   packageOf,
+  ROOT,
   targetOf,
   typescriptSources,
 } from './source.ts';
 
-/** What a room may import besides itself. `bench` and `test` may import every room; nobody may import `main`. */
-const UNDER = ['base', 'protocol'];
-const BELOW_EDGES = [...UNDER, 'config', 'telemetry', 'auth', 'storage', 'actors', 'outgoing', 'push'];
-const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  base: [],
-  protocol: ['base'],
-  config: UNDER,
-  client: UNDER,
-  redaction: UNDER,
-  outgoing: UNDER,
-  push: [...UNDER, 'telemetry', 'storage', 'actors', 'outgoing'],
-  // What a mail says that comes in: it knows nothing of calendars, which ask it.
-  'mail-inbound': UNDER,
-  telemetry: [...UNDER, 'config'],
-  storage: [...UNDER, 'config', 'telemetry'],
-  auth: [...UNDER, 'config', 'telemetry', 'storage'],
-  actors: [...UNDER, 'config', 'telemetry', 'storage'],
-  messaging: BELOW_EDGES,
-  coordinator: [...BELOW_EDGES, 'console'],
-  // The calendar's routes are registered and its people known as the coordinator's are.
-  calendar: [...BELOW_EDGES, 'coordinator', 'mail-inbound'],
-  // People outside get mail of the calendar, by the settings that the coordinator keeps.
-  mail: [...BELOW_EDGES, 'calendar', 'coordinator'],
-  // The console shows what the coordinator does, and states who is who there; neither is thinkable alone.
-  console: [...BELOW_EDGES, 'coordinator', 'redaction', 'console-web'],
-  // The pages that a browser gets: of the console and the coordinator types alone, which `web-files.ts` holds at start.
-  'console-web': [...UNDER, 'client', 'console', 'coordinator'],
-  'node-agent': UNDER,
-  cli: [...BELOW_EDGES, 'client', 'console', 'coordinator', 'messaging', 'node-agent', 'redaction'],
-  // What only the composition root is made from.
-  server: [...BELOW_EDGES, 'calendar', 'console', 'coordinator', 'messaging'],
-  main: [...BELOW_EDGES, 'calendar', 'console', 'coordinator', 'mail', 'messaging', 'server'],
+/**
+ * The rooms from the ground up. A room's README states which of the rooms below it it may import, and that statement is
+ * the rule; what stands further up is out of reach whatever a README says, so that no two rooms need each other.
+ */
+const FLOORS = [
+  'base',
+  'protocol',
+  'client',
+  'redaction',
+  'node-agent',
+  'config',
+  'telemetry',
+  'storage/engine',
+  'storage/accounts',
+  'storage/vault',
+  'storage/conversations',
+  'storage/search',
+  'storage/attachments',
+  'storage/calendars',
+  'storage/backup',
+  'storage/check',
+  'actors/runtime',
+  'actors/person',
+  'actors/call',
+  'actors/conversation',
+  'actors/push',
+  'outgoing',
+  'push',
+  'http',
+  'audit',
+  'identity',
+  'settings',
+  'directory',
+  'meetings',
+  'monitoring',
+  'integrations',
+  'hosts',
+  'compliance',
+  'messaging',
+  'mail',
+  'calendar',
+  'server',
+  'console',
+  'console-web',
+  'cli',
+  'main',
+];
+
+/** The files that stand in `src` itself have no README: the composition root may see all, the settings what is below. */
+const WITHOUT_README: Readonly<Record<string, readonly string[]>> = {
+  config: ['base', 'protocol'],
+  main: FLOORS.filter((room) => room !== 'main'),
 };
+
+/** The console reads its own pages from disk, starting at their first module, which is no import of what they do. */
+const STARTS: Readonly<Record<string, string>> = { 'src/console/web-files.ts': 'src/console/web/main.ts' };
+
+function readmeOf(room: string): string {
+  if (room === 'console-web') return 'src/console/web/README.md';
+  return /^(?:storage|actors)\//.test(room) ? `${room}/README.md` : `src/${room}/README.md`;
+}
+
+/** The rooms that a README's statement names: `- **May import** \`base\`, \`protocol\`.` */
+function statedIn(readme: string): string[] {
+  const [, statement] = /^- \*\*May import\*\* ([^.]*)\./m.exec(readme) ?? [];
+  if (statement === undefined) throw new Error('no line “- **May import** …”');
+  return statement.trim() === 'nothing' ? [] : statement.split(',').map((name) => name.trim().replaceAll('`', ''));
+}
+
+const MAY_IMPORT = new Map(
+  FLOORS.map((room) => [room, WITHOUT_README[room] ?? statedIn(readFileSync(join(ROOT, readmeOf(room)), 'utf8'))]),
+);
 const MAY_IMPORT_ALL = new Set(['bench', 'test']);
 
 /** Rooms that run in a browser: no module of Node, and no package but the one that both sides share. */
@@ -57,12 +99,18 @@ const PACKAGE_PLACES: Readonly<Record<string, readonly string[]>> = {
   lmdb: ['storage/', 'test/', 'bench/'],
 };
 
-/** `src/messaging/shard.ts` → `messaging`; `src/main.ts` → `main`; `actors/runtime/mailbox.ts` → `actors`. */
+/** `src/messaging/shard.ts` → `messaging`; `src/main.ts` → `main`; `actors/runtime/mailbox.ts` → `actors/runtime`. */
 function roomOf(path: string): string {
   if (path.startsWith('src/console/web/')) return 'console-web';
-  if (path.startsWith('src/mail/inbound/')) return 'mail-inbound';
   const [top = '', second = ''] = path.split('/');
+  if (top === 'storage' || top === 'actors') return `${top}/${second}`;
   return top === 'src' ? second.replace(/\.ts$/, '') : top;
+}
+
+/** Within one of these imports are relative; between them they name the folder of the project. */
+function townOf(path: string): string {
+  const [top = '', second = ''] = path.split('/');
+  return top === 'src' ? `src/${second}` : top;
 }
 
 function directionFault(from: string, { specifier, isStarted }: Import): string | undefined {
@@ -73,12 +121,13 @@ function directionFault(from: string, { specifier, isStarted }: Import): string 
   if (isStarted && MAY_IMPORT_ALL.has(room)) return undefined;
   if (target === 'src/main.ts') return 'src/main.ts is the composition root: nothing imports it';
   if (!target.endsWith('.ts') && !target.endsWith('.json')) return 'an import ends in .ts';
-  if (room === other) return undefined;
+  if (room === other || STARTS[from] === target) return undefined;
   // The files that stand in `src` itself are in no room's folder, and a URL knows no aliases.
-  if (specifier.startsWith('.') && !isStarted && !/^src\/[^/]+$/.test(from))
+  const isFar = townOf(from) !== townOf(target);
+  if (isFar && specifier.startsWith('.') && !isStarted && !/^src\/[^/]+$/.test(from))
     return `between rooms write #${target.split('/')[0]}/…, not a relative path`;
   if (MAY_IMPORT_ALL.has(room)) return undefined;
-  const allowed = MAY_IMPORT[room];
+  const allowed = MAY_IMPORT.get(room);
   if (allowed === undefined) return `the room ${room} is not in the table of test/tidy/imports.test.ts`;
   return allowed.includes(other) ? undefined : `${room} may import ${allowed.join(', ') || 'nothing'}, not ${other}`;
 }
@@ -113,6 +162,63 @@ function faultsOf(from: string, source: string): string[] {
   });
 }
 
+test('a README lets its room import what stands below it, and nothing else', () => {
+  const faults = [...MAY_IMPORT].flatMap(([room, allowed]) =>
+    allowed
+      .filter((other) => !FLOORS.includes(other) || FLOORS.indexOf(other) >= FLOORS.indexOf(room))
+      .map((other) => `${readmeOf(room)} names ${other}, which is not below ${room}`),
+  );
+  assert.deepEqual(faults, []);
+  assert.deepEqual(statedIn('- **May import** `base`,\n  `storage/engine`. And more.'), ['base', 'storage/engine']);
+  assert.deepEqual(statedIn('- **May import** nothing.'), []);
+  assert.throws(() => statedIn('May import all.'), /no line/);
+});
+
+/** Files that import one another in a circle, of types too: the strongly connected components of the imports (Tarjan). */
+function circlesOf(imports: ReadonlyMap<string, readonly string[]>): string[][] {
+  const order = new Map<string, number>();
+  const low = new Map<string, number>();
+  const stack: string[] = [];
+  const circles: string[][] = [];
+  const visit = (file: string): void => {
+    order.set(file, order.size);
+    low.set(file, order.get(file) ?? 0);
+    stack.push(file);
+    for (const target of imports.get(file) ?? []) {
+      if (!imports.has(target)) continue;
+      if (!order.has(target)) visit(target);
+      if (stack.includes(target)) low.set(file, Math.min(low.get(file) ?? 0, low.get(target) ?? 0));
+    }
+    if (low.get(file) !== order.get(file)) return;
+    const circle = stack.splice(stack.indexOf(file));
+    if (circle.length > 1) circles.push(circle.toSorted());
+  };
+  for (const file of imports.keys()) if (!order.has(file)) visit(file);
+  return circles;
+}
+
+test('no files import one another in a circle, not even for types', () => {
+  const imports = new Map(
+    [...typescriptSources()].map(([path, source]) => [
+      path,
+      importsOf(source)
+        .filter(({ isStarted }) => !isStarted)
+        .map(({ specifier }) => targetOf(path, specifier) ?? ''),
+    ]),
+  );
+  assert.deepEqual(circlesOf(imports), []);
+});
+
+test('a circle is found', () => {
+  const imports = new Map([
+    ['a.ts', ['b.ts']],
+    ['b.ts', ['c.ts', 'd.ts']],
+    ['c.ts', ['a.ts']],
+    ['d.ts', []],
+  ]);
+  assert.deepEqual(circlesOf(imports), [['a.ts', 'b.ts', 'c.ts']]);
+});
+
 test('every import points down, to a place that exists', () => {
   const faults = [...typescriptSources()].flatMap(([path, source]) => faultsOf(path, source));
   assert.deepEqual(faults, []);
@@ -121,7 +227,7 @@ test('every import points down, to a place that exists', () => {
 const BAD: readonly [from: string, source: string, fault: RegExp][] = [
   ['src/base/ids.ts', "import { ERRORS } from '#src/protocol/errors.ts';", /base may import nothing, not protocol/],
   ['src/base/ids.ts', "import { ERRORS } from '../protocol/errors.ts';", /between rooms write #src/],
-  ['storage/engine/folder.ts', "import { x } from '#src/messaging/shard.ts';", /storage may import .*, not messaging/],
+  ['storage/engine/folder.ts', "import { x } from '#src/messaging/shard.ts';", /engine may import .*, not messaging/],
   [
     'src/client/connection/socket.ts',
     "import { readConfig } from '#src/config.ts';",
@@ -130,15 +236,24 @@ const BAD: readonly [from: string, source: string, fault: RegExp][] = [
   ['src/client/connection/socket.ts', "import { readFile } from 'node:fs/promises';", /client runs in browsers too/],
   ['src/protocol/names.ts', "import { Worker } from 'node:worker_threads';", /protocol runs in browsers too/],
   ['src/client/connection/socket.ts', "import fastify from 'fastify';", /client runs in browsers too/],
-  ['src/coordinator/x.ts', "import { App } from 'uWebSockets.js';", /in src\/messaging\/, bench\/peers\/ only/],
+  ['src/directory/x.ts', "import { App } from 'uWebSockets.js';", /in src\/messaging\/, bench\/peers\/ only/],
   ['test/x.test.ts', "import { App } from 'uWebSockets.js';", /in src\/messaging\/, bench\/peers\/ only/],
   ['src/messaging/x.ts', "import { open } from 'lmdb';", /in storage\/, test\/, bench\/ only/],
   ['src/messaging/x.ts', "import fc from 'fast-check';", /is a devDependency/],
   ['test/x.test.ts', "await import('#src/main.ts');", /nothing imports it/],
   ['src/base/ids.ts', "import { x } from './nowhere.ts';", /it leads nowhere/],
   ['src/base/ids.ts', "import { x } from './time';", /an import ends in \.ts/],
-  ['storage/x.ts', "new Worker(new URL('../actors/runtime/shard.ts', import.meta.url));", /storage may import/],
-  ['actors/x.ts', "fork(new URL('../src/main.ts', import.meta.url));", /nothing imports it/],
+  [
+    'storage/engine/x.ts',
+    "new Worker(new URL('../../actors/runtime/shard.ts', import.meta.url));",
+    /engine may import/,
+  ],
+  [
+    'storage/engine/x.ts',
+    "import { Vault } from '../vault/vault.ts';",
+    /engine may import base, protocol, not storage\/vault/,
+  ],
+  ['actors/call/x.ts', "fork(new URL('../../src/main.ts', import.meta.url));", /nothing imports it/],
   ['src/new-room/x.ts', "import { isId } from '#src/base/ids.ts';", /is not in the table/],
 ];
 

@@ -15,7 +15,9 @@ export function projectFiles(root = ROOT): string[] {
   const entries = readdirSync(root, { withFileTypes: true });
   const folders = entries.filter((entry) => entry.isDirectory() && !SKIPPED_FOLDERS.has(entry.name));
   const inside = folders.flatMap(({ name }) => projectFiles(join(root, name)).map((path) => join(name, path)));
-  return [...entries.filter((entry) => entry.isFile()).map(({ name }) => name), ...inside].toSorted();
+  // In a second work tree of git `.git` is a file that names a folder of the machine.
+  const own = entries.filter((entry) => entry.isFile() && entry.name !== '.git').map(({ name }) => name);
+  return [...own, ...inside].toSorted();
 }
 
 /** The TypeScript files of the project, by path, with their text. */

@@ -2,13 +2,9 @@
  * What of an object a report asks for (RFC 4791 section 9.6): all of its bytes, some of its components and properties, its
  * instances written out, or its series with fewer overrides.
  */
-import {
-  CalendarFault,
-  expand,
-  type CalendarObject,
-  type Occurrence,
-  type Window,
-} from '../icalendar/calendar-object.ts';
+import { CalendarFault } from '../icalendar/calendar-fault.ts';
+import { expand } from '../recurrence/occurrences.ts';
+import { type CalendarObject, type Occurrence, type Window } from '../icalendar/calendar-object.ts';
 import { MAX_INSTANCES } from '../icalendar/object-reader.ts';
 import { parameterOf, propertyOf, type Component, type Property } from '../icalendar/component.ts';
 import { readTime, writeDate, writeDateTime, writeInstant } from '../icalendar/values.ts';

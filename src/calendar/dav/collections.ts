@@ -1,5 +1,5 @@
 /** Calendars made and removed: MKCALENDAR (RFC 4791), extended MKCOL (RFC 5689), DELETE. */
-import type { CalendarDoer } from '#storage/calendars/calendar-draft.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import { changeProperties } from '#storage/calendars/calendar-properties.ts';
 import { COMPONENT_KINDS } from '#storage/calendars/calendar-records.ts';
 import { broken, DavRefusal, notFound } from './dav-refusal.ts';
@@ -97,7 +97,7 @@ async function create(
 }
 
 /** On whose behalf something is done, for the audit trail. */
-function byOf({ viewer, address }: DavRequest): CalendarDoer {
+function byOf({ viewer, address }: DavRequest): AuditActor {
   return { actor: `user:${viewer}`, address };
 }
 

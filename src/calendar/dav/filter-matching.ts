@@ -1,5 +1,6 @@
 /** Whether an object passes the filter of a calendar-query (RFC 4791 section 9.7 and 9.9). */
-import { expand, overlaps, type CalendarObject, type Window } from '../icalendar/calendar-object.ts';
+import { expand, overlaps } from '../recurrence/occurrences.ts';
+import { type CalendarObject, type Window } from '../icalendar/calendar-object.ts';
 import { kindOf } from '../icalendar/component-kinds.ts';
 import { propertiesOf, unescapeText, type Component, type Property } from '../icalendar/component.ts';
 import { readDuration, timeOf, timesOf } from '../icalendar/values.ts';

@@ -2,7 +2,7 @@
 import { errorBody, Refusal, statusOf, type ErrorCode } from '#src/protocol/errors.ts';
 import { UidTaken } from '#storage/calendars/calendar-draft.ts';
 import { BASIC_CHALLENGE } from '../basic-authentication.ts';
-import { CalendarFault } from '../icalendar/calendar-object.ts';
+import { CalendarFault } from '../icalendar/calendar-fault.ts';
 import { DavRefusal, type RefusalDetails, type RefusalStatus } from './dav-refusal.ts';
 import { encodeSegment } from './paths.ts';
 import { conditionOf } from './reports/object-rows.ts';

@@ -1,12 +1,6 @@
-/** The model of a calendar object, and the door to what reads it, indexes it and finds its instances. */
+/** The model of a calendar object, of its index and of its instances; what reads and finds them stands beside it. */
 import { type CalendarFault as Fault } from './calendar-fault.ts';
 import { type Component } from './component.ts';
-
-export { CalendarFault } from './calendar-fault.ts';
-export { readCalendarObject } from './object-reader.ts';
-export { readCalendarStream } from './stream-reader.ts';
-export { indexOf } from '../recurrence/object-index.ts';
-export { expand, overlaps } from '../recurrence/occurrences.ts';
 
 export type ComponentKind = 'event' | 'todo' | 'journal';
 

@@ -1,7 +1,7 @@
 /** A whole calendar as one VCALENDAR, written in pieces: each object as it is stored, each zone once, before it is named. */
 import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
 import type { CalendarPlane } from '../calendar-services.ts';
-import { CalendarFault } from '../icalendar/calendar-object.ts';
+import { CalendarFault } from '../icalendar/calendar-fault.ts';
 import { escapeText, makeProperty } from '../icalendar/component.ts';
 import { writeComponent, writeProperty } from '../icalendar/component-writer.ts';
 import { PRODUCT_ID, zoneDefinition } from '../icalendar/generated-calendar.ts';

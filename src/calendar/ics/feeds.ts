@@ -3,7 +3,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { makeId } from '#src/base/ids.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { feedsOf, putFeed, removeFeed } from '#storage/calendars/calendar-feeds.ts';
-import type { CalendarDoer } from '#storage/calendars/calendar-draft.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import type { CalendarRecord, FeedRecord } from '#storage/calendars/calendar-records.ts';
 import type { CalendarPlane } from '../calendar-services.ts';
 
@@ -34,7 +34,7 @@ export class Feeds {
   async publish(
     calendar: string,
     form: Pick<FeedRecord, 'detail' | 'note'>,
-    by: CalendarDoer,
+    by: AuditActor,
   ): Promise<{ readonly feed: FeedRecord; readonly path: string }> {
     const now = this.#plane.clock.now();
     const secret = randomBytes(SECRET_BYTES).toString('base64url');
@@ -44,7 +44,7 @@ export class Feeds {
   }
 
   /** @throws Refusal `calendar_not_found`, `feed_not_found`. */
-  async revoke(calendar: string, feed: string, by: CalendarDoer): Promise<void> {
+  async revoke(calendar: string, feed: string, by: AuditActor): Promise<void> {
     await this.#plane.calendars.change((draft) => removeFeed(draft, calendar, feed, by));
   }
 

@@ -3,14 +3,12 @@
  * was imported sends anything to anybody.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { ImportFault, ImportReport } from '#src/protocol/calendars/calendar-files.ts';
-import { IMPORT_FAULTS_MAX } from '#src/protocol/calendars/calendar-files.ts';
+import { type ImportFault, type ImportReport, IMPORT_FAULTS_MAX } from '#src/protocol/calendars/calendar-files.ts';
 import { ERRORS, Refusal, type ErrorCode } from '#src/protocol/errors.ts';
 import { entryIdOf, etagOf } from '#storage/calendars/calendar-records.ts';
 import { accessCalendar } from '../calendar-access.ts';
 import type { CalendarPlane } from '../calendar-services.ts';
-import type { CalendarPrecondition } from '../icalendar/calendar-fault.ts';
-import { CalendarFault } from '../icalendar/calendar-object.ts';
+import { type CalendarPrecondition, CalendarFault } from '../icalendar/calendar-fault.ts';
 import { INLINE_BYTES_MAX } from '../objects/derivation-pool.ts';
 import type { JudgedObject } from '../objects/object-writer.ts';
 import { flatten } from './flattening.ts';

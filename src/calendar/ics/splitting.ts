@@ -1,6 +1,6 @@
 /** An import file split into objects, as plain data for the way between threads. */
 import type { CalendarPrecondition } from '../icalendar/calendar-fault.ts';
-import { readCalendarStream } from '../icalendar/calendar-object.ts';
+import { readCalendarStream } from '../icalendar/stream-reader.ts';
 
 export interface SplitObject {
   /** Which item of the file it is, from 0. */

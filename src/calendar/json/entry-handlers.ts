@@ -31,7 +31,9 @@ import {
   wordChanges,
 } from './entry-form.ts';
 import { entryView, occurrenceTime, statusView } from './entry-view.ts';
-import { CalendarFault, readCalendarObject, type CalendarObject } from '../icalendar/calendar-object.ts';
+import { CalendarFault } from '../icalendar/calendar-fault.ts';
+import { readCalendarObject } from '../icalendar/object-reader.ts';
+import { type CalendarObject } from '../icalendar/calendar-object.ts';
 import { COMPONENT_NAMES } from '../icalendar/component-kinds.ts';
 import { arrangeMeeting, type MeetingWish, type WithMeeting } from '../meetings/entry-meetings.ts';
 import { makeComponent, makeProperty } from '../icalendar/component.ts';

@@ -13,7 +13,8 @@ import {
   wordChanges,
   type PropertyChanges,
 } from './entry-form.ts';
-import { expand, type CalendarObject } from '../icalendar/calendar-object.ts';
+import { expand } from '../recurrence/occurrences.ts';
+import { type CalendarObject } from '../icalendar/calendar-object.ts';
 import { makeProperty, propertiesOf, propertyOf, type Component } from '../icalendar/component.ts';
 import {
   changeProperties,

@@ -20,7 +20,7 @@ import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
 import { entryIdOf } from '#storage/calendars/calendar-records.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import type { AddressBook } from '../address-book.ts';
-import { CalendarFault } from '../objects/derivation.ts';
+import { CalendarFault } from '../icalendar/calendar-fault.ts';
 import type { DerivationPool } from '../objects/derivation-pool.ts';
 import { awaitsAnswer } from '../objects/identity.ts';
 import { storedIndex } from '../objects/stored-index.ts';

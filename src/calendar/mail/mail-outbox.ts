@@ -7,10 +7,10 @@
  * A mail that the server took just before a kill goes once more, under the same Message-ID. What one person gets leaves
  * in the order in which it was sent; nobody waits for anybody else's.
  */
-import { CalendarFault } from '../objects/derivation.ts';
+import { CalendarFault } from '../icalendar/calendar-fault.ts';
 import type { MailParts } from '../calendar-services.ts';
 import { noteStatus } from '../scheduling/delivery-status.ts';
-import type { Sending } from '../scheduling/deliveries.ts';
+import type { Sending } from '../scheduling/messages.ts';
 import {
   DISALLOWED,
   type EmailAlarm,

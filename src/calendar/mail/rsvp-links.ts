@@ -5,7 +5,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { AddressBook } from '../address-book.ts';
 import type { DerivationPool } from '../objects/derivation-pool.ts';
-import { CalendarFault } from '../objects/derivation.ts';
+import { CalendarFault } from '../icalendar/calendar-fault.ts';
 import type { Description } from '../scheduling/describing.ts';
 import type { Clock } from '#src/base/clock.ts';
 import { RSVP_LINK_DAYS_MAX } from '#src/protocol/limits.ts';

@@ -5,9 +5,10 @@ import { TITLE_LENGTH_MAX } from '#src/protocol/limits.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
 import { bindMeeting, meetingOf, releaseMeeting, type EntryPlace } from '#storage/calendars/calendar-meetings.ts';
-import type { CalendarPlane } from '../calendar-services.ts';
+import type { Calendars } from '#storage/calendars/calendars.ts';
+import type { DerivationPool } from '../objects/derivation-pool.ts';
 import type { Derived } from '../objects/derivation.ts';
-import { readCalendarObject } from '../icalendar/calendar-object.ts';
+import { readCalendarObject } from '../icalendar/object-reader.ts';
 import { makeProperty, propertiesOf, propertyOf, type Component, type Property } from '../icalendar/component.ts';
 import { changeProperties } from '../icalendar/edits.ts';
 
@@ -58,7 +59,11 @@ export type MeetingWish = boolean | { readonly lobby: Lobby } | undefined;
  * @throws Refusal `meetings_full`, `field_invalid` for what is no event.
  */
 export async function arrangeMeeting(
-  { calendars, meetings, pool }: Pick<CalendarPlane, 'calendars' | 'meetings' | 'pool'>,
+  {
+    calendars,
+    meetings,
+    pool,
+  }: { readonly calendars: Calendars; readonly meetings: EntryMeetings; readonly pool: DerivationPool },
   { host, place, wish, zone }: { host: string; place: EntryPlace; wish: MeetingWish; zone: string },
   bytes: Uint8Array,
 ): Promise<WithMeeting> {

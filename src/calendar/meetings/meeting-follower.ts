@@ -13,7 +13,7 @@ import {
 } from '#storage/calendars/calendar-meetings.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import type { DerivationPool } from '../objects/derivation-pool.ts';
-import { CalendarFault } from '../icalendar/calendar-object.ts';
+import { CalendarFault } from '../icalendar/calendar-fault.ts';
 import { WokenWork } from '../coalescing-job.ts';
 import { planOf, type EntryMeetings } from './entry-meetings.ts';
 

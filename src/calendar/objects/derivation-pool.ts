@@ -5,8 +5,8 @@
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import { Refusal } from '#src/protocol/errors.ts';
+import { CalendarFault } from '../icalendar/calendar-fault.ts';
 import {
-  CalendarFault,
   carryOut,
   type Correction,
   type DerivationTask,

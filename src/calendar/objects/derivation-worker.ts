@@ -1,5 +1,6 @@
 /** A thread of the calendar's pool: reads what is too large to be read on the main thread. */
-import { CalendarFault, carryOut, type DerivationTask } from './derivation.ts';
+import { CalendarFault } from '../icalendar/calendar-fault.ts';
+import { carryOut, type DerivationTask } from './derivation.ts';
 
 /** An error loses its class on the way between threads, so an expected one goes as data. */
 export type WorkerAnswer =

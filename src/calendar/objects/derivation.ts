@@ -3,15 +3,11 @@
  * large objects are read on a thread of the pool and small ones where they are.
  */
 import { knownZone } from '../zones/zone-resolver.ts';
-import {
-  CalendarFault,
-  expand,
-  indexOf,
-  readCalendarObject,
-  type CalendarObject,
-  type ObjectIndex as ModelIndex,
-  type Window,
-} from '../icalendar/calendar-object.ts';
+
+import { expand } from '../recurrence/occurrences.ts';
+import { indexOf } from '../recurrence/object-index.ts';
+import { readCalendarObject } from '../icalendar/object-reader.ts';
+import { type CalendarObject, type ObjectIndex as ModelIndex, type Window } from '../icalendar/calendar-object.ts';
 import {
   parameterOf,
   propertiesOf,
@@ -225,5 +221,3 @@ function correctAnswers(object: CalendarObject, corrections: readonly Correction
   }
   return bytesOf(parts.join('') + object.source.slice(at));
 }
-
-export { CalendarFault };

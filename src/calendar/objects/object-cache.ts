@@ -1,7 +1,8 @@
 /** Objects as they were read last, so that a question asked of a whole calendar again and again reads each of them once. */
 import { etagOf, type NamedObject } from '#storage/calendars/calendar-records.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
-import { readCalendarObject, type CalendarObject } from '../icalendar/calendar-object.ts';
+import { readCalendarObject } from '../icalendar/object-reader.ts';
+import { type CalendarObject } from '../icalendar/calendar-object.ts';
 
 /** Bytes of the texts whose objects are kept, which take ten times as much: twelve thousand of usual length. Oldest go first. */
 export const CACHED_BYTES_MAX = 4 * 1024 * 1024;

@@ -1,17 +1,24 @@
 /** The occurrences of stored objects: small ones are read once and kept, large ones are read on the pool's thread. */
 import type { CalendarRecord, NamedObject } from '#storage/calendars/calendar-records.ts';
-import type { CalendarPlane } from '../calendar-services.ts';
-import { CalendarFault, expandFrom, type DerivedExpansion } from './derivation.ts';
-import { INLINE_BYTES_MAX } from './derivation-pool.ts';
+import type { Calendars } from '#storage/calendars/calendars.ts';
+import { CalendarFault } from '../icalendar/calendar-fault.ts';
+import { expandFrom, type DerivedExpansion } from './derivation.ts';
+import { INLINE_BYTES_MAX, type DerivationPool } from './derivation-pool.ts';
 import type { Window } from '../icalendar/calendar-object.ts';
 import { readStored } from './object-cache.ts';
+
+/** Where stored objects are read from, and what works on the large ones. */
+export interface StoredObjects {
+  readonly calendars: Calendars;
+  readonly pool: DerivationPool;
+}
 
 /**
  * The earliest `most` in the window; undefined for an object that is gone, and for one that no reader of today takes,
  * which hides none of the others. @throws Refusal `busy`.
  */
 export async function storedOccurrences(
-  { calendars, pool }: Pick<CalendarPlane, 'calendars' | 'pool'>,
+  { calendars, pool }: StoredObjects,
   { id, zone }: Pick<CalendarRecord, 'id' | 'zone'>,
   object: NamedObject,
   window: Window,

@@ -3,7 +3,8 @@
  * month: the first thousand series of a fresh process cost six times as much as the same ones a little later.
  */
 import { expandFrom } from './derivation.ts';
-import { overlaps, readCalendarObject } from '../icalendar/calendar-object.ts';
+import { overlaps } from '../recurrence/occurrences.ts';
+import { readCalendarObject } from '../icalendar/object-reader.ts';
 import { Turns } from '../time-slicer.ts';
 
 /** Behind the rush of a start. */

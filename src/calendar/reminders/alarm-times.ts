@@ -3,7 +3,9 @@
  * somebody has seen already, by ACKNOWLEDGED or by Thunderbird's X-MOZ-LASTACK, does not go off; one of an occurrence
  * that is cancelled, done or declined does not either. Repetitions are not kept.
  */
-import { expand, readCalendarObject, type CalendarObject, type Occurrence } from '../icalendar/calendar-object.ts';
+import { expand } from '../recurrence/occurrences.ts';
+import { readCalendarObject, MAX_INSTANCES } from '../icalendar/object-reader.ts';
+import { type CalendarObject, type Occurrence } from '../icalendar/calendar-object.ts';
 import {
   parameterOf,
   propertiesOf,
@@ -13,7 +15,6 @@ import {
   type Property,
 } from '../icalendar/component.ts';
 import { readDuration, readTime } from '../icalendar/values.ts';
-import { MAX_INSTANCES } from '../icalendar/object-reader.ts';
 import { canonicalAddress } from '../address-book.ts';
 
 /** Alarms of one component that go off: the first ones. */

@@ -28,7 +28,7 @@ import { entryIdOf, type CalendarRecord, type NamedObject } from '#storage/calen
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import type { AddressBook } from '../address-book.ts';
 import type { DerivationPool } from '../objects/derivation-pool.ts';
-import { CalendarFault } from '../icalendar/calendar-object.ts';
+import { CalendarFault } from '../icalendar/calendar-fault.ts';
 import type { EmailAlarm, OutsideMail } from '../scheduling/outside-mail.ts';
 import { WokenWork } from '../coalescing-job.ts';
 import type { AlarmAnswer, DueAlarm } from './alarm-times.ts';

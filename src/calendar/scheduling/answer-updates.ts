@@ -11,7 +11,7 @@ import { LabelledCounts } from '#src/telemetry/labelled-counts.ts';
 import { notedAnswers, strikeAnswers, type NotedAnswers } from '#storage/calendars/calendar-answers.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import type { AddressBook } from '../address-book.ts';
-import { CalendarFault } from '../objects/derivation.ts';
+import { CalendarFault } from '../icalendar/calendar-fault.ts';
 import type { DerivationPool } from '../objects/derivation-pool.ts';
 import type { Deliveries } from './deliveries.ts';
 import { placeOf } from './delivery-calendar.ts';

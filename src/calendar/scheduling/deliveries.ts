@@ -23,12 +23,12 @@ import {
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import { numbered, numberOf, under } from '#storage/engine/keys.ts';
 import type { AddressBook } from '../address-book.ts';
-import { CalendarFault } from '../objects/derivation.ts';
+import { CalendarFault } from '../icalendar/calendar-fault.ts';
 import type { DerivationPool } from '../objects/derivation-pool.ts';
 import { awaitsAnswer } from '../objects/identity.ts';
 import { storedIndex } from '../objects/stored-index.ts';
 import { noteStatus } from './delivery-status.ts';
-import type { Method, SchedulingMessage } from './messages.ts';
+import type { Sending } from './messages.ts';
 import { UNDELIVERED } from './outside-mail.ts';
 import type { Recipients } from './people.ts';
 import { placeOf } from './delivery-calendar.ts';
@@ -55,11 +55,6 @@ export interface DeliveriesOptions {
   /** Recipients that wait at most: DELIVERIES_WAITING_MAX. */
   readonly waitingMax?: number;
   readonly log: { error(message: string, fields?: Readonly<Record<string, unknown>>): void };
-}
-
-/** What is on its way, from whom, about which object. */
-export interface Sending<M = Method> extends Pick<MessageRecord, 'from' | 'uid' | 'calendar'> {
-  readonly messages: readonly SchedulingMessage<M>[];
 }
 
 /** What became of a recipient in one turn. */

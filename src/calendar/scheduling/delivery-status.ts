@@ -1,6 +1,6 @@
 /** What became of a message, written into the object of whoever sent it (SCHEDULE-STATUS: RFC 6638, 3.2.9). */
 import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
-import { readCalendarObject } from '../icalendar/calendar-object.ts';
+import { readCalendarObject } from '../icalendar/object-reader.ts';
 import { propertiesOf, type Property } from '../icalendar/component.ts';
 import { replaceLines } from '../icalendar/edits.ts';
 import { instancesOf } from './instances.ts';

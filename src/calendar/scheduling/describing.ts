@@ -1,5 +1,6 @@
 /** An object or a message as people outside are shown it: in a mail, and on the page where they answer. */
-import { indexOf, readCalendarObject } from '../icalendar/calendar-object.ts';
+import { indexOf } from '../recurrence/object-index.ts';
+import { readCalendarObject } from '../icalendar/object-reader.ts';
 import {
   parameterOf,
   propertiesOf,

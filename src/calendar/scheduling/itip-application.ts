@@ -1,6 +1,7 @@
 /** What a scheduling message makes of the copy that it comes to. Applying one twice is applying it once. */
 import { RSVP_COMMENT_LENGTH_MAX } from '#src/protocol/limits.ts';
-import { type CalendarObject, readCalendarObject } from '../icalendar/calendar-object.ts';
+import { type CalendarObject } from '../icalendar/calendar-object.ts';
+import { readCalendarObject } from '../icalendar/object-reader.ts';
 import {
   type Component,
   makeProperty,

@@ -3,7 +3,8 @@
  * say (RFC 5546), put in order with what came before, and then applied as any other message. Pure.
  */
 import { canonicalAddress } from '../address-book.ts';
-import { type CalendarObject, readCalendarObject } from '../icalendar/calendar-object.ts';
+import { type CalendarObject } from '../icalendar/calendar-object.ts';
+import { readCalendarObject } from '../icalendar/object-reader.ts';
 import { type Component, parameterOf, propertiesOf, type Property, propertyOf } from '../icalendar/component.ts';
 import { replaceLines } from '../icalendar/edits.ts';
 import { writeCalendar } from '../icalendar/generated-calendar.ts';

@@ -1,5 +1,5 @@
 /** What follows when an attendee's copy changes: the organiser is told what they answer, and nothing else of it. */
-import { readCalendarObject } from '../icalendar/calendar-object.ts';
+import { readCalendarObject } from '../icalendar/object-reader.ts';
 import { type Property, propertiesOf, propertyOf } from '../icalendar/component.ts';
 import { replaceLines } from '../icalendar/edits.ts';
 import { exclusionsOf, type Instance, instancesOf, said, WHOLE } from './instances.ts';

@@ -1,5 +1,6 @@
 /** What follows when an organiser's object changes: who is told what, and what the server writes into the object. */
-import { type CalendarObject, readCalendarObject } from '../icalendar/calendar-object.ts';
+import { type CalendarObject } from '../icalendar/calendar-object.ts';
+import { readCalendarObject } from '../icalendar/object-reader.ts';
 import { makeProperty, propertiesOf, type Property, propertyOf } from '../icalendar/component.ts';
 import { replaceLines } from '../icalendar/edits.ts';
 import { type Instance, instancesOf, isInPlace, said, WHOLE } from './instances.ts';

@@ -1,4 +1,5 @@
 /** Scheduling messages (RFC 5546) as the people who get them see the object: without what is between others and the server. */
+import type { MessageRecord } from '#storage/calendars/calendar-records.ts';
 import { type CalendarObject } from '../icalendar/calendar-object.ts';
 import {
   type Component,
@@ -142,4 +143,9 @@ function stamped(component: Component, now: number): Component {
 
 function write(object: CalendarObject, components: readonly Component[], method: Method): Uint8Array {
   return Buffer.from(writeCalendar(components, { method, definitions: object.zones }));
+}
+
+/** What is on its way, from whom, about which object. */
+export interface Sending<M = Method> extends Pick<MessageRecord, 'from' | 'uid' | 'calendar'> {
+  readonly messages: readonly SchedulingMessage<M>[];
 }

@@ -1,7 +1,7 @@
 /** People who are not of the installation, and how scheduling reaches them: by mail, where an operator switched it on. */
 import type { Sample } from '#src/telemetry/metrics.ts';
 import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
-import type { Sending } from './deliveries.ts';
+import type { Sending } from './messages.ts';
 
 /** On its way to somebody outside (RFC 6638, 3.2.9): the mail is in the same commit. */
 export const PENDING = '1.0';

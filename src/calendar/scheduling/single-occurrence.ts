@@ -1,5 +1,6 @@
 /** One occurrence of a series by itself, to be made an override of it. */
-import { type CalendarObject, expand } from '../icalendar/calendar-object.ts';
+import { type CalendarObject } from '../icalendar/calendar-object.ts';
+import { expand } from '../recurrence/occurrences.ts';
 import { type Component, makeProperty } from '../icalendar/component.ts';
 import { instanceProperty } from '../icalendar/timing.ts';
 import { readTime, writeDuration } from '../icalendar/values.ts';

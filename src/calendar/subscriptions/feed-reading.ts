@@ -8,16 +8,16 @@
  */
 import { createHash } from 'node:crypto';
 import { serialize } from 'node:v8';
-import type { FeedFailure } from '#src/protocol/calendars/calendar-subscriptions.ts';
-import { FEED_FAULTS_MAX } from '#src/protocol/calendars/calendar-subscriptions.ts';
+import { type FeedFailure, FEED_FAULTS_MAX } from '#src/protocol/calendars/calendar-subscriptions.ts';
 import { CALENDAR_FEED_OBJECTS_MAX } from '#src/protocol/limits.ts';
 import { entryIdOf, type ComponentKind, type ObjectIndex as StoredIndex } from '#storage/calendars/calendar-records.ts';
 import { ENTRY_ID_BYTES, SOURCE_DIGEST_BYTES } from '#storage/calendars/calendar-subscriptions.ts';
-import { CalendarFault, indexOf, readCalendarObject, readCalendarStream } from '../icalendar/calendar-object.ts';
+import { CalendarFault } from '../icalendar/calendar-fault.ts';
+import { indexOf } from '../recurrence/object-index.ts';
+import { readCalendarObject, uidOf } from '../icalendar/object-reader.ts';
+import { readCalendarStream, textBetween } from '../icalendar/stream-reader.ts';
 import { propertyOf, type Component } from '../icalendar/component.ts';
 import { readComponents, sourceOf } from '../icalendar/component-reader.ts';
-import { uidOf } from '../icalendar/object-reader.ts';
-import { textBetween } from '../icalendar/stream-reader.ts';
 import type { StreamFault, StreamObject } from '../icalendar/calendar-object.ts';
 import { readDuration } from '../icalendar/values.ts';
 import { flatten } from '../ics/flattening.ts';

@@ -12,7 +12,8 @@ import {
 } from '#src/protocol/calendars/calendar-subscriptions.ts';
 import { ERRORS, Refusal, type ErrorCode } from '#src/protocol/errors.ts';
 import { CALENDAR_FETCHES_PER_MINUTE, CALENDAR_SUBSCRIPTIONS_MAX } from '#src/protocol/limits.ts';
-import type { CalendarDoer, CalendarForm } from '#storage/calendars/calendar-draft.ts';
+import type { CalendarForm } from '#storage/calendars/calendar-draft.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
 import {
   changeSubscription,
@@ -54,7 +55,7 @@ export class Subscriptions {
   async create(
     form: Omit<CalendarForm, 'name' | 'subscribed'>,
     source: FeedSource,
-    by: CalendarDoer,
+    by: AuditActor,
   ): Promise<CalendarRecord> {
     const { calendars, clock, urls, wake } = this.#options;
     const url = urls.read(source.url, 'source.url');
@@ -92,7 +93,7 @@ export class Subscriptions {
   }
 
   /** @throws Refusal `calendar_subscription_not_found`, `field_invalid`, `target_private`, `rate_limited`, `encryption_locked`. */
-  async change(calendar: CalendarRecord, form: ChangeSubscription, by: CalendarDoer): Promise<SubscriptionView> {
+  async change(calendar: CalendarRecord, form: ChangeSubscription, by: AuditActor): Promise<SubscriptionView> {
     const { calendars, clock, urls, wake } = this.#options;
     const url = form.url === undefined ? undefined : urls.read(form.url, 'url');
     found(subscriptionOf(calendars, calendar.id));

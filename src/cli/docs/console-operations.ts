@@ -2,7 +2,7 @@
 import { CONSOLE_COMMON_ERRORS } from '#src/console/route-table.ts';
 import type { Access, ConsoleRoute, VendorExposure } from '#src/console/route.ts';
 import { isOpenToVendors } from '#src/console/vendor-gate.ts';
-import type { Route } from '#src/protocol/routes.ts';
+import type { Route } from '#src/protocol/route.ts';
 import type { JsonObject } from './schemas.ts';
 
 /** How a caller of the console proves who it is: one token, in either of two headers. */

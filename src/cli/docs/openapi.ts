@@ -15,7 +15,8 @@ import { MEETING_ROUTES } from '#src/protocol/meetings/meeting-routes.ts';
 import { conversationId, seq, username } from '#src/protocol/names.ts';
 import { RECOVERY_ROUTES } from '#src/protocol/directory/recovery-routes.ts';
 import { NODE_ROUTES, type NodeRouteForm } from '#src/protocol/hosts/node-routes.ts';
-import { COMMON_ERRORS, MESSAGING_ROUTES, type Route, SESSION_ROUTES } from '#src/protocol/routes.ts';
+import { COMMON_ERRORS, MESSAGING_ROUTES, SESSION_ROUTES } from '#src/protocol/routes.ts';
+import { type Route } from '#src/protocol/route.ts';
 import { PROTOCOL_MIN, PROTOCOL_VERSION } from '#src/protocol/version.ts';
 import { CONSOLE_PREFIX, consoleRoutes } from '#src/console/route-table.ts';
 import {

@@ -15,7 +15,8 @@ import { DIRECTORY_ROUTES } from '#src/protocol/directory/directory-routes.ts';
 import { INTERNAL_ROUTES } from '#src/protocol/services/internal-routes.ts';
 import { MEETING_ROUTES } from '#src/protocol/meetings/meeting-routes.ts';
 import { RECOVERY_ROUTES } from '#src/protocol/directory/recovery-routes.ts';
-import { MESSAGING_ROUTES, type Route, SESSION_ROUTES } from '#src/protocol/routes.ts';
+import { MESSAGING_ROUTES, SESSION_ROUTES } from '#src/protocol/routes.ts';
+import { type Route } from '#src/protocol/route.ts';
 import { CLOSE_MEANINGS } from './asyncapi.ts';
 
 /**

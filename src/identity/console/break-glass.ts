@@ -14,7 +14,7 @@ import type { Accounts } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
 import { BREAK_GLASS_HOLDER, endConsoleSessions, type ConsoleSessions } from './console-sessions.ts';
 import type { SignedIn } from './console-sign-in.ts';
-import type { Log } from '#src/http/http-surface.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
 
 interface BreakGlassRecord {
   /** argon2id, in PHC form. */
@@ -57,7 +57,7 @@ export interface BreakGlassOptions {
   readonly sessions: ConsoleSessions;
   readonly secrets: SecretKeeper;
   readonly clock: Clock;
-  readonly log: Pick<Log, 'error'>;
+  readonly log: Pick<Logger, 'error'>;
   /** Tells the people who watch over the installation that the account was used. */
   readonly raiseAlert: (use: BreakGlassUse) => Promise<void> | void;
 }

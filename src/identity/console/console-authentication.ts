@@ -6,9 +6,8 @@
  *                              └─ the rest   token_invalid: a session of messaging, a bot, a node are nobody here
  */
 import type { Clock } from '#src/base/clock.ts';
-import { Refusal } from '#src/protocol/errors.ts';
+import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
 import type { BreakGlass, ConsolePerson, Principal, Vendor } from './principal.ts';
-import type { VendorLedger } from '#src/console/vendor-gate.ts';
 
 /** What every vendor token begins with. */
 export const VENDOR_TOKEN_START = 'svc_vst_';
@@ -25,6 +24,14 @@ export interface CredentialHeaders {
 /** Finds the principal of a console session. Throws the Refusal when there is none. */
 export interface ConsoleSessionReader {
   read(token: string, address: string, nowMillis: number): ConsolePerson | BreakGlass;
+}
+
+/** Where uses and refusals of vendor tokens are kept (VND-13). */
+export interface VendorLedger {
+  /** A request was let in: last use and address always, the audit trail once an hour at most. */
+  used(id: string, path: string, address: string): Promise<void>;
+  /** A request was refused with this code: always into the audit trail. */
+  refused(id: string, path: string, code: ErrorCode, address: string): Promise<void>;
 }
 
 /** What a vendor token proves. `id` is known also where the token is refused, so that the refusal can be audited. */

@@ -17,7 +17,7 @@ import { Refusal } from '#src/protocol/errors.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
 import { consoleRoleOf } from './console-role-record.ts';
-import type { Log } from '#src/http/http-surface.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
 
 const TOKEN = new RegExp(`^adm_${SECRET_PATTERN}$`);
 
@@ -91,7 +91,7 @@ interface Known {
 export interface ConsoleSessionsOptions {
   readonly accounts: Accounts;
   readonly config: Pick<Config, 'consoleIdleSeconds' | 'consoleSessionSeconds'>;
-  readonly log: Pick<Log, 'warn'>;
+  readonly log: Pick<Logger, 'warn'>;
 }
 
 export class ConsoleSessions implements ConsoleSessionReader {

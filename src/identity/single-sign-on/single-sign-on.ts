@@ -21,7 +21,7 @@ import { makeKey, makeKeyId, seal, unseal } from '#storage/vault/sealing.ts';
 import { consoleRoleOf, highestRole } from '../console/console-role-record.ts';
 import type { ConsoleSessions } from '../console/console-sessions.ts';
 import type { SignedIn } from '../console/console-sign-in.ts';
-import type { Log } from '#src/http/http-surface.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
 import type { SignInSettings } from '../sign-in-switches.ts';
 import { PROVIDER_SECONDS, ProviderConnection } from './sso-provider.ts';
 import {
@@ -83,7 +83,7 @@ export interface SingleSignOnOptions {
   readonly sso: SsoSettingsReader;
   readonly signIn: SignInSettings;
   readonly clock: Clock;
-  readonly log: Pick<Log, 'warn'>;
+  readonly log: Pick<Logger, 'warn'>;
   /** How long a request to the provider may take. */
   readonly providerSeconds?: number | undefined;
 }

@@ -3,7 +3,7 @@ import * as oidc from 'openid-client';
 import { hashSecret } from '../credentials/opaque-secrets.ts';
 import type { Clock } from '#src/base/clock.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import type { Log } from '#src/http/http-surface.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
 import { isSecureUrl, type SsoSettings } from './sso-settings.ts';
 
 /** How long one request to the provider may take, in seconds. Beyond it: `sso_provider_unavailable`. */
@@ -22,12 +22,12 @@ interface Connection {
 
 export class ProviderConnection {
   readonly #clock: Clock;
-  readonly #log: Pick<Log, 'warn'>;
+  readonly #log: Pick<Logger, 'warn'>;
   readonly #seconds: number;
   #connection: Connection | undefined;
 
   /** `seconds` is how long a request may take. */
-  constructor(clock: Clock, log: Pick<Log, 'warn'>, seconds: number) {
+  constructor(clock: Clock, log: Pick<Logger, 'warn'>, seconds: number) {
     this.#clock = clock;
     this.#log = log;
     this.#seconds = seconds;

@@ -9,7 +9,11 @@ import type { ConversationRight } from '#src/protocol/conversations/rights.ts';
 import { readConversation, readParticipants } from '#storage/conversations/conversation-reader.ts';
 import { shareConversation } from '#storage/conversations/inbox-reader.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
-import type { Call } from '../http/caller.ts';
+
+/** Who acts, as their credential proved it. */
+export interface Caller {
+  readonly user: string;
+}
 
 /** Rights that `requireMessage` decides on, too. */
 const POSTING: ReadonlySet<ConversationRight> = new Set([
@@ -71,7 +75,7 @@ export class AccessChecks {
    * Posting to one other person is messaging them, and so is reacting; who posts into a room speaks to the room.
    * @throws Refusal `right_missing`, which tells nothing: both are in the conversation and know of each other.
    */
-  requireMessage(call: Call, conversation: string): void {
+  requireMessage(call: Caller, conversation: string): void {
     if (!this.mayMessageIn(conversation, call.user)) throw new Refusal('right_missing');
   }
 
@@ -81,12 +85,12 @@ export class AccessChecks {
   }
 
   /** A call into a direct conversation calls the other one. @throws Refusal `recipient_forbidden`. */
-  requireCall(call: Call, conversation: string): void {
+  requireCall(call: Caller, conversation: string): void {
     if (!this.#allowsInPair('call', call.user, conversation)) throw new Refusal('recipient_forbidden', { field: 'to' });
   }
 
   /** For a person whom the caller shares a conversation with. @throws Refusal `recipient_forbidden`. */
-  requireCallTo(call: Call, user: string): void {
+  requireCallTo(call: Caller, user: string): void {
     if (!this.#policies.allows('call', call.user, user, () => true)) {
       throw new Refusal('recipient_forbidden', { field: 'to' });
     }
@@ -97,7 +101,7 @@ export class AccessChecks {
    * nothing to negotiate with them. `to` is one of the caller's conversations, or somebody they share one with.
    * @throws Refusal `recipient_forbidden`.
    */
-  requireStanza(call: Call, to: string, isConversation: boolean): void {
+  requireStanza(call: Caller, to: string, isConversation: boolean): void {
     const allows = (action: 'message' | 'call') =>
       isConversation
         ? this.#allowsInPair(action, call.user, to)
@@ -106,7 +110,7 @@ export class AccessChecks {
   }
 
   /** Those of the rights in a conversation that the policies leave the caller (CAP-02). */
-  grantedOf(call: Call, conversation: string, rights: readonly ConversationRight[]): readonly ConversationRight[] {
+  grantedOf(call: Caller, conversation: string, rights: readonly ConversationRight[]): readonly ConversationRight[] {
     const mayPost = this.mayMessageIn(conversation, call.user);
     const mayCall = this.#allowsInPair('call', call.user, conversation);
     return rights.filter((right) => (mayPost || !POSTING.has(right)) && (mayCall || right !== 'call.start'));

@@ -20,7 +20,9 @@ import type { AttachmentSealing } from '#storage/attachments/blob-sealing.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
 import { openAttachmentDesk, type AttachmentDesk } from './attachment-writer.ts';
 import { AttachmentFigures } from './attachment-metrics.ts';
-import { readable, type Call } from '../http/caller.ts';
+import { conversationId } from '#src/protocol/names.ts';
+import type { Caller } from '../access/access-checks.ts';
+import { readableBy } from '../access/readable-conversation.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { safeFileName } from './file-names.ts';
 
@@ -172,8 +174,9 @@ export class AttachmentDoor {
    * The attachment of a conversation of the path's query that the caller takes part in (ATT-01).
    * @throws Refusal `conversation_forbidden`, `attachment_not_found`.
    */
-  readableIn(call: Pick<Call, 'service' | 'user'>, id: string, conversation: string): ReadableAttachment {
-    const { tables } = readable({ ...call, params: { id: conversation } } as unknown as Call);
+  readableIn(user: string, id: string, conversation: string): ReadableAttachment {
+    if (!conversationId.safeParse(conversation).success) throw new Refusal('conversation_forbidden');
+    const { tables } = readableBy(this.#options.lanes, conversation, user);
     const record = this.find(id);
     if (record === undefined || !hasReference(tables, conversation, id)) throw new Refusal('attachment_not_found');
     const { hash, type } = record;
@@ -187,7 +190,7 @@ export class AttachmentDoor {
    * @throws Refusal `attachment_not_found` for one that is not the caller's and in no conversation of theirs,
    * `attachment_unfinished`.
    */
-  async prepare(call: Call, form: PostMessage): Promise<PostMessage> {
+  async prepare(call: AttachmentCaller, form: PostMessage): Promise<PostMessage> {
     if (form.kind !== 'media') return form;
     const record = this.find(form.body.attachment);
     if (record === undefined) throw new Refusal('attachment_not_found');
@@ -239,11 +242,16 @@ export class AttachmentDoor {
     await this.#options.reader.close();
   }
 
-  #mayForward(call: Call, id: string): boolean {
+  #mayForward(call: AttachmentCaller, id: string): boolean {
     const { environments } = this.#options.lanes;
     for (const environment of environments) environment.refresh();
     return mayRead(environments, id, call.user, call.reach);
   }
+}
+
+/** Who posts an attachment, and the conversations that a bot is limited to. */
+export interface AttachmentCaller extends Caller {
+  readonly reach?: ReadonlySet<string> | undefined;
 }
 
 /** A media type without its parameters, as messages carry it. */

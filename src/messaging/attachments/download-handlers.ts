@@ -42,9 +42,9 @@ export async function readLinkedAttachment(call: ByteCall): Promise<void> {
   await send(call, readableBy(call, user, conversation));
 }
 
-function readableBy({ door, id, service }: ByteCall, user: string, conversation: string): ReadableAttachment {
+function readableBy({ door, id }: ByteCall, user: string, conversation: string): ReadableAttachment {
   const attachment = isId('att', id) ? id : '';
-  return door.readableIn({ service, user }, attachment, conversation);
+  return door.readableIn(user, attachment, conversation);
 }
 
 /** A small picture of a picture, made when somebody first asks for it. */

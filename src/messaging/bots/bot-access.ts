@@ -10,9 +10,9 @@ import {
   BOT_ROUTE_SCOPES,
   type BotAuditEvent,
   type BotGrant,
-  type BotScope,
   type BotSnapshot,
 } from '#src/protocol/bots/bots.ts';
+import { type BotScope } from '#src/protocol/bots/bot-scopes.ts';
 import { Refusal, statusOf, type ErrorCode } from '#src/protocol/errors.ts';
 import { conversationId } from '#src/protocol/names.ts';
 import type { MessagingRoute } from '#src/protocol/routes.ts';

@@ -10,8 +10,7 @@
  */
 import type { Answer } from '#actors/runtime/actor.ts';
 import type { BotAuditBatch, BotFact } from '#src/protocol/bots/bots.ts';
-import type { ErrorCode } from '#src/protocol/errors.ts';
-import { statusOf } from '#src/protocol/errors.ts';
+import { type ErrorCode, statusOf } from '#src/protocol/errors.ts';
 
 /** Facts that wait, and requests under way: some 2 MB, and forty seconds of one bot at its limit. [busy] */
 export const BOT_FACTS_MAX = 4_096;

@@ -6,7 +6,7 @@ import type { Except } from '#actors/runtime/actor.ts';
 import { BOT_EVENT_SCOPES } from '#src/protocol/bots/bots.ts';
 import type { EventType } from '#src/protocol/sockets/events.ts';
 import type { Bot } from './bot-access.ts';
-import type { Socket } from '../sockets/socket-hub.ts';
+import type { Socket } from '../sockets/socket.ts';
 import { addTo, removeFrom } from '../sockets/socket-sets.ts';
 
 /** What the library answers for a message that it dropped, since too much waits for the reader. */

@@ -9,7 +9,8 @@ import { Refusal } from '#src/protocol/errors.ts';
 import { encodeEvent, type EventType } from '#src/protocol/sockets/events.ts';
 import { readConversation, readMember } from '#storage/conversations/conversation-reader.ts';
 import type { Bot } from './bot-access.ts';
-import { readable, type Call, type Handler, type Readable } from '../http/caller.ts';
+import { readable, type Call, type Handler } from '../http/caller.ts';
+import { type Readable } from '../access/readable-conversation.ts';
 import { askMain, byBot, callingBot } from './integration-calls.ts';
 import { readResponseToken, signResponseToken } from './response-tokens.ts';
 

@@ -3,8 +3,7 @@
  * it: what is over its time is unreadable without it. Purges that were left in the middle, or that a legal hold stopped, go
  * on with it, too.
  */
-import type { RetentionRule } from '#storage/conversations/retention.ts';
-import { isRetentionGeneral, useRetention } from '#storage/conversations/retention.ts';
+import { type RetentionRule, isRetentionGeneral, useRetention } from '#storage/conversations/retention.ts';
 import { isExpiring } from '#storage/conversations/conversation-reader.ts';
 import { readConversationIds, readPurges, readRetained } from '#storage/conversations/inbox-reader.ts';
 import { readKeepers } from '#storage/conversations/hold-revisions.ts';

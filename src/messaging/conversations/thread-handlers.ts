@@ -7,7 +7,8 @@ import type { Message } from '#src/protocol/conversations/messages.ts';
 import { USERNAME } from '#src/protocol/names.ts';
 import { readMessage, readReaders } from '#storage/conversations/conversation-reader.ts';
 import { readReplies as readThread } from '#storage/conversations/thread-records.ts';
-import { pathSeq, readable, type Call, type Handler, type Readable } from '../http/caller.ts';
+import { pathSeq, readable, type Call, type Handler } from '../http/caller.ts';
+import { type Readable } from '../access/readable-conversation.ts';
 
 export const readReplies: Handler = (call) => {
   const { record, tables, seq } = readableMessage(call);

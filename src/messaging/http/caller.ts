@@ -14,11 +14,12 @@ import type { Config } from '#src/config.ts';
 import type { MediaServers } from '#src/protocol/calls/calls.ts';
 import { conversationId, USERNAME } from '#src/protocol/names.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { readConversation, readMember, type Tables } from '#storage/conversations/conversation-reader.ts';
+
 import type { Lanes } from '#storage/engine/lanes.ts';
 import type { AccountsReader } from '#storage/accounts/accounts.ts';
-import type { ConversationRecord, MemberRecord } from '#storage/engine/records.ts';
+
 import type { AccessChecks } from '../access/access-checks.ts';
+import { readableBy, type Readable } from '../access/readable-conversation.ts';
 import type { AttachmentDoor } from '../attachments/attachment-client.ts';
 import type { BotDoor } from '../bots/bot-access.ts';
 import type { ClientAddresses } from './client-addresses.ts';
@@ -143,22 +144,7 @@ export function pathUsername(call: Call): string {
   return username;
 }
 
-export interface Readable {
-  readonly tables: Tables;
-  readonly record: ConversationRecord;
-  readonly member: MemberRecord;
-}
-
-/**
- * The conversation of the path, read straight from its lane, if the caller takes part in it.
- * @throws Refusal conversation_forbidden for one that is not there and one that is not theirs (MSG-11).
- */
+/** The conversation of the path, if the caller takes part in it. @throws Refusal `conversation_forbidden`. */
 export function readable(call: Call): Readable {
-  const id = pathConversation(call);
-  const environment = call.service.lanes.read(id);
-  environment.refresh();
-  const record = readConversation(environment.tables, id);
-  const member = readMember(environment.tables, id, call.user);
-  if (record === undefined || member === undefined) throw new Refusal('conversation_forbidden');
-  return { tables: environment.tables, record, member };
+  return readableBy(call.service.lanes, pathConversation(call), call.user);
 }

@@ -11,7 +11,8 @@ import { TUS_EXTENSIONS, TUS_VERSION } from '#src/protocol/attachments/attachmen
 import { Refusal } from '#src/protocol/errors.ts';
 import { BODY_BYTES_MAX } from '#src/protocol/limits.ts';
 import { isCallStep, MESSAGE_KINDS, postFormOf } from '#src/protocol/conversations/messages.ts';
-import { MESSAGING_ROUTES, type MessagingRoute, type Route } from '#src/protocol/routes.ts';
+import { MESSAGING_ROUTES, type MessagingRoute } from '#src/protocol/routes.ts';
+import { type Route } from '#src/protocol/route.ts';
 import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
 import { PROTOCOL_VERSION, readClientVersion, VERSION_HEADERS } from '#src/protocol/version.ts';
 import type { Log } from '#src/telemetry/log.ts';

@@ -5,35 +5,18 @@
  * over once; the library writes them to every subscriber, and several events for one socket within a turn leave in
  * one write. That is the kernel's own cost per send, with little above it.
  */
-import type { TemplatedApp, WebSocket } from 'uWebSockets.js';
+import type { TemplatedApp } from 'uWebSockets.js';
 import type { Except } from '#actors/runtime/actor.ts';
 import type { LocalSockets } from '#actors/runtime/thread-runtime.ts';
 import { CLOSE_CODES, type CloseReason } from '#src/protocol/sockets/close-codes.ts';
 import type { EventType } from '#src/protocol/sockets/events.ts';
-import type { Platform } from '#src/protocol/version.ts';
+
 import type { ThreadFigures } from '#src/telemetry/thread-metrics.ts';
 import type { Bot } from '../bots/bot-access.ts';
 import { BotSockets } from '../bots/bot-sockets.ts';
-import type { RefusedFrames } from './refused-frames.ts';
+
+import type { Socket, SocketData } from './socket.ts';
 import { addTo, removeFrom } from './socket-sets.ts';
-
-/** What a socket carries. All of it comes from the token and the upgrade, nothing from later frames. */
-export interface SocketData extends RefusedFrames {
-  /** Unique among the sockets of this process, and higher for a later handshake, also across restarts of a shard. */
-  readonly id: number;
-  readonly user: string;
-  readonly device: string;
-  readonly sid: string;
-  readonly version: number;
-  readonly platform: Platform;
-  /** When the session's token runs out, in Unix seconds; moves on when the session is renewed. */
-  exp: number;
-  closing: CloseReason | undefined;
-  /** The bot whose socket it is, as it stands now, and where it connected from; undefined for a person's. */
-  readonly seat: { bot: Bot; readonly address: string } | undefined;
-}
-
-export type Socket = WebSocket<SocketData>;
 
 /** The topic of everybody connected. */
 const EVERYONE = 'everyone';

@@ -1,5 +1,5 @@
 /** Sockets by a name that several may share: a person, a session, a device, a conversation. */
-import type { Socket } from './socket-hub.ts';
+import type { Socket } from './socket.ts';
 
 export function addTo(map: Map<string, Set<Socket>>, name: string, socket: Socket): void {
   const sockets = map.get(name);

@@ -4,8 +4,7 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_socket_context_t } from 'uWebSockets.js';
 import { monotonicMillis } from '#actors/runtime/monotonic.ts';
 import { unixSeconds } from '#src/base/clock.ts';
-import { readSocketEnd } from '#src/telemetry/thread-metrics.ts';
-import type { ThreadFigures } from '#src/telemetry/thread-metrics.ts';
+import { readSocketEnd, type ThreadFigures } from '#src/telemetry/thread-metrics.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import type { PersonMessage } from '#actors/person/person.ts';
 import { clientFrame, type ClientFrame } from '#src/protocol/sockets/frames.ts';
@@ -24,7 +23,8 @@ import { Exchange, readHead } from '../http/exchange.ts';
 import { answerHeaders } from '../http/http-surface.ts';
 import { parseQuery } from '../http/parsing.ts';
 import { countRefusedFrame } from './refused-frames.ts';
-import type { Socket, SocketData, SocketHub } from './socket-hub.ts';
+import type { Socket, SocketData } from './socket.ts';
+import type { SocketHub } from './socket-hub.ts';
 
 export interface SocketsOptions {
   readonly service: Service;

@@ -3,7 +3,7 @@
  * headers (tus 1.0.0), so they are a table of their own beside the forms of JSON.
  */
 import { attachmentLink, attachmentQuery, linkQuery, thumbnailQuery } from './attachments.ts';
-import type { Route } from '../routes.ts';
+import type { Route } from '../route.ts';
 
 export interface AttachmentForm extends Omit<Route, 'method' | 'body' | 'bodyBytesMax'> {
   readonly method: 'get' | 'post' | 'head' | 'patch' | 'delete';

@@ -5,6 +5,7 @@
  * username begins with a prefix that no person may take, so that nobody mistakes one for the other.
  */
 import { z } from 'zod';
+import { type BotScope } from './bot-scopes.ts';
 import type { BotCommand } from './commands.ts';
 import type { EventType } from '../sockets/events.ts';
 import { RATE_PLACES } from '../rate-limits.ts';
@@ -21,27 +22,6 @@ export function isBotUser(username: string): boolean {
 
 /** A bot's own part of its username; with the prefix it is a username. */
 export const botName = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,59}$/);
-
-/** What each scope opens, for the console and the documents. */
-export const BOT_SCOPES = {
-  'commands:write': 'Slash commands: offering them, being told of their use, answering the caller alone.',
-  'conversations:read': 'Conversations as such: their title, participants and changes of these.',
-  'conversations:write': "Renaming, participants, deleting: as far as the bot's role in a conversation lets it.",
-  'events:subscribe': 'Having events sent to a URL, as far as the other scopes let the bot hear them.',
-  'messages:read': 'Messages with reactions, pins and receipts, in pages, in changes and as events.',
-  'messages:write': "Posting, editing one's own, deleting.",
-  'pins:write': 'Pinning and unpinning messages.',
-  'presence:read': 'Who types, and the presence of people in the listed conversations, as events.',
-  'presence:write': 'The frames typing and presence.',
-  'reactions:write': 'Reacting to messages; the answer is the message, so messages:read is needed as well.',
-  'receipts:write': "Moving the bot's own delivered and read watermarks.",
-  'signals:read': 'Signalling stanzas to the listed conversations, as events.',
-  'signals:write': 'Signalling stanzas to the listed conversations.',
-} as const satisfies Record<string, string>;
-export type BotScope = keyof typeof BOT_SCOPES;
-export const BOT_SCOPE_NAMES = Object.keys(BOT_SCOPES) as [BotScope, ...BotScope[]];
-
-export const botScope = z.enum(BOT_SCOPE_NAMES);
 
 /** Route → the scopes that a bot needs, all of them; null where no bot is let in. A route without a row does not compile. */
 export const BOT_ROUTE_SCOPES: Readonly<Record<MessagingRoute, readonly BotScope[] | null>> = {

@@ -1,6 +1,6 @@
 /** The HTTP forms of webhooks, slash commands and event subscriptions on the messaging service. */
 import { botCommands, commandsReply, invocation, invokeCommand, respond } from './commands.ts';
-import type { Route } from '../routes.ts';
+import type { Route } from '../route.ts';
 import { madeSubscription, makeSubscription, subscriptionsReply } from './subscriptions.ts';
 import {
   madeWebhook,

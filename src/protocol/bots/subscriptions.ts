@@ -3,7 +3,7 @@
  * let it hear it. `docs/protocol.md` says how a receiver checks a delivery.
  */
 import { z } from 'zod';
-import type { BotScope } from './bots.ts';
+import type { BotScope } from './bot-scopes.ts';
 
 /** Event → the scope that a bot needs to be sent it. */
 export const SUBSCRIBED_EVENT_SCOPES = {

@@ -1,6 +1,6 @@
 /** Forms of the calendar service that are not JSON: calendar files (`text/calendar`), and the page of an RSVP link. */
 import { importReport } from './calendar-files.ts';
-import type { Route } from '../routes.ts';
+import type { Route } from '../route.ts';
 
 const missing = 'calendar_not_found';
 

@@ -1,6 +1,6 @@
 /** The form by which the operator's mail system hands calendar messages over, where it does not speak LMTP. */
 import { z } from 'zod';
-import type { Route } from '../routes.ts';
+import type { Route } from '../route.ts';
 
 /** The envelope's recipients, separated by commas: in a header, since queries end up in the logs of proxies. */
 export const RECIPIENTS_HEADER = 'x-recipients';

@@ -2,7 +2,7 @@
 import * as files from './calendar-files.ts';
 import * as calendars from './calendars.ts';
 import * as subscriptions from './calendar-subscriptions.ts';
-import type { Route } from '../routes.ts';
+import type { Route } from '../route.ts';
 
 const missing = 'calendar_not_found';
 const entryMissing = 'entry_not_found';

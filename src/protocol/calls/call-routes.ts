@@ -1,7 +1,7 @@
 /** The forms of signalling and of calls beside it. */
 import { callsReply, iceReply } from './calls.ts';
 import { SIGNAL_BODY_BYTES_MAX } from '../limits.ts';
-import type { Route } from '../routes.ts';
+import type { Route } from '../route.ts';
 import { signal } from './signals.ts';
 
 export const CALL_ROUTES = {

@@ -1,7 +1,7 @@
 /** The forms of what people put on messages: reactions and pins. */
 import { pinsReply } from './conversations.ts';
 import { message } from './messages.ts';
-import type { Route } from '../routes.ts';
+import type { Route } from '../route.ts';
 
 export const MARKING_ROUTES = {
   addReaction: {

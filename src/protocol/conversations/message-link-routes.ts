@@ -1,7 +1,7 @@
 /** The forms about what ties messages to people, to each other and to pages: mentions, threads, who read what, previews. */
 import { historyReply, mentionsQuery, mentionsReply, readByQuery, readByReply, repliesQuery } from './conversations.ts';
 import { message } from './messages.ts';
-import type { Route } from '../routes.ts';
+import type { Route } from '../route.ts';
 
 export const MESSAGE_LINK_ROUTES = {
   removePreview: {

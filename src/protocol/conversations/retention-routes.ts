@@ -1,6 +1,6 @@
 /** The forms by which people say how long messages are kept, and take them away. */
 import { conversation, purgeQuery, putRetention } from './conversations.ts';
-import type { Route } from '../routes.ts';
+import type { Route } from '../route.ts';
 
 export const RETENTION_ROUTES = {
   putRetention: {

@@ -1,7 +1,7 @@
 /** The HTTP forms of the directory on the coordinator, as data: see `routes.ts`. */
 import * as directory from './directory.ts';
 import { groupsReply } from './policies.ts';
-import type { Route } from '../routes.ts';
+import type { Route } from '../route.ts';
 
 export const DIRECTORY_ROUTES = {
   listDirectory: {

@@ -1,6 +1,6 @@
 /** The HTTP forms by which a guest gets a new password, as data: see `routes.ts` (GST-02, GST-03). */
 import * as guests from './guests.ts';
-import type { Route } from '../routes.ts';
+import type { Route } from '../route.ts';
 
 export const RECOVERY_ROUTES = {
   recover: {

@@ -1,6 +1,6 @@
 /** Releases of the clients: how a build says that there is a new one, and how an installed app asks for it. */
 import { z } from 'zod';
-import type { Route } from '../routes.ts';
+import type { Route } from '../route.ts';
 
 export const CLIENT_PLATFORMS = ['android', 'ios', 'linux', 'macos', 'web', 'windows'] as const;
 export type ClientPlatform = (typeof CLIENT_PLATFORMS)[number];

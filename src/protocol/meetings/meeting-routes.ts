@@ -1,6 +1,6 @@
 /** The HTTP forms of meetings on the coordinator, as data: see `routes.ts` (MTG-01). */
 import * as meetings from './meetings.ts';
-import type { Route } from '../routes.ts';
+import type { Route } from '../route.ts';
 
 const missing = 'meeting_not_found';
 const right = 'right_missing';

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { directoryEntry } from '../directory/directory.ts';
 import { username } from '../names.ts';
-import type { Route } from '../routes.ts';
+import type { Route } from '../route.ts';
 
 /** The longest session token is far below. [field_invalid] */
 const TOKEN_LENGTH_MAX = 4_096;

@@ -1,6 +1,6 @@
 /** The HTTP forms of app passwords on the coordinator, as data: see `routes.ts`. */
 import * as passwords from './app-passwords.ts';
-import type { Route } from '../routes.ts';
+import type { Route } from '../route.ts';
 
 export const APP_PASSWORD_ROUTES = {
   createAppPassword: {

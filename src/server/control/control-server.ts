@@ -16,7 +16,7 @@ import {
   readLines,
   type ControlAnswer,
 } from './control-wire.ts';
-import type { Log } from '#src/http/http-surface.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
 import { OwnerExists, UnknownPerson } from '#src/directory/people.ts';
 
 /** Commands that are connected at once; an operator has a few terminals. The next is closed unanswered. */
@@ -40,7 +40,7 @@ export interface ControlServer {
 export async function listenForControl(
   folder: string,
   handlers: ControlHandlers,
-  log: Log,
+  log: Logger,
   lineMillis = CONTROL_LINE_MILLIS,
 ): Promise<ControlServer> {
   const address = controlAddress(folder);
@@ -73,7 +73,7 @@ async function listen(server: Server, address: string): Promise<void> {
   });
 }
 
-async function serve(socket: Socket, handlers: ControlHandlers, log: Log, lineMillis: number): Promise<void> {
+async function serve(socket: Socket, handlers: ControlHandlers, log: Logger, lineMillis: number): Promise<void> {
   const late = (): void => void socket.destroy();
   let deadline = setTimeout(late, lineMillis);
   try {
@@ -95,7 +95,7 @@ async function serve(socket: Socket, handlers: ControlHandlers, log: Log, lineMi
   setTimeout(late, CONTROL_LINGER_MILLIS).unref();
 }
 
-async function answerTo(line: string, handlers: ControlHandlers, log: Log): Promise<ControlAnswer> {
+async function answerTo(line: string, handlers: ControlHandlers, log: Logger): Promise<ControlAnswer> {
   const request = controlRequest.safeParse(parseJson(line));
   if (!request.success) return refuse('request_malformed', 'The line is not a control request.');
   const { command } = request.data;

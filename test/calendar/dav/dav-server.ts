@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { AddressBook } from '#src/calendar/address-book.ts';
 import { BasicAuthentication } from '#src/calendar/basic-authentication.ts';
 import { addDavRoutes } from '#src/calendar/dav/routes.ts';
-import { busyTimes } from '#src/calendar/json/free-busy-handlers.ts';
+import { busyTimes } from '#src/calendar/objects/busy-times.ts';
 import { DerivationPool } from '#src/calendar/objects/derivation-pool.ts';
 import { CalendarObjectWriter } from '#src/calendar/objects/object-writer.ts';
 import { Deliveries } from '#src/calendar/scheduling/deliveries.ts';

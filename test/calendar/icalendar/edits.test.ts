@@ -1,7 +1,8 @@
 /** Holds that an edit changes the lines it must and leaves every other byte as its client wrote it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { expand, readCalendarObject } from '#src/calendar/icalendar/calendar-object.ts';
+import { expand } from '#src/calendar/recurrence/occurrences.ts';
+import { readCalendarObject } from '#src/calendar/icalendar/object-reader.ts';
 import { makeComponent, makeProperty } from '#src/calendar/icalendar/component.ts';
 import {
   changePerson,

@@ -2,13 +2,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { CalendarFault } from '#src/calendar/icalendar/calendar-fault.ts';
+import { expand } from '#src/calendar/recurrence/occurrences.ts';
+import { indexOf } from '#src/calendar/recurrence/object-index.ts';
 import {
-  CalendarFault,
-  expand,
-  indexOf,
   readCalendarObject,
-  readCalendarStream,
-} from '#src/calendar/icalendar/calendar-object.ts';
+  MAX_ATTENDEES,
+  MAX_UID_LENGTH,
+  OBJECT_RICHNESS,
+} from '#src/calendar/icalendar/object-reader.ts';
+import { readCalendarStream, MAX_STREAM_BYTES, MAX_STREAM_OBJECTS } from '#src/calendar/icalendar/stream-reader.ts';
 import {
   type Component,
   makeComponent,
@@ -26,8 +29,6 @@ import {
 } from '#src/calendar/icalendar/component-reader.ts';
 import { writeComponent } from '#src/calendar/icalendar/component-writer.ts';
 import { zoneDefinition, writeCalendar } from '#src/calendar/icalendar/generated-calendar.ts';
-import { MAX_STREAM_BYTES, MAX_STREAM_OBJECTS } from '#src/calendar/icalendar/stream-reader.ts';
-import { MAX_ATTENDEES, MAX_UID_LENGTH, OBJECT_RICHNESS } from '#src/calendar/icalendar/object-reader.ts';
 import { calendarText, objectOf } from '../calendar-text.ts';
 
 const read = (text: string) => readCalendarObject(Buffer.from(text));

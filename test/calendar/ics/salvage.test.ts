@@ -1,8 +1,7 @@
 /** What is left of a file that cannot be read as a whole (CAL-02). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readCalendarStream } from '#src/calendar/icalendar/calendar-object.ts';
-import { MAX_STREAM_OBJECTS } from '#src/calendar/icalendar/stream-reader.ts';
+import { readCalendarStream, MAX_STREAM_OBJECTS } from '#src/calendar/icalendar/stream-reader.ts';
 
 const good = (uid: string) => `BEGIN:VEVENT\r\nUID:${uid}\r\nDTSTART:20261123T090000Z\r\nSUMMARY:ü\r\nEND:VEVENT\r\n`;
 const broken = 'BEGIN:VEVENT\nBAD\nEND:VEVENT\n';

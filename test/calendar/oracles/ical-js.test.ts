@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import ICAL from 'ical.js';
-import { expand, readCalendarObject } from '#src/calendar/icalendar/calendar-object.ts';
+import { expand } from '#src/calendar/recurrence/occurrences.ts';
+import { readCalendarObject } from '#src/calendar/icalendar/object-reader.ts';
 import { ianaZone } from '#src/calendar/zones/iana-zone.ts';
 import { instantOf, UTC } from '#src/calendar/zones/zone.ts';
 import { objectOf, type OracleCase, oracleCases } from './cases.ts';

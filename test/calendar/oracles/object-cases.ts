@@ -1,5 +1,6 @@
 /** Generated objects for the oracle of whole objects: rules with dates added and taken out, and moved instances. */
-import { expand, readCalendarObject } from '#src/calendar/icalendar/calendar-object.ts';
+import { expand } from '#src/calendar/recurrence/occurrences.ts';
+import { readCalendarObject } from '#src/calendar/icalendar/object-reader.ts';
 import { writeDateTime } from '#src/calendar/icalendar/values.ts';
 import { DAY_SECONDS } from '#src/calendar/recurrence/civil.ts';
 import { ianaZone } from '#src/calendar/zones/iana-zone.ts';

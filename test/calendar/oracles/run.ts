@@ -5,7 +5,8 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { expand, readCalendarObject } from '#src/calendar/icalendar/calendar-object.ts';
+import { expand } from '#src/calendar/recurrence/occurrences.ts';
+import { readCalendarObject } from '#src/calendar/icalendar/object-reader.ts';
 import { readTime } from '#src/calendar/icalendar/values.ts';
 import { ianaZone } from '#src/calendar/zones/iana-zone.ts';
 import { instantOf, UTC, wallOf } from '#src/calendar/zones/zone.ts';

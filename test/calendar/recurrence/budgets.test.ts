@@ -1,8 +1,15 @@
 /** Holds the budgets of expansion: what any object may cost, one step beyond each limit. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CalendarFault, expand, indexOf, readCalendarObject } from '#src/calendar/icalendar/calendar-object.ts';
-import { MAX_INSTANCES, MAX_OBJECT_BYTES, MAX_RULES } from '#src/calendar/icalendar/object-reader.ts';
+import { CalendarFault } from '#src/calendar/icalendar/calendar-fault.ts';
+import { expand } from '#src/calendar/recurrence/occurrences.ts';
+import { indexOf } from '#src/calendar/recurrence/object-index.ts';
+import {
+  readCalendarObject,
+  MAX_INSTANCES,
+  MAX_OBJECT_BYTES,
+  MAX_RULES,
+} from '#src/calendar/icalendar/object-reader.ts';
 import { StepBudget } from '#src/calendar/recurrence/step-budget.ts';
 import { readRule } from '#src/calendar/recurrence/rule.ts';
 import { walkRule } from '#src/calendar/recurrence/rule-walk.ts';

@@ -1,7 +1,8 @@
 /** What is kept of an object that was expanded before: it says the same of every window and zone, whatever came first. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { expand, type CalendarObject } from '#src/calendar/icalendar/calendar-object.ts';
+import { expand } from '#src/calendar/recurrence/occurrences.ts';
+import { type CalendarObject } from '#src/calendar/icalendar/calendar-object.ts';
 import { objectOf } from '../calendar-text.ts';
 
 const ZONES = ['Europe/Berlin', 'America/New_York', 'UTC'];

@@ -1,7 +1,8 @@
 /** What users of other calendars saw, each held not to happen here. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { expand, readCalendarObject } from '#src/calendar/icalendar/calendar-object.ts';
+import { expand } from '#src/calendar/recurrence/occurrences.ts';
+import { readCalendarObject } from '#src/calendar/icalendar/object-reader.ts';
 import { calendarText, expanded, indexed, minute, startsOf } from '../calendar-text.ts';
 
 const WEEKLY = `DTSTART;TZID=Europe/Berlin:20261102T090000

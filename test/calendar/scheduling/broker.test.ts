@@ -1,7 +1,8 @@
 /** Who is told what of a change: organiser and attendee, by every kind of change, in every writing of a time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { indexOf, readCalendarObject } from '#src/calendar/icalendar/calendar-object.ts';
+import { indexOf } from '#src/calendar/recurrence/object-index.ts';
+import { readCalendarObject } from '#src/calendar/icalendar/object-reader.ts';
 import { propertyOf } from '#src/calendar/icalendar/component.ts';
 import { componentsOf, participationOf } from '#src/calendar/objects/derivation.ts';
 import { answer } from '#src/calendar/scheduling/itip-reply.ts';

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import type { CalendarPlane } from '#src/calendar/calendar-services.ts';
 import { readEntryLeft } from '#src/calendar/json/entry-handlers.ts';
 import { DerivationPool, INLINE_BYTES_MAX, POOL_QUEUE_MAX } from '#src/calendar/objects/derivation-pool.ts';
-import { CalendarFault } from '#src/calendar/icalendar/calendar-object.ts';
+import { CalendarFault } from '#src/calendar/icalendar/calendar-fault.ts';
 import type { EntryView } from '#src/protocol/calendars/calendars.ts';
 import { storedOccurrences } from '#src/calendar/objects/stored-occurrences.ts';
 import {

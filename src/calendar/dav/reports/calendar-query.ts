@@ -1,6 +1,7 @@
 /** The report `calendar-query`: the objects that pass a filter (RFC 4791 section 7.8). */
 import type { NamedObject } from '#storage/calendars/calendar-records.ts';
-import { CalendarFault, type ComponentKind, type Window } from '../../icalendar/calendar-object.ts';
+import { CalendarFault } from '../../icalendar/calendar-fault.ts';
+import { type ComponentKind, type Window } from '../../icalendar/calendar-object.ts';
 import { kindOf } from '../../icalendar/component-kinds.ts';
 import { broken } from '../dav-refusal.ts';
 import type { DavDoor } from '../dav-context.ts';

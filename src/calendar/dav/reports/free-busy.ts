@@ -1,6 +1,8 @@
 /** The report `free-busy-query`: when a calendar is taken, without what by (RFC 4791 section 7.10). */
 import type { NamedObject } from '#storage/calendars/calendar-records.ts';
-import { CalendarFault, expand, type Occurrence, type Window } from '../../icalendar/calendar-object.ts';
+import { CalendarFault } from '../../icalendar/calendar-fault.ts';
+import { expand } from '../../recurrence/occurrences.ts';
+import { type Occurrence, type Window } from '../../icalendar/calendar-object.ts';
 import { textOf } from '../../icalendar/component.ts';
 import { writeInstant } from '../../icalendar/values.ts';
 import { Turns } from '../../time-slicer.ts';

@@ -1,5 +1,5 @@
 /** Rows of objects in the answers of reports: properties, and calendar data in the form that was asked for. */
-import { CalendarFault } from '../../icalendar/calendar-object.ts';
+import { CalendarFault } from '../../icalendar/calendar-fault.ts';
 import { isWhole, readCalendarDataRequest, writeCalendarData, type CalendarDataRequest } from '../calendar-data.ts';
 import { propertyRow, propstat, responseRow, statusRow } from '../xml/multistatus.ts';
 import { readStored } from '../../objects/object-cache.ts';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { DnsRecord } from '#src/settings/mail-dns.ts';
 import type { LatestReport, NodeReports } from '#src/hosts/node-reports.ts';
-import type { Doer } from '#src/hosts/nodes.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import { nodeId } from '#src/protocol/hosts/nodes.ts';
 import { actorOf } from '#src/identity/console/principal.ts';
 import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
@@ -79,7 +79,7 @@ export const mailRoutes = {
 export interface MailPageOptions {
   readonly reports: NodeReports;
   /** What to publish; makes the DKIM key when there is none, in the name of whoever reads. */
-  readonly recordsToPublish: (by: Doer) => Promise<DnsRecord[]>;
+  readonly recordsToPublish: (by: AuditActor) => Promise<DnsRecord[]>;
 }
 
 export function makeMailPage({ reports, recordsToPublish }: MailPageOptions): ConsolePage {

@@ -1,8 +1,9 @@
 /** Bots: making, listing, changing what they may, revoking, another token (CRD-04, BOT-01). */
 import { z } from 'zod';
 import type { Bots } from '#src/integrations/bots.ts';
-import type { Doer } from '#src/hosts/nodes.ts';
-import { BOT_CONVERSATIONS_MAX, BOT_SCOPE_NAMES, botName, botScope } from '#src/protocol/bots/bots.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
+import { BOT_CONVERSATIONS_MAX, botName } from '#src/protocol/bots/bots.ts';
+import { BOT_SCOPE_NAMES, botScope } from '#src/protocol/bots/bot-scopes.ts';
 import { conversationId } from '#src/protocol/names.ts';
 import { actorOf } from '#src/identity/console/principal.ts';
 import { pageQuery } from '../../page-query.ts';
@@ -138,7 +139,7 @@ export function makeBotsPage({ bots }: { readonly bots: Bots }): ConsolePage {
   });
 }
 
-function doerOf({ principal, address }: ConsoleRequest): Doer {
+function doerOf({ principal, address }: ConsoleRequest): AuditActor {
   return { actor: actorOf(principal), address };
 }
 

@@ -1,7 +1,7 @@
 /** Webhooks of rooms and event subscriptions of bots: listing, making, ending (BOT-01). A secret is shown once. */
 import { z } from 'zod';
 import type { Integrations } from '#src/integrations/integrations.ts';
-import type { Doer } from '#src/hosts/nodes.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import { botCommandsReply } from '#src/protocol/bots/commands.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { conversationId } from '#src/protocol/names.ts';
@@ -157,7 +157,7 @@ export function makeBotIntegrationsPage(integrations: Integrations): ConsolePage
   });
 }
 
-function doerOf({ principal, address }: ConsoleRequest): Doer {
+function doerOf({ principal, address }: ConsoleRequest): AuditActor {
   return { actor: actorOf(principal), address };
 }
 
