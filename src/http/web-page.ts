@@ -8,10 +8,10 @@ export interface WebPage {
   readonly policy: string;
 }
 
-/** The page of that name in `web/`, with the style that all of them share. */
+/** The page of that name in `pages/`, with the style that all of them share. */
 export function readWebPage(name: string): WebPage {
   const [page, style] = [`${name}.html`, 'page.css'].map((file) =>
-    readFileSync(new URL(`./web/${file}`, import.meta.url), 'utf8'),
+    readFileSync(new URL(`./pages/${file}`, import.meta.url), 'utf8'),
   ) as [string, string];
   const html = page.replace('/* {style} */', style.trim());
   return { html, policy: policyOf(html) };
