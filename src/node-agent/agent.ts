@@ -10,7 +10,7 @@
  * not come back in one second.
  */
 import { AgentError, type Membership } from './agent-folder.ts';
-import { CoordinatorDoors, DoorError } from './coordinator-doors.ts';
+import { CoordinatorDoors, DoorError } from './coordinator-client.ts';
 import { readHealth, type HealthOptions } from './host-health.ts';
 import { JournalError, type JournalSource } from './journal-source.ts';
 import type { ReportFiles } from './report-files.ts';

@@ -1,7 +1,7 @@
 /** Joining: a host exchanges the join token of its join command for a node token, once (CRD-06). */
 import { hostname, release, type } from 'node:os';
 import { AgentError, reserveMembership } from './agent-folder.ts';
-import { CoordinatorDoors, DoorError } from './coordinator-doors.ts';
+import { CoordinatorDoors, DoorError } from './coordinator-client.ts';
 
 export interface JoinOptions {
   /** Base URL of the coordinator. */
