@@ -14,7 +14,7 @@ import { formatInstant } from '#src/base/time.ts';
 import { ConfigError, readConfig } from '#src/config.ts';
 import { AttachmentKeys } from '#src/server/attachment-keys.ts';
 import { openCalendar, type CalendarOpeningOptions, type OpenCalendar } from '#src/calendar/calendar-opening.ts';
-import { addManagementPlane } from '#src/console/console.ts';
+import { addManagementServices } from '#src/console/console.ts';
 import { originsOf } from '#src/http/cors.ts';
 import { makeControlHandlers } from '#src/server/control/control-commands.ts';
 import { backUpRunning } from '#src/server/live-backup.ts';
@@ -45,14 +45,14 @@ import { Seeder } from '#src/server/seed.ts';
 import { makeRooms } from '#src/server/seeded-rooms.ts';
 import type { Settings } from '#src/settings/settings.ts';
 import { printWelcome } from '#src/server/welcome.ts';
-import { addMailDoor, makeOutbox, type MailPlaneOptions } from '#src/calendar/mail/mail-services.ts';
+import { addMailRoutes, makeOutbox, type MailServicesOptions } from '#src/calendar/mail/mail-services.ts';
 import type { Base, Release } from '#src/server/base.ts';
 import { FIGURES_MILLIS, makeHealth } from '#src/server/health.ts';
 import { makeSupervisor } from '#src/server/shard-supervision.ts';
 import type { HealthBody } from '#src/telemetry/health-body.ts';
 import { Log } from '#src/telemetry/log.ts';
 import { RecentLines } from '#src/telemetry/recent-lines.ts';
-import { ThreadFigures, type Service } from '#src/telemetry/thread-metrics.ts';
+import { ThreadMetrics, type Service } from '#src/telemetry/thread-metrics.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
 import { AttachmentReader, openAttachments } from '#storage/attachments/attachment-records.ts';
 import { FolderError, lockFolder, openFolder } from '#storage/engine/folder.ts';
@@ -94,11 +94,11 @@ async function main(): Promise<void> {
   const tokens = new SessionTokens(accounts.secret('session_key'));
   const shards = Math.min(config.shards, manifest.lanes);
   if (shards < config.shards) log.warn('there are fewer lanes than shards', { shards, lanes: manifest.lanes });
-  const figures = new ThreadFigures('main');
-  figures.start();
+  const metrics = new ThreadMetrics('main');
+  metrics.start();
   const placement = new Placement(shards, manifest.lanes);
   const backups = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
-  const base: Base = { config, folder, manifest, accounts, tokens, placement, backups, log, recentLines, figures };
+  const base: Base = { config, folder, manifest, accounts, tokens, placement, backups, log, recentLines, metrics };
   const closers: Closer[] = [
     () => {
       lock.release();
@@ -117,7 +117,7 @@ async function main(): Promise<void> {
 
 /** Opens the listeners and the control socket, and says so. */
 async function serve(base: Base, closers: Closer[]): Promise<void> {
-  const { accounts, config, figures, folder, log, manifest, tokens } = base;
+  const { accounts, config, metrics, folder, log, manifest, tokens } = base;
   const urls: Urls = { coordinator: '', messaging: '', calendar: '' };
   // The coordinator's own origin is known once it listens; nobody calls before.
   let origins: ReadonlySet<string> = new Set();
@@ -136,7 +136,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     },
   });
   const health = makeHealth(base, release, supervisor);
-  figures.supply(() => ({ asksPending: supervisor.asksPending, droppedLogLines: log.droppedLines }));
+  metrics.supply(() => ({ asksPending: supervisor.asksPending, droppedLogLines: log.droppedLines }));
   const announcer = makeShardAnnouncer(supervisor);
   const surface = { config, log, health, allowsOrigin: (origin: string) => origins.has(origin) };
   const { attachments, lanes } = openStores(base, closers);
@@ -145,10 +145,10 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     accounts,
     tokens,
     announcer,
-    telemetry: countFor('coordinator', figures),
+    telemetry: countFor('coordinator', metrics),
     ...makeConversationAccess(lanes, supervisor, systemClock),
   });
-  const management = await addManagementPlane({
+  const management = await addManagementServices({
     ...base,
     ...coordinator,
     announcer,
@@ -168,7 +168,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const attachmentKeys = new AttachmentKeys({ accounts, vault: management.vault, log, announce });
   const { mediaServers, push } = credentialsOf(base, management.settings);
   await startManagement(base, closers, management, attachmentKeys);
-  const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', figures) });
+  const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', metrics) });
   const tell = makeCalendarAnnouncer(supervisor);
   const meetings = makeEntryMeetings(coordinator.meetings, () => urls.coordinator);
   const parts = { ...coordinator, ...management, meetings, version, tell, baseUrl: () => urls.calendar };
@@ -199,9 +199,9 @@ function credentialsOf({ accounts, config }: Base, settings: Settings) {
 
 /** Unlocks what the configuration has the key of, and starts what the management plane does by itself. */
 async function startManagement(
-  { config, figures, log }: Base,
+  { config, metrics, log }: Base,
   closers: Closer[],
-  { alerts, automationOutbox, integrations, retention, vault }: Awaited<ReturnType<typeof addManagementPlane>>,
+  { alerts, automationOutbox, integrations, retention, vault }: Awaited<ReturnType<typeof addManagementServices>>,
   attachmentKeys: AttachmentKeys,
 ): Promise<void> {
   closers.push(
@@ -215,7 +215,7 @@ async function startManagement(
   await retention.announce();
   automationOutbox.start();
   integrations.deliveries.start();
-  figures.supply(() => ({ subscriptions: integrations.deliveries.figures }));
+  metrics.supply(() => ({ subscriptions: integrations.deliveries.metrics }));
 }
 
 /** Adds the calendar to its app; answers what opens its door for mail. Erasures begin with it, since they reach into it. */
@@ -227,20 +227,20 @@ async function startCalendar(
     CalendarOpeningOptions,
     'access' | 'appPasswords' | 'authenticate' | 'directory' | 'meetings' | 'tell' | 'vault' | 'version'
   > &
-    Pick<MailPlaneOptions, 'baseUrl' | 'mailDns'> & { readonly erasures: Erasures; readonly settings: Settings },
+    Pick<MailServicesOptions, 'baseUrl' | 'mailDns'> & { readonly erasures: Erasures; readonly settings: Settings },
 ): Promise<OpenCalendar['openMail']> {
   const { erasures, settings } = parts;
   const mailTrust = () => readMailTrust(settings);
   const mail: CalendarOpeningOptions['mail'] = (own) => makeOutbox(own, { ...base, ...parts });
   const { epoch } = base.manifest;
   const service = await openCalendar(app, { ...base, ...parts, mail, mailTrust, epoch, clock: systemClock });
-  await addMailDoor(app, service.plane);
+  await addMailRoutes(app, service.services);
   closers.push(
     () => service.close(),
     () => erasures.stop(),
   );
   erasures.start(service.calendars);
-  base.figures.supply(() => ({ calendar: service.figures() }));
+  base.metrics.supply(() => ({ calendar: service.metrics() }));
   return service.openMail;
 }
 
@@ -332,14 +332,14 @@ function statusOf({ accounts, folder, manifest, placement }: Base, urls: Urls): 
 }
 
 /** Stops once, in order, whatever number of signals comes. */
-function stopOnSignals({ log, figures }: Base, closers: Closer[]): void {
+function stopOnSignals({ log, metrics }: Base, closers: Closer[]): void {
   let isStopping = false;
   const stop = async (signal: string): Promise<void> => {
     if (isStopping) return;
     isStopping = true;
     log.info('the server stops', { signal });
     await close(closers);
-    figures.stop();
+    metrics.stop();
     log.info('the server has stopped');
     process.exitCode = 0;
   };
@@ -361,10 +361,10 @@ function plantBugsOnSignal(supervisor: Supervisor, shards: number): void {
   });
 }
 
-function countFor(service: Service, figures: ThreadFigures): HttpTelemetry {
+function countFor(service: Service, metrics: ThreadMetrics): HttpTelemetry {
   return {
-    answered: (route, status, clientVersion) => figures.countRequest(service, route, status, clientVersion),
-    refused: (code) => figures.countRefusal(code, service),
+    answered: (route, status, clientVersion) => metrics.countRequest(service, route, status, clientVersion),
+    refused: (code) => metrics.countRefusal(code, service),
   };
 }
 

@@ -75,7 +75,7 @@ export class CallBoard {
   }
 
   /** How many are live by state, and how many ended by result since the thread began. */
-  get figures(): { live: Readonly<Record<CallState, number>>; ended: Readonly<Partial<Record<CallResult, number>>> } {
+  get metrics(): { live: Readonly<Record<CallState, number>>; ended: Readonly<Partial<Record<CallResult, number>>> } {
     const live = { ringing: 0, joined: 0, held: 0, transferring: 0 };
     for (const attempts of this.#scopes.values()) for (const record of attempts.values()) live[stateOf(record)] += 1;
     return { live, ended: this.#ended };

@@ -3,7 +3,7 @@ import { formatInstant } from '#src/base/time.ts';
 import type { Message } from '#src/protocol/conversations/messages.ts';
 import { attachmentOf, removeReference } from '#storage/conversations/attachment-references.ts';
 import { removeKey, writeConversation } from '#storage/conversations/conversation-writes.ts';
-import { keptAt, keptVersion, writeKeptVersion, type KeptVersion } from '#storage/conversations/hold-revisions.ts';
+import { keptAt, holdRevision, writeHoldRevision, type HoldRevision } from '#storage/conversations/hold-revisions.ts';
 import { under } from '#storage/engine/keys.ts';
 import type { LaneWrite } from '#storage/engine/lane.ts';
 import type { ConversationRecord } from '#storage/engine/records.ts';
@@ -37,18 +37,18 @@ export function hold(
 export function keepVersion(
   state: ConversationState,
   record: ConversationRecord,
-  { seq, ...version }: Pick<KeptVersion, 'change' | 'by' | 'json'> & { readonly seq: number },
+  { seq, ...version }: Pick<HoldRevision, 'change' | 'by' | 'json'> & { readonly seq: number },
   now: number,
 ): LaneWrite[] {
   if (!isOnHold(record)) return [];
-  return [writeKeptVersion(state.id, seq, record.rev, { ...version, at: formatInstant(now) })];
+  return [writeHoldRevision(state.id, seq, record.rev, { ...version, at: formatInstant(now) })];
 }
 
 /** A block of the versions that a hold kept, off the disk, with the attachments of what was deleted meanwhile. */
 export function releaseVersions({ id, view }: ConversationState): LaneWrite[] {
   return view.keys('keptVersions', under(id), RELEASED_AT_ONCE).flatMap((itemKey) => {
     const value = view.get('keptVersions', itemKey);
-    const kept = value === undefined ? undefined : keptVersion(value);
+    const kept = value === undefined ? undefined : holdRevision(value);
     const attachment = kept?.change === 'delete' ? attachmentOf((JSON.parse(kept.json) as Message).body) : undefined;
     return [
       removeKey('keptVersions', itemKey),

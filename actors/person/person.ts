@@ -7,7 +7,7 @@
  */
 import { unixSeconds } from '#src/base/clock.ts';
 import { encodeEvent, type PresenceState } from '#src/protocol/sockets/events.ts';
-import { unreachable, type Actor, type Address, type Effect, type Told } from '../runtime/actor.ts';
+import { unreachable, type Actor, type Address, type Effect, type Tell } from '../runtime/actor.ts';
 import type { Attention } from './attention.ts';
 import type { PresenceBudget } from './presence-budget.ts';
 
@@ -66,7 +66,7 @@ export function makePersonActor(options: PersonOptions): Actor<PersonState, Pers
       const isLost = wasOnline && (message.kind === 'disconnected' || message.kind === 'shardLost');
       if (!isLost || effective(state) === 'online' || options.hasPushes?.(state.user) !== true) return effects;
       // What was sent to a socket that was dead already counted as delivered: it is to be looked at again.
-      const lost = { kind: 'attentionLost', at: now } as Told;
+      const lost = { kind: 'attentionLost', at: now } as Tell;
       return [...effects, { kind: 'tell', to: `push:${state.user}`, message: lost }];
     },
     isIdle: (state) => state.devices.size === 0 && !state.announcing,

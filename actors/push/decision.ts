@@ -1,7 +1,7 @@
 /** The decision whether a message is pushed to a person, as one function of what is known of both. */
 
 /** How a person stands to a conversation now. */
-export interface Standing {
+export interface RecipientStatus {
   /** The seqs up to which the person has read, and up to which their devices have the messages. */
   readonly read: number;
   readonly delivered: number;
@@ -41,7 +41,7 @@ export type Verdict = (typeof VERDICTS)[number];
  * Whether a message is due as a push to a person with no app awake (FRM-05), or why not. Who no longer takes part has no
  * standing and is never asked about.
  */
-export function judge(message: Posted, standing: Standing, moment: Moment): Verdict {
+export function judge(message: Posted, standing: RecipientStatus, moment: Moment): Verdict {
   const { seq, sender } = message;
   if (sender === moment.user) return 'own';
   if (message.isDeleted || seq <= standing.floorSeq) return 'deleted';

@@ -12,7 +12,7 @@ import { countUnread, readLaneInbox } from '#storage/conversations/inbox-reader.
 import { numbered } from '#storage/engine/keys.ts';
 import type { LaneEnvironment } from '#storage/engine/lane.ts';
 import { MESSAGE_FLAGS, messageRecord } from '#storage/engine/records.ts';
-import type { Posted, Standing } from './decision.ts';
+import type { Posted, RecipientStatus } from './decision.ts';
 
 export interface PushReaderOptions {
   readonly environments: readonly LaneEnvironment[];
@@ -38,7 +38,7 @@ export class PushReader {
   }
 
   /** How a person stands to a conversation; undefined where they do not take part, or it is gone. */
-  standing(user: string, conversation: string): Standing | undefined {
+  standing(user: string, conversation: string): RecipientStatus | undefined {
     const { tables } = this.#options.laneOf(conversation);
     const record = readConversation(tables, conversation);
     const member = record === undefined ? undefined : readMember(tables, conversation, user);

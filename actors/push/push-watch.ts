@@ -8,7 +8,7 @@
  * A post costs a look into a map here, whatever it reaches. Nothing of it is stored but the time up to which all was
  * decided, at most once a second.
  */
-import type { Address, Answer, Told } from '../runtime/actor.ts';
+import type { Address, Answer, Tell } from '../runtime/actor.ts';
 import type { CallDetail } from '#storage/conversations/push-records.ts';
 import { readConversation, readMember, type Tables } from '#storage/conversations/conversation-reader.ts';
 import { readMemberships } from '#storage/conversations/inbox-reader.ts';
@@ -39,7 +39,7 @@ export interface PushWatchOptions {
   readonly laneOf: (conversation: string) => LaneEnvironment;
   readonly now: () => number;
   /** Asks a push actor of this shard. */
-  readonly ask: (to: Address, message: Told, settle: (answer: Answer) => void) => void;
+  readonly ask: (to: Address, message: Tell, settle: (answer: Answer) => void) => void;
   /** A conversation could not be read; the others are decided all the same. */
   readonly failed: (conversation: string, error: unknown) => void;
 }
@@ -214,7 +214,7 @@ export class PushWatch {
     for (const user of this.#audience(conversation)) {
       if (!registry.has(user) || attention.isAwake(user)) continue;
       round.open += 1;
-      ask(`push:${user}`, { kind: 'decide', conversation, ...note } as Told, (answer) => {
+      ask(`push:${user}`, { kind: 'decide', conversation, ...note } as Tell, (answer) => {
         if (answer.ok) round.open -= 1;
         else setTimeout(() => this.#again(conversation, note, round), AGAIN_MILLIS).unref();
       });

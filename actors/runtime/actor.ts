@@ -73,11 +73,11 @@ export type Effect =
   | { readonly kind: 'disband'; readonly conversation: string }
   /** Close a device's socket on one shard: a newer one took its place. */
   | { readonly kind: 'displace'; readonly shard: number; readonly device: string; readonly socket: number }
-  | { readonly kind: 'tell'; readonly to: Address; readonly message: Told }
+  | { readonly kind: 'tell'; readonly to: Address; readonly message: Tell }
   /** Hand a push to its provider; the actor is told what came of it. */
   | { readonly kind: 'push'; readonly delivery: PushDelivery }
   /** The same actor gets `message` after so many milliseconds, unless it was restarted or passivated before. */
-  | { readonly kind: 'wake'; readonly after: number; readonly message: Told };
+  | { readonly kind: 'wake'; readonly after: number; readonly message: Tell };
 
 /** A push that is due, as it lies in the outbox, with how often it was tried. */
 export interface PushDelivery extends PushRow {
@@ -87,11 +87,11 @@ export interface PushDelivery extends PushRow {
 }
 
 /** A message as the runtime sees it. */
-export interface Told {
+export interface Tell {
   readonly kind: string;
 }
 
-export interface Actor<State, Message extends Told> {
+export interface Actor<State, Message extends Tell> {
   readonly name: string;
   /** How many messages may wait for one actor. Beyond it an ask is answered `busy`; a tell is dropped and counted. */
   readonly mailboxMax: number;
@@ -110,7 +110,7 @@ export interface Actor<State, Message extends Told> {
 }
 
 /** Any actor, whatever its state and messages: what the runtime is given. */
-export interface AnyActor extends Omit<Actor<unknown, Told>, 'receive' | 'isIdle' | 'inspect'> {
+export interface AnyActor extends Omit<Actor<unknown, Tell>, 'receive' | 'isIdle' | 'inspect'> {
   receive(state: never, message: never, now: number): readonly Effect[];
   isIdle(state: never, now: number): boolean;
   inspect(state: never): Record<string, number | string | boolean>;
@@ -118,7 +118,7 @@ export interface AnyActor extends Omit<Actor<unknown, Told>, 'receive' | 'isIdle
 
 /** For the default of a switch over message kinds: a forgotten one is a compile error. */
 export function unreachable(value: never): never {
-  throw new Error(`Unexpected message: ${JSON.stringify((value as Told).kind)}`);
+  throw new Error(`Unexpected message: ${JSON.stringify((value as Tell).kind)}`);
 }
 
 /** The effects of a refusal. */

@@ -1,6 +1,6 @@
 /** A cell: one living actor — its state, its mailbox and the gate that what it said must pass. */
 import type { Batch } from '#storage/engine/lane.ts';
-import type { Actor, Address, Answer, Told } from './actor.ts';
+import type { Actor, Address, Answer, Tell } from './actor.ts';
 import { Mailbox } from './mailbox.ts';
 
 /** Who waits for the answer to a message. */
@@ -10,16 +10,16 @@ export interface Asker {
   settle(answer: Answer): void;
 }
 
-export interface Letter {
-  readonly message: Told;
+export interface Envelope {
+  readonly message: Tell;
   readonly asker: Asker | undefined;
 }
 
 export class Cell {
   readonly address: Address;
   readonly key: string;
-  readonly actor: Actor<unknown, Told>;
-  readonly mailbox: Mailbox<Letter>;
+  readonly actor: Actor<unknown, Tell>;
+  readonly mailbox: Mailbox<Envelope>;
   /** Undefined until the first message, and again after a failure: loaded when needed. */
   state: unknown;
   loaded = false;
@@ -33,7 +33,7 @@ export class Cell {
   ready = false;
   readonly held = new Map<string, Asker>();
 
-  constructor(address: Address, actor: Actor<unknown, Told>) {
+  constructor(address: Address, actor: Actor<unknown, Tell>) {
     this.address = address;
     this.key = address.slice(address.indexOf(':') + 1);
     this.actor = actor;

@@ -10,7 +10,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
-import { refused, type Address, type Answer, type Told } from './actor.ts';
+import { refused, type Address, type Answer, type Tell } from './actor.ts';
 import { monotonicMillis } from './monotonic.ts';
 import { MAIN, type ServiceName } from './thread-runtime.ts';
 import type { Placement } from './placement.ts';
@@ -78,7 +78,7 @@ export class Supervisor {
   }
 
   /** Asks an actor or a service of a shard. */
-  async ask(to: Address, message: Told, millis: number): Promise<Answer> {
+  async ask(to: Address, message: Tell, millis: number): Promise<Answer> {
     return await this.askShard(this.#options.placement.shardOf(to), to, message, millis);
   }
 

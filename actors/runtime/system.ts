@@ -16,9 +16,9 @@ import {
   type AnyActor,
   type Effect,
   type PushDelivery,
-  type Told,
+  type Tell,
 } from './actor.ts';
-import { Cell, type Asker, type Letter } from './cell.ts';
+import { Cell, type Asker, type Envelope } from './cell.ts';
 import type { Priority } from './mailbox.ts';
 import { monotonicMillis } from './monotonic.ts';
 import { ACTOR_POLICY, decide, QUARANTINE_MILLIS } from './supervision.ts';
@@ -37,7 +37,7 @@ export interface Outlet {
   membership(effect: Extract<Effect, { kind: 'membership' }>): void;
   disband(conversation: string): void;
   displace(effect: Extract<Effect, { kind: 'displace' }>): void;
-  tell(to: Address, message: Told): void;
+  tell(to: Address, message: Tell): void;
   push(delivery: PushDelivery): void;
 }
 
@@ -56,7 +56,7 @@ export interface SystemOptions {
 }
 
 export class ActorSystem {
-  readonly #actors: ReadonlyMap<string, Actor<unknown, Told>>;
+  readonly #actors: ReadonlyMap<string, Actor<unknown, Tell>>;
   readonly #cells = new Map<Address, Cell>();
   readonly #ready: Cell[] = [];
   readonly #now: () => number;
@@ -66,7 +66,7 @@ export class ActorSystem {
   #scheduled = false;
 
   constructor(options: SystemOptions) {
-    this.#actors = new Map(options.actors.map((actor) => [actor.name, actor as unknown as Actor<unknown, Told>]));
+    this.#actors = new Map(options.actors.map((actor) => [actor.name, actor as unknown as Actor<unknown, Tell>]));
     this.#now = options.now;
     this.#report = options.report;
     this.#sweep = setInterval(() => this.#passivate(), PASSIVATE_MILLIS / 4);
@@ -79,30 +79,30 @@ export class ActorSystem {
   }
 
   /** Delivers a message to an actor of this shard. With an asker, exactly one answer follows. */
-  deliver(to: Address, message: Told, asker?: Asker): void {
+  deliver(to: Address, message: Tell, asker?: Asker): void {
     const cell = this.#cellOf(to);
-    if (cell.quarantinedUntil > monotonicMillis()) return this.#turnAway(cell, message, asker, 'unavailable');
+    if (cell.quarantinedUntil > monotonicMillis()) return this.#reject(cell, message, asker, 'unavailable');
     const lane = cell.actor.lane?.(cell.key);
     if (asker !== undefined && lane !== undefined && lane.backlog > LANE_BACKLOG_MAX) {
-      return this.#turnAway(cell, message, asker, 'busy');
+      return this.#reject(cell, message, asker, 'busy');
     }
-    const letter: Letter = { message, asker };
+    const envelope: Envelope = { message, asker };
     if (cell.actor.lossy?.includes(message.kind) === true) {
-      const kept = cell.mailbox.offerLossy(letter, (waiting) => waiting.message.kind === message.kind);
+      const kept = cell.mailbox.offerLossy(envelope, (waiting) => waiting.message.kind === message.kind);
       if (!kept) this.#report.dropped(cell.actor.name, message.kind);
-    } else if (!cell.mailbox.offer(letter, this.#priorityOf(cell, message))) {
-      return this.#turnAway(cell, message, asker, 'busy');
+    } else if (!cell.mailbox.offer(envelope, this.#priorityOf(cell, message))) {
+      return this.#reject(cell, message, asker, 'busy');
     }
     this.#makeReady(cell);
   }
 
   /** Tells every living actor of a name. */
-  broadcast(actor: string, message: Told): void {
+  broadcast(actor: string, message: Tell): void {
     for (const [address, cell] of this.#cells) if (cell.actor.name === actor) this.deliver(address, message);
   }
 
   /** Figures of every living actor of a name, or of all: what an operator looks at. */
-  inspect(limit: number): { address: Address; waiting: number; gated: boolean; figures: object }[] {
+  inspect(limit: number): { address: Address; waiting: number; gated: boolean; metrics: object }[] {
     return [...this.#cells.values()]
       .toSorted((a, b) => b.mailbox.length - a.mailbox.length || b.lastActive - a.lastActive)
       .slice(0, limit)
@@ -110,12 +110,12 @@ export class ActorSystem {
         address: cell.address,
         waiting: cell.mailbox.length,
         gated: cell.isGated,
-        figures: cell.loaded ? cell.actor.inspect(cell.state) : {},
+        metrics: cell.loaded ? cell.actor.inspect(cell.state) : {},
       }));
   }
 
   /** How many actors live, and what waits in their mailboxes. */
-  get figures(): { active: Record<string, number>; mailboxes: Record<Priority, number> & { deepest: number } } {
+  get metrics(): { active: Record<string, number>; mailboxes: Record<Priority, number> & { deepest: number } } {
     const active: Record<string, number> = {};
     const mailboxes = { system: 0, urgent: 0, main: 0, deepest: 0 };
     for (const cell of this.#cells.values()) {
@@ -143,11 +143,11 @@ export class ActorSystem {
     return cell;
   }
 
-  #priorityOf(cell: Cell, message: Told): Priority {
+  #priorityOf(cell: Cell, message: Tell): Priority {
     return cell.actor.urgent?.includes(message.kind) === true ? 'urgent' : 'main';
   }
 
-  #turnAway(cell: Cell, message: Told, asker: Asker | undefined, code: ErrorCode): void {
+  #reject(cell: Cell, message: Tell, asker: Asker | undefined, code: ErrorCode): void {
     if (asker === undefined) this.#report.dropped(cell.actor.name, message.kind);
     else asker.settle(refused(code, undefined, 1));
   }
@@ -168,8 +168,8 @@ export class ActorSystem {
     const end = monotonicMillis() + TURN_MILLIS_MAX;
     // One message of each ready actor in turn, so that a busy room does not hold up a quiet chat.
     for (let cell = this.#ready.shift(); cell !== undefined; cell = this.#ready.shift()) {
-      const letter = cell.mailbox.take();
-      if (letter !== undefined) this.#receive(cell, letter);
+      const envelope = cell.mailbox.take();
+      if (envelope !== undefined) this.#receive(cell, envelope);
       if (cell.mailbox.length > 0) this.#ready.push(cell);
       else cell.ready = false;
       if (monotonicMillis() >= end) break;
@@ -180,8 +180,8 @@ export class ActorSystem {
     }
   }
 
-  #receive(cell: Cell, letter: Letter): void {
-    const { message, asker } = letter;
+  #receive(cell: Cell, envelope: Envelope): void {
+    const { message, asker } = envelope;
     const now = monotonicMillis();
     cell.lastActive = now;
     // Whoever asked has given up: doing the work now would only delay those who still wait.
@@ -274,7 +274,7 @@ export class ActorSystem {
     cell.held.delete(token);
   }
 
-  #wake(cell: Cell, after: number, message: Told): void {
+  #wake(cell: Cell, after: number, message: Tell): void {
     const { life } = cell;
     setTimeout(() => {
       if (cell.life === life && this.#cells.get(cell.address) === cell) this.deliver(cell.address, message);
@@ -291,8 +291,8 @@ export class ActorSystem {
     cell.failures = [];
     cell.quarantinedUntil = monotonicMillis() + QUARANTINE_MILLIS;
     this.#report.quarantined(cell.actor.name, cell.address);
-    for (let letter = cell.mailbox.take(); letter !== undefined; letter = cell.mailbox.take()) {
-      this.#turnAway(cell, letter.message, letter.asker, 'unavailable');
+    for (let envelope = cell.mailbox.take(); envelope !== undefined; envelope = cell.mailbox.take()) {
+      this.#reject(cell, envelope.message, envelope.asker, 'unavailable');
     }
   }
 

@@ -6,7 +6,7 @@
  *     '@name'          ─► a service of that thread, for what belongs to no actor
  */
 import type { EventType } from '#src/protocol/sockets/events.ts';
-import { refused, type Address, type Answer, type Effect, type Except, type PushDelivery, type Told } from './actor.ts';
+import { refused, type Address, type Answer, type Effect, type Except, type PushDelivery, type Tell } from './actor.ts';
 import type { Cancellation } from './cancellation.ts';
 import type { Asker } from './cell.ts';
 import { monotonicMillis } from './monotonic.ts';
@@ -52,7 +52,7 @@ type Publish = Extract<Effect, { kind: 'publish' }>;
 type PublishTo = Extract<Effect, { kind: 'publishTo' }>;
 type Membership = Extract<Effect, { kind: 'membership' }>;
 
-export class Node implements Outlet {
+export class ThreadRuntime implements Outlet {
   readonly shard: number;
   readonly placement: Placement;
   readonly #system: ActorSystem;
@@ -88,7 +88,7 @@ export class Node implements Outlet {
   }
 
   /** Asks an actor, wherever it lives. The answer comes within `millis`, if only as `unavailable`. */
-  async ask(to: Address, message: Told, millis: number, cancellation?: Cancellation): Promise<Answer> {
+  async ask(to: Address, message: Tell, millis: number, cancellation?: Cancellation): Promise<Answer> {
     const due = monotonicMillis() + millis;
     const shard = this.placement.shardOf(to);
     if (shard === this.shard) return await this.#askHere(to, message, due, cancellation);
@@ -96,7 +96,7 @@ export class Node implements Outlet {
     return link === undefined ? refused('unavailable') : await link.ask(to, message, due, cancellation);
   }
 
-  tell(to: Address, message: Told): void {
+  tell(to: Address, message: Tell): void {
     const shard = this.placement.shardOf(to);
     if (shard === this.shard) this.#system.deliver(to, message);
     else this.#links.get(shard)?.tell(to, message);
@@ -147,13 +147,13 @@ export class Node implements Outlet {
       timedOut: () => this.#services.timedOut(),
       dropped: () => this.#services.dropped('link'),
       closed: () => {
-        if (thread !== MAIN) this.#system.broadcast('person', { kind: 'shardLost', shard: thread } as Told);
+        if (thread !== MAIN) this.#system.broadcast('person', { kind: 'shardLost', shard: thread } as Tell);
         onClosed();
       },
     };
   }
 
-  async #askHere(to: Address, message: Told, due: number, cancellation?: Cancellation): Promise<Answer> {
+  async #askHere(to: Address, message: Tell, due: number, cancellation?: Cancellation): Promise<Answer> {
     const { promise, resolve } = Promise.withResolvers<Answer>();
     const asker: Asker = {
       due,
@@ -167,7 +167,7 @@ export class Node implements Outlet {
   }
 
   #receiveAsk(to: string, body: unknown, incoming: IncomingAsk): void {
-    if (!to.startsWith('@')) return this.#system.deliver(to as Address, body as Told, incoming);
+    if (!to.startsWith('@')) return this.#system.deliver(to as Address, body as Tell, incoming);
     this.#services.ask(to as ServiceName, body).then(
       (value) => incoming.settle(value),
       () => incoming.settle(refused('internal')),
@@ -193,7 +193,7 @@ export class Node implements Outlet {
         return sockets?.displace(...(body as [string, number]));
       default:
         if (to.startsWith('@')) this.#services.tell(to as ServiceName, body);
-        else this.#system.deliver(to as Address, body as Told);
+        else this.#system.deliver(to as Address, body as Tell);
     }
   }
 

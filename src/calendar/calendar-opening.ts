@@ -8,15 +8,15 @@ import type { Authenticate } from '#src/http/client-routes.ts';
 import type { Directory } from '#src/directory/directory.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import { Calendars } from '#storage/calendars/calendars.ts';
-import { makeCalendarPlane, type CalendarPlane, type CalendarPlaneOptions } from './calendar-services.ts';
+import { makeCalendarServices, type CalendarServices, type CalendarServicesOptions } from './calendar-services.ts';
 import { addCalendarService } from './calendar-service.ts';
-import { MailDoors, type MailDoorsOptions } from './mail/mail-intake-services.ts';
+import { MailIntakeServices, type MailIntakeServicesOptions } from './mail/mail-intake-services.ts';
 import { ReminderSchedule, type Reminded, type ReminderScheduleOptions } from './reminders/reminder-schedule.ts';
 import type { AnswerUpdates } from './scheduling/answer-updates.ts';
 import type { Deliveries } from './scheduling/deliveries.ts';
 import type { OutsideMail } from './scheduling/outside-mail.ts';
 import { ChangeAnnouncer, type Told } from './change-announcer.ts';
-import type { DavDoor } from './dav/dav-context.ts';
+import type { DavContext } from './dav/dav-context.ts';
 import type { EntryMeetings } from './meetings/entry-meetings.ts';
 import { MeetingFollower } from './meetings/meeting-follower.ts';
 import { FeedUrls, type FeedUrlsOptions } from './subscriptions/feed-urls.ts';
@@ -49,23 +49,23 @@ export interface CalendarOpeningOptions {
   /** Tells the sockets of people on every messaging thread. */
   readonly tell: (told: Told | Reminded) => Promise<void>;
   /** Whose word about the senders of calendar mail counts. @throws Refusal `encryption_locked`. */
-  readonly mailTrust: MailDoorsOptions['trust'];
+  readonly mailTrust: MailIntakeServicesOptions['trust'];
   /** Makes the way to people outside. */
-  readonly mail: CalendarPlaneOptions['mail'];
+  readonly mail: CalendarServicesOptions['mail'];
   readonly clock: Clock;
-  readonly log: DavDoor['log'] & ReminderScheduleOptions['log'] & MailDoorsOptions['log'];
+  readonly log: DavContext['log'] & ReminderScheduleOptions['log'] & MailIntakeServicesOptions['log'];
 }
 
 export interface OpenCalendar {
   readonly calendars: Calendars;
-  readonly plane: CalendarPlane;
+  readonly services: CalendarServices;
   /** For the metrics, as they are now. */
-  readonly figures: () => AnswerUpdates['figures'] &
-    Deliveries['figures'] &
-    MailDoors['figures'] &
-    OutsideMail['figures'] &
-    ReminderSchedule['figures'] &
-    SubscriptionSchedule['figures'];
+  readonly metrics: () => AnswerUpdates['metrics'] &
+    Deliveries['metrics'] &
+    MailIntakeServices['metrics'] &
+    OutsideMail['metrics'] &
+    ReminderSchedule['metrics'] &
+    SubscriptionSchedule['metrics'];
   /** Opens the LMTP door where one is configured; its port. */
   readonly openMail: () => Promise<number | undefined>;
   readonly close: () => Promise<void>;
@@ -95,7 +95,7 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
       });
     },
   });
-  const plane = await makeCalendarPlane({
+  const services = await makeCalendarServices({
     ...options,
     calendars,
     maySee: (viewer, user) => access.allows('see', viewer, user),
@@ -104,22 +104,22 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
     publicUrl: config.calendarUrl,
     failuresPerMinute: config.loginAttemptsPerMinute,
   });
-  const doors = new MailDoors({ ...plane, config, trust: options.mailTrust, log: options.log });
+  const doors = new MailIntakeServices({ ...services, config, trust: options.mailTrust, log: options.log });
   await doors.addTo(app);
   const { allowPrivateTargets } = config;
   const urls = new FeedUrls({ ...options, allowPrivateTargets });
   const userAgent = `Parley/${options.version}`;
-  const refreshes = new SubscriptionSchedule({ ...plane, urls, allowPrivateTargets, userAgent, log: options.log });
+  const refreshes = new SubscriptionSchedule({ ...services, urls, allowPrivateTargets, userAgent, log: options.log });
   const subscriptions = new Subscriptions({
-    ...plane,
+    ...services,
     urls,
     wake: () => refreshes.wake(),
     isRefreshing: (calendar) => refreshes.isRefreshing(calendar),
   });
-  await addCalendarService(app, plane, subscriptions, options.authenticate);
-  const reminders = new ReminderSchedule({ ...plane, log: options.log, tell });
-  const follower = new MeetingFollower({ ...plane, log: options.log });
-  const { answerUpdates } = plane;
+  await addCalendarService(app, services, subscriptions, options.authenticate);
+  const reminders = new ReminderSchedule({ ...services, log: options.log, tell });
+  const follower = new MeetingFollower({ ...services, log: options.log });
+  const { answerUpdates } = services;
   followers.push(answerUpdates, reminders, { changed: () => follower.wake() });
   const jobs = [reminders, follower, refreshes, answerUpdates];
   for (const job of jobs) job.wake();
@@ -131,10 +131,10 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
   });
   return {
     calendars,
-    plane,
-    figures: () => ({
-      ...{ ...plane.deliveries.figures, ...answerUpdates.figures, ...plane.mail.figures, ...doors.figures },
-      ...{ ...reminders.figures, ...refreshes.figures },
+    services,
+    metrics: () => ({
+      ...{ ...services.deliveries.metrics, ...answerUpdates.metrics, ...services.mail.metrics, ...doors.metrics },
+      ...{ ...reminders.metrics, ...refreshes.metrics },
     }),
     openMail: async () => await doors.openLmtp(),
     close: async () => {

@@ -4,7 +4,7 @@ import { addClientRoutes, type Authenticate } from '#src/http/client-routes.ts';
 import { CALENDAR_ROUTES } from '#src/protocol/calendars/calendar-routes.ts';
 import { addDavRoutes } from './dav/routes.ts';
 import { makeCalendarHandlers } from './json/calendar-handlers.ts';
-import type { CalendarPlane } from './calendar-services.ts';
+import type { CalendarServices } from './calendar-services.ts';
 import { makeChangeHandlers } from './json/change-handlers.ts';
 import { makeEntryHandlers } from './json/entry-handlers.ts';
 import { makeFreeBusyHandlers } from './json/free-busy-handlers.ts';
@@ -19,27 +19,27 @@ import type { Subscriptions } from './subscriptions/subscriptions.ts';
 /** Adds every route of the calendar to an app. `authenticate` judges session tokens as the coordinator does. */
 export async function addCalendarService(
   app: FastifyInstance,
-  plane: CalendarPlane,
+  services: CalendarServices,
   subscriptions: Subscriptions,
   authenticate: Authenticate,
 ): Promise<void> {
-  const feeds = new Feeds(plane);
+  const feeds = new Feeds(services);
   const handlers = {
-    ...makeCalendarHandlers(plane, subscriptions),
-    ...makeChangeHandlers(plane),
-    ...makeEntryHandlers(plane),
-    ...makeFeedHandlers(plane, feeds),
-    ...makeFreeBusyHandlers(plane),
-    ...makeInvitationHandlers(plane),
-    ...makeShareHandlers(plane),
-    ...makeSubscriptionHandlers(plane, subscriptions),
+    ...makeCalendarHandlers(services, subscriptions),
+    ...makeChangeHandlers(services),
+    ...makeEntryHandlers(services),
+    ...makeFeedHandlers(services, feeds),
+    ...makeFreeBusyHandlers(services),
+    ...makeInvitationHandlers(services),
+    ...makeShareHandlers(services),
+    ...makeSubscriptionHandlers(services, subscriptions),
   };
   addClientRoutes(app, CALENDAR_ROUTES, handlers, authenticate);
-  await addFileRoutes(app, plane, feeds, authenticate);
-  await addDavRoutes(app, plane.dav);
+  await addFileRoutes(app, services, feeds, authenticate);
+  await addDavRoutes(app, services.dav);
   app.addHook('onClose', async () => {
     // What is being delivered and sent is read on the pool.
-    await Promise.all([plane.deliveries.close(), plane.mail.close()]);
-    await plane.pool.close();
+    await Promise.all([services.deliveries.close(), services.mail.close()]);
+    await services.pool.close();
   });
 }

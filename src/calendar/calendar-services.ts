@@ -5,7 +5,7 @@ import type { Calendars } from '#storage/calendars/calendars.ts';
 import { AddressBook, type DirectoryView } from './address-book.ts';
 import { BasicAuthentication } from './basic-authentication.ts';
 import { ensureDefaultCalendar } from './calendar-access.ts';
-import type { DavDoor, Principal, Principals } from './dav/dav-context.ts';
+import type { DavContext, Principal, Principals } from './dav/dav-context.ts';
 import { busyTimes } from './objects/busy-times.ts';
 import { DerivationPool } from './objects/derivation-pool.ts';
 import type { EntryMeetings } from './meetings/entry-meetings.ts';
@@ -15,7 +15,7 @@ import { Deliveries } from './scheduling/deliveries.ts';
 import type { OutsideMail } from './scheduling/outside-mail.ts';
 import { Scheduler } from './scheduling/scheduler.ts';
 
-export interface CalendarPlaneOptions {
+export interface CalendarServicesOptions {
   readonly calendars: Calendars;
   readonly directory: DirectoryView;
   /** Whether somebody may see somebody, by the access policies. */
@@ -34,13 +34,13 @@ export interface CalendarPlaneOptions {
   /** Where clients reach the calendar, where a proxy stands in front. */
   readonly publicUrl: string | undefined;
   readonly clock: Clock;
-  readonly log: DavDoor['log'];
+  readonly log: DavContext['log'];
 }
 
 /** What mail is made from. */
-export type MailParts = Pick<CalendarPlane, 'book' | 'calendars' | 'clock' | 'epoch' | 'isPerson' | 'pool'>;
+export type MailParts = Pick<CalendarServices, 'book' | 'calendars' | 'clock' | 'epoch' | 'isPerson' | 'pool'>;
 
-export interface CalendarPlane {
+export interface CalendarServices {
   readonly calendars: Calendars;
   readonly book: AddressBook;
   readonly pool: DerivationPool;
@@ -59,11 +59,11 @@ export interface CalendarPlane {
   readonly epoch: string;
   readonly clock: Clock;
   /** The same things as the DAV door takes them. */
-  readonly dav: DavDoor;
+  readonly dav: DavContext;
 }
 
 /** The calendar's parts over its store. The pool is the caller's to close. */
-export async function makeCalendarPlane(options: CalendarPlaneOptions): Promise<CalendarPlane> {
+export async function makeCalendarServices(options: CalendarServicesOptions): Promise<CalendarServices> {
   const { calendars, clock, directory, epoch, failuresPerMinute, log, maySee, meetings } = options;
   const book = new AddressBook(directory);
   await book.prepare();
@@ -74,13 +74,13 @@ export async function makeCalendarPlane(options: CalendarPlaneOptions): Promise<
     return entry !== undefined && entry.kind !== 'bot' && entry.state === 'active';
   };
   const deliveries = new Deliveries({ calendars, pool, book, isPerson, clock, log });
-  const mayInvite: CalendarPlane['mayInvite'] = (organizer, user) =>
+  const mayInvite: CalendarServices['mayInvite'] = (organizer, user) =>
     isPerson(user) && options.mayInvite(organizer, user);
   const answerUpdates = new AnswerUpdates({ calendars, pool, book, mayInvite, isPerson, deliveries, clock, log });
   const mail = options.mail({ book, calendars, clock, epoch, isPerson, pool });
   const scheduler = new Scheduler({ pool, book, clock, deliveries, mail, mayInvite });
   const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler });
-  const dav: DavDoor = {
+  const dav: DavContext = {
     calendars,
     writer,
     principals: makePrincipals(book, maySee, isPerson),
@@ -106,8 +106,8 @@ export async function makeCalendarPlane(options: CalendarPlaneOptions): Promise<
 
 function makePrincipals(
   book: AddressBook,
-  maySee: CalendarPlane['maySee'],
-  isPerson: CalendarPlane['isPerson'],
+  maySee: CalendarServices['maySee'],
+  isPerson: CalendarServices['isPerson'],
 ): Principals {
   const find = (viewer: string, user: string): Principal | undefined => {
     if (viewer !== user && !(isPerson(user) && maySee(viewer, user))) return undefined;

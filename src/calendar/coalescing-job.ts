@@ -1,5 +1,5 @@
 /** Work that one wake-up does for all that ask for it meanwhile: one run at a time, and another where somebody asked. */
-export class WokenWork {
+export class CoalescingJob {
   readonly #run: () => Promise<number | undefined>;
   #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;

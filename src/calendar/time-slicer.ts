@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 /** How long one request is worked on before others get their turn, in milliseconds. */
 export const SLICE_MILLIS = 5;
 
-export class Turns {
+export class TimeSlicer {
   #began = performance.now();
 
   /** Whether the slice is used up. */

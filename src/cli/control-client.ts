@@ -14,7 +14,7 @@ const ANSWER_MILLIS = 30_000;
 const LONG_ANSWER_MILLIS = 3_600_000;
 
 /** Where commands are carried out: a running server, or the store of a stopped one. */
-export interface Door {
+export interface ControlConnection {
   readonly isRunning: boolean;
   /** @throws CommandError with the server's sentence when it refuses. */
   call<C extends ControlCommand>(command: C, form: ControlForm<C>): Promise<ControlResults[C]>;
@@ -22,7 +22,7 @@ export interface Door {
 }
 
 /** The door of the server that runs on this folder, or undefined when none does. */
-export async function connectToServer(folder: string): Promise<Door | undefined> {
+export async function connectToServer(folder: string): Promise<ControlConnection | undefined> {
   const socket = await open(controlAddress(folder));
   if (socket === undefined) return undefined;
   const lines = readLines(socket, CONTROL_ANSWER_BYTES_MAX);

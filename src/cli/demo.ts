@@ -1,5 +1,5 @@
 /** The program `npm run demo`: a throw-away server, people who talk, a restart in the middle, and what each side saw. */
-import { connectToServer, type Door } from './control-client.ts';
+import { connectToServer, type ControlConnection } from './control-client.ts';
 import { type Credentials, Witness } from './demo-witness.ts';
 import { ThrowawayServer } from './throwaway-server.ts';
 
@@ -35,12 +35,12 @@ class Demo {
 
   /** People, their room, and a client for some of them. */
   async #gather(): Promise<[alice: Witness, bob: Witness, carol: Witness, room: string]> {
-    const door = await connectToServer(this.#server.folder);
-    if (door === undefined) throw new Error('The control socket does not answer.');
+    const connection = await connectToServer(this.#server.folder);
+    if (connection === undefined) throw new Error('The control socket does not answer.');
     try {
-      const named = await addPeople(door);
+      const named = await addPeople(connection);
       const size = { people: ROOM_SIZE - named.length, rooms: 1, members: ROOM_SIZE - named.length };
-      const { people, rooms } = await door.call('seed', size);
+      const { people, rooms } = await connection.call('seed', size);
       const room = rooms[0]?.id ?? '';
       say(`Added ${people.length + named.length} people over the control socket, and a room.`);
       const all = [...named, ...people.slice(0, LISTENERS)];
@@ -54,7 +54,7 @@ class Demo {
       const [alice, bob, carol] = this.#witnesses as [Witness, Witness, Witness];
       return [alice, bob, carol, room];
     } finally {
-      await door.close();
+      await connection.close();
     }
   }
 
@@ -119,9 +119,9 @@ class Demo {
   }
 }
 
-async function addPeople(door: Door): Promise<Credentials[]> {
+async function addPeople(connection: ControlConnection): Promise<Credentials[]> {
   const people = NAMES.map((username) => ({ username, password: `the password of ${username}` }));
-  for (const person of people) await door.call('user.add', { ...person, role: 'person' });
+  for (const person of people) await connection.call('user.add', { ...person, role: 'person' });
   return people;
 }
 

@@ -15,13 +15,13 @@ import { Accounts } from '#storage/accounts/accounts.ts';
 import { lockFolder, openFolder, readManifest } from '#storage/engine/folder.ts';
 import { migrateFolder } from '#storage/engine/migrations.ts';
 import { CommandError } from './command-error.ts';
-import type { Door } from './control-client.ts';
+import type { ControlConnection } from './control-client.ts';
 
 /**
  * Opens the folder of a stopped server; `make` makes it when it is empty or absent.
  * @throws FolderError when it is in use or not a data folder.
  */
-export async function openOffline(config: Config, make: boolean): Promise<Door> {
+export async function openOffline(config: Config, make: boolean): Promise<ControlConnection> {
   if (!make) readManifest(config.data);
   const lock = await lockFolder(config.data);
   try {

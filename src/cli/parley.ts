@@ -6,7 +6,7 @@ import { ConfigError, readConfig, type Config } from '#src/config.ts';
 import { FolderError } from '#storage/engine/folder.ts';
 import { CommandError, EXIT, UsageError } from './command-error.ts';
 import { helpPage, readCommandLine, readCount, type CommandLine, type CommandName } from './command-line.ts';
-import { connectToServer, type Door } from './control-client.ts';
+import { connectToServer, type ControlConnection } from './control-client.ts';
 import { joinNode, runNode } from './node-commands.ts';
 import { check, openOffline, restore } from './offline.ts';
 import { readPassword } from './password-input.ts';
@@ -21,38 +21,38 @@ const RUNS: Readonly<Record<CommandName, Run>> = {
   init: async ({ options }, config) => await addUser(config, options['owner'] as string, 'owner'),
   invite: async (line, config) => {
     if (line.argument !== 'owner') throw new UsageError('Usage: parley invite owner [--data FOLDER]');
-    return await withDoor(config, false, async (door) => {
-      const { url } = await door.call('invite.owner', {});
+    return await withConnection(config, false, async (connection) => {
+      const { url } = await connection.call('invite.owner', {});
       if (url === null) throw new CommandError('This installation has an owner already.');
       say(url);
     });
   },
   'user add': async ({ argument }, config) => await addUser(config, argument, 'person'),
   'user block': async ({ argument }, config) =>
-    await withDoor(config, false, async (door) => {
-      await door.call('user.block', { username: argument });
+    await withConnection(config, false, async (connection) => {
+      await connection.call('user.block', { username: argument });
       say(`${argument} is blocked.`);
     }),
   'user unblock': async ({ argument }, config) =>
-    await withDoor(config, false, async (door) => {
-      await door.call('user.unblock', { username: argument });
+    await withConnection(config, false, async (connection) => {
+      await connection.call('user.unblock', { username: argument });
       say(`${argument} may sign in again.`);
     }),
-  'user list': async (_line, config) => await withDoor(config, false, listPeople),
+  'user list': async (_line, config) => await withConnection(config, false, listPeople),
   seed: async ({ options }, config) => await seed(config, options),
   status: async (_line, config) => {
     let isRunning = false;
-    await withDoor(config, false, async (door) => {
-      isRunning = door.isRunning;
-      for (const [name, value] of Object.entries(await door.call('status', {}))) say(`${name}: ${value}`);
+    await withConnection(config, false, async (connection) => {
+      isRunning = connection.isRunning;
+      for (const [name, value] of Object.entries(await connection.call('status', {}))) say(`${name}: ${value}`);
     });
     return isRunning ? EXIT.ok : EXIT.refused;
   },
   backup: async ({ options }, config) =>
-    await withDoor(config, false, async (door) => {
+    await withConnection(config, false, async (connection) => {
       const [out, earlier] = [resolve(options['out'] as string), options['earlier']];
       const form = { out, ...(earlier === undefined ? {} : { earlier: resolve(earlier) }) };
-      for (const [name, value] of Object.entries(await door.call('backup', form))) say(`${name}: ${value}`);
+      for (const [name, value] of Object.entries(await connection.call('backup', form))) say(`${name}: ${value}`);
     }),
   restore: async ({ options }, config) => {
     await assertStopped(config);
@@ -86,15 +86,15 @@ const RUNS: Readonly<Record<CommandName, Run>> = {
 
 async function addUser(config: Config, username: string, role: 'owner' | 'person'): Promise<number> {
   const password = await readPassword(username);
-  return await withDoor(config, role === 'owner', async (door) => {
-    await door.call('user.add', { username, password, role });
+  return await withConnection(config, role === 'owner', async (connection) => {
+    await connection.call('user.add', { username, password, role });
     say(role === 'owner' ? `${username} owns this installation.` : `${username} was added.`);
   });
 }
 
-async function listPeople(door: Door): Promise<void> {
+async function listPeople(connection: ControlConnection): Promise<void> {
   for (let after: string | null = ''; after !== null;) {
-    const { items, next }: { items: readonly Listed[]; next: string | null } = await door.call('user.list', {
+    const { items, next }: { items: readonly Listed[]; next: string | null } = await connection.call('user.list', {
       after,
       limit: LIST_PAGE,
     });
@@ -120,8 +120,8 @@ async function seed(config: Config, options: Readonly<Record<string, string>>): 
   // Made first and by itself: finding out afterwards that it can't be written would lose the tokens.
   writeFileSync(out, '', { mode: 0o600, flag: 'wx' });
   try {
-    return await withDoor(config, true, async (door) => {
-      const seeded = await door.call('seed', size);
+    return await withConnection(config, true, async (connection) => {
+      const seeded = await connection.call('seed', size);
       writeFileSync(out, `${JSON.stringify(seeded)}\n`);
       say(`${seeded.people.length} people and ${seeded.rooms.length} rooms were added; ${out} has their tokens.`);
     });
@@ -131,20 +131,24 @@ async function seed(config: Config, options: Readonly<Record<string, string>>): 
   }
 }
 
-async function withDoor(config: Config, make: boolean, use: (door: Door) => Promise<void>): Promise<number> {
-  const door = (await connectToServer(config.data)) ?? (await openOffline(config, make));
+async function withConnection(
+  config: Config,
+  make: boolean,
+  use: (connection: ControlConnection) => Promise<void>,
+): Promise<number> {
+  const connection = (await connectToServer(config.data)) ?? (await openOffline(config, make));
   try {
-    await use(door);
+    await use(connection);
     return EXIT.ok;
   } finally {
-    await door.close();
+    await connection.close();
   }
 }
 
 async function assertStopped(config: Config): Promise<void> {
-  const door = await connectToServer(config.data);
-  if (door === undefined) return;
-  await door.close();
+  const connection = await connectToServer(config.data);
+  if (connection === undefined) return;
+  await connection.close();
   throw new CommandError(`A server is running on ${config.data}: stop it first.`);
 }
 

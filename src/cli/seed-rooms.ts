@@ -1,7 +1,7 @@
 /** Rooms for `parley seed` on a stopped server, made by the conversation actor as a running one makes them. */
 import type { Reply } from '#actors/conversation/conversation.messages.ts';
 import { makeConversationActor } from '#actors/conversation/conversation.ts';
-import type { Address, Answer, Told } from '#actors/runtime/actor.ts';
+import type { Address, Answer, Tell } from '#actors/runtime/actor.ts';
 import { monotonicMillis } from '#actors/runtime/monotonic.ts';
 import { ActorSystem, type Outlet } from '#actors/runtime/system.ts';
 import { systemClock } from '#src/base/clock.ts';
@@ -72,7 +72,7 @@ async function makeRoom(system: ActorSystem, { title, members }: RoomPlan): Prom
   return (JSON.parse((answer.value as Reply).json) as { id: string }).id;
 }
 
-async function ask(system: ActorSystem, to: Address, message: Told): Promise<Answer> {
+async function ask(system: ActorSystem, to: Address, message: Tell): Promise<Answer> {
   const { promise, resolve } = Promise.withResolvers<Answer>();
   system.deliver(to, message, { due: monotonicMillis() + ROOM_MILLIS, cancelled: false, settle: resolve });
   return await promise;

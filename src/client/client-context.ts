@@ -37,7 +37,7 @@ export interface ResumeOptions extends ClientOptions {
   session: Session;
 }
 
-export interface Surroundings {
+export interface ClientContext {
   readonly timers: Timers;
   readonly random: Random;
   readonly WebSocket: WebSocketConstructor;
@@ -49,7 +49,7 @@ export interface Surroundings {
 }
 
 /** The surroundings of a new client. */
-export function surround(options: ClientOptions): Surroundings {
+export function surround(options: ClientOptions): ClientContext {
   const { timers = systemTimers, random = Math.random } = options;
   const emitter = new Emitter<ClientEvents>();
   const standing = new StandingWatch(PROTOCOL_VERSION, (now) => emitter.emit('standing', { standing: now }));

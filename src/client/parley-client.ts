@@ -26,7 +26,7 @@ import {
   type ClientOptions,
   type ResumeOptions,
   type SignInOptions,
-  type Surroundings,
+  type ClientContext,
   surround,
 } from './client-context.ts';
 import { Typing } from './conversations/typing.ts';
@@ -39,7 +39,7 @@ export class ParleyClient {
   readonly calendar: CalendarApi | undefined;
   /** Who is online or away; `presence` events tell of changes. */
   readonly presences: Presences;
-  readonly #surroundings: Surroundings;
+  readonly #surroundings: ClientContext;
   readonly #session: Session;
   readonly #api: MessagingApi;
   readonly #conversations: Conversations;
@@ -58,15 +58,15 @@ export class ParleyClient {
    * @throws ParleyError `login_failed`, `rate_limited`, `client_too_old`, or what any request may fail with.
    */
   static async signIn(options: SignInOptions): Promise<ParleyClient> {
-    const surroundings = surround(options);
+    const context = surround(options);
     const { username, password, device } = options;
-    const wire = await signIn(surroundings.coordinator, {
+    const wire = await signIn(context.coordinator, {
       username,
       password,
       ...(device === undefined ? {} : { device: { name: device.name, platform: device.platform } }),
       ...(device?.id === undefined ? {} : { device_id: device.id }),
     });
-    return new ParleyClient(options, surroundings, wire);
+    return new ParleyClient(options, context, wire);
   }
 
   /** Goes on with a session that was kept, as after a reload. One that has run out is renewed. */
@@ -74,10 +74,10 @@ export class ParleyClient {
     return new ParleyClient(options, surround(options), options.session);
   }
 
-  private constructor(options: ClientOptions, surroundings: Surroundings, wire: WireSession) {
-    const { emitter, timers, random, coordinator, messaging } = surroundings;
+  private constructor(options: ClientOptions, context: ClientContext, wire: WireSession) {
+    const { emitter, timers, random, coordinator, messaging } = context;
     const onTrouble = (thrown: unknown) => emitter.emit('trouble', { error: toParleyError(thrown) });
-    this.#surroundings = surroundings;
+    this.#surroundings = context;
     this.#session = new Session(wire, {
       coordinator,
       timers,
@@ -86,7 +86,7 @@ export class ParleyClient {
     });
     const api = (this.#api = new MessagingApi(this.#session, messaging));
     this.reading = new MessageReading(api);
-    this.calendar = surroundings.calendar && new CalendarApi(this.#session, surroundings.calendar);
+    this.calendar = context.calendar && new CalendarApi(this.#session, context.calendar);
     this.attachments = new Attachments({ session: this.#session, http: messaging, timers, random });
     this.#conversations = new Conversations({
       me: wire.user,
@@ -121,7 +121,7 @@ export class ParleyClient {
     this.#receipts = new Receipts({ send, timers, random, onTrouble });
     this.#socket = this.#makeSocket(options.messagingUrl);
     const tell = (awake: boolean) => this.#socket.send({ kind: 'presence', awake });
-    this.presences = new Presences(api, surroundings, tell);
+    this.presences = new Presences(api, context, tell);
     this.#typing = new Typing((conv) => this.#socket.send({ kind: 'typing', conv }), timers);
     this.#socket.open();
     void this.#outbox.start();

@@ -2,7 +2,7 @@
 import type { PresenceState } from '#src/protocol/sockets/events.ts';
 import type { MessagingApi } from './messaging-api.ts';
 import { toParleyError } from './parley-error.ts';
-import type { Surroundings } from './client-context.ts';
+import type { ClientContext } from './client-context.ts';
 
 /** An app that was opened asks within this: its list shows nobody yet. */
 export const PRESENCE_FIRST_MILLIS = 1_000;
@@ -18,7 +18,7 @@ export interface Presence {
 
 export class Presences {
   readonly #api: Pick<MessagingApi, 'call'>;
-  readonly #surroundings: Pick<Surroundings, 'emitter' | 'random' | 'timers'>;
+  readonly #surroundings: Pick<ClientContext, 'emitter' | 'random' | 'timers'>;
   readonly #send: (isAwake: boolean) => void;
   readonly #states = new Map<string, PresenceState>();
   /** Who was heard of since the socket opened: an answer that is on its way may be older. */
@@ -31,11 +31,11 @@ export class Presences {
   /** `send` says whether the app is in front of the person, where there is a socket. */
   constructor(
     api: Pick<MessagingApi, 'call'>,
-    surroundings: Pick<Surroundings, 'emitter' | 'random' | 'timers'>,
+    context: Pick<ClientContext, 'emitter' | 'random' | 'timers'>,
     send: (isAwake: boolean) => void,
   ) {
     this.#api = api;
-    this.#surroundings = surroundings;
+    this.#surroundings = context;
     this.#send = send;
   }
 

@@ -3,7 +3,7 @@
  * indexes who passed on whose words, and erased by the actors of their conversations.
  */
 import type { TraceOutcome } from '#actors/conversation/erasing-traces.ts';
-import type { Address, Answer, Told } from '#actors/runtime/actor.ts';
+import type { Address, Answer, Tell } from '#actors/runtime/actor.ts';
 import { readTraces, type TraceCandidate } from '#storage/conversations/erasure-traces.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
 
@@ -34,7 +34,7 @@ export const NO_TRACES: TraceProgress = { ...PASS_START, forwards: 0, names: 0 }
 
 export interface TracesOptions {
   readonly lanes: Pick<Lanes, 'environments'>;
-  readonly ask: (to: Address, message: Told, millis: number) => Promise<Answer>;
+  readonly ask: (to: Address, message: Tell, millis: number) => Promise<Answer>;
   /** Writes the progress down. */
   readonly note: (progress: TraceProgress) => Promise<void>;
   /** Waits before somebody who did not answer is asked again. */
@@ -97,7 +97,7 @@ async function eraseOne(
   { ask, isStopping, pause }: TracesOptions,
 ): Promise<TraceOutcome | undefined> {
   while (!isStopping()) {
-    const answer = await ask(`conversation:${conversation}`, { kind: 'eraseTrace', user, seq } as Told, STEP_MILLIS);
+    const answer = await ask(`conversation:${conversation}`, { kind: 'eraseTrace', user, seq } as Tell, STEP_MILLIS);
     if (answer.ok) return answer.value as TraceOutcome;
     // It was deleted, and its purge takes everything.
     if (answer.code === 'conversation_forbidden') return 'none';

@@ -5,7 +5,7 @@
  * forwards of their words and their name in mentions. What a legal hold keeps of all that stays, and the erasure waits:
  * when a hold ends, it goes over everything again, since what was kept may have been passed on meanwhile.
  */
-import type { Address, Answer, Told } from '#actors/runtime/actor.ts';
+import type { Address, Answer, Tell } from '#actors/runtime/actor.ts';
 import type { ErasureStep } from '#actors/conversation/erasing.ts';
 import type { Passwords } from '#src/identity/credentials/passwords.ts';
 import { makeId, randomSymbols } from '#src/base/ids.ts';
@@ -72,7 +72,7 @@ export interface ErasuresOptions {
   readonly log: Logger;
   readonly passwords: Pick<Passwords, 'hash'>;
   readonly secondFactors: Pick<SecondFactors, 'forget'>;
-  readonly ask: (to: Address, message: Told, millis: number) => Promise<Answer>;
+  readonly ask: (to: Address, message: Tell, millis: number) => Promise<Answer>;
 }
 
 /** An erasure as an administrator sees it. */
@@ -258,7 +258,7 @@ export class Erasures {
     let [afterSeq, messages, bytes, held]: [number | null, number, number, number] = [0, 0, 0, 0];
     while (afterSeq !== null) {
       if (this.#stopping.signal.aborted) return false;
-      const message = { kind: 'erase', user: record.user, afterSeq } as Told;
+      const message = { kind: 'erase', user: record.user, afterSeq } as Tell;
       const answer = await ask(`conversation:${conversation}`, message, STEP_MILLIS);
       if (answer.ok) {
         const step = answer.value as ErasureStep;

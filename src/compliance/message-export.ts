@@ -28,7 +28,7 @@ import {
 } from '#storage/conversations/conversation-reader.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
 import { purgeKey } from '#storage/conversations/conversation-writes.ts';
-import { readKeptVersions } from '#storage/conversations/hold-revisions.ts';
+import { readHoldRevisions } from '#storage/conversations/hold-revisions.ts';
 import type { ConversationRecord } from '#storage/engine/records.ts';
 import { isOnHold } from '#storage/conversations/retention.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
@@ -198,7 +198,7 @@ async function* keptLines(
 ): AsyncGenerator<{ readonly lines: string; readonly count: number }> {
   if (!isOnHold(record)) return;
   for (let after: { seq: number; rev: number } | undefined; ;) {
-    const found = readKeptVersions(tables, record.id, { from: seq, to: seq, after }, EXPORT_PAGE);
+    const found = readHoldRevisions(tables, record.id, { from: seq, to: seq, after }, EXPORT_PAGE);
     const lines = found.map(({ kept: { change, by, at, json } }) => {
       const head = JSON.stringify({ seq, change, by, at }).slice(0, -1);
       return `{"kept":${head},"message":${json}${contentPart(JSON.parse(json) as StoredMessage, contentOf)}}}\n`;

@@ -2,7 +2,7 @@
  * How long messages are kept in the whole installation, and legal holds, which nothing goes by its time under. The
  * number of seconds is a setting; the holds are owners' alone. The threads read by what is pushed to them.
  */
-import type { Address, Answer, Told } from '#actors/runtime/actor.ts';
+import type { Address, Answer, Tell } from '#actors/runtime/actor.ts';
 import type { Clock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import { Refusal } from '#src/protocol/errors.ts';
@@ -50,7 +50,7 @@ export interface RetentionOptions {
   readonly clock: Clock;
   readonly settings: Pick<Settings, 'follow' | 'read'>;
   /** Reaches the actor of an address. */
-  readonly ask: (to: Address, message: Told, millis: number) => Promise<Answer>;
+  readonly ask: (to: Address, message: Tell, millis: number) => Promise<Answer>;
   /** Hands the rule to every thread that reads messages; resolves when each reads by it. */
   readonly announceRetention: (rule: RetentionRule) => Promise<void>;
   /** Called when a hold may have ended, for what it stopped to go on. */
@@ -108,7 +108,7 @@ export class Retention {
       if (!isHeld || known !== undefined) return;
       draft.putDocument(heldConversations, conversation, { since: formatInstant(now), by: by.actor });
     });
-    const answer = await ask(`conversation:${conversation}`, { kind: 'hold', isHeld } as Told, HOLD_MILLIS);
+    const answer = await ask(`conversation:${conversation}`, { kind: 'hold', isHeld } as Tell, HOLD_MILLIS);
     // One that did not answer may have taken it all the same: then it stands in the list until it is ended.
     const isGone = !answer.ok && answer.code === 'conversation_forbidden';
     if (isGone || (answer.ok && !isHeld)) {

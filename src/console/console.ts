@@ -2,10 +2,10 @@
 import type { FastifyInstance } from 'fastify';
 import { makeClientReleaseHandlers } from '#src/settings/client-releases.ts';
 import { addClientRoutes } from '#src/http/client-routes.ts';
-import type { PeoplePlane } from '#src/server/coordinator.ts';
+import type { PeopleServices } from '#src/server/coordinator.ts';
 import type { LiveCall } from '#src/server/live-calls.ts';
 import { makeManagement, type Management, type ManagementOptions } from '#src/server/management.ts';
-import { addNodePlane } from '#src/hosts/node-services.ts';
+import { addNodeServices } from '#src/hosts/node-services.ts';
 import { CLIENT_RELEASE_ROUTES } from '#src/protocol/hosts/client-releases.ts';
 import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
 import type { RecentLines } from '#src/telemetry/recent-lines.ts';
@@ -44,7 +44,7 @@ import { VendorGate } from './vendor-gate.ts';
 import { VendorRedactor } from './vendor-redactor.ts';
 import { addConsoleWeb } from './web-pages.ts';
 
-export interface ManagementPlaneOptions extends Omit<ManagementOptions, 'redactionFailures'>, PeoplePlane {
+export interface ManagementServicesOptions extends Omit<ManagementOptions, 'redactionFailures'>, PeopleServices {
   /** The coordinator's app, which does not listen yet. */
   readonly app: FastifyInstance;
   /** The claims of a client's session. @throws Refusal when the token is none. */
@@ -62,7 +62,7 @@ export interface ManagementPlaneOptions extends Omit<ManagementOptions, 'redacti
  * Starting the outbox of automations, and stopping it, the alerts and the vault, are the caller's.
  * @throws Error for a route table that is wrong.
  */
-export async function addManagementPlane(options: ManagementPlaneOptions): Promise<Management> {
+export async function addManagementServices(options: ManagementServicesOptions): Promise<Management> {
   const { app, clock } = options;
   // Its key lies in the vault, which is made with the rest: none has failed before.
   let depersonalisation: Depersonalisation | undefined = undefined;
@@ -80,7 +80,7 @@ export async function addManagementPlane(options: ManagementPlaneOptions): Promi
   });
   depersonalisation = new Depersonalisation(redactor);
   app.addHook('onClose', async () => await redactor.close());
-  addNodePlane(app, management, clock, (bearer) => {
+  addNodeServices(app, management, clock, (bearer) => {
     const { sub: user, dev: device } = options.session(bearer);
     return { user, device };
   });
@@ -98,7 +98,7 @@ export async function addManagementPlane(options: ManagementPlaneOptions): Promi
 
 /** A page for each name of the table; the compiler says which one is missing. */
 function makePages(
-  options: ManagementPlaneOptions,
+  options: ManagementServicesOptions,
   management: Management,
 ): Readonly<Record<ConsolePageName, ConsolePage>> {
   const { accounts, clock, health, listeners, recentLines, startedAt } = options;

@@ -15,7 +15,7 @@ import { formatInstant } from '#src/base/time.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
-import { DoorBudget } from '#src/http/window-limiter.ts';
+import { WindowLimiter } from '#src/http/window-limiter.ts';
 import { guestOfPhone, phoneId } from '#src/identity/guest-records.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
@@ -84,16 +84,16 @@ export interface RecoveryOptions {
 
 export class Recovery {
   readonly #options: RecoveryOptions;
-  readonly #requests: DoorBudget;
-  readonly #confirmations: DoorBudget;
+  readonly #requests: WindowLimiter;
+  readonly #confirmations: WindowLimiter;
   readonly #live = new Map<string, LiveCode>();
   /** What is being done behind answers that went out. */
   #working: Promise<void> = Promise.resolve();
 
   constructor(options: RecoveryOptions) {
     this.#options = options;
-    this.#requests = new DoorBudget(options.perMinute, options.clock);
-    this.#confirmations = new DoorBudget(options.perMinute, options.clock);
+    this.#requests = new WindowLimiter(options.perMinute, options.clock);
+    this.#confirmations = new WindowLimiter(options.perMinute, options.clock);
   }
 
   /**

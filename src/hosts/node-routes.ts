@@ -23,7 +23,7 @@ import {
   type NodeReport,
 } from '#src/protocol/hosts/nodes.ts';
 import type { Entry } from '#storage/accounts/collections.ts';
-import { DoorBudget } from '#src/http/window-limiter.ts';
+import { WindowLimiter } from '#src/http/window-limiter.ts';
 import type { JournalChunks } from './journal-chunks.ts';
 import type { NodeAsks } from './node-asks.ts';
 import type { NodeReports } from './node-reports.ts';
@@ -47,7 +47,7 @@ const POLL_SLACK_MILLIS = 10_000;
 /** Doors take no query: a token in a query string would end up in the logs of every proxy. */
 const NO_QUERY = z.strictObject({});
 
-export interface NodeDoorsOptions {
+export interface NodeRoutesOptions {
   readonly nodes: Nodes;
   readonly asks: NodeAsks;
   readonly chunks: JournalChunks;
@@ -61,12 +61,12 @@ type Handlers = Readonly<Record<NodeRouteName, Handler>>;
 
 const OK = { status: 200, body: { status: 'ok' } };
 
-export function addNodeDoors(app: FastifyInstance, options: NodeDoorsOptions): void {
+export function addNodeRoutes(app: FastifyInstance, options: NodeRoutesOptions): void {
   const { nodes, asks, clock } = options;
   const handlers = makeHandlers(options);
   for (const name of Object.keys(NODE_ROUTES) as NodeRouteName[]) {
     const route: NodeRouteForm = NODE_ROUTES[name];
-    const budget = new DoorBudget(DOOR_REQUESTS_PER_MINUTE[name], clock);
+    const budget = new WindowLimiter(DOOR_REQUESTS_PER_MINUTE[name], clock);
     const join = name === 'joinNode';
     app.route({
       method: route.method.toUpperCase(),
@@ -98,7 +98,7 @@ export function addNodeDoors(app: FastifyInstance, options: NodeDoorsOptions): v
 /** Stands for the caller where there is none yet. */
 const NOBODY = { id: '', document: {} as NodeRecord };
 
-function makeHandlers({ nodes, asks, chunks, reports }: NodeDoorsOptions): Handlers {
+function makeHandlers({ nodes, asks, chunks, reports }: NodeRoutesOptions): Handlers {
   return {
     joinNode: async (request) => ({ status: 201, body: await nodes.join(request.body as JoinNode, request.ip) }),
     reportHealth: async (request, { id }) => {

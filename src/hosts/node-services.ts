@@ -2,14 +2,14 @@
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '#src/base/clock.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
-import { addTelemetryDoor, ClientTelemetry, type TelemetrySession } from '#src/monitoring/client-telemetry.ts';
+import { addTelemetryRoutes, ClientTelemetry, type TelemetrySession } from '#src/monitoring/client-telemetry.ts';
 import { JournalChunks } from './journal-chunks.ts';
 import { NodeAsks } from './node-asks.ts';
-import { addNodeDoors } from './node-routes.ts';
+import { addNodeRoutes } from './node-routes.ts';
 import { dropReports, NodeReports } from './node-reports.ts';
 import { Nodes } from './nodes.ts';
 
-export interface NodePlane {
+export interface NodeServices {
   readonly nodes: Nodes;
   readonly asks: NodeAsks;
   readonly chunks: JournalChunks;
@@ -17,7 +17,7 @@ export interface NodePlane {
   readonly telemetry: ClientTelemetry;
 }
 
-export function makeNodePlane(accounts: Accounts, clock: Clock): NodePlane {
+export function makeNodeServices(accounts: Accounts, clock: Clock): NodeServices {
   const asks = new NodeAsks(clock);
   const chunks = new JournalChunks(clock);
   const nodes = new Nodes({
@@ -38,13 +38,13 @@ export function makeNodePlane(accounts: Accounts, clock: Clock): NodePlane {
   };
 }
 
-/** Adds the doors of nodes and of client telemetry to the coordinator's app. `authenticate`: see `addTelemetryDoor`. */
-export function addNodePlane(
+/** Adds the doors of nodes and of client telemetry to the coordinator's app. `authenticate`: see `addTelemetryRoutes`. */
+export function addNodeServices(
   app: FastifyInstance,
-  plane: NodePlane,
+  plane: NodeServices,
   clock: Clock,
   authenticate: (bearer: string | undefined) => TelemetrySession,
 ): void {
-  addNodeDoors(app, { ...plane, clock });
-  addTelemetryDoor(app, plane.telemetry, authenticate, clock);
+  addNodeRoutes(app, { ...plane, clock });
+  addTelemetryRoutes(app, plane.telemetry, authenticate, clock);
 }

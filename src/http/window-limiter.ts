@@ -12,7 +12,7 @@ interface Window {
   taken: number;
 }
 
-export class DoorBudget {
+export class WindowLimiter {
   readonly #perMinute: number;
   readonly #clock: Clock;
   /** In the order in which the windows began. */

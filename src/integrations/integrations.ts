@@ -1,5 +1,5 @@
 /** Webhooks, commands and subscriptions put together: how the messaging threads reach them, and how bots hear of them. */
-import { refused, type Address, type Answer, type Told } from '#actors/runtime/actor.ts';
+import { refused, type Address, type Answer, type Tell } from '#actors/runtime/actor.ts';
 import type { Clock } from '#src/base/clock.ts';
 import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import type { BotSnapshot } from '#src/protocol/bots/bots.ts';
@@ -32,7 +32,7 @@ export interface IntegrationsOptions {
   readonly announce: (snapshot: BotSnapshot) => Promise<void>;
   readonly directoryChanged: (user: string, rev: number) => void;
   /** Reaches the actor of an address on whatever thread it lives. */
-  readonly ask: (to: Address, message: Told, millis: number) => Promise<Answer>;
+  readonly ask: (to: Address, message: Tell, millis: number) => Promise<Answer>;
 }
 
 export class Integrations {

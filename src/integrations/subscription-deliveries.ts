@@ -23,7 +23,7 @@ import type { Lanes } from '#storage/engine/lanes.ts';
 import type { Vault } from '#storage/vault/vault.ts';
 import { subscriptionRecords } from './bot-records.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
-import { Hearing, isAbout, joinedAt, type Heard } from './subscription-matcher.ts';
+import { SubscriptionMatcher, isAbout, joinedAt, type Heard } from './subscription-matcher.ts';
 import { attemptDelivery } from './subscription-attempt.ts';
 import { cursorRecords, waitingCommands, type CursorRecord } from './subscription-records.ts';
 import { commandDelivery, eventDelivery, gapDelivery, type Delivery } from './subscription-wire.ts';
@@ -69,7 +69,7 @@ interface DeliveryLane extends CursorRecord {
 
 export class SubscriptionDeliveries {
   readonly #options: SubscriptionDeliveriesOptions;
-  readonly #hearing: Hearing;
+  readonly #hearing: SubscriptionMatcher;
   /** `<subscription>:<conversation>` → where it stands. On disk the same, a moment later. */
   readonly #lanes = new Map<string, DeliveryLane>();
   readonly #dirty = new Set<string>();
@@ -85,7 +85,7 @@ export class SubscriptionDeliveries {
 
   constructor(options: SubscriptionDeliveriesOptions) {
     this.#options = options;
-    this.#hearing = new Hearing(options.accounts, options.lanes);
+    this.#hearing = new SubscriptionMatcher(options.accounts, options.lanes);
   }
 
   /** Takes up what stands on disk, and sends from now on. */
@@ -110,7 +110,7 @@ export class SubscriptionDeliveries {
   }
 
   /** For the metrics. */
-  get figures() {
+  get metrics() {
     const failing = [...this.#lanes.values()].filter(({ failure }) => failure !== null).length;
     return {
       parley_subscription_deliveries_total: this.#attempts.samples(),
@@ -119,7 +119,7 @@ export class SubscriptionDeliveries {
   }
 
   /** Something happened in these conversations. */
-  stir(conversations: readonly string[]): void {
+  noteActivity(conversations: readonly string[]): void {
     for (const conversation of conversations) {
       for (const name of this.#byConversation.get(conversation) ?? []) this.#ready.add(name);
     }
@@ -139,7 +139,7 @@ export class SubscriptionDeliveries {
     await this.#flush();
   }
 
-  #gather(): ReturnType<Hearing['listed']> {
+  #gather(): ReturnType<SubscriptionMatcher['listed']> {
     const listed = this.#hearing.listed();
     this.#byConversation = new Map();
     for (const { subscription, conversation } of listed) {

@@ -23,7 +23,7 @@ export interface Heard {
 
 type AnyEvent = EventEnvelope & { readonly data: Readonly<Record<string, unknown>> };
 
-export class Hearing {
+export class SubscriptionMatcher {
   readonly #accounts: Pick<Accounts, 'document' | 'documents'>;
   readonly #lanes: Pick<Lanes, 'read'>;
 

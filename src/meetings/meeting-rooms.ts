@@ -1,6 +1,6 @@
 /** The rooms of meetings, made and filled by the conversations' own actors. */
 import type { Reply } from '#actors/conversation/conversation.messages.ts';
-import type { Address, Answer, Told } from '#actors/runtime/actor.ts';
+import type { Address, Answer, Tell } from '#actors/runtime/actor.ts';
 import type { Clock } from '#src/base/clock.ts';
 import { makeId } from '#src/base/ids.ts';
 import { Refusal } from '#src/protocol/errors.ts';
@@ -11,10 +11,10 @@ const ROOM_MILLIS = 10_000;
 
 /** Rooms by way of `ask`, which reaches the actor of an address on whatever thread it lives. */
 export function makeMeetingRooms(
-  ask: (to: Address, message: Told, millis: number) => Promise<Answer>,
+  ask: (to: Address, message: Tell, millis: number) => Promise<Answer>,
   clock: Clock,
 ): MeetingRooms {
-  const askRoom = async (id: string, message: Told): Promise<Reply> => {
+  const askRoom = async (id: string, message: Tell): Promise<Reply> => {
     const answer = await ask(`conversation:${id}`, message, ROOM_MILLIS);
     if (answer.ok) return answer.value as Reply;
     throw new Refusal(answer.code, { field: answer.field ?? undefined, retryAfter: answer.retryAfter ?? undefined });
@@ -26,7 +26,7 @@ export function makeMeetingRooms(
       return (JSON.parse((await askRoom(id, create)).json) as { id: string }).id;
     },
     add: async (conversation, host, user, role) => {
-      await askRoom(conversation, { kind: 'add', participants: [user], role, user: host, device: '' } as Told);
+      await askRoom(conversation, { kind: 'add', participants: [user], role, user: host, device: '' } as Tell);
     },
   };
 }

@@ -4,7 +4,7 @@
  */
 import type { BotSnapshot } from '#src/protocol/bots/bots.ts';
 
-export class StirredConversations {
+export class ActivityNotifier {
   readonly #tell: (conversations: readonly string[]) => void;
   #watched: ReadonlySet<string> = new Set();
   readonly #stirred = new Set<string>();

@@ -11,8 +11,8 @@ import type { CallRecord } from '#actors/call/call-record.ts';
 import { makeConversationActor } from '#actors/conversation/conversation.ts';
 import { makePersonActor } from '#actors/person/person.ts';
 import { PresenceBudget } from '#actors/person/presence-budget.ts';
-import { refused, type Answer, type PushDelivery, type Told } from '#actors/runtime/actor.ts';
-import { MAIN, Node, type LocalSockets, type ServiceName } from '#actors/runtime/thread-runtime.ts';
+import { refused, type Answer, type PushDelivery, type Tell } from '#actors/runtime/actor.ts';
+import { MAIN, ThreadRuntime, type LocalSockets, type ServiceName } from '#actors/runtime/thread-runtime.ts';
 import { Placement } from '#actors/runtime/placement.ts';
 import { PortLink } from '#actors/runtime/port-link.ts';
 import type { ShardOrder } from '#actors/runtime/supervisor.ts';
@@ -26,21 +26,21 @@ import type { MediaServers } from '#src/protocol/calls/calls.ts';
 import type { PolicySnapshot } from '#src/protocol/directory/policy-decision.ts';
 import type { PushCredentials } from '#src/protocol/push/push.ts';
 import { Log } from '#src/telemetry/log.ts';
-import { ThreadFigures } from '#src/telemetry/thread-metrics.ts';
+import { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import { AccountsReader } from '#storage/accounts/accounts.ts';
 import type { AttachmentSealing } from '#storage/attachments/blob-sealing.ts';
 import { readPeers } from '#storage/conversations/presence-peers.ts';
 import { Lanes } from '#storage/engine/lanes.ts';
 import type { RetentionRule } from '#storage/conversations/retention.ts';
 import { AccessChecks } from './access/access-checks.ts';
-import { openAttachmentDoor } from './attachments/attachment-client.ts';
+import { openAttachmentClient } from './attachments/attachment-client.ts';
 import { Authentication } from './access/authentication.ts';
 import { BotBudget } from './bots/bot-budget.ts';
-import { BotDoor } from './bots/bot-access.ts';
-import { BotTrail } from './bots/bot-audit-buffer.ts';
+import { BotAccess } from './bots/bot-access.ts';
+import { BotAuditBuffer } from './bots/bot-audit-buffer.ts';
 import type { Service } from './http/caller.ts';
 import { ClientAddresses } from './http/client-addresses.ts';
-import { makeHearing } from './thread-message-handler.ts';
+import { makeThreadMessageHandler } from './thread-message-handler.ts';
 import { HttpSurface } from './http/http-surface.ts';
 import { makeLinkPreviews } from './conversations/link-previews.ts';
 import { RetentionSweep } from './conversations/retention-sweep.ts';
@@ -48,11 +48,11 @@ import { keepIndex } from './search/search-upkeep.ts';
 import type { ShardData } from './shard-data.ts';
 import { makeShardHealth } from './shard-health.ts';
 import { Participation } from './access/participation.ts';
-import { PushDesk } from './push/push-dispatch.ts';
+import { PushDispatch } from './push/push-dispatch.ts';
 import { RateLimiter } from './http/rate-limiter.ts';
 import { SocketHub } from './sockets/socket-hub.ts';
 import { Sockets } from './sockets/sockets.ts';
-import { StirredConversations } from './activity-notifier.ts';
+import { ActivityNotifier } from './activity-notifier.ts';
 
 const data = workerData as ShardData;
 const { shard, config, folder } = data;
@@ -72,21 +72,21 @@ const log = new Log({
     if (level === 'error' || level === 'warn') tellMain(line);
   },
 });
-const figures = new ThreadFigures(`shard-${shard}`);
+const metrics = new ThreadMetrics(`shard-${shard}`);
 const placement = new Placement(data.placement.shards, data.placement.lanes);
 const lanes = new Lanes({
   folder,
   lanes: placement.lanes,
   mapBytes: config.laneSize * 2 ** 30,
   owns: (lane) => placement.ownsLane(shard, lane),
-  report: (records, nanos, failed) => (failed ? figures.commitFailed() : figures.commit(records, nanos)),
+  report: (records, nanos, failed) => (failed ? metrics.commitFailed() : metrics.commit(records, nanos)),
 });
 const participation = new Participation(lanes);
 const accounts = new AccountsReader(folder);
-const attachments = await openAttachmentDoor({
+const attachments = await openAttachmentClient({
   ...data,
   lanes,
-  hasDesk: shard === placement.attachmentShard,
+  hasWriter: shard === placement.attachmentShard,
   now,
   log,
   node: () => node,
@@ -100,7 +100,7 @@ const authentication = new Authentication(new SessionTokens(data.sessionKey), re
 const board = new CallBoard((change) => node.links.get(MAIN)?.tell('@call', change));
 for (const record of data.calls) board.follow([record.scope, record.call, record]);
 
-const pushes: PushDesk = new PushDesk({
+const pushes: PushDispatch = new PushDispatch({
   credentials: data.push,
   config,
   lanes,
@@ -119,7 +119,7 @@ const system: ActorSystem = new ActorSystem({
       epoch: data.epoch,
       lane: (conversation) => lanes.write(conversation),
       search: config.search === 'on',
-      purged: ({ messages, bytes }) => figures.purged(messages, bytes),
+      purged: ({ messages, bytes }) => metrics.purged(messages, bytes),
     }),
     makePersonActor({
       peers: (user) => access.viewersOf(user, readPeers(lanes.environments, user)),
@@ -138,39 +138,39 @@ const system: ActorSystem = new ActorSystem({
   now,
   report: {
     restarted: (actor, address, error) => {
-      figures.actorRestarted(actor);
+      metrics.actorRestarted(actor);
       log.error('an actor failed and was restarted', { actor, address, error });
     },
     quarantined: (actor, address) => {
-      figures.actorQuarantined(actor);
+      metrics.actorQuarantined(actor);
       log.error('an actor failed too often and is set aside', { actor, address });
     },
-    dropped: (_actor, kind) => figures.dropped(kind),
+    dropped: (_actor, kind) => metrics.dropped(kind),
     storageFailed: (address, error) => log.error('a commit failed', { address, error }),
   },
 });
 
 const app = App();
-const stirred = new StirredConversations((all) => node.links.get(MAIN)?.tell('@stirred', all));
+const activity = new ActivityNotifier((all) => node.links.get(MAIN)?.tell('@stirred', all));
 const isHere = (conversation: string) => placement.shardOf(`conversation:${conversation}`) === shard;
-stirred.watch(data.bots, isHere);
-const hub = new SocketHub(app, figures, (bot, user) => participation.sharesListed(bot, user));
+activity.watch(data.bots, isHere);
+const hub = new SocketHub(app, metrics, (bot, user) => participation.sharesListed(bot, user));
 /** How long the main thread may take for a batch of what bots did, before it is handed over again. */
 const BOT_AUDIT_MILLIS = 10_000;
-const botTrail = new BotTrail({
+const botAuditBuffer = new BotAuditBuffer({
   source: randomUUID(),
   handOver: async (batch: BotAuditBatch) => await node.askService(MAIN, '@botAudit', batch, BOT_AUDIT_MILLIS),
   now,
 });
-const bots = new BotDoor({ bots: data.bots, budget: new BotBudget(data.botBudget), trail: botTrail, now });
+const bots = new BotAccess({ bots: data.bots, budget: new BotBudget(data.botBudget), trail: botAuditBuffer, now });
 const services = {
   ask: serve,
   tell: (name: ServiceName, body: unknown) => hear(name, body),
-  timedOut: () => figures.askTimedOut(),
-  dropped: (kind: string) => figures.dropped(kind),
+  timedOut: () => metrics.askTimedOut(),
+  dropped: (kind: string) => metrics.dropped(kind),
   push: (delivery: PushDelivery) => pushes.push(delivery),
 };
-const node: Node = new Node({ shard, placement, system, services });
+const node: ThreadRuntime = new ThreadRuntime({ shard, placement, system, services });
 node.serve(pushes.watch(watchMemberships(hub)));
 tellMain = (line) => void node.links.get(MAIN)?.tell('@log', line);
 const service: Service = {
@@ -195,13 +195,20 @@ let { mediaServers } = data;
 const surface = new HttpSurface({
   service,
   authentication,
-  figures,
+  metrics,
   log,
   origins: new Set(data.origins),
-  health: makeShardHealth({ node, figures, config, startedAt: data.startedAt, version: data.version }),
+  health: makeShardHealth({ node, metrics, config, startedAt: data.startedAt, version: data.version }),
 });
-const hear = makeHearing({ hub, pushes, attachments, log, now, crash: () => data.debugHooks && setImmediate(crash) });
-const sockets = new Sockets({ service, authentication, figures, hub, log });
+const hear = makeThreadMessageHandler({
+  hub,
+  pushes,
+  attachments,
+  log,
+  now,
+  crash: () => data.debugHooks && setImmediate(crash),
+});
+const sockets = new Sockets({ service, authentication, metrics, hub, log });
 let listening: us_listen_socket | undefined;
 /** Set when the thread is to end: what goes on in the background stops by itself. */
 const leaving = { isUnderWay: false };
@@ -211,8 +218,8 @@ const retention = new RetentionSweep({
   isLeaving: () => leaving.isUnderWay,
 });
 
-figures.supply(() => {
-  const { active, mailboxes } = system.figures;
+metrics.supply(() => {
+  const { active, mailboxes } = system.metrics;
   let asksPending = 0;
   for (const link of node.links.values()) asksPending += link.pending;
   return {
@@ -220,16 +227,16 @@ figures.supply(() => {
     mailboxes,
     asksPending,
     droppedLogLines: log.droppedLines,
-    calls: board.figures,
-    attachments: attachments.figures,
-    push: pushes.figures,
-    previews: service.previews?.figures,
+    calls: board.metrics,
+    attachments: attachments.metrics,
+    push: pushes.metrics,
+    previews: service.previews?.metrics,
   };
 });
 
 /** What other threads may ask of this one. */
 async function serve(name: ServiceName, body: unknown): Promise<Answer> {
-  if (name === '@figures') return { ok: true, value: figures.snapshot() };
+  if (name === '@figures') return { ok: true, value: metrics.snapshot() };
   if (name === '@revoked') return { ok: true, value: revoke(body as readonly Revocation[]) };
   if (name === '@policies') return { ok: true, value: access.replace(body as PolicySnapshot) };
   if (name === '@bots') return { ok: true, value: replaceBots(body as BotSnapshot) };
@@ -261,7 +268,7 @@ function revoke(revoked: readonly Revocation[]): number {
 /** Decides by these bots from now on; sockets of those that ended, or whose token is void, close. */
 function replaceBots(snapshot: BotSnapshot): true {
   bots.replace(snapshot);
-  stirred.watch(snapshot, isHere);
+  activity.watch(snapshot, isHere);
   hub.changeBots((id) => bots.bot(id));
   return true;
 }
@@ -273,11 +280,11 @@ function callsOf(user: string): CallRecord[] {
 /** The sockets, and the calls of a conversation told at once when somebody no longer takes part in it. */
 function watchMemberships(heard: SocketHub): LocalSockets {
   const ended = (conversation: string, users: readonly string[] | null): void => {
-    if (board.has(conversation)) system.deliver(`call:${conversation}`, { kind: 'membershipEnded', users } as Told);
+    if (board.has(conversation)) system.deliver(`call:${conversation}`, { kind: 'membershipEnded', users } as Tell);
   };
   return {
     publish: (topic, ...all) => {
-      stirred.note(topic);
+      activity.note(topic);
       heard.publish(topic, ...all);
     },
     publishTo: (...all) => heard.publishTo(...all),
@@ -312,7 +319,7 @@ async function drain(): Promise<boolean> {
   const finished = surface.inFlight === 0;
   for (const lane of lanes.owned) await lane.settle();
   // The closed sockets of bots are told of here, too.
-  await botTrail.settle(performance.now() + BOT_AUDIT_SETTLE_MILLIS);
+  await botAuditBuffer.settle(performance.now() + BOT_AUDIT_SETTLE_MILLIS);
   return finished;
 }
 
@@ -344,7 +351,7 @@ async function leave(): Promise<void> {
   sockets.stop();
   pushes.stop();
   retention.stop();
-  figures.stop();
+  metrics.stop();
   app.close();
   await lanes.close();
   await accounts.close();
@@ -378,7 +385,7 @@ port.on('message', (message: ShardOrder) => {
   else listen(message.port);
 });
 
-figures.start();
+metrics.start();
 /** How often calls are looked at whose actor was set aside or lost its alarm: nothing may ring for ever. */
 const CALLS_CHECK_MILLIS = 5_000;
 const wakeCalls = () => {

@@ -3,14 +3,14 @@ import type { ServiceName } from '#actors/runtime/thread-runtime.ts';
 import { unixSeconds } from '#src/base/clock.ts';
 import { encodeEvent, type ReminderData } from '#src/protocol/sockets/events.ts';
 import type { Log } from '#src/telemetry/log.ts';
-import type { AttachmentDoor } from './attachments/attachment-client.ts';
-import type { PushDesk } from './push/push-dispatch.ts';
+import type { AttachmentClient } from './attachments/attachment-client.ts';
+import type { PushDispatch } from './push/push-dispatch.ts';
 import type { SocketHub } from './sockets/socket-hub.ts';
 
-export interface HearingOptions {
+export interface ThreadMessageHandlerOptions {
   readonly hub: SocketHub;
-  readonly pushes: PushDesk;
-  readonly attachments: AttachmentDoor;
+  readonly pushes: PushDispatch;
+  readonly attachments: AttachmentClient;
   readonly log: Log;
   readonly now: () => number;
   /** Fails the shard, where the hooks of tests are on. */
@@ -18,7 +18,9 @@ export interface HearingOptions {
 }
 
 /** Hears what is told under a name. */
-export function makeHearing(options: HearingOptions): (name: ServiceName, body: unknown) => void {
+export function makeThreadMessageHandler(
+  options: ThreadMessageHandlerOptions,
+): (name: ServiceName, body: unknown) => void {
   const { attachments, crash, hub, log, now, pushes } = options;
   return (name, body) => {
     switch (name) {

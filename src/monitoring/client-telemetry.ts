@@ -12,7 +12,7 @@ import {
 } from '#src/protocol/hosts/client-telemetry.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { bearerOf } from '#src/http/client-routes.ts';
-import { DoorBudget } from '#src/http/window-limiter.ts';
+import { WindowLimiter } from '#src/http/window-limiter.ts';
 
 /**
  * Entries kept for the whole installation; the oldest goes. An entry has 4 KiB at most, so they take 20 MiB at most.
@@ -73,13 +73,13 @@ export class ClientTelemetry {
  * Adds POST /v1/telemetry.
  * `authenticate` answers the session of a bearer token, or throws the refusal that its absence or end is.
  */
-export function addTelemetryDoor(
+export function addTelemetryRoutes(
   app: FastifyInstance,
   telemetry: ClientTelemetry,
   authenticate: (bearer: string | undefined) => TelemetrySession,
   clock: Clock,
 ): void {
-  const budget = new DoorBudget(TELEMETRY_REPORTS_PER_MINUTE, clock);
+  const budget = new WindowLimiter(TELEMETRY_REPORTS_PER_MINUTE, clock);
   const sessionOf = (request: FastifyRequest): TelemetrySession => authenticate(bearerOf(request));
   app.route({
     method: 'POST',

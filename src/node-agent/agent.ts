@@ -10,7 +10,7 @@
  * not come back in one second.
  */
 import { AgentError, type Membership } from './agent-folder.ts';
-import { CoordinatorDoors, DoorError } from './coordinator-client.ts';
+import { CoordinatorClient, CoordinatorError } from './coordinator-client.ts';
 import { readHealth, type HealthOptions } from './host-health.ts';
 import { JournalError, type JournalSource } from './journal-source.ts';
 import type { ReportFiles } from './report-files.ts';
@@ -44,7 +44,7 @@ export interface AgentOptions {
 export async function runAgent(options: AgentOptions): Promise<void> {
   const ended = new AbortController();
   const signal = AbortSignal.any([options.signal, ended.signal]);
-  const doors = new CoordinatorDoors(options.membership.coordinator, options.membership.token);
+  const doors = new CoordinatorClient(options.membership.coordinator, options.membership.token);
   const loops = [
     repeat(options, signal, async () => {
       await doors.reportHealth(await readHealth(options.health), signal);
@@ -73,7 +73,7 @@ async function repeat({ say }: AgentOptions, signal: AbortSignal, step: () => Pr
       failures = 0;
     } catch (error) {
       if (signal.aborted) return;
-      const door = error instanceof DoorError ? error : undefined;
+      const door = error instanceof CoordinatorError ? error : undefined;
       if (door?.status === 401) {
         throw new AgentError(`The coordinator refuses this host (${door.code}): it was revoked. Join it again.`);
       }
@@ -87,7 +87,7 @@ async function repeat({ say }: AgentOptions, signal: AbortSignal, step: () => Pr
   }
 }
 
-async function followAsks(options: AgentOptions, doors: CoordinatorDoors, signal: AbortSignal): Promise<void> {
+async function followAsks(options: AgentOptions, doors: CoordinatorClient, signal: AbortSignal): Promise<void> {
   const began = performance.now();
   const asks = await doors.readAsks(signal);
   for (const { id: ask, unit, lines } of asks.slice(0, ASKS_MAX)) {
@@ -96,7 +96,7 @@ async function followAsks(options: AgentOptions, doors: CoordinatorDoors, signal
       await doors.answerAsk({ ask, ...answer }, signal);
     } catch (error) {
       // Somebody else answered it, or it expired while the journal was read.
-      if (!(error instanceof DoorError) || error.status !== 404) throw error;
+      if (!(error instanceof CoordinatorError) || error.status !== 404) throw error;
     }
   }
   // A poll that is answered at once with nothing comes from a coordinator that stops, or does not keep polls.
@@ -118,7 +118,7 @@ async function readJournal(
   }
 }
 
-async function carryReports(options: AgentOptions, doors: CoordinatorDoors, signal: AbortSignal): Promise<void> {
+async function carryReports(options: AgentOptions, doors: CoordinatorClient, signal: AbortSignal): Promise<void> {
   if (options.reports === undefined) return;
   const { due, faults } = await options.reports.due(Date.now());
   for (const fault of faults) options.say(fault);
@@ -128,7 +128,7 @@ async function carryReports(options: AgentOptions, doors: CoordinatorDoors, sign
       arrived();
     } catch (error) {
       // One report that is refused for what it says must not hold the others up; it is due again when it changes.
-      if (!(error instanceof DoorError) || ![400, 403].includes(error.status)) throw error;
+      if (!(error instanceof CoordinatorError) || ![400, 403].includes(error.status)) throw error;
       arrived();
       options.say(`The report ${role}.json was refused: ${error.code}.`);
     }

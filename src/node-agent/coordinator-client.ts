@@ -19,7 +19,7 @@ const REQUEST_MILLIS = 30_000;
 const POLL_SLACK_MILLIS = 10_000;
 
 /** A request that the coordinator refused, or that did not reach it (`status` 0). */
-export class DoorError extends Error {
+export class CoordinatorError extends Error {
   readonly status: number;
   /** The catalogue's code, or what the connection failed with. */
   readonly code: string;
@@ -30,14 +30,14 @@ export class DoorError extends Error {
     super(
       status === 0 ? `The coordinator could not be reached: ${code}.` : `The coordinator answered ${status} ${code}.`,
     );
-    this.name = 'DoorError';
+    this.name = 'CoordinatorError';
     this.status = status;
     this.code = code;
     this.retryAfter = retryAfter;
   }
 }
 
-export class CoordinatorDoors {
+export class CoordinatorClient {
   readonly #coordinator: string;
   readonly #token: string | undefined;
 
@@ -74,7 +74,7 @@ export class CoordinatorDoors {
     await this.#call('answerAsk', chunk, signal);
   }
 
-  /** @throws DoorError */
+  /** @throws CoordinatorError */
   async #call(name: NodeRouteName, body: unknown, signal?: AbortSignal): Promise<unknown> {
     const { method, path } = NODE_ROUTES[name];
     const millis = name === 'readAsks' ? ASK_POLL_MILLIS + POLL_SLACK_MILLIS : REQUEST_MILLIS;
@@ -96,15 +96,15 @@ export class CoordinatorDoors {
       if (answer.ok) return read;
       const { code } = read as { code?: unknown };
       const retryAfter = Number(answer.headers.get('retry-after') ?? Number.NaN);
-      throw new DoorError(
+      throw new CoordinatorError(
         answer.status,
         typeof code === 'string' ? code : 'without a code',
         Number.isFinite(retryAfter) ? retryAfter : undefined,
       );
     } catch (error) {
-      if (error instanceof DoorError) throw error;
+      if (error instanceof CoordinatorError) throw error;
       const cause = (error as { cause?: { code?: unknown } }).cause?.code;
-      throw new DoorError(0, typeof cause === 'string' ? cause : (error as Error).name);
+      throw new CoordinatorError(0, typeof cause === 'string' ? cause : (error as Error).name);
     }
   }
 }

@@ -1,7 +1,7 @@
 /** Joining: a host exchanges the join token of its join command for a node token, once (CRD-06). */
 import { hostname, release, type } from 'node:os';
 import { AgentError, reserveMembership } from './agent-folder.ts';
-import { CoordinatorDoors, DoorError } from './coordinator-client.ts';
+import { CoordinatorClient, CoordinatorError } from './coordinator-client.ts';
 
 export interface JoinOptions {
   /** Base URL of the coordinator. */
@@ -19,11 +19,11 @@ export async function joinHost({ coordinator, token, folder, agentVersion }: Joi
   const keep = reserveMembership(folder);
   try {
     const form = { join_token: token, hostname: hostname(), agent_version: agentVersion, os: `${type()} ${release()}` };
-    const joined = await new CoordinatorDoors(coordinator).join(form);
+    const joined = await new CoordinatorClient(coordinator).join(form);
     keep({ coordinator, ...joined });
     return joined.id;
   } catch (error) {
-    if (!(error instanceof DoorError)) throw error;
+    if (!(error instanceof CoordinatorError)) throw error;
     throw new AgentError(
       error.code === 'join_token_used'
         ? 'This join token was used or has expired. Make a new join command in the console.'

@@ -94,7 +94,7 @@ export class PushSender {
   }
 
   /** Counted since the start, and how many breakers are open. */
-  get figures() {
+  get metrics() {
     const now = this.#options.now();
     const open = PUSH_PROVIDERS.map((provider) => {
       const own = [...this.#breakers].filter(([name]) => name.startsWith(provider));

@@ -4,7 +4,7 @@ import type { SessionTokens } from '#src/identity/credentials/session-tokens.ts'
 import type { Config } from '#src/config.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import type { RecentLines } from '#src/telemetry/recent-lines.ts';
-import type { ThreadFigures } from '#src/telemetry/thread-metrics.ts';
+import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import type { Manifest } from '#storage/engine/folder.ts';
 
@@ -20,7 +20,7 @@ export interface Base {
   readonly log: Log;
   /** The last lines of all threads, for the console. */
   readonly recentLines: RecentLines;
-  readonly figures: ThreadFigures;
+  readonly metrics: ThreadMetrics;
 }
 
 /** The release that runs, and since when: milliseconds since 1970. */

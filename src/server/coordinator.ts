@@ -67,7 +67,7 @@ export interface CoordinatorOptions {
 }
 
 /** What the management plane works with, beside the app. */
-export interface Coordinator extends PeoplePlane {
+export interface Coordinator extends PeopleServices {
   /** Not listening yet; closing it is the caller's. */
   readonly app: FastifyInstance;
   readonly passwords: Passwords;
@@ -78,7 +78,7 @@ export interface Coordinator extends PeoplePlane {
 }
 
 /** People and what concerns them: who they are, what they may, where they meet. */
-export interface PeoplePlane {
+export interface PeopleServices {
   readonly access: AccessControl;
   readonly appPasswords: AppPasswords;
   readonly people: People;
@@ -118,7 +118,7 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
   return { app, passwords, authenticate, session: (token) => signIn.session(token), ...nouns };
 }
 
-function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, passwords: Passwords): PeoplePlane {
+function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, passwords: Passwords): PeopleServices {
   const { accounts, announcer, clock, config, log } = options;
   const access = new AccessControl({ accounts, announcer, shareConversation: options.shareConversation });
   const invitations = new Invitations({ accounts, passwords, announcer, clock });
@@ -145,7 +145,7 @@ function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, pass
 function keepTidy(
   app: FastifyInstance,
   options: CoordinatorOptions & { readonly clock: Clock },
-  nouns: PeoplePlane,
+  nouns: PeopleServices,
 ): void {
   const { accounts, clock, log } = options;
   const sweep = async () => {

@@ -1,6 +1,6 @@
 /** The figures of all threads together, as GET /healthz answers them. */
 import type { Supervisor } from '#actors/runtime/supervisor.ts';
-import { FigureLedger } from '#src/telemetry/metric-ledger.ts';
+import { MetricLedger } from '#src/telemetry/metric-ledger.ts';
 import type { ThreadSnapshot } from '#src/telemetry/metrics.ts';
 import { healthReply, type HealthReply } from '#src/telemetry/health-reply.ts';
 import type { Base, Release } from './base.ts';
@@ -12,17 +12,17 @@ export type AskHealth = (accept: string | undefined) => Promise<HealthReply>;
 
 /** The figures of all threads, merged, as GET /healthz answers them. */
 export function makeHealth(
-  { config, placement, figures }: Base,
+  { config, placement, metrics }: Base,
   { startedAt, version }: Release,
   supervisor: Supervisor,
 ): AskHealth {
-  const ledger = new FigureLedger();
+  const ledger = new MetricLedger();
   const installation = { version, protocolMin: config.protocolMin, startedAt };
   const numbers = Array.from({ length: placement.shards }, (_, shard) => shard);
   const expected = ['main', ...numbers.map((shard) => `shard-${shard}`)];
   return async (accept) => {
     const asked = numbers.map((shard) => supervisor.askShard(shard, '@figures', null, FIGURES_MILLIS));
     const answers = (await Promise.all(asked)).flatMap((answer) => (answer.ok ? [answer.value as ThreadSnapshot] : []));
-    return await healthReply(ledger.settle([figures.snapshot(), ...answers], expected), installation, accept);
+    return await healthReply(ledger.settle([metrics.snapshot(), ...answers], expected), installation, accept);
   };
 }

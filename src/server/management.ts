@@ -2,7 +2,7 @@
  * The management plane put together: the nouns behind the console and behind the doors of nodes. Nothing in here knows
  * HTTP; `console.ts` shows it, and `coordinator.ts` has what people sign in with.
  */
-import type { Address, Answer, Told } from '#actors/runtime/actor.ts';
+import type { Address, Answer, Tell } from '#actors/runtime/actor.ts';
 import { LoginLimiter } from '#src/identity/credentials/login-limiter.ts';
 import type { Passwords } from '#src/identity/credentials/passwords.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
@@ -25,16 +25,16 @@ import { ConsoleSignIn } from '#src/identity/console/console-sign-in.ts';
 import { Erasures } from '#src/compliance/erasures.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import { Integrations } from '#src/integrations/integrations.ts';
-import { makeNodePlane, type NodePlane } from '#src/hosts/node-services.ts';
+import { makeNodeServices, type NodeServices } from '#src/hosts/node-services.ts';
 import { Retention } from '#src/compliance/retention.ts';
 import { SecondFactors } from '#src/identity/console/second-factors.ts';
-import { makeSettingsPlane, type SettingsPlane, type SettingsPlaneOptions } from './settings-services.ts';
+import { makeSettingsServices, type SettingsServices, type SettingsServicesOptions } from './settings-services.ts';
 import { SignInSwitches } from '#src/identity/sign-in-switches.ts';
 import { SingleSignOn } from '#src/identity/single-sign-on/single-sign-on.ts';
 import { VendorTokens } from '#src/identity/vendor-tokens.ts';
 import { VendorTokenUse } from '#src/identity/vendor-token-use.ts';
 
-export interface ManagementOptions extends Omit<SettingsPlaneOptions, 'config'> {
+export interface ManagementOptions extends Omit<SettingsServicesOptions, 'config'> {
   readonly lanes: Pick<Lanes, 'environments' | 'read'>;
   readonly accounts: Accounts;
   readonly announcer: SessionAnnouncer;
@@ -43,7 +43,7 @@ export interface ManagementOptions extends Omit<SettingsPlaneOptions, 'config'> 
   /** Hands the rule of retention to every thread that reads messages; resolves when each reads by it. */
   readonly announceRetention: (rule: RetentionRule) => Promise<void>;
   /** Reaches the actor of an address on whatever thread it lives. */
-  readonly ask: (to: Address, message: Told, millis: number) => Promise<Answer>;
+  readonly ask: (to: Address, message: Tell, millis: number) => Promise<Answer>;
   readonly clock: Clock;
   readonly config: Config;
   /** The data folder. */
@@ -63,9 +63,9 @@ export function makeManagement(options: ManagementOptions) {
   const { accounts, announcer, clock, log } = options;
   const warn = (error: Error) => log.warn('sealing the secrets stopped in the middle', { error });
   const vault = new Vault({ accounts, clock, warn, countContents: () => options.attachments.countContents() });
-  const plane = makeNodePlane(accounts, clock);
-  const settingsPlane = makeSettingsPlane(options, vault);
-  const alerts = makeAlerts(options, plane, settingsPlane);
+  const plane = makeNodeServices(accounts, clock);
+  const settingsServices = makeSettingsServices(options, vault);
+  const alerts = makeAlerts(options, plane, settingsServices);
   const directoryChanged = (user: string, rev: number) => announcer.directoryChanged(user, rev);
   const integrations = new Integrations({
     ...options,
@@ -75,12 +75,12 @@ export function makeManagement(options: ManagementOptions) {
     announce: options.announceBots,
     directoryChanged,
   });
-  const access = makeAccess(options, vault, alerts, settingsPlane);
+  const access = makeAccess(options, vault, alerts, settingsServices);
   const erasures = new Erasures({ ...options, secondFactors: access.secondFactors });
   const holdEnded = () => erasures.goOn();
   return {
     ...plane,
-    ...settingsPlane,
+    ...settingsServices,
     ...access,
     alerts,
     audit: new AuditTrail(accounts),
@@ -92,13 +92,13 @@ export function makeManagement(options: ManagementOptions) {
     }),
     erasures,
     integrations,
-    retention: new Retention({ ...options, holdEnded, settings: settingsPlane.settings }),
+    retention: new Retention({ ...options, holdEnded, settings: settingsServices.settings }),
     consoleRoles: new ConsoleRoles({ accounts, announcer, clock }),
     vault,
   };
 }
 
-function makeAlerts(options: ManagementOptions, { nodes }: NodePlane, { settings }: SettingsPlane): Alerts {
+function makeAlerts(options: ManagementOptions, { nodes }: NodeServices, { settings }: SettingsServices): Alerts {
   const { accounts, clock, folder, health, log, redactionFailures, startedAt } = options;
   const commitP99Seconds = async () => (await health()).storage.commit.p99_seconds;
   const sources = makeAlertSources({
@@ -115,7 +115,7 @@ function makeAlerts(options: ManagementOptions, { nodes }: NodePlane, { settings
 }
 
 /** Who gets into the console, and by what. */
-function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { settings }: SettingsPlane) {
+function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { settings }: SettingsServices) {
   const { accounts, clock, config, log, passwords } = options;
   // Not the limiter of the clients' sign-in: who is shut out there for a minute is not shut out here.
   const limiter = new LoginLimiter(config.loginAttemptsPerMinute, clock);

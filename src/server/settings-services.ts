@@ -13,7 +13,7 @@ import { MailDns } from '#src/settings/mail-dns.ts';
 import { MessageExport } from '#src/compliance/message-export.ts';
 import { Settings } from '#src/settings/settings.ts';
 
-export interface SettingsPlaneOptions {
+export interface SettingsServicesOptions {
   readonly accounts: Accounts;
   readonly attachments: Pick<AttachmentReader, 'countContents' | 'find'>;
   readonly clock: Clock;
@@ -24,11 +24,11 @@ export interface SettingsPlaneOptions {
   readonly log: Logger;
 }
 
-export type SettingsPlane = ReturnType<typeof makeSettingsPlane>;
+export type SettingsServices = ReturnType<typeof makeSettingsServices>;
 
 /** Starting and stopping the outbox is the caller's. */
-export function makeSettingsPlane(
-  { attachments, config, epoch, lanes, ...options }: SettingsPlaneOptions,
+export function makeSettingsServices(
+  { attachments, config, epoch, lanes, ...options }: SettingsServicesOptions,
   vault: Vault,
 ) {
   const { accounts, clock } = options;

@@ -42,7 +42,7 @@ export interface SupervisorParts {
 
 /** The supervisor of the shards: starts them with what they need, and serves what they ask of the main thread. */
 export function makeSupervisor(
-  { config, folder, manifest, accounts, placement, backups, log, recentLines, figures }: Base,
+  { config, folder, manifest, accounts, placement, backups, log, recentLines, metrics }: Base,
   { health, integrations, mediaServers, origins, push, release, restarted, retention, sealing }: SupervisorParts,
 ): Supervisor {
   const botAudit = new BotAudit(accounts, systemClock);
@@ -91,14 +91,14 @@ export function makeSupervisor(
       },
       tell: (name, body) => {
         if (name === '@log') recentLines.add(body as string);
-        if (name === '@stirred') integrations().deliveries.stir(body as string[]);
+        if (name === '@stirred') integrations().deliveries.noteActivity(body as string[]);
         if (name === '@call') calls.follow(body as CallChange);
       },
-      timedOut: () => figures.askTimedOut(),
-      dropped: () => figures.dropped('link'),
+      timedOut: () => metrics.askTimedOut(),
+      dropped: () => metrics.dropped('link'),
     },
     onRestart: (shard, error) => {
-      figures.threadRestarted(`shard-${shard}`);
+      metrics.threadRestarted(`shard-${shard}`);
       log.error('a shard died and is started again', { shard, error });
       restarted(shard);
     },

@@ -8,7 +8,7 @@ import {
   Registry,
   type RegistryContentType,
 } from 'prom-client';
-import type { Figures, HistogramSample } from './metrics.ts';
+import type { MetricSnapshot, HistogramSample } from './metrics.ts';
 import { countOf } from './histogram.ts';
 import { HISTOGRAM_NAMES, type HistogramName, METRICS, SCALAR_NAMES } from './metric-table.ts';
 
@@ -23,13 +23,13 @@ export type ExpositionFormat = keyof typeof EXPOSITION_CONTENT_TYPES;
  * The exposition of all metrics of the table. Each rendering takes a registry of its own: two scrapers may come at
  * once, and prom-client renames counters in place for OpenMetrics.
  */
-export async function renderExposition(figures: Figures, format: ExpositionFormat): Promise<string> {
+export async function renderExposition(metrics: MetricSnapshot, format: ExpositionFormat): Promise<string> {
   const registry = new Registry<RegistryContentType>();
   registry.setContentType(EXPOSITION_CONTENT_TYPES[format]);
   for (const name of SCALAR_NAMES) {
     const { type, help, labels } = METRICS[name];
     const options = { name, help, labelNames: [...labels], registers: [] };
-    const samples = figures.scalars[name] ?? [];
+    const samples = metrics.scalars[name] ?? [];
     if (type === 'counter') {
       const counter = new Counter<string>(options);
       for (const sample of samples) counter.inc(namedLabels(labels, sample.labels), sample.value);
@@ -40,7 +40,7 @@ export async function renderExposition(figures: Figures, format: ExpositionForma
       registry.registerMetric(gauge);
     }
   }
-  for (const name of HISTOGRAM_NAMES) registry.registerMetric(countedHistogram(name, figures.histograms[name] ?? []));
+  for (const name of HISTOGRAM_NAMES) registry.registerMetric(countedHistogram(name, metrics.histograms[name] ?? []));
   return registry.metrics();
 }
 

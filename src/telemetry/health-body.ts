@@ -2,7 +2,7 @@
 import { formatInstant } from '#src/base/time.ts';
 import { PROTOCOL_VERSION } from '#src/protocol/version.ts';
 import type { Gathered } from './metric-ledger.ts';
-import type { Figures } from './metrics.ts';
+import type { MetricSnapshot } from './metrics.ts';
 import { countOf, quantile } from './histogram.ts';
 import { type HistogramName, METRICS, type MetricName, type ScalarName } from './metric-table.ts';
 import { type Population, readPopulation } from './population.ts';
@@ -62,12 +62,12 @@ export interface HealthBody {
 }
 
 /** The body from the figures of threads and process. */
-export function healthBody(figures: Figures, gathered: Gathered, installation: Installation): HealthBody {
-  const total = (name: ScalarName) => (figures.scalars[name] ?? []).reduce((sum, { value }) => sum + value, 0);
-  const by = (name: ScalarName, label: string) => countsBy(figures, name, label);
-  const postAck = histogramOf(figures, 'parley_messaging_post_ack_seconds');
-  const commit = histogramOf(figures, 'parley_storage_commit_seconds');
-  const clients = readPopulation(figures);
+export function healthBody(metrics: MetricSnapshot, gathered: Gathered, installation: Installation): HealthBody {
+  const total = (name: ScalarName) => (metrics.scalars[name] ?? []).reduce((sum, { value }) => sum + value, 0);
+  const by = (name: ScalarName, label: string) => countsBy(metrics, name, label);
+  const postAck = histogramOf(metrics, 'parley_messaging_post_ack_seconds');
+  const commit = histogramOf(metrics, 'parley_storage_commit_seconds');
+  const clients = readPopulation(metrics);
   return {
     status: gathered.missing.length === 0 ? 'ok' : 'degraded',
     version: installation.version,
@@ -104,11 +104,11 @@ export function healthBody(figures: Figures, gathered: Gathered, installation: I
     },
     storage: {
       commits: commit.count,
-      records: histogramOf(figures, 'parley_storage_commit_records').sum,
+      records: histogramOf(metrics, 'parley_storage_commit_records').sum,
       commit: commit.quantiles,
       commit_failures: total('parley_storage_commit_failures_total'),
     },
-    event_loop: eventLoops(figures, gathered.answered),
+    event_loop: eventLoops(metrics, gathered.answered),
     memory: {
       resident_bytes: total('parley_process_resident_memory_bytes'),
       heap_bytes: by('parley_threads_heap_used_bytes', 'thread'),
@@ -117,10 +117,10 @@ export function healthBody(figures: Figures, gathered: Gathered, installation: I
 }
 
 /** Sums of a metric by one of its labels, in the order of the label's values. */
-function countsBy(figures: Figures, name: ScalarName, label: string): Counts {
+function countsBy(metrics: MetricSnapshot, name: ScalarName, label: string): Counts {
   const index = indexOfLabel(name, label);
   const sums = new Map<string, number>();
-  for (const { labels, value } of figures.scalars[name] ?? []) {
+  for (const { labels, value } of metrics.scalars[name] ?? []) {
     const key = labels[index] ?? '';
     sums.set(key, (sums.get(key) ?? 0) + value);
   }
@@ -133,8 +133,11 @@ function indexOfLabel(name: MetricName, label: string): number {
   return index;
 }
 
-function histogramOf(figures: Figures, name: HistogramName): { count: number; sum: number; quantiles: Quantiles } {
-  const sample = figures.histograms[name]?.[0] ?? { counts: [], sum: 0 };
+function histogramOf(
+  metrics: MetricSnapshot,
+  name: HistogramName,
+): { count: number; sum: number; quantiles: Quantiles } {
+  const sample = metrics.histograms[name]?.[0] ?? { counts: [], sum: 0 };
   return { count: countOf(sample), sum: sample.sum, quantiles: quantilesOf(METRICS[name].bounds, sample.counts) };
 }
 
@@ -143,10 +146,10 @@ function quantilesOf(bounds: readonly number[], counts: readonly number[]): Quan
 }
 
 /** Of the threads that answered: a delay of one that does not is not what was measured last. */
-function eventLoops(figures: Figures, answered: readonly string[]): HealthBody['event_loop'] {
+function eventLoops(metrics: MetricSnapshot, answered: readonly string[]): HealthBody['event_loop'] {
   const { bounds } = METRICS.parley_threads_event_loop_delay_seconds;
-  const recent = countsBy(figures, 'parley_threads_event_loop_delay_recent_max_seconds', 'thread');
-  const loops = (figures.histograms.parley_threads_event_loop_delay_seconds ?? [])
+  const recent = countsBy(metrics, 'parley_threads_event_loop_delay_recent_max_seconds', 'thread');
+  const loops = (metrics.histograms.parley_threads_event_loop_delay_seconds ?? [])
     .map(({ labels: [thread = ''], counts }) => ({ thread, counts }))
     .filter(({ thread }) => answered.includes(thread))
     .toSorted((a, b) => (a.thread < b.thread ? -1 : 1));

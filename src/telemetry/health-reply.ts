@@ -3,7 +3,7 @@ import { renderExposition } from './exposition.ts';
 import type { Gathered } from './metric-ledger.ts';
 import { healthBody } from './health-body.ts';
 import { chooseHealthFormat, HEALTH_CONTENT_TYPES } from './health-format.ts';
-import { addProcessFigures, type Installation } from './process-metrics.ts';
+import { addProcessMetrics, type Installation } from './process-metrics.ts';
 
 export interface HealthReply {
   readonly headers: Readonly<Record<string, string>>;
@@ -20,13 +20,13 @@ export async function healthReply(
   installation: Installation,
   accept: string | undefined,
 ): Promise<HealthReply> {
-  const figures = addProcessFigures(gathered, installation);
+  const metrics = addProcessMetrics(gathered, installation);
   const format = chooseHealthFormat(accept);
   return {
     headers: { 'content-type': HEALTH_CONTENT_TYPES[format], 'cache-control': 'no-store', vary: 'accept' },
     body:
       format === 'json'
-        ? JSON.stringify(healthBody(figures, gathered, installation))
-        : await renderExposition(figures, format),
+        ? JSON.stringify(healthBody(metrics, gathered, installation))
+        : await renderExposition(metrics, format),
   };
 }

@@ -1,5 +1,5 @@
 /** The figures of several threads as one: numbers and buckets of the same metric and labels are added up. */
-import type { Figures, HistogramSample, Sample } from './metrics.ts';
+import type { MetricSnapshot, HistogramSample, Sample } from './metrics.ts';
 import { HISTOGRAM_NAMES, type HistogramName, METRICS, SCALAR_NAMES, type ScalarName } from './metric-table.ts';
 import { foldVersions } from './version-labels.ts';
 
@@ -10,19 +10,19 @@ const keyOf = (labels: readonly string[]) => labels.join('\0');
  * Adds figures up. A gauge that says something of one thread bears that thread as a label and so stands alone.
  * Versions are folded again, since every thread keeps its own first ones.
  */
-export function mergeFigures(all: readonly Figures[]): Figures {
+export function mergeMetrics(all: readonly MetricSnapshot[]): MetricSnapshot {
   const scalars: Partial<Record<ScalarName, Sample[]>> = {};
   for (const name of SCALAR_NAMES) {
     scalars[name] = addScalars(
       boundVersions(
         name,
-        all.flatMap((figures) => figures.scalars[name] ?? []),
+        all.flatMap((metrics) => metrics.scalars[name] ?? []),
       ),
     );
   }
   const histograms: Partial<Record<HistogramName, HistogramSample[]>> = {};
   for (const name of HISTOGRAM_NAMES) {
-    histograms[name] = addHistograms(all.flatMap((figures) => figures.histograms[name] ?? []));
+    histograms[name] = addHistograms(all.flatMap((metrics) => metrics.histograms[name] ?? []));
   }
   return { scalars, histograms };
 }

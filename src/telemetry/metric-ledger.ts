@@ -3,20 +3,20 @@
  * and a rate over it would count all that was ever counted once more. A thread that ended keeps its counts here, a
  * thread that does not answer stands with its last known ones. One ledger serves the process, at whoever gathers.
  */
-import type { Figures, ThreadSnapshot } from './metrics.ts';
-import { mergeFigures } from './merge.ts';
+import type { MetricSnapshot, ThreadSnapshot } from './metrics.ts';
+import { mergeMetrics } from './merge.ts';
 import { isCumulative, type MetricName } from './metric-table.ts';
 
 /** The figures of all threads, and which of them these are. */
 export interface Gathered {
-  readonly figures: Figures;
+  readonly metrics: MetricSnapshot;
   readonly answered: readonly string[];
   readonly missing: readonly string[];
 }
 
-export class FigureLedger {
+export class MetricLedger {
   readonly #last = new Map<string, ThreadSnapshot>();
-  #ended: Figures = { scalars: {}, histograms: {} };
+  #ended: MetricSnapshot = { scalars: {}, histograms: {} };
 
   /**
    * Settles one round of gathering.
@@ -29,9 +29,9 @@ export class FigureLedger {
       this.#remember(answer);
       answered.add(answer.thread);
     }
-    const figures = [...this.#last.values()].map((last) => (answered.has(last.thread) ? last : cumulativeOf(last)));
+    const metrics = [...this.#last.values()].map((last) => (answered.has(last.thread) ? last : cumulativeOf(last)));
     return {
-      figures: mergeFigures([this.#ended, ...figures]),
+      metrics: mergeMetrics([this.#ended, ...metrics]),
       answered: [...answered].toSorted(),
       missing: expected.filter((thread) => !answered.has(thread)).toSorted(),
     };
@@ -46,13 +46,13 @@ export class FigureLedger {
     ) {
       return;
     }
-    if (last !== undefined && answer.born > last.born) this.#ended = mergeFigures([this.#ended, cumulativeOf(last)]);
+    if (last !== undefined && answer.born > last.born) this.#ended = mergeMetrics([this.#ended, cumulativeOf(last)]);
     this.#last.set(answer.thread, answer);
   }
 }
 
 /** What of a thread's figures holds without it: counters and histograms. */
-function cumulativeOf({ scalars, histograms }: Figures): Figures {
+function cumulativeOf({ scalars, histograms }: MetricSnapshot): MetricSnapshot {
   const kept = Object.entries(scalars).filter(([name]) => isCumulative(name as MetricName));
   return { scalars: Object.fromEntries(kept), histograms };
 }

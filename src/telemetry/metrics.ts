@@ -14,13 +14,13 @@ export interface HistogramSample {
   readonly sum: number;
 }
 
-export interface Figures {
+export interface MetricSnapshot {
   readonly scalars: Readonly<Partial<Record<ScalarName, readonly Sample[]>>>;
   readonly histograms: Readonly<Partial<Record<HistogramName, readonly HistogramSample[]>>>;
 }
 
 /** The figures of one thread at one moment. */
-export interface ThreadSnapshot extends Figures {
+export interface ThreadSnapshot extends MetricSnapshot {
   /** `main`, `shard-0`, …: a thread that was restarted bears the name of the one before it. */
   readonly thread: string;
   /** When its counters began, in microseconds of the machine's steady clock: tells a restarted thread from the old. */

@@ -1,5 +1,5 @@
 /** Who is connected, by protocol version and platform, as /healthz and the console report it (HLT-01, CON-05). */
-import type { Figures } from './metrics.ts';
+import type { MetricSnapshot } from './metrics.ts';
 
 export interface Population {
   readonly total: number;
@@ -13,8 +13,8 @@ export interface Population {
 }
 
 /** The population of open sockets. Versions stand as text, because the rarest are folded to `other`. */
-export function readPopulation(figures: Figures): Population {
-  const rows = (figures.scalars.parley_messaging_sockets ?? [])
+export function readPopulation(metrics: MetricSnapshot): Population {
+  const rows = (metrics.scalars.parley_messaging_sockets ?? [])
     .map(({ labels: [version = '', platform = ''], value }) => ({ version, platform, count: value }))
     .filter(({ count }) => count > 0)
     .toSorted((a, b) => compareVersions(a.version, b.version) || (a.platform < b.platform ? -1 : 1));

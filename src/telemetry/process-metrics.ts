@@ -1,8 +1,8 @@
 /** The figures of the process as a whole, which belong to no thread and are read once, by whoever is scraped. */
 import { PROTOCOL_VERSION } from '#src/protocol/version.ts';
 import type { Gathered } from './metric-ledger.ts';
-import { type Figures, oneSample } from './metrics.ts';
-import { mergeFigures } from './merge.ts';
+import { type MetricSnapshot, oneSample } from './metrics.ts';
+import { mergeMetrics } from './merge.ts';
 
 /** What is running. */
 export interface Installation {
@@ -15,10 +15,13 @@ export interface Installation {
 }
 
 /** The gathered figures of the threads with those of the process beside them. */
-export function addProcessFigures(gathered: Gathered, { version, protocolMin, startedAt }: Installation): Figures {
+export function addProcessMetrics(
+  gathered: Gathered,
+  { version, protocolMin, startedAt }: Installation,
+): MetricSnapshot {
   const cpu = process.cpuUsage();
-  return mergeFigures([
-    gathered.figures,
+  return mergeMetrics([
+    gathered.metrics,
     {
       scalars: {
         parley_process_build_info: [{ labels: [version, String(PROTOCOL_VERSION), String(protocolMin)], value: 1 }],

@@ -38,7 +38,7 @@ const ROUTES_MAX = 256;
 export const RETIRED_FORM_CODES: readonly ErrorCode[] = ['call_step_is_signalling'];
 
 /** What others know and a snapshot asks for. Each supplier gives what it has; those of one name are added up. */
-export interface SuppliedFigures {
+export interface SuppliedMetrics {
   /** Kind of actor → how many are in memory. */
   readonly activeActors?: Readonly<Record<string, number>>;
   /** Messages waiting in all mailboxes of the thread by lane, and in the fullest mailbox. */
@@ -68,10 +68,10 @@ export interface SuppliedFigures {
   readonly subscriptions?: Readonly<Partial<Record<ScalarName, Sample[]>>>;
 }
 
-export class ThreadFigures {
+export class ThreadMetrics {
   readonly thread: string;
   readonly #born = Number(process.hrtime.bigint() / 1000n);
-  readonly #suppliers: (() => SuppliedFigures)[] = [];
+  readonly #suppliers: (() => SuppliedMetrics)[] = [];
   readonly #eventLoop = new EventLoopDelay();
   readonly #versions = new VersionLabels();
   #sequence = 0;
@@ -113,7 +113,7 @@ export class ThreadFigures {
   }
 
   /** Registers who is asked for figures at every snapshot. Called on the thread itself, so it must be quick. */
-  supply(supplier: () => SuppliedFigures): void {
+  supply(supplier: () => SuppliedMetrics): void {
     this.#suppliers.push(supplier);
   }
 
@@ -280,9 +280,9 @@ export class ThreadFigures {
     };
   }
 
-  #actorGauges(supplied: readonly SuppliedFigures[]): Partial<Record<ScalarName, Sample[]>> {
-    const sum = (read: (figures: SuppliedFigures) => number | undefined) =>
-      supplied.reduce((total, figures) => total + (read(figures) ?? 0), 0);
+  #actorGauges(supplied: readonly SuppliedMetrics[]): Partial<Record<ScalarName, Sample[]>> {
+    const sum = (read: (metrics: SuppliedMetrics) => number | undefined) =>
+      supplied.reduce((total, metrics) => total + (read(metrics) ?? 0), 0);
     const active = new LabelledCounts();
     for (const { activeActors = {} } of supplied) {
       for (const [actor, count] of Object.entries(activeActors)) active.add(actor, count);

@@ -71,7 +71,7 @@ export class UploadAdmission {
   }
 
   /** Ends a reservation that comes to nothing. */
-  giveBack(id: string): void {
+  release(id: string): void {
     if (this.#reservations.has(id) && !this.#used.has(id)) this.#end(id, false);
   }
 

@@ -16,7 +16,7 @@ import {
   CALENDARS_PER_PERSON_MAX,
   changeRecord,
   etagOf,
-  graveRecord,
+  tombstoneRecord,
   NAME_BYTES_MAX,
   OBJECT_BYTES_MAX,
   objectRecord,
@@ -91,7 +91,7 @@ const FORGET_STEP = 2;
 const FORGET_LOOKED_AT_MAX = 64;
 
 /** What reads the oldest removals that are on disk: `[calendar, seq]`. */
-export interface GraveReader {
+export interface TombstoneReader {
   (range: { start: Buffer; end: Buffer; limit: number }): Iterable<{ key: Buffer; value: Buffer }>;
 }
 
@@ -100,12 +100,12 @@ export class CalendarDraft extends CalendarWriteSet {
   readonly touched = new Map<string, CalendarRecord>();
   /** Calendar → people who saw it before this change and may not any more. */
   readonly shutOut = new Map<string, string[]>();
-  readonly #graves: GraveReader;
+  readonly #graves: TombstoneReader;
 
   constructor(
     before: ReadonlyMap<string, CalendarWrite>,
     get: (table: CalendarTable, itemKey: Buffer) => Buffer | undefined,
-    graves: GraveReader,
+    graves: TombstoneReader,
     now: number,
   ) {
     super(before, get, now);
@@ -239,7 +239,7 @@ export class CalendarDraft extends CalendarWriteSet {
     this.put('bodies', key(id, name), null);
     setObjectProperties(this, id, name, {});
     this.put('removals', key(id, name), numberValue(seq));
-    this.put('graves', numbered(seq, id), graveRecord.encode({ name, uid, at: this.now, revisions }));
+    this.put('graves', numbered(seq, id), tombstoneRecord.encode({ name, uid, at: this.now, revisions }));
     this.put('changes', numbered(seq, id), changeRecord.encode({ name, uid, removed: true }));
     const { objects, removed } = calendar;
     this.#putCalendar(this.#forgetOldest({ ...calendar, objects: objects - 1, removed: removed + 1 }));
@@ -321,7 +321,7 @@ export class CalendarDraft extends CalendarWriteSet {
       const seq = numberOf(entry.key);
       // Forgotten by a change that is not on disk yet.
       if (this.read('graves', numbered(seq, id)) === undefined) continue;
-      const { name, at, revisions } = graveRecord.decode(entry.value);
+      const { name, at, revisions } = tombstoneRecord.decode(entry.value);
       if (removed <= REMOVALS_MAX && at > this.now - REMOVAL_MILLIS) break;
       for (const revision of revisions) this.put('revisions', numbered(revision, id), null);
       if (this.removal(id, name)?.seq === seq) this.put('removals', key(id, name), null);

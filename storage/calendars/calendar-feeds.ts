@@ -3,7 +3,7 @@ import { Refusal } from '#src/protocol/errors.ts';
 import type { CalendarWriteSet } from './calendar-write-set.ts';
 import type { AuditActor } from '../accounts/audit-chain.ts';
 import type { CalendarView } from './calendar-reader.ts';
-import { deedRecord, feedsRecord, type CalendarRecord, type FeedRecord } from './calendar-records.ts';
+import { pendingAuditRecord, feedsRecord, type CalendarRecord, type FeedRecord } from './calendar-records.ts';
 import { key, numberedThen } from '../engine/keys.ts';
 
 /** Feeds of one calendar: one for each who gets one, so that each is revoked by itself. [feeds_full] */
@@ -50,5 +50,5 @@ function putDeed(draft: CalendarWriteSet, calendar: CalendarRecord, event: strin
   const details = { name: calendar.name, feed: feed.id, detail: feed.detail };
   const form = { event, actor: by.actor, address: by.address, subject: `calendar:${calendar.id}`, details };
   draft.isAudited = true;
-  draft.put('deeds', numberedThen(draft.now, 'd', calendar.id, `${event}:${feed.id}`), deedRecord.encode(form));
+  draft.put('deeds', numberedThen(draft.now, 'd', calendar.id, `${event}:${feed.id}`), pendingAuditRecord.encode(form));
 }

@@ -12,7 +12,7 @@ import type { CalendarReader } from './calendar-reader.ts';
 import type { Findings } from '../engine/findings.ts';
 import { key, numberAt, numbered, numberOf, numberValue, under } from '../engine/keys.ts';
 
-export interface LetterRecord {
+export interface QueuedMailRecord {
   /** Of a scheduling message its method; a reminder goes to whom it is from. */
   readonly kind: 'REQUEST' | 'CANCEL' | 'REPLY' | 'REMINDER';
   /** Username of on whose behalf it is sent. */
@@ -45,7 +45,7 @@ export interface RsvpRecord {
   readonly expiresAt: number;
 }
 
-const letterRecord = recordOf<LetterRecord>('letter', ['kind', 'from', 'uid', 'calendar', 'bytes']);
+const letterRecord = recordOf<QueuedMailRecord>('letter', ['kind', 'from', 'uid', 'calendar', 'bytes']);
 const mailRecord = recordOf<MailRecord>('mail', ['letter', 'to', 'at']);
 const rsvpRecord = recordOf<RsvpRecord>('RSVP link', ['uid', 'attendee', 'expiresAt']);
 
@@ -53,9 +53,9 @@ const rsvpRecord = recordOf<RsvpRecord>('RSVP link', ['uid', 'attendee', 'expire
 const RSVPS_LOOKED_AT = 4;
 
 /** Puts a letter on its way to some people; `next` gives rising numbers, higher than all that are in use. */
-export function putLetter(
+export function putMail(
   draft: CalendarWriteSet,
-  letter: LetterRecord,
+  letter: QueuedMailRecord,
   recipients: readonly string[],
   next: () => number,
 ): void {
@@ -85,7 +85,7 @@ export function* mailsBehind({ environment }: CalendarReader, seq: number): Gene
   }
 }
 
-export function letterOf(reader: CalendarReader, number: number): LetterRecord | undefined {
+export function letterOf(reader: CalendarReader, number: number): QueuedMailRecord | undefined {
   const stored = reader.read('letters', numbered(number, 'l'));
   return stored === undefined ? undefined : letterRecord.decode(stored);
 }

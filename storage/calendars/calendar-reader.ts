@@ -3,7 +3,7 @@ import {
   ANYBODY,
   calendarRecord,
   changeRecord,
-  graveRecord,
+  tombstoneRecord,
   nameInTimeKey,
   objectRecord,
   objectResource,
@@ -15,7 +15,7 @@ import {
   type CalendarEnvironment,
   type CalendarRecord,
   type CalendarTable,
-  type GraveRecord,
+  type TombstoneRecord,
   type NamedObject,
   type ObjectRecord,
   type RevisionRecord,
@@ -109,11 +109,11 @@ export class CalendarView {
   }
 
   /** The removal after which a name is nobody's; undefined for a name that is in use or never was. */
-  removal(calendar: string, name: string): { readonly seq: number; readonly grave: GraveRecord } | undefined {
+  removal(calendar: string, name: string): { readonly seq: number; readonly grave: TombstoneRecord } | undefined {
     const pointer = this.#get('removals', key(calendar, name));
     if (pointer === undefined) return undefined;
     const seq = numberAt(pointer);
-    return { seq, grave: graveRecord.decode(this.#get('graves', numbered(seq, calendar)) as Buffer) };
+    return { seq, grave: tombstoneRecord.decode(this.#get('graves', numbered(seq, calendar)) as Buffer) };
   }
 
   /** What one person's clients keep on a resource: Clark name → value. A resource is a calendar's id or a path. */

@@ -148,7 +148,7 @@ export interface ChangeRecord {
 }
 
 /** A removed object, under the seq of its removal. */
-export interface GraveRecord {
+export interface TombstoneRecord {
   readonly name: string;
   readonly uid: string;
   /** When it was removed. */
@@ -259,7 +259,7 @@ export const objectRecord = recordOf<ObjectRecord>('calendar object', [
   'revisions',
 ]);
 export const changeRecord = recordOf<ChangeRecord>('calendar change', ['name', 'uid', 'removed']);
-export const graveRecord = recordOf<GraveRecord>('removed object', ['name', 'uid', 'at', 'revisions']);
+export const tombstoneRecord = recordOf<TombstoneRecord>('removed object', ['name', 'uid', 'at', 'revisions']);
 export const revisionRecord = recordOf<RevisionRecord>('revision', ['etag', 'until', 'bytes']);
 export const messageRecord = recordOf<MessageRecord>('scheduling message', [
   'from',
@@ -270,7 +270,7 @@ export const messageRecord = recordOf<MessageRecord>('scheduling message', [
 ]);
 export const deliveryRecord = recordOf<DeliveryRecord>('delivery', ['message', 'to', 'isLast']);
 /** What is to be written into the audit trail, which lies in another file. */
-export const deedRecord = recordOf<AuditForm>('deed', ['event', 'actor', 'address', 'subject', 'details']);
+export const pendingAuditRecord = recordOf<AuditForm>('deed', ['event', 'actor', 'address', 'subject', 'details']);
 export const feedsRecord = recordOf<{ readonly feeds: readonly FeedRecord[] }>('feed list', ['feeds']);
 /** Clark name → value as XML or text, of one person on one resource. */
 export const propertiesRecord = recordOf<{ readonly values: Readonly<Record<string, string>> }>('property set', [

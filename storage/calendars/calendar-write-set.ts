@@ -6,7 +6,7 @@ import type { AuditForm } from '../accounts/audit-chain.ts';
 import type { Write } from '../engine/environment.ts';
 import { numberedThen } from '../engine/keys.ts';
 import { CalendarView } from './calendar-reader.ts';
-import { deedRecord, type CalendarTable } from './calendar-records.ts';
+import { pendingAuditRecord, type CalendarTable } from './calendar-records.ts';
 
 export type CalendarWrite = Write<CalendarTable>;
 
@@ -39,7 +39,7 @@ export class CalendarWriteSet extends CalendarView {
   /** Leaves an entry for the audit trail in the commit of what it tells of. `apart` keeps two of one millisecond apart. */
   audit(form: AuditForm, ...apart: readonly string[]): void {
     this.isAudited = true;
-    this.put('deeds', numberedThen(this.now, 'd', ...apart), deedRecord.encode(form));
+    this.put('deeds', numberedThen(this.now, 'd', ...apart), pendingAuditRecord.encode(form));
   }
 }
 

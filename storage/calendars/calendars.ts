@@ -18,7 +18,7 @@ import {
 import { meetingsIn, touchMeetings } from './calendar-meetings.ts';
 import { CalendarReader } from './calendar-reader.ts';
 import {
-  deedRecord,
+  pendingAuditRecord,
   openCalendars,
   type CalendarEnvironment,
   type CalendarRecord,
@@ -178,7 +178,7 @@ export class Calendars extends CalendarReader {
         if (found.length === 0 || this.#options.onDeeds === undefined) return;
         const keys = found.map((entry) => Buffer.from(entry.key));
         try {
-          await this.#options.onDeeds(found.map(({ value }) => deedRecord.decode(value)));
+          await this.#options.onDeeds(found.map(({ value }) => pendingAuditRecord.decode(value)));
         } catch {
           // They stay, and go with the next ones.
           return;

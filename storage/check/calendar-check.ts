@@ -10,7 +10,7 @@ import {
   changeRecord,
   deliveryRecord,
   etagOf,
-  graveRecord,
+  tombstoneRecord,
   messageRecord,
   nameInTimeKey,
   objectRecord,
@@ -130,7 +130,7 @@ function checkLog(tables: Tables, { id, floorSeq }: CalendarRecord, findings: Fi
   for (const entry of tables.graves.getRange(under(id))) {
     removed += 1;
     const seq = numberOf(entry.key);
-    if (findings.attempt('graves', [id, seq], () => graveRecord.decode(entry.value)) === undefined) continue;
+    if (findings.attempt('graves', [id, seq], () => tombstoneRecord.decode(entry.value)) === undefined) continue;
     if (tables.changes.get(numbered(seq, id)) === undefined)
       findings.add('graves', [id, seq], 'is not in the log of changes');
     if (seq <= floorSeq) findings.add('graves', [id, seq], 'should be forgotten');
@@ -138,7 +138,7 @@ function checkLog(tables: Tables, { id, floorSeq }: CalendarRecord, findings: Fi
   for (const entry of tables.removals.getRange(under(id))) {
     const name = entry.key.toString('utf8', id.length + 1);
     const stored = tables.graves.get(numbered(numberAt(entry.value), id));
-    if (stored === undefined || graveRecord.decode(stored).name !== name) {
+    if (stored === undefined || tombstoneRecord.decode(stored).name !== name) {
       findings.add('removals', [id, name], 'names no removal');
     }
   }

@@ -10,7 +10,7 @@ import { decodeRecord, encodeRecord } from '../engine/records.ts';
 
 type Tables = LaneEnvironment['tables'];
 
-export interface KeptVersion {
+export interface HoldRevision {
   readonly change: 'edit' | 'delete';
   /** Who made the change. */
   readonly by: string;
@@ -39,29 +39,29 @@ export function keptAt(itemKey: Buffer): { conversation: string; seq: number; re
 }
 
 /** Keeps a message as it was before the change with that rev. */
-export function writeKeptVersion(conversation: string, seq: number, rev: number, kept: KeptVersion): LaneWrite {
+export function writeHoldRevision(conversation: string, seq: number, rev: number, kept: HoldRevision): LaneWrite {
   const value = encodeRecord([kept.change, kept.by, kept.at, kept.json]);
   return { table: 'keptVersions', key: keptKey(conversation, seq, rev), value };
 }
 
 /** @throws Error for a value that is none. */
-export function keptVersion(value: Buffer): KeptVersion {
-  const [change, by, at, json] = decodeRecord(value) as [KeptVersion['change'], string, string, string];
+export function holdRevision(value: Buffer): HoldRevision {
+  const [change, by, at, json] = decodeRecord(value) as [HoldRevision['change'], string, string, string];
   return { change, by, at, json };
 }
 
 /** Versions of the messages from one seq to another, both with them, in order, behind a version; at most `limit`. */
-export function readKeptVersions(
+export function readHoldRevisions(
   tables: Tables,
   conversation: string,
   { from, to, after }: { from: number; to: number; after?: { seq: number; rev: number } | undefined },
   limit: number,
-): { readonly seq: number; readonly rev: number; readonly kept: KeptVersion }[] {
+): { readonly seq: number; readonly rev: number; readonly kept: HoldRevision }[] {
   const start = after === undefined ? numbered(from, conversation) : keptKey(conversation, after.seq, after.rev + 1);
   const range = { start, end: numbered(to + 1, conversation), limit };
   return [...tables.keptVersions.getRange(range)].map((entry) => {
     const { seq, rev } = keptAt(entry.key);
-    return { seq, rev, kept: keptVersion(entry.value) };
+    return { seq, rev, kept: holdRevision(entry.value) };
   });
 }
 

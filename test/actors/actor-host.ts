@@ -2,7 +2,7 @@
 import type { TestContext } from 'node:test';
 import { makeConversationActor } from '#actors/conversation/conversation.ts';
 import type { ConversationMessage, Reply } from '#actors/conversation/conversation.messages.ts';
-import type { Address, Answer, AnyActor, Effect, Told } from '#actors/runtime/actor.ts';
+import type { Address, Answer, AnyActor, Effect, Tell } from '#actors/runtime/actor.ts';
 import { monotonicMillis } from '#actors/runtime/monotonic.ts';
 import { ActorSystem, type Outlet } from '#actors/runtime/system.ts';
 import { formatInstant } from '#src/base/time.ts';
@@ -80,7 +80,7 @@ export class ActorHost {
     );
   }
 
-  async ask(to: Address, message: Told, more: { due?: number; cancelled?: boolean } = {}): Promise<Answer> {
+  async ask(to: Address, message: Tell, more: { due?: number; cancelled?: boolean } = {}): Promise<Answer> {
     const { promise, resolve } = Promise.withResolvers<Answer>();
     const { due = monotonicMillis() + 30_000, cancelled = false } = more;
     this.system.deliver(to, message, { due, cancelled, settle: resolve });

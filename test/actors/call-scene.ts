@@ -4,7 +4,7 @@ import type { CallScope } from '#actors/call/call-scope.ts';
 import { CallBoard } from '#actors/call/call-board.ts';
 import type { CallMessage, CallStep } from '#actors/call/call.messages.ts';
 import { STEP_WAIT_MILLIS } from '#actors/call/step-order.ts';
-import type { Actor, Effect, Told } from '#actors/runtime/actor.ts';
+import type { Actor, Effect, Tell } from '#actors/runtime/actor.ts';
 
 /** 2026-11-21T08:00:00Z, in milliseconds. */
 export const NOW = 1_795_248_000_000;
@@ -35,7 +35,7 @@ export class Scene {
   readonly board = new CallBoard();
   readonly heard = new Map<Device, Heard[]>();
   /** Tells to other actors. */
-  readonly told: { readonly to: string; readonly message: Told }[] = [];
+  readonly told: { readonly to: string; readonly message: Tell }[] = [];
   /** Devices without a connection: they hear nothing and are found absent. */
   readonly offline = new Set<Device>();
   readonly removed = new Set<string>();
@@ -196,7 +196,7 @@ export class Scene {
   }
 
   /** The person's own actor answers at once. */
-  #locate(to: string, message: Told): void {
+  #locate(to: string, message: Tell): void {
     if (message.kind !== 'locate') return;
     const { device, call } = message as unknown as { device: Device; call: string };
     const connected = !this.offline.has(device);

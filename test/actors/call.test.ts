@@ -67,7 +67,7 @@ test('SIG-08 a direct call ends with a decline, busy or not, and settles the oth
     assert.deepEqual(scene.lines('ben/2').slice(-2), ['- cancel declined_elsewhere', `- end ${result}`]);
     assert.equal(scene.lines('ann/1').at(-1), `- end ${result}`);
     assert.equal(scene.step('ben/2', 'join'), 'call_over');
-    assert.deepEqual(scene.board.figures.ended, { [result]: 1 });
+    assert.deepEqual(scene.board.metrics.ended, { [result]: 1 });
   }
 });
 

@@ -176,9 +176,9 @@ test('an actor whose writes are not on disk yet stays in memory', async (t) => {
   await held(host);
   t.mock.method(process, 'hrtime', () => [10_000_000, 0]);
   t.mock.timers.tick(PASSIVATE_MILLIS);
-  assert.deepEqual(host.system.figures.active, { conversation: 1 });
+  assert.deepEqual(host.system.metrics.active, { conversation: 1 });
   host.environment.letGo();
   await host.lane.settle();
   t.mock.timers.tick(PASSIVATE_MILLIS);
-  assert.deepEqual(host.system.figures.active, {});
+  assert.deepEqual(host.system.metrics.active, {});
 });

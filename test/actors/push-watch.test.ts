@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { PushWatch } from '#actors/push/push-watch.ts';
 import { PushReader } from '#actors/push/push-reader.ts';
-import { type Answer, type Told, refused } from '#actors/runtime/actor.ts';
+import { type Answer, type Tell, refused } from '#actors/runtime/actor.ts';
 import { until } from '#test/support/waiting.ts';
 import { makeRoom } from './actor-host.ts';
 import { openScene, ROOM } from './push-scene.ts';
 
 interface AskedOf {
   readonly to: string;
-  readonly message: Told & { readonly from?: number; readonly since?: number };
+  readonly message: Tell & { readonly from?: number; readonly since?: number };
   readonly settle: (answer: Answer) => void;
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { CALL_LIFE_MILLIS, PUSH_LIFE_MILLIS, PUSHED_AT_ONCE_MAX } from '#actors/push/push.ts';
 import { OUTBOX_PER_DEVICE_MAX } from '#actors/push/push.state.ts';
-import { judge, type Moment, type Posted, type Standing, type Verdict } from '#actors/push/decision.ts';
+import { judge, type Moment, type Posted, type RecipientStatus, type Verdict } from '#actors/push/decision.ts';
 import type { PushDelivery } from '#actors/runtime/actor.ts';
 import { PUSH_REGISTRATIONS_MAX } from '#src/protocol/limits.ts';
 import { checkFolder } from '#storage/check/check.ts';
@@ -12,14 +12,14 @@ import { until } from '#test/support/waiting.ts';
 import { makeRoom } from './actor-host.ts';
 import { openScene, ROOM, type PushScene } from './push-scene.ts';
 
-const STANDING: Standing = { read: 3, delivered: 5, joinedSeq: 1, floorSeq: 0, headSeq: 9, mutedUntil: 0 };
+const STANDING: RecipientStatus = { read: 3, delivered: 5, joinedSeq: 1, floorSeq: 0, headSeq: 9, mutedUntil: 0 };
 const POSTED: Posted = { seq: 6, sender: 'alice', isDeleted: false, at: 0, mentions: false };
 const MOMENT: Moment = { user: 'bob', now: 1_000, countsDelivered: false, reaches: () => true };
 const DECISIONS: readonly [
   say: string,
   verdict: Verdict,
   posted: Partial<Posted>,
-  standing: Partial<Standing>,
+  standing: Partial<RecipientStatus>,
   moment: Partial<Moment>,
 ][] = [
   ['a message of somebody else', 'due', {}, {}, {}],

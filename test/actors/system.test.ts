@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { refuse, type Actor, type Answer, type Effect, type Told } from '#actors/runtime/actor.ts';
+import { refuse, type Actor, type Answer, type Effect, type Tell } from '#actors/runtime/actor.ts';
 import { monotonicMillis } from '#actors/runtime/monotonic.ts';
 import { QUARANTINE_MILLIS } from '#actors/runtime/supervision.ts';
 import { LANE_BACKLOG_MAX, PASSIVATE_MILLIS } from '#actors/runtime/system.ts';
 import { until } from '#test/support/waiting.ts';
 import { openHost, type ActorHost } from './actor-host.ts';
 
-interface Probe extends Told {
+interface Probe extends Tell {
   readonly kind:
     | 'count'
     | 'slow'
@@ -236,11 +236,11 @@ test('figures and inspect tell what lives and what waits', async (t) => {
   await ask(host, 'count');
   host.system.deliver('probe:a', { kind: 'count' });
   host.system.deliver('probe:a', { kind: 'ring' });
-  assert.deepEqual(host.system.figures, {
+  assert.deepEqual(host.system.metrics, {
     active: { probe: 1 },
     mailboxes: { system: 0, urgent: 1, main: 1, deepest: 2 },
   });
-  assert.deepEqual(host.system.inspect(5), [{ address: 'probe:a', waiting: 2, gated: false, figures: { count: 1 } }]);
+  assert.deepEqual(host.system.inspect(5), [{ address: 'probe:a', waiting: 2, gated: false, metrics: { count: 1 } }]);
   assert.deepEqual(host.system.inspect(0), []);
 });
 
@@ -252,10 +252,10 @@ for (const isIdle of [true, false]) {
     await ask(host, 'count');
     clock.forward(PASSIVATE_MILLIS - 1);
     t.mock.timers.tick(PASSIVATE_MILLIS / 4);
-    assert.deepEqual(host.system.figures.active, { probe: 1 });
+    assert.deepEqual(host.system.metrics.active, { probe: 1 });
     clock.forward(1);
     t.mock.timers.tick(PASSIVATE_MILLIS / 4);
-    assert.deepEqual(host.system.figures.active, isIdle ? {} : { probe: 1 });
+    assert.deepEqual(host.system.metrics.active, isIdle ? {} : { probe: 1 });
     assert.equal(codeOf(await ask(host, 'count')), isIdle ? 1 : 2);
     assert.equal(lives.length, isIdle ? 2 : 1);
   });
@@ -270,7 +270,7 @@ test('an actor with an ask kept open stays in memory', async (t) => {
   await nextTurn();
   clock.forward(PASSIVATE_MILLIS);
   t.mock.timers.tick(PASSIVATE_MILLIS / 4);
-  assert.deepEqual(host.system.figures.active, { probe: 1 });
+  assert.deepEqual(host.system.metrics.active, { probe: 1 });
   await ask(host, 'release', { due: Number.MAX_SAFE_INTEGER });
   assert.deepEqual(await held, { ok: true, value: 'held' });
 });

@@ -8,6 +8,6 @@ export const NO_MAIL: OutsideMail = {
   send: () => undefined,
   remind: () => undefined,
   wake: () => undefined,
-  figures: { parley_calendar_outgoing_mails_total: [], parley_calendar_outgoing_mails_waiting: [] },
+  metrics: { parley_calendar_outgoing_mails_total: [], parley_calendar_outgoing_mails_waiting: [] },
   close: async () => {},
 };

@@ -1,13 +1,13 @@
 /** Work that is woken: one run at a time, and none of the wake-ups is lost. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { WokenWork } from '#src/calendar/coalescing-job.ts';
+import { CoalescingJob } from '#src/calendar/coalescing-job.ts';
 import { until } from '#test/support/waiting.ts';
 
 test('whoever asks while it runs gets another run, once, and never two at a time', async () => {
   const gates: (() => void)[] = [];
   let atOnce = 0;
-  const work = new WokenWork(async () => {
+  const work = new CoalescingJob(async () => {
     atOnce += 1;
     assert.equal(atOnce, 1);
     await new Promise<void>((resolve) => gates.push(resolve));
@@ -26,7 +26,7 @@ test('whoever asks while it runs gets another run, once, and never two at a time
 test('a wake-up is not lost, whatever moment of the run it comes in', async () => {
   for (let microtasks = 0; microtasks < 10; microtasks += 1) {
     let runs = 0;
-    const work = new WokenWork(() => {
+    const work = new CoalescingJob(() => {
       runs += 1;
       return Promise.resolve(undefined);
     });
@@ -40,7 +40,7 @@ test('a wake-up is not lost, whatever moment of the run it comes in', async () =
 
 test('it looks by itself after the time that its run answered, and not once it is stopped', async () => {
   let runs = 0;
-  const work = new WokenWork(() => {
+  const work = new CoalescingJob(() => {
     runs += 1;
     return Promise.resolve(1);
   });

@@ -5,7 +5,7 @@
 import { Bots } from '#src/integrations/bots.ts';
 import { ConsoleSessions, BREAK_GLASS_HOLDER } from '#src/identity/console/console-sessions.ts';
 import { consoleRoles } from '#src/identity/console/console-role-record.ts';
-import { makeNodePlane } from '#src/hosts/node-services.ts';
+import { makeNodeServices } from '#src/hosts/node-services.ts';
 import { addPerson } from '#src/directory/people.ts';
 import { openSession } from '#src/identity/sign-in.ts';
 import { VendorTokens } from '#src/identity/vendor-tokens.ts';
@@ -153,7 +153,7 @@ async function makeBot(accounts: Accounts): Promise<string> {
 }
 
 async function joinNode(accounts: Accounts): Promise<string> {
-  const { nodes } = makeNodePlane(accounts, systemClock);
+  const { nodes } = makeNodeServices(accounts, systemClock);
   const { joinToken } = await nodes.create({ name: 'host', roles: ['gateway'] }, BY_OWNER);
   const form = { join_token: joinToken, hostname: 'host', agent_version: '1.0.0', os: 'Linux' };
   return (await nodes.join(form, '127.0.0.1')).token;

@@ -166,7 +166,7 @@ test('an export says who was there when each message was posted, and which conte
   await ok('DELETE', '/participants/viewer');
   await ok('POST', '/messages', { kind: 'text', body: 'alone again' });
   const text = await (await open(`conversation=${id}`)).text();
-  interface Told {
+  interface Tell {
     readonly membership?: { action: string; participants: { user: string }[]; after_seq: number };
     readonly message?: { seq: number };
     readonly content?: string;
@@ -175,7 +175,7 @@ test('an export says who was there when each message was posted, and which conte
     .trimEnd()
     .split('\n')
     .flatMap((raw) => {
-      const { content, membership, message } = JSON.parse(raw) as Told;
+      const { content, membership, message } = JSON.parse(raw) as Tell;
       if (message !== undefined) return [content === undefined ? message.seq : [message.seq, content]];
       if (membership === undefined) return [];
       return [[membership.action, membership.after_seq, ...membership.participants.map(({ user }) => user)]];

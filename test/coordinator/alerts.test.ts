@@ -8,7 +8,7 @@ import {
   type AlertSourcesOptions,
 } from '#src/server/alert-sources.ts';
 import { Alerts, ALERTS_KEPT_MAX, CONDITIONS_MAX, type AlertsOptions, type Condition } from '#src/monitoring/alerts.ts';
-import { makeNodePlane } from '#src/hosts/node-services.ts';
+import { makeNodeServices } from '#src/hosts/node-services.ts';
 import type { Refusal } from '#src/protocol/errors.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
 import { openFolder } from '#storage/engine/folder.ts';
@@ -132,7 +132,7 @@ test('closed alerts are bounded in number and in time, and paged', async (contex
 
 test('the sources see silent nodes, low disks, ending certificates, slow commits and a failing redactor', async (context) => {
   const { accounts, clock, folder } = await openAccounts(context);
-  const { nodes } = makeNodePlane(accounts, clock);
+  const { nodes } = makeNodeServices(accounts, clock);
   let [p99, failures]: [number | null, number] = [null, 0];
   const options: AlertSourcesOptions = {
     nodes,

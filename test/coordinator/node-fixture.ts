@@ -14,7 +14,7 @@ import type { Principal } from '#src/identity/console/principal.ts';
 import type { ConsolePage } from '#src/console/route.ts';
 import { readConfig } from '#src/config.ts';
 import { makeHttpSurface } from '#src/http/http-surface.ts';
-import { addNodePlane, makeNodePlane } from '#src/hosts/node-services.ts';
+import { addNodeServices, makeNodeServices } from '#src/hosts/node-services.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { NodeRole } from '#src/protocol/hosts/nodes.ts';
 import { deadline, PATIENCE_MILLIS } from '#test/support/waiting.ts';
@@ -61,7 +61,7 @@ export async function startNodePlane(context: TestContext, settings: Record<stri
   openFolder(folder, 4, '2026-11-21T08:00:00.000Z');
   const accounts = await Accounts.open(folder);
   const clock = new HandClock();
-  const plane = makeNodePlane(accounts, clock);
+  const plane = makeNodeServices(accounts, clock);
   const logged: unknown[] = [];
   const app = await makeHttpSurface({
     config,
@@ -69,7 +69,7 @@ export async function startNodePlane(context: TestContext, settings: Record<stri
     health: async () => ({ headers: {}, body: '{}' }),
     allowsOrigin: () => false,
   });
-  addNodePlane(app, plane, clock, (bearer) => {
+  addNodeServices(app, plane, clock, (bearer) => {
     if (bearer === undefined) throw new Refusal('token_missing');
     if (!bearer.startsWith('session-of-')) throw new Refusal('token_invalid');
     const user = bearer.slice('session-of-'.length);

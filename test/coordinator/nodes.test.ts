@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { nodesRoutes } from '#src/console/routes/operations/nodes.ts';
-import { DOOR_CALLERS_MAX, DoorBudget } from '#src/http/window-limiter.ts';
+import { DOOR_CALLERS_MAX, WindowLimiter } from '#src/http/window-limiter.ts';
 import { DOOR_REQUESTS_PER_MINUTE } from '#src/hosts/node-routes.ts';
 import { JOIN_TOKEN_MILLIS, nodeRecords, NODES_MAX, REVOKED_NODES_KEPT_MAX } from '#src/hosts/nodes.ts';
 import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
@@ -161,7 +161,7 @@ test('revoked nodes stay listed up to a number, and the oldest goes', async (con
 
 test('the budget of a door remembers so many callers and forgets the oldest', () => {
   const clock = new HandClock();
-  const budget = new DoorBudget(1, clock);
+  const budget = new WindowLimiter(1, clock);
   for (let at = 0; at < DOOR_CALLERS_MAX; at += 1) budget.take(`caller ${at}`);
   assert.throws(() => budget.take('caller 0'), refusal('rate_limited'));
   budget.take('one more');

@@ -5,7 +5,7 @@ import { createServer as createTcp, type AddressInfo } from 'node:net';
 import { createServer as createTls } from 'node:tls';
 import { test, type TestContext } from 'node:test';
 import { makeAlertSources } from '#src/server/alert-sources.ts';
-import { makeNodePlane } from '#src/hosts/node-services.ts';
+import { makeNodeServices } from '#src/hosts/node-services.ts';
 import { changeForm, SETTING_SCREEN_NAMES } from '#src/settings/setting-screens.ts';
 import { testSettings, TESTABLE_SCREENS } from '#src/settings/setting-tests.ts';
 import { SignInSwitches } from '#src/identity/sign-in-switches.ts';
@@ -172,7 +172,7 @@ test('a certificate goes with its key, and its end raises the alert', async (con
   await assert.rejects(settings.change('tls', { certificate: other.certificate }, BY), isOf('certificate'));
   assert.equal(settings.certificateEnd(), '2026-12-06T08:00:00.000Z');
   const sources = makeAlertSources({
-    nodes: makeNodePlane(accounts, clock).nodes,
+    nodes: makeNodeServices(accounts, clock).nodes,
     clock,
     folder: '.',
     startedAt: START,

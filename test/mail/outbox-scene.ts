@@ -130,10 +130,10 @@ export async function openOutbox(
     },
     counts: () =>
       Object.fromEntries(
-        outbox.figures.parley_calendar_outgoing_mails_total.map(({ labels, value }) => [labels[0], value]),
+        outbox.metrics.parley_calendar_outgoing_mails_total.map(({ labels, value }) => [labels[0], value]),
       ),
     settled: async () => {
-      await until(() => outbox.figures.parley_calendar_outgoing_mails_waiting[0]?.value === 0, 'the mails');
+      await until(() => outbox.metrics.parley_calendar_outgoing_mails_waiting[0]?.value === 0, 'the mails');
       calendars.refresh();
       const { letters, mails } = calendars.environment.tables;
       assert.deepEqual([mails.getKeysCount(), letters.getKeysCount()], [0, 0]);

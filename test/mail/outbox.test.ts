@@ -113,7 +113,7 @@ test('CAL-03 mails wait while there is no server, over a restart too, and a serv
   later(BREAKER_MILLIS_MAX);
   await restart();
   await settled();
-  assert.deepEqual(outbox().figures.parley_calendar_outgoing_mails_waiting[0]?.value, 0);
+  assert.deepEqual(outbox().metrics.parley_calendar_outgoing_mails_waiting[0]?.value, 0);
   assert.deepEqual(
     mails.mails.flatMap(({ to }) => to).toSorted(),
     ['xan', 'yan', 'zoe'].map((name) => `${name}@example.net`),
@@ -155,7 +155,7 @@ test('CAL-03 one mail more than may wait is told busy, and nothing of that chang
   await assert.rejects(write('beyond', ['zoe', 'yan']), { code: 'busy' });
   assert.equal(textOf('beyond'), '');
   await write('last', ['zoe']);
-  assert.equal(outbox().figures.parley_calendar_outgoing_mails_waiting[0]?.value, 2);
+  assert.equal(outbox().metrics.parley_calendar_outgoing_mails_waiting[0]?.value, 2);
   await assert.rejects(write('beyond', ['zoe']), { code: 'busy' });
 });
 
@@ -169,21 +169,21 @@ test('CAL-03 nobody spams through the calendar: an hour’s mails and a change�
   later(3_600_000);
   await write('again', ['vic']);
   assert.equal(statusOf('again', 'vic'), '1.0');
-  assert.equal(outbox().figures.parley_calendar_outgoing_mails_waiting[0]?.value, 4);
+  assert.equal(outbox().metrics.parley_calendar_outgoing_mails_waiting[0]?.value, 4);
   const large = await openOutbox(t, {});
   const many = Array.from({ length: MAIL_RECIPIENTS_MAX + 1 }, (_, at) => `guest-${at}`);
   await large.write('large', many);
   const statuses = many.map((name) => large.statusOf('large', name));
   assert.equal(statuses.filter((status) => status === '1.0').length, MAIL_RECIPIENTS_MAX);
   assert.equal(statuses.at(-1), '5.1');
-  assert.equal(large.outbox().figures.parley_calendar_outgoing_mails_waiting[0]?.value, MAIL_RECIPIENTS_MAX);
+  assert.equal(large.outbox().metrics.parley_calendar_outgoing_mails_waiting[0]?.value, MAIL_RECIPIENTS_MAX);
 });
 
 test('CAL-03 what somebody else organises sends no invitations; its organiser hears an answer', async (t) => {
   const mails = await MailServer.open(t, { isOpen: true });
   const { outbox, settled, textOf, write } = await openOutbox(t, { port: mails.port });
   await write('theirs', ['zoe', 'yan'], { organizer: 'boss@example.com' });
-  assert.equal(outbox().figures.parley_calendar_outgoing_mails_waiting[0]?.value, 0);
+  assert.equal(outbox().metrics.parley_calendar_outgoing_mails_waiting[0]?.value, 0);
   const own = (partstat: string) => [`ATTENDEE;PARTSTAT=${partstat}:mailto:alice@example.org`];
   await write('asked', ['zoe'], { organizer: 'boss@example.com', lines: own('NEEDS-ACTION') });
   await write('asked', ['zoe'], { organizer: 'boss@example.com', lines: own('TENTATIVE') });
@@ -201,7 +201,7 @@ test('CAL-03 addresses that are more than one mailbox are nobody’s', async (t)
   const { outbox, textOf, write } = await openOutbox(t, {});
   const bad = ['zoe@example.net?cc=yan@example.net', 'a@b@example.net', 'zoe', 'zoe@localhost', 'calendar@example.org'];
   await write('talk', [], { lines: bad.map((address) => `ATTENDEE:mailto:${address}`) });
-  assert.equal(outbox().figures.parley_calendar_outgoing_mails_waiting[0]?.value, 0);
+  assert.equal(outbox().metrics.parley_calendar_outgoing_mails_waiting[0]?.value, 0);
   assert.equal(textOf('talk').match(/SCHEDULE-STATUS=3\.7/g)?.length, bad.length);
 });
 
@@ -239,7 +239,7 @@ test('CAL-03 with its calendar a mail that waits is gone, and what a client tell
     'ATTENDEE;SCHEDULE-AGENT=NONE:mailto:no@example.net',
   ];
   await write('talk', ['zoe'], { lines });
-  assert.equal(outbox().figures.parley_calendar_outgoing_mails_waiting[0]?.value, 1);
+  assert.equal(outbox().metrics.parley_calendar_outgoing_mails_waiting[0]?.value, 1);
   assert.equal(textOf('talk').match(/SCHEDULE-STATUS/g)?.length, 1);
   await calendars.removeCalendar(calendar);
   later(60_000);

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { refused, type Answer } from '#actors/runtime/actor.ts';
 import { BotBudget } from '#src/messaging/bots/bot-budget.ts';
-import { BotDoor } from '#src/messaging/bots/bot-access.ts';
-import { BOT_FACTS_MAX, BOT_FACTS_PER_BATCH, BotTrail } from '#src/messaging/bots/bot-audit-buffer.ts';
+import { BotAccess } from '#src/messaging/bots/bot-access.ts';
+import { BOT_FACTS_MAX, BOT_FACTS_PER_BATCH, BotAuditBuffer } from '#src/messaging/bots/bot-audit-buffer.ts';
 import {
   BOT_REQUESTS_BURST,
   BOT_REQUESTS_PER_SECOND,
@@ -36,7 +36,7 @@ function trailTo(answer: () => Answer) {
     batches.push(batch);
     return answer();
   };
-  return { batches, trail: new BotTrail({ source: 'here', handOver, now: () => 7 }) };
+  return { batches, trail: new BotAuditBuffer({ source: 'here', handOver, now: () => 7 }) };
 }
 
 const GOOD: Answer = { ok: true, value: null };
@@ -58,7 +58,7 @@ const BOT: BotGrant = {
 
 test('CRD-04 with the trail full the next request is busy, and is counted in what follows', async () => {
   const { batches, trail } = trailTo(() => GOOD);
-  const door = new BotDoor({ bots: [BOT], budget: new BotBudget(makeBotBudget()), trail, now: () => 7 });
+  const door = new BotAccess({ bots: [BOT], budget: new BotBudget(makeBotBudget()), trail, now: () => 7 });
   for (let number = 0; number < BOT_FACTS_MAX - 1; number += 1) assert.equal(trail.reserve(), true);
   const bot = door.bot(BOT.id);
   assert.ok(bot !== undefined);

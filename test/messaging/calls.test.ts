@@ -355,11 +355,11 @@ test('GET /v1/calls/ice: credentials for coturn that expire, and nothing secret 
 test('calls are counted: live ones by state, ended ones by result', async () => {
   const call = newCall();
   await accepted(ann, { to: 'ben', call, step: 'invite' });
-  const figures = async () =>
+  const metrics = async () =>
     await (await fetch(`${server.messaging}/healthz`, { headers: { accept: 'text/plain' } })).text();
-  assert.match(await figures(), /^parley_calls_live\{state="ringing"\} 1$/m);
+  assert.match(await metrics(), /^parley_calls_live\{state="ringing"\} 1$/m);
   await accepted(ann, { to: 'ben', call, step: 'cancel' });
-  const text = await figures();
+  const text = await metrics();
   assert.match(text, /^parley_calls_live\{state="ringing"\} 0$/m);
   assert.match(text, /^parley_calls_ended_total\{result="cancelled"\} [1-9]/m);
 });

@@ -203,7 +203,7 @@ function previewing() {
     pass: (millis: number) => void (now += millis),
     outcomes: () =>
       Object.fromEntries(
-        (previews.figures.parley_messaging_link_previews_total ?? []).map(({ labels, value }) => [labels[0], value]),
+        (previews.metrics.parley_messaging_link_previews_total ?? []).map(({ labels, value }) => [labels[0], value]),
       ),
   };
 }

@@ -72,7 +72,7 @@ test('a provider that fails is asked again after waits that double, up to the mo
   assert.deepEqual(await outcomeOf(scene, { attempts: 60 }), { result: 'later', at: NOW + RETRY_MILLIS_MAX });
   provider.answer = () => ({ status: 429, headers: { 'retry-after': '5000' } });
   assert.deepEqual(await outcomeOf(scene), { result: 'later', at: NOW + 5_000_000 });
-  assert.deepEqual(scene.sender.figures.retried, [{ labels: ['webpush'], value: 4 }]);
+  assert.deepEqual(scene.sender.metrics.retried, [{ labels: ['webpush'], value: 4 }]);
 });
 
 test('a provider that is down is left alone, then asked once, then served', async (t) => {
@@ -82,7 +82,7 @@ test('a provider that is down is left alone, then asked once, then served', asyn
   for (let i = 0; i < BREAKER_FAILURES; i += 1) await outcomeOf(scene);
   assert.deepEqual(await outcomeOf(scene), { result: 'later', at: NOW + BREAKER_MILLIS });
   assert.equal(provider.asked.length, BREAKER_FAILURES);
-  assert.equal(scene.sender.figures.open.find(({ labels }) => labels[0] === 'webpush')?.value, 1);
+  assert.equal(scene.sender.metrics.open.find(({ labels }) => labels[0] === 'webpush')?.value, 1);
   scene.clock.now += BREAKER_MILLIS;
   provider.answer = () => ({ status: 201 });
   assert.deepEqual(await outcomeOf(scene), { result: 'sent' });
@@ -126,7 +126,7 @@ test('a provider that is not set up is asked when it is', async (t) => {
   const fcm = { provider: 'fcm', token: 'fcm-token-0123456789' } as const;
   assert.deepEqual(await outcomeOf(scene, { address: fcm }), { result: 'later', at: NOW + UNAVAILABLE_MILLIS });
   assert.deepEqual(scene.sender.providers, ['webpush']);
-  assert.deepEqual(scene.sender.figures.refused, [{ labels: ['fcm', 'unavailable'], value: 1 }]);
+  assert.deepEqual(scene.sender.metrics.refused, [{ labels: ['fcm', 'unavailable'], value: 1 }]);
 });
 
 test('beyond its queue a push goes back to its outbox', async (t) => {

@@ -198,7 +198,7 @@ test('files that no record knows are removed at the start', async (t) => {
   await write(stage.folder, reserved, 'half');
   assert.equal(await stage.attachments.removeOrphans(), 2);
   assert.equal(existsSync(uploadPath(stage.folder, reserved)), true);
-  stage.attachments.admission.giveBack(reserved);
+  stage.attachments.admission.release(reserved);
   assert.equal(await stage.attachments.removeOrphans(), 1);
   assert.equal(existsSync(stray), false);
   assert.equal(existsSync(blobPath(stage.folder, contentHashOf('kept'))), true);

@@ -17,7 +17,7 @@ import {
   writeWatermark,
 } from '#storage/conversations/conversation-writes.ts';
 import { lanePath } from '#storage/engine/folder.ts';
-import { writeKeptVersion } from '#storage/conversations/hold-revisions.ts';
+import { writeHoldRevision } from '#storage/conversations/hold-revisions.ts';
 import { key, numbered } from '#storage/engine/keys.ts';
 import { openLane, type LaneWrite } from '#storage/engine/lane.ts';
 import { conversationRecord, messageRecord, type ConversationRecord } from '#storage/engine/records.ts';
@@ -281,8 +281,8 @@ export const DAMAGE: Readonly<
   ],
   'a kept version of another message': [
     [
-      writeKeptVersion(ROOM, 1, 1, { change: 'edit', by: 'alice', at: NEVER, json: message({ seq: 2 }) }),
-      writeKeptVersion(ROOM, 99, 9_999, { change: 'edit', by: 'alice', at: NEVER, json: message({ seq: 99 }) }),
+      writeHoldRevision(ROOM, 1, 1, { change: 'edit', by: 'alice', at: NEVER, json: message({ seq: 2 }) }),
+      writeHoldRevision(ROOM, 99, 9_999, { change: 'edit', by: 'alice', at: NEVER, json: message({ seq: 99 }) }),
     ],
     [
       `keptVersions [${ROOM}, 1, 1] is of another message by its JSON`,

@@ -20,8 +20,8 @@ test('a reservation counts beside what was uploaded, to the byte, until it is gi
   admission.reserve('bob', 100_000);
   const last = admission.reserve('ada', 10_000);
   assert.throws(() => admission.reserve('ada', 0), { code: 'quota_exceeded' });
-  admission.giveBack(last);
-  admission.giveBack(last);
+  admission.release(last);
+  admission.release(last);
   assert.throws(() => admission.reserve('ada', 10_001), { code: 'quota_exceeded' });
   assert.deepEqual(admission.get(id), { owner: 'ada', bytes: 40_000, createdAt: 40 * DAY });
   assert.equal(chargeOf(0), 4_096);
@@ -34,7 +34,7 @@ test('one that is being used is neither given back nor used again, and comes to 
   assert.throws(() => admission.reserve('ada', 1), { code: 'uploads_full' });
   const { promise, resolve } = Promise.withResolvers<void>();
   const used = admission.use(first, async () => await promise);
-  admission.giveBack(first);
+  admission.release(first);
   assert.equal(admission.has(first), true);
   await assert.rejects(
     admission.use(first, async () => undefined),

@@ -4,19 +4,19 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { renderExposition } from '#src/telemetry/exposition.ts';
-import { FigureLedger } from '#src/telemetry/metric-ledger.ts';
-import type { Figures } from '#src/telemetry/metrics.ts';
+import { MetricLedger } from '#src/telemetry/metric-ledger.ts';
+import type { MetricSnapshot } from '#src/telemetry/metrics.ts';
 import { metricDocument } from '#src/telemetry/metric-document.ts';
 import { METRIC_NAMES, METRICS } from '#src/telemetry/metric-table.ts';
-import { addProcessFigures } from '#src/telemetry/process-metrics.ts';
+import { addProcessMetrics } from '#src/telemetry/process-metrics.ts';
 import { parseExposition } from './exposition-parser.ts';
 import { busyThread, INSTALLATION } from './sample-figures.ts';
 
 const FORMATS = ['prometheus', 'openmetrics'] as const;
 
-function allFigures(): Figures {
+function allFigures(): MetricSnapshot {
   const answers = ['main', 'shard-0'].map((name) => busyThread(name).snapshot());
-  return addProcessFigures(new FigureLedger().settle(answers, ['main', 'shard-0', 'shard-1']), INSTALLATION);
+  return addProcessMetrics(new MetricLedger().settle(answers, ['main', 'shard-0', 'shard-1']), INSTALLATION);
 }
 
 /** The name of a metric's family: OpenMetrics names a counter without its suffix. */
@@ -71,9 +71,9 @@ test('HLT-02 the figures of all threads are in the exposition', async () => {
 
 test('label values with quotes, backslashes and line feeds arrive as they were', async () => {
   const odd = 'a"b\\c\nd\\n}e,f="';
-  const figures = { scalars: { parley_actors_active: [{ labels: [odd], value: 1 }] }, histograms: {} };
+  const metrics = { scalars: { parley_actors_active: [{ labels: [odd], value: 1 }] }, histograms: {} };
   for (const format of FORMATS) {
-    const families = parseExposition(await renderExposition(figures, format), format);
+    const families = parseExposition(await renderExposition(metrics, format), format);
     assert.deepEqual(families.get('parley_actors_active')?.samples[0]?.labels, { actor: odd });
   }
 });
@@ -90,8 +90,8 @@ test('two renderings at once do not mix, though prom-client renames counters in 
 const promtool = spawnSync('promtool', ['--version']).status === 0;
 
 test('HLT-02 promtool has nothing to say', { skip: promtool ? false : 'promtool is not on the PATH' }, async () => {
-  for (const figures of [allFigures(), { scalars: {}, histograms: {} }]) {
-    const text = await renderExposition(figures, 'prometheus');
+  for (const metrics of [allFigures(), { scalars: {}, histograms: {} }]) {
+    const text = await renderExposition(metrics, 'prometheus');
     const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' });
     assert.equal(stdout + stderr, '');
     assert.equal(status, 0);

@@ -1,16 +1,16 @@
 /** What /healthz answers: JSON by default, an exposition to who asks for one, and what the JSON says. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FigureLedger } from '#src/telemetry/metric-ledger.ts';
+import { MetricLedger } from '#src/telemetry/metric-ledger.ts';
 import type { HealthBody } from '#src/telemetry/health-body.ts';
 import { chooseHealthFormat } from '#src/telemetry/health-format.ts';
 import { healthReply } from '#src/telemetry/health-reply.ts';
-import { ThreadFigures } from '#src/telemetry/thread-metrics.ts';
+import { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import { parseExposition } from './exposition-parser.ts';
 import { busyThread, INSTALLATION } from './sample-figures.ts';
 
 function gathered(answering: string[], expected = answering) {
-  return new FigureLedger().settle(
+  return new MetricLedger().settle(
     answering.map((name) => busyThread(name).snapshot()),
     expected,
   );
@@ -35,10 +35,10 @@ test('HLT-01 CON-05 the population is told by version, by platform and by both',
 });
 
 test('CON-05 versions stand in the order of numbers, other last, and versions nobody holds are left out', async () => {
-  const figures = new ThreadFigures('main');
-  for (let version = 2; version <= 60; version += 1) figures.socketOpened(version, 'node');
-  for (let version = 11; version < 50; version += 1) figures.socketClosed(version, 'node', 'peer');
-  const reply = await healthReply(new FigureLedger().settle([figures.snapshot()], ['main']), INSTALLATION, undefined);
+  const metrics = new ThreadMetrics('main');
+  for (let version = 2; version <= 60; version += 1) metrics.socketOpened(version, 'node');
+  for (let version = 11; version < 50; version += 1) metrics.socketClosed(version, 'node', 'peer');
+  const reply = await healthReply(new MetricLedger().settle([metrics.snapshot()], ['main']), INSTALLATION, undefined);
   const { clients } = JSON.parse(reply.body) as HealthBody;
   assert.deepEqual(
     clients.by_version_and_platform.map(({ version }) => version),

@@ -6,9 +6,9 @@ import { CLOSE_CODES } from '#src/protocol/sockets/close-codes.ts';
 import { ERROR_CODES, statusOf } from '#src/protocol/errors.ts';
 import type { Sample, ThreadSnapshot } from '#src/telemetry/metrics.ts';
 import { LABEL_VALUES_MAX, LabelledCounts } from '#src/telemetry/labelled-counts.ts';
-import { mergeFigures } from '#src/telemetry/merge.ts';
+import { mergeMetrics } from '#src/telemetry/merge.ts';
 import { METRICS, SCALAR_NAMES, type ScalarName } from '#src/telemetry/metric-table.ts';
-import { readSocketEnd, RETIRED_FORM_CODES, ThreadFigures } from '#src/telemetry/thread-metrics.ts';
+import { readSocketEnd, RETIRED_FORM_CODES, ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import { foldVersions, VERSION_LABELS_MAX } from '#src/telemetry/version-labels.ts';
 import { busyThread } from './sample-figures.ts';
 
@@ -62,12 +62,12 @@ test('every sample has as many label values as the table has labels', () => {
 });
 
 test('VER-05 a refused form that is gone is counted as one, at zero before the first; other 410s are not', () => {
-  const figures = new ThreadFigures('main');
-  assert.deepEqual(read(figures.snapshot(), 'parley_protocol_retired_forms_total'), { call_step_is_signalling: 0 });
-  figures.countRefusal('call_step_is_signalling', 'messaging');
-  figures.countRefusal('client_too_old', 'upgrade');
-  figures.countRefusal('invitation_used', 'coordinator');
-  assert.deepEqual(read(figures.snapshot(), 'parley_protocol_retired_forms_total'), { call_step_is_signalling: 1 });
+  const metrics = new ThreadMetrics('main');
+  assert.deepEqual(read(metrics.snapshot(), 'parley_protocol_retired_forms_total'), { call_step_is_signalling: 0 });
+  metrics.countRefusal('call_step_is_signalling', 'messaging');
+  metrics.countRefusal('client_too_old', 'upgrade');
+  metrics.countRefusal('invitation_used', 'coordinator');
+  assert.deepEqual(read(metrics.snapshot(), 'parley_protocol_retired_forms_total'), { call_step_is_signalling: 1 });
 });
 
 test('VER-05 every 410 of the catalogue is a retired form, or is known to be something else', () => {
@@ -87,13 +87,13 @@ test('a close code says why a socket ended; any other is the peer', () => {
 });
 
 test('HLT-01 versions beyond the fiftieth are other, and our own and older ones never are', () => {
-  const figures = new ThreadFigures('main');
-  for (let version = 2; version < VERSION_LABELS_MAX + 1; version += 1) figures.socketOpened(version, 'node');
-  figures.socketOpened(900, 'node');
-  figures.socketOpened(901, 'node');
-  figures.socketOpened(0, 'node');
-  figures.socketOpened(1, 'node');
-  const sockets = read(figures.snapshot(), 'parley_messaging_sockets');
+  const metrics = new ThreadMetrics('main');
+  for (let version = 2; version < VERSION_LABELS_MAX + 1; version += 1) metrics.socketOpened(version, 'node');
+  metrics.socketOpened(900, 'node');
+  metrics.socketOpened(901, 'node');
+  metrics.socketOpened(0, 'node');
+  metrics.socketOpened(1, 'node');
+  const sockets = read(metrics.snapshot(), 'parley_messaging_sockets');
   assert.equal(Object.keys(sockets).length, VERSION_LABELS_MAX + 1);
   assert.deepEqual(
     ['0,node', '1,node', '49,node', '50,node', '900,node', 'other,node'].map((key) => sockets[key]),
@@ -102,10 +102,10 @@ test('HLT-01 versions beyond the fiftieth are other, and our own and older ones 
 });
 
 test('a socket counted as other is counted down as other', () => {
-  const figures = new ThreadFigures('main');
-  for (let version = 2; version <= 60; version += 1) figures.socketOpened(version, 'node');
-  for (let version = 2; version <= 60; version += 1) figures.socketClosed(version, 'node', 'peer');
-  assert.deepEqual(new Set(Object.values(read(figures.snapshot(), 'parley_messaging_sockets'))), new Set([0]));
+  const metrics = new ThreadMetrics('main');
+  for (let version = 2; version <= 60; version += 1) metrics.socketOpened(version, 'node');
+  for (let version = 2; version <= 60; version += 1) metrics.socketClosed(version, 'node', 'peer');
+  assert.deepEqual(new Set(Object.values(read(metrics.snapshot(), 'parley_messaging_sockets'))), new Set([0]));
 });
 
 test('the versions of several threads are folded once more, the lowest kept', () => {
@@ -123,11 +123,11 @@ test('the versions of several threads are folded once more, the lowest kept', ()
 
 test('HLT-01 threads that saw other versions together keep the bound and every socket', () => {
   const threads = [0, 1].map((thread) => {
-    const figures = new ThreadFigures(`shard-${thread}`);
-    for (let version = thread; version < 80; version += 2) figures.socketOpened(version, 'ios');
-    return figures.snapshot();
+    const metrics = new ThreadMetrics(`shard-${thread}`);
+    for (let version = thread; version < 80; version += 2) metrics.socketOpened(version, 'ios');
+    return metrics.snapshot();
   });
-  const sockets = mergeFigures(threads).scalars.parley_messaging_sockets ?? [];
+  const sockets = mergeMetrics(threads).scalars.parley_messaging_sockets ?? [];
   assert.equal(sockets.length, VERSION_LABELS_MAX + 1);
   assert.deepEqual(
     sockets.find(({ labels }) => labels[0] === 'other'),
@@ -136,9 +136,9 @@ test('HLT-01 threads that saw other versions together keep the bound and every s
 });
 
 test('routes beyond the bound are unmatched', () => {
-  const figures = new ThreadFigures('main');
-  for (let i = 0; i <= 300; i += 1) figures.countRequest('coordinator', `route${i}`, 200, 1);
-  const requests = read(figures.snapshot(), 'parley_http_requests_total');
+  const metrics = new ThreadMetrics('main');
+  for (let i = 0; i <= 300; i += 1) metrics.countRequest('coordinator', `route${i}`, 200, 1);
+  const requests = read(metrics.snapshot(), 'parley_http_requests_total');
   assert.equal(Object.keys(requests).length, 257);
   assert.equal(requests['coordinator,route255,200'], 1);
   assert.equal(requests['coordinator,route256,200'], undefined);
@@ -175,7 +175,7 @@ test('HLT-02 snapshots of worker threads arrive whole and add up', async () => {
     snapshots.map(({ thread }) => thread),
     ['shard-0', 'shard-1'],
   );
-  const merged = mergeFigures([busyThread('main').snapshot(), ...snapshots]);
+  const merged = mergeMetrics([busyThread('main').snapshot(), ...snapshots]);
   assert.deepEqual(merged.scalars.parley_messaging_deliveries_total, [{ labels: [], value: 30 }]);
   assert.deepEqual(
     merged.scalars.parley_actors_asks_pending?.map(({ labels }) => labels[0]),

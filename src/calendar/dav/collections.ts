@@ -56,9 +56,9 @@ async function readMkcolBody({ headers, body }: DavRequest): Promise<XmlElement 
   return root;
 }
 
-function isTaken({ door, viewer, path }: DavRequest): boolean {
+function isTaken({ context, viewer, path }: DavRequest): boolean {
   if (path?.kind !== 'calendar') return path?.kind === 'root' || path?.kind === 'home';
-  return path.user === viewer && findCalendar(door, viewer, path.calendar) !== undefined;
+  return path.user === viewer && findCalendar(context, viewer, path.calendar) !== undefined;
 }
 
 async function create(
@@ -67,9 +67,9 @@ async function create(
   response: XmlName,
   taken: () => DavRefusal,
 ): Promise<DavAnswer> {
-  const { door, viewer, path } = request;
+  const { context, viewer, path } = request;
   if (isTaken(request)) throw taken();
-  if (path?.kind === 'object' && path.user === viewer && findCalendar(door, viewer, path.calendar) === undefined) {
+  if (path?.kind === 'object' && path.user === viewer && findCalendar(context, viewer, path.calendar) === undefined) {
     throw new DavRefusal(409, 'There is no collection that it would lie in.');
   }
   if (path?.kind !== 'calendar' || path.user !== viewer) {
@@ -80,7 +80,7 @@ async function create(
   const settable = changes.filter(({ name }) => !AT_CREATION.includes(name));
   const { record, own, failures } = decideChanges(settable, true);
   if (failures.size > 0) return answerXml(403, responseElement(response, outcomeOf(settable, failures)));
-  await door.calendars.change((draft) => {
+  await context.calendars.change((draft) => {
     const { id } = draft.createCalendar(
       {
         ...{ displayname: path.calendar, description: '', color: '', order: 0, zone: 'UTC', transparency: 'opaque' },
@@ -111,9 +111,9 @@ function responseElement(name: XmlName, content: string): string {
  * @throws DavRefusal
  */
 export async function removeCalendar(request: DavRequest, { calendar, access }: CalendarResource): Promise<void> {
-  const { door, viewer } = request;
-  if (access === 'owner') return await door.calendars.removeCalendar(calendar.id, byOf(request));
-  await door.calendars.change((draft) => {
+  const { context, viewer } = request;
+  if (access === 'owner') return await context.calendars.removeCalendar(calendar.id, byOf(request));
+  await context.calendars.change((draft) => {
     if (draft.accessOf(viewer, calendar.id) === undefined) throw notFound();
     draft.share(calendar.id, viewer, null, byOf(request));
   });

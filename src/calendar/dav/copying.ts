@@ -13,14 +13,14 @@ import { findResource, type ObjectResource } from './resources.ts';
  */
 export async function copy(request: DavRequest): Promise<DavAnswer> {
   const { source, target, options } = transferOf(request);
-  return answerStored(await request.door.writer.copy(request.viewer, placeOf(source), target, options));
+  return answerStored(await request.context.writer.copy(request.viewer, placeOf(source), target, options));
 }
 
 /** Answers MOVE. @throws DavRefusal and what the writer throws. */
 export async function move(request: DavRequest): Promise<DavAnswer> {
   const { source, target, options } = transferOf(request);
   assertWritable(source.collection, source.href);
-  return answerStored(await request.door.writer.move(request.viewer, placeOf(source), target, options));
+  return answerStored(await request.context.writer.move(request.viewer, placeOf(source), target, options));
 }
 
 function placeOf({ collection, object }: ObjectResource): ObjectPlace {
@@ -33,8 +33,8 @@ function transferOf(request: DavRequest): {
   readonly target: ObjectPlace;
   readonly options: ReturnType<typeof conditionsOf> & { readonly overwrite: boolean };
 } {
-  const { door, viewer, path, headers, hosts } = request;
-  const source: ReturnType<typeof findResource> = findResource(door, viewer, path);
+  const { context, viewer, path, headers, hosts } = request;
+  const source: ReturnType<typeof findResource> = findResource(context, viewer, path);
   if (source.kind !== 'object') throw new DavRefusal(403, 'Only calendar objects are copied and moved.');
   const destination = readDestination(headers, hosts);
   if (destination !== undefined && destination.kind !== 'object') {

@@ -62,7 +62,7 @@ export interface Span {
   readonly to: number;
 }
 
-export interface DavDoor {
+export interface DavContext {
   readonly calendars: Calendars;
   readonly writer: ObjectWriter;
   readonly principals: Principals;

@@ -15,8 +15,8 @@ const CALENDAR = 'text/calendar; charset=utf-8';
 
 /** Answers GET and HEAD of an object. @throws DavRefusal 405 for a collection. */
 export function get(request: DavRequest): DavAnswer {
-  const { door, viewer, path, headers } = request;
-  const resource = findResource(door, viewer, path);
+  const { context, viewer, path, headers } = request;
+  const resource = findResource(context, viewer, path);
   if (resource.kind !== 'object') {
     throw new DavRefusal(405, 'Collections are read with PROPFIND and REPORT.', { headers: { allow: ALLOWED } });
   }
@@ -25,7 +25,7 @@ export function get(request: DavRequest): DavAnswer {
   const noneMatch = headerOf(headers, 'if-none-match');
   if (noneMatch !== undefined && namesEtag(noneMatch, object.etag)) return { status: 304, headers: own };
   assertConditions({ 'if-match': headers['if-match'] }, object.etag);
-  const body = door.calendars.bytesOf(collection.calendar.id, object.name);
+  const body = context.calendars.bytesOf(collection.calendar.id, object.name);
   if (body === undefined) throw notFound();
   const modified = new Date(object.changedAt).toUTCString();
   return { status: 200, headers: { ...own, 'content-type': CALENDAR, 'last-modified': modified }, body };
@@ -33,7 +33,7 @@ export function get(request: DavRequest): DavAnswer {
 
 /** Answers PUT. @throws DavRefusal and what the writer throws. */
 export async function put(request: DavRequest): Promise<DavAnswer> {
-  const { door, viewer, path, headers, body } = request;
+  const { context, viewer, path, headers, body } = request;
   const target = requireTarget(request, path);
   const type = headerOf(headers, 'content-type');
   if (type !== undefined && !/^\s*text\/calendar\s*(?:;|$)/i.test(type)) {
@@ -43,11 +43,11 @@ export async function put(request: DavRequest): Promise<DavAnswer> {
     throw broken(caldav('max-resource-size'), `An object may have ${OBJECT_BYTES_MAX} bytes.`);
   }
   const { id } = target.collection.calendar;
-  const stored = await door.writer.put(viewer, id, target.file, body, conditionsOf(headers));
+  const stored = await context.writer.put(viewer, id, target.file, body, conditionsOf(headers));
   const answer = answerStored(stored);
   if (!wantsRepresentation(headers)) return answer;
-  const written = door.calendars.object(id, target.file);
-  const bytes = door.calendars.bytesOf(id, target.file);
+  const written = context.calendars.object(id, target.file);
+  const bytes = context.calendars.bytesOf(id, target.file);
   if (written === undefined || bytes === undefined) return answer;
   const represented = { ...answer.headers, etag: `"${written.etag}"`, 'content-type': CALENDAR };
   return { status: stored.isNew ? 201 : 200, headers: represented, body: bytes };
@@ -62,14 +62,14 @@ export function answerStored({ etag, scheduleTag, isNew }: StoredObject): DavAns
 
 /** Answers DELETE of an object or a calendar. @throws DavRefusal and what the writer throws. */
 export async function remove(request: DavRequest): Promise<DavAnswer> {
-  const { door, viewer, path, headers } = request;
-  const resource = findResource(door, viewer, path);
+  const { context, viewer, path, headers } = request;
+  const resource = findResource(context, viewer, path);
   if (resource.kind === 'calendar') await removeCalendar(request, resource);
   else if (resource.kind === 'object') {
     assertWritable(resource.collection, resource.href);
     const { collection, object } = resource;
     const isSilent = headerOf(headers, 'schedule-reply')?.trim().toUpperCase() === 'F';
-    await door.writer.remove(viewer, collection.calendar.id, object.name, conditionsOf(headers), { isSilent });
+    await context.writer.remove(viewer, collection.calendar.id, object.name, conditionsOf(headers), { isSilent });
   } else throw needPrivileges(resource.href, dav('unbind'));
   return { status: 204 };
 }
@@ -81,11 +81,11 @@ export interface Target {
 }
 
 /** Where an object is to be put. @throws DavRefusal 409 without a calendar there, 403 without the right. */
-export function requireTarget({ door, viewer }: DavRequest, path: DavPath | undefined): Target {
+export function requireTarget({ context, viewer }: DavRequest, path: DavPath | undefined): Target {
   if (path === undefined) throw new DavRefusal(409, 'There is no calendar for you at this place.');
   if (path.kind !== 'object')
     throw new DavRefusal(405, 'This is no place for an object.', { headers: { allow: ALLOWED } });
-  const collection = path.user === viewer ? findCalendar(door, viewer, path.calendar) : undefined;
+  const collection = path.user === viewer ? findCalendar(context, viewer, path.calendar) : undefined;
   if (collection === undefined) throw new DavRefusal(409, 'There is no calendar for you at this place.');
   assertWritable(collection, hrefOf(path));
   return { collection, file: path.file };

@@ -21,8 +21,8 @@ export const QUESTION_BYTES_MAX = 64 * 1024;
 
 /** Answers POST. Appointments themselves are put into a calendar: the server tells their people. @throws DavRefusal */
 export async function post(request: DavRequest): Promise<DavAnswer> {
-  const { body, door, path, viewer } = request;
-  if (findResource(door, viewer, path).kind !== 'outbox') {
+  const { body, context, path, viewer } = request;
+  if (findResource(context, viewer, path).kind !== 'outbox') {
     const others = ALLOWED.split(', ').filter((method) => method !== 'POST');
     throw new DavRefusal(405, 'Only the outbox takes POST.', { headers: { allow: others.join(', ') } });
   }
@@ -30,7 +30,7 @@ export async function post(request: DavRequest): Promise<DavAnswer> {
     throw broken(caldav('max-resource-size'), `A question may have ${QUESTION_BYTES_MAX} bytes.`);
   }
   const asked = readQuestion(body);
-  const own = door.principals.find(viewer, viewer)?.addresses ?? [];
+  const own = context.principals.find(viewer, viewer)?.addresses ?? [];
   const organizer = propertyOf(asked, 'ORGANIZER')?.value.trim() ?? '';
   if (!own.includes(organizer.toLowerCase())) {
     throw broken(caldav('organizer-allowed'), 'You ask in your own name.');
@@ -43,7 +43,7 @@ export async function post(request: DavRequest): Promise<DavAnswer> {
   const about = { uid: textOf(asked, 'UID') ?? '', stamp: Date.now(), organizer };
   const rows: string[] = [];
   for (const attendee of attendees) {
-    const periods = await door.busyTimes(viewer, attendee, span);
+    const periods = await context.busyTimes(viewer, attendee, span);
     const recipient = element(caldav('recipient'), textElement(dav('href'), attendee));
     const answer =
       periods === undefined

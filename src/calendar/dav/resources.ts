@@ -4,7 +4,7 @@
  */
 import type { Access, CalendarRecord, NamedObject } from '#storage/calendars/calendar-records.ts';
 import type { AccessibleCalendar } from '#storage/calendars/calendar-reader.ts';
-import type { DavDoor, Principal } from './dav-context.ts';
+import type { DavContext, Principal } from './dav-context.ts';
 import { notFound } from './dav-refusal.ts';
 import { calendarHref, encodeSegment, homeHref, hrefOf, principalHref, type DavPath } from './paths.ts';
 
@@ -60,7 +60,7 @@ export function segmentOf({ calendar, access }: AccessibleCalendar): string {
 }
 
 /** A calendar of the viewer's own home; undefined where it has none of that name. */
-export function findCalendar({ calendars }: DavDoor, viewer: string, name: string): CalendarResource | undefined {
+export function findCalendar({ calendars }: DavContext, viewer: string, name: string): CalendarResource | undefined {
   const id = calendars.ownedByName(viewer, name) ?? name;
   const access = calendars.accessOf(viewer, id);
   const calendar = access === undefined ? undefined : calendars.calendar(id);
@@ -71,7 +71,7 @@ export function findCalendar({ calendars }: DavDoor, viewer: string, name: strin
 }
 
 function calendarResource(
-  calendars: DavDoor['calendars'],
+  calendars: DavContext['calendars'],
   viewer: string,
   accessible: AccessibleCalendar,
 ): CalendarResource {
@@ -85,7 +85,7 @@ function calendarResource(
 }
 
 /** All calendars of the viewer's home. */
-export function calendarsOf({ calendars }: DavDoor, viewer: string): CalendarResource[] {
+export function calendarsOf({ calendars }: DavContext, viewer: string): CalendarResource[] {
   return calendars.calendarsOf(viewer).map((accessible) => calendarResource(calendars, viewer, accessible));
 }
 
@@ -108,25 +108,25 @@ export function isWritable({ access, calendar }: CalendarResource): boolean {
  * What the path names for the viewer.
  * @throws DavRefusal 404 for what is absent and what is not theirs.
  */
-export function findResource(door: DavDoor, viewer: string, path: DavPath | undefined): Resource {
-  const found = path === undefined ? undefined : lookUp(door, viewer, path);
+export function findResource(context: DavContext, viewer: string, path: DavPath | undefined): Resource {
+  const found = path === undefined ? undefined : lookUp(context, viewer, path);
   if (found === undefined) throw notFound();
   return found;
 }
 
-function lookUp(door: DavDoor, viewer: string, path: DavPath): Resource | undefined {
+function lookUp(context: DavContext, viewer: string, path: DavPath): Resource | undefined {
   if (path.kind === 'root') return path;
   if (path.kind === 'principal') {
-    const principal = door.principals.find(viewer, path.user);
+    const principal = context.principals.find(viewer, path.user);
     return principal === undefined ? undefined : { kind: 'principal', href: principalHref(path.user), principal };
   }
   if (path.user !== viewer) return undefined;
   if (path.kind === 'home') return { kind: 'home', href: homeHref(viewer) };
   if (path.kind === 'inbox' || path.kind === 'outbox') return { kind: path.kind, href: hrefOf(path) };
-  const collection = findCalendar(door, viewer, path.calendar);
+  const collection = findCalendar(context, viewer, path.calendar);
   if (collection === undefined || path.kind === 'calendar') return collection;
   if (!isReadable(collection)) return undefined;
-  const object = door.calendars.object(collection.calendar.id, path.file);
+  const object = context.calendars.object(collection.calendar.id, path.file);
   return object === undefined ? undefined : objectResource(collection, { name: path.file, ...object });
 }
 
@@ -134,9 +134,9 @@ function lookUp(door: DavDoor, viewer: string, path: DavPath): Resource | undefi
  * The calendar that a path names.
  * @throws DavRefusal 404.
  */
-export function requireCalendar(door: DavDoor, viewer: string, path: DavPath | undefined): CalendarResource {
+export function requireCalendar(context: DavContext, viewer: string, path: DavPath | undefined): CalendarResource {
   if (path?.kind !== 'calendar' && path?.kind !== 'object') throw notFound();
-  const found = path.user === viewer ? findCalendar(door, viewer, path.calendar) : undefined;
+  const found = path.user === viewer ? findCalendar(context, viewer, path.calendar) : undefined;
   if (found === undefined) throw notFound();
   return found;
 }

@@ -12,7 +12,7 @@ import { makeCalendar, makeCollection } from './collections.ts';
 import { ALLOWED, COMPLIANCE, METHODS, REFUSED_METHODS } from './compliance.ts';
 import { copy, hostOf, move } from './copying.ts';
 import { DavRefusal, errorXml, notFound } from './dav-refusal.ts';
-import type { DavDoor } from './dav-context.ts';
+import type { DavContext } from './dav-context.ts';
 import type { DavAnswer, DavRequest } from './exchange.ts';
 import { get, put, remove } from './objects.ts';
 import { calendarHref, DAV_ROOT, readPath, WALKED_PATHS, type DavPath } from './paths.ts';
@@ -51,7 +51,7 @@ const GZIP_FROM_LENGTH = 2_048;
 const gzipped = promisify(gzip);
 
 /** Adds the door to a listener that is not listening yet. */
-export async function addDavRoutes(app: FastifyInstance, door: DavDoor): Promise<void> {
+export async function addDavRoutes(app: FastifyInstance, context: DavContext): Promise<void> {
   await app.register(async (dav) => {
     for (const method of WITH_BODY) dav.addHttpMethod(method, { hasBody: true });
     dav.addHttpMethod('UNLOCK');
@@ -59,7 +59,7 @@ export async function addDavRoutes(app: FastifyInstance, door: DavDoor): Promise
     dav.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MULTIGET_BYTES_MAX }, (_request, bytes, done) => {
       done(null, bytes);
     });
-    dav.setErrorHandler((error: FastifyError, request, reply) => answerError(door, error, request, reply));
+    dav.setErrorHandler((error: FastifyError, request, reply) => answerError(context, error, request, reply));
     const users = new WeakMap<FastifyRequest, string>();
     const config = { anyVersion: true };
     // Who asks is settled before a byte of the body is read.
@@ -68,11 +68,11 @@ export async function addDavRoutes(app: FastifyInstance, door: DavDoor): Promise
       const type = request.raw.headers['content-type'];
       if (type !== undefined && !MEDIA_TYPE.test(type)) request.raw.headers['content-type'] = UNKNOWN_TYPE;
       if (request.method === 'OPTIONS') return;
-      users.set(request, await door.authenticate(authorizationOf(request), request.ip));
+      users.set(request, await context.authenticate(authorizationOf(request), request.ip));
     };
     const handler = async (request: FastifyRequest, reply: FastifyReply) => {
       if (request.method === 'OPTIONS') return await reply.headers(CAPABILITIES).send();
-      return await answer(door, users.get(request) as string, request, reply);
+      return await answer(context, users.get(request) as string, request, reply);
     };
     const method = [...METHODS, ...REFUSED_METHODS];
     for (const url of ['/dav', '/dav/*']) dav.route({ method, url, config, onRequest, handler });
@@ -102,7 +102,7 @@ const UNKNOWN_TYPE = 'application/octet-stream';
 const CAPABILITIES = { dav: COMPLIANCE, allow: ALLOWED };
 
 async function answer(
-  door: DavDoor,
+  context: DavContext,
   viewer: string,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -115,20 +115,20 @@ async function answer(
   const body = await inflateBody(sent, headerOf(headers, 'content-encoding'), MULTIGET_BYTES_MAX);
   const { url } = request.raw;
   const answered = await handle({
-    ...{ door, viewer, method, headers, body },
+    ...{ context, viewer, method, headers, body },
     address: request.ip,
-    hosts: hostsOf(door, request),
+    hosts: hostsOf(context, request),
     path: readPath(url ?? ''),
   });
-  return await send(door, answered, request, reply);
+  return await send(context, answered, request, reply);
 }
 
-function hostsOf({ publicUrl }: DavDoor, { host }: FastifyRequest): string[] {
+function hostsOf({ publicUrl }: DavContext, { host }: FastifyRequest): string[] {
   return [host, ...(publicUrl === undefined ? [] : [new URL(publicUrl).host])].map(hostOf);
 }
 
 async function send(
-  door: DavDoor,
+  context: DavContext,
   { status, headers = {}, body }: DavAnswer,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -141,7 +141,7 @@ async function send(
     if (!isCompressed || headers['etag'] !== undefined || body.length < GZIP_FROM_LENGTH) return await reply.send(body);
     return await reply.header('content-encoding', 'gzip').send(await gzipped(body, { level: 1 }));
   }
-  const source = Readable.from(watched(door, body));
+  const source = Readable.from(watched(context, body));
   if (!isCompressed) return await reply.send(source);
   // Flushed by the chunk, so that the first rows are on their way at once.
   const zipped = createGzip({ level: 1, flush: constants.Z_SYNC_FLUSH });
@@ -151,17 +151,17 @@ async function send(
 }
 
 /** The chunks of a streamed answer; a fault in the middle of it ends the connection, and must not go unseen. */
-async function* watched(door: DavDoor, chunks: AsyncIterable<string>): AsyncGenerator<string> {
+async function* watched(context: DavContext, chunks: AsyncIterable<string>): AsyncGenerator<string> {
   try {
     yield* chunks;
   } catch (error) {
-    door.log.error('a DAV answer broke off', { error });
+    context.log.error('a DAV answer broke off', { error });
     throw error;
   }
 }
 
-function answerError(door: DavDoor, error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  const refusal = davRefusalOf(error, collectionOf(request)) ?? unexpected(door, error, request);
+function answerError(context: DavContext, error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  const refusal = davRefusalOf(error, collectionOf(request)) ?? unexpected(context, error, request);
   void reply
     .code(refusal.status)
     .headers({ ...refusal.headers, dav: COMPLIANCE })
@@ -170,7 +170,7 @@ function answerError(door: DavDoor, error: FastifyError, request: FastifyRequest
 }
 
 /** What Fastify refuses by itself, and faults. */
-function unexpected(door: DavDoor, error: FastifyError, request: FastifyRequest): DavRefusal {
+function unexpected(context: DavContext, error: FastifyError, request: FastifyRequest): DavRefusal {
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     return new DavRefusal(413, `The body may have ${MULTIGET_BYTES_MAX} bytes.`);
   }
@@ -181,7 +181,7 @@ function unexpected(door: DavDoor, error: FastifyError, request: FastifyRequest)
   if ((error.statusCode ?? 500) < 500 || error.code === 'ECONNRESET') {
     return new DavRefusal(400, 'The request could not be read.');
   }
-  door.log.error('a DAV request failed', { error, method: request.method });
+  context.log.error('a DAV request failed', { error, method: request.method });
   return new DavRefusal(500, 'The server failed; the fault was noted.');
 }
 

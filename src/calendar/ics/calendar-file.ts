@@ -1,6 +1,6 @@
 /** A whole calendar as one VCALENDAR, written in pieces: each object as it is stored, each zone once, before it is named. */
 import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
-import type { CalendarPlane } from '../calendar-services.ts';
+import type { CalendarServices } from '../calendar-services.ts';
 import { CalendarFault } from '../icalendar/calendar-fault.ts';
 import { escapeText, makeProperty } from '../icalendar/component.ts';
 import { writeComponent, writeProperty } from '../icalendar/component-writer.ts';
@@ -16,7 +16,7 @@ const REFRESHED = 'PT1H';
 
 /** The pieces of the file. What is written meanwhile may or may not be in it; nothing that was there and stays is left out. */
 export async function* writeCalendarFile(
-  { calendars, pool }: Pick<CalendarPlane, 'calendars' | 'pool'>,
+  { calendars, pool }: Pick<CalendarServices, 'calendars' | 'pool'>,
   calendar: CalendarRecord,
   detail: Detail,
 ): AsyncGenerator<Buffer> {
@@ -47,7 +47,7 @@ const LINE_END = Buffer.from('\r\n');
 
 /** An object that nobody can read any more keeps none of the others out of the file. */
 async function flattenAll(
-  pool: CalendarPlane['pool'],
+  pool: CalendarServices['pool'],
   bodies: readonly Buffer[],
   detail: Detail,
   salt: string,

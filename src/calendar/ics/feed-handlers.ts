@@ -7,13 +7,13 @@ import type { CALENDAR_ROUTES } from '#src/protocol/calendars/calendar-routes.ts
 import type { FeedRecord } from '#storage/calendars/calendar-records.ts';
 import { accessCalendar } from '../calendar-access.ts';
 import { byOf, calendarOf } from '../json/calendar-handlers.ts';
-import type { CalendarPlane } from '../calendar-services.ts';
+import type { CalendarServices } from '../calendar-services.ts';
 import type { Feeds } from './feeds.ts';
 
 type Names = 'listFeeds' | 'publishFeed' | 'revokeFeed';
 
 export function makeFeedHandlers(
-  { calendars }: CalendarPlane,
+  { calendars }: CalendarServices,
   feeds: Feeds,
 ): ClientHandlers<Pick<typeof CALENDAR_ROUTES, Names>> {
   const owned = (request: ClientRequest) =>

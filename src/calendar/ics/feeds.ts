@@ -5,7 +5,7 @@ import { Refusal } from '#src/protocol/errors.ts';
 import { feedsOf, putFeed, removeFeed } from '#storage/calendars/calendar-feeds.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import type { CalendarRecord, FeedRecord } from '#storage/calendars/calendar-records.ts';
-import type { CalendarPlane } from '../calendar-services.ts';
+import type { CalendarServices } from '../calendar-services.ts';
 
 /** Times a minute that one feed is read: a household of calendar apps that all look once a minute. [rate_limited] */
 export const FEED_READS_PER_MINUTE = 60;
@@ -18,12 +18,12 @@ const SECRET_BYTES = 32;
 const FILE = /^([0-9a-z]{22})([\w-]{43})\.ics$/;
 
 export class Feeds {
-  readonly #plane: CalendarPlane;
+  readonly #plane: CalendarServices;
   /** Feed → when its minute began, and how often it was read in it. */
   readonly #reads = new Map<string, { readonly since: number; count: number }>();
 
-  constructor(plane: CalendarPlane) {
-    this.#plane = plane;
+  constructor(services: CalendarServices) {
+    this.#plane = services;
   }
 
   list(calendar: string): readonly FeedRecord[] {

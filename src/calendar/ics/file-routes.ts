@@ -7,7 +7,7 @@ import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendars/calendar-file-rout
 import { Refusal } from '#src/protocol/errors.ts';
 import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
 import { accessCalendar } from '../calendar-access.ts';
-import type { CalendarPlane } from '../calendar-services.ts';
+import type { CalendarServices } from '../calendar-services.ts';
 import { takesGzip } from '../dav/request-preferences.ts';
 import { MAX_STREAM_BYTES } from '../icalendar/stream-reader.ts';
 import { writeCalendarFile } from './calendar-file.ts';
@@ -27,7 +27,7 @@ const SETTLED_MILLIS = 2_000;
 /** Adds the doors to the listener of the calendar. */
 export async function addFileRoutes(
   app: FastifyInstance,
-  plane: CalendarPlane,
+  services: CalendarServices,
   feeds: Feeds,
   authenticate: Authenticate,
 ): Promise<void> {
@@ -50,7 +50,7 @@ export async function addFileRoutes(
       onRequest: enter(imports),
       handler: async (request) => {
         if (!(request.body instanceof Buffer)) throw new Refusal('body_not_calendar');
-        return await importFile(plane, users.get(request) ?? '', request.params.calendar, request.body);
+        return await importFile(services, users.get(request) ?? '', request.params.calendar, request.body);
       },
     });
     files.route<{ Params: { calendar: string } }>({
@@ -59,9 +59,14 @@ export async function addFileRoutes(
       url: CALENDAR_FILE_ROUTES.exportCalendar.path,
       onRequest: enter(exports),
       handler: async (request, reply) => {
-        const { calendar } = accessCalendar(plane.calendars, users.get(request) ?? '', request.params.calendar, 'read');
+        const { calendar } = accessCalendar(
+          services.calendars,
+          users.get(request) ?? '',
+          request.params.calendar,
+          'read',
+        );
         void reply.header('content-disposition', `attachment; filename="${calendar.id}.ics"`);
-        return await sendFile(plane, calendar, 'whole', request, reply);
+        return await sendFile(services, calendar, 'whole', request, reply);
       },
     });
     files.route<{ Params: { file: string } }>({
@@ -73,7 +78,7 @@ export async function addFileRoutes(
         const { calendar, feed } = feeds.open(request.params.file);
         exports.enter(reply);
         void reply.header('x-robots-tag', 'noindex, nofollow, noarchive');
-        return await sendFile(plane, calendar, feed.detail, request, reply);
+        return await sendFile(services, calendar, feed.detail, request, reply);
       },
     });
   });
@@ -100,16 +105,16 @@ class Turnstile {
 
 /** Sends the calendar as a file, or 304 where the caller has it as it is. */
 async function sendFile(
-  plane: CalendarPlane,
+  services: CalendarServices,
   calendar: CalendarRecord,
   detail: Detail,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   // Weak: the same calendar, compressed or not.
-  const etag = `W/"${plane.epoch.slice(0, 8)}-${calendar.syncSeq}-${detail}"`;
-  const changedAt = plane.calendars.changedAt(calendar);
-  const isSettled = plane.clock.now() - changedAt >= SETTLED_MILLIS;
+  const etag = `W/"${services.epoch.slice(0, 8)}-${calendar.syncSeq}-${detail}"`;
+  const changedAt = services.calendars.changedAt(calendar);
+  const isSettled = services.clock.now() - changedAt >= SETTLED_MILLIS;
   void reply.headers({
     etag,
     'cache-control': 'private, no-cache',
@@ -117,7 +122,7 @@ async function sendFile(
     ...(isSettled ? { 'last-modified': new Date(changedAt).toUTCString() } : {}),
   });
   if (hasIt(request, etag, isSettled ? changedAt : Infinity)) return await reply.code(304).send();
-  const source = Readable.from(writeCalendarFile(plane, calendar, detail));
+  const source = Readable.from(writeCalendarFile(services, calendar, detail));
   // A reader that takes a byte an hour holds a place of others.
   const timer = setTimeout(() => reply.raw.destroy(), FILE_MILLIS);
   reply.raw.once('close', () => {

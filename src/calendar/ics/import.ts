@@ -7,7 +7,7 @@ import { type ImportFault, type ImportReport, IMPORT_FAULTS_MAX } from '#src/pro
 import { ERRORS, Refusal, type ErrorCode } from '#src/protocol/errors.ts';
 import { entryIdOf, etagOf } from '#storage/calendars/calendar-records.ts';
 import { accessCalendar } from '../calendar-access.ts';
-import type { CalendarPlane } from '../calendar-services.ts';
+import type { CalendarServices } from '../calendar-services.ts';
 import { type CalendarPrecondition, CalendarFault } from '../icalendar/calendar-fault.ts';
 import { INLINE_BYTES_MAX } from '../objects/derivation-pool.ts';
 import type { JudgedObject } from '../objects/object-writer.ts';
@@ -31,14 +31,14 @@ type Outcome = 'imported' | 'replaced' | 'skipped';
  *   before stays, and importing again goes on from there.
  */
 export async function importFile(
-  plane: CalendarPlane,
+  services: CalendarServices,
   user: string,
   calendar: string,
   bytes: Uint8Array,
 ): Promise<ImportReport> {
-  accessCalendar(plane.calendars, user, calendar, 'write');
-  const { objects, faults } = await split(plane, bytes);
-  const run = new ImportRun(plane, user, calendar);
+  accessCalendar(services.calendars, user, calendar, 'write');
+  const { objects, faults } = await split(services, bytes);
+  const run = new ImportRun(services, user, calendar);
   for (const { index, uid, line, precondition } of faults) run.fault({ index, uid }, codeOf(precondition), line);
   for (const batch of batchesOf(objects)) {
     await run.write(batch);
@@ -49,14 +49,14 @@ export async function importFile(
 }
 
 class ImportRun {
-  readonly #plane: CalendarPlane;
+  readonly #plane: CalendarServices;
   readonly #user: string;
   readonly #calendar: string;
   readonly #counts: Record<Outcome, number> = { imported: 0, replaced: 0, skipped: 0 };
   readonly #faults: ImportFault[] = [];
 
-  constructor(plane: CalendarPlane, user: string, calendar: string) {
-    this.#plane = plane;
+  constructor(services: CalendarServices, user: string, calendar: string) {
+    this.#plane = services;
     this.#user = user;
     this.#calendar = calendar;
   }
@@ -136,7 +136,7 @@ class ImportRun {
   }
 }
 
-async function split({ pool }: CalendarPlane, bytes: Uint8Array) {
+async function split({ pool }: CalendarServices, bytes: Uint8Array) {
   try {
     return await pool.split(bytes);
   } catch (error) {

@@ -8,17 +8,17 @@ import { Refusal } from '#src/protocol/errors.ts';
 import type { ClientHandlers, ClientRequest } from '#src/http/client-routes.ts';
 import type { AccessibleCalendar } from '#storage/calendars/calendar-reader.ts';
 import { accessCalendar, defaultCalendarOf, ensureDefaultCalendar } from '../calendar-access.ts';
-import type { CalendarPlane } from '../calendar-services.ts';
+import type { CalendarServices } from '../calendar-services.ts';
 import { isZone } from '../objects/derivation.ts';
 import type { Subscriptions } from '../subscriptions/subscriptions.ts';
 
 type Names = 'listCalendars' | 'createCalendar' | 'readCalendar' | 'changeCalendar' | 'deleteCalendar';
 
 export function makeCalendarHandlers(
-  plane: CalendarPlane,
+  services: CalendarServices,
   subscriptions: Subscriptions,
 ): ClientHandlers<Pick<typeof CALENDAR_ROUTES, Names>> {
-  const { calendars } = plane;
+  const { calendars } = services;
   const viewOf = (user: string, { calendar, access }: AccessibleCalendar): CalendarView => ({
     id: calendar.id,
     owner: calendar.owner,
@@ -50,7 +50,7 @@ export function makeCalendarHandlers(
       // What a feed says takes nobody's time, unless its follower says so.
       const standing = transparency ?? (source === undefined ? 'opaque' : 'transparent');
       const form = { ...fields, owner: user, zone: tz, transparency: standing };
-      const name = makeId('cal', plane.clock.now()).slice(4);
+      const name = makeId('cal', services.clock.now()).slice(4);
       const calendar =
         source === undefined
           ? await calendars.createCalendar({ ...form, name }, by)

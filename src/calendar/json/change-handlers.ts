@@ -7,14 +7,14 @@ import { entryIdOf, type CalendarRecord, type NamedObject } from '#storage/calen
 import { SYNC_START, type SyncPosition } from '#storage/calendars/calendar-reader.ts';
 import { accessCalendar } from '../calendar-access.ts';
 import { calendarOf } from './calendar-handlers.ts';
-import type { CalendarPlane } from '../calendar-services.ts';
+import type { CalendarServices } from '../calendar-services.ts';
 import { readEntryLeft } from './entry-handlers.ts';
-import { Turns } from '../time-slicer.ts';
+import { TimeSlicer } from '../time-slicer.ts';
 
 export function makeChangeHandlers(
-  plane: CalendarPlane,
+  services: CalendarServices,
 ): ClientHandlers<Pick<typeof CALENDAR_ROUTES, 'readCalendarChanges'>> {
-  const { calendars, epoch } = plane;
+  const { calendars, epoch } = services;
   return {
     readCalendarChanges: async (request) => {
       const { after, limit } = request.query as ChangesQuery;
@@ -22,7 +22,7 @@ export function makeChangeHandlers(
       const position = after === undefined ? SYNC_START : readCursor(epoch, calendar.id, after);
       const page = calendars.changesSince(calendar.id, position, limit);
       if (page === 'expired') throw new Refusal('sync_cursor_expired');
-      const items = await readAll(plane, calendar, page.changed);
+      const items = await readAll(services, calendar, page.changed);
       // What was removed and is back under another name is among the items, now or on a later page.
       const gone = page.removed.filter(({ uid }) => calendars.nameByUid(calendar.id, uid) === undefined);
       const body = {
@@ -39,16 +39,16 @@ export function makeChangeHandlers(
 
 /** Entries as they are by now. One that went meanwhile is among the removals of the next page. */
 async function readAll(
-  plane: CalendarPlane,
+  services: CalendarServices,
   calendar: CalendarRecord,
   changed: readonly NamedObject[],
 ): Promise<EntryView[]> {
   const items: EntryView[] = [];
-  const turns = new Turns();
+  const slicer = new TimeSlicer();
   for (const { uid } of changed) {
-    const item = readEntryLeft(plane, calendar, entryIdOf(uid));
+    const item = readEntryLeft(services, calendar, entryIdOf(uid));
     if (item !== undefined) items.push(item);
-    await turns.pass();
+    await slicer.pass();
   }
   return items;
 }

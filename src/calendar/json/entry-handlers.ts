@@ -19,7 +19,7 @@ import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
 import { shareMeeting } from '#storage/calendars/calendar-meetings.ts';
 import { accessCalendar } from '../calendar-access.ts';
 import { calendarOf } from './calendar-handlers.ts';
-import type { CalendarPlane } from '../calendar-services.ts';
+import type { CalendarServices } from '../calendar-services.ts';
 import type { DerivedOccurrence } from '../objects/derivation.ts';
 import {
   peopleChanges,
@@ -42,44 +42,44 @@ import { writeInstant } from '../icalendar/values.ts';
 import { Series } from '../recurrence/series.ts';
 import { changeObject, deleteFrom, makeUid, type EditContext } from './series-edits.ts';
 import { storedOccurrences } from '../objects/stored-occurrences.ts';
-import { Turns } from '../time-slicer.ts';
+import { TimeSlicer } from '../time-slicer.ts';
 
 type Names = 'readRange' | 'createEntry' | 'readEntry' | 'changeEntry' | 'deleteEntry';
 
-export function makeEntryHandlers(plane: CalendarPlane): ClientHandlers<Pick<typeof CALENDAR_ROUTES, Names>> {
-  const { calendars, writer } = plane;
+export function makeEntryHandlers(services: CalendarServices): ClientHandlers<Pick<typeof CALENDAR_ROUTES, Names>> {
+  const { calendars, writer } = services;
   const readable = (request: ClientRequest) => accessCalendar(calendars, request.user, calendarOf(request), 'read');
   return {
     readRange: async (request) => {
       const { from, to } = rangeOf(request.query as RangeQuery);
       const { calendar, access } = accessCalendar(calendars, request.user, calendarOf(request), 'free_busy');
-      const body = await occurrencesBetween(plane, calendar, from, to, access === 'free_busy');
+      const body = await occurrencesBetween(services, calendar, from, to, access === 'free_busy');
       return { status: 200, body: { ...body, next: null } };
     },
     createEntry: async (request) => {
       const form = request.body as CreateEntry;
       const { calendar } = accessCalendar(calendars, request.user, calendarOf(request), 'write');
-      const uid = makeUid(plane.clock.now());
-      const made = createdObject(form, uid, contextOf(plane, request.user, calendar));
-      const { bytes, note, undo } = await arrange(plane, request.user, calendar, uid, form.meeting, made);
+      const uid = makeUid(services.clock.now());
+      const made = createdObject(form, uid, contextOf(services, request.user, calendar));
+      const { bytes, note, undo } = await arrange(services, request.user, calendar, uid, form.meeting, made);
       const put = { name: `${uid}.ics`, bytes, conditions: { ifNoneMatch: '*' as const } };
       await orUndo(undo, () => writer.putAll(request.user, calendar.id, [put], note));
-      return { status: 201, body: readEntry(plane, calendar, entryIdOf(uid)) };
+      return { status: 201, body: readEntry(services, calendar, entryIdOf(uid)) };
     },
     readEntry: (request) => {
       const { calendar } = readable(request);
-      return { status: 200, body: readEntry(plane, calendar, entryOf(request)) };
+      return { status: 200, body: readEntry(services, calendar, entryOf(request)) };
     },
     changeEntry: async (request) => {
       const { etag } = request.body as ChangeEntry;
-      return { status: 200, body: await onPresentState(etag, async () => await changeEntry(plane, request)) };
+      return { status: 200, body: await onPresentState(etag, async () => await changeEntry(services, request)) };
     },
     deleteEntry: async (request) => {
       const { scope, recurrence_id: recurrenceId = '', etag } = request.query as DeleteEntryQuery;
       const { calendar } = accessCalendar(calendars, request.user, calendarOf(request), 'write');
       await onPresentState(etag, async () => {
-        const { stored, object } = findEntry(plane, calendar, entryOf(request), etag);
-        const context = contextOf(plane, request.user, calendar);
+        const { stored, object } = findEntry(services, calendar, entryOf(request), etag);
+        const context = contextOf(services, request.user, calendar);
         const bytes = scope === 'all' ? null : inContract(() => deleteFrom(object, scope, recurrenceId, context)).bytes;
         const conditions = { ifMatch: [stored.etag] };
         if (bytes === null) await writer.remove(request.user, calendar.id, stored.name, conditions);
@@ -90,33 +90,33 @@ export function makeEntryHandlers(plane: CalendarPlane): ClientHandlers<Pick<typ
   };
 }
 
-async function changeEntry(plane: CalendarPlane, request: ClientRequest): Promise<EntryView> {
-  const { calendars, writer } = plane;
+async function changeEntry(services: CalendarServices, request: ClientRequest): Promise<EntryView> {
+  const { calendars, writer } = services;
   const { user } = request;
   const form = request.body as ChangeEntry;
   const { calendar } = accessCalendar(calendars, user, calendarOf(request), 'write');
-  const { stored, object } = findEntry(plane, calendar, entryOf(request), form.etag);
-  const context = contextOf(plane, user, calendar);
-  assertOrganizes(plane, user, object);
+  const { stored, object } = findEntry(services, calendar, entryOf(request), form.etag);
+  const context = contextOf(services, user, calendar);
+  assertOrganizes(services, user, object);
   const { bytes: changed, split } = inContract(() => changeObject(object, form, context));
-  const arranged = await arrange(plane, user, calendar, stored.uid, form.meeting, changed as Uint8Array);
+  const arranged = await arrange(services, user, calendar, stored.uid, form.meeting, changed as Uint8Array);
   const put = { name: stored.name, bytes: arranged.bytes, conditions: { ifMatch: [stored.etag] } };
   const entry = entryIdOf(stored.uid);
   if (split === undefined) {
     await orUndo(arranged.undo, () => writer.putAll(user, calendar.id, [put], arranged.note));
-    return readEntry(plane, calendar, entry);
+    return readEntry(services, calendar, entry);
   }
   const other = entryIdOf(split.uid);
   const second = { name: `${split.uid}.ics`, bytes: split.bytes, conditions: { ifNoneMatch: '*' as const } };
   // What splits off leads to the same meeting, which goes on as long as either does.
   const note = (draft: CalendarDraft) => shareMeeting(draft, { calendar: calendar.id, entry }, other);
   await asEntry(() => writer.putAll(user, calendar.id, [put, second], note));
-  return readEntry(plane, calendar, other);
+  return readEntry(services, calendar, other);
 }
 
 /** An entry with the meeting that is wished for. @throws Refusal as `arrangeMeeting`; `entry_invalid`. */
 async function arrange(
-  plane: CalendarPlane,
+  services: CalendarServices,
   host: string,
   { id, zone }: CalendarRecord,
   uid: string,
@@ -124,7 +124,7 @@ async function arrange(
   bytes: Uint8Array,
 ): Promise<WithMeeting> {
   const place = { calendar: id, entry: entryIdOf(uid) };
-  return await asEntry(() => arrangeMeeting(plane, { host, place, wish, zone }, bytes));
+  return await asEntry(() => arrangeMeeting(services, { host, place, wish, zone }, bytes));
 }
 
 /** Times that a change is made anew. Then the caller hears `entry_changed`. */
@@ -142,9 +142,9 @@ async function onPresentState<T>(etag: string | undefined, action: () => Promise
   }
 }
 
-function contextOf(plane: CalendarPlane, user: string, { zone }: CalendarRecord): EditContext {
-  const mayInvite = (other: string) => plane.mayInvite(user, other);
-  return { book: plane.book, user, zone, now: plane.clock.now(), mayInvite };
+function contextOf(services: CalendarServices, user: string, { zone }: CalendarRecord): EditContext {
+  const mayInvite = (other: string) => services.mayInvite(user, other);
+  return { book: services.book, user, zone, now: services.clock.now(), mayInvite };
 }
 
 function entryOf({ parameters: { entry = '' } }: ClientRequest): string {
@@ -173,7 +173,7 @@ function createdObject(form: CreateEntry, uid: string, context: EditContext): Ui
 
 /** @throws Refusal `entry_not_found`, `entry_changed` for another etag than the caller's. */
 export function findEntry(
-  { calendars }: CalendarPlane,
+  { calendars }: CalendarServices,
   calendar: CalendarRecord,
   entry: string,
   etag?: string,
@@ -192,16 +192,20 @@ export function findEntry(
 }
 
 /** @throws Refusal `entry_not_found`. */
-export function readEntry(plane: CalendarPlane, calendar: CalendarRecord, entry: string): EntryView {
-  plane.calendars.refresh();
-  const { stored, object } = findEntry(plane, calendar, entry);
-  return entryView(calendar, stored, object, plane.book, plane.meetings);
+export function readEntry(services: CalendarServices, calendar: CalendarRecord, entry: string): EntryView {
+  services.calendars.refresh();
+  const { stored, object } = findEntry(services, calendar, entry);
+  return entryView(calendar, stored, object, services.book, services.meetings);
 }
 
 /** The entry as it is by now; undefined of one that went since it was listed. */
-export function readEntryLeft(plane: CalendarPlane, calendar: CalendarRecord, entry: string): EntryView | undefined {
+export function readEntryLeft(
+  services: CalendarServices,
+  calendar: CalendarRecord,
+  entry: string,
+): EntryView | undefined {
   try {
-    return readEntry(plane, calendar, entry);
+    return readEntry(services, calendar, entry);
   } catch (error) {
     // Reading sees what was committed this very moment, so to look first would say nothing.
     if (error instanceof Refusal && error.code === 'entry_not_found') return undefined;
@@ -210,7 +214,7 @@ export function readEntryLeft(plane: CalendarPlane, calendar: CalendarRecord, en
 }
 
 /** What somebody else organises is theirs to change; an answer has a route of its own. @throws Refusal `organizer_forbidden`. */
-function assertOrganizes({ book }: CalendarPlane, user: string, object: CalendarObject): void {
+function assertOrganizes({ book }: CalendarServices, user: string, object: CalendarObject): void {
   const lines = [object.master, ...object.overrides].flatMap(
     (component) => component?.properties.filter(({ name }) => name === 'ORGANIZER') ?? [],
   );
@@ -255,23 +259,23 @@ function rangeOf({ from, to }: RangeQuery): { from: number; to: number } {
 }
 
 async function occurrencesBetween(
-  plane: CalendarPlane,
+  services: CalendarServices,
   calendar: CalendarRecord,
   from: number,
   to: number,
   isFreeBusyOnly: boolean,
 ): Promise<{ items: OccurrenceView[]; is_cut: boolean }> {
-  const objects = plane.calendars.objectsBetween(calendar.id, from, to, RANGE_OBJECTS_MAX + 1);
+  const objects = services.calendars.objectsBetween(calendar.id, from, to, RANGE_OBJECTS_MAX + 1);
   const found: { entry: string; occurrence: DerivedOccurrence }[] = [];
   let isCut = objects.length > RANGE_OBJECTS_MAX;
-  const turns = new Turns();
+  const slicer = new TimeSlicer();
   for (const object of objects.slice(0, RANGE_OBJECTS_MAX)) {
-    const expansion = await storedOccurrences(plane, calendar, object, { from, to }, OCCURRENCES_MAX);
+    const expansion = await storedOccurrences(services, calendar, object, { from, to }, OCCURRENCES_MAX);
     if (expansion === undefined) continue;
     isCut ||= expansion.isCut;
     const entry = entryIdOf(object.uid);
     for (const occurrence of expansion.occurrences) found.push({ entry, occurrence });
-    await turns.pass();
+    await slicer.pass();
   }
   found.sort((one, other) => one.occurrence.start - other.occurrence.start);
   const items = found

@@ -4,11 +4,11 @@ import { formatInstant, parseInstant } from '#src/base/time.ts';
 import type { CALENDAR_ROUTES } from '#src/protocol/calendars/calendar-routes.ts';
 import { FREE_BUSY_MILLIS_MAX, FREE_BUSY_PERIODS_MAX, type AskFreeBusy } from '#src/protocol/calendars/calendars.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import type { CalendarPlane } from '../calendar-services.ts';
+import type { CalendarServices } from '../calendar-services.ts';
 import { busyTimes } from '../objects/busy-times.ts';
 
 export function makeFreeBusyHandlers(
-  plane: CalendarPlane,
+  services: CalendarServices,
 ): ClientHandlers<Pick<typeof CALENDAR_ROUTES, 'askFreeBusy'>> {
   return {
     askFreeBusy: async ({ user, body }) => {
@@ -17,9 +17,9 @@ export function makeFreeBusyHandlers(
       const items = [];
       for (const asked of new Set(users)) {
         // Decided for both alike: nobody learns who exists (ERR-05).
-        const visible = plane.maySee(user, asked) || asked === user;
-        const known = plane.isPerson(asked) && visible;
-        const { periods, isCut } = known ? await busyTimes(plane, asked, window) : { periods: [], isCut: false };
+        const visible = services.maySee(user, asked) || asked === user;
+        const known = services.isPerson(asked) && visible;
+        const { periods, isCut } = known ? await busyTimes(services, asked, window) : { periods: [], isCut: false };
         const busy = periods.slice(0, FREE_BUSY_PERIODS_MAX).map(({ start, end, type }) => ({
           start_at: formatInstant(start),
           end_at: formatInstant(end),

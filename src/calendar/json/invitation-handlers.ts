@@ -6,32 +6,32 @@ import type { answerInvitation, InvitationsQuery } from '#src/protocol/calendars
 import { Refusal } from '#src/protocol/errors.ts';
 import { entryIdOf } from '#storage/calendars/calendar-records.ts';
 import { accessCalendar } from '../calendar-access.ts';
-import type { CalendarPlane } from '../calendar-services.ts';
+import type { CalendarServices } from '../calendar-services.ts';
 import { componentsOf } from '../objects/derivation.ts';
 import { asEntry, findEntry, readEntry, readEntryLeft } from './entry-handlers.ts';
 import type { CalendarObject } from '../icalendar/calendar-object.ts';
 import { propertiesOf, type Component } from '../icalendar/component.ts';
 import { changePerson, overrideFor } from '../icalendar/edits.ts';
-import { Turns } from '../time-slicer.ts';
+import { TimeSlicer } from '../time-slicer.ts';
 
 export function makeInvitationHandlers(
-  plane: CalendarPlane,
+  services: CalendarServices,
 ): ClientHandlers<Pick<typeof CALENDAR_ROUTES, 'listInvitations' | 'answerInvitation'>> {
-  const { book, calendars, writer } = plane;
+  const { book, calendars, writer } = services;
   return {
     listInvitations: async ({ user, query }) => {
       const { after, limit } = query as InvitationsQuery;
       const cursor = after === undefined ? {} : { after: readCursor(after) };
       calendars.refresh();
       const found = calendars.unansweredOf(user, { ...cursor, limit });
-      const turns = new Turns();
+      const slicer = new TimeSlicer();
       const items = [];
       for (const { calendar: id, name } of found) {
-        await turns.pass();
+        await slicer.pass();
         const calendar = calendars.calendar(id);
         const stored = calendars.object(id, name);
         if (calendar === undefined || stored === undefined) continue;
-        const entry = readEntryLeft(plane, calendar, entryIdOf(stored.uid));
+        const entry = readEntryLeft(services, calendar, entryIdOf(stored.uid));
         if (entry !== undefined) items.push({ calendar_id: id, entry });
       }
       const last = found.at(-1);
@@ -40,7 +40,7 @@ export function makeInvitationHandlers(
     },
     answerInvitation: async ({ user, parameters: { calendar: id = '', entry = '' }, body }) => {
       const { answer, recurrence_id: recurrenceId } = body as z.infer<typeof answerInvitation>;
-      const { calendar, stored, object } = findInvitation(plane, user, id, entry);
+      const { calendar, stored, object } = findInvitation(services, user, id, entry);
       const components = answeredIn(object, recurrenceId, calendar.zone);
       const lines = components.flatMap((component) => propertiesOf(component, 'ATTENDEE'));
       const own = lines.find(({ value }) => book.userOf(value) === user);
@@ -49,18 +49,18 @@ export function makeInvitationHandlers(
       const bytes = changePerson(object, { name: 'ATTENDEE', address: own.value }, changes, components);
       if (bytes === undefined) throw new Refusal('answer_forbidden');
       await asEntry(() => writer.put(user, id, stored.name, bytes, { ifMatch: [stored.etag] }));
-      return { status: 200, body: { calendar_id: id, entry: readEntry(plane, calendar, entry) } };
+      return { status: 200, body: { calendar_id: id, entry: readEntry(services, calendar, entry) } };
     },
   };
 }
 
 /** An entry that somebody else organises, in a calendar of the person's own. @throws Refusal `invitation_not_found`. */
-function findInvitation(plane: CalendarPlane, user: string, id: string, entry: string) {
+function findInvitation(services: CalendarServices, user: string, id: string, entry: string) {
   try {
-    const { calendar } = accessCalendar(plane.calendars, user, id, 'owner');
+    const { calendar } = accessCalendar(services.calendars, user, id, 'owner');
     // A feed invites nobody, whatever stands in it.
     if (calendar.subscribed === true) throw new Refusal('invitation_not_found');
-    return { calendar, ...findEntry(plane, calendar, entry) };
+    return { calendar, ...findEntry(services, calendar, entry) };
   } catch (error) {
     if (error instanceof Refusal) throw new Refusal('invitation_not_found');
     throw error;

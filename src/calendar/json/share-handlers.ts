@@ -6,12 +6,12 @@ import type { putShare } from '#src/protocol/calendars/calendars.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { accessCalendar } from '../calendar-access.ts';
 import { byOf, calendarOf } from './calendar-handlers.ts';
-import type { CalendarPlane } from '../calendar-services.ts';
+import type { CalendarServices } from '../calendar-services.ts';
 
 type Names = 'listCalendarShares' | 'putCalendarShare' | 'deleteCalendarShare';
 
-export function makeShareHandlers(plane: CalendarPlane): ClientHandlers<Pick<typeof CALENDAR_ROUTES, Names>> {
-  const { calendars } = plane;
+export function makeShareHandlers(services: CalendarServices): ClientHandlers<Pick<typeof CALENDAR_ROUTES, Names>> {
+  const { calendars } = services;
   return {
     listCalendarShares: (request) => {
       const { calendar } = accessCalendar(calendars, request.user, calendarOf(request), 'owner');
@@ -22,8 +22,8 @@ export function makeShareHandlers(plane: CalendarPlane): ClientHandlers<Pick<typ
       const { username: sharee = '' } = request.parameters;
       const { calendar } = accessCalendar(calendars, request.user, calendarOf(request), 'owner');
       // One answer for nobody, for somebody out of sight and for oneself, with whom there is nothing to share.
-      const visible = plane.maySee(request.user, sharee);
-      if (!plane.isPerson(sharee) || !visible || sharee === request.user) throw new Refusal('person_forbidden');
+      const visible = services.maySee(request.user, sharee);
+      if (!services.isPerson(sharee) || !visible || sharee === request.user) throw new Refusal('person_forbidden');
       await calendars.change((draft) => draft.share(calendar.id, sharee, access, byOf(request)));
       return { status: 200, body: { user: sharee, access } };
     },

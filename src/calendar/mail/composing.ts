@@ -5,7 +5,7 @@ import type { AddressBook } from '../address-book.ts';
 import type { DerivationPool } from '../objects/derivation-pool.ts';
 import type { Description } from '../scheduling/describing.ts';
 import type { EmailAlarm } from '../scheduling/outside-mail.ts';
-import type { LetterRecord, NumberedMail } from '#storage/calendars/calendar-mails.ts';
+import type { QueuedMailRecord, NumberedMail } from '#storage/calendars/calendar-mails.ts';
 import { escapeHtml, instantIn, lineOf, nameOf, notesOf, titleOf, whenOf } from './words.ts';
 
 export interface ComposingOptions {
@@ -17,7 +17,7 @@ export interface ComposingOptions {
 
 export interface Composing {
   readonly mail: NumberedMail;
-  readonly letter: LetterRecord;
+  readonly letter: QueuedMailRecord;
   /** The installation's address. */
   readonly from: string;
   /** The calendar's. */
@@ -27,7 +27,7 @@ export interface Composing {
 }
 
 /** An alarm as a letter keeps it. */
-export type ReminderLetter = Pick<EmailAlarm, 'title' | 'location' | 'start' | 'zone'>;
+export type ReminderMail = Pick<EmailAlarm, 'title' | 'location' | 'start' | 'zone'>;
 
 /** One mail to one recipient. @throws CalendarFault for a letter that is no message; Refusal `busy`. */
 export async function compose(composing: Composing, options: ComposingOptions): Promise<SendMailOptions> {
@@ -42,7 +42,7 @@ export async function compose(composing: Composing, options: ComposingOptions): 
     headers: { 'Auto-Submitted': 'auto-generated' },
   };
   if (letter.kind === 'REMINDER') {
-    const words = reminderWords(JSON.parse(letter.bytes.toString()) as ReminderLetter);
+    const words = reminderWords(JSON.parse(letter.bytes.toString()) as ReminderMail);
     return { ...message, ...words, from: { name: 'Calendar', address: from } };
   }
   const name = nameOf(book.nameOf(letter.from));
@@ -85,7 +85,7 @@ const ANSWERED: Readonly<Record<string, string>> = {
 };
 
 function schedulingWords(
-  kind: Exclude<LetterRecord['kind'], 'REMINDER'>,
+  kind: Exclude<QueuedMailRecord['kind'], 'REMINDER'>,
   name: string,
   description: Description,
   link: string | undefined,
@@ -107,7 +107,7 @@ function schedulingWords(
   return wordsOf({ subject: `${head}: ${title}`, lead, title, facts, remarks, link });
 }
 
-function reminderWords({ location, start, title, zone }: ReminderLetter): Words {
+function reminderWords({ location, start, title, zone }: ReminderMail): Words {
   const facts: [string, string][] = [
     ...(start === undefined ? [] : [['When', instantIn(start, zone)] as [string, string]]),
     ...(location === undefined ? [] : [['Where', lineOf(location)] as [string, string]]),

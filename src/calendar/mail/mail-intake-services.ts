@@ -2,30 +2,30 @@
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '#src/config.ts';
 import { ServiceTokens } from '#src/identity/service-tokens.ts';
-import { openLmtpDoor, type LmtpDoor, type LmtpDoorOptions } from '#src/mail/inbound/lmtp-server.ts';
+import { openLmtpServer, type LmtpServer, type LmtpServerOptions } from '#src/mail/inbound/lmtp-server.ts';
 import { MailPool } from '#src/mail/inbound/mail-pool.ts';
 import { MailIntake, type MailIntakeOptions } from './mail-intake.ts';
 import { addMailRoutes } from './mail-routes.ts';
 
-export interface MailDoorsOptions extends Omit<MailIntakeOptions, 'mails' | 'log'> {
+export interface MailIntakeServicesOptions extends Omit<MailIntakeOptions, 'mails' | 'log'> {
   readonly config: Pick<Config, 'drainSeconds' | 'host' | 'lmtpPort' | 'serviceTokens'>;
-  readonly log: MailIntakeOptions['log'] & LmtpDoorOptions['log'];
+  readonly log: MailIntakeOptions['log'] & LmtpServerOptions['log'];
 }
 
-export class MailDoors {
-  readonly #options: MailDoorsOptions;
+export class MailIntakeServices {
+  readonly #options: MailIntakeServicesOptions;
   readonly #mails = new MailPool();
   readonly #intake: MailIntake;
-  #lmtp: LmtpDoor | undefined;
+  #lmtp: LmtpServer | undefined;
 
-  constructor(options: MailDoorsOptions) {
+  constructor(options: MailIntakeServicesOptions) {
     this.#options = options;
     this.#intake = new MailIntake({ ...options, mails: this.#mails });
   }
 
   /** For the metrics. */
-  get figures(): MailIntake['figures'] {
-    return this.#intake.figures;
+  get metrics(): MailIntake['metrics'] {
+    return this.#intake.metrics;
   }
 
   /** Adds the HTTP door to the calendar's app. Both doors close with it, before what stands behind them. */
@@ -40,7 +40,7 @@ export class MailDoors {
   async openLmtp(): Promise<number | undefined> {
     const { config, log } = this.#options;
     if (config.lmtpPort === undefined) return undefined;
-    this.#lmtp = await openLmtpDoor({
+    this.#lmtp = await openLmtpServer({
       ...{ host: config.host, port: config.lmtpPort, log },
       isRecipient: (address) => this.#intake.recipientOf(address) !== undefined,
       receive: async (mail, recipients) => await this.#intake.receive(mail, recipients),

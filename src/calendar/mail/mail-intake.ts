@@ -7,7 +7,7 @@
  */
 import type { Clock } from '#src/base/clock.ts';
 import { randomSymbols } from '#src/base/ids.ts';
-import { DoorBudget } from '#src/http/window-limiter.ts';
+import { WindowLimiter } from '#src/http/window-limiter.ts';
 import type { TrustedMailServer } from '#src/settings/mail-trust.ts';
 import { envelopeAddress, type FromAddress } from '#src/mail/inbound/from-address.ts';
 import type { MailPool } from '#src/mail/inbound/mail-pool.ts';
@@ -79,16 +79,16 @@ const OUTCOME_OF: Partial<Record<ErrorCode, MailOutcome>> = {
 
 export class MailIntake {
   readonly #options: MailIntakeOptions;
-  readonly #budget: DoorBudget;
+  readonly #budget: WindowLimiter;
   readonly #outcomes = new LabelledCounts();
 
   constructor(options: MailIntakeOptions) {
     this.#options = options;
-    this.#budget = new DoorBudget(DOMAIN_MAILS_PER_MINUTE, options.clock);
+    this.#budget = new WindowLimiter(DOMAIN_MAILS_PER_MINUTE, options.clock);
   }
 
   /** For the metrics. */
-  get figures() {
+  get metrics() {
     return { parley_calendar_mails_total: this.#outcomes.samples() };
   }
 

@@ -31,11 +31,11 @@ import {
   dropMail,
   letterOf,
   mailsBehind,
-  putLetter,
-  type LetterRecord,
+  putMail,
+  type QueuedMailRecord,
   type NumberedMail,
 } from '#storage/calendars/calendar-mails.ts';
-import { compose, type ReminderLetter } from './composing.ts';
+import { compose, type ReminderMail } from './composing.ts';
 import { HourlyBudget } from './hourly-budget.ts';
 import { makeRsvpSecret, type RsvpLinks } from './rsvp-links.ts';
 import type { MailSetup, Transport } from '#src/mail/transport.ts';
@@ -149,8 +149,8 @@ export class Outbox implements OutsideMail {
     this.#waiting += count;
     this.#budget.take(from, count);
     for (const { bytes, method, recipients } of messages) {
-      const letter: LetterRecord = { kind: method, from, uid, calendar, bytes: Buffer.from(bytes) };
-      putLetter(draft, letter, recipients, this.#numbers.next);
+      const letter: QueuedMailRecord = { kind: method, from, uid, calendar, bytes: Buffer.from(bytes) };
+      putMail(draft, letter, recipients, this.#numbers.next);
     }
   }
 
@@ -165,14 +165,14 @@ export class Outbox implements OutsideMail {
       }
       this.#alarms.take(owner, 1);
       this.#waiting += 1;
-      const said: ReminderLetter = { title, location, start, zone };
+      const said: ReminderMail = { title, location, start, zone };
       const bytes = Buffer.from(JSON.stringify(said));
-      putLetter(draft, { kind: 'REMINDER', from: owner, uid, calendar, bytes }, [address], this.#numbers.next);
+      putMail(draft, { kind: 'REMINDER', from: owner, uid, calendar, bytes }, [address], this.#numbers.next);
     }
   }
 
   /** For the metrics. */
-  get figures() {
+  get metrics() {
     return {
       parley_calendar_outgoing_mails_total: this.#outcomes.samples(),
       parley_calendar_outgoing_mails_waiting: oneSample(this.#waiting),
@@ -281,7 +281,7 @@ export class Outbox implements OutsideMail {
   /** Sends it, where that is still right; undefined for one that is to be tried again. */
   async #attempt(
     mail: Waiting,
-    letter: LetterRecord | undefined,
+    letter: QueuedMailRecord | undefined,
     setup: MailSetup | undefined,
   ): Promise<End | undefined> {
     const { calendars, isPerson } = this.#options;
@@ -329,7 +329,7 @@ export class Outbox implements OutsideMail {
   }
 
   /** The link in a mail, known before the mail can be read. The same one in every try of this process. */
-  async #link(mail: Waiting, { calendar, uid }: LetterRecord): Promise<string> {
+  async #link(mail: Waiting, { calendar, uid }: QueuedMailRecord): Promise<string> {
     const { baseUrl, calendars, links } = this.#options;
     const secret = mail.secret ?? makeRsvpSecret();
     const token = await calendars.change((draft) => links.put(draft, secret, { calendar, uid, attendee: mail.to }));
@@ -337,7 +337,7 @@ export class Outbox implements OutsideMail {
     return `${baseUrl()}/rsvp/${token}`;
   }
 
-  async #finish(mail: Waiting, letter: LetterRecord | undefined, { status }: End): Promise<void> {
+  async #finish(mail: Waiting, letter: QueuedMailRecord | undefined, { status }: End): Promise<void> {
     const { calendars } = this.#options;
     const queue = this.#queues.get(mail.to) ?? [];
     await calendars.change((draft) => {
@@ -358,7 +358,7 @@ export class Outbox implements OutsideMail {
     this.#waiting -= 1;
   }
 
-  #isAbout(mail: Waiting, { calendar, uid }: LetterRecord): boolean {
+  #isAbout(mail: Waiting, { calendar, uid }: QueuedMailRecord): boolean {
     const letter = letterOf(this.#options.calendars, mail.letter);
     return letter?.calendar === calendar && letter.uid === uid;
   }

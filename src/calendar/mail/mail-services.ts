@@ -1,7 +1,7 @@
 /** Mail put together: what the settings say, the outbox that it makes of them, and the door of RSVP links. */
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '#src/config.ts';
-import type { CalendarPlane, MailParts } from '../calendar-services.ts';
+import type { CalendarServices, MailParts } from '../calendar-services.ts';
 import { senderOf, smtpServerOf } from '#src/settings/mail-settings.ts';
 import type { MailDns } from '#src/settings/mail-dns.ts';
 import type { SettingValues } from '#src/settings/setting-screens.ts';
@@ -12,7 +12,7 @@ import { RsvpLinks } from './rsvp-links.ts';
 import { addRsvpRoutes } from './rsvp-routes.ts';
 import { type MailSetup, Transport } from '#src/mail/transport.ts';
 
-export interface MailPlaneOptions {
+export interface MailServicesOptions {
   readonly settings: Pick<Settings, 'read' | 'view'>;
   readonly mailDns: Pick<MailDns, 'signing'>;
   readonly config: Pick<Config, 'allowPrivateTargets'>;
@@ -22,7 +22,7 @@ export interface MailPlaneOptions {
 }
 
 /** The outbox over the calendar's parts. */
-export function makeOutbox(parts: MailParts, { baseUrl, config, log, mailDns, settings }: MailPlaneOptions): Outbox {
+export function makeOutbox(parts: MailParts, { baseUrl, config, log, mailDns, settings }: MailServicesOptions): Outbox {
   return new Outbox({
     ...parts,
     ...{ baseUrl, log },
@@ -38,12 +38,12 @@ export function makeOutbox(parts: MailParts, { baseUrl, config, log, mailDns, se
 }
 
 /** Adds the door by which people outside answer. */
-export async function addMailDoor(app: FastifyInstance, plane: CalendarPlane): Promise<void> {
-  await addRsvpRoutes(app, plane, new RsvpLinks(plane));
+export async function addMailRoutes(app: FastifyInstance, services: CalendarServices): Promise<void> {
+  await addRsvpRoutes(app, services, new RsvpLinks(services));
 }
 
 /** The settings without their secrets, whatever state those are in; undefined while they are incomplete. */
-function publicOf(settings: MailPlaneOptions['settings']): SettingValues<'mail'> | undefined {
+function publicOf(settings: MailServicesOptions['settings']): SettingValues<'mail'> | undefined {
   const { isComplete, values } = settings.view('mail');
   if (!isComplete) return undefined;
   const set = Object.entries(values).filter(([field, value]) => value !== null && field !== 'smtp_password');
@@ -51,8 +51,8 @@ function publicOf(settings: MailPlaneOptions['settings']): SettingValues<'mail'>
 }
 
 function readSetup(
-  settings: MailPlaneOptions['settings'],
-  mailDns: MailPlaneOptions['mailDns'],
+  settings: MailServicesOptions['settings'],
+  mailDns: MailServicesOptions['mailDns'],
 ): MailSetup | undefined {
   try {
     const mail = settings.read('mail');

@@ -1,7 +1,7 @@
 /** The door of RSVP links: looking changes nothing, since scanners of mail look, too; the form sends the answer. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LoginLimiter } from '#src/identity/credentials/login-limiter.ts';
-import type { CalendarPlane } from '../calendar-services.ts';
+import type { CalendarServices } from '../calendar-services.ts';
 import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendars/calendar-file-routes.ts';
 import { ERRORS, Refusal, statusOf } from '#src/protocol/errors.ts';
 import { RSVP_ANSWERS_PER_MINUTE_MAX, RSVP_COMMENT_LENGTH_MAX } from '#src/protocol/limits.ts';
@@ -20,9 +20,9 @@ const PARTSTATS: Readonly<Record<RsvpAnswer, 'ACCEPTED' | 'TENTATIVE' | 'DECLINE
 };
 
 /** Adds the door to the listener of the calendar. */
-export async function addRsvpRoutes(app: FastifyInstance, plane: CalendarPlane, links: RsvpLinks): Promise<void> {
-  const guesses = new LoginLimiter(WRONG_LINKS_PER_MINUTE_MAX, plane.clock);
-  const answers = new LoginLimiter(RSVP_ANSWERS_PER_MINUTE_MAX, plane.clock);
+export async function addRsvpRoutes(app: FastifyInstance, services: CalendarServices, links: RsvpLinks): Promise<void> {
+  const guesses = new LoginLimiter(WRONG_LINKS_PER_MINUTE_MAX, services.clock);
+  const answers = new LoginLimiter(RSVP_ANSWERS_PER_MINUTE_MAX, services.clock);
   type Linked = FastifyRequest<{ Params: { rsvp: string } }>;
 
   /** @throws Refusal `rsvp_link_not_found`, `rate_limited`, `busy`. */
@@ -60,7 +60,7 @@ export async function addRsvpRoutes(app: FastifyInstance, plane: CalendarPlane, 
       config: { anyVersion: true },
       handler: async (request, reply) => {
         const invitation = await open(request);
-        return await show(reply, rsvpPage(invitation, plane.book.nameOf(invitation.organizer)));
+        return await show(reply, rsvpPage(invitation, services.book.nameOf(invitation.organizer)));
       },
     });
     pages.route<{ Params: { rsvp: string } }>({
@@ -73,8 +73,8 @@ export async function addRsvpRoutes(app: FastifyInstance, plane: CalendarPlane, 
         const { answer, comment } = readForm(request.body);
         const settle = await answers.begin(request.params.rsvp, '');
         settle(false);
-        await send(plane, invitation, answer, comment);
-        return await show(reply, rsvpPage(invitation, plane.book.nameOf(invitation.organizer), answer));
+        await send(services, invitation, answer, comment);
+        return await show(reply, rsvpPage(invitation, services.book.nameOf(invitation.organizer), answer));
       },
     });
   });
@@ -92,7 +92,7 @@ function readForm(body: unknown): { readonly answer: RsvpAnswer; readonly commen
 
 /** Puts the answer on its way to the organiser as the REPLY that it is. @throws Refusal `rsvp_link_not_found`, `busy`. */
 async function send(
-  { calendars, clock, deliveries, pool }: CalendarPlane,
+  { calendars, clock, deliveries, pool }: CalendarServices,
   { attendee, bytes, calendar, organizer, uid }: OpenInvitation,
   answer: RsvpAnswer,
   comment: string,

@@ -14,7 +14,7 @@ import {
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import type { DerivationPool } from '../objects/derivation-pool.ts';
 import { CalendarFault } from '../icalendar/calendar-fault.ts';
-import { WokenWork } from '../coalescing-job.ts';
+import { CoalescingJob } from '../coalescing-job.ts';
 import { planOf, type EntryMeetings } from './entry-meetings.ts';
 
 /** Meetings of one step, after which others have their turn. */
@@ -33,7 +33,7 @@ export interface MeetingFollowerOptions {
 export class MeetingFollower {
   readonly #options: MeetingFollowerOptions;
   readonly #startedAt: number;
-  readonly #work = new WokenWork(async () => await this.#run());
+  readonly #work = new CoalescingJob(async () => await this.#run());
   #isSwept = false;
 
   constructor(options: MeetingFollowerOptions) {

@@ -1,6 +1,6 @@
 /** When people are taken, for every door that tells it. */
 import { joinPeriods, type BusyPeriod } from '../icalendar/free-busy.ts';
-import { Turns } from '../time-slicer.ts';
+import { TimeSlicer } from '../time-slicer.ts';
 import { storedOccurrences, type StoredObjects } from './stored-occurrences.ts';
 
 /** Occurrences of one entry that are looked at. */
@@ -17,7 +17,7 @@ export async function busyTimes(
   const { calendars } = stored;
   calendars.refresh();
   const periods: BusyPeriod[] = [];
-  const turns = new Turns();
+  const slicer = new TimeSlicer();
   let isCut = false;
   for (const { calendar, access } of calendars.calendarsOf(user)) {
     if (access !== 'owner' || calendar.transparency === 'transparent') continue;
@@ -25,7 +25,7 @@ export async function busyTimes(
     isCut ||= objects.length > OBJECTS_MAX;
     for (const object of objects.slice(0, OBJECTS_MAX)) {
       const { kind, recurring, transparent } = object;
-      await turns.pass();
+      await slicer.pass();
       if (kind !== 'event' || (transparent && !recurring)) continue;
       const expansion = await storedOccurrences(stored, calendar, object, window, OCCURRENCES_PER_OBJECT_MAX);
       if (expansion === undefined) continue;

@@ -5,7 +5,7 @@
 import { expandFrom } from './derivation.ts';
 import { overlaps } from '../recurrence/occurrences.ts';
 import { readCalendarObject } from '../icalendar/object-reader.ts';
-import { Turns } from '../time-slicer.ts';
+import { TimeSlicer } from '../time-slicer.ts';
 
 /** Behind the rush of a start. */
 const AFTER_MILLIS = 2_000;
@@ -26,10 +26,10 @@ export function warmUpLater(): () => void {
 
 /** Goes through the rounds with turns for others, until it is told to end; answers how many it did. */
 export async function warmUp(signal: AbortSignal): Promise<number> {
-  const turns = new Turns();
+  const slicer = new TimeSlicer();
   const window = { from: Date.UTC(2026, 10, 1), to: Date.UTC(2026, 11, 1) };
   for (let round = 0; round < WARM_UP_ROUNDS; round += 1) {
-    await turns.pass();
+    await slicer.pass();
     if (signal.aborted) return round;
     const object = readCalendarObject(Buffer.from(seriesOf(round)));
     if (overlaps(object, window, 'UTC')) expandFrom(object, window, 'UTC', 100);

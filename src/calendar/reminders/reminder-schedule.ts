@@ -30,7 +30,7 @@ import type { AddressBook } from '../address-book.ts';
 import type { DerivationPool } from '../objects/derivation-pool.ts';
 import { CalendarFault } from '../icalendar/calendar-fault.ts';
 import type { EmailAlarm, OutsideMail } from '../scheduling/outside-mail.ts';
-import { WokenWork } from '../coalescing-job.ts';
+import { CoalescingJob } from '../coalescing-job.ts';
 import type { AlarmAnswer, DueAlarm } from './alarm-times.ts';
 
 /** What went off longer ago, while the server was down, tells nobody anything any more: it is dropped. */
@@ -80,7 +80,7 @@ export interface ReminderScheduleOptions {
 
 export class ReminderSchedule {
   readonly #options: ReminderScheduleOptions;
-  readonly #work = new WokenWork(async () => await this.#run());
+  readonly #work = new CoalescingJob(async () => await this.#run());
   readonly #tellsFrom: number;
   #gathering: NodeJS.Timeout | undefined;
   #dropped = 0;
@@ -91,7 +91,7 @@ export class ReminderSchedule {
   }
 
   /** For the metrics. */
-  get figures() {
+  get metrics() {
     return { parley_calendar_reminders_dropped_total: oneSample(this.#dropped) };
   }
 

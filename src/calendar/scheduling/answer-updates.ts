@@ -61,7 +61,7 @@ export class AnswerUpdates {
   }
 
   /** For the metrics. */
-  get figures() {
+  get metrics() {
     return { parley_calendar_answer_updates_total: this.#outcomes.samples() };
   }
 
@@ -109,13 +109,13 @@ export class AnswerUpdates {
       calendars.refresh();
       const page = notedAnswers(calendars, OBJECTS_AT_ONCE, behind);
       const now = clock.now();
-      const turns = page.map(async (noted) => {
+      const slicer = page.map(async (noted) => {
         const wait = noted.since + this.#gatheredMillis - now;
         // What was noted in the future was noted before somebody set the clock back.
         if (wait > 0 && noted.since <= now) return wait;
         return (await this.#update(noted)) ? Infinity : RETRY_MILLIS;
       });
-      sleep = Math.min(sleep, ...(await Promise.all(turns)));
+      sleep = Math.min(sleep, ...(await Promise.all(slicer)));
       behind = page.at(-1);
       if (page.length < OBJECTS_AT_ONCE) break;
       await new Promise(setImmediate);

@@ -105,7 +105,7 @@ export class Deliveries {
   }
 
   /** For the metrics. */
-  get figures() {
+  get metrics() {
     return {
       parley_calendar_deliveries_total: this.#outcomes.samples(),
       parley_calendar_deliveries_waiting: oneSample(this.#waiting),

@@ -44,7 +44,7 @@ export interface OutsideMail {
   remind(draft: CalendarDraft, alarms: readonly EmailAlarm[]): void;
   wake(): void;
   /** For the metrics, as they are now. */
-  readonly figures: Readonly<
+  readonly metrics: Readonly<
     Record<'parley_calendar_outgoing_mails_total' | 'parley_calendar_outgoing_mails_waiting', Sample[]>
   >;
   /** Ends; what is on its way waits for the next start. */

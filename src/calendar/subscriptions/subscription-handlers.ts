@@ -4,13 +4,13 @@ import type { CALENDAR_ROUTES } from '#src/protocol/calendars/calendar-routes.ts
 import type { ChangeSubscription } from '#src/protocol/calendars/calendar-subscriptions.ts';
 import { accessCalendar } from '../calendar-access.ts';
 import { byOf, calendarOf } from '../json/calendar-handlers.ts';
-import type { CalendarPlane } from '../calendar-services.ts';
+import type { CalendarServices } from '../calendar-services.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
 type Names = 'readSubscription' | 'changeSubscription' | 'refreshSubscription';
 
 export function makeSubscriptionHandlers(
-  { calendars }: CalendarPlane,
+  { calendars }: CalendarServices,
   subscriptions: Subscriptions,
 ): ClientHandlers<Pick<typeof CALENDAR_ROUTES, Names>> {
   const owned = (request: ClientRequest) =>

@@ -59,7 +59,7 @@ export class SubscriptionSchedule {
   }
 
   /** For the metrics. */
-  get figures() {
+  get metrics() {
     const { changed, failed, unchanged } = this.#counts;
     return {
       parley_calendar_feed_refreshes_total: [

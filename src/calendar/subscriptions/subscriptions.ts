@@ -2,7 +2,7 @@
 import { makeId } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
 import type { Clock } from '#src/base/clock.ts';
-import { DoorBudget } from '#src/http/window-limiter.ts';
+import { WindowLimiter } from '#src/http/window-limiter.ts';
 import {
   FEED_SUCCESSES,
   type ChangeSubscription,
@@ -40,11 +40,11 @@ export interface SubscriptionsOptions {
 export class Subscriptions {
   readonly #options: SubscriptionsOptions;
   /** Fetches that a person asked for: a server elsewhere is not theirs to flood. */
-  readonly #budget: DoorBudget;
+  readonly #budget: WindowLimiter;
 
   constructor(options: SubscriptionsOptions) {
     this.#options = options;
-    this.#budget = new DoorBudget(CALENDAR_FETCHES_PER_MINUTE, options.clock);
+    this.#budget = new WindowLimiter(CALENDAR_FETCHES_PER_MINUTE, options.clock);
   }
 
   /**

@@ -18,7 +18,7 @@ import { setUpSecondFactor } from './second-factor-setup.ts';
 import { Shell } from './shell.ts';
 import { SignIn } from './sign-in.ts';
 import { finishSso } from './single-sign-on.ts';
-import { isOpenTo, readPlace, Stage, type Me } from './screen-context.ts';
+import { isOpenTo, readPlace, ScreenContext, type Me } from './screen-context.ts';
 
 /** Where the chosen language is kept, on this device. */
 const LANGUAGE_KEPT_AS = 'parley.console.language';
@@ -101,7 +101,7 @@ export class Application {
       shell.show(undefined, [element('p', { class: 'state' }, t('shell.unknown'))]);
       return;
     }
-    const stage = new Stage({
+    const stage = new ScreenContext({
       api: this.#api,
       me,
       notices: shell.notices,

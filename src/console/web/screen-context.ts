@@ -42,7 +42,7 @@ export interface StageOptions {
   readonly signOut: () => Promise<void>;
 }
 
-export class Stage {
+export class ScreenContext {
   readonly #options: StageOptions;
 
   constructor(options: StageOptions) {
@@ -120,7 +120,7 @@ export interface Screen {
   readonly isForVendors: boolean;
   /** False for screens of people who sign in with a password of their own. */
   readonly isFor?: (me: Me) => boolean;
-  show(stage: Stage): readonly Node[];
+  show(stage: ScreenContext): readonly Node[];
 }
 
 /** Whether a screen is for somebody: what the menu shows and what an address opens. */

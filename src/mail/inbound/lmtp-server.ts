@@ -18,7 +18,7 @@ const IDLE_MILLIS = 60_000;
 /** How long a connection may last: a mail a second for five minutes. Then it ends, in the same way. */
 const CONNECTION_MILLIS = 300_000;
 
-export interface LmtpDoorOptions {
+export interface LmtpServerOptions {
   readonly host: string;
   readonly port: number;
   readonly idleMillis?: number;
@@ -30,7 +30,7 @@ export interface LmtpDoorOptions {
   readonly log: { warn(message: string, fields?: Readonly<Record<string, unknown>>): void };
 }
 
-export interface LmtpDoor {
+export interface LmtpServer {
   readonly port: number;
   readonly close: (millis: number) => Promise<void>;
 }
@@ -43,7 +43,7 @@ function replyOf(outcome: MailOutcome): string | Error {
 }
 
 /** Opens the door. @throws what listening fails with, such as EADDRINUSE. */
-export async function openLmtpDoor(options: LmtpDoorOptions): Promise<LmtpDoor> {
+export async function openLmtpServer(options: LmtpServerOptions): Promise<LmtpServer> {
   const { host, isRecipient, log, port } = options;
   const server = new SMTPServer({
     lmtp: true,
@@ -93,7 +93,7 @@ export async function openLmtpDoor(options: LmtpDoorOptions): Promise<LmtpDoor> 
 async function answer(
   stream: SMTPServerDataStream,
   recipients: readonly string[],
-  { log, receive }: Pick<LmtpDoorOptions, 'log' | 'receive'>,
+  { log, receive }: Pick<LmtpServerOptions, 'log' | 'receive'>,
   reply: (replies: (string | Error)[]) => void,
 ): Promise<void> {
   try {

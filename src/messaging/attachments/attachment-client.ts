@@ -1,6 +1,6 @@
 /** Attachments as one shard has them: read here, changed by asking the shard that writes them. */
 import { refused, type Answer } from '#actors/runtime/actor.ts';
-import type { Node } from '#actors/runtime/thread-runtime.ts';
+import type { ThreadRuntime } from '#actors/runtime/thread-runtime.ts';
 import type { AttachmentAsk } from '#src/protocol/attachments/attachments.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { MessageBody, PostMessage } from '#src/protocol/conversations/messages.ts';
@@ -18,8 +18,8 @@ import {
 import { ContentVault } from '#storage/attachments/blob-contents.ts';
 import type { AttachmentSealing } from '#storage/attachments/blob-sealing.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
-import { openAttachmentDesk, type AttachmentDesk } from './attachment-writer.ts';
-import { AttachmentFigures } from './attachment-metrics.ts';
+import { openAttachmentWriter, type AttachmentWriter } from './attachment-writer.ts';
+import { AttachmentMetrics } from './attachment-metrics.ts';
 import { conversationId } from '#src/protocol/names.ts';
 import type { Caller } from '../access/access-checks.ts';
 import { readableBy } from '../access/readable-conversation.ts';
@@ -31,20 +31,20 @@ const ASK_MILLIS = 30_000;
 /** Attachments per lane that are looked at in one pass of the removal. */
 const RELEASED_AT_ONCE = 50;
 
-export interface AttachmentDoorOptions {
+export interface AttachmentClientOptions {
   readonly folder: string;
   readonly shard: number;
   readonly reader: AttachmentReader;
   readonly lanes: Lanes;
   /** What seals contents, as this thread has it. */
   readonly vault: ContentVault;
-  readonly node: () => Node;
+  readonly node: () => ThreadRuntime;
   /** The desk, on the shard that has it. */
-  readonly desk: AttachmentDesk | undefined;
+  readonly writer: AttachmentWriter | undefined;
 }
 
 /** What the shard's thread has that its door is made from. */
-export interface DoorSurroundings {
+export interface AttachmentClientContext {
   readonly folder: string;
   readonly shard: number;
   readonly config: Config;
@@ -53,37 +53,37 @@ export interface DoorSurroundings {
   readonly backups: SharedArrayBuffer;
   readonly isRestart: boolean;
   /** Whether this is the shard that writes attachments. */
-  readonly hasDesk: boolean;
+  readonly hasWriter: boolean;
   readonly now: () => number;
   readonly log: Log;
-  readonly node: () => Node;
+  readonly node: () => ThreadRuntime;
 }
 
 /** Opens the attachments for a shard's thread, and the desk where this is the one that has it. */
-export async function openAttachmentDoor(surroundings: DoorSurroundings): Promise<AttachmentDoor> {
-  const { attachmentSealing, backups, config, folder, hasDesk, lanes } = surroundings;
+export async function openAttachmentClient(context: AttachmentClientContext): Promise<AttachmentClient> {
+  const { attachmentSealing, backups, config, folder, hasWriter, lanes } = context;
   const vault = new ContentVault(attachmentSealing);
-  const desk = hasDesk
-    ? await openAttachmentDesk({
-        ...surroundings,
+  const writer = hasWriter
+    ? await openAttachmentWriter({
+        ...context,
         vault,
         lanes: lanes.environments,
         quotaBytes: config.attachmentQuotaBytes,
         pauses: new Int32Array(backups),
-        dropHere: (id, token) => door.drop(id, token),
+        dropHere: (id, token) => client.drop(id, token),
       })
     : undefined;
-  const reader = desk?.attachments ?? new AttachmentReader(openAttachments(folder));
-  const door: AttachmentDoor = new AttachmentDoor({ ...surroundings, vault, reader, desk });
-  return door;
+  const reader = writer?.attachments ?? new AttachmentReader(openAttachments(folder));
+  const client: AttachmentClient = new AttachmentClient({ ...context, vault, reader, writer });
+  return client;
 }
 
-export class AttachmentDoor {
+export class AttachmentClient {
   readonly folder: string;
   readonly shard: number;
   readonly vault: ContentVault;
-  readonly counts = new AttachmentFigures();
-  readonly #options: AttachmentDoorOptions;
+  readonly counts = new AttachmentMetrics();
+  readonly #options: AttachmentClientOptions;
   /** Requests that write an upload here or are about to, by the token of their lease. */
   readonly #written = new Map<string, Exchange>();
   /** Those among them that were given the upload. */
@@ -92,7 +92,7 @@ export class AttachmentDoor {
   /** Told when nothing is written here any more. */
   #idle: (() => void)[] = [];
 
-  constructor(options: AttachmentDoorOptions) {
+  constructor(options: AttachmentClientOptions) {
     this.#options = options;
     this.folder = options.folder;
     this.shard = options.shard;
@@ -101,26 +101,26 @@ export class AttachmentDoor {
 
   /** Starts what keeps attachments in order, once there are links to the other shards. */
   start(): void {
-    this.#options.desk?.start();
+    this.#options.writer?.start();
   }
 
   /** The answer to another shard's question. */
   async serve(question: unknown): Promise<Answer> {
-    return (await this.#options.desk?.serve(question)) ?? refused('internal');
+    return (await this.#options.writer?.serve(question)) ?? refused('internal');
   }
 
   shardLost(shard: number): void {
-    this.#options.desk?.shardLost(shard);
+    this.#options.writer?.shardLost(shard);
   }
 
-  get figures(): ReturnType<AttachmentFigures['read']> {
-    return this.counts.read(this.#options.desk?.figures);
+  get metrics(): ReturnType<AttachmentMetrics['read']> {
+    return this.counts.read(this.#options.writer?.metrics);
   }
 
   /** Keeps contents like this from now on. */
   keep(sealing: AttachmentSealing): true {
     this.vault.take(sealing);
-    this.#options.desk?.sealRest();
+    this.#options.writer?.sealRest();
     return true;
   }
 
@@ -130,11 +130,11 @@ export class AttachmentDoor {
 
   /** Asks the one that writes attachments. @throws Refusal with its code, or `unavailable`. */
   async ask<T = null>(question: AttachmentAsk): Promise<T> {
-    const { desk, node } = this.#options;
+    const { writer, node } = this.#options;
     const answer =
-      desk === undefined
+      writer === undefined
         ? await node().askService(node().placement.attachmentShard, '@attachments', question, ASK_MILLIS)
-        : await desk.serve(question);
+        : await writer.serve(question);
     if (answer.ok) return answer.value as T;
     throw new Refusal(answer.code, { field: answer.field ?? undefined, retryAfter: answer.retryAfter ?? undefined });
   }
@@ -238,7 +238,7 @@ export class AttachmentDoor {
   }
 
   async close(): Promise<void> {
-    await this.#options.desk?.stop();
+    await this.#options.writer?.stop();
     await this.#options.reader.close();
   }
 

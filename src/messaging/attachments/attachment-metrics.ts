@@ -6,7 +6,7 @@ import type { ScalarName } from '#src/telemetry/metric-table.ts';
 
 type Samples = Readonly<Partial<Record<ScalarName, Sample[]>>>;
 
-export class AttachmentFigures {
+export class AttachmentMetrics {
   readonly #uploads = new LabelledCounts();
   readonly #refusals = new LabelledCounts();
   readonly #scans = new LabelledCounts();

@@ -7,7 +7,7 @@ import {
 } from '#src/protocol/attachments/attachment-routes.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { SpillFile } from '#storage/engine/spill-file.ts';
-import type { AttachmentDoor } from './attachment-client.ts';
+import type { AttachmentClient } from './attachment-client.ts';
 import type { Service } from '../http/caller.ts';
 import { readAttachment, readAttachmentLink, readLinkedAttachment, readThumbnail } from './download-handlers.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -31,7 +31,7 @@ const HANDLERS: Readonly<Record<AttachmentRoute, (call: ByteCall) => Promise<voi
 const DISCARDED_BYTES_MAX = 1024 * 1024;
 
 /** What the surface does for attachments as for everything else. */
-export interface Doorway {
+export interface AttachmentRoutesContext {
   readonly service: Service;
   open(res: HttpResponse, req: HttpRequest, route: string): Exchange;
   /** Who is asking; empty for a form that takes no session. @throws Refusal. */
@@ -41,16 +41,20 @@ export interface Doorway {
   count(by: 1 | -1): void;
 }
 
-export function registerAttachments(app: TemplatedApp, door: AttachmentDoor, doorway: Doorway): void {
+export function registerAttachments(
+  app: TemplatedApp,
+  client: AttachmentClient,
+  doorway: AttachmentRoutesContext,
+): void {
   for (const [name, route] of Object.entries<AttachmentForm>(ATTACHMENT_ROUTES)) {
     const method = route.method === 'delete' ? 'del' : route.method;
-    app[method](route.path, (res, req) => void serve(door, doorway, name as AttachmentRoute, route, res, req));
+    app[method](route.path, (res, req) => void serve(client, doorway, name as AttachmentRoute, route, res, req));
   }
 }
 
 async function serve(
-  door: AttachmentDoor,
-  doorway: Doorway,
+  client: AttachmentClient,
+  doorway: AttachmentRoutesContext,
   name: AttachmentRoute,
   route: AttachmentForm,
   res: HttpResponse,
@@ -61,19 +65,19 @@ async function serve(
   const exchange = doorway.open(res, req, name);
   const address = doorway.service.addresses.of(res, exchange.head);
   const hasBody = route.method === 'patch' || route.method === 'post';
-  const body = hasBody ? new IncomingBody(res, exchange.cancellation, new SpillFile(door.folder)) : undefined;
+  const body = hasBody ? new IncomingBody(res, exchange.cancellation, new SpillFile(client.folder)) : undefined;
   doorway.count(1);
   try {
     const user = doorway.admit(exchange, res, route);
     const query =
       route.query === undefined ? requireNoQuery(exchange.head.query) : parseQuery(route.query, exchange.head.query);
-    await HANDLERS[name]({ service: doorway.service, door, exchange, head, body, user, address, id, query });
+    await HANDLERS[name]({ service: doorway.service, client, exchange, head, body, user, address, id, query });
   } catch (error) {
     const isRead = body === undefined || (await body.discard(DISCARDED_BYTES_MAX).catch(() => false));
     if (!isRead) exchange.closeAfter();
     const isFull = (error as NodeJS.ErrnoException).code === 'ENOSPC';
     const failure = isFull ? new Refusal('storage_full') : (error as Error);
-    if (failure instanceof Refusal) door.counts.refused(failure.code);
+    if (failure instanceof Refusal) client.counts.refused(failure.code);
     doorway.fail(exchange, failure, name);
   } finally {
     body?.close();

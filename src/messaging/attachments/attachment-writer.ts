@@ -4,7 +4,7 @@
  * that files go on being sent while the management plane hangs (SVC-02).
  */
 import { refused, type Answer } from '#actors/runtime/actor.ts';
-import { MAIN, type Node } from '#actors/runtime/thread-runtime.ts';
+import { MAIN, type ThreadRuntime } from '#actors/runtime/thread-runtime.ts';
 import type { AttachmentAsk, InfectedUpload } from '#src/protocol/attachments/attachments.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Log } from '#src/telemetry/log.ts';
@@ -34,7 +34,7 @@ interface Lease {
   readonly end: () => void;
 }
 
-export interface AttachmentDeskOptions {
+export interface AttachmentWriterOptions {
   readonly folder: string;
   /** What seals contents, as this thread has it. */
   readonly vault: ContentVault;
@@ -49,7 +49,7 @@ export interface AttachmentDeskOptions {
 }
 
 /** What the shard has that the desk is made from. */
-export interface DeskSurroundings {
+export interface AttachmentWriterContext {
   readonly folder: string;
   readonly vault: ContentVault;
   readonly lanes: readonly LaneEnvironment[];
@@ -60,17 +60,17 @@ export interface DeskSurroundings {
   readonly isRestart: boolean;
   readonly now: () => number;
   readonly log: Log;
-  readonly node: () => Node;
+  readonly node: () => ThreadRuntime;
   /** Lets go of an upload that this shard itself writes. */
   readonly dropHere: (id: string, token: string) => void;
 }
 
 /** Opens the attachments to write them: on one shard of a server that has the folder. */
-export async function openAttachmentDesk(surroundings: DeskSurroundings): Promise<AttachmentDesk> {
-  const { dropHere, folder, isRestart, lanes, log, node, now, pauses, quotaBytes, vault } = surroundings;
+export async function openAttachmentWriter(context: AttachmentWriterContext): Promise<AttachmentWriter> {
+  const { dropHere, folder, isRestart, lanes, log, node, now, pauses, quotaBytes, vault } = context;
   const quietUntil = isRestart ? now() + HOLD_MILLIS : 0;
   const attachments = await Attachments.open(folder, { lanes, now, quotaBytes, quietUntil, pauses });
-  return new AttachmentDesk({
+  return new AttachmentWriter({
     folder,
     vault,
     attachments,
@@ -91,15 +91,15 @@ export async function openAttachmentDesk(surroundings: DeskSurroundings): Promis
 }
 
 /** Until a shard says so, something may still be written there; one that is gone writes nothing. */
-async function dropAllOf(node: Node, thread: number): Promise<void> {
+async function dropAllOf(node: ThreadRuntime, thread: number): Promise<void> {
   while (node.links.has(thread)) {
     const answer = await node.askService(thread, '@dropUploads', null, DROP_ALL_MILLIS);
     if (answer.ok) return;
   }
 }
 
-export class AttachmentDesk {
-  readonly #options: AttachmentDeskOptions;
+export class AttachmentWriter {
+  readonly #options: AttachmentWriterOptions;
   /** Upload → who writes it now. */
   readonly #leases = new Map<string, Lease>();
   /** Reserved upload → the shard that it comes to. */
@@ -114,7 +114,7 @@ export class AttachmentDesk {
   /** What the thread before this one gave leave to write is over. */
   readonly #ready = Promise.withResolvers<void>();
 
-  constructor(options: AttachmentDeskOptions) {
+  constructor(options: AttachmentWriterOptions) {
     this.#options = options;
   }
 
@@ -154,10 +154,10 @@ export class AttachmentDesk {
   }
 
   /** Thumbnails, and how many contents are sealed. */
-  get figures(): Readonly<Partial<Record<ScalarName, Sample[]>>> {
+  get metrics(): Readonly<Partial<Record<ScalarName, Sample[]>>> {
     const counted = Object.entries(this.#contents ?? {});
     return {
-      ...this.#thumbnails.figures,
+      ...this.#thumbnails.metrics,
       parley_attachments_contents: counted.map(([form, value]) => ({ labels: [form], value })),
     };
   }
@@ -167,7 +167,7 @@ export class AttachmentDesk {
     for (const [id, lease] of this.#leases) if (lease.shard === shard) this.#end(id, lease);
     for (const [id, from] of this.#reserved) {
       if (from !== shard) continue;
-      this.#giveBack(id);
+      this.#release(id);
       this.#keep(async () => await removeUpload(this.#options.folder, id));
     }
   }
@@ -195,7 +195,7 @@ export class AttachmentDesk {
         await attachments.keep(ask.id, ask);
         return void this.#reserved.delete(ask.id);
       case 'giveBack':
-        return this.#giveBack(ask.id);
+        return this.#release(ask.id);
       case 'open':
         return await this.#open(ask);
       case 'close':
@@ -229,9 +229,9 @@ export class AttachmentDesk {
     return id;
   }
 
-  #giveBack(id: string): void {
+  #release(id: string): void {
     this.#reserved.delete(id);
-    this.#options.attachments.admission.giveBack(id);
+    this.#options.attachments.admission.release(id);
   }
 
   /** @throws Refusal `attachment_not_found`, `thumbnail_not_found`, `encryption_locked`, `busy`. */

@@ -42,14 +42,14 @@ export async function readLinkedAttachment(call: ByteCall): Promise<void> {
   await send(call, readableBy(call, user, conversation));
 }
 
-function readableBy({ door, id }: ByteCall, user: string, conversation: string): ReadableAttachment {
+function readableBy({ client, id }: ByteCall, user: string, conversation: string): ReadableAttachment {
   const attachment = isId('att', id) ? id : '';
-  return door.readableIn(user, attachment, conversation);
+  return client.readableIn(user, attachment, conversation);
 }
 
 /** A small picture of a picture, made when somebody first asks for it. */
 export async function readThumbnail(call: ByteCall): Promise<void> {
-  const { door, exchange, head, user } = call;
+  const { client, exchange, head, user } = call;
   const { conversation, size: text } = call.query as z.infer<typeof thumbnailQuery>;
   const size = Number(text);
   const attachment = readableBy(call, user, conversation);
@@ -57,10 +57,10 @@ export async function readThumbnail(call: ByteCall): Promise<void> {
   const headers = safeHeaders(tag);
   if (thumbnailFormat(attachment.type, attachment.bytes) === undefined) throw new Refusal('thumbnail_not_found');
   if (head.ifNoneMatch !== '' && matchesTag(head.ifNoneMatch, tag)) return exchange.send(304, '', headers);
-  let picture = await readPicture(door, attachment, size);
+  let picture = await readPicture(client, attachment, size);
   if (picture === undefined) {
-    await door.ask({ do: 'thumbnail', id: attachment.id, size });
-    picture = await readPicture(door, door.find(attachment.id) ?? attachment, size);
+    await client.ask({ do: 'thumbnail', id: attachment.id, size });
+    picture = await readPicture(client, client.find(attachment.id) ?? attachment, size);
   }
   if (picture === undefined) throw new Refusal('attachment_not_found');
   headers.push(['content-type', 'image/webp'], ['content-disposition', contentDisposition('inline', 'thumbnail.webp')]);
@@ -69,7 +69,7 @@ export async function readThumbnail(call: ByteCall): Promise<void> {
 
 /** The thumbnail if it was made; undefined otherwise. @throws Refusal `encryption_locked`. */
 async function readPicture(
-  { folder, vault }: ByteCall['door'],
+  { folder, vault }: ByteCall['client'],
   { hash }: Pick<AttachmentRecord, 'hash'>,
   size: number,
 ): Promise<Buffer | undefined> {
@@ -100,7 +100,7 @@ function safeHeaders(tag: string): [string, string][] {
   ];
 }
 
-async function send({ door, exchange, head }: ByteCall, attachment: ReadableAttachment): Promise<void> {
+async function send({ client, exchange, head }: ByteCall, attachment: ReadableAttachment): Promise<void> {
   const { bytes, hash, name, type } = attachment;
   const tag = `"${hash}"`;
   const headers = safeHeaders(tag);
@@ -114,7 +114,7 @@ async function send({ door, exchange, head }: ByteCall, attachment: ReadableAtta
     ['content-disposition', contentDisposition(isInline(type) ? 'inline' : 'attachment', name)],
   );
   if (range !== undefined) headers.push(['content-range', `bytes ${start}-${end}/${bytes}`]);
-  const content = await openContent(door, attachment);
+  const content = await openContent(client, attachment);
   try {
     const status = range === undefined ? 200 : 206;
     await exchange.sendStream(status, headers, end - start + 1, content.read(start, end));
@@ -126,15 +126,15 @@ async function send({ door, exchange, head }: ByteCall, attachment: ReadableAtta
 /**
  * @throws Refusal `attachment_not_found` when the last message that had it was deleted a moment ago, `encryption_locked`.
  */
-async function openContent(door: ByteCall['door'], { id, hash }: ReadableAttachment): Promise<Content> {
+async function openContent(client: ByteCall['client'], { id, hash }: ReadableAttachment): Promise<Content> {
   try {
-    return await Content.open(door.folder, hash, door.vault);
+    return await Content.open(client.folder, hash, client.vault);
   } catch (error) {
     if (!isAbsent(error)) throw error;
     // It may have been sealed a moment ago, and have another name now.
-    const now = door.find(id)?.hash;
+    const now = client.find(id)?.hash;
     if (now === undefined || now === hash) throw new Refusal('attachment_not_found');
-    return await Content.open(door.folder, now, door.vault);
+    return await Content.open(client.folder, now, client.vault);
   }
 }
 

@@ -88,7 +88,7 @@ export class ThumbnailMaker {
     await made;
   }
 
-  get figures(): Readonly<Partial<Record<ScalarName, Sample[]>>> {
+  get metrics(): Readonly<Partial<Record<ScalarName, Sample[]>>> {
     return {
       parley_attachments_thumbnails_total: this.#results.samples(),
       parley_attachments_thumbnails_waiting: oneSample(this.#waiting.length),

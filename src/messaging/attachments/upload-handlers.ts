@@ -8,7 +8,7 @@ import { writeSealedCopy } from '#storage/attachments/blob-contents.ts';
 import type { ContentKeys } from '#storage/attachments/blob-sealing.ts';
 import { removeUpload, sealedUploadPath, uploadPath } from '#storage/attachments/blobs.ts';
 import { UploadWriter } from '#storage/attachments/upload-writer.ts';
-import type { AttachmentDoor } from './attachment-client.ts';
+import type { AttachmentClient } from './attachment-client.ts';
 import type { Service } from '../http/caller.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { IncomingBody } from '../http/incoming-body.ts';
@@ -19,7 +19,7 @@ import { scanContent } from './virus-scan.ts';
 /** One request about bytes. */
 export interface ByteCall {
   readonly service: Service;
-  readonly door: AttachmentDoor;
+  readonly client: AttachmentClient;
   readonly exchange: Exchange;
   readonly head: UploadHead;
   /** Of a request that has one. */
@@ -38,7 +38,7 @@ const tus = (offset: number): [string, string][] => [
 ];
 
 export async function createUpload(call: ByteCall): Promise<void> {
-  const { door, exchange, head, service } = call;
+  const { client, exchange, head, service } = call;
   requireTus(head);
   if (head.deferred !== '') throw new Refusal('header_invalid', { field: 'upload-defer-length' });
   const bytes = readWhole('upload-length', head.length);
@@ -47,7 +47,7 @@ export async function createUpload(call: ByteCall): Promise<void> {
   readChecksum(head);
   const name = readFileName(head);
   if (hasBytes && Number(head.contentLength) > bytes) throw new Refusal('upload_too_long');
-  requireSealing(door);
+  requireSealing(client);
   const { id, offset } =
     hasBytes && bytes > 0 && Number(head.contentLength) === bytes
       ? await takeWhole(call, bytes, name)
@@ -61,9 +61,9 @@ interface Begun {
 }
 
 async function begin(call: ByteCall, bytes: number, name: string, hasBytes: boolean): Promise<Begun> {
-  const { door, user } = call;
-  const id = await door.ask<string>({ do: 'create', user, bytes, name });
-  door.counts.upload('created');
+  const { client, user } = call;
+  const id = await client.ask<string>({ do: 'create', user, bytes, name });
+  client.counts.upload('created');
   if (!hasBytes && bytes > 0) return { id, offset: 0 };
   const offset = await withUpload({ ...call, id }, async (upload) => await append(call, upload, 0, hasBytes));
   return { id, offset };
@@ -74,17 +74,17 @@ async function begin(call: ByteCall, bytes: number, name: string, hasBytes: bool
  * it is stored once, when it is whole, and leaves nothing behind when it is not.
  */
 async function takeWhole(call: ByteCall, bytes: number, name: string): Promise<Begun> {
-  const { door, exchange, user } = call;
+  const { client, exchange, user } = call;
   const lease = randomUUID();
-  door.watch(lease, exchange);
+  client.watch(lease, exchange);
   try {
-    const id = await door.ask<string>({ do: 'reserve', user, bytes, shard: door.shard });
-    door.given(lease);
-    door.counts.upload('created');
+    const id = await client.ask<string>({ do: 'reserve', user, bytes, shard: client.shard });
+    client.given(lease);
+    client.counts.upload('created');
     let offset = 0;
     try {
-      const writer = UploadWriter.begin(door.folder, id);
-      const keep = async (hash: string, type: string) => await door.ask({ do: 'keep', id, name, hash, type });
+      const writer = UploadWriter.begin(client.folder, id);
+      const keep = async (hash: string, type: string) => await client.ask({ do: 'keep', id, name, hash, type });
       try {
         offset = await append(call, { id, bytes, writer, lease, keep }, 0, true);
       } finally {
@@ -92,13 +92,13 @@ async function takeWhole(call: ByteCall, bytes: number, name: string): Promise<B
       }
     } finally {
       if (offset < bytes) {
-        await removeUpload(door.folder, id);
-        await door.ask({ do: 'giveBack', id }).catch(() => undefined);
+        await removeUpload(client.folder, id);
+        await client.ask({ do: 'giveBack', id }).catch(() => undefined);
       }
     }
     return { id, offset };
   } finally {
-    door.unwatch(lease);
+    client.unwatch(lease);
   }
 }
 
@@ -125,7 +125,7 @@ export async function appendUpload(call: ByteCall): Promise<void> {
   const wanted = readWhole('upload-offset', head.offset);
   readChecksum(head);
   const record = own(call);
-  requireSealing(call.door);
+  requireSealing(call.client);
   if (record.hash !== undefined) throw new Refusal('upload_complete');
   if (wanted + Number(head.contentLength) > record.bytes) throw new Refusal('upload_too_long');
   const offset = await withUpload(call, async (upload) => await append(call, upload, wanted, true));
@@ -133,21 +133,21 @@ export async function appendUpload(call: ByteCall): Promise<void> {
 }
 
 export async function discardUpload(call: ByteCall): Promise<void> {
-  const { door, exchange, head, user } = call;
+  const { client, exchange, head, user } = call;
   requireTus(head);
   const { id } = own(call);
-  await door.ask({ do: 'discard', user, id });
+  await client.ask({ do: 'discard', user, id });
   exchange.send(204, '', [['tus-resumable', TUS_VERSION]]);
 }
 
 /** Nothing is taken that could not be sealed when it is whole. @throws Refusal `encryption_locked`. */
-function requireSealing({ vault }: AttachmentDoor): void {
+function requireSealing({ vault }: AttachmentClient): void {
   void vault.sealing;
 }
 
 /** The caller's own upload. @throws Refusal `attachment_not_found` for what is not there and what is another's. */
-function own({ door, id, user }: ByteCall): AttachmentRecord {
-  const record = isId('att', id) ? door.find(id) : undefined;
+function own({ client, id, user }: ByteCall): AttachmentRecord {
+  const record = isId('att', id) ? client.find(id) : undefined;
   if (record?.owner !== user) throw new Refusal('attachment_not_found');
   return record;
 }
@@ -165,18 +165,18 @@ interface Upload {
 
 /** Has the upload for the time of `action`. A request before, of a connection that broke, is made to let go first. */
 async function withUpload(call: ByteCall, action: (upload: Upload) => Promise<number>): Promise<number> {
-  const { door, exchange, id, user } = call;
+  const { client, exchange, id, user } = call;
   const lease = randomUUID();
-  door.watch(lease, exchange);
+  client.watch(lease, exchange);
   let isRefusedType = false;
   try {
-    await door.ask({ do: 'open', user, id, shard: door.shard, lease });
-    door.given(lease);
+    await client.ask({ do: 'open', user, id, shard: client.shard, lease });
+    client.given(lease);
     // Read again: the one before may have finished or discarded it.
     const record = own(call);
     if (record.hash !== undefined) throw new Refusal('upload_complete');
-    const writer = UploadWriter.open(door.folder, id);
-    const keep = async (hash: string, type: string) => await door.ask({ do: 'finish', id, lease, hash, type });
+    const writer = UploadWriter.open(client.folder, id);
+    const keep = async (hash: string, type: string) => await client.ask({ do: 'finish', id, lease, hash, type });
     try {
       return await action({ id, bytes: record.bytes, writer, lease, keep });
     } finally {
@@ -186,10 +186,10 @@ async function withUpload(call: ByteCall, action: (upload: Upload) => Promise<nu
     isRefusedType = error instanceof Refusal && error.code === 'attachment_type_forbidden';
     throw error;
   } finally {
-    door.unwatch(lease);
-    await door.ask({ do: 'close', id, lease }).catch(() => undefined);
+    client.unwatch(lease);
+    await client.ask({ do: 'close', id, lease }).catch(() => undefined);
     // What may not be attached need not be kept.
-    if (isRefusedType) await door.ask({ do: 'discard', user, id }).catch(() => undefined);
+    if (isRefusedType) await client.ask({ do: 'discard', user, id }).catch(() => undefined);
   }
 }
 
@@ -209,7 +209,7 @@ async function append(call: ByteCall, upload: Upload, wanted: number, hasBytes: 
   let isKnown = false;
   const take = (chunk: Buffer): void => {
     room -= chunk.length;
-    call.door.counts.received(chunk.length);
+    call.client.counts.received(chunk.length);
     // A body without a length may be longer than it should.
     if (room < 0) throw new Refusal('upload_too_long');
     sum?.update(chunk);
@@ -251,19 +251,19 @@ function allowedType({ service }: ByteCall, writer: UploadWriter): string {
  * @throws Refusal `attachment_type_forbidden`, `virus_scan_unavailable`, `attachment_infected`, `encryption_locked`.
  */
 async function finish(call: ByteCall, { bytes, id, keep, lease, writer }: Upload): Promise<void> {
-  const { address, door, service } = call;
+  const { address, client, service } = call;
   const type = allowedType(call, writer);
   const { clamdAddress } = service.config;
-  const signature = clamdAddress === undefined ? undefined : await scan(door, clamdAddress, writer);
+  const signature = clamdAddress === undefined ? undefined : await scan(client, clamdAddress, writer);
   if (signature !== undefined) {
-    await door.ask({ do: 'infected', id, lease, signature, address });
+    await client.ask({ do: 'infected', id, lease, signature, address });
     throw new Refusal('attachment_infected');
   }
   await writer.settleContent();
   const hash = await writer.hash();
-  const keys = door.vault.sealing;
-  await keep(keys === undefined ? hash : await seal(door.folder, id, { bytes, hash }, keys), type);
-  door.counts.upload('finished');
+  const keys = client.vault.sealing;
+  await keep(keys === undefined ? hash : await seal(client.folder, id, { bytes, hash }, keys), type);
+  client.counts.upload('finished');
 }
 
 /** Writes the sealed copy of a whole upload; answers its name. */
@@ -277,7 +277,7 @@ async function seal(
 }
 
 /** What the virus scanner found in an upload, if anything. @throws Refusal `virus_scan_unavailable`. */
-async function scan({ counts }: AttachmentDoor, clamd: string, writer: UploadWriter): Promise<string | undefined> {
+async function scan({ counts }: AttachmentClient, clamd: string, writer: UploadWriter): Promise<string | undefined> {
   try {
     const signature = await scanContent(clamd, writer.read());
     counts.scanned(signature === undefined ? 'clean' : 'infected');

@@ -17,7 +17,7 @@ import { Refusal, statusOf, type ErrorCode } from '#src/protocol/errors.ts';
 import { conversationId } from '#src/protocol/names.ts';
 import type { MessagingRoute } from '#src/protocol/routes.ts';
 import type { BotBudget } from './bot-budget.ts';
-import type { BotTrail } from './bot-audit-buffer.ts';
+import type { BotAuditBuffer } from './bot-audit-buffer.ts';
 
 /** What every bot token begins with. */
 const BOT_TOKEN_START = 'bot_';
@@ -43,20 +43,20 @@ export interface BotEntrance {
   readonly conversation?: string | undefined;
 }
 
-export interface BotDoorOptions {
+export interface BotAccessOptions {
   readonly bots: BotSnapshot;
   readonly budget: BotBudget;
-  readonly trail: BotTrail;
+  readonly trail: BotAuditBuffer;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
-export class BotDoor {
-  readonly #options: BotDoorOptions;
+export class BotAccess {
+  readonly #options: BotAccessOptions;
   #byId = new Map<string, Bot>();
   #byUser = new Map<string, Bot>();
 
-  constructor(options: BotDoorOptions) {
+  constructor(options: BotAccessOptions) {
     this.#options = options;
     this.replace(options.bots);
   }
@@ -100,7 +100,7 @@ export class BotDoor {
    * The visit of whoever has a webhook's URL.
    * @throws Refusal `webhook_not_found` for a token that is none, or no longer.
    */
-  knockWebhook(token: string | undefined, entrance: () => BotEntrance): BotVisit {
+  knockWebhook(token: string | undefined, entrance: () => BotEntrance): BotRequest {
     const [, id = '', secret = ''] = WEBHOOK_TOKEN.exec(token ?? '') ?? [];
     const webhook = this.#byId.get(id);
     const isRight = sameHash(hashSecret(secret), webhook?.hash ?? NO_HASH);
@@ -114,7 +114,7 @@ export class BotDoor {
    * for `settle`, also when `admit` refuses it. The entrance is asked for only when it is a bot's.
    * @throws Refusal `token_invalid` for a token that is no bot's: there is nobody to write it down for.
    */
-  knock(token: string | undefined, entrance: () => BotEntrance): BotVisit | undefined {
+  authenticate(token: string | undefined, entrance: () => BotEntrance): BotRequest | undefined {
     if (token === undefined || !token.startsWith(BOT_TOKEN_START)) return undefined;
     const [, id, secret] = TOKEN.exec(token) ?? [];
     if (id === undefined || secret === undefined) throw new Refusal('token_invalid');
@@ -125,9 +125,9 @@ export class BotDoor {
   }
 
   /** A visit of a bot that is known to be it: by the token, or by the socket that it opened with it. */
-  visit(bot: Bot, entrance: BotEntrance): BotVisit {
+  visit(bot: Bot, entrance: BotEntrance): BotRequest {
     const { budget, now, trail } = this.#options;
-    return new BotVisit(bot, entrance, { budget, now, trail });
+    return new BotRequest(bot, entrance, { budget, now, trail });
   }
 
   /** Tells of what cannot be refused any more: a socket that closed. */
@@ -139,14 +139,14 @@ export class BotDoor {
 }
 
 /** One request, upgrade or frame of a bot, from the door to the audit trail. */
-export class BotVisit {
+export class BotRequest {
   readonly bot: Bot;
   readonly #entrance: BotEntrance;
-  readonly #options: Omit<BotDoorOptions, 'bots'>;
+  readonly #options: Omit<BotAccessOptions, 'bots'>;
   readonly #at: number;
   #state: 'outside' | 'reserved' | 'settled' = 'outside';
 
-  constructor(bot: Bot, entrance: BotEntrance, options: Omit<BotDoorOptions, 'bots'>) {
+  constructor(bot: Bot, entrance: BotEntrance, options: Omit<BotAccessOptions, 'bots'>) {
     this.bot = bot;
     this.#entrance = entrance;
     this.#options = options;

@@ -26,7 +26,7 @@ const RETRY_MILLIS = 1_000;
 /** The same while the shard leaves and cannot wait that long. */
 const SETTLE_PAUSE_MILLIS = 20;
 
-export interface BotTrailOptions {
+export interface BotAuditBufferOptions {
   /** A name of this thread that no other ever had. */
   readonly source: string;
   /** Hands a batch to the main thread; the answer is good once it is on disk. */
@@ -34,8 +34,8 @@ export interface BotTrailOptions {
   readonly now: () => number;
 }
 
-export class BotTrail {
-  readonly #options: BotTrailOptions;
+export class BotAuditBuffer {
+  readonly #options: BotAuditBufferOptions;
   readonly #waiting: BotFact[] = [];
   /** Refused before they were looked at, counted instead of kept: bot and code → one fact for all of them. */
   readonly #counted = new Map<string, BotFact>();
@@ -46,7 +46,7 @@ export class BotTrail {
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<void> | undefined;
 
-  constructor(options: BotTrailOptions) {
+  constructor(options: BotAuditBufferOptions) {
     this.#options = options;
   }
 

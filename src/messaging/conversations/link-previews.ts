@@ -4,7 +4,7 @@
  * dropped and counted, and what a restart interrupts is not made up for.
  */
 import type { ConversationMessage } from '#actors/conversation/conversation.messages.ts';
-import type { Node } from '#actors/runtime/thread-runtime.ts';
+import type { ThreadRuntime } from '#actors/runtime/thread-runtime.ts';
 import type { Config } from '#src/config.ts';
 import type { PageSummary } from '#src/outgoing/page-summary.ts';
 import { readPage } from '#src/outgoing/page.ts';
@@ -64,7 +64,7 @@ export class LinkPreviews {
     setImmediate(() => this.#next());
   }
 
-  get figures(): Partial<Record<ScalarName, Sample[]>> {
+  get metrics(): Partial<Record<ScalarName, Sample[]>> {
     return { parley_messaging_link_previews_total: this.#outcomes.samples() };
   }
 
@@ -116,7 +116,7 @@ export function makeLinkPreviews(shard: {
   readonly config: Config;
   readonly version: string;
   readonly lanes: Lanes;
-  readonly node: () => Node;
+  readonly node: () => ThreadRuntime;
   readonly now: () => number;
 }): LinkPreviews | undefined {
   const { config, lanes, node, now, version } = shard;

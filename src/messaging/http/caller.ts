@@ -9,7 +9,7 @@ import type {
 } from '#actors/conversation/conversation.messages.ts';
 import type { PushMessage } from '#actors/push/push.messages.ts';
 import type { Address, Answer } from '#actors/runtime/actor.ts';
-import { MAIN, type Node, type ServiceName } from '#actors/runtime/thread-runtime.ts';
+import { MAIN, type ThreadRuntime, type ServiceName } from '#actors/runtime/thread-runtime.ts';
 import type { Config } from '#src/config.ts';
 import type { MediaServers } from '#src/protocol/calls/calls.ts';
 import { conversationId, USERNAME } from '#src/protocol/names.ts';
@@ -20,16 +20,16 @@ import type { AccountsReader } from '#storage/accounts/accounts.ts';
 
 import type { AccessChecks } from '../access/access-checks.ts';
 import { readableBy, type Readable } from '../access/readable-conversation.ts';
-import type { AttachmentDoor } from '../attachments/attachment-client.ts';
-import type { BotDoor } from '../bots/bot-access.ts';
+import type { AttachmentClient } from '../attachments/attachment-client.ts';
+import type { BotAccess } from '../bots/bot-access.ts';
 import type { ClientAddresses } from './client-addresses.ts';
 import type { LinkPreviews } from '../conversations/link-previews.ts';
-import type { PushDesk } from '../push/push-dispatch.ts';
+import type { PushDispatch } from '../push/push-dispatch.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 
 /** What the handlers of a shard share. */
 export interface Service {
-  readonly node: Node;
+  readonly node: ThreadRuntime;
   readonly lanes: Lanes;
   readonly accounts: AccountsReader;
   /** Who may message, call and invite whom. */
@@ -37,11 +37,11 @@ export interface Service {
   /** Where requests come from, behind the proxies that are trusted. */
   readonly addresses: ClientAddresses;
   /** Attachments, and the way to change them. */
-  readonly attachments: AttachmentDoor;
+  readonly attachments: AttachmentClient;
   /** Who is a bot, and what it may. */
-  readonly bots: BotDoor;
+  readonly bots: BotAccess;
   /** Where pushes go, and what is known of them. */
-  readonly pushes: PushDesk;
+  readonly pushes: PushDispatch;
   /** What pages behind links say; undefined where the installation shows none. */
   readonly previews?: LinkPreviews | undefined;
   /** How often a person may do what. */

@@ -16,10 +16,10 @@ import { type Route } from '#src/protocol/route.ts';
 import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
 import { PROTOCOL_VERSION, readClientVersion, VERSION_HEADERS } from '#src/protocol/version.ts';
 import type { Log } from '#src/telemetry/log.ts';
-import type { ThreadFigures } from '#src/telemetry/thread-metrics.ts';
-import { registerAttachments, type Doorway } from '../attachments/attachment-surface.ts';
+import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
+import { registerAttachments, type AttachmentRoutesContext } from '../attachments/attachment-surface.ts';
 import { bearerToken, type Authentication } from '../access/authentication.ts';
-import type { BotEntrance, BotVisit } from '../bots/bot-access.ts';
+import type { BotEntrance, BotRequest } from '../bots/bot-access.ts';
 import type { Call, Service } from './caller.ts';
 import { Exchange, isFormType, readHead, type ExchangeOptions, type RequestHead } from './exchange.ts';
 import { parseForm, parseQuery } from './parsing.ts';
@@ -29,7 +29,7 @@ import { HANDLERS } from './route-handlers.ts';
 export interface SurfaceOptions {
   readonly service: Service;
   readonly authentication: Authentication;
-  readonly figures: ThreadFigures;
+  readonly metrics: ThreadMetrics;
   readonly log: Log;
   /** Origins whose pages may call from a browser. */
   readonly origins: ReadonlySet<string>;
@@ -94,14 +94,14 @@ export class HttpSurface {
   }
 
   /** What attachments share with the forms of JSON. Bots bring and take no files: none of their scopes is about them. */
-  #doorway(): Doorway {
+  #doorway(): AttachmentRoutesContext {
     return {
       service: this.#options.service,
       open: (res, req, route) => this.#exchange(res, readHead(req), route),
       admit: (exchange, res, form) => {
         if (form.auth !== 'none') this.#checkVersion(exchange.head);
-        const visit = this.#knock(exchange, res, form.path, undefined);
-        if (visit !== undefined) throw this.#turnAway(visit);
+        const visit = this.#authenticate(exchange, res, form.path, undefined);
+        if (visit !== undefined) throw this.#reject(visit);
         return form.auth === 'none' ? '' : this.#person(exchange.head, form, res).user;
       },
       fail: (exchange, error, route) => this.#fail(exchange, error, route),
@@ -112,7 +112,7 @@ export class HttpSurface {
   }
 
   /** A bot where there is nothing for bots; written down all the same. */
-  #turnAway(visit: BotVisit): Refusal {
+  #reject(visit: BotRequest): Refusal {
     let refusal = new Refusal('right_missing');
     try {
       visit.admit();
@@ -142,12 +142,12 @@ export class HttpSurface {
     const began = process.hrtime.bigint();
     const exchange = this.#exchange(res, readHead(req), name);
     this.#inFlight += 1;
-    let visit: BotVisit | undefined;
+    let visit: BotRequest | undefined;
     try {
       visit =
         name === 'postWebhook'
           ? this.#knockWebhook(exchange, res, params?.['token'])
-          : this.#knock(exchange, res, route.path, params?.['id']);
+          : this.#authenticate(exchange, res, route.path, params?.['id']);
       visit?.admit();
       // What calls a webhook is seldom a client, and never says its version.
       if (route.auth !== 'none') this.#checkVersion(exchange.head);
@@ -164,7 +164,7 @@ export class HttpSurface {
       if (name === 'postMessage' && 'forward' in (call.body as object)) visit?.checkRoute('readMessage', undefined);
       const reply = await HANDLERS[name](call);
       visit?.settle(reply.status);
-      if (name === 'postMessage') this.#options.figures.postAcked(Number(process.hrtime.bigint() - began));
+      if (name === 'postMessage') this.#options.metrics.postAcked(Number(process.hrtime.bigint() - began));
       exchange.send(reply.status, reply.json);
     } catch (error) {
       visit?.refuse(error instanceof Refusal ? error.code : 'internal');
@@ -215,13 +215,18 @@ export class HttpSurface {
   }
 
   /** The visit of a bot; undefined for whoever else it is. @throws Refusal `token_invalid`. */
-  #knock({ head }: Exchange, res: HttpResponse, route: string, conversation: string | undefined): BotVisit | undefined {
+  #authenticate(
+    { head }: Exchange,
+    res: HttpResponse,
+    route: string,
+    conversation: string | undefined,
+  ): BotRequest | undefined {
     const entrance = () => this.#entrance(head, res, route, conversation);
-    return this.#options.service.bots.knock(bearerToken(head.authorization), entrance);
+    return this.#options.service.bots.authenticate(bearerToken(head.authorization), entrance);
   }
 
   /** The visit of whoever has a webhook's URL. @throws Refusal `webhook_not_found`, `rate_limited`. */
-  #knockWebhook({ head }: Exchange, res: HttpResponse, token: string | undefined): BotVisit {
+  #knockWebhook({ head }: Exchange, res: HttpResponse, token: string | undefined): BotRequest {
     const { addresses, bots, rates } = this.#options.service;
     try {
       const { path } = MESSAGING_ROUTES.postWebhook;
@@ -298,10 +303,10 @@ export class HttpSurface {
 
   /** A bot that asks for what is not there has asked all the same, and is written down. */
   #judgeUnknown(exchange: Exchange, res: HttpResponse, code: 'method_not_found' | 'path_not_found'): Refusal {
-    let visit: BotVisit | undefined;
+    let visit: BotRequest | undefined;
     let refusal = new Refusal(code);
     try {
-      visit = this.#knock(exchange, res, '', undefined);
+      visit = this.#authenticate(exchange, res, '', undefined);
       visit?.admit();
     } catch (error) {
       // A token that is nobody's does not make a path be there.
@@ -312,13 +317,13 @@ export class HttpSurface {
   }
 
   #exchange(res: HttpResponse, head: RequestHead, route: string | undefined): Exchange {
-    const { figures } = this.#options;
+    const { metrics } = this.#options;
     const version = readClientVersion(head.clientVersion);
     const options: ExchangeOptions = {
       headers: this.#options.origins.has(head.origin) ? [...this.#headers, ...corsHeaders(head.origin)] : this.#headers,
       onAnswer: (status, code) => {
-        figures.countRequest('messaging', route, status, version);
-        if (code !== undefined) figures.countRefusal(code, 'messaging');
+        metrics.countRequest('messaging', route, status, version);
+        if (code !== undefined) metrics.countRefusal(code, 'messaging');
       },
     };
     return new Exchange(res, head, options);

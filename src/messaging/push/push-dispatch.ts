@@ -10,7 +10,7 @@ import { nameOf, PushRegistry } from '#actors/push/push-registry.ts';
 import { PushWatch } from '#actors/push/push-watch.ts';
 import type { AnyActor, PushDelivery } from '#actors/runtime/actor.ts';
 import { monotonicMillis } from '#actors/runtime/monotonic.ts';
-import { MAIN, type LocalSockets, type Node } from '#actors/runtime/thread-runtime.ts';
+import { MAIN, type LocalSockets, type ThreadRuntime } from '#actors/runtime/thread-runtime.ts';
 import type { ActorSystem } from '#actors/runtime/system.ts';
 import type { Config } from '#src/config.ts';
 import { PUSH_PROVIDERS, type PushAddress, type PushCredentials } from '#src/protocol/push/push.ts';
@@ -37,7 +37,7 @@ const OUTBOX_CHECK_MILLIS = 15_000;
 /** How long an actor of this shard may take to decide; beyond it the watch asks again. */
 const DECIDE_MILLIS = 30_000;
 
-export interface PushDeskOptions {
+export interface PushDispatchOptions {
   readonly credentials: PushCredentials;
   readonly config: Config;
   readonly lanes: Lanes;
@@ -45,14 +45,14 @@ export interface PushDeskOptions {
   readonly access: AccessChecks;
   readonly now: () => number;
   readonly log: Log;
-  readonly node: () => Node;
+  readonly node: () => ThreadRuntime;
   readonly system: () => ActorSystem;
 }
 
-export class PushDesk {
+export class PushDispatch {
   readonly attention = new Attention();
   readonly actor: AnyActor;
-  readonly #options: PushDeskOptions;
+  readonly #options: PushDispatchOptions;
   readonly #registry = new PushRegistry();
   readonly #sender: PushSender;
   readonly #watch: PushWatch;
@@ -63,7 +63,7 @@ export class PushDesk {
   readonly #written = new Map<number, number>();
   #vapidPublicKey: string;
 
-  constructor(options: PushDeskOptions) {
+  constructor(options: PushDispatchOptions) {
     const { access, config, credentials, lanes, now } = options;
     const { environments } = lanes;
     const laneOf = (conversation: string) => lanes.read(conversation);
@@ -226,8 +226,8 @@ export class PushDesk {
     if (holder !== undefined && holder !== user) this.#tell(holder, { kind: 'addressTaken', name });
   }
 
-  get figures(): Partial<Record<ScalarName, Sample[]>> {
-    const { open, refused, retried, sent } = this.#sender.figures;
+  get metrics(): Partial<Record<ScalarName, Sample[]>> {
+    const { open, refused, retried, sent } = this.#sender.metrics;
     const { counts } = this.#registry;
     return {
       parley_push_breakers_open: open,

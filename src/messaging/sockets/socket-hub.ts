@@ -11,7 +11,7 @@ import type { LocalSockets } from '#actors/runtime/thread-runtime.ts';
 import { CLOSE_CODES, type CloseReason } from '#src/protocol/sockets/close-codes.ts';
 import type { EventType } from '#src/protocol/sockets/events.ts';
 
-import type { ThreadFigures } from '#src/telemetry/thread-metrics.ts';
+import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import type { Bot } from '../bots/bot-access.ts';
 import { BotSockets } from '../bots/bot-sockets.ts';
 
@@ -28,7 +28,7 @@ const SILENCED_MILLIS_MAX = 30_000;
 
 export class SocketHub implements LocalSockets {
   readonly #app: TemplatedApp;
-  readonly #figures: ThreadFigures;
+  readonly #metrics: ThreadMetrics;
   readonly #open = new Set<Socket>();
   readonly #users = new Map<string, Set<Socket>>();
   readonly #sessions = new Map<string, Set<Socket>>();
@@ -41,9 +41,9 @@ export class SocketHub implements LocalSockets {
   readonly #bots: BotSockets;
 
   /** `sharesListed` says whether a person takes part in any conversation of a bot's list beside it. */
-  constructor(app: TemplatedApp, figures: ThreadFigures, sharesListed: (bot: Bot, user: string) => boolean) {
+  constructor(app: TemplatedApp, metrics: ThreadMetrics, sharesListed: (bot: Bot, user: string) => boolean) {
     this.#app = app;
-    this.#figures = figures;
+    this.#metrics = metrics;
     this.#bots = new BotSockets({ sharesListed, overflow: (socket) => this.overflow(socket) });
   }
 
@@ -62,7 +62,7 @@ export class SocketHub implements LocalSockets {
     } else {
       this.#bots.add(socket, personTopic(user), conversations());
     }
-    this.#figures.socketOpened(version, platform);
+    this.#metrics.socketOpened(version, platform);
   }
 
   /** Lets a closed socket go. The library has taken it out of its topics already. */
@@ -75,7 +75,7 @@ export class SocketHub implements LocalSockets {
     removeFrom(this.#devices, device, socket);
     this.#overflowed.delete(socket);
     this.#silenced.delete(socket);
-    this.#figures.socketClosed(version, platform, end);
+    this.#metrics.socketClosed(version, platform, end);
   }
 
   publish(topic: string, type: EventType, event: string, except: Except | undefined): void {
@@ -86,8 +86,8 @@ export class SocketHub implements LocalSockets {
     const left = receivers === 0 ? [] : this.#leaveOut(topic, except);
     if (receivers > 0) this.#app.publish(topic, event);
     for (const socket of left) socket.subscribe(topic);
-    this.#figures.eventsPublished(type);
-    this.#figures.deliveries(receivers + bots - left.length);
+    this.#metrics.eventsPublished(type);
+    this.#metrics.deliveries(receivers + bots - left.length);
   }
 
   publishTo(users: readonly string[], type: EventType, event: string, except: Except | undefined): void {

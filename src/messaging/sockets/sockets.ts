@@ -4,7 +4,7 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_socket_context_t } from 'uWebSockets.js';
 import { monotonicMillis } from '#actors/runtime/monotonic.ts';
 import { unixSeconds } from '#src/base/clock.ts';
-import { readSocketEnd, type ThreadFigures } from '#src/telemetry/thread-metrics.ts';
+import { readSocketEnd, type ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import type { PersonMessage } from '#actors/person/person.ts';
 import { clientFrame, type ClientFrame } from '#src/protocol/sockets/frames.ts';
@@ -17,7 +17,7 @@ import { deviceId } from '#src/protocol/names.ts';
 import { upgradeQuery, type SessionClaims } from '#src/protocol/sessions/sessions.ts';
 import { readMemberships } from '#storage/conversations/inbox-reader.ts';
 import { bearerToken, type Authentication } from '../access/authentication.ts';
-import type { BotEntrance, BotVisit } from '../bots/bot-access.ts';
+import type { BotEntrance, BotRequest } from '../bots/bot-access.ts';
 import type { Service } from '../http/caller.ts';
 import { Exchange, readHead } from '../http/exchange.ts';
 import { answerHeaders } from '../http/http-surface.ts';
@@ -29,7 +29,7 @@ import type { SocketHub } from './socket-hub.ts';
 export interface SocketsOptions {
   readonly service: Service;
   readonly authentication: Authentication;
-  readonly figures: ThreadFigures;
+  readonly metrics: ThreadMetrics;
   readonly hub: SocketHub;
   readonly log: Log;
 }
@@ -74,10 +74,10 @@ export class Sockets {
   }
 
   #refusePlain(exchange: Exchange, res: HttpResponse): void {
-    let visit: BotVisit | undefined;
+    let visit: BotRequest | undefined;
     let refusal = new Refusal('socket_upgrade_required');
     try {
-      visit = this.#options.service.bots.knock(tokenOf(exchange), () =>
+      visit = this.#options.service.bots.authenticate(tokenOf(exchange), () =>
         entranceOf('bot.request', this.#addressOf(res, exchange)),
       );
       visit?.admit();
@@ -98,10 +98,10 @@ export class Sockets {
     const extensions = req.getHeader('sec-websocket-extensions');
     const exchange = this.#exchange(res, req, 'websocket');
     let data: SocketData;
-    let visit: BotVisit | undefined;
+    let visit: BotRequest | undefined;
     const address = this.#addressOf(res, exchange);
     try {
-      visit = this.#options.service.bots.knock(tokenOf(exchange), () => entranceOf('bot.request', address));
+      visit = this.#options.service.bots.authenticate(tokenOf(exchange), () => entranceOf('bot.request', address));
       visit?.admit();
       data = this.#admit(exchange, protocols, visit && { bot: visit.bot, address });
       visit?.settle(101);
@@ -109,7 +109,7 @@ export class Sockets {
       const refusal = error instanceof Refusal ? error : new Refusal('internal');
       if (refusal !== error) this.#options.log.error('an upgrade failed', { error });
       visit?.refuse(refusal.code);
-      this.#options.figures.countRefusal(refusal.code, 'upgrade');
+      this.#options.metrics.countRefusal(refusal.code, 'upgrade');
       return exchange.refuse(refusal);
     }
     const chosen =
@@ -271,8 +271,8 @@ export class Sockets {
 
   /** Answers a refused frame to its connection alone; too many in a minute end it (SOC-08). */
   #refuse(socket: Socket, code: ErrorCode): void {
-    const { figures, hub, service } = this.#options;
-    figures.countRefusedFrame(code);
+    const { metrics, hub, service } = this.#options;
+    metrics.countRefusedFrame(code);
     socket.send(encodeEvent({ type: 'error', ts: unixSeconds(service.now()) }, JSON.stringify(errorBody(code))));
     if (countRefusedFrame(socket.getUserData(), monotonicMillis())) hub.close(socket, 'abuse');
   }
@@ -286,11 +286,11 @@ export class Sockets {
   }
 
   #exchange(res: HttpResponse, req: HttpRequest, route: string): Exchange {
-    const { figures, service } = this.#options;
+    const { metrics, service } = this.#options;
     const head = readHead(req);
     return new Exchange(res, head, {
       headers: answerHeaders(service.config),
-      onAnswer: (status) => figures.countRequest('messaging', route, status, readClientVersion(head.clientVersion)),
+      onAnswer: (status) => metrics.countRequest('messaging', route, status, readClientVersion(head.clientVersion)),
     });
   }
 }

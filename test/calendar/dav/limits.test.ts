@@ -6,7 +6,7 @@ import { CHANGES_MAX, DESCRIPTION_MAX, DISPLAY_NAME_MAX } from '#src/calendar/da
 import { PROPERTIES_MAX } from '#src/calendar/dav/properties/propfind.ts';
 import { FREE_BUSY_MILLIS_MAX } from '#src/calendar/dav/reports/free-busy.ts';
 import { EXPANSIONS_MAX } from '#src/calendar/dav/reports/principal-reports.ts';
-import type { DavDoor } from '#src/calendar/dav/dav-context.ts';
+import type { DavContext } from '#src/calendar/dav/dav-context.ts';
 import { etagOf } from '#storage/calendars/calendar-records.ts';
 import { conditionsOf, DAV_NS, eventOf, startDav } from './dav-server.ts';
 
@@ -75,9 +75,9 @@ test('objects that were read are kept up to so many bytes, the oldest go first',
     reads += 1;
     return Buffer.from(eventOf(name, [`DESCRIPTION:${long}`]));
   };
-  const door = { calendars: { bytesOf } } as unknown as DavDoor;
+  const context = { calendars: { bytesOf } } as unknown as DavContext;
   const etag = (name: string) => etagOf(Buffer.from(eventOf(name, [`DESCRIPTION:${long}`])));
-  const read = (name: string) => readStored(door, 'cal', { name, etag: etag(name) })?.uid;
+  const read = (name: string) => readStored(context, 'cal', { name, etag: etag(name) })?.uid;
   assert.deepEqual([read('first'), read('first'), reads], ['first', 'first', 1]);
   const enough = Math.ceil(CACHED_BYTES_MAX / long.length);
   for (let at = 0; at < enough; at += 1) read(`other ${at}`);
@@ -91,9 +91,9 @@ test('objects that were read are kept up to so many bytes, the oldest go first',
 test('an object that changed since it was listed is not kept as what it was', () => {
   const [earlier, later] = [eventOf('listed', ['SUMMARY:Before']), eventOf('listed', ['SUMMARY:After'])];
   const stored = { bytes: Buffer.from(later) };
-  const door = { calendars: { bytesOf: () => stored.bytes } };
+  const context = { calendars: { bytesOf: () => stored.bytes } };
   const listed = { name: 'listed', etag: etagOf(Buffer.from(earlier)) };
-  assert.match(readStored(door, 'cal', listed)?.source ?? '', /SUMMARY:After/);
+  assert.match(readStored(context, 'cal', listed)?.source ?? '', /SUMMARY:After/);
   stored.bytes = Buffer.from(earlier);
-  assert.match(readStored(door, 'cal', listed)?.source ?? '', /SUMMARY:Before/);
+  assert.match(readStored(context, 'cal', listed)?.source ?? '', /SUMMARY:Before/);
 });

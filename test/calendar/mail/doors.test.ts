@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createConnection } from 'node:net';
 import { test } from 'node:test';
 import { DOMAIN_MAILS_PER_MINUTE, INVITATIONS_WAITING_MAX } from '#src/calendar/mail/mail-intake.ts';
-import { LMTP_CONNECTIONS_MAX, MAIL_RECIPIENTS_MAX, openLmtpDoor } from '#src/mail/inbound/lmtp-server.ts';
+import { LMTP_CONNECTIONS_MAX, MAIL_RECIPIENTS_MAX, openLmtpServer } from '#src/mail/inbound/lmtp-server.ts';
 import { MAIL_BYTES_MAX } from '#src/mail/inbound/mail-reader.ts';
 import { checkFolder } from '#storage/check/check.ts';
 import { startConsoleServer } from '#test/support/console.ts';
@@ -132,14 +132,14 @@ test('a mail has a hundred recipients at most', async () => {
   );
   // The door itself: whoever is there gets a place, until there is none left.
   const taken: (readonly string[])[] = [];
-  const door = await openLmtpDoor({
+  const context = await openLmtpServer({
     ...{ host: '127.0.0.1', port: 0, log: { warn: () => undefined }, isRecipient: () => true },
     receive: async (_, recipients) => {
       taken.push(recipients);
       return recipients.map(() => 'applied' as const);
     },
   });
-  const socket = createConnection(door.port, '127.0.0.1');
+  const socket = createConnection(context.port, '127.0.0.1');
   let heard = '';
   socket.on('data', (chunk: Buffer) => (heard += chunk.toString()));
   const rcpt = people(MAIL_RECIPIENTS_MAX + 1)
@@ -153,7 +153,7 @@ test('a mail has a hundred recipients at most', async () => {
   await once(socket, 'close');
   assert.equal(heard.match(/^250 2\.1\.5 /gm)?.length, MAIL_RECIPIENTS_MAX);
   assert.deepEqual(taken, [people(MAIL_RECIPIENTS_MAX)]);
-  await door.close(1);
+  await context.close(1);
 });
 
 test('a connection that is silent, or lasts too long, ends; there are no more than a handful', async () => {
@@ -162,11 +162,11 @@ test('a connection that is silent, or lasts too long, ends; there are no more th
     receive: async () => [],
   };
   for (const limit of [{ idleMillis: 50 }, { connectionMillis: 50 }]) {
-    const door = await openLmtpDoor({ ...base, ...limit });
-    const socket = createConnection(door.port, '127.0.0.1');
+    const context = await openLmtpServer({ ...base, ...limit });
+    const socket = createConnection(context.port, '127.0.0.1');
     socket.resume();
     await once(socket, 'close');
-    await door.close(1);
+    await context.close(1);
   }
   const sockets = Array.from({ length: LMTP_CONNECTIONS_MAX }, () => createConnection(lmtpPort(server), '127.0.0.1'));
   const hear = async (socket: ReturnType<typeof createConnection>) => String((await once(socket, 'data'))[0]);

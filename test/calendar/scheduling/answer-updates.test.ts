@@ -128,7 +128,7 @@ async function open(t: TestContext, { people = ['alice', 'bob', 'carol', 'dave']
     },
     results: () =>
       Object.fromEntries(
-        updates.figures.parley_calendar_answer_updates_total.map(({ labels, value }) => [labels[0], value]),
+        updates.metrics.parley_calendar_answer_updates_total.map(({ labels, value }) => [labels[0], value]),
       ),
   };
 }

@@ -100,7 +100,7 @@ function waitingIn({ environment }: CalendarReader): number {
 
 /** The deliveries have nothing left to do, and know it. */
 async function settled(deliveries: Deliveries): Promise<void> {
-  await until(() => deliveries.figures.parley_calendar_deliveries_waiting[0]?.value === 0, 'the deliveries');
+  await until(() => deliveries.metrics.parley_calendar_deliveries_waiting[0]?.value === 0, 'the deliveries');
 }
 
 const unfolded = (text = ''): string => text.replaceAll('\r\n ', '');
@@ -185,7 +185,7 @@ test('CAL-02 a delivery that cannot be made is given up, the organiser sees it, 
   assert.deepEqual([isUndelivered(own, 'bob'), isUndelivered(own, 'carol')], [true, false]);
   assert.deepEqual(errors, ['a scheduling message could not be delivered']);
   await settled(deliveries);
-  const ended = deliveries.figures.parley_calendar_deliveries_total;
+  const ended = deliveries.metrics.parley_calendar_deliveries_total;
   const counts = new Map(ended.map(({ labels, value }) => [labels[0], value]));
   assert.deepEqual([counts.get('delivered'), counts.get('failed'), counts.size], [1, 1, 2]);
 });

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { CalendarPlane } from '#src/calendar/calendar-services.ts';
+import type { CalendarServices } from '#src/calendar/calendar-services.ts';
 import { readEntryLeft } from '#src/calendar/json/entry-handlers.ts';
 import { DerivationPool, INLINE_BYTES_MAX, POOL_QUEUE_MAX } from '#src/calendar/objects/derivation-pool.ts';
 import { CalendarFault } from '#src/calendar/icalendar/calendar-fault.ts';
@@ -83,8 +83,8 @@ test('CAL-01 a stored object that no reader takes any more is no entry, and fail
       object: () => ({ etag: etagOf(bytes), uid: 'large', createdAt: 0, changedAt: 0 }),
       bytesOf: () => bytes,
     };
-    const plane = { calendars, book: { userOf: () => undefined } } as unknown as CalendarPlane;
-    return readEntryLeft(plane, { id: 'cal', zone: 'UTC' } as CalendarRecord, 'e'.repeat(43));
+    const services = { calendars, book: { userOf: () => undefined } } as unknown as CalendarServices;
+    return readEntryLeft(services, { id: 'cal', zone: 'UTC' } as CalendarRecord, 'e'.repeat(43));
   };
   assert.equal(view(largeText(100))?.uid, 'large');
   assert.equal(view(largeText(100, ['DTSTART:never'])), undefined);

@@ -16,7 +16,7 @@ const OBJECTS = 12;
 
 /** Who keeps a copy of a calendar, and how far it has read. */
 interface Client {
-  readonly door: 'dav' | 'json';
+  readonly context: 'dav' | 'json';
   token: string;
   /** Name of the object, or id of the entry → etag. */
   readonly etags: Map<string, string>;
@@ -54,8 +54,8 @@ class Household {
   }
 
   /** One page of what changed. Whatever a token's age, it is taken: nothing here is ever so old that it is refused. */
-  async page(calendar: number, { door, token }: Client, limit: number): Promise<Page> {
-    if (door === 'json') {
+  async page(calendar: number, { context, token }: Client, limit: number): Promise<Page> {
+    if (context === 'json') {
       const after = token === '' ? '' : `&after=${token}`;
       const path = `/v1/calendars/${this.calendars[calendar]?.id}/changes?limit=${limit}${after}`;
       const { body, status, text } = await call<{
@@ -84,10 +84,10 @@ class Household {
   }
 
   /** What is there, as each door says it without any token. */
-  async truth(calendar: number, door: Client['door']): Promise<Map<string, string>> {
-    const whole = await this.page(calendar, { door, token: '', etags: new Map() }, 200);
+  async truth(calendar: number, context: Client['context']): Promise<Map<string, string>> {
+    const whole = await this.page(calendar, { context, token: '', etags: new Map() }, 200);
     assert.equal(whole.more, false);
-    if (door === 'json') return new Map(whole.changed);
+    if (context === 'json') return new Map(whole.changed);
     const body = '<D:propfind xmlns:D="DAV:"><D:prop><D:getetag/></D:prop></D:propfind>';
     const { text } = await this.dav('PROPFIND', this.path(calendar), { depth: '1' }, body);
     const rows = [...text.matchAll(/<D:href>([^<]*\.ics)<\/D:href>.*?<D:getetag>([^<]*)</g)];
@@ -133,7 +133,7 @@ async function converge(home: Household, clients: readonly Client[][], random: S
   for (const [calendar, readers] of clients.entries()) {
     for (const client of readers) {
       while ((await readPage(home, calendar, client, random.whole(1, 5))).more);
-      assert.deepEqual(client.etags, await home.truth(calendar, client.door));
+      assert.deepEqual(client.etags, await home.truth(calendar, client.context));
       const again = await readPage(home, calendar, client, 5);
       assert.deepEqual([again.changed, again.removed], [[], []]);
     }
@@ -193,7 +193,7 @@ test(`CAL-03 five clients converge over random changes, cut pages and kill -9, s
   });
   const calendars = [await makeCalendar(server, person), await makeCalendar(server, person)];
   const home = new Household(server, person, made.body.password, calendars);
-  const client = (door: Client['door']): Client => ({ door, token: '', etags: new Map() });
+  const client = (context: Client['context']): Client => ({ context, token: '', etags: new Map() });
   const clients = [
     [client('dav'), client('dav'), client('json')],
     [client('dav'), client('json')],

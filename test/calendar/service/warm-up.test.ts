@@ -4,10 +4,10 @@ import { test } from 'node:test';
 import { warmUp, WARM_UP_ROUNDS } from '#src/calendar/objects/warm-up.ts';
 
 test('warming up goes through all its series while others have their turn, and ends when it is told', async () => {
-  let turns = 0;
-  const others = setInterval(() => (turns += 1), 1);
+  let slicer = 0;
+  const others = setInterval(() => (slicer += 1), 1);
   assert.equal(await warmUp(new AbortController().signal), WARM_UP_ROUNDS);
-  assert.ok(turns > 0, 'nobody else had a turn');
+  assert.ok(slicer > 0, 'nobody else had a turn');
   const ending = new AbortController();
   const ended = warmUp(ending.signal);
   setImmediate(() => ending.abort());

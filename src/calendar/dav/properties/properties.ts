@@ -5,7 +5,7 @@ import { MAX_ATTENDEES, MAX_INSTANCES } from '../../icalendar/object-reader.ts';
 import { MAX_DATE_TIME, MIN_DATE_TIME } from '../../icalendar/values.ts';
 import { defaultCalendarOf } from '../../calendar-access.ts';
 import { COLLATIONS } from '../filter.ts';
-import type { DavDoor } from '../dav-context.ts';
+import type { DavContext } from '../dav-context.ts';
 import { calendarHref, homeHref, principalHref, PRINCIPALS, schedulingHref } from '../paths.ts';
 import { HOME_PRIVILEGES, INBOX_PRIVILEGES, OUTBOX_PRIVILEGES, privilegesOn, READ_PRIVILEGES } from './privileges.ts';
 import { isReadable, type CalendarResource, type Resource, type SchedulingResource } from '../resources.ts';
@@ -16,7 +16,7 @@ import { element, escapeText, textElement } from '../xml/xml-writer.ts';
 
 /** Who asks, and the door they stand at. */
 export interface Asking {
-  readonly door: DavDoor;
+  readonly context: DavContext;
   readonly viewer: string;
 }
 
@@ -65,8 +65,8 @@ const CALENDAR_REPORTS = [
 ];
 
 /** The version of everything in a calendar: ctag and sync-token move together with `sync_seq`. */
-function tokenOf({ calendar }: CalendarResource, { door }: Asking): string {
-  return writeSyncToken(door.epoch, calendar.id, { after: calendar.syncSeq, base: calendar.syncSeq });
+function tokenOf({ calendar }: CalendarResource, { context }: Asking): string {
+  return writeSyncToken(context.epoch, calendar.id, { after: calendar.syncSeq, base: calendar.syncSeq });
 }
 
 /** Only for those who may see what is inside. */
@@ -94,7 +94,7 @@ const RESOURCE: readonly [XmlName, LiveProperty['reads']][] = [
     {
       root: () => 'Parley',
       principal: ({ principal }) => escapeText(principal.displayName),
-      home: (_, { door, viewer }) => escapeText(door.principals.find(viewer, viewer)?.displayName ?? viewer),
+      home: (_, { context, viewer }) => escapeText(context.principals.find(viewer, viewer)?.displayName ?? viewer),
       calendar: (resource) => own(resource, dav('displayname')) ?? escapeText(resource.calendar.displayname),
     },
   ],
@@ -177,8 +177,8 @@ const PRINCIPAL: readonly [XmlName, LiveProperty['reads']][] = [
   [
     caldav('schedule-default-calendar-URL'),
     {
-      inbox: (_, { door, viewer }) => {
-        const calendar = defaultCalendarOf(door.calendars, viewer);
+      inbox: (_, { context, viewer }) => {
+        const calendar = defaultCalendarOf(context.calendars, viewer);
         return calendar === undefined ? undefined : href(calendarHref(viewer, calendar.name));
       },
     },
@@ -313,10 +313,10 @@ function deadValue(name: XmlName, resource: Resource, asking: Asking): string | 
 }
 
 /** What clients keep on a resource, without what is read as a live property. */
-function deadOf(resource: Resource, { door, viewer }: Asking): Readonly<Record<string, string>> {
+function deadOf(resource: Resource, { context, viewer }: Asking): Readonly<Record<string, string>> {
   if (resource.kind === 'calendar') return resource.properties;
   if (resource.kind === 'object') return resource.properties();
   if (resource.kind !== 'home' && resource.kind !== 'principal') return {};
   if (resource.kind === 'principal' && resource.principal.user !== viewer) return {};
-  return door.calendars.properties(resource.href, viewer);
+  return context.calendars.properties(resource.href, viewer);
 }

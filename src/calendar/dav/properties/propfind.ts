@@ -31,38 +31,38 @@ export type PropertyRequest =
 
 /** Answers PROPFIND. @throws DavRefusal */
 export async function propfind(request: DavRequest): Promise<DavAnswer> {
-  const { door, viewer, path, headers } = request;
+  const { context, viewer, path, headers } = request;
   const root = await readXmlBody(request.body);
   const asked = root === undefined ? ({ kind: 'all', include: [] } as const) : readPropertyRequest(root);
   // Without a header the depth would be infinite, which nobody answers; clients that leave it out mean one level.
   const depth = depthOf(headers, 1);
   if (depth === 'infinity') throw broken(dav('propfind-finite-depth'), 'Ask with Depth 0 or 1.');
-  const resource = findResource(door, viewer, path);
+  const resource = findResource(context, viewer, path);
   const brief = isBrief(headers);
   const rowOf = (found: Resource) => propertyRow(found.href, groupsOf(found, asked, request), brief);
   if (depth === 0 || resource.kind === 'object') return answerRows([rowOf(resource)]);
   if (resource.kind === 'home') {
-    await ensureDefaultCalendar(door.calendars, viewer);
-    return answerRows([resource, ...calendarsOf(door, viewer)].map(rowOf));
+    await ensureDefaultCalendar(context.calendars, viewer);
+    return answerRows([resource, ...calendarsOf(context, viewer)].map(rowOf));
   }
   if (resource.kind !== 'calendar') return answerRows([rowOf(resource)]);
   return answerStream(rowsOfCalendar(request, resource, rowOf));
 }
 
 function* rowsOfCalendar(
-  { door }: Asking,
+  { context }: Asking,
   collection: CalendarResource,
   rowOf: (resource: Resource) => string,
 ): Generator<string> {
   yield rowOf(collection);
   if (!isReadable(collection)) return;
-  for (const object of objectsOf(door.calendars, collection.calendar.id))
+  for (const object of objectsOf(context.calendars, collection.calendar.id))
     yield rowOf(objectResource(collection, object));
 }
 
 /** All objects of a calendar, read in pages. */
 export function* objectsOf(
-  calendars: Asking['door']['calendars'],
+  calendars: Asking['context']['calendars'],
   calendar: string,
 ): Generator<ReturnType<typeof calendars.objects>[number]> {
   let after: string | undefined;

@@ -2,7 +2,7 @@
 import { changeProperties } from '#storage/calendars/calendar-properties.ts';
 import { ANYBODY, objectResource } from '#storage/calendars/calendar-records.ts';
 import { DavRefusal, notFound } from '../dav-refusal.ts';
-import type { DavDoor } from '../dav-context.ts';
+import type { DavContext } from '../dav-context.ts';
 import { answerRows, type DavAnswer, type DavRequest } from '../exchange.ts';
 import { propstat, responseRow } from '../xml/multistatus.ts';
 import {
@@ -20,10 +20,10 @@ import { element } from '../xml/xml-writer.ts';
 
 /** Answers PROPPATCH. @throws DavRefusal */
 export async function proppatch(request: DavRequest): Promise<DavAnswer> {
-  const { door, viewer, headers } = request;
+  const { context, viewer, headers } = request;
   const root = await readXmlBody(request.body);
   if (root?.name !== dav('propertyupdate')) throw new DavRefusal(400, 'The body is a DAV:propertyupdate element.');
-  const resource = findResource(door, viewer, request.path);
+  const resource = findResource(context, viewer, request.path);
   const changes = readChanges(root);
   const decided = decideOn(resource, changes, viewer);
   const isRefused = decided.failures.size > 0;
@@ -46,10 +46,10 @@ function mayKeep(resource: Resource, viewer: string): boolean {
   return resource.kind === 'home' || (resource.kind === 'principal' && resource.principal.user === viewer);
 }
 
-async function store({ door, viewer }: DavRequest, resource: Resource, { record, own }: Decided): Promise<void> {
-  if (resource.kind === 'object') return await storeOnObject(door, viewer, resource, own);
+async function store({ context, viewer }: DavRequest, resource: Resource, { record, own }: Decided): Promise<void> {
+  if (resource.kind === 'object') return await storeOnObject(context, viewer, resource, own);
   const key = resource.kind === 'calendar' ? resource.calendar.id : resource.href;
-  await door.calendars.change((draft) => {
+  await context.calendars.change((draft) => {
     if (resource.kind === 'calendar') {
       // Removed, or shared no more, since it was looked up.
       if (draft.accessOf(viewer, key) === undefined) throw notFound();
@@ -60,7 +60,7 @@ async function store({ door, viewer }: DavRequest, resource: Resource, { record,
 }
 
 async function storeOnObject(
-  { calendars }: DavDoor,
+  { calendars }: DavContext,
   viewer: string,
   { collection, object }: ObjectResource,
   own: Decided['own'],

@@ -4,7 +4,7 @@ import { CalendarFault } from '../../icalendar/calendar-fault.ts';
 import { type ComponentKind, type Window } from '../../icalendar/calendar-object.ts';
 import { kindOf } from '../../icalendar/component-kinds.ts';
 import { broken } from '../dav-refusal.ts';
-import type { DavDoor } from '../dav-context.ts';
+import type { DavContext } from '../dav-context.ts';
 import { answerStream, type DavAnswer, type DavRequest } from '../exchange.ts';
 import { readFilter, type ComponentFilter } from '../filter.ts';
 import { matches } from '../filter-matching.ts';
@@ -26,10 +26,10 @@ export function calendarQuery(request: DavRequest, root: XmlElement, collection:
   const filter = readFilter(filterElement);
   const asked = readObjectRequest(root);
   const brief = isBrief(request.headers);
-  const { door } = request;
+  const { context } = request;
   function* rows(): Generator<string> {
-    for (const object of candidates(door, collection, filter)) {
-      if (passes(door, collection, filter, object))
+    for (const object of candidates(context, collection, filter)) {
+      if (passes(context, collection, filter, object))
         yield objectRow(objectResource(collection, object), asked, request, brief);
       // An empty text gives other requests their turn while nothing is found.
       else yield '';
@@ -51,7 +51,7 @@ function boundsOf({ components }: ComponentFilter): Bounds {
 }
 
 function* candidates(
-  { calendars }: DavDoor,
+  { calendars }: DavContext,
   { calendar }: CalendarResource,
   filter: ComponentFilter,
 ): Generator<NamedObject> {
@@ -70,10 +70,15 @@ function mayTouch({ firstAt, lastAt }: NamedObject, { from, to }: Window): boole
   return firstAt === null || (firstAt < to && (lastAt === null || lastAt >= from));
 }
 
-function passes(door: DavDoor, collection: CalendarResource, filter: ComponentFilter, object: NamedObject): boolean {
+function passes(
+  context: DavContext,
+  collection: CalendarResource,
+  filter: ComponentFilter,
+  object: NamedObject,
+): boolean {
   if (isSettledByIndex(filter, object)) return true;
   try {
-    const stored = readStored(door, collection.calendar.id, object);
+    const stored = readStored(context, collection.calendar.id, object);
     return stored !== undefined && matches(stored, filter, collection.calendar.zone);
   } catch (error) {
     if (!(error instanceof CalendarFault)) throw error;

@@ -5,9 +5,9 @@ import { expand } from '../../recurrence/occurrences.ts';
 import { type Occurrence, type Window } from '../../icalendar/calendar-object.ts';
 import { textOf } from '../../icalendar/component.ts';
 import { writeInstant } from '../../icalendar/values.ts';
-import { Turns } from '../../time-slicer.ts';
+import { TimeSlicer } from '../../time-slicer.ts';
 import { broken } from '../dav-refusal.ts';
-import type { DavDoor } from '../dav-context.ts';
+import type { DavContext } from '../dav-context.ts';
 import type { DavAnswer, DavRequest } from '../exchange.ts';
 import { readTimeRange } from '../filter.ts';
 import { readStored } from '../../objects/object-cache.ts';
@@ -24,7 +24,7 @@ type BusyType = 'BUSY' | 'BUSY-TENTATIVE';
 
 /** Answers the report with a VFREEBUSY. @throws DavRefusal */
 export async function freeBusyQuery(
-  { door }: DavRequest,
+  { context }: DavRequest,
   root: XmlElement,
   { calendar }: CalendarResource,
 ): Promise<DavAnswer> {
@@ -37,12 +37,14 @@ export async function freeBusyQuery(
   const periods: Record<BusyType, Window[]> = { BUSY: [], 'BUSY-TENTATIVE': [] };
   // A calendar whose entries do not count leaves all of its owner's time free.
   const objects =
-    calendar.transparency === 'transparent' ? [] : door.calendars.objectsBetween(calendar.id, window.from, window.to);
-  const turns = new Turns();
+    calendar.transparency === 'transparent'
+      ? []
+      : context.calendars.objectsBetween(calendar.id, window.from, window.to);
+  const slicer = new TimeSlicer();
   for (const object of objects) {
-    await turns.pass();
+    await slicer.pass();
     if (object.kind !== 'event') continue;
-    for (const { start, end, component } of occurrencesOf(door, calendar, object, window)) {
+    for (const { start, end, component } of occurrencesOf(context, calendar, object, window)) {
       const type = busyTypeOf(component);
       if (type !== undefined && end > start)
         periods[type].push({ from: Math.max(start, window.from), to: Math.min(end, window.to) });
@@ -52,13 +54,13 @@ export async function freeBusyQuery(
 }
 
 function occurrencesOf(
-  door: DavDoor,
+  context: DavContext,
   { id, zone }: { readonly id: string; readonly zone: string },
   object: NamedObject,
   window: Window,
 ): readonly Occurrence[] {
   try {
-    const stored = readStored(door, id, object);
+    const stored = readStored(context, id, object);
     if (stored === undefined) return [];
     // A series that costs too much to be followed takes nothing from the others.
     return expand(stored, window, { zone, most: INSTANCES_MAX }).occurrences;

@@ -28,7 +28,7 @@ function* rows(request: DavRequest, hrefs: readonly string[], asked: ObjectReque
 }
 
 function find(
-  { door, viewer }: DavRequest,
+  { context, viewer }: DavRequest,
   href: string,
   calendars: Map<string, CalendarResource | undefined>,
 ): ReturnType<typeof objectResource> | undefined {
@@ -40,9 +40,9 @@ function find(
     return undefined;
   }
   if (path?.kind !== 'object' || path.user !== viewer) return undefined;
-  if (!calendars.has(path.calendar)) calendars.set(path.calendar, findCalendar(door, viewer, path.calendar));
+  if (!calendars.has(path.calendar)) calendars.set(path.calendar, findCalendar(context, viewer, path.calendar));
   const collection = calendars.get(path.calendar);
   if (collection === undefined || !isReadable(collection)) return undefined;
-  const object = door.calendars.object(collection.calendar.id, path.file);
+  const object = context.calendars.object(collection.calendar.id, path.file);
   return object === undefined ? undefined : objectResource(collection, { name: path.file, ...object });
 }

@@ -58,10 +58,10 @@ export function conditionOf({ precondition }: CalendarFault): XmlName {
 function dataOf(
   { collection, object }: ObjectResource,
   data: CalendarDataRequest,
-  { door }: Asking,
+  { context }: Asking,
 ): string | undefined {
   const { calendar } = collection;
-  if (isWhole(data)) return door.calendars.bytesOf(calendar.id, object.name)?.toString('utf8');
-  const stored = readStored(door, calendar.id, object);
+  if (isWhole(data)) return context.calendars.bytesOf(calendar.id, object.name)?.toString('utf8');
+  const stored = readStored(context, calendar.id, object);
   return stored === undefined ? undefined : writeCalendarData(stored, data, calendar.zone);
 }

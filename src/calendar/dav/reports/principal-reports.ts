@@ -38,7 +38,7 @@ export function searchProperties(): DavAnswer {
 
 /** Answers principal-property-search among the people whom the viewer may see. @throws DavRefusal 400 */
 export function searchPrincipals(request: DavRequest, root: XmlElement): DavAnswer {
-  const { door, viewer } = request;
+  const { context, viewer } = request;
   const searches = childrenOf(root, dav('property-search')).map((search) => ({
     names: (childOf(search, dav('prop'))?.children ?? []).map(({ name }) => name),
     text: (textOf(search, dav('match')) ?? '').replace(/^mailto:/i, '').toLowerCase(),
@@ -47,7 +47,7 @@ export function searchPrincipals(request: DavRequest, root: XmlElement): DavAnsw
   const isAny = root.attributes.get('test') === 'anyof';
   const found = new Map<string, Principal>();
   for (const { text } of isAny ? searches : searches.slice(0, 1)) {
-    for (const principal of door.principals.search(viewer, text, FOUND_MAX)) found.set(principal.user, principal);
+    for (const principal of context.principals.search(viewer, text, FOUND_MAX)) found.set(principal.user, principal);
   }
   const passing = [...found.values()].filter((principal) => {
     const fits = (search: (typeof searches)[number]) => isFound(principal, search.names, search.text);
@@ -65,7 +65,7 @@ function isFound(principal: Principal, names: readonly XmlName[], text: string):
 /** Answers principal-match for `self`: the viewer's own principal. @throws DavRefusal 400 */
 export function matchPrincipal(request: DavRequest, root: XmlElement): DavAnswer {
   if (childOf(root, dav('self')) === undefined) throw new DavRefusal(400, 'Only DAV:self can be matched here.');
-  const self = request.door.principals.find(request.viewer, request.viewer);
+  const self = request.context.principals.find(request.viewer, request.viewer);
   return answerPrincipals(request, root, self === undefined ? [] : [self]);
 }
 
@@ -126,7 +126,7 @@ function expandHref(
   if (budget.left < 0) throw new DavRefusal(403, `One request may expand ${EXPANSIONS_MAX} hrefs.`);
   let resource: Resource;
   try {
-    resource = findResource(asking.door, asking.viewer, readHref(href));
+    resource = findResource(asking.context, asking.viewer, readHref(href));
   } catch (error) {
     // An address that is no resource (`mailto:`), or is none of the viewer's, stays what it is.
     if (error instanceof DavRefusal) return textElement(dav('href'), href);

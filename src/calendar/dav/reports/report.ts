@@ -35,12 +35,12 @@ const REPORTS: ReadonlyMap<XmlName, AnyReport> = new Map<XmlName, AnyReport>([
 
 /** Answers REPORT. @throws DavRefusal */
 export async function report(request: DavRequest): Promise<DavAnswer> {
-  const { door, viewer, path, headers } = request;
+  const { context, viewer, path, headers } = request;
   const root = await readXmlBody(request.body);
   if (root === undefined) throw new DavRefusal(400, 'A REPORT has a body that says which.');
   // Clients send 0, 1, infinity or nothing for one and the same report, so it decides nothing; it must be a depth, though.
   depthOf(headers, 0);
-  const resource = findResource(door, viewer, path);
+  const resource = findResource(context, viewer, path);
   const forAny = REPORTS.get(root.name);
   if (forAny !== undefined) return forAny(request, root, resource);
   const forCalendar = CALENDAR_REPORTS.get(root.name);

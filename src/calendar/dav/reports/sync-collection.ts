@@ -14,7 +14,7 @@ import { objectRow, readObjectRequest } from './object-rows.ts';
 
 /** Answers the report. @throws DavRefusal 403 valid-sync-token for a token that is too old or none of this calendar. */
 export function syncCollection(request: DavRequest, root: XmlElement, collection: CalendarResource): DavAnswer {
-  const { door } = request;
+  const { context } = request;
   const { id } = collection.calendar;
   const token = textOf(root, dav('sync-token')) ?? '';
   const level = textOf(root, dav('sync-level'));
@@ -22,10 +22,10 @@ export function syncCollection(request: DavRequest, root: XmlElement, collection
   if (level !== undefined && !['1', 'infinite', 'infinity'].includes(level)) {
     throw new DavRefusal(400, 'The sync-level is 1.');
   }
-  const position = token === '' ? SYNC_START : readSyncToken(door.epoch, id, token);
+  const position = token === '' ? SYNC_START : readSyncToken(context.epoch, id, token);
   const limit = readLimit(root);
   // The first page is read here: whether the token is good is known before the answer begins.
-  const first = door.calendars.changesSince(id, position, Math.min(limit, OBJECTS_PER_READ));
+  const first = context.calendars.changesSince(id, position, Math.min(limit, OBJECTS_PER_READ));
   if (first === 'expired') throw invalidSyncToken();
   const asked = readObjectRequest(root);
   const brief = isBrief(request.headers);
@@ -42,7 +42,7 @@ export function syncCollection(request: DavRequest, root: XmlElement, collection
       reached = page.position;
       left -= page.changed.length + page.removed.length;
       if (!page.more) return;
-      const next = left > 0 ? door.calendars.changesSince(id, reached, Math.min(left, OBJECTS_PER_READ)) : 'expired';
+      const next = left > 0 ? context.calendars.changesSince(id, reached, Math.min(left, OBJECTS_PER_READ)) : 'expired';
       // Cut short: the token says up to where, and asking with it goes on from there (RFC 6578, 3.6).
       if (next === 'expired') {
         yield statusRow(collection.href, 507, dav('number-of-matches-within-limits'));
@@ -51,7 +51,7 @@ export function syncCollection(request: DavRequest, root: XmlElement, collection
       page = next;
     }
   }
-  return answerStream(rows(), () => syncTokenElement(writeSyncToken(door.epoch, id, reached)));
+  return answerStream(rows(), () => syncTokenElement(writeSyncToken(context.epoch, id, reached)));
 }
 
 /** How many rows the client takes. @throws DavRefusal 403 for none, which would never come to an end. */

@@ -2,7 +2,7 @@
  * The answer 207: one `response` for each resource, written as a stream, so that a calendar of any size is never held as
  * one text and its first bytes leave before its last row is read.
  */
-import { Turns } from '../../time-slicer.ts';
+import { TimeSlicer } from '../../time-slicer.ts';
 import { dav, DECLARATIONS, type XmlName } from './xml-names.ts';
 import { element, escapeText } from './xml-writer.ts';
 
@@ -69,7 +69,7 @@ export type Rows = Iterable<string>;
  */
 export async function* multistatus(rows: Rows, tail: () => string = () => ''): AsyncGenerator<string> {
   let chunk = HEAD;
-  const turns = new Turns();
+  const slicer = new TimeSlicer();
   // The first chunk leaves with the first row, so that the client sees that its answer has begun.
   let length = 0;
   for (const row of rows) {
@@ -80,7 +80,7 @@ export async function* multistatus(rows: Rows, tail: () => string = () => ''): A
       length = CHUNK_LENGTH;
     }
     // A row is a few microseconds most often, and waiting for nothing is not free.
-    if (turns.isOver) await turns.pass();
+    if (slicer.isOver) await slicer.pass();
   }
   yield `${chunk}${tail()}</D:multistatus>\n`;
 }

@@ -3,7 +3,7 @@
  * XML's own five, bounded depth and number of elements.
  */
 import { SaxesParser, type SaxesTagNS } from 'saxes';
-import { Turns } from '../../time-slicer.ts';
+import { TimeSlicer } from '../../time-slicer.ts';
 import { DavRefusal } from '../dav-refusal.ts';
 import { nameOf, type XmlName } from './xml-names.ts';
 
@@ -57,10 +57,10 @@ export async function readLongXml(bytes: Uint8Array): Promise<XmlElement> {
   const text = textOfDocument(bytes);
   assertPlain(text);
   const { parser, rootOf } = makeParser();
-  const turns = new Turns();
+  const slicer = new TimeSlicer();
   for (let at = 0; at < text.length; at += STEP_LENGTH) {
     parser.write(text.slice(at, at + STEP_LENGTH));
-    await turns.pass();
+    await slicer.pass();
   }
   parser.close();
   return rootOf();

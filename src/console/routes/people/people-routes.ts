@@ -1,5 +1,5 @@
 /** The pages about people: who they are, what they may, how they come in, where they meet. */
-import type { PeoplePlane } from '#src/server/coordinator.ts';
+import type { PeopleServices } from '#src/server/coordinator.ts';
 import type { ConsoleRoles } from '#src/identity/console/console-roles.ts';
 import { makeEnrollPage } from './enroll.ts';
 import { makeGroupsPage } from './groups.ts';
@@ -10,7 +10,7 @@ import { makeRecoveryPage } from './recovery.ts';
 import { makeUsersPage } from './users.ts';
 
 /** `coordinatorUrl` is where clients reach the coordinator, without a slash at the end. */
-export function makePeoplePages(plane: PeoplePlane, consoleRoles: ConsoleRoles, coordinatorUrl: () => string) {
+export function makePeoplePages(plane: PeopleServices, consoleRoles: ConsoleRoles, coordinatorUrl: () => string) {
   return {
     enroll: makeEnrollPage({ enrollment: plane.enrollment, coordinatorUrl }),
     groups: makeGroupsPage(plane),

@@ -4,7 +4,7 @@ import { badge } from '../elements.ts';
 import { select } from '../form.ts';
 import { t, when, word } from '../language.ts';
 import { Listing } from '../listing.ts';
-import type { Screen, Stage } from '../screen-context.ts';
+import type { Screen, ScreenContext } from '../screen-context.ts';
 
 type AlertState = 'open' | 'closed';
 
@@ -35,7 +35,7 @@ export const alertsScreen: Screen = {
 
 /** Alerts of a state, or of all, as they are now. */
 export function alertsListing(
-  stage: Stage,
+  stage: ScreenContext,
   state: AlertState | (() => AlertState | undefined),
 ): Listing<ItemOf<'get /alerts'>> {
   return new Listing({

@@ -5,7 +5,7 @@ import { badge, button, element, link, part, workButton } from '../elements.ts';
 import { form, input, textarea } from '../form.ts';
 import { t, when, word } from '../language.ts';
 import { Listing } from '../listing.ts';
-import type { Screen, Stage } from '../screen-context.ts';
+import type { Screen, ScreenContext } from '../screen-context.ts';
 import { namesIn } from './people/groups.ts';
 
 type Automation = ItemOf<'get /automations'>;
@@ -54,7 +54,7 @@ export const automationsScreen: Screen = {
   },
 };
 
-function actions(stage: Stage, automation: Automation, reload: () => Promise<void>): Node[] {
+function actions(stage: ScreenContext, automation: Automation, reload: () => Promise<void>): Node[] {
   const parameters = { id: automation.id };
   const change = button('action.change', () => {
     const fields = automationFields(automation);
@@ -119,7 +119,7 @@ function automationFields(automation?: Automation) {
   return { parts: [name, events, url, secret], secret, read };
 }
 
-function showRuns(stage: Stage, id: string): readonly Node[] {
+function showRuns(stage: ScreenContext, id: string): readonly Node[] {
   const parameters = { id };
   const listing = new Listing<Run>({
     caption: 'automations.runs',

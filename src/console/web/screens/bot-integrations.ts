@@ -6,7 +6,7 @@ import { allOf, form, input, Ticks } from '../form.ts';
 import { t, when, word } from '../language.ts';
 import { Listing } from '../listing.ts';
 import { shownOnce } from '../shown-once.ts';
-import type { Stage } from '../screen-context.ts';
+import type { ScreenContext } from '../screen-context.ts';
 
 type Command = ItemOf<'get /bots/:id/commands'>;
 type Subscription = ItemOf<'get /bots/:id/subscriptions'>;
@@ -20,7 +20,7 @@ const EVENTS = allOf<Event>({
   command: true,
 });
 
-export function showBot(stage: Stage, id: string): readonly Node[] {
+export function showBot(stage: ScreenContext, id: string): readonly Node[] {
   const parameters = { id };
   const commands = new Listing<Command>({
     caption: 'bots.commands',
@@ -40,7 +40,7 @@ export function showBot(stage: Stage, id: string): readonly Node[] {
   return [head, commands.element, ...subscriptionsPart(stage, id)];
 }
 
-function subscriptionsPart(stage: Stage, id: string): Node[] {
+function subscriptionsPart(stage: ScreenContext, id: string): Node[] {
   const parameters = { id };
   const once = element('div');
   const listing: Listing<Subscription> = new Listing<Subscription>({
@@ -86,7 +86,7 @@ function subscriptionsPart(stage: Stage, id: string): Node[] {
 }
 
 function actions(
-  stage: Stage,
+  stage: ScreenContext,
   { bot, id: subscription, state, url }: Subscription,
   reload: () => Promise<void>,
 ): Node[] {

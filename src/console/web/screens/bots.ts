@@ -6,7 +6,7 @@ import { allOf, form, input, textarea, Ticks } from '../form.ts';
 import { t, when, word } from '../language.ts';
 import { Listing } from '../listing.ts';
 import { shownOnce } from '../shown-once.ts';
-import type { Screen, Stage } from '../screen-context.ts';
+import type { Screen, ScreenContext } from '../screen-context.ts';
 import { showBot } from './bot-integrations.ts';
 import { namesIn } from './people/groups.ts';
 
@@ -80,7 +80,7 @@ function showToken(once: HTMLElement, token: string): void {
   once.scrollIntoView();
 }
 
-function actions(stage: Stage, bot: Bot, once: HTMLElement, reload: () => Promise<void>): Node[] {
+function actions(stage: ScreenContext, bot: Bot, once: HTMLElement, reload: () => Promise<void>): Node[] {
   const parameters = { id: bot.id };
   const change = button('action.change', () => {
     const settings = settingsFields(bot);
@@ -111,7 +111,7 @@ function actions(stage: Stage, bot: Bot, once: HTMLElement, reload: () => Promis
   return [change, another, revoke];
 }
 
-function makeForm(stage: Stage, once: HTMLElement, reload: () => Promise<void>): HTMLElement {
+function makeForm(stage: ScreenContext, once: HTMLElement, reload: () => Promise<void>): HTMLElement {
   const name = input({
     label: 'people.user',
     name: 'name',

@@ -6,7 +6,7 @@ import { form, input, type Field } from '../form.ts';
 import { formatNumber, t, when, word, type Key } from '../language.ts';
 import { Listing, loaded } from '../listing.ts';
 import { shownOnce } from '../shown-once.ts';
-import type { Screen, Stage } from '../screen-context.ts';
+import type { Screen, ScreenContext } from '../screen-context.ts';
 
 type State = ReplyOf<'get /encryption'>;
 type Coverage = ReplyOf<'get /encryption/coverage'>;
@@ -35,7 +35,7 @@ export const encryptionScreen: Screen = {
   },
 };
 
-function showState(stage: Stage, state: State, once: HTMLElement, reload: () => void): Child[] {
+function showState(stage: ScreenContext, state: State, once: HTMLElement, reload: () => void): Child[] {
   const {
     check_value: check,
     enabled_at: enabledAt,
@@ -69,7 +69,7 @@ function keyField(hint: Key): Field {
   });
 }
 
-function unlockForm(stage: Stage, reload: () => void): HTMLElement {
+function unlockForm(stage: ScreenContext, reload: () => void): HTMLElement {
   const key = keyField('encryption.key-hint');
   const send = async () => {
     await stage.call('post /encryption/unlock', { body: { master_key: key.value } });
@@ -81,7 +81,7 @@ function unlockForm(stage: Stage, reload: () => void): HTMLElement {
 
 /** A new master key: proposed, kept by its reader, and given back, which proves that it was kept. */
 function keyPart(
-  stage: Stage,
+  stage: ScreenContext,
   route: 'post /encryption/enable' | 'post /encryption/rotate-master',
   once: HTMLElement,
   reload: () => void,
@@ -109,7 +109,7 @@ function keyPart(
   ];
 }
 
-function actions(stage: Stage, { state }: State, once: HTMLElement, reload: () => void): Child[] {
+function actions(stage: ScreenContext, { state }: State, once: HTMLElement, reload: () => void): Child[] {
   const { notices } = stage;
   const sheet = workButton('encryption.sheet', notices, async () => {
     showSheet(once, await stage.call('get /encryption/recovery-sheet', {}));

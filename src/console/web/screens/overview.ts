@@ -3,7 +3,7 @@ import type { ReplyOf } from '../console-api.ts';
 import { badge, button, element, facts, link, part, type Child } from '../elements.ts';
 import { formatBytes, formatNumber, formatSeconds, t, when, word } from '../language.ts';
 import { loaded } from '../listing.ts';
-import type { Screen, Stage } from '../screen-context.ts';
+import type { Screen, ScreenContext } from '../screen-context.ts';
 import { alertsListing } from './alerts.ts';
 import { logLines } from './logs.ts';
 
@@ -32,7 +32,7 @@ export const overviewScreen: Screen = {
 };
 
 function show(
-  stage: Stage,
+  stage: ScreenContext,
   { clients, counts, health, lines, protocol, started_at, status, version }: Overview,
 ): Child[] {
   const isOk = status === 'ok';

@@ -4,7 +4,7 @@ import { badge, element, facts, fill, workButton, type Child } from '../elements
 import { t, when } from '../language.ts';
 import { Listing, loaded } from '../listing.ts';
 import { shownOnce } from '../shown-once.ts';
-import type { Screen, Stage } from '../screen-context.ts';
+import type { Screen, ScreenContext } from '../screen-context.ts';
 
 /** A publish token has as many random bytes as every other secret of the installation. */
 const TOKEN_BYTES = 32;
@@ -25,7 +25,12 @@ export const releasesScreen: Screen = {
   },
 };
 
-function showReleases(stage: Stage, clients: ReplyOf<'get /clients'>, once: HTMLElement, reload: () => void): Child[] {
+function showReleases(
+  stage: ScreenContext,
+  clients: ReplyOf<'get /clients'>,
+  once: HTMLElement,
+  reload: () => void,
+): Child[] {
   const isTokenSet = clients.publish_token.set;
   const issue = workButton('releases.issue', stage.notices, async () => {
     const token = makeToken();

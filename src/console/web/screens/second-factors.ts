@@ -7,7 +7,7 @@ import { t, when } from '../language.ts';
 import { Listing, loaded } from '../listing.ts';
 import { recoveryCodesCard, setUpSecondFactor, totpFigure } from '../second-factor-setup.ts';
 import { codeField } from '../sign-in.ts';
-import type { Screen, Stage } from '../screen-context.ts';
+import type { Screen, ScreenContext } from '../screen-context.ts';
 
 export const accountScreen: Screen = {
   path: 'account',
@@ -122,7 +122,7 @@ function showState(state: BreakGlassState): Child[] {
   ];
 }
 
-function setForm(stage: Stage, once: HTMLElement, reload: () => void): HTMLElement {
+function setForm(stage: ScreenContext, once: HTMLElement, reload: () => void): HTMLElement {
   const password = input({
     label: 'sign-in.password',
     name: 'password',

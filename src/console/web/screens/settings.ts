@@ -5,7 +5,7 @@ import { badge, element, facts, fill, link, workButton, type Child } from '../el
 import { type Field, form, input, select, textarea, Ticks } from '../form.ts';
 import { t, when, word } from '../language.ts';
 import { loaded } from '../listing.ts';
-import type { Screen, Stage } from '../screen-context.ts';
+import type { Screen, ScreenContext } from '../screen-context.ts';
 
 /** How a value is asked for: a line, a whole number, a text of several, the same as a secret, names mapped to roles, or one of a few. */
 type Kind = 'line' | 'number' | 'text' | 'secret' | 'secret-text' | 'map' | readonly string[];
@@ -93,7 +93,7 @@ export const settingsScreen: Screen = {
   },
 };
 
-function showSettings(stage: Stage, name: SettingScreenName): readonly Node[] {
+function showSettings(stage: ScreenContext, name: SettingScreenName): readonly Node[] {
   const body = loaded(
     async () => await stage.api.settings(name, undefined, stage.signal),
     (view) => show(stage, name, view, () => body.reload()),
@@ -101,7 +101,7 @@ function showSettings(stage: Stage, name: SettingScreenName): readonly Node[] {
   return [element('p', {}, link('settings', t('settings.back'))), body];
 }
 
-function show(stage: Stage, name: SettingScreenName, view: SettingsView, reload: () => void): Child[] {
+function show(stage: ScreenContext, name: SettingScreenName, view: SettingsView, reload: () => void): Child[] {
   const { changed_at: at, changed_by: by, effect, is_complete: isComplete, say } = view;
   const head = [
     element('h2', {}, word('settings', name)),
@@ -134,7 +134,7 @@ function show(stage: Stage, name: SettingScreenName, view: SettingsView, reload:
 }
 
 /** Trying what is saved. */
-function testPart(stage: Stage, name: SettingScreenName): HTMLElement {
+function testPart(stage: ScreenContext, name: SettingScreenName): HTMLElement {
   const said = element('p', { role: 'status' });
   const test = workButton('settings.test', stage.notices, async () => {
     const { detail, expires_at: until, ok } = await stage.api.testSettings(name, stage.signal);

@@ -6,7 +6,7 @@ import { allOf, form, input, select, textarea } from '../form.ts';
 import { t, when, word } from '../language.ts';
 import { Listing } from '../listing.ts';
 import { shownOnce } from '../shown-once.ts';
-import type { Screen, Stage } from '../screen-context.ts';
+import type { Screen, ScreenContext } from '../screen-context.ts';
 
 type Token = ItemOf<'get /vendor-tokens'>;
 
@@ -42,7 +42,7 @@ export const vendorTokensScreen: Screen = {
   },
 };
 
-function tokensListing(stage: Stage): Listing<Token> {
+function tokensListing(stage: ScreenContext): Listing<Token> {
   const listing: Listing<Token> = new Listing<Token>({
     caption: 'vendor.title',
     empty: 'vendor.empty',
@@ -73,7 +73,7 @@ function stateOf({ state, revoked_at: at, revoked_by: by }: Token): Node[] {
   return at === null ? [shown] : [shown, element('small', {}, ' ', when(at), ' ', by)];
 }
 
-function revokeButton(stage: Stage, { id, name }: Token, reload: () => Promise<void>): HTMLElement {
+function revokeButton(stage: ScreenContext, { id, name }: Token, reload: () => Promise<void>): HTMLElement {
   return workButton(
     'vendor.revoke',
     stage.notices,
@@ -87,7 +87,7 @@ function revokeButton(stage: Stage, { id, name }: Token, reload: () => Promise<v
   );
 }
 
-function issueForm(stage: Stage, once: HTMLElement, reload: () => Promise<void>): HTMLElement {
+function issueForm(stage: ScreenContext, once: HTMLElement, reload: () => Promise<void>): HTMLElement {
   const name = input({ label: 'column.name', name: 'name', attributes: { required: true, maxlength: 100 } });
   const vendor = select({
     label: 'vendor.vendor',

@@ -6,7 +6,7 @@ import { form, input } from '../form.ts';
 import { t, when } from '../language.ts';
 import { Listing } from '../listing.ts';
 import { shownOnce } from '../shown-once.ts';
-import type { Screen, Stage } from '../screen-context.ts';
+import type { Screen, ScreenContext } from '../screen-context.ts';
 
 type Webhook = ItemOf<'get /webhooks'>;
 
@@ -68,7 +68,11 @@ export const webhooksScreen: Screen = {
   },
 };
 
-function revokeButton(stage: Stage, { conversation_id: id, id: webhook, name }: Webhook, reload: () => Promise<void>) {
+function revokeButton(
+  stage: ScreenContext,
+  { conversation_id: id, id: webhook, name }: Webhook,
+  reload: () => Promise<void>,
+) {
   return workButton(
     'vendor.revoke',
     stage.notices,

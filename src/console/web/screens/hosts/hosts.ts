@@ -4,7 +4,7 @@ import { showDialog } from '../../dialog.ts';
 import { badge, element, facts, link, part, workButton, type Child } from '../../elements.ts';
 import { t, when, word } from '../../language.ts';
 import { Listing, loaded } from '../../listing.ts';
-import type { Screen, Stage } from '../../screen-context.ts';
+import type { Screen, ScreenContext } from '../../screen-context.ts';
 
 const TONES: Readonly<Record<string, 'good' | 'warning' | 'bad'>> = {
   up: 'good',
@@ -73,7 +73,7 @@ export const gatewaysScreen: Screen = {
   },
 };
 
-function reportsButton(stage: Stage, id: string): HTMLElement {
+function reportsButton(stage: ScreenContext, id: string): HTMLElement {
   return workButton('gateways.reports', stage.notices, async () => {
     const { items } = await stage.call('get /gateways/:id/reports', { parameters: { id }, query: {} });
     const reports = items.map(({ received_at: at, report }) => [
@@ -112,7 +112,7 @@ export const serversScreen: Screen = {
 };
 
 function deployment(
-  stage: Stage,
+  stage: ScreenContext,
   { errors, id, lines, service, started_at, state, version }: Server['deployments'][number],
 ) {
   const more = [...errors, ...lines].map(({ at, level, line }) =>
@@ -171,7 +171,7 @@ export const mailScreen: Screen = {
   },
 };
 
-function dnsListing(stage: Stage): Listing<ItemOf<'get /mail/dns'>> {
+function dnsListing(stage: ScreenContext): Listing<ItemOf<'get /mail/dns'>> {
   return new Listing({
     caption: 'mail.dns',
     empty: 'mail.no-dns',

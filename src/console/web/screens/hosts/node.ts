@@ -5,7 +5,7 @@ import { badge, button, element, facts, fill, link, part, workButton, type Child
 import { form, input } from '../../form.ts';
 import { formatBytes, formatNumber, t, when, word } from '../../language.ts';
 import { loaded } from '../../listing.ts';
-import type { Stage } from '../../screen-context.ts';
+import type { ScreenContext } from '../../screen-context.ts';
 import { nodeState } from './node-state.ts';
 
 type NodeView = ReplyOf<'get /nodes/:id'>;
@@ -15,7 +15,7 @@ type Journal = ReplyOf<'get /nodes/:id/logs'>;
 /** How often an open ask is looked after: an agent answers within a second or two. */
 const LOOK_MILLIS = 2_000;
 
-export function showNode(stage: Stage, id: string): readonly Node[] {
+export function showNode(stage: ScreenContext, id: string): readonly Node[] {
   const parameters = { id };
   const body = loaded(
     async () => {
@@ -36,7 +36,7 @@ export function showNode(stage: Stage, id: string): readonly Node[] {
   ];
 }
 
-function shown(stage: Stage, node: NodeView, reload: () => void): Child[] {
+function shown(stage: ScreenContext, node: NodeView, reload: () => void): Child[] {
   const revoke = workButton(
     'node.revoke',
     stage.notices,
@@ -101,7 +101,7 @@ function healthOf({ health, received_at: at }: Health): Child {
 }
 
 /** Asking for a journal, and the last chunk, whoever asked for it. */
-function journalPart(stage: Stage, id: string): Child[] {
+function journalPart(stage: ScreenContext, id: string): Child[] {
   const parameters = { id };
   const unit = input({
     label: 'node.unit',

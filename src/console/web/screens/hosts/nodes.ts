@@ -5,7 +5,7 @@ import { allOf, form, input, Ticks } from '../../form.ts';
 import { t, when, word } from '../../language.ts';
 import { Listing } from '../../listing.ts';
 import { shownOnce } from '../../shown-once.ts';
-import type { Screen, Stage } from '../../screen-context.ts';
+import type { Screen, ScreenContext } from '../../screen-context.ts';
 import { showNode } from './node.ts';
 import { nodeState } from './node-state.ts';
 
@@ -49,7 +49,7 @@ export const nodesScreen: Screen = {
   },
 };
 
-function joinForm(stage: Stage, once: HTMLElement, reload: () => Promise<void>): HTMLElement {
+function joinForm(stage: ScreenContext, once: HTMLElement, reload: () => Promise<void>): HTMLElement {
   const name = input({
     label: 'column.name',
     name: 'name',

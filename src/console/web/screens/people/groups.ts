@@ -5,7 +5,7 @@ import { element, link, part, workButton, type Child } from '../../elements.ts';
 import { form, input, textarea } from '../../form.ts';
 import { formatNumber, t } from '../../language.ts';
 import { Listing, loaded } from '../../listing.ts';
-import type { Screen, Stage } from '../../screen-context.ts';
+import type { Screen, ScreenContext } from '../../screen-context.ts';
 
 type Group = ReplyOf<'get /groups/:group'>;
 
@@ -21,7 +21,7 @@ export const groupsScreen: Screen = {
   },
 };
 
-function showList(stage: Stage): readonly Node[] {
+function showList(stage: ScreenContext): readonly Node[] {
   const listing = new Listing({
     caption: 'groups.title',
     empty: 'groups.empty',
@@ -41,7 +41,7 @@ function showList(stage: Stage): readonly Node[] {
   return [listing.element, part('groups.add', form({ submit: 'action.create', parts: [name, members], send }))];
 }
 
-function showGroup(stage: Stage, id: string): readonly Node[] {
+function showGroup(stage: ScreenContext, id: string): readonly Node[] {
   const parameters = { group: id };
   const body = loaded(
     async () => await stage.call('get /groups/:group', { parameters }),
@@ -50,7 +50,7 @@ function showGroup(stage: Stage, id: string): readonly Node[] {
   return [element('p', {}, link('groups', t('groups.back'))), body];
 }
 
-function show(stage: Stage, group: Group, reload: () => void): Child[] {
+function show(stage: ScreenContext, group: Group, reload: () => void): Child[] {
   const parameters = { group: group.id };
   const mayWrite = stage.may('users:write');
   const change = async (body: { name?: string; add?: string[]; remove?: string[] }) => {

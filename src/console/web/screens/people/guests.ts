@@ -5,7 +5,7 @@ import { badge, button, element, fill, link, workButton } from '../../elements.t
 import { form, input } from '../../form.ts';
 import { t, when } from '../../language.ts';
 import { Listing } from '../../listing.ts';
-import type { Screen, Stage } from '../../screen-context.ts';
+import type { Screen, ScreenContext } from '../../screen-context.ts';
 import { instantOf } from '../audit.ts';
 import { invite, localTime } from './invitation.ts';
 
@@ -43,7 +43,7 @@ export const guestsScreen: Screen = {
   },
 };
 
-function actions(stage: Stage, guest: Guest, reload: () => Promise<void>): Node[] {
+function actions(stage: ScreenContext, guest: Guest, reload: () => Promise<void>): Node[] {
   const parameters = { username: guest.user };
   const term = button('guests.change', () => {
     const until = input({
@@ -83,7 +83,7 @@ export const recoveryScreen: Screen = {
   },
 };
 
-function recoveryListing(stage: Stage): Listing<ItemOf<'get /recovery'>> {
+function recoveryListing(stage: ScreenContext): Listing<ItemOf<'get /recovery'>> {
   return new Listing({
     caption: 'recovery.title',
     empty: 'recovery.empty',

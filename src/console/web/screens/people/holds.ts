@@ -5,7 +5,7 @@ import { badge, element, facts, link, part, workButton, type Child } from '../..
 import { form, input } from '../../form.ts';
 import { formatSeconds, t, when } from '../../language.ts';
 import { Listing, loaded } from '../../listing.ts';
-import type { Screen, Stage } from '../../screen-context.ts';
+import type { Screen, ScreenContext } from '../../screen-context.ts';
 
 type Rule = ReplyOf<'get /retention'>;
 type Hold = ItemOf<'get /holds'>;
@@ -60,7 +60,7 @@ export const holdsScreen: Screen = {
   },
 };
 
-function showRule(stage: Stage, { held: isHeld, seconds }: Rule, reload: () => void): Child[] {
+function showRule(stage: ScreenContext, { held: isHeld, seconds }: Rule, reload: () => void): Child[] {
   const turn = workButton(isHeld ? 'holds.end-all' : 'holds.begin-all', stage.notices, async () => {
     if (isHeld && !(await confirmed('holds.end-all', t('holds.end-asked'), 'holds.end'))) return;
     await stage.call('put /retention/hold', { body: { held: !isHeld } });
@@ -76,7 +76,7 @@ function showRule(stage: Stage, { held: isHeld, seconds }: Rule, reload: () => v
   ];
 }
 
-function endButton(stage: Stage, id: string, reload: () => Promise<void>): HTMLButtonElement {
+function endButton(stage: ScreenContext, id: string, reload: () => Promise<void>): HTMLButtonElement {
   return workButton('holds.end', stage.notices, async () => {
     if (!(await confirmed('holds.end', t('holds.end-asked'), 'holds.end'))) return;
     await stage.call('put /conversations/:id/hold', { parameters: { id }, body: { held: false } });

@@ -4,7 +4,7 @@ import { element, fill } from '../../elements.ts';
 import { form, input, select, type Field } from '../../form.ts';
 import { t, when, word } from '../../language.ts';
 import { shownOnce } from '../../shown-once.ts';
-import type { Stage } from '../../screen-context.ts';
+import type { ScreenContext } from '../../screen-context.ts';
 import { instantOf } from '../audit.ts';
 
 const KINDS = ['person', 'guest', 'admin', 'owner'] as const;
@@ -15,7 +15,7 @@ const GUEST_DAYS = 30;
 const DAY_MILLIS = 24 * 3_600_000;
 
 /** Opens the form over the screen. Those that open the console are offered to whoever may manage access. */
-export function invite(stage: Stage, wanted: Kind = 'person'): void {
+export function invite(stage: ScreenContext, wanted: Kind = 'person'): void {
   const kinds = KINDS.filter((kind) => (kind !== 'admin' && kind !== 'owner') || stage.may('access:write'));
   const kind = select({
     label: 'people.kind',

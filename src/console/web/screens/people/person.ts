@@ -6,13 +6,13 @@ import { badge, element, facts, link, part, workButton, type Child } from '../..
 import { form, input, select } from '../../form.ts';
 import { t, when, word } from '../../language.ts';
 import { Listing, loaded } from '../../listing.ts';
-import type { Stage } from '../../screen-context.ts';
+import type { ScreenContext } from '../../screen-context.ts';
 
 type User = ReplyOf<'get /users/:username'>;
 
 const ROLES: readonly (PersonConsoleRole | '')[] = ['', 'viewer', 'administrator', 'owner'];
 
-export function showPerson(stage: Stage, username: string): readonly Node[] {
+export function showPerson(stage: ScreenContext, username: string): readonly Node[] {
   const parameters = { username };
   const body = loaded(
     async () => await stage.call('get /users/:username', { parameters }),
@@ -21,7 +21,7 @@ export function showPerson(stage: Stage, username: string): readonly Node[] {
   return [element('p', {}, link('people', t('people.back'))), body];
 }
 
-function show(stage: Stage, user: User, reload: () => void): Child[] {
+function show(stage: ScreenContext, user: User, reload: () => void): Child[] {
   const mayWrite = stage.may('users:write') && user.state !== 'left';
   return [
     element('h2', {}, user.display_name ?? user.user),
@@ -41,7 +41,7 @@ function show(stage: Stage, user: User, reload: () => void): Child[] {
 }
 
 /** Blocking, unblocking and letting go. */
-function standing(stage: Stage, { state, user }: User, reload: () => void): Child[] {
+function standing(stage: ScreenContext, { state, user }: User, reload: () => void): Child[] {
   const { notices } = stage;
   const whom = { parameters: { username: user } };
   const done = () => {
@@ -75,7 +75,7 @@ function standing(stage: Stage, { state, user }: User, reload: () => void): Chil
   return [state === 'active' ? block : unblock, leave];
 }
 
-function profileForm(stage: Stage, user: User, reload: () => void): HTMLElement {
+function profileForm(stage: ScreenContext, user: User, reload: () => void): HTMLElement {
   const name = input({
     label: 'people.name',
     name: 'display_name',
@@ -112,7 +112,7 @@ function profileForm(stage: Stage, user: User, reload: () => void): HTMLElement 
   });
 }
 
-function roleForm(stage: Stage, { role, user }: User, reload: () => void): HTMLElement {
+function roleForm(stage: ScreenContext, { role, user }: User, reload: () => void): HTMLElement {
   const choices = ROLES.map((value) => ({ value, label: value === '' ? t('people.no-role') : word('role', value) }));
   const showForm = (now: string) => {
     const choice = select({ label: 'people.role', name: 'role', hint: 'people.role-hint', value: now, choices });
@@ -133,7 +133,7 @@ function roleForm(stage: Stage, { role, user }: User, reload: () => void): HTMLE
 }
 
 /** The role that a person has below owner: none where the list does not name them. */
-async function roleOf(stage: Stage, user: string): Promise<string> {
+async function roleOf(stage: ScreenContext, user: string): Promise<string> {
   for (let after: string | undefined; ;) {
     const { items, next } = await stage.call('get /console-roles', { query: { after } });
     const found = items.find((item) => item.user === user);
@@ -142,7 +142,7 @@ async function roleOf(stage: Stage, user: string): Promise<string> {
   }
 }
 
-function sessions(stage: Stage, username: string): Listing<ItemOf<'get /users/:username/sessions'>> {
+function sessions(stage: ScreenContext, username: string): Listing<ItemOf<'get /users/:username/sessions'>> {
   const listing: Listing<ItemOf<'get /users/:username/sessions'>> = new Listing({
     caption: 'people.sessions',
     empty: 'people.no-sessions',

@@ -5,7 +5,7 @@ import { badge, element, part, workButton } from '../../elements.ts';
 import { allOf, form, select, type Choice } from '../../form.ts';
 import { t, word } from '../../language.ts';
 import { Listing, loaded } from '../../listing.ts';
-import type { Screen, Stage } from '../../screen-context.ts';
+import type { Screen, ScreenContext } from '../../screen-context.ts';
 
 type Policy = ItemOf<'get /policies'>;
 type Groups = ReplyOf<'get /groups'>['items'];
@@ -29,7 +29,7 @@ export const policiesScreen: Screen = {
   ],
 };
 
-function show(stage: Stage, groups: Groups): Node[] {
+function show(stage: ScreenContext, groups: Groups): Node[] {
   const mayWrite = stage.may('users:write');
   const nameOf = (selector: string) => groups.find(({ id }) => id === selector)?.name ?? word('crowd', selector);
   const listing: Listing<Policy> = new Listing<Policy>({
@@ -61,7 +61,7 @@ function show(stage: Stage, groups: Groups): Node[] {
   ];
 }
 
-function rowActions(stage: Stage, { id, position }: Policy, reload: () => Promise<void>): Node[] {
+function rowActions(stage: ScreenContext, { id, position }: Policy, reload: () => Promise<void>): Node[] {
   const parameters = { policy: id };
   const up = workButton('policies.up', stage.notices, async () => {
     await stage.call('patch /policies/:policy', { parameters, body: { position: position - 1 } });
@@ -76,7 +76,7 @@ function rowActions(stage: Stage, { id, position }: Policy, reload: () => Promis
   return position > 1 ? [up, remove] : [remove];
 }
 
-function addForm(stage: Stage, groups: Groups, reload: () => Promise<void>): HTMLElement {
+function addForm(stage: ScreenContext, groups: Groups, reload: () => Promise<void>): HTMLElement {
   const crowds: Choice[] = [
     ...CROWDS.map((value) => ({ value, label: word('crowd', value) })),
     ...groups.map(({ id, name }) => ({ value: id, label: name })),
