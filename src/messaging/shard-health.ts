@@ -10,7 +10,7 @@ import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 export const FIGURES_MILLIS = 1_000;
 
 export interface ShardHealthOptions {
-  readonly node: ThreadRuntime;
+  readonly runtime: ThreadRuntime;
   readonly metrics: ThreadMetrics;
   readonly config: Config;
   readonly startedAt: number;
@@ -20,18 +20,18 @@ export interface ShardHealthOptions {
 export function makeShardHealth(options: ShardHealthOptions): (accept: string) => Promise<HealthReply> {
   const ledger = new MetricLedger();
   return async (accept) => {
-    const fromMain = await options.node.askService(MAIN, '@health', accept, FIGURES_MILLIS);
+    const fromMain = await options.runtime.askService(MAIN, '@health', accept, FIGURES_MILLIS);
     return fromMain.ok ? (fromMain.value as HealthReply) : await fromShards(options, ledger, accept);
   };
 }
 
 /** Main is saturated or gone: the shards still know what they do, and main is named as missing. */
 async function fromShards(options: ShardHealthOptions, ledger: MetricLedger, accept: string): Promise<HealthReply> {
-  const { node, metrics, config, startedAt, version } = options;
-  const others = [...node.links.keys()].filter((thread) => thread !== MAIN);
-  const asked = others.map((thread) => node.askService(thread, '@figures', null, FIGURES_MILLIS));
+  const { runtime, metrics, config, startedAt, version } = options;
+  const others = [...runtime.links.keys()].filter((thread) => thread !== MAIN);
+  const asked = others.map((thread) => runtime.askService(thread, '@figures', null, FIGURES_MILLIS));
   const answers = (await Promise.all(asked)).flatMap((answer) => (answer.ok ? [answer.value as ThreadSnapshot] : []));
-  const expected = ['main', ...Array.from({ length: node.placement.shards }, (_, shard) => `shard-${shard}`)];
+  const expected = ['main', ...Array.from({ length: runtime.placement.shards }, (_, shard) => `shard-${shard}`)];
   const gathered = ledger.settle([metrics.snapshot(), ...answers], expected);
   return await healthReply(gathered, { version, protocolMin: config.protocolMin, startedAt }, accept);
 }

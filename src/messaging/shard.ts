@@ -89,7 +89,7 @@ const attachments = await openAttachmentClient({
   hasWriter: shard === placement.attachmentShard,
   now,
   log,
-  node: () => node,
+  runtime: () => runtime,
 });
 const revocations = new Revocations();
 for (const revocation of accounts.revocations()) revocations.add(revocation);
@@ -97,7 +97,7 @@ const access = new AccessChecks(data.policies, lanes, now);
 const authentication = new Authentication(new SessionTokens(data.sessionKey), revocations);
 
 /** Tells the main thread what changed about a call, so that it is not lost with this thread. */
-const board = new CallBoard((change) => node.links.get(MAIN)?.tell('@call', change));
+const board = new CallBoard((change) => runtime.links.get(MAIN)?.tell('@call', change));
 for (const record of data.calls) board.follow([record.scope, record.call, record]);
 
 const pushes: PushDispatch = new PushDispatch({
@@ -108,7 +108,7 @@ const pushes: PushDispatch = new PushDispatch({
   access,
   now,
   log,
-  node: () => node,
+  runtime: () => runtime,
   system: () => system,
 });
 
@@ -151,7 +151,7 @@ const system: ActorSystem = new ActorSystem({
 });
 
 const app = App();
-const activity = new ActivityNotifier((all) => node.links.get(MAIN)?.tell('@stirred', all));
+const activity = new ActivityNotifier((all) => runtime.links.get(MAIN)?.tell('@stirred', all));
 const isHere = (conversation: string) => placement.shardOf(`conversation:${conversation}`) === shard;
 activity.watch(data.bots, isHere);
 const hub = new SocketHub(app, metrics, (bot, user) => participation.sharesListed(bot, user));
@@ -159,7 +159,7 @@ const hub = new SocketHub(app, metrics, (bot, user) => participation.sharesListe
 const BOT_AUDIT_MILLIS = 10_000;
 const botAuditBuffer = new BotAuditBuffer({
   source: randomUUID(),
-  handOver: async (batch: BotAuditBatch) => await node.askService(MAIN, '@botAudit', batch, BOT_AUDIT_MILLIS),
+  handOver: async (batch: BotAuditBatch) => await runtime.askService(MAIN, '@botAudit', batch, BOT_AUDIT_MILLIS),
   now,
 });
 const bots = new BotAccess({ bots: data.bots, budget: new BotBudget(data.botBudget), trail: botAuditBuffer, now });
@@ -170,17 +170,17 @@ const services = {
   dropped: (kind: string) => metrics.dropped(kind),
   push: (delivery: PushDelivery) => pushes.push(delivery),
 };
-const node: ThreadRuntime = new ThreadRuntime({ shard, placement, system, services });
-node.serve(pushes.watch(watchMemberships(hub)));
-tellMain = (line) => void node.links.get(MAIN)?.tell('@log', line);
+const runtime: ThreadRuntime = new ThreadRuntime({ shard, placement, system, services });
+runtime.serve(pushes.watch(watchMemberships(hub)));
+tellMain = (line) => void runtime.links.get(MAIN)?.tell('@log', line);
 const service: Service = {
-  node,
+  runtime,
   lanes,
   accounts,
   access,
   addresses: new ClientAddresses(config.trustedProxies),
   pushes,
-  previews: makeLinkPreviews({ ...data, lanes, now, node: () => node }),
+  previews: makeLinkPreviews({ ...data, lanes, now, runtime: () => runtime }),
   rates: new RateLimiter(data.rateMemory, config.rateLimits),
   attachments,
   bots,
@@ -198,7 +198,7 @@ const surface = new HttpSurface({
   metrics,
   log,
   origins: new Set(data.origins),
-  health: makeShardHealth({ node, metrics, config, startedAt: data.startedAt, version: data.version }),
+  health: makeShardHealth({ runtime, metrics, config, startedAt: data.startedAt, version: data.version }),
 });
 const hear = makeThreadMessageHandler({
   hub,
@@ -221,7 +221,7 @@ const retention = new RetentionSweep({
 metrics.supply(() => {
   const { active, mailboxes } = system.metrics;
   let asksPending = 0;
-  for (const link of node.links.values()) asksPending += link.pending;
+  for (const link of runtime.links.values()) asksPending += link.pending;
   return {
     activeActors: active,
     mailboxes,
@@ -326,15 +326,15 @@ async function drain(): Promise<boolean> {
 function takeLink(thread: number, linkPort: MessagePort): void {
   const link: PortLink = new PortLink(
     linkPort,
-    node.handler(thread, () => {
-      node.unlink(thread, link);
+    runtime.handler(thread, () => {
+      runtime.unlink(thread, link);
       attachments.shardLost(thread);
       if (thread !== MAIN) pushes.shardLost();
       // Without main there is nobody to serve for: it went first, or it told us to.
       if (thread === MAIN) void leave();
     }),
   );
-  node.link(thread, link);
+  runtime.link(thread, link);
   // A shard that is back knows nobody: the people whose actors live there introduce themselves again.
   if (thread === MAIN) return;
   for (const { user, device, id } of hub.connections()) {

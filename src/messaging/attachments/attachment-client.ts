@@ -38,7 +38,7 @@ export interface AttachmentClientOptions {
   readonly lanes: Lanes;
   /** What seals contents, as this thread has it. */
   readonly vault: ContentVault;
-  readonly node: () => ThreadRuntime;
+  readonly runtime: () => ThreadRuntime;
   /** The desk, on the shard that has it. */
   readonly writer: AttachmentWriter | undefined;
 }
@@ -56,7 +56,7 @@ export interface AttachmentClientContext {
   readonly hasWriter: boolean;
   readonly now: () => number;
   readonly log: Log;
-  readonly node: () => ThreadRuntime;
+  readonly runtime: () => ThreadRuntime;
 }
 
 /** Opens the attachments for a shard's thread, and the desk where this is the one that has it. */
@@ -130,10 +130,10 @@ export class AttachmentClient {
 
   /** Asks the one that writes attachments. @throws Refusal with its code, or `unavailable`. */
   async ask<T = null>(question: AttachmentAsk): Promise<T> {
-    const { writer, node } = this.#options;
+    const { writer, runtime } = this.#options;
     const answer =
       writer === undefined
-        ? await node().askService(node().placement.attachmentShard, '@attachments', question, ASK_MILLIS)
+        ? await runtime().askService(runtime().placement.attachmentShard, '@attachments', question, ASK_MILLIS)
         : await writer.serve(question);
     if (answer.ok) return answer.value as T;
     throw new Refusal(answer.code, { field: answer.field ?? undefined, retryAfter: answer.retryAfter ?? undefined });

@@ -60,14 +60,14 @@ export interface AttachmentWriterContext {
   readonly isRestart: boolean;
   readonly now: () => number;
   readonly log: Log;
-  readonly node: () => ThreadRuntime;
+  readonly runtime: () => ThreadRuntime;
   /** Lets go of an upload that this shard itself writes. */
   readonly dropHere: (id: string, token: string) => void;
 }
 
 /** Opens the attachments to write them: on one shard of a server that has the folder. */
 export async function openAttachmentWriter(context: AttachmentWriterContext): Promise<AttachmentWriter> {
-  const { dropHere, folder, isRestart, lanes, log, node, now, pauses, quotaBytes, vault } = context;
+  const { dropHere, folder, isRestart, lanes, log, runtime, now, pauses, quotaBytes, vault } = context;
   const quietUntil = isRestart ? now() + HOLD_MILLIS : 0;
   const attachments = await Attachments.open(folder, { lanes, now, quotaBytes, quietUntil, pauses });
   return new AttachmentWriter({
@@ -76,24 +76,24 @@ export async function openAttachmentWriter(context: AttachmentWriterContext): Pr
     attachments,
     log,
     drop: (shard, id, token) => {
-      if (shard === node().shard) dropHere(id, token);
-      else node().links.get(shard)?.tell('@dropUpload', [id, token]);
+      if (shard === runtime().shard) dropHere(id, token);
+      else runtime().links.get(shard)?.tell('@dropUpload', [id, token]);
     },
     dropAll: async () => {
-      const others = [...node().links.keys()].filter((thread) => thread !== MAIN);
-      await Promise.all(others.map((thread) => dropAllOf(node(), thread)));
+      const others = [...runtime().links.keys()].filter((thread) => thread !== MAIN);
+      await Promise.all(others.map((thread) => dropAllOf(runtime(), thread)));
     },
     auditInfected: async (upload) => {
-      const answer = await node().askService(MAIN, '@infected', upload, AUDIT_MILLIS);
+      const answer = await runtime().askService(MAIN, '@infected', upload, AUDIT_MILLIS);
       if (!answer.ok) throw new Refusal('unavailable');
     },
   });
 }
 
 /** Until a shard says so, something may still be written there; one that is gone writes nothing. */
-async function dropAllOf(node: ThreadRuntime, thread: number): Promise<void> {
-  while (node.links.has(thread)) {
-    const answer = await node.askService(thread, '@dropUploads', null, DROP_ALL_MILLIS);
+async function dropAllOf(runtime: ThreadRuntime, thread: number): Promise<void> {
+  while (runtime.links.has(thread)) {
+    const answer = await runtime.askService(thread, '@dropUploads', null, DROP_ALL_MILLIS);
     if (answer.ok) return;
   }
 }

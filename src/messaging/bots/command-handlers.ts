@@ -9,13 +9,13 @@ import { Refusal } from '#src/protocol/errors.ts';
 import { encodeEvent, type EventType } from '#src/protocol/sockets/events.ts';
 import { readConversation, readMember } from '#storage/conversations/conversation-reader.ts';
 import type { Bot } from './bot-access.ts';
-import { readable, type Call, type Handler } from '../http/caller.ts';
+import { readable, type ClientRequest, type Handler } from '../http/caller.ts';
 import { type Readable } from '../access/readable-conversation.ts';
 import { askMain, byBot, callingBot } from './integration-calls.ts';
 import { readResponseToken, signResponseToken } from './response-tokens.ts';
 
-export const readCommands: Handler = (call) => {
-  const offered = botsHere(call, readable(call)).flatMap((bot) =>
+export const readCommands: Handler = (request) => {
+  const offered = botsHere(request, readable(request)).flatMap((bot) =>
     bot.commands.map((command) => ({ ...command, bot: bot.user })),
   );
   const items = offered.toSorted((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
@@ -23,16 +23,16 @@ export const readCommands: Handler = (call) => {
 };
 
 /** Hands the command to its bot: over its socket, and by its subscriptions once it is on disk for them. */
-export const invokeCommand: Handler = async (call) => {
-  const { args, bot: named, command } = call.body as z.infer<typeof forms.invokeCommand>;
-  const here = readable(call);
-  const offering = botsHere(call, here).filter(
+export const invokeCommand: Handler = async (request) => {
+  const { args, bot: named, command } = request.body as z.infer<typeof forms.invokeCommand>;
+  const here = readable(request);
+  const offering = botsHere(request, here).filter(
     (bot) => bot.commands.some(({ name }) => name === command) && (named === undefined || bot.user === named),
   );
   const [bot, another] = offering;
   if (bot === undefined) throw new Refusal('command_not_found', { field: 'command' });
   if (another !== undefined) throw new Refusal('command_ambiguous', { field: 'bot' });
-  const { service, user } = call;
+  const { service, user } = request;
   const now = service.now();
   const until = now + RESPONSE_TOKEN_MILLIS;
   const invocation = makeId('cmd', now);
@@ -51,29 +51,29 @@ export const invokeCommand: Handler = async (call) => {
     }),
   );
   if (bot.subscribed.includes('command')) {
-    await askMain(call, { kind: 'command', bot: bot.id, conversation, invocation, event });
+    await askMain(request, { kind: 'command', bot: bot.id, conversation, invocation, event });
   }
-  publishTo(call, bot.user, 'command', event);
+  publishTo(request, bot.user, 'command', event);
   return { status: 202, json: JSON.stringify({ invocation_id: invocation }) };
 };
 
-export const putBotCommands: Handler = async (call) => {
-  const { commands } = call.body as z.infer<typeof forms.botCommands>;
-  const bot = callingBot(call);
-  const set = await askMain(call, { kind: 'putCommands', bot: bot.id, commands, by: byBot(bot) });
+export const putBotCommands: Handler = async (request) => {
+  const { commands } = request.body as z.infer<typeof forms.botCommands>;
+  const bot = callingBot(request);
+  const set = await askMain(request, { kind: 'putCommands', bot: bot.id, commands, by: byBot(bot) });
   return { status: 200, json: JSON.stringify(set) };
 };
 
-export const readBotCommands: Handler = (call) => ({
+export const readBotCommands: Handler = (request) => ({
   status: 200,
-  json: JSON.stringify({ commands: callingBot(call).commands }),
+  json: JSON.stringify({ commands: callingBot(request).commands }),
 });
 
 /** The bot's answer to the caller alone, while both still take part in the conversation. */
-export const postResponse: Handler = (call) => {
-  const { response_token: token, text } = call.body as z.infer<typeof forms.respond>;
-  const bot = callingBot(call);
-  const { service } = call;
+export const postResponse: Handler = (request) => {
+  const { response_token: token, text } = request.body as z.infer<typeof forms.respond>;
+  const bot = callingBot(request);
+  const { service } = request;
   const now = service.now();
   const claims = readResponseToken(service.idKey, token, now);
   if (claims === undefined || claims.bot !== bot.id) throw new Refusal('response_token_invalid');
@@ -88,17 +88,17 @@ export const postResponse: Handler = (call) => {
   if (seconds > 0) throw new Refusal('rate_limited', { retryAfter: seconds });
   const data = { invocation_id: invocation, conversation_id: conversation, bot: bot.user, text };
   const head = { type: 'command.response', conv: conversation, ts: unixSeconds(now) } as const;
-  publishTo(call, user, 'command.response', encodeEvent(head, JSON.stringify(data)));
+  publishTo(request, user, 'command.response', encodeEvent(head, JSON.stringify(data)));
   return { status: 202, json: '' };
 };
 
 /** The bots that the caller may give commands to here: listed, taking part, and with the scope. */
-function botsHere({ service }: Call, { record, tables }: Readable): Bot[] {
+function botsHere({ service }: ClientRequest, { record, tables }: Readable): Bot[] {
   return service.bots
     .listing(record.id)
     .filter((bot) => bot.scopes.has('commands:write') && readMember(tables, record.id, bot.user) !== undefined);
 }
 
-function publishTo({ service }: Call, user: string, type: EventType, event: string): void {
-  service.node.publishTo({ kind: 'publishTo', users: [user], type, event });
+function publishTo({ service }: ClientRequest, user: string, type: EventType, event: string): void {
+  service.runtime.publishTo({ kind: 'publishTo', users: [user], type, event });
 }

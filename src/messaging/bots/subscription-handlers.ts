@@ -5,22 +5,22 @@ import type { MakeSubscription } from '#src/protocol/bots/subscriptions.ts';
 import type { Handler } from '../http/caller.ts';
 import { askMain, byBot, callingBot } from './integration-calls.ts';
 
-export const makeSubscription: Handler = async (call) => {
-  const bot = callingBot(call);
-  const form = call.body as MakeSubscription;
-  const made = await askMain(call, { kind: 'makeSubscription', bot: bot.id, form, by: byBot(bot) });
+export const makeSubscription: Handler = async (request) => {
+  const bot = callingBot(request);
+  const form = request.body as MakeSubscription;
+  const made = await askMain(request, { kind: 'makeSubscription', bot: bot.id, form, by: byBot(bot) });
   return { status: 201, json: JSON.stringify(made) };
 };
 
-export const readSubscriptions: Handler = async (call) => {
-  const found = await askMain(call, { kind: 'readSubscriptions', bot: callingBot(call).id });
+export const readSubscriptions: Handler = async (request) => {
+  const found = await askMain(request, { kind: 'readSubscriptions', bot: callingBot(request).id });
   return { status: 200, json: JSON.stringify(found) };
 };
 
-export const removeSubscription: Handler = async (call) => {
-  const bot = callingBot(call);
-  const { subscription = '' } = call.params;
+export const removeSubscription: Handler = async (request) => {
+  const bot = callingBot(request);
+  const { subscription = '' } = request.params;
   if (!isId('sub', subscription)) throw new Refusal('subscription_not_found');
-  await askMain(call, { kind: 'removeSubscription', bot: bot.id, subscription, by: byBot(bot) });
+  await askMain(request, { kind: 'removeSubscription', bot: bot.id, subscription, by: byBot(bot) });
   return { status: 204, json: '' };
 };

@@ -5,34 +5,34 @@ import { Refusal } from '#src/protocol/errors.ts';
 import { isCallStep, type Message, type PostMessage } from '#src/protocol/conversations/messages.ts';
 import { rightsIn } from '#src/protocol/conversations/rights.ts';
 import type * as forms from '#src/protocol/bots/webhooks.ts';
-import { ask, pathConversation, readable, type Call, type Handler, type Reply } from '../http/caller.ts';
+import { ask, pathConversation, readable, type ClientRequest, type Handler, type Reply } from '../http/caller.ts';
 import { askMain } from './integration-calls.ts';
 import { preview } from '../conversations/message-handlers.ts';
 import { webhookText } from './webhook-text.ts';
 
-export const makeWebhook: Handler = async (call) => {
-  const { name } = call.body as z.infer<typeof forms.makeWebhook>;
-  const conversation = managed(call);
-  const made = await askMain(call, { kind: 'makeWebhook', conversation, name, by: byPerson(call) });
+export const makeWebhook: Handler = async (request) => {
+  const { name } = request.body as z.infer<typeof forms.makeWebhook>;
+  const conversation = managed(request);
+  const made = await askMain(request, { kind: 'makeWebhook', conversation, name, by: byPerson(request) });
   return { status: 201, json: JSON.stringify(made) };
 };
 
-export const readWebhooks: Handler = async (call) => {
-  const found = await askMain(call, { kind: 'readWebhooks', conversation: managed(call) });
+export const readWebhooks: Handler = async (request) => {
+  const found = await askMain(request, { kind: 'readWebhooks', conversation: managed(request) });
   return { status: 200, json: JSON.stringify(found) };
 };
 
-export const revokeWebhook: Handler = async (call) => {
-  const conversation = managed(call);
-  const { webhook = '' } = call.params;
+export const revokeWebhook: Handler = async (request) => {
+  const conversation = managed(request);
+  const { webhook = '' } = request.params;
   if (!isId('hook', webhook)) throw new Refusal('webhook_not_found');
-  await askMain(call, { kind: 'revokeWebhook', conversation, webhook, by: byPerson(call) });
+  await askMain(request, { kind: 'revokeWebhook', conversation, webhook, by: byPerson(request) });
   return { status: 204, json: '' };
 };
 
 /** Posts as the webhook's bot, whose visit has settled which conversation that is. */
-export const postWebhook: Handler = async (call) => {
-  const post = call.body as forms.WebhookPost;
+export const postWebhook: Handler = async (request) => {
+  const post = request.body as forms.WebhookPost;
   const { client_msg_id: clientMsgId } = post;
   const form: PostMessage = {
     kind: 'text',
@@ -41,10 +41,10 @@ export const postWebhook: Handler = async (call) => {
   };
   // Old clients would take it for a step of a call, whoever posted it (MSG-06).
   if (isCallStep(form)) throw new Refusal('call_step_is_signalling');
-  const [conversation = ''] = call.reach ?? [];
-  const { device, user } = call;
-  const posted = await ask<Reply>(call, `conversation:${conversation}`, { kind: 'post', form, user, device });
-  const reply = preview(call, posted, 201);
+  const [conversation = ''] = request.reach ?? [];
+  const { device, user } = request;
+  const posted = await ask<Reply>(request, `conversation:${conversation}`, { kind: 'post', form, user, device });
+  const reply = preview(request, posted, 201);
   // Whoever has the URL may write, and read nothing: not even what became of its message since.
   const { conversation_id, seq, created_at } = JSON.parse(reply.json) as Message;
   return { status: reply.status, json: JSON.stringify({ conversation_id, seq, created_at }) };
@@ -54,13 +54,13 @@ export const postWebhook: Handler = async (call) => {
  * The conversation of the path, if its webhooks are the caller's to manage.
  * @throws Refusal `conversation_forbidden`, `right_missing`, `participants_fixed` for what is no room.
  */
-function managed(call: Call): string {
-  const { member, record } = readable(call);
+function managed(request: ClientRequest): string {
+  const { member, record } = readable(request);
   if (record.kind !== 'room') throw new Refusal('participants_fixed');
   if (!rightsIn(record.kind, member.role).includes('webhook.manage')) throw new Refusal('right_missing');
-  return pathConversation(call);
+  return pathConversation(request);
 }
 
-function byPerson({ user }: Call): { readonly actor: string; readonly address: null } {
+function byPerson({ user }: ClientRequest): { readonly actor: string; readonly address: null } {
   return { actor: `user:${user}`, address: null };
 }

@@ -6,27 +6,30 @@ import { formatInstant } from '#src/base/time.ts';
 import type { LiveCallView } from '#src/protocol/calls/calls.ts';
 import type { PostMessage } from '#src/protocol/conversations/messages.ts';
 import { readConversation, readMember, readParticipants } from '#storage/conversations/conversation-reader.ts';
-import { ask, askShards, type Call, type Handler } from '../http/caller.ts';
+import { ask, askShards, type ClientRequest, type Handler } from '../http/caller.ts';
 import { iceServers } from './ice-servers.ts';
 
 /**
  * The scope of a call that is addressed to this conversation: a room itself, or the pair that a direct conversation
  * is, so that it does not matter which way the two of them address each other.
  */
-export function scopeOf(call: Call, conversation: string): { readonly scope: string; readonly isGroup: boolean } {
-  const { tables } = call.service.lanes.read(conversation);
+export function scopeOf(
+  request: ClientRequest,
+  conversation: string,
+): { readonly scope: string; readonly isGroup: boolean } {
+  const { tables } = request.service.lanes.read(conversation);
   if (readConversation(tables, conversation)?.kind === 'room') return { scope: conversation, isGroup: true };
   return { scope: pairScope(readParticipants(tables, conversation, 2).map(({ user }) => user)), isGroup: false };
 }
 
 /** Every shard is asked: one that is restarting has its calls asked for again, since a call left out would not ring. */
-export const readCalls: Handler = async (call) => {
-  const elsewhere = await askShards<CallRecord[]>(call, '@callsOf', call.user);
-  const records = [...call.service.callsOf(call.user), ...elsewhere.flat()];
+export const readCalls: Handler = async (request) => {
+  const elsewhere = await askShards<CallRecord[]>(request, '@callsOf', request.user);
+  const records = [...request.service.callsOf(request.user), ...elsewhere.flat()];
   const items = records
     .toSorted((a, b) => a.startedAt - b.startedAt)
-    .map((record) => viewOf(record, call.user))
-    .filter(({ to }) => call.reach?.has(to) !== false);
+    .map((record) => viewOf(record, request.user))
+    .filter(({ to }) => request.reach?.has(to) !== false);
   return { status: 200, json: JSON.stringify({ items, next: null }) };
 };
 
@@ -63,8 +66,8 @@ function addressFor({ isGroup, scope, conversation, transfer, guests }: CallReco
   return conversation ?? pair.find((other) => other !== user) ?? user;
 }
 
-export const readIceServers: Handler = (call) => {
-  const { service, user } = call;
+export const readIceServers: Handler = (request) => {
+  const { service, user } = request;
   return { status: 200, json: JSON.stringify(iceServers(service.mediaServers(), user, service.now())) };
 };
 
@@ -73,13 +76,13 @@ export const readIceServers: Handler = (call) => {
  * and so does one about a call that the server does not know, or no longer.
  * @throws Refusal call_outcome_contradicts.
  */
-export async function requireTrueOutcome(call: Call, { body }: PostMessage): Promise<OutcomeAnswer> {
-  const { id = '' } = call.params;
+export async function requireTrueOutcome(request: ClientRequest, { body }: PostMessage): Promise<OutcomeAnswer> {
+  const { id = '' } = request.params;
   if (typeof body !== 'object' || !('outcome' in body) || !isId('c', id)) return [];
-  call.service.lanes.read(id).refresh();
-  if (readMember(call.service.lanes.read(id).tables, id, call.user) === undefined) return [];
+  request.service.lanes.read(id).refresh();
+  if (readMember(request.service.lanes.read(id).tables, id, request.user) === undefined) return [];
   const { result, duration } = body.outcome;
   // Between threads an undefined field would arrive as null.
   const said = { kind: 'outcome', result, duration, ...(body.call === undefined ? {} : { call: body.call }) } as const;
-  return await ask<OutcomeAnswer>(call, `call:${scopeOf(call, id).scope}`, said);
+  return await ask<OutcomeAnswer>(request, `call:${scopeOf(request, id).scope}`, said);
 }

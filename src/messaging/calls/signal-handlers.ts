@@ -18,23 +18,24 @@ import {
 import { readConversation, readMember } from '#storage/conversations/conversation-reader.ts';
 import { shareConversation } from '#storage/conversations/inbox-reader.ts';
 import { scopeOf } from './call-handlers.ts';
-import { ask, type Call, type Handler } from '../http/caller.ts';
+import { ask, type ClientRequest, type Handler } from '../http/caller.ts';
 import { parseForm } from '../http/parsing.ts';
 
-export const postSignal: Handler = async (call) => {
-  const stanza = checkSignal(call.body);
+export const postSignal: Handler = async (request) => {
+  const stanza = checkSignal(request.body);
   // A bot signals in its conversations alone; whatever else it names is not there for it.
-  if (call.reach !== undefined && !call.reach.has(stanza.to)) throw new Refusal('recipient_forbidden', { field: 'to' });
+  if (request.reach !== undefined && !request.reach.has(stanza.to))
+    throw new Refusal('recipient_forbidden', { field: 'to' });
   const conversation = isId('c', stanza.to) ? stanza.to : null;
-  if (conversation === null) requireShared(call, stanza.to);
-  else requireMember(call, conversation);
-  if (stanza.kind === 'sub') call.service.access.requireStanza(call, stanza.to, conversation !== null);
+  if (conversation === null) requireShared(request, stanza.to);
+  else requireMember(request, conversation);
+  if (stanza.kind === 'sub') request.service.access.requireStanza(request, stanza.to, conversation !== null);
   if (isInvite(stanza)) {
-    if (conversation === null) call.service.access.requireCallTo(call, stanza.to);
-    else call.service.access.requireCall(call, conversation);
+    if (conversation === null) request.service.access.requireCallTo(request, stanza.to);
+    else request.service.access.requireCall(request, conversation);
   }
-  if (stanza.kind === 'sub') relayFreely(call, stanza, conversation);
-  else await takeStep(call, stanza, conversation);
+  if (stanza.kind === 'sub') relayFreely(request, stanza, conversation);
+  else await takeStep(request, stanza, conversation);
   return { status: 202, json: '' };
 };
 
@@ -69,31 +70,32 @@ export function checkSignal(body: unknown): Stanza {
 }
 
 /** @throws Refusal recipient_forbidden: one answer for a conversation that is not there and not theirs (SIG-04). */
-function requireMember(call: Call, conversation: string): void {
-  const environment = call.service.lanes.read(conversation);
+function requireMember(request: ClientRequest, conversation: string): void {
+  const environment = request.service.lanes.read(conversation);
   environment.refresh();
   const there = readConversation(environment.tables, conversation) !== undefined;
-  if (!there || readMember(environment.tables, conversation, call.user) === undefined) {
+  if (!there || readMember(environment.tables, conversation, request.user) === undefined) {
     throw new Refusal('recipient_forbidden', { field: 'to' });
   }
 }
 
 /** @throws Refusal recipient_forbidden: one answer for a person who does not exist and one who shares nothing. */
-function requireShared(call: Call, user: string): void {
-  const { environments } = call.service.lanes;
+function requireShared(request: ClientRequest, user: string): void {
+  const { environments } = request.service.lanes;
   for (const environment of environments) environment.refresh();
-  const known = USERNAME.test(user) && user !== call.user;
-  if (!known || !shareConversation(environments, call.user, user)) {
+  const known = USERNAME.test(user) && user !== request.user;
+  if (!known || !shareConversation(environments, request.user, user)) {
     throw new Refusal('recipient_forbidden', { field: 'to' });
   }
 }
 
 /** Hands a step to its call attempt, wherever that went. @throws Refusal with the codes of the attempt. */
-async function takeStep(call: Call, stanza: Stanza, conversation: string | null): Promise<void> {
-  const { user, device } = call;
+async function takeStep(request: ClientRequest, stanza: Stanza, conversation: string | null): Promise<void> {
+  const { user, device } = request;
   const { to, kind, step, seq = 0, body = {} } = stanza;
-  const place = conversation === null ? { scope: pairScope([user, to]), isGroup: false } : scopeOf(call, conversation);
-  if (step === 'transfer') requireTarget(call, body['target'] as string, place.isGroup ? place.scope : undefined);
+  const place =
+    conversation === null ? { scope: pairScope([user, to]), isGroup: false } : scopeOf(request, conversation);
+  if (step === 'transfer') requireTarget(request, body['target'] as string, place.isGroup ? place.scope : undefined);
   const message: CallMessage = {
     kind: 'step',
     user,
@@ -107,21 +109,22 @@ async function takeStep(call: Call, stanza: Stanza, conversation: string | null)
     seq,
     body,
   };
-  const taken = await ask<StepTaken>(call, `call:${place.scope}`, message);
-  if (taken !== null) await ask(call, `call:${taken.moved}`, { ...message, isGroup: false });
+  const taken = await ask<StepTaken>(request, `call:${place.scope}`, message);
+  if (taken !== null) await ask(request, `call:${taken.moved}`, { ...message, isGroup: false });
 }
 
 /**
  * A call is handed to somebody whom the caller could call themselves: in a room one of its members.
  * @throws Refusal recipient_forbidden.
  */
-function requireTarget(call: Call, target: string, room: string | undefined): void {
+function requireTarget(request: ClientRequest, target: string, room: string | undefined): void {
   const field = 'body.target';
-  if (target === call.user) throw new Refusal('field_invalid', { field });
+  if (target === request.user) throw new Refusal('field_invalid', { field });
   try {
-    requireShared(call, target);
-    call.service.access.requireCallTo(call, target);
-    const member = room === undefined || readMember(call.service.lanes.read(room).tables, room, target) !== undefined;
+    requireShared(request, target);
+    request.service.access.requireCallTo(request, target);
+    const member =
+      room === undefined || readMember(request.service.lanes.read(room).tables, room, target) !== undefined;
     if (!member) throw new Refusal('recipient_forbidden');
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
@@ -130,17 +133,17 @@ function requireTarget(call: Call, target: string, room: string | undefined): vo
 }
 
 /** What belongs to no attempt goes out directly. */
-function relayFreely(call: Call, stanza: Stanza, conversation: string | null): void {
-  const { node, now } = call.service;
-  const data: SignalEventData = { ...stanza, body: stanza.body ?? {}, sender: call.user } as SignalEventData;
-  const except = { device: call.device };
+function relayFreely(request: ClientRequest, stanza: Stanza, conversation: string | null): void {
+  const { runtime, now } = request.service;
+  const data: SignalEventData = { ...stanza, body: stanza.body ?? {}, sender: request.user } as SignalEventData;
+  const except = { device: request.device };
   const ts = unixSeconds(now());
   if (conversation === null) {
     const event = encodeEvent({ type: 'signal', ts }, JSON.stringify(data));
-    const users = [...new Set([stanza.to, call.user])];
-    node.publishTo({ kind: 'publishTo', users, type: 'signal', event, except });
+    const users = [...new Set([stanza.to, request.user])];
+    runtime.publishTo({ kind: 'publishTo', users, type: 'signal', event, except });
   } else {
     const event = encodeEvent({ type: 'signal', conv: conversation, ts }, JSON.stringify(data));
-    node.publish({ kind: 'publish', topic: conversation, type: 'signal', event, except });
+    runtime.publish({ kind: 'publish', topic: conversation, type: 'signal', event, except });
   }
 }

@@ -12,29 +12,29 @@ import {
   askConversation,
   pathUsername,
   readable,
-  type Call,
+  type ClientRequest,
   type Handler,
   type Reply,
   type Service,
 } from '../http/caller.ts';
 
-export const createConversation: Handler = async (call) => {
-  const form = call.body as z.infer<typeof forms.createConversation>;
+export const createConversation: Handler = async (request) => {
+  const form = request.body as z.infer<typeof forms.createConversation>;
   const { kind, participants } = form;
   const [other] = participants;
-  if (kind !== 'room' && other === call.user) throw new Refusal('participant_unknown', { field: 'participants.0' });
-  requireReachable(call, kind === 'room' ? 'invite' : 'message', participants);
+  if (kind !== 'room' && other === request.user) throw new Refusal('participant_unknown', { field: 'participants.0' });
+  requireReachable(request, kind === 'room' ? 'invite' : 'message', participants);
   const id =
     kind === 'direct' && other !== undefined
-      ? directId(call.service, call.user, other)
-      : makeId('c', call.service.now());
-  return await ask<Reply>(call, `conversation:${id}`, {
+      ? directId(request.service, request.user, other)
+      : makeId('c', request.service.now());
+  return await ask<Reply>(request, `conversation:${id}`, {
     kind: 'create',
     conversation: kind,
     title: kind === 'room' ? form.title : undefined,
     participants,
-    user: call.user,
-    device: call.device,
+    user: request.user,
+    device: request.device,
   });
 };
 
@@ -51,32 +51,32 @@ function directId(service: Service, one: string, other: string): string {
  * One answer for a person who does not exist, one who left or whose term is over, and one whom the access policies keep
  * from the caller (ERR-05, POL-01). @throws Refusal participant_unknown.
  */
-function requireReachable(call: Call, action: 'message' | 'invite', people: readonly string[]): void {
-  const { access, accounts, bots } = call.service;
+function requireReachable(request: ClientRequest, action: 'message' | 'invite', people: readonly string[]): void {
+  const { access, accounts, bots } = request.service;
   const isActive = (person: string) => accounts.isActive(person) || bots.isActive(person);
   const index = people.findIndex(
-    (person) => !isActive(person) || access.isOver(person) || !access.allows(action, call.user, person),
+    (person) => !isActive(person) || access.isOver(person) || !access.allows(action, request.user, person),
   );
   if (index !== -1) throw new Refusal('participant_unknown', { field: `participants.${index}` });
 }
 
-export const readConversation: Handler = (call) => {
-  const { tables, record } = readable(call);
-  const view = conversationView(tables, record, call.service.epoch);
-  const last_common_read = readLastCommonRead(tables, record, call.user);
+export const readConversation: Handler = (request) => {
+  const { tables, record } = readable(request);
+  const view = conversationView(tables, record, request.service.epoch);
+  const last_common_read = readLastCommonRead(tables, record, request.user);
   return { status: 200, json: JSON.stringify({ ...view, last_common_read }) };
 };
 
-export const changeConversation: Handler = (call) => {
-  const { title } = call.body as z.infer<typeof forms.changeConversation>;
-  return askConversation(call, { kind: 'rename', title });
+export const changeConversation: Handler = (request) => {
+  const { title } = request.body as z.infer<typeof forms.changeConversation>;
+  return askConversation(request, { kind: 'rename', title });
 };
 
-export const deleteConversation: Handler = (call) => askConversation(call, { kind: 'delete' });
+export const deleteConversation: Handler = (request) => askConversation(request, { kind: 'delete' });
 
-export const listParticipants: Handler = (call) => {
-  const { tables, record } = readable(call);
-  const { after, limit } = call.query as z.infer<typeof forms.participantsQuery>;
+export const listParticipants: Handler = (request) => {
+  const { tables, record } = readable(request);
+  const { after, limit } = request.query as z.infer<typeof forms.participantsQuery>;
   if (after !== undefined && !USERNAME.test(after)) throw new Refusal('cursor_invalid', { field: 'after' });
   // One more than asked tells whether there is a next page.
   const found = readParticipants(tables, record.id, limit + 1, after);
@@ -85,27 +85,27 @@ export const listParticipants: Handler = (call) => {
   return { status: 200, json: JSON.stringify({ items, next }) };
 };
 
-export const addParticipants: Handler = (call) => {
-  const { participants, role } = call.body as z.infer<typeof forms.addParticipants>;
+export const addParticipants: Handler = (request) => {
+  const { participants, role } = request.body as z.infer<typeof forms.addParticipants>;
   // Who may not look inside must not learn who exists.
-  readable(call);
-  requireReachable(call, 'invite', participants);
-  return askConversation(call, { kind: 'add', participants, role });
+  readable(request);
+  requireReachable(request, 'invite', participants);
+  return askConversation(request, { kind: 'add', participants, role });
 };
 
-export const changeParticipant: Handler = (call) => {
-  const { role } = call.body as z.infer<typeof forms.changeParticipant>;
-  const participant = pathUsername(call);
-  return askConversation(call, { kind: 'setRole', participant, role });
+export const changeParticipant: Handler = (request) => {
+  const { role } = request.body as z.infer<typeof forms.changeParticipant>;
+  const participant = pathUsername(request);
+  return askConversation(request, { kind: 'setRole', participant, role });
 };
 
-export const removeParticipant: Handler = (call) =>
-  askConversation(call, { kind: 'remove', participant: pathUsername(call) });
+export const removeParticipant: Handler = (request) =>
+  askConversation(request, { kind: 'remove', participant: pathUsername(request) });
 
-export const readRights: Handler = (call) => {
-  const { record, member } = readable(call);
-  const rights = call.service.access.grantedOf(
-    call,
+export const readRights: Handler = (request) => {
+  const { record, member } = readable(request);
+  const rights = request.service.access.grantedOf(
+    request,
     record.id,
     rightsAmong(record.kind, member.role, record.participantCount),
   );

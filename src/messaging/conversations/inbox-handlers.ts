@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { inboxQuery } from '#src/protocol/conversations/conversations.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { inboxItemJson, laneStamps, readLaneInbox, type InboxEntry } from '#storage/conversations/inbox-reader.ts';
-import type { Call, Handler } from '../http/caller.ts';
+import type { ClientRequest, Handler } from '../http/caller.ts';
 import { decodeCursor, encodeCursor } from '../http/cursors.ts';
 
 /**
@@ -19,15 +19,15 @@ interface Cursor {
   readonly last?: readonly [activeAt: number, id: string] | undefined;
 }
 
-export const readInbox: Handler = async (call) => {
-  const { after, limit } = call.query as z.infer<typeof inboxQuery>;
-  const { lanes, epoch } = call.service;
+export const readInbox: Handler = async (request) => {
+  const { after, limit } = request.query as z.infer<typeof inboxQuery>;
+  const { lanes, epoch } = request.service;
   for (const environment of lanes.environments) environment.refresh();
-  const cursor = readCursor(call, after);
+  const cursor = readCursor(request, after);
   const entries: InboxEntry[] = [];
   for (const [lane, environment] of lanes.environments.entries()) {
-    const found = readLaneInbox(environment.tables, lane, call.user, cursor.since[lane] ?? 0);
-    entries.push(...found.filter(({ id }) => call.reach?.has(id) !== false));
+    const found = readLaneInbox(environment.tables, lane, request.user, cursor.since[lane] ?? 0);
+    entries.push(...found.filter(({ id }) => request.reach?.has(id) !== false));
     // Lane by lane with a breath between: somebody in thousands of conversations must not hold up the shard.
     if (entries.length > 200) await new Promise((resolve) => setImmediate(resolve));
   }
@@ -36,7 +36,7 @@ export const readInbox: Handler = async (call) => {
   const items: string[] = [];
   for (const entry of page) {
     const tables = lanes.environments[entry.lane]?.tables;
-    if (tables !== undefined) items.push(inboxItemJson(tables, entry, call.user, epoch));
+    if (tables !== undefined) items.push(inboxItemJson(tables, entry, request.user, epoch));
     if (items.length % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
   const final = page.at(-1);
@@ -69,8 +69,8 @@ function writeCursor(epoch: string, cursor: Cursor): string {
 }
 
 /** @throws Refusal cursor_invalid. A cursor of another epoch starts afresh: its stamps mean nothing here. */
-function readCursor(call: Call, text: string | undefined): Cursor {
-  const { lanes, epoch } = call.service;
+function readCursor(request: ClientRequest, text: string | undefined): Cursor {
+  const { lanes, epoch } = request.service;
   const stamps = laneStamps(lanes.environments);
   const fresh = { stamps, since: stamps.map(() => 0) };
   if (text === undefined) return fresh;

@@ -116,10 +116,10 @@ export function makeLinkPreviews(shard: {
   readonly config: Config;
   readonly version: string;
   readonly lanes: Lanes;
-  readonly node: () => ThreadRuntime;
+  readonly runtime: () => ThreadRuntime;
   readonly now: () => number;
 }): LinkPreviews | undefined {
-  const { config, lanes, node, now, version } = shard;
+  const { config, lanes, runtime, now, version } = shard;
   if (config.linkPreviews === 'off') return undefined;
   const page = { allowPrivateTargets: config.allowPrivateTargets, userAgent: `Parley/${version}` };
   return new LinkPreviews({
@@ -132,7 +132,7 @@ export function makeLinkPreviews(shard: {
     },
     tell: (conversation, seq, preview) => {
       const message = { kind: 'preview', seq, preview } satisfies ConversationMessage;
-      node().tell(`conversation:${conversation}`, message);
+      runtime().tell(`conversation:${conversation}`, message);
     },
     now,
   });

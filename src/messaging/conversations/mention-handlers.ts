@@ -12,7 +12,7 @@ import { readUpTo } from '#storage/conversations/inbox-reader.ts';
 import { stampOf } from '#storage/engine/lane.ts';
 import { readLaneMentions, STAMP_MAX } from '#storage/conversations/mention-reader.ts';
 import type { MentionRow } from '#storage/conversations/mention-records.ts';
-import type { Call, Handler } from '../http/caller.ts';
+import type { ClientRequest, Handler } from '../http/caller.ts';
 import { decodeCursor, encodeCursor } from '../http/cursors.ts';
 
 /** What was read of a lane and not given yet, and where the lane goes on. */
@@ -24,21 +24,21 @@ interface Stream {
   position: number;
 }
 
-export const readMentions: Handler = async (call) => {
-  const { after, limit } = call.query as z.infer<typeof mentionsQuery>;
-  const { lanes, epoch } = call.service;
-  const positions = readCursor(call, after);
+export const readMentions: Handler = async (request) => {
+  const { after, limit } = request.query as z.infer<typeof mentionsQuery>;
+  const { lanes, epoch } = request.service;
+  const positions = readCursor(request, after);
   const streams: Stream[] = [];
   for (const [lane, environment] of lanes.environments.entries()) {
     environment.refresh();
     const { tables } = environment;
     // What comes while somebody turns the pages is on none of them.
     const position = Math.min(positions[lane] ?? 0, stampOf(tables) + 1);
-    streams.push({ tables, position, ...readLaneMentions(tables, call.user, position, limit, call.reach) });
+    streams.push({ tables, position, ...readLaneMentions(tables, request.user, position, limit, request.reach) });
     // Lane by lane with a breath between: somebody in thousands of conversations must not hold up the shard.
     await new Promise((resolve) => setImmediate(resolve));
   }
-  const items = gather(streams, limit).flatMap(({ row, tables }) => itemJson(tables, row, call.user));
+  const items = gather(streams, limit).flatMap(({ row, tables }) => itemJson(tables, row, request.user));
   const rest = streams.map(({ rows, rest: below, position }) => (rows.length === 0 ? below : position));
   const next = rest.every((position) => position === 0) ? null : writeCursor(epoch, rest);
   return { status: 200, json: `{"items":[${items.join(',')}],"next":${JSON.stringify(next)}}` };
@@ -75,8 +75,8 @@ function writeCursor(epoch: string, positions: readonly number[]): string {
 }
 
 /** @throws Refusal cursor_invalid. A cursor of another epoch starts afresh: its stamps mean nothing here. */
-function readCursor(call: Call, text: string | undefined): number[] {
-  const { lanes, epoch } = call.service;
+function readCursor(request: ClientRequest, text: string | undefined): number[] {
+  const { lanes, epoch } = request.service;
   const fresh = lanes.environments.map(() => STAMP_MAX);
   if (text === undefined) return fresh;
   const invalid = new Refusal('cursor_invalid', { field: 'after' });

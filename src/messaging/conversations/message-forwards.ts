@@ -2,7 +2,7 @@
 import { Refusal } from '#src/protocol/errors.ts';
 import type { ForwardMessage, ForwardOrigin, Message, PostMessage } from '#src/protocol/conversations/messages.ts';
 import { readMessage } from '#storage/conversations/conversation-reader.ts';
-import { readable, type Call } from '../http/caller.ts';
+import { readable, type ClientRequest } from '../http/caller.ts';
 
 /**
  * The form of a forward with the body of what it passes on. A forward of a forward keeps the first origin. Mentions stay
@@ -10,9 +10,12 @@ import { readable, type Call } from '../http/caller.ts';
  * @throws Refusal `forward_forbidden`: one answer for what is not there, deleted, not the caller's to read, said in a
  * secret chat, and for the outcome of a call.
  */
-export function readForwarded(call: Call, posted: ForwardMessage): { form: PostMessage; origin: ForwardOrigin } {
+export function readForwarded(
+  request: ClientRequest,
+  posted: ForwardMessage,
+): { form: PostMessage; origin: ForwardOrigin } {
   const { forward, ...carried } = posted;
-  const source = readSource(call, forward);
+  const source = readSource(request, forward);
   if (source?.body === undefined || source.kind === 'call' || source.kind === 'system') {
     throw new Refusal('forward_forbidden', { field: 'forward' });
   }
@@ -20,10 +23,13 @@ export function readForwarded(call: Call, posted: ForwardMessage): { form: PostM
   return { form: { ...carried, kind, body } as PostMessage, origin: source.forward ?? { sender, created_at } };
 }
 
-function readSource(call: Call, { conversation_id: id, seq }: ForwardMessage['forward']): Message | undefined {
-  if (call.reach?.has(id) === false) return undefined;
+function readSource(
+  request: ClientRequest,
+  { conversation_id: id, seq }: ForwardMessage['forward'],
+): Message | undefined {
+  if (request.reach?.has(id) === false) return undefined;
   try {
-    const { record, tables } = readable({ ...call, params: { id } });
+    const { record, tables } = readable({ ...request, params: { id } });
     const json = record.kind === 'secret' ? undefined : readMessage(tables, record, seq);
     return json === undefined ? undefined : (JSON.parse(json) as Message);
   } catch (error) {

@@ -25,35 +25,35 @@ import {
   pathConversation,
   pathSeq,
   readable,
-  type Call,
+  type ClientRequest,
   type Handler,
   type Reply,
 } from '../http/caller.ts';
 import { readForwarded } from './message-forwards.ts';
 
-export const postMessage: Handler = async (call) => {
-  const posted = call.body as PostMessage | ForwardMessage;
-  call.service.access.requireMessage(call, pathConversation(call));
+export const postMessage: Handler = async (request) => {
+  const posted = request.body as PostMessage | ForwardMessage;
+  request.service.access.requireMessage(request, pathConversation(request));
   // What most posts are waits for nothing here.
   if ('kind' in posted && posted.kind === 'text')
-    return preview(call, await askConversation(call, { kind: 'post', form: posted }), 201);
+    return preview(request, await askConversation(request, { kind: 'post', form: posted }), 201);
   let post: Prepared;
   try {
-    post = await prepare(call, posted);
+    post = await prepare(request, posted);
   } catch (error) {
     if (!(error instanceof Refusal) || statusOf(error.code) >= 500) throw error;
     // A repeat is answered with the first message, whatever became of its file, its call or its origin.
     const { code, field } = error;
-    return await askConversation(call, { kind: 'refusePost', clientMsgId: posted.client_msg_id, code, field });
+    return await askConversation(request, { kind: 'refusePost', clientMsgId: posted.client_msg_id, code, field });
   }
-  const reply = await askConversation(call, { kind: 'post', ...post });
-  call.service.attachments.notePosted(post.form);
-  return preview(call, reply, 201);
+  const reply = await askConversation(request, { kind: 'post', ...post });
+  request.service.attachments.notePosted(post.form);
+  return preview(request, reply, 201);
 };
 
 /** Has the message's link looked at, behind the answer, when the message is new by this status. Passes the answer on. */
-export function preview(call: Call, reply: Reply, status: Reply['status']): Reply {
-  if (reply.status === status) call.service.previews?.note(reply.json);
+export function preview(request: ClientRequest, reply: Reply, status: Reply['status']): Reply {
+  if (reply.status === status) request.service.previews?.note(reply.json);
   return reply;
 }
 
@@ -64,113 +64,117 @@ interface Prepared {
 }
 
 /** What a form becomes by what the server knows of its file, its call, or the message that it passes on. @throws Refusal. */
-async function prepare(call: Call, posted: PostMessage | ForwardMessage): Promise<Prepared> {
+async function prepare(request: ClientRequest, posted: PostMessage | ForwardMessage): Promise<Prepared> {
   if ('forward' in posted) {
-    const { form, origin } = readForwarded(call, posted);
-    return { form: await prepareAttachment(call, form, 'forward'), origin };
+    const { form, origin } = readForwarded(request, posted);
+    return { form: await prepareAttachment(request, form, 'forward'), origin };
   }
-  const attempts = await requireTrueOutcome(call, posted);
-  return { form: await prepareAttachment(call, posted, 'body.attachment'), attempts };
+  const attempts = await requireTrueOutcome(request, posted);
+  return { form: await prepareAttachment(request, posted, 'body.attachment'), attempts };
 }
 
 /** @throws Refusal as the attachment's door does, with the field to blame. */
-async function prepareAttachment(call: Call, form: PostMessage, field: string): Promise<PostMessage> {
+async function prepareAttachment(request: ClientRequest, form: PostMessage, field: string): Promise<PostMessage> {
   try {
-    return await call.service.attachments.prepare(call, form);
+    return await request.service.attachments.prepare(request, form);
   } catch (error) {
     if (error instanceof Refusal && statusOf(error.code) < 500) throw new Refusal(error.code, { field });
     throw error;
   }
 }
 
-export const editMessage: Handler = async (call) => {
-  const { body, mentions } = call.body as z.infer<typeof editForm>;
-  call.service.access.requireMessage(call, pathConversation(call));
-  const edited = { body: call.service.attachments.describe(body), mentions };
-  return preview(call, await askConversation(call, { kind: 'edit', seq: pathSeq(call), ...edited }), 200);
+export const editMessage: Handler = async (request) => {
+  const { body, mentions } = request.body as z.infer<typeof editForm>;
+  request.service.access.requireMessage(request, pathConversation(request));
+  const edited = { body: request.service.attachments.describe(body), mentions };
+  return preview(request, await askConversation(request, { kind: 'edit', seq: pathSeq(request), ...edited }), 200);
 };
 
-export const deleteMessage: Handler = (call) => askConversation(call, { kind: 'deleteMessage', seq: pathSeq(call) });
+export const deleteMessage: Handler = (request) =>
+  askConversation(request, { kind: 'deleteMessage', seq: pathSeq(request) });
 
-export const removePreview: Handler = (call) => askConversation(call, { kind: 'removePreview', seq: pathSeq(call) });
+export const removePreview: Handler = (request) =>
+  askConversation(request, { kind: 'removePreview', seq: pathSeq(request) });
 
-export const readMessages: Handler = (call) => {
-  const { record, tables } = readable(call);
-  const { after_seq: afterSeq, before_seq: beforeSeq, limit } = call.query as z.infer<typeof forms.historyQuery>;
+export const readMessages: Handler = (request) => {
+  const { record, tables } = readable(request);
+  const { after_seq: afterSeq, before_seq: beforeSeq, limit } = request.query as z.infer<typeof forms.historyQuery>;
   const page = readHistory(tables, record, { afterSeq, beforeSeq, limit });
   const next = page.next === undefined ? 'null' : `"${page.next}"`;
   return { status: 200, json: `{"items":[${page.items.join(',')}],"next":${next}}` };
 };
 
-export const readOneMessage: Handler = (call) => {
-  const { record, tables } = readable(call);
-  const json = readMessage(tables, record, pathSeq(call));
+export const readOneMessage: Handler = (request) => {
+  const { record, tables } = readable(request);
+  const json = readMessage(tables, record, pathSeq(request));
   if (json === undefined) throw new Refusal('message_not_found');
   return { status: 200, json };
 };
 
-export const addReaction: Handler = (call) => {
-  call.service.access.requireMessage(call, pathConversation(call));
-  return askConversation(call, { kind: 'react', seq: pathSeq(call), emoji: pathEmoji(call), added: true });
+export const addReaction: Handler = (request) => {
+  request.service.access.requireMessage(request, pathConversation(request));
+  return askConversation(request, { kind: 'react', seq: pathSeq(request), emoji: pathEmoji(request), added: true });
 };
 
-export const removeReaction: Handler = (call) =>
-  askConversation(call, { kind: 'react', seq: pathSeq(call), emoji: pathEmoji(call), added: false });
+export const removeReaction: Handler = (request) =>
+  askConversation(request, { kind: 'react', seq: pathSeq(request), emoji: pathEmoji(request), added: false });
 
-function pathEmoji(call: Call): string {
-  const { emoji = '' } = call.params;
+function pathEmoji(request: ClientRequest): string {
+  const { emoji = '' } = request.params;
   if (!isEmoji(emoji)) throw new Refusal('field_invalid', { field: 'emoji' });
   return emoji;
 }
 
-export const readPins: Handler = (call) => {
-  const { record, tables } = readable(call);
+export const readPins: Handler = (request) => {
+  const { record, tables } = readable(request);
   const items = readPinnedSeqs(tables, record.id).map((seq) => readMessage(tables, record, seq));
   return { status: 200, json: `{"items":[${items.filter((json) => json !== undefined).join(',')}],"next":null}` };
 };
 
-export const addPin: Handler = (call) => askConversation(call, { kind: 'pin', seq: pathSeq(call), pinned: true });
+export const addPin: Handler = (request) =>
+  askConversation(request, { kind: 'pin', seq: pathSeq(request), pinned: true });
 
-export const removePin: Handler = (call) => askConversation(call, { kind: 'pin', seq: pathSeq(call), pinned: false });
+export const removePin: Handler = (request) =>
+  askConversation(request, { kind: 'pin', seq: pathSeq(request), pinned: false });
 
-export const putDraft: Handler = (call) => {
-  const { body } = call.body as z.infer<typeof forms.putDraft>;
-  return askConversation(call, { kind: 'draft', body });
+export const putDraft: Handler = (request) => {
+  const { body } = request.body as z.infer<typeof forms.putDraft>;
+  return askConversation(request, { kind: 'draft', body });
 };
 
-export const deleteDraft: Handler = (call) => askConversation(call, { kind: 'draft', body: null });
+export const deleteDraft: Handler = (request) => askConversation(request, { kind: 'draft', body: null });
 
-export const readDraft: Handler = (call) => {
-  const { record, tables } = readable(call);
-  const { draft } = readPersonal(tables, record.id, call.user);
+export const readDraft: Handler = (request) => {
+  const { record, tables } = readable(request);
+  const { draft } = readPersonal(tables, record.id, request.user);
   if (draft === undefined) throw new Refusal('draft_not_found');
   return { status: 200, json: JSON.stringify({ body: draft.body, updated_at: draft.updatedAt }) };
 };
 
-export const putMute: Handler = (call) => {
-  const { until } = call.body as z.infer<typeof forms.putMute>;
+export const putMute: Handler = (request) => {
+  const { until } = request.body as z.infer<typeof forms.putMute>;
   const at = until === null ? null : parseInstant(until);
-  if (at === undefined || (at !== null && at > call.service.now() + MUTE_MILLIS_MAX)) {
+  if (at === undefined || (at !== null && at > request.service.now() + MUTE_MILLIS_MAX)) {
     throw new Refusal('field_invalid', { field: 'until' });
   }
-  return askConversation(call, { kind: 'mute', until });
+  return askConversation(request, { kind: 'mute', until });
 };
 
-export const postReceipt: Handler = (call) => {
-  const { state, seq } = call.body as z.infer<typeof forms.postReceipt>;
-  return askConversation(call, { kind: 'receipt', state, seq });
+export const postReceipt: Handler = (request) => {
+  const { state, seq } = request.body as z.infer<typeof forms.postReceipt>;
+  return askConversation(request, { kind: 'receipt', state, seq });
 };
 
 /** Catch-up: everything behind a rev or where to start afresh, with the watermarks either way (SOC-11). */
-export const listChanges: Handler = (call) => {
-  const { record, tables } = readable(call);
-  const { after_rev: afterRev } = call.query as z.infer<typeof forms.changesQuery>;
-  const items = readChanges(tables, record, call.service.epoch, afterRev);
+export const listChanges: Handler = (request) => {
+  const { record, tables } = readable(request);
+  const { after_rev: afterRev } = request.query as z.infer<typeof forms.changesQuery>;
+  const items = readChanges(tables, record, request.service.epoch, afterRev);
   const rest = JSON.stringify({
     rev: record.rev,
     head_seq: record.headSeq,
-    epoch: call.service.epoch,
-    watermarks: readWatermarks(tables, record, call.user),
+    epoch: request.service.epoch,
+    watermarks: readWatermarks(tables, record, request.user),
   });
   const json = `{"complete":${items !== undefined},"items":[${(items ?? []).join(',')}],${rest.slice(1)}`;
   return { status: 200, json };

@@ -9,11 +9,11 @@ interface Presence {
 }
 
 /** Answers for the people whose presence the caller is told of, and whom they may see; a bot's in its conversations. */
-export const readPresence: Handler = async (call) => {
-  const { access, lanes, pushes } = call.service;
+export const readPresence: Handler = async (request) => {
+  const { access, lanes, pushes } = request.service;
   for (const environment of lanes.environments) environment.refresh();
-  const people = access.visibleTo(call.user, readPeers(lanes.environments, call.user, call.reach));
-  const elsewhere = await askShards<Presence[]>(call, '@presenceOf', people);
+  const people = access.visibleTo(request.user, readPeers(lanes.environments, request.user, request.reach));
+  const elsewhere = await askShards<Presence[]>(request, '@presenceOf', people);
   const items = [...pushes.attention.announced(people), ...elsewhere.flat()];
   return { status: 200, json: JSON.stringify({ items, next: null }) };
 };

@@ -29,7 +29,7 @@ import type { RateLimiter } from './rate-limiter.ts';
 
 /** What the handlers of a shard share. */
 export interface Service {
-  readonly node: ThreadRuntime;
+  readonly runtime: ThreadRuntime;
   readonly lanes: Lanes;
   readonly accounts: AccountsReader;
   /** Who may message, call and invite whom. */
@@ -57,7 +57,7 @@ export interface Service {
   readonly now: () => number;
 }
 
-export interface Call {
+export interface ClientRequest {
   readonly service: Service;
   readonly user: string;
   readonly device: string;
@@ -73,7 +73,7 @@ export interface Call {
   readonly cancellation: Cancellation;
 }
 
-export type Handler = (call: Call) => Reply | Promise<Reply>;
+export type Handler = (request: ClientRequest) => Reply | Promise<Reply>;
 
 /** A status of success and the JSON that goes with it, empty for none. */
 export interface Reply {
@@ -83,12 +83,12 @@ export interface Reply {
 
 /** Asks an actor. @throws Refusal with the actor's code, or `unavailable`, `busy` from the runtime. */
 export async function ask<T>(
-  call: Call,
+  request: ClientRequest,
   to: Address,
   message: ConversationMessage | CallMessage | PushMessage,
 ): Promise<T> {
-  const millis = call.service.config.requestSeconds * 1000;
-  const answer: Answer = await call.service.node.ask(to, message, millis, call.cancellation);
+  const millis = request.service.config.requestSeconds * 1000;
+  const answer: Answer = await request.service.runtime.ask(to, message, millis, request.cancellation);
   if (answer.ok) return answer.value as T;
   throw new Refusal(answer.code, { field: answer.field ?? undefined, retryAfter: answer.retryAfter ?? undefined });
 }
@@ -98,12 +98,12 @@ export async function ask<T>(
  * left out of the answer.
  * @throws Refusal `unavailable`, `busy`.
  */
-export async function askShards<T>(call: Call, name: ServiceName, body: unknown): Promise<T[]> {
-  const { node, config } = call.service;
-  const others = [...node.links.keys()].filter((thread) => thread !== MAIN);
-  if (others.length < node.placement.shards - 1) throw new Refusal('unavailable');
+export async function askShards<T>(request: ClientRequest, name: ServiceName, body: unknown): Promise<T[]> {
+  const { runtime, config } = request.service;
+  const others = [...runtime.links.keys()].filter((thread) => thread !== MAIN);
+  if (others.length < runtime.placement.shards - 1) throw new Refusal('unavailable');
   const millis = config.requestSeconds * 1000;
-  const answers = await Promise.all(others.map(async (thread) => await node.askService(thread, name, body, millis)));
+  const answers = await Promise.all(others.map(async (thread) => await runtime.askService(thread, name, body, millis)));
   return answers.map((answer) => {
     if (answer.ok) return answer.value as T;
     throw new Refusal(answer.code, { retryAfter: answer.retryAfter ?? undefined });
@@ -111,9 +111,9 @@ export async function askShards<T>(call: Call, name: ServiceName, body: unknown)
 }
 
 /** Asks the conversation of the path as the caller. */
-export async function askConversation(call: Call, message: Unsigned<ConversationMessage>): Promise<Reply> {
-  const signed = { ...message, user: call.user, device: call.device } as ConversationMessage;
-  return await ask<Reply>(call, `conversation:${pathConversation(call)}`, signed);
+export async function askConversation(request: ClientRequest, message: Unsigned<ConversationMessage>): Promise<Reply> {
+  const signed = { ...message, user: request.user, device: request.device } as ConversationMessage;
+  return await ask<Reply>(request, `conversation:${pathConversation(request)}`, signed);
 }
 
 /** A message without who acts, for each kind of message. */
@@ -123,28 +123,28 @@ type Unsigned<M> = M extends Acting ? Omit<M, keyof Acting> : never;
  * The conversation id of the path. One that no conversation could have answers like one that is not the caller's.
  * @throws Refusal conversation_forbidden.
  */
-export function pathConversation(call: Call): string {
-  const { id = '' } = call.params;
+export function pathConversation(request: ClientRequest): string {
+  const { id = '' } = request.params;
   if (!conversationId.safeParse(id).success) throw new Refusal('conversation_forbidden');
   return id;
 }
 
 /** The seq of the path. @throws Refusal message_not_found for what no message could have. */
-export function pathSeq(call: Call): number {
-  const { seq = '' } = call.params;
+export function pathSeq(request: ClientRequest): number {
+  const { seq = '' } = request.params;
   // A number beyond 2^53 would not be the one that was written.
   if (!/^[1-9]\d{0,15}$/.test(seq) || !Number.isSafeInteger(Number(seq))) throw new Refusal('message_not_found');
   return Number(seq);
 }
 
 /** The username of the path. @throws Refusal participant_not_found. */
-export function pathUsername(call: Call): string {
-  const { username = '' } = call.params;
+export function pathUsername(request: ClientRequest): string {
+  const { username = '' } = request.params;
   if (!USERNAME.test(username)) throw new Refusal('participant_not_found');
   return username;
 }
 
 /** The conversation of the path, if the caller takes part in it. @throws Refusal `conversation_forbidden`. */
-export function readable(call: Call): Readable {
-  return readableBy(call.service.lanes, pathConversation(call), call.user);
+export function readable(request: ClientRequest): Readable {
+  return readableBy(request.service.lanes, pathConversation(request), request.user);
 }

@@ -20,7 +20,7 @@ import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import { registerAttachments, type AttachmentRoutesContext } from '../attachments/attachment-surface.ts';
 import { bearerToken, type Authentication } from '../access/authentication.ts';
 import type { BotEntrance, BotRequest } from '../bots/bot-access.ts';
-import type { Call, Service } from './caller.ts';
+import type { ClientRequest, Service } from './caller.ts';
 import { Exchange, isFormType, readHead, type ExchangeOptions, type RequestHead } from './exchange.ts';
 import { parseForm, parseQuery } from './parsing.ts';
 import { rateOf } from './rate-limiter.ts';
@@ -154,15 +154,15 @@ export class HttpSurface {
       const session = visit === undefined ? this.#person(exchange.head, route, res) : undefined;
       const caller = visit?.bot ?? (session as NonNullable<typeof session>);
       visit?.checkRoute(name, params?.['id']);
-      const call = await this.#readCall(exchange, route, params, {
+      const request = await this.#readCall(exchange, route, params, {
         user: caller.user,
         device: caller.device,
         session,
         reach: visit?.bot.conversations,
       });
       // Whoever passes a message on has read it.
-      if (name === 'postMessage' && 'forward' in (call.body as object)) visit?.checkRoute('readMessage', undefined);
-      const reply = await HANDLERS[name](call);
+      if (name === 'postMessage' && 'forward' in (request.body as object)) visit?.checkRoute('readMessage', undefined);
+      const reply = await HANDLERS[name](request);
       visit?.settle(reply.status);
       if (name === 'postMessage') this.#options.metrics.postAcked(Number(process.hrtime.bigint() - began));
       exchange.send(reply.status, reply.json);
@@ -185,8 +185,8 @@ export class HttpSurface {
     exchange: Exchange,
     route: Route,
     params: Record<string, string> | undefined,
-    caller: Pick<Call, 'user' | 'device' | 'session' | 'reach'>,
-  ): Promise<Call> {
+    caller: Pick<ClientRequest, 'user' | 'device' | 'session' | 'reach'>,
+  ): Promise<ClientRequest> {
     const { service } = this.#options;
     const { head } = exchange;
     if (params === undefined) throw new Refusal('path_not_found');

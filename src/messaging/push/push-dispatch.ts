@@ -45,7 +45,7 @@ export interface PushDispatchOptions {
   readonly access: AccessChecks;
   readonly now: () => number;
   readonly log: Log;
-  readonly node: () => ThreadRuntime;
+  readonly runtime: () => ThreadRuntime;
   readonly system: () => ActorSystem;
 }
 
@@ -218,7 +218,7 @@ export class PushDispatch {
   announceAddress(user: string, address: PushAddress): void {
     const taken: [string, string] = [nameOf(address), user];
     this.addressTaken(...taken);
-    for (const [thread, link] of this.#options.node().links) if (thread !== MAIN) link.tell('@pushAddress', taken);
+    for (const [thread, link] of this.#options.runtime().links) if (thread !== MAIN) link.tell('@pushAddress', taken);
   }
 
   addressTaken(name: string, user: string): void {

@@ -5,33 +5,33 @@ import { checkedHost, isTargetUrl, type PrivateTargets } from '#src/outgoing/tar
 import { Refusal } from '#src/protocol/errors.ts';
 import type { PushAddress } from '#src/protocol/push/push.ts';
 import { readPushRegistration, type PushRegistration } from '#storage/conversations/push-records.ts';
-import { ask, type Call, type Handler, type Reply } from '../http/caller.ts';
+import { ask, type ClientRequest, type Handler, type Reply } from '../http/caller.ts';
 
-export const putPush: Handler = async (call) => {
-  const { device, service, session, user } = call;
+export const putPush: Handler = async (request) => {
+  const { device, service, session, user } = request;
   // Bots are turned away before; whoever else calls has a session.
   if (session === undefined) throw new Refusal('right_missing');
-  const address = call.body as PushAddress;
+  const address = request.body as PushAddress;
   checkAddress(address, service.config.allowPrivateTargets);
   const { sid, until } = session;
   const registration: PushRegistration = { device, sid, until, at: service.now(), address };
-  await ask(call, `push:${user}`, { kind: 'register', registration });
+  await ask(request, `push:${user}`, { kind: 'register', registration });
   service.pushes.announceAddress(user, address);
-  return replyOf(call, registration);
+  return replyOf(request, registration);
 };
 
-export const readPush: Handler = (call) => {
-  const environment = call.service.lanes.read(call.user);
+export const readPush: Handler = (request) => {
+  const environment = request.service.lanes.read(request.user);
   environment.refresh();
-  return replyOf(call, readPushRegistration(environment.tables, call.user, call.device));
+  return replyOf(request, readPushRegistration(environment.tables, request.user, request.device));
 };
 
-export const deletePush: Handler = async (call) => {
-  await ask(call, `push:${call.user}`, { kind: 'unregister', device: call.device });
+export const deletePush: Handler = async (request) => {
+  await ask(request, `push:${request.user}`, { kind: 'unregister', device: request.device });
   return { status: 204, json: '' };
 };
 
-function replyOf({ service, session }: Call, registration: PushRegistration | undefined): Reply {
+function replyOf({ service, session }: ClientRequest, registration: PushRegistration | undefined): Reply {
   const isOwn = registration !== undefined && registration.sid === session?.sid;
   const registered = isOwn
     ? { provider: registration.address.provider, registered_at: formatInstant(registration.at) }

@@ -9,7 +9,7 @@ import { numbered } from '#storage/engine/keys.ts';
 import { highlight, readTerms } from '#storage/search/search-query.ts';
 import { runSearch } from '#storage/search/search-run.ts';
 import { isHit, type Place, type SearchRequest } from '#storage/search/search-walk.ts';
-import type { Call, Handler } from '../http/caller.ts';
+import type { ClientRequest, Handler } from '../http/caller.ts';
 import { decodeCursor, encodeCursor } from '../http/cursors.ts';
 import { SearchQueue } from './search-queue.ts';
 
@@ -17,13 +17,13 @@ import { SearchQueue } from './search-queue.ts';
 const queue = new SearchQueue();
 
 /** Finds messages, the newest first. `next` is where to go on, and says nothing of whether there is more to find. */
-export const searchMessages: Handler = async (call) => {
-  const { service, user, reach, cancellation } = call;
-  const form = call.query as SearchForm;
+export const searchMessages: Handler = async (request) => {
+  const { service, user, reach, cancellation } = request;
+  const form = request.query as SearchForm;
   if (service.config.search === 'off') throw new Refusal('search_disabled');
-  const request = readRequest(form);
+  const search = readRequest(form);
   const from = form.cursor === undefined ? undefined : readCursor(form.cursor);
-  if (form.conversation !== undefined) requireReadable(call, form.conversation);
+  if (form.conversation !== undefined) requireReadable(request, form.conversation);
   const { conversation, limit } = form;
   const result = await queue.run(
     user,
@@ -33,7 +33,7 @@ export const searchMessages: Handler = async (call) => {
         environments: service.lanes.environments,
         user,
         isWanted: (id) => (conversation === undefined || id === conversation) && reach?.has(id) !== false,
-        request,
+        request: search,
         from,
         limit,
         pause: async () => {
@@ -44,7 +44,7 @@ export const searchMessages: Handler = async (call) => {
       }),
   );
   if (result === undefined) throw new Refusal('unavailable');
-  const items = result.hits.flatMap((hit) => itemOf(call, hit, request) ?? []);
+  const items = result.hits.flatMap((hit) => itemOf(request, hit, search) ?? []);
   const next = result.next === undefined ? 'null' : `"${writeCursor(result.next)}"`;
   return { status: 200, json: `{"items":[${items.join(',')}],"next":${next}}` };
 };
@@ -60,27 +60,28 @@ function readRequest(form: SearchForm): SearchRequest {
 }
 
 /** @throws Refusal `conversation_forbidden` for one that is not there and one that is not theirs (MSG-11). */
-function requireReadable(call: Call, conversation: string): void {
-  const { tables } = refreshed(call, conversation);
-  const isTheirs = call.reach?.has(conversation) !== false && readMember(tables, conversation, call.user) !== undefined;
+function requireReadable(request: ClientRequest, conversation: string): void {
+  const { tables } = refreshed(request, conversation);
+  const isTheirs =
+    request.reach?.has(conversation) !== false && readMember(tables, conversation, request.user) !== undefined;
   if (!isTheirs || readConversation(tables, conversation) === undefined) throw new Refusal('conversation_forbidden');
 }
 
-function refreshed(call: Call, conversation: string) {
-  const environment = call.service.lanes.read(conversation);
+function refreshed(request: ClientRequest, conversation: string) {
+  const environment = request.service.lanes.read(conversation);
   environment.refresh();
   return environment;
 }
 
 /** A message found, as it stands now, or undefined when it is no longer one that the caller finds. */
-function itemOf(call: Call, { conversation, seq }: Place, request: SearchRequest): string | undefined {
-  const { tables } = refreshed(call, conversation);
+function itemOf(request: ClientRequest, { conversation, seq }: Place, search: SearchRequest): string | undefined {
+  const { tables } = refreshed(request, conversation);
   const record = readConversation(tables, conversation);
-  const isTheirs = record !== undefined && readMember(tables, conversation, call.user) !== undefined;
+  const isTheirs = record !== undefined && readMember(tables, conversation, request.user) !== undefined;
   const stored = isTheirs && seq > record.floorSeq ? tables.messages.get(numbered(seq, conversation)) : undefined;
-  if (stored === undefined || !isHit(stored, request)) return undefined;
+  if (stored === undefined || !isHit(stored, search)) return undefined;
   const json = messageJson(tables, conversation, seq, stored);
-  const marks = highlight(searchedText(JSON.parse(json) as Message), request.terms, SEARCH_HIGHLIGHTS_MAX);
+  const marks = highlight(searchedText(JSON.parse(json) as Message), search.terms, SEARCH_HIGHLIGHTS_MAX);
   return `${json.slice(0, -1)},"highlights":${JSON.stringify(marks)}}`;
 }
 

@@ -159,8 +159,8 @@ export class Sockets {
    */
   #nextId(): number {
     this.#lastMoment = Math.max(this.#lastMoment + 1, Math.floor(monotonicMillis() * ID_MOMENTS_PER_MILLI));
-    const { config, node } = this.#options.service;
-    return this.#lastMoment * config.shards + node.shard;
+    const { config, runtime } = this.#options.service;
+    return this.#lastMoment * config.shards + runtime.shard;
   }
 
   /** A bot's token has no end of its own: it is revoked. @throws Refusal as `authenticate` does. */
@@ -189,7 +189,7 @@ export class Sockets {
       return readMemberships(service.lanes.environments, data.user);
     });
     const { device, id: socketId } = data;
-    this.#tellPerson(data.user, { kind: 'connected', device, shard: service.node.shard, socket: socketId });
+    this.#tellPerson(data.user, { kind: 'connected', device, shard: service.runtime.shard, socket: socketId });
     return undefined;
   }
 
@@ -227,10 +227,10 @@ export class Sockets {
     }
     // Whoever takes part hears the conversation, so the subscription is the membership, without a read.
     if (!this.#options.hub.hears(socket, frame.conv)) return this.#refuse(socket, 'conversation_forbidden');
-    const { access, node } = this.#options.service;
+    const { access, runtime } = this.#options.service;
     // Who may not write to the other of two may not show them that they would. It is a hint, and dropped like one.
     if (!access.mayMessageIn(frame.conv, data.user)) return undefined;
-    node.tell(`conversation:${frame.conv}`, {
+    runtime.tell(`conversation:${frame.conv}`, {
       kind: 'typing',
       user: data.user,
       device: data.device,
@@ -278,7 +278,7 @@ export class Sockets {
   }
 
   #tellPerson(user: string, message: PersonMessage): void {
-    this.#options.service.node.tell(`person:${user}`, message);
+    this.#options.service.runtime.tell(`person:${user}`, message);
   }
 
   #addressOf(res: HttpResponse, { head }: Exchange): string {
