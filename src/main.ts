@@ -47,7 +47,7 @@ import type { Settings } from '#src/settings/settings.ts';
 import { printWelcome } from '#src/server/welcome.ts';
 import { addMailRoutes, makeOutbox, type MailServicesOptions } from '#src/calendar/mail/mail-services.ts';
 import type { Base, Release } from '#src/server/base.ts';
-import { FIGURES_MILLIS, makeHealth } from '#src/server/health.ts';
+import { METRICS_MILLIS, makeHealth } from '#src/server/health.ts';
 import { makeSupervisor } from '#src/server/shard-supervision.ts';
 import type { HealthBody } from '#src/telemetry/health-body.ts';
 import { Log } from '#src/telemetry/log.ts';
@@ -157,7 +157,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     clock: systemClock,
     health: async () => JSON.parse((await health('application/json')).body) as HealthBody,
     listeners: () => urls,
-    liveCalls: makeLiveCalls(() => supervisor.gather('@calls', null, FIGURES_MILLIS)),
+    liveCalls: makeLiveCalls(() => supervisor.gather('@calls', null, METRICS_MILLIS)),
     conversations: () => lanes.conversationCount,
     attachments,
     lanes,

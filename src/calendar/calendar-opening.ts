@@ -15,7 +15,7 @@ import { ReminderSchedule, type Reminded, type ReminderScheduleOptions } from '.
 import type { AnswerUpdates } from './scheduling/answer-updates.ts';
 import type { Deliveries } from './scheduling/deliveries.ts';
 import type { OutsideMail } from './scheduling/outside-mail.ts';
-import { ChangeAnnouncer, type Told } from './change-announcer.ts';
+import { ChangeAnnouncer, type CalendarNotice } from './change-announcer.ts';
 import type { DavContext } from './dav/dav-context.ts';
 import type { EntryMeetings } from './meetings/entry-meetings.ts';
 import { MeetingFollower } from './meetings/meeting-follower.ts';
@@ -47,7 +47,7 @@ export interface CalendarOpeningOptions {
   readonly meetings: EntryMeetings;
   readonly authenticate: Authenticate;
   /** Tells the sockets of people on every messaging thread. */
-  readonly tell: (told: Told | Reminded) => Promise<void>;
+  readonly tell: (told: CalendarNotice | Reminded) => Promise<void>;
   /** Whose word about the senders of calendar mail counts. @throws Refusal `encryption_locked`. */
   readonly mailTrust: MailIntakeServicesOptions['trust'];
   /** Makes the way to people outside. */

@@ -7,7 +7,7 @@ import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
 /** How long changes of one calendar are gathered: below what a person notices, above what an import takes per entry. */
 export const GATHERED_MILLIS = 200;
 
-export interface Told {
+export interface CalendarNotice {
   readonly users: readonly string[];
   readonly calendar: string;
   readonly syncSeq: number;
@@ -17,7 +17,7 @@ export interface ChangeAnnouncerOptions {
   /** Everybody who sees the calendar now. */
   readonly viewersOf: (calendar: string) => readonly string[];
   /** Hands it to every messaging thread. */
-  readonly tell: (told: Told) => void;
+  readonly tell: (told: CalendarNotice) => void;
 }
 
 export class ChangeAnnouncer {

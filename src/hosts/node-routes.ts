@@ -33,7 +33,7 @@ import type { NodeRecord, Nodes } from './nodes.ts';
  * Requests a minute: of one node for its own doors, of one address for `join`. The agent that ships needs 2 healths,
  * a report per role, a poll or two, and a journal per ask. [rate_limited]
  */
-export const DOOR_REQUESTS_PER_MINUTE = {
+export const NODE_REQUESTS_PER_MINUTE = {
   joinNode: 60,
   reportHealth: 12,
   reportRole: 60,
@@ -66,7 +66,7 @@ export function addNodeRoutes(app: FastifyInstance, options: NodeRoutesOptions):
   const handlers = makeHandlers(options);
   for (const name of Object.keys(NODE_ROUTES) as NodeRouteName[]) {
     const route: NodeRouteForm = NODE_ROUTES[name];
-    const budget = new WindowLimiter(DOOR_REQUESTS_PER_MINUTE[name], clock);
+    const budget = new WindowLimiter(NODE_REQUESTS_PER_MINUTE[name], clock);
     const join = name === 'joinNode';
     app.route({
       method: route.method.toUpperCase(),

@@ -5,7 +5,7 @@ import { Refusal } from '#src/protocol/errors.ts';
 const WINDOW_MILLIS = 60_000;
 
 /** Callers remembered. A caller takes some 100 bytes; beyond it the oldest window is forgotten. */
-export const DOOR_CALLERS_MAX = 16_384;
+export const LIMITED_CALLERS_MAX = 16_384;
 
 interface Window {
   since: number;
@@ -48,7 +48,7 @@ export class WindowLimiter {
 
   #makeRoom(now: number): void {
     for (const [caller, { since }] of this.#windows) {
-      if (now < since + WINDOW_MILLIS && this.#windows.size < DOOR_CALLERS_MAX) return;
+      if (now < since + WINDOW_MILLIS && this.#windows.size < LIMITED_CALLERS_MAX) return;
       this.#windows.delete(caller);
     }
   }

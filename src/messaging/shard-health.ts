@@ -7,7 +7,7 @@ import { healthReply, type HealthReply } from '#src/telemetry/health-reply.ts';
 import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 
 /** A thread that takes longer to say how it is doing counts as missing. */
-export const FIGURES_MILLIS = 1_000;
+export const METRICS_MILLIS = 1_000;
 
 export interface ShardHealthOptions {
   readonly runtime: ThreadRuntime;
@@ -20,7 +20,7 @@ export interface ShardHealthOptions {
 export function makeShardHealth(options: ShardHealthOptions): (accept: string) => Promise<HealthReply> {
   const ledger = new MetricLedger();
   return async (accept) => {
-    const fromMain = await options.runtime.askService(MAIN, '@health', accept, FIGURES_MILLIS);
+    const fromMain = await options.runtime.askService(MAIN, '@health', accept, METRICS_MILLIS);
     return fromMain.ok ? (fromMain.value as HealthReply) : await fromShards(options, ledger, accept);
   };
 }
@@ -29,7 +29,7 @@ export function makeShardHealth(options: ShardHealthOptions): (accept: string) =
 async function fromShards(options: ShardHealthOptions, ledger: MetricLedger, accept: string): Promise<HealthReply> {
   const { runtime, metrics, config, startedAt, version } = options;
   const others = [...runtime.links.keys()].filter((thread) => thread !== MAIN);
-  const asked = others.map((thread) => runtime.askService(thread, '@figures', null, FIGURES_MILLIS));
+  const asked = others.map((thread) => runtime.askService(thread, '@figures', null, METRICS_MILLIS));
   const answers = (await Promise.all(asked)).flatMap((answer) => (answer.ok ? [answer.value as ThreadSnapshot] : []));
   const expected = ['main', ...Array.from({ length: runtime.placement.shards }, (_, shard) => `shard-${shard}`)];
   const gathered = ledger.settle([metrics.snapshot(), ...answers], expected);

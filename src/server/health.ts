@@ -6,7 +6,7 @@ import { healthReply, type HealthReply } from '#src/telemetry/health-reply.ts';
 import type { Base, Release } from './base.ts';
 
 /** A thread that takes longer to say how it is doing counts as missing. */
-export const FIGURES_MILLIS = 900;
+export const METRICS_MILLIS = 900;
 
 export type AskHealth = (accept: string | undefined) => Promise<HealthReply>;
 
@@ -21,7 +21,7 @@ export function makeHealth(
   const numbers = Array.from({ length: placement.shards }, (_, shard) => shard);
   const expected = ['main', ...numbers.map((shard) => `shard-${shard}`)];
   return async (accept) => {
-    const asked = numbers.map((shard) => supervisor.askShard(shard, '@figures', null, FIGURES_MILLIS));
+    const asked = numbers.map((shard) => supervisor.askShard(shard, '@figures', null, METRICS_MILLIS));
     const answers = (await Promise.all(asked)).flatMap((answer) => (answer.ok ? [answer.value as ThreadSnapshot] : []));
     return await healthReply(ledger.settle([metrics.snapshot(), ...answers], expected), installation, accept);
   };

@@ -85,7 +85,7 @@ export function* mailsBehind({ environment }: CalendarReader, seq: number): Gene
   }
 }
 
-export function letterOf(reader: CalendarReader, number: number): QueuedMailRecord | undefined {
+export function queuedMailOf(reader: CalendarReader, number: number): QueuedMailRecord | undefined {
   const stored = reader.read('letters', numbered(number, 'l'));
   return stored === undefined ? undefined : letterRecord.decode(stored);
 }

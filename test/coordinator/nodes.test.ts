@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { nodesRoutes } from '#src/console/routes/operations/nodes.ts';
-import { DOOR_CALLERS_MAX, WindowLimiter } from '#src/http/window-limiter.ts';
-import { DOOR_REQUESTS_PER_MINUTE } from '#src/hosts/node-routes.ts';
+import { LIMITED_CALLERS_MAX, WindowLimiter } from '#src/http/window-limiter.ts';
+import { NODE_REQUESTS_PER_MINUTE } from '#src/hosts/node-routes.ts';
 import { JOIN_TOKEN_MILLIS, nodeRecords, NODES_MAX, REVOKED_NODES_KEPT_MAX } from '#src/hosts/nodes.ts';
 import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
 import { REPORT_BODY_BYTES_MAX } from '#src/protocol/hosts/nodes.ts';
@@ -162,10 +162,10 @@ test('revoked nodes stay listed up to a number, and the oldest goes', async (con
 test('the budget of a door remembers so many callers and forgets the oldest', () => {
   const clock = new HandClock();
   const budget = new WindowLimiter(1, clock);
-  for (let at = 0; at < DOOR_CALLERS_MAX; at += 1) budget.take(`caller ${at}`);
+  for (let at = 0; at < LIMITED_CALLERS_MAX; at += 1) budget.take(`caller ${at}`);
   assert.throws(() => budget.take('caller 0'), refusal('rate_limited'));
   budget.take('one more');
-  assert.equal(budget.callers, DOOR_CALLERS_MAX);
+  assert.equal(budget.callers, LIMITED_CALLERS_MAX);
   budget.take('caller 0');
   assert.throws(() => budget.take('one more'), refusal('rate_limited'));
   clock.advance(60);
@@ -305,7 +305,7 @@ test('a node that floods is refused, by itself and for a minute', async (context
   const { clock, door, join } = await startNodePlane(context);
   const [flood, quiet] = [await join('flood'), await join('quiet')];
   const health = async (token: string) => await door('POST', 'self/health', { token, body: HEALTH });
-  for (let at = 0; at < DOOR_REQUESTS_PER_MINUTE.reportHealth; at += 1)
+  for (let at = 0; at < NODE_REQUESTS_PER_MINUTE.reportHealth; at += 1)
     assert.equal((await health(flood.token)).status, 200);
   const { status, json, headers } = await health(flood.token);
   assert.deepEqual([status, json.code, headers.get('retry-after')], [429, 'rate_limited', '60']);

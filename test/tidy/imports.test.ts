@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { ROOMS } from '#src/cli/docs/rooms.ts';
 import {
   DEPENDENCIES,
   DEV_DEPENDENCIES,
@@ -16,52 +17,11 @@ import {
 } from './source.ts';
 
 /**
- * The rooms from the ground up. A room's README states which of the rooms below it it may import, and that statement is
- * the rule; what stands further up is out of reach whatever a README says, so that no two rooms need each other.
+ * The rooms from the ground up, by the names that READMEs use. A room's README states which of the rooms below it it may
+ * import, and that statement is the rule; what stands further up is out of reach whatever a README says, so that no two
+ * rooms need each other.
  */
-const FLOORS = [
-  'base',
-  'protocol',
-  'client',
-  'redaction',
-  'node-agent',
-  'config',
-  'telemetry',
-  'storage/engine',
-  'storage/accounts',
-  'storage/vault',
-  'storage/conversations',
-  'storage/search',
-  'storage/attachments',
-  'storage/calendars',
-  'storage/backup',
-  'storage/check',
-  'actors/runtime',
-  'actors/person',
-  'actors/call',
-  'actors/conversation',
-  'actors/push',
-  'outgoing',
-  'push',
-  'http',
-  'audit',
-  'identity',
-  'settings',
-  'directory',
-  'meetings',
-  'monitoring',
-  'integrations',
-  'hosts',
-  'compliance',
-  'messaging',
-  'mail',
-  'calendar',
-  'server',
-  'console',
-  'console-web',
-  'cli',
-  'main',
-];
+const FLOORS = ROOMS.map((room) => (room === 'src/console/web' ? 'console-web' : room.replace(/^src\//, '')));
 
 /** The files that stand in `src` itself have no README: the composition root may see all, the settings what is below. */
 const WITHOUT_README: Readonly<Record<string, readonly string[]>> = {

@@ -51,3 +51,30 @@ test('titles are counted outside code fences only', () => {
   assert.deepEqual(titlesOf('# One\n\n# Two\n'), ['# One', '# Two']);
   assert.deepEqual(titlesOf('No title\n'), []);
 });
+
+/** What a page names as a file of the project: `conversation.ts`, `http/web-page.ts`, `src/main.ts`. */
+function namedFiles(page: string): string[] {
+  return [...page.matchAll(/`([\w./-]+\.(?:ts|html|md))`/g)].map(([, name = '']) => name);
+}
+
+/** Files that a page names and that nobody has: the end of some file's path must be what it says. */
+function missingFiles(page: string, files: readonly string[]): string[] {
+  return namedFiles(page).filter((name) => !files.some((file) => file === name || file.endsWith(`/${name}`)));
+}
+
+test('a README and a page about the structure name files that are there', () => {
+  const files = projectFiles();
+  const pages = files.filter((path) =>
+    /^(?:src|actors|storage|test|bench)\/.*README\.md$|^docs\/architecture\.md$/.test(path),
+  );
+  const faults = [...readAll(pages)].flatMap(([path, page]) =>
+    missingFiles(page, files).map((name) => `${path} names ${name}`),
+  );
+  assert.deepEqual(faults, []);
+});
+
+test('a file that is named and not there is found', () => {
+  const files = ['src/base/ids.ts', 'storage/engine/lane.ts'];
+  assert.deepEqual(missingFiles('See `ids.ts`, `engine/lane.ts` and `src/base/ids.ts`.', files), []);
+  assert.deepEqual(missingFiles('See `gone.ts` and `base/lane.ts`.', files), ['gone.ts', 'base/lane.ts']);
+});

@@ -29,7 +29,7 @@ import { LabelledCounts } from '#src/telemetry/labelled-counts.ts';
 import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
 import {
   dropMail,
-  letterOf,
+  queuedMailOf,
   mailsBehind,
   putMail,
   type QueuedMailRecord,
@@ -257,7 +257,7 @@ export class Outbox implements OutsideMail {
   /** Whether there is nothing to send: it is too old, or of somebody or a calendar that is gone. */
   #isOver({ at, letter: number }: Waiting, now: number): boolean {
     const { calendars, isPerson } = this.#options;
-    const letter = letterOf(calendars, number);
+    const letter = queuedMailOf(calendars, number);
     if (letter === undefined || calendars.calendar(letter.calendar) === undefined || !isPerson(letter.from))
       return true;
     return now - at > (letter.kind === 'REMINDER' ? REMINDER_AGE_MILLIS_MAX : MAIL_AGE_MILLIS_MAX);
@@ -265,7 +265,7 @@ export class Outbox implements OutsideMail {
 
   async #go(mail: Waiting, setup: MailSetup | undefined): Promise<void> {
     const { clock, log } = this.#options;
-    const letter = letterOf(this.#options.calendars, mail.letter);
+    const letter = queuedMailOf(this.#options.calendars, mail.letter);
     try {
       mail.ended ??= await this.#attempt(mail, letter, setup);
       if (mail.ended === undefined) return;
@@ -359,7 +359,7 @@ export class Outbox implements OutsideMail {
   }
 
   #isAbout(mail: Waiting, { calendar, uid }: QueuedMailRecord): boolean {
-    const letter = letterOf(this.#options.calendars, mail.letter);
+    const letter = queuedMailOf(this.#options.calendars, mail.letter);
     return letter?.calendar === calendar && letter.uid === uid;
   }
 }

@@ -5,6 +5,7 @@ import { metricDocument } from '#src/telemetry/metric-document.ts';
 import { asyncApiDocument } from './asyncapi.ts';
 import { extendErrorList, readErrorList } from './error-list.ts';
 import { openApiDocument } from './openapi.ts';
+import { roomsTable } from './rooms.ts';
 import type { JsonObject } from './schemas.ts';
 import {
   closeCodesTable,
@@ -40,7 +41,7 @@ export function generateDocuments(read: ReadFile): Map<string, string> {
     ['docs/asyncapi.json', toText(asyncApiDocument())],
     ['docs/errors.json', extendErrorList(readErrorList(read('docs/errors.json')), ERRORS, RETIRED_CODES)],
     ['docs/metrics.md', metricDocument()],
-    ['README.md', fill('README.md', { config: settingsTable() })],
+    ['README.md', fill('README.md', { config: settingsTable(), rooms: roomsTable(read) })],
     ['docs/protocol.md', fill('docs/protocol.md', protocolTables)],
   ]);
 }

@@ -29,7 +29,7 @@ function decodePart(part: string): string {
   }
 }
 
-export interface StageOptions {
+export interface ScreenContextOptions {
   readonly api: ConsoleApi;
   readonly me: Me;
   readonly notices: Notices;
@@ -43,9 +43,9 @@ export interface StageOptions {
 }
 
 export class ScreenContext {
-  readonly #options: StageOptions;
+  readonly #options: ScreenContextOptions;
 
-  constructor(options: StageOptions) {
+  constructor(options: ScreenContextOptions) {
     this.#options = options;
   }
 
