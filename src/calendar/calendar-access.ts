@@ -1,6 +1,6 @@
 /** Which calendars are there for a person, what they may in them, and the calendar that everybody has. */
 import type { Access, CalendarRecord } from '#storage/calendars/calendar-records.ts';
-import type { AccessibleCalendar } from '#storage/calendars/calendar-reader.ts';
+import type { AccessibleCalendar, OwnCalendar } from '#storage/calendars/calendar-reader.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import { isId } from '#src/base/ids.ts';
 import { Refusal } from '#src/protocol/errors.ts';
@@ -37,8 +37,12 @@ export async function ensureDefaultCalendar(calendars: Calendars, user: string):
 export function defaultCalendarOf(calendars: Calendars, user: string): CalendarRecord | undefined {
   const id = calendars.ownedByName(user, DEFAULT_CALENDAR);
   if (id !== undefined) return calendars.calendar(id);
-  const own = calendars.calendarsOf(user).filter(({ access }) => access === 'owner');
-  return own.find(({ calendar: { kinds, subscribed } }) => subscribed !== true && kinds.includes('event'))?.calendar;
+  return writableOwn(calendars, user).find(({ kinds }) => kinds.includes('event'));
+}
+
+/** A person's own calendars but those that follow a feed, whose entries nobody here wrote. */
+export function writableOwn(calendars: Calendars, user: string): OwnCalendar[] {
+  return calendars.ownedBy(user).filter(({ subscribed }) => subscribed !== true);
 }
 
 /**

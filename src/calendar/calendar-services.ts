@@ -1,12 +1,13 @@
 /** What the doors of the calendar work with, put together once. */
 import type { Clock } from '#src/base/clock.ts';
 import { USERNAME } from '#src/protocol/names.ts';
+import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import { AddressBook, type DirectoryView } from './address-book.ts';
 import { BasicAuthentication } from './basic-authentication.ts';
 import { ensureDefaultCalendar } from './calendar-access.ts';
 import type { DavContext, Principal, Principals } from './dav/dav-context.ts';
-import { busyTimes } from './objects/busy-times.ts';
+import { busyTimes, type BusyTimes } from './objects/busy-times.ts';
 import { DerivationPool } from './objects/derivation-pool.ts';
 import type { EntryMeetings } from './meetings/entry-meetings.ts';
 import { CalendarObjectWriter } from './objects/object-writer.ts';
@@ -14,6 +15,9 @@ import { AnswerUpdates } from './scheduling/answer-updates.ts';
 import { Deliveries } from './scheduling/deliveries.ts';
 import type { OutsideMail } from './scheduling/outside-mail.ts';
 import { Scheduler } from './scheduling/scheduler.ts';
+import { TimeSlicer } from './time-slicer.ts';
+import { WorkBudgets } from './work-budget.ts';
+import type { Window } from './icalendar/calendar-object.ts';
 
 export interface CalendarServicesOptions {
   readonly calendars: Calendars;
@@ -56,6 +60,10 @@ export interface CalendarServices {
   readonly maySee: (viewer: string, user: string) => boolean;
   /** Whether a person is there who may be shared with and invited. */
   readonly isPerson: (user: string) => boolean;
+  /** When somebody is taken by calendars of their own, worked out at the asker's cost. */
+  readonly busyTimes: (asker: string, user: string, window: Window) => Promise<BusyTimes>;
+  /** What people's questions may cost the others. */
+  readonly budgets: WorkBudgets;
   readonly epoch: string;
   readonly clock: Clock;
   /** The same things as the DAV door takes them. */
@@ -80,6 +88,15 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
   const mail = options.mail({ book, calendars, clock, epoch, isPerson, pool });
   const scheduler = new Scheduler({ pool, book, clock, deliveries, mail, mayInvite });
   const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler });
+  const budgets = new WorkBudgets();
+  const busyIn = async (asker: string, owner: string, records: readonly CalendarRecord[], window: Window) => {
+    const slicer = new TimeSlicer({ budgets, user: asker });
+    return await busyTimes({ calendars, pool }, records, { window, addresses: book.addressesOf(owner), slicer });
+  };
+  const busyOf = async (asker: string, user: string, window: Window) => {
+    calendars.refresh();
+    return await busyIn(asker, user, calendars.ownedBy(user), window);
+  };
   const dav: DavContext = {
     calendars,
     writer,
@@ -87,8 +104,10 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
     busyTimes: async (viewer, address, span) => {
       const user = book.userOf(address);
       const isKnown = user !== undefined && (user === viewer || (isPerson(user) && maySee(viewer, user)));
-      return isKnown ? (await busyTimes({ calendars, pool }, user, span)).periods : undefined;
+      return isKnown ? await busyOf(viewer, user, span) : undefined;
     },
+    busyIn: async (viewer, calendar, span) => await busyIn(viewer, calendar.owner, [calendar], span),
+    budgets,
     epoch,
     publicUrl: options.publicUrl,
     authenticate: async (authorization, address) => {
@@ -100,7 +119,7 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
   };
   return {
     ...{ calendars, book, pool, meetings, deliveries, answerUpdates, mail, writer },
-    ...{ mayInvite, maySee, isPerson, epoch, clock, dav },
+    ...{ mayInvite, maySee, isPerson, epoch, clock, dav, budgets, busyTimes: busyOf },
   };
 }
 

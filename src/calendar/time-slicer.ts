@@ -1,21 +1,36 @@
 /** Long work on the thread that everybody's requests go through, in slices with a turn for the others between them. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as rest } from 'node:timers/promises';
+import type { WorkBudgets } from './work-budget.ts';
 
 /** How long one request is worked on before others get their turn, in milliseconds. */
 export const SLICE_MILLIS = 5;
 
+/** For whom it is worked: their budget pays for the slices. */
+export interface Payer {
+  readonly budgets: WorkBudgets;
+  readonly user: string;
+}
+
 export class TimeSlicer {
+  readonly #payer: Payer | undefined;
   #began = performance.now();
+
+  /** Without a payer the work is the server's own. */
+  constructor(payer?: Payer) {
+    this.#payer = payer;
+  }
 
   /** Whether the slice is used up. */
   get isOver(): boolean {
     return performance.now() - this.#began >= SLICE_MILLIS;
   }
 
-  /** Gives others their turn, where the slice is used up. */
+  /** Gives others their turn, where the slice is used up; whoever has used up their budget waits until they have some. */
   async pass(): Promise<void> {
     if (!this.isOver) return;
-    await nextTurn();
+    const worked = performance.now() - this.#began;
+    const pause = this.#payer?.budgets.charge(this.#payer.user, worked) ?? 0;
+    await (pause > 0 ? rest(pause) : nextTurn());
     this.#began = performance.now();
   }
 }

@@ -14,7 +14,7 @@ const LOOKED_AT = 1_000;
  */
 export async function eraseCalendarsOf(calendars: Calendars, user: string, by: AuditActor): Promise<void> {
   calendars.refresh();
-  for (const { calendar, access } of calendars.calendarsOf(user)) {
+  for (const { calendar, access } of calendars.accessibleTo(user)) {
     if (access === 'owner') await calendars.removeCalendar(calendar.id, by);
     else await calendars.change((draft) => draft.share(calendar.id, user, null, by));
   }

@@ -133,6 +133,14 @@ export class CalendarView {
   }
 }
 
+declare const ownership: unique symbol;
+
+/**
+ * A calendar that belongs to the person it was read for. Scheduling looks for copies of an entry in these alone: what others
+ * share with somebody holds copies of theirs, and `accessibleTo` does not give this type.
+ */
+export type OwnCalendar = CalendarRecord & { readonly [ownership]: true };
+
 /** Everything there is to read, as it is on disk. Call `refresh` first to see what was committed by now. */
 export class CalendarReader extends CalendarView {
   readonly environment: CalendarEnvironment;
@@ -146,21 +154,27 @@ export class CalendarReader extends CalendarView {
     this.environment.refresh();
   }
 
+  /** A person's own calendars by their names. */
+  ownedBy(user: string): OwnCalendar[] {
+    return [...this.environment.tables.owned.getRange(under(user))].flatMap(({ value }) => {
+      const calendar = this.calendar(value.toString());
+      return calendar === undefined ? [] : [calendar as OwnCalendar];
+    });
+  }
+
   /** A person's own calendars by their names, then those that others share with them. */
-  calendarsOf(user: string): AccessibleCalendar[] {
-    const { owned, shared } = this.environment.tables;
-    const own = [...owned.getRange(under(user))].map(({ value }) => ({
-      id: value.toString(),
-      access: 'owner' as const,
-    }));
+  accessibleTo(user: string): AccessibleCalendar[] {
+    const { shared } = this.environment.tables;
+    const own = this.ownedBy(user).map((calendar) => ({ calendar, access: 'owner' as const }));
     const others = [...shared.getRange(under(user))].map((entry) => ({
       id: lastPart(Buffer.from(entry.key)),
       access: entry.value.toString() as ShareAccess,
     }));
-    return [...own, ...others].flatMap(({ id, access }) => {
+    const visible = others.flatMap(({ id, access }) => {
       const calendar = this.calendar(id);
       return calendar === undefined ? [] : [{ calendar, access }];
     });
+    return [...own, ...visible];
   }
 
   /** Whether a person has a calendar of their own. */

@@ -385,7 +385,7 @@ test('a removed calendar is gone for everybody at once, and off the disk soon, a
   });
   const removed = store.calendars.removeCalendar(id);
   await removed;
-  assert.deepEqual(store.calendars.calendarsOf('bob'), []);
+  assert.deepEqual(store.calendars.accessibleTo('bob'), []);
   assert.equal(store.calendars.accessOf('bob', id), undefined);
   await store.calendars.close();
   store.calendars = Calendars.open(store.folder, { now: () => store.now });

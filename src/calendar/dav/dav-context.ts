@@ -1,7 +1,9 @@
 /** What the DAV door needs of the rest of the server. */
 import type { ObjectConditions } from '#storage/calendars/calendar-draft.ts';
+import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
-import type { BusyPeriod } from '../icalendar/free-busy.ts';
+import type { BusyTimes } from '../objects/busy-times.ts';
+import type { WorkBudgets } from '../work-budget.ts';
 
 /** A person as the asker may know them. */
 export interface Principal {
@@ -67,7 +69,11 @@ export interface DavContext {
   readonly writer: ObjectWriter;
   readonly principals: Principals;
   /** When the owner of a calendar address is taken; undefined for nobody and for somebody out of sight alike. */
-  readonly busyTimes: (viewer: string, address: string, span: Span) => Promise<readonly BusyPeriod[] | undefined>;
+  readonly busyTimes: (viewer: string, address: string, span: Span) => Promise<BusyTimes | undefined>;
+  /** When one calendar takes its owner's time. */
+  readonly busyIn: (viewer: string, calendar: CalendarRecord, span: Span) => Promise<BusyTimes>;
+  /** What people's questions may cost the others. */
+  readonly budgets: WorkBudgets;
   /** The data folder's epoch: tokens from before a restored backup are none of ours. */
   readonly epoch: string;
   /** Where clients reach the door, where a proxy stands in front: `https://calendar.example.org`. */

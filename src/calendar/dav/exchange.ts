@@ -1,4 +1,5 @@
 /** One request to the DAV door as its methods see it, and what they answer. */
+import { TimeSlicer } from '../time-slicer.ts';
 import { multistatus, smallMultistatus, type Rows } from './xml/multistatus.ts';
 import type { DavPath } from './paths.ts';
 import type { Asking } from './properties/properties.ts';
@@ -30,9 +31,10 @@ export function answerRows(rows: readonly string[], tail = ''): DavAnswer {
   return { status: 207, headers: XML, body: smallMultistatus(rows, tail) };
 }
 
-/** A 207 of any number of rows. */
-export function answerStream(rows: Rows, tail?: () => string): DavAnswer {
-  return { status: 207, headers: XML, body: multistatus(rows, tail) };
+/** A 207 of any number of rows, worked out at the cost of who asks. */
+export function answerStream({ context, viewer }: Asking, rows: Rows, tail?: () => string): DavAnswer {
+  const slicer = new TimeSlicer({ budgets: context.budgets, user: viewer });
+  return { status: 207, headers: XML, body: multistatus(rows, slicer, tail) };
 }
 
 export function answerXml(status: number, body: string): DavAnswer {

@@ -19,6 +19,10 @@ export const OUTBOX_ATTENDEES_MAX = 100;
 /** A question: its attendees with names and addresses, and a zone. [403] */
 export const QUESTION_BYTES_MAX = 64 * 1024;
 
+const INVALID_USER = '3.7;Invalid calendar user';
+/** Half an answer would show time as free that nobody looked at (RFC 5546 section 3.6). */
+const TOO_MUCH = '5.1;Too many entries in that time: ask about less';
+
 /** Answers POST. Appointments themselves are put into a calendar: the server tells their people. @throws DavRefusal */
 export async function post(request: DavRequest): Promise<DavAnswer> {
   const { body, context, path, viewer } = request;
@@ -43,15 +47,15 @@ export async function post(request: DavRequest): Promise<DavAnswer> {
   const about = { uid: textOf(asked, 'UID') ?? '', stamp: Date.now(), organizer };
   const rows: string[] = [];
   for (const attendee of attendees) {
-    const periods = await context.busyTimes(viewer, attendee, span);
+    const busy = await context.busyTimes(viewer, attendee, span);
     const recipient = element(caldav('recipient'), textElement(dav('href'), attendee));
     const answer =
-      periods === undefined
-        ? textElement(caldav('request-status'), '3.7;Invalid calendar user')
+      busy === undefined || busy.isCut
+        ? textElement(caldav('request-status'), busy === undefined ? INVALID_USER : TOO_MUCH)
         : textElement(caldav('request-status'), '2.0;Success') +
           textElement(
             caldav('calendar-data'),
-            writeCalendar([makeFreeBusy(periods, span, { ...about, attendee })], { method: 'REPLY' }),
+            writeCalendar([makeFreeBusy(busy.periods, span, { ...about, attendee })], { method: 'REPLY' }),
           );
     rows.push(element(caldav('response'), recipient + answer));
   }

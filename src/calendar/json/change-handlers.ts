@@ -22,7 +22,7 @@ export function makeChangeHandlers(
       const position = after === undefined ? SYNC_START : readCursor(epoch, calendar.id, after);
       const page = calendars.changesSince(calendar.id, position, limit);
       if (page === 'expired') throw new Refusal('sync_cursor_expired');
-      const items = await readAll(services, calendar, page.changed);
+      const items = await readAll(services, request.user, calendar, page.changed);
       // What was removed and is back under another name is among the items, now or on a later page.
       const gone = page.removed.filter(({ uid }) => calendars.nameByUid(calendar.id, uid) === undefined);
       const body = {
@@ -40,11 +40,12 @@ export function makeChangeHandlers(
 /** Entries as they are by now. One that went meanwhile is among the removals of the next page. */
 async function readAll(
   services: CalendarServices,
+  user: string,
   calendar: CalendarRecord,
   changed: readonly NamedObject[],
 ): Promise<EntryView[]> {
   const items: EntryView[] = [];
-  const slicer = new TimeSlicer();
+  const slicer = new TimeSlicer({ budgets: services.budgets, user });
   for (const { uid } of changed) {
     const item = readEntryLeft(services, calendar, entryIdOf(uid));
     if (item !== undefined) items.push(item);

@@ -33,7 +33,7 @@ import {
 import { entryView, occurrenceTime, statusView } from './entry-view.ts';
 import { CalendarFault } from '../icalendar/calendar-fault.ts';
 import { readCalendarObject } from '../icalendar/object-reader.ts';
-import { type CalendarObject } from '../icalendar/calendar-object.ts';
+import type { CalendarObject, Window } from '../icalendar/calendar-object.ts';
 import { COMPONENT_NAMES } from '../icalendar/component-kinds.ts';
 import { arrangeMeeting, type MeetingWish, type WithMeeting } from '../meetings/entry-meetings.ts';
 import { makeComponent, makeProperty } from '../icalendar/component.ts';
@@ -53,7 +53,7 @@ export function makeEntryHandlers(services: CalendarServices): ClientHandlers<Pi
     readRange: async (request) => {
       const { from, to } = rangeOf(request.query as RangeQuery);
       const { calendar, access } = accessCalendar(calendars, request.user, calendarOf(request), 'free_busy');
-      const body = await occurrencesBetween(services, calendar, from, to, access === 'free_busy');
+      const body = await occurrencesBetween(services, request.user, calendar, { from, to }, access === 'free_busy');
       return { status: 200, body: { ...body, next: null } };
     },
     createEntry: async (request) => {
@@ -260,17 +260,17 @@ function rangeOf({ from, to }: RangeQuery): { from: number; to: number } {
 
 async function occurrencesBetween(
   services: CalendarServices,
+  user: string,
   calendar: CalendarRecord,
-  from: number,
-  to: number,
+  window: Window,
   isFreeBusyOnly: boolean,
 ): Promise<{ items: OccurrenceView[]; is_cut: boolean }> {
-  const objects = services.calendars.objectsBetween(calendar.id, from, to, RANGE_OBJECTS_MAX + 1);
+  const objects = services.calendars.objectsBetween(calendar.id, window.from, window.to, RANGE_OBJECTS_MAX + 1);
   const found: { entry: string; occurrence: DerivedOccurrence }[] = [];
   let isCut = objects.length > RANGE_OBJECTS_MAX;
-  const slicer = new TimeSlicer();
+  const slicer = new TimeSlicer({ budgets: services.budgets, user });
   for (const object of objects.slice(0, RANGE_OBJECTS_MAX)) {
-    const expansion = await storedOccurrences(services, calendar, object, { from, to }, OCCURRENCES_MAX);
+    const expansion = await storedOccurrences(services, calendar, object, window, { most: OCCURRENCES_MAX });
     if (expansion === undefined) continue;
     isCut ||= expansion.isCut;
     const entry = entryIdOf(object.uid);

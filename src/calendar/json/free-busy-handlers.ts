@@ -5,7 +5,6 @@ import type { CALENDAR_ROUTES } from '#src/protocol/calendars/calendar-routes.ts
 import { FREE_BUSY_MILLIS_MAX, FREE_BUSY_PERIODS_MAX, type AskFreeBusy } from '#src/protocol/calendars/calendars.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { CalendarServices } from '../calendar-services.ts';
-import { busyTimes } from '../objects/busy-times.ts';
 
 export function makeFreeBusyHandlers(
   services: CalendarServices,
@@ -19,13 +18,16 @@ export function makeFreeBusyHandlers(
         // Decided for both alike: nobody learns who exists (ERR-05).
         const visible = services.maySee(user, asked) || asked === user;
         const known = services.isPerson(asked) && visible;
-        const { periods, isCut } = known ? await busyTimes(services, asked, window) : { periods: [], isCut: false };
+        const { periods, isCut } = known
+          ? await services.busyTimes(user, asked, window)
+          : { periods: [], isCut: false };
         const busy = periods.slice(0, FREE_BUSY_PERIODS_MAX).map(({ start, end, type }) => ({
           start_at: formatInstant(start),
           end_at: formatInstant(end),
           tentative: type === 'BUSY-TENTATIVE',
         }));
-        items.push({ user: asked, known, busy, is_cut: isCut || periods.length > FREE_BUSY_PERIODS_MAX });
+        const isUnsure = isCut || periods.some(({ type }) => type === 'BUSY-UNAVAILABLE');
+        items.push({ user: asked, known, busy, is_cut: isUnsure || periods.length > FREE_BUSY_PERIODS_MAX });
       }
       return { status: 200, body: { items, next: null } };
     },

@@ -24,7 +24,7 @@ export function makeInvitationHandlers(
       const cursor = after === undefined ? {} : { after: readCursor(after) };
       calendars.refresh();
       const found = calendars.unansweredOf(user, { ...cursor, limit });
-      const slicer = new TimeSlicer();
+      const slicer = new TimeSlicer({ budgets: services.budgets, user });
       const items = [];
       for (const { calendar: id, name } of found) {
         await slicer.pass();

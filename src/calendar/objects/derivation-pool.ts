@@ -12,6 +12,7 @@ import {
   type DerivationTask,
   type Derived,
   type DerivedExpansion,
+  type ExpansionLimits,
   type SchedulingTask,
 } from './derivation.ts';
 import type { AlarmAnswer, AlarmQuestion } from '../reminders/alarm-times.ts';
@@ -58,8 +59,8 @@ export class DerivationPool {
   }
 
   /** The occurrences of an object within a window. @throws CalendarFault; Refusal `busy`. */
-  async expand(bytes: Uint8Array, window: Window, zone: string, most: number): Promise<DerivedExpansion> {
-    return (await this.#run({ kind: 'expand', bytes, zone, window, most })) as DerivedExpansion;
+  async expand(bytes: Uint8Array, window: Window, zone: string, limits: ExpansionLimits): Promise<DerivedExpansion> {
+    return (await this.#run({ kind: 'expand', bytes, zone, window, limits })) as DerivedExpansion;
   }
 
   /** The bytes with those answers put in place of what their lines say. @throws CalendarFault; Refusal `busy`. */

@@ -78,11 +78,21 @@ export interface DerivedOccurrence {
   readonly location: string | undefined;
   readonly status: string | undefined;
   readonly isTransparent: boolean;
+  /** How somebody whose addresses were given takes part, as written; undefined where they are no attendee. */
+  readonly partstat: string | undefined;
 }
 
 export interface DerivedExpansion {
   readonly occurrences: readonly DerivedOccurrence[];
   readonly isCut: boolean;
+}
+
+/** How far an object is expanded, and for whom. */
+export interface ExpansionLimits {
+  /** The earliest so many. */
+  readonly most: number;
+  /** Calendar addresses of one person in lower case: their PARTSTAT is told. */
+  readonly addresses?: readonly string[] | undefined;
 }
 
 export type DerivationTask =
@@ -96,7 +106,7 @@ export type DerivationTask =
       readonly bytes: Uint8Array;
       readonly zone: string;
       readonly window: Window;
-      readonly most: number;
+      readonly limits: ExpansionLimits;
     };
 
 /** When alarms go off. */
@@ -149,31 +159,57 @@ export function carryOut(
   const object = readCalendarObject(task.bytes);
   if (task.kind === 'correct') return correctAnswers(object, task.corrections);
   if (task.kind === 'derive') return deriveFrom(object, task.zone);
-  return expandFrom(object, task.window, task.zone, task.most);
+  return expandFrom(object, task.window, task.zone, task.limits);
 }
 
 function deriveFrom(object: CalendarObject, zone: string): Derived {
   return { index: indexOf(object, zone), participations: componentsOf(object).map(participationOf) };
 }
 
-/** The occurrences of an object within a window, the earliest `most` of them. */
-export function expandFrom(object: CalendarObject, window: Window, zone: string, most: number): DerivedExpansion {
+/** The occurrences of an object within a window, as far as the limits go. */
+export function expandFrom(
+  object: CalendarObject,
+  window: Window,
+  zone: string,
+  { most, addresses = [] }: ExpansionLimits,
+): DerivedExpansion {
   const { occurrences, isCut } = expand(object, window, { zone, most });
+  // A series has one component for most of its occurrences, and its lines are looked through once.
+  const shown = new Map<Component, ReturnType<typeof shownOf>>();
   return {
     isCut,
-    occurrences: occurrences.map(({ component, ...when }) => ({
-      start: when.start,
-      end: when.end,
-      isAllDay: when.isAllDay,
-      recurrenceId: when.recurrenceId,
-      localStart: when.localStart,
-      tz: when.tz,
-      title: textOf(component, 'SUMMARY') ?? '',
-      location: textOf(component, 'LOCATION'),
-      status: propertyOf(component, 'STATUS')?.value.trim().toUpperCase(),
-      isTransparent: propertyOf(component, 'TRANSP')?.value.trim().toUpperCase() === 'TRANSPARENT',
-    })),
+    occurrences: occurrences.map(({ component, ...when }) => {
+      const known = shown.get(component) ?? shownOf(component, addresses);
+      shown.set(component, known);
+      return {
+        start: when.start,
+        end: when.end,
+        isAllDay: when.isAllDay,
+        recurrenceId: when.recurrenceId,
+        localStart: when.localStart,
+        tz: when.tz,
+        ...known,
+      };
+    }),
   };
+}
+
+function shownOf(component: Component, addresses: readonly string[]) {
+  const own = addresses.length === 0 ? undefined : ownLine(component, addresses);
+  return {
+    title: textOf(component, 'SUMMARY') ?? '',
+    location: textOf(component, 'LOCATION'),
+    status: propertyOf(component, 'STATUS')?.value.trim().toUpperCase(),
+    isTransparent: propertyOf(component, 'TRANSP')?.value.trim().toUpperCase() === 'TRANSPARENT',
+    partstat: own === undefined ? undefined : (parameterOf(own, 'PARTSTAT') ?? 'NEEDS-ACTION').toUpperCase(),
+  };
+}
+
+/** The attendee's line of somebody with one of these addresses; none where they organise it themselves. */
+function ownLine(component: Component, addresses: readonly string[]): Property | undefined {
+  const organizer = propertyOf(component, 'ORGANIZER');
+  if (organizer !== undefined && addresses.includes(canonicalAddress(organizer.value))) return undefined;
+  return propertiesOf(component, 'ATTENDEE').find(({ value }) => addresses.includes(canonicalAddress(value)));
 }
 
 /** The components that describe something: the master first, where there is one. */

@@ -8,7 +8,7 @@ import { setObjectProperties } from '#storage/calendars/calendar-properties.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { AddressBook } from '../address-book.ts';
-import { accessCalendar } from '../calendar-access.ts';
+import { accessCalendar, writableOwn } from '../calendar-access.ts';
 import type { Participation } from './derivation.ts';
 import type { DerivationPool } from './derivation-pool.ts';
 import type { ObjectPlace, StoredObject, TransferOptions } from '../dav/dav-context.ts';
@@ -119,10 +119,9 @@ export class CalendarObjectWriter {
       const before = prior?.scheduled === true ? await this.#stateOf(calendarId, name) : undefined;
       const isElsewhere =
         prior !== undefined &&
-        calendars
-          .calendarsOf(calendar.owner)
-          .filter(({ calendar: { id, subscribed } }) => id !== calendarId && subscribed !== true)
-          .some(({ calendar: { id } }) => calendars.nameByUid(id, prior.uid) !== undefined);
+        writableOwn(calendars, calendar.owner)
+          .filter(({ id }) => id !== calendarId)
+          .some(({ id }) => calendars.nameByUid(id, prior.uid) !== undefined);
       // What lies in another calendar of theirs as well is not over.
       const change = { user, calendar, uid: prior?.uid ?? '', before, after: undefined };
       const found = before === undefined || isElsewhere ? undefined : await scheduler.plan(change);
@@ -209,10 +208,8 @@ export class CalendarObjectWriter {
     const { calendars } = this.#options;
     const stored = await this.#stateOf(calendarId, name);
     if (stored !== undefined) return stored;
-    const holder = calendars
-      .calendarsOf(user)
-      .filter(({ access, calendar: { subscribed } }) => access === 'owner' && subscribed !== true)
-      .map(({ calendar }) => ({ id: calendar.id, name: calendars.nameByUid(calendar.id, uid) }))
+    const holder = writableOwn(calendars, user)
+      .map(({ id }) => ({ id, name: calendars.nameByUid(id, uid) }))
       .find((one) => one.name !== undefined);
     return holder?.name === undefined ? undefined : await this.#stateOf(holder.id, holder.name);
   }

@@ -2,7 +2,7 @@
 import type { CalendarRecord, NamedObject } from '#storage/calendars/calendar-records.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import { CalendarFault } from '../icalendar/calendar-fault.ts';
-import { expandFrom, type DerivedExpansion } from './derivation.ts';
+import { expandFrom, type DerivedExpansion, type ExpansionLimits } from './derivation.ts';
 import { INLINE_BYTES_MAX, type DerivationPool } from './derivation-pool.ts';
 import type { Window } from '../icalendar/calendar-object.ts';
 import { readStored } from './object-cache.ts';
@@ -22,15 +22,15 @@ export async function storedOccurrences(
   { id, zone }: Pick<CalendarRecord, 'id' | 'zone'>,
   object: NamedObject,
   window: Window,
-  most: number,
+  { most, addresses }: ExpansionLimits,
 ): Promise<DerivedExpansion | undefined> {
   try {
     if (object.bytes > INLINE_BYTES_MAX) {
       const bytes = calendars.bytesOf(id, object.name);
-      return bytes === undefined ? undefined : await pool.expand(bytes, window, zone, most);
+      return bytes === undefined ? undefined : await pool.expand(bytes, window, zone, { most, addresses });
     }
     const stored = readStored({ calendars }, id, object);
-    return stored === undefined ? undefined : expandFrom(stored, window, zone, most);
+    return stored === undefined ? undefined : expandFrom(stored, window, zone, { most, addresses });
   } catch (error) {
     if (error instanceof CalendarFault) return undefined;
     throw error;

@@ -32,7 +32,7 @@ export async function warmUp(signal: AbortSignal): Promise<number> {
     await slicer.pass();
     if (signal.aborted) return round;
     const object = readCalendarObject(Buffer.from(seriesOf(round)));
-    if (overlaps(object, window, 'UTC')) expandFrom(object, window, 'UTC', 100);
+    if (overlaps(object, window, 'UTC')) expandFrom(object, window, 'UTC', { most: 100 });
   }
   return WARM_UP_ROUNDS;
 }

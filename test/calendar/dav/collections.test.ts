@@ -202,7 +202,7 @@ test('CAL-03 a shared calendar is in the sharee’s home, with what they may do 
     user: 'bob',
     body: `<C:free-busy-query ${DAV_NS}>${range}</C:free-busy-query>`,
   });
-  assert.match(free.text, /FREEBUSY:20261121T090000Z\/20261121T100000Z/);
+  assert.match(free.text, /FREEBUSY;FBTYPE=BUSY:20261121T090000Z\/20261121T100000Z/);
   const query = await dav.call('REPORT', path, {
     user: 'bob',
     body: `<D:sync-collection ${DAV_NS}><D:sync-token/></D:sync-collection>`,

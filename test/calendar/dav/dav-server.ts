@@ -8,6 +8,8 @@ import { AddressBook } from '#src/calendar/address-book.ts';
 import { BasicAuthentication } from '#src/calendar/basic-authentication.ts';
 import { addDavRoutes } from '#src/calendar/dav/routes.ts';
 import { busyTimes } from '#src/calendar/objects/busy-times.ts';
+import { TimeSlicer } from '#src/calendar/time-slicer.ts';
+import { WorkBudgets } from '#src/calendar/work-budget.ts';
 import { DerivationPool } from '#src/calendar/objects/derivation-pool.ts';
 import { CalendarObjectWriter } from '#src/calendar/objects/object-writer.ts';
 import { Deliveries } from '#src/calendar/scheduling/deliveries.ts';
@@ -130,6 +132,7 @@ export async function startDav(): Promise<DavTestServer> {
     health: async () => ({ headers: {}, body: '{}' }),
     allowsOrigin: () => false,
   });
+  const budgets = new WorkBudgets();
   await addDavRoutes(app, {
     calendars,
     writer: new CalendarObjectWriter({ calendars, pool, book, scheduler }),
@@ -144,8 +147,16 @@ export async function startDav(): Promise<DavTestServer> {
     busyTimes: async (viewer, address, span) => {
       const user = book.userOf(address);
       if (user === undefined || !isSeen(viewer, user)) return undefined;
-      return (await busyTimes({ calendars, pool }, user, span)).periods;
+      const slicer = new TimeSlicer({ budgets, user: viewer });
+      const addresses = book.addressesOf(user);
+      return await busyTimes({ calendars, pool }, calendars.ownedBy(user), { window: span, addresses, slicer });
     },
+    busyIn: async (viewer, calendar, span) => {
+      const slicer = new TimeSlicer({ budgets, user: viewer });
+      const addresses = book.addressesOf(calendar.owner);
+      return await busyTimes({ calendars, pool }, [calendar], { window: span, addresses, slicer });
+    },
+    budgets,
     epoch: 'ep_1',
     publicUrl: 'https://calendar.example.org',
     authenticate: async (authorization, address) => await basic.authenticate(authorization, address),

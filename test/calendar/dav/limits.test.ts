@@ -1,14 +1,15 @@
 /** Limits of the door, each one step beyond, and what is said then. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { BUSY_OCCURRENCES_MAX, OCCURRENCES_PER_OBJECT_MAX } from '#src/calendar/objects/busy-times.ts';
 import { CACHED_BYTES_MAX, readStored } from '#src/calendar/objects/object-cache.ts';
 import { CHANGES_MAX, DESCRIPTION_MAX, DISPLAY_NAME_MAX } from '#src/calendar/dav/properties/property-changes.ts';
 import { PROPERTIES_MAX } from '#src/calendar/dav/properties/propfind.ts';
 import { FREE_BUSY_MILLIS_MAX } from '#src/calendar/dav/reports/free-busy.ts';
-import { EXPANSIONS_MAX } from '#src/calendar/dav/reports/principal-reports.ts';
+import { EXPANSIONS_MAX, SEARCHES_MAX } from '#src/calendar/dav/reports/principal-reports.ts';
 import type { DavContext } from '#src/calendar/dav/dav-context.ts';
 import { etagOf } from '#storage/calendars/calendar-records.ts';
-import { conditionsOf, DAV_NS, eventOf, startDav } from './dav-server.ts';
+import { conditionsOf, DAV_NS, eventOf, rowsOf, startDav } from './dav-server.ts';
 
 const dav = await startDav();
 const path = '/dav/calendars/ann/limits/';
@@ -96,4 +97,47 @@ test('an object that changed since it was listed is not kept as what it was', ()
   assert.match(readStored(context, 'cal', listed)?.source ?? '', /SUMMARY:After/);
   stored.bytes = Buffer.from(earlier);
   assert.match(readStored(context, 'cal', listed)?.source ?? '', /SUMMARY:Before/);
+});
+
+test('a search for people looks for so many things', async () => {
+  const search = async (count: number) => {
+    const one = '<D:property-search><D:prop><D:displayname/></D:prop><D:match>an</D:match></D:property-search>';
+    const body = `<D:principal-property-search ${DAV_NS}>${one.repeat(count)}</D:principal-property-search>`;
+    return await dav.call('REPORT', '/dav/principals/', { body });
+  };
+  assert.equal((await search(SEARCHES_MAX)).status, 207);
+  const beyond = await search(SEARCHES_MAX + 1);
+  assert.deepEqual([beyond.status, conditionsOf(beyond)], [403, ['{DAV:}number-of-matches-within-limits']]);
+});
+
+test('an object that a multiget names ten thousand times is answered once', async () => {
+  await dav.call('PUT', `${path}often.ics`, { body: eventOf('often', [`DESCRIPTION:${'x'.repeat(100_000)}`]) });
+  const spellings = [`${path}often.ics`, `${path}%6fften.ics`, `${dav.url}${path}often.ics`];
+  const hrefs = Array.from({ length: 9_990 }, (_, at) => `<D:href>${spellings[at % spellings.length]}</D:href>`);
+  const body = `<C:calendar-multiget ${DAV_NS}><D:prop><C:calendar-data/></D:prop>${hrefs.join('')}</C:calendar-multiget>`;
+  const reply = await dav.call('REPORT', path, { body });
+  assert.deepEqual([reply.status, rowsOf(reply).length], [207, 1]);
+  assert.ok(reply.text.length < 200_000, `${reply.text.length} characters`);
+});
+
+test('free and busy times that are too many to look at are refused, and never half told', async () => {
+  const crowded = '/dav/calendars/ann/crowded/';
+  await dav.call('MKCALENDAR', crowded);
+  const query = async () => {
+    const body = `<C:free-busy-query ${DAV_NS}><C:time-range start="20260101T000000Z" end="20270101T000000Z"/></C:free-busy-query>`;
+    return await dav.call('REPORT', crowded, { body });
+  };
+  // Every series beyond OCCURRENCES_PER_OBJECT_MAX is looked at so far, and its time counts as unavailable behind it.
+  const series = BUSY_OCCURRENCES_MAX / OCCURRENCES_PER_OBJECT_MAX;
+  assert.equal(series, 20);
+  for (let at = 0; at < series; at += 1) {
+    const lines = ['DTSTART:20260101T000000Z', 'DTEND:20260101T001000Z', 'RRULE:FREQ=HOURLY'];
+    await dav.call('PUT', `${crowded}${at}.ics`, { body: eventOf(`crowded-${at}`, lines) });
+  }
+  const full = await query();
+  assert.equal(full.status, 200);
+  assert.match(full.text, /FBTYPE=BUSY-UNAVAILABLE:20260415T\d{6}Z\/20270101T000000Z/);
+  await dav.call('PUT', `${crowded}beyond.ics`, { body: eventOf('crowded-beyond') });
+  const beyond = await query();
+  assert.deepEqual([beyond.status, conditionsOf(beyond)], [403, ['{DAV:}number-of-matches-within-limits']]);
 });

@@ -194,7 +194,7 @@ test('CAL-02 who left while an invitation was on its way gets no calendar any mo
   const { calendars, copyOf, invite } = await deliver(t, undefined, { isPerson: (user) => user !== 'bob' });
   await invite('talk', ['bob']);
   await until(() => waitingIn(calendars) === 0, 'the delivery');
-  assert.deepEqual(calendars.calendarsOf('bob'), []);
+  assert.deepEqual(calendars.accessibleTo('bob'), []);
   assert.ok(isUndelivered(copyOf('alice', 'talk'), 'bob'));
 });
 
@@ -241,7 +241,7 @@ test('CAL-02 after kill -9 between a write and its delivery each attendee gets e
     [],
   );
   for (const user of ['bob', 'carol']) {
-    const [own, ...others] = reader.calendarsOf(user);
+    const [own, ...others] = reader.accessibleTo(user);
     assert.ok(own !== undefined && others.length === 0);
     assert.deepEqual(uidsOf(own.calendar.id).toSorted(), written, user);
     // A calendar begins at 1, and every writing of a copy raises it: each was written once.

@@ -41,8 +41,8 @@ test('an object reads the same on the thread of the pool as on this one, faults 
   const [one, other] = [await pool.derive(small, 'UTC'), await pool.derive(large, 'UTC')];
   assert.deepEqual(other, one);
   const window = { from: Date.UTC(2026, 10, 24), to: Date.UTC(2026, 11, 24) };
-  const expansion = await pool.expand(large, window, 'UTC', 10);
-  assert.deepEqual(await pool.expand(small, window, 'UTC', 10), expansion);
+  const expansion = await pool.expand(large, window, 'UTC', { most: 10 });
+  assert.deepEqual(await pool.expand(small, window, 'UTC', { most: 10 }), expansion);
   assert.deepEqual(
     expansion.occurrences.map(({ recurrenceId }) => recurrenceId),
     ['20261124T090000Z', '20261125T090000Z'],
@@ -66,7 +66,8 @@ test('CAL-01 a stored object that no reader takes any more has no occurrences, o
     const bytes = Buffer.from(text);
     const calendars = { bytesOf: () => bytes } as unknown as Calendars;
     const object = { name, etag: etagOf(bytes), bytes: bytes.length } as NamedObject;
-    return (await storedOccurrences({ calendars, pool }, { id: 'cal', zone: 'UTC' }, object, window, 10))?.occurrences;
+    return (await storedOccurrences({ calendars, pool }, { id: 'cal', zone: 'UTC' }, object, window, { most: 10 }))
+      ?.occurrences;
   };
   for (const size of [100, INLINE_BYTES_MAX + 1_000]) {
     assert.equal((await found(largeText(size), 'sound'))?.length, 1);

@@ -46,7 +46,7 @@ export async function propfind(request: DavRequest): Promise<DavAnswer> {
     return answerRows([resource, ...calendarsOf(context, viewer)].map(rowOf));
   }
   if (resource.kind !== 'calendar') return answerRows([rowOf(resource)]);
-  return answerStream(rowsOfCalendar(request, resource, rowOf));
+  return answerStream(request, rowsOfCalendar(request, resource, rowOf));
 }
 
 function* rowsOfCalendar(

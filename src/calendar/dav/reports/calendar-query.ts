@@ -35,7 +35,7 @@ export function calendarQuery(request: DavRequest, root: XmlElement, collection:
       else yield '';
     }
   }
-  return answerStream(rows());
+  return answerStream(request, rows());
 }
 
 /** The kind and the span that every object which passes has; undefined where the filter leaves them open. */

@@ -9,21 +9,40 @@ import { dav } from '../xml/xml-names.ts';
 import { childrenOf, type XmlElement } from '../xml/xml-reader.ts';
 import { objectRow, readObjectRequest, type ObjectRequest } from './object-rows.ts';
 
+/**
+ * Characters of one answer: beyond it objects are answered 507 and asked for again. Clients ask for 50 to 100 at once, and
+ * the largest hundred have 50 MiB.
+ */
+export const MULTIGET_LENGTH_MAX = 64 * 1024 * 1024;
+
 /** Answers the report. @throws DavRefusal */
 export function multiget(request: DavRequest, root: XmlElement): DavAnswer {
   const asked = readObjectRequest(root);
-  const hrefs = childrenOf(root, dav('href')).map(({ text }) => text.trim());
-  if (hrefs.length === 0) throw new DavRefusal(400, 'A multiget names the objects it asks for.');
-  return answerStream(rows(request, hrefs, asked));
+  const hrefs = new Set(childrenOf(root, dav('href')).map(({ text }) => text.trim()));
+  if (hrefs.size === 0) throw new DavRefusal(400, 'A multiget names the objects it asks for.');
+  return answerStream(request, rows(request, hrefs, asked));
 }
 
-function* rows(request: DavRequest, hrefs: readonly string[], asked: ObjectRequest): Generator<string> {
+/** The rows of each object once, however often and in whatever spelling it is named. */
+function* rows(request: DavRequest, hrefs: Iterable<string>, asked: ObjectRequest): Generator<string> {
   const brief = isBrief(request.headers);
   const calendars = new Map<string, CalendarResource | undefined>();
+  const answered = new Set<string>();
+  let length = 0;
   for (const href of hrefs) {
     const found = find(request, href, calendars);
+    if (found !== undefined) {
+      if (answered.has(found.href)) continue;
+      answered.add(found.href);
+    }
+    if (length > MULTIGET_LENGTH_MAX) {
+      yield statusRow(href, 507);
+      continue;
+    }
     // A row for an object that is not there names it as it was asked for, so that the client finds it again.
-    yield found === undefined ? statusRow(href, 404) : objectRow(found, asked, request, brief);
+    const row = found === undefined ? statusRow(href, 404) : objectRow(found, asked, request, brief);
+    length += row.length;
+    yield row;
   }
 }
 

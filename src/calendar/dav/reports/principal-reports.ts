@@ -1,5 +1,5 @@
 /** Reports about people: expand-property, principal-match, principal-property-search (RFC 3253, RFC 3744). */
-import { DavRefusal } from '../dav-refusal.ts';
+import { broken, DavRefusal } from '../dav-refusal.ts';
 import type { Principal } from '../dav-context.ts';
 import { answerRows, answerXml, type DavAnswer, type DavRequest } from '../exchange.ts';
 import { propertyRow } from '../xml/multistatus.ts';
@@ -16,6 +16,9 @@ import { element, textElement } from '../xml/xml-writer.ts';
 export const FOUND_MAX = 100;
 /** Nesting of expand-property, and rows that it may expand to: Apple asks two deep for a handful. [403, left empty] */
 export const EXPANSIONS_MAX = 200;
+
+/** Things that one search looks for: a name, an address, and what a client makes of both. [403] */
+export const SEARCHES_MAX = 10;
 
 /** What people can be found by. */
 const SEARCHABLE: readonly (readonly [XmlName, string, (principal: Principal) => readonly string[]])[] = [
@@ -44,6 +47,9 @@ export function searchPrincipals(request: DavRequest, root: XmlElement): DavAnsw
     text: (textOf(search, dav('match')) ?? '').replace(/^mailto:/i, '').toLowerCase(),
   }));
   if (searches.length === 0) throw new DavRefusal(400, 'A search says what to look for.');
+  if (searches.length > SEARCHES_MAX) {
+    throw broken(dav('number-of-matches-within-limits'), `A search looks for ${SEARCHES_MAX} things at most.`);
+  }
   const isAny = root.attributes.get('test') === 'anyof';
   const found = new Map<string, Principal>();
   for (const { text } of isAny ? searches : searches.slice(0, 1)) {

@@ -51,7 +51,7 @@ export function syncCollection(request: DavRequest, root: XmlElement, collection
       page = next;
     }
   }
-  return answerStream(rows(), () => syncTokenElement(writeSyncToken(context.epoch, id, reached)));
+  return answerStream(request, rows(), () => syncTokenElement(writeSyncToken(context.epoch, id, reached)));
 }
 
 /** How many rows the client takes. @throws DavRefusal 403 for none, which would never come to an end. */

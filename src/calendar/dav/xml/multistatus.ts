@@ -2,7 +2,7 @@
  * The answer 207: one `response` for each resource, written as a stream, so that a calendar of any size is never held as
  * one text and its first bytes leave before its last row is read.
  */
-import { TimeSlicer } from '../../time-slicer.ts';
+import type { TimeSlicer } from '../../time-slicer.ts';
 import { dav, DECLARATIONS, type XmlName } from './xml-names.ts';
 import { element, escapeText } from './xml-writer.ts';
 
@@ -67,9 +67,12 @@ export type Rows = Iterable<string>;
  * The document in chunks, with a turn for other requests between slices of work.
  * @param tail what stands behind the rows, asked when they are written: the sync-token.
  */
-export async function* multistatus(rows: Rows, tail: () => string = () => ''): AsyncGenerator<string> {
+export async function* multistatus(
+  rows: Rows,
+  slicer: TimeSlicer,
+  tail: () => string = () => '',
+): AsyncGenerator<string> {
   let chunk = HEAD;
-  const slicer = new TimeSlicer();
   // The first chunk leaves with the first row, so that the client sees that its answer has begun.
   let length = 0;
   for (const row of rows) {

@@ -1,0 +1,54 @@
+/** What one person's questions may cost the others: the bucket, and that a slice waits for it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SLICE_MILLIS, TimeSlicer } from '#src/calendar/time-slicer.ts';
+import { WORK_BURST_MILLIS, WORK_MILLIS_PER_SECOND, WorkBudgets, WORKERS_MAX } from '#src/calendar/work-budget.ts';
+
+test('a person takes a second of work at once, and a tenth of a core from then on', () => {
+  let now = 0;
+  const budgets = new WorkBudgets(() => now);
+  assert.deepEqual([WORK_BURST_MILLIS, WORK_MILLIS_PER_SECOND], [1_000, 100]);
+  assert.equal(budgets.charge('eve', 1_000), 0);
+  assert.equal(budgets.charge('eve', 5), 50);
+  assert.equal(budgets.charge('bob', 5), 0, 'somebody else is not held up');
+  now = 50;
+  assert.equal(budgets.charge('eve', 0), 0, 'what was rested is paid');
+  now = 1_000_000;
+  assert.equal(budgets.charge('eve', 1_000), 0, 'the bucket fills again, and no further than it goes');
+  assert.equal(budgets.charge('eve', 1), 10);
+});
+
+test('questions of one person share one bucket, however many they are', () => {
+  const budgets = new WorkBudgets(() => 0);
+  const rests = Array.from({ length: 400 }, () => budgets.charge('eve', SLICE_MILLIS));
+  assert.equal(rests.filter((rest) => rest === 0).length, WORK_BURST_MILLIS / SLICE_MILLIS);
+  assert.equal(rests.at(-1), 10_000);
+});
+
+test('so many people are remembered; of more, who asked longest ago starts afresh', () => {
+  const budgets = new WorkBudgets(() => 0);
+  budgets.charge('eve', 2_000);
+  for (let at = 1; at < WORKERS_MAX; at += 1) budgets.charge(`p${at}`, 0);
+  assert.equal(budgets.charge('eve', 0), 10_000);
+  budgets.charge('one-more', 0);
+  assert.equal(budgets.charge('p1', 2_000), 10_000, 'forgotten, and full again');
+  assert.equal(budgets.charge('eve', 0), 10_000);
+});
+
+test('a slice of work is charged to who asked, and the work rests while they have nothing left', async () => {
+  const charged: [string, number][] = [];
+  const budgets = new (class extends WorkBudgets {
+    override charge(user: string, millis: number): number {
+      charged.push([user, millis]);
+      return 1;
+    }
+  })();
+  const slicer = new TimeSlicer({ budgets, user: 'eve' });
+  await slicer.pass();
+  assert.deepEqual(charged, [], 'a slice that is not used up is not charged yet');
+  while (!slicer.isOver);
+  await slicer.pass();
+  assert.equal(charged.length, 1);
+  assert.equal(charged[0]?.[0], 'eve');
+  assert.ok((charged[0]?.[1] ?? 0) >= SLICE_MILLIS);
+});
