@@ -190,9 +190,9 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
 
 /** What the threads are handed of settings and configuration, read anew at every call. */
 function credentialsOf({ accounts, config }: Base, settings: Settings) {
-  const installationKey = accounts.secret('installation_key');
+  const pushKey = accounts.secret('push_key');
   return {
-    push: () => readPushCredentials({ config, settings, installationKey }),
+    push: () => readPushCredentials({ config, settings, pushKey }),
     mediaServers: () => readMediaServers({ config, settings }),
   };
 }

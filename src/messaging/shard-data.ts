@@ -37,7 +37,10 @@ export interface ShardData {
   readonly attachmentSealing: AttachmentSealing;
   /** Backups under way, while which no attachment is removed. */
   readonly backups: SharedArrayBuffer;
+  /** What ids are derived with: a direct conversation’s from its pair. */
   readonly idKey: Uint8Array;
+  /** What signs links to attachments and the tokens by which bots answer commands. */
+  readonly linkKey: Uint8Array;
   readonly origins: readonly string[];
   readonly startedAt: number;
   readonly version: string;

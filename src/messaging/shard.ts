@@ -94,7 +94,10 @@ const attachments = await openAttachmentClient({
 const revocations = new Revocations();
 for (const revocation of accounts.revocations()) revocations.add(revocation);
 const access = new AccessChecks(data.policies, lanes, now);
-const authentication = new Authentication(new SessionTokens(data.sessionKey), revocations);
+const authentication = new Authentication(new SessionTokens(data.sessionKey), revocations, ({ sub, dev, sid }) => {
+  accounts.refresh();
+  return accounts.isLiveSession(sub, dev, sid);
+});
 
 /** Tells the main thread what changed about a call, so that it is not lost with this thread. */
 const board = new CallBoard((change) => runtime.links.get(MAIN)?.tell('@call', change));
@@ -189,6 +192,7 @@ const service: Service = {
   mediaServers: () => mediaServers,
   epoch: data.epoch,
   idKey: data.idKey,
+  linkKey: data.linkKey,
   now,
 };
 let { mediaServers } = data;

@@ -1,13 +1,16 @@
-/** The installation's VAPID key (RFC 8292): browsers subscribe to its public half, so that it never changes. */
+/**
+ * The installation's VAPID key (RFC 8292). Browsers subscribe to its public half, so it changes only when a backup is restored:
+ * then they are to register again.
+ */
 import { createECDH, hkdfSync } from 'node:crypto';
 import type { PushCredentials } from '#src/protocol/push/push.ts';
 
 /** The order of P-256 (SEC 2): a private key lies below it. */
 const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
 
-/** The key pair that follows from the installation key, which a restored folder keeps. */
-export function vapidKey(installationKey: Uint8Array, subject: string): PushCredentials['vapid'] {
-  const secret = hkdfSync('sha256', installationKey, new Uint8Array(), 'parley vapid', 32);
+/** The key pair that follows from the installation's push key. */
+export function vapidKey(pushKey: Uint8Array, subject: string): PushCredentials['vapid'] {
+  const secret = hkdfSync('sha256', pushKey, new Uint8Array(), 'parley vapid', 32);
   // Fewer than one in four thousand million draws lies beyond the order; folding it in costs nothing.
   const number = (BigInt(`0x${Buffer.from(secret).toString('hex')}`) % (ORDER - 1n)) + 1n;
   const pair = createECDH('prime256v1');

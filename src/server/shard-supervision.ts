@@ -81,6 +81,7 @@ export function makeSupervisor(
       retention: retention(),
       calls: calls.list(Infinity).filter(({ scope }) => placement.shardOf(`call:${scope}`) === shard),
       idKey: accounts.secret('installation_key'),
+      linkKey: accounts.secret('link_key'),
       origins: [...origins()],
       ...release,
       debugHooks: process.env['PARLEY_DEBUG_HOOKS'] === '1',

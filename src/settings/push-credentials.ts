@@ -16,16 +16,16 @@ const NOBODY = 'mailto:postmaster@localhost';
 
 export interface PushCredentialsOptions {
   /** What the VAPID key follows from. */
-  readonly installationKey: Uint8Array;
+  readonly pushKey: Uint8Array;
   readonly config: Pick<Config, 'apnsUrl' | 'coordinatorUrl' | 'fcmUrl' | 'pushContact'>;
   readonly settings: Pick<Settings, 'read'>;
 }
 
 /** The credentials as they stand; those of a screen that is incomplete, or whose secret is locked, are left out. */
-export function readPushCredentials({ config, settings, installationKey }: PushCredentialsOptions): PushCredentials {
+export function readPushCredentials({ config, settings, pushKey }: PushCredentialsOptions): PushCredentials {
   const own = config.coordinatorUrl?.startsWith('https:') === true ? config.coordinatorUrl : NOBODY;
   const subject = config.pushContact ?? own;
-  const vapid = vapidKey(installationKey, subject);
+  const vapid = vapidKey(pushKey, subject);
   const apns = unlessLocked(() => settings.read('apns'));
   const fcm = unlessLocked(() => settings.read('fcm'));
   return {

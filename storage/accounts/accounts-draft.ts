@@ -28,9 +28,19 @@ import { nextAuditEntry, type AuditEntry, type AuditForm } from './audit-chain.t
 import { documentKey, type Collection } from './collections.ts';
 import { key, numbered, numberValue } from '../engine/keys.ts';
 
-/** Secrets of the installation. Made at first use, 32 random bytes each. */
-export const SECRET_NAMES = ['session_key', 'installation_key'] as const;
+/**
+ * Secrets of the installation, made at first use, 32 random bytes each: what signs session tokens; what signs links to
+ * attachments and the tokens by which bots answer commands; what the key of web pushes is made from; and what ids are derived
+ * with, which grants nothing.
+ */
+export const SECRET_NAMES = ['session_key', 'link_key', 'push_key', 'installation_key'] as const;
 export type SecretName = (typeof SECRET_NAMES)[number];
+
+/**
+ * Secrets that are in no backup: whoever has one of these could sign in the live server's name. A restored folder makes new
+ * ones, which also ends every session and link of before.
+ */
+export const SIGNING_SECRETS = ['session_key', 'link_key', 'push_key'] as const satisfies readonly SecretName[];
 export const SECRET_BYTES = 32;
 
 /** What one change reads and writes. It sees the changes decided before it in the same commit. */

@@ -80,6 +80,12 @@ export class AccountsView {
     return value === undefined ? [] : devicesRecord.decode(value);
   }
 
+  /** Whether that session of a person's device is the one it has now, and the person may come. */
+  isLiveSession(username: string, device: string, sid: string): boolean {
+    if (!this.isActive(username)) return false;
+    return this.devices(username).some(({ id, session }) => id === device && session?.sid === sid);
+  }
+
   isRevoked(sid: string): boolean {
     return this.#get('revocations', key(sid)) !== undefined;
   }

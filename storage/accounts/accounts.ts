@@ -12,7 +12,7 @@ import { ChangeQueue } from '../engine/change-queue.ts';
 import type { Environment } from '../engine/environment.ts';
 import { key } from '../engine/keys.ts';
 
-export { AccountsDraft, SECRET_BYTES, SECRET_NAMES, type SecretName } from './accounts-draft.ts';
+export { AccountsDraft, SECRET_BYTES, SECRET_NAMES, SIGNING_SECRETS, type SecretName } from './accounts-draft.ts';
 export { ACCOUNT_TABLES, AccountsReader } from './accounts-reader.ts';
 
 /**

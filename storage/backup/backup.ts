@@ -2,7 +2,7 @@
  * Backups: a verified copy of a data folder, made while the server runs, and its way back.
  *
  *     out/backup.json      format, epoch, lanes, and size and SHA-256 of every file; written last
- *     out/accounts.mdb     people, devices, sessions
+ *     out/accounts.mdb     people, devices, sessions; without the keys that sign in the server's name
  *     out/lanes/00.mdb …   conversations, one file a lane
  *     out/calendar.mdb     calendars and their entries
  *     out/attachments.mdb  what is known of attachments; their contents as `blob-backup.ts` says
@@ -28,11 +28,12 @@ import { open, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { formatInstant } from '#src/base/time.ts';
-import { ACCOUNT_TABLES, Accounts, SECRET_BYTES } from '../accounts/accounts.ts';
+import { ACCOUNT_TABLES, Accounts, SECRET_BYTES, SIGNING_SECRETS } from '../accounts/accounts.ts';
 import { ATTACHMENT_TABLES } from '../attachments/attachment-records.ts';
 import { CALENDAR_TABLES } from '../calendars/calendar-records.ts';
 import { backUpBlobs, BLOB_LIST, restoreBlobs, verifyBlobs } from './blob-backup.ts';
 import { Environment, mapBytesOf } from '../engine/environment.ts';
+import { key } from '../engine/keys.ts';
 import {
   FOLDER_FORMAT,
   FolderError,
@@ -125,8 +126,8 @@ export async function backupFolder(folder: string, out: string, earlier?: string
 
 /**
  * Puts a backup in the place of a data folder, which must be absent or empty and whose lock the caller has. Every
- * checksum is verified before anything is written. The folder gets a new epoch, so that clients start afresh, and a
- * new session key, so that nobody is signed in who has signed out or was revoked after the backup.
+ * checksum is verified before anything is written. The folder gets a new epoch, so that clients start afresh, and new
+ * signing keys, so that nobody is signed in who has signed out or was revoked after the backup.
  * @throws FolderError for a backup that is unfinished, changed, incomplete or of a newer format, or a folder in use.
  */
 export async function restoreFolder(from: string, folder: string): Promise<BackupReport> {
@@ -207,12 +208,34 @@ async function copyEnvironment(source: string, out: string, path: string): Promi
     await environment.close();
   }
   chmodSync(copy, 0o600);
+  if (path === ACCOUNTS_FILE) await leaveKeysOut(copy);
   const file = await open(copy, 'r+');
   await file.sync();
   await file.close();
   syncFolder(dirname(copy));
   await readThrough(copy, TABLES[path] ?? LANE_TABLES);
   return await describeFile(out, path);
+}
+
+/**
+ * Takes the keys that sign in the server's name out of a copy of the accounts. The copy is copied once more, since the pages
+ * that a removal frees keep what was in them.
+ */
+async function leaveKeysOut(copy: string): Promise<void> {
+  const whole = `${copy}.whole`;
+  renameSync(copy, whole);
+  try {
+    const environment = new Environment(whole, ['secrets'], { mapBytes: mapBytesOf(whole) });
+    try {
+      await environment.commit(SIGNING_SECRETS.map((name) => ({ table: 'secrets', key: key(name), value: null })));
+      await environment.copyTo(copy);
+    } finally {
+      await environment.close();
+    }
+    chmodSync(copy, 0o600);
+  } finally {
+    for (const file of [whole, `${whole}-lock`]) rmSync(file, { force: true });
+  }
 }
 
 async function describeFile(out: string, path: string): Promise<BackupFile> {
@@ -303,7 +326,10 @@ async function copyFile(from: string, folder: string, file: BackupFile): Promise
 async function endSessions(folder: string, restored: Readonly<Record<string, string>>): Promise<number> {
   const accounts = await Accounts.open(folder);
   try {
-    await accounts.change((draft) => draft.putSecret('session_key', randomBytes(SECRET_BYTES)));
+    // Opening made those that are not there; a backup of an older version has keys, which are replaced.
+    await accounts.change((draft) =>
+      SIGNING_SECRETS.forEach((name) => draft.putSecret(name, randomBytes(SECRET_BYTES))),
+    );
     const hashes = accounts.invitationHashes();
     if (hashes.length > 0) {
       await accounts.change((draft) => {

@@ -1,6 +1,7 @@
 /**
  * Who is asking: the session behind a token, settled on the shard alone. A signature is checked once per token and
- * remembered; what was revoked is pushed here by the coordinator.
+ * remembered, and so is that the session is there: a token that nobody was given is refused however well it is signed. What
+ * was revoked later is pushed here by the coordinator.
  */
 import type { Revocations } from '#src/identity/credentials/revocations.ts';
 import type { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
@@ -13,14 +14,19 @@ import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
  */
 export const REMEMBERED_TOKENS_MAX = 50_000;
 
+/** Whether a session is the one that its device has now, and its person may come: read from the accounts, once per token. */
+export type IsLive = (claims: SessionClaims) => boolean;
+
 export class Authentication {
   readonly #tokens: SessionTokens;
   readonly #revocations: Revocations;
+  readonly #isLive: IsLive;
   readonly #remembered = new Map<string, SessionClaims>();
 
-  constructor(tokens: SessionTokens, revocations: Revocations) {
+  constructor(tokens: SessionTokens, revocations: Revocations, isLive: IsLive) {
     this.#tokens = tokens;
     this.#revocations = revocations;
+    this.#isLive = isLive;
   }
 
   /**
@@ -43,6 +49,7 @@ export class Authentication {
       }
       throw new Refusal(verified.refuse);
     }
+    if (!this.#isLive(verified.claims)) throw new Refusal('session_revoked');
     if (this.#remembered.size >= REMEMBERED_TOKENS_MAX) this.#forgetOldest();
     this.#remembered.set(token, verified.claims);
     return verified.claims;

@@ -17,21 +17,16 @@ export interface LinkClaims {
   readonly expires: number;
 }
 
-export function signLink(installationKey: Uint8Array, { attachment, conversation, user, expires }: LinkClaims): string {
+export function signLink(linkKey: Uint8Array, { attachment, conversation, user, expires }: LinkClaims): string {
   const payload = Buffer.from(JSON.stringify([conversation, user, expires])).toString('base64url');
-  return `${payload}.${signatureOf(installationKey, attachment, payload).toString('base64url')}`;
+  return `${payload}.${signatureOf(linkKey, attachment, payload).toString('base64url')}`;
 }
 
 /** @throws Refusal `attachment_link_invalid` for a link that was changed, is of another attachment or has expired. */
-export function openLink(
-  installationKey: Uint8Array,
-  attachment: string,
-  link: string,
-  nowSeconds: number,
-): LinkClaims {
+export function openLink(linkKey: Uint8Array, attachment: string, link: string, nowSeconds: number): LinkClaims {
   const [payload = '', signature = ''] = link.split('.');
   const given = Buffer.from(signature, 'base64url');
-  const right = signatureOf(installationKey, attachment, payload);
+  const right = signatureOf(linkKey, attachment, payload);
   if (given.length !== right.length || !timingSafeEqual(given, right)) throw new Refusal('attachment_link_invalid');
   const [conversation, user, expires] = JSON.parse(Buffer.from(payload, 'base64url').toString()) as [
     string,
@@ -42,7 +37,7 @@ export function openLink(
   return { attachment, conversation, user, expires };
 }
 
-function signatureOf(installationKey: Uint8Array, attachment: string, payload: string): Buffer {
+function signatureOf(linkKey: Uint8Array, attachment: string, payload: string): Buffer {
   // The name keeps what is signed here from being mistaken for anything else that the key is used for.
-  return createHmac('sha256', installationKey).update(`attachment-link\0${attachment}\0${payload}`).digest();
+  return createHmac('sha256', linkKey).update(`attachment-link\0${attachment}\0${payload}`).digest();
 }

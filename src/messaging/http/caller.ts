@@ -54,6 +54,8 @@ export interface Service {
   readonly epoch: string;
   /** The installation's key for ids that are derived: a direct conversation's from its pair. */
   readonly idKey: Uint8Array;
+  /** Signs links to attachments and the tokens by which bots answer commands; in no backup. */
+  readonly linkKey: Uint8Array;
   readonly now: () => number;
 }
 
