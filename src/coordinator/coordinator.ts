@@ -29,6 +29,7 @@ import { addClientRoutes, type Authenticate } from './client-routes.ts';
 import { Directory } from './directory.ts';
 import { Enrollment } from './enrollment.ts';
 import { addEnrollmentPage } from './enrollment-page.ts';
+import { addFrontPage } from './front-page.ts';
 import { Groups } from './groups.ts';
 import { Guests } from './guests.ts';
 import { makeHttpSurface, type Health, type HttpTelemetry, type Log } from './http-surface.ts';
@@ -110,6 +111,7 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
     entry: (username) => nouns.directory.entry(username),
   });
   addClientRoutes(app, INTERNAL_ROUTES, internal, (token) => services.authenticate(token));
+  addFrontPage(app);
   addEnrollmentPage(app);
   addMeetingPage(app, nouns.meetings);
   keepTidy(app, { ...options, clock }, nouns);
