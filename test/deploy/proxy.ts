@@ -53,13 +53,13 @@ function urlsOf(layout: Layout, ports: { readonly https: number; readonly http: 
   };
 }
 
-/** The addresses of the services as the configurations have them → as this server has them. */
+/** The ports of the services as the configurations have them → as this server has them. */
 function servicesOf(server: TestServer): Record<string, string> {
   const { calendar, coordinator, messaging } = server;
   return {
-    '127.0.0.1:8080': new URL(coordinator).host,
-    '127.0.0.1:8081': new URL(messaging).host,
-    '127.0.0.1:8082': new URL(calendar).host,
+    ':8080': `:${new URL(coordinator).port}`,
+    ':8081': `:${new URL(messaging).port}`,
+    ':8082': `:${new URL(calendar).port}`,
   };
 }
 
@@ -130,10 +130,11 @@ export async function startCaddy(server: TestServer, layout: Layout, folder: str
   writeFileSync(at('fullchain.pem'), CERTIFICATE);
   writeFileSync(at('privkey.pem'), KEY);
   mkdirSync(at('home'));
+  const opening = layout === 'one-name' ? '.example.org} ' : '.example.org ';
   const file = replaceIn(readDeployed(`caddy/${layout}.caddyfile`), {
     ...servicesOf(server),
     '{\n\t# What stands': `{\n\tadmin off\n\thttp_port ${http}\n\thttps_port ${https}\n\tdefault_bind 127.0.0.1\n\t# What stands`,
-    '.example.org {\n': `.example.org {\n\ttls ${at('fullchain.pem')} ${at('privkey.pem')}\n`,
+    [`${opening}{\n`]: `${opening}{\n\ttls ${at('fullchain.pem')} ${at('privkey.pem')}\n`,
   });
   writeFileSync(at('Caddyfile'), file);
   const home = { HOME: at('home'), XDG_DATA_HOME: at('home'), XDG_CONFIG_HOME: at('home') };
