@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { SETTINGS, variableOf } from '#src/config.ts';
 import { readDeployed } from './proxy.ts';
-import { unlessInstalled } from './real-program.ts';
+import { unlessInstalled } from '#test/support/real-program.ts';
 
 const FILE = fileURLToPath(new URL('../../docs/deploy/compose/compose.yaml', import.meta.url));
 const text = readDeployed('compose/compose.yaml');

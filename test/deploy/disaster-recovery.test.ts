@@ -21,11 +21,12 @@ import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { ParleyClient } from '#src/client/parley-client.ts';
 import type { Conversation } from '#src/protocol/conversations.ts';
+import { callControl } from '#test/support/control.ts';
 import { request, startServer, type Person } from '#test/support/server.ts';
 import { deadline, PATIENCE_MILLIS } from '#test/support/waiting.ts';
 import { attach, download, upload } from '../messaging/attaching.ts';
 import { say, start } from '../messaging/conversing.ts';
-import { freePort } from './real-program.ts';
+import { freePort } from '#test/support/real-program.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'parley-recovery-'));
@@ -71,7 +72,7 @@ test('a host is lost and comes back from its backup, and clients are told by the
   };
   let server = await startServer({ folder: data, environment: ports });
   t.after(async () => await server.stop());
-  const { ada, bob } = await server.people('ada', 'bob');
+  const { ada, bob, cyd } = await server.people('ada', 'bob', 'cyd');
   const room = await start(server, ada, 'room', ['bob'], 'Room');
   const content = randomBytes(300_000);
   const attachment = await upload(server, ada, content);
@@ -95,6 +96,7 @@ test('a host is lost and comes back from its backup, and clients are told by the
   t.after(() => client.close());
   await client.caughtUp();
   const signedOut = new Promise<string>((resolve) => client.on('signed-out', ({ code }) => resolve(code)));
+  await callControl(data, 'user.block', { username: cyd.username });
   const lateId = randomUUID();
   const late = await say(server, ada, room.id, 'after the backup', lateId);
 
@@ -129,6 +131,9 @@ test('a host is lost and comes back from its backup, and clients are told by the
   const calendars = await request<{ items: { id: string }[] }>('GET', calendar, { token: ada.session.token });
   assert.ok(calendars.body.items.some(({ id }) => id === made.body.id));
 
+  // Who was blocked after the backup is not blocked any more.
+  assert.ok(await server.signIn(cyd.username, cyd.password));
+
   // A client that still has what it posted after the backup posts it again, and it is a new message with an old number.
   const again = await say(server, ada, room.id, 'after the backup', lateId);
   assert.equal(again.seq, late.seq);
@@ -158,10 +163,10 @@ async function signInOnWeb(
 }
 
 test('the script builds on no backup that was not finished, and never writes over one', () => {
-  const until = readdirSync(backups);
+  const kept = readdirSync(backups);
   const environment = { ...process.env, BACKUP_COMMAND: '/bin/false', PARLEY_DATA: data };
   const script = join(ROOT, 'docs/deploy/systemd/parley-backup');
   const failed = spawnSync(script, [backups], { env: environment, encoding: 'utf8' });
   assert.notEqual(failed.status, 0);
-  assert.deepEqual(readdirSync(backups), until);
+  assert.deepEqual(readdirSync(backups), kept);
 });

@@ -14,7 +14,7 @@ import { request, startServer, type TestServer } from '#test/support/server.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { until } from '#test/support/waiting.ts';
 import { readDeployed, replaceIn } from './proxy.ts';
-import { freePort, RealProgram, unlessInstalled } from './real-program.ts';
+import { freePort, RealProgram, unlessInstalled } from '#test/support/real-program.ts';
 
 interface Panel {
   readonly id: number;
@@ -40,7 +40,7 @@ function metricFaults(expression: string): string[] {
   return [...expression.matchAll(/\bparley_\w+/g)].flatMap(([name]) => {
     const base = name.replace(/_(?:bucket|sum|count)$/, '') as MetricName;
     const isPart = base !== name;
-    const metric = METRICS[isPart ? base : (name as MetricName)];
+    const metric = METRICS[isPart ? base : name];
     if (metric === undefined) return [`there is no metric ${name}`];
     if (isPart !== (metric.type === 'histogram')) return [`${name} is a ${metric.type}`];
     const isCounted = new RegExp(`\\b(?:rate|increase)\\(${name}\\b`).test(expression);

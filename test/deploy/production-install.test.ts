@@ -48,7 +48,7 @@ test('the server runs with the packages of npm ci --omit=dev alone', async (t) =
   const gone = once(child, 'exit');
   const spoken = once(createInterface({ input: child.stdout }), 'line');
   const [ready] = (await deadline(Promise.race([spoken, gone]), START_MILLIS, 'the server')) as [unknown];
-  assert.equal(typeof ready, 'string', `the server ended with ${ready}: ${said}`);
+  assert.equal(typeof ready, 'string', `the server ended with ${String(ready)}: ${said}`);
   const { event, coordinator } = JSON.parse(ready as string) as { event: string; coordinator: string };
   assert.equal(event, 'ready');
   const health = (await (await fetch(`${coordinator}/healthz`)).json()) as { status: string };

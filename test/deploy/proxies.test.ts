@@ -11,12 +11,12 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { SETTINGS } from '#src/config.ts';
 import type { Session } from '#src/protocol/sessions.ts';
-import { makeBot, trailOf, type TestBot } from '#test/support/bots.ts';
+import { makeBot, trailOf } from '#test/support/bots.ts';
 import { plantOwner, consoleOf, type ConsoleServer } from '#test/support/console.ts';
 import { startServer, type Person } from '#test/support/server.ts';
 import { attach, idOf } from '../messaging/attaching.ts';
 import { start } from '../messaging/conversing.ts';
-import { unlessInstalled } from './real-program.ts';
+import { unlessInstalled } from '#test/support/real-program.ts';
 import { readDeployed, startCaddy, startNginx, type Layout, type Proxy } from './proxy.ts';
 import { RemoteClient } from './remote-client.ts';
 
@@ -149,10 +149,10 @@ function addTests(client: RemoteClient, theProxy: () => Proxy, secrets: string[]
     const [entry] = trail.body.items;
     assert.deepEqual([entry?.event, entry?.address], ['group.created', client.address]);
 
-    const before = (await trailOf(site, bot, 0)).length;
+    const noted = (await trailOf(site, bot, 0)).length;
     const url = `${proxy.messaging}/v1/conversations/${room.id}/messages`;
     assert.equal((await client.call('GET', url, { token: bot.token, headers: forged })).status, 200);
-    assert.equal((await trailOf(site, bot as TestBot, before + 1)).at(-1)?.address, client.address);
+    assert.equal((await trailOf(site, bot, noted + 1)).at(-1)?.address, client.address);
   });
 
   test('calendars are found by the well-known path, and read by their hrefs', async () => {
@@ -205,8 +205,8 @@ function addTests(client: RemoteClient, theProxy: () => Proxy, secrets: string[]
 
   test('nothing that lets anybody in stands in the logs', async () => {
     const proxy = theProxy();
-    const paths = ['/v1/enroll/inv_canary', '/v1/meetings/join/canary', '/v1/nothing?canary=1'];
-    for (const path of paths) await client.call('GET', `${proxy.coordinator}${path}`);
+    const asked = ['/v1/enroll/inv_canary', '/v1/meetings/join/canary', '/v1/nothing?canary=1'];
+    for (const path of asked) await client.call('GET', `${proxy.coordinator}${path}`);
     await client.call('POST', `${proxy.messaging}/v1/hooks/canary`);
     for (const path of ['/feeds/canary.ics', '/rsvp/canary']) await client.call('GET', `${proxy.calendar}${path}`);
     const log = proxy.log();

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { makeCertificate } from '#test/support/certificate.ts';
 import type { TestServer } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
-import { freePort, RealProgram } from './real-program.ts';
+import { freePort, RealProgram } from '#test/support/real-program.ts';
 
 export type Layout = 'one-name' | 'three-names';
 

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { SETTINGS } from '#src/config.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { readDeployed } from './proxy.ts';
-import { unlessInstalled } from './real-program.ts';
+import { unlessInstalled } from '#test/support/real-program.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url)).replace(/\/$/, '');
 const UNITS = readdirSync(new URL('../../docs/deploy/systemd/', import.meta.url)).filter((name) =>

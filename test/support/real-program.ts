@@ -2,7 +2,7 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { deadline, PATIENCE_MILLIS } from '#test/support/waiting.ts';
+import { deadline, PATIENCE_MILLIS } from './waiting.ts';
 
 /** What a test is skipped with where the program is not installed, else false. */
 export function unlessInstalled(program: string, args: readonly string[]): string | false {
