@@ -77,6 +77,7 @@ for (const [at, { name, startProxy, skip }] of PROXIES.entries()) {
         proxy = await startProxy(server, layout, mkdtempSync(join(folder, `${at}${of}-`)));
       });
       after(async () => {
+        client.close();
         await proxy.stop();
       });
       addMessagingTests(client, () => proxy, secrets);

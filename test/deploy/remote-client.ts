@@ -3,7 +3,7 @@
  * own in 127.0.0.0/8, and takes the certificate of the tests for the hosts that stand in it alone.
  */
 import { request as openPlain } from 'node:http';
-import { request as openSecure } from 'node:https';
+import { Agent, request as openSecure } from 'node:https';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { LookupFunction } from 'node:net';
 import { buffer } from 'node:stream/consumers';
@@ -32,25 +32,35 @@ const lookup = ((_host, options, callback) => {
 
 export class RemoteClient {
   readonly address: string;
+  /** Keeps its connections, as browsers do. */
+  readonly #agent: Agent;
 
   constructor(address: string) {
     this.address = address;
+    this.#agent = new Agent({ keepAlive: true, lookup, localAddress: address, ca: CERTIFICATE });
   }
 
-  /** One request on a connection of its own; a body that is no bytes is sent as JSON. */
+  /** Ends the connections that it keeps. */
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  /** One request; a body that is no bytes is sent as JSON. */
   async call(method: string, url: string, { body, headers = {}, token }: RemoteCall = {}): Promise<RemoteReply> {
     const isJson = body !== undefined && !(body instanceof Uint8Array);
     const sent = isJson ? Buffer.from(JSON.stringify(body)) : body;
-    const open = url.startsWith('https:') ? openSecure : openPlain;
-    const request = open(url, {
-      ...{ method, lookup, agent: false, localAddress: this.address, ca: CERTIFICATE },
+    const options = {
+      method,
       headers: {
         ...(isJson ? { 'content-type': 'application/json' } : {}),
         ...(sent === undefined ? {} : { 'content-length': String(sent.byteLength) }),
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...headers,
       },
-    });
+    };
+    const request = url.startsWith('https:')
+      ? openSecure(url, { ...options, agent: this.#agent })
+      : openPlain(url, { ...options, lookup, localAddress: this.address, agent: false });
     const answered = new Promise<RemoteReply>((resolve, reject) => {
       request.once('error', reject);
       request.once('response', (response) => {
