@@ -16,7 +16,8 @@ COPY actors ./actors
 COPY storage ./storage
 
 # The command by its own name: npx would have to write to the folder.
-RUN ln -s /app/src/cli/parley.ts /usr/local/bin/parley && mkdir /data && chown node:node /data && chmod 700 /data
+RUN ln -s /app/src/cli/parley.ts /usr/local/bin/parley \
+  && for folder in /data /backups; do mkdir "$folder" && chown node:node "$folder" && chmod 700 "$folder"; done
 ENV NODE_ENV=production PARLEY_DATA=/data PARLEY_HOST=0.0.0.0
 USER node
 VOLUME /data

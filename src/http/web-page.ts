@@ -17,6 +17,11 @@ export function readWebPage(name: string): WebPage {
   return { html, policy: policyOf(html) };
 }
 
+/** Browsers name `text/html` when somebody opens a link; a client of the API does not, and takes anything or JSON. */
+export function takesPages(accept = ''): boolean {
+  return accept.split(',').some((range) => /^\s*text\/html\s*(?:$|;(?!\s*q=0(?:\.0*)?\s*$))/i.test(range));
+}
+
 /** Lets the page have its one style and run its one script, if any, known by their hashes, and call this server. */
 function policyOf(html: string): string {
   return [

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { Refusal } from '#src/protocol/errors.ts';
 import { MEETING_ROUTES } from '#src/protocol/meetings/meeting-routes.ts';
 import type { Meetings } from './meetings.ts';
-import { readWebPage } from '#src/http/web-page.ts';
+import { readWebPage, takesPages } from '#src/http/web-page.ts';
 
 /**
  * Serves one page for every meeting, and another for every link that lets nobody in, whatever is wrong with it (MTG-01).
@@ -28,9 +28,4 @@ export function addMeetingPage(app: FastifyInstance, meetings: Pick<Meetings, 'i
         .send(html);
     },
   );
-}
-
-/** Browsers name `text/html` when somebody opens a link; a client of the API does not, and takes anything or JSON. */
-function takesPages(accept = ''): boolean {
-  return accept.split(',').some((range) => /^\s*text\/html\s*(?:$|;(?!\s*q=0(?:\.0*)?\s*$))/i.test(range));
 }

@@ -34,6 +34,7 @@ import { Guests } from '#src/directory/guests.ts';
 import { makeHttpSurface, type Health } from '#src/http/http-surface.ts';
 import type { HttpTelemetry } from '#src/http/http-telemetry.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
+import { addFrontPage } from './front-page.ts';
 import { makeInternalHandlers } from './internal-handlers.ts';
 import { Invitations } from '#src/directory/invitations.ts';
 import { MeetingLinks } from '#src/meetings/meeting-links.ts';
@@ -112,6 +113,7 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
     entry: (username) => nouns.directory.entry(username),
   });
   addClientRoutes(app, INTERNAL_ROUTES, internal, (token) => services.authenticate(token));
+  addFrontPage(app);
   addEnrollmentPage(app);
   addMeetingPage(app, nouns.meetings);
   keepTidy(app, { ...options, clock }, nouns);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
 import { callControl } from '#test/support/control.ts';
+import { unlessInstalled } from '#test/support/real-program.ts';
 import { startServer, request, type TestServer } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
@@ -118,9 +119,9 @@ test('HLT-02 Prometheus gets the text exposition, OpenMetrics on asking, on all 
   await socket.close();
 });
 
-const promtool = spawnSync('promtool', ['--version']).error === undefined;
+const skip = unlessInstalled('promtool', ['--version']);
 
-test('HLT-02 promtool finds nothing to say', { skip: promtool ? false : 'promtool is not on the PATH' }, async () => {
+test('HLT-02 promtool finds nothing to say', { skip }, async () => {
   for (const base of bases()) {
     const { text } = await exposition(base, 'text/plain;version=0.0.4');
     const checked = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' });

@@ -21,12 +21,16 @@ const COMMON_NAME = '550403';
 const SUBJECT_ALT_NAME = '551d11';
 const ECDSA_SHA256 = '2a8648ce3d040302';
 
-/** A certificate for `localhost` from a day before `from` for so many days after it, with its key, both in PEM. */
-export function makeCertificate(from: number, days: number): { readonly certificate: string; readonly key: string } {
+/** A certificate for these hosts from a day before `from` for so many days after it, with its key, both in PEM. */
+export function makeCertificate(
+  from: number,
+  days: number,
+  hosts: readonly string[] = ['localhost'],
+): { readonly certificate: string; readonly key: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = sequence(oid(ECDSA_SHA256));
-  const name = sequence(der(0x31, sequence(oid(COMMON_NAME), der(0x0c, Buffer.from('localhost')))));
-  const alternatives = sequence(der(0x82, Buffer.from('localhost')));
+  const name = sequence(der(0x31, sequence(oid(COMMON_NAME), der(0x0c, Buffer.from(hosts[0] ?? '')))));
+  const alternatives = sequence(...hosts.map((host) => der(0x82, Buffer.from(host))));
   const extension = sequence(oid(SUBJECT_ALT_NAME), der(0x04, alternatives));
   const body = sequence(
     der(0xa0, der(0x02, Buffer.of(2))),

@@ -9,6 +9,7 @@ import type { MetricSnapshot } from '#src/telemetry/metrics.ts';
 import { metricDocument } from '#src/telemetry/metric-document.ts';
 import { METRIC_NAMES, METRICS } from '#src/telemetry/metric-table.ts';
 import { addProcessMetrics } from '#src/telemetry/process-metrics.ts';
+import { unlessInstalled } from '#test/support/real-program.ts';
 import { parseExposition } from './exposition-parser.ts';
 import { busyThread, INSTALLATION } from './sample-figures.ts';
 
@@ -87,9 +88,9 @@ test('two renderings at once do not mix, though prom-client renames counters in 
   assert.ok(parseExposition(prometheus, 'prometheus').has('parley_http_requests_total'));
 });
 
-const promtool = spawnSync('promtool', ['--version']).status === 0;
+const skip = unlessInstalled('promtool', ['--version']);
 
-test('HLT-02 promtool has nothing to say', { skip: promtool ? false : 'promtool is not on the PATH' }, async () => {
+test('HLT-02 promtool has nothing to say', { skip }, async () => {
   for (const metrics of [allFigures(), { scalars: {}, histograms: {} }]) {
     const text = await renderExposition(metrics, 'prometheus');
     const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' });
