@@ -1,6 +1,7 @@
 /** What the doors of the calendar work with, put together once. */
 import type { Clock } from '#src/base/clock.ts';
 import { USERNAME } from '#src/protocol/names.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import { AddressBook, type DirectoryView } from './address-book.ts';
 import { BasicAuthentication } from './basic-authentication.ts';
@@ -34,7 +35,7 @@ export interface CalendarServicesOptions {
   /** Where clients reach the calendar, where a proxy stands in front. */
   readonly publicUrl: string | undefined;
   readonly clock: Clock;
-  readonly log: DavContext['log'];
+  readonly log: Logger;
 }
 
 /** What mail is made from. */
