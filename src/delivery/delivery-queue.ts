@@ -1,13 +1,13 @@
 /**
- * A queue of deliveries with retries (the outbox pattern's relay). What is delivered lies with its noun, which says what
+ * A queue of deliveries with retries: the relay of the outbox pattern. What is delivered lies with its noun, which says what
  * is due and writes down what came of it; here is when each is attempted, in which order, and how many at once:
  *
- *     due ─► lane, in order ─► a slot, and one of its group ─► attempt ──over────► settled, leaves the queue
+ *     due ─► sequence, in order ─► a slot, and one of its group ─► attempt ──over────► settled, leaves the queue
  *                    ▲                                               ├─failed──► backoff, or what the receiver asks for
  *                    └──────────────────── put off ◄─────────────────┴─put off─► the breaker is open, or nobody to ask
  *
- * A lane whose head waits holds up nobody else. What was settled and could not be written down is written down later, and
- * not attempted again.
+ * A sequence whose head waits holds up nobody else. What is over and could not be written down is written down later,
+ * and not attempted again.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '#src/base/clock.ts';
@@ -58,8 +58,8 @@ export interface DeliveryQueueOptions<T, A> {
   /** Who is asked, by a name that has a breaker. Where all is for one, nothing is attempted while that is left alone. */
   readonly receiver?: string | ((item: T) => string);
   readonly breaker?: BreakerPolicy;
-  /** Deliveries of one lane go in order, one at a time; without lanes each goes by itself. */
-  readonly laneOf?: (item: T) => string;
+  /** Deliveries of one key go in order, one at a time: they are a sequence. Without keys each goes by itself. */
+  readonly orderingKeyOf?: (item: T) => string;
   /** Deliveries of one group take some of the slots and no more. */
   readonly group?: { readonly of: (item: T) => string; readonly atOnce: number };
   /** Deliveries that wait or are under way, and room that is reserved. Beyond it nothing is taken; unbounded without it. */
@@ -95,7 +95,7 @@ interface Entry<T, A> {
   end: End<A> | undefined;
 }
 
-interface Lane<T, A> {
+interface Sequence<T, A> {
   readonly name: string | symbol;
   readonly group: string;
   entries: Entry<T, A>[];
@@ -105,11 +105,11 @@ export class DeliveryQueue<T, A> {
   readonly #options: DeliveryQueueOptions<T, A>;
   readonly #breakers: CircuitBreakers;
   readonly #ending = new AbortController();
-  readonly #lanes = new Map<string | symbol, Lane<T, A>>();
-  /** Lanes whose head is due, in turn, and those whose head waits. The others are under way. */
-  readonly #ready = new Set<Lane<T, A>>();
-  readonly #sleeping = new Set<Lane<T, A>>();
-  readonly #underWay = new Map<Lane<T, A>, Promise<void>>();
+  readonly #sequences = new Map<string | symbol, Sequence<T, A>>();
+  /** Sequences whose head is due, in turn, and those whose head waits. The others are under way. */
+  readonly #ready = new Set<Sequence<T, A>>();
+  readonly #sleeping = new Set<Sequence<T, A>>();
+  readonly #underWay = new Map<Sequence<T, A>, Promise<void>>();
   #reserved = 0;
   #size = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -131,20 +131,20 @@ export class DeliveryQueue<T, A> {
     return this.#breakers.open;
   }
 
-  /** What waits or is under way in a lane, in order. */
-  inLane(name: string): T[] {
-    return this.#lanes.get(name)?.entries.map(({ item }) => item) ?? [];
+  /** What waits or is under way in a sequence, in order. */
+  inSequence(name: string): T[] {
+    return this.#sequences.get(name)?.entries.map(({ item }) => item) ?? [];
   }
 
   /** How many of a group wait or are under way. */
   countOf(group: string): number {
-    return this.#lanesOf(this.#lanes.values(), group).reduce((sum, { entries }) => sum + entries.length, 0);
+    return this.#sequencesOf(this.#sequences.values(), group).reduce((sum, { entries }) => sum + entries.length, 0);
   }
 
-  /** Whether a lane has something to attempt beside what is under way in it. */
+  /** Whether a sequence has something to attempt beside what is under way in it. */
   waitsIn(name: string): boolean {
-    const lane = this.#lanes.get(name);
-    return lane !== undefined && lane.entries.length > (this.#underWay.has(lane) ? 1 : 0);
+    const sequence = this.#sequences.get(name);
+    return sequence !== undefined && sequence.entries.length > (this.#underWay.has(sequence) ? 1 : 0);
   }
 
   /**
@@ -163,9 +163,10 @@ export class DeliveryQueue<T, A> {
   /** Takes a delivery in, to be attempted at `dueAt` or later. False where there is no room, or the queue is closed. */
   add(item: T, dueAt = 0): boolean {
     const isTaken = !this.#isClosed && this.waiting < (this.#options.waitingMax ?? Infinity);
-    if (isTaken) this.#enqueue(item, dueAt);
-    if (isTaken) this.#pump();
-    return isTaken;
+    if (!isTaken) return false;
+    const sequence = this.#enqueue(item, dueAt);
+    if (this.#hasSlot()) this.#begin(sequence);
+    return true;
   }
 
   /** Looks what is due. */
@@ -177,18 +178,18 @@ export class DeliveryQueue<T, A> {
     this.#timerAt = Infinity;
     const slept = [...this.#sleeping];
     this.#sleeping.clear();
-    for (const lane of slept) this.#seat(lane);
+    for (const sequence of slept) this.#seat(sequence);
     this.#pump();
   }
 
   /** Forgets what waits; what is under way comes to its end. */
   remove(isGone: (item: T) => boolean): void {
-    for (const lane of this.#lanes.values()) {
-      const [head] = lane.entries;
-      const isBusy = this.#underWay.has(lane);
-      const kept = lane.entries.filter((entry) => (isBusy && entry === head) || !isGone(entry.item));
-      this.#keep(lane, kept);
-      if (kept[0] !== head) this.#seat(lane);
+    for (const sequence of this.#sequences.values()) {
+      const [head] = sequence.entries;
+      const isBusy = this.#underWay.has(sequence);
+      const kept = sequence.entries.filter((entry) => (isBusy && entry === head) || !isGone(entry.item));
+      this.#keep(sequence, kept);
+      if (kept[0] !== head) this.#seat(sequence);
     }
   }
 
@@ -202,27 +203,28 @@ export class DeliveryQueue<T, A> {
     clearTimeout(timer);
   }
 
-  #enqueue(item: T, dueAt: number): void {
-    const { group, laneOf } = this.#options;
-    const name = laneOf?.(item) ?? Symbol('alone');
-    const lane = this.#lanes.get(name) ?? { name, group: group?.of(item) ?? '', entries: [] };
-    this.#lanes.set(name, lane);
+  #enqueue(item: T, dueAt: number): Sequence<T, A> {
+    const { group, orderingKeyOf } = this.#options;
+    const name = orderingKeyOf?.(item) ?? Symbol('alone');
+    const sequence = this.#sequences.get(name) ?? { name, group: group?.of(item) ?? '', entries: [] };
+    this.#sequences.set(name, sequence);
     this.#size += 1;
-    lane.entries.push({ item, attempts: 0, dueAt, end: undefined });
-    if (lane.entries.length === 1) this.#seat(lane);
+    sequence.entries.push({ item, attempts: 0, dueAt, end: undefined });
+    if (sequence.entries.length === 1) this.#seat(sequence);
+    return sequence;
   }
 
-  /** Puts a lane that is not under way where its head belongs. */
-  #seat(lane: Lane<T, A>): void {
-    const [head] = lane.entries;
-    this.#ready.delete(lane);
-    this.#sleeping.delete(lane);
+  /** Puts a sequence that is not under way where its head belongs. */
+  #seat(sequence: Sequence<T, A>): void {
+    const [head] = sequence.entries;
+    this.#ready.delete(sequence);
+    this.#sleeping.delete(sequence);
     if (head === undefined) return;
     const wait = head.dueAt - this.#options.clock.now();
     if (wait <= 0) {
-      this.#ready.add(lane);
+      this.#ready.add(sequence);
     } else {
-      this.#sleeping.add(lane);
+      this.#sleeping.add(sequence);
       this.#wakeIn(wait);
     }
   }
@@ -236,41 +238,53 @@ export class DeliveryQueue<T, A> {
     this.#timer = setTimeout(() => this.wake(), at - performance.now()).unref();
   }
 
+  /** Begins whatever may be attempted now. */
   #pump(): void {
-    const { atOnce, mayGo, receiver } = this.#options;
-    for (const lane of this.#ready) {
-      if (this.#isClosed || this.#underWay.size >= atOnce) return;
-      const rest = typeof receiver === 'string' ? this.#breakers.of(receiver).waitMillis : 0;
-      if (rest > 0) return this.#wakeIn(rest);
-      const [head] = lane.entries;
-      if (head === undefined || this.#isGroupFull(lane.group) || mayGo?.(head.item) === false) continue;
-      this.#ready.delete(lane);
-      const done = this.#go(lane, head).finally(() => {
-        this.#underWay.delete(lane);
-        this.#seat(lane);
-        this.#pump();
-      });
-      this.#underWay.set(lane, done);
+    for (const sequence of this.#ready) {
+      if (!this.#hasSlot()) return;
+      this.#begin(sequence);
     }
+  }
+
+  #hasSlot(): boolean {
+    const { atOnce, receiver } = this.#options;
+    if (this.#isClosed || this.#underWay.size >= atOnce) return false;
+    const rest = typeof receiver === 'string' ? this.#breakers.of(receiver).waitMillis : 0;
+    if (rest > 0) this.#wakeIn(rest);
+    return rest === 0;
+  }
+
+  /** Begins with the head of a sequence, where it is due, its group has a slot, and its turn has come. */
+  #begin(sequence: Sequence<T, A>): void {
+    const [head] = sequence.entries;
+    if (head === undefined || !this.#ready.has(sequence) || this.#isGroupFull(sequence.group)) return;
+    if (this.#options.mayGo?.(head.item) === false) return;
+    this.#ready.delete(sequence);
+    const done = this.#go(sequence, head).finally(() => {
+      this.#underWay.delete(sequence);
+      this.#seat(sequence);
+      this.#pump();
+    });
+    this.#underWay.set(sequence, done);
   }
 
   #isGroupFull(name: string): boolean {
     const { group } = this.#options;
-    return group !== undefined && this.#lanesOf(this.#underWay.keys(), name).length >= group.atOnce;
+    return group !== undefined && this.#sequencesOf(this.#underWay.keys(), name).length >= group.atOnce;
   }
 
-  #lanesOf(lanes: Iterable<Lane<T, A>>, group: string): Lane<T, A>[] {
-    return [...lanes].filter((lane) => lane.group === group);
+  #sequencesOf(sequences: Iterable<Sequence<T, A>>, group: string): Sequence<T, A>[] {
+    return [...sequences].filter((sequence) => sequence.group === group);
   }
 
-  /** Attempts the head of a lane, or writes down what became of it. Never throws. */
-  async #go(lane: Lane<T, A>, head: Entry<T, A>): Promise<void> {
+  /** Attempts the head of a sequence, or writes down what became of it. Never throws. */
+  async #go(sequence: Sequence<T, A>, head: Entry<T, A>): Promise<void> {
     const { clock, leavesWhenPutOff = false, log, name, over } = this.#options;
     try {
       const end = (head.end ??= await this.#attempt(head));
       if (this.#ending.signal.aborted || (end === undefined && !leavesWhenPutOff)) return;
       if (end !== undefined) await over(head.item, end.answer);
-      this.#keep(lane, lane.entries.slice(1));
+      this.#keep(sequence, sequence.entries.slice(1));
     } catch (error) {
       head.dueAt = clock.now() + FAULT_MILLIS;
       // A disk that is full is told by others.
@@ -306,10 +320,10 @@ export class DeliveryQueue<T, A> {
     return undefined;
   }
 
-  /** Has nothing but these entries in a lane. */
-  #keep(lane: Lane<T, A>, entries: Entry<T, A>[]): void {
-    this.#size += entries.length - lane.entries.length;
-    lane.entries = entries;
-    if (entries.length === 0) this.#lanes.delete(lane.name);
+  /** Has nothing but these entries in a sequence. */
+  #keep(sequence: Sequence<T, A>, entries: Entry<T, A>[]): void {
+    this.#size += entries.length - sequence.entries.length;
+    sequence.entries = entries;
+    if (entries.length === 0) this.#sequences.delete(sequence.name);
   }
 }

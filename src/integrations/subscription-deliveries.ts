@@ -2,7 +2,7 @@
  * Sends events to the subscriptions of bots. Nothing is queued when somebody posts: the conversations are the queue, and
  * on disk is how far each was read for each subscription.
  *
- *     shard: something happened in c_… ──► lane (subscription, conversation) ──► changes behind its cursor
+ *     shard: something happened in c_… ──► (subscription, conversation) ──► changes behind its cursor
  *         ──each that the bot may hear, in order──► signed POST ──2xx──► the cursor moves on
  *                                                             └─ else: waits, longer each time, then again
  *
@@ -37,16 +37,16 @@ export const FAILING_MILLIS_MAX = 3 * 86_400_000;
 /** Requests at once, and of them for one subscription. More wait their turn. */
 const SENDING_MAX = 16;
 const SENDING_PER_SUBSCRIPTION_MAX = 4;
-/** Deliveries of one lane before the others have their turn. */
+/** Deliveries of one sequence before the others have their turn. */
 const DELIVERIES_PER_TURN = 50;
 /** Commands that wait for one subscription; the bot has been away for a while. [busy] */
 export const COMMANDS_WAITING_MAX = 1_000;
 /** How often every conversation is looked at, told of or not. */
 const SWEEP_MILLIS = 5_000;
-/** The part of a lane's name that stands for the commands of a subscription. */
+/** The part of a sequence's name that stands for the commands of a subscription. */
 const COMMANDS = 'commands';
 
-/** Nothing is left to be said in this lane, or there is, once the others had their turn. */
+/** Nothing is left to be said in this sequence, or there is, once the others had their turn. */
 const DONE: Attempt<string> = { result: 'over', answer: '' };
 const MORE: Attempt<string> = { result: 'putOff', millis: 0 };
 
@@ -69,12 +69,12 @@ export interface SubscriptionDeliveriesOptions {
 export class SubscriptionDeliveries {
   readonly #options: SubscriptionDeliveriesOptions;
   readonly #matcher: SubscriptionMatcher;
-  /** Names of lanes, `<subscription>:<conversation>`, that may have something to send. */
+  /** Names of sequences, `<subscription>:<conversation>`, that may have something to send. */
   readonly #queue: DeliveryQueue<string, string>;
   /** Lane → how far it was served. On disk the same, a moment later. */
   readonly #cursors = new Map<string, CursorRecord>();
   readonly #dirty = new Set<string>();
-  /** Conversation → names of the lanes that hear it, if their bots take part. */
+  /** Conversation → names of the sequences that hear it, if their bots take part. */
   #byConversation = new Map<string, string[]>();
   #flushing: Promise<void> | undefined;
   readonly #attempts = new LabelledCounts();
@@ -88,7 +88,7 @@ export class SubscriptionDeliveries {
       ...{ name: 'subscriptions', clock, log, atOnce: SENDING_MAX },
       group: { of: subscriptionOf, atOnce: SENDING_PER_SUBSCRIPTION_MAX },
       backoff: { firstMillis: backoffMillis, mostMillis: BACKOFF_MILLIS_MAX },
-      laneOf: (name) => name,
+      orderingKeyOf: (name) => name,
       attempt: async (name, { signal }) => {
         const isCommands = name.endsWith(`:${COMMANDS}`);
         const served = isCommands ? this.#serveCommands(name, signal) : this.#serve(name, signal);
@@ -265,7 +265,7 @@ export class SubscriptionDeliveries {
     return this.#end(name);
   }
 
-  /** One attempt. Undefined when it got through; if not, the lane waits. */
+  /** One attempt. Undefined when it got through; if not, the sequence waits. */
   async #deliver(
     name: string,
     { subscription }: Heard,
@@ -323,13 +323,13 @@ export class SubscriptionDeliveries {
     this.#dirty.add(name);
   }
 
-  /** Forgets lanes, and whatever they wait for. */
+  /** Forgets sequences, and whatever they wait for. */
   #drop(isGone: (name: string) => boolean): void {
     for (const name of [...this.#cursors.keys()].filter(isGone)) this.#end(name);
     this.#queue.remove(isGone);
   }
 
-  /** Nothing more is for this lane. */
+  /** Nothing more is for this sequence. */
   #end(name: string): Attempt<string> {
     if (this.#cursors.delete(name)) this.#dirty.add(name);
     return DONE;

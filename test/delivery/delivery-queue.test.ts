@@ -1,4 +1,4 @@
-/** The queue: order in a lane, slots and groups, what is put off and for how long, what is written down, and its end. */
+/** The queue: order within a key, slots and groups, what is put off and for how long, what is written down, and its end. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -15,7 +15,7 @@ import { until } from '#test/support/waiting.ts';
 
 interface Item {
   readonly name: string;
-  readonly lane: string;
+  readonly key: string;
 }
 
 type Options = DeliveryQueueOptions<Item, string>;
@@ -24,7 +24,7 @@ const TAKEN: Attempt<string> = { result: 'over', answer: 'taken' };
 const FAILED: Attempt<string> = { result: 'failed', answer: 'not now' };
 const DOWN: Attempt<string> = { ...FAILED, isDown: true };
 
-/** A queue with a clock that stands, and what happened to it. Items are `lane` and a number: `a1`. */
+/** A queue with a clock that stands, and what happened to it. Items are `key` and a number: `a1`. */
 function makeQueue(t: TestContext, more: Partial<Options> = {}) {
   // The median of every wait, so that it can be stated.
   t.mock.method(Math, 'random', () => 0.5);
@@ -37,7 +37,7 @@ function makeQueue(t: TestContext, more: Partial<Options> = {}) {
   const queue = new DeliveryQueue<Item, string>({
     ...{ name: 'test', clock, atOnce: 8, backoff: { firstMillis: 1_000, mostMillis: 60_000 } },
     log: { warn: (_message, fields) => void warnings.push(fields?.['error']) },
-    laneOf: ({ lane }) => lane,
+    orderingKeyOf: ({ key }) => key,
     over: ({ name }, answer = 'expired') => void over.push(`${name} ${answer}`),
     putOff: ({ name }, at, answer = 'nobody asked') =>
       void putOff.push(`${name} ${Math.round(at - clock.millis)} ${answer}`),
@@ -48,7 +48,7 @@ function makeQueue(t: TestContext, more: Partial<Options> = {}) {
     },
   });
   t.after(async () => await queue.close());
-  const add = (...names: string[]) => names.map((name) => queue.add({ name, lane: name.charAt(0) }));
+  const add = (...names: string[]) => names.map((name) => queue.add({ name, key: name.charAt(0) }));
   const later = async (millis: number) => {
     clock.millis += millis;
     queue.wake();
@@ -79,14 +79,14 @@ function makeGates() {
   };
 }
 
-test('what is in one lane goes in order and one at a time, and a slow lane holds up nobody else', async (t) => {
+test('what has one key goes in order and one at a time, and a slow one holds up nobody else', async (t) => {
   const { attempt, open } = makeGates();
   const { add, attempted, over, queue } = makeQueue(t, { attempt });
   add('a1', 'a2', 'b1', 'b2', 'c1');
   assert.deepEqual(attempted, ['a1', 'b1', 'c1']);
-  assert.deepEqual(queue.inLane('a'), [
-    { name: 'a1', lane: 'a' },
-    { name: 'a2', lane: 'a' },
+  assert.deepEqual(queue.inSequence('a'), [
+    { name: 'a1', key: 'a' },
+    { name: 'a2', key: 'a' },
   ]);
   await open('b1');
   await open('b2');
@@ -104,9 +104,9 @@ test('what is in one lane goes in order and one at a time, and a slow lane holds
   assert.equal(queue.waiting, 0);
 });
 
-test('a lane whose head failed waits with all that is behind it, and the others go on', async (t) => {
+test('what failed waits with all of its key that is behind it, and the others go on', async (t) => {
   let isUp = false;
-  const attempt = async ({ lane }: Item) => (lane === 'a' && !isUp ? FAILED : TAKEN);
+  const attempt = async ({ key }: Item) => (key === 'a' && !isUp ? FAILED : TAKEN);
   const { add, attempted, later, over, putOff } = makeQueue(t, { attempt });
   add('a1', 'a2', 'b1');
   await settled();
@@ -159,7 +159,7 @@ test('what the receiver asks for counts where it is longer than the backoff', as
 test('attempts end, counted by the queue or by the noun', async (t) => {
   const { add, attempted, later, over } = makeQueue(t, {
     attemptsMax: 3,
-    attempt: async ({ lane }, { attempts }) => (lane === 'b' ? { ...FAILED, attempts: attempts + 2 } : FAILED),
+    attempt: async ({ key }, { attempts }) => (key === 'b' ? { ...FAILED, attempts: attempts + 2 } : FAILED),
   });
   add('a1', 'b1');
   await settled();
@@ -187,12 +187,12 @@ test('a receiver that is down is left alone, asked once, and then served', async
   let answer: Attempt<string> = DOWN;
   const asked: string[] = [];
   const { add, later, over, putOff, queue } = makeQueue(t, {
-    receiver: ({ lane }) => `host ${lane}`,
-    laneOf: ({ name }) => name,
-    attempt: async ({ lane, name }, { ask }) =>
+    receiver: ({ key }) => `host ${key}`,
+    orderingKeyOf: ({ name }) => name,
+    attempt: async ({ key, name }, { ask }) =>
       await ask(async () => {
         asked.push(name);
-        return lane === 'a' ? answer : TAKEN;
+        return key === 'a' ? answer : TAKEN;
       }),
   });
   for (let at = 1; at <= BREAKER_FAILURES; at += 1) add(`a${at}`);
@@ -246,7 +246,7 @@ test('one more than may wait is not taken, and room that was kept is given back'
 
 test('what its noun finds due is taken in order, once', async (t) => {
   const written = ['a1', 'b1', 'a2'];
-  const due = () => written.splice(0).map((name) => ({ name, lane: name.charAt(0) }));
+  const due = () => written.splice(0).map((name) => ({ name, key: name.charAt(0) }));
   const { over, queue } = makeQueue(t, { due });
   queue.reserve(3);
   queue.wake();
@@ -331,8 +331,8 @@ test('what its noun adds again leaves the queue when it is put off', async (t) =
 
 test('a queue that closes while its deliveries wait leaves them to their noun, and settles nothing more', async (t) => {
   const ended = Promise.withResolvers<Attempt<string>>();
-  const attempt = async ({ lane }: Item, { signal }: AttemptContext<string>): Promise<Attempt<string>> => {
-    if (lane === 'a') return FAILED;
+  const attempt = async ({ key }: Item, { signal }: AttemptContext<string>): Promise<Attempt<string>> => {
+    if (key === 'a') return FAILED;
     signal.addEventListener('abort', () => ended.resolve(TAKEN));
     return await ended.promise;
   };

@@ -37,7 +37,7 @@ function makeSender(t: { after(done: () => void): void }, compose?: () => Compos
     compose: compose ?? (() => ({ push: { data: { conversation_id: 'c_1', seq: 1 }, badge: 1, text: undefined } })),
     settle: (_delivery, outcome) => void settled.push(outcome),
     counts: { dropped: (reason) => void dropped.push(reason) },
-    log: { warn: (...said) => assert.fail(said.join(' ')) },
+    log: { warn: (message) => assert.fail(message) },
   });
   t.after(() => sender.stop());
   return { sender, settled, dropped, clock };
@@ -68,12 +68,12 @@ test('a provider that fails is asked again after waits that double, up to the mo
   const scene = makeSender(t);
   t.mock.method(Math, 'random', () => 0.5);
   provider.answer = () => ({ status: 429 });
-  const after = async (attempts: number) => {
+  const waitAfter = async (attempts: number) => {
     const outcome = await outcomeOf(scene, { attempts });
     return outcome.result === 'later' ? outcome.at - NOW : assert.fail(outcome.result);
   };
   // The median of each wait, with the jitter of the queue.
-  assert.deepEqual([await after(0), await after(3), await after(60)], [1_795, 8_092, RETRY_MILLIS_MAX]);
+  assert.deepEqual([await waitAfter(0), await waitAfter(3), await waitAfter(60)], [1_795, 8_092, RETRY_MILLIS_MAX]);
   provider.answer = () => ({ status: 429, headers: { 'retry-after': '5000' } });
   assert.deepEqual(await outcomeOf(scene), { result: 'later', at: NOW + 5_000_000 });
   assert.deepEqual(scene.sender.metrics.retried, [{ labels: ['webpush'], value: 4 }]);

@@ -118,7 +118,7 @@ export class Outbox implements OutsideMail {
     this.#queue = new DeliveryQueue({
       ...{ name: 'calendar mail', clock, log, atOnce: AT_ONCE, waitingMax, receiver: 'mail server' },
       backoff: { firstMillis: retryMillis, mostMillis: RETRY_MILLIS_MAX },
-      laneOf: ({ to }) => to,
+      orderingKeyOf: ({ to }) => to,
       due: () => this.#due(),
       expiresAt: (mail) =>
         mail.at + (this.#letterOf(mail)?.kind === 'REMINDER' ? REMINDER_AGE_MILLIS_MAX : MAIL_AGE_MILLIS_MAX),
@@ -264,7 +264,7 @@ export class Outbox implements OutsideMail {
       if (letter === undefined || letter.kind === 'REMINDER' || status === undefined) return;
       const { calendar, kind: method, uid } = letter;
       // The status of what was sent behind it is still to come.
-      const isLast = !this.#queue.inLane(mail.to).some((one) => one !== mail && this.#isAbout(one, letter));
+      const isLast = !this.#queue.inSequence(mail.to).some((one) => one !== mail && this.#isAbout(one, letter));
       try {
         if (isLast) noteStatus(draft, { method, calendar, uid, identity: mail.to, status, recipients: {} });
       } catch (error) {

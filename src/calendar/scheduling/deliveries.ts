@@ -83,7 +83,7 @@ export class Deliveries {
       // What refuses one refuses all: after it one is tried alone.
       ...{ receiver: 'calendars', breaker: { failures: 1, millis: RETRY_MILLIS, millisMax: RETRY_MILLIS } },
       backoff: { firstMillis: RETRY_MILLIS, mostMillis: RETRY_MILLIS },
-      laneOf: ({ to }) => to,
+      orderingKeyOf: ({ to }) => to,
       due: () => this.#due(),
       // The last one of a message takes it along, and waits until the others have it.
       mayGo: ({ isLast, message }) => !isLast || this.#open.get(message) === 1,
