@@ -191,6 +191,7 @@ export class DeliveryQueue<T, A> {
       this.#keep(sequence, kept);
       if (kept[0] !== head) this.#seat(sequence);
     }
+    this.#pump();
   }
 
   /** Takes nothing more, and breaks off what is under way after that time. What waits lies with its noun. */

@@ -308,6 +308,16 @@ test('what waits can be forgotten; what is under way comes to its end', async (t
   assert.deepEqual([queue.waitsIn('a'), queue.waitsIn('b'), queue.waitsIn('c')], [true, false, false]);
 });
 
+test('what was behind a delivery that waits and is forgotten goes at once', async (t) => {
+  const attempt = async ({ name }: Item) => (name === 'a1' ? FAILED : TAKEN);
+  const { add, over, queue } = makeQueue(t, { attempt });
+  add('a1', 'a2');
+  await settled();
+  queue.remove(({ name }) => name === 'a1');
+  await settled();
+  assert.deepEqual(over, ['a2 taken']);
+});
+
 test('a turn may be asked for until it has come', async (t) => {
   const { attempt, open } = makeGates();
   const { add, attempted, over } = makeQueue(t, {
