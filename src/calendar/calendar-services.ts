@@ -2,6 +2,7 @@
 import type { Clock } from '#src/base/clock.ts';
 import { USERNAME } from '#src/protocol/names.ts';
 import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import { AddressBook, type DirectoryView } from './address-book.ts';
 import { BasicAuthentication } from './basic-authentication.ts';
@@ -38,7 +39,7 @@ export interface CalendarServicesOptions {
   /** Where clients reach the calendar, where a proxy stands in front. */
   readonly publicUrl: string | undefined;
   readonly clock: Clock;
-  readonly log: DavContext['log'];
+  readonly log: Logger;
 }
 
 /** What mail is made from. */

@@ -8,10 +8,11 @@
  *
  * A receiver that answered while the server went down gets the delivery again, under the same id.
  */
-import { createHmac } from 'node:crypto';
-import { unixSeconds, type Clock } from '#src/base/clock.ts';
+import type { Clock } from '#src/base/clock.ts';
 import { makeId } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
+import { DeliveryQueue, type Attempt, type AttemptContext } from '#src/delivery/delivery-queue.ts';
+import { postSigned, type WebhookAnswer } from '#src/delivery/signed-webhook.ts';
 import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
@@ -29,15 +30,13 @@ import {
   type DeliveryRecord,
 } from './automation-records.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
-import { reasonOf, sendOutgoing } from '#src/outgoing/request.ts';
 
 /** Attempts at a delivery; then it has failed. */
 export const ATTEMPTS_MAX = 5;
-/** How long one attempt may take, from the lookup to the answer. */
-export const ATTEMPT_MILLIS = 10_000;
-/** The wait before the second attempt; each one after waits five times as long, give or take half of it. */
+/** About the wait before the second attempt; each one after is about five times as long, up to the most. */
 export const BACKOFF_MILLIS = 2_000;
 const BACKOFF_FACTOR = 5;
+const BACKOFF_MILLIS_MAX = 3_600_000;
 /** Requests at once, so that slow receivers take no more of the machine than this. More wait their turn. */
 export const SENDING_MAX = 8;
 /** Of them for one automation, so that one receiver that hangs does not keep the others waiting. */
@@ -46,8 +45,6 @@ export const SENDING_PER_AUTOMATION_MAX = 2;
 export const WAITING_MAX = 1_000;
 /** Ended runs kept of an automation; the oldest goes. */
 export const RUNS_KEPT_MAX = 100;
-/** What is kept of a receiver's answer, in bytes: enough for its error. */
-export const REPLY_BYTES_MAX = 512;
 /** How often the trail is looked at. Webhooks may be a second late; a look costs one read. */
 export const LOOK_MILLIS = 500;
 /** Audit entries read in one step. */
@@ -68,31 +65,37 @@ export interface AutomationOutboxOptions {
 
 export class AutomationOutbox {
   readonly #options: AutomationOutboxOptions;
-  /** Id of what waits → when it is due, in milliseconds. What is on its way is not in here. */
-  readonly #waiting = new Map<string, number>();
-  readonly #sending = new Map<string, Promise<void>>();
+  /** Ids of deliveries. */
+  readonly #queue: DeliveryQueue<string, WebhookAnswer>;
   /** Automation → its ended runs, the oldest first. */
   readonly #ended = new Map<string, string[]>();
   #timer: NodeJS.Timeout | undefined;
   #look: Promise<void> | undefined;
-  #stopping = new AbortController();
   #isStopped = true;
 
   constructor(options: AutomationOutboxOptions) {
+    const { backoffMillis = BACKOFF_MILLIS, clock, log } = options;
     this.#options = options;
+    this.#queue = new DeliveryQueue({
+      ...{ name: 'automations', clock, log, atOnce: SENDING_MAX, attemptsMax: ATTEMPTS_MAX },
+      group: { of: automationOf, atOnce: SENDING_PER_AUTOMATION_MAX },
+      backoff: { firstMillis: backoffMillis, mostMillis: BACKOFF_MILLIS_MAX, factor: BACKOFF_FACTOR },
+      attempt: async (id, context) => await this.#attempt(id, context),
+      over: async (id, answer) => await this.#note(id, answer),
+      putOff: async (id, at, answer) => await this.#note(id, answer, at),
+    });
   }
 
   /** Takes up what waits on disk, and looks from now on. */
   start(): void {
     if (!this.#isStopped) return;
     this.#isStopped = false;
-    this.#stopping = new AbortController();
     const { accounts } = this.#options;
     const known = new Set(accounts.documents(automationRecords).map(({ id }) => id));
     for (const { id, document } of accounts.documents(deliveryRecords)) {
       // A crash came between the removal of an automation and that of its runs.
       if (!known.has(automationOf(id))) void this.forget(automationOf(id)).catch(this.#failed);
-      else if (document.state === 'pending') this.#waiting.set(id, document.dueAt);
+      else if (document.state === 'pending') this.#queue.add(id, document.dueAt);
       else this.#endedOf(id).push(id);
     }
     this.#timer = setInterval(() => void this.look(), LOOK_MILLIS);
@@ -103,9 +106,8 @@ export class AutomationOutbox {
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);
-    this.#stopping.abort();
     await this.#look;
-    await Promise.all(this.#sending.values());
+    await this.#queue.close();
   }
 
   /** Reads what happened, writes down what is to be sent, and sends what is due. Failures are logged, and tried again. */
@@ -116,19 +118,16 @@ export class AutomationOutbox {
         this.#look = undefined;
       });
     await this.#look;
-    this.#sendDue();
+    this.#queue.wake();
   }
 
   /** Forgets an automation that was removed, with its runs. */
   async forget(automation: string): Promise<void> {
     const { accounts } = this.#options;
-    const isOf = (id: string) => id.startsWith(`${automation}:`);
-    for (const id of [...this.#waiting.keys()].filter(isOf)) this.#waiting.delete(id);
+    this.#queue.remove((id) => automationOf(id) === automation);
     this.#ended.delete(automation);
-    const after = `${automation}:`;
-    const runs = accounts.documents(deliveryRecords, { after, limit: WAITING_MAX + RUNS_KEPT_MAX + 1 });
-    const gone = runs.map(({ id }) => id).filter(isOf);
-    await accounts.change((draft) => gone.forEach((id) => draft.removeDocument(deliveryRecords, id)));
+    const runs = runsOf(accounts, automation);
+    await accounts.change((draft) => runs.forEach(({ id }) => draft.removeDocument(deliveryRecords, id)));
   }
 
   readonly #failed = (error: unknown): void => {
@@ -161,7 +160,7 @@ export class AutomationOutbox {
         .map(({ id }) => ({ id, document: draft.document(automationRecords, id) }))
         .filter((entry): entry is Entry<AutomationRecord> => entry.document?.isEnabled === true);
       const deliveries = automations.flatMap(({ id, document }) => {
-        let waiting = this.#waitingOf(id);
+        let waiting = this.#queue.countOf(id);
         const heard = entries.filter(({ event, number }) => number > document.since && setsOff(document.events, event));
         return heard.map((entry, place) => {
           waiting += 1;
@@ -174,67 +173,44 @@ export class AutomationOutbox {
       return deliveries;
     });
     for (const { id, document } of written) {
-      if (document.state === 'pending') this.#waiting.set(id, document.dueAt);
+      if (document.state === 'pending') this.#queue.add(id, document.dueAt);
       else await this.#keepEnded(id);
     }
   }
 
-  #sendDue(): void {
-    const now = this.#options.clock.now();
-    for (const [id, dueAt] of this.#waiting) {
-      if (this.#isStopped || this.#sending.size >= SENDING_MAX) return;
-      if (dueAt > now || this.#sendingFor(automationOf(id)) >= SENDING_PER_AUTOMATION_MAX) continue;
-      this.#waiting.delete(id);
-      const sent = this.#send(id)
-        .catch((error: unknown) => {
-          this.#options.log.warn('a delivery of an automation could not be written down', { error });
-          this.#waiting.set(id, this.#options.clock.now() + LOCKED_MILLIS);
-        })
-        .finally(() => {
-          this.#sending.delete(id);
-          this.#sendDue();
-        });
-      this.#sending.set(id, sent);
-    }
+  async #attempt(id: string, { signal }: AttemptContext<WebhookAnswer>): Promise<Attempt<WebhookAnswer>> {
+    const { accounts } = this.#options;
+    const record = accounts.document(deliveryRecords, id);
+    const target = accounts.document(automationRecords, automationOf(id));
+    // Gone with its automation, meanwhile.
+    if (record === undefined || target === undefined) return { result: 'over', answer: GONE };
+    const secret = this.#secretOf(automationOf(id));
+    if (secret === undefined) return { result: 'putOff', millis: LOCKED_MILLIS };
+    const attempts = record.attempts + 1;
+    const webhook = { id: deliveryIdOf(id), url: target.url, secret, body: record.message, attempt: attempts };
+    const answer = await postSigned({ ...webhook, userAgent: 'Parley-Automation/1' }, { ...this.#options, signal });
+    // What a redirect names nobody chose, and neither does it go away by asking again.
+    const isOver = answer.isTaken || answer.isRefused || isRedirect(answer);
+    return isOver ? { result: 'over', answer } : { result: 'failed', answer, attempts };
   }
 
-  async #send(id: string): Promise<void> {
-    const { accounts } = this.#options;
-    const automation = automationOf(id);
-    const record = accounts.document(deliveryRecords, id);
-    const target = accounts.document(automationRecords, automation);
-    // Gone with its automation, meanwhile.
-    if (record === undefined || target === undefined) return;
-    const secret = this.#secretOf(automation);
-    if (secret === undefined) {
-      this.#waiting.set(id, this.#options.clock.now() + LOCKED_MILLIS);
-      return;
-    }
-    const outcome = await this.#attempt(id, record, target.url, secret);
-    if (this.#stopping.signal.aborted) return;
-    const attempts = record.attempts + 1;
-    const isDelivered = outcome.status !== null && outcome.status >= 200 && outcome.status < 300;
-    const isOver = isDelivered || outcome.isFinal || attempts >= ATTEMPTS_MAX;
-    const now = this.#options.clock.now();
-    const { isFinal: _, ...seen } = outcome;
-    const dueAt = isOver ? record.dueAt : now + this.#waitBefore(attempts);
-    const state = isDelivered ? 'delivered' : isOver ? 'failed' : 'pending';
-    const next: DeliveryRecord = {
-      ...record,
-      ...seen,
-      state,
-      attempts,
-      dueAt,
-      endedAt: isOver ? formatInstant(now) : null,
-    };
+  /** Writes down what an attempt came to: the delivery is over, or tried again at `dueAt`. */
+  async #note(id: string, answer: WebhookAnswer | undefined, dueAt?: number): Promise<void> {
+    // Nobody was asked.
+    if (answer === undefined) return;
+    const { accounts, clock } = this.#options;
     const isKept = await accounts.change((draft) => {
-      if (draft.document(deliveryRecords, id) === undefined) return false;
-      draft.putDocument(deliveryRecords, id, next);
+      const record = draft.document(deliveryRecords, id);
+      if (record === undefined) return false;
+      const { reply, status } = answer;
+      const state = answer.isTaken ? 'delivered' : dueAt === undefined ? 'failed' : 'pending';
+      const reason = isRedirect(answer) ? 'redirect' : answer.reason;
+      const seen = { status, reply, reason, state, attempts: record.attempts + 1 } as const;
+      const endedAt = dueAt === undefined ? formatInstant(clock.now()) : null;
+      draft.putDocument(deliveryRecords, id, { ...record, ...seen, dueAt: dueAt ?? record.dueAt, endedAt });
       return true;
     });
-    if (!isKept) return;
-    if (isOver) await this.#keepEnded(id);
-    else this.#waiting.set(id, dueAt);
+    if (isKept && dueAt === undefined) await this.#keepEnded(id);
   }
 
   /** The automation's secret; undefined while the vault is locked. */
@@ -245,34 +221,6 @@ export class AutomationOutbox {
       if (error instanceof Refusal) return undefined;
       throw error;
     }
-  }
-
-  async #attempt(id: string, { attempts, message }: DeliveryRecord, url: string, secret: Uint8Array): Promise<Outcome> {
-    const { allowPrivateTargets, attemptMillis = ATTEMPT_MILLIS, clock } = this.#options;
-    const headers = {
-      'content-type': 'application/json',
-      'user-agent': 'Parley-Automation/1',
-      'x-parley-delivery': deliveryIdOf(id),
-      'x-parley-attempt': String(attempts + 1),
-      'x-parley-signature': signatureOf(secret, unixSeconds(clock.now()), message),
-    };
-    try {
-      const { signal } = this.#stopping;
-      const request = { method: 'POST', url, headers, body: message, allowPrivateTargets, signal } as const;
-      const answer = await sendOutgoing({ ...request, millis: attemptMillis, bytesMax: REPLY_BYTES_MAX });
-      // What a redirect names nobody chose, and it will not go away by asking again.
-      const isRedirect = answer.status >= 300 && answer.status < 400;
-      return { status: answer.status, reply: answer.text, reason: isRedirect ? 'redirect' : null, isFinal: isRedirect };
-    } catch (error) {
-      const isRefused = error instanceof Refusal;
-      return { status: null, reply: null, reason: isRefused ? error.code : reasonOf(error), isFinal: isRefused };
-    }
-  }
-
-  /** Half of the wait to one and a half of it, so that what failed together does not come back together. */
-  #waitBefore(attempts: number): number {
-    const { backoffMillis = BACKOFF_MILLIS } = this.#options;
-    return Math.round(backoffMillis * BACKOFF_FACTOR ** (attempts - 1) * (0.5 + Math.random()));
   }
 
   async #keepEnded(id: string): Promise<void> {
@@ -289,28 +237,23 @@ export class AutomationOutbox {
     this.#ended.set(automation, ended);
     return ended;
   }
-
-  #waitingOf(automation: string): number {
-    const waiting = [...this.#waiting.keys()].filter((id) => automationOf(id) === automation).length;
-    return waiting + this.#sendingFor(automation);
-  }
-
-  #sendingFor(automation: string): number {
-    return [...this.#sending.keys()].filter((id) => automationOf(id) === automation).length;
-  }
 }
 
-interface Outcome extends Pick<DeliveryRecord, 'status' | 'reply' | 'reason'> {
-  /** Another attempt would end the same way. */
-  readonly isFinal: boolean;
+/** Of a delivery that was removed with its automation; nobody reads it. */
+const GONE: WebhookAnswer = { status: null, reply: null, reason: null, isTaken: false, isRefused: true };
+
+function isRedirect({ status }: WebhookAnswer): boolean {
+  return status !== null && status >= 300 && status < 400;
 }
 
-/**
- * `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<body>` under the secret. The time is in it so that a receiver
- * can refuse what somebody recorded and sends again.
- */
-export function signatureOf(secret: Uint8Array, seconds: number, body: string): string {
-  return `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
+/** The id of a delivery with its automation's before it. */
+export type Run = Entry<DeliveryRecord>;
+
+/** All runs there are of an automation, the oldest first. */
+export function runsOf(accounts: Pick<Accounts, 'documents'>, id: string): Run[] {
+  // Bounded by what may wait and what is kept; the next automation's lie behind them.
+  const limit = WAITING_MAX + RUNS_KEPT_MAX + 1;
+  return accounts.documents(deliveryRecords, { after: `${id}:`, limit }).filter((run) => automationOf(run.id) === id);
 }
 
 function deliveryOf(

@@ -10,15 +10,8 @@ import type { Accounts } from '#storage/accounts/accounts.ts';
 import type { AuditValue, AuditActor } from '#storage/accounts/audit-chain.ts';
 import type { Entry } from '#storage/accounts/collections.ts';
 import type { Vault } from '#storage/vault/vault.ts';
-import {
-  automationRecords,
-  AUTOMATIONS_MAX,
-  automationSecret,
-  deliveryRecords,
-  type AutomationRecord,
-  type DeliveryRecord,
-} from './automation-records.ts';
-import { RUNS_KEPT_MAX, WAITING_MAX } from './automation-outbox.ts';
+import { automationRecords, AUTOMATIONS_MAX, automationSecret, type AutomationRecord } from './automation-records.ts';
+import { runsOf, type Run } from './automation-outbox.ts';
 import { checkedHost, type PrivateTargets } from '#src/outgoing/targets.ts';
 
 export interface AutomationForm {
@@ -29,9 +22,6 @@ export interface AutomationForm {
   readonly enabled: boolean;
 }
 export type AutomationChange = { readonly [Field in keyof AutomationForm]?: AutomationForm[Field] | undefined };
-
-/** The id of a delivery with its automation's before it. */
-export type Run = Entry<DeliveryRecord>;
 
 export interface AutomationsOptions {
   readonly accounts: Accounts;
@@ -140,13 +130,6 @@ export class Automations {
     const behind = before === undefined ? all : all.filter((run) => run.id < `${id}:${before}`);
     return behind.slice(0, limit);
   }
-}
-
-/** All runs there are of an automation, the oldest first. */
-export function runsOf(accounts: Pick<Accounts, 'documents'>, id: string): Run[] {
-  // Bounded by what may wait and what is kept; the next automation's lie behind them.
-  const limit = WAITING_MAX + RUNS_KEPT_MAX + 1;
-  return accounts.documents(deliveryRecords, { after: `${id}:`, limit }).filter((run) => run.id.startsWith(`${id}:`));
 }
 
 function found(record: AutomationRecord | undefined): AutomationRecord {

@@ -2,7 +2,7 @@
  * Sends events to the subscriptions of bots. Nothing is queued when somebody posts: the conversations are the queue, and
  * on disk is how far each was read for each subscription.
  *
- *     shard: something happened in c_… ──► lane (subscription, conversation) ──► changes behind its cursor
+ *     shard: something happened in c_… ──► (subscription, conversation) ──► changes behind its cursor
  *         ──each that the bot may hear, in order──► signed POST ──2xx──► the cursor moves on
  *                                                             └─ else: waits, longer each time, then again
  *
@@ -10,6 +10,8 @@
  * for FAILING_MILLIS_MAX ends in the subscription being disabled, not in an event left out.
  */
 import { unixSeconds, type Clock } from '#src/base/clock.ts';
+import { DeliveryQueue, type Attempt } from '#src/delivery/delivery-queue.ts';
+import { postSigned } from '#src/delivery/signed-webhook.ts';
 import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { EventEnvelope } from '#src/protocol/sockets/events.ts';
@@ -24,11 +26,10 @@ import type { Vault } from '#storage/vault/vault.ts';
 import { subscriptionRecords } from './bot-records.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import { SubscriptionMatcher, isAbout, joinedAt, type Heard } from './subscription-matcher.ts';
-import { attemptDelivery } from './subscription-attempt.ts';
-import { cursorRecords, waitingCommands, type CursorRecord } from './subscription-records.ts';
+import { cursorRecords, subscriptionSecret, waitingCommands, type CursorRecord } from './subscription-records.ts';
 import { commandDelivery, eventDelivery, gapDelivery, type Delivery } from './subscription-wire.ts';
 
-/** The wait after a first failure; each after waits twice as long, up to the most, give or take half of it. */
+/** About the wait after a first failure; each one after is about twice as long, up to the most. */
 const BACKOFF_MILLIS = 2_000;
 const BACKOFF_MILLIS_MAX = 3_600_000;
 /** A conversation that could not be delivered for this long disables its subscription: 3 days, longer than a weekend. */
@@ -36,15 +37,18 @@ export const FAILING_MILLIS_MAX = 3 * 86_400_000;
 /** Requests at once, and of them for one subscription. More wait their turn. */
 const SENDING_MAX = 16;
 const SENDING_PER_SUBSCRIPTION_MAX = 4;
-/** Deliveries of one lane before the others have their turn. */
+/** Deliveries of one sequence before the others have their turn. */
 const DELIVERIES_PER_TURN = 50;
 /** Commands that wait for one subscription; the bot has been away for a while. [busy] */
 export const COMMANDS_WAITING_MAX = 1_000;
-/** How often what waits is looked at, and how often every conversation is, told of or not. */
-const LOOK_MILLIS = 250;
+/** How often every conversation is looked at, told of or not. */
 const SWEEP_MILLIS = 5_000;
-/** The part of a lane's name that stands for the commands of a subscription. */
+/** The part of a sequence's name that stands for the commands of a subscription. */
 const COMMANDS = 'commands';
+
+/** Nothing is left to be said in this sequence, or there is, once the others had their turn. */
+const DONE: Attempt<string> = { result: 'over', answer: '' };
+const MORE: Attempt<string> = { result: 'putOff', millis: 0 };
 
 export interface SubscriptionDeliveriesOptions {
   readonly accounts: Accounts;
@@ -62,56 +66,56 @@ export interface SubscriptionDeliveriesOptions {
   readonly failingMillisMax?: number;
 }
 
-/** What one subscription is sent of one conversation, in order. */
-interface DeliveryLane extends CursorRecord {
-  readonly notBefore: number;
-}
-
 export class SubscriptionDeliveries {
   readonly #options: SubscriptionDeliveriesOptions;
-  readonly #hearing: SubscriptionMatcher;
-  /** `<subscription>:<conversation>` → where it stands. On disk the same, a moment later. */
-  readonly #lanes = new Map<string, DeliveryLane>();
+  readonly #matcher: SubscriptionMatcher;
+  /** Names of sequences, `<subscription>:<conversation>`, that may have something to send. */
+  readonly #queue: DeliveryQueue<string, string>;
+  /** Lane → how far it was served. On disk the same, a moment later. */
+  readonly #cursors = new Map<string, CursorRecord>();
   readonly #dirty = new Set<string>();
-  /** Conversation → names of the lanes that hear it, if their bots take part. */
+  /** Conversation → names of the sequences that hear it, if their bots take part. */
   #byConversation = new Map<string, string[]>();
-  /** Names of lanes that may have something to send, in turn. */
-  readonly #ready = new Set<string>();
-  readonly #sending = new Map<string, Promise<void>>();
   #flushing: Promise<void> | undefined;
   readonly #attempts = new LabelledCounts();
-  #stopping = new AbortController();
-  #timers: NodeJS.Timeout[] = [];
+  #sweeps: NodeJS.Timeout | undefined;
 
   constructor(options: SubscriptionDeliveriesOptions) {
+    const { backoffMillis = BACKOFF_MILLIS, clock, log } = options;
     this.#options = options;
-    this.#hearing = new SubscriptionMatcher(options.accounts, options.lanes);
+    this.#matcher = new SubscriptionMatcher(options.accounts, options.lanes);
+    this.#queue = new DeliveryQueue({
+      ...{ name: 'subscriptions', clock, log, atOnce: SENDING_MAX },
+      group: { of: subscriptionOf, atOnce: SENDING_PER_SUBSCRIPTION_MAX },
+      backoff: { firstMillis: backoffMillis, mostMillis: BACKOFF_MILLIS_MAX },
+      orderingKeyOf: (name) => name,
+      attempt: async (name, { signal }) => {
+        const isCommands = name.endsWith(`:${COMMANDS}`);
+        const served = isCommands ? this.#serveCommands(name, signal) : this.#serve(name, signal);
+        return await served.finally(() => void this.#flush());
+      },
+      over: () => undefined,
+    });
   }
 
   /** Takes up what stands on disk, and sends from now on. */
   start(): void {
-    this.#stopping = new AbortController();
-    for (const { id, document } of this.#options.accounts.documents(cursorRecords)) {
-      this.#lanes.set(id, { ...document, notBefore: 0 });
-    }
+    for (const { id, document } of this.#options.accounts.documents(cursorRecords)) this.#cursors.set(id, document);
     this.#gather();
-    const look = setInterval(() => this.#pump(), LOOK_MILLIS);
-    const sweep = setInterval(() => this.#sweep(), SWEEP_MILLIS);
-    this.#timers = [look.unref(), sweep.unref()];
+    this.#sweeps = setInterval(() => this.#sweep(), SWEEP_MILLIS).unref();
     this.#sweep();
   }
 
   /** Breaks off what is on its way: it comes again after a start, under the id that it had. */
   async stop(): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer);
-    this.#stopping.abort();
-    await Promise.all(this.#sending.values());
+    clearInterval(this.#sweeps);
+    await this.#queue.close();
     await this.#flush();
   }
 
   /** For the metrics. */
   get metrics() {
-    const failing = [...this.#lanes.values()].filter(({ failure }) => failure !== null).length;
+    const failing = [...this.#cursors.values()].filter(({ failure }) => failure !== null).length;
     return {
       parley_subscription_deliveries_total: this.#attempts.samples(),
       parley_subscription_lanes_failing: oneSample(failing),
@@ -120,27 +124,26 @@ export class SubscriptionDeliveries {
 
   /** Something happened in these conversations. */
   noteActivity(conversations: readonly string[]): void {
-    for (const conversation of conversations) {
-      for (const name of this.#byConversation.get(conversation) ?? []) this.#ready.add(name);
-    }
-    this.#pump();
+    for (const conversation of conversations) this.#offer(this.#byConversation.get(conversation) ?? []);
   }
 
   /** What bots may hear changed: it is heard from now on, and what they hear no more is forgotten. */
   async settle(): Promise<void> {
     const known = new Set([...this.#byConversation.values()].flat());
+    const dropped = new Set<string>();
     for (const { subscription, conversation } of this.#gather()) {
       const name = `${subscription}:${conversation}`;
-      const heard = this.#hearing.find(subscription, conversation);
-      if (heard === undefined) this.#drop(name);
-      // What was listed before and has no lane is a bot that just joined: where it begins is read from the changes.
-      else if (!this.#lanes.has(name) && !known.has(name)) this.#move(name, heard.record.rev);
+      const heard = this.#matcher.find(subscription, conversation);
+      if (heard === undefined) dropped.add(name);
+      // What was listed before and has no cursor is a bot that just joined: where it begins is read from the changes.
+      else if (!this.#cursors.has(name) && !known.has(name)) this.#move(name, heard.record.rev);
     }
+    this.#drop((name) => dropped.has(name));
     await this.#flush();
   }
 
   #gather(): ReturnType<SubscriptionMatcher['listed']> {
-    const listed = this.#hearing.listed();
+    const listed = this.#matcher.listed();
     this.#byConversation = new Map();
     for (const { subscription, conversation } of listed) {
       const names = this.#byConversation.get(conversation) ?? [];
@@ -152,7 +155,7 @@ export class SubscriptionDeliveries {
   /** Forgets a subscription that was removed or is to begin anew. */
   async forget(subscription: string): Promise<void> {
     const { accounts } = this.#options;
-    for (const name of this.#lanes.keys()) if (isOf(name, subscription)) this.#drop(name);
+    this.#drop((name) => isOf(name, subscription));
     for (const [conversation, names] of this.#byConversation) {
       this.#byConversation.set(
         conversation,
@@ -182,8 +185,7 @@ export class SubscriptionDeliveries {
         draft.putDocument(waitingCommands, `${id}:${invocation}`, { conversation, event, until });
       }
     });
-    for (const { id } of wanted) this.#ready.add(`${id}:${COMMANDS}`);
-    this.#pump();
+    this.#offer(wanted.map(({ id }) => `${id}:${COMMANDS}`));
   }
 
   #waitingOf(subscription: string) {
@@ -196,144 +198,141 @@ export class SubscriptionDeliveries {
   #sweep(): void {
     const names = new Set([...this.#byConversation.values()].flat());
     for (const { id } of this.#options.accounts.documents(subscriptionRecords)) names.add(`${id}:${COMMANDS}`);
-    for (const name of this.#lanes.keys()) if (!names.has(name)) this.#drop(name);
-    for (const name of names) this.#ready.add(name);
-    this.#pump();
+    this.#drop((name) => !names.has(name));
+    this.#offer(names);
+    this.#queue.wake();
   }
 
-  #pump(): void {
-    const now = this.#options.clock.now();
-    for (const name of [...this.#ready]) {
-      if (this.#stopping.signal.aborted || this.#sending.size >= SENDING_MAX) return;
-      const subscription = subscriptionOf(name);
-      const isSending = [...this.#sending.keys()].filter((other) => isOf(other, subscription));
-      if (this.#sending.has(name) || isSending.length >= SENDING_PER_SUBSCRIPTION_MAX) continue;
-      if ((this.#lanes.get(name)?.notBefore ?? 0) > now) continue;
-      this.#ready.delete(name);
-      const serve = name.endsWith(`:${COMMANDS}`) ? this.#serveCommands(name) : this.#serve(name);
-      const sent = serve
-        .catch((error: unknown) => {
-          this.#options.log.warn('events could not be delivered to a subscription', { subscription, error });
-        })
-        .finally(() => {
-          this.#sending.delete(name);
-          if (this.#dirty.size > 0) void this.#flush();
-          if (this.#ready.size > 0) this.#pump();
-        });
-      this.#sending.set(name, sent);
-    }
+  #offer(names: Iterable<string>): void {
+    for (const name of names) if (!this.#queue.waitsIn(name)) this.#queue.add(name);
   }
 
-  async #serve(name: string): Promise<void> {
+  async #serve(name: string, signal: AbortSignal): Promise<Attempt<string>> {
+    const { clock, epoch } = this.#options;
     const [subscription, conversation] = [subscriptionOf(name), name.slice(name.indexOf(':') + 1)];
-    const first = this.#hearing.find(subscription, conversation);
-    if (first === undefined) return this.#drop(name);
+    const first = this.#matcher.find(subscription, conversation);
+    if (first === undefined) return this.#end(name);
     const { record, tables } = first;
-    const behind = this.#lanes.get(name)?.rev ?? joinedAt(first, this.#options.epoch);
-    if (!this.#lanes.has(name)) this.#move(name, behind);
-    if (record.rev <= behind) return undefined;
-    const changes = readChanges(tables, record, this.#options.epoch, behind);
-    if (changes === undefined) {
-      // It was away for more than CHANGES_REPLY_MAX changes: told so, never passed over in silence.
-      const gap = gapDelivery(
-        this.#options.epoch,
-        subscription,
-        record,
-        behind,
-        unixSeconds(this.#options.clock.now()),
-      );
-      if (await this.#deliver(name, first, gap)) this.#move(name, record.rev);
-      return undefined;
-    }
-    return await this.#serveChanges(name, subscription, conversation, changes);
+    const behind = this.#cursors.get(name)?.rev ?? joinedAt(first, epoch);
+    if (!this.#cursors.has(name)) this.#move(name, behind);
+    if (record.rev <= behind) return DONE;
+    const changes = readChanges(tables, record, epoch, behind);
+    if (changes !== undefined) return await this.#serveChanges(name, conversation, changes, signal);
+    // It was away for more than CHANGES_REPLY_MAX changes: told so, never passed over in silence.
+    const gap = gapDelivery(epoch, subscription, record, behind, unixSeconds(clock.now()));
+    const failed = await this.#deliver(name, first, gap, signal);
+    if (failed === undefined) this.#move(name, record.rev);
+    return failed ?? DONE;
   }
 
-  async #serveChanges(name: string, subscription: string, conversation: string, changes: string[]): Promise<void> {
+  async #serveChanges(name: string, conversation: string, changes: string[], signal: AbortSignal) {
+    const subscription = subscriptionOf(name);
     let isIn = true;
     let delivered = 0;
     for (const json of changes) {
       const event = JSON.parse(json) as EventEnvelope & { rev: number; data: Record<string, unknown> };
       // Anew each time: a bot that may not hear it any more does not.
-      const heard = this.#hearing.find(subscription, conversation);
-      if (heard === undefined) return this.#drop(name);
+      const heard = this.#matcher.find(subscription, conversation);
+      if (heard === undefined) return this.#end(name);
       const about = isAbout(event, heard.bot.user);
       if (about !== undefined) isIn = about === 'joined';
-      if (isIn && this.#hearing.wants(heard, event)) {
-        if (!(await this.#deliver(name, heard, eventDelivery(this.#options.epoch, subscription, event, json)))) {
-          return undefined;
-        }
+      if (isIn && this.#matcher.wants(heard, event)) {
+        const delivery = eventDelivery(this.#options.epoch, subscription, event, json);
+        const failed = await this.#deliver(name, heard, delivery, signal);
+        if (failed !== undefined) return failed;
         delivered += 1;
       }
       this.#move(name, event.rev);
       if (delivered >= DELIVERIES_PER_TURN) break;
     }
     // It left and is back, or it is not: what came between is not for it.
-    if (!isIn) this.#drop(name);
-    else if (changes.length >= CHANGES_REPLY_MAX || delivered >= DELIVERIES_PER_TURN) this.#ready.add(name);
-    return undefined;
+    if (!isIn) return this.#end(name);
+    return changes.length >= CHANGES_REPLY_MAX || delivered >= DELIVERIES_PER_TURN ? MORE : DONE;
   }
 
-  async #serveCommands(name: string): Promise<void> {
+  async #serveCommands(name: string, signal: AbortSignal): Promise<Attempt<string>> {
     const { accounts, clock } = this.#options;
     const subscription = subscriptionOf(name);
     for (const { id, document } of this.#waitingOf(subscription)) {
-      const heard = this.#hearing.find(subscription, document.conversation);
-      const isDue = heard !== undefined && document.until > clock.now() && this.#hearing.wantsCommands(heard);
-      if (isDue && !(await this.#deliver(name, heard, commandDelivery(subscription, id, document.event)))) {
-        this.#ready.add(name);
-        return;
-      }
+      const heard = this.#matcher.find(subscription, document.conversation);
+      const isDue = heard !== undefined && document.until > clock.now() && this.#matcher.wantsCommands(heard);
+      const command = commandDelivery(subscription, id, document.event);
+      const failed = isDue ? await this.#deliver(name, heard, command, signal) : undefined;
+      if (failed !== undefined) return failed;
       await accounts.change((draft) => draft.removeDocument(waitingCommands, id));
     }
     // None waits: a failure of those that were given up is not the beginning of the next one.
-    this.#drop(name);
+    return this.#end(name);
   }
 
-  /** One attempt. Whether it got through; if not, the lane waits. */
-  async #deliver(name: string, heard: Heard, delivery: Delivery): Promise<boolean> {
-    const { signal } = this.#stopping;
-    const before = this.#lanes.get(name);
-    const attempt = (before?.failure?.attempts ?? 0) + 1;
-    const reason = await attemptDelivery({ ...this.#options, signal }, heard.subscription, delivery, attempt);
+  /** One attempt. Undefined when it got through; if not, the sequence waits. */
+  async #deliver(
+    name: string,
+    { subscription }: Heard,
+    { body, id }: Delivery,
+    signal: AbortSignal,
+  ): Promise<Attempt<string> | undefined> {
+    const before = this.#cursors.get(name);
+    const { failure = null, rev = 0 } = before ?? {};
+    const attempt = (failure?.attempts ?? 0) + 1;
+    const reason = await this.#post(subscription, { body, id, attempt }, signal);
     // A stop is nobody's failure, and what was forgotten meanwhile has none.
-    if (signal.aborted || (before !== undefined && !this.#lanes.has(name))) return false;
+    if (signal.aborted || (before !== undefined && !this.#cursors.has(name))) return DONE;
     this.#attempts.add(reason === undefined ? 'delivered' : 'failed');
-    const rev = before?.rev ?? 0;
-    if (reason === undefined) {
-      if (before !== undefined && before.failure !== null) this.#put(name, { rev, failure: null, notBefore: 0 });
-      return true;
-    }
-    await this.#fail(name, rev, before?.failure ?? null, reason);
-    return false;
+    if (reason !== undefined) return await this.#fail(name, rev, failure, reason);
+    if (failure !== null) this.#put(name, { rev, failure: null });
+    return undefined;
   }
 
-  async #fail(name: string, rev: number, before: CursorRecord['failure'], reason: string): Promise<void> {
-    const { backoffMillis = BACKOFF_MILLIS, clock, disable, failingMillisMax = FAILING_MILLIS_MAX } = this.#options;
+  /** Undefined when it got through, otherwise why not: a status, or a word. */
+  async #post(
+    { id: subscription, url }: Heard['subscription'],
+    what: Delivery & { readonly attempt: number },
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    try {
+      const secret = this.#options.vault.get(subscriptionSecret(subscription));
+      if (secret === undefined) return 'secret_missing';
+      const webhook = { ...what, url, secret, userAgent: 'Parley-Subscription/1' };
+      const { isTaken, reason, status } = await postSigned(webhook, { ...this.#options, signal });
+      return isTaken ? undefined : (reason ?? String(status));
+    } catch (error) {
+      // The vault is locked.
+      return error instanceof Refusal ? error.code : 'failed';
+    }
+  }
+
+  async #fail(name: string, rev: number, before: CursorRecord['failure'], reason: string): Promise<Attempt<string>> {
+    const { clock, disable, failingMillisMax = FAILING_MILLIS_MAX } = this.#options;
     const now = clock.now();
     const attempts = (before?.attempts ?? 0) + 1;
     // A server that was down asked nobody, and nobody failed to answer it.
     const isGoingOn = before !== null && now - before.attemptedAt < 2 * BACKOFF_MILLIS_MAX;
     const failingSince = isGoingOn ? before.failingSince : now;
-    const wait = Math.min(backoffMillis * 2 ** (attempts - 1), BACKOFF_MILLIS_MAX) * (0.5 + Math.random());
-    this.#put(name, { rev, failure: { failingSince, attempts, attemptedAt: now, reason }, notBefore: now + wait });
-    this.#ready.add(name);
-    if (now - failingSince < failingMillisMax) return;
-    await disable(subscriptionOf(name), reason);
+    this.#put(name, { rev, failure: { failingSince, attempts, attemptedAt: now, reason } });
+    if (now - failingSince >= failingMillisMax) await disable(subscriptionOf(name), reason);
+    return { result: 'failed', answer: reason, attempts };
   }
 
   #move(name: string, rev: number): void {
-    const { failure = null, notBefore = 0 } = this.#lanes.get(name) ?? {};
-    this.#put(name, { rev, failure, notBefore });
+    this.#put(name, { rev, failure: this.#cursors.get(name)?.failure ?? null });
   }
 
-  #put(name: string, lane: DeliveryLane): void {
-    this.#lanes.set(name, lane);
+  #put(name: string, cursor: CursorRecord): void {
+    this.#cursors.set(name, cursor);
     this.#dirty.add(name);
   }
 
-  #drop(name: string): void {
-    if (this.#lanes.delete(name)) this.#dirty.add(name);
-    this.#ready.delete(name);
+  /** Forgets sequences, and whatever they wait for. */
+  #drop(isGone: (name: string) => boolean): void {
+    for (const name of [...this.#cursors.keys()].filter(isGone)) this.#end(name);
+    this.#queue.remove(isGone);
+  }
+
+  /** Nothing more is for this sequence. */
+  #end(name: string): Attempt<string> {
+    if (this.#cursors.delete(name)) this.#dirty.add(name);
+    return DONE;
   }
 
   /** Writes down how far it went: one commit at a time, and what moved meanwhile in the next one. */
@@ -344,9 +343,9 @@ export class SubscriptionDeliveries {
     this.#dirty.clear();
     const written = this.#options.accounts.change((draft) => {
       for (const name of names) {
-        const lane = this.#lanes.get(name);
-        if (lane === undefined) draft.removeDocument(cursorRecords, name);
-        else draft.putDocument(cursorRecords, name, { rev: lane.rev, failure: lane.failure });
+        const cursor = this.#cursors.get(name);
+        if (cursor === undefined) draft.removeDocument(cursorRecords, name);
+        else draft.putDocument(cursorRecords, name, cursor);
       }
     });
     this.#flushing = written

@@ -40,9 +40,9 @@ export class Transport {
     this.#options = options;
   }
 
-  /** Resolves when the server has taken it. @throws what `smtpFailureOf` tells apart. */
-  async send({ dkim, server }: MailSetup, mail: SendMailOptions): Promise<void> {
-    const signal = AbortSignal.timeout(this.#options.mailMillis ?? SMTP_MAIL_MILLIS);
+  /** Resolves when the server has taken it; `ending` breaks it off. @throws what `smtpFailureOf` tells apart. */
+  async send({ dkim, server }: MailSetup, mail: SendMailOptions, ending: AbortSignal): Promise<void> {
+    const signal = AbortSignal.any([AbortSignal.timeout(this.#options.mailMillis ?? SMTP_MAIL_MILLIS), ending]);
     const signed =
       dkim === undefined
         ? {}

@@ -6,12 +6,11 @@ import { systemClock } from '#src/base/clock.ts';
 import { AUTOMATIONS_MAX, deliveryRecords, isEventPattern, setsOff } from '#src/integrations/automation-records.ts';
 import {
   ATTEMPTS_MAX,
-  REPLY_BYTES_MAX,
   RUNS_KEPT_MAX,
   SENDING_PER_AUTOMATION_MAX,
-  signatureOf,
   WAITING_MAX,
 } from '#src/integrations/automation-outbox.ts';
+import { REPLY_BYTES_MAX, signatureOf } from '#src/delivery/signed-webhook.ts';
 import type { Refusal } from '#src/protocol/errors.ts';
 import { until } from '#test/support/waiting.ts';
 import { BY, HOOK_SECRET, MASTER, openAutomations, prepareFolder, startReceiver } from './settings-fixture.ts';

@@ -42,7 +42,7 @@ export async function openAutomations(
   const logged: unknown[] = [];
   const common = { accounts, clock, vault, allowPrivateTargets: true, ...more };
   const log = { warn: (...said: unknown[]) => void logged.push(said) };
-  const outbox = new AutomationOutbox({ backoffMillis: 1, attemptMillis: 300, log, ...common });
+  const outbox = new AutomationOutbox({ backoffMillis: 1, attemptMillis: 5_000, log, ...common });
   const automations = new Automations({ ...common, removed: async (id) => await outbox.forget(id) });
   let isOpen = true;
   const close = async () => {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { MAIL_RECIPIENTS_MAX, RSVP_LINK_DAYS_MAX } from '#src/protocol/limits.ts';
 import { MAIL_AGE_MILLIS_MAX } from '#src/calendar/mail/mail-outbox.ts';
 import { Transport } from '#src/mail/transport.ts';
-import { BREAKER_FAILURES, BREAKER_MILLIS_MAX } from '#src/push/circuit-breaker.ts';
+import { BREAKER_FAILURES, BREAKER_MILLIS_MAX } from '#src/delivery/circuit-breaker.ts';
 import { until } from '#test/support/waiting.ts';
 import { calendarOf, MailServer, smtpError } from './mail-server.ts';
 import { openOutbox } from './outbox-scene.ts';
@@ -91,8 +91,8 @@ test('CAL-03 mails wait while there is no server, over a restart too, and a serv
   let isUp = false;
   const real = new Transport({ allowPrivateTargets: true });
   const transport: Pick<Transport, 'send' | 'close'> = {
-    send: async (setup, mail) => {
-      if (isUp) return await real.send(setup, mail);
+    send: async (...sent) => {
+      if (isUp) return await real.send(...sent);
       failures += 1;
       throw Object.assign(new Error('Gone'), { code: 'ECONNECTION', command: 'CONN' });
     },

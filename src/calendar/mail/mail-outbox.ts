@@ -20,10 +20,10 @@ import {
   UNROUTABLE,
 } from '../scheduling/outside-mail.ts';
 import { QueueNumbers } from '../scheduling/queue-numbers.ts';
+import { DeliveryQueue, type Attempt, type AttemptContext } from '#src/delivery/delivery-queue.ts';
 import { smtpFailureOf, smtpWordOf } from '#src/outgoing/smtp.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { MAIL_RECIPIENTS_MAX, MAILS_PER_HOUR_MAX } from '#src/protocol/limits.ts';
-import { CircuitBreaker } from '#src/push/circuit-breaker.ts';
 import { oneSample } from '#src/telemetry/metrics.ts';
 import { LabelledCounts } from '#src/telemetry/labelled-counts.ts';
 import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
@@ -44,7 +44,7 @@ import type { MailSetup, Transport } from '#src/mail/transport.ts';
 export const MAILS_WAITING_MAX = 10_000;
 /** Mails under way at a time: what the connections of the transport can take, and as many again that are written. */
 const AT_ONCE = 4;
-/** How long the first try is away from the second; each further one waits twice as long, up to the most. */
+/** About the wait before the second attempt; each one after is about twice as long, up to the most. */
 const RETRY_MILLIS = 5_000;
 const RETRY_MILLIS_MAX = 3_600_000;
 /** How long a mail is tried: a weekend's outage is over by then. Then its sender reads 5.1 in the object. */
@@ -90,39 +90,43 @@ interface End {
   readonly status?: string;
 }
 
+/** Nobody took it in its time. */
+const UNSENT: End = { outcome: 'failed', status: UNDELIVERED };
+
 /** A mail as it is known here. */
 interface Waiting extends NumberedMail {
-  attempts: number;
-  dueAt: number;
   /** Of the link in it. */
   secret?: string;
-  /** What became of it, where that could not be written yet. */
-  ended: End | undefined;
 }
 
 export class Outbox implements OutsideMail {
   readonly #options: OutboxOptions;
   readonly #numbers: QueueNumbers;
   readonly #outcomes = new LabelledCounts();
-  readonly #breaker = new CircuitBreaker();
   readonly #budget: HourlyBudget;
   readonly #alarms: HourlyBudget;
-  /** Recipient → what waits for them, in order. */
-  readonly #queues = new Map<string, Waiting[]>();
-  readonly #underWay = new Map<string, Promise<void>>();
+  readonly #queue: DeliveryQueue<Waiting, End>;
+  /** The last mail that the queue has. */
   #seen = 0;
-  #waiting = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #closed = false;
 
   /** Goes on with what a process before this one left. */
   constructor(options: OutboxOptions) {
+    const { clock, log, retryMillis = RETRY_MILLIS, waitingMax = MAILS_WAITING_MAX } = options;
     this.#options = options;
-    this.#budget = new HourlyBudget(options.perHour ?? MAILS_PER_HOUR_MAX, options.clock);
-    this.#alarms = new HourlyBudget(ALARM_MAILS_PER_HOUR_MAX, options.clock);
-    this.#take();
-    this.#numbers = new QueueNumbers(options.clock, this.#seen);
-    this.#arm(0);
+    this.#budget = new HourlyBudget(options.perHour ?? MAILS_PER_HOUR_MAX, clock);
+    this.#alarms = new HourlyBudget(ALARM_MAILS_PER_HOUR_MAX, clock);
+    this.#queue = new DeliveryQueue({
+      ...{ name: 'calendar mail', clock, log, atOnce: AT_ONCE, waitingMax, receiver: 'mail server' },
+      backoff: { firstMillis: retryMillis, mostMillis: RETRY_MILLIS_MAX },
+      orderingKeyOf: ({ to }) => to,
+      due: () => this.#due(),
+      expiresAt: (mail) =>
+        mail.at + (this.#letterOf(mail)?.kind === 'REMINDER' ? REMINDER_AGE_MILLIS_MAX : MAIL_AGE_MILLIS_MAX),
+      attempt: async (mail, context) => await this.#attempt(mail, context),
+      over: async (mail, end) => await this.#over(mail, end),
+    });
+    this.wake();
+    this.#numbers = new QueueNumbers(clock, this.#seen);
   }
 
   isOn(): boolean {
@@ -141,12 +145,7 @@ export class Outbox implements OutsideMail {
   send(draft: CalendarDraft, { calendar, from, messages, uid }: Sending): void {
     const count = messages.reduce((sum, { recipients }) => sum + recipients.length, 0);
     if (count === 0) return;
-    if (this.#waiting + count > (this.#options.waitingMax ?? MAILS_WAITING_MAX)) {
-      // Those of a change that was refused are counted until somebody looks.
-      this.wake();
-      throw new Refusal('busy');
-    }
-    this.#waiting += count;
+    this.#queue.reserve(count);
     this.#budget.take(from, count);
     for (const { bytes, method, recipients } of messages) {
       const letter: QueuedMailRecord = { kind: method, from, uid, calendar, bytes: Buffer.from(bytes) };
@@ -158,13 +157,13 @@ export class Outbox implements OutsideMail {
     const { book, isPerson, waitingMax = MAILS_WAITING_MAX } = this.#options;
     for (const { calendar, location, owner, start, title, uid, zone } of alarms) {
       const [address = ''] = book.addressesOf(owner);
-      const mayGo = isPerson(owner) && this.isOn() && this.takes(address) && this.#waiting < waitingMax;
+      const mayGo = isPerson(owner) && this.isOn() && this.takes(address) && this.#queue.waiting < waitingMax;
       if (!mayGo || this.#alarms.left(owner) === 0) {
         this.#outcomes.add('dropped');
         continue;
       }
       this.#alarms.take(owner, 1);
-      this.#waiting += 1;
+      this.#queue.reserve(1);
       const said: ReminderMail = { title, location, start, zone };
       const bytes = Buffer.from(JSON.stringify(said));
       putMail(draft, { kind: 'REMINDER', from: owner, uid, calendar, bytes }, [address], this.#numbers.next);
@@ -175,78 +174,28 @@ export class Outbox implements OutsideMail {
   get metrics() {
     return {
       parley_calendar_outgoing_mails_total: this.#outcomes.samples(),
-      parley_calendar_outgoing_mails_waiting: oneSample(this.#waiting),
+      parley_calendar_outgoing_mails_waiting: oneSample(this.#queue.waiting),
     };
   }
 
   wake(): void {
-    if (this.#closed) return;
-    this.#take();
-    this.#pump();
+    this.#queue.wake();
   }
 
   /** What is on its way waits for the next start. */
   async close(): Promise<void> {
-    this.#closed = true;
-    clearTimeout(this.#timer);
-    const all = Promise.all(this.#underWay.values());
-    const timer = setTimeout(() => this.#options.transport.close(), CLOSE_MILLIS);
-    await all;
-    clearTimeout(timer);
+    await this.#queue.close(CLOSE_MILLIS);
     this.#options.transport.close();
   }
 
-  /** Takes over what was put on its way since. */
-  #take(): void {
+  /** What was put on its way since, in order. */
+  *#due(): Generator<Waiting> {
     const { calendars } = this.#options;
     calendars.refresh();
     for (const mail of mailsBehind(calendars, this.#seen)) {
       this.#seen = mail.seq;
-      const queue = this.#queues.get(mail.to) ?? [];
-      queue.push({ ...mail, attempts: 0, dueAt: 0, ended: undefined });
-      this.#queues.set(mail.to, queue);
+      yield mail;
     }
-    this.#waiting = [...this.#queues.values()].reduce((sum, queue) => sum + queue.length, 0);
-  }
-
-  #pump(): void {
-    if (this.#closed) return;
-    const { clock } = this.#options;
-    while (this.#underWay.size < AT_ONCE) {
-      const now = clock.now();
-      const [head, dueAt] = this.#first(now);
-      if (head === undefined) return this.#arm(dueAt - now);
-      const isOver = head.ended !== undefined || this.#isOver(head, now);
-      const setup = isOver ? undefined : this.#setup();
-      const wait = isOver ? 0 : setup === undefined ? LOOK_MILLIS : this.#breaker.admit(now);
-      if (wait > 0) {
-        // Others that are over go all the same, when their time comes.
-        head.dueAt = now + wait;
-        continue;
-      }
-      const done = this.#go(head, setup).finally(() => {
-        this.#underWay.delete(head.to);
-        this.#pump();
-      });
-      this.#underWay.set(head.to, done);
-    }
-  }
-
-  /** The first mail of somebody that is due, or when the next one is. */
-  #first(now: number): [Waiting | undefined, number] {
-    let next = Infinity;
-    for (const [to, [head]] of this.#queues) {
-      if (head === undefined || this.#underWay.has(to)) continue;
-      if (head.dueAt <= now) return [head, now];
-      next = Math.min(next, head.dueAt);
-    }
-    return [undefined, next];
-  }
-
-  #arm(millis: number): void {
-    clearTimeout(this.#timer);
-    if (millis === Infinity) return;
-    this.#timer = setTimeout(() => this.wake(), Math.min(Math.max(millis, 0), RETRY_MILLIS_MAX)).unref();
   }
 
   /** Undefined while nothing can leave, or a link would lead nowhere. */
@@ -254,78 +203,46 @@ export class Outbox implements OutsideMail {
     return this.#options.baseUrl() === '' ? undefined : this.#options.setup();
   }
 
-  /** Whether there is nothing to send: it is too old, or of somebody or a calendar that is gone. */
-  #isOver({ at, letter: number }: Waiting, now: number): boolean {
+  /** Undefined where nobody is told anything any more: whoever says it left, or their calendar is gone. */
+  #letterOf({ letter: number }: Waiting): QueuedMailRecord | undefined {
     const { calendars, isPerson } = this.#options;
     const letter = queuedMailOf(calendars, number);
-    if (letter === undefined || calendars.calendar(letter.calendar) === undefined || !isPerson(letter.from))
-      return true;
-    return now - at > (letter.kind === 'REMINDER' ? REMINDER_AGE_MILLIS_MAX : MAIL_AGE_MILLIS_MAX);
+    const isThere = letter !== undefined && calendars.calendar(letter.calendar) !== undefined && isPerson(letter.from);
+    return isThere ? letter : undefined;
   }
 
-  async #go(mail: Waiting, setup: MailSetup | undefined): Promise<void> {
-    const { clock, log } = this.#options;
-    const letter = queuedMailOf(this.#options.calendars, mail.letter);
-    try {
-      mail.ended ??= await this.#attempt(mail, letter, setup);
-      if (mail.ended === undefined) return;
-      await this.#finish(mail, letter, mail.ended);
-      this.#outcomes.add(mail.ended.outcome);
-    } catch (error) {
-      // The disk is full, say: what became of it is written later.
-      mail.dueAt = clock.now() + RETRY_MILLIS;
-      if (!(error instanceof Refusal)) log.warn('a mail of the calendar could not be noted', { error });
-    }
+  async #attempt(mail: Waiting, { ask, attempts, signal }: AttemptContext<End>): Promise<Attempt<End>> {
+    const { calendars, transport } = this.#options;
+    const letter = this.#letterOf(mail);
+    if (letter === undefined) return { result: 'over', answer: { outcome: 'dropped' } };
+    const setup = this.#setup();
+    if (setup === undefined) return { result: 'putOff', millis: LOOK_MILLIS };
+    return await ask(async () => {
+      try {
+        const link = letter.kind === 'REQUEST' ? await this.#link(mail, letter) : undefined;
+        const zone = calendars.calendar(letter.calendar)?.zone ?? 'UTC';
+        const composed = await compose({ mail, letter, from: setup.from, zone, link }, this.#options);
+        await transport.send(setup, composed, signal);
+        return { result: 'over', answer: { outcome: 'sent', status: SENT } };
+      } catch (error) {
+        return this.#judge(error, attempts === 0 && !signal.aborted);
+      }
+    });
   }
 
-  /** Sends it, where that is still right; undefined for one that is to be tried again. */
-  async #attempt(
-    mail: Waiting,
-    letter: QueuedMailRecord | undefined,
-    setup: MailSetup | undefined,
-  ): Promise<End | undefined> {
-    const { calendars, isPerson } = this.#options;
-    const calendar = letter === undefined ? undefined : calendars.calendar(letter.calendar);
-    // Whoever left, and a calendar that was removed, tell nobody anything any more.
-    if (letter === undefined || calendar === undefined || !isPerson(letter.from)) {
-      // A probe that the breaker let through has to end one way or the other.
-      this.#breaker.succeeded();
-      return { outcome: 'dropped' };
-    }
-    if (setup === undefined) {
-      if (letter.kind === 'REMINDER') return { outcome: 'dropped' };
-      return { outcome: 'failed', status: UNDELIVERED };
-    }
-    try {
-      const link = letter.kind === 'REQUEST' ? await this.#link(mail, letter) : undefined;
-      const composing = { mail, letter, from: setup.from, zone: calendar.zone, link };
-      await this.#options.transport.send(setup, await compose(composing, this.#options));
-      this.#breaker.succeeded();
-      return { outcome: 'sent', status: SENT };
-    } catch (error) {
-      return this.#failed(mail, error);
-    }
-  }
-
-  #failed(mail: Waiting, error: unknown): End | undefined {
-    const { clock, log, retryMillis = RETRY_MILLIS } = this.#options;
+  /** What a failure means for the mail. */
+  #judge(error: unknown, isFirst: boolean): Attempt<End> {
     if (error instanceof CalendarFault) {
-      log.warn('a mail of the calendar could not be written', { error });
-      this.#breaker.succeeded();
-      return { outcome: 'failed', status: UNROUTABLE };
+      this.#options.log.warn('a mail of the calendar could not be written', { error });
+      return { result: 'over', answer: { outcome: 'failed', status: UNROUTABLE } };
     }
     const isOurs = error instanceof Refusal && error.code !== 'target_private';
     const { isByPolicy, kind } = isOurs ? { isByPolicy: false, kind: 'later' as const } : smtpFailureOf(error);
-    const now = clock.now();
-    if (kind === 'server') this.#breaker.failed(now);
-    else this.#breaker.succeeded();
-    if (kind === 'refused') return { outcome: 'failed', status: isByPolicy ? DISALLOWED : UNROUTABLE };
-    // Half of it by chance, so that those that failed together do not come back together.
-    const wait = Math.min(retryMillis * 2 ** Math.min(mail.attempts, 30), RETRY_MILLIS_MAX);
-    mail.attempts += 1;
-    mail.dueAt = now + wait * (0.5 + Math.random() / 2);
-    if (mail.attempts === 1 && !this.#closed) log.warn('a mail is tried again', { why: smtpWordOf(error), kind });
-    return undefined;
+    if (kind === 'refused') {
+      return { result: 'over', answer: { outcome: 'failed', status: isByPolicy ? DISALLOWED : UNROUTABLE } };
+    }
+    if (isFirst) this.#options.log.warn('a mail is tried again', { why: smtpWordOf(error), kind });
+    return { result: 'failed', answer: UNSENT, isDown: kind === 'server' };
   }
 
   /** The link in a mail, known before the mail can be read. The same one in every try of this process. */
@@ -337,15 +254,17 @@ export class Outbox implements OutsideMail {
     return `${baseUrl()}/rsvp/${token}`;
   }
 
-  async #finish(mail: Waiting, letter: QueuedMailRecord | undefined, { status }: End): Promise<void> {
-    const { calendars } = this.#options;
-    const queue = this.#queues.get(mail.to) ?? [];
-    await calendars.change((draft) => {
+  /** Strikes a mail off, and tells its sender in their object. One that expired is given up; a reminder is just dropped. */
+  async #over(mail: Waiting, end: End | undefined): Promise<void> {
+    const letter = this.#letterOf(mail);
+    const isTold = letter !== undefined && letter.kind !== 'REMINDER';
+    const { outcome, status }: End = end ?? (isTold ? UNSENT : { outcome: 'dropped' });
+    await this.#options.calendars.change((draft) => {
       dropMail(draft, mail);
       if (letter === undefined || letter.kind === 'REMINDER' || status === undefined) return;
       const { calendar, kind: method, uid } = letter;
       // The status of what was sent behind it is still to come.
-      const isLast = !queue.some((one) => one !== mail && this.#isAbout(one, letter));
+      const isLast = !this.#queue.inSequence(mail.to).some((one) => one !== mail && this.#isAbout(one, letter));
       try {
         if (isLast) noteStatus(draft, { method, calendar, uid, identity: mail.to, status, recipients: {} });
       } catch (error) {
@@ -353,9 +272,7 @@ export class Outbox implements OutsideMail {
         if (!(error instanceof CalendarFault) && !(error instanceof Refusal)) throw error;
       }
     });
-    queue.splice(queue.indexOf(mail), 1);
-    if (queue.length === 0) this.#queues.delete(mail.to);
-    this.#waiting -= 1;
+    this.#outcomes.add(outcome);
   }
 
   #isAbout(mail: Waiting, { calendar, uid }: QueuedMailRecord): boolean {

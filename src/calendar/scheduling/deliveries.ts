@@ -7,8 +7,10 @@
  * in which it was sent.
  */
 import type { Clock } from '#src/base/clock.ts';
+import { DeliveryQueue, type Attempt } from '#src/delivery/delivery-queue.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { oneSample } from '#src/telemetry/metrics.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
 import { LabelledCounts } from '#src/telemetry/labelled-counts.ts';
 import { noteAnswer } from '#storage/calendars/calendar-answers.ts';
 import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
@@ -38,11 +40,9 @@ import { QueueNumbers } from './queue-numbers.ts';
 export const DELIVERIES_WAITING_MAX = 100_000;
 /** Recipients written to at a time, each another person, so that one commit takes several. */
 const AT_ONCE = 16;
-/** Recipients read from the queue at a time, to find that many people. */
-const LOOKED_AT = 64;
 /** Times that a copy is worked out anew because its owner changed it in between; then the others have their turn. */
 const TIMES_MAX = 8;
-/** How long a delivery rests that the disk or the load refused. */
+/** How long deliveries rest after the disk or the load refused one. */
 const RETRY_MILLIS = 1_000;
 
 export interface DeliveriesOptions {
@@ -54,11 +54,11 @@ export interface DeliveriesOptions {
   readonly clock: Clock;
   /** Recipients that wait at most: DELIVERIES_WAITING_MAX. */
   readonly waitingMax?: number;
-  readonly log: { error(message: string, fields?: Readonly<Record<string, unknown>>): void };
+  readonly log: Logger;
 }
 
-/** What became of a recipient in one turn. */
-type Outcome = 'delivered' | 'failed' | 'later';
+/** What becomes of a recipient: the copy is written, there is nothing to write any more, or it is given up. */
+type Outcome = 'delivered' | 'gone' | 'failed';
 
 interface Waiting extends DeliveryRecord {
   readonly seq: number;
@@ -68,30 +68,35 @@ export class Deliveries {
   readonly #options: DeliveriesOptions;
   readonly #outcomes = new LabelledCounts();
   readonly #numbers: QueueNumbers;
-  #waiting: number;
-  #running: Promise<void> | undefined;
-  #retry: NodeJS.Timeout | undefined;
-  #closed = false;
+  readonly #queue: DeliveryQueue<Waiting, Outcome>;
+  /** Message → how many recipients wait for it. */
+  readonly #open = new Map<number, number>();
+  /** The last one that the queue has. */
+  #seen = 0;
 
   /** Goes on with what a process before this one left. */
   constructor(options: DeliveriesOptions) {
+    const { clock, log, waitingMax = DELIVERIES_WAITING_MAX } = options;
     this.#options = options;
-    const { deliveries } = options.calendars.environment.tables;
-    const last = Math.max(0, ...[...deliveries.getKeys({ ...reversed(SCHEDULING_QUEUE), limit: 1 })].map(numberOf));
-    this.#numbers = new QueueNumbers(options.clock, last);
-    this.#waiting = deliveries.getKeysCount(under(SCHEDULING_QUEUE));
+    this.#queue = new DeliveryQueue({
+      ...{ name: 'scheduling', clock, log, atOnce: AT_ONCE, waitingMax },
+      // What refuses one refuses all: after it one is tried alone.
+      ...{ receiver: 'calendars', breaker: { failures: 1, millis: RETRY_MILLIS, millisMax: RETRY_MILLIS } },
+      backoff: { firstMillis: RETRY_MILLIS, mostMillis: RETRY_MILLIS },
+      orderingKeyOf: ({ to }) => to,
+      due: () => this.#due(),
+      // The last one of a message takes it along, and waits until the others have it.
+      mayGo: ({ isLast, message }) => !isLast || this.#open.get(message) === 1,
+      attempt: async (waiting, { ask, signal }) => await ask(() => this.#attempt(waiting, signal)),
+      over: async (waiting, outcome = 'failed') => await this.#over(waiting, outcome),
+    });
     this.wake();
+    this.#numbers = new QueueNumbers(clock, this.#seen);
   }
 
   /** Puts messages on their way in the change that they follow from; `wake` once it is on disk. @throws Refusal `busy`. */
   send(draft: CalendarDraft, { from, uid, calendar, messages }: Sending<MessageRecord['method']>): void {
-    const count = messages.reduce((sum, { recipients }) => sum + recipients.length, 0);
-    if (this.#waiting + count > (this.#options.waitingMax ?? DELIVERIES_WAITING_MAX)) {
-      // Those of a change that was refused are counted until somebody looks.
-      this.wake();
-      throw new Refusal('busy');
-    }
-    this.#waiting += count;
+    this.#queue.reserve(messages.reduce((sum, { recipients }) => sum + recipients.length, 0));
     for (const { method, bytes, recipients } of messages) {
       const message = this.#numbers.next();
       const record = { from, method, uid, calendar, bytes: Buffer.from(bytes) };
@@ -108,89 +113,54 @@ export class Deliveries {
   get metrics() {
     return {
       parley_calendar_deliveries_total: this.#outcomes.samples(),
-      parley_calendar_deliveries_waiting: oneSample(this.#waiting),
+      parley_calendar_deliveries_waiting: oneSample(this.#queue.waiting),
     };
   }
 
   /** Delivers what waits. */
   wake(): void {
-    if (this.#closed) return;
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined;
-      if (this.#waiting > 0 && !this.#closed) {
-        clearTimeout(this.#retry);
-        this.#retry = setTimeout(() => this.wake(), RETRY_MILLIS).unref();
-      }
-    });
+    this.#queue.wake();
   }
 
   /** What is on its way waits for the next start. */
   async close(): Promise<void> {
-    this.#closed = true;
-    clearTimeout(this.#retry);
-    await this.#running;
+    await this.#queue.close();
   }
 
-  async #run(): Promise<void> {
+  /** What was put on its way since, in order. */
+  *#due(): Generator<Waiting> {
     const { calendars } = this.#options;
-    for (;;) {
-      calendars.refresh();
-      this.#waiting = calendars.environment.tables.deliveries.getKeysCount(under(SCHEDULING_QUEUE));
-      const batch = this.#batch();
-      if (batch.length === 0 || this.#closed) return;
-      const outcomes = await Promise.all(batch.map(async (waiting) => await this.#deliver(waiting)));
-      for (const outcome of outcomes) if (outcome !== 'later') this.#outcomes.add(outcome);
-      if (outcomes.includes('later')) return;
-    }
-  }
-
-  /**
-   * The first ones, each to another person and none before an earlier one to the same. The last one of a message takes
-   * it along, and waits until the others have it.
-   */
-  #batch(): Waiting[] {
-    const found = this.#options.calendars.environment.tables.deliveries.getRange({
-      ...under(SCHEDULING_QUEUE),
-      limit: LOOKED_AT,
-    });
-    const batch: Waiting[] = [];
-    const people = new Set<string>();
-    const messages = new Set<number>();
-    for (const { key, value } of found) {
+    calendars.refresh();
+    const range = { start: numbered(this.#seen + 1, SCHEDULING_QUEUE), end: under(SCHEDULING_QUEUE).end };
+    for (const { key, value } of calendars.environment.tables.deliveries.getRange(range)) {
       const waiting = { seq: numberOf(Buffer.from(key)), ...deliveryRecord.decode(value) };
-      const isTooEarly = waiting.isLast && messages.has(waiting.message);
-      if (people.has(waiting.to) || isTooEarly || batch.length === AT_ONCE) break;
-      people.add(waiting.to);
-      messages.add(waiting.message);
-      batch.push(waiting);
+      this.#seen = waiting.seq;
+      this.#open.set(waiting.message, (this.#open.get(waiting.message) ?? 0) + 1);
+      yield waiting;
     }
-    return batch;
   }
 
-  async #deliver(waiting: Waiting): Promise<Outcome> {
-    const { calendars, log } = this.#options;
-    const stored = calendars.environment.tables.messages.get(numbered(waiting.message, SCHEDULING_QUEUE));
-    const message = stored === undefined ? undefined : messageRecord.decode(stored);
+  #messageOf({ message }: Waiting): MessageRecord | undefined {
+    const stored = this.#options.calendars.environment.tables.messages.get(numbered(message, SCHEDULING_QUEUE));
+    return stored === undefined ? undefined : messageRecord.decode(stored);
+  }
+
+  async #attempt(waiting: Waiting, signal: AbortSignal): Promise<Attempt<Outcome>> {
+    const message = this.#messageOf(waiting);
+    if (message === undefined) return { result: 'over', answer: 'gone' };
     try {
       for (let times = 0; times < TIMES_MAX; times += 1) {
-        if (message === undefined || (await this.#apply(waiting, message))) return await this.#finish(waiting, message);
+        if (await this.#apply(waiting, message)) return { result: 'over', answer: 'delivered' };
       }
-      return 'later';
+      return { result: 'putOff', millis: RETRY_MILLIS };
     } catch (error) {
       const isPassing = error instanceof Refusal && (error.code === 'busy' || error.code === 'storage_full');
-      if (isPassing || this.#closed) return 'later';
+      if (isPassing || signal.aborted) return { result: 'failed', answer: 'failed', isDown: true };
       if (!(error instanceof Refusal) && !(error instanceof CalendarFault)) {
-        log.error('a scheduling message could not be delivered', { error, method: message?.method });
+        this.#options.log.error('a scheduling message could not be delivered', { error, method: message.method });
       }
-      return await this.#fail(waiting, message);
+      return { result: 'over', answer: 'failed' };
     }
-  }
-
-  async #finish(waiting: Waiting, message: MessageRecord | undefined): Promise<Outcome> {
-    // A message that is there was struck off with the copy that it made.
-    if (message !== undefined) return 'delivered';
-    await this.#options.calendars.change((draft) => strikeOff(draft, waiting));
-    return 'failed';
   }
 
   /** Writes one copy. False where somebody changed it meanwhile. @throws what the store refuses; CalendarFault. */
@@ -233,21 +203,22 @@ export class Deliveries {
     return Object.fromEntries(users.flatMap(of));
   }
 
-  /** Gives a delivery up, and tells the organiser in their object. */
-  async #fail(waiting: Waiting, message: MessageRecord | undefined): Promise<Outcome> {
-    const { calendars } = this.#options;
-    try {
-      await calendars.change((draft) => {
+  /** Strikes a recipient off where that is not done yet, and tells the organiser of one that is given up in their object. */
+  async #over(waiting: Waiting, outcome: Outcome): Promise<void> {
+    const message = outcome === 'failed' ? this.#messageOf(waiting) : undefined;
+    if (outcome !== 'delivered') {
+      await this.#options.calendars.change((draft) => {
         strikeOff(draft, waiting);
         if (message?.method !== 'REQUEST') return;
         const { calendar, method, uid } = message;
         const recipients = this.#known(waiting.to);
         noteStatus(draft, { method, calendar, uid, identity: waiting.to, status: UNDELIVERED, recipients });
       });
-      return 'failed';
-    } catch {
-      return 'later';
     }
+    const left = (this.#open.get(waiting.message) ?? 1) - 1;
+    if (left > 0) this.#open.set(waiting.message, left);
+    else this.#open.delete(waiting.message);
+    this.#outcomes.add(outcome === 'delivered' ? 'delivered' : 'failed');
   }
 }
 
@@ -255,9 +226,4 @@ export class Deliveries {
 function strikeOff(draft: CalendarDraft, { seq, message, isLast }: Waiting): void {
   draft.put('deliveries', numbered(seq, SCHEDULING_QUEUE), null);
   if (isLast) draft.put('messages', numbered(message, SCHEDULING_QUEUE), null);
-}
-
-function reversed(prefix: string): { start: Buffer; end: Buffer; reverse: true } {
-  const { start, end } = under(prefix);
-  return { start: end, end: start, reverse: true };
 }

@@ -28,6 +28,7 @@ export const ROOMS = [
   'actors/conversation',
   'actors/push',
   'src/outgoing',
+  'src/delivery',
   'src/push',
   'src/http',
   'src/audit',

@@ -110,6 +110,7 @@ export class PushDispatch {
         this.#tell(delivery.user, { kind: 'settled', row, address: nameOf(address), outcome });
       },
       counts,
+      log: options.log,
     });
   }
 

@@ -47,7 +47,8 @@ async function open(t: TestContext, { people = ['alice', 'bob', 'carol', 'dave']
   await book.prepare();
   const pool = new DerivationPool();
   const errors: string[] = [];
-  const log = { error: (message: string) => void errors.push(message) };
+  const note = (message: string) => void errors.push(message);
+  const log = { error: note, warn: note };
   const parts = { calendars, pool, book, clock, log, isPerson: () => true };
   const deliveries = new Deliveries({ ...parts, ...options.deliveries });
   const mayInvite = options.mayInvite ?? (() => true);

@@ -56,7 +56,8 @@ async function deliver(
   await book.prepare();
   const pool = new DerivationPool();
   const errors: string[] = [];
-  const log = { error: (message: string) => void errors.push(message) };
+  const note = (message: string) => void errors.push(message);
+  const log = { error: note, warn: note };
   const apply = through(async (task) => await pool.apply(task), calendars);
   const deliveries = new Deliveries({
     ...{ calendars, book, log, clock: systemClock, isPerson: () => true },

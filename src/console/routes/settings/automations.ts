@@ -1,8 +1,8 @@
 /** Automations: webhooks on events, and what became of each. Their runs hold texts, so all of it is closed. */
 import { z } from 'zod';
 import { isEventPattern, type AutomationRecord } from '#src/integrations/automation-records.ts';
-import { deliveryIdOf, RUNS_KEPT_MAX } from '#src/integrations/automation-outbox.ts';
-import type { Automations, Run } from '#src/integrations/automations.ts';
+import { deliveryIdOf, RUNS_KEPT_MAX, type Run } from '#src/integrations/automation-outbox.ts';
+import type { Automations } from '#src/integrations/automations.ts';
 import { isTargetUrl } from '#src/outgoing/targets.ts';
 import { isId } from '#src/base/ids.ts';
 import { Refusal } from '#src/protocol/errors.ts';
