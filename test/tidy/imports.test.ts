@@ -22,6 +22,7 @@ import {
 const FLOORS = [
   'base',
   'protocol',
+  'limits',
   'client',
   'redaction',
   'node-agent',

@@ -22,7 +22,7 @@ import {
 import { QueueNumbers } from '../scheduling/queue-numbers.ts';
 import { smtpFailureOf, smtpWordOf } from '#src/outgoing/smtp.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { MAIL_RECIPIENTS_MAX, MAILS_PER_HOUR_MAX } from '#src/protocol/limits.ts';
+import { MAIL_RECIPIENTS_MAX } from '#src/protocol/limits.ts';
 import { CircuitBreaker } from '#src/push/circuit-breaker.ts';
 import { oneSample } from '#src/telemetry/metrics.ts';
 import { LabelledCounts } from '#src/telemetry/labelled-counts.ts';
@@ -36,7 +36,6 @@ import {
   type NumberedMail,
 } from '#storage/calendars/calendar-mails.ts';
 import { compose, type ReminderMail } from './composing.ts';
-import { HourlyBudget } from './hourly-budget.ts';
 import { makeRsvpSecret, type RsvpLinks } from './rsvp-links.ts';
 import type { MailSetup, Transport } from '#src/mail/transport.ts';
 
@@ -51,8 +50,6 @@ const RETRY_MILLIS_MAX = 3_600_000;
 export const MAIL_AGE_MILLIS_MAX = 48 * 3_600_000;
 /** How long a reminder is tried; later it reminds of nothing. It is dropped and counted. */
 export const REMINDER_AGE_MILLIS_MAX = 3_600_000;
-/** Alarms by e-mail that one person gets in an hour; those beyond it are dropped and counted. */
-export const ALARM_MAILS_PER_HOUR_MAX = 30;
 /** How long mails rest where there is no server to send them by, before the settings are looked at again. */
 const LOOK_MILLIS = 5_000;
 /** How long a stopping server waits for mails that are under way; those are sent again at the next start. */
@@ -76,8 +73,6 @@ export interface OutboxOptions extends MailParts {
   readonly log: { warn(message: string, fields?: Readonly<Record<string, unknown>>): void };
   /** MAILS_WAITING_MAX. */
   readonly waitingMax?: number;
-  /** MAILS_PER_HOUR_MAX. */
-  readonly perHour?: number;
   /** RETRY_MILLIS. */
   readonly retryMillis?: number;
 }
@@ -105,8 +100,6 @@ export class Outbox implements OutsideMail {
   readonly #numbers: QueueNumbers;
   readonly #outcomes = new LabelledCounts();
   readonly #breaker = new CircuitBreaker();
-  readonly #budget: HourlyBudget;
-  readonly #alarms: HourlyBudget;
   /** Recipient → what waits for them, in order. */
   readonly #queues = new Map<string, Waiting[]>();
   readonly #underWay = new Map<string, Promise<void>>();
@@ -118,8 +111,6 @@ export class Outbox implements OutsideMail {
   /** Goes on with what a process before this one left. */
   constructor(options: OutboxOptions) {
     this.#options = options;
-    this.#budget = new HourlyBudget(options.perHour ?? MAILS_PER_HOUR_MAX, options.clock);
-    this.#alarms = new HourlyBudget(ALARM_MAILS_PER_HOUR_MAX, options.clock);
     this.#take();
     this.#numbers = new QueueNumbers(options.clock, this.#seen);
     this.#arm(0);
@@ -135,7 +126,7 @@ export class Outbox implements OutsideMail {
   }
 
   roomOf(user: string): number {
-    return Math.min(MAIL_RECIPIENTS_MAX, this.#budget.left(user));
+    return Math.min(MAIL_RECIPIENTS_MAX, this.#options.limiter.left('mail_sent', user));
   }
 
   send(draft: CalendarDraft, { calendar, from, messages, uid }: Sending): void {
@@ -147,7 +138,7 @@ export class Outbox implements OutsideMail {
       throw new Refusal('busy');
     }
     this.#waiting += count;
-    this.#budget.take(from, count);
+    this.#options.limiter.spend('mail_sent', from, count);
     for (const { bytes, method, recipients } of messages) {
       const letter: QueuedMailRecord = { kind: method, from, uid, calendar, bytes: Buffer.from(bytes) };
       putMail(draft, letter, recipients, this.#numbers.next);
@@ -155,15 +146,14 @@ export class Outbox implements OutsideMail {
   }
 
   remind(draft: CalendarDraft, alarms: readonly EmailAlarm[]): void {
-    const { book, isPerson, waitingMax = MAILS_WAITING_MAX } = this.#options;
+    const { book, isPerson, limiter, waitingMax = MAILS_WAITING_MAX } = this.#options;
     for (const { calendar, location, owner, start, title, uid, zone } of alarms) {
       const [address = ''] = book.addressesOf(owner);
       const mayGo = isPerson(owner) && this.isOn() && this.takes(address) && this.#waiting < waitingMax;
-      if (!mayGo || this.#alarms.left(owner) === 0) {
+      if (!mayGo || limiter.secondsUntil('alarm_sent', owner) > 0) {
         this.#outcomes.add('dropped');
         continue;
       }
-      this.#alarms.take(owner, 1);
       this.#waiting += 1;
       const said: ReminderMail = { title, location, start, zone };
       const bytes = Buffer.from(JSON.stringify(said));
