@@ -23,6 +23,7 @@ const FLOORS = [
   'base',
   'protocol',
   'limits',
+  'pool',
   'client',
   'redaction',
   'node-agent',
