@@ -56,69 +56,74 @@ const ADDRESS_TIMES = 10;
 const NETWORK_TIMES = 30;
 const EVERYBODY_TIMES = 120;
 
-function statedPolicies({ loginAttemptsPerMinute: failures, recoveriesPerMinute: recoveries }: PolicySettings) {
-  const beyond = '`rate_limited`';
+const beyond = '`rate_limited`';
+
+/** Those that no setting changes. */
+const FIXED_POLICIES = {
+  bot: {
+    ...{ perSecond: BOT_REQUESTS_PER_SECOND, burst: BOT_REQUESTS_BURST, beyond },
+    say: 'Requests and frames of one bot: ten busy people’s worth, and catching up at once.',
+  },
+  webhook: {
+    ...{ perSecond: WEBHOOK_POSTS_PER_SECOND, burst: WEBHOOK_POSTS_BURST, beyond },
+    say: 'Posts by one webhook: more than anybody reads.',
+  },
+  webhook_made: {
+    ...{ ...perHour(WEBHOOKS_MADE_PER_HOUR_MAX), beyond },
+    say: 'Webhooks that one person makes; each one leaves its name in the directory.',
+  },
+  bot_conversation: {
+    ...{ perSecond: BOT_CONVERSATION_PER_SECOND, burst: BOT_CONVERSATION_BURST },
+    say: 'Messages of one bot in one conversation, where bots may answer each other in a circle.',
+    beyond: '`bot_conversation_limited`',
+  },
+  command_response: {
+    ...{ perSecond: 1_000 / RESPONSE_TOKEN_MILLIS, burst: RESPONSES_PER_INVOCATION_MAX, beyond },
+    say: 'Answers to one command.',
+  },
+  join_node: { ...perMinute(60), beyond, say: 'Hosts that join from one address.' },
+  report_health: { ...perMinute(12), beyond, say: 'Health reports of one host, which sends two a minute.' },
+  report_role: { ...perMinute(60), beyond, say: 'Reports of one host, one a minute for each of its roles.' },
+  read_asks: {
+    ...perMinute(120),
+    beyond,
+    say: 'Polls of one host for asks: one at a time, each up to its deadline.',
+  },
+  answer_ask: { ...perMinute(30), beyond, say: 'Journals that one host hands over, one for each ask.' },
+  journal_ask: {
+    ...{ ...perMinute(4), strict: true, beyond },
+    say: 'Asks of one vendor token for a journal, in any minute (VND-11).',
+  },
+  telemetry: { ...perMinute(6), beyond, say: 'Reports of one device. A client gathers for minutes.' },
+  feed_read: {
+    ...{ ...perMinute(60), beyond },
+    say: 'Reads of one published feed: a household of calendar apps that all look once a minute.',
+  },
+  calendar_fetch: {
+    ...{ ...perMinute(CALENDAR_FETCHES_PER_MINUTE), beyond },
+    say: 'Feeds that one person has fetched at once: a server elsewhere is not theirs to flood.',
+  },
+  mail_domain: {
+    ...perMinute(120),
+    say: 'Calendar mails of one domain outside: an office that invites everybody to a party.',
+    beyond: 'put off with 451, and the sender’s server tries again',
+  },
+  mail_sent: {
+    ...perHour(MAILS_PER_HOUR_MAX),
+    say: 'Mails that leave on behalf of one person, so that no calendar is a way to spam.',
+    beyond: 'the status of the attendee is 5.1',
+  },
+  alarm_sent: {
+    ...perHour(30),
+    say: 'Alarms by mail to one person: more than anybody sets.',
+    beyond: 'the alarm is dropped and counted',
+  },
+  rsvp_guess: { ...perMinute(20), beyond, say: 'Links of invitations from one address that are none.' },
+  rsvp_answer: { ...perMinute(RSVP_ANSWERS_PER_MINUTE_MAX), beyond, say: 'Answers by one link of an invitation.' },
+} as const satisfies Record<string, StatedPolicy>;
+
+function secretPolicies({ loginAttemptsPerMinute: failures, recoveriesPerMinute: recoveries }: PolicySettings) {
   return {
-    bot: {
-      ...{ perSecond: BOT_REQUESTS_PER_SECOND, burst: BOT_REQUESTS_BURST, beyond },
-      say: 'Requests and frames of one bot: ten busy people’s worth, and catching up at once.',
-    },
-    webhook: {
-      ...{ perSecond: WEBHOOK_POSTS_PER_SECOND, burst: WEBHOOK_POSTS_BURST, beyond },
-      say: 'Posts by one webhook: more than anybody reads.',
-    },
-    webhook_made: {
-      ...{ ...perHour(WEBHOOKS_MADE_PER_HOUR_MAX), beyond },
-      say: 'Webhooks that one person makes; each one leaves its name in the directory.',
-    },
-    bot_conversation: {
-      ...{ perSecond: BOT_CONVERSATION_PER_SECOND, burst: BOT_CONVERSATION_BURST },
-      say: 'Messages of one bot in one conversation, where bots may answer each other in a circle.',
-      beyond: '`bot_conversation_limited`',
-    },
-    command_response: {
-      ...{ perSecond: 1_000 / RESPONSE_TOKEN_MILLIS, burst: RESPONSES_PER_INVOCATION_MAX, beyond },
-      say: 'Answers to one command.',
-    },
-    join_node: { ...perMinute(60), beyond, say: 'Hosts that join from one address.' },
-    report_health: { ...perMinute(12), beyond, say: 'Health reports of one host, which sends two a minute.' },
-    report_role: { ...perMinute(60), beyond, say: 'Reports of one host, one a minute for each of its roles.' },
-    read_asks: {
-      ...perMinute(120),
-      beyond,
-      say: 'Polls of one host for asks: one at a time, each up to its deadline.',
-    },
-    answer_ask: { ...perMinute(30), beyond, say: 'Journals that one host hands over, one for each ask.' },
-    journal_ask: {
-      ...{ ...perMinute(4), strict: true, beyond },
-      say: 'Asks of one vendor token for a journal, in any minute (VND-11).',
-    },
-    telemetry: { ...perMinute(6), beyond, say: 'Reports of one device. A client gathers for minutes.' },
-    feed_read: {
-      ...{ ...perMinute(60), beyond },
-      say: 'Reads of one published feed: a household of calendar apps that all look once a minute.',
-    },
-    calendar_fetch: {
-      ...{ ...perMinute(CALENDAR_FETCHES_PER_MINUTE), beyond },
-      say: 'Feeds that one person has fetched at once: a server elsewhere is not theirs to flood.',
-    },
-    mail_domain: {
-      ...perMinute(120),
-      say: 'Calendar mails of one domain outside: an office that invites everybody to a party.',
-      beyond: 'put off with 451, and the sender’s server tries again',
-    },
-    mail_sent: {
-      ...perHour(MAILS_PER_HOUR_MAX),
-      say: 'Mails that leave on behalf of one person, so that no calendar is a way to spam.',
-      beyond: 'the status of the attendee is 5.1',
-    },
-    alarm_sent: {
-      ...perHour(30),
-      say: 'Alarms by mail to one person: more than anybody sets.',
-      beyond: 'the alarm is dropped and counted',
-    },
-    rsvp_guess: { ...perMinute(20), beyond, say: 'Links of invitations from one address that are none.' },
-    rsvp_answer: { ...perMinute(RSVP_ANSWERS_PER_MINUTE_MAX), beyond, say: 'Answers by one link of an invitation.' },
     recovery_request: { ...perMinute(recoveries), beyond, say: 'Requests for recovery codes from one address.' },
     recovery_confirm: { ...perMinute(recoveries), beyond, say: 'Attempts to use a recovery code from one address.' },
     login_name: {
@@ -150,14 +155,17 @@ function statedPolicies({ loginAttemptsPerMinute: failures, recoveriesPerMinute:
   } as const satisfies Record<string, StatedPolicy>;
 }
 
-type OwnName = keyof ReturnType<typeof statedPolicies>;
+type OwnName = keyof typeof FIXED_POLICIES | keyof ReturnType<typeof secretPolicies>;
 export type PolicyName = OwnName | RateName;
 export type Policies = Readonly<Record<PolicyName, Policy>>;
 
 const DEFAULTS: PolicySettings = { rateLimits: 1, loginAttemptsPerMinute: 10, recoveriesPerMinute: 10 };
 
 /** The policies that stand beside the table of rate limits, as they are by default: for the documents. */
-export const STATED_POLICIES: Readonly<Record<OwnName, StatedPolicy>> = statedPolicies(DEFAULTS);
+export const STATED_POLICIES: Readonly<Record<OwnName, StatedPolicy>> = {
+  ...FIXED_POLICIES,
+  ...secretPolicies(DEFAULTS),
+};
 
 /** In an order that all threads share. */
 export const POLICY_NAMES = [...RATE_NAMES, ...(Object.keys(STATED_POLICIES) as OwnName[])];
@@ -169,5 +177,9 @@ export function makePolicies(settings: PolicySettings): Policies {
     const { burst, perSecond } = RATE_LIMITS[name];
     return [name, { perSecond: perSecond * times, burst: times === 0 ? 0 : Math.max(1, burst * times) }];
   });
-  return { ...(Object.fromEntries(scaled) as Record<RateName, Policy>), ...statedPolicies(settings) };
+  return {
+    ...(Object.fromEntries(scaled) as Record<RateName, Policy>),
+    ...FIXED_POLICIES,
+    ...secretPolicies(settings),
+  };
 }

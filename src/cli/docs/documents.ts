@@ -10,6 +10,7 @@ import {
   closeCodesTable,
   errorsTable,
   limitsTable,
+  policiesTable,
   ratesTable,
   replaceBetweenMarkers,
   rightsTable,
@@ -32,6 +33,7 @@ export function generateDocuments(read: ReadFile): Map<string, string> {
     rights: rightsTable(),
     'close-codes': closeCodesTable(),
     errors: errorsTable(),
+    policies: policiesTable(),
     rates: ratesTable(),
     limits: limitsTable(read('src/protocol/limits.ts') ?? '', limits),
   };

@@ -146,7 +146,7 @@ export async function startDav(): Promise<DavTestServer> {
     },
     epoch: 'ep_1',
     publicUrl: 'https://calendar.example.org',
-    authenticate: async (authorization, address) => await basic.authenticate(authorization, address),
+    authenticate: async (authorization, address) => basic.authenticate(authorization, address),
     log,
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
