@@ -20,6 +20,9 @@ import { makeControlHandlers } from '#src/server/control/control-commands.ts';
 import { backUpRunning } from '#src/server/live-backup.ts';
 import { listenForControl } from '#src/server/control/control-server.ts';
 import { loadConfiguredMasterKey } from '#src/server/configured-master-key.ts';
+import { makeLimiterMemory } from '#src/limits/bucket-table.ts';
+import { Limiter } from '#src/limits/limiter.ts';
+import { makePolicies } from '#src/limits/policies.ts';
 import { makeConversationAccess } from '#src/server/conversation-access.ts';
 import { makeCoordinator, type Coordinator } from '#src/server/coordinator.ts';
 import type { Erasures } from '#src/compliance/erasures.ts';
@@ -98,7 +101,10 @@ async function main(): Promise<void> {
   metrics.start();
   const placement = new Placement(shards, manifest.lanes);
   const backups = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
-  const base: Base = { config, folder, manifest, accounts, tokens, placement, backups, log, recentLines, metrics };
+  const limits = makeLimiterMemory();
+  const limiter = new Limiter(limits, makePolicies(config));
+  const parts = { accounts, tokens, placement, backups, limits, limiter, log, recentLines, metrics };
+  const base: Base = { config, folder, manifest, ...parts };
   const closers: Closer[] = [
     () => {
       lock.release();
@@ -117,7 +123,7 @@ async function main(): Promise<void> {
 
 /** Opens the listeners and the control socket, and says so. */
 async function serve(base: Base, closers: Closer[]): Promise<void> {
-  const { accounts, config, metrics, folder, log, manifest, tokens } = base;
+  const { accounts, config, limiter, metrics, folder, log, manifest, tokens } = base;
   const urls: Urls = { coordinator: '', messaging: '', calendar: '' };
   // The coordinator's own origin is known once it listens; nobody calls before.
   let origins: ReadonlySet<string> = new Set();
@@ -138,7 +144,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const health = makeHealth(base, release, supervisor);
   metrics.supply(() => ({ asksPending: supervisor.asksPending, droppedLogLines: log.droppedLines }));
   const announcer = makeShardAnnouncer(supervisor);
-  const surface = { config, log, health, allowsOrigin: (origin: string) => origins.has(origin) };
+  const surface = { config, limiter, log, health, allowsOrigin: (origin: string) => origins.has(origin) };
   const { attachments, lanes } = openStores(base, closers);
   const coordinator = await makeCoordinator({
     ...surface,

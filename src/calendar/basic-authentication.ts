@@ -4,58 +4,47 @@
  *
  * Nothing is remembered of what was right: looking a password up costs less than keeping a memory true to revocations.
  */
-import { LoginLimiter } from '#src/identity/credentials/login-limiter.ts';
-import type { Clock } from '#src/base/clock.ts';
+import type { Limiter } from '#src/limits/limiter.ts';
+import { hostOf } from '#src/limits/networks.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { USERNAME } from '#src/protocol/names.ts';
 
 /** What a client that is refused with 401 is asked for. */
 export const BASIC_CHALLENGE = 'Basic realm="Parley calendar", charset="UTF-8"';
 
-/** Failures of one address over all names, as many times those of one name: a household behind one router. */
-const ADDRESS_FACTOR = 10;
-
 /** Characters of the header: the longest username and password encoded, many times over. [app_password_invalid] */
 const HEADER_LENGTH_MAX = 1024;
 
-export interface BasicAuthenticationOptions {
-  /** Whether it is an app password of that person, who may come. */
-  readonly verify: (user: string, password: string) => boolean;
-  readonly failuresPerMinute: number;
-  readonly clock: Clock;
-}
+/** Tells its failures from those of other ways to sign in. */
+const REALM = 'app password';
 
 export class BasicAuthentication {
-  readonly #verify: BasicAuthenticationOptions['verify'];
-  readonly #names: LoginLimiter;
-  readonly #addresses: LoginLimiter;
+  readonly #verify: (user: string, password: string) => boolean;
+  readonly #limiter: Limiter;
 
-  constructor({ verify, failuresPerMinute, clock }: BasicAuthenticationOptions) {
+  /** `verify` says whether it is an app password of that person, who may come. */
+  constructor(verify: (user: string, password: string) => boolean, limiter: Limiter) {
     this.#verify = verify;
-    this.#names = new LoginLimiter(failuresPerMinute, clock);
-    this.#addresses = new LoginLimiter(failuresPerMinute * ADDRESS_FACTOR, clock);
+    this.#limiter = limiter;
   }
 
   /**
    * Whose credentials an `Authorization` header holds.
-   * @throws Refusal `token_missing` where there is none, `app_password_invalid`, `rate_limited`, `busy`.
+   * @throws Refusal `token_missing` where there is none, `app_password_invalid`, `rate_limited`.
    */
-  async authenticate(authorization: string | undefined, address: string): Promise<string> {
+  authenticate(authorization: string | undefined, address: string): string {
     if (authorization === undefined || authorization === '') throw new Refusal('token_missing');
     const credentials = readBasic(authorization);
     if (credentials === undefined) throw new Refusal('app_password_invalid');
     const { user, password } = credentials;
-    const settleAddress = await this.#addresses.begin('', address);
-    let isRight = false;
-    try {
-      const settleName = await this.#names.begin(user, address);
-      isRight = this.#verify(user, password);
-      settleName(isRight);
-    } finally {
-      settleAddress(isRight);
-    }
-    if (!isRight) throw new Refusal('app_password_invalid');
-    return user;
+    const host = `${REALM}\0${hostOf(address)}`;
+    const name = `${host}\0${user}`;
+    this.#limiter.check('login_address', host);
+    this.#limiter.check('login_name', name);
+    if (this.#verify(user, password)) return user;
+    this.#limiter.spend('login_address', host);
+    this.#limiter.spend('login_name', name);
+    throw new Refusal('app_password_invalid');
   }
 }
 

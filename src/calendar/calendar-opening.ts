@@ -1,5 +1,6 @@
 /** The calendar opened on a data folder and added to its listener: store, parts, doors, and who hears of changes. */
 import type { FastifyInstance } from 'fastify';
+import type { Limiter } from '#src/limits/limiter.ts';
 import type { Clock } from '#src/base/clock.ts';
 import type { Config } from '#src/config.ts';
 import type { AccessControl } from '#src/directory/access-control.ts';
@@ -29,13 +30,7 @@ export interface CalendarOpeningOptions {
   readonly epoch: string;
   readonly config: Pick<
     Config,
-    | 'allowPrivateTargets'
-    | 'calendarUrl'
-    | 'drainSeconds'
-    | 'host'
-    | 'lmtpPort'
-    | 'loginAttemptsPerMinute'
-    | 'serviceTokens'
+    'allowPrivateTargets' | 'calendarUrl' | 'drainSeconds' | 'host' | 'lmtpPort' | 'serviceTokens'
   >;
   readonly vault: FeedUrlsOptions['vault'];
   /** Of this server, for the user agent of its requests. */
@@ -52,6 +47,7 @@ export interface CalendarOpeningOptions {
   readonly mailTrust: MailIntakeServicesOptions['trust'];
   /** Makes the way to people outside. */
   readonly mail: CalendarServicesOptions['mail'];
+  readonly limiter: Limiter;
   readonly clock: Clock;
   readonly log: DavContext['log'] & ReminderScheduleOptions['log'] & MailIntakeServicesOptions['log'];
 }
@@ -102,7 +98,6 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
     mayInvite: (organizer, user) => access.allows('see', organizer, user) && access.allows('invite', organizer, user),
     verifyAppPassword: (user, password) => appPasswords.verify(user, password),
     publicUrl: config.calendarUrl,
-    failuresPerMinute: config.loginAttemptsPerMinute,
   });
   const doors = new MailIntakeServices({ ...services, config, trust: options.mailTrust, log: options.log });
   await doors.addTo(app);

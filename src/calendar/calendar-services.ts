@@ -1,4 +1,5 @@
 /** What the doors of the calendar work with, put together once. */
+import type { Limiter } from '#src/limits/limiter.ts';
 import type { Clock } from '#src/base/clock.ts';
 import { USERNAME } from '#src/protocol/names.ts';
 import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
@@ -31,9 +32,9 @@ export interface CalendarServicesOptions {
   /** Whether it is an app password of that person, who may come. */
   readonly verifyAppPassword: (user: string, password: string) => boolean;
   /** Failed sign-ins per minute of one name from one address. */
-  readonly failuresPerMinute: number;
   /** Makes the way to people outside from the parts that it needs. */
   readonly mail: (parts: MailParts) => OutsideMail;
+  readonly limiter: Limiter;
   /** The data folder's. */
   readonly epoch: string;
   /** Where clients reach the calendar, where a proxy stands in front. */
@@ -43,7 +44,10 @@ export interface CalendarServicesOptions {
 }
 
 /** What mail is made from. */
-export type MailParts = Pick<CalendarServices, 'book' | 'calendars' | 'clock' | 'epoch' | 'isPerson' | 'pool'>;
+export type MailParts = Pick<
+  CalendarServices,
+  'book' | 'calendars' | 'clock' | 'epoch' | 'isPerson' | 'limiter' | 'pool'
+>;
 
 export interface CalendarServices {
   readonly calendars: Calendars;
@@ -67,17 +71,18 @@ export interface CalendarServices {
   readonly budgets: WorkBudgets;
   readonly epoch: string;
   readonly clock: Clock;
+  readonly limiter: Limiter;
   /** The same things as the DAV door takes them. */
   readonly dav: DavContext;
 }
 
 /** The calendar's parts over its store. The pool is the caller's to close. */
 export async function makeCalendarServices(options: CalendarServicesOptions): Promise<CalendarServices> {
-  const { calendars, clock, directory, epoch, failuresPerMinute, log, maySee, meetings } = options;
+  const { calendars, clock, directory, epoch, limiter, log, maySee, meetings } = options;
   const book = new AddressBook(directory);
   await book.prepare();
   const pool = new DerivationPool();
-  const basic = new BasicAuthentication({ verify: options.verifyAppPassword, failuresPerMinute, clock });
+  const basic = new BasicAuthentication(options.verifyAppPassword, limiter);
   const isPerson = (user: string): boolean => {
     const entry = USERNAME.test(user) ? directory.entry(user) : undefined;
     return entry !== undefined && entry.kind !== 'bot' && entry.state === 'active';
@@ -86,7 +91,7 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
   const mayInvite: CalendarServices['mayInvite'] = (organizer, user) =>
     isPerson(user) && options.mayInvite(organizer, user);
   const answerUpdates = new AnswerUpdates({ calendars, pool, book, mayInvite, isPerson, deliveries, clock, log });
-  const mail = options.mail({ book, calendars, clock, epoch, isPerson, pool });
+  const mail = options.mail({ book, calendars, clock, epoch, isPerson, limiter, pool });
   const scheduler = new Scheduler({ pool, book, clock, deliveries, mail, mayInvite });
   const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler });
   const budgets = new WorkBudgets();
@@ -112,7 +117,7 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
     epoch,
     publicUrl: options.publicUrl,
     authenticate: async (authorization, address) => {
-      const user = await basic.authenticate(authorization, address);
+      const user = basic.authenticate(authorization, address);
       await ensureDefaultCalendar(calendars, user);
       return user;
     },
@@ -120,7 +125,7 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
   };
   return {
     ...{ calendars, book, pool, meetings, deliveries, answerUpdates, mail, writer },
-    ...{ mayInvite, maySee, isPerson, epoch, clock, dav, budgets, busyTimes: busyOf },
+    ...{ mayInvite, maySee, isPerson, epoch, clock, limiter, dav, budgets, busyTimes: busyOf },
   };
 }
 

@@ -11,7 +11,6 @@ import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
 import type { RecentLines } from '#src/telemetry/recent-lines.ts';
 import { ConsoleAuthentication } from '#src/identity/console/console-authentication.ts';
 import { Depersonalisation } from './depersonalisation.ts';
-import { JournalAsks } from './journal-asks.ts';
 import { makeAlertsPage } from './routes/operations/alerts.ts';
 import { makeBotIntegrationsPage } from './routes/settings/bots-integrations.ts';
 import { makeBotsPage } from './routes/people/bots.ts';
@@ -80,7 +79,7 @@ export async function addManagementServices(options: ManagementServicesOptions):
   });
   depersonalisation = new Depersonalisation(redactor);
   app.addHook('onClose', async () => await redactor.close());
-  addNodeServices(app, management, clock, (bearer) => {
+  addNodeServices(app, management, options.limiter, (bearer) => {
     const { sub: user, dev: device } = options.session(bearer);
     return { user, device };
   });
@@ -104,7 +103,6 @@ function makePages(
   const { accounts, clock, health, listeners, recentLines, startedAt } = options;
   const { alerts, asks, audit, chunks, nodes, reports, telemetry, vendorTokens } = management;
   const { idleSeconds } = management.consoleSessions;
-  const journalAsks = new JournalAsks();
   return {
     ...makeSettingsPages(options, management),
     ...makePeoplePages(options, management.consoleRoles, () => listeners().coordinator),
@@ -135,7 +133,7 @@ function makePages(
       asks,
       chunks,
       clock,
-      takeVendorAsk: (tokenId) => journalAsks.take(tokenId, performance.now()),
+      takeVendorAsk: (tokenId) => options.limiter.take('journal_ask', tokenId),
       coordinatorUrl: () => listeners().coordinator,
       startedAt,
     }),

@@ -15,7 +15,8 @@ import { formatInstant } from '#src/base/time.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
-import { WindowLimiter } from '#src/http/window-limiter.ts';
+import type { Limiter } from '#src/limits/limiter.ts';
+import { hostOf } from '#src/limits/networks.ts';
 import { guestOfPhone, phoneId } from '#src/identity/guest-records.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
@@ -28,10 +29,15 @@ export const RECOVERY_CODE_SECONDS = 600;
 export const RECOVERY_ATTEMPTS_MAX = 5;
 
 /**
- * When attempts for a number are forgotten, counted from the first: a day. Five guesses a day at a code of six digits
- * find one within a year with a chance of 0.2 %; forgetting them sooner would make a search of it.
+ * When attempts for a number are forgotten, counted from the first: a quarter of an hour, so that a stranger who uses
+ * them up locks the guest out for no longer, and after each span with attempts twice as long, up to a day. Five guesses
+ * a day at a code of six digits find one within a year with a chance of 0.2 %.
  */
-export const RECOVERY_ATTEMPTS_SECONDS = 24 * 3600;
+export const RECOVERY_ATTEMPTS_SECONDS = 900;
+export const RECOVERY_ATTEMPTS_SECONDS_MAX = 24 * 3600;
+
+/** After this long without an attempt the spans begin short again. */
+export const RECOVERY_CALM_SECONDS = 7 * 24 * 3600;
 
 /** A number that asked within this time keeps the code it has, so that nobody floods a guest with messages. */
 export const RECOVERY_PAUSE_SECONDS = 60;
@@ -46,6 +52,8 @@ interface AttemptsRecord {
   readonly count: number;
   /** Unix seconds of the first. */
   readonly since: number;
+  /** Spans with attempts that went before, without a calm between them. */
+  readonly spansBefore?: number;
 }
 
 /** Digits of the phone number → the hash of its code. */
@@ -75,8 +83,7 @@ export interface RecoveryOptions {
   readonly accounts: Accounts;
   readonly passwords: Passwords;
   readonly announcer: SessionAnnouncer;
-  /** Requests and attempts per minute from one address. */
-  readonly perMinute: number;
+  readonly limiter: Limiter;
   readonly sender: RecoverySender | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -84,16 +91,12 @@ export interface RecoveryOptions {
 
 export class Recovery {
   readonly #options: RecoveryOptions;
-  readonly #requests: WindowLimiter;
-  readonly #confirmations: WindowLimiter;
   readonly #live = new Map<string, LiveCode>();
   /** What is being done behind answers that went out. */
   #working: Promise<void> = Promise.resolve();
 
   constructor(options: RecoveryOptions) {
     this.#options = options;
-    this.#requests = new WindowLimiter(options.perMinute, options.clock);
-    this.#confirmations = new WindowLimiter(options.perMinute, options.clock);
   }
 
   /**
@@ -101,8 +104,10 @@ export class Recovery {
    * @throws Refusal `rate_limited` by the caller's address alone.
    */
   request(phone: string, address: string): void {
-    this.#requests.take(address);
-    const work = new Promise<void>((resolve) => setImmediate(resolve)).then(async () => await this.#issue(phone));
+    this.#options.limiter.take('recovery_request', hostOf(address));
+    const work = new Promise<void>((resolve) => setImmediate(resolve)).then(
+      async () => await this.#issue(phone, address),
+    );
     const settled = work.catch((error: unknown) => {
       this.#options.log.warn('a recovery code could not be made', { error });
     });
@@ -114,13 +119,14 @@ export class Recovery {
    * @throws Refusal `recovery_failed`, at one cost for every reason; `rate_limited`, `busy`, `storage_full`.
    */
   async confirm(phone: string, code: string, newPassword: string, address: string): Promise<void> {
-    const { accounts, announcer, clock, passwords } = this.#options;
-    this.#confirmations.take(address);
+    const { accounts, announcer, clock, limiter, passwords } = this.#options;
+    limiter.take('recovery_confirm', hostOf(address));
+    const turn = { key: hostOf(address), goesFirst: false };
     const now = clock.now();
     // Counted before the code is looked at, so that guesses at the same time cannot share an attempt.
     const record = await accounts.change((draft) => this.#countAttempt(draft, phone, unixSeconds(now)));
-    if (!(await passwords.verify(code, record?.codeHash))) throw new Refusal('recovery_failed');
-    const passwordHash = await passwords.hash(newPassword);
+    if (!(await passwords.verify(code, record?.codeHash, turn))) throw new Refusal('recovery_failed');
+    const passwordHash = await passwords.hash(newPassword, turn);
     const revoked = await accounts.change((draft) => {
       const found = guestOfPhone(draft, phone, unixSeconds(now));
       const person = found === undefined ? undefined : draft.person(found.username);
@@ -181,11 +187,12 @@ export class Recovery {
     await this.#working;
   }
 
-  async #issue(phone: string): Promise<void> {
+  async #issue(phone: string, address: string): Promise<void> {
+    const turn = { key: hostOf(address), goesFirst: false };
     const { accounts, announcer, clock, passwords, sender, log } = this.#options;
     const code = String(randomInt(1_000_000)).padStart(6, '0');
     // At the cost of a password: a code of six digits is found from a fast hash in no time.
-    const codeHash = await passwords.hash(code);
+    const codeHash = await passwords.hash(code, turn);
     const now = clock.now();
     const expiresAt = unixSeconds(now) + RECOVERY_CODE_SECONDS;
     const issued = await accounts.change((draft) => {
@@ -208,20 +215,26 @@ export class Recovery {
     }
   }
 
-  /** Counts an attempt; answers the code to compare with, if the number has attempts left and a code. */
+  /**
+   * Counts an attempt; answers the code to compare with, if the number has attempts left and a code. Without a code
+   * there is nothing to guess, and nothing is counted: it would be a way to lock a guest out beforehand.
+   */
   #countAttempt(draft: AccountsDraft, phone: string, now: number): CodeRecord | undefined {
-    const found = guestOfPhone(draft, phone, now);
-    const { count, since } = this.#attempts(draft, phone, now);
-    const counted = { count: Math.min(count + 1, RECOVERY_ATTEMPTS_MAX + 1), since };
-    draft.putDocument(recoveryAttempts, found === undefined ? NOBODY : phoneId(phone), counted);
     const record = draft.document(recoveryCodes, phoneId(phone));
-    const isGood = found !== undefined && record !== undefined && record.expiresAt > now;
-    return isGood && count < RECOVERY_ATTEMPTS_MAX ? record : undefined;
+    const hasCode = guestOfPhone(draft, phone, now) !== undefined && record !== undefined && record.expiresAt > now;
+    const attempts = this.#attempts(draft, phone, now);
+    const counted = { ...attempts, count: Math.min(attempts.count + 1, RECOVERY_ATTEMPTS_MAX + 1) };
+    draft.putDocument(recoveryAttempts, hasCode ? phoneId(phone) : NOBODY, counted);
+    return hasCode && attempts.count < RECOVERY_ATTEMPTS_MAX ? record : undefined;
   }
 
+  /** The attempts of the span that goes on now; a new one has none yet. */
   #attempts(view: Pick<AccountsDraft, 'document'>, phone: string, now: number): AttemptsRecord {
     const record = view.document(recoveryAttempts, phoneId(phone));
-    return record === undefined || isForgotten(record, now) ? { count: 0, since: now } : record;
+    if (record === undefined || isForgotten(record, now)) return { count: 0, since: now };
+    const { since, spansBefore = 0 } = record;
+    const isOver = now >= since + Math.min(RECOVERY_ATTEMPTS_SECONDS * 2 ** spansBefore, RECOVERY_ATTEMPTS_SECONDS_MAX);
+    return isOver ? { count: 0, since: now, spansBefore: spansBefore + 1 } : record;
   }
 
   #forgetOver(nowMillis: number): void {
@@ -230,5 +243,5 @@ export class Recovery {
 }
 
 function isForgotten({ since }: AttemptsRecord, now: number): boolean {
-  return since + RECOVERY_ATTEMPTS_SECONDS <= now;
+  return since + RECOVERY_CALM_SECONDS <= now;
 }

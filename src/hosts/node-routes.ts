@@ -6,7 +6,6 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { Clock } from '#src/base/clock.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { BODY_BYTES_MAX } from '#src/protocol/limits.ts';
 import {
@@ -23,23 +22,22 @@ import {
   type NodeReport,
 } from '#src/protocol/hosts/nodes.ts';
 import type { Entry } from '#storage/accounts/collections.ts';
-import { WindowLimiter } from '#src/http/window-limiter.ts';
+import type { Limiter } from '#src/limits/limiter.ts';
+import { hostOf } from '#src/limits/networks.ts';
+import type { PolicyName } from '#src/limits/policies.ts';
 import type { JournalChunks } from './journal-chunks.ts';
 import type { NodeAsks } from './node-asks.ts';
 import type { NodeReports } from './node-reports.ts';
 import type { NodeRecord, Nodes } from './nodes.ts';
 
-/**
- * Requests a minute: of one node for its own doors, of one address for `join`. The agent that ships needs 2 healths,
- * a report per role, a poll or two, and a journal per ask. [rate_limited]
- */
-export const NODE_REQUESTS_PER_MINUTE = {
-  joinNode: 60,
-  reportHealth: 12,
-  reportRole: 60,
-  readAsks: 120,
-  answerAsk: 30,
-} as const satisfies Record<NodeRouteName, number>;
+/** How often: of one node for its own routes, of one address for `join`. */
+const ROUTE_POLICIES = {
+  joinNode: 'join_node',
+  reportHealth: 'report_health',
+  reportRole: 'report_role',
+  readAsks: 'read_asks',
+  answerAsk: 'answer_ask',
+} as const satisfies Record<NodeRouteName, PolicyName>;
 
 /** How much longer than its poll a request for asks may take in all. */
 const POLL_SLACK_MILLIS = 10_000;
@@ -52,7 +50,7 @@ export interface NodeRoutesOptions {
   readonly asks: NodeAsks;
   readonly chunks: JournalChunks;
   readonly reports: NodeReports;
-  readonly clock: Clock;
+  readonly limiter: Limiter;
 }
 
 type Reply = Promise<{ readonly status: number; readonly body: unknown }>;
@@ -62,11 +60,10 @@ type Handlers = Readonly<Record<NodeRouteName, Handler>>;
 const OK = { status: 200, body: { status: 'ok' } };
 
 export function addNodeRoutes(app: FastifyInstance, options: NodeRoutesOptions): void {
-  const { nodes, asks, clock } = options;
+  const { nodes, asks, limiter } = options;
   const handlers = makeHandlers(options);
   for (const name of Object.keys(NODE_ROUTES) as NodeRouteName[]) {
     const route: NodeRouteForm = NODE_ROUTES[name];
-    const budget = new WindowLimiter(NODE_REQUESTS_PER_MINUTE[name], clock);
     const join = name === 'joinNode';
     app.route({
       method: route.method.toUpperCase(),
@@ -80,7 +77,10 @@ export function addNodeRoutes(app: FastifyInstance, options: NodeRoutesOptions):
         response: route.replies,
         ...(route.body === undefined ? {} : { body: route.body }),
       },
-      onRequest: async (request) => budget.take(join ? request.ip : nodes.authenticate(tokenOf(request)).id),
+      onRequest: async (request) => {
+        const caller = join ? hostOf(request.ip) : nodes.authenticate(tokenOf(request)).id;
+        limiter.take(ROUTE_POLICIES[name], caller);
+      },
       preValidation: async (request) => {
         if (route.body !== undefined && request.body === undefined) throw new Refusal('body_invalid_json');
       },

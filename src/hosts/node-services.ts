@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '#src/base/clock.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
+import type { Limiter } from '#src/limits/limiter.ts';
 import { addTelemetryRoutes, ClientTelemetry, type TelemetrySession } from '#src/monitoring/client-telemetry.ts';
 import { JournalChunks } from './journal-chunks.ts';
 import { NodeAsks } from './node-asks.ts';
@@ -42,9 +43,9 @@ export function makeNodeServices(accounts: Accounts, clock: Clock): NodeServices
 export function addNodeServices(
   app: FastifyInstance,
   plane: NodeServices,
-  clock: Clock,
+  limiter: Limiter,
   authenticate: (bearer: string | undefined) => TelemetrySession,
 ): void {
-  addNodeRoutes(app, { ...plane, clock });
-  addTelemetryRoutes(app, plane.telemetry, authenticate, clock);
+  addNodeRoutes(app, { ...plane, limiter });
+  addTelemetryRoutes(app, plane.telemetry, authenticate, limiter);
 }

@@ -4,10 +4,10 @@
  * A session lives in the device it was made on, and a device has one: signing in again on it ends the one before.
  * Every change is on disk before it is announced to the shards, and announced before the caller has the answer.
  */
-import type { LoginLimiter } from './credentials/login-limiter.ts';
-import type { Passwords } from './credentials/passwords.ts';
+import type { HashTurn, Passwords } from './credentials/passwords.ts';
 import type { Revocation, SessionAnnouncer } from './credentials/revocations.ts';
 import type { SessionTokens } from './credentials/session-tokens.ts';
+import type { SignInGuard } from './credentials/sign-in-guard.ts';
 import { unixSeconds, type Clock } from '#src/base/clock.ts';
 import { makeId } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
@@ -30,7 +30,7 @@ export interface SignInOptions {
   readonly passwords: Passwords;
   readonly tokens: SessionTokens;
   readonly announcer: SessionAnnouncer;
-  readonly limiter: LoginLimiter;
+  readonly guard: SignInGuard;
   readonly clock: Clock;
 }
 
@@ -50,22 +50,20 @@ export class SignIn {
   /**
    * Signs a person in on a device: theirs, when `device_id` names one, otherwise a new one.
    * @throws Refusal `login_failed`, at one cost for an unknown person, a wrong password and a blocked person;
-   * `rate_limited` after too many failures of this username from this address; `busy`.
+   * `rate_limited` after too many failures of this username from this address, of the address or of its network;
+   * `busy`. A device of the person is none of these addresses' concern.
    */
   async login(form: Login, address: string): Promise<Session> {
-    const { accounts, limiter } = this.#options;
+    const { accounts, guard } = this.#options;
     // Phones write a capital at the start of a line; usernames have none.
     const username = form.username.toLowerCase();
-    const settle = await limiter.begin(username, address);
-    let failed = false;
-    try {
+    const knownDevice = accounts.devices(username).find(({ id }) => id === form.device_id)?.id;
+    return await guard.attempt({ username, address, knownDevice }, async (turn) => {
       const person = accounts.person(username);
-      failed = !(await this.#mayEnter(person, form.password));
-      if (person === undefined || failed) throw new Refusal('login_failed');
-      return await this.#open(person, form);
-    } finally {
-      settle(!failed);
-    }
+      const mayEnter = await this.#mayEnter(person, form.password, turn);
+      if (person === undefined || !mayEnter) throw new Refusal('login_failed');
+      return await this.#open(person, form, turn);
+    });
   }
 
   /**
@@ -131,17 +129,17 @@ export class SignIn {
     return claims;
   }
 
-  async #mayEnter(person: PersonRecord | undefined, password: string): Promise<boolean> {
-    const isRight = await this.#options.passwords.verify(password, person?.passwordHash);
+  async #mayEnter(person: PersonRecord | undefined, password: string, turn: HashTurn): Promise<boolean> {
+    const isRight = await this.#options.passwords.verify(password, person?.passwordHash, turn);
     if (!isRight || person?.state !== 'active') return false;
     return endOf(this.#options.accounts, person.username) > unixSeconds(this.#options.clock.now());
   }
 
-  async #open(person: PersonRecord, form: Login): Promise<Session> {
+  async #open(person: PersonRecord, form: Login, turn: HashTurn): Promise<Session> {
     const { accounts, announcer, passwords, clock, config } = this.#options;
     const now = clock.now();
     const outdated = passwords.isOutdated(person.passwordHash);
-    const fresh = outdated ? await passwords.hash(form.password) : undefined;
+    const fresh = outdated ? await passwords.hash(form.password, turn) : undefined;
     const opened = await accounts.change((draft) => {
       const current = draft.person(person.username);
       // Blocked, or given another password, while this one was being checked.

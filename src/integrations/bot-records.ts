@@ -12,8 +12,6 @@ export interface BotRecord {
   readonly displayName: string;
   readonly scopes: readonly BotScope[];
   readonly conversations: readonly string[];
-  /** How many bots were made before it. */
-  readonly place: number;
   /** The one device that it has. */
   readonly device: string;
   /** SHA-256 of its token's secret, hex. */
@@ -39,7 +37,7 @@ export const botUses = defineCollection<BotUse>('bot_uses', { version: 1 });
 
 export interface WebhookRecord extends Pick<
   BotRecord,
-  'user' | 'displayName' | 'place' | 'device' | 'hash' | 'createdBy' | 'createdAt'
+  'user' | 'displayName' | 'device' | 'hash' | 'createdBy' | 'createdAt'
 > {
   readonly conversation: string;
 }
@@ -77,7 +75,6 @@ export function readBotSnapshot(accounts: Pick<AccountsReader, 'documents'>): Bo
     kind: 'bot',
     id,
     user: document.user,
-    place: document.place,
     device: document.device,
     hash: document.hash,
     isActive: document.revokedAt === null,
@@ -90,7 +87,6 @@ export function readBotSnapshot(accounts: Pick<AccountsReader, 'documents'>): Bo
     kind: 'webhook',
     id,
     user: document.user,
-    place: document.place,
     device: document.device,
     hash: document.hash,
     isActive: true,

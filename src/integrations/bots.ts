@@ -73,7 +73,7 @@ export class Bots {
     const now = clock.now();
     const id = makeId('bot', now).slice('bot_'.length);
     const secret = makeSecret();
-    const made: Omit<BotRecord, 'place'> = {
+    const record: BotRecord = {
       user: `${BOT_USER_PREFIX}${form.name}`,
       displayName: form.display_name,
       scopes: inOrder(form.scopes),
@@ -87,17 +87,16 @@ export class Bots {
       revokedAt: null,
     };
     // Making is rare and done by few: they take turns, so that two of one name cannot both find it free.
-    const { record, rev } = await this.#inTurn(async () => {
+    const rev = await this.#inTurn(async () => {
       const known = accounts.documents(bots);
       if (known.length >= BOTS_MAX) throw new Refusal('bots_full');
-      const placed: BotRecord = { ...made, place: known.length };
-      const isTaken = known.some(({ document }) => document.user === placed.user);
+      const isTaken = known.some(({ document }) => document.user === record.user);
       return await accounts.change((draft) => {
         // A person of before the prefix was kept for bots.
-        if (isTaken || draft.person(placed.user) !== undefined) throw new Refusal('bot_name_taken', { field: 'name' });
-        draft.putDocument(bots, id, placed);
-        audit(draft, now, 'bot.made', id, by, { user: placed.user, ...settingsOf(placed) });
-        return { record: placed, rev: putEntry(draft, placed) };
+        if (isTaken || draft.person(record.user) !== undefined) throw new Refusal('bot_name_taken', { field: 'name' });
+        draft.putDocument(bots, id, record);
+        audit(draft, now, 'bot.made', id, by, { user: record.user, ...settingsOf(record) });
+        return putEntry(draft, record);
       });
     });
     await this.#announce(record.user, rev);

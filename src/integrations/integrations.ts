@@ -1,5 +1,6 @@
 /** Webhooks, commands and subscriptions put together: how the messaging threads reach them, and how bots hear of them. */
 import { refused, type Address, type Answer, type Tell } from '#actors/runtime/actor.ts';
+import type { Limiter } from '#src/limits/limiter.ts';
 import type { Clock } from '#src/base/clock.ts';
 import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import type { BotSnapshot } from '#src/protocol/bots/bots.ts';
@@ -23,6 +24,7 @@ export interface IntegrationsOptions {
   readonly accounts: Accounts;
   readonly alerts: Pick<Alerts, 'note'>;
   readonly clock: Clock;
+  readonly limiter: Limiter;
   readonly vault: Vault;
   readonly lanes: Pick<Lanes, 'read'>;
   readonly epoch: string;

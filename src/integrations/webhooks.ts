@@ -5,12 +5,12 @@
  */
 import { hashSecret, makeSecret } from '#src/identity/credentials/opaque-secrets.ts';
 import type { Clock } from '#src/base/clock.ts';
+import type { Limiter } from '#src/limits/limiter.ts';
 import { makeId } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
-import { BOT_USER_PREFIX, BOTS_MAX, type BotSnapshot } from '#src/protocol/bots/bots.ts';
+import { BOT_USER_PREFIX, type BotSnapshot } from '#src/protocol/bots/bots.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import {
-  WEBHOOKS_MADE_PER_HOUR_MAX,
   WEBHOOKS_MAX,
   WEBHOOKS_PER_CONVERSATION_MAX,
   type MadeWebhook,
@@ -21,11 +21,10 @@ import { botUses, readBotSnapshot, webhookRecords, type WebhookRecord } from './
 import { putBotEntry } from '#src/directory/directory.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 
-const HOUR_MILLIS = 3_600_000;
-
 export interface WebhooksOptions {
   readonly accounts: Accounts;
   readonly clock: Clock;
+  readonly limiter: Limiter;
   readonly announce: (snapshot: BotSnapshot) => Promise<void>;
   readonly directoryChanged: (user: string, rev: number) => void;
   /**
@@ -38,8 +37,6 @@ export interface WebhooksOptions {
 export class Webhooks {
   readonly #options: WebhooksOptions;
   #turn: Promise<unknown> = Promise.resolve();
-  /** Actor → when it made webhooks within the last hour, in milliseconds. */
-  readonly #made = new Map<string, readonly number[]>();
 
   constructor(options: WebhooksOptions) {
     this.#options = options;
@@ -51,7 +48,7 @@ export class Webhooks {
    */
   async make(conversation: string, name: string, by: AuditActor): Promise<MadeWebhook> {
     const { seat } = this.#options;
-    this.#countMade(by.actor);
+    this.#options.limiter.take('webhook_made', by.actor);
     const secret = makeSecret();
     const { id, record, rev } = await this.#store(conversation, name, hashSecret(secret), by);
     await this.#announce(record.user, rev);
@@ -108,17 +105,14 @@ export class Webhooks {
     const now = clock.now();
     const id = makeId('hook', now);
     const user = `${BOT_USER_PREFIX}${id.replace('_', '.')}`;
-    // In turns, so that two do not take one place.
+    // In turns, so that two do not both find the last place free.
     return await this.#inTurn(async () => {
       const known = accounts.documents(webhookRecords).map(({ document }) => document);
       const here = known.filter((one) => one.conversation === conversation).length;
       if (known.length >= WEBHOOKS_MAX || here >= WEBHOOKS_PER_CONVERSATION_MAX) throw new Refusal('webhooks_full');
-      const taken = new Set(known.map(({ place }) => place));
-      let place = BOTS_MAX;
-      while (taken.has(place)) place += 1;
       const device = makeId('d', now);
       const record: WebhookRecord = {
-        ...{ user, displayName: name, conversation, place, device, hash },
+        ...{ user, displayName: name, conversation, device, hash },
         createdBy: by.actor,
         createdAt: now,
       };
@@ -129,18 +123,6 @@ export class Webhooks {
       });
       return { id, record, rev };
     });
-  }
-
-  /** @throws Refusal `rate_limited`. */
-  #countMade(actor: string): void {
-    const now = this.#options.clock.now();
-    for (const [one, times] of this.#made) if ((times.at(-1) ?? 0) <= now - HOUR_MILLIS) this.#made.delete(one);
-    const recent = (this.#made.get(actor) ?? []).filter((at) => at > now - HOUR_MILLIS);
-    const [oldest] = recent;
-    if (recent.length >= WEBHOOKS_MADE_PER_HOUR_MAX && oldest !== undefined) {
-      throw new Refusal('rate_limited', { retryAfter: Math.ceil((oldest + HOUR_MILLIS - now) / 1000) });
-    }
-    this.#made.set(actor, [...recent, now]);
   }
 
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {

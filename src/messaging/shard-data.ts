@@ -1,4 +1,5 @@
 /** What a shard's thread is started with: plain data, because it crosses threads. */
+import type { LimiterMemory } from '#src/limits/bucket-table.ts';
 import type { CallRecord } from '#actors/call/call-record.ts';
 import type { Config } from '#src/config.ts';
 import type { BotSnapshot } from '#src/protocol/bots/bots.ts';
@@ -19,10 +20,8 @@ export interface ShardData {
   readonly policies: PolicySnapshot;
   /** The bots as they stand when the thread is started; changes are pushed. */
   readonly bots: BotSnapshot;
-  /** What all threads count the bots' requests in. */
-  readonly botBudget: SharedArrayBuffer;
-  /** What all threads count people's requests in. */
-  readonly rateMemory: SharedArrayBuffer;
+  /** What all threads count requests in. */
+  readonly limits: LimiterMemory;
   /** The calls that were live here when the thread before this one died; none at the first start. */
   readonly calls: readonly CallRecord[];
   /** Whether this thread takes the place of one that died. */

@@ -10,6 +10,8 @@ import { CallBoard, CALLS_LISTED_MAX } from '#actors/call/call-board.ts';
 import type { CallRecord } from '#actors/call/call-record.ts';
 import { makeConversationActor } from '#actors/conversation/conversation.ts';
 import { makePersonActor } from '#actors/person/person.ts';
+import { Limiter } from '#src/limits/limiter.ts';
+import { makePolicies } from '#src/limits/policies.ts';
 import { PresenceBudget } from '#actors/person/presence-budget.ts';
 import { refused, type Answer, type PushDelivery, type Tell } from '#actors/runtime/actor.ts';
 import { MAIN, ThreadRuntime, type LocalSockets, type ServiceName } from '#actors/runtime/thread-runtime.ts';
@@ -35,7 +37,6 @@ import type { RetentionRule } from '#storage/conversations/retention.ts';
 import { AccessChecks } from './access/access-checks.ts';
 import { openAttachmentClient } from './attachments/attachment-client.ts';
 import { Authentication } from './access/authentication.ts';
-import { BotBudget } from './bots/bot-budget.ts';
 import { BotAccess } from './bots/bot-access.ts';
 import { BotAuditBuffer } from './bots/bot-audit-buffer.ts';
 import type { Service } from './http/caller.ts';
@@ -49,7 +50,6 @@ import type { ShardData } from './shard-data.ts';
 import { makeShardHealth } from './shard-health.ts';
 import { Participation } from './access/participation.ts';
 import { PushDispatch } from './push/push-dispatch.ts';
-import { RateLimiter } from './http/rate-limiter.ts';
 import { SocketHub } from './sockets/socket-hub.ts';
 import { Sockets } from './sockets/sockets.ts';
 import { ActivityNotifier } from './activity-notifier.ts';
@@ -165,7 +165,8 @@ const botAuditBuffer = new BotAuditBuffer({
   handOver: async (batch: BotAuditBatch) => await runtime.askService(MAIN, '@botAudit', batch, BOT_AUDIT_MILLIS),
   now,
 });
-const bots = new BotAccess({ bots: data.bots, budget: new BotBudget(data.botBudget), trail: botAuditBuffer, now });
+const limiter = new Limiter(data.limits, makePolicies(config));
+const bots = new BotAccess({ bots: data.bots, limiter, trail: botAuditBuffer, now });
 const services = {
   ask: serve,
   tell: (name: ServiceName, body: unknown) => hear(name, body),
@@ -184,7 +185,7 @@ const service: Service = {
   addresses: new ClientAddresses(config.trustedProxies),
   pushes,
   previews: makeLinkPreviews({ ...data, lanes, now, runtime: () => runtime }),
-  rates: new RateLimiter(data.rateMemory, config.rateLimits),
+  rates: limiter,
   attachments,
   bots,
   callsOf,

@@ -12,16 +12,13 @@ import {
 } from '#src/protocol/hosts/client-telemetry.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { bearerOf } from '#src/http/client-routes.ts';
-import { WindowLimiter } from '#src/http/window-limiter.ts';
+import type { Limiter } from '#src/limits/limiter.ts';
 
 /**
  * Entries kept for the whole installation; the oldest goes. An entry has 4 KiB at most, so they take 20 MiB at most.
  * They are hints about right now, and not worth a disk flush each.
  */
 export const TELEMETRY_KEPT_MAX = 5_000;
-
-/** Reports of one device a minute. A client gathers for minutes. [rate_limited] */
-export const TELEMETRY_REPORTS_PER_MINUTE = 6;
 
 /** The session that a client's token proves. */
 export interface TelemetrySession {
@@ -77,16 +74,15 @@ export function addTelemetryRoutes(
   app: FastifyInstance,
   telemetry: ClientTelemetry,
   authenticate: (bearer: string | undefined) => TelemetrySession,
-  clock: Clock,
+  limiter: Limiter,
 ): void {
-  const budget = new WindowLimiter(TELEMETRY_REPORTS_PER_MINUTE, clock);
   const sessionOf = (request: FastifyRequest): TelemetrySession => authenticate(bearerOf(request));
   app.route({
     method: 'POST',
     url: '/v1/telemetry',
     bodyLimit: TELEMETRY_BODY_BYTES_MAX,
     schema: { querystring: z.strictObject({}), body: clientTelemetry, response: { 200: telemetryReply } },
-    onRequest: async (request) => budget.take(sessionOf(request).device),
+    onRequest: async (request) => limiter.take('telemetry', sessionOf(request).device),
     preValidation: async (request) => {
       if (request.body === undefined) throw new Refusal('body_invalid_json');
     },

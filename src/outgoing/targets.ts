@@ -7,52 +7,25 @@
  * second time gains nothing.
  */
 import { lookup as resolve, type LookupAddress, type LookupOptions } from 'node:dns';
-import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import { Refusal } from '#src/protocol/errors.ts';
 
 /** Where private addresses may be connected to: nowhere, everywhere, or at these hosts, separated by commas. */
 export type PrivateTargets = boolean | string;
 
-/** Ranges that no service of the public internet has (IANA special-purpose registries). */
-const PRIVATE_RANGES: readonly [network: string, prefix: number, family: 'ipv4' | 'ipv6'][] = [
-  ['0.0.0.0', 8, 'ipv4'],
-  ['10.0.0.0', 8, 'ipv4'],
-  ['100.64.0.0', 10, 'ipv4'],
-  ['127.0.0.0', 8, 'ipv4'],
-  ['169.254.0.0', 16, 'ipv4'],
-  ['172.16.0.0', 12, 'ipv4'],
-  ['192.0.0.0', 24, 'ipv4'],
-  ['192.0.2.0', 24, 'ipv4'],
-  ['192.88.99.0', 24, 'ipv4'],
-  ['192.168.0.0', 16, 'ipv4'],
-  ['198.18.0.0', 15, 'ipv4'],
-  ['198.51.100.0', 24, 'ipv4'],
-  ['203.0.113.0', 24, 'ipv4'],
-  ['224.0.0.0', 3, 'ipv4'],
-];
-/** Of IPv6 only what is given out at all is public, without the ranges in it that lead to an IPv4 or to nobody. */
-const PUBLIC_IPV6: readonly [network: string, prefix: number] = ['2000::', 3];
-const PRIVATE_IN_PUBLIC_IPV6: readonly [network: string, prefix: number][] = [
-  ['2001::', 23],
-  ['2001:db8::', 32],
-  ['2002::', 16],
-  ['3fff::', 20],
-];
+/** Of IPv6 only what is given out at all is public: the rest may lead anywhere one day. */
+const GIVEN_OUT_IPV6 = ipaddr.parseCIDR('2000::/3');
 
-const privateIpv4 = new BlockList();
-for (const range of PRIVATE_RANGES) privateIpv4.addSubnet(...range);
-const publicIpv6 = new BlockList();
-publicIpv6.addSubnet(...PUBLIC_IPV6, 'ipv6');
-const privateIpv6 = new BlockList();
-for (const range of PRIVATE_IN_PUBLIC_IPV6) privateIpv6.addSubnet(...range, 'ipv6');
-
-/** Whether an IP address is not one of the public internet. What is no address counts as private. */
+/**
+ * Whether an IP address is not one of the public internet: in a range of the IANA special-purpose registries, or given
+ * to nobody. What is no address counts as private, and so does one with a scope, which leads to a link of this machine.
+ */
 export function isPrivateAddress(address: string): boolean {
-  const family = isIP(address);
-  if (family === 4) return privateIpv4.check(address, 'ipv4');
-  // A scope leads to a link of this machine.
-  if (family !== 6 || address.includes('%')) return true;
-  return !publicIpv6.check(address, 'ipv6') || privateIpv6.check(address, 'ipv6');
+  if (isIP(address) === 0 || address.includes('%')) return true;
+  const parsed = ipaddr.parse(address);
+  if (parsed.range() !== 'unicast') return true;
+  return parsed.kind() === 'ipv6' && !parsed.match(GIVEN_OUT_IPV6);
 }
 
 /**

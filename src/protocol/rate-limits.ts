@@ -3,9 +3,9 @@
  * program that goes round in circles does within seconds. Beyond one the request is refused with `rate_limited` and
  * `Retry-After`; what the person receives, and everybody else, is not touched.
  *
- * A bucket fails open: it is a number in memory that all messaging threads share, so that nothing it needs can be away,
- * and it is full again after a restart. The doors that guard secrets (sign-in, recovery, second factors, app passwords)
- * count failures by address and name and are not in this table.
+ * A bucket fails open: it is a number in memory that all threads share, so that nothing it needs can be away, and it is
+ * full again after a restart. What guards secrets (sign-in, recovery, second factors, app passwords) and what only some
+ * callers meet has policies of its own, in `src/limits`.
  */
 
 interface RateLimit {
@@ -52,10 +52,7 @@ export type RateName = keyof typeof RATE_LIMITS;
 
 export const RATE_NAMES = Object.keys(RATE_LIMITS) as RateName[];
 
-/** Places in each bucket. People whose names fall on one place share what it allows: two of a thousand in 65,536. */
-export const RATE_PLACES = 65_536;
-
-/** Memory in which all threads count together: half a megabyte a bucket. */
-export function makeRateMemory(): SharedArrayBuffer {
-  return new SharedArrayBuffer(RATE_NAMES.length * RATE_PLACES * BigInt64Array.BYTES_PER_ELEMENT);
+/** The bucket that a route's requests count in: the one it names, or by what it does. */
+export function rateOf({ method, rate }: { readonly method: string; readonly rate?: RateName }): RateName {
+  return rate ?? (method === 'get' || method === 'head' ? 'read' : 'change');
 }

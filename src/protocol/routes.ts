@@ -324,7 +324,6 @@ export const SESSION_ROUTES = {
 } as const satisfies Record<string, Route>;
 
 export type MessagingRoute = keyof typeof MESSAGING_ROUTES;
-export type SessionRoute = keyof typeof SESSION_ROUTES;
 
 /** Codes that any route may answer, whatever it does. */
 export const COMMON_ERRORS: readonly ErrorCode[] = [

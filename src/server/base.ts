@@ -2,6 +2,8 @@
 import type { Placement } from '#actors/runtime/placement.ts';
 import type { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
 import type { Config } from '#src/config.ts';
+import type { LimiterMemory } from '#src/limits/bucket-table.ts';
+import type { Limiter } from '#src/limits/limiter.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import type { RecentLines } from '#src/telemetry/recent-lines.ts';
 import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
@@ -17,6 +19,9 @@ export interface Base {
   readonly placement: Placement;
   /** Backups under way, for all shards to see. */
   readonly backups: SharedArrayBuffer;
+  /** What all threads count requests in, and this thread's way to count. */
+  readonly limits: LimiterMemory;
+  readonly limiter: Limiter;
   readonly log: Log;
   /** The last lines of all threads, for the console. */
   readonly recentLines: RecentLines;

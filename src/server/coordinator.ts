@@ -3,7 +3,8 @@
  * serves them (SVC-03).
  */
 import type { FastifyInstance } from 'fastify';
-import { LoginLimiter } from '#src/identity/credentials/login-limiter.ts';
+import { SignInGuard } from '#src/identity/credentials/sign-in-guard.ts';
+import type { Limiter } from '#src/limits/limiter.ts';
 import { Passwords } from '#src/identity/credentials/passwords.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import type { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
@@ -57,6 +58,7 @@ export interface CoordinatorOptions {
   /** Made with `accounts.secret('session_key')`. */
   readonly tokens: SessionTokens;
   readonly announcer: SessionAnnouncer;
+  readonly limiter: Limiter;
   readonly log: Logger;
   readonly health: Health;
   readonly allowsOrigin: (origin: string) => boolean;
@@ -94,10 +96,10 @@ export interface PeopleServices {
 }
 
 export async function makeCoordinator(options: CoordinatorOptions): Promise<Coordinator> {
-  const { config, accounts, tokens, announcer, clock = systemClock } = options;
+  const { config, accounts, tokens, announcer, limiter, clock = systemClock } = options;
   const passwords = await Passwords.make(config.passwordMemoryKib);
-  const limiter = new LoginLimiter(config.loginAttemptsPerMinute, clock);
-  const signIn = new SignIn({ config, accounts, passwords, tokens, announcer, limiter, clock });
+  const guard = new SignInGuard({ limiter, realm: 'client' });
+  const signIn = new SignIn({ config, accounts, passwords, tokens, announcer, guard, clock });
   const authenticate: Authenticate = (token) => signIn.authenticate(token);
   const nouns = makeNouns({ ...options, clock }, passwords);
   await nouns.directory.prepare();
@@ -121,11 +123,11 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
 }
 
 function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, passwords: Passwords): PeopleServices {
-  const { accounts, announcer, clock, config, log } = options;
+  const { accounts, announcer, clock, config, limiter, log } = options;
   const access = new AccessControl({ accounts, announcer, shareConversation: options.shareConversation });
   const invitations = new Invitations({ accounts, passwords, announcer, clock });
   const guests = new Guests({ accounts, access, announcer, clock, log });
-  const { recoveryWebhook, recoveriesPerMinute: perMinute } = config;
+  const { recoveryWebhook } = config;
   const sender = recoveryWebhook === undefined ? undefined : makeRecoveryWebhook(recoveryWebhook);
   const links = new MeetingLinks(accounts.secret('installation_key'));
   return {
@@ -138,7 +140,7 @@ function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, pass
     guests,
     invitations,
     enrollment: new Enrollment({ accounts, passwords, announcer, access, guests, invitations, clock }),
-    recovery: new Recovery({ accounts, passwords, announcer, perMinute, sender, clock, log }),
+    recovery: new Recovery({ accounts, passwords, announcer, limiter, sender, clock, log }),
     meetings: new Meetings({ accounts, access, rooms: options.rooms, links, clock }),
   };
 }

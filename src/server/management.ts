@@ -3,9 +3,10 @@
  * HTTP; `console.ts` shows it, and `coordinator.ts` has what people sign in with.
  */
 import type { Address, Answer, Tell } from '#actors/runtime/actor.ts';
-import { LoginLimiter } from '#src/identity/credentials/login-limiter.ts';
+import { SignInGuard } from '#src/identity/credentials/sign-in-guard.ts';
 import type { Passwords } from '#src/identity/credentials/passwords.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
+import type { Limiter } from '#src/limits/limiter.ts';
 import type { Clock } from '#src/base/clock.ts';
 import type { Config } from '#src/config.ts';
 import type { BotSnapshot } from '#src/protocol/bots/bots.ts';
@@ -45,6 +46,7 @@ export interface ManagementOptions extends Omit<SettingsServicesOptions, 'config
   /** Reaches the actor of an address on whatever thread it lives. */
   readonly ask: (to: Address, message: Tell, millis: number) => Promise<Answer>;
   readonly clock: Clock;
+  readonly limiter: Limiter;
   readonly config: Config;
   /** The data folder. */
   readonly folder: string;
@@ -116,11 +118,10 @@ function makeAlerts(options: ManagementOptions, { nodes }: NodeServices, { setti
 
 /** Who gets into the console, and by what. */
 function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { settings }: SettingsServices) {
-  const { accounts, clock, config, log, passwords } = options;
-  // Not the limiter of the clients' sign-in: who is shut out there for a minute is not shut out here.
-  const limiter = new LoginLimiter(config.loginAttemptsPerMinute, clock);
+  const { accounts, clock, config, limiter, log, passwords } = options;
+  const guard = new SignInGuard({ limiter, realm: 'console' });
   const sessions = new ConsoleSessions({ accounts, config, log });
-  const secondFactors = new SecondFactors({ accounts, secrets: vault, sessions, limiter, clock });
+  const secondFactors = new SecondFactors({ accounts, secrets: vault, sessions, guard, clock });
   const switches = new SignInSwitches(settings.signIn);
   const raiseAlert = async ({ address, at }: { readonly address: string; readonly at: string }) =>
     await alerts.note('break_glass_used', 'server', `from ${address} at ${at}`);
@@ -128,7 +129,7 @@ function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { 
     breakGlass: new BreakGlassAccount({
       accounts,
       passwords,
-      limiter,
+      guard,
       sessions,
       secrets: vault,
       clock,
@@ -136,7 +137,7 @@ function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { 
       raiseAlert,
     }),
     consoleSessions: sessions,
-    consoleSignIn: new ConsoleSignIn({ accounts, passwords, limiter, sessions, secondFactors, switches, clock }),
+    consoleSignIn: new ConsoleSignIn({ accounts, passwords, guard, sessions, secondFactors, switches, clock }),
     secondFactors,
     singleSignOn: new SingleSignOn({ accounts, sessions, sso: settings.sso, signIn: settings.signIn, clock, log }),
     signInSettings: settings.signIn,

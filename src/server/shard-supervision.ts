@@ -10,11 +10,10 @@ import { auditInfected } from './infected-uploads.ts';
 import type { Integrations } from '#src/integrations/integrations.ts';
 import type { ShardData } from '#src/messaging/shard-data.ts';
 import type { InfectedUpload } from '#src/protocol/attachments/attachments.ts';
-import { makeBotBudget, type BotAuditBatch } from '#src/protocol/bots/bots.ts';
+import type { BotAuditBatch } from '#src/protocol/bots/bots.ts';
 import type { MediaServers } from '#src/protocol/calls/calls.ts';
 import type { IntegrationAsk } from '#src/protocol/bots/integrations.ts';
 import type { PushCredentials } from '#src/protocol/push/push.ts';
-import { makeRateMemory } from '#src/protocol/rate-limits.ts';
 import type { RetentionRule } from '#storage/conversations/retention.ts';
 import type { AttachmentSealing } from '#storage/attachments/blob-sealing.ts';
 import type { Base, Release } from './base.ts';
@@ -42,12 +41,10 @@ export interface SupervisorParts {
 
 /** The supervisor of the shards: starts them with what they need, and serves what they ask of the main thread. */
 export function makeSupervisor(
-  { config, folder, manifest, accounts, placement, backups, log, recentLines, metrics }: Base,
+  { config, folder, manifest, accounts, placement, backups, limits, log, recentLines, metrics }: Base,
   { health, integrations, mediaServers, origins, push, release, restarted, retention, sealing }: SupervisorParts,
 ): Supervisor {
   const botAudit = new BotAudit(accounts, systemClock);
-  const botBudget = makeBotBudget();
-  const rateMemory = makeRateMemory();
   const calls = new CallBoard();
   const started = new Set<number>();
   const serveShard = async (to: string, body: unknown): Promise<Answer> => {
@@ -74,8 +71,7 @@ export function makeSupervisor(
       sessionKey: accounts.secret('session_key'),
       policies: readPolicySnapshot(accounts),
       bots: readBotSnapshot(accounts),
-      botBudget,
-      rateMemory,
+      limits,
       push: push(),
       mediaServers: mediaServers(),
       retention: retention(),

@@ -63,16 +63,6 @@ export async function prepareBlobs(folder: string): Promise<void> {
   await settleFolder(folder);
 }
 
-/** How many bytes of an upload have arrived; 0 for one without a file. */
-export async function uploadedBytes(folder: string, id: string): Promise<number> {
-  try {
-    return (await stat(uploadPath(folder, id))).size;
-  } catch (error) {
-    if (isAbsent(error)) return 0;
-    throw error;
-  }
-}
-
 /** When bytes last arrived, in milliseconds since 1970; undefined for an upload without a file. */
 export async function uploadTouchedAt(folder: string, id: string): Promise<number | undefined> {
   try {

@@ -117,19 +117,17 @@ test('BOT-01 the threads are handed every bot before an answer, and hold no secr
   const { bot: other } = await bots.make(form('second'), BY);
   await bots.revoke(bot.id, BY);
   assert.deepEqual(
-    announced.map((snapshot) =>
-      snapshot.map(({ user, place, isActive, conversations }) => [user, place, isActive, conversations]),
-    ),
+    announced.map((snapshot) => snapshot.map(({ user, isActive, conversations }) => [user, isActive, conversations])),
     [
-      [['bot.first', 0, true, []]],
-      [['bot.first', 0, true, [ROOM]]],
+      [['bot.first', true, []]],
+      [['bot.first', true, [ROOM]]],
       [
-        ['bot.first', 0, true, [ROOM]],
-        ['bot.second', 1, true, []],
+        ['bot.first', true, [ROOM]],
+        ['bot.second', true, []],
       ],
       [
-        ['bot.first', 0, false, [ROOM]],
-        ['bot.second', 1, true, []],
+        ['bot.first', false, [ROOM]],
+        ['bot.second', true, []],
       ],
     ],
   );

@@ -1,7 +1,7 @@
 /** The sign-in of the console over a real accounts file and vault, with a clock that is moved by hand. */
 import type { TestContext } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
-import { LoginLimiter } from '#src/identity/credentials/login-limiter.ts';
+import { SignInGuard } from '#src/identity/credentials/sign-in-guard.ts';
 import { Passwords } from '#src/identity/credentials/passwords.ts';
 import { ConsoleAuthentication } from '#src/identity/console/console-authentication.ts';
 import type { ConsolePerson, Principal } from '#src/identity/console/principal.ts';
@@ -19,6 +19,7 @@ import type { PersonConsoleRole } from '#src/identity/console/permissions.ts';
 import type { PersonRole } from '#storage/accounts/account-records.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
 import { openFolder } from '#storage/engine/folder.ts';
+import { limiterBy } from '#test/support/limiter.ts';
 import { Vault } from '#storage/vault/vault.ts';
 import { HandClock, PASSWORD, temporaryFolder } from './coordinator-fixture.ts';
 
@@ -43,18 +44,19 @@ export async function openConsoleOn(folder: string, clock: HandClock) {
   const logged: unknown[] = [];
   const log: Logger = { error: (...said) => void logged.push(said), warn: (...said) => void logged.push(said) };
   const passwords = await Passwords.make(64);
-  const limiter = new LoginLimiter(ATTEMPTS, clock);
+  const limiter = limiterBy(clock, { loginAttemptsPerMinute: ATTEMPTS });
+  const guard = new SignInGuard({ limiter, realm: 'console', pause: async () => undefined });
   const vault = new Vault({ accounts, clock, warn: (error) => void logged.push(error) });
   const config = { consoleIdleSeconds: 1_800, consoleSessionSeconds: 43_200 };
   const sessions = new ConsoleSessions({ accounts, config, log });
-  const secondFactors = new SecondFactors({ accounts, secrets: vault, sessions, limiter, clock });
+  const secondFactors = new SecondFactors({ accounts, secrets: vault, sessions, guard, clock });
   const sources: { mode: SignInSource; token: SignInSource } = { mode: 'local', token: 'local' };
   const settings = { signInMode: () => sources.mode, platformToken: () => sources.token };
   const switches = new SignInSwitches(settings);
-  const signIn = new ConsoleSignIn({ accounts, passwords, limiter, sessions, secondFactors, switches, clock });
+  const signIn = new ConsoleSignIn({ accounts, passwords, guard, sessions, secondFactors, switches, clock });
   const alerts: BreakGlassUse[] = [];
   const raiseAlert = (use: BreakGlassUse) => void alerts.push(use);
-  const breakGlassParts = { accounts, passwords, limiter, sessions, secrets: vault, clock, log };
+  const breakGlassParts = { accounts, passwords, guard, sessions, secrets: vault, clock, log };
   const breakGlass = new BreakGlassAccount({ ...breakGlassParts, raiseAlert });
   const announced: string[] = [];
   const announcer = { directoryChanged: (user: string) => void announced.push(user) };

@@ -17,6 +17,7 @@ import type { PolicySnapshot } from '#src/protocol/directory/policy-decision.ts'
 import type { Session } from '#src/protocol/sessions/sessions.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
 import { openFolder } from '#storage/engine/folder.ts';
+import { limiterBy } from '#test/support/limiter.ts';
 
 /** 2026-11-21T08:00:00Z, in milliseconds. */
 export const START = 1_795_248_000_000;
@@ -88,6 +89,7 @@ export async function startCoordinator(context: TestContext, settings: Record<st
     accounts,
     tokens,
     announcer,
+    limiter: limiterBy(clock, config),
     log,
     clock,
     shareConversation: (one, other) => [...rooms.values()].some((people) => people.has(one) && people.has(other)),

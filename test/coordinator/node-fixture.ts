@@ -9,7 +9,7 @@ import { makeNodesPage } from '#src/console/routes/operations/nodes.ts';
 import { makeRoutingPage } from '#src/console/routes/operations/routing.ts';
 import { makeServersPage } from '#src/console/routes/operations/servers.ts';
 import { makeTelemetryPage } from '#src/console/routes/operations/telemetry.ts';
-import { JournalAsks } from '#src/console/journal-asks.ts';
+import { limiterBy } from '#test/support/limiter.ts';
 import type { Principal } from '#src/identity/console/principal.ts';
 import type { ConsolePage } from '#src/console/route.ts';
 import { readConfig } from '#src/config.ts';
@@ -69,7 +69,8 @@ export async function startNodePlane(context: TestContext, settings: Record<stri
     health: async () => ({ headers: {}, body: '{}' }),
     allowsOrigin: () => false,
   });
-  addNodeServices(app, plane, clock, (bearer) => {
+  const limiter = limiterBy(clock);
+  addNodeServices(app, plane, limiter, (bearer) => {
     if (bearer === undefined) throw new Refusal('token_missing');
     if (!bearer.startsWith('session-of-')) throw new Refusal('token_invalid');
     const user = bearer.slice('session-of-'.length);
@@ -84,13 +85,12 @@ export async function startNodePlane(context: TestContext, settings: Record<stri
   });
 
   const liveCalls: CallNow[] = [];
-  const journalAsks = new JournalAsks();
   const pages = {
     nodes: makeNodesPage({
       ...plane,
       accounts,
       clock,
-      takeVendorAsk: (id) => journalAsks.take(id, clock.now()),
+      takeVendorAsk: (id) => limiter.take('journal_ask', id),
       coordinatorUrl: () => url,
       startedAt: START,
     }),

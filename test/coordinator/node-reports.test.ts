@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TELEMETRY_KEPT_MAX, TELEMETRY_REPORTS_PER_MINUTE } from '#src/monitoring/client-telemetry.ts';
+import { STATED_POLICIES } from '#src/limits/policies.ts';
+import { TELEMETRY_KEPT_MAX } from '#src/monitoring/client-telemetry.ts';
 import { REPORTS_KEPT_MAX } from '#src/hosts/node-reports.ts';
 import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
 import { TELEMETRY_ENTRIES_MAX } from '#src/protocol/hosts/client-telemetry.ts';
@@ -186,7 +187,7 @@ test('GOV-02 client telemetry is the session’s, whatever the form says', async
   assert.deepEqual(await post(form, {}), [401, 'token_missing', undefined]);
   assert.deepEqual(await post(form, { authorization: 'Bearer svc_vst_x_y' }), [401, 'token_invalid', undefined]);
   // Refused forms count as well: a client that only sends nonsense is a flood too.
-  for (let at = 5; at < TELEMETRY_REPORTS_PER_MINUTE; at += 1) assert.equal((await post(form))[0], 200);
+  for (let at = 5; at < STATED_POLICIES.telemetry.burst; at += 1) assert.equal((await post(form))[0], 200);
   assert.deepEqual(await post(form), [429, 'rate_limited', undefined]);
   assert.equal((await post(form, { authorization: 'Bearer session-of-bob' }))[0], 200);
 });

@@ -2,13 +2,11 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { nodesRoutes } from '#src/console/routes/operations/nodes.ts';
-import { LIMITED_CALLERS_MAX, WindowLimiter } from '#src/http/window-limiter.ts';
-import { NODE_REQUESTS_PER_MINUTE } from '#src/hosts/node-routes.ts';
+import { STATED_POLICIES } from '#src/limits/policies.ts';
 import { JOIN_TOKEN_MILLIS, nodeRecords, NODES_MAX, REVOKED_NODES_KEPT_MAX } from '#src/hosts/nodes.ts';
 import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
 import { REPORT_BODY_BYTES_MAX } from '#src/protocol/hosts/nodes.ts';
 import { deadline, PATIENCE_MILLIS } from '#test/support/waiting.ts';
-import { HandClock } from './coordinator-fixture.ts';
 import { HEALTH, startNodePlane, VENDOR } from './node-fixture.ts';
 
 const refusal = (code: ErrorCode) => (error: unknown) => {
@@ -159,23 +157,6 @@ test('revoked nodes stay listed up to a number, and the oldest goes', async (con
   assert.equal(nodes.count, 0);
 });
 
-test('the budget of a door remembers so many callers and forgets the oldest', () => {
-  const clock = new HandClock();
-  const budget = new WindowLimiter(1, clock);
-  for (let at = 0; at < LIMITED_CALLERS_MAX; at += 1) budget.take(`caller ${at}`);
-  assert.throws(() => budget.take('caller 0'), refusal('rate_limited'));
-  budget.take('one more');
-  assert.equal(budget.callers, LIMITED_CALLERS_MAX);
-  budget.take('caller 0');
-  assert.throws(() => budget.take('one more'), refusal('rate_limited'));
-  clock.advance(60);
-  budget.take('caller 5');
-  assert.equal(budget.callers, 1);
-  // A clock that was set back ends a window instead of stretching it.
-  clock.advance(-3_600);
-  budget.take('caller 5');
-});
-
 test('nodes are paged in the order in which they were made', async (context) => {
   const { ask, clock, create } = await startNodePlane(context);
   const made: string[] = [];
@@ -301,16 +282,16 @@ test('NOD-02 health is shown as it was reported, and a node that says nothing is
   await assert.rejects(ask('nodes', 'readHealth', { id: 'n_x' }), refusal('node_not_found'));
 });
 
-test('a node that floods is refused, by itself and for a minute', async (context) => {
+test('a node that floods is refused, by itself, and goes on at its rate', async (context) => {
   const { clock, door, join } = await startNodePlane(context);
   const [flood, quiet] = [await join('flood'), await join('quiet')];
   const health = async (token: string) => await door('POST', 'self/health', { token, body: HEALTH });
-  for (let at = 0; at < NODE_REQUESTS_PER_MINUTE.reportHealth; at += 1)
+  for (let at = 0; at < STATED_POLICIES.report_health.burst; at += 1)
     assert.equal((await health(flood.token)).status, 200);
   const { status, json, headers } = await health(flood.token);
-  assert.deepEqual([status, json.code, headers.get('retry-after')], [429, 'rate_limited', '60']);
+  assert.deepEqual([status, json.code, headers.get('retry-after')], [429, 'rate_limited', '5']);
   assert.equal((await health(quiet.token)).status, 200);
-  clock.advance(60);
+  clock.advance(5);
   assert.equal((await health(flood.token)).status, 200);
 });
 

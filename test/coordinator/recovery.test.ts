@@ -124,6 +124,34 @@ test('GST-04 five attempts count for the number, and a new request adds none', a
   assert.equal((await confirm(await codeNow())).status, 200);
 });
 
+test('GST-04 a stranger who uses the attempts up locks the guest out for a quarter of an hour, not for a day', async (context) => {
+  const { recover, confirm, codeNow, clock } = await withGuest(context);
+  // Without a code there is nothing to guess, and nothing to use up.
+  for (let attempt = 0; attempt < 2 * RECOVERY_ATTEMPTS_MAX; attempt += 1) await confirm('123456');
+  const lockOut = async () => {
+    await recover(PHONE);
+    const code = await codeNow();
+    for (let attempt = 0; attempt < RECOVERY_ATTEMPTS_MAX; attempt += 1) {
+      assert.deepEqual((await confirm(wrong(code))).json, FAILED);
+    }
+    assert.deepEqual((await confirm(code)).json, FAILED);
+  };
+  const isOpen = async (seconds: number) => {
+    clock.advance(seconds - RECOVERY_CODE_SECONDS);
+    await recover(PHONE);
+    clock.advance(RECOVERY_CODE_SECONDS - 1);
+    assert.deepEqual((await confirm(await codeNow())).json, FAILED);
+    clock.advance(60);
+    await recover(PHONE);
+  };
+  await lockOut();
+  await isOpen(RECOVERY_ATTEMPTS_SECONDS);
+  // A second time it is twice as long, and never longer than a day.
+  await lockOut();
+  await isOpen(2 * RECOVERY_ATTEMPTS_SECONDS);
+  assert.equal((await confirm(await codeNow())).status, 200);
+});
+
 test('GST-04 the fifth attempt may be the right one', async (context) => {
   const { recover, confirm, codeNow } = await withGuest(context);
   await recover(PHONE);

@@ -1,7 +1,7 @@
 /** Alarms by e-mail: to the owner of the calendar at their own address, and to nobody else (CAL-02). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ALARM_MAILS_PER_HOUR_MAX } from '#src/calendar/mail/mail-outbox.ts';
+import { STATED_POLICIES } from '#src/limits/policies.ts';
 import { connect } from '#test/support/socket.ts';
 import { makeCalendar } from '../calendar/service/calling.ts';
 import { event, importEvents, inSeconds } from '../calendar/reminders/importing.ts';
@@ -41,16 +41,19 @@ test('CAL-02 alarms by e-mail beyond an hour’s are dropped, as are those that 
   const mails = await MailServer.open(t, { isOpen: true });
   const scene = await openOutbox(t, { port: mails.port });
   const alarm = { owner: 'alice', calendar: scene.calendar, uid: 'x', title: 'Dentist', location: 'Town', start: 0 };
-  const alarms = Array.from({ length: ALARM_MAILS_PER_HOUR_MAX + 1 }, () => ({ ...alarm, zone: 'Europe/Berlin' }));
+  const alarms = Array.from({ length: STATED_POLICIES.alarm_sent.burst + 1 }, () => ({
+    ...alarm,
+    zone: 'Europe/Berlin',
+  }));
   await scene.calendars.change((draft) => scene.outbox().remind(draft, alarms));
   scene.outbox().wake();
   await scene.settled();
-  assert.equal(mails.mails.length, ALARM_MAILS_PER_HOUR_MAX);
+  assert.equal(mails.mails.length, STATED_POLICIES.alarm_sent.burst);
   assert.match(
     mails.mails[0]?.email.text ?? '',
     /When: Thursday,? 1 January 1970 at 01:00 \(Europe\/Berlin\)\s+Where: Town/,
   );
-  assert.deepEqual(scene.counts(), { dropped: 1, sent: ALARM_MAILS_PER_HOUR_MAX });
+  assert.deepEqual(scene.counts(), { dropped: 1, sent: STATED_POLICIES.alarm_sent.burst });
   const late = await openOutbox(t, {});
   await late.calendars.change((draft) => late.outbox().remind(draft, alarms.slice(0, 1)));
   late.later(3_600_001);

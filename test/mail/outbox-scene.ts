@@ -15,6 +15,7 @@ import { Calendars } from '#storage/calendars/calendars.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { until } from '#test/support/waiting.ts';
 import { eventText } from '../calendar/service/calling.ts';
+import { limiterBy } from '#test/support/limiter.ts';
 
 export interface OutboxScene {
   readonly calendars: Calendars;
@@ -45,7 +46,9 @@ export interface WriteOptions {
   readonly lines?: readonly string[];
 }
 
-export interface SceneOptions extends Partial<OutboxOptions> {
+export interface SceneOptions extends Partial<Omit<OutboxOptions, 'limiter'>> {
+  /** Mails on behalf of one person within an hour; what the policy says by default. */
+  readonly perHour?: number;
   /** Of the mail server; none is there without it. */
   readonly port?: number;
   /** What Alice is called. */
@@ -55,7 +58,7 @@ export interface SceneOptions extends Partial<OutboxOptions> {
 
 export async function openOutbox(
   t: TestContext,
-  { bounds, name = 'Alice', port, ...more }: SceneOptions,
+  { bounds, name = 'Alice', perHour, port, ...more }: SceneOptions,
 ): Promise<OutboxScene> {
   let ahead = 0;
   const clock = { now: () => systemClock.now() + ahead };
@@ -74,7 +77,12 @@ export async function openOutbox(
     error: () => undefined,
     warn: (message: string, fields = {}) => void warnings.push({ message, ...fields }),
   };
-  const parts = { book, calendars, clock, epoch: 'epoch', isPerson: () => true, pool };
+  const limiter = limiterBy(
+    clock,
+    {},
+    perHour === undefined ? {} : { mail_sent: { perSecond: perHour / 3_600, burst: perHour } },
+  );
+  const parts = { book, calendars, clock, epoch: 'epoch', isPerson: () => true, limiter, pool };
   const server = { host: '127.0.0.1', port: port ?? 1, security: 'none' } as const;
   const open = () =>
     new Outbox({

@@ -2,19 +2,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { refused, type Answer } from '#actors/runtime/actor.ts';
-import { BotBudget } from '#src/messaging/bots/bot-budget.ts';
+import { makeLimiterMemory } from '#src/limits/bucket-table.ts';
+import { Limiter } from '#src/limits/limiter.ts';
+import { makePolicies } from '#src/limits/policies.ts';
 import { BotAccess } from '#src/messaging/bots/bot-access.ts';
 import { BOT_FACTS_MAX, BOT_FACTS_PER_BATCH, BotAuditBuffer } from '#src/messaging/bots/bot-audit-buffer.ts';
 import {
   BOT_REQUESTS_BURST,
   BOT_REQUESTS_PER_SECOND,
-  BOTS_MAX,
-  makeBotBudget,
   type BotAuditBatch,
   type BotFact,
   type BotGrant,
 } from '#src/protocol/bots/bots.ts';
 import { refusal } from '#test/coordinator/console-fixture.ts';
+import { limiterBy } from '#test/support/limiter.ts';
 
 const fact = (number: number): BotFact => ({
   event: 'bot.request',
@@ -46,7 +47,6 @@ const BOT: BotGrant = {
   kind: 'bot',
   id: '0'.repeat(22),
   user: 'bot.one',
-  place: 0,
   device: `d_${'0'.repeat(22)}`,
   hash: '',
   isActive: true,
@@ -58,7 +58,7 @@ const BOT: BotGrant = {
 
 test('CRD-04 with the trail full the next request is busy, and is counted in what follows', async () => {
   const { batches, trail } = trailTo(() => GOOD);
-  const door = new BotAccess({ bots: [BOT], budget: new BotBudget(makeBotBudget()), trail, now: () => 7 });
+  const door = new BotAccess({ bots: [BOT], limiter: limiterBy({ now: () => 7 }), trail, now: () => 7 });
   for (let number = 0; number < BOT_FACTS_MAX - 1; number += 1) assert.equal(trail.reserve(), true);
   const bot = door.bot(BOT.id);
   assert.ok(bot !== undefined);
@@ -118,20 +118,21 @@ test('a batch holds as many facts as a commit may, and the next one the rest', a
 });
 
 test('BOT-01 a bot has its burst, then its rate, over all threads; the next one beyond is told how long to wait', () => {
-  const shared = makeBotBudget();
-  const threads = [new BotBudget(shared), new BotBudget(shared)];
-  const take = (number: number, now: bigint, place = 0) => (threads[number % 2] as BotBudget).take(place, now);
-  const start = 1_000_000_000_000n;
-  for (let number = 0; number < BOT_REQUESTS_BURST; number += 1) assert.equal(take(number, start), 0);
-  assert.equal(take(0, start), 1);
-  assert.equal(take(1, start), 1);
+  const memory = makeLimiterMemory();
+  const clock = { now: 1_000_000_000_000n };
+  const policies = makePolicies({ rateLimits: 1, loginAttemptsPerMinute: 10, recoveriesPerMinute: 10 });
+  const threads = [1, 2].map(() => new Limiter(memory, policies, () => clock.now));
+  const take = (number: number, bot = 'one') => (threads[number % 2] as Limiter).secondsUntil('bot', bot);
+  for (let number = 0; number < BOT_REQUESTS_BURST; number += 1) assert.equal(take(number), 0);
+  assert.equal(take(0), 1);
+  assert.equal(take(1), 1);
   // Another bot's is its own.
-  assert.equal(take(0, start, BOTS_MAX - 1), 0);
-  const later = start + 1_000_000_000n;
-  for (let number = 0; number < BOT_REQUESTS_PER_SECOND; number += 1) assert.equal(take(number, later), 0);
-  assert.equal(take(0, later), 1);
+  assert.equal(take(0, 'another'), 0);
+  clock.now += 1_000_000_000n;
+  for (let number = 0; number < BOT_REQUESTS_PER_SECOND; number += 1) assert.equal(take(number), 0);
+  assert.equal(take(0), 1);
   // After a quiet night it has the burst again and no more.
-  const nextDay = start + 86_400_000_000_000n;
-  for (let number = 0; number < BOT_REQUESTS_BURST; number += 1) assert.equal(take(number, nextDay), 0);
-  assert.equal(take(0, nextDay), 1);
+  clock.now += 86_400_000_000_000n;
+  for (let number = 0; number < BOT_REQUESTS_BURST; number += 1) assert.equal(take(number), 0);
+  assert.equal(take(0), 1);
 });

@@ -16,6 +16,7 @@ import { startServer } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
 import { BotSeats } from './bot-seats.ts';
 import { say } from './conversing.ts';
+import { limiterBy } from '#test/support/limiter.ts';
 
 const ENVIRONMENT = { PARLEY_ALLOW_PRIVATE_TARGETS: 'true' };
 
@@ -85,6 +86,7 @@ async function integrationsOver(t: TestContext, folder: string, now: () => numbe
   const integrations = new Integrations({
     accounts,
     clock,
+    limiter: limiterBy(clock),
     lanes,
     vault: new Vault({ accounts, clock, warn: () => undefined, countContents: () => assert.fail() }),
     epoch: 'ep_1',

@@ -8,7 +8,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { effective, makePersonActor } from '#actors/person/person.ts';
 import { PresenceBudget } from '#actors/person/presence-budget.ts';
-import { LoginLimiter } from '#src/identity/credentials/login-limiter.ts';
 import { Revocations } from '#src/identity/credentials/revocations.ts';
 import { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
 import { makeId } from '#src/base/ids.ts';
@@ -95,18 +94,6 @@ test('CRD-02 a token is good while the clock is before its exp: gone with a jump
   // A revocation is kept until no token of the session could be renewed, by the clock as it is when it is swept.
   revocations.sweep(iat + 9_000);
   assert.equal(at(iat), 'session_revoked');
-});
-
-test('a clock that was set ahead ends the wait of a sign-in, and one that was set back does not prolong it', async () => {
-  const clock = { millis: NOW, now: () => clock.millis };
-  const limiter = new LoginLimiter(1, clock);
-  const begin = async () => await limiter.begin('alice', '10.0.0.1');
-  for (const jump of [HOUR_MILLIS, -HOUR_MILLIS, YEAR_MILLIS, -YEAR_MILLIS]) {
-    (await begin())(false);
-    await assert.rejects(begin(), (error: Refusal) => error.code === 'rate_limited' && (error.retryAfter ?? 99) <= 60);
-    clock.millis += jump;
-  }
-  (await begin())(true);
 });
 
 test('FRM-03 presence follows the sockets, not the clock: the event alone says the time', () => {

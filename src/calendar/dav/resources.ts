@@ -129,14 +129,3 @@ function lookUp(context: DavContext, viewer: string, path: DavPath): Resource | 
   const object = context.calendars.object(collection.calendar.id, path.file);
   return object === undefined ? undefined : objectResource(collection, { name: path.file, ...object });
 }
-
-/**
- * The calendar that a path names.
- * @throws DavRefusal 404.
- */
-export function requireCalendar(context: DavContext, viewer: string, path: DavPath | undefined): CalendarResource {
-  if (path?.kind !== 'calendar' && path?.kind !== 'object') throw notFound();
-  const found = path.user === viewer ? findCalendar(context, viewer, path.calendar) : undefined;
-  if (found === undefined) throw notFound();
-  return found;
-}

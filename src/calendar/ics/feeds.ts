@@ -7,11 +7,6 @@ import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import type { CalendarRecord, FeedRecord } from '#storage/calendars/calendar-records.ts';
 import type { CalendarServices } from '../calendar-services.ts';
 
-/** Times a minute that one feed is read: a household of calendar apps that all look once a minute. [rate_limited] */
-export const FEED_READS_PER_MINUTE = 60;
-/** Feeds whose reads are counted at once; the one that was read longest ago is forgotten, and may be read afresh. */
-const COUNTED_MAX = 10_000;
-const MINUTE_MILLIS = 60_000;
 const SECRET_BYTES = 32;
 
 /** The file's name in a feed's path: the calendar's id without its prefix, the secret, `.ics`. */
@@ -19,8 +14,6 @@ const FILE = /^([0-9a-z]{22})([\w-]{43})\.ics$/;
 
 export class Feeds {
   readonly #plane: CalendarServices;
-  /** Feed → when its minute began, and how often it was read in it. */
-  readonly #reads = new Map<string, { readonly since: number; count: number }>();
 
   constructor(services: CalendarServices) {
     this.#plane = services;
@@ -53,7 +46,7 @@ export class Feeds {
    * @throws Refusal `feed_not_found` for one that never was, was revoked, or whose owner is gone; `rate_limited`.
    */
   open(file: string): { readonly calendar: CalendarRecord; readonly feed: FeedRecord } {
-    const { calendars, clock, isPerson } = this.#plane;
+    const { calendars, isPerson, limiter } = this.#plane;
     const [, id = '', secret = ''] = FILE.exec(file) ?? [];
     calendars.refresh();
     const calendar = calendars.calendar(`cal_${id}`);
@@ -63,24 +56,8 @@ export class Feeds {
         ? undefined
         : feedsOf(calendars, calendar.id).find((one) => timingSafeEqual(Buffer.from(one.hash), hash));
     if (calendar === undefined || feed === undefined || !isPerson(calendar.owner)) throw new Refusal('feed_not_found');
-    this.#count(feed.id, clock.now());
+    limiter.take('feed_read', feed.id);
     return { calendar, feed };
-  }
-
-  #count(feed: string, now: number): void {
-    const known = this.#reads.get(feed);
-    const isOver = known === undefined || known.since + MINUTE_MILLIS <= now;
-    const reads = isOver ? { since: now, count: 0 } : known;
-    if (reads.count >= FEED_READS_PER_MINUTE) {
-      throw new Refusal('rate_limited', { retryAfter: Math.ceil((reads.since + MINUTE_MILLIS - now) / 1000) });
-    }
-    reads.count += 1;
-    if (!isOver) return;
-    // Behind all others, so that the first is the one to forget.
-    this.#reads.delete(feed);
-    this.#reads.set(feed, reads);
-    const [oldest] = this.#reads.keys();
-    if (this.#reads.size > COUNTED_MAX && oldest !== undefined) this.#reads.delete(oldest);
   }
 }
 

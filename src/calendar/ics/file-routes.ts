@@ -5,7 +5,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { bearerOf, type Authenticate } from '#src/http/client-routes.ts';
 import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendars/calendar-file-routes.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
+import { hostOf } from '#src/limits/networks.ts';
+import { Occupancy } from '#src/limits/occupancy.ts';
+import type { Access, CalendarRecord } from '#storage/calendars/calendar-records.ts';
 import { accessCalendar } from '../calendar-access.ts';
 import type { CalendarServices } from '../calendar-services.ts';
 import { takesGzip } from '../dav/request-preferences.ts';
@@ -15,12 +17,14 @@ import type { Feeds } from './feeds.ts';
 import type { Detail } from './flattening.ts';
 import { importFile } from './import.ts';
 
-/** Files that are taken in at once: each is in memory whole. [busy] */
+/** Files that are taken in at once, of one person one: each is in memory whole. [busy] */
 export const IMPORTS_AT_ONCE_MAX = 2;
-/** Files that go out at once. [busy] */
+/** Files that go out at once, one to each person and to each reader of a feed. [busy] */
 export const EXPORTS_AT_ONCE_MAX = 8;
 /** How long one file may take, on whichever way: the largest over a slow line. Then its connection ends. [busy] */
 const FILE_MILLIS = 120_000;
+/** How long a reader may take nothing of its file. Then its connection ends, and its place is another's. */
+const STALLED_MILLIS = 10_000;
 /** A time of the last change tells seconds apart; what changed just now may change again within the same one. */
 const SETTLED_MILLIS = 2_000;
 
@@ -33,13 +37,17 @@ export async function addFileRoutes(
 ): Promise<void> {
   await app.register(async (files) => {
     const users = new WeakMap<FastifyRequest, string>();
-    const [imports, exports] = [new Turnstile(IMPORTS_AT_ONCE_MAX), new Turnstile(EXPORTS_AT_ONCE_MAX)];
+    const [imports, exports] = [new Occupancy(IMPORTS_AT_ONCE_MAX), new Occupancy(EXPORTS_AT_ONCE_MAX)];
     files.removeAllContentTypeParsers();
     files.addContentTypeParser('text/calendar', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
     files.addContentTypeParser('*', (_request, _payload, done) => done(new Refusal('body_not_calendar')));
-    const enter = (turnstile: Turnstile) => async (request: FastifyRequest, reply: FastifyReply) => {
-      users.set(request, authenticate(bearerOf(request)));
-      turnstile.enter(reply);
+    /** Who may not, and who has a file on its way already, takes no place: this comes before the body. */
+    type Named = FastifyRequest<{ Params: { calendar: string } }>;
+    const enter = (occupancy: Occupancy, right: Access) => async (request: Named, reply: FastifyReply) => {
+      const user = authenticate(bearerOf(request));
+      users.set(request, user);
+      accessCalendar(services.calendars, user, request.params.calendar, right);
+      occupy(occupancy, user, reply);
     };
     const shared = { exposeHeadRoute: false, handlerTimeout: FILE_MILLIS };
     files.route<{ Params: { calendar: string } }>({
@@ -47,7 +55,7 @@ export async function addFileRoutes(
       method: 'POST',
       url: CALENDAR_FILE_ROUTES.importCalendar.path,
       bodyLimit: MAX_STREAM_BYTES,
-      onRequest: enter(imports),
+      onRequest: enter(imports, 'write'),
       handler: async (request) => {
         if (!(request.body instanceof Buffer)) throw new Refusal('body_not_calendar');
         return await importFile(services, users.get(request) ?? '', request.params.calendar, request.body);
@@ -57,7 +65,7 @@ export async function addFileRoutes(
       ...shared,
       method: 'GET',
       url: CALENDAR_FILE_ROUTES.exportCalendar.path,
-      onRequest: enter(exports),
+      onRequest: enter(exports, 'read'),
       handler: async (request, reply) => {
         const { calendar } = accessCalendar(
           services.calendars,
@@ -76,7 +84,7 @@ export async function addFileRoutes(
       config: { anyVersion: true },
       handler: async (request, reply) => {
         const { calendar, feed } = feeds.open(request.params.file);
-        exports.enter(reply);
+        occupy(exports, `${feed.id} ${hostOf(request.ip)}`, reply);
         void reply.header('x-robots-tag', 'noindex, nofollow, noarchive');
         return await sendFile(services, calendar, feed.detail, request, reply);
       },
@@ -84,23 +92,9 @@ export async function addFileRoutes(
   });
 }
 
-/** Lets so many in at once; whoever is in leaves when their connection is done with. */
-class Turnstile {
-  readonly #most: number;
-  #inside = 0;
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  /** @throws Refusal `busy`. */
-  enter(reply: FastifyReply): void {
-    if (this.#inside >= this.#most) throw new Refusal('busy');
-    this.#inside += 1;
-    reply.raw.once('close', () => {
-      this.#inside -= 1;
-    });
-  }
+/** Holds a place until the connection is done with. @throws Refusal `busy`. */
+function occupy(occupancy: Occupancy, who: string, reply: FastifyReply): void {
+  reply.raw.once('close', occupancy.enter(who));
 }
 
 /** Sends the calendar as a file, or 304 where the caller has it as it is. */
@@ -125,6 +119,7 @@ async function sendFile(
   const source = Readable.from(writeCalendarFile(services, calendar, detail));
   // A reader that takes a byte an hour holds a place of others.
   const timer = setTimeout(() => reply.raw.destroy(), FILE_MILLIS);
+  reply.raw.setTimeout(STALLED_MILLIS, () => reply.raw.destroy());
   reply.raw.once('close', () => {
     clearTimeout(timer);
     source.destroy();

@@ -7,7 +7,7 @@
  */
 import type { Clock } from '#src/base/clock.ts';
 import { randomSymbols } from '#src/base/ids.ts';
-import { WindowLimiter } from '#src/http/window-limiter.ts';
+import type { Limiter } from '#src/limits/limiter.ts';
 import type { TrustedMailServer } from '#src/settings/mail-trust.ts';
 import { envelopeAddress, type FromAddress } from '#src/mail/inbound/from-address.ts';
 import type { MailPool } from '#src/mail/inbound/mail-pool.ts';
@@ -28,8 +28,6 @@ import { isTaken } from '../scheduling/itip-inbound.ts';
 import type { Recipients } from '../scheduling/people.ts';
 import { type Place, placeOf } from '../scheduling/delivery-calendar.ts';
 
-/** Messages that one domain may send in a minute: a large company's, not a flood's. [rate_limited] */
-export const DOMAIN_MAILS_PER_MINUTE = 120;
 /** Invitations still to come that may wait for one person's answer before outsiders may add no more. [invitations_full] */
 export const INVITATIONS_WAITING_MAX = 500;
 /** Unanswered invitations looked at to count those; whoever has let so many go by has too many in any case. */
@@ -48,6 +46,7 @@ export interface MailIntakeOptions {
   /** Whose word about a sender counts; undefined takes no mail. @throws Refusal `encryption_locked`. */
   readonly trust: () => TrustedMailServer | undefined;
   readonly clock: Clock;
+  readonly limiter: Limiter;
   readonly log: {
     error(message: string, fields?: Readonly<Record<string, unknown>>): void;
     info(message: string, fields?: Readonly<Record<string, unknown>>): void;
@@ -79,12 +78,10 @@ const OUTCOME_OF: Partial<Record<ErrorCode, MailOutcome>> = {
 
 export class MailIntake {
   readonly #options: MailIntakeOptions;
-  readonly #budget: WindowLimiter;
   readonly #outcomes = new LabelledCounts();
 
   constructor(options: MailIntakeOptions) {
     this.#options = options;
-    this.#budget = new WindowLimiter(DOMAIN_MAILS_PER_MINUTE, options.clock);
   }
 
   /** For the metrics. */
@@ -115,7 +112,7 @@ export class MailIntake {
   }
 
   async #read(mail: Uint8Array): Promise<Message | MailOutcome> {
-    const { mails, pool, trust } = this.#options;
+    const { limiter, mails, pool, trust } = this.#options;
     const trusted = trust();
     if (trusted === undefined) return 'mail_off';
     const read: VouchedMail | MailOutcome = await mails.read({ mail, trust: trusted });
@@ -123,7 +120,7 @@ export class MailIntake {
     const { from, part } = read;
     const own = `mailto:${from.address}`;
     if (this.#isLocal(own)) return 'sender_is_local';
-    this.#budget.take(from.domain);
+    limiter.take('mail_domain', from.domain);
     if (!isTaken(part.method)) return 'method_refused';
     const { method, uid, speaker: named = '' } = await pool.inspect(part.bytes);
     if (method !== part.method) return 'method_mismatch';

@@ -23,7 +23,7 @@ import { QueueNumbers } from '../scheduling/queue-numbers.ts';
 import { DeliveryQueue, type Attempt, type AttemptContext } from '#src/delivery/delivery-queue.ts';
 import { smtpFailureOf, smtpWordOf } from '#src/outgoing/smtp.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { MAIL_RECIPIENTS_MAX, MAILS_PER_HOUR_MAX } from '#src/protocol/limits.ts';
+import { MAIL_RECIPIENTS_MAX } from '#src/protocol/limits.ts';
 import { oneSample } from '#src/telemetry/metrics.ts';
 import { LabelledCounts } from '#src/telemetry/labelled-counts.ts';
 import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
@@ -36,7 +36,6 @@ import {
   type NumberedMail,
 } from '#storage/calendars/calendar-mails.ts';
 import { compose, type ReminderMail } from './composing.ts';
-import { HourlyBudget } from './hourly-budget.ts';
 import { makeRsvpSecret, type RsvpLinks } from './rsvp-links.ts';
 import type { MailSetup, Transport } from '#src/mail/transport.ts';
 
@@ -51,8 +50,6 @@ const RETRY_MILLIS_MAX = 3_600_000;
 export const MAIL_AGE_MILLIS_MAX = 48 * 3_600_000;
 /** How long a reminder is tried; later it reminds of nothing. It is dropped and counted. */
 export const REMINDER_AGE_MILLIS_MAX = 3_600_000;
-/** Alarms by e-mail that one person gets in an hour; those beyond it are dropped and counted. */
-export const ALARM_MAILS_PER_HOUR_MAX = 30;
 /** How long mails rest where there is no server to send them by, before the settings are looked at again. */
 const LOOK_MILLIS = 5_000;
 /** How long a stopping server waits for mails that are under way; those are sent again at the next start. */
@@ -76,8 +73,6 @@ export interface OutboxOptions extends MailParts {
   readonly log: { warn(message: string, fields?: Readonly<Record<string, unknown>>): void };
   /** MAILS_WAITING_MAX. */
   readonly waitingMax?: number;
-  /** MAILS_PER_HOUR_MAX. */
-  readonly perHour?: number;
   /** RETRY_MILLIS. */
   readonly retryMillis?: number;
 }
@@ -103,8 +98,6 @@ export class Outbox implements OutsideMail {
   readonly #options: OutboxOptions;
   readonly #numbers: QueueNumbers;
   readonly #outcomes = new LabelledCounts();
-  readonly #budget: HourlyBudget;
-  readonly #alarms: HourlyBudget;
   readonly #queue: DeliveryQueue<Waiting, End>;
   /** The last mail that the queue has. */
   #seen = 0;
@@ -113,8 +106,6 @@ export class Outbox implements OutsideMail {
   constructor(options: OutboxOptions) {
     const { clock, log, retryMillis = RETRY_MILLIS, waitingMax = MAILS_WAITING_MAX } = options;
     this.#options = options;
-    this.#budget = new HourlyBudget(options.perHour ?? MAILS_PER_HOUR_MAX, clock);
-    this.#alarms = new HourlyBudget(ALARM_MAILS_PER_HOUR_MAX, clock);
     this.#queue = new DeliveryQueue({
       ...{ name: 'calendar mail', clock, log, atOnce: AT_ONCE, waitingMax, receiver: 'mail server' },
       backoff: { firstMillis: retryMillis, mostMillis: RETRY_MILLIS_MAX },
@@ -139,14 +130,14 @@ export class Outbox implements OutsideMail {
   }
 
   roomOf(user: string): number {
-    return Math.min(MAIL_RECIPIENTS_MAX, this.#budget.left(user));
+    return Math.min(MAIL_RECIPIENTS_MAX, this.#options.limiter.left('mail_sent', user));
   }
 
   send(draft: CalendarDraft, { calendar, from, messages, uid }: Sending): void {
     const count = messages.reduce((sum, { recipients }) => sum + recipients.length, 0);
     if (count === 0) return;
     this.#queue.reserve(count);
-    this.#budget.take(from, count);
+    this.#options.limiter.spend('mail_sent', from, count);
     for (const { bytes, method, recipients } of messages) {
       const letter: QueuedMailRecord = { kind: method, from, uid, calendar, bytes: Buffer.from(bytes) };
       putMail(draft, letter, recipients, this.#numbers.next);
@@ -154,15 +145,14 @@ export class Outbox implements OutsideMail {
   }
 
   remind(draft: CalendarDraft, alarms: readonly EmailAlarm[]): void {
-    const { book, isPerson, waitingMax = MAILS_WAITING_MAX } = this.#options;
+    const { book, isPerson, limiter, waitingMax = MAILS_WAITING_MAX } = this.#options;
     for (const { calendar, location, owner, start, title, uid, zone } of alarms) {
       const [address = ''] = book.addressesOf(owner);
       const mayGo = isPerson(owner) && this.isOn() && this.takes(address) && this.#queue.waiting < waitingMax;
-      if (!mayGo || this.#alarms.left(owner) === 0) {
+      if (!mayGo || limiter.secondsUntil('alarm_sent', owner) > 0) {
         this.#outcomes.add('dropped');
         continue;
       }
-      this.#alarms.take(owner, 1);
       this.#queue.reserve(1);
       const said: ReminderMail = { title, location, start, zone };
       const bytes = Buffer.from(JSON.stringify(said));

@@ -1,17 +1,15 @@
 /** The door of RSVP links: looking changes nothing, since scanners of mail look, too; the form sends the answer. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { LoginLimiter } from '#src/identity/credentials/login-limiter.ts';
+import { hostOf } from '#src/limits/networks.ts';
 import type { CalendarServices } from '../calendar-services.ts';
 import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendars/calendar-file-routes.ts';
 import { ERRORS, Refusal, statusOf } from '#src/protocol/errors.ts';
-import { RSVP_ANSWERS_PER_MINUTE_MAX, RSVP_COMMENT_LENGTH_MAX } from '#src/protocol/limits.ts';
+import { RSVP_COMMENT_LENGTH_MAX } from '#src/protocol/limits.ts';
 import type { OpenInvitation, RsvpLinks } from './rsvp-links.ts';
 import { RSVP_POLICY, type RsvpAnswer, rsvpNote, rsvpPage } from './rsvp-page.ts';
 
 /** Octets of a form: the longest comment, each character escaped as nine, and as much again. [body_too_large] */
 const FORM_BYTES_MAX = 16 * 1024;
-/** Links of one address that may be wrong within a minute. [rate_limited] */
-export const WRONG_LINKS_PER_MINUTE_MAX = 20;
 
 const PARTSTATS: Readonly<Record<RsvpAnswer, 'ACCEPTED' | 'TENTATIVE' | 'DECLINED'>> = {
   accepted: 'ACCEPTED',
@@ -21,20 +19,16 @@ const PARTSTATS: Readonly<Record<RsvpAnswer, 'ACCEPTED' | 'TENTATIVE' | 'DECLINE
 
 /** Adds the door to the listener of the calendar. */
 export async function addRsvpRoutes(app: FastifyInstance, services: CalendarServices, links: RsvpLinks): Promise<void> {
-  const guesses = new LoginLimiter(WRONG_LINKS_PER_MINUTE_MAX, services.clock);
-  const answers = new LoginLimiter(RSVP_ANSWERS_PER_MINUTE_MAX, services.clock);
+  const { limiter } = services;
   type Linked = FastifyRequest<{ Params: { rsvp: string } }>;
 
   /** @throws Refusal `rsvp_link_not_found`, `rate_limited`, `busy`. */
   const open = async ({ ip, params: { rsvp } }: Linked): Promise<OpenInvitation> => {
-    const settle = await guesses.begin('rsvp', ip);
-    let invitation: OpenInvitation | undefined;
-    try {
-      invitation = await links.open(rsvp);
-    } finally {
-      settle(invitation !== undefined);
-    }
+    // Counted before it is looked at, so that guesses at the same time cannot share what is left.
+    limiter.take('rsvp_guess', hostOf(ip));
+    const invitation = await links.open(rsvp);
     if (invitation === undefined) throw new Refusal('rsvp_link_not_found');
+    limiter.spend('rsvp_guess', hostOf(ip), -1);
     return invitation;
   };
   const show = async (reply: FastifyReply, html: string) =>
@@ -71,8 +65,7 @@ export async function addRsvpRoutes(app: FastifyInstance, services: CalendarServ
       handler: async (request, reply) => {
         const invitation = await open(request);
         const { answer, comment } = readForm(request.body);
-        const settle = await answers.begin(request.params.rsvp, '');
-        settle(false);
+        limiter.take('rsvp_answer', request.params.rsvp);
         await send(services, invitation, answer, comment);
         return await show(reply, rsvpPage(invitation, services.book.nameOf(invitation.organizer), answer));
       },

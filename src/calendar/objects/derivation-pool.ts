@@ -2,8 +2,7 @@
  * Where objects are read: small ones at once, large ones on threads of their own, so that no object of anybody holds up
  * the thread that everybody's requests go through.
  */
-import { fileURLToPath } from 'node:url';
-import { Piscina } from 'piscina';
+import { WorkerPool } from '#src/pool/worker-pool.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { CalendarFault } from '../icalendar/calendar-fault.ts';
 import {
@@ -39,19 +38,14 @@ const DEADLINE_MILLIS = 5_000;
 const FILE_DEADLINE_MILLIS = 30_000;
 
 export class DerivationPool {
-  readonly #pool = new Piscina<DerivationTask, WorkerAnswer>({
-    filename: fileURLToPath(new URL('derivation-worker.ts', import.meta.url)),
-    name: 'derive',
-    minThreads: 0,
-    maxThreads: THREADS,
-    idleTimeout: 30_000,
+  readonly #pool = new WorkerPool<DerivationTask, WorkerAnswer>({
+    worker: new URL('derivation-worker.ts', import.meta.url),
+    task: 'derive',
+    threads: THREADS,
+    waitingMax: POOL_QUEUE_MAX,
+    deadlineMillis: DEADLINE_MILLIS,
+    refusal: () => new Refusal('busy'),
   });
-  #underWay = 0;
-
-  constructor() {
-    // A thread that ends by itself fails its task; the event is no news beyond that.
-    this.#pool.on('error', () => {});
-  }
 
   /** The index row and the participants of an object. @throws CalendarFault; Refusal `busy`. */
   async derive(bytes: Uint8Array, zone: string): Promise<Derived> {
@@ -119,27 +113,16 @@ export class DerivationPool {
   }
 
   async close(): Promise<void> {
-    await this.#pool.destroy();
+    await this.#pool.close();
   }
 
   async #run(task: DerivationTask): Promise<ReturnType<typeof carryOut>> {
     if (task.kind !== 'feed' && sizeOf(task) <= INLINE_BYTES_MAX) return carryOut(task);
-    if (this.#underWay >= THREADS + POOL_QUEUE_MAX) throw new Refusal('busy');
-    this.#underWay += 1;
-    const ending = new AbortController();
-    const timer = setTimeout(() => ending.abort(), isFile(task) ? FILE_DEADLINE_MILLIS : DEADLINE_MILLIS);
-    try {
-      const answer = await this.#pool.run(detached(task), { name: 'derive', signal: ending.signal });
-      if (answer.ok) return answer.value;
-      const { precondition, message, line } = answer.fault;
-      throw Object.assign(new CalendarFault(precondition, message), { line });
-    } catch (error) {
-      if (error instanceof CalendarFault || !ending.signal.aborted) throw error;
-      throw new Refusal('busy');
-    } finally {
-      clearTimeout(timer);
-      this.#underWay -= 1;
-    }
+    const deadlineMillis = isFile(task) ? FILE_DEADLINE_MILLIS : DEADLINE_MILLIS;
+    const answer = await this.#pool.run(detached(task), { deadlineMillis });
+    if (answer.ok) return answer.value;
+    const { precondition, message, line } = answer.fault;
+    throw Object.assign(new CalendarFault(precondition, message), { line });
   }
 }
 

@@ -2,7 +2,7 @@
 import { makeId } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
 import type { Clock } from '#src/base/clock.ts';
-import { WindowLimiter } from '#src/http/window-limiter.ts';
+import type { Limiter } from '#src/limits/limiter.ts';
 import {
   FEED_SUCCESSES,
   type ChangeSubscription,
@@ -11,7 +11,7 @@ import {
   type SubscriptionView,
 } from '#src/protocol/calendars/calendar-subscriptions.ts';
 import { ERRORS, Refusal, type ErrorCode } from '#src/protocol/errors.ts';
-import { CALENDAR_FETCHES_PER_MINUTE, CALENDAR_SUBSCRIPTIONS_MAX } from '#src/protocol/limits.ts';
+import { CALENDAR_SUBSCRIPTIONS_MAX } from '#src/protocol/limits.ts';
 import type { CalendarForm } from '#storage/calendars/calendar-draft.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
@@ -31,6 +31,7 @@ export interface SubscriptionsOptions {
   readonly calendars: Calendars;
   readonly urls: FeedUrls;
   readonly clock: Clock;
+  readonly limiter: Limiter;
   /** Has what is due looked for. */
   readonly wake: () => void;
   /** Whether a feed is being fetched or taken in. */
@@ -39,12 +40,9 @@ export interface SubscriptionsOptions {
 
 export class Subscriptions {
   readonly #options: SubscriptionsOptions;
-  /** Fetches that a person asked for: a server elsewhere is not theirs to flood. */
-  readonly #budget: WindowLimiter;
 
   constructor(options: SubscriptionsOptions) {
     this.#options = options;
-    this.#budget = new WindowLimiter(CALENDAR_FETCHES_PER_MINUTE, options.clock);
   }
 
   /**
@@ -64,7 +62,7 @@ export class Subscriptions {
     if (subscriptionsOf(calendars, form.owner) >= CALENDAR_SUBSCRIPTIONS_MAX) {
       throw new Refusal('calendar_subscriptions_full');
     }
-    this.#budget.take(form.owner);
+    this.#options.limiter.take('calendar_fetch', form.owner);
     const now = clock.now();
     const name = makeId('cal', now).slice('cal_'.length);
     const record: SubscriptionRecord = {
@@ -97,7 +95,7 @@ export class Subscriptions {
     const { calendars, clock, urls, wake } = this.#options;
     const url = form.url === undefined ? undefined : urls.read(form.url, 'url');
     found(subscriptionOf(calendars, calendar.id));
-    if (url !== undefined) this.#budget.take(calendar.owner);
+    if (url !== undefined) this.#options.limiter.take('calendar_fetch', calendar.owner);
     const sealed = url === undefined ? undefined : await urls.seal(calendar.name, url);
     const now = clock.now();
     await calendars.change((draft) => {
@@ -118,7 +116,7 @@ export class Subscriptions {
   async refresh(calendar: CalendarRecord): Promise<SubscriptionView> {
     const { calendars, clock, wake } = this.#options;
     found(subscriptionOf(calendars, calendar.id));
-    this.#budget.take(calendar.owner);
+    this.#options.limiter.take('calendar_fetch', calendar.owner);
     await calendars.change((draft) => {
       const before = found(subscriptionOf(draft, calendar.id));
       putSubscription(draft, calendar.id, { ...before, nextAt: clock.now() });

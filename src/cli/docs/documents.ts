@@ -11,6 +11,7 @@ import {
   closeCodesTable,
   errorsTable,
   limitsTable,
+  policiesTable,
   ratesTable,
   replaceBetweenMarkers,
   rightsTable,
@@ -33,6 +34,7 @@ export function generateDocuments(read: ReadFile): Map<string, string> {
     rights: rightsTable(),
     'close-codes': closeCodesTable(),
     errors: errorsTable(),
+    policies: policiesTable(),
     rates: ratesTable(),
     limits: limitsTable(read('src/protocol/limits.ts') ?? '', limits),
   };

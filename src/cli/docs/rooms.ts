@@ -8,6 +8,8 @@ import { markdownTable } from './tables.ts';
 export const ROOMS = [
   'src/base',
   'src/protocol',
+  'src/limits',
+  'src/pool',
   'src/client',
   'src/redaction',
   'src/node-agent',

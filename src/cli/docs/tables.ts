@@ -4,6 +4,7 @@ import { SETTINGS, variableOf } from '#src/config.ts';
 import { CLOSE_CODES, type CloseReason, mayReconnect } from '#src/protocol/sockets/close-codes.ts';
 import { ROLES } from '#src/protocol/conversations/conversations.ts';
 import { ERRORS } from '#src/protocol/errors.ts';
+import { STATED_POLICIES } from '#src/limits/policies.ts';
 import { RATE_LIMITS } from '#src/protocol/rate-limits.ts';
 import { CONVERSATION_RIGHTS, rightsIn } from '#src/protocol/conversations/rights.ts';
 import { APP_PASSWORD_ROUTES } from '#src/protocol/sessions/app-password-routes.ts';
@@ -159,6 +160,29 @@ export function ratesTable(): string {
     say,
   ]);
   return markdownTable(['Bucket', 'A second', 'At once', 'What counts'], rows);
+}
+
+/** How often everything else may happen: policies of one kind of caller or one purpose. */
+export function policiesTable(): string {
+  const rows = Object.entries(STATED_POLICIES).map(([name, { beyond, burst, perSecond, say, strict }]) => [
+    `\`${name}\``,
+    paceInWords(perSecond),
+    strict === true ? `${burst}, in any minute` : burst.toLocaleString('en-GB'),
+    say,
+    beyond,
+  ]);
+  return markdownTable(['Policy', 'For ever', 'At once', 'What counts', 'Beyond it'], rows);
+}
+
+/** 0.1 → `6 a minute`. */
+function paceInWords(perSecond: number): string {
+  const units = [
+    ['second', 1],
+    ['minute', 60],
+    ['hour', 3_600],
+  ] as const;
+  const [unit, seconds] = units.find(([, each]) => perSecond * each >= 1) ?? ['hour', 3_600];
+  return `${Math.round(perSecond * seconds).toLocaleString('en-GB')} ${unit === 'hour' ? 'an' : 'a'} ${unit}`;
 }
 
 /** The limits with their numbers. `values` is the module, `source` its text. */

@@ -2,9 +2,10 @@
  * The break-glass account: the way in when nobody else has one. It signs in with its password and a code, always
  * (TFA-02); every use is in the audit trail and raises an alert; and it issues no vendor tokens (VND-01).
  */
-import type { LoginLimiter } from '../credentials/login-limiter.ts';
+import { countCodeAttempt, forgetCodeAttempts } from '../credentials/code-attempts.ts';
 import type { Passwords } from '../credentials/passwords.ts';
 import type { SecretKeeper } from '../credentials/secret-keeper.ts';
+import type { SignInGuard } from '../credentials/sign-in-guard.ts';
 import { acceptTotp, makeTotpSecret, NO_STEP, totpSetup, type TotpSetup } from '../credentials/totp.ts';
 import type { Clock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
@@ -53,7 +54,7 @@ export interface BreakGlassUse {
 export interface BreakGlassOptions {
   readonly accounts: Accounts;
   readonly passwords: Passwords;
-  readonly limiter: LoginLimiter;
+  readonly guard: SignInGuard;
   readonly sessions: ConsoleSessions;
   readonly secrets: SecretKeeper;
   readonly clock: Clock;
@@ -86,6 +87,7 @@ export class BreakGlassAccount {
       const set = { setAt: formatInstant(now), setBy: actorOf(principal), usedAt, usedAddress };
       draft.putDocument(breakGlass, ACCOUNT, { passwordHash, lastStep: NO_STEP, ...set });
       secrets.put(draft, SECRET_NAME, secret);
+      forgetCodeAttempts(draft, BREAK_GLASS_HOLDER);
       endConsoleSessions(draft, BREAK_GLASS_HOLDER);
       draft.audit(now, {
         event: 'break_glass.set',
@@ -112,25 +114,23 @@ export class BreakGlassAccount {
   /**
    * Signs in as the account.
    * @throws Refusal `login_failed` at one cost for a wrong password and an account that is not set;
-   * `second_factor_wrong` after the right password; `rate_limited` after too many failures from this address; `busy`.
+   * `second_factor_wrong` after the right password; `rate_limited` after too many failures from this address, or too
+   * many wrong codes from anywhere; `busy`.
    */
   async login(form: { password: string; code: string }, address: string): Promise<SignedIn> {
-    const { accounts, limiter, passwords } = this.#options;
-    const settle = await limiter.begin(BREAK_GLASS_HOLDER, address);
-    let succeeded = false;
-    try {
+    const { accounts, clock, guard, passwords } = this.#options;
+    return await guard.attempt({ username: BREAK_GLASS_HOLDER, address }, async (turn) => {
       const passwordHash = accounts.document(breakGlass, ACCOUNT)?.passwordHash;
-      const isRight = await passwords.verify(form.password, passwordHash);
+      const isRight = await passwords.verify(form.password, passwordHash, turn);
       if (!isRight || passwordHash === undefined) throw new Refusal('login_failed');
-      const signedIn = await this.#open(passwordHash, form.code, address);
-      succeeded = true;
-      return signedIn;
-    } catch (error) {
-      if (error instanceof Refusal && error.code === 'second_factor_wrong') await this.#auditRefused(address);
-      throw error;
-    } finally {
-      settle(succeeded);
-    }
+      await countCodeAttempt(accounts, BREAK_GLASS_HOLDER, clock.now());
+      try {
+        return await this.#open(passwordHash, form.code, address);
+      } catch (error) {
+        if (error instanceof Refusal && error.code === 'second_factor_wrong') await this.#auditRefused(address);
+        throw error;
+      }
+    });
   }
 
   async #open(passwordHash: string, code: string, address: string): Promise<SignedIn> {
@@ -145,6 +145,7 @@ export class BreakGlassAccount {
       if (secret === undefined) throw new Error('The break-glass account has no secret.');
       const lastStep = acceptTotp(secret, code, { nowMillis: now, lastStep: record.lastStep });
       if (lastStep === undefined) throw new Refusal('second_factor_wrong');
+      forgetCodeAttempts(draft, BREAK_GLASS_HOLDER);
       draft.putDocument(breakGlass, ACCOUNT, { ...record, lastStep, usedAt: use.at, usedAddress: address });
       const session = sessions.open(draft, BREAK_GLASS_HOLDER, { signIn: 'break_glass', isFull: true, address, now });
       draft.audit(now, {

@@ -6,8 +6,8 @@
  * they did not know; whoever guesses needs as many tries as before, each of them counted; and a form that asked
  * everybody for a code could not lead people to their set-up.
  */
-import type { LoginLimiter } from '../credentials/login-limiter.ts';
 import type { Passwords } from '../credentials/passwords.ts';
+import type { SignInGuard } from '../credentials/sign-in-guard.ts';
 import type { Clock } from '#src/base/clock.ts';
 import type { PersonConsoleRole } from './permissions.ts';
 import { actorOf, type Principal } from './principal.ts';
@@ -34,7 +34,7 @@ export interface SignedIn extends OpenedConsoleSession {
 export interface ConsoleSignInOptions {
   readonly accounts: Accounts;
   readonly passwords: Passwords;
-  readonly limiter: LoginLimiter;
+  readonly guard: SignInGuard;
   readonly sessions: ConsoleSessions;
   readonly secondFactors: SecondFactors;
   readonly switches: SignInSwitches;
@@ -53,29 +53,22 @@ export class ConsoleSignIn {
    * @throws Refusal `login_failed` at one cost for an unknown person, a wrong password, a blocked person and one
    * without a console role; `second_factor_required` and `second_factor_wrong` after the right password alone;
    * `sign_in_by_identity` where passwords do not sign in; `rate_limited` after too many failures of this username from
-   * this address, wrong codes among them; `busy`.
+   * this address, wrong codes among them, and after too many wrong codes of this username from anywhere; `busy`.
    */
   async login(form: ConsoleLogin, address: string): Promise<SignedIn> {
-    const { accounts, limiter, passwords, secondFactors, switches } = this.#options;
+    const { accounts, guard, passwords, secondFactors, switches } = this.#options;
     if (switches.refusePasswords()) throw new Refusal('sign_in_by_identity');
     const username = form.username.toLowerCase();
-    const settle = await limiter.begin(username, address);
-    let failed = false;
-    try {
+    return await guard.attempt({ username, address }, async (turn) => {
       const person = accounts.person(username);
-      const isRight = await passwords.verify(form.password, person?.passwordHash);
+      const isRight = await passwords.verify(form.password, person?.passwordHash, turn);
       if (person === undefined || !isRight || consoleRoleOf(accounts, username) === undefined) {
         throw new Refusal('login_failed');
       }
       const hasProof = form.code !== undefined || form.recovery_code !== undefined;
       if (secondFactors.isEnrolled(username) && !hasProof) throw new Refusal('second_factor_required');
       return await this.#open(person, form, address);
-    } catch (error) {
-      failed = isFailure(error);
-      throw error;
-    } finally {
-      settle(!failed);
-    }
+    });
   }
 
   /** Ends the session of a principal. @throws Refusal `vendor_token_forbidden`: a vendor has none. */
@@ -93,6 +86,9 @@ export class ConsoleSignIn {
   async #open(person: PersonRecord, form: ConsoleLogin, address: string): Promise<SignedIn> {
     const { accounts, clock, secondFactors, sessions } = this.#options;
     const { username, passwordHash } = person;
+    if (secondFactors.isEnrolled(username) && form.recovery_code === undefined) {
+      await secondFactors.countAttempt(username);
+    }
     try {
       return await accounts.change((draft) => {
         const now = clock.now();
@@ -128,8 +124,4 @@ export class ConsoleSignIn {
       draft.audit(clock.now(), { event: 'console.code_refused', actor: 'server', address, subject, details: {} });
     });
   }
-}
-
-function isFailure(error: unknown): boolean {
-  return error instanceof Refusal && (error.code === 'login_failed' || error.code === 'second_factor_wrong');
 }

@@ -6,9 +6,10 @@
  *     none ──set-up──► waiting for a code ──right code──► in force ──removed by an owner──► none
  *                           └── 15 minutes ──► over             └── set-up anew, on a new phone
  */
-import type { LoginLimiter } from '../credentials/login-limiter.ts';
+import { countCodeAttempt, forgetCodeAttempts } from '../credentials/code-attempts.ts';
 import { makeRecoveryCodes, spendRecoveryCode } from '../credentials/recovery-codes.ts';
 import type { SecretKeeper } from '../credentials/secret-keeper.ts';
+import type { SignInGuard } from '../credentials/sign-in-guard.ts';
 import { acceptTotp, makeTotpSecret, NO_STEP, totpSetup, type TotpSetup } from '../credentials/totp.ts';
 import type { Clock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
@@ -51,7 +52,7 @@ export interface SecondFactorsOptions {
   readonly accounts: Accounts;
   readonly secrets: SecretKeeper;
   readonly sessions: ConsoleSessions;
-  readonly limiter: LoginLimiter;
+  readonly guard: SignInGuard;
   readonly clock: Clock;
 }
 
@@ -108,6 +109,7 @@ export class SecondFactors {
         if (record?.confirmedAt !== null && !person.isFull) throw new Refusal('second_factor_enrolled');
         const step = acceptTotp(secret, code, { nowMillis: now, lastStep: NO_STEP });
         if (step === undefined) throw new Refusal('second_factor_wrong');
+        forgetCodeAttempts(draft, person.username);
         const inForce = { confirmedAt: now, lastStep: step, recoveryHashes: hashes, setupAt: null };
         draft.putDocument(secondFactors, person.username, inForce);
         secrets.put(draft, secretName(person.username), secret);
@@ -149,6 +151,7 @@ export class SecondFactors {
     if (recoveryCode !== undefined) {
       const recoveryHashes = spendRecoveryCode(record.recoveryHashes, recoveryCode);
       if (recoveryHashes === undefined) throw new Refusal('second_factor_wrong');
+      forgetCodeAttempts(draft, username);
       draft.putDocument(secondFactors, username, { ...record, recoveryHashes });
       return 'recovery_code';
     }
@@ -156,6 +159,7 @@ export class SecondFactors {
     if (secret === undefined) throw new Error(`The second factor of ${username} has no secret.`);
     const step = acceptTotp(secret, code ?? '', { nowMillis: clock.now(), lastStep: record.lastStep });
     if (step === undefined) throw new Refusal('second_factor_wrong');
+    forgetCodeAttempts(draft, username);
     draft.putDocument(secondFactors, username, { ...record, lastStep: step });
     return 'code';
   }
@@ -189,21 +193,25 @@ export class SecondFactors {
   /** Takes what there is of a person's second factor away, as part of a change. */
   forget(draft: AccountsDraft, username: string): void {
     draft.removeDocument(secondFactors, username);
+    forgetCodeAttempts(draft, username);
     for (const name of [secretName(username), pendingName(username)]) this.#options.secrets.remove(draft, name);
+  }
+
+  /**
+   * Counts a code of a person before it is judged, wherever it comes from; a right one forgets those before it.
+   * @throws Refusal `rate_limited` after too many wrong ones in a row.
+   */
+  async countAttempt(username: string): Promise<void> {
+    const { accounts, clock } = this.#options;
+    await countCodeAttempt(accounts, username, clock.now());
   }
 
   /** Wrong codes count as failed sign-ins do, for this person at this address. */
   async #limited(username: string, address: string, work: () => Promise<void>): Promise<void> {
-    const settle = await this.#options.limiter.begin(username, address);
-    let failed = false;
-    try {
+    await this.#options.guard.attempt({ username, address }, async () => {
+      await this.countAttempt(username);
       await work();
-    } catch (error) {
-      failed = error instanceof Refusal && error.code === 'second_factor_wrong';
-      throw error;
-    } finally {
-      settle(!failed);
-    }
+    });
   }
 
   #audit(draft: AccountsDraft, event: string, who: { principal: Principal; address: string; username: string }): void {

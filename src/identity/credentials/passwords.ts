@@ -1,7 +1,7 @@
 /** Passwords: argon2id hashes, and a queue that keeps hashing from taking the server with it (CRD-09). */
 import { hash, parseOptions, verify } from '@node-rs/argon2';
 import { randomSymbols } from '#src/base/ids.ts';
-import { Refusal } from '#src/protocol/errors.ts';
+import { FairQueue } from '#src/limits/fair-queue.ts';
 
 /**
  * Hashes computed at once. Hashing runs on the process's pool of four threads, which the storage commits of every
@@ -10,19 +10,30 @@ import { Refusal } from '#src/protocol/errors.ts';
 const HASHES_AT_ONCE = 2;
 
 /**
- * Hashes that wait their turn: at 25 ms each and two at once, the last of them waits 1.6 s. More are refused with
- * `busy`, so that a flood of sign-ins costs sign-ins and nothing else.
+ * Hashes that wait their turn: at 25 ms each and two at once, the last of them waits 1.6 s. Addresses are served in
+ * turn, and for one more the last of the address with the most is refused with `busy`, so that a flood of sign-ins
+ * costs its sender.
  */
 export const HASHES_WAITING_MAX = 128;
 
 /** Two passes over the memory that the configuration gives: the OWASP recommendation of 2023 for argon2id. */
 const PASSES = 2;
 
+/** Whose turn a hash is in. */
+export interface HashTurn {
+  /** Whom it is done for: an address, or the server itself. */
+  readonly key: string;
+  /** Whether it goes before all that do not. */
+  readonly goesFirst: boolean;
+}
+
+/** For what people of the installation have done by commands and in the console, one at a time. */
+const OWN_TURN: HashTurn = { key: '', goesFirst: false };
+
 export class Passwords {
   readonly #memoryKib: number;
   readonly #dummy: string;
-  readonly #waiting: (() => void)[] = [];
-  #running = 0;
+  readonly #queue = new FairQueue({ atOnce: HASHES_AT_ONCE, waitingMax: HASHES_WAITING_MAX });
 
   private constructor(memoryKib: number, dummy: string) {
     this.#memoryKib = memoryKib;
@@ -35,16 +46,16 @@ export class Passwords {
   }
 
   /** The hash to store. @throws Refusal `busy` when too many hashes wait already. */
-  async hash(password: string): Promise<string> {
-    return await this.#inTurn(() => hash(canonical(password), { memoryCost: this.#memoryKib, timeCost: PASSES }));
+  async hash(password: string, turn: HashTurn = OWN_TURN): Promise<string> {
+    return await this.#inTurn(turn, () => hash(canonical(password), { memoryCost: this.#memoryKib, timeCost: PASSES }));
   }
 
   /**
    * Whether the password is the one of that hash. Without a hash, which is an unknown person, it costs the same and
    * is never right. @throws Refusal `busy` when too many hashes wait already.
    */
-  async verify(password: string, stored: string | undefined): Promise<boolean> {
-    const right = await this.#inTurn(() => verify(stored ?? this.#dummy, canonical(password)));
+  async verify(password: string, stored: string | undefined, turn: HashTurn = OWN_TURN): Promise<boolean> {
+    const right = await this.#inTurn(turn, () => verify(stored ?? this.#dummy, canonical(password)));
     return right && stored !== undefined;
   }
 
@@ -54,20 +65,8 @@ export class Passwords {
     return memoryCost !== this.#memoryKib || timeCost !== PASSES;
   }
 
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#running < HASHES_AT_ONCE) this.#running += 1;
-    else {
-      if (this.#waiting.length >= HASHES_WAITING_MAX) throw new Refusal('busy');
-      // The one that finishes hands its place over, so `#running` stays as it is.
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    }
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#running -= 1;
-      else next();
-    }
+  async #inTurn<T>({ goesFirst, key }: HashTurn, work: () => Promise<T>): Promise<T> {
+    return await this.#queue.run(key, work, goesFirst);
   }
 }
 

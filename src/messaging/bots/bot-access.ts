@@ -16,7 +16,7 @@ import { type BotScope } from '#src/protocol/bots/bot-scopes.ts';
 import { Refusal, statusOf, type ErrorCode } from '#src/protocol/errors.ts';
 import { conversationId } from '#src/protocol/names.ts';
 import type { MessagingRoute } from '#src/protocol/routes.ts';
-import type { BotBudget } from './bot-budget.ts';
+import type { Limiter } from '#src/limits/limiter.ts';
 import type { BotAuditBuffer } from './bot-audit-buffer.ts';
 
 /** What every bot token begins with. */
@@ -45,7 +45,7 @@ export interface BotEntrance {
 
 export interface BotAccessOptions {
   readonly bots: BotSnapshot;
-  readonly budget: BotBudget;
+  readonly limiter: Limiter;
   readonly trail: BotAuditBuffer;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -93,7 +93,7 @@ export class BotAccess {
 
   /** Counts an answer to a command; answers 0, or after how many seconds there is room for another. */
   takeResponse(invocation: string): number {
-    return this.#options.budget.takeNamed('responses', invocation, process.hrtime.bigint());
+    return this.#options.limiter.secondsUntil('command_response', invocation);
   }
 
   /**
@@ -126,8 +126,7 @@ export class BotAccess {
 
   /** A visit of a bot that is known to be it: by the token, or by the socket that it opened with it. */
   visit(bot: Bot, entrance: BotEntrance): BotRequest {
-    const { budget, now, trail } = this.#options;
-    return new BotRequest(bot, entrance, { budget, now, trail });
+    return new BotRequest(bot, entrance, this.#options);
   }
 
   /** Tells of what cannot be refused any more: a socket that closed. */
@@ -158,8 +157,7 @@ export class BotRequest {
    * @throws Refusal `rate_limited`, `busy` when the audit trail cannot keep up, `bot_revoked`.
    */
   admit(): void {
-    const seconds = this.#options.budget.take(this.bot.place, process.hrtime.bigint());
-    if (seconds > 0) throw new Refusal('rate_limited', { retryAfter: seconds });
+    this.#options.limiter.take(this.bot.kind, this.bot.id);
     if (!this.#options.trail.reserve()) throw new Refusal('busy');
     this.#state = 'reserved';
     if (!this.bot.isActive) throw new Refusal('bot_revoked');
@@ -180,7 +178,7 @@ export class BotRequest {
     }
     if (conversation === undefined || !BOT_POSTING_ROUTES.includes(route)) return;
     const name = `${this.bot.id} ${conversation}`;
-    const seconds = this.#options.budget.takeNamed('conversation', name, process.hrtime.bigint());
+    const seconds = this.#options.limiter.secondsUntil('bot_conversation', name);
     if (seconds > 0) throw new Refusal('bot_conversation_limited', { retryAfter: seconds });
   }
 

@@ -25,7 +25,7 @@ import type { BotAccess } from '../bots/bot-access.ts';
 import type { ClientAddresses } from './client-addresses.ts';
 import type { LinkPreviews } from '../conversations/link-previews.ts';
 import type { PushDispatch } from '../push/push-dispatch.ts';
-import type { RateLimiter } from './rate-limiter.ts';
+import type { Limiter } from '#src/limits/limiter.ts';
 
 /** What the handlers of a shard share. */
 export interface Service {
@@ -45,7 +45,7 @@ export interface Service {
   /** What pages behind links say; undefined where the installation shows none. */
   readonly previews?: LinkPreviews | undefined;
   /** How often a person may do what. */
-  readonly rates: RateLimiter;
+  readonly rates: Limiter;
   /** The live calls on this thread that the person may join or is in. */
   readonly callsOf: (user: string) => CallRecord[];
   readonly config: Config;

@@ -23,7 +23,7 @@ import type { BotEntrance, BotRequest } from '../bots/bot-access.ts';
 import type { ClientRequest, Service } from './caller.ts';
 import { Exchange, isFormType, readHead, type ExchangeOptions, type RequestHead } from './exchange.ts';
 import { parseForm, parseQuery } from './parsing.ts';
-import { rateOf } from './rate-limiter.ts';
+import { rateOf } from '#src/protocol/rate-limits.ts';
 import { HANDLERS } from './route-handlers.ts';
 
 export interface SurfaceOptions {

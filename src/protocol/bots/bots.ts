@@ -8,10 +8,8 @@ import { z } from 'zod';
 import { type BotScope } from './bot-scopes.ts';
 import type { BotCommand } from './commands.ts';
 import type { EventType } from '../sockets/events.ts';
-import { RATE_PLACES } from '../rate-limits.ts';
 import type { MessagingRoute } from '../routes.ts';
 import type { SubscribedEvent } from './subscriptions.ts';
-import { WEBHOOKS_MAX } from './webhooks.ts';
 
 /** What the username of every bot begins with, and that of no person. */
 export const BOT_USER_PREFIX = 'bot.';
@@ -141,11 +139,6 @@ export const BOT_CONVERSATION_BURST = 60;
 /** The routes that it counts. */
 export const BOT_POSTING_ROUTES: readonly MessagingRoute[] = ['postMessage', 'editMessage'];
 
-/** Memory in which all threads count together: 8 bytes a bot or webhook, and RATE_PLACES for pairs and uses of them. */
-export function makeBotBudget(): SharedArrayBuffer {
-  return new SharedArrayBuffer((BOTS_MAX + WEBHOOKS_MAX + RATE_PLACES) * BigInt64Array.BYTES_PER_ELEMENT);
-}
-
 /** A bot as the threads know it: plain data, so that it crosses threads. */
 export interface BotGrant {
   /** A webhook is a bot that has a URL for a token, one conversation, and nothing to do but to post there. */
@@ -153,8 +146,6 @@ export interface BotGrant {
   readonly id: string;
   /** The username it acts as. */
   readonly user: string;
-  /** How many bots were made before it: its place in what the threads share, for good. */
-  readonly place: number;
   readonly device: string;
   /** SHA-256 of its token's secret, hex. */
   readonly hash: string;

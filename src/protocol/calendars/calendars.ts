@@ -144,7 +144,6 @@ export const rule = z
 export type Rule = z.infer<typeof rule>;
 
 const ANSWERS = ['accepted', 'declined', 'tentative'] as const;
-export type InvitationAnswer = (typeof ANSWERS)[number];
 /** How an attendee stands to it, as far as known: anything else that a client wrote reads as `needs_action`. */
 const standing = z.enum(['needs_action', ...ANSWERS, 'delegated']);
 

@@ -41,4 +41,3 @@ export const INTERNAL_ROUTES = {
     errors: ['person_not_found'],
   },
 } as const satisfies Record<string, Route>;
-export type InternalRoute = keyof typeof INTERNAL_ROUTES;

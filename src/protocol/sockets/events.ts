@@ -1,7 +1,7 @@
 /** The socket's vocabulary: every event the server may send, with the shape of its `data` (SOC-03, SOC-04). */
 import { z } from 'zod';
 import { commandEvent, responseEvent } from '../bots/commands.ts';
-import { conversation, participant, RECEIPT_STATES, ROLES } from '../conversations/conversations.ts';
+import { conversation, participant, RECEIPT_STATES } from '../conversations/conversations.ts';
 import { message } from '../conversations/messages.ts';
 import { count, seq, username } from '../names.ts';
 import { SIGNAL_KINDS, type SignalKind } from '../calls/signals.ts';
@@ -83,7 +83,6 @@ export type EventType = keyof typeof EVENT_DATA;
 export const EVENT_TYPES = Object.keys(EVENT_DATA) as EventType[];
 export type PresenceState = 'online' | 'away' | 'offline';
 export type MembershipAction = 'joined' | 'left' | 'removed' | 'role';
-export const MEMBERSHIP_ROLES = ROLES;
 
 /** The envelope (SOC-03). `ts` is Unix seconds. `rev` is the conversation's change counter after this event. */
 export interface EventEnvelope {

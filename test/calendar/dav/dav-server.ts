@@ -20,6 +20,7 @@ import { readXml, type XmlElement } from '#src/calendar/dav/xml/xml-reader.ts';
 import type { XmlName } from '#src/calendar/dav/xml/xml-names.ts';
 import { Calendars } from '#storage/calendars/calendars.ts';
 import { NO_MAIL } from '../no-mail.ts';
+import { limiterBy } from '#test/support/limiter.ts';
 
 /** People of the tests. Nobody sees `hidden`. The password of each is their name backwards. */
 export const PEOPLE = {
@@ -114,11 +115,8 @@ export async function startDav(): Promise<DavTestServer> {
   const isSeen = (viewer: string, user: string) =>
     Object.hasOwn(PEOPLE, user) && (user !== 'hidden' || viewer === user);
   const principalOf = (user: string) => ({ user, displayName: book.nameOf(user), addresses: book.addressesOf(user) });
-  const basic = new BasicAuthentication({
-    verify: (user, password) => Object.hasOwn(PEOPLE, user) && password === passwordOf(user),
-    failuresPerMinute: 1_000,
-    clock: systemClock,
-  });
+  const isRight = (user: string, password: string) => Object.hasOwn(PEOPLE, user) && password === passwordOf(user);
+  const basic = new BasicAuthentication(isRight, limiterBy(systemClock, { loginAttemptsPerMinute: 1_000 }));
   const faults: unknown[] = [];
   const log = {
     error: (message: string, fields?: object) => void faults.push([message, fields]),
@@ -159,7 +157,7 @@ export async function startDav(): Promise<DavTestServer> {
     budgets,
     epoch: 'ep_1',
     publicUrl: 'https://calendar.example.org',
-    authenticate: async (authorization, address) => await basic.authenticate(authorization, address),
+    authenticate: async (authorization, address) => basic.authenticate(authorization, address),
     log,
   });
   await app.listen({ host: '127.0.0.1', port: 0 });

@@ -11,7 +11,7 @@ import { uuidAddress } from '#src/calendar/address-book.ts';
 import { type ImportReport, IMPORT_FAULTS_MAX } from '#src/protocol/calendars/calendar-files.ts';
 import type { CalendarView } from '#src/protocol/calendars/calendars.ts';
 import { shareServer } from '#test/support/shared-server.ts';
-import { request, type Reply } from '#test/support/server.ts';
+import { request, type Person, type Reply } from '#test/support/server.ts';
 import { assertRefused, call, eventText, makeCalendar, makeEntry, range } from '../service/calling.ts';
 import { FOREIGN_FILES, linesOf } from './foreign-files.ts';
 
@@ -237,24 +237,38 @@ test('CAL-02 an import replaces what changed, and never what the invited answere
 
 test('CAL-02 so many files go in and out at once, and one more is asked to come again', async () => {
   const { id } = await makeCalendar(server, alice);
+  const names = Array.from({ length: EXPORTS_AT_ONCE_MAX }, (_, at) => `holder${at}`);
+  const holders = Object.values(await server.people(...names));
+  for (const { username } of holders) {
+    await call(server, alice, 'PUT', `/v1/calendars/${id}/shares/${username}`, { access: 'write' });
+  }
   const url = new URL(server.calendar);
-  const open = async (method: string, way: string, headers: string): Promise<Socket> => {
+  const open = async (method: string, way: string, headers: string, who: Person, calendar = id): Promise<Socket> => {
     const socket = connectTo(Number(url.port), url.hostname);
     socket.on('error', () => undefined);
     await once(socket, 'connect');
-    const path = `/v1/calendars/${id}/${way}`;
+    const path = `/v1/calendars/${calendar}/${way}`;
     socket.write(
-      `${method} ${path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${alice.session.token}\r\n${headers}\r\n`,
+      `${method} ${path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${who.session.token}\r\n${headers}\r\n`,
     );
     return socket;
   };
   // Their bodies do not come. Each is let in before the next one asks.
   const unfinished = 'content-type: text/calendar\r\ncontent-length: 10\r\nexpect: 100-continue\r\n';
   const inside: Socket[] = [];
-  for (let count = 0; count < IMPORTS_AT_ONCE_MAX; count += 1) {
-    const socket = await open('POST', 'import', unfinished);
-    await once(socket, 'data');
+  const [first] = holders;
+  assert.ok(first !== undefined);
+  const answered = async (socket: Socket) => String(((await once(socket, 'data')) as [Buffer])[0]);
+  // Who may not write there, and who sends a file already, holds no place.
+  const stray = await open('POST', 'import', unfinished, alice, 'cal_0123456789abcdefghjkmn');
+  assert.match(await answered(stray), /404|403/);
+  for (const holder of holders.slice(0, IMPORTS_AT_ONCE_MAX)) {
+    const socket = await open('POST', 'import', unfinished, holder);
+    assert.match(await answered(socket), /100 Continue/);
     inside.push(socket);
+    if (holder !== first) continue;
+    const second = await open('POST', 'import', unfinished, holder);
+    assert.match(await answered(second), /503/);
   }
   const refused = await importText(id, eventText('x'));
   assertRefused(refused, 'busy');
@@ -275,8 +289,8 @@ test('CAL-02 so many files go in and out at once, and one more is asked to come 
     [32, 0, 0, 0],
   );
   const reading: Socket[] = [];
-  for (let count = 0; count < EXPORTS_AT_ONCE_MAX; count += 1) {
-    const socket = await open('GET', 'export', '');
+  for (const holder of holders) {
+    const socket = await open('GET', 'export', '', holder);
     await once(socket, 'readable');
     reading.push(socket);
   }

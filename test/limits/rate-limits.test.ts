@@ -1,19 +1,22 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { rateOf, RateLimiter } from '#src/messaging/http/rate-limiter.ts';
-import { RATE_LIMITS, makeRateMemory } from '#src/protocol/rate-limits.ts';
+import { makeLimiterMemory } from '#src/limits/bucket-table.ts';
+import { Limiter } from '#src/limits/limiter.ts';
+import { makePolicies } from '#src/limits/policies.ts';
+import { RATE_LIMITS, rateOf } from '#src/protocol/rate-limits.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { request, startServer, type TestServer } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
-import { assertRefused, post, say, start } from './conversing.ts';
+import { assertRefused, post, say, start } from '#test/messaging/conversing.ts';
 
 const SECOND = 1_000_000_000n;
 
 /** A limiter whose clock the test moves; `another` counts in the same memory, as another thread does. */
-function manualLimiter(times = 1): { clock: { now: bigint }; limiter: RateLimiter; another: RateLimiter } {
+function manualLimiter(times = 1): { clock: { now: bigint }; limiter: Limiter; another: Limiter } {
   const clock = { now: 5n * SECOND };
-  const memory = makeRateMemory();
-  const make = () => new RateLimiter(memory, times, () => clock.now);
+  const memory = makeLimiterMemory();
+  const policies = makePolicies({ rateLimits: times, loginAttemptsPerMinute: 10, recoveriesPerMinute: 10 });
+  const make = () => new Limiter(memory, policies, () => clock.now);
   return { clock, limiter: make(), another: make() };
 }
 
