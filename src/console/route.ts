@@ -4,6 +4,7 @@
  */
 import type { z } from 'zod';
 import type { ErrorCode } from '#src/protocol/errors.ts';
+import type { Exactly, WithDefaults } from '#src/protocol/route.ts';
 import type { AuditEvent } from '#src/audit/audit-events.ts';
 import type { Permission } from '#src/identity/console/permissions.ts';
 import type { Principal } from '#src/identity/console/principal.ts';
@@ -39,6 +40,38 @@ export interface ConsoleRoute {
   /** Codes of this route beyond those that every console route may answer. */
   readonly errors: readonly ErrorCode[];
 }
+
+/** What a route states behind its method, path and summary. It has no codes of its own unless it says so. */
+type WriteForm = Omit<ConsoleRoute, 'method' | 'path' | 'summary' | 'errors'> & Partial<Pick<ConsoleRoute, 'errors'>>;
+/** A read is not audited unless it says so; a write has to say. */
+type ReadForm = Omit<WriteForm, 'audit'> & Partial<Pick<WriteForm, 'audit'>>;
+
+function writer<const Method extends ConsoleRoute['method']>(method: Method) {
+  return <const Path extends `/${string}`, const Form extends WriteForm>(
+    path: Path,
+    summary: string,
+    form: Exactly<Form, WriteForm>,
+  ) => {
+    const head = { method, path, summary, errors: [] } as const;
+    return { ...head, ...form } as WithDefaults<Form, typeof head>;
+  };
+}
+
+/** Makes the routes of a page: `consoleRoute.get(path, summary, form)`. */
+export const consoleRoute = {
+  get: <const Path extends `/${string}`, const Form extends ReadForm>(
+    path: Path,
+    summary: string,
+    form: Exactly<Form, ReadForm>,
+  ) => {
+    const head = { method: 'get', path, summary, audit: null, errors: [] } as const;
+    return { ...head, ...form } as WithDefaults<Form, typeof head>;
+  },
+  post: writer('post'),
+  put: writer('put'),
+  patch: writer('patch'),
+  delete: writer('delete'),
+} as const;
 
 /** A request as a handler gets it: checked by its schemas, its caller known and permitted. */
 export interface ConsoleRequest<Body = unknown, Query = unknown> {

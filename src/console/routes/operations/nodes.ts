@@ -17,7 +17,7 @@ import {
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import type { Clock } from '#src/base/clock.ts';
 import { actorOf, type Principal } from '#src/identity/console/principal.ts';
-import { page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
+import { consoleRoute, page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
 
 /** Nodes of one page, and those of a request that does not say. */
 const NODES_PAGE_MAX = 200;
@@ -78,10 +78,7 @@ const journal = z
 const read = { method: 'get', access: 'gateways:read', audit: null } as const;
 
 export const nodesRoutes = {
-  createNode: {
-    method: 'post',
-    path: '/nodes',
-    summary: 'Names a node and answers its join command, once.',
+  createNode: consoleRoute.post('/nodes', 'Names a node and answers its join command, once.', {
     access: 'gateways:write',
     vendor: 'closed',
     audit: 'node.created',
@@ -91,12 +88,11 @@ export const nodesRoutes = {
         id: nodeId,
         join_token: z.string(),
         command: z.string(),
-        /** The join token works once, until then. */
-        expires_at: z.string(),
+        /** The join token works once, until then. */ expires_at: z.string(),
       }),
     },
     errors: ['node_name_taken', 'nodes_full'],
-  },
+  }),
   listNodes: {
     ...read,
     path: '/nodes',
@@ -117,20 +113,18 @@ export const nodesRoutes = {
     replies: { 200: node },
     errors: ['node_not_found'],
   },
-  revokeNode: {
-    method: 'delete',
-    path: '/nodes/:id',
-    summary: 'Revokes a node: its token ends at once, also for requests under way.',
-    access: 'gateways:write',
-    vendor: 'closed',
-    audit: 'node.revoked',
-    replies: { 204: null },
-    errors: ['node_not_found'],
-  },
-  askForJournal: {
-    method: 'post',
-    path: '/nodes/:id/logs',
-    summary: "Asks a node for the last lines of a unit's journal.",
+  revokeNode: consoleRoute.delete(
+    '/nodes/:id',
+    'Revokes a node: its token ends at once, also for requests under way.',
+    {
+      access: 'gateways:write',
+      vendor: 'closed',
+      audit: 'node.revoked',
+      replies: { 204: null },
+      errors: ['node_not_found'],
+    },
+  ),
+  askForJournal: consoleRoute.post('/nodes/:id/logs', "Asks a node for the last lines of a unit's journal.", {
     // A read that takes a message to the host: the only POST a vendor token is let through (VND-08).
     access: 'gateways:read',
     vendor: 'open',
@@ -138,7 +132,7 @@ export const nodesRoutes = {
     body: z.strictObject({ unit: journalUnit, lines: journalLines }),
     replies: { 202: openAsk },
     errors: ['asks_full', 'node_not_found'],
-  },
+  }),
   readJournal: {
     ...read,
     path: '/nodes/:id/logs',

@@ -4,20 +4,21 @@ import { Refusal } from '#src/protocol/errors.ts';
 import { enroll, enrollReply } from '#src/protocol/directory/guests.ts';
 import { permits } from '#src/identity/console/permissions.ts';
 import { actorOf, roleOf } from '#src/identity/console/principal.ts';
-import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
+import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 export const enrollRoutes = {
-  enroll: {
-    method: 'post',
-    path: '/enroll',
-    summary: 'Makes an invitation for one exchange. Those that open the console take the right to manage access.',
-    access: 'users:write',
-    vendor: 'closed',
-    audit: 'enrollment.invited',
-    body: enroll,
-    replies: { 201: enrollReply },
-    errors: ['phone_taken'],
-  },
+  enroll: consoleRoute.post(
+    '/enroll',
+    'Makes an invitation for one exchange. Those that open the console take the right to manage access.',
+    {
+      access: 'users:write',
+      vendor: 'closed',
+      audit: 'enrollment.invited',
+      body: enroll,
+      replies: { 201: enrollReply },
+      errors: ['phone_taken'],
+    },
+  ),
 } as const satisfies Record<string, ConsoleRoute>;
 
 export interface EnrollPageOptions {

@@ -2,63 +2,45 @@
 import type { Groups } from '#src/directory/groups.ts';
 import * as policies from '#src/protocol/directory/policies.ts';
 import { actorOf } from '#src/identity/console/principal.ts';
-import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
+import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 const missing = 'group_not_found';
 
 export const groupsRoutes = {
-  listGroups: {
-    method: 'get',
-    path: '/groups',
-    summary: 'All groups, without their members.',
+  listGroups: consoleRoute.get('/groups', 'All groups, without their members.', {
     access: 'users:read',
     vendor: 'open',
-    audit: null,
     replies: { 200: policies.groupsReply },
-    errors: [],
-  },
-  createGroup: {
-    method: 'post',
-    path: '/groups',
-    summary: 'Creates a group.',
+  }),
+  createGroup: consoleRoute.post('/groups', 'Creates a group.', {
     access: 'users:write',
     vendor: 'closed',
     audit: 'group.created',
     body: policies.createGroup,
     replies: { 201: policies.groupWithMembers },
     errors: ['group_name_taken', 'groups_full'],
-  },
-  readGroup: {
-    method: 'get',
-    path: '/groups/:group',
-    summary: 'A group and its members.',
+  }),
+  readGroup: consoleRoute.get('/groups/:group', 'A group and its members.', {
     access: 'users:read',
     vendor: 'open',
-    audit: null,
     replies: { 200: policies.groupWithMembers },
     errors: [missing],
-  },
-  changeGroup: {
-    method: 'patch',
-    path: '/groups/:group',
-    summary: 'Renames a group, takes people in and lets people go.',
+  }),
+  changeGroup: consoleRoute.patch('/groups/:group', 'Renames a group, takes people in and lets people go.', {
     access: 'users:write',
     vendor: 'closed',
     audit: 'group.changed',
     body: policies.changeGroup,
     replies: { 200: policies.groupWithMembers },
     errors: [missing, 'group_name_taken', 'group_full'],
-  },
-  deleteGroup: {
-    method: 'delete',
-    path: '/groups/:group',
-    summary: 'Deletes a group that no policy names.',
+  }),
+  deleteGroup: consoleRoute.delete('/groups/:group', 'Deletes a group that no policy names.', {
     access: 'users:write',
     vendor: 'closed',
     audit: 'group.deleted',
     replies: { 204: null },
     errors: [missing, 'group_in_use'],
-  },
+  }),
 } as const satisfies Record<string, ConsoleRoute>;
 
 export function makeGroupsPage({ groups }: { readonly groups: Groups }): ConsolePage {

@@ -6,105 +6,82 @@ import * as directory from '#src/protocol/directory/directory.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { permits } from '#src/identity/console/permissions.ts';
 import { actorOf, roleOf } from '#src/identity/console/principal.ts';
-import { page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
+import { consoleRoute, page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
 
 const missing = 'person_not_found';
 const left = 'person_left';
 
 export const usersRoutes = {
-  listUsers: {
-    method: 'get',
-    path: '/users',
-    summary: 'People and guests, by username.',
+  listUsers: consoleRoute.get('/users', 'People and guests, by username.', {
     access: 'users:read',
     vendor: 'open',
-    audit: null,
     query: directory.usersQuery,
     replies: { 200: directory.usersReply },
-    errors: [],
-  },
-  createUser: {
-    method: 'post',
-    path: '/users',
-    summary: 'Creates a person with a password that is handed over.',
+  }),
+  createUser: consoleRoute.post('/users', 'Creates a person with a password that is handed over.', {
     access: 'users:write',
     vendor: 'closed',
     audit: 'user.created',
     body: directory.createUser,
     replies: { 201: directory.user },
     errors: ['username_taken'],
-  },
-  readUser: {
-    method: 'get',
-    path: '/users/:username',
-    summary: 'One person.',
+  }),
+  readUser: consoleRoute.get('/users/:username', 'One person.', {
     access: 'users:read',
     vendor: 'open',
-    audit: null,
     replies: { 200: directory.user },
     errors: [missing],
-  },
-  changeUser: {
-    method: 'patch',
-    path: '/users/:username',
-    summary: 'Changes what is known of a person; null takes a field away.',
+  }),
+  changeUser: consoleRoute.patch('/users/:username', 'Changes what is known of a person; null takes a field away.', {
     access: 'users:write',
     vendor: 'closed',
     audit: 'user.changed',
     body: directory.changeUser,
     replies: { 200: directory.user },
     errors: [missing, left],
-  },
-  blockUser: {
-    method: 'post',
-    path: '/users/:username/block',
-    summary: 'Ends all sessions of a person and keeps them from signing in.',
-    access: 'users:write',
-    vendor: 'closed',
-    audit: 'user.blocked',
-    replies: { 200: directory.user },
-    errors: [missing, left, 'last_owner_required'],
-  },
-  unblockUser: {
-    method: 'post',
-    path: '/users/:username/unblock',
-    summary: 'Lets a blocked person sign in again.',
+  }),
+  blockUser: consoleRoute.post(
+    '/users/:username/block',
+    'Ends all sessions of a person and keeps them from signing in.',
+    {
+      access: 'users:write',
+      vendor: 'closed',
+      audit: 'user.blocked',
+      replies: { 200: directory.user },
+      errors: [missing, left, 'last_owner_required'],
+    },
+  ),
+  unblockUser: consoleRoute.post('/users/:username/unblock', 'Lets a blocked person sign in again.', {
     access: 'users:write',
     vendor: 'closed',
     audit: 'user.unblocked',
     replies: { 200: directory.user },
     errors: [missing, left],
-  },
-  leaveUser: {
-    method: 'post',
-    path: '/users/:username/leave',
-    summary: 'Lets a person go for good. Nobody is ever given their username.',
-    access: 'users:write',
-    vendor: 'closed',
-    audit: 'user.left',
-    replies: { 200: directory.user },
-    errors: [missing, left, 'last_owner_required'],
-  },
-  listUserSessions: {
-    method: 'get',
-    path: '/users/:username/sessions',
-    summary: 'The sessions of a person that have not ended.',
+  }),
+  leaveUser: consoleRoute.post(
+    '/users/:username/leave',
+    'Lets a person go for good. Nobody is ever given their username.',
+    {
+      access: 'users:write',
+      vendor: 'closed',
+      audit: 'user.left',
+      replies: { 200: directory.user },
+      errors: [missing, left, 'last_owner_required'],
+    },
+  ),
+  listUserSessions: consoleRoute.get('/users/:username/sessions', 'The sessions of a person that have not ended.', {
     access: 'users:read',
     vendor: 'open',
-    audit: null,
     replies: { 200: directory.userSessionsReply },
     errors: [missing],
-  },
-  endUserSession: {
-    method: 'delete',
-    path: '/users/:username/sessions/:session',
-    summary: 'Ends a session and closes its socket.',
+  }),
+  endUserSession: consoleRoute.delete('/users/:username/sessions/:session', 'Ends a session and closes its socket.', {
     access: 'users:write',
     vendor: 'closed',
     audit: 'user.session_ended',
     replies: { 204: null },
     errors: [missing, 'user_session_not_found'],
-  },
+  }),
 } as const satisfies Record<string, ConsoleRoute>;
 
 export interface UsersPageOptions {
