@@ -8,6 +8,7 @@ import type { Exactly, WithDefaults } from '#src/protocol/route.ts';
 import type { AuditEvent } from '#src/audit/audit-events.ts';
 import type { Permission } from '#src/identity/console/permissions.ts';
 import type { Principal } from '#src/identity/console/principal.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 
 /**
  * How a vendor token meets a route (VND-15): served as it is, served de-personalised, or refused before its handler.
@@ -74,11 +75,17 @@ export const consoleRoute = {
 } as const;
 
 /** A request as a handler gets it: checked by its schemas, its caller known and permitted. */
-export interface ConsoleRequest<Body = unknown, Query = unknown> {
+export interface ConsoleRequest<
+  Body = unknown,
+  Query = unknown,
+  Parameters extends Readonly<Record<string, string>> = Readonly<Record<string, string>>,
+> {
   readonly principal: Principal;
   /** The caller's address. */
   readonly address: string;
-  readonly parameters: Readonly<Record<string, string>>;
+  /** Who acts, and from where, as the audit trail has it. */
+  readonly by: AuditActor;
+  readonly parameters: Parameters;
   readonly body: Body;
   readonly query: Query;
 }
@@ -92,6 +99,13 @@ export interface ConsoleReply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** The names of a path's parameters. */
+type ParametersIn<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParametersIn<Rest>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never;
+
 type Read<T> = T extends z.ZodType ? z.infer<T> : undefined;
 
 /** A handler for each route of a page, typed by the route's schemas. Thrown Refusals are its answers. */
@@ -99,7 +113,8 @@ export type ConsoleHandlers<Routes extends Readonly<Record<string, ConsoleRoute>
   readonly [Name in keyof Routes]: (
     request: ConsoleRequest<
       Read<Routes[Name] extends { body: infer Body } ? Body : undefined>,
-      Read<Routes[Name] extends { query: infer Query } ? Query : undefined>
+      Read<Routes[Name] extends { query: infer Query } ? Query : undefined>,
+      Readonly<Record<ParametersIn<Routes[Name]['path']>, string>>
     >,
   ) => Promise<ConsoleReply> | ConsoleReply;
 };

@@ -48,7 +48,7 @@ export function makeConsoleRolesPage({ roles }: { readonly roles: ConsoleRoles }
   return page(consoleRoleRoutes, {
     listConsoleRoles: ({ query }) => ({ status: 200, body: roles.list(query.after, query.limit) }),
     setConsoleRole: async ({ principal, parameters, body, address }) => {
-      await roles.set(principal, parameters['user'] ?? '', body.role, address);
+      await roles.set(principal, parameters.user, body.role, address);
       return { status: 204 };
     },
   });

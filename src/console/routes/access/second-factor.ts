@@ -109,7 +109,7 @@ export function makeSecondFactorPage({ secondFactors }: { readonly secondFactors
     }),
     listSecondFactors: ({ query }) => ({ status: 200, body: secondFactors.list(query.after, query.limit) }),
     removeSecondFactor: async ({ principal, parameters, address }) => {
-      await secondFactors.remove(principal, parameters['user'] ?? '', address);
+      await secondFactors.remove(principal, parameters.user, address);
       return { status: 204 };
     },
   });

@@ -54,7 +54,7 @@ export function makeSsoPage({ sso, idleSeconds }: SsoPageOptions): ConsolePage {
       body: sessionBody(await sso.callback(query, address), idleSeconds),
     }),
     forgetSsoIdentity: async ({ principal, parameters, address }) => {
-      await sso.forget(principal, parameters['user'] ?? '', address);
+      await sso.forget(principal, parameters.user, address);
       return { status: 204 };
     },
   });

@@ -82,7 +82,7 @@ export function makeVendorTokensPage({ vendorTokens }: { readonly vendorTokens: 
     listVendorTokens: ({ query }) => ({ status: 200, body: vendorTokens.list(query.after, query.limit) }),
     revokeVendorToken: async ({ principal, parameters, address }) => ({
       status: 200,
-      body: await vendorTokens.revoke(principal, parameters['id'] ?? '', address),
+      body: await vendorTokens.revoke(principal, parameters.id, address),
     }),
   });
 }

@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import type { ClientReleases } from '#src/settings/client-releases.ts';
 import { clientRelease } from '#src/protocol/hosts/client-releases.ts';
-import { actorOf } from '#src/identity/console/principal.ts';
 import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 /** 32 random bytes have 43 characters of base64url: a shorter token could be guessed from its hash. */
@@ -40,8 +39,8 @@ export function makeClientsPage({ releases }: { readonly releases: ClientRelease
   });
   return page(clientsRoutes, {
     readClients: answer,
-    changeClients: async ({ principal, address, body }) => {
-      await releases.setToken(body.publish_token, { actor: actorOf(principal), address });
+    changeClients: async ({ by, body }) => {
+      await releases.setToken(body.publish_token, by);
       return answer();
     },
   });

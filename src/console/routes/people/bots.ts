@@ -1,13 +1,11 @@
 /** Bots: making, listing, changing what they may, revoking, another token (CRD-04, BOT-01). */
 import { z } from 'zod';
 import type { Bots } from '#src/integrations/bots.ts';
-import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import { BOT_CONVERSATIONS_MAX, botName } from '#src/protocol/bots/bots.ts';
 import { BOT_SCOPE_NAMES, botScope } from '#src/protocol/bots/bot-scopes.ts';
 import { conversationId } from '#src/protocol/names.ts';
-import { actorOf } from '#src/identity/console/principal.ts';
 import { pageQuery } from '../../page-query.ts';
-import { consoleRoute, page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
+import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 const BOTS_PAGE_MAX = 200;
 const DISPLAY_NAME_LENGTH_MAX = 100;
@@ -110,26 +108,18 @@ export function makeBotsPage({ bots }: { readonly bots: Bots }): ConsolePage {
   return page(botsRoutes, {
     listBots: ({ query }) => ({ status: 200, body: bots.list(query.after, query.limit) }),
     makeBot: async (request) => {
-      const made = await bots.make(request.body, doerOf(request));
+      const made = await bots.make(request.body, request.by);
       return { status: 201, body: { ...made.bot, token: made.token } };
     },
-    readBot: (request) => ({ status: 200, body: bots.read(idOf(request)) }),
+    readBot: (request) => ({ status: 200, body: bots.read(request.parameters.id) }),
     changeBot: async (request) => ({
       status: 200,
-      body: await bots.change(idOf(request), request.body, doerOf(request)),
+      body: await bots.change(request.parameters.id, request.body, request.by),
     }),
-    revokeBot: async (request) => ({ status: 200, body: await bots.revoke(idOf(request), doerOf(request)) }),
+    revokeBot: async (request) => ({ status: 200, body: await bots.revoke(request.parameters.id, request.by) }),
     issueBotToken: async (request) => {
-      const issued = await bots.issueToken(idOf(request), doerOf(request));
+      const issued = await bots.issueToken(request.parameters.id, request.by);
       return { status: 200, body: { ...issued.bot, token: issued.token } };
     },
   });
-}
-
-function doerOf({ principal, address }: ConsoleRequest): AuditActor {
-  return { actor: actorOf(principal), address };
-}
-
-function idOf({ parameters }: ConsoleRequest): string {
-  return parameters['id'] ?? '';
 }

@@ -3,7 +3,7 @@ import type { Enrollment } from '#src/directory/enrollment.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { enroll, enrollReply } from '#src/protocol/directory/guests.ts';
 import { permits } from '#src/identity/console/permissions.ts';
-import { actorOf, roleOf } from '#src/identity/console/principal.ts';
+import { roleOf } from '#src/identity/console/principal.ts';
 import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 export const enrollRoutes = {
@@ -29,11 +29,11 @@ export interface EnrollPageOptions {
 
 export function makeEnrollPage({ enrollment, coordinatorUrl }: EnrollPageOptions): ConsolePage {
   return page(enrollRoutes, {
-    enroll: async ({ principal, address, body }) => {
+    enroll: async ({ by, principal, body }) => {
       const opensConsole = body.kind === 'admin' || body.kind === 'owner';
       if (opensConsole && !permits(roleOf(principal), 'access:write')) throw new Refusal('right_missing');
       const inviter = principal.kind === 'person' ? principal.username : undefined;
-      const made = await enrollment.invite(body, inviter, { actor: actorOf(principal), address });
+      const made = await enrollment.invite(body, inviter, by);
       return { status: 201, body: { url: `${coordinatorUrl()}${made.path}`, expires_at: made.expiresAt } };
     },
   });

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import type { ConsoleRoles } from '#src/identity/console/console-roles.ts';
 import { ERASURES_PAGE_MAX, type Erasures } from '#src/compliance/erasures.ts';
 import { count, username } from '#src/protocol/names.ts';
-import { actorOf } from '#src/identity/console/principal.ts';
 import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 const erasure = z
@@ -62,12 +61,12 @@ export interface ErasuresPageOptions {
 
 export function makeErasuresPage({ erasures, consoleRoles }: ErasuresPageOptions): ConsolePage {
   return page(erasuresRoutes, {
-    eraseUser: async ({ principal, address, parameters }) => {
-      const user = parameters['username'] ?? '';
+    eraseUser: async ({ by, parameters }) => {
+      const user = parameters.username;
       const check = await consoleRoles.lastOwnerCheck(user);
-      return { status: 202, body: await erasures.erase(user, { actor: actorOf(principal), address }, check) };
+      return { status: 202, body: await erasures.erase(user, by, check) };
     },
     listErasures: ({ query }) => ({ status: 200, body: erasures.list(query.after, query.limit) }),
-    readErasure: ({ parameters }) => ({ status: 200, body: erasures.read(parameters['id'] ?? '') }),
+    readErasure: ({ parameters }) => ({ status: 200, body: erasures.read(parameters.id) }),
   });
 }

@@ -1,7 +1,6 @@
 /** Groups of people, for the access policies to speak of (POL-01). */
 import type { Groups } from '#src/directory/groups.ts';
 import * as policies from '#src/protocol/directory/policies.ts';
-import { actorOf } from '#src/identity/console/principal.ts';
 import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 const missing = 'group_not_found';
@@ -46,17 +45,17 @@ export const groupsRoutes = {
 export function makeGroupsPage({ groups }: { readonly groups: Groups }): ConsolePage {
   return page(groupsRoutes, {
     listGroups: () => ({ status: 200, body: { items: groups.list(), next: null } }),
-    createGroup: async ({ principal, address, body }) => ({
+    createGroup: async ({ by, body }) => ({
       status: 201,
-      body: await groups.create(body, { actor: actorOf(principal), address }),
+      body: await groups.create(body, by),
     }),
-    readGroup: ({ parameters }) => ({ status: 200, body: groups.read(parameters['group'] ?? '') }),
-    changeGroup: async ({ principal, address, body, parameters }) => ({
+    readGroup: ({ parameters }) => ({ status: 200, body: groups.read(parameters.group) }),
+    changeGroup: async ({ by, body, parameters }) => ({
       status: 200,
-      body: await groups.change(parameters['group'] ?? '', body, { actor: actorOf(principal), address }),
+      body: await groups.change(parameters.group, body, by),
     }),
-    deleteGroup: async ({ principal, address, parameters }) => {
-      await groups.remove(parameters['group'] ?? '', { actor: actorOf(principal), address });
+    deleteGroup: async ({ by, parameters }) => {
+      await groups.remove(parameters.group, by);
       return { status: 204 };
     },
   });

@@ -1,7 +1,6 @@
 /** Guests: who they are, who invited them, and their terms (GST-01). */
 import type { Guests } from '#src/directory/guests.ts';
 import * as guests from '#src/protocol/directory/guests.ts';
-import { actorOf } from '#src/identity/console/principal.ts';
 import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 const missing = 'guest_not_found';
@@ -39,14 +38,12 @@ export const guestsRoutes = {
 export function makeGuestsPage({ guests: terms }: { readonly guests: Guests }): ConsolePage {
   return page(guestsRoutes, {
     listGuests: ({ query }) => ({ status: 200, body: terms.list(query.after, query.limit) }),
-    readGuest: ({ parameters }) => ({ status: 200, body: terms.read(parameters['username'] ?? '') }),
-    changeGuest: async ({ principal, address, body, parameters }) => {
-      const by = { actor: actorOf(principal), address };
-      return { status: 200, body: await terms.changeTerm(parameters['username'] ?? '', body.expires_at, by) };
+    readGuest: ({ parameters }) => ({ status: 200, body: terms.read(parameters.username) }),
+    changeGuest: async ({ by, body, parameters }) => {
+      return { status: 200, body: await terms.changeTerm(parameters.username, body.expires_at, by) };
     },
-    endGuest: async ({ principal, address, parameters }) => {
-      const by = { actor: actorOf(principal), address };
-      return { status: 200, body: await terms.end(parameters['username'] ?? '', by) };
+    endGuest: async ({ by, parameters }) => {
+      return { status: 200, body: await terms.end(parameters.username, by) };
     },
   });
 }

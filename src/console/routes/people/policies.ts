@@ -1,7 +1,6 @@
 /** Access policies: an ordered list of rules about who may see, message, call and invite whom (POL-01). */
 import type { Policies } from '#src/directory/policies.ts';
 import * as policies from '#src/protocol/directory/policies.ts';
-import { actorOf } from '#src/identity/console/principal.ts';
 import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 export const policiesRoutes = {
@@ -38,16 +37,16 @@ export const policiesRoutes = {
 export function makePoliciesPage({ policies: rules }: { readonly policies: Policies }): ConsolePage {
   return page(policiesRoutes, {
     listPolicies: () => ({ status: 200, body: { items: rules.list(), next: null } }),
-    createPolicy: async ({ principal, address, body }) => ({
+    createPolicy: async ({ by, body }) => ({
       status: 201,
-      body: await rules.create(body, { actor: actorOf(principal), address }),
+      body: await rules.create(body, by),
     }),
-    changePolicy: async ({ principal, address, body, parameters }) => ({
+    changePolicy: async ({ by, body, parameters }) => ({
       status: 200,
-      body: await rules.change(parameters['policy'] ?? '', body, { actor: actorOf(principal), address }),
+      body: await rules.change(parameters.policy, body, by),
     }),
-    deletePolicy: async ({ principal, address, parameters }) => {
-      await rules.remove(parameters['policy'] ?? '', { actor: actorOf(principal), address });
+    deletePolicy: async ({ by, parameters }) => {
+      await rules.remove(parameters.policy, by);
       return { status: 204 };
     },
   });

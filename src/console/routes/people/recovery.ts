@@ -1,7 +1,6 @@
 /** Live recovery codes of guests, for an administrator to read to them; every look is audited (GST-02, GST-03). */
 import type { Recovery } from '#src/directory/recovery.ts';
 import { recoveryReply } from '#src/protocol/directory/guests.ts';
-import { actorOf } from '#src/identity/console/principal.ts';
 import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 export const recoveryRoutes = {
@@ -14,8 +13,8 @@ export const recoveryRoutes = {
 
 export function makeRecoveryPage({ recovery }: { readonly recovery: Recovery }): ConsolePage {
   return page(recoveryRoutes, {
-    listRecoveryCodes: async ({ principal, address }) => {
-      const items = await recovery.read({ actor: actorOf(principal), address });
+    listRecoveryCodes: async ({ by }) => {
+      const items = await recovery.read(by);
       return { status: 200, body: { items, next: null } };
     },
   });

@@ -5,7 +5,7 @@ import { UnknownPerson, type People } from '#src/directory/people.ts';
 import * as directory from '#src/protocol/directory/directory.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { permits } from '#src/identity/console/permissions.ts';
-import { actorOf, roleOf } from '#src/identity/console/principal.ts';
+import { roleOf } from '#src/identity/console/principal.ts';
 import { consoleRoute, page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
 
 const missing = 'person_not_found';
@@ -97,7 +97,7 @@ export function makeUsersPage({ people, groups, consoleRoles }: UsersPageOptions
   });
   /** Does something to the person of the path, and answers them as they are then. */
   const doTo = async (request: Request, act: (username: string) => Promise<void>) => {
-    const username = request.parameters['username'] ?? '';
+    const username = request.parameters.username;
     await known(async () => await act(username));
     return { status: 200, body: viewOf(username) };
   };
@@ -108,47 +108,42 @@ export function makeUsersPage({ people, groups, consoleRoles }: UsersPageOptions
     },
     createUser: async (request) => {
       const { username, password, ...profile } = request.body;
-      await people.add(username, password, profile, doerOf(request));
+      await people.add(username, password, profile, request.by);
       return { status: 201, body: viewOf(username) };
     },
-    readUser: async ({ parameters }) =>
-      await known(async () => ({ status: 200, body: viewOf(parameters['username'] ?? '') })),
+    readUser: async ({ parameters }) => await known(async () => ({ status: 200, body: viewOf(parameters.username) })),
     changeUser: async (request) =>
-      await doTo(request, async (username) => await people.change(username, request.body, doerOf(request))),
+      await doTo(request, async (username) => await people.change(username, request.body, request.by)),
     blockUser: async (request) =>
       await doTo(request, async (username) => {
         assertMayClose(request, people, username);
-        await people.block(username, doerOf(request), await consoleRoles.lastOwnerCheck(username));
+        await people.block(username, request.by, await consoleRoles.lastOwnerCheck(username));
       }),
     unblockUser: async (request) =>
       await doTo(request, async (username) => {
         assertMayClose(request, people, username);
-        await people.unblock(username, doerOf(request));
+        await people.unblock(username, request.by);
       }),
     leaveUser: async (request) =>
       await doTo(request, async (username) => {
         assertMayClose(request, people, username);
-        await people.leave(username, doerOf(request), await consoleRoles.lastOwnerCheck(username));
+        await people.leave(username, request.by, await consoleRoles.lastOwnerCheck(username));
       }),
     listUserSessions: async ({ parameters }) =>
       await known(async () => ({
         status: 200,
-        body: { items: people.sessions(parameters['username'] ?? ''), next: null },
+        body: { items: people.sessions(parameters.username), next: null },
       })),
     endUserSession: async (request) =>
       await known(async () => {
         const { username = '', session = '' } = request.parameters;
-        await people.endSession(username, session, doerOf(request));
+        await people.endSession(username, session, request.by);
         return { status: 204 };
       }),
   });
 }
 
-type Request = Pick<ConsoleRequest, 'principal' | 'address' | 'parameters'>;
-
-function doerOf({ principal, address }: Request) {
-  return { actor: actorOf(principal), address };
-}
+type Request = Pick<ConsoleRequest<unknown, unknown, Readonly<Record<'username', string>>>, 'principal' | 'parameters'>;
 
 /** Owners are for owners to shut out and to let in. @throws Refusal `right_missing`. */
 function assertMayClose({ principal }: Request, people: People, username: string): void {

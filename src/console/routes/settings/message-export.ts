@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import type { MessageExport } from '#src/compliance/message-export.ts';
 import { conversationId } from '#src/protocol/names.ts';
-import { actorOf } from '#src/identity/console/principal.ts';
 import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 const instant = z.string().min(1).max(40).optional();
@@ -29,9 +28,9 @@ export const messageExportRoutes = {
 
 export function makeMessageExportPage({ messageExport }: { readonly messageExport: MessageExport }): ConsolePage {
   return page(messageExportRoutes, {
-    exportMessages: async ({ principal, address, query }) => ({
+    exportMessages: async ({ by, query }) => ({
       status: 200,
-      stream: await messageExport.start(query, { actor: actorOf(principal), address }),
+      stream: await messageExport.start(query, by),
     }),
   });
 }

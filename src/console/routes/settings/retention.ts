@@ -4,7 +4,6 @@ import { HOLDS_PAGE_MAX, type Retention } from '#src/compliance/retention.ts';
 import { conversationId } from '#src/protocol/names.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { RetentionRule } from '#storage/conversations/retention.ts';
-import { actorOf } from '#src/identity/console/principal.ts';
 import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 const held = z.strictObject({ held: z.boolean() }).meta({ id: 'LegalHold' });
@@ -53,14 +52,13 @@ export function makeRetentionPage({ retention }: { readonly retention: Retention
   return page(retentionRoutes, {
     listHolds: ({ query }) => ({ status: 200, body: retention.holds(query.after, query.limit) }),
     readRetention: () => ({ status: 200, body: viewOf(retention.rule) }),
-    holdInstallation: async ({ principal, address, body }) => {
-      const by = { actor: actorOf(principal), address };
+    holdInstallation: async ({ by, body }) => {
       return { status: 200, body: viewOf(await retention.hold(body.held, by)) };
     },
-    holdConversation: async ({ principal, address, body, parameters }) => {
+    holdConversation: async ({ by, body, parameters }) => {
       const { id = '' } = parameters;
       if (!conversationId.safeParse(id).success) throw new Refusal('conversation_forbidden');
-      await retention.holdConversation(id, body.held, { actor: actorOf(principal), address });
+      await retention.holdConversation(id, body.held, by);
       return { status: 204 };
     },
   });
