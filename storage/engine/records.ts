@@ -124,9 +124,13 @@ export const pinRecord = recordOf<PinRecord>('pin', ['by', 'at']);
 export const personalRecord = {
   encode: (p: PersonalRecord): Buffer => pack([p.draft?.body, p.draft?.updatedAt, p.mutedUntil]),
   decode(buffer: Buffer): PersonalRecord {
-    const [body, updatedAt, mutedUntil] = unpack('personal record', buffer) as (string | null)[];
+    const [body, updatedAt, mutedUntil] = unpack('personal record', buffer) as [
+      string | null,
+      string | null,
+      string | null,
+    ];
     return {
-      draft: body == null || updatedAt == null ? undefined : { body, updatedAt },
+      draft: body === null || updatedAt === null ? undefined : { body, updatedAt },
       mutedUntil: mutedUntil ?? undefined,
     };
   },

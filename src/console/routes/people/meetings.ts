@@ -25,7 +25,7 @@ export function makeMeetingsPage({ meetings: planned }: { readonly meetings: Mee
       const items = found.map(({ id, document }) => viewOf(id, document));
       return { status: 200, body: { items, next: found.length < query.limit ? null : (found.at(-1)?.id ?? null) } };
     },
-    readMeeting: ({ parameters: { meeting = '' } }) => ({
+    readMeeting: ({ parameters: { meeting } }) => ({
       status: 200,
       body: viewOf(meeting, planned.readAny(meeting)),
     }),

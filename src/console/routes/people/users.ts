@@ -136,7 +136,7 @@ export function makeUsersPage({ people, groups, consoleRoles }: UsersPageOptions
       })),
     endUserSession: async (request) =>
       await known(async () => {
-        const { username = '', session = '' } = request.parameters;
+        const { username, session } = request.parameters;
         await people.endSession(username, session, request.by);
         return { status: 204 };
       }),

@@ -56,7 +56,7 @@ export function makeRetentionPage({ retention }: { readonly retention: Retention
       return { status: 200, body: viewOf(await retention.hold(body.held, by)) };
     },
     holdConversation: async ({ by, body, parameters }) => {
-      const { id = '' } = parameters;
+      const { id } = parameters;
       if (!conversationId.safeParse(id).success) throw new Refusal('conversation_forbidden');
       await retention.holdConversation(id, body.held, by);
       return { status: 204 };
