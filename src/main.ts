@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { Placement } from '#actors/runtime/placement.ts';
-import type { Supervisor } from '#actors/runtime/supervisor.ts';
+import type { ShardSupervisor } from '#src/messaging/thread-services.ts';
 import { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import { systemClock } from '#src/base/clock.ts';
@@ -32,14 +32,7 @@ import type { HttpTelemetry } from '#src/http/http-telemetry.ts';
 import { closeListener } from '#src/http/listener-closing.ts';
 import { portOf, urlOf } from '#src/http/listening-address.ts';
 import { makeLiveCalls } from '#src/server/live-calls.ts';
-import {
-  makeCalendarAnnouncer,
-  makeManagementAnnouncers,
-  makeMediaServersAnnouncer,
-  makePushAnnouncer,
-  makeSealingAnnouncer,
-  makeShardAnnouncer,
-} from '#src/server/shard-announcer.ts';
+import { makeCalendarAnnouncer, makeChangeAnnouncers, makeShardAnnouncer } from '#src/server/shard-announcer.ts';
 import { watchCredentials } from '#src/settings/credential-watch.ts';
 import { readMailTrust } from '#src/settings/mail-trust.ts';
 import { readMediaServers } from '#src/settings/media-servers.ts';
@@ -51,7 +44,7 @@ import { printWelcome } from '#src/server/welcome.ts';
 import { addMailRoutes, makeOutbox, type MailServicesOptions } from '#src/calendar/mail/mail-services.ts';
 import type { Base, Release } from '#src/server/base.ts';
 import { METRICS_MILLIS, makeHealth } from '#src/server/health.ts';
-import { makeSupervisor } from '#src/server/shard-supervision.ts';
+import { makeSupervisor, startShards, type ShardSurroundings } from '#src/server/shard-supervision.ts';
 import type { HealthBody } from '#src/telemetry/health-body.ts';
 import { Log } from '#src/telemetry/log.ts';
 import { RecentLines } from '#src/telemetry/recent-lines.ts';
@@ -125,25 +118,13 @@ async function main(): Promise<void> {
 async function serve(base: Base, closers: Closer[]): Promise<void> {
   const { accounts, config, limiter, metrics, folder, log, manifest, tokens } = base;
   const urls: Urls = { coordinator: '', messaging: '', calendar: '' };
-  // The coordinator's own origin is known once it listens; nobody calls before.
-  let origins: ReadonlySet<string> = new Set();
-  const supervisor: Supervisor = makeSupervisor(base, {
-    release,
-    origins: () => origins,
-    health: (accept) => health(accept),
-    push: () => push(),
-    mediaServers: () => mediaServers(),
-    retention: () => management.retention.rule,
-    sealing: () => attachmentKeys.sealing,
-    integrations: () => management.integrations,
-    restarted: (shard) => {
-      const noted = management.alerts.note('shard_restarted', `shard:${shard}`, 'it died and is back');
-      noted.catch((error: unknown) => log.warn('an alert could not be stored', { error }));
-    },
-  });
+  // Known once the coordinator listens; nobody calls before.
+  const origins = new Set<string>();
+  const supervisor = makeSupervisor(base);
   const health = makeHealth(base, release, supervisor);
   metrics.supply(() => ({ asksPending: supervisor.asksPending, droppedLogLines: log.droppedLines }));
   const announcer = makeShardAnnouncer(supervisor);
+  const changes = makeChangeAnnouncers(supervisor);
   const surface = { config, limiter, log, health, allowsOrigin: (origin: string) => origins.has(origin) };
   const { attachments, lanes } = openStores(base, closers);
   const coordinator = await makeCoordinator({
@@ -158,21 +139,24 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     ...base,
     ...coordinator,
     announcer,
-    ...makeManagementAnnouncers(supervisor),
+    ...changes,
     ask: (to, message, millis) => supervisor.ask(to, message, millis),
     clock: systemClock,
     health: async () => JSON.parse((await health('application/json')).body) as HealthBody,
     listeners: () => urls,
-    liveCalls: makeLiveCalls(() => supervisor.gather('@calls', null, METRICS_MILLIS)),
+    liveCalls: makeLiveCalls(() => supervisor.askShards('calls.list', null, METRICS_MILLIS)),
     conversations: () => lanes.conversationCount,
     attachments,
     lanes,
     epoch: manifest.epoch,
     startedAt: release.startedAt,
   });
-  const announce = makeSealingAnnouncer(supervisor);
-  const attachmentKeys = new AttachmentKeys({ accounts, vault: management.vault, log, announce });
-  const { mediaServers, push } = credentialsOf(base, management.settings);
+  const attachmentKeys = new AttachmentKeys({
+    accounts,
+    vault: management.vault,
+    log,
+    announce: changes.announceSealing,
+  });
   await startManagement(base, closers, management, attachmentKeys);
   const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', metrics) });
   const tell = makeCalendarAnnouncer(supervisor);
@@ -180,12 +164,9 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const parts = { ...coordinator, ...management, meetings, version, tell, baseUrl: () => urls.calendar };
   const openMail = await startCalendar(base, closers, calendar, parts);
   const lmtp = await listen(base, closers, { coordinator: coordinator.app, calendar, openMail }, urls);
-  origins = originsOf(config, portOf(coordinator.app.server.address()));
-  const messagingPort = await supervisor.start();
-  closers.push(() => supervisor.stop(config.drainSeconds * 2000));
-  urls.messaging = config.messagingUrl ?? urlOf(config, messagingPort);
-  closers.push(watchCredentials(push, makePushAnnouncer(supervisor)));
-  closers.push(watchCredentials(mediaServers, makeMediaServersAnnouncer(supervisor)));
+  for (const origin of originsOf(config, portOf(coordinator.app.server.address()))) origins.add(origin);
+  const shardParts = { ...management, attachmentKeys, changes, health, origins: [...origins], supervisor };
+  urls.messaging = await startMessaging(base, closers, shardParts);
   const control = await listenForCommands(base, { coordinator, announcer, supervisor, urls });
   closers.push(() => control.close());
   plantBugsOnSignal(supervisor, base.placement.shards);
@@ -194,13 +175,37 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   printWelcome(version, folder, urls, setup);
 }
 
-/** What the threads are handed of settings and configuration, read anew at every call. */
-function credentialsOf({ accounts, config }: Base, settings: Settings) {
+/** Starts the shards, and hands them what changes of settings and certificates; answers their base URL. */
+async function startMessaging(
+  base: Base,
+  closers: Closer[],
+  parts: Pick<ShardSurroundings, 'attachmentKeys' | 'health' | 'integrations' | 'origins' | 'retention'> &
+    Pick<Awaited<ReturnType<typeof addManagementServices>>, 'alerts' | 'settings'> & {
+      readonly changes: ReturnType<typeof makeChangeAnnouncers>;
+      readonly supervisor: ShardSupervisor;
+    },
+): Promise<string> {
+  const { accounts, config, log } = base;
+  const { alerts, changes, settings, supervisor } = parts;
   const pushKey = accounts.secret('push_key');
-  return {
-    push: () => readPushCredentials({ config, settings, pushKey }),
-    mediaServers: () => readMediaServers({ config, settings }),
-  };
+  const push = () => readPushCredentials({ config, settings, pushKey });
+  const mediaServers = () => readMediaServers({ config, settings });
+  const port = await startShards(supervisor, base, {
+    ...parts,
+    release,
+    push,
+    mediaServers,
+    restarted: (shard) => {
+      const noted = alerts.note('shard_restarted', `shard:${shard}`, 'it died and is back');
+      noted.catch((error: unknown) => log.warn('an alert could not be stored', { error }));
+    },
+  });
+  closers.push(
+    () => supervisor.stop(config.drainSeconds * 2000),
+    watchCredentials(push, (credentials) => void changes.announcePush(credentials)),
+    watchCredentials(mediaServers, (servers) => void changes.announceMediaServers(servers)),
+  );
+  return config.messagingUrl ?? urlOf(config, port);
 }
 
 /** Unlocks what the configuration has the key of, and starts what the management plane does by itself. */
@@ -310,7 +315,7 @@ async function listenForCommands(base: Base, parts: CommandParts): ReturnType<ty
 interface CommandParts {
   readonly announcer: SessionAnnouncer;
   readonly coordinator: Coordinator;
-  readonly supervisor: Supervisor;
+  readonly supervisor: ShardSupervisor;
   readonly urls: Urls;
 }
 
@@ -358,11 +363,11 @@ async function close(closers: Closer[]): Promise<void> {
 }
 
 /** With PARLEY_DEBUG_HOOKS=1, SIGUSR2 has one shard after the other fail: how the tests see a shard come back. */
-function plantBugsOnSignal(supervisor: Supervisor, shards: number): void {
+function plantBugsOnSignal(supervisor: ShardSupervisor, shards: number): void {
   if (process.env['PARLEY_DEBUG_HOOKS'] !== '1') return;
   let next = 0;
   process.on('SIGUSR2', () => {
-    supervisor.tellShard(next % shards, '@crash', null);
+    supervisor.tellShard(next % shards, 'shard.crash', null);
     next += 1;
   });
 }

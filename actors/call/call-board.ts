@@ -6,7 +6,11 @@
 import { copyRecord, pairOf, stateOf, type CallRecord, type CallResult, type CallState } from './call-record.ts';
 
 /** What one attempt's change is told as: the record as it is now, or null when it is over. */
-export type CallChange = readonly [scope: string, call: string, record: CallRecord | null];
+export interface CallChange {
+  readonly scope: string;
+  readonly call: string;
+  readonly record: CallRecord | null;
+}
 
 /** Live calls in one answer to an operator or to another thread: the longest lasting come first. */
 export const CALLS_LISTED_MAX = 1_000;
@@ -30,18 +34,18 @@ export class CallBoard {
   show(record: CallRecord): void {
     const copy = copyRecord(record);
     this.#put(copy);
-    this.#changed([copy.scope, copy.call, copy]);
+    this.#changed({ scope: copy.scope, call: copy.call, record: copy });
   }
 
   /** An attempt is over, with that result. */
   end(scope: string, call: string, result: CallResult): void {
     this.#ended[result] = (this.#ended[result] ?? 0) + 1;
     this.#take(scope, call);
-    this.#changed([scope, call, null]);
+    this.#changed({ scope, call, record: null });
   }
 
   /** Follows another thread's board. */
-  follow([scope, call, record]: CallChange): void {
+  follow({ scope, call, record }: CallChange): void {
     if (record === null) this.#take(scope, call);
     else this.#put(record);
   }

@@ -15,8 +15,8 @@ import type { PushRow } from '#storage/conversations/push-records.ts';
 export type Address = `${string}:${string}`;
 
 /** The answer to an ask. A refusal is an expected "no" with its code; it is a value, not an Error. */
-export type Answer =
-  | { readonly ok: true; readonly value: unknown }
+export type Answer<Value = unknown> =
+  | { readonly ok: true; readonly value: Value }
   | {
       readonly ok: false;
       readonly code: ErrorCode;

@@ -12,10 +12,21 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
 import { refused, type Address, type Answer, type Tell } from './actor.ts';
 import { monotonicMillis } from './monotonic.ts';
-import { MAIN, type ServiceName } from './thread-runtime.ts';
 import type { Placement } from './placement.ts';
-import { PortLink, type LinkHandler } from './port-link.ts';
+import { PortLink } from './port-link.ts';
 import { decide, SHARD_POLICY } from './supervision.ts';
+import { MAIN, type RuntimeReport } from './thread-runtime.ts';
+import {
+  ServiceTable,
+  type AnswerOf,
+  type AskBody,
+  type AskedName,
+  type ServiceHandlers,
+  type ServiceMap,
+  type TellBody,
+  type ThreadServiceMaps,
+  type ToldName,
+} from './thread-services.ts';
 
 /** What the supervisor sends a shard's thread beside its links: only what carries a port or precedes them. */
 export type ShardOrder =
@@ -25,17 +36,37 @@ export type ShardOrder =
 /** What a shard's thread answers. */
 export type ShardListening = { readonly kind: 'listening' } | { readonly kind: 'refused'; readonly error: string };
 
+/** What the supervisor itself asks of shards: to finish and leave. The answer says whether every request was answered. */
+interface DrainService {
+  readonly 'shard.drain': { readonly ask: null; readonly answer: boolean };
+}
+
+/** Services of threads of which each shard can be drained. */
+export interface SupervisedServices extends ThreadServiceMaps {
+  readonly shard: ServiceMap & DrainService;
+}
+
 export interface SupervisorOptions {
   readonly entry: URL;
   readonly placement: Placement;
-  /** What a shard's thread is started with. */
-  readonly workerData: (shard: number) => unknown;
   readonly host: string;
   readonly port: number;
-  readonly services: Omit<LinkHandler, 'overrun' | 'closed'>;
+  readonly report: RuntimeReport;
+}
+
+/** What shards are started with and served by. */
+export interface Supervision<Services extends SupervisedServices> {
+  /** What a shard's thread is started with. */
+  readonly workerData: (shard: number) => unknown;
+  /** What the main thread does for shards. */
+  readonly services: ServiceHandlers<Services['main']>;
   readonly onRestart: (shard: number, error: Error | undefined) => void;
   /** Shards die faster than they can be started: the process should end. */
   readonly onEscalate: (shard: number) => void;
+}
+
+interface ServedSupervision extends Omit<Supervision<SupervisedServices>, 'services'> {
+  readonly services: ServiceTable;
 }
 
 interface Shard {
@@ -46,7 +77,7 @@ interface Shard {
   readonly gone: Promise<void>;
 }
 
-export class Supervisor {
+export class Supervisor<Services extends SupervisedServices> {
   readonly #options: SupervisorOptions;
   readonly #shards: Shard[] = [];
   #port: number;
@@ -58,9 +89,12 @@ export class Supervisor {
   }
 
   /** Starts all shards; resolves with the port they listen on. */
-  async start(): Promise<number> {
+  async start(supervision: Supervision<Services>): Promise<number> {
+    const { report } = this.#options;
+    const services = new ServiceTable([supervision.services], (name, error) => report.failed(name, error));
+    const parts = { ...supervision, services };
     for (let shard = 0; shard < this.#options.placement.shards; shard += 1) {
-      this.#shards.push(this.#spawn(shard, []));
+      this.#shards.push(this.#spawn(shard, parts, []));
       this.#linkWithOthers(shard);
     }
     const held = await holdPort(this.#options.host, this.#port);
@@ -77,33 +111,36 @@ export class Supervisor {
     return this.#port;
   }
 
-  /** Asks an actor or a service of a shard. */
+  /** Asks an actor, wherever it lives. */
   async ask(to: Address, message: Tell, millis: number): Promise<Answer> {
-    return await this.askShard(this.#options.placement.shardOf(to), to, message, millis);
+    return await this.#askThread(this.#options.placement.shardOf(to), to, message, millis);
   }
 
-  async askShard(shard: number, to: Address | ServiceName, body: unknown, millis: number): Promise<Answer> {
-    const link = this.#shards[shard]?.link;
-    return link === undefined ? refused('unavailable') : await link.ask(to, body, monotonicMillis() + millis);
-  }
-
-  /** Asks every shard, and waits until each has answered or is gone, `millis` at most. */
-  async askAll(name: ServiceName, body: unknown, millis: number): Promise<void> {
-    await this.gather(name, body, millis);
+  /** Asks a shard for a service. */
+  async askShard<N extends AskedName<Services['shard']>>(
+    shard: number,
+    name: N,
+    body: AskBody<Services['shard'], N>,
+    millis: number,
+  ): Promise<Answer<AnswerOf<Services['shard'], N>>> {
+    return (await this.#askThread(shard, name, body, millis)) as Answer<AnswerOf<Services['shard'], N>>;
   }
 
   /** Asks every shard the same, and resolves to their answers: `unavailable` of one that is gone. */
-  async gather(name: ServiceName, body: unknown, millis: number): Promise<Answer[]> {
-    return await Promise.all(this.#shards.map((_, shard) => this.askShard(shard, name, body, millis)));
+  async askShards<N extends AskedName<Services['shard']>>(
+    name: N,
+    body: AskBody<Services['shard'], N>,
+    millis: number,
+  ): Promise<Answer<AnswerOf<Services['shard'], N>>[]> {
+    return await Promise.all(this.#shards.map(async (_, shard) => await this.askShard(shard, name, body, millis)));
   }
 
-  /** Tells every shard. */
-  tellAll(name: ServiceName, body: unknown): void {
-    for (const { link } of this.#shards) link.tell(name, body);
-  }
-
-  tellShard(shard: number, name: ServiceName, body: unknown): void {
+  tellShard<N extends ToldName<Services['shard']>>(shard: number, name: N, body: TellBody<Services['shard'], N>): void {
     this.#shards[shard]?.link.tell(name, body);
+  }
+
+  tellShards<N extends ToldName<Services['shard']>>(name: N, body: TellBody<Services['shard'], N>): void {
+    for (const { link } of this.#shards) link.tell(name, body);
   }
 
   /** Asks main has under way with shards. */
@@ -114,27 +151,42 @@ export class Supervisor {
   /** Lets every shard finish and leave, at most `millis` long. True when all did. */
   async stop(millis: number): Promise<boolean> {
     this.#stopping = true;
-    const drained = this.#shards.map(({ link }) => link.ask('@drain', null, monotonicMillis() + millis));
-    const answers = await Promise.all(drained);
+    const drain = 'shard.drain' satisfies keyof DrainService;
+    const answers = await Promise.all(
+      this.#shards.map(({ link }) => link.ask(drain, null, monotonicMillis() + millis)),
+    );
     for (const { link } of this.#shards) link.close();
     await Promise.all(this.#shards.map(({ gone }) => gone));
     return answers.every((answer) => answer.ok);
   }
 
-  #spawn(number: number, failures: readonly number[]): Shard {
-    const { entry, workerData, services } = this.#options;
+  #spawn(number: number, supervision: ServedSupervision, failures: readonly number[]): Shard {
+    const { entry, report } = this.#options;
+    const { services, workerData } = supervision;
     const worker = new Worker(entry, { name: `shard-${number}`, workerData: workerData(number) });
     let cause: Error | undefined;
     worker.on('error', (error) => (cause = error));
     const { promise: gone, resolve } = Promise.withResolvers<void>();
     worker.on('exit', () => {
       resolve();
-      this.#exited(number, worker, cause);
+      this.#exited(number, worker, supervision, cause);
     });
     const { port1, port2 } = new MessageChannel();
-    const link = new PortLink(port1, { ...services, overrun: () => undefined, closed: () => undefined });
+    const link = new PortLink(port1, {
+      ask: (name, body, incoming) => void services.ask(name, body).then((answer) => incoming.settle(answer)),
+      tell: (name, body) => services.tell(name, body),
+      overrun: () => undefined,
+      timedOut: () => report.timedOut(),
+      dropped: () => report.dropped('link'),
+      closed: () => undefined,
+    });
     order(worker, { kind: 'link', thread: MAIN, port: port2 });
     return { worker, link, failures, gone };
+  }
+
+  async #askThread(shard: number, to: string, body: unknown, millis: number): Promise<Answer> {
+    const link = this.#shards[shard]?.link;
+    return link === undefined ? refused('unavailable') : await link.ask(to, body, monotonicMillis() + millis);
   }
 
   /** Gives a shard and each of the others the two ends of a channel. */
@@ -148,14 +200,14 @@ export class Supervisor {
     }
   }
 
-  #exited(number: number, worker: Worker, cause: Error | undefined): void {
+  #exited(number: number, worker: Worker, supervision: ServedSupervision, cause: Error | undefined): void {
     const shard = this.#shards[number];
     if (this.#stopping || shard === undefined || shard.worker !== worker) return;
     shard.link.close();
-    this.#options.onRestart(number, cause);
+    supervision.onRestart(number, cause);
     const verdict = decide(shard.failures, monotonicMillis(), SHARD_POLICY);
-    if (verdict.action === 'escalate') return this.#options.onEscalate(number);
-    const next = this.#spawn(number, verdict.failures);
+    if (verdict.action === 'escalate') return supervision.onEscalate(number);
+    const next = this.#spawn(number, supervision, verdict.failures);
     this.#shards[number] = next;
     this.#linkWithOthers(number);
     // One that dies before it listens comes by here again.

@@ -4,9 +4,11 @@
  */
 import type { z } from 'zod';
 import type { ErrorCode } from '#src/protocol/errors.ts';
+import type { Exactly, WithDefaults } from '#src/protocol/route.ts';
 import type { AuditEvent } from '#src/audit/audit-events.ts';
 import type { Permission } from '#src/identity/console/permissions.ts';
 import type { Principal } from '#src/identity/console/principal.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 
 /**
  * How a vendor token meets a route (VND-15): served as it is, served de-personalised, or refused before its handler.
@@ -40,12 +42,50 @@ export interface ConsoleRoute {
   readonly errors: readonly ErrorCode[];
 }
 
+/** What a route states behind its method, path and summary. It has no codes of its own unless it says so. */
+type WriteForm = Omit<ConsoleRoute, 'method' | 'path' | 'summary' | 'errors'> & Partial<Pick<ConsoleRoute, 'errors'>>;
+/** A read is not audited unless it says so; a write has to say. */
+type ReadForm = Omit<WriteForm, 'audit'> & Partial<Pick<WriteForm, 'audit'>>;
+
+function writer<const Method extends ConsoleRoute['method']>(method: Method) {
+  return <const Path extends `/${string}`, const Form extends WriteForm>(
+    path: Path,
+    summary: string,
+    form: Exactly<Form, WriteForm>,
+  ) => {
+    const head = { method, path, summary, errors: [] } as const;
+    return { ...head, ...form } as WithDefaults<Form, typeof head>;
+  };
+}
+
+/** Makes the routes of a page: `consoleRoute.get(path, summary, form)`. */
+export const consoleRoute = {
+  get: <const Path extends `/${string}`, const Form extends ReadForm>(
+    path: Path,
+    summary: string,
+    form: Exactly<Form, ReadForm>,
+  ) => {
+    const head = { method: 'get', path, summary, audit: null, errors: [] } as const;
+    return { ...head, ...form } as WithDefaults<Form, typeof head>;
+  },
+  post: writer('post'),
+  put: writer('put'),
+  patch: writer('patch'),
+  delete: writer('delete'),
+} as const;
+
 /** A request as a handler gets it: checked by its schemas, its caller known and permitted. */
-export interface ConsoleRequest<Body = unknown, Query = unknown> {
+export interface ConsoleRequest<
+  Body = unknown,
+  Query = unknown,
+  Parameters extends Readonly<Record<string, string>> = Readonly<Record<string, string>>,
+> {
   readonly principal: Principal;
   /** The caller's address. */
   readonly address: string;
-  readonly parameters: Readonly<Record<string, string>>;
+  /** Who acts, and from where, as the audit trail has it. */
+  readonly by: AuditActor;
+  readonly parameters: Parameters;
   readonly body: Body;
   readonly query: Query;
 }
@@ -59,6 +99,13 @@ export interface ConsoleReply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** The names of a path's parameters. */
+type ParametersIn<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParametersIn<Rest>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never;
+
 type Read<T> = T extends z.ZodType ? z.infer<T> : undefined;
 
 /** A handler for each route of a page, typed by the route's schemas. Thrown Refusals are its answers. */
@@ -66,7 +113,8 @@ export type ConsoleHandlers<Routes extends Readonly<Record<string, ConsoleRoute>
   readonly [Name in keyof Routes]: (
     request: ConsoleRequest<
       Read<Routes[Name] extends { body: infer Body } ? Body : undefined>,
-      Read<Routes[Name] extends { query: infer Query } ? Query : undefined>
+      Read<Routes[Name] extends { query: infer Query } ? Query : undefined>,
+      Readonly<Record<ParametersIn<Routes[Name]['path']>, string>>
     >,
   ) => Promise<ConsoleReply> | ConsoleReply;
 };

@@ -16,7 +16,7 @@ import { Refusal } from '#src/protocol/errors.ts';
 import type { ConsoleAuthentication, CredentialHeaders } from '#src/identity/console/console-authentication.ts';
 import type { Depersonalisation } from './depersonalisation.ts';
 import { permits } from '#src/identity/console/permissions.ts';
-import { roleOf, type Principal } from '#src/identity/console/principal.ts';
+import { actorOf, roleOf, type Principal } from '#src/identity/console/principal.ts';
 import type { Access, ConsolePage, ConsoleReply, ConsoleRequest, ConsoleRoute } from './route.ts';
 import { CONSOLE_PREFIX, routeFaults } from './route-table.ts';
 import { pathOf, showsVendorToken, type VendorGate } from './vendor-gate.ts';
@@ -134,6 +134,9 @@ class Router {
         return principal;
       },
       address: request.ip,
+      get by() {
+        return { actor: actorOf(this.principal), address: this.address };
+      },
       parameters: request.params as Record<string, string>,
       body: request.body,
       query: request.query,

@@ -2,11 +2,9 @@
  * What bots did, written into the audit trail as the shards hand it over (CRD-04): a batch is one commit, and the shard
  * keeps it until it is answered.
  */
-import { refused, type Answer } from '#actors/runtime/actor.ts';
 import { unixSeconds, type Clock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import type { BotAuditBatch, BotFact } from '#src/protocol/bots/bots.ts';
-import { Refusal } from '#src/protocol/errors.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import type { AuditValue } from '#storage/accounts/audit-chain.ts';
 import { botRecords, botUses, webhookRecords, type BotUse } from './bot-records.ts';
@@ -20,16 +18,6 @@ export class BotAudit {
   constructor(accounts: Accounts, clock: Clock) {
     this.#accounts = accounts;
     this.#clock = clock;
-  }
-
-  /** The answer to a shard that hands a batch over: good once it is on disk. */
-  async take(batch: BotAuditBatch): Promise<Answer> {
-    try {
-      await this.write(batch);
-      return { ok: true, value: null };
-    } catch (error) {
-      return refused(error instanceof Refusal ? error.code : 'internal');
-    }
   }
 
   /**

@@ -1,13 +1,15 @@
 /** Webhooks, commands and subscriptions put together: how the messaging threads reach them, and how bots hear of them. */
-import { refused, type Address, type Answer, type Tell } from '#actors/runtime/actor.ts';
-import type { Limiter } from '#src/limits/limiter.ts';
+import type { Address, Answer, Tell } from '#actors/runtime/actor.ts';
+import { valueOf, type ServiceHandlers } from '#actors/runtime/thread-services.ts';
 import type { Clock } from '#src/base/clock.ts';
+import type { Limiter } from '#src/limits/limiter.ts';
 import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import type { BotSnapshot } from '#src/protocol/bots/bots.ts';
 import type { BotCommand } from '#src/protocol/bots/commands.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import type { IntegrationAsk } from '#src/protocol/bots/integrations.ts';
+import type { IntegrationServices } from '#src/protocol/bots/integrations.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
 import type { Vault } from '#storage/vault/vault.ts';
 import type { Alerts } from '#src/monitoring/alerts.ts';
@@ -65,8 +67,7 @@ export class Integrations {
       announce,
       seat: async (conversation, user, isSeated) => {
         const message = { kind: 'seat', user, device: '', isSeated };
-        const answer = await ask(`conversation:${conversation}`, message, SEAT_MILLIS);
-        if (!answer.ok) throw new Refusal(answer.code, { field: answer.field ?? undefined });
+        valueOf(await ask(`conversation:${conversation}`, message, SEAT_MILLIS));
       },
     });
   }
@@ -84,43 +85,23 @@ export class Integrations {
     return accounts.document(botCommandRecords, bot)?.commands ?? [];
   }
 
-  /** The answer to a messaging thread. */
-  async serve(ask: IntegrationAsk): Promise<Answer> {
-    try {
-      return { ok: true, value: await this.#serve(ask) };
-    } catch (error) {
-      if (error instanceof Refusal) return refused(error.code, error.field, error.retryAfter);
-      this.#options.log.error('an integration failed', { kind: ask.kind, error });
-      return refused('internal');
-    }
-  }
-
-  async #serve(ask: IntegrationAsk): Promise<unknown> {
+  /** What messaging threads ask of these. */
+  get services(): ServiceHandlers<IntegrationServices> {
     const { deliveries, subscriptions, webhooks } = this;
-    switch (ask.kind) {
-      case 'makeWebhook':
-        return await webhooks.make(ask.conversation, ask.name, ask.by);
-      case 'readWebhooks':
-        return { items: webhooks.list(ask.conversation), next: null };
-      case 'revokeWebhook':
-        await webhooks.revoke(ask.conversation, ask.webhook, ask.by);
-        return null;
-      case 'putCommands':
-        return await this.#putCommands(ask);
-      case 'makeSubscription':
-        return await subscriptions.make(ask.bot, ask.form, ask.by);
-      case 'readSubscriptions':
-        return { items: subscriptions.list(ask.bot), next: null };
-      case 'removeSubscription':
-        await subscriptions.remove(ask.bot, ask.subscription, ask.by);
-        return null;
-      default:
-        await deliveries.command(ask.bot, ask.conversation, ask.invocation, ask.event);
-        return null;
-    }
+    return {
+      'webhooks.make': async ({ by, conversation, name }) => await webhooks.make(conversation, name, by),
+      'webhooks.list': ({ conversation }) => webhooks.list(conversation),
+      'webhooks.revoke': async ({ by, conversation, webhook }) => await webhooks.revoke(conversation, webhook, by),
+      'commands.put': async ({ bot, by, commands }) => await this.#putCommands(bot, commands, by),
+      'commands.deliver': async ({ bot, conversation, event, invocation }) =>
+        await deliveries.command(bot, conversation, invocation, event),
+      'subscriptions.make': async ({ bot, by, form }) => await subscriptions.make(bot, form, by),
+      'subscriptions.list': ({ bot }) => subscriptions.list(bot),
+      'subscriptions.remove': async ({ bot, by, subscription }) => await subscriptions.remove(bot, subscription, by),
+    };
   }
 
-  async #putCommands({ bot, by, commands }: Extract<IntegrationAsk, { kind: 'putCommands' }>): Promise<unknown> {
+  async #putCommands(bot: string, commands: readonly BotCommand[], by: AuditActor): Promise<void> {
     const { accounts, clock } = this.#options;
     await accounts.change((draft) => {
       draft.putDocument(botCommandRecords, bot, { commands });
@@ -128,6 +109,5 @@ export class Integrations {
       draft.audit(clock.now(), { event: 'bot.commands_set', ...by, subject: `bot:${bot}`, details });
     });
     await this.announce(readBotSnapshot(accounts));
-    return { commands };
   }
 }

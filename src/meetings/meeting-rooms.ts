@@ -1,9 +1,9 @@
 /** The rooms of meetings, made and filled by the conversations' own actors. */
 import type { Reply } from '#actors/conversation/conversation.messages.ts';
 import type { Address, Answer, Tell } from '#actors/runtime/actor.ts';
+import { valueOf } from '#actors/runtime/thread-services.ts';
 import type { Clock } from '#src/base/clock.ts';
 import { makeId } from '#src/base/ids.ts';
-import { Refusal } from '#src/protocol/errors.ts';
 import type { MeetingRooms } from './meetings.ts';
 
 /** How long an actor may take for a room of a thousand people. */
@@ -15,9 +15,7 @@ export function makeMeetingRooms(
   clock: Clock,
 ): MeetingRooms {
   const askRoom = async (id: string, message: Tell): Promise<Reply> => {
-    const answer = await ask(`conversation:${id}`, message, ROOM_MILLIS);
-    if (answer.ok) return answer.value as Reply;
-    throw new Refusal(answer.code, { field: answer.field ?? undefined, retryAfter: answer.retryAfter ?? undefined });
+    return valueOf(await ask(`conversation:${id}`, message, ROOM_MILLIS)) as Reply;
   };
   return {
     make: async (title, host, participants) => {

@@ -4,30 +4,36 @@
  */
 import type { BotSnapshot } from '#src/protocol/bots/bots.ts';
 
-export class ActivityNotifier {
-  readonly #tell: (conversations: readonly string[]) => void;
-  #watched: ReadonlySet<string> = new Set();
-  readonly #stirred = new Set<string>();
+export interface ActivityNotifierOptions {
+  /** Whether a conversation is this shard's. */
+  readonly isHere: (conversation: string) => boolean;
+  readonly tell: (conversations: readonly string[]) => void;
+}
 
-  constructor(tell: (conversations: readonly string[]) => void) {
-    this.#tell = tell;
+export class ActivityNotifier {
+  readonly #options: ActivityNotifierOptions;
+  #watched: ReadonlySet<string> = new Set();
+  readonly #active = new Set<string>();
+
+  constructor(options: ActivityNotifierOptions) {
+    this.#options = options;
   }
 
-  /** The bots as they stand now; `isHere` says which conversations are this shard's. */
-  watch(bots: BotSnapshot, isHere: (conversation: string) => boolean): void {
+  /** The bots as they stand now. */
+  watch(bots: BotSnapshot): void {
     const listening = bots.filter(({ isActive, subscribed }) => isActive && subscribed.length > 0);
-    this.#watched = new Set(listening.flatMap(({ conversations }) => conversations).filter(isHere));
+    this.#watched = new Set(listening.flatMap(({ conversations }) => conversations).filter(this.#options.isHere));
   }
 
   /** An event is published to this topic. */
   note(topic: string): void {
     if (!this.#watched.has(topic)) return;
-    this.#stirred.add(topic);
-    if (this.#stirred.size > 1) return;
+    this.#active.add(topic);
+    if (this.#active.size > 1) return;
     setImmediate(() => {
-      const all = [...this.#stirred];
-      this.#stirred.clear();
-      this.#tell(all);
+      const all = [...this.#active];
+      this.#active.clear();
+      this.#options.tell(all);
     });
   }
 }

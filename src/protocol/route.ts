@@ -27,3 +27,34 @@ export interface Route {
   /** Codes of this route beyond those that every route may answer. */
   readonly errors: readonly ErrorCode[];
 }
+
+/** What a route states behind its method, path and summary. It wants a session, and has no codes of its own, unless it says so. */
+type RouteForm = Omit<Route, 'method' | 'path' | 'summary' | 'auth' | 'errors'> &
+  Partial<Pick<Route, 'auth' | 'errors'>>;
+
+/** A form with nothing in it that a route does not have: a name that is written wrong is no statement. */
+export type Exactly<Form, Known> = Form & { readonly [Name in Exclude<keyof Form, keyof Known>]: never };
+
+/** A form, and what holds where it says nothing. */
+export type WithDefaults<Form, Defaults> = Form & Omit<Defaults, keyof Form>;
+
+function maker<const Method extends Route['method'] | 'head'>(method: Method) {
+  return <const Path extends string, const Form extends RouteForm>(
+    path: Path,
+    summary: string,
+    form: Exactly<Form, RouteForm>,
+  ) => {
+    const head = { method, path, summary, auth: 'session', errors: [] } as const;
+    return { ...head, ...form } as WithDefaults<Form, typeof head>;
+  };
+}
+
+/** Makes the routes of a table: `route.get(path, summary, form)`. */
+export const route = {
+  get: maker('get'),
+  head: maker('head'),
+  post: maker('post'),
+  put: maker('put'),
+  patch: maker('patch'),
+  delete: maker('delete'),
+} as const;

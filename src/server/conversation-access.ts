@@ -1,5 +1,5 @@
 /** What the coordinator may know of conversations and do in them: it reads the lanes, and asks the actors to write. */
-import type { Supervisor } from '#actors/runtime/supervisor.ts';
+import type { ShardSupervisor } from '#src/messaging/thread-services.ts';
 import type { Clock } from '#src/base/clock.ts';
 import { shareConversation } from '#storage/conversations/inbox-reader.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
@@ -14,7 +14,7 @@ export interface ConversationAccess {
 
 export function makeConversationAccess(
   { environments }: Pick<Lanes, 'environments'>,
-  supervisor: Pick<Supervisor, 'ask'>,
+  supervisor: Pick<ShardSupervisor, 'ask'>,
   clock: Clock,
 ): ConversationAccess {
   return {

@@ -1,7 +1,7 @@
 /** The figures of all threads together, as GET /healthz answers them. */
-import type { Supervisor } from '#actors/runtime/supervisor.ts';
+import { valuesOf } from '#actors/runtime/thread-services.ts';
+import type { ShardSupervisor } from '#src/messaging/thread-services.ts';
 import { MetricLedger } from '#src/telemetry/metric-ledger.ts';
-import type { ThreadSnapshot } from '#src/telemetry/metrics.ts';
 import { healthReply, type HealthReply } from '#src/telemetry/health-reply.ts';
 import type { Base, Release } from './base.ts';
 
@@ -14,15 +14,13 @@ export type AskHealth = (accept: string | undefined) => Promise<HealthReply>;
 export function makeHealth(
   { config, placement, metrics }: Base,
   { startedAt, version }: Release,
-  supervisor: Supervisor,
+  supervisor: ShardSupervisor,
 ): AskHealth {
   const ledger = new MetricLedger();
   const installation = { version, protocolMin: config.protocolMin, startedAt };
-  const numbers = Array.from({ length: placement.shards }, (_, shard) => shard);
-  const expected = ['main', ...numbers.map((shard) => `shard-${shard}`)];
+  const expected = ['main', ...Array.from({ length: placement.shards }, (_, shard) => `shard-${shard}`)];
   return async (accept) => {
-    const asked = numbers.map((shard) => supervisor.askShard(shard, '@figures', null, METRICS_MILLIS));
-    const answers = (await Promise.all(asked)).flatMap((answer) => (answer.ok ? [answer.value as ThreadSnapshot] : []));
-    return await healthReply(ledger.settle([metrics.snapshot(), ...answers], expected), installation, accept);
+    const shards = valuesOf(await supervisor.askShards('metrics.read', null, METRICS_MILLIS));
+    return await healthReply(ledger.settle([metrics.snapshot(), ...shards], expected), installation, accept);
   };
 }

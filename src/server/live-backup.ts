@@ -1,5 +1,5 @@
 /** A backup of a running server, which removes no attachment while it is made. */
-import type { Supervisor } from '#actors/runtime/supervisor.ts';
+import type { ShardSupervisor } from '#src/messaging/thread-services.ts';
 import type { Placement } from '#actors/runtime/placement.ts';
 import { backupFolder, type BackupReport } from '#storage/backup/backup.ts';
 import { FolderError } from '#storage/engine/folder.ts';
@@ -9,7 +9,7 @@ const SETTLE_MILLIS = 30_000;
 
 export interface LiveBackupOptions {
   readonly folder: string;
-  readonly supervisor: Supervisor;
+  readonly supervisor: ShardSupervisor;
   readonly placement: Placement;
   /** Its first number counts the backups under way. All shards see it, those that are started meanwhile too. */
   readonly backups: SharedArrayBuffer;
@@ -27,8 +27,7 @@ export async function backUpRunning(
   const underWay = new Int32Array(backups);
   Atomics.add(underWay, 0, 1);
   try {
-    const settle = { do: 'settle' } as const;
-    const answer = await supervisor.askShard(placement.attachmentShard, '@attachments', settle, SETTLE_MILLIS);
+    const answer = await supervisor.askShard(placement.attachmentShard, 'attachments.settle', null, SETTLE_MILLIS);
     if (!answer.ok) throw new FolderError('The attachments are not answering: back up again shortly.');
     return await backupFolder(folder, out, earlier);
   } finally {

@@ -2,6 +2,7 @@
 import { CALLS_LISTED_MAX } from '#actors/call/call-board.ts';
 import { stateOf, type CallRecord, type CallState } from '#actors/call/call-record.ts';
 import type { Answer } from '#actors/runtime/actor.ts';
+import { valuesOf } from '#actors/runtime/thread-services.ts';
 import { formatInstant } from '#src/base/time.ts';
 
 export interface LiveCall {
@@ -17,11 +18,10 @@ export interface LiveCall {
 }
 
 /** Asks every shard; one that does not answer in time has its calls left out, and `/healthz` names it. */
-export function makeLiveCalls(askShards: () => Promise<readonly Answer[]>): () => Promise<readonly LiveCall[]> {
-  return async () => {
-    const answers = await askShards();
-    return liveCalls(answers.flatMap((answer) => (answer.ok ? (answer.value as readonly CallRecord[]) : [])));
-  };
+export function makeLiveCalls(
+  askShards: () => Promise<readonly Answer<readonly CallRecord[]>[]>,
+): () => Promise<readonly LiveCall[]> {
+  return async () => liveCalls(valuesOf(await askShards()).flat());
 }
 
 /** The calls as the console lists them, the longest lasting first; of a page of more nobody would be the reader. */

@@ -1,6 +1,6 @@
 /** The rooms of a seed, made as a person would make them: each through its actor, a few at a time. */
 import type { Reply } from '#actors/conversation/conversation.messages.ts';
-import type { Supervisor } from '#actors/runtime/supervisor.ts';
+import type { ShardSupervisor } from '#src/messaging/thread-services.ts';
 import { systemClock } from '#src/base/clock.ts';
 import { makeId } from '#src/base/ids.ts';
 import type { RoomPlan } from './seed.ts';
@@ -11,7 +11,7 @@ const SEEDED_ROOMS_AT_ONCE = 64;
 const SEED_ROOM_MILLIS = 60_000;
 
 /** Makes seeded rooms through their actors, a few at a time; answers their ids in order. */
-export async function makeRooms(supervisor: Supervisor, plans: readonly RoomPlan[]): Promise<string[]> {
+export async function makeRooms(supervisor: ShardSupervisor, plans: readonly RoomPlan[]): Promise<string[]> {
   const ids: string[] = [];
   for (let start = 0; start < plans.length; start += SEEDED_ROOMS_AT_ONCE) {
     const made = plans.slice(start, start + SEEDED_ROOMS_AT_ONCE).map(async ({ title, members }) => {

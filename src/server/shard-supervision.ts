@@ -1,98 +1,78 @@
 /** The shards as the main thread has them: what they start with, what they ask of it, and what it does when one dies. */
-import { CallBoard, type CallChange } from '#actors/call/call-board.ts';
-import { refused, type Answer } from '#actors/runtime/actor.ts';
+import { CallBoard } from '#actors/call/call-board.ts';
+import type { CallRecord } from '#actors/call/call-record.ts';
 import { Supervisor } from '#actors/runtime/supervisor.ts';
 import { systemClock } from '#src/base/clock.ts';
+import type { Retention } from '#src/compliance/retention.ts';
 import { readPolicySnapshot } from '#src/directory/access-control.ts';
 import { BotAudit } from '#src/integrations/bot-audit.ts';
 import { readBotSnapshot } from '#src/integrations/bot-records.ts';
 import { auditInfected } from './infected-uploads.ts';
 import type { Integrations } from '#src/integrations/integrations.ts';
 import type { ShardData } from '#src/messaging/shard-data.ts';
-import type { InfectedUpload } from '#src/protocol/attachments/attachments.ts';
-import type { BotAuditBatch } from '#src/protocol/bots/bots.ts';
+import type { ShardSupervisor } from '#src/messaging/thread-services.ts';
 import type { MediaServers } from '#src/protocol/calls/calls.ts';
-import type { IntegrationAsk } from '#src/protocol/bots/integrations.ts';
 import type { PushCredentials } from '#src/protocol/push/push.ts';
-import type { RetentionRule } from '#storage/conversations/retention.ts';
-import type { AttachmentSealing } from '#storage/attachments/blob-sealing.ts';
+import type { AttachmentKeys } from './attachment-keys.ts';
 import type { Base, Release } from './base.ts';
 import type { AskHealth } from './health.ts';
 
 /** The exit code when shards keep dying. */
 const EXIT_SHARDS = 70;
 
-/** What the supervisor's parts ask of the rest of the server. */
-export interface SupervisorParts {
+/** The shards that `startShards` starts: asked before, they are away. */
+export function makeSupervisor({ config, log, metrics, placement }: Base): ShardSupervisor {
+  return new Supervisor({
+    entry: new URL('../messaging/shard.ts', import.meta.url),
+    placement,
+    host: config.host,
+    port: config.messagingPort,
+    report: {
+      timedOut: () => metrics.askTimedOut(),
+      dropped: (kind) => metrics.dropped(kind),
+      failed: (service, error) => log.error('what a shard asked of the main thread failed', { service, error }),
+    },
+  });
+}
+
+/** What the shards are started with and ask for, of the rest of the server. */
+export interface ShardSurroundings {
   readonly release: Release;
-  readonly origins: () => ReadonlySet<string>;
+  readonly origins: readonly string[];
   readonly health: AskHealth;
   /** What pushes are sent with now. */
   readonly push: () => PushCredentials;
   /** The servers that media of calls go over now. */
   readonly mediaServers: () => MediaServers;
-  /** How long messages are kept now. */
-  readonly retention: () => RetentionRule;
+  readonly retention: Pick<Retention, 'rule'>;
   /** How contents of attachments are kept now. */
-  readonly sealing: () => AttachmentSealing;
-  readonly integrations: () => Integrations;
+  readonly attachmentKeys: Pick<AttachmentKeys, 'sealing'>;
+  readonly integrations: Integrations;
   readonly restarted: (shard: number) => void;
 }
 
-/** The supervisor of the shards: starts them with what they need, and serves what they ask of the main thread. */
-export function makeSupervisor(
-  { config, folder, manifest, accounts, placement, backups, limits, log, recentLines, metrics }: Base,
-  { health, integrations, mediaServers, origins, push, release, restarted, retention, sealing }: SupervisorParts,
-): Supervisor {
+/** Starts the shards with what they need, and serves what they ask of the main thread; resolves with their port. */
+export async function startShards(
+  supervisor: ShardSupervisor,
+  base: Base,
+  surroundings: ShardSurroundings,
+): Promise<number> {
+  const { accounts, config, log, metrics, placement, recentLines } = base;
+  const { health, integrations, restarted } = surroundings;
   const botAudit = new BotAudit(accounts, systemClock);
   const calls = new CallBoard();
-  const started = new Set<number>();
-  const serveShard = async (to: string, body: unknown): Promise<Answer> => {
-    if (to === '@botAudit') return await botAudit.take(body as BotAuditBatch);
-    if (to === '@integrations') return await integrations().serve(body as IntegrationAsk);
-    if (to === '@infected') return await auditInfected(accounts, systemClock, body as InfectedUpload);
-    if (to !== '@health') return refused('internal');
-    return { ok: true, value: await health((body as string | null) ?? undefined) };
-  };
-  const supervisor: Supervisor = new Supervisor({
-    entry: new URL('../messaging/shard.ts', import.meta.url),
-    placement,
-    host: config.host,
-    port: config.messagingPort,
-    workerData: (shard): ShardData => ({
-      shard,
-      isRestart: started.size === started.add(shard).size,
-      backups,
-      attachmentSealing: sealing(),
-      placement: { shards: placement.shards, lanes: placement.lanes },
-      folder,
-      config: { ...config, masterKey: undefined, turnSecret: undefined },
-      epoch: manifest.epoch,
-      sessionKey: accounts.secret('session_key'),
-      policies: readPolicySnapshot(accounts),
-      bots: readBotSnapshot(accounts),
-      limits,
-      push: push(),
-      mediaServers: mediaServers(),
-      retention: retention(),
-      calls: calls.list(Infinity).filter(({ scope }) => placement.shardOf(`call:${scope}`) === shard),
-      idKey: accounts.secret('installation_key'),
-      linkKey: accounts.secret('link_key'),
-      origins: [...origins()],
-      ...release,
-      debugHooks: process.env['PARLEY_DEBUG_HOOKS'] === '1',
-    }),
+  return await supervisor.start({
+    workerData: makeShardData(base, surroundings, (shard) =>
+      calls.list(Infinity).filter(({ scope }) => placement.shardOf(`call:${scope}`) === shard),
+    ),
     services: {
-      ask: (to, body, incoming) => {
-        void serveShard(to, body).then((answer) => incoming.settle(answer));
-      },
-      tell: (name, body) => {
-        if (name === '@log') recentLines.add(body as string);
-        if (name === '@stirred') integrations().deliveries.noteActivity(body as string[]);
-        if (name === '@call') calls.follow(body as CallChange);
-      },
-      timedOut: () => metrics.askTimedOut(),
-      dropped: () => metrics.dropped('link'),
+      ...integrations.services,
+      'audit.writeBotFacts': async (batch) => await botAudit.write(batch),
+      'audit.writeInfection': async (upload) => await auditInfected(accounts, systemClock, upload),
+      'health.read': async ({ accept }) => await health(accept),
+      'calls.changed': (change) => calls.follow(change),
+      'conversations.changed': ({ conversations }) => integrations.deliveries.noteActivity(conversations),
+      'log.written': ({ line }) => recentLines.add(line),
     },
     onRestart: (shard, error) => {
       metrics.threadRestarted(`shard-${shard}`);
@@ -105,5 +85,36 @@ export function makeSupervisor(
       void supervisor.stop(config.drainSeconds * 1000).finally(() => process.exit(EXIT_SHARDS));
     },
   });
-  return supervisor;
+}
+
+/** What a shard is started with, read anew whenever one is; `callsOf` has the calls of the thread before it. */
+function makeShardData(
+  { accounts, backups, config, folder, limits, manifest, placement }: Base,
+  { attachmentKeys, mediaServers, origins, push, release, retention }: ShardSurroundings,
+  callsOf: (shard: number) => readonly CallRecord[],
+): (shard: number) => ShardData {
+  const started = new Set<number>();
+  return (shard) => ({
+    shard,
+    isRestart: started.size === started.add(shard).size,
+    backups,
+    attachmentSealing: attachmentKeys.sealing,
+    placement: { shards: placement.shards, lanes: placement.lanes },
+    folder,
+    config: { ...config, masterKey: undefined, turnSecret: undefined },
+    epoch: manifest.epoch,
+    sessionKey: accounts.secret('session_key'),
+    policies: readPolicySnapshot(accounts),
+    bots: readBotSnapshot(accounts),
+    limits,
+    push: push(),
+    mediaServers: mediaServers(),
+    retention: retention.rule,
+    calls: callsOf(shard),
+    idKey: accounts.secret('installation_key'),
+    linkKey: accounts.secret('link_key'),
+    origins,
+    ...release,
+    debugHooks: process.env['PARLEY_DEBUG_HOOKS'] === '1',
+  });
 }

@@ -2,7 +2,7 @@
  * Records of the accounts file: people, their devices, revocations and invitations. Like those of a lane, each value
  * is a version byte and MessagePack of its fields in a fixed order.
  */
-import { Packr } from 'msgpackr';
+import { pack, recordOf, unpack } from '../engine/record-codec.ts';
 
 export type PersonState = 'active' | 'blocked' | 'left';
 export type PersonRole = 'owner' | 'person';
@@ -55,15 +55,17 @@ export interface InvitationRecord {
   usedBy: string | undefined;
 }
 
-/** The fields of a record in their order on disk. */
-type PackedPerson = [
-  username: string,
-  state: PersonState,
-  role: PersonRole,
-  passwordHash: string,
-  createdAt: string,
-  rev: number,
-];
+export const personRecord = recordOf<PersonRecord>('person', [
+  'username',
+  'state',
+  'role',
+  'passwordHash',
+  'createdAt',
+  'rev',
+]);
+export const revocationRecord = recordOf<Revocation>('revocation', ['sid', 'until']);
+export const invitationRecord = recordOf<InvitationRecord>('invitation', ['kind', 'expiresAt', 'usedBy?']);
+
 type PackedSession = [sid: string, iat: number, rnw: number];
 type PackedDevice = [
   id: string,
@@ -74,38 +76,10 @@ type PackedDevice = [
   session: PackedSession | null,
 ];
 
-const ACCOUNT_RECORD_VERSION = 1;
-
-// Plain arrays: shared record structures would tie a value to a file written beside it.
-const packr = new Packr({ useRecords: false });
-
-function encode(fields: readonly unknown[]): Buffer {
-  const packed = packr.pack(fields);
-  const value = Buffer.allocUnsafe(packed.length + 1);
-  value[0] = ACCOUNT_RECORD_VERSION;
-  packed.copy(value, 1);
-  return value;
-}
-
-function decode(value: Buffer): unknown[] {
-  if (value[0] !== ACCOUNT_RECORD_VERSION) {
-    throw new Error(`An account record has version ${value[0]}; ${ACCOUNT_RECORD_VERSION} is known.`);
-  }
-  return packr.unpack(value.subarray(1)) as unknown[];
-}
-
-export const personRecord = {
-  encode: (p: PersonRecord): Buffer => encode([p.username, p.state, p.role, p.passwordHash, p.createdAt, p.rev]),
-  decode(value: Buffer): PersonRecord {
-    const [username, state, role, passwordHash, createdAt, rev] = decode(value) as PackedPerson;
-    return { username, state, role, passwordHash, createdAt, rev };
-  },
-};
-
 /** All devices of a person in one value: there are few, and a sign-in needs them together. */
 export const devicesRecord = {
-  encode: (devices: readonly DeviceRecord[]): Buffer => encode(devices.map(packDevice)),
-  decode: (value: Buffer): DeviceRecord[] => (decode(value) as PackedDevice[]).map(unpackDevice),
+  encode: (devices: readonly DeviceRecord[]): Buffer => pack(devices.map(packDevice)),
+  decode: (value: Buffer): DeviceRecord[] => (unpack('list of devices', value) as PackedDevice[]).map(unpackDevice),
 };
 
 function packDevice(d: DeviceRecord): PackedDevice {
@@ -117,19 +91,3 @@ function unpackDevice([id, name, platform, createdAt, usedAt, packed]: PackedDev
   const session = packed === null ? undefined : { sid: packed[0], iat: packed[1], rnw: packed[2] };
   return { id, name, platform, createdAt, usedAt, session };
 }
-
-export const revocationRecord = {
-  encode: (r: Revocation): Buffer => encode([r.sid, r.until]),
-  decode(value: Buffer): Revocation {
-    const [sid, until] = decode(value) as [string, number];
-    return { sid, until };
-  },
-};
-
-export const invitationRecord = {
-  encode: (i: InvitationRecord): Buffer => encode([i.kind, i.expiresAt, i.usedBy ?? null]),
-  decode(value: Buffer): InvitationRecord {
-    const [kind, expiresAt, usedBy] = decode(value) as [InvitationKind, number, string | null];
-    return { kind, expiresAt, usedBy: usedBy ?? undefined };
-  },
-};

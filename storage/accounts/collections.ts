@@ -5,13 +5,11 @@
  * A noun defines its collection once and owns what its documents hold; nobody else writes it. A document is a version
  * byte and MessagePack, so that a noun can change its form and still read what is stored.
  */
-import { Packr } from 'msgpackr';
 import { key, under } from '../engine/keys.ts';
+import { pack, unpackAny, type Codec } from '../engine/record-codec.ts';
 
-export interface Collection<T> {
+export interface Collection<T> extends Codec<T> {
   readonly name: string;
-  readonly encode: (document: T) => Buffer;
-  readonly decode: (value: Buffer) => T;
 }
 
 export interface CollectionForm<T> {
@@ -27,9 +25,6 @@ export interface Entry<T> {
   readonly document: T;
 }
 
-// Plain maps: shared record structures would tie a value to a file written beside it.
-const packr = new Packr({ useRecords: false });
-
 /**
  * Defines a collection. `name` holds no NUL and is never given to another noun; `T` is plain data: objects, arrays,
  * texts, numbers, booleans, null, undefined, Uint8Array.
@@ -37,16 +32,10 @@ const packr = new Packr({ useRecords: false });
 export function defineCollection<T>(name: string, { version, upgrade }: CollectionForm<T>): Collection<T> {
   return {
     name,
-    encode(document) {
-      const packed = packr.pack(document);
-      const value = Buffer.allocUnsafe(packed.length + 1);
-      value[0] = version;
-      packed.copy(value, 1);
-      return value;
-    },
+    encode: (document) => pack(document, 'undefined', version),
     decode(value) {
       const stored = value[0] ?? 0;
-      const document: unknown = packr.unpack(value.subarray(1));
+      const document = unpackAny(value);
       if (stored === version) return document as T;
       if (upgrade === undefined || stored > version) {
         throw new Error(`A document of ${name} has version ${stored}; ${version} is known.`);

@@ -2,11 +2,11 @@
  * The file of attachments: what is known of each upload, which contents are in use, what waits to be posted, and what
  * each person uploaded by day. One shard writes it (`attachments.ts`); any thread reads it.
  */
-import { Packr } from 'msgpackr';
 import { isSealedName } from './blob-sealing.ts';
 import { Environment } from '../engine/environment.ts';
 import { folderPaths } from '../engine/folder.ts';
 import { key, numberAt, numbered, numberedThen, under } from '../engine/keys.ts';
+import { recordOf } from '../engine/record-codec.ts';
 
 export const ATTACHMENT_TABLES = ['attachments', 'contents', 'unposted', 'uploaded'] as const;
 export type AttachmentTable = (typeof ATTACHMENT_TABLES)[number];
@@ -31,29 +31,15 @@ export interface AttachmentRecord {
 /** Contents counted between two turns of the event loop. */
 const COUNT_STEP = 1_000;
 
-const RECORD_VERSION = 1;
-const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true });
-
-export const attachmentRecord = {
-  encode: (a: AttachmentRecord): Buffer =>
-    Buffer.concat([
-      Buffer.of(RECORD_VERSION),
-      packr.pack([a.id, a.owner, a.name, a.bytes, a.createdAt, a.type, a.hash]),
-    ]),
-  decode(buffer: Buffer): AttachmentRecord {
-    if (buffer[0] !== RECORD_VERSION) throw new Error(`An attachment has version ${buffer[0]}; 1 is known.`);
-    const v = packr.unpack(buffer.subarray(1)) as unknown[];
-    return {
-      id: v[0] as string,
-      owner: v[1] as string,
-      name: v[2] as string,
-      bytes: v[3] as number,
-      createdAt: v[4] as number,
-      type: (v[5] as string | null) ?? undefined,
-      hash: (v[6] as string | null) ?? undefined,
-    };
-  },
-};
+export const attachmentRecord = recordOf<AttachmentRecord>('attachment', [
+  'id',
+  'owner',
+  'name',
+  'bytes',
+  'createdAt',
+  'type?',
+  'hash?',
+]);
 
 /** Uploads by when they were last known to be alive, so that the oldest come first. */
 export const unpostedKey = (since: number, id: string): Buffer => numberedThen(since, 'u', id);

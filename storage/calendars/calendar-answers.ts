@@ -7,7 +7,7 @@
  */
 import type { CalendarWriteSet } from './calendar-write-set.ts';
 import type { CalendarReader } from './calendar-reader.ts';
-import { entryIdOf, recordOf, type CalendarEnvironment } from './calendar-records.ts';
+import { entryIdOf, calendarRecordOf, type CalendarEnvironment } from './calendar-records.ts';
 import type { Findings } from '../engine/findings.ts';
 import { key } from '../engine/keys.ts';
 
@@ -25,7 +25,11 @@ export interface NotedAnswers extends AnsweredObject {
   readonly since: number;
 }
 
-const answersRecord = recordOf<Omit<NotedAnswers, 'calendar'>>('note of answers', ['since', 'organizer', 'uid']);
+const answersRecord = calendarRecordOf<Omit<NotedAnswers, 'calendar'>>('note of answers', [
+  'since',
+  'organizer',
+  'uid',
+]);
 
 /** Notes that an object was answered. What was noted before keeps its time: late answers delay no earlier ones. */
 export function noteAnswer(draft: CalendarWriteSet, { calendar, organizer, uid }: AnsweredObject): void {

@@ -7,7 +7,7 @@
  *     rsvps    [calendar, hash]   whose answer a link is for; hash is of its secret
  */
 import type { CalendarWriteSet } from './calendar-write-set.ts';
-import { recordOf, type CalendarEnvironment } from './calendar-records.ts';
+import { calendarRecordOf, type CalendarEnvironment } from './calendar-records.ts';
 import type { CalendarReader } from './calendar-reader.ts';
 import type { Findings } from '../engine/findings.ts';
 import { key, numberAt, numbered, numberOf, numberValue, under } from '../engine/keys.ts';
@@ -45,9 +45,9 @@ export interface RsvpRecord {
   readonly expiresAt: number;
 }
 
-const letterRecord = recordOf<QueuedMailRecord>('letter', ['kind', 'from', 'uid', 'calendar', 'bytes']);
-const mailRecord = recordOf<MailRecord>('mail', ['letter', 'to', 'at']);
-const rsvpRecord = recordOf<RsvpRecord>('RSVP link', ['uid', 'attendee', 'expiresAt']);
+const letterRecord = calendarRecordOf<QueuedMailRecord>('letter', ['kind', 'from', 'uid', 'calendar', 'bytes']);
+const mailRecord = calendarRecordOf<MailRecord>('mail', ['letter', 'to', 'at']);
+const rsvpRecord = calendarRecordOf<RsvpRecord>('RSVP link', ['uid', 'attendee', 'expiresAt']);
 
 /** Rows looked at behind a new link's: the hashes being random, links that are over go as fast as new ones come. */
 const RSVPS_LOOKED_AT = 4;

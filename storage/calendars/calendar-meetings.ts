@@ -7,7 +7,7 @@
  */
 import type { CalendarWriteSet } from './calendar-write-set.ts';
 import type { CalendarReader, CalendarView } from './calendar-reader.ts';
-import { entryIdOf, recordOf, type CalendarEnvironment } from './calendar-records.ts';
+import { entryIdOf, calendarRecordOf, type CalendarEnvironment } from './calendar-records.ts';
 import { key, under } from '../engine/keys.ts';
 
 /** Where an entry is. */
@@ -22,7 +22,7 @@ export interface MeetingBinding {
   readonly entries: readonly EntryPlace[];
 }
 
-const meetingRecord = recordOf<MeetingBinding>('meeting of an entry', ['host', 'entries']);
+const meetingRecord = calendarRecordOf<MeetingBinding>('meeting of an entry', ['host', 'entries']);
 
 /** A meeting of which an entry changed; `mark` says which change was the last. */
 export interface UnsettledMeeting {

@@ -1,10 +1,10 @@
 /** What the calendar file holds: its tables, its records with a version byte each, its keys, and the limits on all. */
 import { createHash } from 'node:crypto';
-import { Packr } from 'msgpackr';
 import type { AuditForm } from '../accounts/audit-chain.ts';
 import { Environment } from '../engine/environment.ts';
 import { folderPaths } from '../engine/folder.ts';
 import { key, numbered, numberedThen } from '../engine/keys.ts';
+import { recordOf, type Codec } from '../engine/record-codec.ts';
 
 export const CALENDAR_TABLES = [
   'calendars',
@@ -200,28 +200,12 @@ export interface DeliveryRecord {
 /** What the keys of messages and of deliveries begin with; behind it is their number. */
 export const SCHEDULING_QUEUE = 'd';
 
-const RECORD_VERSION = 1;
-const packr = new Packr({ useRecords: false });
-
-export interface Codec<T> {
-  readonly encode: (record: T) => Buffer;
-  readonly decode: (value: Buffer) => T;
+/** A record of this file: what is undefined is stored as that, unlike in the others. */
+export function calendarRecordOf<T extends object>(noun: string, fields: readonly (keyof T & string)[]): Codec<T> {
+  return recordOf<T>(noun, fields, { absent: 'undefined' });
 }
 
-/** Values as a version byte and MessagePack of the fields in their order: names would be half of each record. */
-export function recordOf<T extends object>(noun: string, fields: readonly (keyof T & string)[]): Codec<T> {
-  return {
-    encode: (record) => Buffer.concat([Buffer.of(RECORD_VERSION), packr.pack(fields.map((field) => record[field]))]),
-    decode(value) {
-      if (value[0] !== RECORD_VERSION)
-        throw new Error(`A ${noun} has version ${value[0]}; ${RECORD_VERSION} is known.`);
-      const stored = packr.unpack(value.subarray(1)) as unknown[];
-      return Object.fromEntries(fields.map((field, at) => [field, stored[at]])) as T;
-    },
-  };
-}
-
-export const calendarRecord = recordOf<CalendarRecord>('calendar', [
+export const calendarRecord = calendarRecordOf<CalendarRecord>('calendar', [
   'id',
   'owner',
   'name',
@@ -241,7 +225,7 @@ export const calendarRecord = recordOf<CalendarRecord>('calendar', [
   // Behind the others: a calendar from before there were subscriptions has none.
   'subscribed',
 ]);
-export const objectRecord = recordOf<ObjectRecord>('calendar object', [
+export const objectRecord = calendarRecordOf<ObjectRecord>('calendar object', [
   'uid',
   'kind',
   'firstAt',
@@ -258,24 +242,31 @@ export const objectRecord = recordOf<ObjectRecord>('calendar object', [
   'changedAt',
   'revisions',
 ]);
-export const changeRecord = recordOf<ChangeRecord>('calendar change', ['name', 'uid', 'removed']);
-export const tombstoneRecord = recordOf<TombstoneRecord>('removed object', ['name', 'uid', 'at', 'revisions']);
-export const revisionRecord = recordOf<RevisionRecord>('revision', ['etag', 'until', 'bytes']);
-export const messageRecord = recordOf<MessageRecord>('scheduling message', [
+export const changeRecord = calendarRecordOf<ChangeRecord>('calendar change', ['name', 'uid', 'removed']);
+export const tombstoneRecord = calendarRecordOf<TombstoneRecord>('removed object', ['name', 'uid', 'at', 'revisions']);
+export const revisionRecord = calendarRecordOf<RevisionRecord>('revision', ['etag', 'until', 'bytes']);
+export const messageRecord = calendarRecordOf<MessageRecord>('scheduling message', [
   'from',
   'method',
   'uid',
   'calendar',
   'bytes',
 ]);
-export const deliveryRecord = recordOf<DeliveryRecord>('delivery', ['message', 'to', 'isLast']);
+export const deliveryRecord = calendarRecordOf<DeliveryRecord>('delivery', ['message', 'to', 'isLast']);
 /** What is to be written into the audit trail, which lies in another file. */
-export const pendingAuditRecord = recordOf<AuditForm>('deed', ['event', 'actor', 'address', 'subject', 'details']);
-export const feedsRecord = recordOf<{ readonly feeds: readonly FeedRecord[] }>('feed list', ['feeds']);
-/** Clark name → value as XML or text, of one person on one resource. */
-export const propertiesRecord = recordOf<{ readonly values: Readonly<Record<string, string>> }>('property set', [
-  'values',
+export const pendingAuditRecord = calendarRecordOf<AuditForm>('deed', [
+  'event',
+  'actor',
+  'address',
+  'subject',
+  'details',
 ]);
+export const feedsRecord = calendarRecordOf<{ readonly feeds: readonly FeedRecord[] }>('feed list', ['feeds']);
+/** Clark name → value as XML or text, of one person on one resource. */
+export const propertiesRecord = calendarRecordOf<{ readonly values: Readonly<Record<string, string>> }>(
+  'property set',
+  ['values'],
+);
 
 /** Whose properties those of an object are. */
 export const ANYBODY = '';

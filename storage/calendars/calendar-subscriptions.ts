@@ -13,7 +13,7 @@ import { CALENDAR_SUBSCRIPTIONS_MAX } from '#src/protocol/limits.ts';
 import type { CalendarWriteSet } from './calendar-write-set.ts';
 import type { AuditActor } from '../accounts/audit-chain.ts';
 import type { CalendarReader, CalendarView } from './calendar-reader.ts';
-import { recordOf, type CalendarEnvironment, type CalendarRecord } from './calendar-records.ts';
+import { calendarRecordOf, type CalendarEnvironment, type CalendarRecord } from './calendar-records.ts';
 import { key, numberAt, numbered, numberedThen, numberValue, under } from '../engine/keys.ts';
 
 /** A feed elsewhere that a calendar follows; instants in milliseconds since 1970. */
@@ -44,7 +44,7 @@ export interface SubscriptionRecord {
   readonly faults: readonly { readonly uid?: string; readonly line?: number; readonly code: string }[];
 }
 
-const subscriptionRecord = recordOf<SubscriptionRecord>('subscription', [
+const subscriptionRecord = calendarRecordOf<SubscriptionRecord>('subscription', [
   'url',
   'generation',
   'refreshSeconds',

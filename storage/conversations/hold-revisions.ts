@@ -6,7 +6,7 @@
  */
 import { numbered, numberOf, under } from '../engine/keys.ts';
 import type { LaneEnvironment, LaneWrite } from '../engine/lane.ts';
-import { decodeRecord, encodeRecord } from '../engine/records.ts';
+import { pack, unpack } from '../engine/record-codec.ts';
 
 type Tables = LaneEnvironment['tables'];
 
@@ -40,13 +40,13 @@ export function keptAt(itemKey: Buffer): { conversation: string; seq: number; re
 
 /** Keeps a message as it was before the change with that rev. */
 export function writeHoldRevision(conversation: string, seq: number, rev: number, kept: HoldRevision): LaneWrite {
-  const value = encodeRecord([kept.change, kept.by, kept.at, kept.json]);
+  const value = pack([kept.change, kept.by, kept.at, kept.json]);
   return { table: 'keptVersions', key: keptKey(conversation, seq, rev), value };
 }
 
 /** @throws Error for a value that is none. */
 export function holdRevision(value: Buffer): HoldRevision {
-  const [change, by, at, json] = decodeRecord(value) as [HoldRevision['change'], string, string, string];
+  const [change, by, at, json] = unpack('held revision', value) as [HoldRevision['change'], string, string, string];
   return { change, by, at, json };
 }
 

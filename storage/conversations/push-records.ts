@@ -12,7 +12,7 @@ import type { ReminderData } from '#src/protocol/sockets/events.ts';
 import type { PushAddress } from '#src/protocol/push/push.ts';
 import { key, lastPart, numberAt, numbered, numberOf, numberValue, under } from '../engine/keys.ts';
 import type { LaneEnvironment, LaneWrite } from '../engine/lane.ts';
-import { decodeRecord, encodeRecord } from '../engine/records.ts';
+import { pack, unpack } from '../engine/record-codec.ts';
 
 type Tables = LaneEnvironment['tables'];
 
@@ -58,9 +58,9 @@ const CURSOR_KEY = key('push');
 const SEQ_BYTES = 6;
 
 export const pushRegistrationRecord = {
-  encode: (r: PushRegistration): Buffer => encodeRecord([r.sid, r.until, r.at, JSON.stringify(r.address)]),
+  encode: (r: PushRegistration): Buffer => pack([r.sid, r.until, r.at, JSON.stringify(r.address)]),
   decode(device: string, buffer: Buffer): PushRegistration {
-    const [sid, until, at, address] = decodeRecord(buffer) as [string, number, number, string];
+    const [sid, until, at, address] = unpack('push registration', buffer) as [string, number, number, string];
     return { device, sid, until, at, address: JSON.parse(address) as PushAddress };
   },
 };
@@ -68,11 +68,11 @@ export const pushRegistrationRecord = {
 export const pushRowRecord = {
   encode: (r: PushRow): Buffer => {
     const [call, reminder] = [r.call, r.reminder].map((it) => (it === undefined ? null : JSON.stringify(it)));
-    return encodeRecord([r.kind, r.at, r.expiresAt, call, r.isSent, ...(reminder === null ? [] : [reminder])]);
+    return pack([r.kind, r.at, r.expiresAt, call, r.isSent, ...(reminder === null ? [] : [reminder])]);
   },
   decode(itemKey: Buffer, buffer: Buffer): PushRow {
     const [, device = '', subject = ''] = itemKey.toString('utf8', 0, itemKey.length - SEQ_BYTES - 1).split('\0');
-    const [kind, at, expiresAt, call, isSent, reminder] = decodeRecord(buffer) as [
+    const [kind, at, expiresAt, call, isSent, reminder] = unpack('push', buffer) as [
       PushKind,
       number,
       number,

@@ -2,10 +2,10 @@
  * Records: what the values of a lane hold. Every one starts with a version byte, so that a later form can be told
  * from an earlier one; `storage/engine/migrations.ts` rewrites what a reader no longer understands.
  */
-import { Packr } from 'msgpackr';
 import type { ConversationKind, Role } from '#src/protocol/conversations/conversations.ts';
 import type { Message } from '#src/protocol/conversations/messages.ts';
 import { numberAt, numberValue } from './keys.ts';
+import { pack, RECORD_VERSION, recordOf, unpack } from './record-codec.ts';
 
 /** Conversations keep what every post needs in one small record. */
 export interface ConversationRecord {
@@ -86,108 +86,49 @@ export interface PinRecord {
 /** Emoji, how many, and the first few by name. */
 export type ReactionCounts = [emoji: string, count: number, users: string[]][];
 
-const RECORD_VERSION = 1;
-
-// Plain maps and arrays: shared record structures would tie a value to a file written beside it.
-const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true });
-
-/** A record as stored: version byte, then MessagePack of its values in a fixed order. */
-export function encodeRecord(values: readonly unknown[]): Buffer {
-  const packed = packr.pack(values);
-  const buffer = Buffer.allocUnsafe(packed.length + 1);
-  buffer[0] = RECORD_VERSION;
-  packed.copy(buffer, 1);
-  return buffer;
-}
-
-/** The values of a record, in their order. @throws Error for a version that is not known. */
-export function decodeRecord(buffer: Buffer): unknown[] {
-  if (buffer[0] !== RECORD_VERSION) throw new Error(`A record has version ${buffer[0]}; ${RECORD_VERSION} is known.`);
-  return packr.unpack(buffer.subarray(1)) as unknown[];
-}
-
-export const conversationRecord = {
-  encode: (c: ConversationRecord): Buffer =>
-    encodeRecord([
-      c.id,
-      c.kind,
-      c.title,
-      c.createdAt,
-      c.createdBy,
-      c.headSeq,
-      c.rev,
-      c.participantCount,
-      c.ownerCount,
-      c.pinCount,
-      c.stamp,
-      c.activeAt,
-      c.deleted,
-      c.floorSeq,
-      c.floorRev,
-      c.retention,
-      c.isHeld,
-      c.emptiedSeq,
-    ]),
-  decode(buffer: Buffer): ConversationRecord {
-    const v = decodeRecord(buffer);
-    return {
-      id: v[0] as string,
-      kind: v[1] as ConversationKind,
-      title: (v[2] as string | null) ?? undefined,
-      createdAt: v[3] as string,
-      createdBy: v[4] as string,
-      headSeq: v[5] as number,
-      rev: v[6] as number,
-      participantCount: v[7] as number,
-      ownerCount: v[8] as number,
-      pinCount: v[9] as number,
-      stamp: v[10] as number,
-      activeAt: v[11] as number,
-      deleted: v[12] as boolean,
-      floorSeq: v[13] as number,
-      floorRev: v[14] as number,
-      // Records from before there was a retention end here, and nothing but a deletion emptied them.
-      retention: (v[15] as number | null | undefined) ?? undefined,
-      isHeld: v[16] === true,
-      emptiedSeq: (v[17] as number | undefined) ?? (v[13] as number),
-    };
+export const conversationRecord = recordOf<ConversationRecord>(
+  'conversation',
+  [
+    'id',
+    'kind',
+    'title?',
+    'createdAt',
+    'createdBy',
+    'headSeq',
+    'rev',
+    'participantCount',
+    'ownerCount',
+    'pinCount',
+    'stamp',
+    'activeAt',
+    'deleted',
+    'floorSeq',
+    'floorRev',
+    'retention?',
+    'isHeld',
+    'emptiedSeq',
+  ],
+  {
+    // Records from before there was a retention end before it, and nothing but a deletion emptied them.
+    older: (record) => {
+      record.isHeld ??= false;
+      record.emptiedSeq ??= record.floorSeq;
+    },
   },
-};
-
-export const memberRecord = {
-  encode: (m: MemberRecord): Buffer => encodeRecord([m.role, m.joinedSeq]),
-  decode(buffer: Buffer): MemberRecord {
-    const v = decodeRecord(buffer);
-    return { role: v[0] as Role, joinedSeq: v[1] as number };
-  },
-};
-
-export const membershipRecord = {
-  encode: (m: MembershipRecord): Buffer => encodeRecord([m.gone, m.stamp]),
-  decode(buffer: Buffer): MembershipRecord {
-    const v = decodeRecord(buffer);
-    return { gone: v[0] as boolean, stamp: v[1] as number };
-  },
-};
-
-export const changeRecord = {
-  encode: (c: ChangeRecord): Buffer => encodeRecord([c.type, c.seq, c.ts, c.data, c.head]),
-  decode(buffer: Buffer): ChangeRecord {
-    const v = decodeRecord(buffer);
-    return {
-      type: v[0] as string,
-      seq: (v[1] as number | null) ?? undefined,
-      ts: v[2] as number,
-      data: (v[3] as string | null) ?? undefined,
-      head: v[4] as number,
-    };
-  },
-};
+);
+export const memberRecord = recordOf<MemberRecord>('member', ['role', 'joinedSeq']);
+export const membershipRecord = recordOf<MembershipRecord>('membership', ['gone', 'stamp']);
+export const changeRecord = recordOf<ChangeRecord>('change', ['type', 'seq?', 'ts', 'data?', 'head']);
+export const pinRecord = recordOf<PinRecord>('pin', ['by', 'at']);
 
 export const personalRecord = {
-  encode: (p: PersonalRecord): Buffer => encodeRecord([p.draft?.body, p.draft?.updatedAt, p.mutedUntil]),
+  encode: (p: PersonalRecord): Buffer => pack([p.draft?.body, p.draft?.updatedAt, p.mutedUntil]),
   decode(buffer: Buffer): PersonalRecord {
-    const [body, updatedAt, mutedUntil] = decodeRecord(buffer) as [string | null, string | null, string | null];
+    const [body, updatedAt, mutedUntil] = unpack('personal record', buffer) as [
+      string | null,
+      string | null,
+      string | null,
+    ];
     return {
       draft: body === null || updatedAt === null ? undefined : { body, updatedAt },
       mutedUntil: mutedUntil ?? undefined,
@@ -195,25 +136,17 @@ export const personalRecord = {
   },
 };
 
-export const pinRecord = {
-  encode: (p: PinRecord): Buffer => encodeRecord([p.by, p.at]),
-  decode(buffer: Buffer): PinRecord {
-    const v = decodeRecord(buffer);
-    return { by: v[0] as string, at: v[1] as number };
-  },
-};
-
 export const reactionCounts = {
-  encode: (counts: ReactionCounts): Buffer => encodeRecord(counts),
-  decode: (buffer: Buffer): ReactionCounts => decodeRecord(buffer) as ReactionCounts,
+  encode: (counts: ReactionCounts): Buffer => pack(counts),
+  decode: (buffer: Buffer): ReactionCounts => unpack('count of reactions', buffer) as ReactionCounts,
 };
 
 /** Who posted how many messages of a block. */
 export type SenderCounts = [sender: string, count: number][];
 
 export const senderCounts = {
-  encode: (counts: SenderCounts): Buffer => encodeRecord(counts),
-  decode: (buffer: Buffer): SenderCounts => decodeRecord(buffer) as SenderCounts,
+  encode: (counts: SenderCounts): Buffer => pack(counts),
+  decode: (buffer: Buffer): SenderCounts => unpack('count of senders', buffer) as SenderCounts,
 };
 
 /** What is behind the message that a thread began with: how many messages, and the seq of the last. */

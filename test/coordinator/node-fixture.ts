@@ -10,7 +10,7 @@ import { makeRoutingPage } from '#src/console/routes/operations/routing.ts';
 import { makeServersPage } from '#src/console/routes/operations/servers.ts';
 import { makeTelemetryPage } from '#src/console/routes/operations/telemetry.ts';
 import { limiterBy } from '#test/support/limiter.ts';
-import type { Principal } from '#src/identity/console/principal.ts';
+import { actorOf, type Principal } from '#src/identity/console/principal.ts';
 import type { ConsolePage } from '#src/console/route.ts';
 import { readConfig } from '#src/config.ts';
 import { makeHttpSurface } from '#src/http/http-surface.ts';
@@ -168,6 +168,7 @@ async function askPage(asked: ConsolePage, name: string, { by = OWNER, id, body,
   const reply = await handler({
     principal: by,
     address: '192.0.2.7',
+    by: { actor: actorOf(by), address: '192.0.2.7' },
     parameters: id === undefined ? {} : { id },
     body: route.body?.parse(body),
     query: route.query?.parse(query ?? {}),

@@ -283,7 +283,14 @@ test('VND-09 identity control lists whose account is whose, with the last sign-i
   const { clock, identity, signIn, sso } = await openSso(context);
   const { handlers } = makeIdentityControlPage({ sso });
   const read = async (query: object) => {
-    const asked = { principal: OWNER, address: '', parameters: {}, body: undefined, query };
+    const asked = {
+      principal: OWNER,
+      address: '',
+      by: { actor: 'user:olga', address: '' },
+      parameters: {},
+      body: undefined,
+      query,
+    };
     return (await handlers['listIdentityAccounts']?.(asked))?.body;
   };
   assert.deepEqual(await read({ limit: 10 }), { items: [], next: null });

@@ -10,6 +10,7 @@ import type { MadeSubscription } from '#src/protocol/bots/subscriptions.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
 import { Lanes } from '#storage/engine/lanes.ts';
 import { Vault } from '#storage/vault/vault.ts';
+import { refusal } from '#test/coordinator/console-fixture.ts';
 import { startConsoleServer, type ConsoleServer } from '#test/support/console.ts';
 import { startReceiver } from '#test/support/receivers.ts';
 import { startServer } from '#test/support/server.ts';
@@ -177,15 +178,12 @@ test('BOT-01 so many commands wait for a receiver that is away and no more', asy
   await running.server.end('SIGTERM');
   const { integrations } = await integrationsOver(t, running.server.folder, () => 1_900_000_000_000);
   const give = async (number: number) =>
-    await integrations.serve({
-      kind: 'command',
+    await integrations.services['commands.deliver']({
       bot: bot.id,
       conversation: room,
       invocation: `cmd_${String(number).padStart(22, '0')}`,
       event: '{}',
     });
-  const given = await Promise.all(Array.from({ length: COMMANDS_WAITING_MAX }, async (_, at) => await give(at)));
-  assert.ok(given.every(({ ok }) => ok));
-  const beyond = await give(COMMANDS_WAITING_MAX);
-  assert.equal(beyond.ok ? '' : beyond.code, 'busy');
+  await Promise.all(Array.from({ length: COMMANDS_WAITING_MAX }, async (_, at) => await give(at)));
+  await assert.rejects(async () => await give(COMMANDS_WAITING_MAX), refusal('busy'));
 });

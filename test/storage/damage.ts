@@ -316,10 +316,10 @@ export const DAMAGE: Readonly<
   ],
   'a record of another version': [
     [broken('members', key(ROOM, 'bob'))],
-    [`members [${ROOM}, bob] cannot be read (A record has version 7; 1 is known)`],
+    [`members [${ROOM}, bob] cannot be read (A member has version 7; 1 is known)`],
   ],
   'a conversation of another version': [
     [broken('conversations', key(ROOM))],
-    [`conversations [${ROOM}] cannot be read (A record has version 7; 1 is known)`],
+    [`conversations [${ROOM}] cannot be read (A conversation has version 7; 1 is known)`],
   ],
 };

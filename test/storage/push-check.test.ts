@@ -37,7 +37,7 @@ test('a push that waits for nobody, and records that cannot be read, are found',
   await host.close();
   const { problems } = await checkFolder(folder);
   assert.deepEqual(problems, [
-    'In lane 0, pushRegistrations [dan, d_3] cannot be read (A record has version 9; 1 is known).',
+    'In lane 0, pushRegistrations [dan, d_3] cannot be read (A push registration has version 9; 1 is known).',
     'In lane 0, pushOutbox [carol, d_2] waits for a device that is not registered.',
   ]);
 });

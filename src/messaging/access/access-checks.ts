@@ -36,9 +36,8 @@ export class AccessChecks {
   }
 
   /** Decides by these policies from now on. */
-  replace(snapshot: PolicySnapshot): true {
+  replace(snapshot: PolicySnapshot): void {
     this.#policies = new AccessPolicies(snapshot);
-    return true;
   }
 
   /** Whether the person is a guest whose term is over. */

@@ -1,7 +1,12 @@
 /** Attachments as one shard has them: read here, changed by asking the shard that writes them. */
-import { refused, type Answer } from '#actors/runtime/actor.ts';
-import type { ThreadRuntime } from '#actors/runtime/thread-runtime.ts';
-import type { AttachmentAsk } from '#src/protocol/attachments/attachments.ts';
+import {
+  valueOf,
+  type AnswerOf,
+  type AskBody,
+  type AskedName,
+  type ServiceHandlers,
+} from '#actors/runtime/thread-services.ts';
+import type { AttachmentServices } from '#src/protocol/attachments/attachments.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { MessageBody, PostMessage } from '#src/protocol/conversations/messages.ts';
 import type { Config } from '#src/config.ts';
@@ -18,7 +23,8 @@ import {
 import { ContentVault } from '#storage/attachments/blob-contents.ts';
 import type { AttachmentSealing } from '#storage/attachments/blob-sealing.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
-import { openAttachmentWriter, type AttachmentWriter } from './attachment-writer.ts';
+import type { ShardRuntime, ShardServices } from '../thread-services.ts';
+import { AttachmentWriter, openAttachmentWriter } from './attachment-writer.ts';
 import { AttachmentMetrics } from './attachment-metrics.ts';
 import { conversationId } from '#src/protocol/names.ts';
 import type { Caller } from '../access/access-checks.ts';
@@ -38,7 +44,7 @@ export interface AttachmentClientOptions {
   readonly lanes: Lanes;
   /** What seals contents, as this thread has it. */
   readonly vault: ContentVault;
-  readonly runtime: () => ThreadRuntime;
+  readonly runtime: ShardRuntime;
   /** The desk, on the shard that has it. */
   readonly writer: AttachmentWriter | undefined;
 }
@@ -56,7 +62,7 @@ export interface AttachmentClientContext {
   readonly hasWriter: boolean;
   readonly now: () => number;
   readonly log: Log;
-  readonly runtime: () => ThreadRuntime;
+  readonly runtime: ShardRuntime;
 }
 
 /** Opens the attachments for a shard's thread, and the desk where this is the one that has it. */
@@ -70,12 +76,10 @@ export async function openAttachmentClient(context: AttachmentClientContext): Pr
         lanes: lanes.environments,
         quotaBytes: config.attachmentQuotaBytes,
         pauses: new Int32Array(backups),
-        dropHere: (id, token) => client.drop(id, token),
       })
     : undefined;
   const reader = writer?.attachments ?? new AttachmentReader(openAttachments(folder));
-  const client: AttachmentClient = new AttachmentClient({ ...context, vault, reader, writer });
-  return client;
+  return new AttachmentClient({ ...context, vault, reader, writer });
 }
 
 export class AttachmentClient {
@@ -104,9 +108,13 @@ export class AttachmentClient {
     this.#options.writer?.start();
   }
 
-  /** The answer to another shard's question. */
-  async serve(question: unknown): Promise<Answer> {
-    return (await this.#options.writer?.serve(question)) ?? refused('internal');
+  /** What other shards, and this one, ask of attachments here. */
+  get services(): ServiceHandlers<AttachmentServices & Pick<ShardServices, 'upload.drop' | 'uploads.dropAll'>> {
+    return {
+      ...AttachmentWriter.services(this.#options.writer),
+      'upload.drop': ({ id, lease }) => this.#drop(id, lease),
+      'uploads.dropAll': async () => await this.#dropAll(),
+    };
   }
 
   shardLost(shard: number): void {
@@ -118,10 +126,9 @@ export class AttachmentClient {
   }
 
   /** Keeps contents like this from now on. */
-  keep(sealing: AttachmentSealing): true {
+  keep(sealing: AttachmentSealing): void {
     this.vault.take(sealing);
     this.#options.writer?.sealRest();
-    return true;
   }
 
   find(id: string): AttachmentRecord | undefined {
@@ -129,14 +136,12 @@ export class AttachmentClient {
   }
 
   /** Asks the one that writes attachments. @throws Refusal with its code, or `unavailable`. */
-  async ask<T = null>(question: AttachmentAsk): Promise<T> {
-    const { writer, runtime } = this.#options;
-    const answer =
-      writer === undefined
-        ? await runtime().askService(runtime().placement.attachmentShard, '@attachments', question, ASK_MILLIS)
-        : await writer.serve(question);
-    if (answer.ok) return answer.value as T;
-    throw new Refusal(answer.code, { field: answer.field ?? undefined, retryAfter: answer.retryAfter ?? undefined });
+  async ask<N extends AskedName<AttachmentServices>>(
+    name: N,
+    body: AskBody<AttachmentServices, N>,
+  ): Promise<AnswerOf<AttachmentServices, N>> {
+    const { runtime } = this.#options;
+    return valueOf(await runtime.askShard(runtime.placement.attachmentShard, name, body, ASK_MILLIS));
   }
 
   /** While it writes, a request can be told to let go of its upload. */
@@ -157,17 +162,17 @@ export class AttachmentClient {
   }
 
   /** Has all let go that were given an upload; resolves when nothing is written here any more. */
-  async dropAll(): Promise<void> {
+  async #dropAll(): Promise<void> {
     if (this.#given.size === 0) return;
     for (const token of this.#given) this.#written.get(token)?.drop();
     await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
   /** Has whoever writes an upload here let go of it. One who is gone already never said so, so that is said again. */
-  drop(id: string, token: string): void {
+  #drop(id: string, token: string): void {
     const exchange = this.#written.get(token);
     if (exchange !== undefined) return exchange.drop();
-    this.ask({ do: 'close', id, lease: token }).catch(() => undefined);
+    this.ask('uploads.close', { id, lease: token }).catch(() => undefined);
   }
 
   /**
@@ -197,7 +202,7 @@ export class AttachmentClient {
     const { id, owner, bytes, hash, type } = record;
     if (owner !== call.user && !this.#mayForward(call, id)) throw new Refusal('attachment_not_found');
     if (hash === undefined || type === undefined) throw new Refusal('attachment_unfinished');
-    await this.ask({ do: 'hold', id });
+    await this.ask('attachments.hold', { id });
     return { ...form, body: { ...form.body, name: safeFileName(form.body.name), type: plainType(type), size: bytes } };
   }
 
@@ -216,7 +221,7 @@ export class AttachmentClient {
   /** Says that a message has the attachment now, which nobody waits for: a sweep would find out, too. */
   notePosted(form: PostMessage): void {
     const id = attachmentOf(form.body);
-    if (id !== undefined) this.ask({ do: 'posted', id }).catch(() => undefined);
+    if (id !== undefined) this.ask('attachments.posted', { id }).catch(() => undefined);
   }
 
   /** Has attachments removed that lost their last message: one bounded pass over this shard's lanes. */
@@ -227,7 +232,7 @@ export class AttachmentClient {
       for (const lane of this.#options.lanes.owned) {
         const due = readReleases(lane.environment.tables, RELEASED_AT_ONCE);
         if (due.length === 0) continue;
-        const settled = new Set(await this.ask<string[]>({ do: 'release', ids: due.map((one) => one.attachment) }));
+        const settled = new Set(await this.ask('attachments.release', { ids: due.map((one) => one.attachment) }));
         // A mark that another deletion left meanwhile stays, to be looked at again.
         const done = due.filter((one) => settled.has(one.attachment) && isStill(one, lane));
         if (done.length > 0) lane.append(done.map((one) => removeRelease(one)));

@@ -3,9 +3,8 @@
  * themselves while they write it, and to remove what no message has any more. It is a shard and not the main thread, so
  * that files go on being sent while the management plane hangs (SVC-02).
  */
-import { refused, type Answer } from '#actors/runtime/actor.ts';
-import { MAIN, type ThreadRuntime } from '#actors/runtime/thread-runtime.ts';
-import type { AttachmentAsk, InfectedUpload } from '#src/protocol/attachments/attachments.ts';
+import type { AskBody, ServiceHandlers } from '#actors/runtime/thread-services.ts';
+import type { AttachmentServices, InfectedUpload } from '#src/protocol/attachments/attachments.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import type { Sample } from '#src/telemetry/metrics.ts';
@@ -16,6 +15,7 @@ import { Content, type ContentVault } from '#storage/attachments/blob-contents.t
 import { isSealedName } from '#storage/attachments/blob-sealing.ts';
 import { blobPath, removeUpload } from '#storage/attachments/blobs.ts';
 import type { LaneEnvironment } from '#storage/engine/lane.ts';
+import type { ShardRuntime } from '../thread-services.ts';
 import { thumbnailFormat, ThumbnailMaker } from './thumbnail-maker.ts';
 
 /** How long a request waits for the one before it to let go of the upload, once that was told to. */
@@ -60,14 +60,12 @@ export interface AttachmentWriterContext {
   readonly isRestart: boolean;
   readonly now: () => number;
   readonly log: Log;
-  readonly runtime: () => ThreadRuntime;
-  /** Lets go of an upload that this shard itself writes. */
-  readonly dropHere: (id: string, token: string) => void;
+  readonly runtime: ShardRuntime;
 }
 
 /** Opens the attachments to write them: on one shard of a server that has the folder. */
 export async function openAttachmentWriter(context: AttachmentWriterContext): Promise<AttachmentWriter> {
-  const { dropHere, folder, isRestart, lanes, log, runtime, now, pauses, quotaBytes, vault } = context;
+  const { folder, isRestart, lanes, log, runtime, now, pauses, quotaBytes, vault } = context;
   const quietUntil = isRestart ? now() + HOLD_MILLIS : 0;
   const attachments = await Attachments.open(folder, { lanes, now, quotaBytes, quietUntil, pauses });
   return new AttachmentWriter({
@@ -75,25 +73,21 @@ export async function openAttachmentWriter(context: AttachmentWriterContext): Pr
     vault,
     attachments,
     log,
-    drop: (shard, id, token) => {
-      if (shard === runtime().shard) dropHere(id, token);
-      else runtime().links.get(shard)?.tell('@dropUpload', [id, token]);
-    },
+    drop: (shard, id, lease) => runtime.tellShard(shard, 'upload.drop', { id, lease }),
     dropAll: async () => {
-      const others = [...runtime().links.keys()].filter((thread) => thread !== MAIN);
-      await Promise.all(others.map((thread) => dropAllOf(runtime(), thread)));
+      await Promise.all(runtime.otherShards.map(async (shard) => await dropAllOf(runtime, shard)));
     },
     auditInfected: async (upload) => {
-      const answer = await runtime().askService(MAIN, '@infected', upload, AUDIT_MILLIS);
+      const answer = await runtime.askMain('audit.writeInfection', upload, AUDIT_MILLIS);
       if (!answer.ok) throw new Refusal('unavailable');
     },
   });
 }
 
 /** Until a shard says so, something may still be written there; one that is gone writes nothing. */
-async function dropAllOf(runtime: ThreadRuntime, thread: number): Promise<void> {
-  while (runtime.links.has(thread)) {
-    const answer = await runtime.askService(thread, '@dropUploads', null, DROP_ALL_MILLIS);
+async function dropAllOf(runtime: ShardRuntime, shard: number): Promise<void> {
+  while (runtime.otherShards.includes(shard)) {
+    const answer = await runtime.askShard(shard, 'uploads.dropAll', null, DROP_ALL_MILLIS);
     if (answer.ok) return;
   }
 }
@@ -172,58 +166,45 @@ export class AttachmentWriter {
     }
   }
 
-  /** The answer to a question of a shard, this one too, which is an AttachmentAsk. */
-  async serve(body: unknown): Promise<Answer> {
-    const ask = body as AttachmentAsk;
-    try {
-      return { ok: true, value: (await this.#decide(ask)) ?? null };
-    } catch (error) {
-      if (error instanceof Refusal) return refused(error.code, error.field, error.retryAfter);
-      this.#options.log.error('a question about attachments failed', { do: ask.do, error });
-      return refused('internal');
-    }
+  /** What shards ask of the one that has this writer, itself too. @throws Refusal `internal` on a shard without one. */
+  static services(writer: AttachmentWriter | undefined): ServiceHandlers<AttachmentServices> {
+    const here = (): AttachmentWriter => {
+      if (writer === undefined) throw new Refusal('internal');
+      return writer;
+    };
+    return {
+      'uploads.create': async ({ bytes, name, user }) => await here().attachments.create(user, bytes, name),
+      'uploads.reserve': (upload) => here().#reserve(upload),
+      'uploads.keep': async (upload) => {
+        await here().attachments.keep(upload.id, upload);
+        here().#reserved.delete(upload.id);
+      },
+      'uploads.release': ({ id }) => here().#release(id),
+      'uploads.open': async (upload) => await here().#open(upload),
+      'uploads.close': ({ id, lease }) => here().#close(id, lease),
+      'uploads.finish': async ({ hash, id, lease, type }) => {
+        here().#require(id, lease);
+        await here().attachments.finish(id, hash, type);
+      },
+      'uploads.removeInfected': async (upload) => await here().#removeInfected(upload),
+      'uploads.discard': async (upload) => await here().#discard(upload),
+      'attachments.hold': async ({ id }) => await here().attachments.hold(id),
+      'attachments.posted': async ({ id }) => await here().attachments.posted(id),
+      'attachments.settle': async () => await here().attachments.settle(),
+      'attachments.makeThumbnail': async ({ id, size }) => await here().#makeThumbnail(id, size),
+      'attachments.release': async ({ ids }) => await here().attachments.release(ids),
+    };
   }
 
-  async #decide(ask: AttachmentAsk): Promise<unknown> {
-    const { attachments } = this.#options;
-    switch (ask.do) {
-      case 'create':
-        return await attachments.create(ask.user, ask.bytes, ask.name);
-      case 'reserve':
-        return this.#reserve(ask);
-      case 'keep':
-        await attachments.keep(ask.id, ask);
-        return void this.#reserved.delete(ask.id);
-      case 'giveBack':
-        return this.#release(ask.id);
-      case 'open':
-        return await this.#open(ask);
-      case 'close':
-        return this.#close(ask.id, ask.lease);
-      case 'finish':
-        this.#require(ask.id, ask.lease);
-        return await attachments.finish(ask.id, ask.hash, ask.type);
-      case 'infected':
-        return await this.#refuseInfected(ask);
-      case 'discard':
-        this.#requireOwner(ask.id, ask.user);
-        await this.#free(ask.id);
-        return await attachments.discard(ask.id);
-      case 'hold':
-        return await attachments.hold(ask.id);
-      case 'posted':
-        return await attachments.posted(ask.id);
-      case 'settle':
-        return await attachments.settle();
-      case 'thumbnail':
-        return await this.#makeThumbnail(ask.id, ask.size);
-      default:
-        return await attachments.release(ask.ids);
-    }
+  /** @throws Refusal `attachment_not_found`, `upload_busy`. */
+  async #discard({ id, user }: AskBody<AttachmentServices, 'uploads.discard'>): Promise<void> {
+    this.#requireOwner(id, user);
+    await this.#free(id);
+    await this.#options.attachments.discard(id);
   }
 
   /** @throws Refusal `quota_exceeded`, `uploads_full`. */
-  #reserve({ user, bytes, shard }: Extract<AttachmentAsk, { do: 'reserve' }>): string {
+  #reserve({ user, bytes, shard }: AskBody<AttachmentServices, 'uploads.reserve'>): string {
     const id = this.#options.attachments.admission.reserve(user, bytes);
     this.#reserved.set(id, shard);
     return id;
@@ -278,7 +259,7 @@ export class AttachmentWriter {
   }
 
   /** @throws Refusal `attachment_not_found`, `upload_busy` when the request before does not let go. */
-  async #open({ id, user, shard, lease }: Extract<AttachmentAsk, { do: 'open' }>): Promise<void> {
+  async #open({ id, user, shard, lease }: AskBody<AttachmentServices, 'uploads.open'>): Promise<void> {
     this.#requireOwner(id, user);
     await this.#free(id);
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -320,8 +301,8 @@ export class AttachmentWriter {
   }
 
   /** Removes what the virus scanner named, and writes down whose it was. */
-  async #refuseInfected(ask: Extract<AttachmentAsk, { do: 'infected' }>): Promise<void> {
-    const { id, lease, signature, address } = ask;
+  async #removeInfected(upload: AskBody<AttachmentServices, 'uploads.removeInfected'>): Promise<void> {
+    const { id, lease, signature, address } = upload;
     const { attachments, auditInfected } = this.#options;
     const reservation = attachments.admission.get(id);
     if (reservation === undefined) this.#require(id, lease);

@@ -59,7 +59,7 @@ export async function readThumbnail(call: ByteCall): Promise<void> {
   if (head.ifNoneMatch !== '' && matchesTag(head.ifNoneMatch, tag)) return exchange.send(304, '', headers);
   let picture = await readPicture(client, attachment, size);
   if (picture === undefined) {
-    await client.ask({ do: 'thumbnail', id: attachment.id, size });
+    await client.ask('attachments.makeThumbnail', { id: attachment.id, size });
     picture = await readPicture(client, client.find(attachment.id) ?? attachment, size);
   }
   if (picture === undefined) throw new Refusal('attachment_not_found');

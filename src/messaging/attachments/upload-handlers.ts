@@ -62,7 +62,7 @@ interface Begun {
 
 async function begin(call: ByteCall, bytes: number, name: string, hasBytes: boolean): Promise<Begun> {
   const { client, user } = call;
-  const id = await client.ask<string>({ do: 'create', user, bytes, name });
+  const id = await client.ask('uploads.create', { user, bytes, name });
   client.counts.upload('created');
   if (!hasBytes && bytes > 0) return { id, offset: 0 };
   const offset = await withUpload({ ...call, id }, async (upload) => await append(call, upload, 0, hasBytes));
@@ -78,13 +78,13 @@ async function takeWhole(call: ByteCall, bytes: number, name: string): Promise<B
   const lease = randomUUID();
   client.watch(lease, exchange);
   try {
-    const id = await client.ask<string>({ do: 'reserve', user, bytes, shard: client.shard });
+    const id = await client.ask('uploads.reserve', { user, bytes, shard: client.shard });
     client.given(lease);
     client.counts.upload('created');
     let offset = 0;
     try {
       const writer = UploadWriter.begin(client.folder, id);
-      const keep = async (hash: string, type: string) => await client.ask({ do: 'keep', id, name, hash, type });
+      const keep = async (hash: string, type: string) => await client.ask('uploads.keep', { id, name, hash, type });
       try {
         offset = await append(call, { id, bytes, writer, lease, keep }, 0, true);
       } finally {
@@ -93,7 +93,7 @@ async function takeWhole(call: ByteCall, bytes: number, name: string): Promise<B
     } finally {
       if (offset < bytes) {
         await removeUpload(client.folder, id);
-        await client.ask({ do: 'giveBack', id }).catch(() => undefined);
+        await client.ask('uploads.release', { id }).catch(() => undefined);
       }
     }
     return { id, offset };
@@ -136,7 +136,7 @@ export async function discardUpload(call: ByteCall): Promise<void> {
   const { client, exchange, head, user } = call;
   requireTus(head);
   const { id } = own(call);
-  await client.ask({ do: 'discard', user, id });
+  await client.ask('uploads.discard', { user, id });
   exchange.send(204, '', [['tus-resumable', TUS_VERSION]]);
 }
 
@@ -170,13 +170,13 @@ async function withUpload(call: ByteCall, action: (upload: Upload) => Promise<nu
   client.watch(lease, exchange);
   let isRefusedType = false;
   try {
-    await client.ask({ do: 'open', user, id, shard: client.shard, lease });
+    await client.ask('uploads.open', { user, id, shard: client.shard, lease });
     client.given(lease);
     // Read again: the one before may have finished or discarded it.
     const record = own(call);
     if (record.hash !== undefined) throw new Refusal('upload_complete');
     const writer = UploadWriter.open(client.folder, id);
-    const keep = async (hash: string, type: string) => await client.ask({ do: 'finish', id, lease, hash, type });
+    const keep = async (hash: string, type: string) => await client.ask('uploads.finish', { id, lease, hash, type });
     try {
       return await action({ id, bytes: record.bytes, writer, lease, keep });
     } finally {
@@ -187,9 +187,9 @@ async function withUpload(call: ByteCall, action: (upload: Upload) => Promise<nu
     throw error;
   } finally {
     client.unwatch(lease);
-    await client.ask({ do: 'close', id, lease }).catch(() => undefined);
+    await client.ask('uploads.close', { id, lease }).catch(() => undefined);
     // What may not be attached need not be kept.
-    if (isRefusedType) await client.ask({ do: 'discard', user, id }).catch(() => undefined);
+    if (isRefusedType) await client.ask('uploads.discard', { user, id }).catch(() => undefined);
   }
 }
 
@@ -256,7 +256,7 @@ async function finish(call: ByteCall, { bytes, id, keep, lease, writer }: Upload
   const { clamdAddress } = service.config;
   const signature = clamdAddress === undefined ? undefined : await scan(client, clamdAddress, writer);
   if (signature !== undefined) {
-    await client.ask({ do: 'infected', id, lease, signature, address });
+    await client.ask('uploads.removeInfected', { id, lease, signature, address });
     throw new Refusal('attachment_infected');
   }
   await writer.settleContent();

@@ -11,7 +11,7 @@ import { readConversation, readMember } from '#storage/conversations/conversatio
 import type { Bot } from './bot-access.ts';
 import { readable, type ClientRequest, type Handler } from '../http/caller.ts';
 import { type Readable } from '../access/readable-conversation.ts';
-import { askMain, byBot, callingBot } from './integration-calls.ts';
+import { askIntegrations, byBot, callingBot } from './integration-calls.ts';
 import { readResponseToken, signResponseToken } from './response-tokens.ts';
 
 export const readCommands: Handler = (request) => {
@@ -51,7 +51,7 @@ export const invokeCommand: Handler = async (request) => {
     }),
   );
   if (bot.subscribed.includes('command')) {
-    await askMain(request, { kind: 'command', bot: bot.id, conversation, invocation, event });
+    await askIntegrations(request, 'commands.deliver', { bot: bot.id, conversation, invocation, event });
   }
   publishTo(request, bot.user, 'command', event);
   return { status: 202, json: JSON.stringify({ invocation_id: invocation }) };
@@ -60,8 +60,8 @@ export const invokeCommand: Handler = async (request) => {
 export const putBotCommands: Handler = async (request) => {
   const { commands } = request.body as z.infer<typeof forms.botCommands>;
   const bot = callingBot(request);
-  const set = await askMain(request, { kind: 'putCommands', bot: bot.id, commands, by: byBot(bot) });
-  return { status: 200, json: JSON.stringify(set) };
+  await askIntegrations(request, 'commands.put', { bot: bot.id, commands, by: byBot(bot) });
+  return { status: 200, json: JSON.stringify({ commands }) };
 };
 
 export const readBotCommands: Handler = (request) => ({

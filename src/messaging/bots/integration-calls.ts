@@ -1,17 +1,18 @@
 /** What handlers of webhooks, commands and subscriptions share: who asks, and the way to the main thread. */
-import type { Answer } from '#actors/runtime/actor.ts';
-import { MAIN } from '#actors/runtime/thread-runtime.ts';
+import { valueOf, type AnswerOf, type AskBody, type AskedName } from '#actors/runtime/thread-services.ts';
+import type { IntegrationServices } from '#src/protocol/bots/integrations.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import type { IntegrationAsk } from '#src/protocol/bots/integrations.ts';
 import type { Bot } from './bot-access.ts';
 import type { ClientRequest } from '../http/caller.ts';
 
 /** Asks the main thread. @throws Refusal with its code, or `unavailable` while it does not answer. */
-export async function askMain<T>({ service }: ClientRequest, ask: IntegrationAsk): Promise<T> {
+export async function askIntegrations<N extends AskedName<IntegrationServices>>(
+  { service }: ClientRequest,
+  name: N,
+  body: AskBody<IntegrationServices, N>,
+): Promise<AnswerOf<IntegrationServices, N>> {
   const millis = service.config.requestSeconds * 1000;
-  const answer: Answer = await service.runtime.askService(MAIN, '@integrations', ask, millis);
-  if (answer.ok) return answer.value as T;
-  throw new Refusal(answer.code, { field: answer.field ?? undefined, retryAfter: answer.retryAfter ?? undefined });
+  return valueOf(await service.runtime.askMain(name, body, millis));
 }
 
 /** The bot that calls for itself. @throws Refusal `right_missing` for a person. */

@@ -6,27 +6,27 @@ import { isCallStep, type Message, type PostMessage } from '#src/protocol/conver
 import { rightsIn } from '#src/protocol/conversations/rights.ts';
 import type * as forms from '#src/protocol/bots/webhooks.ts';
 import { ask, pathConversation, readable, type ClientRequest, type Handler, type Reply } from '../http/caller.ts';
-import { askMain } from './integration-calls.ts';
+import { askIntegrations } from './integration-calls.ts';
 import { preview } from '../conversations/message-handlers.ts';
 import { webhookText } from './webhook-text.ts';
 
 export const makeWebhook: Handler = async (request) => {
   const { name } = request.body as z.infer<typeof forms.makeWebhook>;
   const conversation = managed(request);
-  const made = await askMain(request, { kind: 'makeWebhook', conversation, name, by: byPerson(request) });
+  const made = await askIntegrations(request, 'webhooks.make', { conversation, name, by: byPerson(request) });
   return { status: 201, json: JSON.stringify(made) };
 };
 
 export const readWebhooks: Handler = async (request) => {
-  const found = await askMain(request, { kind: 'readWebhooks', conversation: managed(request) });
-  return { status: 200, json: JSON.stringify(found) };
+  const items = await askIntegrations(request, 'webhooks.list', { conversation: managed(request) });
+  return { status: 200, json: JSON.stringify({ items, next: null }) };
 };
 
 export const revokeWebhook: Handler = async (request) => {
   const conversation = managed(request);
   const { webhook = '' } = request.params;
   if (!isId('hook', webhook)) throw new Refusal('webhook_not_found');
-  await askMain(request, { kind: 'revokeWebhook', conversation, webhook, by: byPerson(request) });
+  await askIntegrations(request, 'webhooks.revoke', { conversation, webhook, by: byPerson(request) });
   return { status: 204, json: '' };
 };
 

@@ -24,7 +24,7 @@ export function scopeOf(
 
 /** Every shard is asked: one that is restarting has its calls asked for again, since a call left out would not ring. */
 export const readCalls: Handler = async (request) => {
-  const elsewhere = await askShards<CallRecord[]>(request, '@callsOf', request.user);
+  const elsewhere = await askShards(request, 'calls.listFor', { user: request.user });
   const records = [...request.service.callsOf(request.user), ...elsewhere.flat()];
   const items = records
     .toSorted((a, b) => a.startedAt - b.startedAt)

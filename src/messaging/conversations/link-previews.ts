@@ -4,7 +4,6 @@
  * dropped and counted, and what a restart interrupts is not made up for.
  */
 import type { ConversationMessage } from '#actors/conversation/conversation.messages.ts';
-import type { ThreadRuntime } from '#actors/runtime/thread-runtime.ts';
 import type { Config } from '#src/config.ts';
 import type { PageSummary } from '#src/outgoing/page-summary.ts';
 import { readPage } from '#src/outgoing/page.ts';
@@ -16,6 +15,7 @@ import { LabelledCounts } from '#src/telemetry/labelled-counts.ts';
 import type { ScalarName } from '#src/telemetry/metric-table.ts';
 import { readConversation } from '#storage/conversations/conversation-reader.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
+import type { ShardRuntime } from '../thread-services.ts';
 
 /** Pages read at once by a thread: a page costs a core a few milliseconds and waits for the network. [they wait] */
 export const PREVIEWS_AT_ONCE_MAX = 4;
@@ -116,7 +116,7 @@ export function makeLinkPreviews(shard: {
   readonly config: Config;
   readonly version: string;
   readonly lanes: Lanes;
-  readonly runtime: () => ThreadRuntime;
+  readonly runtime: Pick<ShardRuntime, 'tell'>;
   readonly now: () => number;
 }): LinkPreviews | undefined {
   const { config, lanes, runtime, now, version } = shard;
@@ -132,7 +132,7 @@ export function makeLinkPreviews(shard: {
     },
     tell: (conversation, seq, preview) => {
       const message = { kind: 'preview', seq, preview } satisfies ConversationMessage;
-      runtime().tell(`conversation:${conversation}`, message);
+      runtime.tell(`conversation:${conversation}`, message);
     },
     now,
   });

@@ -42,10 +42,9 @@ export class RetentionSweep {
   }
 
   /** Has this thread read by a rule from now on, and sweeps by it. */
-  use(rule: RetentionRule): true {
+  use(rule: RetentionRule): void {
     useRetention(rule);
     void this.sweep();
-    return true;
   }
 
   /** One sweep at a time; what is asked for during one follows it. */

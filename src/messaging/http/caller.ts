@@ -8,8 +8,8 @@ import type {
   Reply as ConversationReply,
 } from '#actors/conversation/conversation.messages.ts';
 import type { PushMessage } from '#actors/push/push.messages.ts';
-import type { Address, Answer } from '#actors/runtime/actor.ts';
-import { MAIN, type ThreadRuntime, type ServiceName } from '#actors/runtime/thread-runtime.ts';
+import type { Address } from '#actors/runtime/actor.ts';
+import { valueOf, type AnswerOf, type AskBody, type AskedName } from '#actors/runtime/thread-services.ts';
 import type { Config } from '#src/config.ts';
 import type { MediaServers } from '#src/protocol/calls/calls.ts';
 import { conversationId, USERNAME } from '#src/protocol/names.ts';
@@ -25,11 +25,13 @@ import type { BotAccess } from '../bots/bot-access.ts';
 import type { ClientAddresses } from './client-addresses.ts';
 import type { LinkPreviews } from '../conversations/link-previews.ts';
 import type { PushDispatch } from '../push/push-dispatch.ts';
+import type { SearchQueue } from '../search/search-queue.ts';
+import type { ShardRuntime, ShardServices } from '../thread-services.ts';
 import type { Limiter } from '#src/limits/limiter.ts';
 
 /** What the handlers of a shard share. */
 export interface Service {
-  readonly runtime: ThreadRuntime;
+  readonly runtime: ShardRuntime;
   readonly lanes: Lanes;
   readonly accounts: AccountsReader;
   /** Who may message, call and invite whom. */
@@ -44,6 +46,8 @@ export interface Service {
   readonly pushes: PushDispatch;
   /** What pages behind links say; undefined where the installation shows none. */
   readonly previews?: LinkPreviews | undefined;
+  /** The searches of this shard, one at a time. */
+  readonly searches: SearchQueue;
   /** How often a person may do what. */
   readonly rates: Limiter;
   /** The live calls on this thread that the person may join or is in. */
@@ -90,9 +94,7 @@ export async function ask<T>(
   message: ConversationMessage | CallMessage | PushMessage,
 ): Promise<T> {
   const millis = request.service.config.requestSeconds * 1000;
-  const answer: Answer = await request.service.runtime.ask(to, message, millis, request.cancellation);
-  if (answer.ok) return answer.value as T;
-  throw new Refusal(answer.code, { field: answer.field ?? undefined, retryAfter: answer.retryAfter ?? undefined });
+  return valueOf(await request.service.runtime.ask(to, message, millis, request.cancellation)) as T;
 }
 
 /**
@@ -100,16 +102,15 @@ export async function ask<T>(
  * left out of the answer.
  * @throws Refusal `unavailable`, `busy`.
  */
-export async function askShards<T>(request: ClientRequest, name: ServiceName, body: unknown): Promise<T[]> {
+export async function askShards<N extends AskedName<ShardServices>>(
+  request: ClientRequest,
+  name: N,
+  body: AskBody<ShardServices, N>,
+): Promise<AnswerOf<ShardServices, N>[]> {
   const { runtime, config } = request.service;
-  const others = [...runtime.links.keys()].filter((thread) => thread !== MAIN);
-  if (others.length < runtime.placement.shards - 1) throw new Refusal('unavailable');
-  const millis = config.requestSeconds * 1000;
-  const answers = await Promise.all(others.map(async (thread) => await runtime.askService(thread, name, body, millis)));
-  return answers.map((answer) => {
-    if (answer.ok) return answer.value as T;
-    throw new Refusal(answer.code, { retryAfter: answer.retryAfter ?? undefined });
-  });
+  if (runtime.otherShards.length < runtime.placement.shards - 1) throw new Refusal('unavailable');
+  const answers = await runtime.askOtherShards(name, body, config.requestSeconds * 1000);
+  return answers.map((answer) => valueOf(answer));
 }
 
 /** Asks the conversation of the path as the caller. */

@@ -10,8 +10,7 @@ import { nameOf, PushRegistry } from '#actors/push/push-registry.ts';
 import { PushWatch } from '#actors/push/push-watch.ts';
 import type { AnyActor, PushDelivery } from '#actors/runtime/actor.ts';
 import { monotonicMillis } from '#actors/runtime/monotonic.ts';
-import { MAIN, type LocalSockets, type ThreadRuntime } from '#actors/runtime/thread-runtime.ts';
-import type { ActorSystem } from '#actors/runtime/system.ts';
+import type { LocalSockets } from '#actors/runtime/thread-runtime.ts';
 import type { Config } from '#src/config.ts';
 import { PUSH_PROVIDERS, type PushAddress, type PushCredentials } from '#src/protocol/push/push.ts';
 import { makeComposing } from '#src/push/composing.ts';
@@ -30,6 +29,7 @@ import {
   type PushRegistration,
 } from '#storage/conversations/push-records.ts';
 import type { AccessChecks } from '../access/access-checks.ts';
+import type { ShardRuntime } from '../thread-services.ts';
 
 /** How often it is written down up to when all is decided, and outboxes are looked at whose actor lost its alarm. */
 const DECIDED_MILLIS = 1_000;
@@ -45,8 +45,7 @@ export interface PushDispatchOptions {
   readonly access: AccessChecks;
   readonly now: () => number;
   readonly log: Log;
-  readonly runtime: () => ThreadRuntime;
-  readonly system: () => ActorSystem;
+  readonly runtime: ShardRuntime;
 }
 
 export class PushDispatch {
@@ -86,7 +85,7 @@ export class PushDispatch {
       now,
       ask: (to, message, settle) => {
         const due = monotonicMillis() + DECIDE_MILLIS;
-        options.system().deliver(to, message, { due, cancelled: false, settle });
+        options.runtime.deliverHere(to, message, { due, cancelled: false, settle });
       },
       failed: (conversation, error) => options.log.error('pushes could not be decided', { conversation, error }),
     });
@@ -196,10 +195,9 @@ export class PushDispatch {
   }
 
   /** Pushes with these credentials from now on. */
-  use(credentials: PushCredentials): true {
+  use(credentials: PushCredentials): void {
     this.#vapidPublicKey = credentials.vapid.publicKey;
     this.#sender.use(credentials);
-    return true;
   }
 
   /** What a client is told beside its own registration. */
@@ -217,9 +215,7 @@ export class PushDispatch {
 
   /** A device registered an address: whoever else has it had that device before. */
   announceAddress(user: string, address: PushAddress): void {
-    const taken: [string, string] = [nameOf(address), user];
-    this.addressTaken(...taken);
-    for (const [thread, link] of this.#options.runtime().links) if (thread !== MAIN) link.tell('@pushAddress', taken);
+    this.#options.runtime.tellShards('pushAddress.taken', { name: nameOf(address), user });
   }
 
   addressTaken(name: string, user: string): void {
@@ -273,6 +269,6 @@ export class PushDispatch {
   }
 
   #tell(user: string, message: PushMessage): void {
-    this.#options.system().deliver(`push:${user}`, message);
+    this.#options.runtime.deliverHere(`push:${user}`, message);
   }
 }

@@ -11,10 +11,6 @@ import { runSearch } from '#storage/search/search-run.ts';
 import { isHit, type Place, type SearchRequest } from '#storage/search/search-walk.ts';
 import type { ClientRequest, Handler } from '../http/caller.ts';
 import { decodeCursor, encodeCursor } from '../http/cursors.ts';
-import { SearchQueue } from './search-queue.ts';
-
-/** Of this thread. */
-const queue = new SearchQueue();
 
 /** Finds messages, the newest first. `next` is where to go on, and says nothing of whether there is more to find. */
 export const searchMessages: Handler = async (request) => {
@@ -25,7 +21,7 @@ export const searchMessages: Handler = async (request) => {
   const from = form.cursor === undefined ? undefined : readCursor(form.cursor);
   if (form.conversation !== undefined) requireReadable(request, form.conversation);
   const { conversation, limit } = form;
-  const result = await queue.run(
+  const result = await service.searches.run(
     user,
     cancellation,
     async () =>

@@ -41,34 +41,29 @@ export interface InfectedUpload {
   readonly address: string;
 }
 
-/** What a shard asks the one that writes attachments. `user` comes from the authenticated session. */
-export type AttachmentAsk =
-  | { readonly do: 'create'; readonly user: string; readonly bytes: number; readonly name: string }
-  /** For an upload that comes whole in one request: it is kept or given back. */
-  | { readonly do: 'reserve'; readonly user: string; readonly bytes: number; readonly shard: number }
-  | { readonly do: 'keep'; readonly id: string; readonly name: string; readonly hash: string; readonly type: string }
-  | { readonly do: 'giveBack'; readonly id: string }
-  | { readonly do: 'open'; readonly user: string; readonly id: string; readonly shard: number; readonly lease: string }
-  | { readonly do: 'close'; readonly id: string; readonly lease: string }
-  | {
-      readonly do: 'finish';
-      readonly id: string;
-      readonly lease: string;
-      readonly hash: string;
-      readonly type: string;
-    }
-  | {
-      readonly do: 'infected';
-      readonly id: string;
-      readonly lease: string;
-      readonly signature: string;
-      readonly address: string;
-    }
-  | { readonly do: 'discard'; readonly user: string; readonly id: string }
-  | { readonly do: 'hold'; readonly id: string }
-  | { readonly do: 'posted'; readonly id: string }
+/**
+ * What a shard asks the one that writes attachments: name → what it is asked with, and what it answers. `user` comes from
+ * the authenticated session, `lease` names the request that has an upload for itself.
+ */
+export type AttachmentServices = {
+  'uploads.create': { ask: { user: string; bytes: number; name: string }; answer: string };
+  /** For an upload that comes whole in one request: it is kept or released. */
+  'uploads.reserve': { ask: { user: string; bytes: number; shard: number }; answer: string };
+  'uploads.keep': { ask: { id: string; name: string; hash: string; type: string }; answer: null };
+  'uploads.release': { ask: { id: string }; answer: null };
+  'uploads.open': { ask: { user: string; id: string; shard: number; lease: string }; answer: null };
+  'uploads.close': { ask: { id: string; lease: string }; answer: null };
+  'uploads.finish': { ask: { id: string; lease: string; hash: string; type: string }; answer: null };
+  /** Removes what the virus scanner named. */
+  'uploads.removeInfected': { ask: { id: string; lease: string; signature: string; address: string }; answer: null };
+  'uploads.discard': { ask: { user: string; id: string }; answer: null };
+  /** It stays while a message with it is posted. */
+  'attachments.hold': { ask: { id: string }; answer: null };
+  'attachments.posted': { ask: { id: string }; answer: null };
   /** To make a thumbnail of one of THUMBNAIL_SIZES, unless there is one. */
-  | { readonly do: 'thumbnail'; readonly id: string; readonly size: number }
+  'attachments.makeThumbnail': { ask: { id: string; size: number }; answer: null };
   /** To wait until what was being removed is removed: for a backup, before which removing is paused. */
-  | { readonly do: 'settle' }
-  | { readonly do: 'release'; readonly ids: readonly string[] };
+  'attachments.settle': { ask: null; answer: null };
+  /** Removes those that no message has any more; answers which of them need not be looked at again. */
+  'attachments.release': { ask: { ids: readonly string[] }; answer: string[] };
+};

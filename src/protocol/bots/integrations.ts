@@ -1,26 +1,26 @@
 /** What a messaging thread asks of the main thread about webhooks, commands and subscriptions: plain data. */
 import type { BotCommand } from './commands.ts';
-import type { MakeSubscription } from './subscriptions.ts';
+import type { MadeSubscription, MakeSubscription, Subscription } from './subscriptions.ts';
+import type { MadeWebhook, Webhook } from './webhooks.ts';
 
-/** `actor` and `address` are those of the audit trail. Whether they may is settled by whoever asks. */
+/** Who acts, as the audit trail has it. Whether they may is settled by whoever asks. */
 interface By {
   readonly actor: string;
   readonly address: string | null;
 }
 
-export type IntegrationAsk =
-  | { readonly kind: 'makeWebhook'; readonly conversation: string; readonly name: string; readonly by: By }
-  | { readonly kind: 'readWebhooks'; readonly conversation: string }
-  | { readonly kind: 'revokeWebhook'; readonly conversation: string; readonly webhook: string; readonly by: By }
-  | { readonly kind: 'putCommands'; readonly bot: string; readonly commands: readonly BotCommand[]; readonly by: By }
-  | { readonly kind: 'makeSubscription'; readonly bot: string; readonly form: MakeSubscription; readonly by: By }
-  | { readonly kind: 'readSubscriptions'; readonly bot: string }
-  | { readonly kind: 'removeSubscription'; readonly bot: string; readonly subscription: string; readonly by: By }
-  | {
-      readonly kind: 'command';
-      readonly bot: string;
-      readonly conversation: string;
-      readonly invocation: string;
-      /** The event, as it is sent. */
-      readonly event: string;
-    };
+/** Name → what it is asked with, and what it answers. Each may refuse with the codes of the route it is for. */
+export type IntegrationServices = {
+  'webhooks.make': { ask: { conversation: string; name: string; by: By }; answer: MadeWebhook };
+  'webhooks.list': { ask: { conversation: string }; answer: readonly Webhook[] };
+  'webhooks.revoke': { ask: { conversation: string; webhook: string; by: By }; answer: null };
+  'commands.put': { ask: { bot: string; commands: readonly BotCommand[]; by: By }; answer: null };
+  /** `event` is the one that is sent; answers when the bot's subscriptions have it on disk. */
+  'commands.deliver': {
+    ask: { bot: string; conversation: string; invocation: string; event: string };
+    answer: null;
+  };
+  'subscriptions.make': { ask: { bot: string; form: MakeSubscription; by: By }; answer: MadeSubscription };
+  'subscriptions.list': { ask: { bot: string }; answer: readonly Subscription[] };
+  'subscriptions.remove': { ask: { bot: string; subscription: string; by: By }; answer: null };
+};

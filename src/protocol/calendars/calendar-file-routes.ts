@@ -1,64 +1,53 @@
 /** Forms of the calendar service that are not JSON: calendar files (`text/calendar`), and the page of an RSVP link. */
 import { importReport } from './calendar-files.ts';
-import type { Route } from '../route.ts';
+import { route, type Route } from '../route.ts';
 
 const missing = 'calendar_not_found';
 
 export const CALENDAR_FILE_ROUTES = {
-  importCalendar: {
-    method: 'post',
-    path: '/v1/calendars/:calendar/import',
-    summary:
-      'Imports an iCalendar file (`text/calendar`, up to 16 MiB) item by item, and reports each that could not be. ' +
+  importCalendar: route.post(
+    '/v1/calendars/:calendar/import',
+    'Imports an iCalendar file (`text/calendar`, up to 16 MiB) item by item, and reports each that could not be. ' +
       'The same file once more changes nothing; nobody is invited by an import.',
-    auth: 'session',
-    replies: { 200: importReport },
-    errors: [
-      missing,
-      'right_missing',
-      'calendar_read_only',
-      'body_not_calendar',
-      'entry_invalid',
-      'entry_too_large',
-      'entry_kind_refused',
-      'entry_changed',
-      'calendar_full',
-      'organizer_forbidden',
-    ],
-  },
-  exportCalendar: {
-    method: 'get',
-    path: '/v1/calendars/:calendar/export',
-    summary: 'The whole calendar as one iCalendar file, with an ETag; 304 while nothing changed.',
-    auth: 'session',
-    replies: { 200: null, 304: null },
-    errors: [missing, 'right_missing'],
-  },
-  readFeed: {
-    method: 'get',
-    path: '/feeds/:file',
-    summary: 'A published feed, for whoever has its URL, whatever version they speak.',
+    {
+      replies: { 200: importReport },
+      errors: [
+        missing,
+        'right_missing',
+        'calendar_read_only',
+        'body_not_calendar',
+        'entry_invalid',
+        'entry_too_large',
+        'entry_kind_refused',
+        'entry_changed',
+        'calendar_full',
+        'organizer_forbidden',
+      ],
+    },
+  ),
+  exportCalendar: route.get(
+    '/v1/calendars/:calendar/export',
+    'The whole calendar as one iCalendar file, with an ETag; 304 while nothing changed.',
+    { replies: { 200: null, 304: null }, errors: [missing, 'right_missing'] },
+  ),
+  readFeed: route.get('/feeds/:file', 'A published feed, for whoever has its URL, whatever version they speak.', {
     auth: 'none',
     replies: { 200: null, 304: null },
     errors: ['feed_not_found', 'rate_limited'],
-  },
-  readRsvp: {
-    method: 'get',
-    path: '/rsvp/:rsvp',
-    summary:
-      'The page of an invitation by mail, for whoever has its link (`text/html`, refusals too). It changes nothing.',
-    auth: 'none',
-    replies: { 200: null },
-    errors: ['rsvp_link_not_found', 'rate_limited', 'busy'],
-  },
-  answerRsvp: {
-    method: 'post',
-    path: '/rsvp/:rsvp',
-    summary:
-      'Answers as the one person that the link is for: a form with `answer` (`accepted`, `tentative`, `declined`) and ' +
+  }),
+  readRsvp: route.get(
+    '/rsvp/:rsvp',
+    'The page of an invitation by mail, for whoever has its link (`text/html`, refusals too). It changes nothing.',
+    { auth: 'none', replies: { 200: null }, errors: ['rsvp_link_not_found', 'rate_limited', 'busy'] },
+  ),
+  answerRsvp: route.post(
+    '/rsvp/:rsvp',
+    'Answers as the one person that the link is for: a form with `answer` (`accepted`, `tentative`, `declined`) and ' +
       '`comment`.',
-    auth: 'none',
-    replies: { 200: null },
-    errors: ['rsvp_link_not_found', 'field_invalid', 'body_too_large', 'rate_limited', 'busy'],
-  },
+    {
+      auth: 'none',
+      replies: { 200: null },
+      errors: ['rsvp_link_not_found', 'field_invalid', 'body_too_large', 'rate_limited', 'busy'],
+    },
+  ),
 } as const satisfies Record<string, Route>;

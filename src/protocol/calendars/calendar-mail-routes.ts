@@ -1,6 +1,6 @@
 /** The form by which the operator's mail system hands calendar messages over, where it does not speak LMTP. */
 import { z } from 'zod';
-import type { Route } from '../route.ts';
+import { route, type Route } from '../route.ts';
 
 /** The envelope's recipients, separated by commas: in a header, since queries end up in the logs of proxies. */
 export const RECIPIENTS_HEADER = 'x-recipients';
@@ -24,14 +24,14 @@ export const mailReport = z
 export type MailReport = z.infer<typeof mailReport>;
 
 export const CALENDAR_MAIL_ROUTES = {
-  receiveMail: {
-    method: 'post',
-    path: '/v1/mail',
-    summary:
-      'Takes a mail with a calendar message (`message/rfc822`, up to 2 MiB) for the recipients in `X-Recipients`; ' +
+  receiveMail: route.post(
+    '/v1/mail',
+    'Takes a mail with a calendar message (`message/rfc822`, up to 2 MiB) for the recipients in `X-Recipients`; ' +
       'with the service token named `mail`. The same mail once more changes nothing.',
-    auth: 'service',
-    replies: { 200: mailReport },
-    errors: ['body_not_mail', 'body_too_large', 'header_invalid', 'right_missing'],
-  },
+    {
+      auth: 'service',
+      replies: { 200: mailReport },
+      errors: ['body_not_mail', 'body_too_large', 'header_invalid', 'right_missing'],
+    },
+  ),
 } as const satisfies Record<string, Route>;

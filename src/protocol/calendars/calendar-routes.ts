@@ -2,7 +2,7 @@
 import * as files from './calendar-files.ts';
 import * as calendars from './calendars.ts';
 import * as subscriptions from './calendar-subscriptions.ts';
-import type { Route } from '../route.ts';
+import { route, type Route } from '../route.ts';
 
 const missing = 'calendar_not_found';
 const entryMissing = 'entry_not_found';
@@ -17,204 +17,156 @@ const written = [
 ] as const;
 
 export const CALENDAR_ROUTES = {
-  listCalendars: {
-    method: 'get',
-    path: '/v1/calendars',
-    summary: "The caller's calendars and those shared with them. The first call makes the default calendar.",
-    auth: 'session',
-    replies: { 200: calendars.calendarsReply },
-    errors: [],
-  },
-  createCalendar: {
-    method: 'post',
-    path: '/v1/calendars',
-    summary: 'Creates a calendar, or with a `source` one that follows a feed elsewhere and is read only.',
-    auth: 'session',
-    body: calendars.createCalendar,
-    replies: { 201: calendars.calendar },
-    errors: ['calendars_full', 'calendar_subscriptions_full', 'target_private', 'encryption_locked'],
-  },
-  readCalendar: {
-    method: 'get',
-    path: '/v1/calendars/:calendar',
-    summary: 'Reads a calendar. One answer for one that is not there and one that is not for the caller.',
-    auth: 'session',
-    replies: { 200: calendars.calendar },
-    errors: [missing],
-  },
-  changeCalendar: {
-    method: 'patch',
-    path: '/v1/calendars/:calendar',
-    summary: 'Changes a calendar; for its owner.',
-    auth: 'session',
+  listCalendars: route.get(
+    '/v1/calendars',
+    "The caller's calendars and those shared with them. The first call makes the default calendar.",
+    { replies: { 200: calendars.calendarsReply } },
+  ),
+  createCalendar: route.post(
+    '/v1/calendars',
+    'Creates a calendar, or with a `source` one that follows a feed elsewhere and is read only.',
+    {
+      body: calendars.createCalendar,
+      replies: { 201: calendars.calendar },
+      errors: ['calendars_full', 'calendar_subscriptions_full', 'target_private', 'encryption_locked'],
+    },
+  ),
+  readCalendar: route.get(
+    '/v1/calendars/:calendar',
+    'Reads a calendar. One answer for one that is not there and one that is not for the caller.',
+    { replies: { 200: calendars.calendar }, errors: [missing] },
+  ),
+  changeCalendar: route.patch('/v1/calendars/:calendar', 'Changes a calendar; for its owner.', {
     body: calendars.changeCalendar,
     replies: { 200: calendars.calendar },
     errors: [missing, right],
-  },
-  deleteCalendar: {
-    method: 'delete',
-    path: '/v1/calendars/:calendar',
-    summary: 'Deletes a calendar with its entries; for its owner. Whom it is shared with leaves it.',
-    auth: 'session',
-    replies: { 204: null },
-    errors: [missing],
-  },
-  readSubscription: {
-    method: 'get',
-    path: '/v1/calendars/:calendar/subscription',
-    summary: 'The feed that a calendar follows, and how its refreshes went; for the owner of the calendar.',
-    auth: 'session',
-    replies: { 200: subscriptions.subscription },
-    errors: [missing, right, 'calendar_subscription_not_found', 'encryption_locked'],
-  },
-  changeSubscription: {
-    method: 'patch',
-    path: '/v1/calendars/:calendar/subscription',
-    summary: 'Changes where a feed is, which fetches it at once, or how often it is asked for; for the owner.',
-    auth: 'session',
-    body: subscriptions.changeSubscription,
-    replies: { 200: subscriptions.subscription },
-    errors: [missing, right, 'calendar_subscription_not_found', 'target_private', 'encryption_locked'],
-  },
-  refreshSubscription: {
-    method: 'post',
-    path: '/v1/calendars/:calendar/subscription/refresh',
-    summary:
-      'Has the feed asked for soon, also one that is given up; for the owner. Read the subscription to see how it went.',
-    auth: 'session',
-    replies: { 202: subscriptions.subscription },
-    errors: [missing, right, 'calendar_subscription_not_found', 'encryption_locked'],
-  },
-  listCalendarShares: {
-    method: 'get',
-    path: '/v1/calendars/:calendar/shares',
-    summary: 'Whom a calendar is shared with; for its owner.',
-    auth: 'session',
+  }),
+  deleteCalendar: route.delete(
+    '/v1/calendars/:calendar',
+    'Deletes a calendar with its entries; for its owner. Whom it is shared with leaves it.',
+    { replies: { 204: null }, errors: [missing] },
+  ),
+  readSubscription: route.get(
+    '/v1/calendars/:calendar/subscription',
+    'The feed that a calendar follows, and how its refreshes went; for the owner of the calendar.',
+    {
+      replies: { 200: subscriptions.subscription },
+      errors: [missing, right, 'calendar_subscription_not_found', 'encryption_locked'],
+    },
+  ),
+  changeSubscription: route.patch(
+    '/v1/calendars/:calendar/subscription',
+    'Changes where a feed is, which fetches it at once, or how often it is asked for; for the owner.',
+    {
+      body: subscriptions.changeSubscription,
+      replies: { 200: subscriptions.subscription },
+      errors: [missing, right, 'calendar_subscription_not_found', 'target_private', 'encryption_locked'],
+    },
+  ),
+  refreshSubscription: route.post(
+    '/v1/calendars/:calendar/subscription/refresh',
+    'Has the feed asked for soon, also one that is given up; for the owner. Read the subscription to see how it went.',
+    {
+      replies: { 202: subscriptions.subscription },
+      errors: [missing, right, 'calendar_subscription_not_found', 'encryption_locked'],
+    },
+  ),
+  listCalendarShares: route.get('/v1/calendars/:calendar/shares', 'Whom a calendar is shared with; for its owner.', {
     replies: { 200: calendars.sharesReply },
     errors: [missing, right],
-  },
-  putCalendarShare: {
-    method: 'put',
-    path: '/v1/calendars/:calendar/shares/:username',
-    summary: 'Shares a calendar with somebody whom the owner may see, or changes what they may.',
-    auth: 'session',
-    body: calendars.putShare,
-    replies: { 200: calendars.share },
-    errors: [missing, right, 'person_forbidden', 'shares_full', 'calendars_full'],
-  },
-  deleteCalendarShare: {
-    method: 'delete',
-    path: '/v1/calendars/:calendar/shares/:username',
-    summary: 'Ends a share; for the owner, and for oneself.',
-    auth: 'session',
-    replies: { 204: null },
-    errors: [missing, right],
-  },
-  listFeeds: {
-    method: 'get',
-    path: '/v1/calendars/:calendar/feeds',
-    summary: "A calendar's published feeds, without their URLs; for its owner.",
-    auth: 'session',
-    replies: { 200: files.feedsReply },
-    errors: [missing, right],
-  },
-  publishFeed: {
-    method: 'post',
-    path: '/v1/calendars/:calendar/feeds',
-    summary: 'Publishes a calendar, to be read by whoever has the URL that is answered, once; for its owner.',
-    auth: 'session',
-    body: files.publishFeed,
-    replies: { 201: files.publishedFeed },
-    errors: [missing, right, 'feeds_full'],
-  },
-  revokeFeed: {
-    method: 'delete',
-    path: '/v1/calendars/:calendar/feeds/:feed',
-    summary: 'Revokes a published feed: its URL is nothing any more.',
-    auth: 'session',
-    replies: { 204: null },
-    errors: [missing, right, 'feed_not_found'],
-  },
-  readRange: {
-    method: 'get',
-    path: '/v1/calendars/:calendar/entries',
-    summary: 'What is in a calendar from one instant up to another, each occurrence by itself, in order.',
-    auth: 'session',
-    query: calendars.rangeQuery,
-    replies: { 200: calendars.occurrencesReply },
-    errors: [missing],
-  },
-  createEntry: {
-    method: 'post',
-    path: '/v1/calendars/:calendar/entries',
-    summary: 'Creates an entry: a single one, an all-day one, a series.',
-    auth: 'session',
-    body: calendars.createEntry,
-    replies: { 201: calendars.entry },
-    errors: [missing, right, 'participant_unknown', 'meetings_full', ...written],
-  },
-  readEntry: {
-    method: 'get',
-    path: '/v1/calendars/:calendar/entries/:entry',
-    summary: 'Reads an entry as it is stored.',
-    auth: 'session',
+  }),
+  putCalendarShare: route.put(
+    '/v1/calendars/:calendar/shares/:username',
+    'Shares a calendar with somebody whom the owner may see, or changes what they may.',
+    {
+      body: calendars.putShare,
+      replies: { 200: calendars.share },
+      errors: [missing, right, 'person_forbidden', 'shares_full', 'calendars_full'],
+    },
+  ),
+  deleteCalendarShare: route.delete(
+    '/v1/calendars/:calendar/shares/:username',
+    'Ends a share; for the owner, and for oneself.',
+    { replies: { 204: null }, errors: [missing, right] },
+  ),
+  listFeeds: route.get(
+    '/v1/calendars/:calendar/feeds',
+    "A calendar's published feeds, without their URLs; for its owner.",
+    { replies: { 200: files.feedsReply }, errors: [missing, right] },
+  ),
+  publishFeed: route.post(
+    '/v1/calendars/:calendar/feeds',
+    'Publishes a calendar, to be read by whoever has the URL that is answered, once; for its owner.',
+    { body: files.publishFeed, replies: { 201: files.publishedFeed }, errors: [missing, right, 'feeds_full'] },
+  ),
+  revokeFeed: route.delete(
+    '/v1/calendars/:calendar/feeds/:feed',
+    'Revokes a published feed: its URL is nothing any more.',
+    { replies: { 204: null }, errors: [missing, right, 'feed_not_found'] },
+  ),
+  readRange: route.get(
+    '/v1/calendars/:calendar/entries',
+    'What is in a calendar from one instant up to another, each occurrence by itself, in order.',
+    { query: calendars.rangeQuery, replies: { 200: calendars.occurrencesReply }, errors: [missing] },
+  ),
+  createEntry: route.post(
+    '/v1/calendars/:calendar/entries',
+    'Creates an entry: a single one, an all-day one, a series.',
+    {
+      body: calendars.createEntry,
+      replies: { 201: calendars.entry },
+      errors: [missing, right, 'participant_unknown', 'meetings_full', ...written],
+    },
+  ),
+  readEntry: route.get('/v1/calendars/:calendar/entries/:entry', 'Reads an entry as it is stored.', {
     replies: { 200: calendars.entry },
     errors: [missing, entryMissing],
-  },
-  changeEntry: {
-    method: 'patch',
-    path: '/v1/calendars/:calendar/entries/:entry',
-    summary: 'Changes an entry, one occurrence of a series, or that one and all that follow, which then are their own.',
-    auth: 'session',
-    body: calendars.changeEntry,
-    replies: { 200: calendars.entry },
-    errors: [missing, entryMissing, right, 'entry_changed', 'participant_unknown', 'meetings_full', ...written],
-  },
-  deleteEntry: {
-    method: 'delete',
-    path: '/v1/calendars/:calendar/entries/:entry',
-    summary: 'Deletes an entry, one occurrence of a series, or that one and all that follow.',
-    auth: 'session',
-    query: calendars.deleteEntryQuery,
-    replies: { 204: null },
-    errors: [missing, entryMissing, right, 'calendar_read_only', 'entry_changed'],
-  },
-  readCalendarChanges: {
-    method: 'get',
-    path: '/v1/calendars/:calendar/changes',
-    summary: 'What changed behind a cursor, or everything without one: exact, or refused where it cannot be.',
-    auth: 'session',
-    query: calendars.changesQuery,
-    replies: { 200: calendars.changesReply },
-    errors: [missing, 'cursor_invalid', 'sync_cursor_expired'],
-  },
-  listInvitations: {
-    method: 'get',
-    path: '/v1/invitations',
-    summary: "Entries of the caller's calendars that wait for their answer.",
-    auth: 'session',
+  }),
+  changeEntry: route.patch(
+    '/v1/calendars/:calendar/entries/:entry',
+    'Changes an entry, one occurrence of a series, or that one and all that follow, which then are their own.',
+    {
+      body: calendars.changeEntry,
+      replies: { 200: calendars.entry },
+      errors: [missing, entryMissing, right, 'entry_changed', 'participant_unknown', 'meetings_full', ...written],
+    },
+  ),
+  deleteEntry: route.delete(
+    '/v1/calendars/:calendar/entries/:entry',
+    'Deletes an entry, one occurrence of a series, or that one and all that follow.',
+    {
+      query: calendars.deleteEntryQuery,
+      replies: { 204: null },
+      errors: [missing, entryMissing, right, 'calendar_read_only', 'entry_changed'],
+    },
+  ),
+  readCalendarChanges: route.get(
+    '/v1/calendars/:calendar/changes',
+    'What changed behind a cursor, or everything without one: exact, or refused where it cannot be.',
+    {
+      query: calendars.changesQuery,
+      replies: { 200: calendars.changesReply },
+      errors: [missing, 'cursor_invalid', 'sync_cursor_expired'],
+    },
+  ),
+  listInvitations: route.get('/v1/invitations', "Entries of the caller's calendars that wait for their answer.", {
     query: calendars.invitationsQuery,
     replies: { 200: calendars.invitationsReply },
     errors: ['cursor_invalid'],
-  },
-  answerInvitation: {
-    method: 'put',
-    path: '/v1/invitations/:calendar/:entry/answer',
-    summary: "Answers an invitation in the caller's own name.",
-    auth: 'session',
-    body: calendars.answerInvitation,
-    replies: { 200: calendars.invitation },
-    errors: ['invitation_not_found', 'answer_forbidden'],
-  },
-  askFreeBusy: {
-    method: 'post',
-    path: '/v1/free-busy',
-    summary: 'When people are busy, and nothing else about it.',
-    auth: 'session',
+  }),
+  answerInvitation: route.put(
+    '/v1/invitations/:calendar/:entry/answer',
+    "Answers an invitation in the caller's own name.",
+    {
+      body: calendars.answerInvitation,
+      replies: { 200: calendars.invitation },
+      errors: ['invitation_not_found', 'answer_forbidden'],
+    },
+  ),
+  askFreeBusy: route.post('/v1/free-busy', 'When people are busy, and nothing else about it.', {
     body: calendars.askFreeBusy,
     replies: { 200: calendars.freeBusyReply },
-    errors: [],
-  },
+  }),
 } as const satisfies Record<string, Route>;
 
 export type CalendarRoute = keyof typeof CALENDAR_ROUTES;

@@ -1,15 +1,11 @@
 /** The forms of signalling and of calls beside it. */
 import { callsReply, iceReply } from './calls.ts';
 import { SIGNAL_BODY_BYTES_MAX } from '../limits.ts';
-import type { Route } from '../route.ts';
+import { route, type Route } from '../route.ts';
 import { signal } from './signals.ts';
 
 export const CALL_ROUTES = {
-  postSignal: {
-    method: 'post',
-    path: '/v1/signal',
-    summary: 'Sends a signalling stanza to those connected now. Not stored.',
-    auth: 'session',
+  postSignal: route.post('/v1/signal', 'Sends a signalling stanza to those connected now. Not stored.', {
     rate: 'signal',
     body: signal,
     bodyBytesMax: SIGNAL_BODY_BYTES_MAX,
@@ -28,22 +24,13 @@ export const CALL_ROUTES = {
       'calls_full',
       'signal_out_of_order',
     ],
-  },
-  readCalls: {
-    method: 'get',
-    path: '/v1/calls',
-    summary: "The caller's live calls: those they are in, are rung for, or may join.",
-    auth: 'session',
+  }),
+  readCalls: route.get('/v1/calls', "The caller's live calls: those they are in, are rung for, or may join.", {
     replies: { 200: callsReply },
-    errors: [],
-  },
-  readIceServers: {
-    method: 'get',
-    path: '/v1/calls/ice',
-    summary:
-      'STUN and TURN servers for a peer connection, with credentials of limited life. Empty where none is set up.',
-    auth: 'session',
-    replies: { 200: iceReply },
-    errors: [],
-  },
+  }),
+  readIceServers: route.get(
+    '/v1/calls/ice',
+    'STUN and TURN servers for a peer connection, with credentials of limited life. Empty where none is set up.',
+    { replies: { 200: iceReply } },
+  ),
 } as const satisfies Record<string, Route>;

@@ -1,6 +1,6 @@
 /** Releases of the clients: how a build says that there is a new one, and how an installed app asks for it. */
 import { z } from 'zod';
-import type { Route } from '../route.ts';
+import { route, type Route } from '../route.ts';
 
 export const CLIENT_PLATFORMS = ['android', 'ios', 'linux', 'macos', 'web', 'windows'] as const;
 export type ClientPlatform = (typeof CLIENT_PLATFORMS)[number];
@@ -30,22 +30,24 @@ export type AnnounceRelease = z.infer<typeof announceRelease>;
 export type ClientRelease = z.infer<typeof clientRelease>;
 
 export const CLIENT_RELEASE_ROUTES = {
-  announceRelease: {
-    method: 'post',
-    path: '/v1/clients/releases',
-    summary: 'Announces a client release. The credential is the publish token of the console, as Bearer.',
-    auth: 'none',
-    body: announceRelease,
-    replies: { 201: clientRelease },
-    errors: ['token_missing', 'token_invalid'],
-  },
-  readLatestRelease: {
-    method: 'get',
-    path: '/v1/clients/latest',
-    summary: 'The release that was announced last for a platform, for update notices.',
-    auth: 'none',
-    query: z.strictObject({ platform }),
-    replies: { 200: clientRelease },
-    errors: ['client_release_not_found'],
-  },
+  announceRelease: route.post(
+    '/v1/clients/releases',
+    'Announces a client release. The credential is the publish token of the console, as Bearer.',
+    {
+      auth: 'none',
+      body: announceRelease,
+      replies: { 201: clientRelease },
+      errors: ['token_missing', 'token_invalid'],
+    },
+  ),
+  readLatestRelease: route.get(
+    '/v1/clients/latest',
+    'The release that was announced last for a platform, for update notices.',
+    {
+      auth: 'none',
+      query: z.strictObject({ platform }),
+      replies: { 200: clientRelease },
+      errors: ['client_release_not_found'],
+    },
+  ),
 } as const satisfies Record<string, Route>;

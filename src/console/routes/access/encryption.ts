@@ -6,7 +6,6 @@ import { makeKey, readMasterKey } from '#storage/vault/sealing.ts';
 import type { Vault } from '#storage/vault/vault.ts';
 import type { RecoverySheet } from '#storage/vault/vault-report.ts';
 import type { AuditEvent } from '#src/audit/audit-events.ts';
-import { actorOf } from '#src/identity/console/principal.ts';
 import { page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
 
 const vaultState = z.enum(['off', 'locked', 'unlocked']);
@@ -149,9 +148,8 @@ export interface EncryptionPageOptions {
 }
 
 export function makeEncryptionPage({ accounts, clock, vault }: EncryptionPageOptions): ConsolePage {
-  const byOf = ({ principal, address }: ConsoleRequest) => ({ actor: actorOf(principal), address });
   const audit = async (event: AuditEvent, request: ConsoleRequest) => {
-    const entry = { event, ...byOf(request), subject: null, details: {} };
+    const entry = { event, ...request.by, subject: null, details: {} };
     await accounts.change((draft) => draft.audit(clock.now(), entry));
   };
   const state = () => ({ status: 200, body: stateBody(vault) });
@@ -178,24 +176,24 @@ export function makeEncryptionPage({ accounts, clock, vault }: EncryptionPageOpt
     },
     enableEncryption: async (request) =>
       await withKey(request.body.master_key, async (key) => {
-        await vault.enable(key, byOf(request));
+        await vault.enable(key, request.by);
         return { status: 200, body: sheetBody(vault.recoverySheet(key)) };
       }),
     unlockEncryption: async (request) => {
-      await withKey(request.body.master_key, async (key) => await vault.unlock(key, byOf(request)));
+      await withKey(request.body.master_key, async (key) => await vault.unlock(key, request.by));
       return state();
     },
     lockEncryption: async (request) => {
-      await vault.lock(byOf(request));
+      await vault.lock(request.by);
       return state();
     },
     rotateMasterKey: async (request) =>
       await withKey(request.body.master_key, async (key) => {
-        await vault.rotateMasterKey(key, byOf(request));
+        await vault.rotateMasterKey(key, request.by);
         return { status: 200, body: sheetBody(vault.recoverySheet(key)) };
       }),
     rotateDataKey: async (request) => {
-      await vault.rotateDataKey(byOf(request));
+      await vault.rotateDataKey(request.by);
       return state();
     },
   });

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { SingleSignOn } from '#src/identity/single-sign-on/single-sign-on.ts';
 import { USERNAME } from '#src/protocol/names.ts';
-import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
+import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 const ACCOUNTS_PAGE_MAX = 200;
 
@@ -17,20 +17,19 @@ const account = z
   .meta({ id: 'IdentityAccount' });
 
 export const identityControlRoutes = {
-  listIdentityAccounts: {
-    method: 'get',
-    path: '/identity/control/accounts',
-    summary: 'Usernames that belong to an account of the identity provider, with their last sign-in there.',
-    access: 'users:read',
-    vendor: 'closed',
-    audit: null,
-    query: z.strictObject({
-      after: z.string().regex(USERNAME).optional(),
-      limit: z.coerce.number().int().min(1).max(ACCOUNTS_PAGE_MAX).default(ACCOUNTS_PAGE_MAX),
-    }),
-    replies: { 200: z.strictObject({ items: z.array(account), next: z.string().nullable() }) },
-    errors: [],
-  },
+  listIdentityAccounts: consoleRoute.get(
+    '/identity/control/accounts',
+    'Usernames that belong to an account of the identity provider, with their last sign-in there.',
+    {
+      access: 'users:read',
+      vendor: 'closed',
+      query: z.strictObject({
+        after: z.string().regex(USERNAME).optional(),
+        limit: z.coerce.number().int().min(1).max(ACCOUNTS_PAGE_MAX).default(ACCOUNTS_PAGE_MAX),
+      }),
+      replies: { 200: z.strictObject({ items: z.array(account), next: z.string().nullable() }) },
+    },
+  ),
 } as const satisfies Record<string, ConsoleRoute>;
 
 export function makeIdentityControlPage({ sso }: { readonly sso: Pick<SingleSignOn, 'identities'> }): ConsolePage {

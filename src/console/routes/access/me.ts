@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ListedVendorToken } from '#src/identity/vendor-tokens.ts';
 import { CONSOLE_ROLES, PERMISSIONS, permits, type ConsoleRole } from '#src/identity/console/permissions.ts';
 import { roleOf, type Principal } from '#src/identity/console/principal.ts';
-import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
+import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 import { vendorToken } from './vendor-tokens.ts';
 
 const me = z
@@ -22,16 +22,11 @@ const me = z
   .meta({ id: 'ConsoleMe' });
 
 export const meRoutes = {
-  readMe: {
-    method: 'get',
-    path: '/me',
-    summary: 'Who the caller is and what it may do.',
+  readMe: consoleRoute.get('/me', 'Who the caller is and what it may do.', {
     access: 'signed_in',
     vendor: 'open',
-    audit: null,
     replies: { 200: me },
-    errors: [],
-  },
+  }),
 } as const satisfies Record<string, ConsoleRoute>;
 
 export interface MeDependencies {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { SecondFactors } from '#src/identity/console/second-factors.ts';
 import { USERNAME } from '#src/protocol/names.ts';
-import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
+import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 import { oneTimeCode } from './signed-in.ts';
 
 const SECOND_FACTORS_PAGE_MAX = 200;
@@ -30,68 +30,67 @@ const secondFactor = z
   .meta({ id: 'SecondFactor' });
 
 export const secondFactorRoutes = {
-  setUpSecondFactor: {
-    method: 'post',
-    path: '/second-factor/setup',
-    summary: 'Begins to set up a second factor; with one in force, a full session may replace it.',
-    access: 'second_factor_setup',
-    vendor: 'closed',
-    audit: 'second_factor.setup',
-    replies: { 200: totpSetup },
-    errors: ['second_factor_enrolled', 'encryption_locked'],
-  },
-  confirmSecondFactor: {
-    method: 'post',
-    path: '/second-factor/confirm',
-    summary: 'Puts the second factor in force by its first code; the session becomes full.',
-    access: 'second_factor_setup',
-    vendor: 'closed',
-    audit: 'second_factor.confirmed',
-    body: codeForm,
-    replies: { 200: confirmed },
-    errors: [
-      'second_factor_setup_missing',
-      'second_factor_wrong',
-      'second_factor_enrolled',
-      'encryption_locked',
-      'rate_limited',
-    ],
-  },
-  renewRecoveryCodes: {
-    method: 'post',
-    path: '/second-factor/recovery-codes',
-    summary: 'Makes new recovery codes; those before are void.',
-    access: 'signed_in',
-    vendor: 'closed',
-    audit: 'second_factor.recovery_codes',
-    body: codeForm,
-    replies: { 200: recoveryCodes },
-    errors: ['second_factor_wrong', 'second_factor_not_found', 'encryption_locked', 'rate_limited'],
-  },
-  listSecondFactors: {
-    method: 'get',
-    path: '/second-factors',
-    summary: 'Who has a second factor.',
+  setUpSecondFactor: consoleRoute.post(
+    '/second-factor/setup',
+    'Begins to set up a second factor; with one in force, a full session may replace it.',
+    {
+      access: 'second_factor_setup',
+      vendor: 'closed',
+      audit: 'second_factor.setup',
+      replies: { 200: totpSetup },
+      errors: ['second_factor_enrolled', 'encryption_locked'],
+    },
+  ),
+  confirmSecondFactor: consoleRoute.post(
+    '/second-factor/confirm',
+    'Puts the second factor in force by its first code; the session becomes full.',
+    {
+      access: 'second_factor_setup',
+      vendor: 'closed',
+      audit: 'second_factor.confirmed',
+      body: codeForm,
+      replies: { 200: confirmed },
+      errors: [
+        'second_factor_setup_missing',
+        'second_factor_wrong',
+        'second_factor_enrolled',
+        'encryption_locked',
+        'rate_limited',
+      ],
+    },
+  ),
+  renewRecoveryCodes: consoleRoute.post(
+    '/second-factor/recovery-codes',
+    'Makes new recovery codes; those before are void.',
+    {
+      access: 'signed_in',
+      vendor: 'closed',
+      audit: 'second_factor.recovery_codes',
+      body: codeForm,
+      replies: { 200: recoveryCodes },
+      errors: ['second_factor_wrong', 'second_factor_not_found', 'encryption_locked', 'rate_limited'],
+    },
+  ),
+  listSecondFactors: consoleRoute.get('/second-factors', 'Who has a second factor.', {
     access: 'access:write',
     vendor: 'closed',
-    audit: null,
     query: z.strictObject({
       after: z.string().regex(USERNAME).optional(),
       limit: z.coerce.number().int().min(1).max(SECOND_FACTORS_PAGE_MAX).default(SECOND_FACTORS_PAGE_MAX),
     }),
     replies: { 200: z.strictObject({ items: z.array(secondFactor), next: z.string().nullable() }) },
-    errors: [],
-  },
-  removeSecondFactor: {
-    method: 'delete',
-    path: '/second-factors/:user',
-    summary: "Takes away a person's second factor and ends their console sessions.",
-    access: 'access:write',
-    vendor: 'closed',
-    audit: 'second_factor.removed',
-    replies: { 204: null },
-    errors: ['second_factor_not_found'],
-  },
+  }),
+  removeSecondFactor: consoleRoute.delete(
+    '/second-factors/:user',
+    "Takes away a person's second factor and ends their console sessions.",
+    {
+      access: 'access:write',
+      vendor: 'closed',
+      audit: 'second_factor.removed',
+      replies: { 204: null },
+      errors: ['second_factor_not_found'],
+    },
+  ),
 } as const satisfies Record<string, ConsoleRoute>;
 
 export function makeSecondFactorPage({ secondFactors }: { readonly secondFactors: SecondFactors }): ConsolePage {
@@ -110,7 +109,7 @@ export function makeSecondFactorPage({ secondFactors }: { readonly secondFactors
     }),
     listSecondFactors: ({ query }) => ({ status: 200, body: secondFactors.list(query.after, query.limit) }),
     removeSecondFactor: async ({ principal, parameters, address }) => {
-      await secondFactors.remove(principal, parameters['user'] ?? '', address);
+      await secondFactors.remove(principal, parameters.user, address);
       return { status: 204 };
     },
   });

@@ -4,7 +4,7 @@ import type { ConsoleSignIn } from '#src/identity/console/console-sign-in.ts';
 import { SIGN_IN_SOURCES, type SignInSettings } from '#src/identity/sign-in-switches.ts';
 import type { SingleSignOn } from '#src/identity/single-sign-on/single-sign-on.ts';
 import { PASSWORD_LENGTH_MAX } from '#src/protocol/sessions/sessions.ts';
-import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
+import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 import { consoleSession, oneTimeCode, sessionBody } from './signed-in.ts';
 
 const consoleLogin = z
@@ -18,45 +18,37 @@ const consoleLogin = z
   .meta({ id: 'ConsoleLogin', description: 'With a code or a recovery code, not both.' });
 
 export const signInRoutes = {
-  readSignIn: {
-    method: 'get',
-    path: '/login',
-    summary: 'How people sign in to this console.',
+  readSignIn: consoleRoute.get('/login', 'How people sign in to this console.', {
     access: 'public',
     vendor: 'open',
-    audit: null,
     replies: { 200: z.strictObject({ sign_in_mode: z.enum(SIGN_IN_SOURCES), sso: z.boolean() }) },
-    errors: [],
-  },
-  login: {
-    method: 'post',
-    path: '/login',
-    summary: 'Signs in to the console. Without a second factor the session opens its set-up only.',
-    access: 'public',
-    vendor: 'closed',
-    audit: 'console.signed_in',
-    body: consoleLogin,
-    replies: { 200: consoleSession },
-    errors: [
-      'login_failed',
-      'second_factor_required',
-      'second_factor_wrong',
-      'sign_in_by_identity',
-      'encryption_locked',
-      'rate_limited',
-      'busy',
-    ],
-  },
-  logout: {
-    method: 'post',
-    path: '/logout',
-    summary: 'Ends the console session of the request.',
+  }),
+  login: consoleRoute.post(
+    '/login',
+    'Signs in to the console. Without a second factor the session opens its set-up only.',
+    {
+      access: 'public',
+      vendor: 'closed',
+      audit: 'console.signed_in',
+      body: consoleLogin,
+      replies: { 200: consoleSession },
+      errors: [
+        'login_failed',
+        'second_factor_required',
+        'second_factor_wrong',
+        'sign_in_by_identity',
+        'encryption_locked',
+        'rate_limited',
+        'busy',
+      ],
+    },
+  ),
+  logout: consoleRoute.post('/logout', 'Ends the console session of the request.', {
     access: 'second_factor_setup',
     vendor: 'closed',
     audit: 'console.signed_out',
     replies: { 204: null },
-    errors: [],
-  },
+  }),
 } as const satisfies Record<string, ConsoleRoute>;
 
 export interface SignInPageOptions {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { TERM_DAYS_MAX, TERM_DAYS_MIN, VENDORS, type VendorTokens } from '#src/identity/vendor-tokens.ts';
 import { pageQuery } from '../../page-query.ts';
-import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
+import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 const VENDOR_TOKENS_PAGE_MAX = 200;
 const NAME_LENGTH_MAX = 100;
@@ -47,38 +47,30 @@ const issuedVendorToken = z
   .meta({ id: 'IssuedVendorToken' });
 
 export const vendorTokenRoutes = {
-  issueVendorToken: {
-    method: 'post',
-    path: '/vendor-tokens',
-    summary: 'Issues a vendor token; it is in the answer and never shown again.',
+  issueVendorToken: consoleRoute.post(
+    '/vendor-tokens',
+    'Issues a vendor token; it is in the answer and never shown again.',
+    {
+      access: 'access:write',
+      vendor: 'closed',
+      audit: 'vendor_token.issued',
+      body: issueVendorToken,
+      replies: { 201: issuedVendorToken },
+    },
+  ),
+  listVendorTokens: consoleRoute.get('/vendor-tokens', 'Vendor tokens, without their secrets.', {
     access: 'access:write',
     vendor: 'closed',
-    audit: 'vendor_token.issued',
-    body: issueVendorToken,
-    replies: { 201: issuedVendorToken },
-    errors: [],
-  },
-  listVendorTokens: {
-    method: 'get',
-    path: '/vendor-tokens',
-    summary: 'Vendor tokens, without their secrets.',
-    access: 'access:write',
-    vendor: 'closed',
-    audit: null,
     query: pageQuery(VENDOR_TOKENS_PAGE_MAX),
     replies: { 200: z.strictObject({ items: z.array(vendorToken), next: z.string().nullable() }) },
-    errors: [],
-  },
-  revokeVendorToken: {
-    method: 'post',
-    path: '/vendor-tokens/:id/revoke',
-    summary: "Ends a vendor token's access at once.",
+  }),
+  revokeVendorToken: consoleRoute.post('/vendor-tokens/:id/revoke', "Ends a vendor token's access at once.", {
     access: 'access:write',
     vendor: 'closed',
     audit: 'vendor_token.revoked',
     replies: { 200: vendorToken },
     errors: ['vendor_token_not_found', 'vendor_token_not_active'],
-  },
+  }),
 } as const satisfies Record<string, ConsoleRoute>;
 
 export function makeVendorTokensPage({ vendorTokens }: { readonly vendorTokens: VendorTokens }): ConsolePage {
@@ -90,7 +82,7 @@ export function makeVendorTokensPage({ vendorTokens }: { readonly vendorTokens: 
     listVendorTokens: ({ query }) => ({ status: 200, body: vendorTokens.list(query.after, query.limit) }),
     revokeVendorToken: async ({ principal, parameters, address }) => ({
       status: 200,
-      body: await vendorTokens.revoke(principal, parameters['id'] ?? '', address),
+      body: await vendorTokens.revoke(principal, parameters.id, address),
     }),
   });
 }

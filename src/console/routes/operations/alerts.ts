@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isId } from '#src/base/ids.ts';
 import { ALERT_KINDS, type AlertKind, type Alerts } from '#src/monitoring/alerts.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
+import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 const ALERTS_PAGE_MAX = 200;
 const ALERTS_PAGE_DEFAULT = 50;
@@ -25,13 +25,9 @@ const alert = z
   .meta({ id: 'Alert' });
 
 export const alertsRoutes = {
-  listAlerts: {
-    method: 'get',
-    path: '/alerts',
-    summary: 'Alerts, the newest first. They open and close by themselves.',
+  listAlerts: consoleRoute.get('/alerts', 'Alerts, the newest first. They open and close by themselves.', {
     access: 'audit:read',
     vendor: 'depersonalised',
-    audit: null,
     query: z.strictObject({
       state: z.enum(['open', 'closed']).optional(),
       after: z.string().optional(),
@@ -39,7 +35,7 @@ export const alertsRoutes = {
     }),
     replies: { 200: z.strictObject({ items: z.array(alert), next: z.string().nullable() }) },
     errors: ['cursor_invalid'],
-  },
+  }),
 } as const satisfies Record<string, ConsoleRoute>;
 
 export function makeAlertsPage({ alerts }: { readonly alerts: Alerts }): ConsolePage {

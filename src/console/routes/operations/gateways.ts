@@ -87,7 +87,7 @@ export function makeGatewaysPage({ nodes, reports, startedAt }: GatewaysPageDepe
       return { status: 200, body: { items, next: found.length > limit ? (items.at(-1)?.id ?? null) : null } };
     },
     readGatewayReports: ({ parameters, query: { after, limit, role } }) => {
-      const id = parameters['id'] ?? '';
+      const id = parameters.id;
       const { roles } = nodes.node(id, { isLive: true });
       if (!roles.includes('gateway')) throw new Refusal('node_not_found');
       const before = after === undefined ? undefined : reportNumber(after);

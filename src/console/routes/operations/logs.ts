@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Refusal } from '#src/protocol/errors.ts';
 import { formatInstant, parseInstant } from '#src/base/time.ts';
 import type { RecentLines } from '#src/telemetry/recent-lines.ts';
-import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
+import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 /** Lines of one page, and those of a request that does not say. */
 const LINES_PAGE_MAX = 200;
@@ -38,24 +38,19 @@ const query = z.strictObject({
 });
 
 export const logsRoutes = {
-  readLogs: {
-    method: 'get',
-    path: '/logs',
-    summary: "The server's last log lines, the newest first: of the shards from `warn` up.",
+  readLogs: consoleRoute.get('/logs', "The server's last log lines, the newest first: of the shards from `warn` up.", {
     access: 'audit:read',
     vendor: 'depersonalised',
-    audit: null,
     query,
     replies: {
       200: z.strictObject({
         items: z.array(logLine),
         next: z.string().nullable(),
-        /** Lines that went to make room for newer ones since the process started. */
-        forgotten: z.number(),
+        /** Lines that went to make room for newer ones since the process started. */ forgotten: z.number(),
       }),
     },
     errors: ['cursor_invalid'],
-  },
+  }),
 } as const satisfies Record<string, ConsoleRoute>;
 
 export function makeLogsPage({ recentLines }: { readonly recentLines: RecentLines }): ConsolePage {

@@ -4,7 +4,6 @@ import type { DnsRecord } from '#src/settings/mail-dns.ts';
 import type { LatestReport, NodeReports } from '#src/hosts/node-reports.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import { nodeId } from '#src/protocol/hosts/nodes.ts';
-import { actorOf } from '#src/identity/console/principal.ts';
 import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 const from = { node: nodeId, name: z.string(), reported_at: z.string() };
@@ -98,8 +97,8 @@ export function makeMailPage({ reports, recordsToPublish }: MailPageOptions): Co
   return page(mailRoutes, {
     readQuarantine: () => answer(({ report }) => report.quarantine),
     readGroupBounces: () => answer(({ report }) => report.group_bounces),
-    readMailDns: async ({ principal, address }) => {
-      const publish = await recordsToPublish({ actor: actorOf(principal), address });
+    readMailDns: async ({ by }) => {
+      const publish = await recordsToPublish(by);
       const { status, body } = answer(({ report }) =>
         report.dns.map((record) => ({ ...record, matches: record.found.includes(record.expected) })),
       );

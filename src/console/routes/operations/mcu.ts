@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { NodeReports } from '#src/hosts/node-reports.ts';
 import { nodeId } from '#src/protocol/hosts/nodes.ts';
-import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
+import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 const liveCall = z
   .strictObject({
@@ -20,16 +20,11 @@ const liveCall = z
   .meta({ id: 'LiveCall' });
 
 export const mcuRoutes = {
-  readLiveCalls: {
-    method: 'get',
-    path: '/mcu/live',
-    summary: 'Live calls of the messaging service and of the conference nodes.',
+  readLiveCalls: consoleRoute.get('/mcu/live', 'Live calls of the messaging service and of the conference nodes.', {
     access: 'audit:read',
     vendor: 'depersonalised',
-    audit: null,
     replies: { 200: z.strictObject({ items: z.array(liveCall), next: z.null() }) },
-    errors: [],
-  },
+  }),
 } as const satisfies Record<string, ConsoleRoute>;
 
 /** A live call of the messaging service. */

@@ -16,8 +16,8 @@ import {
 } from '#src/protocol/hosts/nodes.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import type { Clock } from '#src/base/clock.ts';
-import { actorOf, type Principal } from '#src/identity/console/principal.ts';
-import { page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
+import type { Principal } from '#src/identity/console/principal.ts';
+import { consoleRoute, page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
 
 /** Nodes of one page, and those of a request that does not say. */
 const NODES_PAGE_MAX = 200;
@@ -78,10 +78,7 @@ const journal = z
 const read = { method: 'get', access: 'gateways:read', audit: null } as const;
 
 export const nodesRoutes = {
-  createNode: {
-    method: 'post',
-    path: '/nodes',
-    summary: 'Names a node and answers its join command, once.',
+  createNode: consoleRoute.post('/nodes', 'Names a node and answers its join command, once.', {
     access: 'gateways:write',
     vendor: 'closed',
     audit: 'node.created',
@@ -91,12 +88,11 @@ export const nodesRoutes = {
         id: nodeId,
         join_token: z.string(),
         command: z.string(),
-        /** The join token works once, until then. */
-        expires_at: z.string(),
+        /** The join token works once, until then. */ expires_at: z.string(),
       }),
     },
     errors: ['node_name_taken', 'nodes_full'],
-  },
+  }),
   listNodes: {
     ...read,
     path: '/nodes',
@@ -117,20 +113,18 @@ export const nodesRoutes = {
     replies: { 200: node },
     errors: ['node_not_found'],
   },
-  revokeNode: {
-    method: 'delete',
-    path: '/nodes/:id',
-    summary: 'Revokes a node: its token ends at once, also for requests under way.',
-    access: 'gateways:write',
-    vendor: 'closed',
-    audit: 'node.revoked',
-    replies: { 204: null },
-    errors: ['node_not_found'],
-  },
-  askForJournal: {
-    method: 'post',
-    path: '/nodes/:id/logs',
-    summary: "Asks a node for the last lines of a unit's journal.",
+  revokeNode: consoleRoute.delete(
+    '/nodes/:id',
+    'Revokes a node: its token ends at once, also for requests under way.',
+    {
+      access: 'gateways:write',
+      vendor: 'closed',
+      audit: 'node.revoked',
+      replies: { 204: null },
+      errors: ['node_not_found'],
+    },
+  ),
+  askForJournal: consoleRoute.post('/nodes/:id/logs', "Asks a node for the last lines of a unit's journal.", {
     // A read that takes a message to the host: the only POST a vendor token is let through (VND-08).
     access: 'gateways:read',
     vendor: 'open',
@@ -138,7 +132,7 @@ export const nodesRoutes = {
     body: z.strictObject({ unit: journalUnit, lines: journalLines }),
     replies: { 202: openAsk },
     errors: ['asks_full', 'node_not_found'],
-  },
+  }),
   readJournal: {
     ...read,
     path: '/nodes/:id/logs',
@@ -182,8 +176,8 @@ export function makeNodesPage(dependencies: NodesPageDependencies): ConsolePage 
   const { asks, chunks, coordinatorUrl, nodes, startedAt } = dependencies;
   const view = (id: string, record: NodeRecord) => nodeView(nodes, startedAt, id, record);
   return page(nodesRoutes, {
-    createNode: async ({ principal, address, body }) => {
-      const { id, joinToken, expiresAt } = await nodes.create(body, { actor: actorOf(principal), address });
+    createNode: async ({ by, body }) => {
+      const { id, joinToken, expiresAt } = await nodes.create(body, by);
       const command = `npx parley node join --coordinator ${coordinatorUrl()} --token ${joinToken} --data node`;
       return { status: 201, body: { id, join_token: joinToken, command, expires_at: expiresAt } };
     },
@@ -195,23 +189,23 @@ export function makeNodesPage(dependencies: NodesPageDependencies): ConsolePage 
       return { status: 200, body: { items: items.map(({ id, document }) => view(id, document)), next } };
     },
     readNode: ({ parameters }) => {
-      const id = idOf(parameters);
+      const id = parameters.id;
       return { status: 200, body: view(id, nodes.node(id)) };
     },
-    revokeNode: async ({ principal, address, parameters }) => {
-      await nodes.revoke(idOf(parameters), { actor: actorOf(principal), address });
+    revokeNode: async ({ by, parameters }) => {
+      await nodes.revoke(parameters.id, by);
       return { status: 204 };
     },
     askForJournal: async (request) => ({ status: 202, body: askView(await ask(dependencies, request)) }),
     readJournal: ({ parameters }) => {
-      const id = idOf(parameters);
+      const id = parameters.id;
       nodes.node(id);
       const chunk = chunks.last(id);
       const body = { chunk: chunk === undefined ? null : chunkView(chunk), open: asks.openOf(id).map(askView) };
       return { status: 200, body };
     },
     readHealth: ({ parameters }) => {
-      const id = idOf(parameters);
+      const id = parameters.id;
       const document = nodes.node(id);
       const last = nodes.health(id);
       const silent = nodes.isSilent({ id, document }, startedAt);
@@ -223,24 +217,25 @@ export function makeNodesPage(dependencies: NodesPageDependencies): ConsolePage 
   });
 }
 
+/** A request about one node. */
+type NodeRequest<Body> = ConsoleRequest<Body, unknown, Readonly<Record<'id', string>>>;
+
 /** Opens an ask, in the audit trail before the agent can see it. */
 async function ask(
   { accounts, asks, clock, nodes, takeVendorAsk }: NodesPageDependencies,
-  { principal, address, parameters, body }: ConsoleRequest<{ readonly unit: string; readonly lines: number }>,
+  { by, principal, parameters, body }: NodeRequest<{ readonly unit: string; readonly lines: number }>,
 ): Promise<Ask> {
-  const id = idOf(parameters);
+  const id = parameters.id;
   // A node that has not joined has no agent that could answer.
   if (nodes.node(id, { isLive: true }).state !== 'joined') throw new Refusal('node_not_found');
   takeFrom(principal, takeVendorAsk);
-  const actor = actorOf(principal);
   const { unit, lines } = body;
-  const reserved = asks.reserve(id, { unit, lines, actor });
+  const reserved = asks.reserve(id, { unit, lines, actor: by.actor });
   try {
     await accounts.change((draft) =>
       draft.audit(clock.now(), {
         event: 'node.logs',
-        actor,
-        address,
+        ...by,
         subject: `node:${id}`,
         details: { node: id, unit, lines },
       }),
@@ -255,10 +250,6 @@ async function ask(
 
 function takeFrom(principal: Principal, takeVendorAsk: (tokenId: string) => void): void {
   if (principal.kind === 'vendor') takeVendorAsk(principal.id);
-}
-
-function idOf(parameters: Readonly<Record<string, string>>): string {
-  return parameters['id'] ?? '';
 }
 
 function nodeView(nodes: Nodes, startedAt: number, id: string, record: NodeRecord): z.infer<typeof node> {

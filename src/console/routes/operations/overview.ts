@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { HealthBody } from '#src/telemetry/health-body.ts';
 import type { RecentLines } from '#src/telemetry/recent-lines.ts';
-import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
+import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 import { logLine } from './logs.ts';
 import { population, protocolVersions } from './population.ts';
 
@@ -39,16 +39,11 @@ const overview = z
   .meta({ id: 'ConsoleOverview' });
 
 export const overviewRoutes = {
-  readOverview: {
-    method: 'get',
-    path: '/overview',
-    summary: 'The installation at a glance: what there is, how it does, and its last errors and warnings.',
-    access: 'signed_in',
-    vendor: 'depersonalised',
-    audit: null,
-    replies: { 200: overview },
-    errors: [],
-  },
+  readOverview: consoleRoute.get(
+    '/overview',
+    'The installation at a glance: what there is, how it does, and its last errors and warnings.',
+    { access: 'signed_in', vendor: 'depersonalised', replies: { 200: overview } },
+  ),
 } as const satisfies Record<string, ConsoleRoute>;
 
 export interface OverviewDependencies {

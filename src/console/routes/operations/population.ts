@@ -1,7 +1,7 @@
 /** Who is connected, by protocol version and platform, as /healthz reports it (CON-05, VER-03). */
 import { z } from 'zod';
 import type { HealthBody } from '#src/telemetry/health-body.ts';
-import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
+import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 const counts = z.record(z.string(), z.number());
 
@@ -19,27 +19,25 @@ export const population = z
 export const protocolVersions = z.strictObject({ current: z.number(), min: z.number() });
 
 export const populationRoutes = {
-  readPopulation: {
-    method: 'get',
-    path: '/population',
-    summary: 'Connected clients by protocol version and platform, requests by version, and forms that are gone.',
-    access: 'signed_in',
-    vendor: 'open',
-    audit: null,
-    replies: {
-      200: z.strictObject({
-        protocol: protocolVersions,
-        clients: population,
-        /** HTTP requests by the version that the client stated, since the start. */
-        requests_by_version: counts,
-        /** Code of a form that is gone → requests that still used it. */
-        retired_forms: counts,
-        /** Threads that did not answer in time: their sockets are not in these numbers. */
-        missing: z.array(z.string()),
-      }),
+  readPopulation: consoleRoute.get(
+    '/population',
+    'Connected clients by protocol version and platform, requests by version, and forms that are gone.',
+    {
+      access: 'signed_in',
+      vendor: 'open',
+      replies: {
+        200: z.strictObject({
+          protocol: protocolVersions,
+          clients: population,
+          /** HTTP requests by the version that the client stated, since the start. */ requests_by_version: counts,
+          /** Code of a form that is gone → requests that still used it. */ retired_forms: counts,
+          /** Threads that did not answer in time: their sockets are not in these numbers. */ missing: z.array(
+            z.string(),
+          ),
+        }),
+      },
     },
-    errors: [],
-  },
+  ),
 } as const satisfies Record<string, ConsoleRoute>;
 
 export function makePopulationPage({ health }: { readonly health: () => Promise<HealthBody> }): ConsolePage {

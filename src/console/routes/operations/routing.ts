@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { NodeReports } from '#src/hosts/node-reports.ts';
 import { nodeId } from '#src/protocol/hosts/nodes.ts';
-import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
+import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 const route = z
   .strictObject({
@@ -20,19 +20,16 @@ const route = z
 const listener = z.strictObject({ service: z.string(), url: z.string() }).meta({ id: 'Listener' });
 
 export const routingRoutes = {
-  readRouting: {
-    method: 'get',
-    path: '/routing',
-    summary: 'The listeners of this server, and the routes that gateways and routing nodes last reported.',
-    access: 'routing:read',
-    // A route leads from and to numbers and addresses of people.
-    vendor: 'depersonalised',
-    audit: null,
-    replies: {
-      200: z.strictObject({ listeners: z.array(listener), items: z.array(route), next: z.null() }),
+  readRouting: consoleRoute.get(
+    '/routing',
+    'The listeners of this server, and the routes that gateways and routing nodes last reported.',
+    {
+      access: 'routing:read',
+      // A route leads from and to numbers and addresses of people.
+      vendor: 'depersonalised',
+      replies: { 200: z.strictObject({ listeners: z.array(listener), items: z.array(route), next: z.null() }) },
     },
-    errors: [],
-  },
+  ),
 } as const satisfies Record<string, ConsoleRoute>;
 
 export interface RoutingPageDependencies {

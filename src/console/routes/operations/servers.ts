@@ -113,11 +113,11 @@ export function makeServersPage({ nodes, reports, startedAt }: ServersPageDepend
       return { status: 200, body: { items, next: null } };
     },
     readDeployment: ({ parameters }) => {
-      const { last, one } = find(reports, parameters['id'] ?? '');
+      const { last, one } = find(reports, parameters.id);
       return { status: 200, body: detail(last.node.id, last, one) };
     },
     readDeploymentConfig: ({ parameters }) => {
-      const { last, one } = find(reports, parameters['id'] ?? '');
+      const { last, one } = find(reports, parameters.id);
       const id = deploymentId(last.node.id, one);
       return { status: 200, body: { id, config: one.config ?? null, reported_at: last.receivedAt } };
     },

@@ -1,13 +1,11 @@
 /** Bots: making, listing, changing what they may, revoking, another token (CRD-04, BOT-01). */
 import { z } from 'zod';
 import type { Bots } from '#src/integrations/bots.ts';
-import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import { BOT_CONVERSATIONS_MAX, botName } from '#src/protocol/bots/bots.ts';
 import { BOT_SCOPE_NAMES, botScope } from '#src/protocol/bots/bot-scopes.ts';
 import { conversationId } from '#src/protocol/names.ts';
-import { actorOf } from '#src/identity/console/principal.ts';
 import { pageQuery } from '../../page-query.ts';
-import { page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
+import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 const BOTS_PAGE_MAX = 200;
 const DISPLAY_NAME_LENGTH_MAX = 100;
@@ -54,95 +52,74 @@ const botWithToken = z
   .meta({ id: 'BotWithToken' });
 
 export const botsRoutes = {
-  listBots: {
-    method: 'get',
-    path: '/bots',
-    summary: 'Bots, without their secrets.',
+  listBots: consoleRoute.get('/bots', 'Bots, without their secrets.', {
     access: 'settings:read',
     vendor: 'open',
-    audit: null,
     query: pageQuery(BOTS_PAGE_MAX),
     replies: { 200: z.strictObject({ items: z.array(bot), next: z.string().nullable() }) },
-    errors: [],
-  },
-  makeBot: {
-    method: 'post',
-    path: '/bots',
-    summary: 'Makes a bot; its token is in the answer and never shown again.',
+  }),
+  makeBot: consoleRoute.post('/bots', 'Makes a bot; its token is in the answer and never shown again.', {
     access: 'settings:write',
     vendor: 'closed',
     audit: 'bot.made',
     body: makeBot,
     replies: { 201: botWithToken },
     errors: ['bot_name_taken', 'bots_full'],
-  },
-  readBot: {
-    method: 'get',
-    path: '/bots/:id',
-    summary: 'One bot, without its secret.',
+  }),
+  readBot: consoleRoute.get('/bots/:id', 'One bot, without its secret.', {
     access: 'settings:read',
     vendor: 'open',
-    audit: null,
     replies: { 200: bot },
     errors: ['bot_not_found'],
-  },
-  changeBot: {
-    method: 'patch',
-    path: '/bots/:id',
-    summary: "Changes a bot's display name, scopes or conversations; in force when this is answered.",
-    access: 'settings:write',
-    vendor: 'closed',
-    audit: 'bot.changed',
-    body: changeBot,
-    replies: { 200: bot },
-    errors: ['bot_not_found', 'bot_not_active'],
-  },
-  revokeBot: {
-    method: 'post',
-    path: '/bots/:id/revoke',
-    summary: "Ends a bot's access at once and closes its socket.",
+  }),
+  changeBot: consoleRoute.patch(
+    '/bots/:id',
+    "Changes a bot's display name, scopes or conversations; in force when this is answered.",
+    {
+      access: 'settings:write',
+      vendor: 'closed',
+      audit: 'bot.changed',
+      body: changeBot,
+      replies: { 200: bot },
+      errors: ['bot_not_found', 'bot_not_active'],
+    },
+  ),
+  revokeBot: consoleRoute.post('/bots/:id/revoke', "Ends a bot's access at once and closes its socket.", {
     access: 'settings:write',
     vendor: 'closed',
     audit: 'bot.revoked',
     replies: { 200: bot },
     errors: ['bot_not_found', 'bot_not_active'],
-  },
-  issueBotToken: {
-    method: 'post',
-    path: '/bots/:id/token',
-    summary: 'Issues another token in the place of the one before, which is void at once.',
-    access: 'settings:write',
-    vendor: 'closed',
-    audit: 'bot.token_issued',
-    replies: { 200: botWithToken },
-    errors: ['bot_not_found', 'bot_not_active'],
-  },
+  }),
+  issueBotToken: consoleRoute.post(
+    '/bots/:id/token',
+    'Issues another token in the place of the one before, which is void at once.',
+    {
+      access: 'settings:write',
+      vendor: 'closed',
+      audit: 'bot.token_issued',
+      replies: { 200: botWithToken },
+      errors: ['bot_not_found', 'bot_not_active'],
+    },
+  ),
 } as const satisfies Record<string, ConsoleRoute>;
 
 export function makeBotsPage({ bots }: { readonly bots: Bots }): ConsolePage {
   return page(botsRoutes, {
     listBots: ({ query }) => ({ status: 200, body: bots.list(query.after, query.limit) }),
     makeBot: async (request) => {
-      const made = await bots.make(request.body, doerOf(request));
+      const made = await bots.make(request.body, request.by);
       return { status: 201, body: { ...made.bot, token: made.token } };
     },
-    readBot: (request) => ({ status: 200, body: bots.read(idOf(request)) }),
+    readBot: (request) => ({ status: 200, body: bots.read(request.parameters.id) }),
     changeBot: async (request) => ({
       status: 200,
-      body: await bots.change(idOf(request), request.body, doerOf(request)),
+      body: await bots.change(request.parameters.id, request.body, request.by),
     }),
-    revokeBot: async (request) => ({ status: 200, body: await bots.revoke(idOf(request), doerOf(request)) }),
+    revokeBot: async (request) => ({ status: 200, body: await bots.revoke(request.parameters.id, request.by) }),
     issueBotToken: async (request) => {
-      const issued = await bots.issueToken(idOf(request), doerOf(request));
+      const issued = await bots.issueToken(request.parameters.id, request.by);
       return { status: 200, body: { ...issued.bot, token: issued.token } };
     },
   });
-}
-
-function doerOf({ principal, address }: ConsoleRequest): AuditActor {
-  return { actor: actorOf(principal), address };
-}
-
-function idOf({ parameters }: ConsoleRequest): string {
-  return parameters['id'] ?? '';
 }

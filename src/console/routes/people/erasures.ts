@@ -3,8 +3,7 @@ import { z } from 'zod';
 import type { ConsoleRoles } from '#src/identity/console/console-roles.ts';
 import { ERASURES_PAGE_MAX, type Erasures } from '#src/compliance/erasures.ts';
 import { count, username } from '#src/protocol/names.ts';
-import { actorOf } from '#src/identity/console/principal.ts';
-import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
+import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 const erasure = z
   .strictObject({
@@ -27,40 +26,32 @@ const erasure = z
   .meta({ id: 'Erasure' });
 
 export const erasuresRoutes = {
-  eraseUser: {
-    method: 'post',
-    path: '/users/:username/erase',
-    summary: 'Erases a person: the account at once, what they wrote in steps. Their username stays taken.',
+  eraseUser: consoleRoute.post(
+    '/users/:username/erase',
+    'Erases a person: the account at once, what they wrote in steps. Their username stays taken.',
+    {
+      access: 'access:write',
+      vendor: 'closed',
+      audit: 'user.erasure_started',
+      replies: { 202: erasure },
+      errors: ['person_not_found', 'last_owner_required'],
+    },
+  ),
+  listErasures: consoleRoute.get('/erasures', 'Erasures, oldest first.', {
     access: 'access:write',
     vendor: 'closed',
-    audit: 'user.erasure_started',
-    replies: { 202: erasure },
-    errors: ['person_not_found', 'last_owner_required'],
-  },
-  listErasures: {
-    method: 'get',
-    path: '/erasures',
-    summary: 'Erasures, oldest first.',
-    access: 'access:write',
-    vendor: 'closed',
-    audit: null,
     query: z.strictObject({
       after: z.string().max(64).optional(),
       limit: z.coerce.number().int().min(1).max(ERASURES_PAGE_MAX).default(ERASURES_PAGE_MAX),
     }),
     replies: { 200: z.strictObject({ items: z.array(erasure), next: z.string().nullable() }).meta({ id: 'Erasures' }) },
-    errors: [],
-  },
-  readErasure: {
-    method: 'get',
-    path: '/erasures/:id',
-    summary: 'One erasure, and how far it is.',
+  }),
+  readErasure: consoleRoute.get('/erasures/:id', 'One erasure, and how far it is.', {
     access: 'access:write',
     vendor: 'closed',
-    audit: null,
     replies: { 200: erasure },
     errors: ['erasure_not_found'],
-  },
+  }),
 } as const satisfies Record<string, ConsoleRoute>;
 
 export interface ErasuresPageOptions {
@@ -70,12 +61,12 @@ export interface ErasuresPageOptions {
 
 export function makeErasuresPage({ erasures, consoleRoles }: ErasuresPageOptions): ConsolePage {
   return page(erasuresRoutes, {
-    eraseUser: async ({ principal, address, parameters }) => {
-      const user = parameters['username'] ?? '';
+    eraseUser: async ({ by, parameters }) => {
+      const user = parameters.username;
       const check = await consoleRoles.lastOwnerCheck(user);
-      return { status: 202, body: await erasures.erase(user, { actor: actorOf(principal), address }, check) };
+      return { status: 202, body: await erasures.erase(user, by, check) };
     },
     listErasures: ({ query }) => ({ status: 200, body: erasures.list(query.after, query.limit) }),
-    readErasure: ({ parameters }) => ({ status: 200, body: erasures.read(parameters['id'] ?? '') }),
+    readErasure: ({ parameters }) => ({ status: 200, body: erasures.read(parameters.id) }),
   });
 }

@@ -1,30 +1,21 @@
 /** Meetings as an administrator sees them: without their links, which let people in (MTG-01). */
 import { shownOf, type MeetingRecord, type Meetings } from '#src/meetings/meetings.ts';
 import * as meetings from '#src/protocol/meetings/meetings.ts';
-import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
+import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 export const meetingsRoutes = {
-  listMeetings: {
-    method: 'get',
-    path: '/meetings',
-    summary: 'Meetings, oldest first.',
+  listMeetings: consoleRoute.get('/meetings', 'Meetings, oldest first.', {
     access: 'users:read',
     vendor: 'open',
-    audit: null,
     query: meetings.meetingsQuery,
     replies: { 200: meetings.listedMeetingsReply },
-    errors: [],
-  },
-  readMeeting: {
-    method: 'get',
-    path: '/meetings/:meeting',
-    summary: 'One meeting.',
+  }),
+  readMeeting: consoleRoute.get('/meetings/:meeting', 'One meeting.', {
     access: 'users:read',
     vendor: 'open',
-    audit: null,
     replies: { 200: meetings.listedMeeting },
     errors: ['meeting_not_found'],
-  },
+  }),
 } as const satisfies Record<string, ConsoleRoute>;
 
 export function makeMeetingsPage({ meetings: planned }: { readonly meetings: Meetings }): ConsolePage {
@@ -34,7 +25,7 @@ export function makeMeetingsPage({ meetings: planned }: { readonly meetings: Mee
       const items = found.map(({ id, document }) => viewOf(id, document));
       return { status: 200, body: { items, next: found.length < query.limit ? null : (found.at(-1)?.id ?? null) } };
     },
-    readMeeting: ({ parameters: { meeting = '' } }) => ({
+    readMeeting: ({ parameters: { meeting } }) => ({
       status: 200,
       body: viewOf(meeting, planned.readAny(meeting)),
     }),

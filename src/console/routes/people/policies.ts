@@ -1,67 +1,52 @@
 /** Access policies: an ordered list of rules about who may see, message, call and invite whom (POL-01). */
 import type { Policies } from '#src/directory/policies.ts';
 import * as policies from '#src/protocol/directory/policies.ts';
-import { actorOf } from '#src/identity/console/principal.ts';
-import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
+import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 export const policiesRoutes = {
-  listPolicies: {
-    method: 'get',
-    path: '/policies',
-    summary: 'The rules in the order in which they are tried; the first that fits decides.',
-    access: 'users:read',
-    vendor: 'open',
-    audit: null,
-    replies: { 200: policies.policiesReply },
-    errors: [],
-  },
-  createPolicy: {
-    method: 'post',
-    path: '/policies',
-    summary: 'Adds a rule. It is in force on every thread when this is answered.',
+  listPolicies: consoleRoute.get(
+    '/policies',
+    'The rules in the order in which they are tried; the first that fits decides.',
+    { access: 'users:read', vendor: 'open', replies: { 200: policies.policiesReply } },
+  ),
+  createPolicy: consoleRoute.post('/policies', 'Adds a rule. It is in force on every thread when this is answered.', {
     access: 'users:write',
     vendor: 'closed',
     audit: 'policy.created',
     body: policies.createPolicy,
     replies: { 201: policies.policy },
     errors: ['policies_full'],
-  },
-  changePolicy: {
-    method: 'patch',
-    path: '/policies/:policy',
-    summary: 'Changes a rule or moves it.',
+  }),
+  changePolicy: consoleRoute.patch('/policies/:policy', 'Changes a rule or moves it.', {
     access: 'users:write',
     vendor: 'closed',
     audit: 'policy.changed',
     body: policies.changePolicy,
     replies: { 200: policies.policy },
     errors: ['policy_not_found'],
-  },
-  deletePolicy: {
-    method: 'delete',
-    path: '/policies/:policy',
-    summary: 'Removes a rule.',
+  }),
+  deletePolicy: consoleRoute.delete('/policies/:policy', 'Removes a rule.', {
     access: 'users:write',
     vendor: 'closed',
     audit: 'policy.deleted',
     replies: { 204: null },
     errors: ['policy_not_found'],
-  },
+  }),
 } as const satisfies Record<string, ConsoleRoute>;
 
 export function makePoliciesPage({ policies: rules }: { readonly policies: Policies }): ConsolePage {
   return page(policiesRoutes, {
     listPolicies: () => ({ status: 200, body: { items: rules.list(), next: null } }),
-    createPolicy: async ({ principal, address, body }) => ({
+    createPolicy: async ({ by, body }) => ({
       status: 201,
-      body: await rules.create(body, { actor: actorOf(principal), address }),
+      body: await rules.create(body, by),
     }),
-    changePolicy: async ({ principal, address, body, parameters }) => ({
+    changePolicy: async ({ by, body, parameters }) => ({
       status: 200,
-      body: await rules.change(parameters['policy'] ?? '', body, { actor: actorOf(principal), address }),
+      body: await rules.change(parameters.policy, body, by),
     }),
-    deletePolicy: async ({ principal, address, parameters }) => {
-      await rules.remove(parameters['policy'] ?? '', { actor: actorOf(principal), address });
+    deletePolicy: async ({ by, parameters }) => {
+      await rules.remove(parameters.policy, by);
       return { status: 204 };
     },
   });

@@ -6,8 +6,7 @@ import type { Automations } from '#src/integrations/automations.ts';
 import { isTargetUrl } from '#src/outgoing/targets.ts';
 import { isId } from '#src/base/ids.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { actorOf } from '#src/identity/console/principal.ts';
-import { page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
+import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 const NAME_LENGTH_MAX = 100;
 const PATTERNS_MAX = 32;
@@ -137,33 +136,31 @@ export const automationsRoutes = {
 } as const satisfies Record<string, ConsoleRoute>;
 
 export function makeAutomationsPage({ automations }: { readonly automations: Automations }): ConsolePage {
-  const byOf = ({ principal, address }: ConsoleRequest) => ({ actor: actorOf(principal), address });
-  const idOf = ({ parameters }: ConsoleRequest) => parameters['id'] ?? '';
   return page(automationsRoutes, {
     listAutomations: () => {
       const items = automations.list().map(({ id, document }) => automationBody(id, document));
       return { status: 200, body: { items, next: null } };
     },
     createAutomation: async (request) => {
-      const id = await automations.create(request.body, byOf(request));
+      const id = await automations.create(request.body, request.by);
       return { status: 201, body: automationBody(id, automations.find(id)) };
     },
     readAutomation: (request) => ({
       status: 200,
-      body: automationBody(idOf(request), automations.find(idOf(request))),
+      body: automationBody(request.parameters.id, automations.find(request.parameters.id)),
     }),
     changeAutomation: async (request) => {
-      const record = await automations.change(idOf(request), request.body, byOf(request));
-      return { status: 200, body: automationBody(idOf(request), record) };
+      const record = await automations.change(request.parameters.id, request.body, request.by);
+      return { status: 200, body: automationBody(request.parameters.id, record) };
     },
     deleteAutomation: async (request) => {
-      await automations.remove(idOf(request), byOf(request));
+      await automations.remove(request.parameters.id, request.by);
       return { status: 204 };
     },
     listRuns: (request) => {
       const { after, limit } = request.query;
       if (after !== undefined && !isId('dlv', after)) throw new Refusal('cursor_invalid');
-      const found = automations.runs(idOf(request), after, limit + 1);
+      const found = automations.runs(request.parameters.id, after, limit + 1);
       const items = found.slice(0, limit).map(runBody);
       return { status: 200, body: { items, next: found.length > limit ? (items.at(-1)?.id ?? null) : null } };
     },

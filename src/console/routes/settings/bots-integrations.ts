@@ -1,7 +1,6 @@
 /** Webhooks of rooms and event subscriptions of bots: listing, making, ending (BOT-01). A secret is shown once. */
 import { z } from 'zod';
 import type { Integrations } from '#src/integrations/integrations.ts';
-import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import { botCommandsReply } from '#src/protocol/bots/commands.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { conversationId } from '#src/protocol/names.ts';
@@ -12,7 +11,6 @@ import {
   subscriptionsReply,
 } from '#src/protocol/bots/subscriptions.ts';
 import { madeWebhook, makeWebhook, webhooksReply } from '#src/protocol/bots/webhooks.ts';
-import { actorOf } from '#src/identity/console/principal.ts';
 import { page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
 
 const read = { access: 'settings:read', audit: null } as const;
@@ -132,10 +130,10 @@ export function makeBotIntegrationsPage(integrations: Integrations): ConsolePage
     }),
     makeWebhook: async (request) => ({
       status: 201,
-      body: await webhooks.make(conversationOf(request), request.body.name, doerOf(request)),
+      body: await webhooks.make(conversationOf(request), request.body.name, request.by),
     }),
     revokeWebhook: async (request) => {
-      await webhooks.revoke(conversationOf(request), named(request, 'webhook'), doerOf(request));
+      await webhooks.revoke(conversationOf(request), named(request, 'webhook'), request.by);
       return { status: 204 };
     },
     listSubscriptions: (request) => ({
@@ -144,21 +142,17 @@ export function makeBotIntegrationsPage(integrations: Integrations): ConsolePage
     }),
     makeSubscription: async (request) => ({
       status: 201,
-      body: await subscriptions.make(named(request, 'id'), request.body, doerOf(request)),
+      body: await subscriptions.make(named(request, 'id'), request.body, request.by),
     }),
     enableSubscription: async (request) => ({
       status: 200,
-      body: await subscriptions.enable(named(request, 'id'), named(request, 'subscription'), doerOf(request)),
+      body: await subscriptions.enable(named(request, 'id'), named(request, 'subscription'), request.by),
     }),
     removeSubscription: async (request) => {
-      await subscriptions.remove(named(request, 'id'), named(request, 'subscription'), doerOf(request));
+      await subscriptions.remove(named(request, 'id'), named(request, 'subscription'), request.by);
       return { status: 204 };
     },
   });
-}
-
-function doerOf({ principal, address }: ConsoleRequest): AuditActor {
-  return { actor: actorOf(principal), address };
 }
 
 function named({ parameters }: ConsoleRequest, name: string): string {

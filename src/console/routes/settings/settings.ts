@@ -10,8 +10,7 @@ import {
   type SettingScreenName,
 } from '#src/settings/setting-screens.ts';
 import type { ScreenView, Settings } from '#src/settings/settings.ts';
-import { actorOf } from '#src/identity/console/principal.ts';
-import { page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
+import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 const setMark = z.strictObject({ set: z.boolean() });
 
@@ -97,14 +96,13 @@ export interface SettingsPageOptions {
 }
 
 export function makeSettingsPage({ settings, test }: SettingsPageOptions): ConsolePage {
-  const byOf = ({ principal, address }: ConsoleRequest) => ({ actor: actorOf(principal), address });
   const handlers = SETTING_SCREEN_NAMES.flatMap((name) => {
     const own: [string, ConsolePage['handlers'][string]][] = [
       [`read${camel(name)}`, () => ({ status: 200, body: bodyOf(name, settings.view(name)) })],
       [
         `change${camel(name)}`,
         async (request) => {
-          const view = await settings.change(name, request.body as Readonly<Record<string, unknown>>, byOf(request));
+          const view = await settings.change(name, request.body as Readonly<Record<string, unknown>>, request.by);
           return { status: 200, body: bodyOf(name, view) };
         },
       ],
@@ -112,7 +110,7 @@ export function makeSettingsPage({ settings, test }: SettingsPageOptions): Conso
     if (!isTestable(name)) return own;
     const tried: ConsolePage['handlers'][string] = async (request) => {
       const body = await test(name);
-      await settings.auditTest(name, body.detail, byOf(request));
+      await settings.auditTest(name, body.detail, request.by);
       return { status: 200, body };
     };
     return [...own, [`test${camel(name)}`, tried] as const];

@@ -1,0 +1,64 @@
+/** The actors of a shard: conversations, people, their pushes and calls. */
+import { makeCallActor } from '#actors/call/call.ts';
+import type { CallBoard } from '#actors/call/call-board.ts';
+import { makeConversationActor } from '#actors/conversation/conversation.ts';
+import { makePersonActor } from '#actors/person/person.ts';
+import { PresenceBudget } from '#actors/person/presence-budget.ts';
+import { monotonicMillis } from '#actors/runtime/monotonic.ts';
+import { ActorSystem } from '#actors/runtime/system.ts';
+import { readPeers } from '#storage/conversations/presence-peers.ts';
+import type { AccessChecks } from './access/access-checks.ts';
+import type { Participation } from './access/participation.ts';
+import type { PushDispatch } from './push/push-dispatch.ts';
+import type { ShardBase } from './shard-base.ts';
+
+/** What the actors of a shard decide by. */
+export interface ActorSurroundings {
+  readonly access: AccessChecks;
+  readonly board: CallBoard;
+  readonly participation: Participation;
+  readonly pushes: PushDispatch;
+}
+
+export function makeActorSystem(
+  { config, data, lanes, log, metrics, now }: ShardBase,
+  { access, board, participation, pushes }: ActorSurroundings,
+): ActorSystem {
+  return new ActorSystem({
+    actors: [
+      pushes.actor,
+      makeConversationActor({
+        epoch: data.epoch,
+        lane: (conversation) => lanes.write(conversation),
+        search: config.search === 'on',
+        purged: ({ messages, bytes }) => metrics.purged(messages, bytes),
+      }),
+      makePersonActor({
+        peers: (user) => access.viewersOf(user, readPeers(lanes.environments, user)),
+        budget: new PresenceBudget(),
+        attention: pushes.attention,
+        hasPushes: (user) => pushes.hasPushes(user),
+      }),
+      makeCallActor({
+        board,
+        ring: config.ringSeconds * 1000,
+        lost: config.callLostSeconds * 1000,
+        monotonic: monotonicMillis,
+        takesPart: (scope, user) => participation.takesPart(scope, user),
+      }),
+    ],
+    now,
+    report: {
+      restarted: (actor, address, error) => {
+        metrics.actorRestarted(actor);
+        log.error('an actor failed and was restarted', { actor, address, error });
+      },
+      quarantined: (actor, address) => {
+        metrics.actorQuarantined(actor);
+        log.error('an actor failed too often and is set aside', { actor, address });
+      },
+      dropped: (_actor, kind) => metrics.dropped(kind),
+      storageFailed: (address, error) => log.error('a commit failed', { address, error }),
+    },
+  });
+}

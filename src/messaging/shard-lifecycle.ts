@@ -1,0 +1,107 @@
+/** The beginning and the end of a shard: it listens, is linked to other threads, drains when it is told to, and leaves. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { MessagePort } from 'node:worker_threads';
+import { us_listen_socket_close, type TemplatedApp, type us_listen_socket } from 'uWebSockets.js';
+import type { PersonMessage } from '#actors/person/person.ts';
+import type { ActorSystem } from '#actors/runtime/system.ts';
+import { MAIN } from '#actors/runtime/thread-runtime.ts';
+import type { BotAuditBuffer } from './bots/bot-audit-buffer.ts';
+import type { RetentionSweep } from './conversations/retention-sweep.ts';
+import type { HttpSurface } from './http/http-surface.ts';
+import type { PushDispatch } from './push/push-dispatch.ts';
+import type { ShardBase } from './shard-base.ts';
+import type { SocketHub } from './sockets/socket-hub.ts';
+import type { Sockets } from './sockets/sockets.ts';
+
+/** How long a shard that drains waits until what bots did is in the audit trail. */
+const BOT_AUDIT_SETTLE_MILLIS = 2_000;
+/** How often a shard that drains looks whether its requests are answered. */
+const DRAIN_CHECK_MILLIS = 10;
+
+/** What of a shard begins and ends with it. */
+export interface ServingParts {
+  readonly app: TemplatedApp;
+  readonly botAuditBuffer: BotAuditBuffer;
+  readonly hub: SocketHub;
+  readonly pushes: PushDispatch;
+  readonly retention: RetentionSweep;
+  readonly sockets: Sockets;
+  readonly surface: HttpSurface;
+  readonly system: ActorSystem;
+}
+
+export class ShardLifecycle {
+  readonly #base: ShardBase;
+  readonly #parts: ServingParts;
+  readonly #left: AbortController;
+  #listening: us_listen_socket | undefined;
+
+  /** `left` is aborted when the thread is to end: what goes on in the background stops by it. */
+  constructor(base: ShardBase, parts: ServingParts, left: AbortController) {
+    this.#base = base;
+    this.#parts = parts;
+    this.#left = left;
+  }
+
+  /** Takes connections on a port; false when another program has it. The links to the others came before. */
+  listen(port: number): boolean {
+    this.#parts.app.listen(this.#base.config.host, port, (socket) => {
+      this.#listening = socket === false ? undefined : socket;
+    });
+    if (this.#listening !== undefined) this.#base.attachments.start();
+    return this.#listening !== undefined;
+  }
+
+  /** Takes the port to another thread. */
+  link(thread: number, port: MessagePort): void {
+    const { attachments, data, placement, runtime } = this.#base;
+    runtime.link(thread, port, () => {
+      attachments.shardLost(thread);
+      if (thread !== MAIN) this.#parts.pushes.shardLost();
+      // Without main there is nobody to serve for: it went first, or it told us to.
+      else void this.#leave();
+    });
+    // A shard that is back knows nobody: the people whose actors live there introduce themselves again.
+    if (thread === MAIN) return;
+    for (const { user, device, id } of this.#parts.hub.connections()) {
+      if (placement.shardOf(`person:${user}`) !== thread) continue;
+      runtime.tell(`person:${user}`, { kind: 'connected', device, shard: data.shard, socket: id } as PersonMessage);
+    }
+  }
+
+  /**
+   * Lets go: no new connections, sockets told to come back elsewhere, requests answered, everything on disk. Answers
+   * whether every request was answered in time.
+   */
+  async drain(): Promise<boolean> {
+    const { botAuditBuffer, hub, surface } = this.#parts;
+    const { config, lanes } = this.#base;
+    if (this.#listening !== undefined) us_listen_socket_close(this.#listening);
+    this.#listening = undefined;
+    await hub.drain();
+    const deadline = performance.now() + config.drainSeconds * 1000;
+    while (surface.inFlight > 0 && performance.now() < deadline) await sleep(DRAIN_CHECK_MILLIS);
+    const finished = surface.inFlight === 0;
+    for (const lane of lanes.owned) await lane.settle();
+    // The closed sockets of bots are told of here, too.
+    await botAuditBuffer.settle(performance.now() + BOT_AUDIT_SETTLE_MILLIS);
+    return finished;
+  }
+
+  async #leave(): Promise<void> {
+    const { app, pushes, retention, sockets, surface, system } = this.#parts;
+    const { accounts, attachments, lanes, metrics } = this.#base;
+    this.#left.abort();
+    system.stop();
+    surface.stop();
+    sockets.stop();
+    pushes.stop();
+    retention.stop();
+    metrics.stop();
+    app.close();
+    await lanes.close();
+    await accounts.close();
+    await attachments.close();
+    process.exit(0);
+  }
+}

@@ -1,0 +1,105 @@
+/** What a shard does for the main thread and the other shards: what they ask of it and tell it, by name. */
+import { CALLS_LISTED_MAX, type CallBoard } from '#actors/call/call-board.ts';
+import type { CallRecord } from '#actors/call/call-record.ts';
+import type { ServiceHandlers } from '#actors/runtime/thread-services.ts';
+import type { Revocations } from '#src/identity/credentials/revocations.ts';
+import { unixSeconds } from '#src/base/clock.ts';
+import type { MediaServers } from '#src/protocol/calls/calls.ts';
+import { encodeEvent, type EventType } from '#src/protocol/sockets/events.ts';
+import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
+import type { AccessChecks } from './access/access-checks.ts';
+import type { ActivityNotifier } from './activity-notifier.ts';
+import type { AttachmentClient } from './attachments/attachment-client.ts';
+import type { BotAccess } from './bots/bot-access.ts';
+import type { RetentionSweep } from './conversations/retention-sweep.ts';
+import type { PushDispatch } from './push/push-dispatch.ts';
+import type { SocketHub } from './sockets/socket-hub.ts';
+import type { ShardServices } from './thread-services.ts';
+
+/** What of a shard others have to do with. */
+export interface ShardParts {
+  readonly access: AccessChecks;
+  readonly activity: ActivityNotifier;
+  readonly attachments: AttachmentClient;
+  readonly board: CallBoard;
+  readonly bots: BotAccess;
+  /** The live calls here that the person may join or is in. */
+  readonly callsOf: (user: string) => CallRecord[];
+  readonly hub: SocketHub;
+  /** The servers that media of calls go over, as they stand now. */
+  readonly media: { servers: MediaServers };
+  readonly metrics: ThreadMetrics;
+  readonly pushes: PushDispatch;
+  readonly retention: RetentionSweep;
+  readonly revocations: Revocations;
+  readonly drain: () => Promise<boolean>;
+  /** Fails the shard, where the hooks of tests are on. */
+  readonly crash: () => void;
+  readonly now: () => number;
+}
+
+export function makeShardServices(parts: ShardParts): ServiceHandlers<ShardServices> {
+  const { access, attachments, board, callsOf, crash, drain, media, metrics, pushes, retention } = parts;
+  return {
+    ...attachments.services,
+    ...sessionServices(parts),
+    ...eventServices(parts),
+    'mediaServers.changed': (servers) => {
+      media.servers = servers;
+    },
+    'policies.changed': (snapshot) => access.replace(snapshot),
+    'pushCredentials.changed': (credentials) => pushes.use(credentials),
+    'retention.changed': (rule) => retention.use(rule),
+    'sealing.changed': (sealing) => attachments.keep(sealing),
+    'calls.list': () => board.list(CALLS_LISTED_MAX),
+    'calls.listFor': ({ user }) => callsOf(user),
+    'metrics.read': () => metrics.snapshot(),
+    'presence.list': ({ users }) => pushes.attention.announced(users),
+    'pushAddress.taken': ({ name, user }) => pushes.addressTaken(name, user),
+    'shard.crash': crash,
+    'shard.drain': drain,
+  };
+}
+
+type SessionServices = Pick<ShardServices, 'bots.changed' | 'session.renewed' | 'sessions.revoked'>;
+
+/** Who may be connected. */
+function sessionServices({ activity, bots, hub, pushes, revocations }: ShardParts): ServiceHandlers<SessionServices> {
+  return {
+    // Sockets of those that ended, or whose token is void, close.
+    'bots.changed': (changed) => {
+      bots.replace(changed.bots);
+      activity.watch(changed.bots);
+      hub.changeBots((id) => bots.bot(id));
+    },
+    'session.renewed': ({ exp, sid }) => hub.renew(sid, exp),
+    'sessions.revoked': (revoked) => {
+      for (const revocation of revoked.revocations) revocations.add(revocation);
+      const sids = revoked.revocations.map(({ sid }) => sid);
+      hub.revoke(sids);
+      pushes.sessionsEnded(sids);
+    },
+  };
+}
+
+type EventServices = Pick<
+  ShardServices,
+  'calendar.changed' | 'directory.changed' | 'group.changed' | 'guestRecovery.requested' | 'reminder.due'
+>;
+
+/** What the coordinator and the calendar have changed, as events for sockets. */
+function eventServices({ hub, now }: ShardParts): ServiceHandlers<EventServices> {
+  const encode = (type: EventType, data: object): string =>
+    encodeEvent({ type, ts: unixSeconds(now()) }, JSON.stringify(data));
+  const publishTo = (users: readonly string[], type: EventType, data: object): void =>
+    hub.publishTo(users, type, encode(type, data), undefined);
+  return {
+    'calendar.changed': ({ calendar, syncSeq, users }) =>
+      publishTo(users, 'calendar.changed', { calendar_id: calendar, sync_seq: syncSeq }),
+    'directory.changed': (changed) => hub.publishToAll('directory.changed', encode('directory.changed', changed)),
+    'group.changed': ({ group, rev }) => hub.publishToAll('group', encode('group', { group_id: group, rev })),
+    // Empty by design: it says that an invited guest cannot sign in, and not who (GST-05).
+    'guestRecovery.requested': ({ inviter }) => publishTo([inviter], 'guest.recovery.requested', {}),
+    'reminder.due': ({ reminder, user }) => publishTo([user], 'calendar.reminder', reminder),
+  };
+}

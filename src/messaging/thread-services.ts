@@ -1,0 +1,88 @@
+/**
+ * Everything that the server's threads do for each other beside their actors: name → what it is asked or told with, and
+ * what it answers. Facts that a thread has to go by are in the past (`sessions.revoked`); what is asked so is
+ * answered when the thread goes by it.
+ */
+import type { CallChange } from '#actors/call/call-board.ts';
+import type { CallRecord } from '#actors/call/call-record.ts';
+import type { Supervisor } from '#actors/runtime/supervisor.ts';
+import type { ThreadRuntime } from '#actors/runtime/thread-runtime.ts';
+import type { Revocation } from '#src/identity/credentials/revocations.ts';
+import type { AttachmentServices, InfectedUpload } from '#src/protocol/attachments/attachments.ts';
+import type { BotAuditBatch, BotSnapshot } from '#src/protocol/bots/bots.ts';
+import type { IntegrationServices } from '#src/protocol/bots/integrations.ts';
+import type { MediaServers } from '#src/protocol/calls/calls.ts';
+import type { PolicySnapshot } from '#src/protocol/directory/policy-decision.ts';
+import type { PushCredentials } from '#src/protocol/push/push.ts';
+import type { PresenceState, ReminderData } from '#src/protocol/sockets/events.ts';
+import type { HealthReply } from '#src/telemetry/health-reply.ts';
+import type { ThreadSnapshot } from '#src/telemetry/metrics.ts';
+import type { AttachmentSealing } from '#storage/attachments/blob-sealing.ts';
+import type { RetentionRule } from '#storage/conversations/retention.ts';
+
+export interface ThreadServices {
+  readonly main: MainServices;
+  readonly shard: ShardServices;
+}
+
+/** A shard's thread among the others. */
+export type ShardRuntime = ThreadRuntime<ThreadServices>;
+/** The shards, as the main thread has them. */
+export type ShardSupervisor = Supervisor<ThreadServices>;
+
+/** What the main thread does for shards. */
+export type MainServices = IntegrationServices & {
+  /** Answers once it is on disk. @throws Refusal `busy`, `storage_full`. */
+  'audit.writeBotFacts': { ask: BotAuditBatch; answer: null };
+  'audit.writeInfection': { ask: InfectedUpload; answer: null };
+  'health.read': { ask: { accept: string }; answer: HealthReply };
+
+  'calls.changed': { tell: CallChange };
+  /** Something happened there that subscriptions listen to. */
+  'conversations.changed': { tell: { conversations: readonly string[] } };
+  /** A line of the log that an operator should see. */
+  'log.written': { tell: { line: string } };
+};
+
+/** What a shard does for the main thread and the other shards. */
+export type ShardServices = AttachmentServices & {
+  'bots.changed': { ask: { bots: BotSnapshot }; answer: null };
+  'mediaServers.changed': { ask: MediaServers; answer: null };
+  'policies.changed': { ask: PolicySnapshot; answer: null };
+  'pushCredentials.changed': { ask: PushCredentials; answer: null };
+  'retention.changed': { ask: RetentionRule; answer: null };
+  'sealing.changed': { ask: AttachmentSealing; answer: null };
+  'sessions.revoked': { ask: { revocations: readonly Revocation[] }; answer: null };
+
+  /** The live calls of this shard, the longest lasting first. */
+  'calls.list': { ask: null; answer: readonly CallRecord[] };
+  /** Those among them that the person may join or is in. */
+  'calls.listFor': { ask: { user: string }; answer: readonly CallRecord[] };
+  'metrics.read': { ask: null; answer: ThreadSnapshot };
+  /** Those among these people whose presence is announced here. */
+  'presence.list': { ask: { users: readonly string[] }; answer: readonly Presence[] };
+  /** Lets go of sockets and requests, and answers whether every request was answered in time. */
+  'shard.drain': { ask: null; answer: boolean };
+  /** Has every upload that is written here let go of; answers when nothing is written any more. */
+  'uploads.dropAll': { ask: null; answer: null };
+
+  'calendar.changed': { tell: { users: readonly string[]; calendar: string; syncSeq: number } };
+  'directory.changed': { tell: { user: string; rev: number } };
+  'group.changed': { tell: { group: string; rev: number } };
+  /** A guest whom this person invited cannot sign in (GST-05). */
+  'guestRecovery.requested': { tell: { inviter: string } };
+  /** A device of that person registered the address of this name. */
+  'pushAddress.taken': { tell: { name: string; user: string } };
+  'reminder.due': { tell: { user: string; reminder: ReminderData } };
+  /** The session's token lives until `exp`, in Unix seconds. */
+  'session.renewed': { tell: { sid: string; exp: number } };
+  /** Fails the shard, where the hooks of tests are on. */
+  'shard.crash': { tell: null };
+  /** A newer request of the same client wants the upload: whoever writes it under this lease lets go. */
+  'upload.drop': { tell: { id: string; lease: string } };
+};
+
+export interface Presence {
+  readonly user: string;
+  readonly state: PresenceState;
+}
