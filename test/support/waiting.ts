@@ -1,8 +1,11 @@
-/** Waiting without sleeping: for a promise or a condition, never longer than a deadline. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
+/** Waiting for a promise or a condition, never longer than a deadline. */
+import { setTimeout as pause } from 'node:timers/promises';
 
 /** How long anything in a test may take before it has failed: long, because machines are slow and nothing waits for it. */
 export const PATIENCE_MILLIS = 15_000;
+
+/** Between two looks: to look without a pause takes the processor from the server that is waited for. */
+const LOOK_MILLIS = 5;
 
 /** The promise's value, or an error that says what was waited for. */
 export async function deadline<T>(promise: Promise<T>, millis: number, what: string): Promise<T> {
@@ -26,6 +29,6 @@ export async function until<T>(
     const found = await look();
     if (found !== undefined && found !== false) return found;
     if (performance.now() > end) throw new Error(`Waited ${millis} ms in vain for ${what}.`);
-    await nextTurn();
+    await pause(LOOK_MILLIS);
   }
 }
