@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
-import { bundleServer } from './support/server-bundle.ts';
+import { writeBundle } from './support/bundle.ts';
 
 const FILES_AT_ONCE = 2;
 /** Far above the longest file (a minute): one that waits for ever fails by name, instead of keeping all from ending. */
@@ -55,9 +55,10 @@ async function passes(files: readonly string[]): Promise<boolean> {
   return last.length === 0 && (unsteadyMay || unsteady.length === 0);
 }
 
-/** Has the servers of this run start quickly (test/support/server.ts), and Node remember what it compiled. */
+/** Has the programs of this run start quickly (test/support/program.ts), and Node remember what it compiled. */
 async function prepare(folder: string): Promise<void> {
-  process.env['TEST_SERVER'] = await bundleServer(join(folder, 'server'));
+  process.env['TEST_BUNDLE'] = join(folder, 'bundle');
+  await writeBundle(process.env['TEST_BUNDLE']);
   // Code that comes out of a cache is counted less precisely.
   if (process.env['NODE_V8_COVERAGE'] === undefined) process.env['NODE_COMPILE_CACHE'] = join(folder, 'compiled');
 }
@@ -71,7 +72,7 @@ await mkdir(CACHE, { recursive: true });
 const folder = await mkdtemp(join(CACHE, 'parley-tests-'));
 try {
   // A run within a run, which the tests of this file are, has what it needs.
-  if (process.env['TEST_SERVER'] === undefined) await prepare(folder);
+  if (process.env['TEST_BUNDLE'] === undefined) await prepare(folder);
   process.exitCode = (await passes(files)) ? 0 : 1;
 } finally {
   await rm(folder, { recursive: true, force: true });

@@ -1,10 +1,6 @@
 /** Which tests concern a file of production code: those that reach it by imports, and of those the ones that are most alike. */
 import { importsOf, targetOf } from '#test/tidy/source.ts';
 
-/** The program that black-box tests start: what it imports is reached by whoever starts it. */
-const STARTER = 'test/support/server.ts';
-const MAIN = 'src/main.ts';
-
 /** For each production file the tests that reach it, the most relevant first. */
 export class Relevance {
   readonly #sources: ReadonlyMap<string, string>;
@@ -20,7 +16,7 @@ export class Relevance {
     this.#sources = sources;
     for (const [path, source] of sources) {
       const targets = importsOf(source).flatMap(({ specifier }) => targetOf(path, specifier) ?? []);
-      this.#imports.set(path, path === STARTER ? [...targets, MAIN] : targets);
+      this.#imports.set(path, targets);
       const words = countWords(source);
       this.#words.set(path, words);
       for (const word of words.keys()) this.#commonness.set(word, (this.#commonness.get(word) ?? 0) + 1);

@@ -30,7 +30,7 @@ const [count, seed, filesMax] = [values.count, values.seed, values.files].map(Nu
 
 /** Whether a test file passes in the copy. Servers are started from the sources of the copy. */
 function passes(copy: string, test: string): boolean {
-  const { NODE_TEST_CONTEXT: _, TEST_SERVER: __, ...env } = process.env;
+  const { NODE_TEST_CONTEXT: _, TEST_BUNDLE: __, ...env } = process.env;
   const args = ['--import', './test/support/strict-warnings.ts', '--test-force-exit', test];
   const done = spawnSync(process.execPath, args, {
     cwd: copy,

@@ -1,7 +1,7 @@
 /**
  * A real server for black-box tests: a process of its own on free ports, over a temporary folder, with at least two
- * shards. Its code is that of `npm start`, in a run of all tests bundled (server-bundle.ts), so that it starts in less
- * than half of the CPU time.
+ * shards. Its code is that of `npm start`, in a run of all tests bundled (bundle.ts), so that it starts in less than half of
+ * the CPU time.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,16 +9,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import type { Session } from '#src/protocol/sessions.ts';
 import { callControl } from './control.ts';
+import { programOf } from './program.ts';
 import { deadline } from './waiting.ts';
 
-/** What is started: the bundle that test/run.ts made, or the sources, where a file is run by itself. */
-const PROGRAM =
-  process.env['TEST_SERVER'] === undefined
-    ? [fileURLToPath(new URL('../../src/main.ts', import.meta.url))]
-    : ['--enable-source-maps', process.env['TEST_SERVER']];
+const PROGRAM = programOf(new URL('../../src/main.ts', import.meta.url));
 /** What one password hash may cost in tests: argon2's least memory, so that hundreds of sign-ins take no time. */
 const TEST_PASSWORD_MEMORY_KIB = '64';
 /** How long a start may take: a machine under heavy load gives the process its turn late. */

@@ -1,6 +1,6 @@
 /**
- * The server in a few files, for the tests: Node then reads some ten modules at a start instead of several hundred, in
- * each of its threads. The sources are the same, and places in them are found as before: what is started by
+ * The server and the `parley` command in a few files, for the tests: Node then reads some ten modules at a start instead
+ * of several hundred, in each of its threads. The sources are the same, and places in them are found as before: what is started by
  * `new URL('./x.ts', import.meta.url)` becomes an entry of its own, and data files are read beside their sources.
  */
 import { join, relative } from 'node:path';
@@ -8,7 +8,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown, type Plugin } from 'rolldown';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const MAIN = join(ROOT, 'src/main.ts');
+/** What is started by itself; what these start in turn is found in their sources. */
+const PROGRAMS = ['src/main.ts', 'src/cli/parley.ts'].map((path) => join(ROOT, path));
 /** How the sources name a program that they start as a thread or as a process. */
 const STARTED = /new URL\(\s*'([^']+\.ts)',\s*import\.meta\.url\s*\)/g;
 /** What runs in a browser: it is read as a data file, and never started here. */
@@ -16,10 +17,10 @@ const BROWSER_CODE = /\/web\//;
 /** Specifiers of packages and of Node: they stay where they are, but for zod, which is read in each thread. */
 const OUTSIDE = /^(?!zod(?:\/|$)|node:module$)[^./#\0]/;
 
-/** Writes the bundle into a folder below `node_modules`, so that packages are found; answers its `main`. */
-export async function bundleServer(folder: string): Promise<string> {
+/** Writes the bundle into a folder below `node_modules`, so that packages are found: see program.ts for who starts it. */
+export async function writeBundle(folder: string): Promise<void> {
   const build = await rolldown({
-    input: { [nameOf(MAIN)]: MAIN },
+    input: Object.fromEntries(PROGRAMS.map((path) => [nameOf(path), path])),
     cwd: ROOT,
     platform: 'node',
     external: OUTSIDE,
@@ -35,7 +36,6 @@ export async function bundleServer(folder: string): Promise<string> {
     chunkFileNames: '[name].js',
   });
   await build.close();
-  return join(folder, `${nameOf(MAIN)}.js`);
 }
 
 /** The place of a source in the project, without its ending: a bundled entry has the same one in the bundle. */
