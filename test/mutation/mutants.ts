@@ -83,7 +83,9 @@ export function drawMutants(sources: ReadonlyMap<string, string>, seed: number, 
       const text = lines[line - 1]?.trim() ?? '';
       const nth = (seen.get(text) ?? 0) + 1;
       seen.set(text, nth);
-      const lot = createHash('sha256').update(`${seed} ${basename(path)} ${nth} ${text}`).digest();
+      const lot = createHash('sha256')
+        .update(`${seed} ${basename(path)} ${nth} ${text}`)
+        .digest();
       const mutation = mutations[lot.readUInt32BE(0) % mutations.length] as Mutation;
       drawn.push({ lot: lot.toString('hex', 4), mutant: { path, line, mutation } });
     }

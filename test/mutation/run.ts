@@ -66,7 +66,9 @@ const sources = typescriptSources();
 const production = new Map([...sources].filter(([path]) => PRODUCTION.test(path)));
 const relevance = new Relevance(sources);
 const mutants = drawMutants(production, seed, count);
-process.stdout.write(`seed ${seed}: ${mutants.length} lines of ${production.size} files, ${filesMax} test files each\n`);
+process.stdout.write(
+  `seed ${seed}: ${mutants.length} lines of ${production.size} files, ${filesMax} test files each\n`,
+);
 const copy = mkdtempSync(join(tmpdir(), 'parley-mutation-'));
 let killed = 0;
 try {

@@ -14,8 +14,12 @@ const PROGRAMS = ['src/main.ts', 'src/cli/parley.ts'].map((path) => join(ROOT, p
 const STARTED = /new URL\(\s*'([^']+\.ts)',\s*import\.meta\.url\s*\)/g;
 /** What runs in a browser: it is read as a data file, and never started here. */
 const BROWSER_CODE = /\/web\//;
-/** Specifiers of packages and of Node: they stay where they are, but for zod, which is read in each thread. */
-const OUTSIDE = /^(?!zod(?:\/|$)|node:module$)[^./#\0]/;
+/**
+ * What stays where it is: modules of Node, and packages that bring machine code or start threads of their own, which look
+ * for these beside themselves. One that is missing here says at the first start that it does not find its file.
+ */
+const OUTSIDE =
+  /^(?:node:(?!module$)|@napi-rs\/|@node-rs\/|(?:lmdb|msgpackr|pino|piscina|sharp|uWebSockets\.js)(?:\/|$))/;
 
 /** Writes the bundle into a folder below `node_modules`, so that packages are found: see program.ts for who starts it. */
 export async function writeBundle(folder: string): Promise<void> {
@@ -32,6 +36,8 @@ export async function writeBundle(folder: string): Promise<void> {
     dir: folder,
     format: 'esm',
     sourcemap: true,
+    // They are where they were; a map is read at every start.
+    sourcemapExcludeSources: true,
     entryFileNames: '[name].js',
     chunkFileNames: '[name].js',
   });
