@@ -60,8 +60,7 @@ async function passes(files: readonly string[]): Promise<boolean> {
 async function prepare(folder: string): Promise<void> {
   process.env['TEST_BUNDLE'] = join(folder, 'bundle');
   await writeBundle(process.env['TEST_BUNDLE']);
-  // Code that comes out of a cache is counted less precisely.
-  if (process.env['NODE_V8_COVERAGE'] === undefined) process.env['NODE_COMPILE_CACHE'] = join(folder, 'compiled');
+  process.env['NODE_COMPILE_CACHE'] = join(folder, 'compiled');
 }
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
@@ -72,8 +71,10 @@ const files = wanted.length > 0 && wanted[0] !== '--long' ? wanted : group;
 await mkdir(CACHE, { recursive: true });
 const folder = await mkdtemp(join(CACHE, 'parley-tests-'));
 try {
-  // A run within a run, which the tests of this file are, has what it needs.
-  if (process.env['TEST_BUNDLE'] === undefined) await prepare(folder);
+  // A run within a run, which the tests of this file are, has what it needs. Coverage is counted in the sources: bundles
+  // are gone when it is read, and code that comes out of a cache is counted less precisely.
+  const isPrepared = process.env['TEST_BUNDLE'] !== undefined || process.env['NODE_V8_COVERAGE'] !== undefined;
+  if (!isPrepared) await prepare(folder);
   process.exitCode = (await passes(files)) ? 0 : 1;
 } finally {
   await rm(folder, { recursive: true, force: true });

@@ -28,7 +28,7 @@ export async function writeBundle(folder: string): Promise<void> {
     cwd: ROOT,
     platform: 'node',
     external: OUTSIDE,
-    // What no other file uses is kept: coverage counts it.
+    // What is tested is the whole of what is written, with all that a module does when it is loaded.
     treeshake: false,
     plugins: [keepPlaces(folder), rememberStripping(folder)],
   });
