@@ -2,8 +2,9 @@
  * `npm run mutation -- [--count 30] [--seed N] [--files 8]`: breaks so many lines of production code, one at a time, in a
  * copy of the project, and says which of them no test noticed (test/mutation/README.md).
  */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,28 +30,42 @@ const { values } = parseArgs({
 const [count, seed, filesMax] = [values.count, values.seed, values.files].map(Number) as [number, number, number];
 
 /** Whether a test file passes in the copy. Servers are started from the sources of the copy. */
-function passes(copy: string, test: string): boolean {
+async function passes(copy: string, test: string): Promise<boolean> {
   const { NODE_TEST_CONTEXT: _, TEST_BUNDLE: __, ...env } = process.env;
-  const args = ['--import', './test/support/strict-warnings.ts', '--test-force-exit', test];
-  const done = spawnSync(process.execPath, args, {
+  // A group of its own: what a mutant keeps from ending, or leaves behind, ends with the file.
+  const child = spawn(process.execPath, ['--import', './test/support/strict-warnings.ts', '--test-force-exit', test], {
     cwd: copy,
     env: { ...env, NODE_COMPILE_CACHE: join(copy, 'compiled') },
     stdio: 'ignore',
-    timeout: FILE_MILLIS_MAX,
-    killSignal: 'SIGKILL',
+    detached: true,
   });
-  return done.status === 0;
+  const end = () => {
+    try {
+      process.kill(-(child.pid as number), 'SIGKILL');
+    } catch {
+      // Nobody is left.
+    }
+  };
+  const timer = setTimeout(end, FILE_MILLIS_MAX);
+  const [status] = (await once(child, 'exit')) as [number | null];
+  clearTimeout(timer);
+  end();
+  return status === 0;
 }
 
 /** The first of the tests that fails with the mutant and passes without it; undefined when it survives all of them. */
-function killerOf(copy: string, { path, mutation }: Mutant, tests: readonly string[]): string | undefined {
+async function killerOf(
+  copy: string,
+  { path, mutation }: Mutant,
+  tests: readonly string[],
+): Promise<string | undefined> {
   const file = join(copy, path);
   const source = readFileSync(file, 'utf8');
   for (const test of tests) {
     writeFileSync(file, mutated(source, mutation));
-    const isNoticed = !passes(copy, test);
+    const isNoticed = !(await passes(copy, test));
     writeFileSync(file, source);
-    if (isNoticed && passes(copy, test)) return test;
+    if (isNoticed && (await passes(copy, test))) return test;
   }
   return undefined;
 }
@@ -76,7 +91,7 @@ try {
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
   for (const mutant of mutants) {
     const tests = relevance.testsOf(mutant.path).slice(0, filesMax);
-    const killer = killerOf(copy, mutant, tests);
+    const killer = await killerOf(copy, mutant, tests);
     if (killer !== undefined) killed += 1;
     const verdict = killer === undefined ? `SURVIVED ${tests.length} files` : `killed by ${killer}`;
     process.stdout.write(`${describe(mutant, sources.get(mutant.path) ?? '')}\n    ${verdict}\n`);
