@@ -3,15 +3,15 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { systemClock } from '#src/base/clock.ts';
 import { makeControlHandlers } from '#src/server/control/control-commands.ts';
 import { listenForControl } from '#src/server/control/control-server.ts';
 import { Seeder } from '#src/server/seed.ts';
 import { lockFolder, openFolder } from '#storage/engine/folder.ts';
+import { BARE_ENVIRONMENT, programOf } from '#test/support/program.ts';
 import { PASSWORD, startCoordinator, temporaryFolder } from '../coordinator/coordinator-fixture.ts';
 
-const PARLEY = fileURLToPath(new URL('../../src/cli/parley.ts', import.meta.url));
+const PARLEY = programOf(new URL('../../src/cli/parley.ts', import.meta.url));
 
 interface Ran {
   readonly status: number | null;
@@ -21,8 +21,8 @@ interface Ran {
 
 /** Runs the command with that standard input, and answers its exit status and what it wrote. */
 async function parley(words: readonly string[], input = '', environment: Record<string, string> = {}): Promise<Ran> {
-  const env = { PATH: process.env['PATH'], PARLEY_PASSWORD_MEMORY_KIB: '64', ...environment };
-  const child = spawn(process.execPath, [PARLEY, ...words], { env, stdio: 'pipe' });
+  const env = { ...BARE_ENVIRONMENT, PARLEY_PASSWORD_MEMORY_KIB: '64', ...environment };
+  const child = spawn(process.execPath, [...PARLEY, ...words], { env, stdio: 'pipe' });
   let [out, said] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));

@@ -117,13 +117,9 @@ test('what conversations on hold kept of an erased person goes as their holds en
     ...['user.erasure_waits', 'user.erasure_waits', 'user.erasure_waits'],
     ...['user.erasure_started', 'user.created'],
   ]);
-  await until(async () => {
-    let found: string[] = [];
-    await again('SIGTERM', async () => {
-      found = await tablesWithWords(folder, ['dace by carol', '@carol']);
-    });
-    return found.length === 0;
-  }, 'the words to be off the disk');
+  const words = async () => await tablesWithWords(folder, ['dace by carol', '@carol']);
+  await until(async () => (await words()).length === 0, 'the words to be off the disk');
+  await again('SIGTERM', async () => assert.deepEqual(await words(), []));
 });
 
 test('an erasure under the installation’s hold is finished when that ends, and not by another hold’s end', async () => {

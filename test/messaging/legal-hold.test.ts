@@ -56,13 +56,8 @@ const keptOf = (lines: readonly Line[]) =>
 const tablesWith = async (words: readonly string[]) => await tablesWithWords(folder, words);
 
 async function untilOffTheDisk(word: string): Promise<void> {
-  let left: string[] = [];
-  await until(async () => {
-    await again('SIGTERM', async () => {
-      left = await tablesWith([word]);
-    });
-    return left.length === 0;
-  }, 'the words to be off the disk');
+  await until(async () => (await tablesWith([word])).length === 0, 'the words to be off the disk');
+  await again('SIGTERM', async () => assert.deepEqual(await tablesWith([word]), []));
 }
 
 async function edit(who: Person, id: string, seq: number, body: unknown): Promise<void> {

@@ -4,22 +4,22 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { AgentError, readMembership } from '#src/node-agent/agent-folder.ts';
 import { runAgent } from '#src/node-agent/agent.ts';
 import { joinHost } from '#src/node-agent/join-host.ts';
 import { readJournalFiles } from '#src/node-agent/journal-source.ts';
 import { ReportFiles } from '#src/node-agent/report-files.ts';
 import { startNodePlane } from '#test/coordinator/node-fixture.ts';
+import { programOf } from '#test/support/program.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { deadline, PATIENCE_MILLIS, until } from '#test/support/waiting.ts';
 
-const PARLEY = fileURLToPath(new URL('../../src/cli/parley.ts', import.meta.url));
+const PARLEY = programOf(new URL('../../src/cli/parley.ts', import.meta.url));
 
 /** A `parley` command as its own process; its exit code and everything it wrote. */
 function parley(context: TestContext, words: readonly string[], path = '') {
   const environment = { ...process.env, PATH: `${path}${delimiter}${process.env['PATH'] ?? ''}` };
-  const child = spawn(process.execPath, [PARLEY, ...words], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [...PARLEY, ...words], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
   const written: string[] = [];
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (bytes: Buffer) => written.push(bytes.toString()));

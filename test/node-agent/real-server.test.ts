@@ -5,13 +5,13 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { startConsoleServer, type ConsoleServer } from '#test/console/console-server.ts';
 import { request } from '#test/support/server.ts';
+import { programOf } from '#test/support/program.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { deadline, PATIENCE_MILLIS, until } from '#test/support/waiting.ts';
 
-const PARLEY = fileURLToPath(new URL('../../src/cli/parley.ts', import.meta.url));
+const PARLEY = programOf(new URL('../../src/cli/parley.ts', import.meta.url));
 
 let admin: ConsoleServer;
 before(async () => {
@@ -29,7 +29,7 @@ interface Journal {
 }
 
 function parley(words: readonly string[]) {
-  const child = spawn(process.execPath, [PARLEY, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [...PARLEY, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
   let written = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (bytes: Buffer) => (written += bytes.toString()));

@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { BARE_ENVIRONMENT, programOf } from '#test/support/program.ts';
 
-const PARLEY = fileURLToPath(new URL('../../src/cli/parley.ts', import.meta.url));
+const PARLEY = programOf(new URL('../../src/cli/parley.ts', import.meta.url));
 const KEY = '07'.repeat(32);
 const LINE = 'Failed password for alice from 192.0.2.7 port 22 ssh2\n';
 const CLEAN = 'Failed password for u-6a8851c5 from 192.0.2.x port 22 ssh2\n';
@@ -28,8 +28,8 @@ interface Outcome {
 
 /** Runs the command over an input; with `isDeaf` its reader goes away after the first bytes. */
 async function redact(words: readonly string[], input: string, isDeaf = false): Promise<Outcome> {
-  const child = spawn(process.execPath, [PARLEY, 'redact', ...words], {
-    env: { PATH: process.env['PATH'] },
+  const child = spawn(process.execPath, [...PARLEY, 'redact', ...words], {
+    env: BARE_ENVIRONMENT,
     stdio: 'pipe',
   });
   let [out, said] = ['', ''];

@@ -1,7 +1,7 @@
 /** RED-13: a pool that fails, waits too long or is full answers with an error and never with the input. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -34,20 +34,21 @@ function niceValues(): number[] {
   });
 }
 
-test(
-  'a thread of the pool lets the others go first',
-  { skip: process.platform !== 'linux' && 'Linux only' },
-  async (t) => {
-    assert.ok(!niceValues().includes(10));
-    const pool = new RedactionPool({ key, secrets: [], threads: 1 });
-    t.after(async () => await pool.close());
-    await pool.text('user=alice');
-    assert.deepEqual(
-      niceValues().filter((nice) => nice !== 0),
-      [10],
-    );
-  },
-);
+/** Why the niceness of a thread cannot be seen here; false where it can. */
+const nicenessHidden =
+  (process.platform !== 'linux' && 'Linux only') || (getPriority() >= 10 && 'the tests themselves are as nice');
+
+test('a thread of the pool lets the others go first', { skip: nicenessHidden }, async (t) => {
+  const ours = getPriority();
+  assert.ok(!niceValues().includes(10));
+  const pool = new RedactionPool({ key, secrets: [], threads: 1 });
+  t.after(async () => await pool.close());
+  await pool.text('user=alice');
+  assert.deepEqual(
+    niceValues().filter((nice) => nice !== ours),
+    [10],
+  );
+});
 
 test('RED-13 a closed pool and a task beyond its bytes are refused', async () => {
   const pool = new RedactionPool({ key, secrets: [], threads: 1 });

@@ -1,8 +1,14 @@
-/** Waiting without sleeping: for a promise or a condition, never longer than a deadline. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
+/** Waiting for a promise or a condition, never longer than a deadline. */
+import { setTimeout as pause } from 'node:timers/promises';
 
 /** How long anything in a test may take before it has failed: long, because machines are slow and nothing waits for it. */
 export const PATIENCE_MILLIS = 15_000;
+
+/**
+ * Between two looks a tenth of what was waited so far, within these bounds: to look all the time takes the processor from
+ * the server that is waited for, and each look may be a request.
+ */
+const [PAUSE_MILLIS_MIN, PAUSE_MILLIS_MAX] = [2, 100];
 
 /** The promise's value, or an error that says what was waited for. */
 export async function deadline<T>(promise: Promise<T>, millis: number, what: string): Promise<T> {
@@ -21,11 +27,12 @@ export async function until<T>(
   what: string,
   millis: number = PATIENCE_MILLIS,
 ): Promise<T> {
-  const end = performance.now() + millis;
+  const start = performance.now();
   for (;;) {
     const found = await look();
     if (found !== undefined && found !== false) return found;
-    if (performance.now() > end) throw new Error(`Waited ${millis} ms in vain for ${what}.`);
-    await nextTurn();
+    const waited = performance.now() - start;
+    if (waited > millis) throw new Error(`Waited ${millis} ms in vain for ${what}.`);
+    await pause(Math.min(PAUSE_MILLIS_MAX, Math.max(PAUSE_MILLIS_MIN, waited / 10)));
   }
 }

@@ -10,6 +10,7 @@ import { MAIL_BYTES_MAX } from '#src/mail/inbound/mail-reader.ts';
 import { checkFolder } from '#storage/check/check.ts';
 import { startConsoleServer } from '#test/support/console.ts';
 import { request, startServer } from '#test/support/server.ts';
+import { until } from '#test/support/waiting.ts';
 import { assertRefused, call } from '../service/calling.ts';
 import {
   AUTHSERV,
@@ -314,7 +315,7 @@ test('what was acknowledged is there after kill -9', async (t) => {
       if (replies['dora@example.org'] === '250') acknowledged.push(uid);
     }
   });
-  while (acknowledged.length < 20) await new Promise(setImmediate);
+  await until(() => acknowledged.length >= 20, 'twenty acknowledged mails');
   await running.server.end('SIGKILL');
   killed.is = true;
   await Promise.all(writers);

@@ -218,7 +218,7 @@ test('CAL-02 after kill -9 between a write and its delivery each attendee gets e
       if (reply?.status === 201) acknowledged.push(reply.body.uid);
     }
   });
-  while (acknowledged.length < 40) await new Promise(setImmediate);
+  await until(() => acknowledged.length >= 40, 'forty acknowledged changes');
   await server.end('SIGKILL');
   killed.is = true;
   await Promise.all(writers);

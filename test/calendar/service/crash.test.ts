@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import type { EntryView } from '#src/protocol/calendars/calendars.ts';
 import { checkFolder } from '#storage/check/check.ts';
 import { startServer } from '#test/support/server.ts';
+import { until } from '#test/support/waiting.ts';
 import { assertRefused, call, defaultCalendar } from './calling.ts';
 
 interface Changes {
@@ -38,7 +39,7 @@ test('CAL-01 after kill -9 every acknowledged entry is there, and a delta from b
     for (let number = 0; !killed.is; number += 1)
       await add(`writer ${writer} ${number}`).catch(() => (killed.is = true));
   });
-  while (acknowledged.length < 60) await new Promise(setImmediate);
+  await until(() => acknowledged.length >= 60, 'sixty acknowledged writes');
   await server.end('SIGKILL');
   killed.is = true;
   await Promise.all(writers);

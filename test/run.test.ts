@@ -1,0 +1,50 @@
+/** The runner of the tests: what passes only at the second attempt is named, and fails a run that nobody watches. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '#test/support/temporary-folder.ts';
+
+const RUN = fileURLToPath(new URL('run.ts', import.meta.url));
+
+/** Runs one file of a test that fails so many times before it passes. */
+function runOf(context: TestContext, failures: number, ci: string | undefined) {
+  const folder = temporaryFolder(context);
+  const [file, times] = [join(folder, 'unsteady.test.mjs'), join(folder, 'times')];
+  writeFileSync(
+    file,
+    `import { appendFileSync, readFileSync } from 'node:fs';
+    import { test } from 'node:test';
+    appendFileSync(${JSON.stringify(times)}, 'x');
+    test('one', () => {
+      if (readFileSync(${JSON.stringify(times)}).length <= ${failures}) throw new Error('not yet');
+    });`,
+  );
+  // Node runs no tests from within a test, unless it does not know. The bundle of this run is there already.
+  const { NODE_TEST_CONTEXT: _, CI: __, ...env } = process.env;
+  const bundled = { TEST_BUNDLE: folder, ...env, ...(ci === undefined ? {} : { CI: ci }) };
+  const { status, stdout } = spawnSync(process.execPath, [RUN, file], { env: bundled, encoding: 'utf8' });
+  assert.ok(existsSync(times), stdout);
+  return { status, runs: readFileSync(times).length, says: /^(?:unsteady|failed): .*$/m.exec(stdout)?.[0] };
+}
+
+test('a file that passes at once is run once', (t) => {
+  assert.deepEqual(runOf(t, 0, 'true'), { status: 0, runs: 1, says: undefined });
+});
+
+test('a file that passes at the second attempt is unsteady: said to whoever looks, a failure in CI', (t) => {
+  const here = runOf(t, 1, undefined);
+  assert.deepEqual([here.status, here.runs], [0, 2]);
+  assert.match(here.says ?? '', /^unsteady: .*unsteady\.test\.mjs$/);
+  const there = runOf(t, 1, 'true');
+  assert.deepEqual([there.status, there.runs], [1, 2]);
+  assert.match(there.says ?? '', /^unsteady: .*unsteady\.test\.mjs$/);
+});
+
+test('a file that fails twice has failed, and has no third attempt', (t) => {
+  const { status, runs, says } = runOf(t, 2, undefined);
+  assert.deepEqual([status, runs], [1, 2]);
+  assert.match(says ?? '', /^failed: .*unsteady\.test\.mjs$/);
+});
