@@ -250,8 +250,8 @@ async function readThrough(path: string, names: readonly string[]): Promise<void
       const table = environment.tables[name];
       if (table === undefined) throw new FolderError(`${path} has no table ${name}.`);
       let count = 0;
-      for (const { key, value } of table.getRange()) {
-        if (key.length === 0 || value === undefined) throw new FolderError(`${path} cannot be read in ${name}.`);
+      for (const { key: itemKey, value } of table.getRange()) {
+        if (itemKey.length === 0 || value === undefined) throw new FolderError(`${path} cannot be read in ${name}.`);
         count += 1;
         if (count % VERIFY_BLOCK === 0) await new Promise(setImmediate);
       }
