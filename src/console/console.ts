@@ -36,6 +36,7 @@ import { makeTelemetryPage } from './routes/operations/telemetry.ts';
 import { makeVendorTokensPage } from './routes/access/vendor-tokens.ts';
 import { makePeoplePages } from './routes/people/people-routes.ts';
 import { PseudonymKey } from './pseudonym-key.ts';
+import { PseudonymOrder } from './pseudonym-order.ts';
 import type { ConsolePage } from './route.ts';
 import type { ConsolePageName } from './route-table.ts';
 import { addConsoleRoutes } from './router.ts';
@@ -72,10 +73,11 @@ export async function addManagementServices(options: ManagementServicesOptions):
   });
   const { accounts } = options;
   const { vault } = management;
+  const key = new PseudonymKey({ accounts, vault, clock });
   const redactor = new VendorRedactor({
     accounts,
     vault,
-    key: new PseudonymKey({ accounts, vault, clock }),
+    key,
     configured: Object.values(options.config.serviceTokens ?? {}),
   });
   depersonalisation = new Depersonalisation(redactor);
@@ -89,7 +91,8 @@ export async function addManagementServices(options: ManagementServicesOptions):
   const { consoleSessions: sessions, vendorTokens, vendorTokenUse: ledger } = management;
   const authentication = new ConsoleAuthentication({ sessions, vendorTokens, ledger, clock });
   const gate = new VendorGate(ledger);
-  const pages = makePages(options, management);
+  const pseudonymOrder = new PseudonymOrder({ accounts, key: async () => await key.read() });
+  const pages = makePages(options, management, pseudonymOrder);
   await addConsoleRoutes(app, pages, { authentication, gate, depersonalisation, clock });
   addConsoleWeb(app);
   management.alerts.start();
@@ -100,6 +103,7 @@ export async function addManagementServices(options: ManagementServicesOptions):
 function makePages(
   options: ManagementServicesOptions,
   management: Management,
+  pseudonymOrder: PseudonymOrder,
 ): Readonly<Record<ConsolePageName, ConsolePage>> {
   const { accounts, clock, health, listeners, recentLines, startedAt } = options;
   const { alerts, asks, audit, chunks, nodes, reports, telemetry, vendorTokens } = management;
@@ -155,6 +159,6 @@ function makePages(
       listeners: () => Object.entries(listeners()).map(([service, url]) => ({ service, url })),
     }),
     servers: makeServersPage({ nodes, reports, startedAt }),
-    telemetry: makeTelemetryPage({ accounts, telemetry, reports, clock }),
+    telemetry: makeTelemetryPage({ accounts, pseudonymOrder, telemetry, reports, clock }),
   };
 }

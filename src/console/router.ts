@@ -137,7 +137,13 @@ class Router {
       parameters: request.params as Record<string, string>,
       body: request.body,
       query: request.query,
+      shown: this.#principals.get(request)?.kind === 'vendor' ? async (rows) => await this.#shown(rows) : undefined,
     };
+  }
+
+  /** Rows where an answer has them, so that they read as they do there. */
+  async #shown<Row>(rows: readonly Row[]): Promise<Row[]> {
+    return ((await this.#depersonalised({ items: rows })) as { items: Row[] }).items;
   }
 
   async #send(
@@ -153,17 +159,17 @@ class Router {
     void reply.code(status).headers(headers);
     if (json === undefined) return await reply.send();
     const isVendor = this.#principals.get(request)?.kind === 'vendor';
-    const text = isVendor && route.vendor !== 'open' ? await this.#depersonalised(json) : json;
+    const text = isVendor && route.vendor !== 'open'
+      ? JSON.stringify(await this.#depersonalised(JSON.parse(json)))
+      : json;
     return await reply
       .type('application/json; charset=utf-8')
       .serializer((sent: string) => sent)
       .send(text);
   }
 
-  async #depersonalised(json: string): Promise<string> {
-    return await this.#pace.run(async () => {
-      return JSON.stringify(await this.#options.depersonalisation.apply(JSON.parse(json)));
-    });
+  async #depersonalised(value: unknown): Promise<unknown> {
+    return await this.#pace.run(async () => await this.#options.depersonalisation.apply(value));
   }
 }
 

@@ -1,12 +1,19 @@
 /** The audit trail, whole and as the calendar's and the agents' part of it (CON-04). */
 import { z } from 'zod';
-import { AUDIT_PAGE_MAX, type AuditTrail } from '#src/audit/audit-trail.ts';
+import { AUDIT_PAGE_MAX, type AuditTrail, type ShowEntries } from '#src/audit/audit-trail.ts';
+import { marker } from '#src/redaction/spans.ts';
 import type { AuditEntry } from '#storage/accounts/audit-chain.ts';
-import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
+import { page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
 
 /** What the events of the two parts begin with that have a page of their own. */
 const CALENDAR_EVENTS = ['calendar.', 'dav.'] as const;
 const AGENT_EVENTS = ['bot.', 'agent.'] as const;
+
+/**
+ * What the events begin with of things that people name: a group of one person that is called the same in the list of
+ * groups would name its member.
+ */
+const NAMED_BY_PEOPLE = ['group.', 'calendar.', 'dav.', 'bot.', 'webhook.'] as const;
 
 const entry = z
   .strictObject({
@@ -19,7 +26,7 @@ const entry = z
     /** Whom or what the event is about. Not called `subject`: a field of that name is a mail's, and hidden from vendors. */
     about: z.string().nullable(),
     details: z.record(z.string(), z.unknown()),
-    /** Over the entry, with `about` as `subject`, and the hash before it, so that a reader can check the chain. */
+    /** Over the entry, with `about` as `subject`, and the hash before it, so that a reader can check the chain; hidden from vendors. */
     hash: z.string(),
   })
   .meta({ id: 'AuditEntry' });
@@ -57,18 +64,48 @@ export const auditRoutes = {
   readAgentsAudit: { ...view, path: '/agents/audit', summary: "The bots' and agents' part of the audit trail." },
 } as const satisfies Record<string, ConsoleRoute>;
 
-function wireEntry({ subject, ...kept }: AuditEntry): z.infer<typeof entry> {
+function wireEntry({ subject, ...kept }: AuditEntry): WireEntry {
   return { ...kept, about: subject };
 }
 
 export function makeAuditPage({ audit }: { readonly audit: Pick<AuditTrail, 'list'> }): ConsolePage {
-  const read = ({ after, about: subject, ...filter }: AuditQuery, events?: readonly string[]) => {
-    const { items, next } = audit.list({ ...filter, subject, cursor: after, events });
+  const read = async ({ query: asked, shown }: Asked, events?: readonly string[]) => {
+    const { after, about: subject, ...filter } = asked;
+    const show: ShowEntries | undefined =
+      shown === undefined
+        ? undefined
+        : async (entries) => (await shown(entries.map((one) => vendorEntry(wireEntry(one))))).map(storedEntry);
+    const { items, next } = await audit.list({ ...filter, subject, cursor: after, events }, show);
     return { status: 200, body: { items: items.map(wireEntry), next } };
   };
   return page(auditRoutes, {
-    readAudit: ({ query: asked }) => read(asked),
-    readCalendarAudit: ({ query: asked }) => read(asked, CALENDAR_EVENTS),
-    readAgentsAudit: ({ query: asked }) => read(asked, AGENT_EVENTS),
+    readAudit: async (request) => await read(request),
+    readCalendarAudit: async (request) => await read(request, CALENDAR_EVENTS),
+    readAgentsAudit: async (request) => await read(request, AGENT_EVENTS),
   });
+}
+
+type Asked = Pick<ConsoleRequest<undefined, AuditQuery>, 'query' | 'shown'>;
+type WireEntry = z.infer<typeof entry>;
+
+/**
+ * An entry before it is de-personalised. Its hash is over what is hidden: whoever tries every name there is against it
+ * would know which name stands behind a pseudonym, and which number behind the `x` of an address.
+ */
+function vendorEntry(one: WireEntry): WireEntry {
+  const isNamed = NAMED_BY_PEOPLE.some((part) => one.event.startsWith(part));
+  return { ...one, details: isNamed ? withoutNames(one.details) : one.details, hash: marker('random') };
+}
+
+function withoutNames(details: WireEntry['details']): WireEntry['details'] {
+  const fields = Object.entries(details).map(([name, value]) => {
+    if (name === 'name' || name === 'display_name') return [name, marker('text')];
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return [name, isObject ? withoutNames(value as WireEntry['details']) : value];
+  });
+  return Object.fromEntries(fields) as WireEntry['details'];
+}
+
+function storedEntry({ about: subject, ...kept }: WireEntry): AuditEntry {
+  return { ...kept, subject } as AuditEntry;
 }
