@@ -159,9 +159,8 @@ class Router {
     void reply.code(status).headers(headers);
     if (json === undefined) return await reply.send();
     const isVendor = this.#principals.get(request)?.kind === 'vendor';
-    const text = isVendor && route.vendor !== 'open'
-      ? JSON.stringify(await this.#depersonalised(JSON.parse(json)))
-      : json;
+    const text =
+      isVendor && route.vendor !== 'open' ? JSON.stringify(await this.#depersonalised(JSON.parse(json))) : json;
     return await reply
       .type('application/json; charset=utf-8')
       .serializer((sent: string) => sent)

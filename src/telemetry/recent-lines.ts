@@ -101,7 +101,11 @@ export class RecentLines {
 }
 
 /** @param json the line's text that is searched. */
-function isWanted(line: RecentLine, json: string, { levels, since, text }: Omit<LineFilter, 'before' | 'limit'>): boolean {
+function isWanted(
+  line: RecentLine,
+  json: string,
+  { levels, since, text }: Omit<LineFilter, 'before' | 'limit'>,
+): boolean {
   if (levels !== undefined && !levels.includes(line.level)) return false;
   if (since !== undefined && line.time < since) return false;
   return text === undefined || json.toLowerCase().includes(text.toLowerCase());

@@ -36,7 +36,9 @@ async function texts(vendor: 'open' | 'depersonalised'): Promise<Map<string, str
   };
   const found = new Map<string, string>();
   for (const route of vendorReads().filter((each) => each.vendor === vendor)) {
-    const given = Object.entries(parameters).find(([start]) => route.path.startsWith(start) && route.path.includes(':'));
+    const given = Object.entries(parameters).find(
+      ([start]) => route.path.startsWith(start) && route.path.includes(':'),
+    );
     assert.ok(given !== undefined || !route.path.includes(':'), `${route.path} is read with an id that the test has`);
     for (const parameter of given?.[1] ?? ['']) {
       const path = route.path.replace(/:\w+/, parameter);
@@ -67,7 +69,10 @@ test('VND-16 one thing has one pseudonym everywhere, of the kind that it is', as
   const { body } = await scene.read('/client-sessions');
   const devices = body.items.map(({ device }) => String(device));
   assert.ok(devices.length > 1);
-  assert.ok(devices.every((device) => /^d-[0-9a-f]{8}$/.test(device)), devices.join(' '));
+  assert.ok(
+    devices.every((device) => /^d-[0-9a-f]{8}$/.test(device)),
+    devices.join(' '),
+  );
   const telemetry = await scene.read('/telemetry');
   assert.ok(devices.includes(String(telemetry.body.items[0]?.['device'])));
   const trail = await scene.read('/audit?event=user.session_ended');
@@ -135,6 +140,10 @@ test('VND-16 a room is found by its pseudonym and not by its id', async () => {
   assert.deepEqual(shown.body.items, all.body.items);
   const raw = await scene.read(`/conversations/${scene.ids.conversation}/webhooks`);
   assert.deepEqual(raw.body.items, []);
-  const byOwner = await scene.host.call<{ items: unknown[] }>('owner', 'GET', `/conversations/${scene.ids.conversation}/webhooks`);
+  const byOwner = await scene.host.call<{ items: unknown[] }>(
+    'owner',
+    'GET',
+    `/conversations/${scene.ids.conversation}/webhooks`,
+  );
   assert.equal(byOwner.body.items.length, 1);
 });

@@ -74,10 +74,15 @@ const depersonalised = filterable.filter(({ vendor }) => vendor === 'depersonali
 
 test('VND-16 every route with a query that a vendor reads states what its fields are', () => {
   assert.ok(filterable.length > 10);
-  const stated = Object.fromEntries(Object.entries(ORACLES).map(([path, fields]) => [path, Object.keys(fields).sort()]));
+  const stated = Object.fromEntries(
+    Object.entries(ORACLES).map(([path, fields]) => [path, Object.keys(fields).sort()]),
+  );
   const real = Object.fromEntries(filterable.map((route) => [route.path, Object.keys(fieldsOf(route)).sort()]));
   assert.deepEqual(real, Object.fromEntries(Object.keys(real).map((path) => [path, stated[path]])));
-  assert.deepEqual(Object.keys(stated).filter((path) => !(path in real)), []);
+  assert.deepEqual(
+    Object.keys(stated).filter((path) => !(path in real)),
+    [],
+  );
   for (const route of filterable) {
     for (const [name, { enum: words }] of Object.entries(fieldsOf(route))) {
       assert.equal(words !== undefined, ORACLES[route.path]?.[name] === 'choice', `${route.path}?${name}`);
@@ -114,7 +119,9 @@ function pathOf(route: ConsoleRoute, node: string): string {
 }
 
 for (const route of depersonalised) {
-  const texts = Object.entries(fieldsOf(route)).filter(([, { type, enum: words }]) => type === 'string' && words === undefined);
+  const texts = Object.entries(fieldsOf(route)).filter(
+    ([, { type, enum: words }]) => type === 'string' && words === undefined,
+  );
   for (const [field] of texts) {
     test(`VND-16 ${route.path}?${field}= tells nothing of what is not shown`, async () => {
       const nodes = await scene.read('/nodes');
@@ -166,11 +173,17 @@ test('VND-16 a vendor walks a filtered trail to its end, and reads what an unfil
     }
   };
   const all = await walk('');
-  assert.deepEqual(all, all.toSorted((a, b) => b - a));
+  assert.deepEqual(
+    all,
+    all.toSorted((a, b) => b - a),
+  );
   assert.ok(all.length > 10);
   const page = await scene.read('/audit?limit=200');
   const wanted = page.body.items.filter(({ event }) => String(event).startsWith('group.'));
-  assert.deepEqual(await walk('prefix=group.&'), wanted.map(({ number }) => number));
+  assert.deepEqual(
+    await walk('prefix=group.&'),
+    wanted.map(({ number }) => number),
+  );
 });
 
 test('VND-16 administrators go on finding raw data', async () => {

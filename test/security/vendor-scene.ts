@@ -76,7 +76,14 @@ async function plantScene(host: ConsoleServer): Promise<VendorScene> {
   });
   const telemetry = { app_version: '1.0', entries: [{ at: new Date().toISOString(), kind: 'crash', name: 'x' }] };
   await as(server.coordinator, 'POST', '/v1/telemetry', telemetry);
-  await as(server.messaging, 'POST', '/v1/signal', { to: room.id, kind: 'call', step: 'invite', call: 'k1', seq: 1, body: { video: false, room: room.id } });
+  await as(server.messaging, 'POST', '/v1/signal', {
+    to: room.id,
+    kind: 'call',
+    step: 'invite',
+    call: 'k1',
+    seq: 1,
+    body: { video: false, room: room.id },
+  });
   const group = await owner<{ id: string }>('POST', '/groups', { name: 'Chief accountants', members: ['ivanova'] });
   await owner('POST', '/policies', { action: 'see', from: group.id, to: 'guests', effect: 'deny' });
   await owner('POST', `/conversations/${room.id}/webhooks`, { name: 'Builds' });

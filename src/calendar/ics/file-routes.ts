@@ -12,13 +12,22 @@ import { takesGzip } from '../dav/request-preferences.ts';
 import { MAX_STREAM_BYTES } from '../icalendar/stream-reader.ts';
 import { writeCalendarFile } from './calendar-file.ts';
 import type { Feeds } from './feeds.ts';
+import { FilePlaces } from './file-places.ts';
 import type { Detail } from './flattening.ts';
 import { importFile } from './import.ts';
 
 /** Files that are taken in at once: each is in memory whole. [busy] */
 export const IMPORTS_AT_ONCE_MAX = 2;
-/** Files that go out at once. [busy] */
+/** Files that go out at once to people who are signed in. [busy] */
 export const EXPORTS_AT_ONCE_MAX = 8;
+/** Feeds that go out at once: whoever has a URL takes no place of people. [busy] */
+export const FEEDS_AT_ONCE_MAX = 16;
+/** Files of one person on each of the two ways. [rate_limited] */
+const FILES_OF_PERSON_MAX = 1;
+/** Feeds that go out at once to one address. [rate_limited] */
+export const FEEDS_TO_ADDRESS_MAX = 2;
+/** Feeds of one owner that go out at once: subscribers come by the clock, together. [rate_limited] */
+export const FEEDS_OF_OWNER_MAX = 4;
 /** How long one file may take, on whichever way: the largest over a slow line. Then its connection ends. [busy] */
 const FILE_MILLIS = 120_000;
 /** A time of the last change tells seconds apart; what changed just now may change again within the same one. */
@@ -33,21 +42,28 @@ export async function addFileRoutes(
 ): Promise<void> {
   await app.register(async (files) => {
     const users = new WeakMap<FastifyRequest, string>();
-    const [imports, exports] = [new Turnstile(IMPORTS_AT_ONCE_MAX), new Turnstile(EXPORTS_AT_ONCE_MAX)];
+    const imports = new FilePlaces(IMPORTS_AT_ONCE_MAX);
+    const exports = new FilePlaces(EXPORTS_AT_ONCE_MAX);
+    const feedsOut = new FilePlaces(FEEDS_AT_ONCE_MAX);
     files.removeAllContentTypeParsers();
     files.addContentTypeParser('text/calendar', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
     files.addContentTypeParser('*', (_request, _payload, done) => done(new Refusal('body_not_calendar')));
-    const enter = (turnstile: Turnstile) => async (request: FastifyRequest, reply: FastifyReply) => {
-      users.set(request, authenticate(bearerOf(request)));
-      turnstile.enter(reply);
-    };
+    // Before the first byte of a body: who may not write a calendar uploads nothing to it.
+    const enter =
+      (places: FilePlaces, right: 'read' | 'write') =>
+      async (request: FastifyRequest<{ Params: { calendar: string } }>, reply: FastifyReply) => {
+        const user = authenticate(bearerOf(request));
+        accessCalendar(services.calendars, user, request.params.calendar, right);
+        places.take([{ name: user, most: FILES_OF_PERSON_MAX }], request, reply);
+        users.set(request, user);
+      };
     const shared = { exposeHeadRoute: false, handlerTimeout: FILE_MILLIS };
     files.route<{ Params: { calendar: string } }>({
       ...shared,
       method: 'POST',
       url: CALENDAR_FILE_ROUTES.importCalendar.path,
       bodyLimit: MAX_STREAM_BYTES,
-      onRequest: enter(imports),
+      onRequest: enter(imports, 'write'),
       handler: async (request) => {
         if (!(request.body instanceof Buffer)) throw new Refusal('body_not_calendar');
         return await importFile(services, users.get(request) ?? '', request.params.calendar, request.body);
@@ -57,7 +73,7 @@ export async function addFileRoutes(
       ...shared,
       method: 'GET',
       url: CALENDAR_FILE_ROUTES.exportCalendar.path,
-      onRequest: enter(exports),
+      onRequest: enter(exports, 'read'),
       handler: async (request, reply) => {
         const { calendar } = accessCalendar(
           services.calendars,
@@ -76,31 +92,16 @@ export async function addFileRoutes(
       config: { anyVersion: true },
       handler: async (request, reply) => {
         const { calendar, feed } = feeds.open(request.params.file);
-        exports.enter(reply);
+        const holders = [
+          { name: `address ${request.ip}`, most: FEEDS_TO_ADDRESS_MAX },
+          { name: `owner ${calendar.owner}`, most: FEEDS_OF_OWNER_MAX },
+        ];
+        feedsOut.take(holders, request, reply);
         void reply.header('x-robots-tag', 'noindex, nofollow, noarchive');
         return await sendFile(services, calendar, feed.detail, request, reply);
       },
     });
   });
-}
-
-/** Lets so many in at once; whoever is in leaves when their connection is done with. */
-class Turnstile {
-  readonly #most: number;
-  #inside = 0;
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  /** @throws Refusal `busy`. */
-  enter(reply: FastifyReply): void {
-    if (this.#inside >= this.#most) throw new Refusal('busy');
-    this.#inside += 1;
-    reply.raw.once('close', () => {
-      this.#inside -= 1;
-    });
-  }
 }
 
 /** Sends the calendar as a file, or 304 where the caller has it as it is. */

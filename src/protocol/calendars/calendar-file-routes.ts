@@ -24,6 +24,7 @@ export const CALENDAR_FILE_ROUTES = {
       'entry_changed',
       'calendar_full',
       'organizer_forbidden',
+      'rate_limited',
     ],
   },
   exportCalendar: {
@@ -32,7 +33,7 @@ export const CALENDAR_FILE_ROUTES = {
     summary: 'The whole calendar as one iCalendar file, with an ETag; 304 while nothing changed.',
     auth: 'session',
     replies: { 200: null, 304: null },
-    errors: [missing, 'right_missing'],
+    errors: [missing, 'right_missing', 'rate_limited'],
   },
   readFeed: {
     method: 'get',

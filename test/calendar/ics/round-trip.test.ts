@@ -2,11 +2,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request as sendRequest, type IncomingMessage } from 'node:http';
-import { connect as connectTo, type Socket } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { EXPORTS_AT_ONCE_MAX, IMPORTS_AT_ONCE_MAX } from '#src/calendar/ics/file-routes.ts';
-import { until } from '#test/support/waiting.ts';
 import { uuidAddress } from '#src/calendar/address-book.ts';
 import { type ImportReport, IMPORT_FAULTS_MAX } from '#src/protocol/calendars/calendar-files.ts';
 import type { CalendarView } from '#src/protocol/calendars/calendars.ts';
@@ -233,59 +230,4 @@ test('CAL-02 an import replaces what changed, and never what the invited answere
   assert.deepEqual(counts((await importText(id, text.replace('SEQUENCE:0', 'SEQUENCE:1'))).body), [0, 1, 0, 0]);
   const invited = await call<{ items: unknown[] }>(server, bob, 'GET', '/v1/invitations');
   assert.deepEqual(invited.body.items, [], 'an import invites nobody');
-});
-
-test('CAL-02 so many files go in and out at once, and one more is asked to come again', async () => {
-  const { id } = await makeCalendar(server, alice);
-  const url = new URL(server.calendar);
-  const open = async (method: string, way: string, headers: string): Promise<Socket> => {
-    const socket = connectTo(Number(url.port), url.hostname);
-    socket.on('error', () => undefined);
-    await once(socket, 'connect');
-    const path = `/v1/calendars/${id}/${way}`;
-    socket.write(
-      `${method} ${path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${alice.session.token}\r\n${headers}\r\n`,
-    );
-    return socket;
-  };
-  // Their bodies do not come. Each is let in before the next one asks.
-  const unfinished = 'content-type: text/calendar\r\ncontent-length: 10\r\nexpect: 100-continue\r\n';
-  const inside: Socket[] = [];
-  for (let count = 0; count < IMPORTS_AT_ONCE_MAX; count += 1) {
-    const socket = await open('POST', 'import', unfinished);
-    await once(socket, 'data');
-    inside.push(socket);
-  }
-  const refused = await importText(id, eventText('x'));
-  assertRefused(refused, 'busy');
-  assert.equal(refused.headers.get('retry-after'), '1');
-  for (const socket of inside) socket.destroy();
-  await until(
-    async () => ((await importText(id, eventText('x'))).status === 200 ? true : undefined),
-    'room for another',
-  );
-  // More than any buffer on the way holds, and nobody reads.
-  const long = Array.from(
-    { length: 32 },
-    (_, at) =>
-      `BEGIN:VEVENT\r\nUID:${at}\r\nDTSTART:20261123T090000Z\r\nDESCRIPTION:${'x'.repeat(500_000)}\r\nEND:VEVENT\r\n`,
-  );
-  assert.deepEqual(
-    counts((await importText(id, `BEGIN:VCALENDAR\r\n${long.join('')}END:VCALENDAR\r\n`)).body),
-    [32, 0, 0, 0],
-  );
-  const reading: Socket[] = [];
-  for (let count = 0; count < EXPORTS_AT_ONCE_MAX; count += 1) {
-    const socket = await open('GET', 'export', '');
-    await once(socket, 'readable');
-    reading.push(socket);
-  }
-  const busy = await exported(id);
-  assert.deepEqual([busy.status, ((await busy.json()) as { code: string }).code], [503, 'busy']);
-  for (const socket of reading) socket.destroy();
-  await until(async () => {
-    const response = await exported(id);
-    await response.arrayBuffer();
-    return response.status === 200 ? true : undefined;
-  }, 'room for another');
 });
