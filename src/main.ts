@@ -49,6 +49,7 @@ import { addMailRoutes, makeOutbox, type MailServicesOptions } from '#src/calend
 import type { Base, Release } from '#src/server/base.ts';
 import { FIGURES_MILLIS, makeHealth } from '#src/server/health.ts';
 import { makeSupervisor } from '#src/server/shard-supervision.ts';
+import type { ShownVendorToken } from '#src/protocol/sessions/shown-vendor-token.ts';
 import type { HealthBody } from '#src/telemetry/health-body.ts';
 import { Log } from '#src/telemetry/log.ts';
 import { RecentLines } from '#src/telemetry/recent-lines.ts';
@@ -130,15 +131,17 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     retention: () => management.retention.rule,
     sealing: () => attachmentKeys.sealing,
     integrations: () => management.integrations,
+    vendorRefused: (shown) => vendorRefused(shown),
     restarted: (shard) => {
       const noted = management.alerts.note('shard_restarted', `shard:${shard}`, 'it died and is back');
       noted.catch((error: unknown) => log.warn('an alert could not be stored', { error }));
     },
   });
+  const vendorRefused = (shown: ShownVendorToken) => management.vendorRefusals.note(shown);
   const health = makeHealth(base, release, supervisor);
   metrics.supply(() => ({ asksPending: supervisor.asksPending, droppedLogLines: log.droppedLines }));
   const announcer = makeShardAnnouncer(supervisor);
-  const surface = { config, log, health, allowsOrigin: (origin: string) => origins.has(origin) };
+  const surface = { config, log, health, allowsOrigin: (origin: string) => origins.has(origin), vendorRefused };
   const { attachments, lanes } = openStores(base, closers);
   const coordinator = await makeCoordinator({
     ...surface,

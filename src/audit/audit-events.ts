@@ -6,7 +6,8 @@ export const AUDIT_EVENTS = {
   'vendor_token.issued': 'An owner issued a vendor token: vendor, purpose, term.',
   'vendor_token.revoked': 'An owner revoked a vendor token.',
   'vendor_token.used': 'A vendor token was used: path and address. Once an hour per token at most.',
-  'vendor_token.refused': 'A vendor token was refused: path and code.',
+  'vendor_token.refused':
+    'A vendor token was refused, on whichever listener: path, code; how many, where a flood was counted.',
   'node.created': 'A node was named and a join command made: name, roles.',
   'node.joined': 'A host joined with the join command: hostname, agent version, system.',
   'node.revoked': 'A node was revoked: name, roles, prior state.',

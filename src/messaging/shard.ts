@@ -35,6 +35,7 @@ import type { RetentionRule } from '#storage/conversations/retention.ts';
 import { AccessChecks } from './access/access-checks.ts';
 import { openAttachmentClient } from './attachments/attachment-client.ts';
 import { Authentication } from './access/authentication.ts';
+import { VendorTokenWatch } from './access/vendor-token-watch.ts';
 import { BotBudget } from './bots/bot-budget.ts';
 import { BotAccess } from './bots/bot-access.ts';
 import { BotAuditBuffer } from './bots/bot-audit-buffer.ts';
@@ -192,9 +193,11 @@ const service: Service = {
   now,
 };
 let { mediaServers } = data;
+const vendorTokens = new VendorTokenWatch((shown) => runtime.links.get(MAIN)?.tell('@vendorRefused', shown));
 const surface = new HttpSurface({
   service,
   authentication,
+  vendorTokens,
   metrics,
   log,
   origins: new Set(data.origins),
@@ -208,7 +211,7 @@ const hear = makeThreadMessageHandler({
   now,
   crash: () => data.debugHooks && setImmediate(crash),
 });
-const sockets = new Sockets({ service, authentication, metrics, hub, log });
+const sockets = new Sockets({ service, authentication, vendorTokens, metrics, hub, log });
 let listening: us_listen_socket | undefined;
 /** Set when the thread is to end: what goes on in the background stops by itself. */
 const leaving = { isUnderWay: false };

@@ -31,6 +31,7 @@ import { SecondFactors } from '#src/identity/console/second-factors.ts';
 import { makeSettingsServices, type SettingsServices, type SettingsServicesOptions } from './settings-services.ts';
 import { SignInSwitches } from '#src/identity/sign-in-switches.ts';
 import { SingleSignOn } from '#src/identity/single-sign-on/single-sign-on.ts';
+import { VendorRefusals } from '#src/identity/vendor-refusals.ts';
 import { VendorTokens } from '#src/identity/vendor-tokens.ts';
 import { VendorTokenUse } from '#src/identity/vendor-token-use.ts';
 
@@ -122,6 +123,8 @@ function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { 
   const sessions = new ConsoleSessions({ accounts, config, log });
   const secondFactors = new SecondFactors({ accounts, secrets: vault, sessions, limiter, clock });
   const switches = new SignInSwitches(settings.signIn);
+  const vendorTokens = new VendorTokens({ accounts, clock });
+  const vendorTokenUse = new VendorTokenUse({ accounts, clock, log });
   const raiseAlert = async ({ address, at }: { readonly address: string; readonly at: string }) =>
     await alerts.note('break_glass_used', 'server', `from ${address} at ${at}`);
   return {
@@ -140,7 +143,8 @@ function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { 
     secondFactors,
     singleSignOn: new SingleSignOn({ accounts, sessions, sso: settings.sso, signIn: settings.signIn, clock, log }),
     signInSettings: settings.signIn,
-    vendorTokens: new VendorTokens({ accounts, clock }),
-    vendorTokenUse: new VendorTokenUse({ accounts, clock, log }),
+    vendorTokens,
+    vendorTokenUse,
+    vendorRefusals: new VendorRefusals({ tokens: vendorTokens, ledger: vendorTokenUse, clock, log }),
   };
 }

@@ -1,4 +1,5 @@
 /** The shards as the main thread has them: what they start with, what they ask of it, and what it does when one dies. */
+import type { ShownVendorToken } from '#src/protocol/sessions/shown-vendor-token.ts';
 import { CallBoard, type CallChange } from '#actors/call/call-board.ts';
 import { refused, type Answer } from '#actors/runtime/actor.ts';
 import { Supervisor } from '#actors/runtime/supervisor.ts';
@@ -37,13 +38,26 @@ export interface SupervisorParts {
   /** How contents of attachments are kept now. */
   readonly sealing: () => AttachmentSealing;
   readonly integrations: () => Integrations;
+  /** A shard refused a request that showed a vendor token. */
+  readonly vendorRefused: (shown: ShownVendorToken) => void;
   readonly restarted: (shard: number) => void;
 }
 
 /** The supervisor of the shards: starts them with what they need, and serves what they ask of the main thread. */
 export function makeSupervisor(
   { config, folder, manifest, accounts, placement, backups, log, recentLines, metrics }: Base,
-  { health, integrations, mediaServers, origins, push, release, restarted, retention, sealing }: SupervisorParts,
+  {
+    health,
+    integrations,
+    mediaServers,
+    origins,
+    push,
+    release,
+    restarted,
+    retention,
+    sealing,
+    vendorRefused,
+  }: SupervisorParts,
 ): Supervisor {
   const botAudit = new BotAudit(accounts, systemClock);
   const botBudget = makeBotBudget();
@@ -92,6 +106,7 @@ export function makeSupervisor(
       tell: (name, body) => {
         if (name === '@log') recentLines.add(body as string);
         if (name === '@stirred') integrations().deliveries.noteActivity(body as string[]);
+        if (name === '@vendorRefused') vendorRefused(body as ShownVendorToken);
         if (name === '@call') calls.follow(body as CallChange);
       },
       timedOut: () => metrics.askTimedOut(),
