@@ -16,6 +16,7 @@ import { AttachmentKeys } from '#src/server/attachment-keys.ts';
 import { openCalendar, type CalendarOpeningOptions, type OpenCalendar } from '#src/calendar/calendar-opening.ts';
 import { addManagementServices } from '#src/console/console.ts';
 import { originsOf } from '#src/http/cors.ts';
+import type { AuditArchive } from '#src/audit/audit-archive.ts';
 import { makeControlHandlers } from '#src/server/control/control-commands.ts';
 import { backUpRunning } from '#src/server/live-backup.ts';
 import { listenForControl } from '#src/server/control/control-server.ts';
@@ -183,7 +184,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   urls.messaging = config.messagingUrl ?? urlOf(config, messagingPort);
   closers.push(watchCredentials(push, makePushAnnouncer(supervisor)));
   closers.push(watchCredentials(mediaServers, makeMediaServersAnnouncer(supervisor)));
-  const control = await listenForCommands(base, { coordinator, announcer, supervisor, urls });
+  const control = await listenForCommands(base, { ...management, coordinator, announcer, supervisor, urls });
   closers.push(() => control.close());
   plantBugsOnSignal(supervisor, base.placement.shards);
   const setup = await coordinator.invitations.ensureOwnerInvitation();
@@ -204,12 +205,20 @@ function credentialsOf({ accounts, config }: Base, settings: Settings) {
 async function startManagement(
   { config, metrics, log }: Base,
   closers: Closer[],
-  { alerts, automationOutbox, integrations, retention, vault }: Awaited<ReturnType<typeof addManagementServices>>,
+  {
+    alerts,
+    auditArchive,
+    automationOutbox,
+    integrations,
+    retention,
+    vault,
+  }: Awaited<ReturnType<typeof addManagementServices>>,
   attachmentKeys: AttachmentKeys,
 ): Promise<void> {
   closers.push(
     () => vault.close(),
     () => alerts.stop(),
+    () => auditArchive.stop(),
     () => automationOutbox.stop(),
     () => integrations.deliveries.stop(),
   );
@@ -217,6 +226,7 @@ async function startManagement(
   await attachmentKeys.settle();
   await retention.announce();
   automationOutbox.start();
+  auditArchive.start();
   integrations.deliveries.start();
   metrics.supply(() => ({ subscriptions: integrations.deliveries.metrics }));
 }
@@ -283,7 +293,7 @@ function openStores(base: Base, closers: Closer[]): { readonly attachments: Atta
 /** Opens the control socket, by which the `parley` command reaches this server. */
 async function listenForCommands(base: Base, parts: CommandParts): ReturnType<typeof listenForControl> {
   const { accounts, folder, log, tokens } = base;
-  const { announcer, coordinator, supervisor, urls } = parts;
+  const { announcer, auditArchive, coordinator, supervisor, urls } = parts;
   const seeder = new Seeder({
     accounts,
     passwords: coordinator.passwords,
@@ -298,6 +308,7 @@ async function listenForCommands(base: Base, parts: CommandParts): ReturnType<ty
     seeder,
     coordinatorBase: () => urls.coordinator,
     status: async () => statusOf(base, urls),
+    exportAudit: async (out) => ({ ...(await auditArchive.export(out, { actor: 'command', address: null })) }),
     backup: (out, earlier) => backUpRunning({ ...base, supervisor }, out, earlier),
   });
   return await listenForControl(folder, handlers, log);
@@ -305,6 +316,7 @@ async function listenForCommands(base: Base, parts: CommandParts): ReturnType<ty
 
 /** What the commands act on. */
 interface CommandParts {
+  readonly auditArchive: Pick<AuditArchive, 'export'>;
   readonly announcer: SessionAnnouncer;
   readonly coordinator: Coordinator;
   readonly supervisor: Supervisor;

@@ -9,6 +9,7 @@ import { addNodeServices } from '#src/hosts/node-services.ts';
 import { CLIENT_RELEASE_ROUTES } from '#src/protocol/hosts/client-releases.ts';
 import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
 import type { RecentLines } from '#src/telemetry/recent-lines.ts';
+import { WindowLimiter } from '#src/http/window-limiter.ts';
 import { ConsoleAuthentication } from '#src/identity/console/console-authentication.ts';
 import { Depersonalisation } from './depersonalisation.ts';
 import { JournalAsks } from './journal-asks.ts';
@@ -44,6 +45,9 @@ import { makeSettingsPages } from './routes/settings/settings-routes.ts';
 import { VendorGate } from './vendor-gate.ts';
 import { VendorRedactor } from './vendor-redactor.ts';
 import { addConsoleWeb } from './web-pages.ts';
+
+/** Writes of one person to the console in a minute, of all its routes: each is an entry of the trail. [rate_limited] */
+export const CONSOLE_WRITES_PER_MINUTE = 240;
 
 export interface ManagementServicesOptions extends Omit<ManagementOptions, 'redactionFailures'>, PeopleServices {
   /** The coordinator's app, which does not listen yet. */
@@ -93,7 +97,10 @@ export async function addManagementServices(options: ManagementServicesOptions):
   const gate = new VendorGate(ledger);
   const pseudonymOrder = new PseudonymOrder({ accounts, key: async () => await key.read() });
   const pages = makePages(options, management, pseudonymOrder);
-  await addConsoleRoutes(app, pages, { authentication, gate, depersonalisation, clock });
+  const times = options.config.rateLimits;
+  const writes =
+    times === 0 ? undefined : new WindowLimiter(Math.max(1, Math.floor(CONSOLE_WRITES_PER_MINUTE * times)), clock);
+  await addConsoleRoutes(app, pages, { authentication, gate, depersonalisation, clock, writes });
   addConsoleWeb(app);
   management.alerts.start();
   return management;
@@ -125,7 +132,11 @@ function makePages(
     sso: makeSsoPage({ sso: management.singleSignOn, idleSeconds }),
     mcu: makeMcuPage({ reports, liveCalls: options.liveCalls }),
     alerts: makeAlertsPage({ alerts }),
-    audit: makeAuditPage({ audit }),
+    audit: makeAuditPage({
+      audit,
+      archive: management.auditArchive,
+      trimmedThrough: () => accounts.auditAnchor.number,
+    }),
     bots: makeBotsPage({ bots: management.bots }),
     botIntegrations: makeBotIntegrationsPage(management.integrations),
     erasures: makeErasuresPage(management),

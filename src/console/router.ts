@@ -11,14 +11,16 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '#src/base/clock.ts';
 import { authorizationOf, checkPresence, NO_QUERY } from '#src/http/client-routes.ts';
+import type { WindowLimiter } from '#src/http/window-limiter.ts';
 import { zodSerializer } from '#src/http/zod-schemas.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { ConsoleAuthentication, CredentialHeaders } from '#src/identity/console/console-authentication.ts';
 import type { Depersonalisation } from './depersonalisation.ts';
 import { permits } from '#src/identity/console/permissions.ts';
-import { roleOf, type Principal } from '#src/identity/console/principal.ts';
+import { actorOf, roleOf, type Principal } from '#src/identity/console/principal.ts';
 import type { Access, ConsolePage, ConsoleReply, ConsoleRequest, ConsoleRoute } from './route.ts';
 import { CONSOLE_PREFIX, routeFaults } from './route-table.ts';
+import { actorsIn, withActors } from './vendor-actors.ts';
 import { pathOf, showsVendorToken, type VendorGate } from './vendor-gate.ts';
 import { VendorPace } from './vendor-pace.ts';
 
@@ -33,6 +35,8 @@ export interface RouterOptions {
   readonly gate: VendorGate;
   readonly depersonalisation: Depersonalisation;
   readonly clock: Clock;
+  /** How often one principal may write; undefined where nothing limits it. */
+  readonly writes?: Pick<WindowLimiter, 'take'> | undefined;
   /** How long the reader of a stream may take nothing, in milliseconds. */
   readonly streamStallMillis?: number;
 }
@@ -122,6 +126,7 @@ class Router {
     }
     if (route?.access === 'public') return;
     checkAccess(principal, route?.access ?? 'signed_in');
+    if (request.method !== 'GET') this.#options.writes?.take(actorOf(principal));
     this.#principals.set(request, principal);
   }
 
@@ -159,12 +164,22 @@ class Router {
     void reply.code(status).headers(headers);
     if (json === undefined) return await reply.send();
     const isVendor = this.#principals.get(request)?.kind === 'vendor';
-    const text =
-      isVendor && route.vendor !== 'open' ? JSON.stringify(await this.#depersonalised(JSON.parse(json))) : json;
+    const text = isVendor ? await this.#forVendor(route, json) : json;
     return await reply
       .type('application/json; charset=utf-8')
       .serializer((sent: string) => sent)
       .send(text);
+  }
+
+  /** An answer as a vendor reads it: de-personalised, or as it is but for who did something. */
+  async #forVendor(route: ConsoleRoute, json: string): Promise<string> {
+    if (route.vendor !== 'open') return JSON.stringify(await this.#depersonalised(JSON.parse(json)));
+    const value: unknown = JSON.parse(json);
+    const actors = [...actorsIn(value)];
+    if (actors.length === 0) return json;
+    const shown = await this.#shown(actors.map((actor) => ({ created_by: actor })));
+    const names = new Map(actors.map((actor, at) => [actor, shown[at]?.created_by ?? '']));
+    return JSON.stringify(withActors(value, names));
   }
 
   async #depersonalised(value: unknown): Promise<unknown> {

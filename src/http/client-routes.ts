@@ -32,12 +32,18 @@ export type Authenticate = (token: string | undefined) => string;
 /** Routes without a query take none: a token in a query string would end up in the logs of every proxy. */
 export const NO_QUERY = z.strictObject({});
 
+/** How often a person may call a route. @throws Refusal `rate_limited`. */
+export interface RouteBudget {
+  take(user: string, name: string, isWrite: boolean): void;
+}
+
 /** Registers a table's routes; those of `auth: 'session'` and `'service'` are refused before their bodies are read. */
 export function addClientRoutes<Routes extends Readonly<Record<string, Route>>>(
   app: FastifyInstance,
   routes: Routes,
   handlers: ClientHandlers<Routes>,
   authenticate: Authenticate,
+  budget?: RouteBudget,
 ): void {
   const users = new WeakMap<FastifyRequest, string>();
   for (const [name, route] of Object.entries<Route>(routes)) {
@@ -53,7 +59,11 @@ export function addClientRoutes<Routes extends Readonly<Record<string, Route>>>(
         ...(route.body === undefined ? {} : { body: route.body }),
       },
       onRequest: async (request) => {
-        if (route.auth === 'session' || route.auth === 'service') users.set(request, authenticate(bearerOf(request)));
+        if (route.auth !== 'session' && route.auth !== 'service') return;
+        const user = authenticate(bearerOf(request));
+        // Services of the installation ask on behalf of everybody.
+        if (route.auth === 'session') budget?.take(user, name, route.method !== 'get');
+        users.set(request, user);
       },
       preValidation: async (request) => checkPresence(route, request.body),
       handler: async (request, reply) => {

@@ -25,6 +25,7 @@ import {
   makeMeetingHandlers,
   makeRecoveryHandlers,
 } from './client-handlers.ts';
+import { makeRouteBudget } from '#src/http/route-budget.ts';
 import { addClientRoutes, type Authenticate } from '#src/http/client-routes.ts';
 import { Directory } from '#src/directory/directory.ts';
 import { Enrollment } from '#src/directory/enrollment.ts';
@@ -101,11 +102,12 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
   const nouns = makeNouns({ ...options, clock }, passwords);
   await nouns.directory.prepare();
   const app = await makeHttpSurface(options);
-  addClientRoutes(app, SESSION_ROUTES, makeSessionHandlers(signIn, nouns.enrollment), authenticate);
-  addClientRoutes(app, APP_PASSWORD_ROUTES, makeAppPasswordHandlers(nouns.appPasswords), authenticate);
-  addClientRoutes(app, DIRECTORY_ROUTES, makeDirectoryHandlers(nouns.directory, nouns.groups), authenticate);
+  const budget = makeRouteBudget(config.rateLimits, clock);
+  addClientRoutes(app, SESSION_ROUTES, makeSessionHandlers(signIn, nouns.enrollment), authenticate, budget);
+  addClientRoutes(app, APP_PASSWORD_ROUTES, makeAppPasswordHandlers(nouns.appPasswords), authenticate, budget);
+  addClientRoutes(app, DIRECTORY_ROUTES, makeDirectoryHandlers(nouns.directory, nouns.groups), authenticate, budget);
   addClientRoutes(app, RECOVERY_ROUTES, makeRecoveryHandlers(nouns.recovery), authenticate);
-  addClientRoutes(app, MEETING_ROUTES, makeMeetingHandlers(nouns.meetings), authenticate);
+  addClientRoutes(app, MEETING_ROUTES, makeMeetingHandlers(nouns.meetings), authenticate, budget);
   const services = new ServiceTokens(config.serviceTokens ?? {});
   const internal = makeInternalHandlers({
     session: (token) => signIn.session(token),

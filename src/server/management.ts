@@ -17,6 +17,7 @@ import { Vault } from '#storage/vault/vault.ts';
 import { makeAlertSources } from './alert-sources.ts';
 import { Alerts } from '#src/monitoring/alerts.ts';
 import { Bots } from '#src/integrations/bots.ts';
+import { AuditArchive } from '#src/audit/audit-archive.ts';
 import { AuditTrail } from '#src/audit/audit-trail.ts';
 import { BreakGlassAccount } from '#src/identity/console/break-glass.ts';
 import { ConsoleRoles } from '#src/identity/console/console-roles.ts';
@@ -79,6 +80,7 @@ export function makeManagement(options: ManagementOptions) {
   const access = makeAccess(options, vault, alerts, settingsServices);
   const erasures = new Erasures({ ...options, secondFactors: access.secondFactors });
   const holdEnded = () => erasures.goOn();
+  const retention = new Retention({ ...options, holdEnded, settings: settingsServices.settings });
   return {
     ...plane,
     ...settingsServices,
@@ -93,7 +95,8 @@ export function makeManagement(options: ManagementOptions) {
     }),
     erasures,
     integrations,
-    retention: new Retention({ ...options, holdEnded, settings: settingsServices.settings }),
+    auditArchive: new AuditArchive({ accounts, clock, log, isHeld: () => retention.rule.isHeld }),
+    retention,
     consoleRoles: new ConsoleRoles({ accounts, announcer, clock }),
     vault,
   };
@@ -110,6 +113,7 @@ function makeAlerts(options: ManagementOptions, { nodes }: NodeServices, { setti
     commitP99Seconds,
     certificateEnd: () => settings.certificateEnd(),
     redactionFailures,
+    accountsUsedBytes: () => accounts.usedBytes,
   });
   const failed = (source: string, error: unknown) => log.warn('a source of alerts failed', { source, error });
   return new Alerts({ accounts, clock, sources, failed });

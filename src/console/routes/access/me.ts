@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ListedVendorToken } from '#src/identity/vendor-tokens.ts';
 import { CONSOLE_ROLES, PERMISSIONS, permits, type ConsoleRole } from '#src/identity/console/permissions.ts';
 import { roleOf, type Principal } from '#src/identity/console/principal.ts';
-import { page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
+import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 import { vendorToken } from './vendor-tokens.ts';
 
 const me = z
@@ -41,9 +41,8 @@ export interface MeDependencies {
 
 export function makeMePage({ vendorToken: recordOf }: MeDependencies): ConsolePage {
   return page(meRoutes, {
-    readMe: async ({ principal, shown }) => {
-      const record = principal.kind === 'vendor' ? recordOf(principal.id) : undefined;
-      const token = record === undefined ? undefined : { ...record, ...(await whoShown(record, shown)) };
+    readMe: ({ principal }) => {
+      const token = principal.kind === 'vendor' ? recordOf(principal.id) : undefined;
       const role = roleOf(principal);
       return {
         status: 200,
@@ -59,15 +58,6 @@ export function makeMePage({ vendorToken: recordOf }: MeDependencies): ConsolePa
       };
     },
   });
-}
-
-/** Who issued and revoked a token, as the trail shows them to its holder: the name beside it would be a pseudonym's. */
-async function whoShown(
-  { issued_by, revoked_by }: ListedVendorToken,
-  shown: ConsoleRequest['shown'],
-): Promise<Pick<ListedVendorToken, 'issued_by' | 'revoked_by'>> {
-  const [who] = (await shown?.([{ issued_by, revoked_by }])) ?? [];
-  return who ?? { issued_by, revoked_by };
 }
 
 function nameOf(principal: Principal): string {

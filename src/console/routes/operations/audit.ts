@@ -1,6 +1,8 @@
 /** The audit trail, whole and as the calendar's and the agents' part of it (CON-04). */
 import { z } from 'zod';
 import { AUDIT_PAGE_MAX, type AuditTrail, type ShowEntries } from '#src/audit/audit-trail.ts';
+import { AUDIT_DAYS_MAX, AUDIT_DAYS_MIN, type AuditArchive } from '#src/audit/audit-archive.ts';
+import { actorOf } from '#src/identity/console/principal.ts';
 import { marker } from '#src/redaction/spans.ts';
 import type { AuditEntry } from '#storage/accounts/audit-chain.ts';
 import { page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
@@ -48,6 +50,8 @@ const query = z.strictObject({
 });
 type AuditQuery = z.infer<typeof query>;
 
+const kept = z.strictObject({ days: z.int().nullable(), trimmed_through: z.int() }).meta({ id: 'AuditRetention' });
+
 const view = {
   method: 'get',
   access: 'audit:read',
@@ -62,13 +66,45 @@ export const auditRoutes = {
   readAudit: { ...view, path: '/audit', summary: 'The audit trail, the newest entries first.' },
   readCalendarAudit: { ...view, path: '/calendar/audit', summary: "The calendar's part of the audit trail." },
   readAgentsAudit: { ...view, path: '/agents/audit', summary: "The bots' and agents' part of the audit trail." },
+  readAuditRetention: {
+    method: 'get',
+    path: '/audit/retention',
+    summary: 'How long the audit trail is kept, and the last entry that went by its time.',
+    access: 'audit:read',
+    vendor: 'closed',
+    audit: null,
+    replies: { 200: kept },
+    errors: [],
+  },
+  setAuditRetention: {
+    method: 'put',
+    path: '/audit/retention',
+    summary:
+      'Keeps the audit trail for so many days, or for ever with null. Owners export it first: parley audit export.',
+    access: 'access:write',
+    vendor: 'closed',
+    audit: 'audit.retention_changed',
+    body: z
+      .strictObject({ days: z.int().min(AUDIT_DAYS_MIN).max(AUDIT_DAYS_MAX).nullable() })
+      .meta({ id: 'SetAuditRetention' }),
+    replies: { 200: kept },
+    errors: [],
+  },
 } as const satisfies Record<string, ConsoleRoute>;
 
 function wireEntry({ subject, ...kept }: AuditEntry): WireEntry {
   return { ...kept, about: subject };
 }
 
-export function makeAuditPage({ audit }: { readonly audit: Pick<AuditTrail, 'list'> }): ConsolePage {
+export interface AuditPageDependencies {
+  readonly audit: Pick<AuditTrail, 'list'>;
+  readonly archive: Pick<AuditArchive, 'days' | 'keep'>;
+  /** The number of the last entry that went by its time; 0 for none. */
+  readonly trimmedThrough: () => number;
+}
+
+export function makeAuditPage({ audit, archive, trimmedThrough }: AuditPageDependencies): ConsolePage {
+  const keptNow = () => ({ status: 200, body: { days: archive.days, trimmed_through: trimmedThrough() } });
   const read = async ({ query: asked, shown }: Asked, events?: readonly string[]) => {
     const { after, about: subject, ...filter } = asked;
     const show: ShowEntries | undefined =
@@ -82,6 +118,11 @@ export function makeAuditPage({ audit }: { readonly audit: Pick<AuditTrail, 'lis
     readAudit: async (request) => await read(request),
     readCalendarAudit: async (request) => await read(request, CALENDAR_EVENTS),
     readAgentsAudit: async (request) => await read(request, AGENT_EVENTS),
+    readAuditRetention: () => keptNow(),
+    setAuditRetention: async ({ principal, address, body: { days } }) => {
+      await archive.keep(days, { actor: actorOf(principal), address });
+      return keptNow();
+    },
   });
 }
 
