@@ -133,10 +133,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     sealing: () => attachmentKeys.sealing,
     integrations: () => management.integrations,
     vendorRefused: (shown) => vendorRefused(shown),
-    restarted: (shard) => {
-      const noted = management.alerts.note('shard_restarted', `shard:${shard}`, 'it died and is back');
-      noted.catch((error: unknown) => log.warn('an alert could not be stored', { error }));
-    },
+    restarted: (shard) => void management.alerts.note('shard_restarted', `shard:${shard}`, 'it died and is back'),
   });
   const vendorRefused = (shown: ShownVendorToken) => management.vendorRefusals.note(shown);
   const health = makeHealth(base, release, supervisor);

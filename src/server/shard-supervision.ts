@@ -43,34 +43,32 @@ export interface SupervisorParts {
   readonly restarted: (shard: number) => void;
 }
 
-/** The supervisor of the shards: starts them with what they need, and serves what they ask of the main thread. */
-export function makeSupervisor(
-  { config, folder, manifest, accounts, placement, backups, log, recentLines, metrics }: Base,
-  {
-    health,
-    integrations,
-    mediaServers,
-    origins,
-    push,
-    release,
-    restarted,
-    retention,
-    sealing,
-    vendorRefused,
-  }: SupervisorParts,
-): Supervisor {
+/** Answers what shards ask of the main thread, by the name of the service. */
+function makeAskServer(
+  accounts: Base['accounts'],
+  { health, integrations }: Pick<SupervisorParts, 'health' | 'integrations'>,
+) {
   const botAudit = new BotAudit(accounts, systemClock);
-  const botBudget = makeBotBudget();
-  const rateMemory = makeRateMemory();
-  const calls = new CallBoard();
-  const started = new Set<number>();
-  const serveShard = async (to: string, body: unknown): Promise<Answer> => {
+  return async (to: string, body: unknown): Promise<Answer> => {
     if (to === '@botAudit') return await botAudit.take(body as BotAuditBatch);
     if (to === '@integrations') return await integrations().serve(body as IntegrationAsk);
     if (to === '@infected') return await auditInfected(accounts, systemClock, body as InfectedUpload);
     if (to !== '@health') return refused('internal');
     return { ok: true, value: await health((body as string | null) ?? undefined) };
   };
+}
+
+/** The supervisor of the shards: starts them with what they need, and serves what they ask of the main thread. */
+export function makeSupervisor(
+  { config, folder, manifest, accounts, placement, backups, log, recentLines, metrics }: Base,
+  parts: SupervisorParts,
+): Supervisor {
+  const { integrations, mediaServers, origins, push, release, restarted, retention, sealing, vendorRefused } = parts;
+  const botBudget = makeBotBudget();
+  const rateMemory = makeRateMemory();
+  const calls = new CallBoard();
+  const started = new Set<number>();
+  const serveShard = makeAskServer(accounts, parts);
   const supervisor: Supervisor = new Supervisor({
     entry: new URL('../messaging/shard.ts', import.meta.url),
     placement,

@@ -55,7 +55,8 @@ const numbers = (accounts: Accounts) => accounts.auditEntriesAfter(0, 10_000).ma
 function prove(path: string): { start: number; last: number; hash: string } {
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
   const [first, ...rest] = lines.map((line) => JSON.parse(line) as Record<string, never>);
-  const { number: start, hash: anchor } = first?.['anchor'] as unknown as { number: number; hash: string };
+  const { anchor: begin } = first as unknown as { anchor: { number: number; hash: string } };
+  const { number: start, hash: anchor } = begin;
   const { end } = rest.pop() as unknown as { end: { number: number; hash: string; entries: number } };
   let [number, hash] = [start, anchor];
   for (const entry of rest as unknown as AuditEntry[]) {

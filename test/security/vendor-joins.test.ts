@@ -76,7 +76,9 @@ test('VND-16 one thing has one pseudonym everywhere, of the kind that it is', as
   const telemetry = await scene.read('/telemetry');
   assert.ok(devices.includes(String(telemetry.body.items[0]?.['device'])));
   const trail = await scene.read('/audit?event=user.session_ended');
-  const { device, session } = trail.body.items[0]?.['details'] as { device: string; session: string };
+  const [ended] = trail.body.items as unknown as { details: { device: string; session: string } }[];
+  assert.ok(ended);
+  const { device, session } = ended.details;
   assert.ok(devices.includes(device));
   assert.match(session, /^s-[0-9a-f]{8}$/);
 });
@@ -96,11 +98,11 @@ test('VND-16 people stand in the order of their pseudonyms, and instants of sess
 test('VND-16 pages of people by pseudonym have everybody once', async () => {
   const whole = await scene.read('/client-sessions');
   const paged: unknown[] = [];
-  for (let after = ''; ;) {
-    const page = await scene.read(`/client-sessions?limit=1${after}`);
+  for (let cursor = ''; ;) {
+    const page = await scene.read(`/client-sessions?limit=1${cursor}`);
     paged.push(...page.body.items);
     if (page.body.next === null) break;
-    after = `&after=${page.body.next}`;
+    cursor = `&after=${page.body.next}`;
   }
   assert.deepEqual(paged, whole.body.items);
 });
@@ -109,11 +111,11 @@ test('VND-16 no hash of the trail says which name stands behind a pseudonym', as
   const { body } = await scene.read('/audit?limit=200');
   const entries = body.items as unknown as (Omit<AuditEntry, 'subject'> & { about: string })[];
   const at = entries.findIndex(({ event }) => event === 'meeting.created');
-  const [entry, before] = [entries[at], entries[at + 1]];
-  assert.ok(entry !== undefined && before !== undefined);
+  const [entry, older] = [entries[at], entries[at + 1]];
+  assert.ok(entry !== undefined && older !== undefined);
   // The attack: every name of the clear list and every last octet are tried, until the hash is right.
   const guess = { ...entry, actor: 'user:ivanova', address: '203.0.113.77', subject: `meeting:${scene.ids.meeting}` };
-  assert.notEqual(auditHash(before.hash, guess), entry.hash);
+  assert.notEqual(auditHash(older.hash, guess), entry.hash);
   assert.ok(entries.every(({ hash }) => hash === '[REDACTED:random]'));
   const raw = await scene.host.call<{ items: AuditEntry[] }>('owner', 'GET', '/audit?limit=200');
   assert.ok(raw.body.items.every(({ hash }) => hash.length === createHash('sha256').digest('hex').length));

@@ -63,7 +63,7 @@ test('VND-13 a token that is tried on messaging, on the calendar and on the door
 
 test('VND-13 a token that is none leaves nothing, also when its shape is right', async () => {
   const stranger = `svc_vst_${'0'.repeat(22)}_${'A'.repeat(43)}`;
-  const before = (await refused()).length;
+  const count = (await refused()).length;
   for (const base of [host.server.messaging, host.server.calendar, host.server.coordinator]) {
     const headers = { authorization: `Bearer ${stranger}` };
     assert.equal((await request('GET', `${base}/v1/inbox`, { headers })).status >= 400, true);
@@ -73,7 +73,7 @@ test('VND-13 a token that is none leaves nothing, also when its shape is right',
     headers: { authorization: `Bearer ${token}` },
   });
   await isWritten('/v1/drafts-of-nobody', 'vendor_token_forbidden');
-  assert.equal((await refused()).length, before + 1);
+  assert.equal((await refused()).length, count + 1);
   assert.deepEqual(await refused(`vendor:${'0'.repeat(22)}`), []);
 });
 
@@ -94,8 +94,8 @@ test('VND-01 the break-glass account revokes a token', async () => {
   const revoked = await host.call<{ state: string; revoked_by: string }>('break_glass', 'POST', path);
   assert.deepEqual([revoked.status, revoked.body.state, revoked.body.revoked_by], [200, 'revoked', 'break-glass']);
   const headers = { authorization: `Bearer ${issued.body.token}` };
-  const after = await request<{ code: string }>('GET', `${host.server.coordinator}/admin/api/me`, { headers });
-  assert.deepEqual([after.status, after.body.code], [401, 'vendor_token_revoked']);
+  const ended = await request<{ code: string }>('GET', `${host.server.coordinator}/admin/api/me`, { headers });
+  assert.deepEqual([ended.status, ended.body.code], [401, 'vendor_token_revoked']);
 });
 
 test('VND-13 a flood with a known id has so many entries a minute', async () => {

@@ -50,7 +50,7 @@ const query = z.strictObject({
 });
 type AuditQuery = z.infer<typeof query>;
 
-const kept = z.strictObject({ days: z.int().nullable(), trimmed_through: z.int() }).meta({ id: 'AuditRetention' });
+const keeping = z.strictObject({ days: z.int().nullable(), trimmed_through: z.int() }).meta({ id: 'AuditRetention' });
 
 const view = {
   method: 'get',
@@ -73,7 +73,7 @@ export const auditRoutes = {
     access: 'audit:read',
     vendor: 'closed',
     audit: null,
-    replies: { 200: kept },
+    replies: { 200: keeping },
     errors: [],
   },
   setAuditRetention: {
@@ -87,7 +87,7 @@ export const auditRoutes = {
     body: z
       .strictObject({ days: z.int().min(AUDIT_DAYS_MIN).max(AUDIT_DAYS_MAX).nullable() })
       .meta({ id: 'SetAuditRetention' }),
-    replies: { 200: kept },
+    replies: { 200: keeping },
     errors: [],
   },
 } as const satisfies Record<string, ConsoleRoute>;
