@@ -40,6 +40,8 @@ import { readPushCredentials } from '#src/settings/push-credentials.ts';
 import { Seeder } from '#src/server/seed.ts';
 import { makeRooms } from '#src/server/seeded-rooms.ts';
 import type { Settings } from '#src/settings/settings.ts';
+import type { AuditArchive } from '#src/audit/audit-archive.ts';
+import type { ShownVendorToken } from '#src/protocol/sessions/shown-vendor-token.ts';
 import { printWelcome } from '#src/server/welcome.ts';
 import { addMailRoutes, makeOutbox, type MailServicesOptions } from '#src/calendar/mail/mail-services.ts';
 import type { Base, Release } from '#src/server/base.ts';
@@ -125,7 +127,10 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   metrics.supply(() => ({ asksPending: supervisor.asksPending, droppedLogLines: log.droppedLines }));
   const announcer = makeShardAnnouncer(supervisor);
   const changes = makeChangeAnnouncers(supervisor);
-  const surface = { config, limiter, log, health, allowsOrigin: (origin: string) => origins.has(origin) };
+  // Nobody calls before there is a management to note it.
+  const vendorRefused = (shown: ShownVendorToken) => management.vendorRefusals.note(shown);
+  const allowsOrigin = (origin: string) => origins.has(origin);
+  const surface = { config, limiter, log, health, allowsOrigin, vendorRefused };
   const { attachments, lanes } = openStores(base, closers);
   const coordinator = await makeCoordinator({
     ...surface,
@@ -165,9 +170,10 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const openMail = await startCalendar(base, closers, calendar, parts);
   const lmtp = await listen(base, closers, { coordinator: coordinator.app, calendar, openMail }, urls);
   for (const origin of originsOf(config, portOf(coordinator.app.server.address()))) origins.add(origin);
-  const shardParts = { ...management, attachmentKeys, changes, health, origins: [...origins], supervisor };
+  const surroundings = { attachmentKeys, changes, health, origins: [...origins], supervisor, vendorRefused };
+  const shardParts = { ...management, ...surroundings };
   urls.messaging = await startMessaging(base, closers, shardParts);
-  const control = await listenForCommands(base, { coordinator, announcer, supervisor, urls });
+  const control = await listenForCommands(base, { ...management, coordinator, announcer, supervisor, urls });
   closers.push(() => control.close());
   plantBugsOnSignal(supervisor, base.placement.shards);
   const setup = await coordinator.invitations.ensureOwnerInvitation();
@@ -179,7 +185,10 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
 async function startMessaging(
   base: Base,
   closers: Closer[],
-  parts: Pick<ShardSurroundings, 'attachmentKeys' | 'health' | 'integrations' | 'origins' | 'retention'> &
+  parts: Pick<
+    ShardSurroundings,
+    'attachmentKeys' | 'health' | 'integrations' | 'origins' | 'retention' | 'vendorRefused'
+  > &
     Pick<Awaited<ReturnType<typeof addManagementServices>>, 'alerts' | 'settings'> & {
       readonly changes: ReturnType<typeof makeChangeAnnouncers>;
       readonly supervisor: ShardSupervisor;
@@ -212,12 +221,20 @@ async function startMessaging(
 async function startManagement(
   { config, metrics, log }: Base,
   closers: Closer[],
-  { alerts, automationOutbox, integrations, retention, vault }: Awaited<ReturnType<typeof addManagementServices>>,
+  {
+    alerts,
+    auditArchive,
+    automationOutbox,
+    integrations,
+    retention,
+    vault,
+  }: Awaited<ReturnType<typeof addManagementServices>>,
   attachmentKeys: AttachmentKeys,
 ): Promise<void> {
   closers.push(
     () => vault.close(),
     () => alerts.stop(),
+    () => auditArchive.stop(),
     () => automationOutbox.stop(),
     () => integrations.deliveries.stop(),
   );
@@ -225,6 +242,7 @@ async function startManagement(
   await attachmentKeys.settle();
   await retention.announce();
   automationOutbox.start();
+  auditArchive.start();
   integrations.deliveries.start();
   metrics.supply(() => ({ subscriptions: integrations.deliveries.metrics }));
 }
@@ -291,7 +309,7 @@ function openStores(base: Base, closers: Closer[]): { readonly attachments: Atta
 /** Opens the control socket, by which the `parley` command reaches this server. */
 async function listenForCommands(base: Base, parts: CommandParts): ReturnType<typeof listenForControl> {
   const { accounts, folder, log, tokens } = base;
-  const { announcer, coordinator, supervisor, urls } = parts;
+  const { announcer, auditArchive, coordinator, supervisor, urls } = parts;
   const seeder = new Seeder({
     accounts,
     passwords: coordinator.passwords,
@@ -306,6 +324,7 @@ async function listenForCommands(base: Base, parts: CommandParts): ReturnType<ty
     seeder,
     coordinatorBase: () => urls.coordinator,
     status: async () => statusOf(base, urls),
+    exportAudit: async (out) => ({ ...(await auditArchive.export(out, { actor: 'command', address: null })) }),
     backup: (out, earlier) => backUpRunning({ ...base, supervisor }, out, earlier),
   });
   return await listenForControl(folder, handlers, log);
@@ -313,6 +332,7 @@ async function listenForCommands(base: Base, parts: CommandParts): ReturnType<ty
 
 /** What the commands act on. */
 interface CommandParts {
+  readonly auditArchive: Pick<AuditArchive, 'export'>;
   readonly announcer: SessionAnnouncer;
   readonly coordinator: Coordinator;
   readonly supervisor: ShardSupervisor;

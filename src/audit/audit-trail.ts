@@ -19,6 +19,8 @@ export const AUDIT_SCAN_MAX = 2_000;
 
 /** Entries read at a time, so that a page found early costs little. */
 const SCAN_STEP = 100;
+/** Of those that a reader is not shown as they are: each step is a task of the redactor's thread. */
+const SHOWN_STEP = 500;
 /** Entries of one chunk of an export. */
 const EXPORT_STEP = 500;
 
@@ -50,6 +52,11 @@ export interface AuditPage {
   readonly next: string | null;
 }
 
+/** What a reader is shown of entries: as many of them, with their numbers, in their order. */
+export type ShowEntries = (entries: readonly AuditEntry[]) => Promise<readonly AuditEntry[]>;
+
+const shownWhole: ShowEntries = async (entries) => entries;
+
 export class AuditTrail {
   readonly #accounts: Pick<AccountsReader, 'auditHead' | 'auditEntries' | 'auditEntriesAfter'>;
 
@@ -59,22 +66,25 @@ export class AuditTrail {
 
   /**
    * One page of the entries that pass the filter, the newest first.
-   * @throws Refusal `query_invalid` with its field, `cursor_invalid`.
+   * @param show what the reader is shown of entries: these are what the filter is held against and what is answered, so
+   * that nobody finds an entry by what is kept from them (VND-16).
+   * @throws Refusal `query_invalid` with its field, `cursor_invalid`; what `show` throws.
    */
-  list(query: AuditQuery): AuditPage {
+  async list(query: AuditQuery, show: ShowEntries = shownWhole): Promise<AuditPage> {
     const { cursor, limit = AUDIT_PAGE, ...filter } = query;
     if (!Number.isInteger(limit) || limit < 1 || limit > AUDIT_PAGE_MAX) {
       throw new Refusal('query_invalid', { field: 'limit' });
     }
     const passes = matcherOf(filter);
+    const stepMax = show === shownWhole ? SCAN_STEP : SHOWN_STEP;
     const items: AuditEntry[] = [];
     let before = cursor === undefined ? this.#accounts.auditHead.number + 1 : readCursor(cursor);
     for (let left = AUDIT_SCAN_MAX; left > 0 && before > 1;) {
-      const step = this.#accounts.auditEntries({ before, limit: Math.min(SCAN_STEP, left) });
+      const step = this.#accounts.auditEntries({ before, limit: Math.min(stepMax, left) });
       if (step.length === 0) return { items, next: null };
-      for (const entry of step) {
+      left -= step.length;
+      for (const entry of await show(step)) {
         before = entry.number;
-        left -= 1;
         if (!passes(entry)) continue;
         items.push(entry);
         if (items.length === limit) return { items, next: nextOf(before) };

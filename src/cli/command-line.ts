@@ -47,6 +47,11 @@ export const COMMANDS = {
     options: { from: 'FOLDER' },
     say: 'Puts a backup into an empty data folder. The server must be stopped.',
   },
+  'audit export': {
+    takes: [],
+    options: { out: 'FILE' },
+    say: 'Writes the audit trail to a new file, a line of JSON for each entry, with the hashes that prove it.',
+  },
   check: { takes: [], options: {}, say: 'Looks for damage in the data. The server must be stopped.' },
   'node join': {
     takes: [],

@@ -29,7 +29,7 @@ export async function connectToServer(folder: string): Promise<ControlConnection
   return {
     isRunning: true,
     call: async (command, form) => {
-      const isLong = command === 'seed' || command === 'backup';
+      const isLong = command === 'seed' || command === 'backup' || command === 'audit.export';
       const line = await ask(socket, lines, { command, form }, isLong ? LONG_ANSWER_MILLIS : ANSWER_MILLIS);
       const answer = controlAnswer.parse(JSON.parse(line));
       if (!answer.ok) throw new CommandError(answer.error);

@@ -9,6 +9,7 @@ import { makeControlHandlers, type ControlHandlers } from '#src/server/control/c
 import { runCommand, sentenceOf } from '#src/server/control/control-server.ts';
 import { Invitations } from '#src/directory/invitations.ts';
 import { urlOf } from '#src/http/listening-address.ts';
+import { AuditArchive } from '#src/audit/audit-archive.ts';
 import { People } from '#src/directory/people.ts';
 import { Seeder } from '#src/server/seed.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
@@ -70,6 +71,14 @@ async function makeHandlers(config: Config, accounts: Accounts): Promise<Control
       const { epoch, format, lanes } = readManifest(config.data);
       return { state: 'stopped', folder: config.data, format, epoch, lanes, people: accounts.personCount };
     },
+    exportAudit: async (out) => ({
+      ...(await new AuditArchive({
+        accounts,
+        clock: systemClock,
+        log: { warn: () => undefined },
+        isHeld: () => true,
+      }).export(out, { actor: 'command', address: null })),
+    }),
     backup: async (out, earlier) => {
       const { backupFolder } = await import('#storage/backup/backup.ts');
       return await backupFolder(config.data, out, earlier);

@@ -54,6 +54,11 @@ const RUNS: Readonly<Record<CommandName, Run>> = {
       const form = { out, ...(earlier === undefined ? {} : { earlier: resolve(earlier) }) };
       for (const [name, value] of Object.entries(await connection.call('backup', form))) say(`${name}: ${value}`);
     }),
+  'audit export': async ({ options }, config) =>
+    await withConnection(config, false, async (connection) => {
+      const form = { out: resolve(options['out'] as string) };
+      for (const [name, value] of Object.entries(await connection.call('audit.export', form))) say(`${name}: ${value}`);
+    }),
   restore: async ({ options }, config) => {
     await assertStopped(config);
     for (const [name, value] of Object.entries(await restore(resolve(options['from'] as string), config.data)))

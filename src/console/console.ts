@@ -35,6 +35,7 @@ import { makeTelemetryPage } from './routes/operations/telemetry.ts';
 import { makeVendorTokensPage } from './routes/access/vendor-tokens.ts';
 import { makePeoplePages } from './routes/people/people-routes.ts';
 import { PseudonymKey } from './pseudonym-key.ts';
+import { PseudonymOrder } from './pseudonym-order.ts';
 import type { ConsolePage } from './route.ts';
 import type { ConsolePageName } from './route-table.ts';
 import { addConsoleRoutes } from './router.ts';
@@ -71,10 +72,11 @@ export async function addManagementServices(options: ManagementServicesOptions):
   });
   const { accounts } = options;
   const { vault } = management;
+  const key = new PseudonymKey({ accounts, vault, clock });
   const redactor = new VendorRedactor({
     accounts,
     vault,
-    key: new PseudonymKey({ accounts, vault, clock }),
+    key,
     configured: Object.values(options.config.serviceTokens ?? {}),
   });
   depersonalisation = new Depersonalisation(redactor);
@@ -88,8 +90,9 @@ export async function addManagementServices(options: ManagementServicesOptions):
   const { consoleSessions: sessions, vendorTokens, vendorTokenUse: ledger } = management;
   const authentication = new ConsoleAuthentication({ sessions, vendorTokens, ledger, clock });
   const gate = new VendorGate(ledger);
-  const pages = makePages(options, management);
-  await addConsoleRoutes(app, pages, { authentication, gate, depersonalisation, clock });
+  const pseudonymOrder = new PseudonymOrder({ accounts, key: async () => await key.read() });
+  const pages = makePages(options, management, pseudonymOrder);
+  await addConsoleRoutes(app, pages, { authentication, gate, depersonalisation, clock, limiter: options.limiter });
   addConsoleWeb(app);
   management.alerts.start();
   return management;
@@ -99,6 +102,7 @@ export async function addManagementServices(options: ManagementServicesOptions):
 function makePages(
   options: ManagementServicesOptions,
   management: Management,
+  pseudonymOrder: PseudonymOrder,
 ): Readonly<Record<ConsolePageName, ConsolePage>> {
   const { accounts, clock, health, listeners, recentLines, startedAt } = options;
   const { alerts, asks, audit, chunks, nodes, reports, telemetry, vendorTokens } = management;
@@ -119,7 +123,11 @@ function makePages(
     sso: makeSsoPage({ sso: management.singleSignOn, idleSeconds }),
     mcu: makeMcuPage({ reports, liveCalls: options.liveCalls }),
     alerts: makeAlertsPage({ alerts }),
-    audit: makeAuditPage({ audit }),
+    audit: makeAuditPage({
+      audit,
+      archive: management.auditArchive,
+      trimmedThrough: () => accounts.auditAnchor.number,
+    }),
     bots: makeBotsPage({ bots: management.bots }),
     botIntegrations: makeBotIntegrationsPage(management.integrations),
     erasures: makeErasuresPage(management),
@@ -153,6 +161,6 @@ function makePages(
       listeners: () => Object.entries(listeners()).map(([service, url]) => ({ service, url })),
     }),
     servers: makeServersPage({ nodes, reports, startedAt }),
-    telemetry: makeTelemetryPage({ accounts, telemetry, reports, clock }),
+    telemetry: makeTelemetryPage({ accounts, pseudonymOrder, telemetry, reports, clock }),
   };
 }

@@ -88,6 +88,12 @@ export interface ConsoleRequest<
   readonly parameters: Parameters;
   readonly body: Body;
   readonly query: Query;
+  /**
+   * Of a vendor's request: rows of `items` as a de-personalised answer shows them. A filter, an order and a count are
+   * held against these and against nothing else (VND-16). Undefined for everybody who reads raw data.
+   * @throws Refusal `redaction_unavailable`, `busy`.
+   */
+  readonly shown?: (<Row>(rows: readonly Row[]) => Promise<Row[]>) | undefined;
 }
 
 export interface ConsoleReply {

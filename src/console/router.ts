@@ -11,6 +11,7 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '#src/base/clock.ts';
 import { authorizationOf, checkPresence, NO_QUERY } from '#src/http/client-routes.ts';
+import type { Limiter } from '#src/limits/limiter.ts';
 import { zodSerializer } from '#src/http/zod-schemas.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { ConsoleAuthentication, CredentialHeaders } from '#src/identity/console/console-authentication.ts';
@@ -19,6 +20,7 @@ import { permits } from '#src/identity/console/permissions.ts';
 import { actorOf, roleOf, type Principal } from '#src/identity/console/principal.ts';
 import type { Access, ConsolePage, ConsoleReply, ConsoleRequest, ConsoleRoute } from './route.ts';
 import { CONSOLE_PREFIX, routeFaults } from './route-table.ts';
+import { actorsIn, withActors } from './vendor-actors.ts';
 import { pathOf, showsVendorToken, type VendorGate } from './vendor-gate.ts';
 import { VendorPace } from './vendor-pace.ts';
 
@@ -33,6 +35,8 @@ export interface RouterOptions {
   readonly gate: VendorGate;
   readonly depersonalisation: Depersonalisation;
   readonly clock: Clock;
+  /** How often one principal may write; undefined where nothing limits it. */
+  readonly limiter?: Pick<Limiter, 'take'> | undefined;
   /** How long the reader of a stream may take nothing, in milliseconds. */
   readonly streamStallMillis?: number;
 }
@@ -122,6 +126,7 @@ class Router {
     }
     if (route?.access === 'public') return;
     checkAccess(principal, route?.access ?? 'signed_in');
+    if (request.method !== 'GET') this.#options.limiter?.take('console_write', actorOf(principal));
     this.#principals.set(request, principal);
   }
 
@@ -140,7 +145,13 @@ class Router {
       parameters: request.params as Record<string, string>,
       body: request.body,
       query: request.query,
+      shown: this.#principals.get(request)?.kind === 'vendor' ? async (rows) => await this.#shown(rows) : undefined,
     };
+  }
+
+  /** Rows where an answer has them, so that they read as they do there. */
+  async #shown<Row>(rows: readonly Row[]): Promise<Row[]> {
+    return ((await this.#depersonalised({ items: rows })) as { items: Row[] }).items;
   }
 
   async #send(
@@ -156,17 +167,26 @@ class Router {
     void reply.code(status).headers(headers);
     if (json === undefined) return await reply.send();
     const isVendor = this.#principals.get(request)?.kind === 'vendor';
-    const text = isVendor && route.vendor !== 'open' ? await this.#depersonalised(json) : json;
+    const text = isVendor ? await this.#forVendor(route, json) : json;
     return await reply
       .type('application/json; charset=utf-8')
       .serializer((sent: string) => sent)
       .send(text);
   }
 
-  async #depersonalised(json: string): Promise<string> {
-    return await this.#pace.run(async () => {
-      return JSON.stringify(await this.#options.depersonalisation.apply(JSON.parse(json)));
-    });
+  /** An answer as a vendor reads it: de-personalised, or as it is but for who did something. */
+  async #forVendor(route: ConsoleRoute, json: string): Promise<string> {
+    if (route.vendor !== 'open') return JSON.stringify(await this.#depersonalised(JSON.parse(json)));
+    const value: unknown = JSON.parse(json);
+    const actors = [...actorsIn(value)];
+    if (actors.length === 0) return json;
+    const shown = await this.#shown(actors.map((actor) => ({ created_by: actor })));
+    const names = new Map(actors.map((actor, at) => [actor, shown[at]?.created_by ?? '']));
+    return JSON.stringify(withActors(value, names));
+  }
+
+  async #depersonalised(value: unknown): Promise<unknown> {
+    return await this.#pace.run(async () => await this.#options.depersonalisation.apply(value));
   }
 }
 

@@ -11,6 +11,9 @@ import type { ConsoleRoute } from './route.ts';
 /** The only POST that a vendor token is let through with. */
 export const JOURNAL_ASK = 'post /nodes/:id/logs';
 
+/** Areas that the contract closes as a whole. */
+const CLOSED_AREAS = ['/admin/api/identity/control'] as const;
+
 /** Characters of a path in the audit trail: the longest there is has a tenth of it, what follows is a stranger's. */
 const PATH_LENGTH_MAX = 512;
 
@@ -37,11 +40,16 @@ export class VendorGate {
    * @throws Refusal `vendor_token_forbidden` for a method other than GET, except the journal ask, and a closed path.
    */
   async admit(vendor: Vendor, { method, path, route, address }: VendorRequest): Promise<void> {
-    const isOpen = route === undefined ? method === 'GET' : isOpenToVendors(route);
+    const isOpen = route === undefined ? method === 'GET' && !isClosedArea(path) : isOpenToVendors(route);
     if (isOpen) return await this.#ledger.used(vendor.id, path, address);
     await this.#ledger.refused(vendor.id, path, 'vendor_token_forbidden', address);
     throw new Refusal('vendor_token_forbidden');
   }
+}
+
+/** Whether a path is in an area that is closed whatever there is in it (VND-09): also what was never there. */
+function isClosedArea(path: string): boolean {
+  return CLOSED_AREAS.some((area) => path === area || path.startsWith(`${area}/`));
 }
 
 /** Whether a vendor token may call a route at all; its permission is another question. */

@@ -1,6 +1,6 @@
 /**
  * The engine as the console uses it: with the installation's key of pseudonyms, and knowing the installation's own
- * secrets, so that they are masked by their value wherever a log shows one (RED-01, RED-08).
+ * secrets, so that they are masked by their value wherever a log shows one (RED-01, RED-08); and ids replaced after it.
  */
 import { createHash } from 'node:crypto';
 import { RedactionPool, type RedactionPoolOptions } from '#src/redaction/pool.ts';
@@ -8,6 +8,7 @@ import { SECRET_NAMES, type Accounts } from '#storage/accounts/accounts.ts';
 import { vaultSecrets } from '#storage/vault/vault-secrets.ts';
 import type { Vault } from '#storage/vault/vault.ts';
 import type { Redactor } from './depersonalisation.ts';
+import { withoutIds } from './id-pseudonyms.ts';
 import type { PseudonymKey } from './pseudonym-key.ts';
 
 export interface VendorRedactorOptions {
@@ -31,7 +32,7 @@ export class VendorRedactor implements Redactor {
   /** @throws Refusal `redaction_unavailable`; `storage_full`, `busy` when the first key could not be stored. */
   async redactValue(value: unknown): Promise<unknown> {
     const key = await this.#options.key.read();
-    return await this.#poolOf({ key, secrets: this.#secrets() }).value(value);
+    return withoutIds(await this.#poolOf({ key, secrets: this.#secrets() }).value(value), key);
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,5 @@
 /** Routes of the protocol's tables on the coordinator's app: one handler by name each, called for whoever it takes. */
+import type { Limiter } from '#src/limits/limiter.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { Refusal } from '#src/protocol/errors.ts';
@@ -38,6 +39,7 @@ export function addClientRoutes<Routes extends Readonly<Record<string, Route>>>(
   routes: Routes,
   handlers: ClientHandlers<Routes>,
   authenticate: Authenticate,
+  limiter?: Limiter,
 ): void {
   const users = new WeakMap<FastifyRequest, string>();
   for (const [name, route] of Object.entries<Route>(routes)) {
@@ -53,7 +55,13 @@ export function addClientRoutes<Routes extends Readonly<Record<string, Route>>>(
         ...(route.body === undefined ? {} : { body: route.body }),
       },
       onRequest: async (request) => {
-        if (route.auth === 'session' || route.auth === 'service') users.set(request, authenticate(bearerOf(request)));
+        if (route.auth !== 'session' && route.auth !== 'service') return;
+        const user = authenticate(bearerOf(request));
+        // Services of the installation ask on behalf of everybody.
+        if (route.auth === 'session') {
+          limiter?.take(route.method === 'get' ? 'route_read' : 'route_write', `${name} ${user}`);
+        }
+        users.set(request, user);
       },
       preValidation: async (request) => checkPresence(route, request.body),
       handler: async (request, reply) => {

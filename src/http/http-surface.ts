@@ -12,6 +12,7 @@ import { isSoundJson } from '#src/base/json.ts';
 import type { Config } from '#src/config.ts';
 import { errorBody, Refusal, statusOf, type ErrorCode } from '#src/protocol/errors.ts';
 import { BODY_BYTES_MAX } from '#src/protocol/limits.ts';
+import { shownVendorToken, type ShownVendorToken } from '#src/protocol/sessions/shown-vendor-token.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import { PROTOCOL_VERSION, readClientVersion, VERSION_HEADERS } from '#src/protocol/version.ts';
 import { addCors } from './cors.ts';
@@ -31,6 +32,8 @@ export interface HttpSurfaceOptions {
   /** Whether pages of that origin may call this listener from a browser. */
   readonly allowsOrigin: (origin: string) => boolean;
   readonly telemetry?: HttpTelemetry | undefined;
+  /** Told of refused requests that showed a vendor token, those of the console aside: it tells of them itself. */
+  readonly vendorRefused?: ((shown: ShownVendorToken) => void) | undefined;
 }
 
 /** Headers of one request together. Beyond it Node stops reading. [request_malformed] */
@@ -87,6 +90,7 @@ export async function makeHttpSurface(options: HttpSurfaceOptions): Promise<Fast
   await addHeaders(app, headers);
   addCors(app, options.allowsOrigin);
   admit(app, options);
+  tellOfVendorTokens(app, options);
   answerUnknown(app);
   app.setErrorHandler((error: FastifyError, _request, reply) => answerError(options, error, reply));
   app.get('/healthz', { config: { anyVersion: true } }, async (request, reply) => {
@@ -151,6 +155,23 @@ function admit(app: FastifyInstance, { config, telemetry }: HttpSurfaceOptions):
     if (versionOf(request) < config.protocolMin && request.routeOptions.config.anyVersion !== true) {
       throw new Refusal('client_too_old');
     }
+  });
+}
+
+/** The console's paths, whose router judges vendor tokens. */
+const CONSOLE_START = '/admin/api/';
+
+function tellOfVendorTokens(app: FastifyInstance, { vendorRefused }: HttpSurfaceOptions): void {
+  if (vendorRefused === undefined) return;
+  app.addHook('onResponse', async (request, reply) => {
+    if (reply.statusCode < 400 || request.url.startsWith(CONSOLE_START)) return;
+    const { authorization, 'x-admin-token': admin, 'x-node-token': node } = request.raw.headersDistinct;
+    const shown = shownVendorToken(
+      [...(authorization ?? []), ...(admin ?? []), ...(node ?? [])],
+      request.url,
+      request.ip,
+    );
+    if (shown !== undefined) vendorRefused(shown);
   });
 }
 

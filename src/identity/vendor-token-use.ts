@@ -1,6 +1,7 @@
 /**
  * Use of vendor tokens (VND-13): the last use and its address, kept with every request; in the audit trail once an
- * hour per token, which holds across restarts because the hour is kept where the use is; and every refusal.
+ * hour per token, which holds across restarts because the hour is kept where the use is; and every refusal, a flood of
+ * them by its count.
  */
 import type { Clock } from '#src/base/clock.ts';
 import type { VendorLedger } from './console/console-authentication.ts';
@@ -14,6 +15,20 @@ export const USE_AUDITED_MILLIS = 3_600_000;
 
 /** Uses from one address are stored at most this often: a flush for every read would be waste. */
 export const USE_STORED_MILLIS = 60_000;
+
+/**
+ * Refusals of one token with one code, in the console and elsewhere each, that have an entry of their own within a
+ * minute; the ones beyond it share one, which counts them. So what is tried elsewhere hides nothing that is tried here.
+ */
+export const REFUSALS_AUDITED_PER_MINUTE = 30;
+const MINUTE_MILLIS = 60_000;
+const CONSOLE_START = '/admin/api/';
+
+/** A minute of refusals of one token. */
+interface RefusedMinute {
+  readonly since: number;
+  count: number;
+}
 
 export interface VendorTokenUseRecord {
   /** Milliseconds of the last use. */
@@ -33,6 +48,8 @@ export interface VendorTokenUseOptions {
 
 export class VendorTokenUse implements VendorLedger {
   readonly #options: VendorTokenUseOptions;
+  /** Token id, code and whether it was the console → the minute. There are a handful for each token. */
+  readonly #minutes = new Map<string, RefusedMinute>();
 
   constructor(options: VendorTokenUseOptions) {
     this.#options = options;
@@ -55,17 +72,45 @@ export class VendorTokenUse implements VendorLedger {
     });
   }
 
-  /** A request was refused: always in the audit trail. */
+  /**
+   * A request was refused: always in the audit trail, by an entry of its own or, beyond REFUSALS_AUDITED_PER_MINUTE, in
+   * the one that counts the rest of the minute.
+   */
   async refused(id: string, path: string, code: ErrorCode, address: string): Promise<void> {
-    const { accounts, clock } = this.#options;
-    await accounts.change((draft) => {
-      draft.audit(clock.now(), {
-        event: 'vendor_token.refused',
-        actor: `vendor:${id}`,
-        address,
-        subject: `vendor:${id}`,
-        details: { path, code },
+    const now = this.#options.clock.now();
+    const name = `${id} ${code} ${path.startsWith(CONSOLE_START)}`;
+    let minute = this.#minutes.get(name);
+    if (minute === undefined || !isWithin(now, minute.since, MINUTE_MILLIS)) {
+      minute = { since: now, count: 0 };
+      this.#minutes.set(name, minute);
+    }
+    minute.count += 1;
+    if (minute.count <= REFUSALS_AUDITED_PER_MINUTE) return await this.#auditRefusal(id, address, { path, code });
+    if (minute.count === REFUSALS_AUDITED_PER_MINUTE + 1) this.#sumUpLater(id, minute, { path, code }, address);
+  }
+
+  /** Path, code and address of the sum are those of the first refusal that is in it. */
+  #sumUpLater(id: string, minute: RefusedMinute, first: { path: string; code: ErrorCode }, address: string): void {
+    const sumUp = async () => {
+      const count = minute.count - REFUSALS_AUDITED_PER_MINUTE;
+      await this.#auditRefusal(id, address, { ...first, count });
+    };
+    setTimeout(() => {
+      sumUp().catch((error: unknown) => {
+        this.#options.log.warn('refusals of a vendor token were not stored', { error });
       });
+    }, MINUTE_MILLIS).unref();
+  }
+
+  async #auditRefusal(
+    id: string,
+    address: string,
+    details: { readonly path: string; readonly code: ErrorCode; readonly count?: number },
+  ): Promise<void> {
+    const { accounts, clock } = this.#options;
+    const by = { actor: `vendor:${id}`, address, subject: `vendor:${id}` };
+    await accounts.change((draft) => {
+      draft.audit(clock.now(), { event: 'vendor_token.refused', ...by, details: { ...details } });
     });
   }
 

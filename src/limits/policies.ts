@@ -155,7 +155,29 @@ function secretPolicies({ loginAttemptsPerMinute: failures, recoveriesPerMinute:
   } as const satisfies Record<string, StatedPolicy>;
 }
 
-type OwnName = keyof typeof FIXED_POLICIES | keyof ReturnType<typeof secretPolicies>;
+/** Those of the coordinator’s own routes, which the same setting multiplies as the table of rate limits. */
+function routePolicies({ rateLimits: times }: Pick<PolicySettings, 'rateLimits'>) {
+  const often = (count: number) => perMinute(times === 0 ? 0 : Math.max(1, count * times));
+  return {
+    route_write: {
+      ...{ ...often(60), beyond },
+      say: 'Writes of one person by one route of the coordinator: nobody types faster, and programs wait.',
+    },
+    route_read: {
+      ...{ ...often(600), beyond },
+      say: 'Reads of one person by one route of the coordinator: a client reads the directory page by page.',
+    },
+    console_write: {
+      ...{ ...often(240), beyond },
+      say: 'Writes of one person in the console: each is an entry of the audit trail.',
+    },
+  } as const satisfies Record<string, StatedPolicy>;
+}
+
+type OwnName =
+  | keyof typeof FIXED_POLICIES
+  | keyof ReturnType<typeof routePolicies>
+  | keyof ReturnType<typeof secretPolicies>;
 export type PolicyName = OwnName | RateName;
 export type Policies = Readonly<Record<PolicyName, Policy>>;
 
@@ -164,6 +186,7 @@ const DEFAULTS: PolicySettings = { rateLimits: 1, loginAttemptsPerMinute: 10, re
 /** The policies that stand beside the table of rate limits, as they are by default: for the documents. */
 export const STATED_POLICIES: Readonly<Record<OwnName, StatedPolicy>> = {
   ...FIXED_POLICIES,
+  ...routePolicies(DEFAULTS),
   ...secretPolicies(DEFAULTS),
 };
 
@@ -180,6 +203,7 @@ export function makePolicies(settings: PolicySettings): Policies {
   return {
     ...(Object.fromEntries(scaled) as Record<RateName, Policy>),
     ...FIXED_POLICIES,
+    ...routePolicies(settings),
     ...secretPolicies(settings),
   };
 }

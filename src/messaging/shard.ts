@@ -8,6 +8,7 @@ import { App } from 'uWebSockets.js';
 import { CallBoard } from '#actors/call/call-board.ts';
 import type { ShardListening, ShardOrder } from '#actors/runtime/supervisor.ts';
 import { Limiter } from '#src/limits/limiter.ts';
+import { VendorTokenWatch } from './access/vendor-token-watch.ts';
 import { makePolicies } from '#src/limits/policies.ts';
 import { Revocations } from '#src/identity/credentials/revocations.ts';
 import { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
@@ -104,8 +105,10 @@ const service: Service = {
   now,
 };
 const health = makeShardHealth({ ...base, startedAt: data.startedAt, version: data.version });
-const surface = new HttpSurface({ service, authentication, metrics, log, origins: new Set(data.origins), health });
-const sockets = new Sockets({ service, authentication, metrics, hub, log });
+const vendorTokens = new VendorTokenWatch((shown) => runtime.tellMain('vendorTokens.refused', shown));
+const requests = { service, authentication, vendorTokens, metrics, log };
+const surface = new HttpSurface({ ...requests, origins: new Set(data.origins), health });
+const sockets = new Sockets({ ...requests, hub });
 
 // What goes on in the background until the thread is to end.
 const left = new AbortController();

@@ -3,6 +3,7 @@
  * what it answers. Facts that a thread has to go by are in the past (`sessions.revoked`); what is asked so is
  * answered when the thread goes by it.
  */
+import type { ShownVendorToken } from '#src/protocol/sessions/shown-vendor-token.ts';
 import type { CallChange } from '#actors/call/call-board.ts';
 import type { CallRecord } from '#actors/call/call-record.ts';
 import type { Supervisor } from '#actors/runtime/supervisor.ts';
@@ -42,6 +43,8 @@ export type MainServices = IntegrationServices & {
   'conversations.changed': { tell: { conversations: readonly string[] } };
   /** A line of the log that an operator should see. */
   'log.written': { tell: { line: string } };
+  /** A request that showed a vendor token was refused there. */
+  'vendorTokens.refused': { tell: ShownVendorToken };
 };
 
 /** What a shard does for the main thread and the other shards. */

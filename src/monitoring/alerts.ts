@@ -15,6 +15,9 @@ export const ALERT_KINDS = {
   node_silent: { say: 'A node has not reported its health for 90 seconds.' },
   disk_low: { say: 'A disk has less than a twentieth, or less than 1 GiB, free.' },
   commit_slow: { say: 'Commits take longer than they should: the 99th percentile is above a quarter of a second.' },
+  accounts_filling: {
+    say: 'The accounts file has less than a fifth of its 16 GiB left: keep the audit trail for a shorter time.',
+  },
   certificate_ending: { say: 'A certificate ends within 14 days, or has ended.' },
   redaction_failing: { say: 'De-personalised answers could not be given.' },
   break_glass_used: { say: 'The break-glass account was used.', lasting: 24 * 3_600_000 },

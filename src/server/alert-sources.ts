@@ -3,6 +3,7 @@ import { statfs } from 'node:fs/promises';
 import type { Clock } from '#src/base/clock.ts';
 import type { AlertsOptions, Condition } from '#src/monitoring/alerts.ts';
 import type { Nodes } from '#src/hosts/nodes.ts';
+import { ACCOUNTS_MAP_BYTES } from '#storage/accounts/accounts-reader.ts';
 
 /** A disk is low below either: a share is what small disks mean by it, and a gibibyte is an hour of a busy server. */
 export const DISK_FREE_SHARE_MIN = 0.05;
@@ -10,6 +11,9 @@ export const DISK_FREE_BYTES_MIN = 1024 ** 3;
 
 /** A commit is a disk flush of some milliseconds. At a quarter of a second every sender feels it. */
 export const COMMIT_P99_SECONDS_MAX = 0.25;
+
+/** From this share of its cap on the accounts file is told of: the last fifth is some years of an ordinary trail. */
+export const ACCOUNTS_FILLED_SHARE = 0.8;
 
 /** Renewal programs renew a month before the end, so that at 14 days one has failed for two weeks. */
 export const CERTIFICATE_MILLIS_MIN = 14 * 86_400_000;
@@ -25,6 +29,8 @@ export interface AlertSourcesOptions {
   readonly commitP99Seconds: () => Promise<number | null>;
   /** When the certificate of the settings ends, in RFC 3339; undefined while there is none. */
   readonly certificateEnd?: () => string | undefined;
+  /** Bytes of the accounts file that hold something. */
+  readonly accountsUsedBytes: () => number;
   /** De-personalised answers that failed since the start. */
   readonly redactionFailures: () => number;
 }
@@ -50,6 +56,10 @@ export function makeAlertSources(options: AlertSourcesOptions): AlertsOptions['s
         if (seconds === null || seconds <= COMMIT_P99_SECONDS_MAX) return [];
         return [{ kind: 'commit_slow', subject: 'server', details: `p99 ${seconds.toFixed(3)} s` }];
       },
+    },
+    accounts: {
+      kinds: ['accounts_filling'],
+      look: () => accountsCondition(options.accountsUsedBytes()),
     },
     redaction: {
       kinds: ['redaction_failing'],
@@ -97,6 +107,14 @@ interface Space {
 async function freeOn(folder: string): Promise<Space> {
   const { bavail, blocks, bsize } = await statfs(folder);
   return { total: blocks * bsize, free: bavail * bsize };
+}
+
+/** An accounts file that fills, as a condition: from its share of the cap on. */
+export function accountsCondition(used: number): Condition[] {
+  if (used < ACCOUNTS_FILLED_SHARE * ACCOUNTS_MAP_BYTES) return [];
+  const percent = ((used / ACCOUNTS_MAP_BYTES) * 100).toFixed(1);
+  const details = `${used} of ${ACCOUNTS_MAP_BYTES} bytes used (${percent} %)`;
+  return [{ kind: 'accounts_filling', subject: 'server', details }];
 }
 
 /** A low disk as a condition. A disk smaller than the least bytes is judged by its share alone. */

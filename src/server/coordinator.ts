@@ -104,11 +104,11 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
   const nouns = makeNouns({ ...options, clock }, passwords);
   await nouns.directory.prepare();
   const app = await makeHttpSurface(options);
-  addClientRoutes(app, SESSION_ROUTES, makeSessionHandlers(signIn, nouns.enrollment), authenticate);
-  addClientRoutes(app, APP_PASSWORD_ROUTES, makeAppPasswordHandlers(nouns.appPasswords), authenticate);
-  addClientRoutes(app, DIRECTORY_ROUTES, makeDirectoryHandlers(nouns.directory, nouns.groups), authenticate);
+  addClientRoutes(app, SESSION_ROUTES, makeSessionHandlers(signIn, nouns.enrollment), authenticate, limiter);
+  addClientRoutes(app, APP_PASSWORD_ROUTES, makeAppPasswordHandlers(nouns.appPasswords), authenticate, limiter);
+  addClientRoutes(app, DIRECTORY_ROUTES, makeDirectoryHandlers(nouns.directory, nouns.groups), authenticate, limiter);
   addClientRoutes(app, RECOVERY_ROUTES, makeRecoveryHandlers(nouns.recovery), authenticate);
-  addClientRoutes(app, MEETING_ROUTES, makeMeetingHandlers(nouns.meetings), authenticate);
+  addClientRoutes(app, MEETING_ROUTES, makeMeetingHandlers(nouns.meetings), authenticate, limiter);
   const services = new ServiceTokens(config.serviceTokens ?? {});
   const internal = makeInternalHandlers({
     session: (token) => signIn.session(token),

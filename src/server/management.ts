@@ -18,6 +18,7 @@ import { Vault } from '#storage/vault/vault.ts';
 import { makeAlertSources } from './alert-sources.ts';
 import { Alerts } from '#src/monitoring/alerts.ts';
 import { Bots } from '#src/integrations/bots.ts';
+import { AuditArchive } from '#src/audit/audit-archive.ts';
 import { AuditTrail } from '#src/audit/audit-trail.ts';
 import { BreakGlassAccount } from '#src/identity/console/break-glass.ts';
 import { ConsoleRoles } from '#src/identity/console/console-roles.ts';
@@ -32,6 +33,7 @@ import { SecondFactors } from '#src/identity/console/second-factors.ts';
 import { makeSettingsServices, type SettingsServices, type SettingsServicesOptions } from './settings-services.ts';
 import { SignInSwitches } from '#src/identity/sign-in-switches.ts';
 import { SingleSignOn } from '#src/identity/single-sign-on/single-sign-on.ts';
+import { VendorRefusals } from '#src/identity/vendor-refusals.ts';
 import { VendorTokens } from '#src/identity/vendor-tokens.ts';
 import { VendorTokenUse } from '#src/identity/vendor-token-use.ts';
 
@@ -80,6 +82,7 @@ export function makeManagement(options: ManagementOptions) {
   const access = makeAccess(options, vault, alerts, settingsServices);
   const erasures = new Erasures({ ...options, secondFactors: access.secondFactors });
   const holdEnded = () => erasures.goOn();
+  const retention = new Retention({ ...options, holdEnded, settings: settingsServices.settings });
   return {
     ...plane,
     ...settingsServices,
@@ -94,7 +97,8 @@ export function makeManagement(options: ManagementOptions) {
     }),
     erasures,
     integrations,
-    retention: new Retention({ ...options, holdEnded, settings: settingsServices.settings }),
+    auditArchive: new AuditArchive({ accounts, clock, log, isHeld: () => retention.rule.isHeld }),
+    retention,
     consoleRoles: new ConsoleRoles({ accounts, announcer, clock }),
     vault,
   };
@@ -111,6 +115,7 @@ function makeAlerts(options: ManagementOptions, { nodes }: NodeServices, { setti
     commitP99Seconds,
     certificateEnd: () => settings.certificateEnd(),
     redactionFailures,
+    accountsUsedBytes: () => accounts.usedBytes,
   });
   const failed = (source: string, error: unknown) => log.warn('a source of alerts failed', { source, error });
   return new Alerts({ accounts, clock, sources, failed });
@@ -123,6 +128,8 @@ function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { 
   const sessions = new ConsoleSessions({ accounts, config, log });
   const secondFactors = new SecondFactors({ accounts, secrets: vault, sessions, guard, clock });
   const switches = new SignInSwitches(settings.signIn);
+  const vendorTokens = new VendorTokens({ accounts, clock });
+  const vendorTokenUse = new VendorTokenUse({ accounts, clock, log });
   const raiseAlert = async ({ address, at }: { readonly address: string; readonly at: string }) =>
     await alerts.note('break_glass_used', 'server', `from ${address} at ${at}`);
   return {
@@ -141,7 +148,8 @@ function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { 
     secondFactors,
     singleSignOn: new SingleSignOn({ accounts, sessions, sso: settings.sso, signIn: settings.signIn, clock, log }),
     signInSettings: settings.signIn,
-    vendorTokens: new VendorTokens({ accounts, clock }),
-    vendorTokenUse: new VendorTokenUse({ accounts, clock, log }),
+    vendorTokens,
+    vendorTokenUse,
+    vendorRefusals: new VendorRefusals({ tokens: vendorTokens, ledger: vendorTokenUse, clock, log }),
   };
 }

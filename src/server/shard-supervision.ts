@@ -1,4 +1,5 @@
 /** The shards as the main thread has them: what they start with, what they ask of it, and what it does when one dies. */
+import type { ShownVendorToken } from '#src/protocol/sessions/shown-vendor-token.ts';
 import { CallBoard } from '#actors/call/call-board.ts';
 import type { CallRecord } from '#actors/call/call-record.ts';
 import { Supervisor } from '#actors/runtime/supervisor.ts';
@@ -48,6 +49,8 @@ export interface ShardSurroundings {
   /** How contents of attachments are kept now. */
   readonly attachmentKeys: Pick<AttachmentKeys, 'sealing'>;
   readonly integrations: Integrations;
+  /** A shard refused a request that showed a vendor token. */
+  readonly vendorRefused: (shown: ShownVendorToken) => void;
   readonly restarted: (shard: number) => void;
 }
 
@@ -58,7 +61,7 @@ export async function startShards(
   surroundings: ShardSurroundings,
 ): Promise<number> {
   const { accounts, config, log, metrics, placement, recentLines } = base;
-  const { health, integrations, restarted } = surroundings;
+  const { health, integrations, restarted, vendorRefused } = surroundings;
   const botAudit = new BotAudit(accounts, systemClock);
   const calls = new CallBoard();
   return await supervisor.start({
@@ -73,6 +76,7 @@ export async function startShards(
       'calls.changed': (change) => calls.follow(change),
       'conversations.changed': ({ conversations }) => integrations.deliveries.noteActivity(conversations),
       'log.written': ({ line }) => recentLines.add(line),
+      'vendorTokens.refused': (shown) => vendorRefused(shown),
     },
     onRestart: (shard, error) => {
       metrics.threadRestarted(`shard-${shard}`);

@@ -33,6 +33,18 @@ export interface LineFilter {
   readonly limit: number;
 }
 
+export interface RecentPage {
+  readonly items: RecentLine[];
+  /** Where the rest starts; null where there is none. */
+  readonly next: number | null;
+}
+
+/** What a reader is shown of lines: as many of them, with their numbers, in their order. */
+export type ShowLines = (lines: readonly RecentLine[]) => Promise<readonly RecentLine[]>;
+
+/** Lines shown at a time: of ordinary ones some 4 ms of the redactor's thread. */
+const SHOWN_STEP = 200;
+
 export class RecentLines {
   /** A ring: the line of number n lies at n modulo its length. */
   readonly #lines: string[] = [];
@@ -54,22 +66,49 @@ export class RecentLines {
     return Math.max(0, this.#last - this.#max);
   }
 
+  /**
+   * As `read`, for somebody who is not shown lines as they are: the filter is held against what `show` makes of them,
+   * and nothing else is answered, so that nobody finds a line by what is kept from them (VND-16).
+   */
+  async readShown({ before, limit, ...filter }: LineFilter, show: ShowLines): Promise<RecentPage> {
+    const items: RecentLine[] = [];
+    for (let end = Math.min(this.#last + 1, before ?? Infinity); end > this.forgotten + 1;) {
+      const numbers = Array.from({ length: Math.min(SHOWN_STEP, end - 1 - this.forgotten) }, (_, at) => end - 1 - at);
+      const lines = numbers.map((number) => readLine(number, this.#lines[number % this.#max] as string));
+      for (const line of await show(lines)) {
+        if (!isWanted(line, JSON.stringify(line), filter)) continue;
+        if (items.length === limit) return { items, next: line.number + 1 };
+        items.push(line);
+      }
+      end -= numbers.length;
+    }
+    return { items, next: null };
+  }
+
   /** The newest lines that pass the filter, from the newest back; `next` is where the rest starts, or null. */
-  read({ before, levels, text, since, limit }: LineFilter): { items: RecentLine[]; next: number | null } {
-    const wanted = text?.toLowerCase();
+  read({ before, limit, ...filter }: LineFilter): RecentPage {
     const items: RecentLine[] = [];
     for (let at = Math.min(this.#last, (before ?? Infinity) - 1); at > this.forgotten; at -= 1) {
       const json = this.#lines[at % this.#max] as string;
-      if (wanted !== undefined && !json.toLowerCase().includes(wanted)) continue;
       const line = readLine(at, json);
-      if (levels !== undefined && !levels.includes(line.level)) continue;
-      if (since !== undefined && line.time < since) continue;
+      if (!isWanted(line, json, filter)) continue;
       // One more than asked for is there: the page ends and names it.
       if (items.length === limit) return { items, next: at + 1 };
       items.push(line);
     }
     return { items, next: null };
   }
+}
+
+/** @param json the line's text that is searched. */
+function isWanted(
+  line: RecentLine,
+  json: string,
+  { levels, since, text }: Omit<LineFilter, 'before' | 'limit'>,
+): boolean {
+  if (levels !== undefined && !levels.includes(line.level)) return false;
+  if (since !== undefined && line.time < since) return false;
+  return text === undefined || json.toLowerCase().includes(text.toLowerCase());
 }
 
 function readLine(number: number, json: string): RecentLine {

@@ -15,7 +15,9 @@ import {
 } from './account-records.ts';
 import {
   AccountsView,
+  AUDIT_ANCHOR,
   AUDIT_HEAD,
+  auditAnchorRecord,
   auditRecord,
   DIRECTORY_REV,
   DOCUMENT_ID,
@@ -117,6 +119,19 @@ export class AccountsDraft extends AccountsView {
     this.#put('audit', numbered(entry.number), auditRecord.encode(entry));
     this.#put('meta', AUDIT_HEAD, numberValue(entry.number));
     return entry;
+  }
+
+  /**
+   * Takes away the entries up to and with that number, which is not the newest, and keeps what the next one follows from.
+   * @throws Error when there is no such entry.
+   */
+  trimAudit(through: number): void {
+    const last = this.auditEntry(through);
+    if (last === undefined || through >= this.auditHead.number) throw new Error(`Audit entry ${through} cannot go.`);
+    for (let number = this.auditAnchor.number + 1; number <= through; number += 1) {
+      this.#put('audit', numbered(number), null);
+    }
+    this.#put('meta', AUDIT_ANCHOR, auditAnchorRecord.encode({ number: through, hash: last.hash }));
   }
 
   #put(table: AccountTable, itemKey: Buffer, value: Buffer | null): void {

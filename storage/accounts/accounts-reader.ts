@@ -41,7 +41,7 @@ export type AccountWrite = Write<AccountTable>;
 export type AccountTables = Readonly<Record<AccountTable, Table>>;
 
 /** Address space, not disk: a million people with ten devices each take about 2 GiB. Beyond it: `storage_full`. */
-const ACCOUNTS_MAP_BYTES = 16 * 1024 ** 3;
+export const ACCOUNTS_MAP_BYTES = 16 * 1024 ** 3;
 
 /** Ids of documents: usernames, the server's own ids, names from a table. Longer or stranger texts name nothing. */
 export const DOCUMENT_ID = /^[\w.:@~-]{1,200}$/;
@@ -51,8 +51,19 @@ export const DIRECTORY_REV = key('directory_rev');
 export const AUDIT_HEAD = key('audit_head');
 export const OWNER_MADE = key('owner_made');
 
+/** Number and hash of the last entry that was taken away: what the first one that is left follows from. */
+export const AUDIT_ANCHOR = key('audit_anchor');
+export const auditAnchorRecord = defineCollection<Pick<AuditEntry, 'number' | 'hash'>>('audit_anchor', { version: 1 });
+
 /** How entries of the audit trail are stored, under their numbers. */
 export const auditRecord = defineCollection<AuditEntry>('audit', { version: 1 });
+
+interface TableStats {
+  readonly pageSize: number;
+  readonly treeBranchPageCount: number;
+  readonly treeLeafPageCount: number;
+  readonly overflowPages: number;
+}
 
 /** What the accounts file says, read as it stands on disk. */
 export class AccountsView {
@@ -122,6 +133,12 @@ export class AccountsView {
     return entry;
   }
 
+  /** What the first entry that is left follows from: the last that was taken away, or what stands before the first. */
+  get auditAnchor(): Pick<AuditEntry, 'number' | 'hash'> {
+    const stored = this.#get('meta', AUDIT_ANCHOR);
+    return stored === undefined ? { number: 0, hash: AUDIT_GENESIS } : auditAnchorRecord.decode(stored);
+  }
+
   /** An entry of the audit trail by its number. */
   auditEntry(number: number): AuditEntry | undefined {
     const value = this.#get('audit', numbered(number));
@@ -187,6 +204,14 @@ export class AccountsReader extends AccountsView {
 
   get personCount(): number {
     return (this.#environment.tables.people.getStats() as { entryCount: number }).entryCount;
+  }
+
+  /** Bytes of the file that hold something: what is free in it is used again. */
+  get usedBytes(): number {
+    return ACCOUNT_TABLES.reduce((sum, name) => {
+      const stats = this.#environment.tables[name].getStats() as TableStats;
+      return sum + (stats.treeBranchPageCount + stats.treeLeafPageCount + stats.overflowPages) * stats.pageSize;
+    }, 0);
   }
 
   /** Hashes of the invitations there are. */

@@ -1,7 +1,8 @@
 /**
  * The audit trail's records: numbered without a gap, each sealed by a hash over itself and the hash before it, so that
  * an entry that is changed, taken out or put in shows (CON-04). An entry is written in the same commit as the change it
- * tells of, and nothing in this program changes or removes one.
+ * tells of, and nothing in this program changes one. What a retention takes away goes from the oldest on, and leaves the
+ * last hash behind as the anchor of the chain.
  */
 import { createHash } from 'node:crypto';
 

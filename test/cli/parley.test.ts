@@ -52,6 +52,7 @@ async function startServer(context: TestContext) {
     seeder,
     coordinatorBase: () => 'https://chat.example.org',
     status: async () => ({ state: 'running', sockets: 3 }),
+    exportAudit: async () => ({ entries: 0 }),
     backup: async (out) => ({ folder: out }),
   });
   const control = await listenForControl(folder, handlers, log);

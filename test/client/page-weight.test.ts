@@ -28,9 +28,9 @@ test('the client loads no package and no schema', () => {
   assert.deepEqual(loaded.filter((path) => !path.startsWith('src/client/')).toSorted(), [
     'src/base/ids.ts',
     'src/base/time.ts',
-    'src/protocol/sockets/close-codes.ts',
     'src/protocol/errors.ts',
     'src/protocol/limits.ts',
+    'src/protocol/sockets/close-codes.ts',
     'src/protocol/version.ts',
   ]);
 });

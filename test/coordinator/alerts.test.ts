@@ -146,6 +146,7 @@ test('the sources see silent nodes, low disks, ending certificates, slow commits
     clock,
     folder,
     startedAt: START,
+    accountsUsedBytes: () => 0,
     commitP99Seconds: async () => p99,
     redactionFailures: () => failures,
   };

@@ -28,6 +28,7 @@ async function startControl(context: TestContext, lineMillis?: number) {
     seeder,
     coordinatorBase: () => 'https://chat.example.org',
     status: async () => ({ state: 'running', sockets: 3 }),
+    exportAudit: async () => ({ entries: 0 }),
     backup: async (out) => ({ folder: out }),
   });
   const control = await listenForControl(folder, handlers, log, lineMillis);

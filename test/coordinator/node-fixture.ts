@@ -97,7 +97,7 @@ export async function startNodePlane(context: TestContext, settings: Record<stri
     gateways: makeGatewaysPage({ ...plane, startedAt: START }),
     routing: makeRoutingPage({ ...plane, listeners: () => [{ service: 'messaging', url: 'http://127.0.0.1:8081' }] }),
     servers: makeServersPage({ ...plane, startedAt: START }),
-    telemetry: makeTelemetryPage({ ...plane, accounts, clock }),
+    telemetry: makeTelemetryPage({ ...plane, accounts, clock, pseudonymOrder: { usernames: async () => [] } }),
     mail: makeMailPage({ ...plane, recordsToPublish: async () => [] }),
     mcu: makeMcuPage({ ...plane, liveCalls: async () => liveCalls }),
   };

@@ -83,7 +83,6 @@ test('an expired token is not revoked, and one that never was is not found', asy
 });
 
 const OTHERS: Record<string, Principal> = {
-  'the break-glass account': { kind: 'break_glass', role: 'owner', sid: OWNER_PERSON.sid },
   'an administrator': { ...OWNER_PERSON, role: 'administrator' },
   'a viewer': { ...OWNER_PERSON, role: 'viewer' },
   'an owner who has not proven the second factor': { ...OWNER_PERSON, isFull: false },
@@ -98,6 +97,16 @@ for (const [who, principal] of Object.entries(OTHERS)) {
     assert.deepEqual(vendorTokens.list(undefined, 10).items, [record]);
   });
 }
+
+test('VND-01 the break-glass account issues none, and revokes when no owner can come', async (context) => {
+  const { trail, vendorTokens } = await openConsole(context);
+  const { record } = await vendorTokens.issue(OWNER, FORM, ADDRESS);
+  const breakGlass: Principal = { kind: 'break_glass', role: 'owner', sid: OWNER_PERSON.sid };
+  await assert.rejects(vendorTokens.issue(breakGlass, FORM, ADDRESS), refusal('right_missing'));
+  const revoked = await vendorTokens.revoke(breakGlass, record.id, ADDRESS);
+  assert.deepEqual([revoked.state, revoked.revoked_by], ['revoked', 'break-glass']);
+  assert.equal(trail().at(-1)?.actor, 'break-glass');
+});
 
 test('VND-13 issue and revocation are audited with the purpose', async (context) => {
   const { trail, vendorTokens } = await openConsole(context);

@@ -5,26 +5,31 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { bearerOf, type Authenticate } from '#src/http/client-routes.ts';
 import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendars/calendar-file-routes.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { hostOf } from '#src/limits/networks.ts';
-import { Occupancy } from '#src/limits/occupancy.ts';
-import type { Access, CalendarRecord } from '#storage/calendars/calendar-records.ts';
+import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
 import { accessCalendar } from '../calendar-access.ts';
 import type { CalendarServices } from '../calendar-services.ts';
 import { takesGzip } from '../dav/request-preferences.ts';
 import { MAX_STREAM_BYTES } from '../icalendar/stream-reader.ts';
 import { writeCalendarFile } from './calendar-file.ts';
 import type { Feeds } from './feeds.ts';
+import { FilePlaces } from './file-places.ts';
 import type { Detail } from './flattening.ts';
 import { importFile } from './import.ts';
 
-/** Files that are taken in at once, of one person one: each is in memory whole. [busy] */
+/** Files that are taken in at once: each is in memory whole. [busy] */
 export const IMPORTS_AT_ONCE_MAX = 2;
-/** Files that go out at once, one to each person and to each reader of a feed. [busy] */
+/** Files that go out at once to people who are signed in. [busy] */
 export const EXPORTS_AT_ONCE_MAX = 8;
+/** Feeds that go out at once: whoever has a URL takes no place of people. [busy] */
+export const FEEDS_AT_ONCE_MAX = 16;
+/** Files of one person on each of the two ways. [rate_limited] */
+const FILES_OF_PERSON_MAX = 1;
+/** Feeds that go out at once to one address. [rate_limited] */
+export const FEEDS_TO_ADDRESS_MAX = 2;
+/** Feeds of one owner that go out at once: subscribers come by the clock, together. [rate_limited] */
+export const FEEDS_OF_OWNER_MAX = 4;
 /** How long one file may take, on whichever way: the largest over a slow line. Then its connection ends. [busy] */
 const FILE_MILLIS = 120_000;
-/** How long a reader may take nothing of its file. Then its connection ends, and its place is another's. */
-const STALLED_MILLIS = 10_000;
 /** A time of the last change tells seconds apart; what changed just now may change again within the same one. */
 const SETTLED_MILLIS = 2_000;
 
@@ -37,18 +42,21 @@ export async function addFileRoutes(
 ): Promise<void> {
   await app.register(async (files) => {
     const users = new WeakMap<FastifyRequest, string>();
-    const [imports, exports] = [new Occupancy(IMPORTS_AT_ONCE_MAX), new Occupancy(EXPORTS_AT_ONCE_MAX)];
+    const imports = new FilePlaces(IMPORTS_AT_ONCE_MAX);
+    const exports = new FilePlaces(EXPORTS_AT_ONCE_MAX);
+    const feedsOut = new FilePlaces(FEEDS_AT_ONCE_MAX);
     files.removeAllContentTypeParsers();
     files.addContentTypeParser('text/calendar', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
     files.addContentTypeParser('*', (_request, _payload, done) => done(new Refusal('body_not_calendar')));
-    /** Who may not, and who has a file on its way already, takes no place: this comes before the body. */
-    type Named = FastifyRequest<{ Params: { calendar: string } }>;
-    const enter = (occupancy: Occupancy, right: Access) => async (request: Named, reply: FastifyReply) => {
-      const user = authenticate(bearerOf(request));
-      users.set(request, user);
-      accessCalendar(services.calendars, user, request.params.calendar, right);
-      occupy(occupancy, user, reply);
-    };
+    // Before the first byte of a body: who may not write a calendar uploads nothing to it.
+    const enter =
+      (places: FilePlaces, right: 'read' | 'write') =>
+      async (request: FastifyRequest<{ Params: { calendar: string } }>, reply: FastifyReply) => {
+        const user = authenticate(bearerOf(request));
+        accessCalendar(services.calendars, user, request.params.calendar, right);
+        places.take([{ name: user, most: FILES_OF_PERSON_MAX }], request, reply);
+        users.set(request, user);
+      };
     const shared = { exposeHeadRoute: false, handlerTimeout: FILE_MILLIS };
     files.route<{ Params: { calendar: string } }>({
       ...shared,
@@ -84,17 +92,16 @@ export async function addFileRoutes(
       config: { anyVersion: true },
       handler: async (request, reply) => {
         const { calendar, feed } = feeds.open(request.params.file);
-        occupy(exports, `${feed.id} ${hostOf(request.ip)}`, reply);
+        const holders = [
+          { name: `address ${request.ip}`, most: FEEDS_TO_ADDRESS_MAX },
+          { name: `owner ${calendar.owner}`, most: FEEDS_OF_OWNER_MAX },
+        ];
+        feedsOut.take(holders, request, reply);
         void reply.header('x-robots-tag', 'noindex, nofollow, noarchive');
         return await sendFile(services, calendar, feed.detail, request, reply);
       },
     });
   });
-}
-
-/** Holds a place until the connection is done with. @throws Refusal `busy`. */
-function occupy(occupancy: Occupancy, who: string, reply: FastifyReply): void {
-  reply.raw.once('close', occupancy.enter(who));
 }
 
 /** Sends the calendar as a file, or 304 where the caller has it as it is. */
@@ -119,7 +126,6 @@ async function sendFile(
   const source = Readable.from(writeCalendarFile(services, calendar, detail));
   // A reader that takes a byte an hour holds a place of others.
   const timer = setTimeout(() => reply.raw.destroy(), FILE_MILLIS);
-  reply.raw.setTimeout(STALLED_MILLIS, () => reply.raw.destroy());
   reply.raw.once('close', () => {
     clearTimeout(timer);
     source.destroy();

@@ -64,6 +64,8 @@ export const ENGLISH_TERMS = {
   'alert.node_silent': 'A node has not reported its health for 90 seconds.',
   'alert.disk_low': 'A disk has less than a twentieth, or less than 1 GiB, free.',
   'alert.commit_slow': 'Commits take longer than they should.',
+  'alert.accounts_filling':
+    'The accounts file has less than a fifth of its 16 GiB left: keep the audit trail for a shorter time.',
   'alert.certificate_ending': 'A certificate ends within 14 days, or has ended.',
   'alert.redaction_failing': 'De-personalised answers could not be given.',
   'alert.break_glass_used': 'The break-glass account was used.',

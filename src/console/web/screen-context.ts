@@ -116,7 +116,7 @@ export interface Screen {
   readonly section: Section;
   /** Who does not have it is not shown the screen. */
   readonly needs?: Permission;
-  /** False where its routes are closed to vendor tokens. */
+  /** False where its routes are closed to vendor tokens, and where they name people: the banner says that nothing does. */
   readonly isForVendors: boolean;
   /** False for screens of people who sign in with a password of their own. */
   readonly isFor?: (me: Me) => boolean;

@@ -39,6 +39,8 @@ export interface RequestHead {
   readonly accept: string;
   readonly origin: string;
   readonly forwardedFor: string;
+  /** No credential here; looked at for a vendor token that is tried. */
+  readonly adminToken: string;
 }
 
 export function readHead(req: HttpRequest): RequestHead {
@@ -53,6 +55,7 @@ export function readHead(req: HttpRequest): RequestHead {
     accept: req.getHeader('accept'),
     origin: req.getHeader('origin'),
     forwardedFor: req.getHeader('x-forwarded-for'),
+    adminToken: req.getHeader('x-admin-token'),
   };
 }
 

@@ -19,6 +19,7 @@ import type { Log } from '#src/telemetry/log.ts';
 import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import { registerAttachments, type AttachmentRoutesContext } from '../attachments/attachment-surface.ts';
 import { bearerToken, type Authentication } from '../access/authentication.ts';
+import type { VendorTokenWatch } from '../access/vendor-token-watch.ts';
 import type { BotEntrance, BotRequest } from '../bots/bot-access.ts';
 import type { ClientRequest, Service } from './caller.ts';
 import { Exchange, isFormType, readHead, type ExchangeOptions, type RequestHead } from './exchange.ts';
@@ -29,6 +30,7 @@ import { HANDLERS } from './route-handlers.ts';
 export interface SurfaceOptions {
   readonly service: Service;
   readonly authentication: Authentication;
+  readonly vendorTokens: VendorTokenWatch;
   readonly metrics: ThreadMetrics;
   readonly log: Log;
   /** Origins whose pages may call from a browser. */
@@ -317,12 +319,15 @@ export class HttpSurface {
   }
 
   #exchange(res: HttpResponse, head: RequestHead, route: string | undefined): Exchange {
-    const { metrics } = this.#options;
+    const { metrics, service, vendorTokens } = this.#options;
     const version = readClientVersion(head.clientVersion);
+    // The library tells the address only now.
+    const shown = vendorTokens.look(head, () => service.addresses.of(res, head));
     const options: ExchangeOptions = {
       headers: this.#options.origins.has(head.origin) ? [...this.#headers, ...corsHeaders(head.origin)] : this.#headers,
       onAnswer: (status, code) => {
         metrics.countRequest('messaging', route, status, version);
+        vendorTokens.answered(shown, status);
         if (code !== undefined) metrics.countRefusal(code, 'messaging');
       },
     };

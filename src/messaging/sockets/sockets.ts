@@ -17,6 +17,7 @@ import { deviceId } from '#src/protocol/names.ts';
 import { upgradeQuery, type SessionClaims } from '#src/protocol/sessions/sessions.ts';
 import { readMemberships } from '#storage/conversations/inbox-reader.ts';
 import { bearerToken, type Authentication } from '../access/authentication.ts';
+import type { VendorTokenWatch } from '../access/vendor-token-watch.ts';
 import type { BotEntrance, BotRequest } from '../bots/bot-access.ts';
 import type { Service } from '../http/caller.ts';
 import { Exchange, readHead } from '../http/exchange.ts';
@@ -29,6 +30,7 @@ import type { SocketHub } from './socket-hub.ts';
 export interface SocketsOptions {
   readonly service: Service;
   readonly authentication: Authentication;
+  readonly vendorTokens: VendorTokenWatch;
   readonly metrics: ThreadMetrics;
   readonly hub: SocketHub;
   readonly log: Log;
@@ -286,11 +288,15 @@ export class Sockets {
   }
 
   #exchange(res: HttpResponse, req: HttpRequest, route: string): Exchange {
-    const { metrics, service } = this.#options;
+    const { metrics, service, vendorTokens } = this.#options;
     const head = readHead(req);
+    const shown = vendorTokens.look(head, () => service.addresses.of(res, head));
     return new Exchange(res, head, {
       headers: answerHeaders(service.config),
-      onAnswer: (status) => metrics.countRequest('messaging', route, status, readClientVersion(head.clientVersion)),
+      onAnswer: (status) => {
+        metrics.countRequest('messaging', route, status, readClientVersion(head.clientVersion));
+        vendorTokens.answered(shown, status);
+      },
     });
   }
 }

@@ -22,13 +22,14 @@ export const CALENDAR_FILE_ROUTES = {
         'entry_changed',
         'calendar_full',
         'organizer_forbidden',
+        'rate_limited',
       ],
     },
   ),
   exportCalendar: route.get(
     '/v1/calendars/:calendar/export',
     'The whole calendar as one iCalendar file, with an ETag; 304 while nothing changed.',
-    { replies: { 200: null, 304: null }, errors: [missing, 'right_missing'] },
+    { replies: { 200: null, 304: null }, errors: [missing, 'right_missing', 'rate_limited'] },
   ),
   readFeed: route.get('/feeds/:file', 'A published feed, for whoever has its URL, whatever version they speak.', {
     auth: 'none',

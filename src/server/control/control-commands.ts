@@ -33,6 +33,7 @@ export const CONTROL_FORMS = {
   'user.list': z.strictObject({ after: z.string().max(64), limit: z.int().min(1).max(PEOPLE_PAGE_MAX) }),
   'invite.owner': z.strictObject({}),
   seed: seedSize,
+  'audit.export': z.strictObject({ out: z.string().refine(isAbsolute) }),
   backup: z.strictObject({ out: z.string().refine(isAbsolute), earlier: z.string().refine(isAbsolute).optional() }),
 } as const satisfies Record<string, z.ZodType>;
 
@@ -50,6 +51,8 @@ export interface ControlResults {
   /** The link by which the first owner is made; null when there is an owner. */
   'invite.owner': { url: string | null };
   seed: Seeded;
+  /** What the copy has: entries, the number and the hash of the last. */
+  'audit.export': Readonly<Record<string, string | number>>;
   backup: Readonly<Record<string, string | number>>;
 }
 
@@ -64,6 +67,8 @@ export interface ControlOptions {
   /** Base of links: where the coordinator is reached, without a slash at the end. */
   readonly coordinatorBase: () => string;
   readonly status: () => Promise<ControlResults['status']>;
+  /** Writes the audit trail to a new file at that absolute path. */
+  readonly exportAudit: (out: string) => Promise<ControlResults['audit.export']>;
   /** Writes a verified copy of the data to a new folder at that absolute path. */
   readonly backup: (out: string, earlier: string | undefined) => Promise<ControlResults['backup']>;
 }
@@ -90,6 +95,7 @@ export function makeControlHandlers(options: ControlOptions): ControlHandlers {
       return { url: path === undefined ? null : `${options.coordinatorBase()}${path}` };
     },
     seed: async (size) => await seeder.seed(size),
+    'audit.export': async ({ out }) => await options.exportAudit(out),
     backup: async ({ out, earlier }) => await options.backup(out, earlier),
   };
 }

@@ -2,16 +2,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request as sendRequest, type IncomingMessage } from 'node:http';
-import { connect as connectTo, type Socket } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { EXPORTS_AT_ONCE_MAX, IMPORTS_AT_ONCE_MAX } from '#src/calendar/ics/file-routes.ts';
-import { until } from '#test/support/waiting.ts';
 import { uuidAddress } from '#src/calendar/address-book.ts';
 import { type ImportReport, IMPORT_FAULTS_MAX } from '#src/protocol/calendars/calendar-files.ts';
 import type { CalendarView } from '#src/protocol/calendars/calendars.ts';
 import { shareServer } from '#test/support/shared-server.ts';
-import { request, type Person, type Reply } from '#test/support/server.ts';
+import { request, type Reply } from '#test/support/server.ts';
 import { assertRefused, call, eventText, makeCalendar, makeEntry, range } from '../service/calling.ts';
 import { FOREIGN_FILES, linesOf } from './foreign-files.ts';
 
@@ -233,73 +230,4 @@ test('CAL-02 an import replaces what changed, and never what the invited answere
   assert.deepEqual(counts((await importText(id, text.replace('SEQUENCE:0', 'SEQUENCE:1'))).body), [0, 1, 0, 0]);
   const invited = await call<{ items: unknown[] }>(server, bob, 'GET', '/v1/invitations');
   assert.deepEqual(invited.body.items, [], 'an import invites nobody');
-});
-
-test('CAL-02 so many files go in and out at once, and one more is asked to come again', async () => {
-  const { id } = await makeCalendar(server, alice);
-  const names = Array.from({ length: EXPORTS_AT_ONCE_MAX }, (_, at) => `holder${at}`);
-  const holders = Object.values(await server.people(...names));
-  for (const { username } of holders) {
-    await call(server, alice, 'PUT', `/v1/calendars/${id}/shares/${username}`, { access: 'write' });
-  }
-  const url = new URL(server.calendar);
-  const open = async (method: string, way: string, headers: string, who: Person, calendar = id): Promise<Socket> => {
-    const socket = connectTo(Number(url.port), url.hostname);
-    socket.on('error', () => undefined);
-    await once(socket, 'connect');
-    const path = `/v1/calendars/${calendar}/${way}`;
-    socket.write(
-      `${method} ${path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${who.session.token}\r\n${headers}\r\n`,
-    );
-    return socket;
-  };
-  // Their bodies do not come. Each is let in before the next one asks.
-  const unfinished = 'content-type: text/calendar\r\ncontent-length: 10\r\nexpect: 100-continue\r\n';
-  const inside: Socket[] = [];
-  const [first] = holders;
-  assert.ok(first !== undefined);
-  const answered = async (socket: Socket) => String(((await once(socket, 'data')) as [Buffer])[0]);
-  // Who may not write there, and who sends a file already, holds no place.
-  const stray = await open('POST', 'import', unfinished, alice, 'cal_0123456789abcdefghjkmn');
-  assert.match(await answered(stray), /404|403/);
-  for (const holder of holders.slice(0, IMPORTS_AT_ONCE_MAX)) {
-    const socket = await open('POST', 'import', unfinished, holder);
-    assert.match(await answered(socket), /100 Continue/);
-    inside.push(socket);
-    if (holder !== first) continue;
-    const second = await open('POST', 'import', unfinished, holder);
-    assert.match(await answered(second), /503/);
-  }
-  const refused = await importText(id, eventText('x'));
-  assertRefused(refused, 'busy');
-  assert.equal(refused.headers.get('retry-after'), '1');
-  for (const socket of inside) socket.destroy();
-  await until(
-    async () => ((await importText(id, eventText('x'))).status === 200 ? true : undefined),
-    'room for another',
-  );
-  // More than any buffer on the way holds, and nobody reads.
-  const long = Array.from(
-    { length: 32 },
-    (_, at) =>
-      `BEGIN:VEVENT\r\nUID:${at}\r\nDTSTART:20261123T090000Z\r\nDESCRIPTION:${'x'.repeat(500_000)}\r\nEND:VEVENT\r\n`,
-  );
-  assert.deepEqual(
-    counts((await importText(id, `BEGIN:VCALENDAR\r\n${long.join('')}END:VCALENDAR\r\n`)).body),
-    [32, 0, 0, 0],
-  );
-  const reading: Socket[] = [];
-  for (const holder of holders) {
-    const socket = await open('GET', 'export', '', holder);
-    await once(socket, 'readable');
-    reading.push(socket);
-  }
-  const busy = await exported(id);
-  assert.deepEqual([busy.status, ((await busy.json()) as { code: string }).code], [503, 'busy']);
-  for (const socket of reading) socket.destroy();
-  await until(async () => {
-    const response = await exported(id);
-    await response.arrayBuffer();
-    return response.status === 200 ? true : undefined;
-  }, 'room for another');
 });

@@ -1,12 +1,21 @@
 /** The audit trail, whole and as the calendar's and the agents' part of it (CON-04). */
 import { z } from 'zod';
-import { AUDIT_PAGE_MAX, type AuditTrail } from '#src/audit/audit-trail.ts';
+import { AUDIT_PAGE_MAX, type AuditTrail, type ShowEntries } from '#src/audit/audit-trail.ts';
+import { AUDIT_DAYS_MAX, AUDIT_DAYS_MIN, type AuditArchive } from '#src/audit/audit-archive.ts';
+import { actorOf } from '#src/identity/console/principal.ts';
+import { marker } from '#src/redaction/spans.ts';
 import type { AuditEntry } from '#storage/accounts/audit-chain.ts';
-import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
+import { page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
 
 /** What the events of the two parts begin with that have a page of their own. */
 const CALENDAR_EVENTS = ['calendar.', 'dav.'] as const;
 const AGENT_EVENTS = ['bot.', 'agent.'] as const;
+
+/**
+ * What the events begin with of things that people name: a group of one person that is called the same in the list of
+ * groups would name its member.
+ */
+const NAMED_BY_PEOPLE = ['group.', 'calendar.', 'dav.', 'bot.', 'webhook.'] as const;
 
 const entry = z
   .strictObject({
@@ -19,7 +28,7 @@ const entry = z
     /** Whom or what the event is about. Not called `subject`: a field of that name is a mail's, and hidden from vendors. */
     about: z.string().nullable(),
     details: z.record(z.string(), z.unknown()),
-    /** Over the entry, with `about` as `subject`, and the hash before it, so that a reader can check the chain. */
+    /** Over the entry, with `about` as `subject`, and the hash before it, so that a reader can check the chain; hidden from vendors. */
     hash: z.string(),
   })
   .meta({ id: 'AuditEntry' });
@@ -41,6 +50,8 @@ const query = z.strictObject({
 });
 type AuditQuery = z.infer<typeof query>;
 
+const keeping = z.strictObject({ days: z.int().nullable(), trimmed_through: z.int() }).meta({ id: 'AuditRetention' });
+
 const view = {
   method: 'get',
   access: 'audit:read',
@@ -55,20 +66,87 @@ export const auditRoutes = {
   readAudit: { ...view, path: '/audit', summary: 'The audit trail, the newest entries first.' },
   readCalendarAudit: { ...view, path: '/calendar/audit', summary: "The calendar's part of the audit trail." },
   readAgentsAudit: { ...view, path: '/agents/audit', summary: "The bots' and agents' part of the audit trail." },
+  readAuditRetention: {
+    method: 'get',
+    path: '/audit/retention',
+    summary: 'How long the audit trail is kept, and the last entry that went by its time.',
+    access: 'audit:read',
+    vendor: 'closed',
+    audit: null,
+    replies: { 200: keeping },
+    errors: [],
+  },
+  setAuditRetention: {
+    method: 'put',
+    path: '/audit/retention',
+    summary:
+      'Keeps the audit trail for so many days, or for ever with null. Owners export it first: parley audit export.',
+    access: 'access:write',
+    vendor: 'closed',
+    audit: 'audit.retention_changed',
+    body: z
+      .strictObject({ days: z.int().min(AUDIT_DAYS_MIN).max(AUDIT_DAYS_MAX).nullable() })
+      .meta({ id: 'SetAuditRetention' }),
+    replies: { 200: keeping },
+    errors: [],
+  },
 } as const satisfies Record<string, ConsoleRoute>;
 
-function wireEntry({ subject, ...kept }: AuditEntry): z.infer<typeof entry> {
+function wireEntry({ subject, ...kept }: AuditEntry): WireEntry {
   return { ...kept, about: subject };
 }
 
-export function makeAuditPage({ audit }: { readonly audit: Pick<AuditTrail, 'list'> }): ConsolePage {
-  const read = ({ after, about: subject, ...filter }: AuditQuery, events?: readonly string[]) => {
-    const { items, next } = audit.list({ ...filter, subject, cursor: after, events });
+export interface AuditPageDependencies {
+  readonly audit: Pick<AuditTrail, 'list'>;
+  readonly archive: Pick<AuditArchive, 'days' | 'keep'>;
+  /** The number of the last entry that went by its time; 0 for none. */
+  readonly trimmedThrough: () => number;
+}
+
+export function makeAuditPage({ audit, archive, trimmedThrough }: AuditPageDependencies): ConsolePage {
+  const keptNow = () => ({ status: 200, body: { days: archive.days, trimmed_through: trimmedThrough() } });
+  const read = async ({ query: asked, shown }: Asked, events?: readonly string[]) => {
+    const { after, about: subject, ...filter } = asked;
+    const show: ShowEntries | undefined =
+      shown === undefined
+        ? undefined
+        : async (entries) => (await shown(entries.map((one) => vendorEntry(wireEntry(one))))).map(storedEntry);
+    const { items, next } = await audit.list({ ...filter, subject, cursor: after, events }, show);
     return { status: 200, body: { items: items.map(wireEntry), next } };
   };
   return page(auditRoutes, {
-    readAudit: ({ query: asked }) => read(asked),
-    readCalendarAudit: ({ query: asked }) => read(asked, CALENDAR_EVENTS),
-    readAgentsAudit: ({ query: asked }) => read(asked, AGENT_EVENTS),
+    readAudit: async (request) => await read(request),
+    readCalendarAudit: async (request) => await read(request, CALENDAR_EVENTS),
+    readAgentsAudit: async (request) => await read(request, AGENT_EVENTS),
+    readAuditRetention: () => keptNow(),
+    setAuditRetention: async ({ principal, address, body: { days } }) => {
+      await archive.keep(days, { actor: actorOf(principal), address });
+      return keptNow();
+    },
   });
+}
+
+type Asked = Pick<ConsoleRequest<undefined, AuditQuery>, 'query' | 'shown'>;
+type WireEntry = z.infer<typeof entry>;
+
+/**
+ * An entry before it is de-personalised. Its hash is over what is hidden: whoever tries every name there is against it
+ * would know which name stands behind a pseudonym, and which number behind the `x` of an address.
+ */
+function vendorEntry(one: WireEntry): WireEntry {
+  const isNamed = NAMED_BY_PEOPLE.some((part) => one.event.startsWith(part));
+  return { ...one, details: isNamed ? withoutNames(one.details) : one.details, hash: marker('random') };
+}
+
+function withoutNames(details: WireEntry['details']): WireEntry['details'] {
+  const fields = Object.entries(details).map(([name, value]) => {
+    if (name === 'name' || name === 'display_name') return [name, marker('text')];
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return [name, isObject ? withoutNames(value as WireEntry['details']) : value];
+  });
+  return Object.fromEntries(fields) as WireEntry['details'];
+}
+
+function storedEntry({ about: subject, ...kept }: WireEntry): AuditEntry {
+  return { ...kept, subject } as AuditEntry;
 }

@@ -55,15 +55,17 @@ export const logsRoutes = {
 
 export function makeLogsPage({ recentLines }: { readonly recentLines: RecentLines }): ConsolePage {
   return page(logsRoutes, {
-    readLogs: ({ query: { after, level, limit, since, text } }) => {
-      const { items, next } = recentLines.read({
+    readLogs: async ({ query: { after, level, limit, since, text }, shown }) => {
+      const filter = {
         before: after === undefined ? undefined : lineNumber(after),
         levels: level === undefined ? undefined : LEVELS.slice(0, LEVELS.indexOf(level) + 1),
         text,
         // Rewritten in the form that lines have, so that texts compare as instants do.
         since: since === undefined ? undefined : formatInstant(parseInstant(since) as number),
         limit,
-      });
+      };
+      const { items, next } =
+        shown === undefined ? recentLines.read(filter) : await recentLines.readShown(filter, shown);
       const body = { items, next: next === null ? null : String(next), forgotten: recentLines.forgotten };
       return { status: 200, body };
     },

@@ -9,6 +9,7 @@ import { logLine, nodeId } from '#src/protocol/hosts/nodes.ts';
 import { marker } from '#src/redaction/spans.ts';
 import type { DeviceRecord } from '#storage/accounts/account-records.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
+import type { PseudonymOrder } from '../../pseudonym-order.ts';
 import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 const ENTRIES_PAGE_MAX = 200;
@@ -16,6 +17,9 @@ const ENTRIES_PAGE_DEFAULT = 50;
 
 /** People of one page of sessions: each has 100 devices at most. */
 const PEOPLE_PAGE_MAX = 50;
+
+/** What instants of sessions are cut to for vendors. */
+const DAY_MILLIS = 86_400_000;
 
 const figures = z.record(z.string(), z.number());
 
@@ -93,12 +97,19 @@ export const telemetryRoutes = {
 
 export interface TelemetryPageDependencies {
   readonly accounts: Accounts;
+  readonly pseudonymOrder: Pick<PseudonymOrder, 'usernames'>;
   readonly telemetry: ClientTelemetry;
   readonly reports: NodeReports;
   readonly clock: Clock;
 }
 
-export function makeTelemetryPage({ accounts, telemetry, reports, clock }: TelemetryPageDependencies): ConsolePage {
+export function makeTelemetryPage({
+  accounts,
+  pseudonymOrder,
+  telemetry,
+  reports,
+  clock,
+}: TelemetryPageDependencies): ConsolePage {
   return page(telemetryRoutes, {
     readTelemetry: ({ query: { after, limit } }) => {
       const found = telemetry.page(after === undefined ? undefined : entryNumber(after), limit + 1);
@@ -115,17 +126,19 @@ export function makeTelemetryPage({ accounts, telemetry, reports, clock }: Telem
       const more = found.length > limit && last !== undefined ? String(last.number) : null;
       return { status: 200, body: { items, nodes, next: more } };
     },
-    listClientSessions: ({ principal, query: { after = '0', limit } }) => {
+    listClientSessions: async ({ principal, query: { after = '0', limit } }) => {
       // A number, and no username: a vendor would read it beside the pseudonym of the same person.
       if (!/^\d{1,9}$/.test(after)) throw new Refusal('cursor_invalid');
       const offset = Number(after);
-      const people = accounts.peopleFrom(offset, limit + 1);
+      const isVendor = principal.kind === 'vendor';
+      const people = isVendor
+        ? (await pseudonymOrder.usernames()).slice(offset, offset + limit + 1)
+        : accounts.peopleFrom(offset, limit + 1).map(({ username }) => username);
       const now = clock.now();
-      const items = people.slice(0, limit).flatMap(({ username }) =>
+      const items = people.slice(0, limit).flatMap((username) =>
         accounts.devices(username).map((device) => {
           const view = sessionView(username, device, telemetry.lastOf(device.id), now);
-          // People call their devices after themselves, which no rule of logs finds.
-          return principal.kind === 'vendor' && view.name !== '' ? { ...view, name: marker('text') } : view;
+          return isVendor ? vendorSession(view) : view;
         }),
       );
       return { status: 200, body: { items, next: people.length > limit ? String(offset + limit) : null } };
@@ -147,6 +160,24 @@ function entryView(entry: StoredTelemetry): z.infer<typeof clientEntry> {
     line,
     figures: measured ?? null,
   };
+}
+
+/**
+ * A session before it is de-personalised. People call their devices after themselves, which no rule of logs finds; and
+ * instants to the millisecond would find the same session in the list of a person by name.
+ */
+function vendorSession(view: z.infer<typeof clientSession>): z.infer<typeof clientSession> {
+  return {
+    ...view,
+    name: view.name === '' ? '' : marker('text'),
+    created_at: cutTo(DAY_MILLIS, view.created_at),
+    used_at: cutTo(DAY_MILLIS, view.used_at),
+    session_until: view.session_until === null ? null : cutTo(DAY_MILLIS, view.session_until),
+  };
+}
+
+function cutTo(millis: number, instant: string): string {
+  return formatInstant(Math.floor(Date.parse(instant) / millis) * millis);
 }
 
 function sessionView(

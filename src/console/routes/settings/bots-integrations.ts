@@ -1,5 +1,6 @@
 /** Webhooks of rooms and event subscriptions of bots: listing, making, ending (BOT-01). A secret is shown once. */
 import { z } from 'zod';
+import { isId } from '#src/base/ids.ts';
 import type { Integrations } from '#src/integrations/integrations.ts';
 import { botCommandsReply } from '#src/protocol/bots/commands.ts';
 import { Refusal } from '#src/protocol/errors.ts';
@@ -10,7 +11,7 @@ import {
   subscription,
   subscriptionsReply,
 } from '#src/protocol/bots/subscriptions.ts';
-import { madeWebhook, makeWebhook, webhooksReply } from '#src/protocol/bots/webhooks.ts';
+import { madeWebhook, makeWebhook, WEBHOOKS_MAX, webhooksReply } from '#src/protocol/bots/webhooks.ts';
 import { page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
 
 const read = { access: 'settings:read', audit: null } as const;
@@ -27,7 +28,10 @@ export const botIntegrationsRoutes = {
     summary: 'Webhooks of all rooms, with their last use and without their tokens.',
     vendor: 'depersonalised',
     query: z.strictObject({
-      after: z.string().max(64).optional(),
+      after: z
+        .string()
+        .refine((text) => isId('hook', text))
+        .optional(),
       limit: z.coerce.number().int().min(1).max(WEBHOOKS_PAGE_MAX).default(WEBHOOKS_PAGE_MAX),
     }),
     replies: { 200: webhooksReply.extend({ next: z.string().nullable() }).meta({ id: 'AllWebhooks' }) },
@@ -124,10 +128,14 @@ export function makeBotIntegrationsPage(integrations: Integrations): ConsolePage
       status: 200,
       body: { items: [...integrations.commands(named(request, 'id'))], next: null },
     }),
-    listWebhooks: (request) => ({
-      status: 200,
-      body: { items: webhooks.list(named(request, 'id')), next: null },
-    }),
+    listWebhooks: async (request) => {
+      const { shown } = request;
+      const room = named(request, 'id');
+      if (shown === undefined) return { status: 200, body: { items: webhooks.list(room), next: null } };
+      // A vendor knows a room by what stands for its id.
+      const all = await shown(webhooks.listAll(undefined, WEBHOOKS_MAX).items);
+      return { status: 200, body: { items: all.filter(({ conversation_id: id }) => id === room), next: null } };
+    },
     makeWebhook: async (request) => ({
       status: 201,
       body: await webhooks.make(conversationOf(request), request.body.name, request.by),

@@ -34,7 +34,7 @@ export const botsScreen: Screen = {
   title: 'bots.title',
   section: 'access',
   needs: 'settings:read',
-  isForVendors: true,
+  isForVendors: false,
   show: (stage) => {
     const [id] = stage.place.rest;
     if (id !== undefined) return showBot(stage, id);

@@ -69,7 +69,7 @@ export const meetingsScreen: Screen = {
   title: 'meetings.title',
   section: 'people',
   needs: 'users:read',
-  isForVendors: true,
+  isForVendors: false,
   show: (stage) => [
     new Listing<ItemOf<'get /meetings'>>({
       caption: 'meetings.title',

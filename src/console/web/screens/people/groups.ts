@@ -14,7 +14,7 @@ export const groupsScreen: Screen = {
   title: 'groups.title',
   section: 'people',
   needs: 'users:read',
-  isForVendors: true,
+  isForVendors: false,
   show: (stage) => {
     const [group] = stage.place.rest;
     return group === undefined ? showList(stage) : showGroup(stage, group);

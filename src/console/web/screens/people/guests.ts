@@ -16,7 +16,7 @@ export const guestsScreen: Screen = {
   title: 'guests.title',
   section: 'people',
   needs: 'users:read',
-  isForVendors: true,
+  isForVendors: false,
   show: (stage) => {
     const listing: Listing<Guest> = new Listing<Guest>({
       caption: 'guests.title',

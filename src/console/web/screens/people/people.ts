@@ -17,7 +17,7 @@ export const peopleScreen: Screen = {
   title: 'people.title',
   section: 'people',
   needs: 'users:read',
-  isForVendors: true,
+  isForVendors: false,
   show: (stage) => {
     const [username] = stage.place.rest;
     if (username !== undefined) return showPerson(stage, username);

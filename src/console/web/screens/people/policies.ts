@@ -19,7 +19,7 @@ export const policiesScreen: Screen = {
   title: 'policies.title',
   section: 'people',
   needs: 'users:read',
-  isForVendors: true,
+  isForVendors: false,
   show: (stage) => [
     element('p', { class: 'hint' }, t('policies.hint')),
     loaded(
