@@ -30,7 +30,7 @@ export const INTERNAL_ROUTES = {
     auth: 'service',
     body: introspectToken,
     replies: { 200: tokenIntrospection },
-    errors: [],
+    errors: ['right_missing'],
   },
   readInternalPerson: {
     method: 'get',
@@ -38,7 +38,7 @@ export const INTERNAL_ROUTES = {
     summary: 'One person, whatever the access policies show to whom.',
     auth: 'service',
     replies: { 200: directoryEntry },
-    errors: ['person_not_found'],
+    errors: ['person_not_found', 'right_missing'],
   },
 } as const satisfies Record<string, Route>;
 export type InternalRoute = keyof typeof INTERNAL_ROUTES;
