@@ -3,10 +3,10 @@
  * same names; `route-table.ts` gathers them, and the router is built from that table and from nothing else.
  */
 import type { z } from 'zod';
-import type { ErrorCode } from '#src/protocol/errors.ts';
+import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
 import type { AuditEvent } from '#src/audit/audit-events.ts';
-import type { Permission } from '#src/identity/console/permissions.ts';
-import type { Principal } from '#src/identity/console/principal.ts';
+import { permits, type Permission } from '#src/identity/console/permissions.ts';
+import { roleOf, type Principal } from '#src/identity/console/principal.ts';
 
 /**
  * How a vendor token meets a route (VND-15): served as it is, served de-personalised, or refused before its handler.
@@ -28,6 +28,11 @@ export interface ConsoleRoute {
   readonly summary: string;
   readonly access: Access;
   readonly vendor: VendorExposure;
+  /**
+   * Whether the second factor is asked again for it (VND-17). Without the statement it is where access is managed and
+   * the trail says so, which is every write of owners and every read that takes keys or clear data out.
+   */
+  readonly stepUp?: boolean;
   /** What it writes into the audit trail; null for a read that is not audited. Every write has one. */
   readonly audit: AuditEvent | null;
   readonly body?: z.ZodType;
@@ -43,6 +48,8 @@ export interface ConsoleRoute {
 /** A request as a handler gets it: checked by its schemas, its caller known and permitted. */
 export interface ConsoleRequest<Body = unknown, Query = unknown> {
   readonly principal: Principal;
+  /** Whether the caller's second factor was asked again, and not too long ago. */
+  readonly hasSteppedUp: boolean;
   /** The caller's address. */
   readonly address: string;
   readonly parameters: Readonly<Record<string, string>>;
@@ -70,6 +77,17 @@ export type ConsoleHandlers<Routes extends Readonly<Record<string, ConsoleRoute>
     >,
   ) => Promise<ConsoleReply> | ConsoleReply;
 };
+
+/** Whether a route takes a session whose second factor was asked again (VND-17). */
+export function asksStepUp({ access, audit, stepUp }: ConsoleRoute): boolean {
+  return stepUp ?? (access === 'access:write' && audit !== null);
+}
+
+/** @throws Refusal `right_missing`, `step_up_required` for who may not do what is an owner's within a route of others. */
+export function assertOwner({ hasSteppedUp, principal }: Pick<ConsoleRequest, 'hasSteppedUp' | 'principal'>): void {
+  if (!permits(roleOf(principal), 'access:write')) throw new Refusal('right_missing');
+  if (!hasSteppedUp) throw new Refusal('step_up_required');
+}
 
 /** The routes and handlers of one page. */
 export interface ConsolePage {

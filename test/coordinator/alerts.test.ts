@@ -35,7 +35,14 @@ async function makeAlerts(context: TestContext) {
   const alerts = new Alerts({ accounts, clock, sources, failed: (source) => void failed.push(source) });
   const { handlers } = makeAlertsPage({ alerts });
   const read = async (query: object = {}) => {
-    const asked = { principal: OWNER, address: '', parameters: {}, body: undefined, query: { limit: 50, ...query } };
+    const asked = {
+      principal: OWNER,
+      hasSteppedUp: true,
+      address: '',
+      parameters: {},
+      body: undefined,
+      query: { limit: 50, ...query },
+    };
     // oxlint-disable-next-line typescript/no-explicit-any
     return (await handlers['listAlerts']?.(asked))?.body as any;
   };

@@ -83,7 +83,7 @@ test('an expired token is not revoked, and one that never was is not found', asy
 });
 
 const OTHERS: Record<string, Principal> = {
-  'the break-glass account': { kind: 'break_glass', role: 'owner', sid: OWNER_PERSON.sid },
+  'the break-glass account': { kind: 'break_glass', role: 'owner', sid: OWNER_PERSON.sid, steppedUpUntil: 0 },
   'an administrator': { ...OWNER_PERSON, role: 'administrator' },
   'a viewer': { ...OWNER_PERSON, role: 'viewer' },
   'an owner who has not proven the second factor': { ...OWNER_PERSON, isFull: false },

@@ -19,6 +19,6 @@ export const RECOVERY_ROUTES = {
     auth: 'none',
     body: guests.confirmRecovery,
     replies: { 200: guests.recoverReply },
-    errors: ['recovery_failed', 'rate_limited'],
+    errors: ['password_too_common', 'recovery_failed', 'rate_limited'],
   },
 } as const satisfies Record<string, Route>;

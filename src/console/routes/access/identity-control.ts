@@ -13,6 +13,10 @@ const account = z
     /** The account at the provider. */
     subject: z.string(),
     signed_in_at: z.string().nullable(),
+    /** What bound it, who and when; all null for one that signed in before accounts were bound, which opens nothing. */
+    bound_by: z.enum(['person', 'administrator', 'email', 'first_sign_in']).nullable(),
+    bound_actor: z.string().nullable(),
+    bound_at: z.string().nullable(),
   })
   .meta({ id: 'IdentityAccount' });
 
@@ -37,8 +41,10 @@ export function makeIdentityControlPage({ sso }: { readonly sso: Pick<SingleSign
   return page(identityControlRoutes, {
     listIdentityAccounts: ({ query: { after, limit } }) => {
       const found = sso.identities(after, limit + 1);
-      const items = found.slice(0, limit).map(({ id, document: { issuer, subject, signedInAt } }) => {
-        return { user: id, issuer, subject, signed_in_at: signedInAt ?? null };
+      const items = found.slice(0, limit).map(({ id, document: { bound, issuer, subject, signedInAt } }) => {
+        const { actor = null, at = null, by = null } = bound ?? {};
+        const listed = { user: id, issuer, subject, signed_in_at: signedInAt ?? null };
+        return { ...listed, bound_by: by, bound_actor: actor, bound_at: at };
       });
       return { status: 200, body: { items, next: found.length > limit ? (items.at(-1)?.user ?? null) : null } };
     },

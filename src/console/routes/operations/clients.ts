@@ -29,7 +29,8 @@ export const clientsRoutes = {
     method: 'put',
     path: '/clients',
     summary: 'Sets the publish token: 43 characters or more, made at random. Null removes it.',
-    access: 'settings:write',
+    // Whoever holds it says what every client installs: that is a key.
+    access: 'access:write',
     vendor: 'closed',
     audit: 'clients.publish_token_set',
     body: z.strictObject({ publish_token: z.string().regex(PUBLISH_TOKEN).nullable() }).meta({ id: 'ChangeClients' }),

@@ -4,9 +4,8 @@ import type { Groups } from '#src/directory/groups.ts';
 import { UnknownPerson, type People } from '#src/directory/people.ts';
 import * as directory from '#src/protocol/directory/directory.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { permits } from '#src/identity/console/permissions.ts';
-import { actorOf, roleOf } from '#src/identity/console/principal.ts';
-import { page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
+import { actorOf } from '#src/identity/console/principal.ts';
+import { assertOwner, page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
 
 const missing = 'person_not_found';
 const left = 'person_left';
@@ -32,7 +31,7 @@ export const usersRoutes = {
     audit: 'user.created',
     body: directory.createUser,
     replies: { 201: directory.user },
-    errors: ['username_taken'],
+    errors: ['password_too_common', 'username_taken'],
   },
   readUser: {
     method: 'get',
@@ -137,20 +136,23 @@ export function makeUsersPage({ people, groups, consoleRoles }: UsersPageOptions
     readUser: async ({ parameters }) =>
       await known(async () => ({ status: 200, body: viewOf(parameters['username'] ?? '') })),
     changeUser: async (request) =>
-      await doTo(request, async (username) => await people.change(username, request.body, doerOf(request))),
+      await doTo(request, async (username) => {
+        assertMayTouch(request, people, username);
+        await people.change(username, request.body, doerOf(request));
+      }),
     blockUser: async (request) =>
       await doTo(request, async (username) => {
-        assertMayClose(request, people, username);
+        assertMayTouch(request, people, username);
         await people.block(username, doerOf(request), await consoleRoles.lastOwnerCheck(username));
       }),
     unblockUser: async (request) =>
       await doTo(request, async (username) => {
-        assertMayClose(request, people, username);
+        assertMayTouch(request, people, username);
         await people.unblock(username, doerOf(request));
       }),
     leaveUser: async (request) =>
       await doTo(request, async (username) => {
-        assertMayClose(request, people, username);
+        assertMayTouch(request, people, username);
         await people.leave(username, doerOf(request), await consoleRoles.lastOwnerCheck(username));
       }),
     listUserSessions: async ({ parameters }) =>
@@ -161,23 +163,25 @@ export function makeUsersPage({ people, groups, consoleRoles }: UsersPageOptions
     endUserSession: async (request) =>
       await known(async () => {
         const { username = '', session = '' } = request.parameters;
+        assertMayTouch(request, people, username);
         await people.endSession(username, session, doerOf(request));
         return { status: 204 };
       }),
   });
 }
 
-type Request = Pick<ConsoleRequest, 'principal' | 'address' | 'parameters'>;
+type Request = Pick<ConsoleRequest, 'principal' | 'hasSteppedUp' | 'address' | 'parameters'>;
 
 function doerOf({ principal, address }: Request) {
   return { actor: actorOf(principal), address };
 }
 
-/** Owners are for owners to shut out and to let in. @throws Refusal `right_missing`. */
-function assertMayClose({ principal }: Request, people: People, username: string): void {
-  if (people.read(username).role === 'owner' && !permits(roleOf(principal), 'access:write')) {
-    throw new Refusal('right_missing');
-  }
+/**
+ * Owners are for owners to shut out and to let in, and so is what is known of them: an address says whose mail and
+ * whose account at the identity provider is theirs. @throws Refusal `right_missing`, `step_up_required`.
+ */
+function assertMayTouch(request: Request, people: People, username: string): void {
+  if (people.read(username).role === 'owner') assertOwner(request);
 }
 
 /** What an administrator may know: that there is no such person. @throws Refusal `person_not_found`. */

@@ -10,7 +10,7 @@ import {
   type SettingScreenName,
 } from '#src/settings/setting-screens.ts';
 import type { ScreenView, Settings } from '#src/settings/settings.ts';
-import { actorOf } from '#src/identity/console/principal.ts';
+import { actorOf, roleOf } from '#src/identity/console/principal.ts';
 import { page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
 
 const setMark = z.strictObject({ set: z.boolean() });
@@ -37,12 +37,15 @@ function screenReply(name: SettingScreenName) {
       values: z.strictObject(Object.fromEntries(values) as Record<string, z.ZodType>),
       changed_at: z.string().nullable(),
       changed_by: z.string().nullable(),
+      dropped: z
+        .array(z.string())
+        .meta({ description: 'Secrets that this change took away, since where they go changed: give them anew.' }),
     })
     .meta({ id: `Settings${camel(name)}` });
 }
 
 function routesOf(name: SettingScreenName): Record<string, ConsoleRoute> {
-  const { isClosedToVendors, say }: SettingScreen = SETTING_SCREENS[name];
+  const { isClosedToVendors, isOwners, say }: SettingScreen = SETTING_SCREENS[name];
   const reply = { 200: screenReply(name) };
   const path = `/settings/${name}` as const;
   return {
@@ -60,12 +63,12 @@ function routesOf(name: SettingScreenName): Record<string, ConsoleRoute> {
       method: 'put',
       path,
       summary: `${say} What the body leaves out stays; null takes a value away.`,
-      access: 'settings:write',
+      access: isOwners === true ? 'access:write' : 'settings:write',
       vendor: 'closed',
       audit: 'settings.changed',
       body: changeForm(name).meta({ id: `ChangeSettings${camel(name)}` }),
       replies: reply,
-      errors: ['encryption_locked', 'sso_in_use', 'sso_not_set'],
+      errors: ['encryption_locked', 'role_above_own', 'sso_in_use', 'sso_not_set', 'sso_owner_required'],
     },
   };
 }
@@ -104,7 +107,8 @@ export function makeSettingsPage({ settings, test }: SettingsPageOptions): Conso
       [
         `change${camel(name)}`,
         async (request) => {
-          const view = await settings.change(name, request.body as Readonly<Record<string, unknown>>, byOf(request));
+          const by = { ...byOf(request), role: roleOf(request.principal) };
+          const view = await settings.change(name, request.body as Readonly<Record<string, unknown>>, by);
           return { status: 200, body: bodyOf(name, view) };
         },
       ],
@@ -129,5 +133,6 @@ function bodyOf(name: SettingScreenName, view: ScreenView) {
     values: view.values,
     changed_at: view.changedAt,
     changed_by: view.changedBy,
+    dropped: [...view.dropped],
   };
 }
