@@ -15,7 +15,8 @@ export const AUDIT_EVENTS = {
   'console.signed_out': 'Somebody signed out of the console.',
   'console.stepped_up':
     'The second factor was asked again in a session and given: by what, and which session. It counts for five minutes.',
-  'console.code_refused': 'The password was right and the code of the second factor was not.',
+  'console.code_refused':
+    'The password, or the session that was asked again, was right and the code of the second factor was not.',
   'console_role.changed': 'A person got another console role, or lost it: before and after.',
   'second_factor.setup': 'Somebody began to set up a second factor.',
   'second_factor.confirmed': 'A second factor was confirmed and is in force.',

@@ -151,7 +151,7 @@ function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { 
       allowPrivateTargets: config.allowPrivateTargets,
       holdersOf: emailHoldersOf,
     }),
-    stepUp: new StepUp({ sessions, secondFactors, breakGlass, clock }),
+    stepUp: new StepUp({ accounts, sessions, secondFactors, breakGlass, clock }),
     signInSettings: settings.signIn,
     vendorTokens: new VendorTokens({ accounts, clock }),
     vendorTokenUse: new VendorTokenUse({ accounts, clock, log }),

@@ -57,7 +57,7 @@ export async function openConsoleOn(folder: string, clock: HandClock) {
   const raiseAlert = (use: BreakGlassUse) => void alerts.push(use);
   const breakGlassParts = { accounts, passwords, limiter, sessions, secrets: vault, clock, log };
   const breakGlass = new BreakGlassAccount({ ...breakGlassParts, raiseAlert });
-  const stepUp = new StepUp({ sessions, secondFactors, breakGlass, clock });
+  const stepUp = new StepUp({ accounts, sessions, secondFactors, breakGlass, clock });
   const announced: string[] = [];
   const announcer = { directoryChanged: (user: string) => void announced.push(user) };
   const roles = new ConsoleRoles({ accounts, announcer, clock });

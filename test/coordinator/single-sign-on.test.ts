@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { makeIdentityControlPage } from '#src/console/routes/access/identity-control.ts';
 import { CALLBACKS_MAX, SingleSignOn } from '#src/identity/single-sign-on/single-sign-on.ts';
-import { bindIdentity } from '#src/identity/single-sign-on/sso-bindings.ts';
+import { bindIdentity, consoleIdentities } from '#src/identity/single-sign-on/sso-bindings.ts';
 import { METADATA_MILLIS } from '#src/identity/single-sign-on/sso-provider.ts';
 import { ssoSettings, type SsoSettings } from '#src/identity/single-sign-on/sso-settings.ts';
 import { ADDRESS, openConsole, OWNER, OWNER_PERSON, refusal } from './console-fixture.ts';
@@ -136,6 +136,24 @@ test('a name that came to belong to another account is refused until an owner fo
   assert.equal(trail('sso.identity_forgotten').at(-1)?.subject, 'user:olga');
   assert.equal((await signIn('subject-2')).username, 'olga');
   await assert.rejects(sso.forget(OWNER, 'nobody', ADDRESS), refusal('sso_identity_not_found'));
+});
+
+test('CRD-13 who signed in before accounts were bound binds once; a name that is nobody’s goes on', async (context) => {
+  const { accounts, add, bind, identity, signIn } = await openSso(context);
+  await add('olga', 'owner');
+  const known = (subject: string) => ({ issuer: identity.issuer, subject, signedInAt: '2026-11-20T08:00:00.000Z' });
+  await accounts.change((draft) => {
+    draft.putDocument(consoleIdentities, 'olga', known('subject-1'));
+    draft.putDocument(consoleIdentities, 'viktor', known('subject-2'));
+  });
+  identity.accounts.set('subject-1', { preferred_username: 'olga', groups: ['admins'] });
+  identity.accounts.set('subject-2', { preferred_username: 'viktor', groups: ['staff'] });
+  identity.accounts.set('subject-3', { preferred_username: 'viktor', groups: ['admins'] });
+  await assert.rejects(signIn('subject-1'), refusal('sso_not_bound'));
+  await assert.rejects(signIn('subject-3'), refusal('sso_not_bound'));
+  assert.equal((await signIn('subject-2')).username, 'viktor');
+  await bind('olga', 'subject-1');
+  assert.equal((await signIn('subject-1')).role, 'owner');
 });
 
 test('somebody without a usable name is refused', async (context) => {

@@ -7,13 +7,14 @@
  */
 import type { Clock } from '#src/base/clock.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import type { AccountsDraft } from '#storage/accounts/accounts.ts';
+import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import type { BreakGlassAccount } from './break-glass.ts';
 import { BREAK_GLASS_HOLDER, type ConsoleSessions } from './console-sessions.ts';
 import { actorOf, type ConsolePerson, type BreakGlass, type Principal } from './principal.ts';
 import type { SecondFactorProof, SecondFactors } from './second-factors.ts';
 
 export interface StepUpOptions {
+  readonly accounts: Accounts;
   readonly sessions: Pick<ConsoleSessions, 'stepUp'>;
   readonly secondFactors: Pick<SecondFactors, 'prove'>;
   readonly breakGlass: Pick<BreakGlassAccount, 'prove'>;
@@ -34,8 +35,18 @@ export class StepUp {
    * `encryption_locked`; `vendor_token_forbidden`.
    */
   async byCode(principal: Principal, proof: SecondFactorProof, address: string): Promise<number> {
-    const { breakGlass, clock, secondFactors, sessions } = this.#options;
     if (principal.kind === 'vendor') throw new Refusal('vendor_token_forbidden');
+    try {
+      return await this.#prove(principal, proof, address);
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'second_factor_wrong')
+        await this.#auditRefused(principal, address);
+      throw error;
+    }
+  }
+
+  async #prove(principal: ConsolePerson | BreakGlass, proof: SecondFactorProof, address: string): Promise<number> {
+    const { breakGlass, clock, secondFactors, sessions } = this.#options;
     let until = 0;
     const mark = (draft: AccountsDraft, factor: string) => {
       until = markStepUp(draft, { sessions, principal, factor, address, now: clock.now() });
@@ -48,6 +59,16 @@ export class StepUp {
     if (principal.signIn === 'sso') throw new Refusal('step_up_at_provider');
     await secondFactors.prove(principal.username, proof, address, mark);
     return until;
+  }
+
+  /** Somebody has the session and not the factor: its owner should know. How often is bounded by the limiter. */
+  async #auditRefused(principal: ConsolePerson | BreakGlass, address: string): Promise<void> {
+    const { accounts, clock } = this.#options;
+    const details = { session: principal.sid };
+    await accounts.change((draft) => {
+      const entry = { event: 'console.code_refused', actor: 'server', address, subject: actorOf(principal), details };
+      draft.audit(clock.now(), entry);
+    });
   }
 }
 
