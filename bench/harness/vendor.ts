@@ -36,8 +36,8 @@ export class ConsoleOwner {
     const app = new TOTP({ secret });
     await owner.ask('POST', '/second-factor/confirm', { code: app.generate() });
     // A code is good once: the next one is taken too, since a phone's clock may be ahead.
-    const code = app.generate({ timestamp: Date.now() + app.period * 1_000 });
-    await owner.ask('POST', '/step-up', { code });
+    const next = app.generate({ timestamp: Date.now() + app.period * 1_000 });
+    await owner.ask('POST', '/step-up', { code: next });
     return owner;
   }
 

@@ -13,7 +13,8 @@ import type { SsoSettings } from './sso-settings.ts';
  * What bound it: the person from a session of theirs, an administrator, an e-mail address that the provider has
  * verified, or a first sign-in under a name that was nobody's here.
  */
-export type BoundBy = 'person' | 'administrator' | 'email' | 'first_sign_in';
+export const BOUND_BY = ['person', 'administrator', 'email', 'first_sign_in'] as const;
+export type BoundBy = (typeof BOUND_BY)[number];
 
 /** Under the username. */
 export interface IdentityRecord {

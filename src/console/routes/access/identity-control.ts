@@ -1,5 +1,6 @@
 /** Who signs in by the identity provider: which username belongs to which account there. */
 import { z } from 'zod';
+import { BOUND_BY } from '#src/identity/single-sign-on/sso-bindings.ts';
 import type { SingleSignOn } from '#src/identity/single-sign-on/single-sign-on.ts';
 import { USERNAME } from '#src/protocol/names.ts';
 import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
@@ -14,7 +15,7 @@ const account = z
     subject: z.string(),
     signed_in_at: z.string().nullable(),
     /** What bound it, who and when; all null for one that signed in before accounts were bound, which opens nothing. */
-    bound_by: z.enum(['person', 'administrator', 'email', 'first_sign_in']).nullable(),
+    bound_by: z.enum(BOUND_BY).nullable(),
     bound_actor: z.string().nullable(),
     bound_at: z.string().nullable(),
   })
