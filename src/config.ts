@@ -249,7 +249,7 @@ export const SETTINGS = {
       z.string().refine(isHostList, 'must be true, false, or hosts separated by commas'),
     ]),
     default: false,
-    say: 'Whether webhooks of automations, event subscriptions of bots, pushes, previews of links, feeds that calendars follow, outgoing mail, and tests of settings may go to private addresses: true, false, or the hosts that may, as they are written where they are set, separated by commas (`mail.internal,10.0.0.5`). False, because an administrator of the console would otherwise reach the services beside this server.',
+    say: 'Whether webhooks of automations, event subscriptions of bots, pushes, previews of links, feeds that calendars follow, outgoing mail, the identity provider, and tests of settings may go to private addresses: true, false, or the hosts that may, as they are written where they are set, separated by commas (`mail.internal,10.0.0.5`). False, because an administrator of the console would otherwise reach the services beside this server.',
   },
   pushRedecideSeconds: {
     schema: whole(1, 60),

@@ -31,6 +31,7 @@ import { makeSecondFactorPage } from './routes/access/second-factor.ts';
 import { makeServersPage } from './routes/operations/servers.ts';
 import { makeSignInPage } from './routes/access/sign-in.ts';
 import { makeSsoPage } from './routes/access/sso.ts';
+import { makeStepUpPage } from './routes/access/step-up.ts';
 import { makeTelemetryPage } from './routes/operations/telemetry.ts';
 import { makeVendorTokensPage } from './routes/access/vendor-tokens.ts';
 import { makePeoplePages } from './routes/people/people-routes.ts';
@@ -121,6 +122,7 @@ function makePages(
       idleSeconds,
     }),
     sso: makeSsoPage({ sso: management.singleSignOn, idleSeconds }),
+    stepUp: makeStepUpPage({ stepUp: management.stepUp, sso: management.singleSignOn }),
     mcu: makeMcuPage({ reports, liveCalls: options.liveCalls }),
     alerts: makeAlertsPage({ alerts }),
     audit: makeAuditPage({

@@ -37,6 +37,7 @@ import { serversRoutes } from './routes/operations/servers.ts';
 import { settingsRoutes } from './routes/settings/settings.ts';
 import { signInRoutes } from './routes/access/sign-in.ts';
 import { ssoRoutes } from './routes/access/sso.ts';
+import { stepUpRoutes } from './routes/access/step-up.ts';
 import { telemetryRoutes } from './routes/operations/telemetry.ts';
 import { usersRoutes } from './routes/people/users.ts';
 import { vendorTokenRoutes } from './routes/access/vendor-tokens.ts';
@@ -51,6 +52,7 @@ export const CONSOLE_COMMON_ERRORS = [
   'redaction_unavailable',
   'right_missing',
   'session_over',
+  'step_up_required',
   'two_factor_enrollment_required',
   'vendor_token_expired',
   'vendor_token_forbidden',
@@ -93,6 +95,7 @@ export const CONSOLE_PAGES = {
   settings: settingsRoutes,
   signIn: signInRoutes,
   sso: ssoRoutes,
+  stepUp: stepUpRoutes,
   telemetry: telemetryRoutes,
   users: usersRoutes,
   vendorTokens: vendorTokenRoutes,
@@ -137,6 +140,7 @@ function faultsOf(name: string, route: ConsoleRoute): string[] {
       ['second_factor_setup', 'access:write'].includes(route.access) && route.vendor !== 'closed',
       'manages access and is not closed to vendor tokens',
     ],
+    [route.stepUp === true && route.access === 'public', 'asks nobody for a second factor'],
     [!/^(?:\/(?::[a-z]\w*|[\w.-]+))+$/.test(route.path), 'has a path that is none'],
     [Object.keys(route.replies).length === 0, 'states no answer'],
   ];

@@ -3,11 +3,11 @@
  * same names; `route-table.ts` gathers them, and the router is built from that table and from nothing else.
  */
 import type { z } from 'zod';
-import type { ErrorCode } from '#src/protocol/errors.ts';
+import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
 import type { Exactly, WithDefaults } from '#src/protocol/route.ts';
 import type { AuditEvent } from '#src/audit/audit-events.ts';
-import type { Permission } from '#src/identity/console/permissions.ts';
-import type { Principal } from '#src/identity/console/principal.ts';
+import { permits, type Permission } from '#src/identity/console/permissions.ts';
+import { roleOf, type Principal } from '#src/identity/console/principal.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 
 /**
@@ -30,6 +30,11 @@ export interface ConsoleRoute {
   readonly summary: string;
   readonly access: Access;
   readonly vendor: VendorExposure;
+  /**
+   * Whether the second factor is asked again for it (VND-17). Without the statement it is where access is managed and
+   * the trail says so, which is every write of owners and every read that takes keys or clear data out.
+   */
+  readonly stepUp?: boolean;
   /** What it writes into the audit trail; null for a read that is not audited. Every write has one. */
   readonly audit: AuditEvent | null;
   readonly body?: z.ZodType;
@@ -81,6 +86,8 @@ export interface ConsoleRequest<
   Parameters extends Readonly<Record<string, string>> = Readonly<Record<string, string>>,
 > {
   readonly principal: Principal;
+  /** Whether the caller's second factor was asked again, and not too long ago. */
+  readonly hasSteppedUp: boolean;
   /** The caller's address. */
   readonly address: string;
   /** Who acts, and from where, as the audit trail has it. */
@@ -124,6 +131,17 @@ export type ConsoleHandlers<Routes extends Readonly<Record<string, ConsoleRoute>
     >,
   ) => Promise<ConsoleReply> | ConsoleReply;
 };
+
+/** Whether a route takes a session whose second factor was asked again (VND-17). */
+export function asksStepUp({ access, audit, stepUp }: ConsoleRoute): boolean {
+  return stepUp ?? (access === 'access:write' && audit !== null);
+}
+
+/** @throws Refusal `right_missing`, `step_up_required` for who may not do what is an owner's within a route of others. */
+export function assertOwner({ hasSteppedUp, principal }: Pick<ConsoleRequest, 'hasSteppedUp' | 'principal'>): void {
+  if (!permits(roleOf(principal), 'access:write')) throw new Refusal('right_missing');
+  if (!hasSteppedUp) throw new Refusal('step_up_required');
+}
 
 /** The routes and handlers of one page. */
 export interface ConsolePage {

@@ -2,7 +2,7 @@
  * The console's router: `/admin/api`, built from the route table and from nothing else. What every request goes
  * through, in this order and before its body is read:
  *
- *     credential ─► vendor's gate ─► second factor ─► permission ─► body, schemas ─► handler ─► answer's schema
+ *     credential ─► vendor's gate ─► second factor ─► permission ─► step-up ─► body, schemas ─► handler ─► answer's schema
  *                                                                                        vendor: de-personalised ─►
  *
  * Whoever is nobody learns nothing here, not even which paths there are.
@@ -17,8 +17,15 @@ import { Refusal } from '#src/protocol/errors.ts';
 import type { ConsoleAuthentication, CredentialHeaders } from '#src/identity/console/console-authentication.ts';
 import type { Depersonalisation } from './depersonalisation.ts';
 import { permits } from '#src/identity/console/permissions.ts';
-import { actorOf, roleOf, type Principal } from '#src/identity/console/principal.ts';
-import type { Access, ConsolePage, ConsoleReply, ConsoleRequest, ConsoleRoute } from './route.ts';
+import { actorOf, hasSteppedUp, roleOf, type Principal } from '#src/identity/console/principal.ts';
+import {
+  asksStepUp,
+  type Access,
+  type ConsolePage,
+  type ConsoleReply,
+  type ConsoleRequest,
+  type ConsoleRoute,
+} from './route.ts';
 import { CONSOLE_PREFIX, routeFaults } from './route-table.ts';
 import { actorsIn, withActors } from './vendor-actors.ts';
 import { pathOf, showsVendorToken, type VendorGate } from './vendor-gate.ts';
@@ -127,12 +134,19 @@ class Router {
     if (route?.access === 'public') return;
     checkAccess(principal, route?.access ?? 'signed_in');
     if (request.method !== 'GET') this.#options.limiter?.take('console_write', actorOf(principal));
+    if (route !== undefined && asksStepUp(route) && !hasSteppedUp(principal, clock.now())) {
+      throw new Refusal('step_up_required');
+    }
     this.#principals.set(request, principal);
   }
 
   #read(request: FastifyRequest): ConsoleRequest {
     const principals = this.#principals;
+    const { clock } = this.#options;
     return {
+      get hasSteppedUp(): boolean {
+        return hasSteppedUp(this.principal, clock.now());
+      },
       get principal(): Principal {
         const principal = principals.get(request);
         if (principal === undefined) throw new Error('A public route was asked who calls it: nobody is known there.');

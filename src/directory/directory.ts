@@ -71,6 +71,11 @@ export function putBotEntry(draft: AccountsDraft, user: string, bot: Omit<BotEnt
   return rev;
 }
 
+/** As `holdersOf`, of a draft too. */
+export function emailHoldersOf(view: Pick<AccountsDraft, 'document'>, email: string): readonly string[] {
+  return view.document(emailHolders, email) ?? [];
+}
+
 /** Keeps who had an address first: it says whose it is, and the order of changes would not say it after a restart. */
 function moveEmail(
   draft: AccountsDraft,
@@ -187,7 +192,7 @@ export class Directory {
    * before that was kept is not among them.
    */
   holdersOf(email: string): readonly string[] {
-    return this.#accounts.document(emailHolders, email) ?? [];
+    return emailHoldersOf(this.#accounts, email);
   }
 
   /**

@@ -99,7 +99,7 @@ export class Enrollment {
   /**
    * Exchanges an invitation for an account; of two who try at once, one gets it.
    * @throws Refusal `invitation_used` for one that was used, has expired or never was; `username_taken` and
-   * `phone_taken`, which leave the invitation as it is; `busy`, `storage_full`.
+   * `phone_taken`, `password_too_common`, which leave the invitation as it is; `busy`, `storage_full`.
    */
   async exchange(
     secret: string,
@@ -112,7 +112,7 @@ export class Enrollment {
     // Looked at before the password is hashed, so that a link that is over costs nothing.
     openRecord(accounts, hash, unixSeconds(clock.now()));
     if (accounts.person(username) !== undefined) throw new Refusal('username_taken');
-    const passwordHash = await passwords.hash(password);
+    const passwordHash = await passwords.hashChosen(password, username);
     const now = clock.now();
     const { rev, isGuest } = await accounts.change((draft) => {
       const record = openRecord(draft, hash, unixSeconds(now));

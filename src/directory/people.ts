@@ -200,7 +200,7 @@ export class People {
   async #add({ username, password, role, profile, by }: PersonForm): Promise<void> {
     const { accounts, announcer, passwords, clock } = this.#options;
     if (accounts.person(username) !== undefined) throw new Refusal('username_taken');
-    const passwordHash = await passwords.hash(password);
+    const passwordHash = await passwords.hashChosen(password, username);
     const now = clock.now();
     const rev = await accounts.change((draft) => {
       if (role === 'owner' && draft.hasOwner) throw new OwnerExists();
@@ -246,5 +246,7 @@ export function addPerson(draft: AccountsDraft, { username, passwordHash, role, 
   // A person of that name could be mistaken for a bot, and a bot for a person.
   if (isBotUser(username)) throw new Refusal('field_invalid', { field: 'username' });
   if (draft.person(username) !== undefined) throw new Refusal('username_taken');
+  // Somebody whom only the identity provider knows may have sessions under the name: they are not this person's.
+  endConsoleSessions(draft, username);
   return putPerson(draft, { username, state: 'active', role, passwordHash, createdAt: formatInstant(now) });
 }

@@ -8,6 +8,7 @@
  * looked up, the work behind it is the same for both, and a confirmation that fails has one answer and one cost.
  */
 import { randomInt } from 'node:crypto';
+import { assertUncommon } from '#src/identity/credentials/common-passwords.ts';
 import type { Passwords } from '#src/identity/credentials/passwords.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import { unixSeconds, type Clock } from '#src/base/clock.ts';
@@ -116,12 +117,14 @@ export class Recovery {
 
   /**
    * Exchanges a code for a new password and ends every session of the guest.
-   * @throws Refusal `recovery_failed`, at one cost for every reason; `rate_limited`, `busy`, `storage_full`.
+   * @throws Refusal `recovery_failed`, at one cost for every reason; `password_too_common`; `rate_limited`, `busy`, `storage_full`.
    */
   async confirm(phone: string, code: string, newPassword: string, address: string): Promise<void> {
     const { accounts, announcer, clock, limiter, passwords } = this.#options;
     limiter.take('recovery_confirm', hostOf(address));
     const turn = { key: hostOf(address), goesFirst: false };
+    // Before an attempt is counted: the next one may be the last.
+    assertUncommon(newPassword, undefined, 'new_password');
     const now = clock.now();
     // Counted before the code is looked at, so that guesses at the same time cannot share an attempt.
     const record = await accounts.change((draft) => this.#countAttempt(draft, phone, unixSeconds(now)));

@@ -150,8 +150,12 @@ function admit(app: FastifyInstance, { config, telemetry }: HttpSurfaceOptions):
   app.addHook('onResponse', async (request, reply) => {
     telemetry?.answered(request.routeOptions.url, reply.statusCode, versionOf(request));
   });
-  app.addHook('onRequest', async (request) => {
-    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') throw new Refusal('request_malformed');
+  app.addHook('onRequest', async (request, reply) => {
+    const hosts = hostsOf(request);
+    if (hosts > 1 || (hosts === 0 && request.raw.httpVersion === '1.1')) {
+      void reply.header('connection', 'close');
+      throw new Refusal('request_malformed');
+    }
     if (versionOf(request) < config.protocolMin && request.routeOptions.config.anyVersion !== true) {
       throw new Refusal('client_too_old');
     }
@@ -173,6 +177,11 @@ function tellOfVendorTokens(app: FastifyInstance, { vendorRefused }: HttpSurface
     );
     if (shown !== undefined) vendorRefused(shown);
   });
+}
+
+/** How often a request says whose it is: Node takes the first of two and says nothing (RFC 9110, section 7.2). */
+function hostsOf({ raw: { rawHeaders } }: FastifyRequest): number {
+  return rawHeaders.filter((text, at) => at % 2 === 0 && text.toLowerCase() === 'host').length;
 }
 
 function versionOf(request: FastifyRequest): number {

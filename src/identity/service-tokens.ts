@@ -5,6 +5,9 @@
 import { hashSecret, sameHash } from './credentials/opaque-secrets.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 
+/** The mail server that hands calendar mail over: no service of the product, and often of another host. */
+export const MAIL_SERVICE = 'mail';
+
 export class ServiceTokens {
   /** Service → SHA-256 of its token, hex: texts of one length, whose comparison tells nothing of the token's. */
   readonly #hashes: readonly (readonly [service: string, hash: string])[];
@@ -21,5 +24,12 @@ export class ServiceTokens {
     const [match] = this.#hashes.filter(([, known]) => sameHash(known, hash));
     if (match === undefined) throw new Refusal('token_invalid');
     return match[0];
+  }
+
+  /** As `authenticate`, for what the product's own services ask. @throws Refusal `right_missing` for the mail server too. */
+  authenticateInternal(token: string | undefined): string {
+    const service = this.authenticate(token);
+    if (service === MAIL_SERVICE) throw new Refusal('right_missing');
+    return service;
   }
 }

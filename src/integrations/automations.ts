@@ -80,14 +80,17 @@ export class Automations {
   }
 
   /**
-   * Changes what the form names. What happens while it is disabled it never hears of.
-   * @throws Refusal `automation_not_found`, `target_private`, `encryption_locked`.
+   * Changes what the form names. What happens while it is disabled it never hears of. Another URL takes another secret:
+   * the one before belongs to whoever was to read what it signs (CRD-14).
+   * @throws Refusal `automation_not_found`, `field_invalid` for a URL without a secret, `target_private`, `encryption_locked`.
    */
   async change(id: string, form: AutomationChange, by: AuditActor): Promise<AutomationRecord> {
     const { accounts, allowPrivateTargets, clock, vault } = this.#options;
     if (form.url !== undefined) checkedHost(new URL(form.url), allowPrivateTargets, 'url');
     return await accounts.change((draft) => {
       const before = found(draft.document(automationRecords, id));
+      const hasMoved = form.url !== undefined && form.url !== before.url;
+      if (hasMoved && form.secret === undefined) throw new Refusal('field_invalid', { field: 'secret' });
       const now = clock.now();
       if (form.secret !== undefined) vault.put(draft, automationSecret(id), Buffer.from(form.secret, 'utf8'));
       const after: AutomationRecord = {

@@ -114,8 +114,8 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
     session: (token) => signIn.session(token),
     entry: (username) => nouns.directory.entry(username),
   });
-  addClientRoutes(app, INTERNAL_ROUTES, internal, (token) => services.authenticate(token));
   addFrontPage(app);
+  addClientRoutes(app, INTERNAL_ROUTES, internal, (token) => services.authenticateInternal(token));
   addEnrollmentPage(app);
   addMeetingPage(app, nouns.meetings);
   keepTidy(app, { ...options, clock }, nouns);

@@ -29,10 +29,12 @@ import type { Logger } from '#src/telemetry/logger.ts';
 import { Integrations } from '#src/integrations/integrations.ts';
 import { makeNodeServices, type NodeServices } from '#src/hosts/node-services.ts';
 import { Retention } from '#src/compliance/retention.ts';
+import { emailHoldersOf } from '#src/directory/directory.ts';
 import { SecondFactors } from '#src/identity/console/second-factors.ts';
 import { makeSettingsServices, type SettingsServices, type SettingsServicesOptions } from './settings-services.ts';
 import { SignInSwitches } from '#src/identity/sign-in-switches.ts';
 import { SingleSignOn } from '#src/identity/single-sign-on/single-sign-on.ts';
+import { StepUp } from '#src/identity/console/step-up.ts';
 import { VendorRefusals } from '#src/identity/vendor-refusals.ts';
 import { VendorTokens } from '#src/identity/vendor-tokens.ts';
 import { VendorTokenUse } from '#src/identity/vendor-token-use.ts';
@@ -132,21 +134,32 @@ function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { 
   const vendorTokenUse = new VendorTokenUse({ accounts, clock, log });
   const raiseAlert = async ({ address, at }: { readonly address: string; readonly at: string }) =>
     await alerts.note('break_glass_used', 'server', `from ${address} at ${at}`);
+  const breakGlass = new BreakGlassAccount({
+    accounts,
+    passwords,
+    guard,
+    sessions,
+    secrets: vault,
+    clock,
+    log,
+    raiseAlert,
+  });
   return {
-    breakGlass: new BreakGlassAccount({
-      accounts,
-      passwords,
-      guard,
-      sessions,
-      secrets: vault,
-      clock,
-      log,
-      raiseAlert,
-    }),
+    breakGlass,
     consoleSessions: sessions,
     consoleSignIn: new ConsoleSignIn({ accounts, passwords, guard, sessions, secondFactors, switches, clock }),
     secondFactors,
-    singleSignOn: new SingleSignOn({ accounts, sessions, sso: settings.sso, signIn: settings.signIn, clock, log }),
+    singleSignOn: new SingleSignOn({
+      accounts,
+      sessions,
+      sso: settings.sso,
+      signIn: settings.signIn,
+      clock,
+      log,
+      allowPrivateTargets: config.allowPrivateTargets,
+      holdersOf: emailHoldersOf,
+    }),
+    stepUp: new StepUp({ accounts, sessions, secondFactors, breakGlass, clock }),
     signInSettings: settings.signIn,
     vendorTokens,
     vendorTokenUse,

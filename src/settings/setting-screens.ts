@@ -10,16 +10,33 @@ import { isTargetUrl } from '#src/outgoing/targets.ts';
 import { SIGN_IN_SOURCES } from '#src/identity/sign-in-switches.ts';
 import { ssoSettings } from '#src/identity/single-sign-on/sso-settings.ts';
 
-export interface SettingField {
+interface AnyField {
   readonly schema: z.ZodType;
-  /** Kept in the vault, as text, and answered as set or not set. */
-  readonly isSecret?: true;
   /** It may name a person, in no form that is known as one: the trail says that it changed, and not to what. */
   readonly isPersonal?: true;
   /** What the screen cannot do without. */
   readonly isRequired?: true;
   readonly say: string;
 }
+
+/** What is answered as it was set. */
+interface PlainField extends AnyField {
+  readonly isSecret?: undefined;
+  /** It gives roles of the console: none above the role of who sets it. */
+  readonly isRoleMap?: true;
+}
+
+/** Kept in the vault, as text, and answered as set or not set. */
+interface SecretField extends AnyField {
+  readonly isSecret: true;
+  /**
+   * The fields that say where the secret goes (CRD-14): when one of them changes and the secret is not given anew, it
+   * is gone. Nothing for a secret that never leaves this server.
+   */
+  readonly goesTo: readonly string[];
+}
+
+export type SettingField = PlainField | SecretField;
 
 export interface SettingScreen {
   /** What it is for. */
@@ -30,6 +47,8 @@ export interface SettingScreen {
   readonly isTestable?: true;
   /** It holds what a vendor token has no business with: the contract opens the others, by name. */
   readonly isClosedToVendors?: true;
+  /** It decides who gets in, by what, or what of the installation goes for good: owners alone change it (VND-17). */
+  readonly isOwners?: true;
   readonly fields: Readonly<Record<string, SettingField>>;
 }
 
@@ -85,22 +104,33 @@ export const SETTING_SCREENS = {
   sso: {
     say: 'Sign-in to the console at an OpenID Connect provider.',
     effect: LIVE,
+    isOwners: true,
     fields: {
       issuer: { schema: sso.issuer, isRequired: true, say: 'The issuer, under which the metadata is found.' },
       client_id: { schema: sso.client_id, isRequired: true, say: 'The client that this server is at the provider.' },
-      client_secret: { schema: secret, isSecret: true, say: 'Its secret; without one the client is public.' },
+      client_secret: {
+        schema: secret,
+        goesTo: ['issuer'],
+        isSecret: true,
+        say: 'Its secret; without one the client is public.',
+      },
       redirect_uri: { schema: sso.redirect_uri, isRequired: true, say: 'The page that the provider sends back to.' },
       scope: { schema: sso.scope.unwrap(), say: 'What is asked for; openid profile without it.' },
       username_claim: { schema: sso.username_claim.unwrap(), say: 'The claim with the username.' },
       roles_claim: { schema: sso.roles_claim.unwrap(), say: "The claim with the account's roles." },
       groups_claim: { schema: sso.groups_claim.unwrap(), say: "The claim with the account's groups." },
-      roles: { schema: sso.roles.unwrap(), say: 'Role at the provider → role in the console.' },
-      groups: { schema: sso.groups.unwrap(), say: 'Group at the provider → role in the console.' },
+      roles: { schema: sso.roles.unwrap(), isRoleMap: true, say: 'Role at the provider → role in the console.' },
+      groups: { schema: sso.groups.unwrap(), isRoleMap: true, say: 'Group at the provider → role in the console.' },
+      bind_by_email: {
+        schema: sso.bind_by_email.unwrap(),
+        say: 'Whether an address that the provider has verified binds an account; no without it, and never an owner.',
+      },
     },
   },
   'sign-in': {
     say: 'Where people sign in to the console.',
     effect: LIVE,
+    isOwners: true,
     fields: {
       sign_in_mode: { schema: z.enum(SIGN_IN_SOURCES), say: 'Whose page people sign in on; local without it.' },
       platform_token: { schema: z.enum(SIGN_IN_SOURCES), say: 'Whose tokens are taken; local without it.' },
@@ -117,6 +147,7 @@ export const SETTING_SCREENS = {
       private_key: {
         schema: keyOf((type) => type === 'ec'),
         isSecret: true,
+        goesTo: ['environment'],
         isRequired: true,
         say: 'The .p8 key in PEM.',
       },
@@ -134,6 +165,7 @@ export const SETTING_SCREENS = {
       service_account: {
         schema: z.string().max(SECRET_LENGTH_MAX).refine(isServiceAccount, 'A service account as JSON.'),
         isSecret: true,
+        goesTo: ['project_id'],
         isRequired: true,
         say: 'The JSON file of the service account, whole.',
       },
@@ -151,6 +183,7 @@ export const SETTING_SCREENS = {
       secret: {
         schema: secret.min(TURN_SECRET_LENGTH_MIN),
         isSecret: true,
+        goesTo: ['uris'],
         say: 'Secret shared with the TURN servers (static-auth-secret of coturn). TURN URIs need it, STUN does not.',
       },
       credential_seconds: {
@@ -165,7 +198,13 @@ export const SETTING_SCREENS = {
     fields: {
       base_url: base,
       model: { schema: line(200), say: 'The model that is asked.' },
-      api_key: { schema: secret, isSecret: true, isRequired: true, say: 'The key that is sent as Bearer.' },
+      api_key: {
+        schema: secret,
+        goesTo: ['base_url'],
+        isSecret: true,
+        isRequired: true,
+        say: 'The key that is sent as Bearer.',
+      },
     },
   },
   simpleone: {
@@ -174,7 +213,7 @@ export const SETTING_SCREENS = {
     fields: {
       base_url: base,
       username: { schema: line(200), isRequired: true, say: 'The account of the integration.' },
-      password: { schema: secret, isSecret: true, isRequired: true, say: 'Its password.' },
+      password: { schema: secret, isSecret: true, goesTo: ['base_url'], isRequired: true, say: 'Its password.' },
     },
   },
   hrms: {
@@ -182,17 +221,30 @@ export const SETTING_SCREENS = {
     effect: AT_NEXT_USE,
     fields: {
       base_url: base,
-      api_token: { schema: secret, isSecret: true, isRequired: true, say: 'The token of the integration.' },
+      api_token: {
+        schema: secret,
+        goesTo: ['base_url'],
+        isSecret: true,
+        isRequired: true,
+        say: 'The token of the integration.',
+      },
     },
   },
   ldap: {
     say: 'Credentials for a directory server.',
     effect: AT_NEXT_USE,
+    isOwners: true,
     isTestable: true,
     fields: {
       url: { schema: url('ldap:', 'ldaps:'), isRequired: true, say: 'ldaps://host:636, or ldap:// for a plain one.' },
       bind_dn: { schema: line(1_000), isRequired: true, say: 'Whom to bind as.' },
-      bind_password: { schema: secret, isSecret: true, isRequired: true, say: 'The password of the bind.' },
+      bind_password: {
+        schema: secret,
+        goesTo: ['url'],
+        isSecret: true,
+        isRequired: true,
+        say: 'The password of the bind.',
+      },
       base_dn: { schema: line(1_000), isRequired: true, say: 'Below which people are.' },
       user_filter: { schema: line(1_000), say: 'Which entries are people; (objectClass=person) without it.' },
     },
@@ -206,7 +258,7 @@ export const SETTING_SCREENS = {
       region: { schema: z.string().regex(/^[a-z0-9-]{1,64}$/), say: 'The region; us-east-1 without it.' },
       bucket: { schema: z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/), isRequired: true, say: 'The bucket.' },
       access_key_id: { schema: z.string().regex(/^\w{3,128}$/), isRequired: true, say: 'The id of the key.' },
-      secret_access_key: { schema: secret, isSecret: true, isRequired: true, say: 'The key.' },
+      secret_access_key: { schema: secret, goesTo: ['endpoint'], isSecret: true, isRequired: true, say: 'The key.' },
     },
   },
   tls: {
@@ -219,7 +271,7 @@ export const SETTING_SCREENS = {
         isRequired: true,
         say: 'The certificate in PEM, the chain behind it.',
       },
-      private_key: { schema: keyOf(() => true), isSecret: true, isRequired: true, say: 'Its key in PEM.' },
+      private_key: { schema: keyOf(() => true), goesTo: [], isSecret: true, isRequired: true, say: 'Its key in PEM.' },
     },
   },
   mail: {
@@ -269,13 +321,19 @@ export const SETTING_SCREENS = {
         isPersonal: true,
         say: 'The account to sign in as; without one nobody signs in.',
       },
-      smtp_password: { schema: secret, isSecret: true, say: 'Its password.' },
+      smtp_password: {
+        schema: secret,
+        goesTo: ['smtp_host', 'smtp_port', 'smtp_security'],
+        isSecret: true,
+        say: 'Its password.',
+      },
       from: { schema: z.email().max(254), say: 'The address that mail is sent from; calendar@ the domain without it.' },
     },
   },
   retention: {
     say: 'How long messages are kept. A conversation may keep them for a shorter time.',
     effect: 'At once: what is older is unreadable, and off the disk soon after. It does not come back.',
+    isOwners: true,
     isClosedToVendors: true,
     fields: {
       seconds: {

@@ -1,12 +1,11 @@
 /** Trying what a settings screen says, where that can be done from here: a directory server, an object store, TLS, a mail server. */
-import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { Clock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { OutgoingTimeout, reasonOf, sendOutgoing } from '#src/outgoing/request.ts';
+import { tryConnection } from '#src/outgoing/connection.ts';
+import { reasonOf, sendOutgoing } from '#src/outgoing/request.ts';
 import { smtpWordOf, trySmtp } from '#src/outgoing/smtp.ts';
-import { checkedHost, makeLookup, type PrivateTargets } from '#src/outgoing/targets.ts';
+import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import { smtpServerOf } from './mail-settings.ts';
 import {
   SETTING_SCREENS,
@@ -52,9 +51,12 @@ export const TESTABLE_SCREENS = SETTING_SCREEN_NAMES.filter((name): name is Test
 
 const TESTERS: Readonly<Record<TestableScreen, Tester>> = {
   ldap: async ({ settings, allowPrivateTargets, millis }) => {
-    const { url } = complete(settings.read('ldap'));
-    const end = await connectTo(new URL(url), allowPrivateTargets, millis);
-    return { ok: true, detail: end === null ? 'connected' : 'connected by TLS', expires_at: end };
+    const url = new URL(complete(settings.read('ldap')).url);
+    const isTls = url.protocol === 'ldaps:';
+    const port = isTls ? LDAPS_PORT : LDAP_PORT;
+    const end = await tryConnection({ url, port, isTls, allowPrivateTargets, millis });
+    if (end === null) return { ok: true, detail: 'connected', expires_at: null };
+    return { ok: true, detail: 'connected by TLS', expires_at: formatInstant(end) };
   },
   'external-stores': async ({ settings, allowPrivateTargets, millis }) => {
     const { endpoint: url } = complete(settings.read('external-stores'));
@@ -103,27 +105,4 @@ export function isTestable(name: SettingScreenName): name is TestableScreen {
 function complete<T>(values: T | undefined): T {
   if (values === undefined) throw new Refusal('setting_incomplete');
   return values;
-}
-
-/** Connects and lets go; answers when the certificate of the other side ends, null without TLS. */
-async function connectTo(url: URL, allowPrivateTargets: PrivateTargets, millis: number): Promise<string | null> {
-  const host = checkedHost(url, allowPrivateTargets);
-  const isTls = url.protocol === 'ldaps:';
-  const port = url.port === '' ? (isTls ? LDAPS_PORT : LDAP_PORT) : Number(url.port);
-  const target = { host, port, lookup: makeLookup(allowPrivateTargets) };
-  const { promise, resolve, reject } = Promise.withResolvers<string | null>();
-  const socket: Socket = isTls
-    ? connectTls({ ...target, ...(isIP(host) === 0 ? { servername: host } : {}) }, () => {
-        const { valid_to: end } = (socket as TLSSocket).getPeerCertificate();
-        resolve(formatInstant(Date.parse(end)));
-      })
-    : connectTcp(target, () => resolve(null));
-  socket.once('error', reject);
-  const timer = setTimeout(() => socket.destroy(new OutgoingTimeout(`No connection within ${millis} ms.`)), millis);
-  try {
-    return await promise;
-  } finally {
-    clearTimeout(timer);
-    socket.destroy();
-  }
 }

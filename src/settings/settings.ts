@@ -3,6 +3,7 @@
  * screen reads it whole with `read`; whoever looks at it sees of a secret that it is set, or not (CON-02, VND-10).
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import { hasTurn } from '#src/protocol/calls/calls.ts';
@@ -12,7 +13,9 @@ import type { AuditValue, AuditActor } from '#storage/accounts/audit-chain.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
 import type { Vault } from '#storage/vault/vault.ts';
 import { fieldsOf, type SettingScreenName, type SettingValues } from './setting-screens.ts';
+import { CONSOLE_ROLES, permits, type ConsoleRole } from '#src/identity/console/permissions.ts';
 import type { SignInSettings, SignInSource } from '#src/identity/sign-in-switches.ts';
+import { ownerAtProvider } from '#src/identity/single-sign-on/sso-bindings.ts';
 import { ssoSettings, type SsoSettings, type SsoSettingsReader } from '#src/identity/single-sign-on/sso-settings.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -35,6 +38,8 @@ export interface ScreenView {
   readonly values: Values;
   readonly changedAt: string | null;
   readonly changedBy: string | null;
+  /** Secrets that the change which is answered took away, since where they go is another place now. */
+  readonly dropped: readonly string[];
 }
 
 /** What reads and changes of one screen need of the accounts: the draft within a change. */
@@ -42,6 +47,11 @@ type View = Pick<AccountsDraft, 'document'>;
 
 /** The longest value that the audit trail repeats; of a longer one, such as a certificate, it has the length. */
 const TOLD_LENGTH_MAX = 500;
+
+/** Who changes a screen, and the role that they have. */
+export interface SettingActor extends AuditActor {
+  readonly role: ConsoleRole;
+}
 
 export interface SettingsOptions {
   readonly accounts: Accounts;
@@ -74,6 +84,7 @@ export class Settings {
       values: Object.fromEntries(values) as Values,
       changedAt: record?.changedAt ?? null,
       changedBy: record?.changedBy ?? null,
+      dropped: [],
     };
   }
 
@@ -94,10 +105,14 @@ export class Settings {
 
   /**
    * Changes a screen: what the change leaves out stays, null takes a value away. Checked by the screen's form before.
-   * @throws Refusal `encryption_locked`; `field_invalid` where fields do not go together; `sso_not_set`, `sso_in_use` for what would leave nobody a way to sign in.
+   * A secret goes when where it goes to changes and it is not given anew (CRD-14).
+   * @throws Refusal `encryption_locked`; `field_invalid` where fields do not go together; `role_above_own`;
+   * `sso_not_set`, `sso_in_use`, `sso_owner_required` for what would leave nobody a way to sign in.
    */
-  async change(name: SettingScreenName, change: Values, by: AuditActor): Promise<ScreenView> {
+  async change(name: SettingScreenName, change: Values, by: SettingActor): Promise<ScreenView> {
     const { accounts, clock, vault } = this.#options;
+    const { role, ...actor } = by;
+    assertRolesBelow(name, change, role);
     const view = await accounts.change((draft) => {
       const before = draft.document(settings, name)?.values ?? {};
       const after: Record<string, unknown> = { ...before };
@@ -116,13 +131,15 @@ export class Settings {
         if (value === null) delete after[field];
         else after[field] = value;
       }
+      const dropped = this.#dropSecrets(name, draft, change, { before, after });
+      for (const field of dropped) told[field] = 'dropped';
       // A form that names no field changes nothing, and nobody changed anything.
       if (Object.keys(told).length === 0) return this.view(name, draft);
       const now = clock.now();
-      draft.putDocument(settings, name, { values: after, changedAt: formatInstant(now), changedBy: by.actor });
+      draft.putDocument(settings, name, { values: after, changedAt: formatInstant(now), changedBy: actor.actor });
       this.#checkTogether(name, draft, change);
-      draft.audit(now, { event: 'settings.changed', ...by, subject: `settings:${name}`, details: told });
-      return this.view(name, draft);
+      draft.audit(now, { event: 'settings.changed', ...actor, subject: `settings:${name}`, details: told });
+      return { ...this.view(name, draft), dropped };
     });
     await this.#followers.get(name)?.();
     return view;
@@ -173,14 +190,34 @@ export class Settings {
     return secret === undefined ? undefined : Buffer.from(secret).toString('utf8');
   }
 
+  /** Takes away the secrets whose place has changed and that were not given anew; answers their fields. */
+  #dropSecrets(
+    name: SettingScreenName,
+    draft: AccountsDraft,
+    change: Values,
+    screen: { before: Values; after: Values },
+  ) {
+    const hasMoved = (field: string) => !isDeepStrictEqual(screen.before[field], screen.after[field]);
+    return fieldsOf(name).flatMap(([field, form]) => {
+      if (form.isSecret !== true || change[field] !== undefined || !form.goesTo.some(hasMoved)) return [];
+      const secret = secretName(name, field);
+      if (!this.#options.vault.isSet(secret, draft)) return [];
+      this.#options.vault.remove(draft, secret);
+      return [field];
+    });
+  }
+
   #checkTogether(name: SettingScreenName, draft: AccountsDraft, change: Values): void {
     if (name === 'tls') this.#checkPair(draft, change);
     if (name === 'turn') this.#checkTurn(draft);
     if (name !== 'sso' && name !== 'sign-in') return;
     const { sign_in_mode: mode, platform_token: token } = draft.document(settings, 'sign-in')?.values ?? {};
-    const isAtIdentity = mode === 'identity' || token === 'identity';
-    if (!isAtIdentity || this.#isComplete('sso', draft)) return;
-    throw new Refusal(name === 'sso' ? 'sso_in_use' : 'sso_not_set');
+    if (mode !== 'identity' && token !== 'identity') return;
+    if (!this.#isComplete('sso', draft)) throw new Refusal(name === 'sso' ? 'sso_in_use' : 'sso_not_set');
+    // Whoever turns to a provider that lets no owner in has locked everybody out, themselves among them.
+    const sso = ssoSettings.parse(draft.document(settings, 'sso')?.values);
+    if (ownerAtProvider(draft, sso) === undefined)
+      throw new Refusal(name === 'sso' ? 'sso_in_use' : 'sso_owner_required');
   }
 
   /** Without a secret nobody could be let in by a TURN server. */
@@ -216,6 +253,16 @@ export function endOf(certificate: string): string {
 function toldOf(value: unknown): AuditValue {
   const isLong = typeof value === 'string' && value.length > TOLD_LENGTH_MAX;
   return isLong ? `${value.length} characters` : ((value ?? null) as AuditValue);
+}
+
+/** @throws Refusal `role_above_own` for a map that gives a role with a permission which its setter does not have. */
+function assertRolesBelow(name: SettingScreenName, change: Values, own: ConsoleRole): void {
+  for (const [field, form] of fieldsOf(name)) {
+    if (form.isSecret === true || form.isRoleMap !== true) continue;
+    const given = Object.values((change[field] ?? {}) as Readonly<Record<string, ConsoleRole>>);
+    const isAbove = given.some((role) => !CONSOLE_ROLES[role].every((permission) => permits(own, permission)));
+    if (isAbove) throw new Refusal('role_above_own', { field });
+  }
 }
 
 /** Where a secret lies in the vault. */

@@ -189,7 +189,10 @@ export function socketName(folder: string, path: string): string {
 async function listenAt(folder: string, name: string): Promise<Server | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<Server | undefined>();
   const server = createServer((socket) => socket.destroy());
-  server.once('listening', () => resolve(server));
+  server.once('listening', () => {
+    chmodSync(name, 0o600);
+    resolve(server);
+  });
   server.once('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EADDRINUSE') resolve(undefined);
     else reject(explained(folder, error));

@@ -86,7 +86,7 @@ test('an automation is changed, disabled and removed', async () => {
   const form = { name: 'other', events: ['user.created'], url, secret: SECRET, enabled: false };
   const { id } = (await host.call<Automation>('administrator', 'POST', '/automations', { body: form })).body;
   const path = `/automations/${id}`;
-  const change = { url: 'https://hooks.example.org/x', enabled: true };
+  const change = { url: 'https://hooks.example.org/x', secret: SECRET, enabled: true };
   const changed = await host.call<Automation>('administrator', 'PATCH', path, { body: change });
   assert.deepEqual([changed.body.url, changed.body.enabled], ['https://hooks.example.org/x', true]);
   assert.deepEqual((await host.call<Automation>('viewer', 'GET', path)).body, changed.body);

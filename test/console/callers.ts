@@ -31,6 +31,7 @@ export const CALLER_NAMES = [
   'viewer',
   'administrator',
   'owner',
+  'owner_before_step_up',
   'break_glass',
   'vendor_active',
   'vendor_revoked',
@@ -43,6 +44,7 @@ export type CallerName = (typeof CALLER_NAMES)[number];
 const PEOPLE = ['owner', 'administrator', 'viewer', 'newcomer', 'someone'] as const;
 export const CALLER_PASSWORD = 'a long enough password';
 const LANES = 4;
+const STEPPED_UP_MILLIS = 3_600_000;
 const TWO_YEARS_MILLIS = 2 * 365 * 24 * 3_600_000;
 
 const BY_OWNER = { actor: 'user:owner', address: null } as const;
@@ -54,6 +56,7 @@ const owner: Principal = {
   signIn: 'password',
   sid: 's_planting',
   isFull: true,
+  steppedUpUntil: 0,
 };
 
 /** Makes a data folder that knows every caller. */
@@ -75,6 +78,7 @@ export async function plantCallers(folder: string): Promise<Callers> {
       viewer: bearer(sessions.viewer),
       administrator: bearer(sessions.administrator),
       owner: { 'x-admin-token': sessions.owner },
+      owner_before_step_up: { 'x-admin-token': sessions.ownerBeforeStepUp },
       break_glass: bearer(sessions.breakGlass),
       vendor_active: bearer(vendor.active),
       vendor_revoked: { 'x-admin-token': vendor.revoked },
@@ -102,16 +106,20 @@ async function plantPeople(accounts: Accounts): Promise<void> {
 
 async function plantSessions(accounts: Accounts) {
   const sessions = new ConsoleSessions({ accounts, config: readConfig({}), log: { warn: () => undefined } });
-  const open = async (holder: string, signIn: 'password' | 'break_glass', isFull: boolean) =>
-    await accounts.change(
-      (draft) => sessions.open(draft, holder, { signIn, isFull, address: '127.0.0.1', now: systemClock.now() }).token,
-    );
+  const open = async (holder: string, signIn: 'password' | 'break_glass', isFull: boolean, steppedUp = false) =>
+    await accounts.change((draft) => {
+      const now = systemClock.now();
+      // Longer than any file of tests takes.
+      const more = steppedUp ? { steppedUpAt: now + STEPPED_UP_MILLIS } : {};
+      return sessions.open(draft, holder, { signIn, isFull, address: '127.0.0.1', now, ...more }).token;
+    });
   return {
-    owner: await open('owner', 'password', true),
-    administrator: await open('administrator', 'password', true),
+    owner: await open('owner', 'password', true, true),
+    ownerBeforeStepUp: await open('owner', 'password', true),
+    administrator: await open('administrator', 'password', true, true),
     viewer: await open('viewer', 'password', true),
     newcomer: await open('newcomer', 'password', false),
-    breakGlass: await open(BREAK_GLASS_HOLDER, 'break_glass', true),
+    breakGlass: await open(BREAK_GLASS_HOLDER, 'break_glass', true, true),
   };
 }
 

@@ -21,6 +21,7 @@ const person = (role: 'owner' | 'administrator' | 'viewer', isFull = true): Prin
   signIn: 'password',
   sid: 's_1',
   isFull,
+  steppedUpUntil: Infinity,
 });
 
 /** Token → whose it is. */
@@ -29,7 +30,7 @@ const PRINCIPALS: Readonly<Record<string, Principal>> = {
   administrator: person('administrator'),
   viewer: person('viewer'),
   unenrolled: person('owner', false),
-  break_glass: { kind: 'break_glass', role: 'owner', sid: 's_2' },
+  break_glass: { kind: 'break_glass', role: 'owner', sid: 's_2', steppedUpUntil: Infinity },
 };
 export const VENDOR_TOKEN = 'svc_vst_1_active';
 

@@ -50,12 +50,12 @@ test('CON-02 VND-10 settings are set, and their secrets read as set by everybody
   for (const [name, [form, secret]] of Object.entries(FORMS)) {
     const empty = await host.call<Screen>('vendor_active', 'GET', `/settings/${name}`);
     assert.deepEqual([empty.status, empty.body.is_complete], [200, false], name);
-    const changed = await host.call<Screen>('administrator', 'PUT', `/settings/${name}`, { body: form });
+    const changed = await host.call<Screen>('owner', 'PUT', `/settings/${name}`, { body: form });
     assert.equal(changed.status, 200, changed.text);
     for (const who of ['viewer', 'owner', 'vendor_active'] as const) {
       const read = await host.call<Screen>(who, 'GET', `/settings/${name}`);
       assert.deepEqual([read.status, read.body.is_complete], [200, true], name);
-      assert.equal(read.body.changed_by, 'user:administrator');
+      assert.equal(read.body.changed_by, 'user:owner');
       const { values } = read.body;
       for (const field of secret) assert.deepEqual(values[field], { set: true });
       for (const field of Object.keys(form).filter((each) => !secret.includes(each))) {
@@ -74,7 +74,7 @@ test('CON-02 VND-10 settings are set, and their secrets read as set by everybody
 
 test('a settings form names the field that is wrong, and changes nothing', async () => {
   const put = async (name: string, body: object) => {
-    const { status, body: answer } = await host.call<Refused>('administrator', 'PUT', `/settings/${name}`, { body });
+    const { status, body: answer } = await host.call<Refused>('owner', 'PUT', `/settings/${name}`, { body });
     return [status, answer.code, answer.field];
   };
   assert.deepEqual(await put('hrms', { api_token: 'new', user: 'me' }), [400, 'field_unknown', 'user']);
@@ -91,25 +91,6 @@ test('a settings form names the field that is wrong, and changes nothing', async
   assert.deepEqual(await put('sign-in', { sign_in_mode: 'identity' }), [404, 'sso_not_set', undefined]);
   const { body } = await host.call<Screen>('viewer', 'GET', '/settings/hrms');
   assert.deepEqual(body.values, { base_url: 'https://hr.example.org', api_token: { set: true } });
-});
-
-test('VND-14 the sign-in switches say how people sign in', async () => {
-  interface SignIn {
-    readonly sign_in_mode: string;
-    readonly sso: boolean;
-  }
-  const ways = async () => (await host.call<SignIn>('nobody', 'GET', '/login')).body;
-  assert.deepEqual(await ways(), { sign_in_mode: 'local', sso: false });
-  const sso = { issuer: 'https://id.example.org', client_id: 'parley', redirect_uri: 'https://chat.example.org/c' };
-  await host.call('administrator', 'PUT', '/settings/sso', { body: sso });
-  await host.call('administrator', 'PUT', '/settings/sign-in', { body: { sign_in_mode: 'identity' } });
-  assert.deepEqual(await ways(), { sign_in_mode: 'identity', sso: true });
-  const login = { username: 'viewer', password: 'a long enough password' };
-  const refused = await host.call<Refused>('nobody', 'POST', '/login', { body: login });
-  assert.deepEqual([refused.status, refused.body.code], [403, 'sign_in_by_identity']);
-  const inUse = await host.call<Refused>('administrator', 'PUT', '/settings/sso', { body: { issuer: null } });
-  assert.deepEqual([inUse.status, inUse.body.code], [409, 'sso_in_use']);
-  await host.call('administrator', 'PUT', '/settings/sign-in', { body: { sign_in_mode: 'local' } });
 });
 
 test('a screen is tried, not against private addresses', async () => {
@@ -191,13 +172,13 @@ test('a publish token announces releases, which anybody reads', async () => {
   const body = { platform: 'android', version: '1.4.0', url: 'https://chat.example.org/parley.apk' };
   const early = await request<Refused>('POST', releases, { body, token });
   assert.deepEqual([early.status, early.body.code], [401, 'token_invalid']);
-  const short = await host.call<Refused>('administrator', 'PUT', '/clients', { body: { publish_token: 'short' } });
+  const short = await host.call<Refused>('owner', 'PUT', '/clients', { body: { publish_token: 'short' } });
   assert.deepEqual([short.status, short.body.field], [400, 'publish_token']);
   interface Clients {
     readonly publish_token: { set: boolean };
     readonly releases: object[];
   }
-  const set = await host.call<Clients>('administrator', 'PUT', '/clients', { body: { publish_token: token } });
+  const set = await host.call<Clients>('owner', 'PUT', '/clients', { body: { publish_token: token } });
   assert.deepEqual(set.body, { publish_token: { set: true }, releases: [] });
   const bare = await request<Refused>('POST', releases, { body });
   assert.deepEqual([bare.status, bare.body.code], [401, 'token_missing']);

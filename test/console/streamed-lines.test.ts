@@ -48,7 +48,7 @@ async function listen(context: TestContext, stated: ConsoleRoute, count: number)
     { lines: page({ lines: stated }, { lines: () => ({ status: 200, stream: lines() }) }) },
     {
       authentication: {
-        authenticate: async () => ({ kind: 'break_glass', role: 'owner', sid: 's_1' }),
+        authenticate: async () => ({ kind: 'break_glass', role: 'owner', sid: 's_1', steppedUpUntil: Infinity }),
       },
       gate: new VendorGate({ used: unused, refused: unused }),
       depersonalisation: new Depersonalisation({ redactValue: async (value) => value }),

@@ -37,6 +37,7 @@ async function makeAlerts(context: TestContext) {
   const read = async (query: object = {}) => {
     const asked = {
       principal: OWNER,
+      hasSteppedUp: true,
       address: '',
       by: { actor: 'user:olga', address: '' },
       parameters: {},

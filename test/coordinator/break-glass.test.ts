@@ -19,7 +19,12 @@ test('TFA-02 the account signs in with password and code, and each use is audite
   const { secret } = await site.breakGlass.set(OWNER, PASSWORD, ADDRESS);
   const session = await site.breakGlass.login({ password: PASSWORD, code: codeAt(secret, site.clock.now()) }, ADDRESS);
   assert.deepEqual([session.isFull, session.role, session.username], [true, 'owner', null]);
-  assert.deepEqual(await site.who(session.token), { kind: 'break_glass', role: 'owner', sid: session.sid });
+  assert.deepEqual(await site.who(session.token), {
+    kind: 'break_glass',
+    role: 'owner',
+    sid: session.sid,
+    steppedUpUntil: 0,
+  });
   assert.deepEqual(site.alerts, [{ address: ADDRESS, at: '2026-11-21T08:00:00.000Z' }]);
   const entry = site.trail('break_glass.used').at(-1);
   assert.deepEqual([entry?.actor, entry?.address], ['break-glass', ADDRESS]);

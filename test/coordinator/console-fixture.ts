@@ -12,6 +12,7 @@ import { ConsoleSignIn } from '#src/identity/console/console-sign-in.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import { SecondFactors } from '#src/identity/console/second-factors.ts';
 import { SignInSwitches, type SignInSource } from '#src/identity/sign-in-switches.ts';
+import { StepUp } from '#src/identity/console/step-up.ts';
 import { VendorTokenUse } from '#src/identity/vendor-token-use.ts';
 import { VendorTokens } from '#src/identity/vendor-tokens.ts';
 import { formatInstant } from '#src/base/time.ts';
@@ -58,6 +59,7 @@ export async function openConsoleOn(folder: string, clock: HandClock) {
   const raiseAlert = (use: BreakGlassUse) => void alerts.push(use);
   const breakGlassParts = { accounts, passwords, guard, sessions, secrets: vault, clock, log };
   const breakGlass = new BreakGlassAccount({ ...breakGlassParts, raiseAlert });
+  const stepUp = new StepUp({ accounts, sessions, secondFactors, breakGlass, clock });
   const announced: string[] = [];
   const announcer = { directoryChanged: (user: string) => void announced.push(user) };
   const roles = new ConsoleRoles({ accounts, announcer, clock });
@@ -124,6 +126,7 @@ export async function openConsoleOn(folder: string, clock: HandClock) {
     settings,
     signIn,
     sources,
+    stepUp,
     trail,
     use,
     vault,
@@ -140,6 +143,7 @@ export const OWNER_PERSON: ConsolePerson = {
   signIn: 'password',
   sid: 's_0123456789abcdefghjkmn',
   isFull: true,
+  steppedUpUntil: 0,
 };
 export const OWNER: Principal = OWNER_PERSON;
 

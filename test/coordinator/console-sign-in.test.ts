@@ -33,6 +33,7 @@ test('TFA-01 a password sign-in without a second factor opens its set-up and not
     signIn: 'password',
     sid: session.sid,
     isFull: false,
+    steppedUpUntil: 0,
   });
 });
 

@@ -2,7 +2,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { TestContext } from 'node:test';
 import { Provider, type Configuration } from 'oidc-provider';
 
 export const REDIRECT_URI = 'http://127.0.0.1:1/console/signed-in';
@@ -31,7 +30,7 @@ export interface ProviderSettings {
 }
 
 export async function startIdentityProvider(
-  context: TestContext,
+  context: { after(end: () => void): void },
   settings: ProviderSettings = {},
 ): Promise<IdentityProvider> {
   const accounts = new Map<string, Account>();
@@ -70,7 +69,11 @@ function configurationOf(accounts: Map<string, Account>, settings: ProviderSetti
     clients: [{ client_id: CLIENT_ID, client_secret: CLIENT_SECRET, redirect_uris: [REDIRECT_URI] }],
     jwks: { keys: [{ ...jwk, kty: 'RSA', alg: 'RS256', use: 'sig', kid: 'of-the-test' }] },
     cookies: { keys: ['a key of the test'] },
-    claims: { openid: ['sub'], profile: ['preferred_username', 'groups', 'realm_access'] },
+    claims: {
+      openid: ['sub'],
+      profile: ['preferred_username', 'groups', 'realm_access'],
+      email: ['email', 'email_verified'],
+    },
     conformIdTokenClaims: settings.claimsInIdToken !== true,
     pkce: { required: () => true },
     // Consent is the provider's own business.
@@ -79,7 +82,7 @@ function configurationOf(accounts: Map<string, Account>, settings: ProviderSetti
         accountId: ctx.oidc.session?.accountId as string,
         clientId: ctx.oidc.client?.clientId as string,
       });
-      grant.addOIDCScope('openid profile');
+      grant.addOIDCScope('openid profile email');
       await grant.save();
       return grant;
     },

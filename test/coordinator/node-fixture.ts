@@ -29,6 +29,7 @@ export const OWNER: Principal = {
   signIn: 'password',
   sid: 's1',
   isFull: true,
+  steppedUpUntil: 0,
 };
 export const VENDOR: Principal = { kind: 'vendor', id: 'vst_1', role: 'vendor_support' };
 
@@ -167,6 +168,7 @@ async function askPage(asked: ConsolePage, name: string, { by = OWNER, id, body,
   assert.ok(route !== undefined && handler !== undefined, `there is a route ${name}`);
   const reply = await handler({
     principal: by,
+    hasSteppedUp: true,
     address: '192.0.2.7',
     by: { actor: actorOf(by), address: '192.0.2.7' },
     parameters: id === undefined ? {} : { id },

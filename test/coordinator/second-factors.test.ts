@@ -13,7 +13,7 @@ import {
 } from './console-fixture.ts';
 import { PASSWORD } from './coordinator-fixture.ts';
 
-const BREAK_GLASS = { kind: 'break_glass', role: 'owner', sid: 's_0123456789abcdefghjkmn' } as const;
+const BREAK_GLASS = { kind: 'break_glass', role: 'owner', sid: 's_0123456789abcdefghjkmn', steppedUpUntil: 0 } as const;
 const BY = { actor: 'server', address: null };
 
 test('TFA-01 a set-up is not in force before its code is confirmed', async (context) => {
@@ -57,14 +57,18 @@ test('a code without a set-up, and one of an earlier set-up, confirm nothing', a
   await assert.rejects(stale, refusal('second_factor_wrong'));
 });
 
-test('a session that has not proven the factor in force cannot replace it; a full one can', async (context) => {
+test('a session that has not proven the factor in force cannot replace it; a full one that stepped up can', async (context) => {
   const site = await openConsole(context);
   await site.add('olga', 'owner');
   const { secret, session } = await site.enroll('olga');
   const principal = await site.who(session.token);
   const unproven = { ...principal, isFull: false } as typeof principal;
   await assert.rejects(site.secondFactors.setup(unproven, ADDRESS), refusal('second_factor_enrolled'));
-  const replaced = await site.secondFactors.setup(principal, ADDRESS);
+  await assert.rejects(site.secondFactors.setup(principal, ADDRESS), refusal('step_up_required'));
+  const again = { code: codeAt(secret, site.clock.now()) };
+  await site.stepUp.byCode(principal, again, ADDRESS);
+  const stepped = await site.who(session.token);
+  const replaced = await site.secondFactors.setup(stepped, ADDRESS);
   const code = codeAt(replaced.secret, site.clock.now());
   await assert.rejects(site.secondFactors.confirm(unproven, code, ADDRESS), refusal('second_factor_enrolled'));
   await site.secondFactors.confirm(principal, code, ADDRESS);

@@ -12,6 +12,8 @@ import { Vault } from '#storage/vault/vault.ts';
 import { HandClock, temporaryFolder } from './coordinator-fixture.ts';
 
 export const BY = { actor: 'user:olga', address: '192.0.2.7' };
+/** The same as somebody who changes settings. */
+export const AS_OWNER = { ...BY, role: 'owner' } as const;
 export const MASTER = new Uint8Array(32).fill(3);
 export const HOOK_SECRET = 'heron signs the hooks';
 

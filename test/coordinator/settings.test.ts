@@ -8,10 +8,12 @@ import { makeAlertSources } from '#src/server/alert-sources.ts';
 import { makeNodeServices } from '#src/hosts/node-services.ts';
 import { changeForm, SETTING_SCREEN_NAMES } from '#src/settings/setting-screens.ts';
 import { testSettings, TESTABLE_SCREENS } from '#src/settings/setting-tests.ts';
+import { bindIdentity, noteOwnerSignIn } from '#src/identity/single-sign-on/sso-bindings.ts';
+import type { SsoSettings } from '#src/identity/single-sign-on/sso-settings.ts';
 import { SignInSwitches } from '#src/identity/sign-in-switches.ts';
 import { makeCertificate } from '#test/support/certificate.ts';
 import { START } from './coordinator-fixture.ts';
-import { BY, MASTER, openSettings, startReceiver } from './settings-fixture.ts';
+import { AS_OWNER, BY, MASTER, openSettings, startReceiver } from './settings-fixture.ts';
 
 const SSO = { issuer: 'https://id.example.org', client_id: 'parley', redirect_uri: 'https://chat.example.org/console' };
 const LDAP = { bind_dn: 'cn=parley', bind_password: 'heron of the bind', base_dn: 'dc=example' };
@@ -25,21 +27,26 @@ test('CON-02 VND-10 a secret reads as set or not set, and whoever uses the scree
     values: { base_url: null, api_token: { set: false } },
     changedAt: null,
     changedBy: null,
+    dropped: [],
   });
   assert.equal(settings.read('hrms'), undefined);
-  await settings.change('hrms', { base_url: 'https://hr.example.org/api', api_token: 'heron of the staff' }, BY);
+  await settings.change('hrms', { base_url: 'https://hr.example.org/api', api_token: 'heron of the staff' }, AS_OWNER);
   assert.deepEqual(settings.view('hrms'), {
     isComplete: true,
     values: { base_url: 'https://hr.example.org/api', api_token: { set: true } },
     changedAt: '2026-11-21T08:00:00.000Z',
     changedBy: 'user:olga',
+    dropped: [],
   });
   assert.deepEqual(settings.read('hrms'), { base_url: 'https://hr.example.org/api', api_token: 'heron of the staff' });
-  // What is left out stays.
-  await settings.change('hrms', { base_url: 'https://hr2.example.org' }, BY);
-  assert.deepEqual(settings.read('hrms'), { base_url: 'https://hr2.example.org', api_token: 'heron of the staff' });
+  // What is left out stays, where the rest does not lead it elsewhere (CRD-14).
+  await settings.change('hrms', { base_url: 'https://hr.example.org/api' }, AS_OWNER);
+  assert.equal(settings.read('hrms')?.api_token, 'heron of the staff');
+  const moved = { base_url: 'https://hr2.example.org', api_token: 'another heron' };
+  await settings.change('hrms', moved, AS_OWNER);
+  assert.deepEqual(settings.read('hrms'), moved);
   // Null takes away.
-  await settings.change('hrms', { api_token: null }, BY);
+  await settings.change('hrms', { api_token: null }, AS_OWNER);
   assert.deepEqual(settings.view('hrms').values, { base_url: 'https://hr2.example.org', api_token: { set: false } });
   assert.equal(vault.isSet('setting:hrms.api_token'), false);
   const trail = accounts
@@ -51,7 +58,13 @@ test('CON-02 VND-10 a secret reads as set or not set, and whoever uses the scree
       'settings.changed',
       'user:olga',
       'settings:hrms',
-      { base_url: { before: 'https://hr.example.org/api', after: 'https://hr2.example.org' } },
+      { base_url: { before: 'https://hr.example.org/api', after: 'https://hr2.example.org' }, api_token: 'set' },
+    ],
+    [
+      'settings.changed',
+      'user:olga',
+      'settings:hrms',
+      { base_url: { before: 'https://hr.example.org/api', after: 'https://hr.example.org/api' } },
     ],
     [
       'settings.changed',
@@ -64,10 +77,10 @@ test('CON-02 VND-10 a secret reads as set or not set, and whoever uses the scree
 
 test('a change that names no field changes nothing: the screen stays whose it was, and the trail as it is', async (context) => {
   const { accounts, settings } = await openSettings(context);
-  await settings.change('hrms', { base_url: 'https://hr.example.org' }, BY);
+  await settings.change('hrms', { base_url: 'https://hr.example.org' }, AS_OWNER);
   const before = settings.view('hrms');
   const { auditHead } = accounts;
-  assert.deepEqual(await settings.change('hrms', {}, { ...BY, actor: 'user:somebody' }), before);
+  assert.deepEqual(await settings.change('hrms', {}, { ...AS_OWNER, actor: 'user:somebody' }), before);
   assert.equal(before.changedBy, BY.actor);
   assert.deepEqual(accounts.auditHead, auditHead);
 });
@@ -75,28 +88,38 @@ test('a change that names no field changes nothing: the screen stays whose it wa
 test('a locked vault shows what is set, and neither gives nor takes secrets', async (context) => {
   const { settings, vault } = await openSettings(context);
   await vault.enable(MASTER, BY);
-  await settings.change('hrms', { base_url: 'https://hr.example.org', api_token: 'heron' }, BY);
+  await settings.change('hrms', { base_url: 'https://hr.example.org', api_token: 'heron' }, AS_OWNER);
   await vault.lock(BY);
   assert.deepEqual(settings.view('hrms').values, { base_url: 'https://hr.example.org', api_token: { set: true } });
   assert.throws(() => settings.read('hrms'), { code: 'encryption_locked' });
-  await assert.rejects(settings.change('hrms', { base_url: null, api_token: 'other' }, BY), {
+  await assert.rejects(settings.change('hrms', { base_url: null, api_token: 'other' }, AS_OWNER), {
     code: 'encryption_locked',
   });
   // Nothing of that change was stored.
   assert.deepEqual(settings.view('hrms').values, { base_url: 'https://hr.example.org', api_token: { set: true } });
-  await settings.change('hrms', { base_url: 'https://hr2.example.org' }, BY);
   await vault.unlock(MASTER, BY);
-  assert.deepEqual(settings.read('hrms'), { base_url: 'https://hr2.example.org', api_token: 'heron' });
+  assert.deepEqual(settings.read('hrms'), { base_url: 'https://hr.example.org', api_token: 'heron' });
+});
+
+test('VND-17 nobody maps somebody of the provider to a role above their own', async (context) => {
+  const { settings } = await openSettings(context);
+  const set = async (roles: object, role: 'owner' | 'administrator' | 'viewer') =>
+    await settings.change('sso', { ...SSO, groups: roles }, { ...BY, role });
+  const above = { code: 'role_above_own', field: 'groups' };
+  await assert.rejects(set({ staff: 'viewer', admins: 'owner' }, 'administrator'), above);
+  await assert.rejects(set({ admins: 'administrator' }, 'viewer'), above);
+  await set({ admins: 'administrator', staff: 'viewer' }, 'administrator');
+  await set({ admins: 'owner' }, 'owner');
 });
 
 test('VND-14 sign-in follows its screen, and cannot be turned to a provider that is not set up', async (context) => {
-  const { settings } = await openSettings(context);
+  const { accounts, clock, settings } = await openSettings(context);
   const switches = new SignInSwitches(settings.signIn);
   const { sso } = settings;
   assert.deepEqual([switches.refusePasswords(), sso.settings()], [false, undefined]);
-  await assert.rejects(settings.change('sign-in', { sign_in_mode: 'identity' }, BY), { code: 'sso_not_set' });
+  await assert.rejects(settings.change('sign-in', { sign_in_mode: 'identity' }, AS_OWNER), { code: 'sso_not_set' });
   assert.equal(switches.refusePasswords(), false);
-  await settings.change('sso', { ...SSO, client_secret: 'heron of the client', groups: { admins: 'owner' } }, BY);
+  await settings.change('sso', { ...SSO, client_secret: 'heron of the client', groups: { admins: 'owner' } }, AS_OWNER);
   assert.deepEqual(sso.settings(), {
     ...SSO,
     scope: 'openid profile',
@@ -105,13 +128,21 @@ test('VND-14 sign-in follows its screen, and cannot be turned to a provider that
     groups_claim: 'groups',
     roles: {},
     groups: { admins: 'owner' },
+    bind_by_email: false,
   });
   assert.equal(sso.clientSecret(), 'heron of the client');
-  await settings.change('sign-in', { sign_in_mode: 'identity' }, BY);
+  const toIdentity = async () => await settings.change('sign-in', { sign_in_mode: 'identity' }, AS_OWNER);
+  await assert.rejects(toIdentity(), { code: 'sso_owner_required' });
+  await accounts.change((draft) => {
+    const binding = { by: 'person', actor: 'user:olga', address: '192.0.2.7', now: clock.now() } as const;
+    bindIdentity(draft, 'olga', { issuer: SSO.issuer, subject: 'subject-1' }, binding);
+    noteOwnerSignIn(draft, 'olga', sso.settings() as SsoSettings);
+  });
+  await toIdentity();
   assert.deepEqual([switches.refusePasswords(), settings.signIn.signInMode()], [true, 'identity']);
-  await assert.rejects(settings.change('sso', { issuer: null }, BY), { code: 'sso_in_use' });
-  await settings.change('sign-in', { sign_in_mode: null, platform_token: 'local' }, BY);
-  await settings.change('sso', { issuer: null }, BY);
+  await assert.rejects(settings.change('sso', { issuer: null }, AS_OWNER), { code: 'sso_in_use' });
+  await settings.change('sign-in', { sign_in_mode: null, platform_token: 'local' }, AS_OWNER);
+  await settings.change('sso', { issuer: null }, AS_OWNER);
   assert.deepEqual([switches.refusePasswords(), sso.settings()], [false, undefined]);
 });
 
@@ -167,9 +198,9 @@ test('a certificate goes with its key, and its end raises the alert', async (con
   const [one, other] = [makeCertificate(START, 15), makeCertificate(START, 90)];
   const isOf = (field: string) => ({ code: 'field_invalid', field });
   const pair = { certificate: one.certificate, private_key: one.key };
-  await assert.rejects(settings.change('tls', { ...pair, private_key: other.key }, BY), isOf('private_key'));
-  await settings.change('tls', pair, BY);
-  await assert.rejects(settings.change('tls', { certificate: other.certificate }, BY), isOf('certificate'));
+  await assert.rejects(settings.change('tls', { ...pair, private_key: other.key }, AS_OWNER), isOf('private_key'));
+  await settings.change('tls', pair, AS_OWNER);
+  await assert.rejects(settings.change('tls', { certificate: other.certificate }, AS_OWNER), isOf('certificate'));
   assert.equal(settings.certificateEnd(), '2026-12-06T08:00:00.000Z');
   const sources = makeAlertSources({
     nodes: makeNodeServices(accounts, clock).nodes,
@@ -210,23 +241,23 @@ test('a directory server is connected to, within a deadline, and only where that
     context,
     createTcp((socket) => void socket.end()),
   );
-  await settings.change('ldap', { ...LDAP, url: `ldap://127.0.0.1:${port}` }, BY);
+  await settings.change('ldap', { ...LDAP, url: `ldap://127.0.0.1:${port}` }, AS_OWNER);
   assert.deepEqual(await testSettings('ldap', options), { ok: true, detail: 'connected', expires_at: null });
   const isPrivate = { code: 'target_private' };
   await assert.rejects(testSettings('ldap', { ...options, allowPrivateTargets: false }), isPrivate);
-  await settings.change('ldap', { url: `ldap://localhost:${port}` }, BY);
+  await settings.change('ldap', { ...LDAP, url: `ldap://localhost:${port}` }, AS_OWNER);
   await assert.rejects(testSettings('ldap', { ...options, allowPrivateTargets: false }), isPrivate);
   const { certificate, key } = makeCertificate(Date.now(), 30);
   const secure = await listenOn(
     context,
     createTls({ cert: certificate, key }, (socket) => void socket.end()),
   );
-  await settings.change('ldap', { url: `ldaps://localhost:${secure}` }, BY);
+  await settings.change('ldap', { ...LDAP, url: `ldaps://localhost:${secure}` }, AS_OWNER);
   // Nobody vouches for it, so it is not taken.
   const untrusted = { ok: false, detail: 'depth_zero_self_signed_cert', expires_at: null };
   assert.deepEqual(await testSettings('ldap', options), untrusted);
   const silent = await listenOn(context, createTcp());
-  await settings.change('ldap', { url: `ldaps://localhost:${silent}` }, BY);
+  await settings.change('ldap', { ...LDAP, url: `ldaps://localhost:${silent}` }, AS_OWNER);
   const late = { ok: false, detail: 'timeout', expires_at: null };
   assert.deepEqual(await testSettings('ldap', { ...options, millis: 50 }), late);
 });
@@ -237,7 +268,7 @@ test('an object store is asked for its head', async (context) => {
   const { received, url } = await startReceiver(context, (response, before) => {
     response.writeHead(before === 0 ? 403 : 502).end();
   });
-  await settings.change('external-stores', { ...STORE, endpoint: url }, BY);
+  await settings.change('external-stores', { ...STORE, endpoint: url }, AS_OWNER);
   assert.deepEqual(await testSettings('external-stores', options), {
     ok: true,
     detail: 'answered 403',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { makeIdentityControlPage } from '#src/console/routes/access/identity-control.ts';
 import { CALLBACKS_MAX, SingleSignOn } from '#src/identity/single-sign-on/single-sign-on.ts';
+import { bindIdentity, consoleIdentities } from '#src/identity/single-sign-on/sso-bindings.ts';
 import { METADATA_MILLIS } from '#src/identity/single-sign-on/sso-provider.ts';
 import { ssoSettings, type SsoSettings } from '#src/identity/single-sign-on/sso-settings.ts';
 import { ADDRESS, openConsole, OWNER, OWNER_PERSON, refusal } from './console-fixture.ts';
@@ -21,6 +22,13 @@ async function openSso(
   const { providerSeconds } = provided;
   const site = await openConsole(context);
   const identity = await startIdentityProvider(context, provided);
+  /** E-mail address → usernames. */
+  const holders = new Map<string, readonly string[]>();
+  /** As a person binds their account by themselves. */
+  const bind = async (username: string, subject: string) => {
+    const binding = { by: 'person', actor: `user:${username}`, address: ADDRESS, now: site.clock.now() } as const;
+    await site.accounts.change((draft) => bindIdentity(draft, username, { issuer: identity.issuer, subject }, binding));
+  };
   const settings: { now: SsoSettings | undefined; secret: string | undefined } = {
     now: ssoSettings.parse({
       issuer: identity.issuer,
@@ -38,6 +46,8 @@ async function openSso(
     signIn: site.settings,
     clock: site.clock,
     log: site.log,
+    allowPrivateTargets: true,
+    holdersOf: (_draft, email) => holders.get(email) ?? [],
     providerSeconds,
   });
   /** Starts, signs in at the provider, and answers what the console's page calls back with. */
@@ -50,7 +60,7 @@ async function openSso(
     return { code: parameter('code'), state: parameter('state'), iss: parameter('iss'), ticket };
   };
   const signIn = async (subject: string) => await sso.callback(await walk(subject), ADDRESS);
-  return { ...site, identity, settings, sso, walk, signIn };
+  return { ...site, bind, holders, identity, settings, sso, walk, signIn };
 }
 
 test('TFA-02 whoever signs in at the provider has a full session, with the role of their groups', async (context) => {
@@ -76,10 +86,11 @@ test('claims may be in the ID token or deeper in an object', async (context) => 
 });
 
 test('VND-14 with sign_in_mode at identity an owner by their groups issues vendor tokens, and those issued go on', async (context) => {
-  const { identity, signIn, who, sources, add, login, vendorTokens } = await openSso(context);
+  const { bind, identity, signIn, who, sources, add, login, vendorTokens } = await openSso(context);
   const form = { name: 'Support', vendor: 'parley', purpose: 'A case', term_days: 365 } as const;
   const before = await vendorTokens.issue(OWNER, form, ADDRESS);
   await add('olga', 'owner');
+  await bind('olga', 'subject-1');
   sources.mode = 'identity';
   sources.token = 'identity';
   await assert.rejects(login('olga'), refusal('sign_in_by_identity'));
@@ -90,19 +101,23 @@ test('VND-14 with sign_in_mode at identity an owner by their groups issues vendo
 });
 
 test('with sign_in_mode at identity its word alone counts; otherwise the higher role', async (context) => {
-  const { identity, signIn, sources, add } = await openSso(context);
+  const { bind, identity, signIn, sources, add } = await openSso(context);
   await add('olga', 'owner');
+  await bind('olga', 'subject-1');
   identity.accounts.set('subject-1', { preferred_username: 'olga', groups: ['staff'] });
   identity.accounts.set('subject-2', { preferred_username: 'nadia', groups: [] });
   assert.equal((await signIn('subject-1')).role, 'owner');
+  await assert.rejects(signIn('subject-2'), refusal('sso_not_bound'));
+  await bind('nadia', 'subject-2');
   await assert.rejects(signIn('subject-2'), refusal('right_missing'));
   sources.mode = 'identity';
   assert.equal((await signIn('subject-1')).role, 'viewer');
 });
 
 test('CRD-08 who is blocked here does not come in by the provider, nor stays', async (context) => {
-  const { identity, signIn, add, block, who } = await openSso(context);
+  const { bind, identity, signIn, add, block, who } = await openSso(context);
   await add('olga', 'owner');
+  await bind('olga', 'subject-1');
   identity.accounts.set('subject-1', { preferred_username: 'olga', groups: ['admins'] });
   const { token } = await signIn('subject-1');
   await block('olga');
@@ -115,7 +130,7 @@ test('a name that came to belong to another account is refused until an owner fo
   identity.accounts.set('subject-1', { preferred_username: 'olga', groups: ['admins'] });
   identity.accounts.set('subject-2', { preferred_username: 'olga', groups: ['admins'] });
   await signIn('subject-1');
-  await assert.rejects(signIn('subject-2'), refusal('sso_failed'));
+  await assert.rejects(signIn('subject-2'), refusal('sso_not_bound'));
   await assert.rejects(sso.forget({ ...OWNER_PERSON, role: 'viewer' }, 'olga', ADDRESS), refusal('right_missing'));
   await sso.forget(OWNER, 'olga', ADDRESS);
   assert.equal(trail('sso.identity_forgotten').at(-1)?.subject, 'user:olga');
@@ -123,12 +138,30 @@ test('a name that came to belong to another account is refused until an owner fo
   await assert.rejects(sso.forget(OWNER, 'nobody', ADDRESS), refusal('sso_identity_not_found'));
 });
 
+test('CRD-13 who signed in before accounts were bound binds once; a name that is nobody’s goes on', async (context) => {
+  const { accounts, add, bind, identity, signIn } = await openSso(context);
+  await add('olga', 'owner');
+  const known = (subject: string) => ({ issuer: identity.issuer, subject, signedInAt: '2026-11-20T08:00:00.000Z' });
+  await accounts.change((draft) => {
+    draft.putDocument(consoleIdentities, 'olga', known('subject-1'));
+    draft.putDocument(consoleIdentities, 'viktor', known('subject-2'));
+  });
+  identity.accounts.set('subject-1', { preferred_username: 'olga', groups: ['admins'] });
+  identity.accounts.set('subject-2', { preferred_username: 'viktor', groups: ['staff'] });
+  identity.accounts.set('subject-3', { preferred_username: 'viktor', groups: ['admins'] });
+  await assert.rejects(signIn('subject-1'), refusal('sso_not_bound'));
+  await assert.rejects(signIn('subject-3'), refusal('sso_not_bound'));
+  assert.equal((await signIn('subject-2')).username, 'viktor');
+  await bind('olga', 'subject-1');
+  assert.equal((await signIn('subject-1')).role, 'owner');
+});
+
 test('somebody without a usable name is refused', async (context) => {
   const { identity, signIn } = await openSso(context);
   identity.accounts.set('subject-1', { preferred_username: 'Olga Ivanova', groups: ['admins'] });
   identity.accounts.set('subject-2', { groups: ['admins'] });
-  await assert.rejects(signIn('subject-1'), refusal('sso_failed'));
-  await assert.rejects(signIn('subject-2'), refusal('sso_failed'));
+  await assert.rejects(signIn('subject-1'), refusal('sso_not_bound'));
+  await assert.rejects(signIn('subject-2'), refusal('sso_not_bound'));
 });
 
 test('a changed state, a ticket of another start and a made-up one are refused before the provider is asked', async (context) => {
@@ -276,6 +309,7 @@ test('settings have defaults that most providers keep', () => {
     groups_claim: 'groups',
     roles: {},
     groups: {},
+    bind_by_email: false,
   });
 });
 
@@ -285,6 +319,7 @@ test('VND-09 identity control lists whose account is whose, with the last sign-i
   const read = async (query: object) => {
     const asked = {
       principal: OWNER,
+      hasSteppedUp: true,
       address: '',
       by: { actor: 'user:olga', address: '' },
       parameters: {},
@@ -304,8 +339,12 @@ test('VND-09 identity control lists whose account is whose, with the last sign-i
     issuer: identity.issuer,
     subject: 'subject-1',
     signed_in_at: '2026-11-21T08:01:00.000Z',
+    bound_by: 'first_sign_in',
+    bound_actor: 'user:olga',
+    bound_at: '2026-11-21T08:01:00.000Z',
   };
-  const viktor = { ...olga, user: 'viktor', subject: 'subject-2', signed_in_at: '2026-11-21T08:00:00.000Z' };
+  const earlier = { signed_in_at: '2026-11-21T08:00:00.000Z', bound_at: '2026-11-21T08:00:00.000Z' };
+  const viktor = { ...olga, user: 'viktor', subject: 'subject-2', bound_actor: 'user:viktor', ...earlier };
   assert.deepEqual(await read({ limit: 10 }), { items: [olga, viktor], next: null });
   assert.deepEqual(await read({ limit: 1 }), { items: [olga], next: 'olga' });
   assert.deepEqual(await read({ limit: 1, after: 'olga' }), { items: [viktor], next: null });

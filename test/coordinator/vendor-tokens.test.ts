@@ -101,7 +101,7 @@ for (const [who, principal] of Object.entries(OTHERS)) {
 test('VND-01 the break-glass account issues none, and revokes when no owner can come', async (context) => {
   const { trail, vendorTokens } = await openConsole(context);
   const { record } = await vendorTokens.issue(OWNER, FORM, ADDRESS);
-  const breakGlass: Principal = { kind: 'break_glass', role: 'owner', sid: OWNER_PERSON.sid };
+  const breakGlass: Principal = { kind: 'break_glass', role: 'owner', sid: OWNER_PERSON.sid, steppedUpUntil: 0 };
   await assert.rejects(vendorTokens.issue(breakGlass, FORM, ADDRESS), refusal('right_missing'));
   const revoked = await vendorTokens.revoke(breakGlass, record.id, ADDRESS);
   assert.deepEqual([revoked.state, revoked.revoked_by], ['revoked', 'break-glass']);

@@ -1,7 +1,7 @@
 /** The HTTP door for calendar messages: a mail as it arrived, from whoever the operator's mail comes through. */
 import type { FastifyInstance } from 'fastify';
 import { bearerOf } from '#src/http/client-routes.ts';
-import type { ServiceTokens } from '#src/identity/service-tokens.ts';
+import { MAIL_SERVICE, type ServiceTokens } from '#src/identity/service-tokens.ts';
 import { envelopeAddress } from '#src/mail/inbound/from-address.ts';
 import { MAIL_RECIPIENTS_MAX } from '#src/mail/inbound/lmtp-server.ts';
 import { MAIL_BYTES_MAX } from '#src/mail/inbound/mail-reader.ts';
@@ -13,9 +13,6 @@ import {
 } from '#src/protocol/calendars/calendar-mail-routes.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { MailIntake } from './mail-intake.ts';
-
-/** The service whose token opens the door: whoever hands mails over also says whom a mail is from. */
-const MAIL_SERVICE = 'mail';
 
 /** Adds the door to the listener of the calendar. */
 export async function addMailRoutes(
@@ -32,6 +29,7 @@ export async function addMailRoutes(
       url: CALENDAR_MAIL_ROUTES.receiveMail.path,
       bodyLimit: MAIL_BYTES_MAX,
       onRequest: async (request) => {
+        // Whoever hands mails over also says whom a mail is from.
         if (services.authenticate(bearerOf(request)) !== MAIL_SERVICE) throw new Refusal('right_missing');
       },
       handler: async (request): Promise<MailReport> => {

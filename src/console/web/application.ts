@@ -11,13 +11,14 @@ import { ConsoleApi } from './console-api.ts';
 import { Credentials, type Credential } from './credentials.ts';
 import { closeDialogs } from './dialog.ts';
 import { button, element, fill } from './elements.ts';
-import { currentLanguage, languageFor, sentenceOf, setLanguage, t } from './language.ts';
+import { currentLanguage, languageFor, sentenceOf, setLanguage, t, type Key } from './language.ts';
 import { Notices } from './notices.ts';
 import { SCREENS } from './screen-list.ts';
 import { setUpSecondFactor } from './second-factor-setup.ts';
 import { Shell } from './shell.ts';
 import { SignIn } from './sign-in.ts';
 import { finishSso } from './single-sign-on.ts';
+import { askStepUp } from './step-up.ts';
 import { isOpenTo, readPlace, ScreenContext, type Me } from './screen-context.ts';
 
 /** Where the chosen language is kept, on this device. */
@@ -48,6 +49,10 @@ export class Application {
       used: () => this.#credentials.used(),
       ended: (error) => this.#ended(error),
       enrollmentRequired: () => this.#showEnrollment(),
+      stepUp: async () => {
+        const [me, notices] = [this.#me, this.#shell?.notices];
+        return me !== undefined && notices !== undefined && (await askStepUp({ api: this.#api, me, notices }));
+      },
     });
   }
 
@@ -55,15 +60,21 @@ export class Application {
     setLanguage(languageFor([localStorage.getItem(LANGUAGE_KEPT_AS), ...navigator.languages]));
     window.addEventListener('hashchange', () => this.#showScreen());
     let failure: ParleyError | undefined;
+    let said: Key | undefined;
     try {
-      const credential = await finishSso(this.#api);
-      if (credential !== undefined) this.#credentials.set(credential);
+      const returned = await finishSso(this.#api);
+      if (returned !== undefined && 'credential' in returned) this.#credentials.set(returned.credential);
+      else said = returned?.said;
     } catch (error) {
       failure = toParleyError(error);
     }
     if (this.#credentials.token === undefined)
       this.#showSignIn(failure === undefined ? undefined : sentenceOf(failure));
-    else await this.#enter();
+    else {
+      await this.#enter();
+      if (failure !== undefined) this.#shell?.notices.complain(failure);
+      if (said !== undefined) this.#shell?.notices.say(said);
+    }
   }
 
   /** Asks who is signed in and shows what they may see. */

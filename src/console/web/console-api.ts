@@ -52,6 +52,8 @@ export interface SettingsView {
   readonly values: Readonly<Record<string, unknown>>;
   readonly changed_at: string | null;
   readonly changed_by: string | null;
+  /** Secrets that the change took away, since where they go is another place now. */
+  readonly dropped: readonly string[];
 }
 
 /** What to change: what is left out stays, null takes a value away. */
@@ -96,11 +98,15 @@ export interface ConsoleApiOptions {
   readonly ended: (error: ParleyError) => void;
   /** The session opens the set-up of a second factor and nothing else. */
   readonly enrollmentRequired: () => void;
+  /** Asks for the second factor again; whether it was given. */
+  readonly stepUp: () => Promise<boolean>;
   readonly fetch?: typeof fetch;
 }
 
 export class ConsoleApi {
   readonly #options: ConsoleApiOptions;
+  /** The question for the second factor that is open: requests that need it meanwhile wait for the same answer. */
+  #steppingUp: Promise<boolean> | undefined;
 
   constructor(options: ConsoleApiOptions) {
     this.#options = options;
@@ -132,8 +138,25 @@ export class ConsoleApi {
     return (await this.#judged(`post /settings/${name}/test`, {}, signal, readJson)) as SettingsTest;
   }
 
-  /** A request, and what its answer says of the credential. */
+  /** A request, repeated once the second factor was given where the server asks for it. */
   async #judged<T>(
+    name: string,
+    input: RawInput,
+    signal: AbortSignal | undefined,
+    read: (response: Response) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await this.#once(name, input, signal, read);
+    } catch (error) {
+      if (!(error instanceof ParleyError && error.code === 'step_up_required')) throw error;
+      this.#steppingUp ??= this.#options.stepUp().finally(() => (this.#steppingUp = undefined));
+      if (!(await this.#steppingUp)) throw error;
+      return await this.#once(name, input, signal, read);
+    }
+  }
+
+  /** A request, and what its answer says of the credential. */
+  async #once<T>(
     name: string,
     input: RawInput,
     signal: AbortSignal | undefined,

@@ -2,6 +2,9 @@
 import { button, element, type Child } from './elements.ts';
 import { t, type Key } from './language.ts';
 
+/** Makes ids of headings unique in the page. */
+let opened = 0;
+
 /** Asks whether to go on. Escape and the first button, which has the focus, say no. */
 export async function confirmed(title: Key, text: string, yes: Key): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
@@ -31,8 +34,10 @@ export function showDialog(title: Key, ...children: Child[]): HTMLDialogElement 
 }
 
 function open(title: Key, ...children: Child[]): HTMLDialogElement {
-  const heading = element('h2', { id: 'dialog-title' }, t(title));
-  const dialog = element('dialog', { 'aria-labelledby': 'dialog-title' }, heading, ...children);
+  opened += 1;
+  // Of its own: a question may be asked over a form that is open.
+  const id = `dialog-title-${opened}`;
+  const dialog = element('dialog', { 'aria-labelledby': id }, element('h2', { id }, t(title)), ...children);
   dialog.addEventListener('close', () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();

@@ -182,6 +182,7 @@ export const ENGLISH_SCREENS = {
   'settings.test': 'Try what is saved',
   'settings.works': 'works',
   'settings.fails': 'fails',
+  'settings.dropped': 'Saved. The address has changed, so these secrets are gone; enter them again: {fields}.',
   'releases.title': 'Client releases',
   'releases.empty': 'No release was announced.',
   'releases.issue': 'Set a new publish token',
@@ -228,9 +229,15 @@ export const ENGLISH_SCREENS = {
   'identity.empty': 'Nobody has signed in at the provider.',
   'identity.issuer': 'Provider',
   'identity.subject': 'Account',
-  'identity.forget': 'Forget',
-  'identity.forget-asked':
-    'Let the username {user} belong to another account of the provider, from its next sign-in on?',
+  'identity.forget': 'Unbind',
+  'identity.forget-asked': 'Take away what binds {user} to an account of the provider?',
+  'identity.bound-by': 'Bound by',
+  'identity.not-bound': 'not bound',
+  'identity.bound': 'Your account of the provider is bound.',
+  'identity.bind-own': 'Bind my account of the provider',
+  'identity.bind-hint':
+    'Nobody gets in by a name: an account of the provider opens the account that it is bound to. Owners bind their own.',
+  'identity.bind': 'Bind',
   'holds.title': 'Legal holds',
   'holds.hint':
     'Under a hold nothing goes off the disk. People edit and delete as ever and are told nothing; the export has what they took back.',

@@ -22,6 +22,15 @@ export function codeField(): Field {
   return input({ label: 'sign-in.code', name: 'code', hint: 'sign-in.code-hint', attributes: CODE_ATTRIBUTES });
 }
 
+export function recoveryField(): Field {
+  return input({
+    label: 'sign-in.recovery',
+    name: 'recovery_code',
+    hint: 'sign-in.recovery-hint',
+    attributes: { required: true, maxlength: 64, spellcheck: 'false', autocapitalize: 'none' },
+  });
+}
+
 export interface SignInOptions {
   readonly api: ConsoleApi;
   /** Why somebody has to sign in again, where there is a reason. */
@@ -138,12 +147,7 @@ export class SignIn {
   }
 
   #showRecovery(given: { readonly username: string; readonly password: string }): void {
-    const code = input({
-      label: 'sign-in.recovery',
-      name: 'recovery_code',
-      hint: 'sign-in.recovery-hint',
-      attributes: { required: true, maxlength: 64, spellcheck: 'false', autocapitalize: 'none' },
-    });
+    const code = recoveryField();
     const send = async () => await this.#login({ ...given, recovery_code: code.value.trim() });
     this.#show(
       'sign-in.second',

@@ -2,8 +2,12 @@
 import { ParleyError } from '#src/client/parley-error.ts';
 import type { ConsoleApi, ReplyOf } from './console-api.ts';
 import type { Credential } from './credentials.ts';
+import type { Key } from './language.ts';
 
-/** Where the ticket waits in this tab, with the address to come back to. */
+/** What somebody is sent to the provider for. */
+export type Purpose = 'sign_in' | 'step_up' | 'bind';
+
+/** Where the ticket waits in this tab, with what it is for and the address to come back to. */
 const TICKET_KEPT_AS = 'parley.console.ticket';
 
 /** A session as any sign-in answers it. */
@@ -15,34 +19,62 @@ export function credentialOf({ token, idle_seconds: idleSeconds, expires_at: exp
 
 /** Sends the browser to the provider's page. */
 export async function startSso(api: ConsoleApi): Promise<void> {
-  const { redirect_url: redirect, ticket } = await api.call('get /sso/start', {});
-  sessionStorage.setItem(TICKET_KEPT_AS, JSON.stringify({ ticket, hash: location.hash }));
-  location.assign(redirect);
+  await leaveForProvider('sign_in', await api.call('get /sso/start', {}));
 }
 
+/** Leaves for the provider's page. The page is gone then: what is waited for never comes. */
+export async function leaveForProvider(purpose: Purpose, start: ReplyOf<'get /sso/start'>): Promise<never> {
+  const { redirect_url: redirect, ticket } = start;
+  sessionStorage.setItem(TICKET_KEPT_AS, JSON.stringify({ purpose, ticket, hash: location.hash }));
+  location.assign(redirect);
+  return await new Promise<never>(() => undefined);
+}
+
+/** What came of a walk to the provider: a credential, or what is to be said in the session that there was. */
+export type Returned = { readonly credential: Credential } | { readonly said: Key };
+
 /**
- * Finishes a sign-in that the provider sent back; undefined where the address is not such a return. What the provider
+ * Finishes what the provider sent back; undefined where the address is not such a return. What the provider
  * put into the address is taken out of it at once, so that it is in no history and no screenshot.
  * @throws ParleyError `sso_failed` where the provider refused or this tab began none, and what the server answers.
  */
-export async function finishSso(api: ConsoleApi): Promise<Credential | undefined> {
+export async function finishSso(api: ConsoleApi): Promise<Returned | undefined> {
   const returned = new URLSearchParams(location.search);
   const [code, state, iss] = ['code', 'state', 'iss'].map((name) => returned.get(name) ?? undefined);
   if (state === undefined) return undefined;
-  const { ticket, hash } = takeTicket();
+  const { hash, purpose, ticket } = takeTicket();
   history.replaceState(null, '', `${location.pathname.replace(/\/signed-in$/, '/')}${hash}`);
   if (code === undefined || ticket === undefined)
     throw new ParleyError('sso_failed', 'Signing in at the provider failed.');
-  return credentialOf(await api.call('get /sso/callback', { query: { code, state, ticket, iss } }));
+  const returnedBody = { code, state, ticket, ...(iss === undefined ? {} : { iss }) };
+  if (purpose === 'step_up') {
+    await api.call('post /step-up/sso/callback', { body: returnedBody });
+    return { said: 'step-up.again' };
+  }
+  if (purpose === 'bind') {
+    await api.call('post /sso/binding', { body: returnedBody });
+    return { said: 'identity.bound' };
+  }
+  return { credential: credentialOf(await api.call('get /sso/callback', { query: returnedBody })) };
 }
 
-function takeTicket(): { readonly ticket: string | undefined; readonly hash: string } {
+interface KeptTicket {
+  readonly ticket: string | undefined;
+  readonly hash: string;
+  readonly purpose: Purpose;
+}
+
+function takeTicket(): KeptTicket {
   const kept = sessionStorage.getItem(TICKET_KEPT_AS);
   sessionStorage.removeItem(TICKET_KEPT_AS);
   try {
-    const { ticket, hash } = JSON.parse(kept ?? '{}') as { ticket?: unknown; hash?: unknown };
-    return { ticket: typeof ticket === 'string' ? ticket : undefined, hash: typeof hash === 'string' ? hash : '' };
+    const { hash, purpose, ticket } = JSON.parse(kept ?? '{}') as Partial<Record<keyof KeptTicket, unknown>>;
+    return {
+      ticket: typeof ticket === 'string' ? ticket : undefined,
+      hash: typeof hash === 'string' ? hash : '',
+      purpose: purpose === 'step_up' || purpose === 'bind' ? purpose : 'sign_in',
+    };
   } catch {
-    return { ticket: undefined, hash: '' };
+    return { ticket: undefined, hash: '', purpose: 'sign_in' };
   }
 }

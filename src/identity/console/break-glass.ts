@@ -11,7 +11,7 @@ import type { Clock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import { actorOf, type Principal } from './principal.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import type { Accounts } from '#storage/accounts/accounts.ts';
+import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
 import { BREAK_GLASS_HOLDER, endConsoleSessions, type ConsoleSessions } from './console-sessions.ts';
 import type { SignedIn } from './console-sign-in.ts';
@@ -73,12 +73,12 @@ export class BreakGlassAccount {
   /**
    * Sets the account, or sets it anew: another password, another shared key, and its sessions are over. The key is in
    * the answer and never shown again.
-   * @throws Refusal `right_missing` for anybody but an owner.
+   * @throws Refusal `right_missing` for anybody but an owner, `password_too_common`.
    */
   async set(principal: Principal, password: string, address: string): Promise<TotpSetup> {
     const { accounts, clock, passwords, secrets } = this.#options;
     if (principal.role !== 'owner') throw new Refusal('right_missing');
-    const passwordHash = await passwords.hash(password);
+    const passwordHash = await passwords.hashChosen(password, undefined);
     const secret = makeTotpSecret();
     await accounts.change((draft) => {
       const before = draft.document(breakGlass, ACCOUNT);
@@ -133,20 +133,44 @@ export class BreakGlassAccount {
     });
   }
 
+  /**
+   * Asks for its code again in the midst of a session, and does `then` in the same change.
+   * @throws Refusal `second_factor_wrong`, `rate_limited`, `encryption_locked`.
+   */
+  async prove(code: string, address: string, then: (draft: AccountsDraft) => void): Promise<void> {
+    const { accounts, clock, guard } = this.#options;
+    await guard.attempt({ username: BREAK_GLASS_HOLDER, address }, async () => {
+      await countCodeAttempt(accounts, BREAK_GLASS_HOLDER, clock.now());
+      await accounts.change((draft) => {
+        this.#spend(draft, code, clock.now());
+        then(draft);
+      });
+    });
+  }
+
+  /** Takes a code as part of a change; answers the account as it is stored then. @throws Refusal `second_factor_wrong`. */
+  #spend(draft: AccountsDraft, code: string, nowMillis: number): BreakGlassRecord {
+    const record = draft.document(breakGlass, ACCOUNT);
+    const secret = record === undefined ? undefined : this.#options.secrets.get(SECRET_NAME, draft);
+    if (record === undefined || secret === undefined) throw new Error('The break-glass account has no secret.');
+    const lastStep = acceptTotp(secret, code, { nowMillis, lastStep: record.lastStep });
+    if (lastStep === undefined) throw new Refusal('second_factor_wrong');
+    const spent = { ...record, lastStep };
+    forgetCodeAttempts(draft, BREAK_GLASS_HOLDER);
+    draft.putDocument(breakGlass, ACCOUNT, spent);
+    return spent;
+  }
+
   async #open(passwordHash: string, code: string, address: string): Promise<SignedIn> {
-    const { accounts, clock, secrets, sessions } = this.#options;
+    const { accounts, clock, sessions } = this.#options;
     const now = clock.now();
     const use = { address, at: formatInstant(now) };
     const opened = await accounts.change((draft) => {
       const record = draft.document(breakGlass, ACCOUNT);
       // Set anew while the password was being checked.
       if (record?.passwordHash !== passwordHash) throw new Refusal('login_failed');
-      const secret = secrets.get(SECRET_NAME, draft);
-      if (secret === undefined) throw new Error('The break-glass account has no secret.');
-      const lastStep = acceptTotp(secret, code, { nowMillis: now, lastStep: record.lastStep });
-      if (lastStep === undefined) throw new Refusal('second_factor_wrong');
-      forgetCodeAttempts(draft, BREAK_GLASS_HOLDER);
-      draft.putDocument(breakGlass, ACCOUNT, { ...record, lastStep, usedAt: use.at, usedAddress: address });
+      const spent = this.#spend(draft, code, now);
+      draft.putDocument(breakGlass, ACCOUNT, { ...spent, usedAt: use.at, usedAddress: address });
       const session = sessions.open(draft, BREAK_GLASS_HOLDER, { signIn: 'break_glass', isFull: true, address, now });
       draft.audit(now, {
         event: 'break_glass.used',

@@ -24,6 +24,12 @@ const TOKEN = new RegExp(`^adm_${SECRET_PATTERN}$`);
 /** Under what the sessions of the break-glass account are kept: no username begins like this. */
 export const BREAK_GLASS_HOLDER = '~break-glass';
 
+/**
+ * How long a second factor that was asked again counts: long enough to fill in a form, short enough that a tab somebody
+ * left opens no more than a session does. Beyond it: `step_up_required`.
+ */
+export const STEP_UP_MILLIS = 5 * 60_000;
+
 /** Sessions of one person at once. Beyond it the one unused for longest ends. */
 export const CONSOLE_SESSIONS_MAX = 20;
 
@@ -41,6 +47,8 @@ export interface StoredConsoleSession {
   /** The role that the identity provider gave; null where the installation's own counts, read at every request. */
   readonly role: PersonConsoleRole | null;
   readonly isFull: boolean;
+  /** Milliseconds: when its second factor was asked again; sessions of before that was kept have none. */
+  readonly steppedUpAt?: number;
   /** Of the password that opened it; null for a sign-in without one. */
   readonly passwordMark: string | null;
   /** Milliseconds. */
@@ -62,6 +70,13 @@ export function endConsoleSessions(draft: AccountsDraft, holder: string): void {
   draft.removeDocument(consoleSessions, holder);
 }
 
+/** Ends those sessions of a person that the identity provider opened, as part of a change. */
+export function endProviderSessions(draft: AccountsDraft, holder: string): void {
+  const sessions = sessionsOf(draft, holder);
+  const kept = sessions.filter(({ signIn }) => signIn !== 'sso');
+  if (kept.length < sessions.length) draft.putDocument(consoleSessions, holder, { sessions: kept });
+}
+
 export interface OpenConsoleSession {
   readonly signIn: StoredConsoleSession['signIn'];
   readonly isFull: boolean;
@@ -70,6 +85,8 @@ export interface OpenConsoleSession {
   readonly address: string;
   /** Milliseconds. */
   readonly now: number;
+  /** Milliseconds; a sign-in is no step-up, so that only what plants sessions has one. */
+  readonly steppedUpAt?: number;
 }
 
 export interface OpenedConsoleSession {
@@ -125,6 +142,7 @@ export class ConsoleSessions implements ConsoleSessionReader {
       signIn: open.signIn,
       role: open.role ?? null,
       isFull: open.isFull,
+      ...(open.steppedUpAt === undefined ? {} : { steppedUpAt: open.steppedUpAt }),
       passwordMark: open.passwordHash === undefined ? null : markOf(open.passwordHash),
       createdAt: open.now,
       usedAt: open.now,
@@ -143,6 +161,18 @@ export class ConsoleSessions implements ConsoleSessionReader {
     const session = sessionsOf(draft, holder).find((each) => each.sid === sid);
     if (session === undefined) throw new Refusal('token_invalid');
     draft.putDocument(consoleSessions, holder, { sessions: [{ ...session, isFull: true }] });
+  }
+
+  /**
+   * Has a session count as stepped up from an instant on, as part of a change; answers until when, in milliseconds.
+   * @throws Refusal `token_invalid` for one that ended meanwhile.
+   */
+  stepUp(draft: AccountsDraft, holder: string, sid: string, nowMillis: number): number {
+    const sessions = sessionsOf(draft, holder);
+    if (!sessions.some((each) => each.sid === sid)) throw new Refusal('token_invalid');
+    const stepped = sessions.map((each) => (each.sid === sid ? { ...each, steppedUpAt: nowMillis } : each));
+    draft.putDocument(consoleSessions, holder, { sessions: stepped });
+    return nowMillis + STEP_UP_MILLIS;
   }
 
   /** Ends one session as part of a change. */
@@ -176,8 +206,9 @@ export class ConsoleSessions implements ConsoleSessionReader {
   }
 
   #principal(holder: string, session: StoredConsoleSession): ConsolePerson | BreakGlass {
-    const { sid, isFull, passwordMark } = session;
-    if (session.signIn === 'break_glass') return { kind: 'break_glass', role: 'owner', sid };
+    const { sid, isFull, passwordMark, steppedUpAt } = session;
+    const steppedUpUntil = steppedUpAt === undefined ? 0 : steppedUpAt + STEP_UP_MILLIS;
+    if (session.signIn === 'break_glass') return { kind: 'break_glass', role: 'owner', sid, steppedUpUntil };
     const { accounts } = this.#options;
     const person = accounts.person(holder);
     // Somebody whom only the identity provider knows has no record here; a blocked person has, and is kept out.
@@ -185,7 +216,7 @@ export class ConsoleSessions implements ConsoleSessionReader {
     const isOfOtherPassword = passwordMark !== null && passwordMark !== markOf(person?.passwordHash ?? '');
     const role = session.role ?? consoleRoleOf(accounts, holder);
     if (isKeptOut || isOfOtherPassword || role === undefined) throw new Refusal('token_invalid');
-    return { kind: 'person', username: holder, role, signIn: session.signIn, sid, isFull };
+    return { kind: 'person', username: holder, role, signIn: session.signIn, sid, isFull, steppedUpUntil };
   }
 
   #isOver(session: StoredConsoleSession, nowMillis: number): boolean {

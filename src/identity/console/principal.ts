@@ -13,6 +13,8 @@ export interface ConsolePerson {
   readonly sid: string;
   /** False while the session opens second-factor setup and nothing else (TFA-01). */
   readonly isFull: boolean;
+  /** Milliseconds: until when the second factor that was asked again counts; 0 where none was. */
+  readonly steppedUpUntil: number;
 }
 
 /** The break-glass account: an owner in need, who may do everything but issue vendor tokens (VND-01). */
@@ -20,6 +22,8 @@ export interface BreakGlass {
   readonly kind: 'break_glass';
   readonly role: 'owner';
   readonly sid: string;
+  /** As a person's. */
+  readonly steppedUpUntil: number;
 }
 
 /** A vendor's support engineer, by an active vendor token (VND-06, VND-07). */
@@ -35,6 +39,11 @@ export type Principal = ConsolePerson | BreakGlass | Vendor;
 export function actorOf(principal: Principal): string {
   if (principal.kind === 'vendor') return `vendor:${principal.id}`;
   return principal.kind === 'break_glass' ? 'break-glass' : `user:${principal.username}`;
+}
+
+/** Whether the second factor was asked again in this session, and not too long ago (VND-17). A vendor has none. */
+export function hasSteppedUp(principal: Principal, nowMillis: number): boolean {
+  return principal.kind !== 'vendor' && nowMillis < principal.steppedUpUntil;
 }
 
 export function roleOf(principal: Principal): ConsoleRole {

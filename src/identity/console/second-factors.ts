@@ -13,7 +13,7 @@ import type { SignInGuard } from '../credentials/sign-in-guard.ts';
 import { acceptTotp, makeTotpSecret, NO_STEP, totpSetup, type TotpSetup } from '../credentials/totp.ts';
 import type { Clock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
-import { actorOf, type ConsolePerson, type Principal } from './principal.ts';
+import { actorOf, hasSteppedUp, type ConsolePerson, type Principal } from './principal.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
@@ -70,12 +70,14 @@ export class SecondFactors {
 
   /**
    * Begins a set-up; its secret is in the answer and never shown again. One that waits already is over with it.
-   * @throws Refusal `second_factor_enrolled` for a session that has not proven the factor in force, `right_missing`
-   * for the break-glass account, whose factor is its own.
+   * @throws Refusal `second_factor_enrolled` for a session that has not proven the factor in force, `step_up_required`
+   * for a full one that was not asked for its factor again: a token that was stolen is no proof. `right_missing` for
+   * the break-glass account, whose factor is its own.
    */
   async setup(principal: Principal, address: string): Promise<TotpSetup> {
     const { accounts, clock, secrets } = this.#options;
     const person = personOf(principal);
+    if (person.isFull && !hasSteppedUp(person, clock.now())) throw new Refusal('step_up_required');
     const secret = makeTotpSecret();
     await accounts.change((draft) => {
       const record = draft.document(secondFactors, person.username);
@@ -135,6 +137,21 @@ export class SecondFactors {
       });
     });
     return codes;
+  }
+
+  /**
+   * Asks for the factor again in the midst of a session, and does `then` in the same change. Wrong codes count as they
+   * do at sign-in. @throws Refusal as `spend` does, and `rate_limited`.
+   */
+  async prove(
+    username: string,
+    proof: SecondFactorProof,
+    address: string,
+    then: (draft: AccountsDraft, factor: 'code' | 'recovery_code') => void,
+  ): Promise<void> {
+    await this.#limited(username, address, async () => {
+      await this.#options.accounts.change((draft) => then(draft, this.spend(draft, username, proof)));
+    });
   }
 
   /**

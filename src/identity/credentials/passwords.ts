@@ -2,6 +2,7 @@
 import { hash, parseOptions, verify } from '@node-rs/argon2';
 import { randomSymbols } from '#src/base/ids.ts';
 import { FairQueue } from '#src/limits/fair-queue.ts';
+import { assertUncommon } from './common-passwords.ts';
 
 /**
  * Hashes computed at once. Hashing runs on the process's pool of four threads, which the storage commits of every
@@ -43,6 +44,15 @@ export class Passwords {
   /** Hashing with that much memory (KiB) each. */
   static async make(memoryKib: number): Promise<Passwords> {
     return new Passwords(memoryKib, await hash(randomSymbols(32), { memoryCost: memoryKib, timeCost: PASSES }));
+  }
+
+  /**
+   * The hash to store of a password that somebody chose for an account.
+   * @throws Refusal `password_too_common`, `busy` when too many hashes wait already.
+   */
+  async hashChosen(password: string, username: string | undefined): Promise<string> {
+    assertUncommon(password, username);
+    return await this.hash(password);
   }
 
   /** The hash to store. @throws Refusal `busy` when too many hashes wait already. */

@@ -5,54 +5,55 @@
  *     start ──► redirect URL and a ticket ──► the provider's page ──► the console's page with code and state
  *                                                                       └──► callback with code, state and ticket
  *
- * Nothing is kept for a start: what the callback needs is sealed in the ticket, which its browser keeps and the
- * provider never sees. So nobody can push out the start of somebody else, and a code that is slipped to a browser
- * with another ticket opens nothing.
+ * The same walk binds an account to who is signed in already, and asks a session of the provider for its sign-in anew.
+ * What the callback needs is in the ticket (`sso-tickets.ts`): a code that is slipped to a browser with another ticket
+ * opens nothing. Whose account is whose is in `sso-bindings.ts`.
  */
 import * as oidc from 'openid-client';
 import type { Clock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import type { PersonConsoleRole } from '../console/permissions.ts';
-import { actorOf, type Principal } from '../console/principal.ts';
+import { actorOf, type ConsolePerson, type Principal } from '../console/principal.ts';
+import { isBotUser } from '#src/protocol/bots/bots.ts';
 import { Refusal } from '#src/protocol/errors.ts';
+import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
-import { defineCollection, type Entry } from '#storage/accounts/collections.ts';
-import { makeKey, makeKeyId, seal, unseal } from '#storage/vault/sealing.ts';
+import type { Entry } from '#storage/accounts/collections.ts';
 import { consoleRoleOf, highestRole } from '../console/console-role-record.ts';
-import type { ConsoleSessions } from '../console/console-sessions.ts';
+import { endProviderSessions, type ConsoleSessions } from '../console/console-sessions.ts';
 import type { SignedIn } from '../console/console-sign-in.ts';
+import { markStepUp } from '../console/step-up.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import type { SignInSettings } from '../sign-in-switches.ts';
+import {
+  bindIdentity,
+  consoleIdentities,
+  forgetIdentity,
+  isBound,
+  noteOwnerSignIn,
+  ownerAtProvider,
+  usernameBoundTo,
+  type IdentityRecord,
+} from './sso-bindings.ts';
 import { PROVIDER_SECONDS, ProviderConnection } from './sso-provider.ts';
 import {
   areComplete,
   projectedRole,
   usernameOf,
+  verifiedEmail,
   type Claims,
   type SsoSettings,
   type SsoSettingsReader,
 } from './sso-settings.ts';
-
-/** How long somebody may take on the provider's page. */
-export const START_MILLIS = 10 * 60_000;
+import { SsoTickets, START_MILLIS, type Purpose, type Ticket } from './sso-tickets.ts';
 
 /**
  * Callbacks under way at once: each waits for the provider, and anybody can ask for one. More are answered `busy`.
  */
 export const CALLBACKS_MAX = 16;
 
-/** What a ticket is sealed as, so that nothing else that is sealed passes for one. */
-const TICKET = 'sso-ticket';
-
-/** Whom a username belongs to at the provider: decided at the first sign-in. */
-export interface IdentityRecord {
-  readonly issuer: string;
-  readonly subject: string;
-  /** RFC 3339. Identities that signed in before it was kept have none until their next sign-in. */
-  readonly signedInAt?: string;
-}
-
-const consoleIdentities = defineCollection<IdentityRecord>('console_identities', { version: 1 });
+/** How far behind the provider's clock may be for a sign-in to count as one of after the start. */
+const CLOCK_SKEW_MILLIS = 30_000;
 
 export interface SsoStart {
   readonly redirect_url: string;
@@ -69,13 +70,8 @@ export interface SsoCallback {
   readonly iss?: string | undefined;
 }
 
-interface Ticket {
-  readonly verifier: string;
-  readonly nonce: string;
-  readonly state: string;
-  /** Milliseconds. */
-  readonly expiresAt: number;
-}
+/** What the provider says of somebody, with the account's subject and when they signed in there, in Unix seconds. */
+type ProviderClaims = Claims & { readonly sub: string; readonly auth_time?: number | undefined };
 
 export interface SingleSignOnOptions {
   readonly accounts: Accounts;
@@ -84,6 +80,9 @@ export interface SingleSignOnOptions {
   readonly signIn: SignInSettings;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'warn'>;
+  readonly allowPrivateTargets: PrivateTargets;
+  /** Usernames of people with an e-mail address, given in lower case. */
+  readonly holdersOf: (draft: AccountsDraft, email: string) => readonly string[];
   /** How long a request to the provider may take. */
   readonly providerSeconds?: number | undefined;
 }
@@ -91,14 +90,13 @@ export interface SingleSignOnOptions {
 export class SingleSignOn {
   readonly #options: SingleSignOnOptions;
   readonly #provider: ProviderConnection;
-  /** Made at start: a ticket does not outlive the process that gave it. */
-  readonly #key = makeKey();
-  readonly #keyId = makeKeyId();
+  readonly #tickets: SsoTickets;
   #callbacks = 0;
 
   constructor(options: SingleSignOnOptions) {
     this.#options = options;
-    this.#provider = new ProviderConnection(options.clock, options.log, options.providerSeconds ?? PROVIDER_SECONDS);
+    this.#provider = new ProviderConnection({ ...options, seconds: options.providerSeconds ?? PROVIDER_SECONDS });
+    this.#tickets = new SsoTickets(options.clock);
   }
 
   /** Whether it is set up. */
@@ -111,61 +109,99 @@ export class SingleSignOn {
    * @throws Refusal `sso_not_set`, `sso_provider_unavailable`.
    */
   async start(): Promise<SsoStart> {
-    const { settings, configuration } = await this.#connect();
-    const ticket: Ticket = {
-      verifier: oidc.randomPKCECodeVerifier(),
-      nonce: oidc.randomNonce(),
-      state: oidc.randomState(),
-      expiresAt: this.#options.clock.now() + START_MILLIS,
-    };
-    const url = oidc.buildAuthorizationUrl(configuration, {
-      redirect_uri: settings.redirect_uri,
-      scope: settings.scope,
-      state: ticket.state,
-      nonce: ticket.nonce,
-      code_challenge: await oidc.calculatePKCECodeChallenge(ticket.verifier),
-      code_challenge_method: 'S256',
-    });
-    const sealed = seal(this.#key, this.#keyId, TICKET, Buffer.from(JSON.stringify(ticket)));
-    return {
-      redirect_url: url.href,
-      ticket: sealed.toString('base64url'),
-      expires_at: formatInstant(ticket.expiresAt),
-    };
+    return await this.#start('sign_in', null);
+  }
+
+  /** As `start`, for a session of the provider to sign in there anew (VND-17). @throws as `start`, and `right_missing`. */
+  async startStepUp(principal: Principal): Promise<SsoStart> {
+    return await this.#start('step_up', personOf(principal, 'sso').sid, { prompt: 'login', max_age: '0' });
+  }
+
+  /**
+   * As `start`, for somebody who is signed in by password to bind their account (CRD-13).
+   * @throws as `start`, and `right_missing`.
+   */
+  async startBinding(principal: Principal): Promise<SsoStart> {
+    return await this.#start('bind', personOf(principal, 'password').sid, { prompt: 'login' });
   }
 
   /**
    * Exchanges the provider's code for a full console session.
    * @throws Refusal `sso_failed` for a ticket, state, code or answer that is not right, and for a person who is
-   * blocked here or whose name belongs to somebody else; `right_missing` for somebody without a console role;
-   * `sso_not_set`, `sso_provider_unavailable`, `busy`.
+   * blocked here; `sso_not_bound` for an account that is bound to nobody; `right_missing` for somebody without a
+   * console role; `sso_not_set`, `sso_provider_unavailable`, `busy`.
    */
   async callback(form: SsoCallback, address: string): Promise<SignedIn> {
-    const ticket = this.#open(form.ticket);
-    // Judged before the provider is asked: a made-up callback costs nothing.
-    if (ticket === undefined || ticket.state !== form.state) throw new Refusal('sso_failed');
-    if (this.#callbacks >= CALLBACKS_MAX) throw new Refusal('busy');
-    this.#callbacks += 1;
-    try {
-      const { settings, configuration } = await this.#connect();
-      const claims = await this.#exchange(settings, configuration, form, ticket);
-      return await this.#enter(settings, claims, address);
-    } finally {
-      this.#callbacks -= 1;
-    }
+    const { claims, settings } = await this.#finish('sign_in', null, form);
+    return await this.#enter(settings, claims, address);
   }
 
   /**
-   * Lets a username belong to another account of the provider, from its next sign-in on.
-   * @throws Refusal `right_missing` for anybody but an owner, `sso_identity_not_found`.
+   * Has a session of the provider count as stepped up; answers until when, in milliseconds.
+   * @throws as `callback` does for what came back, `sso_failed` for another account too; `reauthentication_missing`
+   * where the provider did not ask for a sign-in anew, or does not say when there was one.
+   */
+  async finishStepUp(principal: Principal, form: SsoCallback, address: string): Promise<number> {
+    const { accounts, clock, sessions } = this.#options;
+    const person = personOf(principal, 'sso');
+    const { claims, settings, ticket } = await this.#finish('step_up', person.sid, form);
+    const signedInAt = (claims.auth_time ?? 0) * 1_000;
+    if (signedInAt < ticket.startedAt - CLOCK_SKEW_MILLIS) throw new Refusal('reauthentication_missing');
+    return await accounts.change((draft) => {
+      const account = { issuer: settings.issuer, subject: claims.sub };
+      if (usernameBoundTo(draft, account) !== person.username) throw new Refusal('sso_failed');
+      return markStepUp(draft, { sessions, principal: person, factor: 'sso', address, now: clock.now() });
+    });
+  }
+
+  /**
+   * Binds the account that came back to who is signed in.
+   * @throws as `callback` does for what came back, and `sso_identity_taken`.
+   */
+  async finishBinding(principal: Principal, form: SsoCallback, address: string): Promise<void> {
+    const { accounts, clock } = this.#options;
+    const person = personOf(principal, 'password');
+    const { claims, settings } = await this.#finish('bind', person.sid, form);
+    const account = { issuer: settings.issuer, subject: claims.sub };
+    const binding = { by: 'person', actor: actorOf(person), address, now: clock.now() } as const;
+    await accounts.change((draft) => bindIdentity(draft, person.username, account, binding));
+  }
+
+  /**
+   * Binds somebody's account on an administrator's word; an owner's nobody binds but its owner (CRD-13).
+   * @throws Refusal `owner_binds_own_account`, `person_not_found`, `person_left`, `sso_identity_taken`, `sso_not_set`.
+   */
+  async assign(principal: Principal, username: string, subject: string, address: string): Promise<void> {
+    const { accounts, clock, sso } = this.#options;
+    const issuer = sso.settings()?.issuer;
+    if (issuer === undefined) throw new Refusal('sso_not_set');
+    await accounts.change((draft) => {
+      const person = draft.person(username);
+      if (person === undefined) throw new Refusal('person_not_found');
+      if (person.role === 'owner') throw new Refusal('owner_binds_own_account');
+      if (person.state === 'left') throw new Refusal('person_left');
+      const binding = { by: 'administrator', actor: actorOf(principal), address, now: clock.now() } as const;
+      bindIdentity(draft, username, { issuer, subject }, binding);
+      endProviderSessions(draft, username);
+    });
+  }
+
+  /**
+   * Takes away what binds a username, and ends its sessions of the provider.
+   * @throws Refusal `right_missing` for anybody but an owner, `sso_identity_not_found`; `sso_in_use` for the owner by
+   * whom alone somebody gets in while passwords do not sign in.
    */
   async forget(principal: Principal, username: string, address: string): Promise<void> {
-    const { accounts, clock } = this.#options;
+    const { accounts, clock, signIn, sso } = this.#options;
     if (principal.role !== 'owner') throw new Refusal('right_missing');
+    const settings = sso.settings();
     await accounts.change((draft) => {
-      const identity = draft.document(consoleIdentities, username);
+      const isAtProvider = signIn.signInMode() === 'identity' || signIn.platformToken() === 'identity';
+      const isLast = settings !== undefined && ownerAtProvider(draft, settings) === username;
+      if (isAtProvider && isLast) throw new Refusal('sso_in_use');
+      const identity = forgetIdentity(draft, username);
       if (identity === undefined) throw new Refusal('sso_identity_not_found');
-      draft.removeDocument(consoleIdentities, username);
+      endProviderSessions(draft, username);
       draft.audit(clock.now(), {
         event: 'sso.identity_forgotten',
         actor: actorOf(principal),
@@ -182,6 +218,40 @@ export class SingleSignOn {
     return this.#options.accounts.documents(consoleIdentities, range);
   }
 
+  async #start(purpose: Purpose, sid: string | null, more: Readonly<Record<string, string>> = {}): Promise<SsoStart> {
+    const { settings, configuration } = await this.#connect();
+    const ticket = this.#tickets.make(purpose, sid);
+    const url = oidc.buildAuthorizationUrl(configuration, {
+      redirect_uri: settings.redirect_uri,
+      scope: settings.scope,
+      state: ticket.state,
+      nonce: ticket.nonce,
+      code_challenge: await oidc.calculatePKCECodeChallenge(ticket.verifier),
+      code_challenge_method: 'S256',
+      ...more,
+    });
+    return {
+      redirect_url: url.href,
+      ticket: this.#tickets.seal(ticket),
+      expires_at: formatInstant(ticket.startedAt + START_MILLIS),
+    };
+  }
+
+  /** What the provider says to a code that came back for that purpose. @throws Refusal as `callback` does. */
+  async #finish(purpose: Purpose, sid: string | null, form: SsoCallback) {
+    const ticket = this.#tickets.open(form.ticket, purpose, sid);
+    // Judged before the provider is asked: a made-up callback costs nothing.
+    if (ticket === undefined || ticket.state !== form.state) throw new Refusal('sso_failed');
+    if (this.#callbacks >= CALLBACKS_MAX) throw new Refusal('busy');
+    this.#callbacks += 1;
+    try {
+      const { settings, configuration } = await this.#connect();
+      return { settings, ticket, claims: await this.#exchange(settings, configuration, form, ticket) };
+    } finally {
+      this.#callbacks -= 1;
+    }
+  }
+
   async #connect(): Promise<{ settings: SsoSettings; configuration: oidc.Configuration }> {
     const settings = this.#options.sso.settings();
     if (settings === undefined) throw new Refusal('sso_not_set');
@@ -189,24 +259,12 @@ export class SingleSignOn {
     return { settings, configuration };
   }
 
-  #open(text: string): Ticket | undefined {
-    let ticket: Ticket;
-    try {
-      const sealed = Buffer.from(text, 'base64url');
-      ticket = JSON.parse(Buffer.from(unseal(this.#key, TICKET, sealed)).toString('utf8')) as Ticket;
-    } catch {
-      // Made up, changed, or given by an earlier process.
-      return undefined;
-    }
-    return this.#options.clock.now() < ticket.expiresAt ? ticket : undefined;
-  }
-
   async #exchange(
     settings: SsoSettings,
     configuration: oidc.Configuration,
     form: SsoCallback,
     ticket: Ticket,
-  ): Promise<Claims & { sub: string }> {
+  ): Promise<ProviderClaims> {
     const url = new URL(settings.redirect_uri);
     url.searchParams.set('code', form.code);
     url.searchParams.set('state', form.state);
@@ -222,21 +280,25 @@ export class SingleSignOn {
       if (claims === undefined) throw new Error('The provider gave no ID token.');
       if (areComplete(settings, claims) || configuration.serverMetadata().userinfo_endpoint === undefined)
         return claims;
-      // Many providers put groups and names into the user info only.
-      return { ...claims, ...(await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub)) };
+      // Many providers put groups and names into the user info only. When somebody signed in, the token alone says.
+      const more = await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub);
+      return { ...claims, ...more, auth_time: claims.auth_time };
     });
   }
 
-  async #enter(settings: SsoSettings, claims: Claims & { sub: string }, address: string): Promise<SignedIn> {
+  async #enter(settings: SsoSettings, claims: ProviderClaims, address: string): Promise<SignedIn> {
     const { accounts, clock, sessions } = this.#options;
-    const username = usernameOf(settings, claims);
-    if (username === undefined) throw new Refusal('sso_failed');
     return await accounts.change((draft) => {
       const now = clock.now();
+      const account = { issuer: settings.issuer, subject: claims.sub };
+      const projected = projectedRole(settings, claims);
+      const username = usernameBoundTo(draft, account) ?? this.#bind(draft, settings, claims, address);
       const person = draft.person(username);
       if (person !== undefined && person.state !== 'active') throw new Refusal('sso_failed');
-      bind(draft, username, { issuer: settings.issuer, subject: claims.sub, signedInAt: formatInstant(now) });
-      const { role, isProjected } = this.#role(draft, username, projectedRole(settings, claims));
+      const { role, isProjected } = this.#role(draft, username, projected);
+      const identity = draft.document(consoleIdentities, username);
+      draft.putDocument(consoleIdentities, username, { ...account, ...identity, signedInAt: formatInstant(now) });
+      if (projected === 'owner') noteOwnerSignIn(draft, username, settings);
       const open = { signIn: 'sso', isFull: true, address, now, ...(isProjected ? { role } : {}) } as const;
       const opened = sessions.open(draft, username, open);
       draft.audit(now, {
@@ -250,6 +312,31 @@ export class SingleSignOn {
     });
   }
 
+  /**
+   * Binds an account at its first sign-in, where that may be: to the one person, no owner, with the address that the
+   * provider has verified, if owners switched that on; or to a name that is nobody's here.
+   * @throws Refusal `sso_not_bound`: one answer, whether the name is somebody's or not.
+   */
+  #bind(draft: AccountsDraft, settings: SsoSettings, claims: ProviderClaims, address: string): string {
+    const account = { issuer: settings.issuer, subject: claims.sub };
+    const of = (username: string) => ({ actor: `user:${username}`, address, now: this.#options.clock.now() });
+    const email = verifiedEmail(settings, claims);
+    const holders = email === undefined ? [] : this.#options.holdersOf(draft, email);
+    const [holder] = holders;
+    if (holders.length === 1 && holder !== undefined && mayBindByEmail(draft, holder)) {
+      bindIdentity(draft, holder, account, { by: 'email', ...of(holder) });
+      return holder;
+    }
+    const username = usernameOf(settings, claims);
+    const isNobodys = username !== undefined && !isBotUser(username) && draft.person(username) === undefined;
+    if (!isNobodys || projectedRole(settings, claims) === undefined) throw new Refusal('sso_not_bound');
+    const known = draft.document(consoleIdentities, username);
+    // The name came to belong to another account of the provider: an owner decides whether that is the same person.
+    if (known?.issuer === account.issuer && known.subject !== account.subject) throw new Refusal('sso_not_bound');
+    bindIdentity(draft, username, account, { by: 'first_sign_in', ...of(username) });
+    return username;
+  }
+
   /** With sign-in at identity its word alone counts; otherwise the higher of its role and the one given here. */
   #role(draft: AccountsDraft, username: string, projected: PersonConsoleRole | undefined) {
     const local = this.#options.signIn.signInMode() === 'identity' ? undefined : consoleRoleOf(draft, username);
@@ -259,12 +346,13 @@ export class SingleSignOn {
   }
 }
 
-/**
- * A name at the provider may come to belong to somebody else; their account has another subject. So a username stays
- * with the subject it was first seen with, until an owner forgets it. Another issuer is a decision of an owner.
- */
-function bind(draft: AccountsDraft, username: string, identity: IdentityRecord): void {
-  const known = draft.document(consoleIdentities, username);
-  if (known?.issuer === identity.issuer && known.subject !== identity.subject) throw new Refusal('sso_failed');
-  draft.putDocument(consoleIdentities, username, identity);
+function mayBindByEmail(draft: AccountsDraft, username: string): boolean {
+  const person = draft.person(username);
+  return person?.state === 'active' && person.role !== 'owner' && !isBound(draft, username);
+}
+
+/** @throws Refusal `right_missing` for whoever is not a person signed in that way. */
+function personOf(principal: Principal, signIn: ConsolePerson['signIn']): ConsolePerson {
+  if (principal.kind !== 'person' || principal.signIn !== signIn) throw new Refusal('right_missing');
+  return principal;
 }

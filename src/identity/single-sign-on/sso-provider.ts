@@ -4,10 +4,15 @@ import { hashSecret } from '../credentials/opaque-secrets.ts';
 import type { Clock } from '#src/base/clock.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
+import { makeFetch, type FetchBounds } from '#src/outgoing/fetch.ts';
+import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import { isSecureUrl, type SsoSettings } from './sso-settings.ts';
 
 /** How long one request to the provider may take, in seconds. Beyond it: `sso_provider_unavailable`. */
 export const PROVIDER_SECONDS = 5;
+
+/** What is read of one answer of the provider: keys of a large one have some 20 KiB. [the rest is let go] */
+const ANSWER_BYTES_MAX = 1024 * 1024;
 
 /** How long its metadata is good for: providers change endpoints and keys rarely, and announce it. */
 export const METADATA_MILLIS = 3_600_000;
@@ -20,17 +25,28 @@ interface Connection {
   readonly configuration: Promise<oidc.Configuration>;
 }
 
+export interface ProviderConnectionOptions {
+  /** Whether the provider may be at a private address: whoever starts a sign-in makes the server connect to it. */
+  readonly allowPrivateTargets: PrivateTargets;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'warn'>;
+  /** How long a request may take. */
+  readonly seconds: number;
+}
+
 export class ProviderConnection {
   readonly #clock: Clock;
   readonly #log: Pick<Logger, 'warn'>;
   readonly #seconds: number;
+  readonly #fetch: oidc.CustomFetch;
   #connection: Connection | undefined;
 
-  /** `seconds` is how long a request may take. */
-  constructor(clock: Clock, log: Pick<Logger, 'warn'>, seconds: number) {
+  constructor({ allowPrivateTargets, clock, log, seconds }: ProviderConnectionOptions) {
     this.#clock = clock;
     this.#log = log;
     this.#seconds = seconds;
+    const bounds: FetchBounds = { allowPrivateTargets, bytesMax: ANSWER_BYTES_MAX, millis: seconds * 1_000 };
+    this.#fetch = makeFetch(bounds) as oidc.CustomFetch;
   }
 
   /** The provider as it describes itself. @throws Refusal `sso_provider_unavailable`. */
@@ -64,6 +80,7 @@ export class ProviderConnection {
       const issuer = new URL(settings.issuer);
       const configuration = await oidc.discovery(issuer, settings.client_id, clientSecret, undefined, {
         timeout: this.#seconds,
+        [oidc.customFetch]: this.#fetch,
         ...(issuer.protocol === 'http:' && isSecureUrl(settings.issuer) ? { execute: [allowLoopback] } : {}),
       });
       const metadata = configuration.serverMetadata();
@@ -73,6 +90,7 @@ export class ProviderConnection {
       }
       const made = authenticated(configuration, settings, clientSecret);
       made.timeout = this.#seconds;
+      made[oidc.customFetch] = this.#fetch;
       return made;
     } catch (error) {
       throw this.#refusalOf(error, 'sso_provider_unavailable');
@@ -81,8 +99,9 @@ export class ProviderConnection {
 
   /** The operator reads why; the caller does not. Answers of the provider may hold tokens and are left out. */
   #refusalOf(error: unknown, code: 'sso_failed' | 'sso_provider_unavailable'): Refusal {
-    const { message, code: reason } = error as { message?: string; code?: string };
-    this.#log.warn('signing in at the identity provider failed', { code, reason: reason ?? null, message });
+    const { cause, message, code: own } = error as { cause?: { code?: string }; message?: string; code?: string };
+    const reason = own ?? cause?.code ?? null;
+    this.#log.warn('signing in at the identity provider failed', { code, reason, message });
     const refusal = new Refusal(code);
     refusal.cause = error;
     return refusal;

@@ -34,6 +34,8 @@ export const ssoSettings = z.strictObject({
   /** Role or group at the provider → role in the console. */
   roles: roleMap.default({}),
   groups: roleMap.default({}),
+  /** Whether an e-mail address that the provider has verified binds an account at its first sign-in. */
+  bind_by_email: z.boolean().default(false),
 });
 export type SsoSettings = z.infer<typeof ssoSettings>;
 
@@ -54,6 +56,12 @@ export function usernameOf(settings: SsoSettings, claims: Claims): string | unde
   return USERNAME.test(username) ? username : undefined;
 }
 
+/** The e-mail address that the provider has verified, in lower case, where such a one binds accounts. */
+export function verifiedEmail(settings: SsoSettings, claims: Claims): string | undefined {
+  const { email, email_verified: isVerified } = claims;
+  return settings.bind_by_email && isVerified === true && typeof email === 'string' ? email.toLowerCase() : undefined;
+}
+
 /** The role that the provider gives; undefined for none. */
 export function projectedRole(settings: SsoSettings, claims: Claims): PersonConsoleRole | undefined {
   const given = (claim: string, map: SsoSettings['roles']) =>
@@ -69,6 +77,7 @@ export function areComplete(settings: SsoSettings, claims: Claims): boolean {
   const asked = [settings.username_claim];
   if (Object.keys(settings.roles).length > 0) asked.push(settings.roles_claim);
   if (Object.keys(settings.groups).length > 0) asked.push(settings.groups_claim);
+  if (settings.bind_by_email) asked.push('email', 'email_verified');
   return asked.every((name) => claimAt(claims, name) !== undefined);
 }
 

@@ -1,5 +1,5 @@
 /** The routes of attachments bound to their handlers, with the same steps before each as the forms of JSON have. */
-import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import {
   ATTACHMENT_ROUTES,
   type AttachmentForm,
@@ -11,6 +11,7 @@ import type { AttachmentClient } from './attachment-client.ts';
 import type { Service } from '../http/caller.ts';
 import { readAttachment, readAttachmentLink, readLinkedAttachment, readThumbnail } from './download-handlers.ts';
 import type { Exchange } from '../http/exchange.ts';
+import type { RouteApp } from '../http/framing.ts';
 import { IncomingBody } from '../http/incoming-body.ts';
 import { parseQuery } from '../http/parsing.ts';
 import { appendUpload, createUpload, discardUpload, readUpload, type ByteCall } from './upload-handlers.ts';
@@ -41,11 +42,7 @@ export interface AttachmentRoutesContext {
   count(by: 1 | -1): void;
 }
 
-export function registerAttachments(
-  app: TemplatedApp,
-  client: AttachmentClient,
-  doorway: AttachmentRoutesContext,
-): void {
+export function registerAttachments(app: RouteApp, client: AttachmentClient, doorway: AttachmentRoutesContext): void {
   for (const [name, route] of Object.entries<AttachmentForm>(ATTACHMENT_ROUTES)) {
     const method = route.method === 'delete' ? 'del' : route.method;
     app[method](route.path, (res, req) => void serve(client, doorway, name as AttachmentRoute, route, res, req));

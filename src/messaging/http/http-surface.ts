@@ -22,6 +22,7 @@ import { bearerToken, type Authentication } from '../access/authentication.ts';
 import type { VendorTokenWatch } from '../access/vendor-token-watch.ts';
 import type { BotEntrance, BotRequest } from '../bots/bot-access.ts';
 import type { ClientRequest, Service } from './caller.ts';
+import { unambiguous } from './framing.ts';
 import { Exchange, isFormType, readHead, type ExchangeOptions, type RequestHead } from './exchange.ts';
 import { parseForm, parseQuery } from './parsing.ts';
 import { rateOf } from '#src/protocol/rate-limits.ts';
@@ -79,7 +80,13 @@ export class HttpSurface {
   }
 
   /** Registers every route of the table, health, and an answer for everything else. */
-  register(app: TemplatedApp): void {
+  register(whole: TemplatedApp): void {
+    const app = unambiguous(whole, (res, req) => {
+      const exchange = this.#exchange(res, readHead(req), undefined);
+      exchange.closeAfter();
+      // A moment later: the library reads nothing behind a request without an answer, and closes where there is more.
+      setImmediate(() => exchange.refuse(new Refusal('request_malformed')));
+    });
     for (const [name, route] of Object.entries<Route>(MESSAGING_ROUTES)) {
       const method = route.method === 'delete' ? 'del' : route.method;
       const parameters = [...route.path.matchAll(/:([a-z]+)/g)].map((match) => match[1] as string);

@@ -21,6 +21,7 @@ import type { VendorTokenWatch } from '../access/vendor-token-watch.ts';
 import type { BotEntrance, BotRequest } from '../bots/bot-access.ts';
 import type { Service } from '../http/caller.ts';
 import { Exchange, readHead } from '../http/exchange.ts';
+import { isAmbiguous } from '../http/framing.ts';
 import { answerHeaders } from '../http/http-surface.ts';
 import { parseQuery } from '../http/parsing.ts';
 import { countRefusedFrame } from './refused-frames.ts';
@@ -98,11 +99,16 @@ export class Sockets {
     const key = req.getHeader('sec-websocket-key');
     const protocols = req.getHeader('sec-websocket-protocol');
     const extensions = req.getHeader('sec-websocket-extensions');
+    const isRefused = isAmbiguous(req);
     const exchange = this.#exchange(res, req, 'websocket');
     let data: SocketData;
     let visit: BotRequest | undefined;
     const address = this.#addressOf(res, exchange);
     try {
+      if (isRefused) {
+        exchange.closeAfter();
+        throw new Refusal('request_malformed');
+      }
       visit = this.#options.service.bots.authenticate(tokenOf(exchange), () => entranceOf('bot.request', address));
       visit?.admit();
       data = this.#admit(exchange, protocols, visit && { bot: visit.bot, address });

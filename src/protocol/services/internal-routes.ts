@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { directoryEntry } from '../directory/directory.ts';
 import { username } from '../names.ts';
-import { route, type Route } from '../route.ts';
+import type { Route } from '../route.ts';
 
 /** The longest session token is far below. [field_invalid] */
 const TOKEN_LENGTH_MAX = 4_096;
@@ -23,14 +23,21 @@ export const tokenIntrospection = z
   .meta({ id: 'TokenIntrospection' });
 
 export const INTERNAL_ROUTES = {
-  introspectToken: route.post('/v1/internal/introspect', 'Whether a session token is good now, and whose it is.', {
+  introspectToken: {
+    method: 'post',
+    path: '/v1/internal/introspect',
+    summary: 'Whether a session token is good now, and whose it is.',
     auth: 'service',
     body: introspectToken,
     replies: { 200: tokenIntrospection },
-  }),
-  readInternalPerson: route.get(
-    '/v1/internal/directory/:username',
-    'One person, whatever the access policies show to whom.',
-    { auth: 'service', replies: { 200: directoryEntry }, errors: ['person_not_found'] },
-  ),
+    errors: ['right_missing'],
+  },
+  readInternalPerson: {
+    method: 'get',
+    path: '/v1/internal/directory/:username',
+    summary: 'One person, whatever the access policies show to whom.',
+    auth: 'service',
+    replies: { 200: directoryEntry },
+    errors: ['person_not_found', 'right_missing'],
+  },
 } as const satisfies Record<string, Route>;

@@ -14,7 +14,7 @@ interface Sent {
   readonly init: RequestInit;
 }
 
-function makeApi(answers: readonly (Response | Error)[], token = 'adm_secret') {
+function makeApi(answers: readonly (Response | Error)[], token = 'adm_secret', steps: boolean[] = []) {
   const sent: Sent[] = [];
   const told: string[] = [];
   const left = [...answers];
@@ -25,6 +25,10 @@ function makeApi(answers: readonly (Response | Error)[], token = 'adm_secret') {
     token: () => held.token,
     used: () => told.push('used'),
     ended: ({ code }) => told.push(`ended ${code}`),
+    stepUp: async () => {
+      told.push('step-up');
+      return steps.shift() ?? false;
+    },
     enrollmentRequired: () => told.push('enrollment'),
     fetch: async (url, init = {}) => {
       sent.push({ url: url as string, init });
@@ -84,6 +88,22 @@ test('TFA-01 a session that is to set up its second factor is led there', async 
   assert.deepEqual(told, ['enrollment']);
 });
 
+test('VND-17 a request that takes the second factor again is repeated once it was given, once', async () => {
+  const asked = () => refusal(403, 'step_up_required');
+  const given = makeApi([asked(), Response.json({ ok: true })], 'adm_secret', [true]);
+  await given.api.call('post /encryption/lock', {});
+  assert.deepEqual([given.sent.length, given.told], [2, ['step-up', 'used']]);
+  const cancelled = makeApi([asked()]);
+  await assert.rejects(cancelled.api.call('post /encryption/lock', {}), isError('step_up_required'));
+  const again = makeApi([asked(), asked(), asked()], 'adm_secret', [true, true]);
+  await assert.rejects(again.api.call('post /encryption/lock', {}), isError('step_up_required'));
+  assert.equal(again.sent.length, 2);
+  // Two that need it at once ask one question.
+  const both = makeApi([asked(), asked(), Response.json({}), Response.json({})], 'adm_secret', [true]);
+  await Promise.all([both.api.call('post /encryption/lock', {}), both.api.call('get /encryption', {})]);
+  assert.deepEqual(both.told, ['step-up', 'used', 'used']);
+});
+
 test('a late answer to a credential that was replaced does not end the new one', async () => {
   const { promise, resolve } = Promise.withResolvers<Response>();
   const { held, told } = makeApi([]);
@@ -94,6 +114,7 @@ test('a late answer to a credential that was replaced does not end the new one',
     used: () => undefined,
     ended: ({ code }) => told.push(code),
     enrollmentRequired: () => undefined,
+    stepUp: async () => false,
     fetch: async () => await promise,
   });
   const asked = late.call('get /me', {});

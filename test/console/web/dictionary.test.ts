@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { LANGUAGES, TRANSLATIONS } from '#src/client/translations.ts';
 import { PERSON_CONSOLE_ROLES } from '#src/identity/console/permissions.ts';
 import { CONSOLE_COMMON_ERRORS, consoleRoutes } from '#src/console/route-table.ts';
+import { BOUND_BY } from '#src/identity/single-sign-on/sso-bindings.ts';
 import { DICTIONARIES, languageFor, sentenceOf, setLanguage, t, word } from '#src/console/web/language.ts';
 import { ALERT_KINDS } from '#src/monitoring/alerts.ts';
 import { SETTING_SCREEN_NAMES } from '#src/settings/setting-screens.ts';
@@ -52,6 +53,7 @@ test('Russian is Russian, but for names that are the same everywhere', () => {
 test('every word that the server says by itself is translated', () => {
   const kinds = enroll.options.map(({ shape }) => shape.kind.value);
   const words: Readonly<Record<string, readonly string[]>> = {
+    binding: BOUND_BY,
     role: [...PERSON_CONSOLE_ROLES, 'vendor_support'],
     kind: kinds,
     alert: Object.keys(ALERT_KINDS),
@@ -90,7 +92,7 @@ test('every state that the API answers has a word', () => {
 
 /** Keys that are put together of a prefix and a word of the server. */
 const PREFIXES =
-  /^(?:alert|audit\.trails|count|crowd|effect|encryption|kind|node-role|policy|role|run|section|settings|state)\.|^(?:audit\.(?:event|actor|subject|prefix|from|to)|vendor\.years-\d)$/;
+  /^(?:alert|audit\.trails|binding|count|crowd|effect|encryption|kind|node-role|policy|role|run|section|settings|state)\.|^(?:audit\.(?:event|actor|subject|prefix|from|to)|vendor\.years-\d)$/;
 
 test('every text of the dictionary is said somewhere', () => {
   const web = new URL('../../../src/console/web/', import.meta.url);

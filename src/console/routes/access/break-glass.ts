@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { BreakGlassAccount } from '#src/identity/console/break-glass.ts';
 import { password, PASSWORD_LENGTH_MAX } from '#src/protocol/sessions/sessions.ts';
-import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
+import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 import { totpSetup } from './second-factor.ts';
 import { consoleSession, oneTimeCode, sessionBody } from './signed-in.ts';
 
@@ -17,37 +17,40 @@ const breakGlassState = z
   .meta({ id: 'BreakGlass' });
 
 export const breakGlassRoutes = {
-  readBreakGlass: consoleRoute.get('/break-glass', 'Whether the break-glass account is set, and its last use.', {
+  readBreakGlass: {
+    method: 'get',
+    path: '/break-glass',
+    summary: 'Whether the break-glass account is set, and its last use.',
     access: 'access:write',
     vendor: 'closed',
+    audit: null,
     replies: { 200: breakGlassState },
-  }),
-  setBreakGlass: consoleRoute.put(
-    '/break-glass',
-    'Sets the break-glass account anew: its password, and a second factor that is answered once.',
-    {
-      access: 'access:write',
-      vendor: 'closed',
-      audit: 'break_glass.set',
-      body: z.strictObject({ password }).meta({ id: 'SetBreakGlass' }),
-      replies: { 200: totpSetup },
-      errors: ['encryption_locked', 'busy'],
-    },
-  ),
-  breakGlassLogin: consoleRoute.post(
-    '/break-glass/login',
-    'Signs in as the break-glass account, always with password and code. It is audited and raises an alert.',
-    {
-      access: 'public',
-      vendor: 'closed',
-      audit: 'break_glass.used',
-      body: z
-        .strictObject({ password: z.string().min(1).max(PASSWORD_LENGTH_MAX), code: oneTimeCode })
-        .meta({ id: 'BreakGlassLogin' }),
-      replies: { 200: consoleSession },
-      errors: ['login_failed', 'second_factor_wrong', 'encryption_locked', 'rate_limited', 'busy'],
-    },
-  ),
+    errors: [],
+  },
+  setBreakGlass: {
+    method: 'put',
+    path: '/break-glass',
+    summary: 'Sets the break-glass account anew: its password, and a second factor that is answered once.',
+    access: 'access:write',
+    vendor: 'closed',
+    audit: 'break_glass.set',
+    body: z.strictObject({ password }).meta({ id: 'SetBreakGlass' }),
+    replies: { 200: totpSetup },
+    errors: ['password_too_common', 'encryption_locked', 'busy'],
+  },
+  breakGlassLogin: {
+    method: 'post',
+    path: '/break-glass/login',
+    summary: 'Signs in as the break-glass account, always with password and code. It is audited and raises an alert.',
+    access: 'public',
+    vendor: 'closed',
+    audit: 'break_glass.used',
+    body: z
+      .strictObject({ password: z.string().min(1).max(PASSWORD_LENGTH_MAX), code: oneTimeCode })
+      .meta({ id: 'BreakGlassLogin' }),
+    replies: { 200: consoleSession },
+    errors: ['login_failed', 'second_factor_wrong', 'encryption_locked', 'rate_limited', 'busy'],
+  },
 } as const satisfies Record<string, ConsoleRoute>;
 
 export interface BreakGlassPageOptions {

@@ -107,6 +107,8 @@ export const encryptionRoutes = {
   },
   unlockEncryption: {
     ...write,
+    // While it is locked no code can be judged, and the master key says more than one.
+    stepUp: false,
     path: '/encryption/unlock',
     summary: 'Loads the master key.',
     audit: 'encryption.unlocked',

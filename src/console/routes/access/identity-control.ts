@@ -1,5 +1,6 @@
 /** Who signs in by the identity provider: which username belongs to which account there. */
 import { z } from 'zod';
+import { BOUND_BY } from '#src/identity/single-sign-on/sso-bindings.ts';
 import type { SingleSignOn } from '#src/identity/single-sign-on/single-sign-on.ts';
 import { USERNAME } from '#src/protocol/names.ts';
 import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
@@ -13,6 +14,10 @@ const account = z
     /** The account at the provider. */
     subject: z.string(),
     signed_in_at: z.string().nullable(),
+    /** What bound it, who and when; all null for one that signed in before accounts were bound, which opens nothing. */
+    bound_by: z.enum(BOUND_BY).nullable(),
+    bound_actor: z.string().nullable(),
+    bound_at: z.string().nullable(),
   })
   .meta({ id: 'IdentityAccount' });
 
@@ -36,8 +41,10 @@ export function makeIdentityControlPage({ sso }: { readonly sso: Pick<SingleSign
   return page(identityControlRoutes, {
     listIdentityAccounts: ({ query: { after, limit } }) => {
       const found = sso.identities(after, limit + 1);
-      const items = found.slice(0, limit).map(({ id, document: { issuer, subject, signedInAt } }) => {
-        return { user: id, issuer, subject, signed_in_at: signedInAt ?? null };
+      const items = found.slice(0, limit).map(({ id, document: { bound, issuer, subject, signedInAt } }) => {
+        const { actor = null, at = null, by = null } = bound ?? {};
+        const listed = { user: id, issuer, subject, signed_in_at: signedInAt ?? null };
+        return { ...listed, bound_by: by, bound_actor: actor, bound_at: at };
       });
       return { status: 200, body: { items, next: found.length > limit ? (items.at(-1)?.user ?? null) : null } };
     },

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import type { ClientReleases } from '#src/settings/client-releases.ts';
 import { clientRelease } from '#src/protocol/hosts/client-releases.ts';
-import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
+import { actorOf } from '#src/identity/console/principal.ts';
+import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 /** 32 random bytes have 43 characters of base64url: a shorter token could be guessed from its hash. */
 const PUBLISH_TOKEN = /^[\w.~+/=-]{43,200}$/;
@@ -14,22 +15,28 @@ const reply = {
 };
 
 export const clientsRoutes = {
-  readClients: consoleRoute.get(
-    '/clients',
-    'The latest release of every platform, and whether a publish token is set.',
-    { access: 'settings:read', vendor: 'closed', replies: reply },
-  ),
-  changeClients: consoleRoute.put(
-    '/clients',
-    'Sets the publish token: 43 characters or more, made at random. Null removes it.',
-    {
-      access: 'settings:write',
-      vendor: 'closed',
-      audit: 'clients.publish_token_set',
-      body: z.strictObject({ publish_token: z.string().regex(PUBLISH_TOKEN).nullable() }).meta({ id: 'ChangeClients' }),
-      replies: reply,
-    },
-  ),
+  readClients: {
+    method: 'get',
+    path: '/clients',
+    summary: 'The latest release of every platform, and whether a publish token is set.',
+    access: 'settings:read',
+    vendor: 'closed',
+    audit: null,
+    replies: reply,
+    errors: [],
+  },
+  changeClients: {
+    method: 'put',
+    path: '/clients',
+    summary: 'Sets the publish token: 43 characters or more, made at random. Null removes it.',
+    // Whoever holds it says what every client installs: that is a key.
+    access: 'access:write',
+    vendor: 'closed',
+    audit: 'clients.publish_token_set',
+    body: z.strictObject({ publish_token: z.string().regex(PUBLISH_TOKEN).nullable() }).meta({ id: 'ChangeClients' }),
+    replies: reply,
+    errors: [],
+  },
 } as const satisfies Record<string, ConsoleRoute>;
 
 export function makeClientsPage({ releases }: { readonly releases: ClientReleases }): ConsolePage {
@@ -39,8 +46,8 @@ export function makeClientsPage({ releases }: { readonly releases: ClientRelease
   });
   return page(clientsRoutes, {
     readClients: answer,
-    changeClients: async ({ by, body }) => {
-      await releases.setToken(body.publish_token, by);
+    changeClients: async ({ principal, address, body }) => {
+      await releases.setToken(body.publish_token, { actor: actorOf(principal), address });
       return answer();
     },
   });

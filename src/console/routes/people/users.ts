@@ -4,84 +4,106 @@ import type { Groups } from '#src/directory/groups.ts';
 import { UnknownPerson, type People } from '#src/directory/people.ts';
 import * as directory from '#src/protocol/directory/directory.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { permits } from '#src/identity/console/permissions.ts';
-import { roleOf } from '#src/identity/console/principal.ts';
-import { consoleRoute, page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
+import { actorOf } from '#src/identity/console/principal.ts';
+import { assertOwner, page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
 
 const missing = 'person_not_found';
 const left = 'person_left';
 
 export const usersRoutes = {
-  listUsers: consoleRoute.get('/users', 'People and guests, by username.', {
+  listUsers: {
+    method: 'get',
+    path: '/users',
+    summary: 'People and guests, by username.',
     access: 'users:read',
     vendor: 'open',
+    audit: null,
     query: directory.usersQuery,
     replies: { 200: directory.usersReply },
-  }),
-  createUser: consoleRoute.post('/users', 'Creates a person with a password that is handed over.', {
+    errors: [],
+  },
+  createUser: {
+    method: 'post',
+    path: '/users',
+    summary: 'Creates a person with a password that is handed over.',
     access: 'users:write',
     vendor: 'closed',
     audit: 'user.created',
     body: directory.createUser,
     replies: { 201: directory.user },
-    errors: ['username_taken'],
-  }),
-  readUser: consoleRoute.get('/users/:username', 'One person.', {
+    errors: ['password_too_common', 'username_taken'],
+  },
+  readUser: {
+    method: 'get',
+    path: '/users/:username',
+    summary: 'One person.',
     access: 'users:read',
     vendor: 'open',
+    audit: null,
     replies: { 200: directory.user },
     errors: [missing],
-  }),
-  changeUser: consoleRoute.patch('/users/:username', 'Changes what is known of a person; null takes a field away.', {
+  },
+  changeUser: {
+    method: 'patch',
+    path: '/users/:username',
+    summary: 'Changes what is known of a person; null takes a field away.',
     access: 'users:write',
     vendor: 'closed',
     audit: 'user.changed',
     body: directory.changeUser,
     replies: { 200: directory.user },
     errors: [missing, left],
-  }),
-  blockUser: consoleRoute.post(
-    '/users/:username/block',
-    'Ends all sessions of a person and keeps them from signing in.',
-    {
-      access: 'users:write',
-      vendor: 'closed',
-      audit: 'user.blocked',
-      replies: { 200: directory.user },
-      errors: [missing, left, 'last_owner_required'],
-    },
-  ),
-  unblockUser: consoleRoute.post('/users/:username/unblock', 'Lets a blocked person sign in again.', {
+  },
+  blockUser: {
+    method: 'post',
+    path: '/users/:username/block',
+    summary: 'Ends all sessions of a person and keeps them from signing in.',
+    access: 'users:write',
+    vendor: 'closed',
+    audit: 'user.blocked',
+    replies: { 200: directory.user },
+    errors: [missing, left, 'last_owner_required'],
+  },
+  unblockUser: {
+    method: 'post',
+    path: '/users/:username/unblock',
+    summary: 'Lets a blocked person sign in again.',
     access: 'users:write',
     vendor: 'closed',
     audit: 'user.unblocked',
     replies: { 200: directory.user },
     errors: [missing, left],
-  }),
-  leaveUser: consoleRoute.post(
-    '/users/:username/leave',
-    'Lets a person go for good. Nobody is ever given their username.',
-    {
-      access: 'users:write',
-      vendor: 'closed',
-      audit: 'user.left',
-      replies: { 200: directory.user },
-      errors: [missing, left, 'last_owner_required'],
-    },
-  ),
-  listUserSessions: consoleRoute.get('/users/:username/sessions', 'The sessions of a person that have not ended.', {
+  },
+  leaveUser: {
+    method: 'post',
+    path: '/users/:username/leave',
+    summary: 'Lets a person go for good. Nobody is ever given their username.',
+    access: 'users:write',
+    vendor: 'closed',
+    audit: 'user.left',
+    replies: { 200: directory.user },
+    errors: [missing, left, 'last_owner_required'],
+  },
+  listUserSessions: {
+    method: 'get',
+    path: '/users/:username/sessions',
+    summary: 'The sessions of a person that have not ended.',
     access: 'users:read',
     vendor: 'open',
+    audit: null,
     replies: { 200: directory.userSessionsReply },
     errors: [missing],
-  }),
-  endUserSession: consoleRoute.delete('/users/:username/sessions/:session', 'Ends a session and closes its socket.', {
+  },
+  endUserSession: {
+    method: 'delete',
+    path: '/users/:username/sessions/:session',
+    summary: 'Ends a session and closes its socket.',
     access: 'users:write',
     vendor: 'closed',
     audit: 'user.session_ended',
     replies: { 204: null },
     errors: [missing, 'user_session_not_found'],
-  }),
+  },
 } as const satisfies Record<string, ConsoleRoute>;
 
 export interface UsersPageOptions {
@@ -97,7 +119,7 @@ export function makeUsersPage({ people, groups, consoleRoles }: UsersPageOptions
   });
   /** Does something to the person of the path, and answers them as they are then. */
   const doTo = async (request: Request, act: (username: string) => Promise<void>) => {
-    const username = request.parameters.username;
+    const username = request.parameters['username'] ?? '';
     await known(async () => await act(username));
     return { status: 200, body: viewOf(username) };
   };
@@ -108,48 +130,58 @@ export function makeUsersPage({ people, groups, consoleRoles }: UsersPageOptions
     },
     createUser: async (request) => {
       const { username, password, ...profile } = request.body;
-      await people.add(username, password, profile, request.by);
+      await people.add(username, password, profile, doerOf(request));
       return { status: 201, body: viewOf(username) };
     },
-    readUser: async ({ parameters }) => await known(async () => ({ status: 200, body: viewOf(parameters.username) })),
+    readUser: async ({ parameters }) =>
+      await known(async () => ({ status: 200, body: viewOf(parameters['username'] ?? '') })),
     changeUser: async (request) =>
-      await doTo(request, async (username) => await people.change(username, request.body, request.by)),
+      await doTo(request, async (username) => {
+        assertMayTouch(request, people, username);
+        await people.change(username, request.body, doerOf(request));
+      }),
     blockUser: async (request) =>
       await doTo(request, async (username) => {
-        assertMayClose(request, people, username);
-        await people.block(username, request.by, await consoleRoles.lastOwnerCheck(username));
+        assertMayTouch(request, people, username);
+        await people.block(username, doerOf(request), await consoleRoles.lastOwnerCheck(username));
       }),
     unblockUser: async (request) =>
       await doTo(request, async (username) => {
-        assertMayClose(request, people, username);
-        await people.unblock(username, request.by);
+        assertMayTouch(request, people, username);
+        await people.unblock(username, doerOf(request));
       }),
     leaveUser: async (request) =>
       await doTo(request, async (username) => {
-        assertMayClose(request, people, username);
-        await people.leave(username, request.by, await consoleRoles.lastOwnerCheck(username));
+        assertMayTouch(request, people, username);
+        await people.leave(username, doerOf(request), await consoleRoles.lastOwnerCheck(username));
       }),
     listUserSessions: async ({ parameters }) =>
       await known(async () => ({
         status: 200,
-        body: { items: people.sessions(parameters.username), next: null },
+        body: { items: people.sessions(parameters['username'] ?? ''), next: null },
       })),
     endUserSession: async (request) =>
       await known(async () => {
-        const { username, session } = request.parameters;
-        await people.endSession(username, session, request.by);
+        const { username = '', session = '' } = request.parameters;
+        assertMayTouch(request, people, username);
+        await people.endSession(username, session, doerOf(request));
         return { status: 204 };
       }),
   });
 }
 
-type Request = Pick<ConsoleRequest<unknown, unknown, Readonly<Record<'username', string>>>, 'principal' | 'parameters'>;
+type Request = Pick<ConsoleRequest, 'principal' | 'hasSteppedUp' | 'address' | 'parameters'>;
 
-/** Owners are for owners to shut out and to let in. @throws Refusal `right_missing`. */
-function assertMayClose({ principal }: Request, people: People, username: string): void {
-  if (people.read(username).role === 'owner' && !permits(roleOf(principal), 'access:write')) {
-    throw new Refusal('right_missing');
-  }
+function doerOf({ principal, address }: Request) {
+  return { actor: actorOf(principal), address };
+}
+
+/**
+ * Owners are for owners to shut out and to let in, and so is what is known of them: an address says whose mail and
+ * whose account at the identity provider is theirs. @throws Refusal `right_missing`, `step_up_required`.
+ */
+function assertMayTouch(request: Request, people: People, username: string): void {
+  if (people.read(username).role === 'owner') assertOwner(request);
 }
 
 /** What an administrator may know: that there is no such person. @throws Refusal `person_not_found`. */

@@ -10,7 +10,8 @@ import {
   type SettingScreenName,
 } from '#src/settings/setting-screens.ts';
 import type { ScreenView, Settings } from '#src/settings/settings.ts';
-import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
+import { actorOf, roleOf } from '#src/identity/console/principal.ts';
+import { page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
 
 const setMark = z.strictObject({ set: z.boolean() });
 
@@ -36,12 +37,15 @@ function screenReply(name: SettingScreenName) {
       values: z.strictObject(Object.fromEntries(values) as Record<string, z.ZodType>),
       changed_at: z.string().nullable(),
       changed_by: z.string().nullable(),
+      dropped: z
+        .array(z.string())
+        .meta({ description: 'Secrets that this change took away, since where they go changed: give them anew.' }),
     })
     .meta({ id: `Settings${camel(name)}` });
 }
 
 function routesOf(name: SettingScreenName): Record<string, ConsoleRoute> {
-  const { isClosedToVendors, say }: SettingScreen = SETTING_SCREENS[name];
+  const { isClosedToVendors, isOwners, say }: SettingScreen = SETTING_SCREENS[name];
   const reply = { 200: screenReply(name) };
   const path = `/settings/${name}` as const;
   return {
@@ -59,12 +63,12 @@ function routesOf(name: SettingScreenName): Record<string, ConsoleRoute> {
       method: 'put',
       path,
       summary: `${say} What the body leaves out stays; null takes a value away.`,
-      access: 'settings:write',
+      access: isOwners === true ? 'access:write' : 'settings:write',
       vendor: 'closed',
       audit: 'settings.changed',
       body: changeForm(name).meta({ id: `ChangeSettings${camel(name)}` }),
       replies: reply,
-      errors: ['encryption_locked', 'sso_in_use', 'sso_not_set'],
+      errors: ['encryption_locked', 'role_above_own', 'sso_in_use', 'sso_not_set', 'sso_owner_required'],
     },
   };
 }
@@ -96,13 +100,15 @@ export interface SettingsPageOptions {
 }
 
 export function makeSettingsPage({ settings, test }: SettingsPageOptions): ConsolePage {
+  const byOf = ({ principal, address }: ConsoleRequest) => ({ actor: actorOf(principal), address });
   const handlers = SETTING_SCREEN_NAMES.flatMap((name) => {
     const own: [string, ConsolePage['handlers'][string]][] = [
       [`read${camel(name)}`, () => ({ status: 200, body: bodyOf(name, settings.view(name)) })],
       [
         `change${camel(name)}`,
         async (request) => {
-          const view = await settings.change(name, request.body as Readonly<Record<string, unknown>>, request.by);
+          const by = { ...byOf(request), role: roleOf(request.principal) };
+          const view = await settings.change(name, request.body as Readonly<Record<string, unknown>>, by);
           return { status: 200, body: bodyOf(name, view) };
         },
       ],
@@ -110,7 +116,7 @@ export function makeSettingsPage({ settings, test }: SettingsPageOptions): Conso
     if (!isTestable(name)) return own;
     const tried: ConsolePage['handlers'][string] = async (request) => {
       const body = await test(name);
-      await settings.auditTest(name, body.detail, request.by);
+      await settings.auditTest(name, body.detail, byOf(request));
       return { status: 200, body };
     };
     return [...own, [`test${camel(name)}`, tried] as const];
@@ -127,5 +133,6 @@ function bodyOf(name: SettingScreenName, view: ScreenView) {
     values: view.values,
     changed_at: view.changedAt,
     changed_by: view.changedBy,
+    dropped: [...view.dropped],
   };
 }

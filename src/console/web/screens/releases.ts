@@ -48,7 +48,7 @@ function showReleases(
       'releases.token',
       badge(t(isTokenSet ? 'settings.set' : 'settings.not-set'), isTokenSet ? 'good' : 'plain'),
     ]),
-    stage.may('settings:write') && element('div', { class: 'actions' }, issue, isTokenSet && remove),
+    stage.may('access:write') && element('div', { class: 'actions' }, issue, isTokenSet && remove),
     new Listing({
       caption: 'releases.title',
       empty: 'releases.empty',

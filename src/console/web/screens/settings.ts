@@ -7,8 +7,8 @@ import { t, when, word } from '../language.ts';
 import { loaded } from '../listing.ts';
 import type { Screen, ScreenContext } from '../screen-context.ts';
 
-/** How a value is asked for: a line, a whole number, a text of several, the same as a secret, names mapped to roles, or one of a few. */
-type Kind = 'line' | 'number' | 'text' | 'secret' | 'secret-text' | 'map' | readonly string[];
+/** How a value is asked for: a line, a whole number, yes or no, a text of several lines, the same as a secret, names mapped to roles, or one of a few. */
+type Kind = 'line' | 'number' | 'switch' | 'text' | 'secret' | 'secret-text' | 'map' | readonly string[];
 type Kinds = {
   readonly [Name in SettingScreenName]: {
     readonly [FieldName in keyof (typeof SETTING_SCREENS)[Name]['fields']]: Kind;
@@ -30,6 +30,7 @@ export const SETTING_KINDS: Kinds = {
     groups_claim: 'line',
     roles: 'map',
     groups: 'map',
+    bind_by_email: 'switch',
   },
   'sign-in': { sign_in_mode: SOURCES, platform_token: SOURCES },
   apns: {
@@ -71,6 +72,12 @@ export const SETTING_KINDS: Kinds = {
   },
   retention: { seconds: 'number' },
 };
+
+/** The screens that owners alone change. */
+type Owners = {
+  [Name in SettingScreenName]: (typeof SETTING_SCREENS)[Name] extends { readonly isOwners: true } ? Name : never;
+}[SettingScreenName];
+const OWNERS: Readonly<Record<Owners, true>> = { sso: true, 'sign-in': true, ldap: true, retention: true };
 
 type Testable = {
   [Name in SettingScreenName]: (typeof SETTING_SCREENS)[Name] extends { readonly isTestable: true } ? Name : never;
@@ -116,7 +123,7 @@ function show(stage: ScreenContext, name: SettingScreenName, view: SettingsView,
     ),
   ];
   const kinds = Object.entries<Kind>(SETTING_KINDS[name]);
-  if (!stage.may('settings:write')) {
+  if (!stage.may(name in OWNERS ? 'access:write' : 'settings:write')) {
     const rows = kinds.map(([field]) =>
       element('div', {}, element('dt', {}, labelOf(field)), element('dd', {}, textOf(view.values[field]))),
     );
@@ -125,8 +132,9 @@ function show(stage: ScreenContext, name: SettingScreenName, view: SettingsView,
   const controls = kinds.map(([field, kind]) => new SettingControl(field, kind, view.values[field]));
   const send = async () => {
     const changes = controls.flatMap((control) => control.change());
-    await stage.api.settings(name, Object.fromEntries(changes), stage.signal);
-    stage.notices.say('notice.done');
+    const { dropped } = await stage.api.settings(name, Object.fromEntries(changes), stage.signal);
+    if (dropped.length === 0) stage.notices.say('notice.done');
+    else stage.notices.say('settings.dropped', { fields: dropped.map(labelOf).join(', ') });
     reload();
   };
   const parts = controls.flatMap((control) => control.parts);
@@ -171,6 +179,7 @@ export class SettingControl {
     const written = this.#field.value;
     if (written === this.#before) return this.#remove?.values.length === 1 ? [[this.#name, null]] : [];
     if (written.trim() === '') return [[this.#name, null]];
+    if (this.#kind === 'switch') return [[this.#name, written === 'true']];
     // What is no number goes as it was written, and is refused with the field's name.
     if (this.#kind === 'number') return [[this.#name, /^\d+$/.test(written.trim()) ? Number(written) : written]];
     // A key in PEM ends in a line's end, which is part of it; a line has blanks around it by mistake only.
@@ -182,8 +191,11 @@ export class SettingControl {
 function fieldOf(name: string, kind: Kind, value: string): Field {
   const label = { raw: labelOf(name) };
   const attributes = { spellcheck: 'false', autocapitalize: 'none' };
-  if (typeof kind !== 'string') {
-    const choices = ['', ...kind].map((each) => ({ value: each, label: each === '' ? '—' : each }));
+  if (typeof kind !== 'string' || kind === 'switch') {
+    const choices = ['', ...(kind === 'switch' ? ['true', 'false'] : kind)].map((each) => ({
+      value: each,
+      label: each === '' ? '—' : each,
+    }));
     return select({ label, name, value, choices });
   }
   if (kind === 'line' || kind === 'number') {

@@ -22,7 +22,8 @@ export function showPerson(stage: ScreenContext, username: string): readonly Nod
 }
 
 function show(stage: ScreenContext, user: User, reload: () => void): Child[] {
-  const mayWrite = stage.may('users:write') && user.state !== 'left';
+  // What is known of an owner is for owners to change.
+  const mayWrite = stage.may(user.role === 'owner' ? 'access:write' : 'users:write') && user.state !== 'left';
   return [
     element('h2', {}, user.display_name ?? user.user),
     facts(
