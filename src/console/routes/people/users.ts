@@ -162,7 +162,7 @@ export function makeUsersPage({ people, groups, consoleRoles }: UsersPageOptions
       })),
     endUserSession: async (request) =>
       await known(async () => {
-        const { username = '', session = '' } = request.parameters;
+        const { username, session } = request.parameters;
         assertMayTouch(request, people, username);
         await people.endSession(username, session, doerOf(request));
         return { status: 204 };
