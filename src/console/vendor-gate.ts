@@ -12,7 +12,7 @@ import type { ConsoleRoute } from './route.ts';
 export const JOURNAL_ASK = 'post /nodes/:id/logs';
 
 /** Areas that the contract closes as a whole. */
-const CLOSED_AREAS = ['/admin/api/identity/control'] as const;
+const CLOSED_AREAS = ['/identity/control'] as const;
 
 /** Characters of a path in the audit trail: the longest there is has a tenth of it, what follows is a stranger's. */
 const PATH_LENGTH_MAX = 512;
@@ -23,6 +23,8 @@ export interface VendorRequest {
   readonly method: string;
   /** Without the query. */
   readonly path: string;
+  /** The same below the console's prefix. */
+  readonly below: string;
   /** Undefined where the path is none. */
   readonly route: ConsoleRoute | undefined;
   readonly address: string;
@@ -39,8 +41,8 @@ export class VendorGate {
    * Lets a vendor's request through to its permission check, or not.
    * @throws Refusal `vendor_token_forbidden` for a method other than GET, except the journal ask, and a closed path.
    */
-  async admit(vendor: Vendor, { method, path, route, address }: VendorRequest): Promise<void> {
-    const isOpen = route === undefined ? method === 'GET' && !isClosedArea(path) : isOpenToVendors(route);
+  async admit(vendor: Vendor, { method, path, below, route, address }: VendorRequest): Promise<void> {
+    const isOpen = route === undefined ? method === 'GET' && !isClosedArea(below) : isOpenToVendors(route);
     if (isOpen) return await this.#ledger.used(vendor.id, path, address);
     await this.#ledger.refused(vendor.id, path, 'vendor_token_forbidden', address);
     throw new Refusal('vendor_token_forbidden');

@@ -46,6 +46,10 @@ const PARAMETER_LENGTH_MAX = 128;
 const SLOW_CONNECTIONS_CHECK_MILLIS = 1_000;
 
 declare module 'fastify' {
+  interface FastifyRequest {
+    /** The console's own, which judges vendor tokens and tells of them itself. */
+    judgesVendorTokens: boolean;
+  }
   interface FastifyContextConfig {
     /** Served to every client whatever it speaks: `/healthz`, and pages that a browser opens by itself. */
     anyVersion?: boolean;
@@ -162,13 +166,11 @@ function admit(app: FastifyInstance, { config, telemetry }: HttpSurfaceOptions):
   });
 }
 
-/** The console's paths, whose router judges vendor tokens. */
-const CONSOLE_START = '/admin/api/';
-
 function tellOfVendorTokens(app: FastifyInstance, { vendorRefused }: HttpSurfaceOptions): void {
+  app.decorateRequest('judgesVendorTokens', false);
   if (vendorRefused === undefined) return;
   app.addHook('onResponse', async (request, reply) => {
-    if (reply.statusCode < 400 || request.url.startsWith(CONSOLE_START)) return;
+    if (reply.statusCode < 400 || request.judgesVendorTokens) return;
     const { authorization, 'x-admin-token': admin, 'x-node-token': node } = request.raw.headersDistinct;
     const shown = shownVendorToken(
       [...(authorization ?? []), ...(admin ?? []), ...(node ?? [])],

@@ -34,7 +34,7 @@ export class VendorRefusals {
         ? [verdict.id, verdict.refuse]
         : [verdict.vendor.id, 'vendor_token_forbidden' as const];
     if (id === undefined) return;
-    ledger.refused(id, path, code, address).catch((error: unknown) => {
+    ledger.refused(id, path, code, address, 'elsewhere').catch((error: unknown) => {
       log.warn('the refusal of a vendor token was not stored', { error });
     });
   }

@@ -22,7 +22,6 @@ export const USE_STORED_MILLIS = 60_000;
  */
 export const REFUSALS_AUDITED_PER_MINUTE = 30;
 const MINUTE_MILLIS = 60_000;
-const CONSOLE_START = '/admin/api/';
 
 /** A minute of refusals of one token. */
 interface RefusedMinute {
@@ -76,9 +75,15 @@ export class VendorTokenUse implements VendorLedger {
    * A request was refused: always in the audit trail, by an entry of its own or, beyond REFUSALS_AUDITED_PER_MINUTE, in
    * the one that counts the rest of the minute.
    */
-  async refused(id: string, path: string, code: ErrorCode, address: string): Promise<void> {
+  async refused(
+    id: string,
+    path: string,
+    code: ErrorCode,
+    address: string,
+    where: 'console' | 'elsewhere' = 'console',
+  ): Promise<void> {
     const now = this.#options.clock.now();
-    const name = `${id} ${code} ${path.startsWith(CONSOLE_START)}`;
+    const name = `${id} ${code} ${where}`;
     let minute = this.#minutes.get(name);
     if (minute === undefined || !isWithin(now, minute.since, MINUTE_MILLIS)) {
       minute = { since: now, count: 0 };

@@ -61,7 +61,7 @@ export async function startRouter(context: TestContext, redactor: Redactor) {
   const kept: [what: string, ...details: string[]][] = [];
   const ledger: VendorLedger = {
     used: async (...details) => void kept.push(['used', ...details]),
-    refused: async (...details) => void kept.push(['refused', ...details]),
+    refused: async (...details) => void kept.push(['refused', ...(details.slice(0, 4) as string[])]),
   };
   const authentication = new ConsoleAuthentication({
     sessions: {

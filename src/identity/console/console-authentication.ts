@@ -30,8 +30,8 @@ export interface ConsoleSessionReader {
 export interface VendorLedger {
   /** A request was let in: last use and address always, the audit trail once an hour at most. */
   used(id: string, path: string, address: string): Promise<void>;
-  /** A request was refused with this code: always into the audit trail. */
-  refused(id: string, path: string, code: ErrorCode, address: string): Promise<void>;
+  /** A request was refused with this code, by the console unless it is said: always into the audit trail. */
+  refused(id: string, path: string, code: ErrorCode, address: string, where?: 'console' | 'elsewhere'): Promise<void>;
 }
 
 /** What a vendor token proves. `id` is known also where the token is refused, so that the refusal can be audited. */
