@@ -1,7 +1,7 @@
 /** Families of lines that vendors' logs hold: in none of them a person or a secret may be read (RED-01 … RED-06). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BLOCK_LINES_MAX } from '#src/redaction/blocks.ts';
+import { BLOCK_LINES_MAX } from '#src/redaction/lines.ts';
 import { Redactor } from '#src/redaction/redactor.ts';
 import { KEY } from './corpus/labels.ts';
 
