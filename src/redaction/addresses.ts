@@ -79,9 +79,7 @@ function isVersion(scan: Scan, start: number, end: number): boolean {
       left !== 46 &&
       left !== 47 &&
       !TRANSPORTS.has(word.toUpperCase()) &&
-      bytes[end] !== 58 &&
-      bytes[end] !== 47 &&
-      !/^(?:10|127|192\.168|172\.(?:1[6-9]|2\d|3[01]))\./.test(text.slice(start, start + 8))
+      !isOfNetwork(scan, start, end)
     );
   }
   if (before !== 61 && before !== 32 && before !== 58 && before !== 34) return false;
@@ -92,7 +90,18 @@ function isVersion(scan: Scan, start: number, end: number): boolean {
   if (last !== 118 && last !== 114 && last !== 110) return false;
   let from = cue;
   while (from > floor && cue - from < CUE_MAX && (bytes[from - 1] === 46 || WORD_BITS[bytes[from - 1] as number] !== 0)) from -= 1;
-  return /(?:^|[_.-]|[a-z](?=V))v(?:er(?:sion)?)?$/i.test(text.slice(from, cue));
+  const word = text.slice(from, cue);
+  if (/^v$/i.test(word) && isOfNetwork(scan, start, end)) return false;
+  return /(?:^|[_.-])v(?:er(?:sion)?)?$/i.test(word) || /[a-z]V(?:er(?:sion)?)?$/.test(word);
+}
+
+/** Whether a port or a prefix stands behind four numbers, or they are of a network that no product's version is of. */
+function isOfNetwork({ bytes, text }: Scan, start: number, end: number): boolean {
+  return (
+    bytes[end] === 58 ||
+    bytes[end] === 47 ||
+    /^(?:10|127|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.|^\d{3}\./.test(text.slice(start, start + 8))
+  );
 }
 
 function digitsEnd({ bytes, stop }: Scan, from: number, most: number): number {

@@ -105,12 +105,22 @@ export function decodePercent(source: string, from: number, to: number): Decoded
   return decodeWith(source, from, to, /[%+]/, read, (replacement) => replacement.replaceAll('"', '%22'));
 }
 
-/** Quoted-printable; soft breaks stay, as lines keep their count. */
+/**
+ * Quoted-printable; soft breaks stay, as lines keep their count. What no mail program encodes is a field whose value
+ * begins like a code: letters, digits, controls, a byte of UTF-8 alone, a number with a dot.
+ */
 export function decodeQuotedPrintable(source: string, from: number, to: number): Decoded {
+  let wasHigh = -1;
   const read: Reader = (text, at, stop, sign) => {
     hexAt(text, at, stop, sign);
-    // Other controls are those of fields that begin with a number: `pid=1024`.
-    if (sign.width !== 0 && sign.text < ' ' && !'\t\n\r\0'.includes(sign.text)) sign.width = 0;
+    if (sign.width === 0) return;
+    const code = sign.text.charCodeAt(0);
+    if (code > 127) {
+      const isPair = wasHigh === at || /^=[89A-F][0-9A-F]/.test(text.slice(at + 3, at + 6));
+      if (isPair) wasHigh = at + 3;
+      else sign.width = 0;
+    } else if (/[0-9A-Za-z]/.test(sign.text) || (code < 32 && !'\t\n\r\0'.includes(sign.text)) || /^\d\d\d?\.\d/.test(text.slice(at + 1, at + 6)))
+      sign.width = 0;
   };
   return decodeWith(source, from, to, /=/, read, same);
 }

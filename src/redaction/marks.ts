@@ -296,9 +296,9 @@ function cutEquals(scan: Scan, at: number): number {
   const { bytes, text } = scan;
   const code = text.slice(at + 1, at + 3);
   const isPair = bytes[at + 3] === 61 && isHighCode(bytes, at + 1) && isHighCode(bytes, at + 4);
-  if (code === '40' && /^[\w.-]{1,80}\.[A-Za-z]{2}/.test(text.slice(at + 3, at + 90)) && WORD_BITS[bytes[at - 1] ?? 32] !== 0)
+  if (code === '40' && /^(?:[\w.-]{1,80}\.[A-Za-z]{2}|tcp\(|unix\()/.test(text.slice(at + 3, at + 90)) && WORD_BITS[bytes[at - 1] ?? 32] !== 0)
     return isSoftBroken(scan, at) ? cutEmail(scan, at, 3) : cutPrintable(scan, at);
-  if (isPair || code === '3D' || (code === '2B' && /^[\d ()=-]{7}/.test(text.slice(at + 3, at + 12)))) return cutPrintable(scan, at);
+  if (isPair || code === '3D' || (code === '2B' && /^[\d .()=-]{7}/.test(text.slice(at + 3, at + 12)))) return cutPrintable(scan, at);
   return -1;
 }
 
@@ -306,7 +306,7 @@ function cutPrintable(scan: Scan, at: number): number {
   const { text } = scan;
   // A name before the sign belongs to it: `token=3Dx`, `To: =D0=B5…`.
   const from = edge(scan, at, ' "\'<>`&?;,()|[]');
-  const to = endOf(scan, at, '"');
+  const to = endOf(scan, at, '');
   scan.within(decodeQuotedPrintable(text, from, to), 'none');
   return Math.max(to, scan.spans.last);
 }

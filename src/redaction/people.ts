@@ -132,6 +132,7 @@ export function putPhone(scan: Scan, from: number, to: number, wrap: string): nu
   const text = source.slice(from, Math.min(to, from + 128));
   if (isPseudonym(text) || markerEnd(source, from) !== -1) return to;
   if (/@|%40|^(?:sips?|tel):/i.test(text)) return from;
+  if (/^[x*]+$/i.test(text)) return to;
   if (isDialled(text)) return spans.put(from, to, wrap + engine.pseudonyms.phone(text) + wrap, 'phone');
   return /^[A-Za-z\u00c3-\u00df]/.test(text) && wrap === '' && !/[/(){}#]|::|\.\w{1,4}:\d|\.\w+\.\w+\.|:\d+$/.test(text)
     ? putPerson(scan, from, to)
@@ -146,7 +147,8 @@ export function cutEmail(scan: Scan, firstAt: number, width: number): number {
   const goDsn = cutGoDsn(scan, at);
   if (goDsn !== -1) return goDsn;
   const start = localStart(scan, at);
-  if (start === at) return -1;
+  // A class of Java and what it stands for: `$Connector@0.0.0.0`.
+  if (start === at || bytes[start - 1] === 36) return -1;
   const isSip = bytes[start - 1] === 58 && /(?:sips?|tel)$/i.test(source.slice(Math.max(0, start - 5), start - 1));
   const hostEnd = (from: number): number => runEnd(DOMAIN, bytes, from, Math.min(stop, from + 255));
   let end = hostEnd(domain);

@@ -200,6 +200,8 @@ const ID_WORDS =
 export function isNamedId(scan: Scan, start: number): boolean {
   const { text, engine } = scan;
   const from = Math.max(scan.floor === 0 ? 0 : scan.floor - NAME_MAX, start - NAME_MAX, 0);
+  // The boundary of a form, as browsers write it.
+  if (text.startsWith('WebKitFormBoundary', start)) return true;
   let end = start;
   while (end > from && '"\'=:/ @<(,\\[-'.includes(text.charAt(end - 1))) end -= 1;
   // `W/"` of an ETag.
@@ -211,6 +213,8 @@ export function isNamedId(scan: Scan, start: number): boolean {
   if (/\/(?:overlay2|docker|containers|layers|sha256|objects|commit|commits|tree|blob)\//.test(near)) return true;
   // `HEAD is now at`, `Merge … into`, `fetched … from`, `00-<trace>-`.
   if (/(?:HEAD is now at|Updating|Fast-forward|cherry picked from commit|reset to|checked out|detached at|\b00-) ?$/i.test(near)) return true;
+  // Who asked for what in OpenStack: ids of a project and of an account there.
+  if (/\[req-[0-9a-f-]{36} $|\/v\d(?:\.\d)?\/$/.test(text.slice(Math.max(0, start - 42), start)) || /\[req-[0-9a-f-]{36} [0-9a-f]{32} $/.test(text.slice(Math.max(0, start - 76), start))) return true;
   if (text.charCodeAt(start - 1) === 47 && isPath(text, start)) return true;
   return classOfName(engine.rules, name) === 'id' || ID_WORDS.test(name.split(/[-_]/, 1)[0] as string);
 }

@@ -48,7 +48,7 @@ export interface TokenRow extends Examples {
 }
 
 /** What a place of a phrase holds. */
-export type SlotClass = 'user' | 'secret' | 'text' | 'authorization' | 'url-credentials' | 'api-key' | 'platform-token';
+export type SlotClass = 'user' | 'dialled' | 'secret' | 'text' | 'authorization' | 'url-credentials' | 'api-key' | 'platform-token';
 
 /** A phrase of a program with places for people and secrets: `User <user> not allowed because`. */
 export interface PhraseRow extends Examples {
@@ -65,6 +65,14 @@ export interface OptionRow extends Examples {
   readonly glue?: 'glued' | 'both';
 }
 
+/** A token that is known by its form alone, from the beginning of a word of so many characters on. */
+export interface ShapeRow extends Examples {
+  readonly kind: 'shape';
+  readonly pattern: string;
+  readonly width: readonly [least: number, most: number];
+  readonly class: SecretClass;
+}
+
 /** A word that says that the value of a secret is none: `expired`. */
 export interface WordRow extends Examples {
   readonly kind: 'word';
@@ -79,7 +87,7 @@ export interface SpecialRow extends Examples {
   readonly does: Special;
 }
 
-export type Row = NameRow | TokenRow | PhraseRow | OptionRow | WordRow | SpecialRow;
+export type Row = NameRow | ShapeRow | TokenRow | PhraseRow | OptionRow | WordRow | SpecialRow;
 
 /** What is found at a literal: a token or a phrase, its pattern, and the classes of its groups. */
 export interface Lead {
@@ -108,7 +116,7 @@ const QUOTED = String.raw`["'\x60<]([^"'\x60<>\n]{1,128})["'\x60>]`;
 const SLOTS: Readonly<Record<string, readonly [readonly SlotClass[], string]>> = {
   user: [['user'], `(${NAME})${WORD_END}`],
   "'user'": [['user'], QUOTED],
-  one: [['user', 'user'], `(?:${QUOTED}|(${NAME})${WORD_END})`],
+  one: [['user', 'user'], `(?:${QUOTED}|(?!\\d{1,6}(?![\\w.-]))(${NAME})${WORD_END})`],
   // A name of a sign-in may hold spaces and ` from `: the last one before the address counts.
   peer: [
     ['user'],
@@ -116,9 +124,11 @@ const SLOTS: Readonly<Record<string, readonly [readonly SlotClass[], string]>> =
   ],
   name: [['user'], String.raw`([^"\n<>]{1,128}?)`],
   label: [['user'], String.raw`([^<"\n]{1,80}?)`],
-  angle: [['user'], String.raw`([^>\s"]{1,64})`],
-  callerid: [['user'], String.raw`([^"<>)(\n=]{1,64})`],
-  chan: [['user'], String.raw`([A-Za-z_+*#][\w+*#]{0,63}|\d{3,24})`],
+  "'dialled'": [['dialled'], QUOTED],
+  dialled: [['dialled'], `(${NAME})${WORD_END}`],
+  angle: [['dialled'], String.raw`([^>\s"]{1,64})`],
+  callerid: [['dialled'], String.raw`([^"<>)(\n=]{1,64})`],
+  chan: [['dialled'], String.raw`([A-Za-z_+*#][\w+*#]{0,63}|\d{3,24})`],
   listed: [['user'], String.raw`(?!\d+[,)])([^,()<>\s"]{1,256})`],
   "'secret'": [['secret', 'secret'], String.raw`(?:"((?:[^"\\\n]|\\.){1,300})"|'((?:[^'\n]|''){1,300})')`],
   "'text'": [['text'], String.raw`"((?:[^"\\\n]|\\.){1,480})"`],
@@ -151,6 +161,9 @@ function literalOf(phrase: string): string {
 }
 
 const LEAD_BITS = 15;
+/** Literals that begin with two bytes: one of these two bytes alone, or longer ones. */
+const SHORT = 1;
+const LONG = 2;
 
 /** The table made ready. Nothing of it changes while it is used. */
 export class Rules {
@@ -160,10 +173,12 @@ export class Rules {
   readonly options = new Map<string, Option[]>();
   /** Every pattern that was put together out of a row, for whoever checks that it takes linear time. */
   readonly patterns: RegExp[] = [];
+  readonly shapes: { pattern: RegExp; class: SecretClass; least: number; most: number }[] = [];
   /** Phrases that begin with an opening bracket. */
   readonly brackets: Lead[] = [];
   /** The last three letters of every name: most words that stand like a key end in no such three. */
   readonly #ends = new Uint8Array(1 << 15);
+  readonly #pairs = new Uint8Array(1 << 16);
   readonly #isLead = new Uint8Array(1 << LEAD_BITS);
   readonly #leads = new Map<number, Lead[]>();
 
@@ -195,6 +210,12 @@ export class Rules {
           slots: [],
         });
         break;
+      case 'shape': {
+        const pattern = new RegExp(row.pattern, 'y');
+        this.patterns.push(pattern);
+        this.shapes.push({ pattern, class: row.class, least: row.width[0], most: row.width[1] });
+        break;
+      }
       case 'special':
         this.#lead({ literal: row.literal, pattern: /^/, token: undefined, special: row.does, slots: [] });
         break;
@@ -222,25 +243,21 @@ export class Rules {
     const width = Math.min(4, bytes.length);
     const key = packed(bytes, 0, width);
     this.#leads.set(key, [...(this.#leads.get(key) ?? []), lead]);
-    // A literal of fewer than four bytes goes on with any others.
-    for (let third = 0; third < (width < 3 ? 256 : 1); third += 1)
-      for (let fourth = 0; fourth < (width < 4 ? 256 : 1); fourth += 1) {
-        const open = (width < 3 ? third << 16 : 0) | (width < 4 ? fourth << 24 : 0);
-        this.#isLead[hashed(key | open)] = 1;
-      }
+    const pair = packed(bytes, 0, 2);
+    this.#pairs[pair] = (this.#pairs[pair] as number) | (width === 2 ? SHORT : LONG);
+    // A literal of three bytes goes on with any fourth one.
+    for (let fourth = 0; width > 2 && fourth < (width < 4 ? 256 : 1); fourth += 1)
+      this.#isLead[hashed(key | (width < 4 ? fourth << 24 : 0))] = 1;
   }
 
   /** Whether a token or a phrase may begin at a place. */
   mayLead(bytes: Uint8Array, at: number): boolean {
+    const pair = (bytes[at] as number) | ((bytes[at + 1] as number) << 8);
+    const kinds = this.#pairs[pair] as number;
+    if (kinds === 0) return false;
     return (
-      this.#isLead[
-        hashed(
-          (bytes[at] as number) |
-            ((bytes[at + 1] as number) << 8) |
-            ((bytes[at + 2] as number) << 16) |
-            ((bytes[at + 3] as number) << 24),
-        )
-      ] === 1
+      (kinds & SHORT) !== 0 ||
+      this.#isLead[hashed(pair | ((bytes[at + 2] as number) << 16) | ((bytes[at + 3] as number) << 24))] === 1
     );
   }
 
@@ -293,7 +310,7 @@ export const KEY_MAX = 64;
 
 /** The class of a key as it stands in a text, UTF-8 as Latin-1: `db_password`, `X-Api-Key`, `user.name`, `User ID`. */
 export function classOfName({ exact, last }: Rules, name: string): KeyClass {
-  if (name.length > KEY_MAX || name === '') return 'none';
+  if (name.length > KEY_MAX || name === '' || name.startsWith('[')) return 'none';
   if (/[\u0080-\u00ff]/.test(name))
     return exact.get(Buffer.from(name, 'latin1').toString('utf8').toLowerCase()) ?? 'none';
   const own = exact.get(name.toLowerCase().replaceAll(/[-_]/g, ''));

@@ -35,6 +35,8 @@ import { cutSipOrTel } from './uris.ts';
 
 /** Shorter words are not looked at for random strings, unless base64 goes on around them. */
 const RANDOM_WORD_MIN = 20;
+/** The first word of a token of Terraform, before a dot. */
+const SHAPE_WORD = 14;
 /** A full line of a key's body has 64 characters; a shorter line is none. */
 const BODY_LINE_MIN = 64;
 /** Encodings inside of encodings: `%252B`, JSON in JSON in JSON. What is deeper is hidden as a whole. */
@@ -85,7 +87,8 @@ export class TextScan implements Scan {
       let end = text.indexOf('\n', at);
       if (end === -1) end = length;
       this.isJoined = false;
-      while (end < length && isSoft(bytes, end, at)) {
+      // The padding of a key's last line is no such break.
+      while (end < length && state.key.lines === 0 && isSoft(bytes, end, at)) {
         this.isJoined = true;
         const next = text.indexOf('\n', end + 1);
         end = next === -1 ? length : next;
@@ -233,7 +236,7 @@ export class TextScan implements Scan {
     const asks = NEXT[next] as number;
     if ((bits & ~(DIGIT | DASH)) === 0) return (asks & ASKS_NUMBER) === 0 && bytes[start] !== 56;
     if (this.engine.rules.mayLead(bytes, start)) return false;
-    if (asks === 0) return true;
+    if (asks === 0 || next === 46) return next !== 46 || end - start !== SHAPE_WORD;
     if ((asks & ASKS_BASE64) !== 0) return start < this.judgedTo;
     if ((asks & ASKS_KEY) !== 0) return false;
     if ((asks & ASKS_GAP) !== 0) {
@@ -263,6 +266,10 @@ export class TextScan implements Scan {
         const value = this.#key(start, end, next);
         if (value !== -1) return value;
       }
+    }
+    if (end - start >= SHAPE_WORD) {
+      const token = this.#shape(start, end);
+      if (token !== -1) return token;
     }
     return end - start >= RANDOM_WORD_MIN || next === 43 || next === 47 || next === 61 ? this.#random(start, end, bits, next) : end;
   }
@@ -356,6 +363,17 @@ export class TextScan implements Scan {
       if (value !== -1) return value;
     }
     return cutKeyed(this, start, end, keyClass);
+  }
+
+  /** A token that is known by its form alone. */
+  #shape(start: number, end: number): number {
+    const width = end - start;
+    for (const { pattern, class: secretClass, least, most } of this.engine.rules.shapes) {
+      if (width < least || width > most) continue;
+      pattern.lastIndex = start;
+      if (pattern.test(this.text)) return this.spans.secret(start, Math.min(pattern.lastIndex, this.stop), secretClass);
+    }
+    return -1;
   }
 
   #random(start: number, end: number, bits: number, next: number): number {

@@ -5,7 +5,7 @@ import { lineStop, type Scan } from './context.ts';
 import { decodeAuditHex, decodePrintableBase64 } from './decoding.ts';
 import { decodeEscapes } from './encodings.ts';
 import { noteOpen, putNumber, walkJson } from './json.ts';
-import { putNamed, putPerson, putPhone } from './people.ts';
+import { isHighCode, putNamed, putPerson, putPhone } from './people.ts';
 import { isNamedValue } from './random-strings.ts';
 import { isHarmless, type KeyClass } from './rules.ts';
 import { markerEnd, type SecretClass } from './spans.ts';
@@ -40,7 +40,7 @@ function findSeparator({ bytes, text, stop, floor }: Scan, keyStart: number, key
   const sign = at < stop ? bytes[at] : 10;
   let isDouble = false;
   if (sign === 61) {
-    at += text.startsWith('3D', at + 1) && bytes[at + 3] !== 61 ? 3 : 1;
+    at += text.startsWith('3D', at + 1) && (bytes[at + 3] !== 61 || isHighCode(bytes, at + 4)) ? 3 : 1;
     if (bytes[at] === 62) at += 1;
     if (bytes[at] === 61) return undefined;
   } else if (sign === 58) {
@@ -214,6 +214,8 @@ function isHarmlessAt({ text, engine }: Scan, keyStart: number, keyEnd: number, 
   const value = text.slice(start, Math.min(end, start + 64));
   const key = text.slice(keyStart, keyEnd).toLowerCase();
   if (key === 'signature' && value.startsWith('SHA256')) return true;
+  // What a sign-in was done by is no secret.
+  if (key === 'auth' && /^(?:simple|kerberos|token|plain|digest|basic|ntlm|negotiate|bearer|oauth2?|scram\S*|cram\S*|sasl|anonymous|external|login|pam|sql|ldap|local|md5|peer|trust)$/i.test(value)) return true;
   // A status of delivery (RFC 3463), which postfix calls `dsn`.
   if (key === 'dsn' && /^\d\.\d{1,3}\.\d{1,3}\b/.test(value)) return true;
   return isHarmless(engine.rules, value);
@@ -364,6 +366,8 @@ function bareName(
   const value = text.slice(start, Math.min(end, start + 64));
   if (keyClass === 'user-id' && isId(value)) return end;
   if (found.isColon && found.isSpaced && engine.rules.words.has(value.toLowerCase())) return end;
+  // A constant of a program, which says what kind of user is meant.
+  if (/^USER_[A-Z_]+$|^\d{1,2}$|^(?:com|org|net|io)\.\w+\.\w/.test(value)) return end;
   const key = text.slice(keyStart, keyEnd).toLowerCase();
   // `;user=phone` of a SIP URI says what the user part is.
   if (before === ';' && /^(?:phone|ip|dialstring)$/.test(value)) return end;
@@ -417,6 +421,8 @@ function phoneEnd({ bytes, text }: Scan, from: number, stop: number): number {
     at - from < 64 &&
     (isDigit(bytes[at]) || '+()-.% '.includes(text.charAt(at)) || (text.charAt(at) === 'B' && text.charAt(at - 1) === '2'))
   ) {
+    // A number without separators has ended.
+    if (bytes[at] === 32 && at - from > 9 && /^\+?\d+$/.test(text.slice(from, at))) break;
     if (bytes[at] === 32 && !/^ (?:\(?\d{1,4}\)?(?=[ )-]|$)|\d{2,7}(?=[\s"',;)]|$))/.test(text.slice(at, Math.min(stop, at + 12)))) break;
     at += 1;
     if (isDigit(bytes[at - 1])) end = at;
@@ -431,12 +437,12 @@ function phoneEnd({ bytes, text }: Scan, from: number, stop: number): number {
 
 function isCode(value: string): boolean {
   // Five capitals or digits are a state of SQL.
-  return /^(?=[A-Za-z-]*\d)[A-Za-z0-9-]{4,10}$/.test(value) && !/^\d+-|_|^[0-9A-Z]{5}$/.test(value);
+  return /^(?=[A-Za-z-]*\d)[A-Za-z0-9][A-Za-z0-9-]{3,9}$/.test(value) && !/^\d+-|_|^[0-9A-Z]{5}$/.test(value);
 }
 
 function isErrorCode({ text, floor }: Scan, keyStart: number): boolean {
-  return /(?:error|exit|status|return|reason|result|response|zip|postal|country|area|err|http|sql ?state|signal)[ _-]$/i.test(
-    text.slice(Math.max(floor, keyStart - 10), keyStart),
+  return /(?:error|exit|status|return|reason|result|response|zip|postal|country|area|err|http|sql ?state|signal)[ _-]$|Domain=\S{1,50} $/i.test(
+    text.slice(Math.max(floor, keyStart - 60), keyStart),
   );
 }
 

@@ -48,10 +48,10 @@ export const NAMES: readonly Row[] = [
     'text',
     'subject body text preview messagetext messagebody snippet excerpt caption plaintext bodytext texthtml htmlbody textbody mailsubject тема',
   ),
-  ...names('user', 'user username', true),
+  ...names('user', 'user username login', true),
   ...names(
     'user',
-    'login account actor sub sender rcpt saslsender displayname acct ruser logname authname owner nick nickname fullname firstname lastname givenname surname realname loginname accountname personname patronymic recipient mailbox invitedby createdby updatedby deletedby issuedby revokedby setby inviter authlogin userlogin smtplogin dblogin identity principal origto clientuser targetuser participant participants member members peeruser invitee assignee organizer attendee author creator modifiedby uploadedby requestedby upn uniquename preferredname familyname middlename gecos mailnickname suser duser usrname setid callername calleename calleridname fromname sipfromdisplay authorname sendername recipientname contactname participantname membername fu tu пользователь логин',
+    'account actor sub sender rcpt saslsender displayname acct ruser logname authname owner nick nickname fullname firstname lastname givenname surname realname loginname accountname personname patronymic recipient mailbox invitedby createdby updatedby deletedby issuedby revokedby setby inviter authlogin userlogin smtplogin dblogin identity principal origto clientuser targetuser participant participants member members peeruser invitee assignee organizer attendee author creator modifiedby uploadedby requestedby upn uniquename preferredname familyname middlename gecos mailnickname suser duser usrname setid callername calleename calleridname fromname sipfromdisplay authorname sendername recipientname contactname participantname membername fu tu пользователь логин',
   ),
   ...names('user-id', 'uid auid userid accountid ownerid actorid senderid accountnumber euid suid fsuid memberid loginid'),
   ...names('directory', 'cn sn samaccountname userprincipalname uidnumber memberuid uniquemember'),

@@ -11,7 +11,7 @@ function special(does: Special, literal: string, go: string, stay?: string): Spe
 
 const AGO = '192.0.2.x port 22';
 /** What sshd says of a name between `for` and `from`. */
-const FOR = String.raw`[^"\n]{0,44}? for (?:\(illegal user\) |invalid user |illegal user |user )?<peer>`;
+const FOR = String.raw` [\w/.:-]{1,40} for (?:\(illegal user\) |invalid user |illegal user |user )?<peer>`;
 const ADDRESS = '[0-9a-fA-F.:x]{3,45} port ';
 
 const SSHD: readonly Row[] = [
@@ -19,13 +19,13 @@ const SSHD: readonly Row[] = [
   phrase(`Accepted${FOR}`, `Accepted publickey for «kalomi» from ${AGO} ssh2`),
   phrase(`Postponed${FOR}`, `Postponed publickey for «kalomi» from ${AGO} ssh2`),
   phrase(`Partial${FOR}`, `Partial publickey for «kalomi» from ${AGO} ssh2`),
-  phrase(`Starting session:${FOR}`, `Starting session: shell on pts/0 for «kalomi» from ${AGO} id 0`),
+  phrase(`Starting session: [^"\\n]{0,44}?${FOR}`, `Starting session: shell on pts/0 for «kalomi» from ${AGO} id 0`),
   phrase('Invalid user <peer>', `Invalid user «kalomi» from ${AGO}`, `Invalid user  from ${AGO}`),
   phrase('invalid user <peer>', 'input_userauth_request: invalid user «kalomi» [preauth]'),
   phrase('Illegal user <peer>', 'Illegal user «kalomi» from 192.0.2.x'),
   phrase('illegal user <peer>', 'a login of illegal user «kalomi» from 192.0.2.x'),
   phrase('exceeded for (?:invalid user )?<peer>', `attempts exceeded for «kalomi» from ${AGO} ssh2`),
-  phrase('failures for (?:invalid user |illegal user )?<peer>', 'Too many authentication failures for «kalomi» [preauth]'),
+  phrase('failures for (?:invalid user |illegal user |user )?<peer>', 'Too many authentication failures for «kalomi» [preauth]'),
   phrase('failure for (?:invalid user |illegal user )?<peer>', 'PAM: Authentication failure for «kalomi» from 192.0.2.x', 'authentication failure for "/private"'),
   phrase(`authenticating user <name> ${ADDRESS}`, `Connection closed by authenticating user «kalomi» ${AGO}`),
   phrase(`from (?:invalid )?user <name> ${ADDRESS}`, `Disconnected from user «kalomi ren» ${AGO}`),
@@ -87,8 +87,8 @@ const SESSIONS: readonly Row[] = [
   ...['Adding user', 'Adding new user', 'Adding group', 'Adding new group'].map((lead) =>
     phrase(`${lead} [\`'"]<user>['"](?: \\(<n>\\) with group [\`'"]<user>['"])?`, `${lead} \`«kalomi»' (1001) with group \`«osvuh»' ...`),
   ),
-  phrase(String.raw`\(<user>\) (?:CMD|LIST|RELOAD|BEGIN EDIT|END EDIT|REPLACE|DELETE|AUTH|MAIL|CMDOUT|CMDEND|ORPHAN|WRONG|ERROR|EXEC|INFO|UNSAFE|FAILED|BAD|INSECURE)(?![a-z])`, 'CRON[7]: («елена.смирнов») CMD (/usr/bin/true)', 'a (note) follows'),
   phrase(String.raw`\(<user>\) (?:LIST|REPLACE|DELETE|BEGIN EDIT|END EDIT) \(<user>\)`, 'crontab[7]: («kalomi») LIST («osvuh»)'),
+  phrase(String.raw`\(<user>\) (?:CMD|LIST|RELOAD|BEGIN EDIT|END EDIT|REPLACE|DELETE|AUTH|MAIL|CMDOUT|CMDEND|ORPHAN|WRONG|ERROR|EXEC|INFO|UNSAFE|FAILED|BAD|INSECURE)(?![a-z])`, 'CRON[7]: («елена.смирнов») CMD (/usr/bin/true)', 'a (note) follows'),
   phrase(String.raw`\(crontabs/<user>\)`, 'cron[7]: (x) RELOAD (crontabs/«kalomi»)'.replace('(x)', '(«osvuh»)')),
   phrase(String.raw`\(to <user>\) <user> on `, 'su[7]: (to «osvuh») «kalomi» on pts/1'),
   ...'pam sql ldap passwd passwd-file static shadow cache dict lua imap imap-login pop3 lmtp lda managesieve submission indexer-worker doveadm quota-status'
@@ -118,12 +118,12 @@ const CREDENTIALS: readonly Row[] = [
 
 const MAIL_AND_CALLS: readonly Row[] = [
   ...['Call from ', 'authenticate as ', 'extension ', 'authentication for ', 'Registration from '].map((lead) =>
-    phrase(`${lead}<'user'>`, `chan_sip.c: ${lead}'«kalomi»' failed`, `${lead}nobody`),
+    phrase(`${lead}<'dialled'>`, `chan_sip.c: ${lead}'«kalomi»' failed`, `${lead}nobody`),
   ),
   ...['SIP/', 'PJSIP/'].map((lead) =>
     phrase(`${lead}(?!(?:u|tel)-[0-9a-f]{8})<chan>(?:-[0-9a-f]{3,12})?(?=[\\s"',)\\]>&;/]|$)`, `Called ${lead}«kalomi»-0000001a`, 'INVITE SIP/2.0 over SIP/2.0/UDP'),
   ),
-  phrase('Processing <label> <<angle>>-><user> in context ', 'Processing «kalomi ren» <«+79160001122»>->«osvuh» in context public', 'Processing 5 files <none>'),
+  phrase('Processing <label> <<angle>>-><dialled> in context ', 'Processing «kalomi ren» <«+79160001122»>->«osvuh» in context public', 'Processing 5 files <none>'),
   ...['CALLERID', 'CallerID'].map((lead) =>
     phrase(`${lead}\\((?:name|num|number|all|ani|dnid)\\)[=,] ?"?<callerid>`, `Set(${lead}(name)=«kalomi»)`),
   ),

@@ -2,7 +2,7 @@
  * Tokens that begin with a literal of their own, by the documentation of who issues them. Upper lengths are open:
  * issuers lengthen tokens, and a tail left is a leak. What is shorter than any token of its kind stays.
  */
-import type { Row, TokenRow } from '../rules.ts';
+import type { Row, ShapeRow, TokenRow } from '../rules.ts';
 import type { SecretClass } from '../spans.ts';
 
 /** Characters that the examples are made of: capitals, small letters and digits in turn. */
@@ -21,6 +21,11 @@ function tokens(secretClass: SecretClass, literals: string, pattern: string, sam
     go: [`got «${literal}${sample}» now`, `{"v":"«${literal}${sample}»"}`],
     stay: [`got ${literal}x now`],
   }));
+}
+
+/** A token without a literal at its beginning; the first word of it has so many characters. */
+function shape(secretClass: SecretClass, width: readonly [number, number], pattern: string, sample: string): ShapeRow {
+  return { kind: 'shape', class: secretClass, width, pattern, go: [`got «${sample}» now`, `{"v":"«${sample}»"}`] };
 }
 
 const WIDE = String.raw`[\w-]`;
@@ -99,4 +104,8 @@ export const TOKENS: readonly Row[] = [
     String.raw`[\w+/=.:$-]{20,}`,
     `4096:${MIXED.slice(0, 22)}==$${MIXED.slice(0, 43)}=`,
   ),
+  shape('api-key', [23, 28], String.raw`[MNO][\w-]{22,27}\.[\w-]{6,7}\.[\w-]{27,}`, `M${MIXED.slice(0, 23)}.${MIXED.slice(4, 10)}.${MIXED.slice(0, 27)}`),
+  shape('api-key', [14, 14], String.raw`[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{20,}`, `${MIXED.slice(0, 14)}.atlasv1.${MIXED.slice(0, 60)}`),
+  shape('api-key', [50, 50], '[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![\\w-])', `${HEX.slice(0, 32)}-${HEX.slice(0, 8)}-${HEX.slice(8, 16)}`),
+  shape('api-key', [36, 38], '[0-9a-f]{32}-us\\d{1,3}(?![\\w-])', `${HEX.slice(0, 32)}-us12`),
 ];
