@@ -1,5 +1,5 @@
 import { readFileSync, readdirSync } from 'node:fs';
-const root = process.argv[2] ?? '/work/wt/redaction';
+const root = process.argv[2] === "." || process.argv[2] === undefined ? "/work/wt/redaction" : process.argv[2];
 const seeds = (process.argv[3] ?? '1,2,3').split(',').map(Number);
 const count = Number(process.argv[4] ?? 8000);
 const show = process.argv[5] ?? '';

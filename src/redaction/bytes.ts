@@ -32,6 +32,7 @@ export const ASKS_KEY = 1;
 export const ASKS_NUMBER = 2;
 export const ASKS_GAP = 4;
 export const ASKS_BASE64 = 8;
+export const ASKS_COLON = 16;
 export const NEXT = new Uint8Array(256);
 
 function fill(table: Uint8Array, bytes: string, value = 1): void {
@@ -69,11 +70,34 @@ for (let byte = 0; byte < 256; byte += 1) {
 }
 fill(MARK, '@:+%\\=$[{&(~"<#^-');
 
-fill(NEXT, '="\'`\\])>:', ASKS_KEY);
+fill(NEXT, '="\'`])', ASKS_KEY);
+fill(NEXT, ':', ASKS_COLON);
 fill(NEXT, '.:', ASKS_NUMBER);
 fill(NEXT, ' \t', ASKS_GAP);
 fill(NEXT, '+/', ASKS_BASE64);
 fill(NEXT, ',', ASKS_KEY);
+
+/** For each mark the bytes behind it with which it can mean something: the mark in the upper half of the index. */
+export const MARK_NEXT = new Uint8Array(1 << 16);
+for (let mark = 0; mark < 256; mark += 1) if (MARK[mark] === 1) MARK_NEXT.fill(1, mark << 8, (mark + 1) << 8);
+const HIGHS = Array.from({ length: 128 }, (_each, at) => String.fromCharCode(128 + at)).join('');
+for (const [mark, next] of [
+  [':', '/:A\\'],
+  ['=', '?23489ABCDEF'],
+  ['+', `${DIGITS}(`],
+  ['%', `${DIGITS}abcdefABCDEF`],
+  ['&', `#${LOWERS}`],
+  ['{', `" \n${UPPERS}`],
+  ['[', `R"{[${DIGITS}`],
+  ['(', `${DIGITS}${LETTERS}_-${HIGHS}`],
+  ['<', LETTERS],
+  ['#', '0'],
+  ['^', '['],
+] as const) {
+  const row = mark.charCodeAt(0) << 8;
+  MARK_NEXT.fill(0, row, row + 256);
+  for (const each of next) MARK_NEXT[row | each.charCodeAt(0)] = 1;
+}
 
 /** Whether the byte at a place is a word byte other than a dash. */
 export function isWordByte(byte: number | undefined): boolean {

@@ -55,7 +55,7 @@ const same = (replacement: string): string => replacement;
 
 /** Escapes of one level of a JSON string, or of any quoted string: `\"`, `\n`, `\u002b`, `\x1b`. */
 export function decodeEscapes(source: string, from: number, to: number): Decoded {
-  return decodeWith(source, from, to, /\\/, escapeAt, (replacement) => replacement.replaceAll('"', String.raw`\"`));
+  return decodeWith(source, from, to, /\\/, escapeAt, (replacement) => replacement.replaceAll(/["\\]/g, String.raw`\$&`));
 }
 
 const PLAIN_ESCAPES: Readonly<Record<string, string>> = {

@@ -253,6 +253,9 @@ const COMBINED = /^ - (\S{1,256}) \[\d\d\/[A-Z][a-z]{2}\/\d{4}:/;
 
 /** The third field of an access log, behind the address that ends here. */
 function cutRemoteUser(scan: Scan, end: number): number {
+  let space = end + 3;
+  while (space < scan.stop && (scan.bytes[space] as number) > 32) space += 1;
+  if (scan.bytes[space + 1] !== 91) return -1;
   const name = COMBINED.exec(scan.text.slice(end, Math.min(scan.stop, end + 280)))?.[1];
   return name === undefined || name === '-' ? -1 : putPerson(scan, end + 3, end + 3 + name.length);
 }

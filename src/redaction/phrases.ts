@@ -10,22 +10,33 @@ import { markerEnd } from './spans.ts';
 
 /** Bytes of base64 that are decoded to see whether it is a name and a password. */
 const BASIC_MAX = 4096;
+/** Bytes of a name in brackets. */
+const BRACKET_MAX = 80;
 /** Words that follow `Bearer` in sentences about it. */
 const ABOUT_BEARER = /^(?:token|tokens|auth|authentication|authorization|authorisation|scheme|schemes|credential|credentials|error|realm|header|headers|format|method|challenge|of|is|was|or|and|for|the|in|not|missing|required|invalid|expired|prefix)$/i;
 
 /** Carries out what begins at a word. Answers where the scan goes on, or -1. */
 export function cutLead(scan: Scan, start: number): number {
-  for (const width of [4, 3, 2] as const)
-    for (const lead of scan.engine.rules.leadsAt(scan.bytes, start, width)) {
-      const next = cutOne(scan, lead, start);
-      if (next !== -1) return next;
-    }
+  const third = scan.bytes[start + 2];
+  for (const lead of scan.engine.rules.leadsAt(scan.bytes, start)) {
+    if (lead.third !== 0 && lead.third !== third) continue;
+    const next = cutOne(scan, lead, start);
+    if (next !== -1) return next;
+  }
   return -1;
 }
 
 /** Carries out what begins at an opening bracket. */
 export function cutBracket(scan: Scan, at: number): number {
+  const { bytes, text, stop } = scan;
+  // A name has no spaces; what is done by whoever it is of stands in capitals behind the bracket.
+  let end = at + 1;
+  while (end < stop && (bytes[end] as number) > 32 && bytes[end] !== 41 && end - at < BRACKET_MAX) end += 1;
+  const isName = bytes[end] === 41;
+  const capital = bytes[end + 2] as number;
+  if (isName ? bytes[at + 9] !== 47 && (bytes[end + 1] !== 32 || capital < 65 || capital > 90) : bytes[at + 1] !== 116) return -1;
   for (const lead of scan.engine.rules.brackets) {
+    if (!text.startsWith(lead.literal, at)) continue;
     const next = cutPhrase(scan, lead, at);
     if (next !== -1) return next;
   }

@@ -1,6 +1,6 @@
 /** Private keys: in one line or over many, under prefixes of a log, and the tail of one whose beginning was cut off. */
 import { BODY, DIGIT, LOWER, UPPER, WORD_BITS } from './bytes.ts';
-import type { KeyState, Scan } from './context.ts';
+import { lineStop, type KeyState, type Scan } from './context.ts';
 import { isUnreadable } from './letter-pairs.ts';
 import { markerEnd } from './spans.ts';
 
@@ -21,7 +21,8 @@ const BEGIN = /^(?:-----?|(?:%2[Dd]){5}) ?BEGIN(.{0,100}?)PRIVATE(?:.{1,6}|)KEY(
 
 /** `-----BEGIN … PRIVATE KEY-----` that starts here. Answers where the scan goes on, or -1. */
 export function cutPrivateKey(scan: Scan, start: number): number {
-  const { text, spans, stop } = scan;
+  const { text, spans } = scan;
+  const stop = lineStop(scan, start);
   const label = BEGIN.exec(text.slice(start, Math.min(stop, start + LABEL_MAX)));
   if (label === null || (label[1] as string).includes('PUBLIC')) return -1;
   const body = start + label[0].length;
@@ -40,7 +41,7 @@ export function cutPrivateKey(scan: Scan, start: number): number {
 
 /** Bytes of a key in one line, with the escapes and spaces between its lines. */
 function isBodyByte(byte: number): boolean {
-  return BODY[byte] === 1 || byte === 32 || byte === 9 || byte === 10 || byte === 13 || byte === 92 || byte === 37 || byte === 45 || byte === 95;
+  return BODY[byte] === 1 || byte === 32 || byte === 9 || byte === 92 || byte === 37 || byte === 45 || byte === 95;
 }
 
 /** Where the END line's dashes end, in the same stretch; -1 when it is not there. */
@@ -138,11 +139,11 @@ function bodyStart({ bytes }: Scan, start: number, end: number): number {
 
 /** Whether a line ends in a full line of a key's body: where the beginning is missing, that is how a key looks. */
 export function orphanStart({ bytes }: Scan, start: number, stop: number): number {
+  // Most lines end otherwise, or have a space in their last part.
+  if (BODY[bytes[stop - 1] as number] === 0 || BODY[bytes[stop - 9] as number] === 0 || BODY[bytes[stop - 33] as number] === 0) return -1;
   for (const length of BODY_LENGTHS) {
     const from = stop - length;
     if (from < start || (from > start && (bytes[from - 1] as number) > 32 && BODY[bytes[from - 1] as number] === 1)) continue;
-    // Most such lines have a space in their middle.
-    if (BODY[bytes[stop - 1] as number] === 0 || BODY[bytes[from + 32] as number] === 0) continue;
     let bits = 0;
     let at = from;
     while (at < stop && BODY[bytes[at] as number] === 1) {

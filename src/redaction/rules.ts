@@ -92,6 +92,8 @@ export type Row = NameRow | ShapeRow | TokenRow | PhraseRow | OptionRow | WordRo
 /** What is found at a literal: a token or a phrase, its pattern, and the classes of its groups. */
 export interface Lead {
   readonly literal: string;
+  /** The third byte of the literal; 0 where it has none. */
+  readonly third: number;
   readonly pattern: RegExp;
   readonly token: SecretClass | undefined;
   readonly special: Special | undefined;
@@ -162,6 +164,7 @@ function literalOf(phrase: string): string {
 
 const LEAD_BITS = 15;
 /** Literals that begin with two bytes: one of these two bytes alone, or longer ones. */
+const NO_LEADS: readonly Lead[] = [];
 const SHORT = 1;
 const LONG = 2;
 
@@ -230,8 +233,9 @@ export class Rules {
     this.options.set(option, [...(this.options.get(option) ?? []), { programs: pattern, class: optionClass, glue }]);
   }
 
-  #lead(lead: Lead): void {
-    const { literal } = lead;
+  #lead(one: Omit<Lead, 'third'>): void {
+    const { literal } = one;
+    const lead = { ...one, third: literal.length > 2 ? literal.charCodeAt(2) : 0 };
     if (literal.startsWith('(')) {
       this.patterns.push(lead.pattern);
       this.brackets.push(lead);
@@ -242,9 +246,9 @@ export class Rules {
     const bytes = Buffer.from(literal, 'latin1');
     const width = Math.min(4, bytes.length);
     const key = packed(bytes, 0, width);
-    this.#leads.set(key, [...(this.#leads.get(key) ?? []), lead]);
-    const pair = packed(bytes, 0, 2);
+    const pair = key & 0xff_ff;
     this.#pairs[pair] = (this.#pairs[pair] as number) | (width === 2 ? SHORT : LONG);
+    this.#leads.set(pair, [...(this.#leads.get(pair) ?? []), lead]);
     // A literal of three bytes goes on with any fourth one.
     for (let fourth = 0; width > 2 && fourth < (width < 4 ? 256 : 1); fourth += 1)
       this.#isLead[hashed(key | (width < 4 ? fourth << 24 : 0))] = 1;
@@ -261,9 +265,9 @@ export class Rules {
     );
   }
 
-  /** What may begin at a place, the longest literal first within each width. */
-  leadsAt(bytes: Uint8Array, at: number, width: 2 | 3 | 4): readonly Lead[] {
-    return this.#leads.get(packed(bytes, at, width)) ?? [];
+  /** What may begin at a place, the longest literal first. */
+  leadsAt(bytes: Uint8Array, at: number): readonly Lead[] {
+    return this.#leads.get((bytes[at] as number) | ((bytes[at + 1] as number) << 8)) ?? NO_LEADS;
   }
 
   /** Whether a word may be a name that says something of its value. */
@@ -310,7 +314,7 @@ export const KEY_MAX = 64;
 
 /** The class of a key as it stands in a text, UTF-8 as Latin-1: `db_password`, `X-Api-Key`, `user.name`, `User ID`. */
 export function classOfName({ exact, last }: Rules, name: string): KeyClass {
-  if (name.length > KEY_MAX || name === '' || name.startsWith('[')) return 'none';
+  if (name.length > KEY_MAX || name === '' || /[[/:@]/.test(name)) return 'none';
   if (/[\u0080-\u00ff]/.test(name))
     return exact.get(Buffer.from(name, 'latin1').toString('utf8').toLowerCase()) ?? 'none';
   const own = exact.get(name.toLowerCase().replaceAll(/[-_]/g, ''));

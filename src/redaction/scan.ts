@@ -6,6 +6,7 @@
 import { cutIPv4, cutIPv6, isHexGroup } from './addresses.ts';
 import {
   ASKS_BASE64,
+  ASKS_COLON,
   ASKS_GAP,
   ASKS_KEY,
   ASKS_NUMBER,
@@ -15,7 +16,7 @@ import {
   HEX,
   isDigit,
   LOWER,
-  MARK,
+  MARK_NEXT,
   NEXT,
   WORD_BITS,
 } from './bytes.ts';
@@ -37,6 +38,8 @@ import { cutSipOrTel } from './uris.ts';
 const RANDOM_WORD_MIN = 20;
 /** The first word of a token of Terraform, before a dot. */
 const SHAPE_WORD = 14;
+/** Bytes of `2026-11-20T10`. */
+const INSTANT = 13;
 /** A full line of a key's body has 64 characters; a shorter line is none. */
 const BODY_LINE_MIN = 64;
 /** Encodings inside of encodings: `%252B`, JSON in JSON in JSON. What is deeper is hidden as a whole. */
@@ -44,7 +47,10 @@ export const NESTING_MAX = 8;
 /** First bytes of what nobody sees: the escape of terminals, and spaces and marks without a width in UTF-8. */
 const UNSEEN = [0x1b, 0xc2, 0xe2, 0xe3, 0xef] as const;
 /** Words before `id`, `name`, `key` and `number` with which they are one name: `User ID=`. */
-const JOINED = /(?:^|[^\w.-])((?:user|login|account|client|api|access|secret|private|phone|mobile|display|full|first|last|auth|session|bearer) (?:id|name|key|number|secret|token))$/i;
+const JOINED =
+  /(?:^|[^\w.-])((?:user|login|account|client|api|access|secret|private|phone|mobile|display|full|first|last|auth|session|bearer) (?:id|name|key|token|secret))$/i;
+/** The first letter of those names by their length. */
+const LAST_WORD = [0, 0, 105, 107, 110, 116, 115];
 
 export class TextScan implements Scan {
   readonly bytes: Uint8Array;
@@ -95,6 +101,7 @@ export class TextScan implements Scan {
       }
       const stop = end > at && bytes[end - 1] === 13 ? end - 1 : end;
       if (state.key.lines > 0 && this.#depth === 0) state.key.lines -= 1;
+      this.spans.keepsBreaks = this.isJoined;
       this.#line(at, stop);
       if (end < length) state.open = undefined;
       at = end + 1;
@@ -207,43 +214,61 @@ export class TextScan implements Scan {
     }
   }
 
+  /** Words by their table; what is no word is passed by where the byte behind it says that it means nothing. */
   #go(from: number, stop: number): void {
     const { bytes } = this;
+    const { rules } = this.engine;
+    // Loads of an imported table are not kept over a call; those of a variable are.
+    const [words, marks, nexts] = [WORD_BITS, MARK_NEXT, NEXT];
     let at = from;
     while (at < stop) {
       const byte = bytes[at] as number;
-      let bits = WORD_BITS[byte] as number;
+      let bits = words[byte] as number;
       if (bits === 0 || byte === 45) {
-        const next = MARK[byte] === 0 ? at : byte >= 128 ? this.#high(at, stop) : cutMark(this, byte, at);
-        at = next > at ? next : at + 1;
+        if (marks[(byte << 8) | (bytes[at + 1] as number)] === 0) at += 1;
+        else {
+          const next = byte >= 128 ? this.#high(at, stop) : cutMark(this, byte, at);
+          at = next > at ? next : at + 1;
+        }
         continue;
       }
       let end = at + 1;
       for (; end < stop; end += 1) {
-        const more = WORD_BITS[bytes[end] as number] as number;
+        const more = words[bytes[end] as number] as number;
         if (more === 0) break;
         bits |= more;
       }
-      at = this.#isPassed(at, end, bits, stop) ? end : this.#word(at, end, bits);
+      const next = end < stop ? (bytes[end] as number) : 10;
+      const asks = nexts[next] as number;
+      // Most words are of letters, short, and end at a space or a dot.
+      const isPassed =
+        (bits & ~(DIGIT | DASH)) === 0
+          ? (asks & ASKS_NUMBER) === 0 && byte !== 56
+          : end - at < SHAPE_WORD && !rules.mayLead(bytes, at) && (asks === 0 || (asks === ASKS_GAP && nexts[bytes[end + 1] as number] === 0));
+      at = isPassed || this.#isPassed(at, end, bits, next) ? end : this.#word(at, end, bits);
     }
   }
 
-  /** Whether nothing can begin with a word: most of a log is passed by here, with a few loads for each word. */
-  #isPassed(start: number, end: number, bits: number, stop: number): boolean {
+  /** Whether nothing can begin with a word, looked at again. */
+  #isPassed(start: number, end: number, bits: number, next: number): boolean {
     const { bytes } = this;
-    if (end - start >= RANDOM_WORD_MIN) return false;
-    const next = end < stop ? (bytes[end] as number) : 10;
-    const asks = NEXT[next] as number;
-    if ((bits & ~(DIGIT | DASH)) === 0) return (asks & ASKS_NUMBER) === 0 && bytes[start] !== 56;
-    if (this.engine.rules.mayLead(bytes, start)) return false;
-    if (asks === 0 || next === 46) return next !== 46 || end - start !== SHAPE_WORD;
-    if ((asks & ASKS_BASE64) !== 0) return start < this.judgedTo;
-    if ((asks & ASKS_KEY) !== 0) return false;
-    if ((asks & ASKS_GAP) !== 0) {
-      const behind = bytes[end + 1];
-      return behind !== 61 && behind !== 58 && behind !== 32 && behind !== 9;
+    const { rules } = this.engine;
+    const length = end - start;
+    const behind = bytes[end + 1];
+    if ((bits & ~(DIGIT | DASH)) === 0) {
+      if (bytes[start] === 56) return false;
+      return next === 46 && (!isDigit(behind) || (length > 3 && (bits & DASH) === 0));
     }
-    return true;
+    if (length >= RANDOM_WORD_MIN || rules.mayLead(bytes, start)) return false;
+    const asks = NEXT[next] as number;
+    if (asks === 0) return true;
+    if ((asks & ASKS_GAP) !== 0) return behind !== 61 && behind !== 58 && behind !== 32 && behind !== 9;
+    if ((asks & ASKS_BASE64) !== 0) return start < this.judgedTo;
+    if ((asks & ASKS_COLON) !== 0) return length > 4 && length !== INSTANT && !rules.mayName(bytes, start, end);
+    if (next === 46) return length !== SHAPE_WORD;
+    if (next === 93 || next === 41) return behind !== 61 && (behind !== 32 || bytes[end + 2] !== 61);
+    if (next === 44) return bytes[start - 1] !== 123;
+    return next !== 61 && !rules.mayName(bytes, start, end);
   }
 
   #word(start: number, end: number, bits: number): number {
@@ -253,7 +278,7 @@ export class TextScan implements Scan {
       const number = this.#number(start, end, next);
       if (number !== -1) return number;
     } else {
-      if (next === 58 && end - start === 13 && isInstant(bytes, start, end)) return fractionEnd(bytes, end + 6);
+      if (next === 58 && end - start === INSTANT && isInstant(bytes, start, end)) return fractionEnd(bytes, end + 6);
       if (this.engine.rules.mayLead(bytes, start) && !this.#isEncoded(end, next)) {
         const known = cutLead(this, start);
         if (known !== -1) return known;
@@ -262,7 +287,7 @@ export class TextScan implements Scan {
         const address = this.#beforeColon(start, end, bits);
         if (address !== -1) return address;
       }
-      if (((NEXT[next] as number) & (ASKS_KEY | ASKS_GAP)) !== 0) {
+      if (((NEXT[next] as number) & (ASKS_KEY | ASKS_GAP | ASKS_COLON)) !== 0) {
         const value = this.#key(start, end, next);
         if (value !== -1) return value;
       }
@@ -335,7 +360,7 @@ export class TextScan implements Scan {
     }
     if (from < this.spans.last) from = start;
     let keyClass = engine.keys.classAt(bytes, from, end);
-    if (bytes[start - 1] === 32 && end - start <= 6) {
+    if (bytes[start - 1] === 32 && LAST_WORD[end - start] === ((bytes[start] as number) | 32)) {
       const joined = JOINED.exec(text.slice(Math.max(this.floor, start - 12), end))?.[1];
       if (joined !== undefined) keyClass = engine.keys.classOf(joined);
     }
@@ -379,7 +404,8 @@ export class TextScan implements Scan {
   #random(start: number, end: number, bits: number, next: number): number {
     const { text, spans } = this;
     if (next === 64 || this.#isEncoded(end, next)) return end;
-    // Words of prose and of hosts: one class of characters and short.
+    // Words of prose and of hosts: one class of characters and short, or letters alone and not very long.
+    if ((bits & DIGIT) === 0 && end - start < 24 && next !== 43 && next !== 47 && next !== 61) return end;
     if (end - start < RANDOM_WORD_MIN && (bits & (DIGIT | LOWER)) === bits && next !== 43 && next !== 47) return end;
     const run = randomRun(this, start, end);
     if (run === undefined) return end;

@@ -46,6 +46,8 @@ export class Spans {
   readonly list: Span[] = [];
   /** Where the last span ends: nothing before it may be replaced any more. */
   last = 0;
+  /** Lines that quoted-printable joins are scanned as one: their breaks stay, whatever is put around them. */
+  keepsBreaks = false;
 
   constructor(text: string) {
     this.#text = text;
@@ -54,7 +56,18 @@ export class Spans {
   /** Puts text in place of a span; spans come in order. What reads already like that is left. Answers where it ends. */
   put(start: number, end: number, replacement: string, spanClass: SpanClass): number {
     if (start < this.last || end < start) return Math.max(end, this.last);
+    if (this.keepsBreaks) {
+      const newline = this.#text.slice(start, end).indexOf('\n');
+      if (newline !== -1) {
+        this.#push(start, start + newline, replacement, spanClass);
+        return this.put(start + newline + 1, end, '', spanClass);
+      }
+    }
     if (end - start === replacement.length && this.#text.startsWith(replacement, start)) return end;
+    return this.#push(start, end, replacement, spanClass);
+  }
+
+  #push(start: number, end: number, replacement: string, spanClass: SpanClass): number {
     this.list.push({ class: spanClass, start, end, replacement });
     this.last = end;
     return end;

@@ -67,7 +67,7 @@ export const CARRIERS: readonly Carrier[] = [
   field('header', false, ({ key, value }) => `${key}: ${value}`),
   field('dumped header', false, ({ key, value }) => `> ${key}: ${value}`),
   field('semicolons', false, ({ key, value }) => `a=1;${key}=${value};b=2`),
-  field('printable', true, ({ key, value }) => `Content: ${key}=3D${quotedPrintable(value)}`),
+  field('printable', false, ({ key, value }) => `Content: ${key}=3D${quotedPrintable(value)}`),
   field('environment', true, ({ key, value }) => `export ${flat(key)}="${jsonEscaped(value)}"`),
   field('HTML', true, ({ key, value }) => `<pre>{${xml(JSON.stringify({ [key]: value })).slice(1, -1)}}</pre>`),
 ];

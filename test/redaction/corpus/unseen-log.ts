@@ -5,7 +5,7 @@ import type { LogRecord } from './labelled-log.ts';
 import { CARRIERS, PLACES, PREFIXES, SENTENCES, type Carrier } from './unseen-carriers.ts';
 import { STAYING, UNSEEN_SHAPES } from './unseen-values.ts';
 
-const NEUTRAL = ['item', 'field', 'v', 'x'] as const;
+const NEUTRAL = ['item', 'entry', 'w', 'x'] as const;
 
 function carriersOf(shape: Shape): readonly Carrier[] {
   if (shape.known === 'line') return SENTENCES;

@@ -1,0 +1,16 @@
+import { readFileSync, readdirSync } from 'node:fs';
+const { RedactionStream } = await import('/work/wt/redaction/src/redaction/stream.ts');
+const { TextScan } = await import('/work/wt/redaction/src/redaction/scan.ts');
+const { startState } = await import('/work/wt/redaction/src/redaction/context.ts');
+const { Rules, KeyCache } = await import('/work/wt/redaction/src/redaction/rules.ts');
+const { TABLE } = await import('/work/wt/redaction/src/redaction/table.ts');
+const { Pseudonyms } = await import('/work/wt/redaction/src/redaction/pseudonyms.ts');
+const L = '/work/shared/data/loghub/';
+const log = Buffer.concat(readdirSync(L).map((f) => readFileSync(L + f)));
+const time = (name, f) => { let best = 1e9; for (let i = 0; i < 15; i++) { const s = process.cpuUsage(); f(); const u = process.cpuUsage(s); best = Math.min(best, (u.user + u.system) / 1e6); } console.log(name, (log.length / 1e6 / best).toFixed(0), 'MB/s', (best * 1e9 / log.length).toFixed(2), 'ns/B'); };
+const feed = (cleaner) => { const r = new RedactionStream(cleaner); for (let at = 0; at < log.length; at += 65536) r.push(log.subarray(at, at + 65536)); r.end(); };
+const rules = new Rules(TABLE); const shared = { rules, keys: new KeyCache(rules), pseudonyms: new Pseudonyms(Buffer.alloc(32, 7)), clean: (t) => t };
+time('identity', () => feed({ lines: (b) => b.toString('latin1') }));
+time('lines only', () => feed({ lines: (b) => { const t = b.toString('latin1'); let n = 0; for (let at = 0; at !== -1; at = t.indexOf('\n', at + 1)) n++; return t; } }));
+time('scan, no output', () => feed({ lines: (b, s) => { const t = b.toString('latin1'); const sc = new TextScan(shared, b, t, s); sc.lines(); return t; } }));
+time('all', () => feed({ lines: (b, s) => { const t = b.toString('latin1'); const sc = new TextScan(shared, b, t, s); sc.lines(); return sc.spans.output(); } }));
