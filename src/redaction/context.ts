@@ -21,6 +21,10 @@ export interface Scan {
   /** Up to here stretches in an encoding, and base64, were looked at. */
   decodedTo: number;
   judgedTo: number;
+  /** Up to here names and passwords before a host were looked for. */
+  userinfoTo: number;
+  /** Where the next at sign stands, from a place on. */
+  atFrom(place: number): number;
   /** Scans a stretch of the text in place, as any text. */
   run(from: number, to: number): void;
   /** Scans a stretch in place as a value of a class, whole and without escapes. */

@@ -37,6 +37,7 @@ interface Open {
   readonly isObject: boolean;
   /** What the name of a pair in it said of its value. */
   pair: KeyClass;
+  hasPair: boolean;
   /** JSON Patch says by `op` that its `path` is a name. */
   hasOp: boolean;
   /** Keys that were replaced: two that read alike afterwards stay two. */
@@ -116,7 +117,7 @@ class Walk {
       const end = this.#closeOf(at);
       return spans.put(at, end, `"${marker('text')}"`, 'text');
     }
-    this.#open.push({ keyClass: this.#class, isObject, pair: 'none', hasOp: false, names: undefined });
+    this.#open.push({ keyClass: this.#class, isObject, pair: 'none', hasPair: false, hasOp: false, names: undefined });
     this.#isKey = isObject;
     return at + 1;
   }
@@ -201,7 +202,7 @@ class Walk {
   #ownClass(own: KeyClass, open: Open, behind: number): KeyClass {
     if (own === 'pair-name') return 'none';
     if (own !== 'pair-value') return own;
-    return open.pair === 'none' ? this.#classBehind(behind) : open.pair;
+    return open.hasPair ? open.pair : this.#classBehind(behind);
   }
 
   /** The name of a pair that stands behind its value. */
@@ -219,6 +220,7 @@ class Walk {
     if (!this.#isName || open === undefined) return;
     this.#isName = false;
     const name = this.#scan.text.slice(from, Math.min(to, from + 128));
+    open.hasPair = true;
     open.pair = pairClass(this.#scan.engine.keys.classOf(name.slice(name.lastIndexOf('/') + 1)));
   }
 

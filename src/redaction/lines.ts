@@ -16,7 +16,7 @@ const COLUMN_MAX = 128;
 /** Lines below a name on which its value may stand. */
 const PAIR_LINES = 3;
 /** Bytes around a value in which its name stands. */
-const NEAR_MAX = 200;
+const NEAR_MAX = 120;
 
 /** Classes whose values are looked for on the next lines. */
 const OPENED: ReadonlySet<KeyClass> = new Set<KeyClass>([...INHERITED, 'user', 'people']);

@@ -17,6 +17,8 @@ import { HASH } from './values.ts';
 
 /** Bytes of one stretch; a longer one is taken in parts. */
 const REGION_MAX = 4096;
+/** Bytes of a cell that may hold a name and a value. */
+const CELL_MIN = 8;
 /** Bytes of an element's name and attributes. */
 const TAG_MAX = 640;
 /** What a number of a country may begin with behind its plus. */
@@ -195,7 +197,8 @@ function cutCell(scan: Scan, from: number, at: number): number {
     if (bytes[end + 1] !== 34 || end + 1 >= stop) break;
     end += 1;
   }
-  if (end <= from) return at + 1;
+  // What is shorter holds no name and value.
+  if (end - from < CELL_MIN) return at + 1;
   scan.within(decodeDoubled(text, from, end), 'none');
   return Math.max(end, scan.spans.last, at + 1);
 }

@@ -1,5 +1,5 @@
 /** Names of people and e-mail addresses (RED-03, RED-04): what stands in such a place, and what goes in for it. */
-import { DOMAIN, HEX, isDigit, LOCAL_PART, LOWER, runEnd, UPPER, WORD_BITS } from './bytes.ts';
+import { DOMAIN, HEX, isDigit, LOCAL_PART, LOWER, runEnd, UPPER, VALUE_END, WORD_BITS } from './bytes.ts';
 import type { Scan } from './context.ts';
 import { decodeAuditHex, decodeEncodedWord, decodeText } from './decoding.ts';
 import { isDialled, isPhoneText } from './phones.ts';
@@ -273,11 +273,17 @@ function putListedName({ text, spans, engine, floor }: Scan, bracket: number): v
   spans.put(start, start + name.trimEnd().length, engine.pseudonyms.user(name.trimEnd()), 'user');
 }
 
-/** `name:password@tcp(host:3306)/db`, as Go's drivers have it. */
-function cutGoDsn({ bytes, text, spans, floor: least }: Scan, at: number): number {
+/** `name:password@tcp(host:3306)/db`, as Go's drivers have it. What was looked through once is not again. */
+function cutGoDsn(scan: Scan, at: number): number {
+  const { bytes, text, spans } = scan;
   if (!text.startsWith('tcp(', at + 1) && !text.startsWith('unix(', at + 1)) return -1;
-  const floor = Math.max(spans.last, least, at - 300);
+  const floor = Math.max(spans.last, scan.floor, scan.userinfoTo, at - 300);
   let start = at;
-  while (start > floor && (bytes[start - 1] as number) > 32 && !'"\'=<>'.includes(text.charAt(start - 1))) start -= 1;
-  return text.slice(start, at).includes(':') ? spans.secret(start, at, 'url-credentials') : -1;
+  let hasColon = false;
+  while (start > floor && VALUE_END[bytes[start - 1] as number] === 0 && bytes[start - 1] !== 61) {
+    start -= 1;
+    if (bytes[start] === 58) hasColon = true;
+  }
+  scan.userinfoTo = at;
+  return hasColon ? spans.secret(start, at, 'url-credentials') : -1;
 }

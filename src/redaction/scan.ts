@@ -68,10 +68,13 @@ export class TextScan implements Scan {
   isJoined = false;
   decodedTo = 0;
   judgedTo = 0;
+  userinfoTo = 0;
   hasUnseen = false;
   /** Where the next backslash stands. */
   #slash = -1;
   #doubled = -1;
+  /** Where the next at sign stands. */
+  #at = -1;
   /** Up to here no string is closed any more. */
   openTo = 0;
 
@@ -165,6 +168,14 @@ export class TextScan implements Scan {
       this.#doubled = place === -1 ? this.text.length : place;
     }
     return this.#doubled;
+  }
+
+  atFrom(place: number): number {
+    if (this.#at < place) {
+      const next = this.text.indexOf('@', place);
+      this.#at = next === -1 ? this.text.length : next;
+    }
+    return this.#at;
   }
 
   run(from: number, to: number): void {

@@ -15,20 +15,21 @@ export function cutUserinfo(scan: Scan, colon: number, start: number): number {
   const marked = markerEnd(text, start);
   if (marked !== -1) return marked;
   const limit = Math.min(scan.stop, start + USERINFO_MAX);
+  const isLabel = text.startsWith('otpauth', colon - 7);
+  if (scan.atFrom(start) >= limit) return isLabel ? cutLabel(scan, start) : start;
   let at = -1;
   let end = start;
   // A password may hold `@` and `:`; the last `@` before the path counts.
   for (; end < limit; end += 1) {
     const byte = bytes[end] as number;
-    if (byte === 64 || (byte === 61 && text.startsWith('40', end + 1))) at = end;
+    if (byte === 64) at = end;
     else if (byte === 47 || byte === 63 || byte === 35) {
       if (at !== -1 || !holdsPassword(scan, start, end)) break;
     } else if (VALUE_END[byte] !== 0 || byte === 92 || (byte === 44 && at !== -1) || byte === 123) break;
   }
   if (at > start)
     return spans.secret(start, end === start + USERINFO_MAX ? end : at, 'url-credentials');
-  if (text.startsWith('otpauth', colon - 7)) return cutLabel(scan, start);
-  return start;
+  return isLabel ? cutLabel(scan, start) : start;
 }
 
 /** Whether a slash or a hash stands in a password that nobody encoded: `://app:pa/ss@host/`. */

@@ -14,6 +14,8 @@ import { markerEnd, type SecretClass } from './spans.ts';
 const BRACKET_MAX = 160;
 /** How far to the left the quote is looked for that opened around a value. */
 const ENCLOSING_MAX = 4096;
+/** Bytes of a person's name in the place of a number. */
+const PERSON_MAX = 256;
 /** Bytes of base64 that are decoded. */
 const BASE64_MAX = 8192;
 
@@ -90,8 +92,9 @@ function closerOf(scan: Scan, from: number, stop: number, mark: number): { to: n
   const { bytes } = scan;
   if (mark === 60) {
     const limit = Math.min(stop, from + BRACKET_MAX);
-    const end = indexOf(bytes, 62, from, limit);
-    return { to: end === -1 ? limit : end, isClosed: true };
+    let end = from;
+    while (end < limit && bytes[end] !== 62 && bytes[end] !== 60) end += 1;
+    return { to: end, isClosed: true };
   }
   for (let at = from; at < stop; at += 1) {
     const byte = bytes[at];
@@ -263,8 +266,9 @@ function bare(
     case 'phone': {
       const end = phoneEnd(scan, start, stop);
       if (end > start) return putPhone(scan, start, end, '');
-      const to = nameEnd(scan, start, stop);
-      return to > start && (bytes[start] as number) > 64 && !isProse ? putPhone(scan, start, to, '') : -1;
+      if ((bytes[start] as number) < 65 || isProse) return -1;
+      const to = nameEnd(scan, start, Math.min(stop, start + PERSON_MAX));
+      return to > start ? putPhone(scan, start, to, '') : -1;
     }
     case 'code': {
       const to = wordEnd(scan, start, stop);
@@ -480,10 +484,10 @@ function putCredentials(scan: Scan, keyStart: number, start: number, stop: numbe
   let end = runStop(VALUE_END, bytes, from, stop);
   // `authorization: alice` of a program's own kind may have a second word; what is no scheme goes to its end.
   if (from === start) {
+    if (isHarmless(scan.engine.rules, text.slice(start, Math.min(end, start + 64)))) return -1;
     end = outerEnd(scan, keyStart, start, stop);
     const field = / [\w.-]{1,40}=/.exec(text.slice(start, Math.min(end, start + 512)));
     if (field !== null) end = start + field.index;
-    if (isHarmless(scan.engine.rules, text.slice(start, runStop(VALUE_END, bytes, start, end)))) return -1;
   }
   while (end > from && ',;)]\\'.includes(text.charAt(end - 1))) end -= 1;
   if (end >= stop) noteOpen(scan, 'authorization', 0);
