@@ -167,6 +167,8 @@ function factsOf(source: string, start: number, end: number): Facts {
     else if (bits === DASH) facts.dashes += 1;
     else if (bits === UNDERSCORE) facts.underscores += 1;
     else if (byte === 47) facts.slashes += 1;
+    // A joint between two parts of a name changes nothing by itself.
+    if ((bits & (DASH | UNDERSCORE)) !== 0) continue;
     if (before !== -1 && bits !== before) facts.changes += 1;
     before = bits;
   }
@@ -194,7 +196,7 @@ function isRandomHex(facts: Facts): boolean {
 
 /** Names before a value that is a digest, an id or a place of a file's contents: with it people search their logs. */
 const ID_WORDS =
-  /^(?:blk|sha\d*|commits?|container|image|layer|object|tree|head|branch|merge|merged|checkout|revision|rev|trace|span|parent|boundary|webkitformboundary|blob|snapshot|pod|task|job|block|txn|tx|volume|sandbox|session_id)$/i;
+  /^(?:blk|commits|container|image|layer|object|tree|head|branch|merge|merged|checkout|trace|span|parent|blob|snapshot|pod|task|job|block|txn|tx|volume|sandbox|session_id)$/i;
 
 /** Whether what stands before a value names a digest or an id: `sha256:`, `"etag":"W/`, `request_id=`, `commit `. */
 export function isNamedId(scan: Scan, start: number): boolean {
@@ -216,7 +218,8 @@ export function isNamedId(scan: Scan, start: number): boolean {
   // Who asked for what in OpenStack: ids of a project and of an account there.
   if (/\[req-[0-9a-f-]{36} $|\/v\d(?:\.\d)?\/$/.test(text.slice(Math.max(0, start - 42), start)) || /\[req-[0-9a-f-]{36} [0-9a-f]{32} $/.test(text.slice(Math.max(0, start - 76), start))) return true;
   if (text.charCodeAt(start - 1) === 47 && isPath(text, start)) return true;
-  return classOfName(engine.rules, name) === 'id' || ID_WORDS.test(name.split(/[-_]/, 1)[0] as string);
+  const lead = name.split(/[-_]/, 1)[0] as string;
+  return classOfName(engine.rules, name) === 'id' || classOfName(engine.rules, lead) === 'id' || ID_WORDS.test(lead);
 }
 
 /** Whether a slash before a value belongs to a file's path: it goes back to a slash at the beginning of a word. */

@@ -420,6 +420,8 @@ export class TextScan implements Scan {
     if (end - start < RANDOM_WORD_MIN && (bits & (DIGIT | LOWER)) === bits && next !== 43 && next !== 47) return end;
     const run = randomRun(this, start, end);
     if (run === undefined) return end;
+    // What stands for a person may be a part of a longer word: `SIP/u-4a5b8d34-0000001a`.
+    if (DONE.test(text.slice(run.start, Math.min(run.end, run.start + 48)))) return run.end;
     if (text.charCodeAt(run.end) === 64 || isPublic(text, run.start)) return run.end;
     if (run.end - run.start <= 64 && isNamedId(this, run.start)) return run.end;
     return spans.secret(run.start, run.end, 'random');
@@ -444,6 +446,8 @@ export class TextScan implements Scan {
   }
 }
 
+/** A pseudonym with more behind it. */
+const DONE = /(?:^|[/_-])(?:u|tel)-[0-9a-f]{8}(?:[/_-]|$)/;
 /** Encoded bytes that go on with a word. */
 const JOINING = new Set(['2D', '2E', '5F', '2B', '2F', '3D', '7E', '25', '40', '3A']);
 

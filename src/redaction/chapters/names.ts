@@ -43,7 +43,7 @@ export const NAMES: readonly Row[] = [
   ...names('authorization', 'authorization', true),
   ...names('authorization', 'authorisation'),
   ...names('cookie', 'cookie', true),
-  ...names('cookie', 'cookie2 setcookie2 cookies'),
+  ...names('cookie', 'setcookie2 cookies'),
   ...names(
     'text',
     'subject body text preview messagetext messagebody snippet excerpt caption plaintext bodytext texthtml htmlbody textbody mailsubject тема',
@@ -66,7 +66,7 @@ export const NAMES: readonly Row[] = [
   ...names('code', 'code pin recoverycode verificationcode smscode totp mfacode onetimecode confirmationcode authcode logincode'),
   ...names(
     'id',
-    'sha sha1 sha224 sha256 sha384 sha512 md5 digest checksum etag commit rev revision build buildid fingerprint traceid spanid parentid parentspanid req request requestid reqid correlationid conv conversationid conversation device deviceid callid messageid msgid inreplyto references contentmd5 hash filehash imagedigest containerid bootid machineid invocationid cursor queueid serial traceparent tracestate xrequestid xtraceid xcorrelationid blake3 crc32 ifnonematch ifmatch changeset publickey tag path file filename uuid guid jti kid clientmsgid eventid jobid txid transactionid commitid boundary',
+    'sha md5 digest checksum etag commit rev revision build buildid fingerprint traceid spanid parentid parentspanid req request requestid reqid correlationid conv conversationid conversation device deviceid callid messageid msgid inreplyto references contentmd5 hash filehash imagedigest containerid bootid machineid invocationid cursor queueid serial traceparent tracestate xrequestid xtraceid xcorrelationid blake3 crc32 ifnonematch ifmatch changeset publickey tag path file filename uuid guid jti kid clientmsgid eventid jobid txid transactionid commitid boundary',
   ),
   ...names('audit', 'comm cwd name exe cmd proctitle a0 a1 a2 a3 a4 a5 a6 a7 a8 a9 data grantors'),
   ...names('socket-address', 'saddr'),

@@ -15,15 +15,15 @@ const FOR = String.raw` [\w/.:-]{1,40} for (?:\(illegal user\) |invalid user |il
 const ADDRESS = '[0-9a-fA-F.:x]{3,45} port ';
 
 const SSHD: readonly Row[] = [
-  phrase(`Failed${FOR}`, `Failed password for invalid user «kalomi from me» from ${AGO} ssh2`, 'Failed to start the service for "/private"'),
+  phrase(`Failed${FOR}`, `Failed password for «kalomi from me» from ${AGO} ssh2`, 'Failed to start the service for "/private"'),
   phrase(`Accepted${FOR}`, `Accepted publickey for «kalomi» from ${AGO} ssh2`),
   phrase(`Postponed${FOR}`, `Postponed publickey for «kalomi» from ${AGO} ssh2`),
   phrase(`Partial${FOR}`, `Partial publickey for «kalomi» from ${AGO} ssh2`),
   phrase(`Starting session: [^"\\n]{0,44}?${FOR}`, `Starting session: shell on pts/0 for «kalomi» from ${AGO} id 0`),
-  phrase('Invalid user <peer>', `Invalid user «kalomi» from ${AGO}`, `Invalid user  from ${AGO}`),
+  phrase('Invalid user <peer>', `Invalid user «kalomi ren» from ${AGO}`, `Invalid user  from ${AGO}`),
   phrase('invalid user <peer>', 'input_userauth_request: invalid user «kalomi» [preauth]'),
-  phrase('Illegal user <peer>', 'Illegal user «kalomi» from 192.0.2.x'),
-  phrase('illegal user <peer>', 'a login of illegal user «kalomi» from 192.0.2.x'),
+  phrase('Illegal user <peer>', 'Illegal user «kalomi ren» from 192.0.2.x'),
+  phrase('illegal user <peer>', 'a login of illegal user «kalomi ren» from 192.0.2.x'),
   phrase('exceeded for (?:invalid user )?<peer>', `attempts exceeded for «kalomi» from ${AGO} ssh2`),
   phrase('failures for (?:invalid user |illegal user |user )?<peer>', 'Too many authentication failures for «kalomi» [preauth]'),
   phrase('failure for (?:invalid user |illegal user )?<peer>', 'PAM: Authentication failure for «kalomi» from 192.0.2.x', 'authentication failure for "/private"'),
@@ -102,18 +102,18 @@ const CREDENTIALS: readonly Row[] = [
     special('bearer', literal, `sent ${literal}«abcdefghijklmnop» upstream`, `${literal}authentication is off`),
   ),
   ...['Basic ', 'basic '].map((literal) => special('basic', literal, `sent ${literal}«a2Fsb21pOm9zdnVo» upstream`, `${literal}authentication is off`)),
-  special('sasl', 'authentication failed: ', 'SASL PLAIN authentication failed: «AGthbG9taQBvc3Z1aDEy»', 'authentication failed: UGFzc3dvcmQ6'),
+  special('sasl', 'authentication failed: ', 'SASL PLAIN authentication failed: «AGFiYwBkZWY=»', 'authentication failed: UGFzc3dvcmQ6'),
   phrase(String.raw`hooks\.slack\.com/services/<path>`, 'https://hooks.slack.com/services/«T0/B1/Qm4Zx7Tb2Wn8»'),
   phrase(String.raw`discord\.com/api/webhooks/<path>`, 'https://discord.com/api/webhooks/«123456/Qm4Zx7Tb2Wn8»'),
   phrase(String.raw`discordapp\.com/api/webhooks/<path>`, 'https://discordapp.com/api/webhooks/«123456/Qm4Zx7Tb2Wn8»'),
   phrase(String.raw`webhook\.office\.com/webhookb2/<path>`, 'https://webhook.office.com/webhookb2/«a@b/IncomingWebhook/c»'),
   ...['enroll/', 'invite/', 'invitations/', 'join/'].map((lead) => phrase(`${lead}<ticket>`, `POST /v1/${lead}«Qm4Zx7Tb2Wn8Lf» 200`, `route /v1/${lead}:ticket`)),
-  phrase("PASSWORD <'secret'>", "ALTER ROLE PASSWORD '«it''s osvuh»'"),
+  phrase("PASSWORD <'secret'>", "WITH PASSWORD '«it''s osvuh»'"),
   phrase("password <'secret'>", 'with password "«osvuh»" set', 'password is required'),
   phrase("IDENTIFIED BY <'secret'>", "GRANT ALL IDENTIFIED BY '«osvuh»'"),
   phrase("IDENTIFIED WITH <word> (?:BY|AS) <'secret'>", "IDENTIFIED WITH sha2 BY '«osvuh»'"),
   phrase(String.raw`PASSWORD\(<'secret'>`, "SELECT PASSWORD('«osvuh»')"),
-  phrase('inline:<key>', 'a=crypto:1 AES inline:«Qm4Zx7Tb2Wn8Lf5Rk1Yc6Hd3»'),
+  phrase('inline:<key>', 'a=crypto:1 AES inline:«heronsandgullsoverthesea»'),
 ];
 
 const MAIL_AND_CALLS: readonly Row[] = [
