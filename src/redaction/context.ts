@@ -4,6 +4,14 @@ import type { Pseudonyms } from './pseudonyms.ts';
 import type { KeyCache, KeyClass, Rules } from './rules.ts';
 import type { Spans } from './spans.ts';
 
+/** Signs that are looked for ahead: a backslash, a doubled quote, an at sign, and one in quoted-printable. */
+export const SIGNS = ['\\', '""', '@', '=40'] as const;
+export const SLASH = 0;
+export const DOUBLED = 1;
+export const AT = 2;
+export const CODED_AT = 3;
+export type Sign = 0 | 1 | 2 | 3;
+
 /** A scan of one text: its bytes, the same as a Latin-1 string, and what was put in place of what. */
 export interface Scan {
   readonly bytes: Uint8Array;
@@ -23,8 +31,12 @@ export interface Scan {
   judgedTo: number;
   /** Up to here names and passwords before a host were looked for. */
   userinfoTo: number;
-  /** Where the next at sign stands, from a place on. */
-  atFrom(place: number): number;
+  /** Where a sign stands next, from a place on: most texts have few of them, and each is looked for once. */
+  next(sign: Sign, place: number): number;
+  /** What nobody sees was written down with a backslash: the line is read again without it. */
+  hasUnseen: boolean;
+  /** Up to here no string is closed any more. */
+  openTo: number;
   /** Scans a stretch of the text in place, as any text. */
   run(from: number, to: number): void;
   /** Scans a stretch in place as a value of a class, whole and without escapes. */

@@ -2,7 +2,7 @@
 import { cutIPv6 } from './addresses.ts';
 import { HEX, indexOf, isDigit, runEnd, WORD_BITS } from './bytes.ts';
 import { cutOption } from './commands.ts';
-import type { Scan } from './context.ts';
+import { DOUBLED, SLASH, type Scan } from './context.ts';
 import { decodeEncodedWord } from './decoding.ts';
 import { decodeDoubled, decodeEscapes, decodePercent, decodeQuotedPrintable, decodeReferences } from './encodings.ts';
 import { stringEnd, walkJson } from './json.ts';
@@ -24,15 +24,8 @@ const TAG_MAX = 640;
 /** What a number of a country may begin with behind its plus. */
 const NUMBER_START = /^\+(?:\d|\(\d)/;
 
-export interface MarkScan extends Scan {
-  slashFrom(at: number): number;
-  doubledFrom(at: number): number;
-  hasUnseen: boolean;
-  openTo: number;
-}
-
 /** Answers where the scan goes on, or -1. */
-export function cutMark(scan: MarkScan, byte: number, at: number): number {
+export function cutMark(scan: Scan, byte: number, at: number): number {
   const { bytes, text } = scan;
   const next = at + 1 < scan.stop ? (bytes[at + 1] as number) : 10;
   switch (byte) {
@@ -64,7 +57,7 @@ export function cutMark(scan: MarkScan, byte: number, at: number): number {
   }
 }
 
-function cutRareMark(scan: MarkScan, byte: number, at: number, next: number): number {
+function cutRareMark(scan: Scan, byte: number, at: number, next: number): number {
   const { text } = scan;
   switch (byte) {
     case 38: // &
@@ -143,7 +136,7 @@ function cutReference(scan: Scan, at: number): number {
 }
 
 /** Escapes outside of a string: of a string whose beginning was cut off, or of a text that was pasted. */
-function cutBackslash(scan: MarkScan, at: number, next: number): number {
+function cutBackslash(scan: Scan, at: number, next: number): number {
   const { text, bytes, stop } = scan;
   if (next === 34 || (next === 92 && /^\\+"/.test(text.slice(at, at + 32)))) {
     let end = at + 1;
@@ -162,7 +155,7 @@ function cutBackslash(scan: MarkScan, at: number, next: number): number {
 }
 
 /** A string with escapes, or a cell of CSV with doubled quotes: what is in it is read as what it says. */
-function cutQuote(scan: MarkScan, at: number, next: number): number {
+function cutQuote(scan: Scan, at: number, next: number): number {
   const { bytes, text, stop } = scan;
   const before = at > scan.floor ? text.charAt(at - 1) : ' ';
   if (next === 34) {
@@ -171,15 +164,15 @@ function cutQuote(scan: MarkScan, at: number, next: number): number {
     return cutCell(scan, at, at);
   }
   if (!' \t=:,;([{>|'.includes(before)) return -1;
-  const doubled = scan.doubledFrom(at + 1);
+  const doubled = scan.next(DOUBLED, at + 1);
   if (',;\t '.includes(before) && doubled < stop && isInCell(scan, at + 1, doubled)) return cutCell(scan, at + 1, at);
-  if (scan.slashFrom(at) >= stop || at < scan.openTo) return -1;
+  if (scan.next(SLASH, at) >= stop || at < scan.openTo) return -1;
   const end = stringEnd(bytes, at + 1, stop);
   if (end === -1) {
     scan.openTo = stop;
     return -1;
   }
-  if (scan.slashFrom(at) > end) return -1;
+  if (scan.next(SLASH, at) > end) return -1;
   scan.within(decodeEscapes(text, at + 1, end), 'none');
   return Math.max(end + 1, scan.spans.last);
 }
@@ -236,7 +229,7 @@ function cutElement(scan: Scan, at: number): number {
   return Math.max(to, scan.spans.last);
 }
 
-function cutDash(scan: MarkScan, at: number, next: number): number {
+function cutDash(scan: Scan, at: number, next: number): number {
   const { bytes, text, stop } = scan;
   if (next === 32) return bytes[at - 1] === 32 ? cutRemoteUser(scan, at - 1) : -1;
   if (next === 45 && (text.startsWith('----BEGIN', at + 1) || text.startsWith('--- BEGIN', at + 1))) {

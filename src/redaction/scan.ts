@@ -20,7 +20,7 @@ import {
   NEXT,
   WORD_BITS,
 } from './bytes.ts';
-import { startState, type Engine, type LineState, type Scan } from './context.ts';
+import { SIGNS, startState, type Engine, type LineState, type Scan, type Sign } from './context.ts';
 import type { Decoded } from './encodings.ts';
 import { decodeUnseen } from './encodings.ts';
 import { cutLeft, cutPairValue, isClear, isNameOfPerson, notePairName, opensBlock, opensPart } from './lines.ts';
@@ -70,11 +70,8 @@ export class TextScan implements Scan {
   judgedTo = 0;
   userinfoTo = 0;
   hasUnseen = false;
-  /** Where the next backslash stands. */
-  #slash = -1;
-  #doubled = -1;
-  /** Where the next at sign stands. */
-  #at = -1;
+  /** Where each of the signs stands next. */
+  readonly #signs = SIGNS.map(() => -1);
   /** Up to here no string is closed any more. */
   openTo = 0;
 
@@ -152,30 +149,13 @@ export class TextScan implements Scan {
     return true;
   }
 
-  /** Where the next backslash stands, from a place on. */
-  slashFrom(at: number): number {
-    if (this.#slash < at) {
-      const place = this.text.indexOf('\\', at);
-      this.#slash = place === -1 ? this.text.length : place;
-    }
-    return this.#slash;
-  }
-
-  /** Where the next quote stands that is doubled. */
-  doubledFrom(at: number): number {
-    if (this.#doubled < at) {
-      const place = this.text.indexOf('""', at);
-      this.#doubled = place === -1 ? this.text.length : place;
-    }
-    return this.#doubled;
-  }
-
-  atFrom(place: number): number {
-    if (this.#at < place) {
-      const next = this.text.indexOf('@', place);
-      this.#at = next === -1 ? this.text.length : next;
-    }
-    return this.#at;
+  next(sign: Sign, place: number): number {
+    const known = this.#signs[sign] as number;
+    if (known >= place) return known;
+    const found = this.text.indexOf(SIGNS[sign], place);
+    const next = found === -1 ? this.text.length : found;
+    this.#signs[sign] = next;
+    return next;
   }
 
   run(from: number, to: number): void {

@@ -1,6 +1,6 @@
 /** What a URI tells of people: name and password before the host, numbers of `sip:` and `tel:`, labels of `otpauth:`. */
 import { isDigit, VALUE_END } from './bytes.ts';
-import type { Scan } from './context.ts';
+import { AT, CODED_AT, type Scan } from './context.ts';
 import { putDisplayName, putPerson } from './people.ts';
 import { markerEnd } from './spans.ts';
 
@@ -16,13 +16,13 @@ export function cutUserinfo(scan: Scan, colon: number, start: number): number {
   if (marked !== -1) return marked;
   const limit = Math.min(scan.stop, start + USERINFO_MAX);
   const isLabel = text.startsWith('otpauth', colon - 7);
-  if (scan.atFrom(start) >= limit) return isLabel ? cutLabel(scan, start) : start;
+  if (scan.next(AT, start) >= limit && scan.next(CODED_AT, start) >= limit) return isLabel ? cutLabel(scan, start) : start;
   let at = -1;
   let end = start;
   // A password may hold `@` and `:`; the last `@` before the path counts.
   for (; end < limit; end += 1) {
     const byte = bytes[end] as number;
-    if (byte === 64) at = end;
+    if (byte === 64 || (byte === 61 && text.startsWith('40', end + 1))) at = end;
     else if (byte === 47 || byte === 63 || byte === 35) {
       if (at !== -1 || !holdsPassword(scan, start, end)) break;
     } else if (VALUE_END[byte] !== 0 || byte === 92 || (byte === 44 && at !== -1) || byte === 123) break;
