@@ -3,7 +3,9 @@ import { DASH, HEX, isDigit, isWordByte, WORD_BITS } from './bytes.ts';
 import type { Scan } from './context.ts';
 
 /** Left of a slash these name a transport or a field, and what follows is an address; other words name a product. */
-const TRANSPORTS = new Set('UDP TCP TLS WS WSS SCTP DTLS IP IPV4 IPV6 INET HOST ADDR NET FROM LOCALHOST CLIENT PEER REMOTE'.split(' '));
+const TRANSPORTS = new Set(
+  'UDP TCP TLS WS WSS SCTP DTLS IP IPV4 IPV6 INET HOST ADDR NET FROM LOCALHOST CLIENT PEER REMOTE'.split(' '),
+);
 /** Longest text of an IPv6 address with a port behind it: 45 characters, a colon and five digits. */
 const ADDRESS_MAX = 64;
 /** Bytes looked at for the cue that a number is a version. */
@@ -89,7 +91,8 @@ function isVersion(scan: Scan, start: number, end: number): boolean {
   // `v`, `ver` and `version` end in these letters.
   if (last !== 118 && last !== 114 && last !== 110) return false;
   let from = cue;
-  while (from > floor && cue - from < CUE_MAX && (bytes[from - 1] === 46 || WORD_BITS[bytes[from - 1] as number] !== 0)) from -= 1;
+  while (from > floor && cue - from < CUE_MAX && (bytes[from - 1] === 46 || WORD_BITS[bytes[from - 1] as number] !== 0))
+    from -= 1;
   const word = text.slice(from, cue);
   if (/^v$/i.test(word) && isOfNetwork(scan, start, end)) return false;
   return /(?:^|[_.-])v(?:er(?:sion)?)?$/i.test(word) || /[a-z]V(?:er(?:sion)?)?$/.test(word);

@@ -17,16 +17,23 @@ export type ArgumentClass = OptionRow['class'] | KeyClass;
 /** The class of the value of an option that is a string of its own: `"--password"`. */
 export function optionClass(scan: Scan, from: number, to: number): ArgumentClass {
   const match = /^--?([A-Za-z][\w-]{0,40})$/.exec(scan.text.slice(from, Math.min(to, from + 48)));
-  return match === null ? 'none' : classOf(scan, from, match[1] as string, false, from + 1 < to && scan.bytes[from + 1] === 45);
+  return match === null
+    ? 'none'
+    : classOf(scan, from, match[1] as string, false, from + 1 < to && scan.bytes[from + 1] === 45);
 }
 
 function classOf(scan: Scan, at: number, name: string, isGlued: boolean, isLong: boolean): ArgumentClass {
   const { options } = scan.engine.rules;
   const own = options.get(name);
   if (own === undefined) return isLong ? scan.engine.keys.classOf(name) : 'none';
-  const program = scan.text.slice(Math.max(scan.floor, at - PROGRAM_MAX, 0), at) || scan.text.slice(Math.max(0, at - PROGRAM_MAX), at);
+  const program =
+    scan.text.slice(Math.max(scan.floor, at - PROGRAM_MAX, 0), at) ||
+    scan.text.slice(Math.max(0, at - PROGRAM_MAX), at);
   const line = program.slice(program.lastIndexOf('\n') + 1);
-  return own.find(({ programs, glue }) => (glue === 'both' || (glue === 'glued') === isGlued) && programs.test(line))?.class ?? 'none';
+  return (
+    own.find(({ programs, glue }) => (glue === 'both' || (glue === 'glued') === isGlued) && programs.test(line))
+      ?.class ?? 'none'
+  );
 }
 
 /** An option at a place. Answers where the scan goes on, or -1. */
@@ -91,7 +98,9 @@ function classesOf({ engine }: Scan, columns: string): (column: number) => KeyCl
     .split(',', COLUMNS_MAX)
     .map((column) => column.trim().replaceAll(/^["'`[\\]{1,4}|["'`\]\\]{1,4}$/g, ''));
   const classes = names.map((name) => engine.keys.classOf(name));
-  const isOfPeople = classes.some((one) => one === 'user' || one === 'phone' || one === 'address' || one === 'password');
+  const isOfPeople = classes.some(
+    (one) => one === 'user' || one === 'phone' || one === 'address' || one === 'password',
+  );
   return (column) => (isOfPeople && names[column]?.toLowerCase() === 'name' ? 'user' : (classes[column] ?? 'none'));
 }
 
@@ -188,5 +197,6 @@ function putQuoted(scan: Scan, keyClass: KeyClass, from: number, to: number): vo
 function putBare(scan: Scan, keyClass: KeyClass, from: number, end: number): void {
   let to = end;
   while (to > from && scan.bytes[to - 1] === 32) to -= 1;
-  if (!/^(?:null|default|true|false|\$\d{1,4}|\?|)$/i.test(scan.text.slice(from, Math.min(to, from + 16)))) putQuoted(scan, keyClass, from, to);
+  if (!/^(?:null|default|true|false|\$\d{1,4}|\?|)$/i.test(scan.text.slice(from, Math.min(to, from + 16))))
+    putQuoted(scan, keyClass, from, to);
 }

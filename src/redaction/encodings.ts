@@ -24,12 +24,19 @@ interface Sign {
 type Reader = (source: string, at: number, stop: number, sign: Sign) => void;
 
 /** Decodes a stretch. Signs begin with one of the bytes of `first`; all else is copied. */
-function decodeWith(source: string, from: number, to: number, first: RegExp, read: Reader, encode: Decoded['encode']): Decoded {
+function decodeWith(
+  source: string,
+  from: number,
+  to: number,
+  first: RegExp,
+  read: Reader,
+  encode: Decoded['encode'],
+): Decoded {
   const places: number[] = [];
   const sign: Sign = { text: '', width: 0 };
   let text = '';
   let copied = from;
-  for (let at = from; at < to; ) {
+  for (let at = from; at < to;) {
     sign.width = 0;
     if (first.test(source.charAt(at))) read(source, at, to, sign);
     if (sign.width === 0) {
@@ -55,7 +62,9 @@ const same = (replacement: string): string => replacement;
 
 /** Escapes of one level of a JSON string, or of any quoted string: `\"`, `\n`, `\u002b`, `\x1b`. */
 export function decodeEscapes(source: string, from: number, to: number): Decoded {
-  return decodeWith(source, from, to, /\\/, escapeAt, (replacement) => replacement.replaceAll(/["\\]/g, String.raw`\$&`));
+  return decodeWith(source, from, to, /\\/, escapeAt, (replacement) =>
+    replacement.replaceAll(/["\\]/g, String.raw`\$&`),
+  );
 }
 
 const PLAIN_ESCAPES: Readonly<Record<string, string>> = {
@@ -79,8 +88,7 @@ const escapeAt: Reader = (source, at, stop, sign) => {
     if (code === -1) return;
     if (code >= 0xd8_00 && code < 0xdc_00 && source.startsWith('\\u', at + 6)) {
       const low = hexValue(source, at + 8, 4, stop);
-      if (low >= 0xdc_00 && low < 0xe0_00)
-        take(sign, utf8(0x1_00_00 + ((code - 0xd8_00) << 10) + (low - 0xdc_00)), 12);
+      if (low >= 0xdc_00 && low < 0xe0_00) take(sign, utf8(0x1_00_00 + ((code - 0xd8_00) << 10) + (low - 0xdc_00)), 12);
       return;
     }
     if (code < 0xd8_00 || code >= 0xe0_00) take(sign, utf8(code), 6);
@@ -119,7 +127,11 @@ export function decodeQuotedPrintable(source: string, from: number, to: number):
       const isPair = wasHigh === at || /^=[89A-F][0-9A-F]/.test(text.slice(at + 3, at + 6));
       if (isPair) wasHigh = at + 3;
       else sign.width = 0;
-    } else if (/[0-9A-Za-z]/.test(sign.text) || (code < 32 && !'\t\n\r\0'.includes(sign.text)) || /^\d\d\d?\.\d/.test(text.slice(at + 1, at + 6)))
+    } else if (
+      /[0-9A-Za-z]/.test(sign.text) ||
+      (code < 32 && !'\t\n\r\0'.includes(sign.text)) ||
+      /^\d\d\d?\.\d/.test(text.slice(at + 1, at + 6))
+    )
       sign.width = 0;
   };
   return decodeWith(source, from, to, /=/, read, same);
@@ -178,7 +190,12 @@ export function decodeBytes(source: string, at: number, stop: number): Decoded |
       if (byte === 93) {
         places.push(place + 1);
         // A comma stands between two numbers.
-        return { text, places, encode: bytesOf, endOf: (end) => places[end - 1] as number + String(text.charCodeAt(end - 1)).length };
+        return {
+          text,
+          places,
+          encode: bytesOf,
+          endOf: (end) => (places[end - 1] as number) + String(text.charCodeAt(end - 1)).length,
+        };
       }
     } else if (byte !== 32) return undefined;
   }
@@ -198,7 +215,8 @@ const UNSEEN =
   // oxlint-disable-next-line no-control-regex -- The escape is what it looks for.
   /(?:\u001b|#033|\^\[|\\(?:x1b|033|e|u001b))\[[0-9;:?]{0,32}[A-Za-z]|\\u(?:00a0|00ad|20(?:0[0-9a-f]|2[a-f]|5f|6[0-9a-f])|3000|feff)|\u00c2[\u00a0\u00ad]|\u00e2\u0080[\u0080-\u008f\u00aa-\u00af]|\u00e2\u0081[\u009f-\u00af]|\u00e3\u0080\u0080|\u00ef\u00bb\u00bf/gi;
 /** Those of them that part words as a space does; the others are read as nothing. */
-const SPACE = /^(?:\u00c2\u00a0|\u00e2\u0080[\u0080-\u008a\u00af]|\u00e2\u0081\u009f|\u00e3\u0080\u0080|\\u(?:00a0|200[0-9a]|202f|205f|3000))$/i;
+const SPACE =
+  /^(?:\u00c2\u00a0|\u00e2\u0080[\u0080-\u008a\u00af]|\u00e2\u0081\u009f|\u00e3\u0080\u0080|\\u(?:00a0|200[0-9a]|202f|205f|3000))$/i;
 
 /** A stretch without what nobody sees; undefined where it has none of that. */
 export function decodeUnseen(source: string, from: number, to: number): Decoded | undefined {

@@ -159,7 +159,8 @@ class Walk {
     }
     this.#isKey = false;
     this.#notePair(from, to);
-    if (this.#open.at(-1)?.isObject === false && this.#class === 'none' && this.#isArgument(from, to)) return Math.min(stop, to + 1);
+    if (this.#open.at(-1)?.isObject === false && this.#class === 'none' && this.#isArgument(from, to))
+      return Math.min(stop, to + 1);
     if (to - from > 1 || this.#class !== 'none') this.#value(from, to, hasEscape);
     if (isCut) noteOpen(scan, this.#class, 34);
     return isCut ? stop : to + 1;
@@ -233,8 +234,7 @@ class Walk {
   }
 }
 
-const BEHIND =
-  /^" ?, ?"(?:name|key|field|header|variable|param|parameter|property|attribute)" ?: ?"([\w ./-]{1,64})"/i;
+const BEHIND = /^" ?, ?"(?:name|key|field|header|variable|param|parameter|property|attribute)" ?: ?"([\w ./-]{1,64})"/i;
 
 /** What a name of a pair says of its value; another pair says nothing. */
 export function pairClass(keyClass: KeyClass): KeyClass {

@@ -27,7 +27,8 @@ export function cutLeft(scan: Scan, start: number, stop: number): number {
   if (state.open !== undefined) return cutOpen(scan, start, stop);
   if (state.isSubject) {
     const first = scan.bytes[start];
-    state.isSubject = (first === 32 || first === 9) && !/^[ \t]+at [\w$.<>]+[.(]/.test(scan.text.slice(start, start + 80));
+    state.isSubject =
+      (first === 32 || first === 9) && !/^[ \t]+at [\w$.<>]+[.(]/.test(scan.text.slice(start, start + 80));
     if (state.isSubject) return cutFolded(scan, start, stop);
   }
   if (state.pairLines > 0) state.pairLines -= 1;
@@ -51,11 +52,13 @@ function cutOpen(scan: Scan, start: number, stop: number): number {
   const { bytes, state } = scan;
   const { keyClass, closer } = state.open as NonNullable<LineState['open']>;
   let to = closer === 0 ? runStop(VALUE_END, bytes, start, stop) : indexOf(bytes, closer, start, stop);
-  while (closer !== 0 && to > start && bytes[to - 1] === 92) to = indexOf(bytes, closer, to + 1, stop);
+  // An escaped quote closes nothing.
+  if (closer !== 0) while (to > start && bytes[to - 1] === 92) to = indexOf(bytes, closer, to + 1, stop);
   if (to === -1) to = stop;
   else state.open = undefined;
   if (to <= start) return -1;
-  const name: SecretClass = keyClass === 'text' || keyClass === 'cookie' || keyClass === 'authorization' ? keyClass : 'secret';
+  const name: SecretClass =
+    keyClass === 'text' || keyClass === 'cookie' || keyClass === 'authorization' ? keyClass : 'secret';
   return scan.spans.secret(start, to, name);
 }
 
@@ -129,7 +132,9 @@ function cutItem(scan: Scan, block: Block, at: number, stop: number, isItem: boo
     const own = engine.keys.classAt(bytes, inside, close);
     const inner = innerClass(own, keyClass, text.slice(inside, Math.min(close, inside + 64)));
     const value = gapEnd(bytes, behind + 1, stop);
-    return inner === own || value >= stop || '|>{['.includes(text.charAt(value)) ? -1 : cutKeyed(scan, inside, close, inner);
+    return inner === own || value >= stop || '|>{['.includes(text.charAt(value))
+      ? -1
+      : cutKeyed(scan, inside, close, inner);
   }
   if (mark !== 0) return Math.max(putLine(scan, keyClass, inside, close), close);
   if (block.isQuoted) return isDigit(bytes[at]) ? putNumber(scan, keyClass, at, wordEnd(scan, at, stop), '"') : -1;
@@ -161,7 +166,9 @@ function cutPartLine(scan: Scan, start: number, stop: number): number {
   const part = state.part as NonNullable<LineState['part']>;
   part.lines -= 1;
   const line = text.slice(start, Math.min(stop, start + 66));
-  const isEnd = part.isBody ? line.startsWith('--') || LOG_LINE.test(line) : stop > start && !/^[A-Za-z][\w-]{0,63}:/.test(line);
+  const isEnd = part.isBody
+    ? line.startsWith('--') || LOG_LINE.test(line)
+    : stop > start && !/^[A-Za-z][\w-]{0,63}:/.test(line);
   if (isEnd || part.lines < 0) {
     state.part = undefined;
     return -1;
@@ -188,10 +195,12 @@ export function cutPairValue(scan: Scan, start: number, end: number): number {
     const between = before.slice(named.index + named[0].length);
     if (/^ ?[, ]/.test(between) && !/[{}<>]/.test(between)) keyClass = namedClass(scan, named[1] as string);
   }
-  if (keyClass === 'none' && state.pairLines > 0 && columnOf(scan, bytes[start - 1] === 34 ? start - 1 : start) !== -1) keyClass = state.pairClass;
+  if (keyClass === 'none' && state.pairLines > 0 && columnOf(scan, bytes[start - 1] === 34 ? start - 1 : start) !== -1)
+    keyClass = state.pairClass;
   if (keyClass === 'none') {
     const quote = /^["']? ?[:=] ?["']/.exec(text.slice(end, end + 6))?.[0].length ?? 0;
-    const close = quote === 0 ? -1 : indexOf(bytes, bytes[end + quote - 1] as number, end + quote, Math.min(scan.stop, end + 1024));
+    const close =
+      quote === 0 ? -1 : indexOf(bytes, bytes[end + quote - 1] as number, end + quote, Math.min(scan.stop, end + 1024));
     const name = close === -1 ? undefined : BEHIND.exec(text.slice(close, Math.min(scan.stop, close + NEAR_MAX)))?.[1];
     if (name !== undefined) keyClass = namedClass(scan, name);
   }
@@ -208,7 +217,9 @@ function namedClass({ engine }: Scan, name: string): KeyClass {
  */
 export function notePairName(scan: Scan, start: number, end: number): number {
   const { bytes, text, state } = scan;
-  const sign = /^["']?[ \t]{0,8}[:=][ \t]{0,8}(["']?)([\w.-]{1,64})(["']?)(>?)/.exec(text.slice(end, Math.min(scan.stop, end + 90)));
+  const sign = /^["']?[ \t]{0,8}[:=][ \t]{0,8}(["']?)([\w.-]{1,64})(["']?)(>?)/.exec(
+    text.slice(end, Math.min(scan.stop, end + 90)),
+  );
   if (sign === null) return -1;
   const [all, open, name, close, bracket] = sign as unknown as [string, string, string, string, string];
   const keyClass = namedClass(scan, name);

@@ -34,7 +34,11 @@ export function cutMark(scan: Scan, byte: number, at: number): number {
     case 58: // :
       return next === 47 || next === 58 || next === 65 || next === 92 ? cutColon(scan, at, next) : -1;
     case 43: // +
-      return isDigit(next) || next === 40 ? (NUMBER_START.test(text.slice(at, at + 3)) ? cutInternational(scan, at, 1) : -1) : -1;
+      return isDigit(next) || next === 40
+        ? NUMBER_START.test(text.slice(at, at + 3))
+          ? cutInternational(scan, at, 1)
+          : -1
+        : -1;
     case 37: // %
       return HEX[next] === 1 ? cutPercent(scan, at) : -1;
     case 92: // \
@@ -45,7 +49,11 @@ export function cutMark(scan: Scan, byte: number, at: number): number {
       return cutQuote(scan, at, next);
     case 91: // [
       if (next === 82) return markerEnd(text, at);
-      return next === 34 || next === 123 || next === 91 ? startJson(scan, at) : isDigit(next) && bytes[at - 1] === 58 ? startJson(scan, at) : -1;
+      return next === 34 || next === 123 || next === 91
+        ? startJson(scan, at)
+        : isDigit(next) && bytes[at - 1] === 58
+          ? startJson(scan, at)
+          : -1;
     case 123: // {
       return next === 34 || next === 32 || next === 10 ? startJson(scan, at) : cutHash(scan, at);
     case 60: // <
@@ -87,7 +95,8 @@ function cutColon(scan: Scan, at: number, next: number): number {
   if (next !== 65) return -1;
   const floor = Math.max(spans.last, scan.floor, at - 64);
   let start = at;
-  if (text.startsWith('APA91b', at + 1)) while (start > floor && WORD_BITS[bytes[start - 1] as number] !== 0) start -= 1;
+  if (text.startsWith('APA91b', at + 1))
+    while (start > floor && WORD_BITS[bytes[start - 1] as number] !== 0) start -= 1;
   else while (start > floor && isDigit(bytes[start - 1])) start -= 1;
   // Digits of an escape of JSON are none of the token.
   if (bytes[start - 1] === 117 && bytes[start - 2] === 92) start += 4;
@@ -179,7 +188,12 @@ function cutQuote(scan: Scan, at: number, next: number): number {
 
 /** Whether a doubled quote stands inside of the cell that begins at a place: no quote closes the cell before it. */
 function isInCell({ bytes }: Scan, from: number, doubled: number): boolean {
-  return doubled - from < REGION_MAX && indexOf(bytes, 34, from, doubled) === -1 && !' ,;:='.includes(String.fromCharCode(bytes[doubled + 2] ?? 32)) || (doubled - from < REGION_MAX && indexOf(bytes, 34, from, doubled) === -1 && bytes[doubled + 2] === 58);
+  return (
+    (doubled - from < REGION_MAX &&
+      indexOf(bytes, 34, from, doubled) === -1 &&
+      !' ,;:='.includes(String.fromCharCode(bytes[doubled + 2] ?? 32))) ||
+    (doubled - from < REGION_MAX && indexOf(bytes, 34, from, doubled) === -1 && bytes[doubled + 2] === 58)
+  );
 }
 
 function cutCell(scan: Scan, from: number, at: number): number {
@@ -215,7 +229,14 @@ function cutElement(scan: Scan, at: number): number {
   const tag = TAG.exec(text.slice(at, Math.min(stop, at + TAG_MAX)));
   if (tag === null) return -1;
   const keyClass = engine.keys.classOf(tag[1] as string);
-  if (keyClass === 'none' || keyClass === 'pair-name' || keyClass === 'pair-value' || keyClass === 'audit' || keyClass === 'people') return -1;
+  if (
+    keyClass === 'none' ||
+    keyClass === 'pair-name' ||
+    keyClass === 'pair-value' ||
+    keyClass === 'audit' ||
+    keyClass === 'people'
+  )
+    return -1;
   const from = at + tag[0].length;
   if ((tag[2] as string) !== '') scan.run(at + 1, from - 1);
   const isData = tag[3] !== undefined;
@@ -242,7 +263,9 @@ function cutDash(scan: Scan, at: number, next: number): number {
   while (end < stop && bytes[end] === 45) end += 1;
   // `--name=` has a key behind its dashes; a flag is none of what its word says elsewhere.
   const word = runEnd(WORD_BITS, bytes, end, stop);
-  return word > end && (bytes[at - 1] ?? 32) === 32 && word - end < 20 && (bytes[word] === 32 || word >= stop) ? word : end;
+  return word > end && (bytes[at - 1] ?? 32) === 32 && word - end < 20 && (bytes[word] === 32 || word >= stop)
+    ? word
+    : end;
 }
 
 const COMBINED = /^ - (\S{1,256}) \[\d\d\/[A-Z][a-z]{2}\/\d{4}:/;
@@ -259,7 +282,9 @@ function cutRemoteUser(scan: Scan, end: number): number {
 /** A secret of Azure: three characters, a digit, `Q~`. */
 function cutTilde({ bytes, text, spans, stop, floor }: Scan, at: number): number {
   if (bytes[at - 1] !== 81 || !isDigit(bytes[at - 2]) || at - 5 < Math.max(spans.last, floor)) return -1;
-  const token = /^[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,}/.exec(text.slice(at - 5, Math.min(stop, at + REGION_MAX)))?.[0];
+  const token = /^[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,}/.exec(
+    text.slice(at - 5, Math.min(stop, at + REGION_MAX)),
+  )?.[0];
   return token === undefined ? -1 : spans.secret(at - 5, at - 5 + token.length, 'api-key');
 }
 
@@ -295,9 +320,14 @@ function cutEquals(scan: Scan, at: number): number {
   const { bytes, text } = scan;
   const code = text.slice(at + 1, at + 3);
   const isPair = bytes[at + 3] === 61 && isHighCode(bytes, at + 1) && isHighCode(bytes, at + 4);
-  if (code === '40' && /^(?:[\w.-]{1,80}\.[A-Za-z]{2}|tcp\(|unix\()/.test(text.slice(at + 3, at + 90)) && WORD_BITS[bytes[at - 1] ?? 32] !== 0)
+  if (
+    code === '40' &&
+    /^(?:[\w.-]{1,80}\.[A-Za-z]{2}|tcp\(|unix\()/.test(text.slice(at + 3, at + 90)) &&
+    WORD_BITS[bytes[at - 1] ?? 32] !== 0
+  )
     return isSoftBroken(scan, at) ? cutEmail(scan, at, 3) : cutPrintable(scan, at);
-  if (isPair || code === '3D' || (code === '2B' && /^[\d .()=-]{7}/.test(text.slice(at + 3, at + 12)))) return cutPrintable(scan, at);
+  if (isPair || code === '3D' || (code === '2B' && /^[\d .()=-]{7}/.test(text.slice(at + 3, at + 12))))
+    return cutPrintable(scan, at);
   return -1;
 }
 

@@ -90,7 +90,8 @@ function partBefore(text: string): number {
 /** Letters, digits, dots, dashes and underscores behind a letter: nothing else that a name may be reads so. */
 function isPlainName({ bytes }: Scan, start: number, end: number): boolean {
   if (end - start > PLAIN_MAX || ((WORD_BITS[bytes[start] as number] as number) & (LOWER | UPPER)) === 0) return false;
-  for (let at = start + 1; at < end; at += 1) if (WORD_BITS[bytes[at] as number] === 0 && bytes[at] !== 46) return false;
+  for (let at = start + 1; at < end; at += 1)
+    if (WORD_BITS[bytes[at] as number] === 0 && bytes[at] !== 46) return false;
   return true;
 }
 

@@ -26,7 +26,9 @@ const PLANS: readonly (readonly [codes: string, least: number, most: number])[] 
   ['55 86 91 52 90 30 81 82 98 92', 10, 11],
   ['358', 9, 10],
 ];
-const LEAST = new Map(PLANS.flatMap(([codes, least, most]) => codes.split(' ').map((code) => [code, { least, most }] as const)));
+const LEAST = new Map(
+  PLANS.flatMap(([codes, least, most]) => codes.split(' ').map((code) => [code, { least, most }] as const)),
+);
 const ANYWHERE = { least: 8, most: 12 };
 
 /** The code of a country and its plan. */
@@ -71,7 +73,7 @@ function numberEnd(scan: Scan, from: number, whole: number | undefined): number 
   let digits = '';
   let brackets = 0;
   let separators = 0;
-  for (let at = from; at < stop && at - from < PHONE_MAX && digits.length <= DIGITS_MAX; ) {
+  for (let at = from; at < stop && at - from < PHONE_MAX && digits.length <= DIGITS_MAX;) {
     if (isDigit(bytes[at])) {
       if (separators > 0 && !continues(scan, digits, end, at, whole)) break;
       let group = at;
@@ -107,7 +109,14 @@ function continues(scan: Scan, digits: string, end: number, at: number, whole: n
   if (!spaced) return true;
   if (national >= least) {
     // Numbers of some countries are a group longer than others of the same one.
-    return national + group <= most && group <= 4 && group >= 2 && most > least && !startsOther(text.slice(at, at + 20)) && national < 10;
+    return (
+      national + group <= most &&
+      group <= 4 &&
+      group >= 2 &&
+      most > least &&
+      !startsOther(text.slice(at, at + 20)) &&
+      national < 10
+    );
   }
   return group <= Math.max(GROUP_MAX, most - national) && !startsOther(text.slice(at, at + 20));
 }

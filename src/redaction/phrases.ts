@@ -13,7 +13,8 @@ const BASIC_MAX = 4096;
 /** Bytes of a name in brackets. */
 const BRACKET_MAX = 80;
 /** Words that follow `Bearer` in sentences about it. */
-const ABOUT_BEARER = /^(?:token|tokens|auth|authentication|authorization|authorisation|scheme|schemes|credential|credentials|error|realm|header|headers|format|method|challenge|of|is|was|or|and|for|the|in|not|missing|required|invalid|expired|prefix)$/i;
+const ABOUT_BEARER =
+  /^(?:token|tokens|auth|authentication|authorization|authorisation|scheme|schemes|credential|credentials|error|realm|header|headers|format|method|challenge|of|is|was|or|and|for|the|in|not|missing|required|invalid|expired|prefix)$/i;
 
 /** Carries out what begins at a word. Answers where the scan goes on, or -1. */
 export function cutLead(scan: Scan, start: number): number {
@@ -34,7 +35,8 @@ export function cutBracket(scan: Scan, at: number): number {
   while (end < stop && (bytes[end] as number) > 32 && bytes[end] !== 41 && end - at < BRACKET_MAX) end += 1;
   const isName = bytes[end] === 41;
   const capital = bytes[end + 2] as number;
-  if (isName ? bytes[at + 9] !== 47 && (bytes[end + 1] !== 32 || capital < 65 || capital > 90) : bytes[at + 1] !== 116) return -1;
+  if (isName ? bytes[at + 9] !== 47 && (bytes[end + 1] !== 32 || capital < 65 || capital > 90) : bytes[at + 1] !== 116)
+    return -1;
   for (const lead of scan.engine.rules.brackets) {
     if (!text.startsWith(lead.literal, at)) continue;
     const next = cutPhrase(scan, lead, at);
@@ -51,7 +53,9 @@ function cutOne(scan: Scan, lead: Lead, start: number): number {
   if (lead.token !== undefined) {
     const { pattern } = lead;
     pattern.lastIndex = start;
-    return pattern.test(text) && !isPublic(text, start) ? spans.secret(start, Math.min(pattern.lastIndex, stop), lead.token) : -1;
+    return pattern.test(text) && !isPublic(text, start)
+      ? spans.secret(start, Math.min(pattern.lastIndex, stop), lead.token)
+      : -1;
   }
   switch (lead.special) {
     case 'bearer':
@@ -70,7 +74,7 @@ function cutOne(scan: Scan, lead: Lead, start: number): number {
       return cutBehindColumn(scan, start, after);
     case 'recipient':
       return cutRecipient(scan, start);
-    case undefined:
+    default:
       return cutPhrase(scan, lead, start);
   }
 }
@@ -118,9 +122,15 @@ function cutBearer(scan: Scan, after: number): number {
 }
 
 /** Base64 that holds a name and a password. */
-function cutBase64(scan: Scan, after: number, isOne: (plain: string) => boolean, name: 'authorization' | 'secret'): number {
+function cutBase64(
+  scan: Scan,
+  after: number,
+  isOne: (plain: string) => boolean,
+  name: 'authorization' | 'secret',
+): number {
   const to = credentialEnd(scan, after);
-  if (to - after < 4 || to - after > BASIC_MAX || (name === 'secret' && (to - after < 8 || (to - after) % 4 !== 0))) return -1;
+  if (to - after < 4 || to - after > BASIC_MAX || (name === 'secret' && (to - after < 8 || (to - after) % 4 !== 0)))
+    return -1;
   const plain = decodePrintableBase64(scan.text.slice(after, to));
   return plain !== undefined && isOne(plain) ? scan.spans.secret(after, to, name) : -1;
 }

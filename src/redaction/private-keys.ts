@@ -17,7 +17,8 @@ const PLAIN_BODY_MIN = 16;
 /** Bytes of a last line that are looked at. */
 const TAIL_MAX = 4096;
 
-const BEGIN = /^(?:-----?|(?:%2[Dd]){5}) ?BEGIN(.{0,100}?)PRIVATE(?:.{1,6}|)KEY(?:.{1,6}BLOCK)? ?(?:-----?|(?:%2[Dd]){5})/;
+const BEGIN =
+  /^(?:-----?|(?:%2[Dd]){5}) ?BEGIN(.{0,100}?)PRIVATE(?:.{1,6}|)KEY(?:.{1,6}BLOCK)? ?(?:-----?|(?:%2[Dd]){5})/;
 
 /** `-----BEGIN … PRIVATE KEY-----` that starts here. Answers where the scan goes on, or -1. */
 export function cutPrivateKey(scan: Scan, start: number): number {
@@ -49,7 +50,9 @@ function closeOf(line: string): number {
   const end = /(?:-{4,5} ?|%2[Dd])END/.exec(line);
   if (end === null) return -1;
   const behind = end.index + end[0].length;
-  const label = /^[^"\n]{1,120}?KEY(?:.{1,6}BLOCK)? ?(?:-{4,5}|(?:%2[Dd]){5})/.exec(line.slice(behind, behind + LABEL_MAX));
+  const label = /^[^"\n]{1,120}?KEY(?:.{1,6}BLOCK)? ?(?:-{4,5}|(?:%2[Dd]){5})/.exec(
+    line.slice(behind, behind + LABEL_MAX),
+  );
   if (label !== null) return behind + label[0].length;
   const quote = line.slice(behind, behind + LABEL_MAX).indexOf('"');
   return quote === -1 ? Math.min(line.length, behind + LABEL_MAX) : behind + quote;
@@ -63,7 +66,12 @@ export function cutKeyLine(scan: Scan, start: number, stop: number): number {
   if (end !== -1) {
     const dashes = text.indexOf('-----', start + end + 8);
     key.lines = 0;
-    return hide(scan, start, bodyStart(scan, start, start + end), dashes === -1 || dashes + 5 > stop ? stop : dashes + 5);
+    return hide(
+      scan,
+      start,
+      bodyStart(scan, start, start + end),
+      dashes === -1 || dashes + 5 > stop ? stop : dashes + 5,
+    );
   }
   key.lines -= 1;
   const body = bodyOf(scan, start, stop);
@@ -72,7 +80,9 @@ export function cutKeyLine(scan: Scan, start: number, stop: number): number {
     if (markerEnd(text, body.from) !== -1) return stop;
     return hide(scan, start, body.from, body.to);
   }
-  const header = /(?:Proc-Type|DEK-Info|Private-Lines|Private-MAC): /.exec(text.slice(start, Math.min(stop, start + 200)));
+  const header = /(?:Proc-Type|DEK-Info|Private-Lines|Private-MAC): /.exec(
+    text.slice(start, Math.min(stop, start + 200)),
+  );
   if (header !== null) return hide(scan, start, start + header.index, stop);
   if (spans.last <= start && stop > start && !isMarkedLine(text, start, stop)) key.strange += 1;
   if (key.strange > STRANGE_LINES_MAX) key.lines = 0;
@@ -103,27 +113,44 @@ function bodyOf(scan: Scan, start: number, stop: number): { from: number; to: nu
   const length = to - from;
   const before = from > start ? (bytes[from - 1] as number) : 10;
   const isAlone = text.slice(start, from).trim() === '' || /^[ \t]*[bru]?["'(]*$/.test(text.slice(start, from));
-  if (isAlone ? length >= PLAIN_BODY_MIN || isShortBody(text.slice(from, to)) : length >= PLAIN_BODY_MIN && isDense(text, from, to))
+  if (
+    isAlone
+      ? length >= PLAIN_BODY_MIN || isShortBody(text.slice(from, to))
+      : length >= PLAIN_BODY_MIN && isDense(text, from, to)
+  )
     return { from, to };
-  const stands = wordsBefore(scan, from) === state.key.prefixWords || ':]>|-"\''.includes(String.fromCharCode(before)) || (before === 32 && ':]>|-'.includes(text.charAt(from - 2)));
+  const stands =
+    wordsBefore(scan, from) === state.key.prefixWords ||
+    ':]>|-"\''.includes(String.fromCharCode(before)) ||
+    (before === 32 && ':]>|-'.includes(text.charAt(from - 2)));
   if (!stands) return undefined;
   const run = text.slice(from, to);
   // The last groups of a key whose lines have this prefix, and are no word.
-  const isLast = length % 4 === 0 && wordsBefore(scan, from) === state.key.prefixWords && /[\d+/=]/.test(run) && /[A-Za-z]/.test(run);
+  const isLast =
+    length % 4 === 0 &&
+    wordsBefore(scan, from) === state.key.prefixWords &&
+    /[\d+/=]/.test(run) &&
+    /[A-Za-z]/.test(run);
   return isShortBody(run) || isLast ? { from, to } : undefined;
 }
 
 /** Whether a longer run has capitals, small letters or digits as base64 does, and is no path or word. */
 function isDense(text: string, from: number, to: number): boolean {
   const run = text.slice(from, Math.min(to, from + 80));
-  return !/^\d+$/.test(run) && !/^\/?(?:[a-z]+\/)+/.test(run) && (/=$/.test(run) || (/[A-Z]/.test(run) && /[a-z]/.test(run) && /[\d+/]/.test(run)) || run.length >= 60);
+  return (
+    !/^\d+$/.test(run) &&
+    !/^\/?(?:[a-z]+\/)+/.test(run) &&
+    (run.endsWith('=') || (/[A-Z]/.test(run) && /[a-z]/.test(run) && /[\d+/]/.test(run)) || run.length >= 60)
+  );
 }
 
 /** A last line of a key: groups of four, which are no word, no number and no time. */
 function isShortBody(run: string): boolean {
   if (run.length % 4 !== 0 && run.length < 16) return false;
-  if (/=$/.test(run)) return /^[A-Za-z0-9+/]+={1,2}$/.test(run);
-  return run.length >= 8 && !/^(?:[A-Za-z]?[a-z]+|[A-Z]+|\d+|[a-z]+\d+)$/.test(run) && /[A-Z]/.test(run) && /[a-z]/.test(run);
+  if (run.endsWith('=')) return /^[A-Za-z0-9+/]+={1,2}$/.test(run);
+  return (
+    run.length >= 8 && !/^(?:[A-Za-z]?[a-z]+|[A-Z]+|\d+|[a-z]+\d+)$/.test(run) && /[A-Z]/.test(run) && /[a-z]/.test(run)
+  );
 }
 
 /** Words between the beginning of the line and a place. */
@@ -133,17 +160,29 @@ function wordsBefore({ text, floor }: Scan, at: number): number {
 
 function bodyStart({ bytes }: Scan, start: number, end: number): number {
   let from = end;
-  while (from > start && (BODY[bytes[from - 1] as number] === 1 || (bytes[from - 1] === 110 && bytes[from - 2] === 92) || bytes[from - 1] === 92)) from -= 1;
+  while (
+    from > start &&
+    (BODY[bytes[from - 1] as number] === 1 ||
+      (bytes[from - 1] === 110 && bytes[from - 2] === 92) ||
+      bytes[from - 1] === 92)
+  )
+    from -= 1;
   return from;
 }
 
 /** Whether a line ends in a full line of a key's body: where the beginning is missing, that is how a key looks. */
 export function orphanStart({ bytes }: Scan, start: number, stop: number): number {
   // Most lines end otherwise, or have a space in their last part.
-  if (BODY[bytes[stop - 1] as number] === 0 || BODY[bytes[stop - 9] as number] === 0 || BODY[bytes[stop - 33] as number] === 0) return -1;
+  if (
+    BODY[bytes[stop - 1] as number] === 0 ||
+    BODY[bytes[stop - 9] as number] === 0 ||
+    BODY[bytes[stop - 33] as number] === 0
+  )
+    return -1;
   for (const length of BODY_LENGTHS) {
     const from = stop - length;
-    if (from < start || (from > start && (bytes[from - 1] as number) > 32 && BODY[bytes[from - 1] as number] === 1)) continue;
+    if (from < start || (from > start && (bytes[from - 1] as number) > 32 && BODY[bytes[from - 1] as number] === 1))
+      continue;
     let bits = 0;
     let at = from;
     while (at < stop && BODY[bytes[at] as number] === 1) {

@@ -63,7 +63,8 @@ function base64Run(scan: Scan, wordStart: number, wordEnd: number): Run | undefi
   while (padding < 2 && end + padding < scan.stop && bytes[end + padding] === 61) padding += 1;
   // `name=` before a value is no padding.
   const isQuoted = bytes[start - 1] === 34 && bytes[end + padding] === 34;
-  const isPadded = padding > 0 && (isQuoted || end + padding >= scan.stop || !isValueByte(bytes[end + padding] as number));
+  const isPadded =
+    padding > 0 && (isQuoted || end + padding >= scan.stop || !isValueByte(bytes[end + padding] as number));
   const run = text.slice(start, Math.min(end, start + JUDGED_MAX));
   const before = start > scan.floor ? (bytes[start - 1] as number) : 10;
   const isValue = before < 33 || ',;"\'=:([{>|'.includes(String.fromCharCode(before));
@@ -97,7 +98,14 @@ function isRandomBase64(source: string, { start, end }: Run): boolean {
   const { slashes } = facts;
   if (length >= 24 && length % 4 === 0 && source.charCodeAt(end - 1) === 61 && isMixed(facts)) return true;
   if (length >= UNREADABLE_MIN && isMixed(facts) && isUnreadable(source, start, start + facts.judged)) return true;
-  if (length === AWS_SECRET && isMixed(facts) && facts.digits > 1 && facts.changes >= 0.35 * facts.judged && slashes < 6) return true;
+  if (
+    length === AWS_SECRET &&
+    isMixed(facts) &&
+    facts.digits > 1 &&
+    facts.changes >= 0.35 * facts.judged &&
+    slashes < 6
+  )
+    return true;
   // A path has short parts between its slashes, base64 one slash in 64.
   if (slashes > 0 && slashes * 14 > facts.judged) return false;
   return isMixed(facts) && facts.changes >= (slashes > 0 ? 0.45 : CHANGE_RATIO) * facts.judged && facts.digits > 0;
@@ -214,9 +222,18 @@ export function isNamedId(scan: Scan, start: number): boolean {
   const near = text.slice(Math.max(0, start - 28), start);
   if (/\/(?:overlay2|docker|containers|layers|sha256|objects|commit|commits|tree|blob)\//.test(near)) return true;
   // `HEAD is now at`, `Merge … into`, `fetched … from`, `00-<trace>-`.
-  if (/(?:HEAD is now at|Updating|Fast-forward|cherry picked from commit|reset to|checked out|detached at|\b00-) ?$/i.test(near)) return true;
+  if (
+    /(?:HEAD is now at|Updating|Fast-forward|cherry picked from commit|reset to|checked out|detached at|\b00-) ?$/i.test(
+      near,
+    )
+  )
+    return true;
   // Who asked for what in OpenStack: ids of a project and of an account there.
-  if (/\[req-[0-9a-f-]{36} $|\/v\d(?:\.\d)?\/$/.test(text.slice(Math.max(0, start - 42), start)) || /\[req-[0-9a-f-]{36} [0-9a-f]{32} $/.test(text.slice(Math.max(0, start - 76), start))) return true;
+  if (
+    /\[req-[0-9a-f-]{36} $|\/v\d(?:\.\d)?\/$/.test(text.slice(Math.max(0, start - 42), start)) ||
+    /\[req-[0-9a-f-]{36} [0-9a-f]{32} $/.test(text.slice(Math.max(0, start - 76), start))
+  )
+    return true;
   if (text.charCodeAt(start - 1) === 47 && isPath(text, start)) return true;
   const lead = name.split(/[-_]/, 1)[0] as string;
   return classOfName(engine.rules, name) === 'id' || classOfName(engine.rules, lead) === 'id' || ID_WORDS.test(lead);

@@ -39,7 +39,9 @@ export class Redactor {
   value(json: unknown, context: ValueContext = {}): unknown {
     let source: string | undefined;
     try {
-      source = JSON.stringify(json, (_key, value: unknown) => (typeof value === 'bigint' ? Number(value) : value)) as string | undefined;
+      source = JSON.stringify(json, (_key, value: unknown) => (typeof value === 'bigint' ? Number(value) : value)) as
+        | string
+        | undefined;
     } catch (error) {
       // A value deeper than a stack, or one that holds itself, is hidden as a whole.
       if (error instanceof RangeError || error instanceof TypeError) return marker('text');

@@ -48,7 +48,15 @@ export interface TokenRow extends Examples {
 }
 
 /** What a place of a phrase holds. */
-export type SlotClass = 'user' | 'dialled' | 'secret' | 'text' | 'authorization' | 'url-credentials' | 'api-key' | 'platform-token';
+export type SlotClass =
+  | 'user'
+  | 'dialled'
+  | 'secret'
+  | 'text'
+  | 'authorization'
+  | 'url-credentials'
+  | 'api-key'
+  | 'platform-token';
 
 /** A phrase of a program with places for people and secrets: `User <user> not allowed because`. */
 export interface PhraseRow extends Examples {
@@ -223,7 +231,12 @@ export class Rules {
         this.#lead({ literal: row.literal, pattern: /^/, token: undefined, special: row.does, slots: [] });
         break;
       default:
-        this.#lead({ literal: literalOf(row.phrase), token: undefined, special: undefined, ...phrasePattern(row.phrase) });
+        this.#lead({
+          literal: literalOf(row.phrase),
+          token: undefined,
+          special: undefined,
+          ...phrasePattern(row.phrase),
+        });
     }
   }
 
@@ -250,8 +263,8 @@ export class Rules {
     this.#pairs[pair] = (this.#pairs[pair] as number) | (width === 2 ? SHORT : LONG);
     this.#leads.set(pair, [...(this.#leads.get(pair) ?? []), lead]);
     // A literal of three bytes goes on with any fourth one.
-    for (let fourth = 0; width > 2 && fourth < (width < 4 ? 256 : 1); fourth += 1)
-      this.#isLead[hashed(key | (width < 4 ? fourth << 24 : 0))] = 1;
+    const fourths = width === 3 ? Array.from({ length: 256 }, (_each, fourth) => fourth << 24) : [0];
+    if (width > 2) for (const fourth of fourths) this.#isLead[hashed(key | fourth)] = 1;
   }
 
   /** Whether a token or a phrase may begin at a place. */
@@ -308,7 +321,16 @@ const ABOUT = new Set(
   ),
 );
 /** Classes that a last word gives to a name with dots, whatever stands before it. */
-const DOTTED: ReadonlySet<KeyClass> = new Set<KeyClass>(['user', 'password', 'secret', 'authorization', 'cookie', 'phone', 'address', 'text']);
+const DOTTED: ReadonlySet<KeyClass> = new Set<KeyClass>([
+  'user',
+  'password',
+  'secret',
+  'authorization',
+  'cookie',
+  'phone',
+  'address',
+  'text',
+]);
 /** A longer name is no key that anybody chose. */
 export const KEY_MAX = 64;
 

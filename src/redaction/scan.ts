@@ -89,7 +89,7 @@ export class TextScan implements Scan {
   lines(): void {
     const { bytes, text, state } = this;
     const { length } = bytes;
-    for (let at = 0; at < length; ) {
+    for (let at = 0; at < length;) {
       let end = text.indexOf('\n', at);
       if (end === -1) end = length;
       this.isJoined = false;
@@ -235,7 +235,9 @@ export class TextScan implements Scan {
       const isPassed =
         (bits & ~(DIGIT | DASH)) === 0
           ? (asks & ASKS_NUMBER) === 0 && byte !== 56
-          : end - at < SHAPE_WORD && !rules.mayLead(bytes, at) && (asks === 0 || (asks === ASKS_GAP && nexts[bytes[end + 1] as number] === 0));
+          : end - at < SHAPE_WORD &&
+            !rules.mayLead(bytes, at) &&
+            (asks === 0 || (asks === ASKS_GAP && nexts[bytes[end + 1] as number] === 0));
       at = isPassed || this.#isPassed(at, end, bits, next) ? end : this.#word(at, end, bits);
     }
   }
@@ -287,7 +289,9 @@ export class TextScan implements Scan {
       const token = this.#shape(start, end);
       if (token !== -1) return token;
     }
-    return end - start >= RANDOM_WORD_MIN || next === 43 || next === 47 || next === 61 ? this.#random(start, end, bits, next) : end;
+    return end - start >= RANDOM_WORD_MIN || next === 43 || next === 47 || next === 61
+      ? this.#random(start, end, bits, next)
+      : end;
   }
 
   #beforeColon(start: number, end: number, bits: number): number {
@@ -325,7 +329,8 @@ export class TextScan implements Scan {
       const address = cutIPv4(this, from === start ? start : from);
       if (address !== -1) return address;
     }
-    return bytes[start] === 56 && (end - start === 1 || end - start === 11 || end - start === 4 || bytes[start + 1] === 45)
+    return bytes[start] === 56 &&
+      (end - start === 1 || end - start === 11 || end - start === 4 || bytes[start + 1] === 45)
       ? cutRussian(this, start)
       : -1;
   }
@@ -337,7 +342,8 @@ export class TextScan implements Scan {
       if (sign !== 61 && (sign !== 58 || bytes[end + 1] !== 58)) return -1;
     } else if (next === 34 || next === 39 || next === 96) {
       const sign = bytes[end + 1];
-      if (sign !== 58 && sign !== 61 && sign !== 32 && sign !== 9 && sign !== 93 && sign !== 41 && sign !== 44) return -1;
+      if (sign !== 58 && sign !== 61 && sign !== 32 && sign !== 9 && sign !== 93 && sign !== 41 && sign !== 44)
+        return -1;
     } else if (next === 93 || next === 41) {
       const sign = bytes[end + 1];
       if (sign !== 61 && (sign !== 32 || bytes[end + 2] !== 61)) return -1;
@@ -359,7 +365,8 @@ export class TextScan implements Scan {
       if (next === 58 && end - start === 13 && text.startsWith('Private-Lines', start)) startPuttyLines(this, end);
       return -1;
     }
-    if (keyClass === 'audit' || keyClass === 'pair-name' || keyClass === 'pair-value') return this.#pair(start, end, keyClass);
+    if (keyClass === 'audit' || keyClass === 'pair-name' || keyClass === 'pair-value')
+      return this.#pair(start, end, keyClass);
     if (opensBlock(this, start, end, keyClass)) return -1;
     if (keyClass === 'text' && next === 58 && end - start === 7) this.state.isSubject = true;
     return cutKeyed(this, start, end, keyClass);

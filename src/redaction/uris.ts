@@ -16,7 +16,8 @@ export function cutUserinfo(scan: Scan, colon: number, start: number): number {
   if (marked !== -1) return marked;
   const limit = Math.min(scan.stop, start + USERINFO_MAX);
   const isLabel = text.startsWith('otpauth', colon - 7);
-  if (scan.next(AT, start) >= limit && scan.next(CODED_AT, start) >= limit) return isLabel ? cutLabel(scan, start) : start;
+  if (scan.next(AT, start) >= limit && scan.next(CODED_AT, start) >= limit)
+    return isLabel ? cutLabel(scan, start) : start;
   let at = -1;
   let end = start;
   // A password may hold `@` and `:`; the last `@` before the path counts.
@@ -27,8 +28,7 @@ export function cutUserinfo(scan: Scan, colon: number, start: number): number {
       if (at !== -1 || !holdsPassword(scan, start, end)) break;
     } else if (VALUE_END[byte] !== 0 || byte === 92 || (byte === 44 && at !== -1) || byte === 123) break;
   }
-  if (at > start)
-    return spans.secret(start, end === start + USERINFO_MAX ? end : at, 'url-credentials');
+  if (at > start) return spans.secret(start, end === start + USERINFO_MAX ? end : at, 'url-credentials');
   return isLabel ? cutLabel(scan, start) : start;
 }
 

@@ -131,14 +131,16 @@ export function cutKeyed(scan: Scan, keyStart: number, keyEnd: number, keyClass:
     const inside = start + width;
     const { to, isClosed } = closerOf(scan, inside, isDoubtful(keyClass) ? Math.min(stop, inside + 1024) : stop, mark);
     if (!isClosed && to >= stop) noteOpen(scan, keyClass, mark);
-    if ((keyClass === 'password' || keyClass === 'secret') && isHarmlessAt(scan, keyStart, keyEnd, inside, to)) return -1;
+    if ((keyClass === 'password' || keyClass === 'secret') && isHarmlessAt(scan, keyStart, keyEnd, inside, to))
+      return -1;
     return delimited(scan, keyClass, inside, to, mark);
   }
   if (found.quote !== 0 && found.isColon) {
     const end = jsonBare(scan, found, keyClass, start, stop);
     if (end !== undefined) return end;
   }
-  if (bytes[start] === 91 && (bytes[start + 1] === 34 || bytes[start + 1] === 123)) return walkJson(scan, start, keyClass);
+  if (bytes[start] === 91 && (bytes[start + 1] === 34 || bytes[start + 1] === 123))
+    return walkJson(scan, start, keyClass);
   return bare(scan, found, keyClass, keyStart, keyEnd, start, stop);
 }
 
@@ -155,11 +157,17 @@ function isDoubtful(keyClass: KeyClass): boolean {
 function delimited(scan: Scan, keyClass: KeyClass, from: number, to: number, mark: number): number {
   const { bytes, spans, text } = scan;
   if (to <= from) return to;
-  const isWhole = keyClass === 'password' || keyClass === 'secret' || keyClass === 'text' || keyClass === 'cookie' || keyClass === 'authorization';
+  const isWhole =
+    keyClass === 'password' ||
+    keyClass === 'secret' ||
+    keyClass === 'text' ||
+    keyClass === 'cookie' ||
+    keyClass === 'authorization';
   if (isWhole && mark === 60) return -1;
   if (!isWhole && mark !== 60 && indexOf(bytes, 92, from, to) !== -1) {
     // A domain of Windows is no escape: `"CORP\alice"`.
-    if (keyClass === 'user' && /^[\w.-]+\\[^"\\/nrtu]/.test(text.slice(from, Math.min(to, from + 80)))) return putPerson(scan, from, to);
+    if (keyClass === 'user' && /^[\w.-]+\\[^"\\/nrtu]/.test(text.slice(from, Math.min(to, from + 80))))
+      return putPerson(scan, from, to);
     if (keyClass === 'audit' || keyClass === 'id') return -1;
     const before = spans.list.length;
     scan.within(decodeEscapes(text, from, to), keyClass);
@@ -183,7 +191,9 @@ export function cutValue(scan: Scan, keyClass: KeyClass, from: number, to: numbe
     case 'address':
       if (putNamed(scan, from, to) !== -1) return -1;
       // `to=<root>`: a person of this host. Anything else that is no address is none of ours.
-      return mark === 60 && to - from < 64 && !/@|%40|u0040/.test(text.slice(from, to)) ? putPerson(scan, from, to) : -1;
+      return mark === 60 && to - from < 64 && !/@|%40|u0040/.test(text.slice(from, to))
+        ? putPerson(scan, from, to)
+        : -1;
     case 'code':
       return isCode(text.slice(from, Math.min(to, from + 12))) ? spans.secret(from, to, 'secret') : -1;
     case 'id':
@@ -194,7 +204,9 @@ export function cutValue(scan: Scan, keyClass: KeyClass, from: number, to: numbe
       return /^[ \t]+$/.test(text.slice(from, Math.min(to, from + 8))) ? to : putSecret(scan, from, to, keyClass);
     case 'password':
     case 'secret':
-      return isHarmless(scan.engine.rules, text.slice(from, Math.min(to, from + 32))) ? to : putSecret(scan, from, to, 'secret');
+      return isHarmless(scan.engine.rules, text.slice(from, Math.min(to, from + 32)))
+        ? to
+        : putSecret(scan, from, to, 'secret');
     case 'audit':
       return mark === 0 && bytes[from] !== 34 ? putAudit(scan, from, to) : -1;
     default:
@@ -218,7 +230,13 @@ function isHarmlessAt({ text, engine }: Scan, keyStart: number, keyEnd: number, 
   const key = text.slice(keyStart, keyEnd).toLowerCase();
   if (key === 'signature' && value.startsWith('SHA256')) return true;
   // What a sign-in was done by is no secret.
-  if (key === 'auth' && /^(?:simple|kerberos|token|plain|digest|basic|ntlm|negotiate|bearer|oauth2?|scram\S*|cram\S*|sasl|anonymous|external|login|pam|sql|ldap|local|md5|peer|trust)$/i.test(value)) return true;
+  if (
+    key === 'auth' &&
+    /^(?:simple|kerberos|token|plain|digest|basic|ntlm|negotiate|bearer|oauth2?|scram\S*|cram\S*|sasl|anonymous|external|login|pam|sql|ldap|local|md5|peer|trust)$/i.test(
+      value,
+    )
+  )
+    return true;
   // A status of delivery (RFC 3463), which postfix calls `dsn`.
   if (key === 'dsn' && /^\d\.\d{1,3}\.\d{1,3}\b/.test(value)) return true;
   return isHarmless(engine.rules, value);
@@ -237,7 +255,15 @@ function jsonBare(scan: Scan, found: Found, keyClass: KeyClass, start: number, s
 }
 
 /** Classes that what is inside of an object belongs to, or some of it. */
-const INSIDE: ReadonlySet<KeyClass> = new Set<KeyClass>(['password', 'secret', 'authorization', 'cookie', 'text', 'phone', 'user']);
+const INSIDE: ReadonlySet<KeyClass> = new Set<KeyClass>([
+  'password',
+  'secret',
+  'authorization',
+  'cookie',
+  'text',
+  'phone',
+  'user',
+]);
 
 /** A list: of JSON, or of a program that puts the names of people in brackets. */
 function listed(scan: Scan, { start }: Found, keyClass: KeyClass): number {
@@ -272,7 +298,9 @@ function bare(
     }
     case 'code': {
       const to = wordEnd(scan, start, stop);
-      return isCode(text.slice(start, Math.min(to, start + 12))) && !isErrorCode(scan, keyStart) && (to >= stop || bytes[to] !== 46)
+      return isCode(text.slice(start, Math.min(to, start + 12))) &&
+        !isErrorCode(scan, keyStart) &&
+        (to >= stop || bytes[to] !== 46)
         ? spans.secret(start, to, 'secret')
         : -1;
     }
@@ -305,7 +333,14 @@ function bare(
 const SCHEME = /(?:Basic|Bearer|Token|ApiKey|Negotiate|NTLM|GoogleLogin|Splunk|GenieKey)(?: |%20|\+)+/iy;
 const SCHEME_WITH_FIELDS = /(?:Digest|AWS4-HMAC-SHA256|OAuth|Hawk|SharedKey|Signature|SCRAM)[ %+]/iy;
 
-function bareSecret(scan: Scan, keyStart: number, keyEnd: number, start: number, stop: number, isProse: boolean): number {
+function bareSecret(
+  scan: Scan,
+  keyStart: number,
+  keyEnd: number,
+  start: number,
+  stop: number,
+  isProse: boolean,
+): number {
   const { bytes, text } = scan;
   SCHEME.lastIndex = start;
   if (SCHEME.test(text) && SCHEME.lastIndex < stop) return putCredentials(scan, keyStart, start, stop);
@@ -362,7 +397,8 @@ function bareName(
   if (bytes[end] === 61 && end < stop) {
     // `ruser=rhost=1.2.3.4`: the value is empty and the next key follows. An encoded word has signs of its own.
     if (text.startsWith('=?', start)) end = spaceEnd(scan, start, stop);
-    else if (text.startsWith('40', end + 1) || /^=[0-9A-F]{2}(?:=|[^0-9A-Fa-f])/.test(text.slice(end, end + 4))) end = spaceEnd(scan, start, stop);
+    else if (text.startsWith('40', end + 1) || /^=[0-9A-F]{2}(?:=|[^0-9A-Fa-f])/.test(text.slice(end, end + 4)))
+      end = spaceEnd(scan, start, stop);
     else return -1;
   }
   while (end > start && (bytes[end - 1] === 46 || bytes[end - 1] === 58)) end -= 1;
@@ -423,11 +459,17 @@ function phoneEnd({ bytes, text }: Scan, from: number, stop: number): number {
   while (
     at < stop &&
     at - from < 64 &&
-    (isDigit(bytes[at]) || '+()-.% '.includes(text.charAt(at)) || (text.charAt(at) === 'B' && text.charAt(at - 1) === '2'))
+    (isDigit(bytes[at]) ||
+      '+()-.% '.includes(text.charAt(at)) ||
+      (text.charAt(at) === 'B' && text.charAt(at - 1) === '2'))
   ) {
     // A number without separators has ended.
     if (bytes[at] === 32 && at - from > 9 && /^\+?\d+$/.test(text.slice(from, at))) break;
-    if (bytes[at] === 32 && !/^ (?:\(?\d{1,4}\)?(?=[ )-]|$)|\d{2,7}(?=[\s"',;)]|$))/.test(text.slice(at, Math.min(stop, at + 12)))) break;
+    if (
+      bytes[at] === 32 &&
+      !/^ (?:\(?\d{1,4}\)?(?=[ )-]|$)|\d{2,7}(?=[\s"',;)]|$))/.test(text.slice(at, Math.min(stop, at + 12)))
+    )
+      break;
     at += 1;
     if (isDigit(bytes[at - 1])) end = at;
   }
@@ -469,7 +511,8 @@ function putText(scan: Scan, start: number, stop: number): number {
 
 function isNextField(scan: Scan, from: number, stop: number): boolean {
   const { bytes, text } = scan;
-  if (bytes[from] === 102 && /^from \S{1,255}\[[^\]\s]{1,64}\][;:]/.test(text.slice(from, Math.min(stop, from + 330)))) return true;
+  if (bytes[from] === 102 && /^from \S{1,255}\[[^\]\s]{1,64}\][;:]/.test(text.slice(from, Math.min(stop, from + 330))))
+    return true;
   const end = wordEnd(scan, from, Math.min(stop, from + 40));
   return end > from && end < stop && bytes[end] === 61 && bytes[end + 1] !== 32 && !isDigit(bytes[from]);
 }
@@ -578,4 +621,3 @@ function cutBase64Value(scan: Scan, keyStart: number, keyEnd: number, start: num
   const clean = scan.engine.clean(name + decoded).slice(name.length);
   return clean === decoded ? end : spans.put(start, end, Buffer.from(clean, 'latin1').toString('base64'), 'user');
 }
-

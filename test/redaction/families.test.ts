@@ -225,7 +225,10 @@ test('a part of a form that no boundary ends hides one line of a secret, and a t
   const head = (name: string): string => `Content-Disposition: form-data; name="${name}"\n\n`;
   assert.equal(engine.text(`${head('password')}hunter2can\nheron\n`), `${head('password')}[REDACTED:secret]\nheron\n`);
   const line = 'Nov 22 10:00:01 host app[7]: heron';
-  assert.equal(engine.text(`${head('body')}one\ntwo\n${line}`), `${head('body')}[REDACTED:text]\n[REDACTED:text]\n${line}`);
+  assert.equal(
+    engine.text(`${head('body')}one\ntwo\n${line}`),
+    `${head('body')}[REDACTED:text]\n[REDACTED:text]\n${line}`,
+  );
   const lines = engine.text(`${head('body')}${'heron\n'.repeat(BLOCK_LINES_MAX + 1)}`).split('\n');
   assert.equal(lines.filter((each) => each === '[REDACTED:text]').length, BLOCK_LINES_MAX - 1);
 });

@@ -45,7 +45,9 @@ test('RED-06 no IPv4 address is left raw', { skip }, () => {
       .filter(({ 0: text, index }) => {
         const octets = text.split('.').map(Number);
         const isOwn = text === '127.0.0.1' || text === '0.0.0.0';
-        return !isOwn && octets.every((octet) => octet < 256) && !VERSION.test(after.slice(Math.max(0, index - 12), index));
+        return (
+          !isOwn && octets.every((octet) => octet < 256) && !VERSION.test(after.slice(Math.max(0, index - 12), index))
+        );
       })
       .map(({ 0: text }) => `${name}: ${text}`),
   );

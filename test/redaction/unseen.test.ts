@@ -30,7 +30,9 @@ test('the judge reads every value of a log that nobody de-personalised', (t) => 
   t.diagnostic(`seed ${SEED}`);
   const unseen = records.slice(0, 1000).flatMap(({ text, labels, context }) => {
     const seen = readings(text);
-    return labels.filter((label) => leakOf(label, seen, context) === undefined).map(({ value }) => `${value} in ${text}`);
+    return labels
+      .filter((label) => leakOf(label, seen, context) === undefined)
+      .map(({ value }) => `${value} in ${text}`);
   });
   assert.ok(unseen.length <= 2, first(unseen));
 });

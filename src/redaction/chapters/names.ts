@@ -3,13 +3,19 @@ import type { KeyClass, NameRow, Row, WordRow } from '../rules.ts';
 
 /** A value of each class in a line, as it goes or as it stays. */
 const SHOWN: Readonly<Record<Exclude<KeyClass, 'none'>, (name: string) => { go: string[]; stay?: string[] }>> = {
-  password: (name) => ({ go: [`${name}=«hunterhunter» n=1`, `{"${name}":"«plain words here»"}`], stay: [`${name}= n=1`] }),
+  password: (name) => ({
+    go: [`${name}=«hunterhunter» n=1`, `{"${name}":"«plain words here»"}`],
+    stay: [`${name}= n=1`],
+  }),
   secret: (name) => ({ go: [`${name}=«letmein9» n=1`, `{"${name}":"«s3cr3t»"}`], stay: [`${name}=null n=1`] }),
   authorization: (name) => ({ go: [`{"${name}":"«Bearer letmein»"}`] }),
   cookie: (name) => ({ go: [`{"${name}":"«a=b; c=d»"}`] }),
   text: (name) => ({ go: [`{"${name}":"«see you at nine»"}`] }),
   user: (name) => ({ go: [`${name}=«kalomi.ren» n=1`, `{"${name}":"«kalomi.ren»"}`], stay: [`${name}= n=1`] }),
-  'user-id': (name) => ({ go: [`${name}=«kalomi.ren» n=1`], stay: [`${name}=1000 n=1`, `{"${name}":"123e4567-e89b-12d3-a456-426614174000"}`] }),
+  'user-id': (name) => ({
+    go: [`${name}=«kalomi.ren» n=1`],
+    stay: [`${name}=1000 n=1`, `{"${name}":"123e4567-e89b-12d3-a456-426614174000"}`],
+  }),
   directory: (name) => ({ go: [`filter="(${name}=«kalomi ren»)"`] }),
   address: (name) => ({ go: [`${name}=<«kalomi»> n=1`] }),
   phone: (name) => ({ go: [`{"${name}":«9161234567»}`, `${name}=«9161234567» n=1`] }),
@@ -23,9 +29,7 @@ const SHOWN: Readonly<Record<Exclude<KeyClass, 'none'>, (name: string) => { go: 
 };
 
 function names(keyClass: Exclude<KeyClass, 'none'>, list: string, isLast = false): NameRow[] {
-  return list
-    .split(' ')
-    .map((name) => ({ kind: 'name', name, class: keyClass, isLast, ...SHOWN[keyClass](name) }));
+  return list.split(' ').map((name) => ({ kind: 'name', name, class: keyClass, isLast, ...SHOWN[keyClass](name) }));
 }
 
 function words(list: string): WordRow[] {
@@ -34,7 +38,10 @@ function words(list: string): WordRow[] {
 
 export const NAMES: readonly Row[] = [
   ...names('password', 'password passwords passwd pwd pass passphrase', true),
-  ...names('password', 'passcode userpassword olcrootpw rootpw bindpw pgpassword mysqlpwd requirepass sshpass masterauth psw пароль'),
+  ...names(
+    'password',
+    'passcode userpassword olcrootpw rootpw bindpw pgpassword mysqlpwd requirepass sshpass masterauth psw пароль',
+  ),
   ...names('secret', 'secret secrets token apikey credential credentials dsn signature authtoken', true),
   ...names(
     'secret',
@@ -53,17 +60,26 @@ export const NAMES: readonly Row[] = [
     'user',
     'account actor sub sender rcpt saslsender displayname acct ruser logname authname owner nick nickname fullname firstname lastname givenname surname realname loginname accountname personname patronymic recipient mailbox invitedby createdby updatedby deletedby issuedby revokedby setby inviter authlogin userlogin smtplogin dblogin identity principal origto clientuser targetuser participant participants member members peeruser invitee assignee organizer attendee author creator modifiedby uploadedby requestedby upn uniquename preferredname familyname middlename gecos mailnickname suser duser usrname setid callername calleename calleridname fromname sipfromdisplay authorname sendername recipientname contactname participantname membername fu tu пользователь логин',
   ),
-  ...names('user-id', 'uid auid userid accountid ownerid actorid senderid accountnumber euid suid fsuid memberid loginid'),
+  ...names(
+    'user-id',
+    'uid auid userid accountid ownerid actorid senderid accountnumber euid suid fsuid memberid loginid',
+  ),
   ...names('directory', 'cn sn samaccountname userprincipalname uidnumber memberuid uniquemember'),
   ...names('address', 'mail email', true),
-  ...names('address', 'from to cc bcc emailaddress replyto returnpath deliveredto envelopefrom envelopeto mailfrom rcptto'),
+  ...names(
+    'address',
+    'from to cc bcc emailaddress replyto returnpath deliveredto envelopefrom envelopeto mailfrom rcptto',
+  ),
   ...names('phone', 'phone msisdn mobile telephone', true),
   ...names(
     'phone',
     'phones tel caller callee phonenumber mobilephone homephone workphone telephonenumber callerid calleridnum calleridnumber callernumber calleenumber callednumber callingnumber destinationnumber pager facsimiletelephonenumber dstouser srcouser dnis ani телефон',
   ),
   ...names('code', 'otp', true),
-  ...names('code', 'code pin recoverycode verificationcode smscode totp mfacode onetimecode confirmationcode authcode logincode'),
+  ...names(
+    'code',
+    'code pin recoverycode verificationcode smscode totp mfacode onetimecode confirmationcode authcode logincode',
+  ),
   ...names(
     'id',
     'sha md5 digest checksum etag commit rev revision build buildid fingerprint traceid spanid parentid parentspanid req request requestid reqid correlationid conv conversationid conversation device deviceid callid messageid msgid inreplyto references contentmd5 hash filehash imagedigest containerid bootid machineid invocationid cursor queueid serial traceparent tracestate xrequestid xtraceid xcorrelationid blake3 crc32 ifnonematch ifmatch changeset publickey tag path file filename uuid guid jti kid clientmsgid eventid jobid txid transactionid commitid boundary',

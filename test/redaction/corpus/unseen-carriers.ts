@@ -45,16 +45,26 @@ export const CARRIERS: readonly Carrier[] = [
   field('JSON', true, ({ key, value }) => `{"level":30,"${key}":"${jsonEscaped(value)}","n":1}`),
   field('spaced JSON', true, ({ key, value }) => `{ "level": 30, "${key}": "${jsonEscaped(value)}", "n": 1 }`),
   field('JSON behind a prefix', true, ({ key, value }) => `app[7]: got {"a":{"${key}":"${jsonEscaped(value)}"}} after`),
-  field('JSON with slashes', true, ({ key, value }) => `{"${key}":"${jsonEscaped(value).replaceAll('/', '\\/')}","n":1}`),
+  field(
+    'JSON with slashes',
+    true,
+    ({ key, value }) => `{"${key}":"${jsonEscaped(value).replaceAll('/', '\\/')}","n":1}`,
+  ),
   field('JSON in JSON', true, ({ key, value }) => JSON.stringify({ msg: JSON.stringify({ [key]: value, n: 1 }) })),
   field('thrice JSON', true, ({ key, value }) =>
     JSON.stringify({ log: JSON.stringify({ msg: JSON.stringify({ [key]: value }) }) }),
   ),
   field('JSON with codes', true, ({ key, value }) => `{"${key}":"${unicodeEscaped(value)}","n":1}`),
   field('laid out JSON', true, ({ key, value }) => `{\n  "n": 1,\n  "${key}": "${jsonEscaped(value)}"\n}`),
-  field('dictionary', true, ({ key, value }) => `{'n': 1, '${key}': '${value.replaceAll('\\', '\\\\').replaceAll("'", String.raw`\'`)}'}`),
-  field('CSV of JSON', true, ({ key, value }) =>
-    `2026-11-22,app,"${JSON.stringify({ [key]: value }).replaceAll('"', '""')}",7`,
+  field(
+    'dictionary',
+    true,
+    ({ key, value }) => `{'n': 1, '${key}': '${value.replaceAll('\\', '\\\\').replaceAll("'", String.raw`\'`)}'}`,
+  ),
+  field(
+    'CSV of JSON',
+    true,
+    ({ key, value }) => `2026-11-22,app,"${JSON.stringify({ [key]: value }).replaceAll('"', '""')}",7`,
   ),
   field('element', true, ({ key, value }) => `<item><${flat(key)}>${xml(value)}</${flat(key)}></item>`),
   field('element with attributes', true, ({ key, value }) => `<a:${flat(key)} b="c">${xml(value)}</a:${flat(key)}>`),
@@ -80,7 +90,9 @@ export const SENTENCES: readonly Carrier[] = [
   sentence('behind a code', (text) => `{"m":"x\\u000a${jsonEscaped(text)}"}`),
   sentence('message of logfmt', (text) => `level=warn msg="${jsonEscaped(text)}" n=2`),
   sentence('JSON with codes', (text) => `{"m":"${unicodeEscaped(text)}"}`),
-  sentence('JSON of a container', (text) => JSON.stringify({ log: `${text}\n`, stream: 'stdout', time: '2026-11-22T10:00:00.1Z' })),
+  sentence('JSON of a container', (text) =>
+    JSON.stringify({ log: `${text}\n`, stream: 'stdout', time: '2026-11-22T10:00:00.1Z' }),
+  ),
   sentence('CSV', (text) => `2026-11-22,app,"${text.replaceAll('"', '""')}",7`),
   sentence('percent', (text) => `"GET /log?m=${percent(text)}&n=2 HTTP/1.1" 204 0`),
   sentence('printable', (text) => `Content: x=3D1 ${quotedPrintable(text)}`),

@@ -11,7 +11,8 @@ function carriersOf(shape: Shape): readonly Carrier[] {
   if (shape.known === 'line') return SENTENCES;
   const fields = CARRIERS.filter(({ quotes }) => quotes || shape.isSpaced !== true);
   if (shape.known === 'keyed') return fields;
-  if (shape.known === 'delimited') return [...CARRIERS.filter(({ quotes }) => quotes), ...PLACES.filter(({ name }) => name !== 'word')];
+  if (shape.known === 'delimited')
+    return [...CARRIERS.filter(({ quotes }) => quotes), ...PLACES.filter(({ name }) => name !== 'word')];
   return [...fields, ...PLACES, ...SENTENCES];
 }
 
@@ -26,7 +27,8 @@ export function unseenRecord(random: SeededRandom): LogRecord {
   const key = shape.keys === undefined ? random.pick(NEUTRAL) : random.pick(shape.keys);
   const seed = random.fork();
   const body = carrier.write({ key, value: marked.text, random: seed });
-  const prefix = body.startsWith('{') && random.chance(0.5) ? '' : body.includes('\n') ? '' : random.pick(PREFIXES)(random);
+  const prefix =
+    body.startsWith('{') && random.chance(0.5) ? '' : body.includes('\n') ? '' : random.pick(PREFIXES)(random);
   const emptied = marked.labels.reduce((text, label) => text.replaceAll(label.value, '\n'), marked.text);
   return {
     shape: shape.name,
@@ -42,6 +44,8 @@ export function unseenRecord(random: SeededRandom): LogRecord {
 /** A line in which nothing may change, and the piece that is looked for. */
 export function stayingRecord(random: SeededRandom): { readonly text: string; readonly piece: string } {
   const piece = random.pick(STAYING)(random);
-  const carrier = random.pick(SENTENCES.filter(({ name }) => name !== 'JSON with codes' && name !== 'percent' && name !== 'printable'));
+  const carrier = random.pick(
+    SENTENCES.filter(({ name }) => name !== 'JSON with codes' && name !== 'percent' && name !== 'printable'),
+  );
   return { text: random.pick(PREFIXES)(random) + carrier.write({ key: 'm', value: piece, random }), piece };
 }

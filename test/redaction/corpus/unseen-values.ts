@@ -78,35 +78,63 @@ function line(name: string, spanClass: SpanClass, make: (random: SeededRandom) =
 }
 
 const KEYED: readonly Shape[] = [
-  keyed('person', 'user', 'user username user_name userName login loginName account actor sender rcpt sasl_username', (r) =>
-    user(anyName(r)),
+  keyed(
+    'person',
+    'user',
+    'user username user_name userName login loginName account actor sender rcpt sasl_username',
+    (r) => user(anyName(r)),
   ),
   keyed('person of a dotted name', 'user', 'user.name client.user.name auth.username req.user event.login', (r) =>
     user(anyName(r)),
   ),
-  keyed('display name', 'user', 'display_name displayName fullName', (r) => user(`${syllables(r, 2)} ${syllables(r, 3)}`), {
-    isSpaced: true,
-  }),
-  keyed('plain secret', 'secret', 'password passwd pwd client_secret secret token api_key X-Api-Key DB_PASSWORD db.password access_token refresh_token spring.datasource.password', (r) =>
-    hidden('secret', password(r)),
+  keyed(
+    'display name',
+    'user',
+    'display_name displayName fullName',
+    (r) => user(`${syllables(r, 2)} ${syllables(r, 3)}`),
+    {
+      isSpaced: true,
+    },
+  ),
+  keyed(
+    'plain secret',
+    'secret',
+    'password passwd pwd client_secret secret token api_key X-Api-Key DB_PASSWORD db.password access_token refresh_token spring.datasource.password',
+    (r) => hidden('secret', password(r)),
   ),
   keyed('secret of letters', 'secret', 'password client_secret token secret apiKey smtpPassword X-Auth-Token', (r) =>
     hidden('secret', syllables(r, 4)),
   ),
-  keyed('secret with spaces', 'secret', 'password passphrase secret', (r) => hidden('secret', `${password(r)} ${password(r)}`), {
-    isSpaced: true,
-  }),
+  keyed(
+    'secret with spaces',
+    'secret',
+    'password passphrase secret',
+    (r) => hidden('secret', `${password(r)} ${password(r)}`),
+    {
+      isSpaced: true,
+    },
+  ),
   keyed('one-time code', 'secret', 'otp code pin verification_code', (r) => hidden('secret', draw(r, DIGITS, 6))),
-  keyed('bearer', 'authorization', 'Authorization authorization Proxy-Authorization', (r) =>
-    mark`${r.pick(['Bearer', 'Token', 'ApiKey'])} ${hidden('authorization', r.pick([password(r), drawMixed(r, BASE64URL, 40)]))}`,
+  keyed(
+    'bearer',
+    'authorization',
+    'Authorization authorization Proxy-Authorization',
+    (r) =>
+      mark`${r.pick(['Bearer', 'Token', 'ApiKey'])} ${hidden('authorization', r.pick([password(r), drawMixed(r, BASE64URL, 40)]))}`,
     { isSpaced: true },
   ),
-  keyed('basic', 'authorization', 'Authorization authorization', (r) =>
-    mark`Basic ${hidden('authorization', Buffer.from(`${asciiName(r)}:${password(r)}`).toString('base64'))}`,
+  keyed(
+    'basic',
+    'authorization',
+    'Authorization authorization',
+    (r) => mark`Basic ${hidden('authorization', Buffer.from(`${asciiName(r)}:${password(r)}`).toString('base64'))}`,
     { isSpaced: true },
   ),
-  keyed('cookies', 'cookie', 'Cookie cookie Set-Cookie', (r) =>
-    mark`sid=${hidden('cookie', drawMixed(r, BASE62, 24))}; lang=ru; t=${hidden('cookie', draw(r, HEX, 16))}`,
+  keyed(
+    'cookies',
+    'cookie',
+    'Cookie cookie Set-Cookie',
+    (r) => mark`sid=${hidden('cookie', drawMixed(r, BASE62, 24))}; lang=ru; t=${hidden('cookie', draw(r, HEX, 16))}`,
     { isSpaced: true },
   ),
   keyed('text', 'text', 'subject body text preview', (r) => hidden('text', words(r)), { isSpaced: true }),
@@ -163,21 +191,40 @@ const SELF_KNOWN: readonly Shape[] = [
   bare('aws id', 'aws-key', (r) => hidden('aws-key', `AKIA${draw(r, `${UPPER}234567`, 16)}`)),
   bare('url', 'url-credentials', url),
   bare('address', 'email', (r) => email(asciiName(r), r.pick(['corp.example', 'mail.example.org', 'example.co.uk']))),
-  bare('ipv4', 'ipv4', (r) => ipv4(`${r.pick([10, 192, 203, 8])}.${r.whole(1, 250)}.${r.whole(0, 250)}.${r.whole(10, 250)}`)),
-  bare('ipv4 with a port', 'ipv4', (r) => mark`${ipv4(`10.42.${r.whole(0, 250)}.${r.whole(10, 250)}`)}:${r.whole(1024, 65_000)}`),
-  bare('ipv4 behind a slash', 'ipv4', (r) => mark`/${ipv4(`10.251.${r.whole(0, 250)}.${r.whole(10, 250)}`)}:${r.whole(1024, 65_000)}`),
-  bare('ipv4 behind a host', 'ipv4', (r) =>
-    mark`zk${r.whole(1, 9)}.example.org/${ipv4(`10.42.${r.whole(0, 250)}.${r.whole(10, 250)}`)}:2181`,
+  bare('ipv4', 'ipv4', (r) =>
+    ipv4(`${r.pick([10, 192, 203, 8])}.${r.whole(1, 250)}.${r.whole(0, 250)}.${r.whole(10, 250)}`),
+  ),
+  bare(
+    'ipv4 with a port',
+    'ipv4',
+    (r) => mark`${ipv4(`10.42.${r.whole(0, 250)}.${r.whole(10, 250)}`)}:${r.whole(1024, 65_000)}`,
+  ),
+  bare(
+    'ipv4 behind a slash',
+    'ipv4',
+    (r) => mark`/${ipv4(`10.251.${r.whole(0, 250)}.${r.whole(10, 250)}`)}:${r.whole(1024, 65_000)}`,
+  ),
+  bare(
+    'ipv4 behind a host',
+    'ipv4',
+    (r) => mark`zk${r.whole(1, 9)}.example.org/${ipv4(`10.42.${r.whole(0, 250)}.${r.whole(10, 250)}`)}:2181`,
   ),
   bare('ipv6', 'ipv6', (r) =>
-    ipv6(`2001:db8:${r.whole(1, 999)}:${r.whole(0x1000, 0xffff).toString(16)}::${r.whole(0x1000, 0xffff).toString(16)}`),
+    ipv6(
+      `2001:db8:${r.whole(1, 999)}:${r.whole(0x1000, 0xffff).toString(16)}::${r.whole(0x1000, 0xffff).toString(16)}`,
+    ),
   ),
   bare('ipv6 in capitals', 'ipv6', (r) =>
-    ipv6(`2A01:4F8:${r.whole(1, 999)}:${r.whole(0x1000, 0xffff).toString(16)}::${r.whole(0x1000, 0xffff).toString(16)}`.toUpperCase()),
+    ipv6(
+      `2A01:4F8:${r.whole(1, 999)}:${r.whole(0x1000, 0xffff).toString(16)}::${r.whole(0x1000, 0xffff).toString(16)}`.toUpperCase(),
+    ),
   ),
   bare('random of 32', 'random', (r) => hidden('random', drawMixed(r, BASE62, 32))),
   bare('random of 43', 'random', (r) => hidden('random', drawMixed(r, BASE64URL, 43))),
-  { ...bare('base64 of 32 bytes', 'random', (r) => hidden('random', bytes(r, 32).toString('base64'))), known: 'delimited' },
+  {
+    ...bare('base64 of 32 bytes', 'random', (r) => hidden('random', bytes(r, 32).toString('base64'))),
+    known: 'delimited',
+  },
   { ...bare('aws secret', 'random', (r) => hidden('random', drawMixed(r, BASE64, 40))), known: 'delimited' },
 ];
 
@@ -200,34 +247,78 @@ function spokenPhone(random: SeededRandom): Marked {
 }
 
 const LINES: readonly Shape[] = [
-  line('a call and its day', 'phone', (r) =>
-    mark`call to ${spokenPhone(r)} ${r.pick(['2026-11-22', '10.0.0.x', '1700000000', '200', '12:30:01', 'ended', '17 s'])}`,
+  line(
+    'a call and its day',
+    'phone',
+    (r) =>
+      mark`call to ${spokenPhone(r)} ${r.pick(['2026-11-22', '10.0.0.x', '1700000000', '200', '12:30:01', 'ended', '17 s'])}`,
   ),
   line('a call in brackets', 'phone', (r) => mark`dialled (${spokenPhone(r)}), answered`),
-  line('ssh failed', 'user', (r) => mark`Failed password for ${r.pick(['', 'invalid user '])}${user(anyName(r))} from ${ipv4(`10.9.8.${r.whole(10, 250)}`)} port ${r.whole(1024, 65_000)} ssh2`),
+  line(
+    'ssh failed',
+    'user',
+    (r) =>
+      mark`Failed password for ${r.pick(['', 'invalid user '])}${user(anyName(r))} from ${ipv4(`10.9.8.${r.whole(10, 250)}`)} port ${r.whole(1024, 65_000)} ssh2`,
+  ),
   line('ssh not allowed', 'user', (r) => mark`User ${user(anyName(r))} not allowed because account is locked`),
-  line('ssh not allowed from', 'user', (r) => mark`User ${user(anyName(r))} from ${ipv4(`10.9.8.${r.whole(10, 250)}`)} not allowed because none of user's groups are listed in AllowGroups`),
-  line('ssh accepted', 'user', (r) => mark`Accepted publickey for ${user(anyName(r))} from ${ipv4(`10.9.8.${r.whole(10, 250)}`)} port ${r.whole(1024, 65_000)} ssh2`),
+  line(
+    'ssh not allowed from',
+    'user',
+    (r) =>
+      mark`User ${user(anyName(r))} from ${ipv4(`10.9.8.${r.whole(10, 250)}`)} not allowed because none of user's groups are listed in AllowGroups`,
+  ),
+  line(
+    'ssh accepted',
+    'user',
+    (r) =>
+      mark`Accepted publickey for ${user(anyName(r))} from ${ipv4(`10.9.8.${r.whole(10, 250)}`)} port ${r.whole(1024, 65_000)} ssh2`,
+  ),
   line('cron', 'user', (r) => mark`CRON[${r.whole(2, 9999)}]: (${user(anyName(r))}) CMD (/usr/bin/true)`),
   line('postgres', 'user', (r) => mark`FATAL:  password authentication failed for user "${user(anyName(r))}"`),
   line('session', 'user', (r) => mark`pam_unix(sshd:session): session opened for user ${user(anyName(r))} by (uid=0)`),
   line('sudo', 'user', (r) => mark`sudo: ${user(anyName(r))} : TTY=pts/0 ; PWD=/srv ; USER=root ; COMMAND=/bin/ls`),
-  line('namenode', 'ipv4', (r) => mark`Receiving block blk_${draw(r, '123456789', 18)} src: /${ipv4(`10.251.30.${r.whole(10, 250)}`)}:33145 dest: /${ipv4(`10.251.31.${r.whole(10, 250)}`)}:50010`),
-  line('apache client', 'ipv6', (r) => mark`[client ${ipv6(`2001:db8:44:1::${r.whole(0x1000, 0xffff).toString(16)}`)}:${r.whole(50_000, 60_000)}] AH01630: denied`),
+  line(
+    'namenode',
+    'ipv4',
+    (r) =>
+      mark`Receiving block blk_${draw(r, '123456789', 18)} src: /${ipv4(`10.251.30.${r.whole(10, 250)}`)}:33145 dest: /${ipv4(`10.251.31.${r.whole(10, 250)}`)}:50010`,
+  ),
+  line(
+    'apache client',
+    'ipv6',
+    (r) =>
+      mark`[client ${ipv6(`2001:db8:44:1::${r.whole(0x1000, 0xffff).toString(16)}`)}:${r.whole(50_000, 60_000)}] AH01630: denied`,
+  ),
   line('php define', 'secret', (r) => mark`define('DB_PASSWORD','${hidden('secret', syllables(r, 4))}');`),
   line('sql password', 'secret', (r) => mark`SET PASSWORD = PASSWORD('${hidden('secret', syllables(r, 4))}')`),
-  line('sql role', 'secret', (r) => mark`ALTER ROLE app PASSWORD '${hidden('secret', `${syllables(r, 3)}''${syllables(r, 3)}`)}'`),
+  line(
+    'sql role',
+    'secret',
+    (r) => mark`ALTER ROLE app PASSWORD '${hidden('secret', `${syllables(r, 3)}''${syllables(r, 3)}`)}'`,
+  ),
   line('erlang', 'secret', (r) => mark`{ok,[{password,"${hidden('secret', syllables(r, 4))}"}]}`),
-  line('security token', 'secret', (r) => mark`<wsse:Password Type="http://docs.example.org/wss#PasswordText">${hidden('secret', syllables(r, 4))}</wsse:Password>`),
+  line(
+    'security token',
+    'secret',
+    (r) =>
+      mark`<wsse:Password Type="http://docs.example.org/wss#PasswordText">${hidden('secret', syllables(r, 4))}</wsse:Password>`,
+  ),
   line('cdata', 'secret', (r) => mark`<password><![CDATA[${hidden('secret', password(r))}]]></password>`),
-  line('odbc', 'user', (r) => mark`Server=db1;Database=app;User ID=${user(asciiName(r))};Password=${hidden('secret', syllables(r, 4))};Encrypt=yes`),
+  line(
+    'odbc',
+    'user',
+    (r) =>
+      mark`Server=db1;Database=app;User ID=${user(asciiName(r))};Password=${hidden('secret', syllables(r, 4))};Encrypt=yes`,
+  ),
   line('auth line', 'authorization', (r) => mark`auth: Bearer ${hidden('authorization', syllables(r, 4))}`),
   line('bare bearer', 'authorization', (r) => mark`sent Bearer ${hidden('authorization', syllables(r, 8))} upstream`),
   line('nul', 'secret', (r) => mark`pass=${hidden('secret', `${syllables(r, 3)}\0${syllables(r, 3)}`)}`),
   line('subject', 'text', (r) => mark`Subject: ${hidden('text', words(r))}`),
   line('quoted-printable address', 'email', (r) => {
     const name = `${r.pick(CYRILLIC)}.${r.pick(CYRILLIC)}`;
-    const written = [...Buffer.from(name)].map((byte) => (byte < 128 ? String.fromCharCode(byte) : `=${byte.toString(16).toUpperCase()}`)).join('');
+    const written = [...Buffer.from(name)]
+      .map((byte) => (byte < 128 ? String.fromCharCode(byte) : `=${byte.toString(16).toUpperCase()}`))
+      .join('');
     const label = email(name, 'corp.example').labels;
     return { text: `To: ${written}@corp.example`, labels: label };
   }),
