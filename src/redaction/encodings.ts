@@ -23,22 +23,24 @@ interface Sign {
 
 type Reader = (source: string, at: number, stop: number, sign: Sign) => void;
 
-/** Decodes a stretch. Signs begin with one of the bytes of `first`; all else is copied. */
+/** Decodes a stretch. Signs begin with one of two bytes; all else is copied. */
 function decodeWith(
   source: string,
   from: number,
   to: number,
-  first: RegExp,
+  leads: readonly [number, number],
   read: Reader,
   encode: Decoded['encode'],
 ): Decoded {
+  const [first, second] = leads;
   const places: number[] = [];
   const sign: Sign = { text: '', width: 0 };
   let text = '';
   let copied = from;
   for (let at = from; at < to;) {
+    const byte = source.charCodeAt(at);
     sign.width = 0;
-    if (first.test(source.charAt(at))) read(source, at, to, sign);
+    if (byte === first || byte === second) read(source, at, to, sign);
     if (sign.width === 0) {
       places.push(at);
       at += 1;
@@ -62,9 +64,12 @@ const same = (replacement: string): string => replacement;
 
 /** Escapes of one level of a JSON string, or of any quoted string: `\"`, `\n`, `\u002b`, `\x1b`. */
 export function decodeEscapes(source: string, from: number, to: number): Decoded {
-  return decodeWith(source, from, to, /\\/, escapeAt, (replacement) =>
-    replacement.replaceAll(/["\\]/g, String.raw`\$&`),
-  );
+  return decodeWith(source, from, to, [92, 92], escapeAt, escaped);
+}
+
+/** Only numbers of inner JSON get quotes, which are escaped once more at each level. */
+function escaped(replacement: string): string {
+  return replacement.includes('"') ? replacement.replaceAll(/["\\]/g, String.raw`\$&`) : replacement;
 }
 
 const PLAIN_ESCAPES: Readonly<Record<string, string>> = {
@@ -110,7 +115,7 @@ export function decodePercent(source: string, from: number, to: number): Decoded
     if (text.charCodeAt(at) === 43) take(sign, ' ', 1);
     else hexAt(text, at, stop, sign);
   };
-  return decodeWith(source, from, to, /[%+]/, read, (replacement) => replacement.replaceAll('"', '%22'));
+  return decodeWith(source, from, to, [37, 43], read, (replacement) => replacement.replaceAll('"', '%22'));
 }
 
 /**
@@ -134,7 +139,7 @@ export function decodeQuotedPrintable(source: string, from: number, to: number):
     )
       sign.width = 0;
   };
-  return decodeWith(source, from, to, /=/, read, same);
+  return decodeWith(source, from, to, [61, 61], read, same);
 }
 
 function hexAt(source: string, at: number, stop: number, sign: Sign): void {
@@ -158,7 +163,7 @@ export function decodeReferences(source: string, from: number, to: number): Deco
       if (code > 0 && code < 0xd8_00) take(sign, utf8(code), all.length);
     }
   };
-  return decodeWith(source, from, to, /&/, read, (replacement) => replacement.replaceAll('"', '&quot;'));
+  return decodeWith(source, from, to, [38, 38], read, (replacement) => replacement.replaceAll('"', '&quot;'));
 }
 
 /** A cell of CSV, in which quotes are doubled. */
@@ -166,7 +171,7 @@ export function decodeDoubled(source: string, from: number, to: number): Decoded
   const read: Reader = (text, at, stop, sign) => {
     if (at + 1 < stop && text.charCodeAt(at + 1) === 34) take(sign, '"', 2);
   };
-  return decodeWith(source, from, to, /"/, read, (replacement) => replacement.replaceAll('"', '""'));
+  return decodeWith(source, from, to, [34, 34], read, (replacement) => replacement.replaceAll('"', '""'));
 }
 
 /** A list of bytes between its brackets, as journald writes a message that is no UTF-8; undefined where it is none. */
