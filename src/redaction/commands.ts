@@ -2,7 +2,7 @@
 import { gapEnd, indexOf, VALUE_END } from './bytes.ts';
 import type { Scan } from './context.ts';
 import { putPerson } from './people.ts';
-import type { KeyClass, OptionRow } from './rules.ts';
+import type { KeyClass, OptionRow } from './rows.ts';
 import { markerEnd } from './spans.ts';
 
 /** How far back the program's name may stand. */

@@ -4,7 +4,7 @@ import type { Scan } from './context.ts';
 import { cutArgument, optionClass, type ArgumentClass } from './commands.ts';
 import { decodeBytes, decodeEscapes, withoutUnseen } from './encodings.ts';
 import { putPerson, putPhone } from './people.ts';
-import type { KeyClass } from './rules.ts';
+import type { KeyClass } from './rows.ts';
 import { marker } from './spans.ts';
 
 /** Objects and lists in each other; a deeper one is replaced as a whole. */

@@ -5,9 +5,11 @@
 import { gapEnd, indexOf, isDigit, runStop, VALUE_END } from './bytes.ts';
 import { lineStop, type Block, type LineState, type Scan } from './context.ts';
 import { INHERITED, innerClass, pairClass, putNumber } from './json.ts';
-import type { KeyClass } from './rules.ts';
+import type { KeyClass } from './rows.ts';
 import { markerEnd, type SecretClass } from './spans.ts';
-import { cutKeyed, cutValue, wordEnd } from './values.ts';
+import { cutKeyed } from './values.ts';
+import { cutValue } from './value-classes.ts';
+import { wordEnd } from './value-ends.ts';
 
 /** Lines of one value at most; those behind them are scanned as any text. */
 export const BLOCK_LINES_MAX = 200;

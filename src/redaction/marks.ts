@@ -13,7 +13,7 @@ import { cutPrivateKey } from './private-keys.ts';
 import { isPseudonym } from './pseudonyms.ts';
 import { markerEnd } from './spans.ts';
 import { cutUserinfo } from './uris.ts';
-import { HASH } from './values.ts';
+import { HASH } from './value-ends.ts';
 
 /** Bytes of one stretch; a longer one is taken in parts. */
 const REGION_MAX = 4096;

@@ -1,101 +1,6 @@
-/**
- * The table of rules and what is made of it. A row says at what it begins (a name, a prefix, a phrase, an option), what
- * its value is, and shows by examples what goes (between « and ») and what stays; the examples are its tests.
- */
+/** The table of rules made ready for a scan: names, words at which something may begin, and the patterns of phrases. */
+import type { KeyClass, OptionRow, Row, SlotClass, Special } from './rows.ts';
 import { markerEnd, type SecretClass } from './spans.ts';
-
-/** What the name of a value says about it. */
-export type KeyClass =
-  | 'none'
-  | 'secret'
-  | 'password'
-  | 'authorization'
-  | 'cookie'
-  | 'text'
-  | 'user'
-  | 'user-id'
-  | 'directory'
-  | 'address'
-  | 'phone'
-  | 'code'
-  | 'id'
-  | 'audit'
-  | 'socket-address'
-  | 'pair-name'
-  | 'pair-value'
-  | 'people';
-
-/** Lines in which what stands between « and » goes, and lines that stay. */
-export interface Examples {
-  readonly go: readonly string[];
-  readonly stay?: readonly string[];
-}
-
-/** A name of a key in lower case without its joints: `apikey`. With `isLast` also the last word of a longer name. */
-export interface NameRow extends Examples {
-  readonly kind: 'name';
-  readonly name: string;
-  readonly class: KeyClass;
-  readonly isLast: boolean;
-}
-
-/** A token that begins with a literal of its own; the pattern says what follows. Upper lengths are open. */
-export interface TokenRow extends Examples {
-  readonly kind: 'token';
-  readonly literal: string;
-  readonly pattern: string;
-  readonly class: SecretClass;
-}
-
-/** What a place of a phrase holds. */
-export type SlotClass =
-  | 'user'
-  | 'dialled'
-  | 'secret'
-  | 'text'
-  | 'authorization'
-  | 'url-credentials'
-  | 'api-key'
-  | 'platform-token';
-
-/** A phrase of a program with places for people and secrets: `User <user> not allowed because`. */
-export interface PhraseRow extends Examples {
-  readonly kind: 'phrase';
-  readonly phrase: string;
-}
-
-/** An option on a command line, of the programs that a pattern names; `glued` has its value right behind it. */
-export interface OptionRow extends Examples {
-  readonly kind: 'option';
-  readonly option: string;
-  readonly programs: string;
-  readonly class: 'user' | 'secret' | 'cookie' | 'login';
-  readonly glue?: 'glued' | 'both';
-}
-
-/** A token that is known by its form alone, from the beginning of a word of so many characters on. */
-export interface ShapeRow extends Examples {
-  readonly kind: 'shape';
-  readonly pattern: string;
-  readonly width: readonly [least: number, most: number];
-  readonly class: SecretClass;
-}
-
-/** A word that says that the value of a secret is none: `expired`. */
-export interface WordRow extends Examples {
-  readonly kind: 'word';
-  readonly word: string;
-}
-
-/** What needs more than a pattern: rows of SQL, credentials that say by what they hold that they are some. */
-export type Special = 'bearer' | 'basic' | 'sasl' | 'insert' | 'columns' | 'failing' | 'behind-column' | 'recipient';
-export interface SpecialRow extends Examples {
-  readonly kind: 'special';
-  readonly literal: string;
-  readonly does: Special;
-}
-
-export type Row = NameRow | ShapeRow | TokenRow | PhraseRow | OptionRow | WordRow | SpecialRow;
 
 /** What is found at a literal: a token or a phrase, its pattern, and the classes of its groups. */
 export interface Lead {
@@ -119,9 +24,12 @@ export interface Option {
 export const PHRASE_MAX = 512;
 
 const NAME = String.raw`[^\s"'<>,;&|()[\]{}=:\x60]{1,64}`;
+
 /** A word that ends here: no `=` makes it a key. */
 const WORD_END = String.raw`(?=[\s"'<>,;&|()[\]{}:\x60]|$)`;
+
 const QUOTED = String.raw`["'\x60<]([^"'\x60<>\n]{1,128})["'\x60>]`;
+
 /** The places of phrases: the classes of their groups, and their pattern. */
 const SLOTS: Readonly<Record<string, readonly [readonly SlotClass[], string]>> = {
   user: [['user'], `(${NAME})${WORD_END}`],
@@ -171,9 +79,12 @@ function literalOf(phrase: string): string {
 }
 
 const LEAD_BITS = 15;
+
 /** Literals that begin with two bytes: one of these two bytes alone, or longer ones. */
 const NO_LEADS: readonly Lead[] = [];
+
 const SHORT = 1;
+
 const LONG = 2;
 
 /** The table made ready. Nothing of it changes while it is used. */
@@ -320,6 +231,7 @@ const ABOUT = new Set(
     ' ',
   ),
 );
+
 /** Classes that a last word gives to a name with dots, whatever stands before it. */
 const DOTTED: ReadonlySet<KeyClass> = new Set<KeyClass>([
   'user',
@@ -331,6 +243,7 @@ const DOTTED: ReadonlySet<KeyClass> = new Set<KeyClass>([
   'address',
   'text',
 ]);
+
 /** A longer name is no key that anybody chose. */
 export const KEY_MAX = 64;
 

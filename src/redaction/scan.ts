@@ -3,7 +3,7 @@
  * follows it. Addresses are found by their rare middle (`@`, `://`, `::`). Nothing walks left of what was replaced,
  * and every walk is bounded, so that time is linear in any text.
  */
-import { cutIPv4, cutIPv6, isHexGroup } from './addresses.ts';
+import { cutIPv4, cutIPv6 } from './addresses.ts';
 import {
   ASKS_BASE64,
   ASKS_COLON,
@@ -15,7 +15,6 @@ import {
   gapEnd,
   HEX,
   isDigit,
-  LOWER,
   MARK_NEXT,
   NEXT,
   WORD_BITS,
@@ -26,16 +25,16 @@ import { decodeUnseen } from './encodings.ts';
 import { cutLeft, cutPairValue, isClear, isNameOfPerson, notePairName, opensBlock, opensPart } from './lines.ts';
 import { cutMark } from './marks.ts';
 import { cutRussian } from './phones.ts';
+import { cutForm, cutRandom, isEncoded, RANDOM_WORD_MIN } from './long-words.ts';
 import { cutLead } from './phrases.ts';
 import { cutKeyLine, cutOrphan, startPuttyLines } from './private-keys.ts';
-import { isNamedId, isPublic, randomRun } from './random-strings.ts';
-import type { KeyClass } from './rules.ts';
+import type { KeyClass } from './rows.ts';
+import { fractionEnd, isInstant, isTime } from './times.ts';
 import { Spans } from './spans.ts';
-import { cutKeyed, cutValue } from './values.ts';
-import { cutSipOrTel } from './uris.ts';
+import { cutKeyed } from './values.ts';
+import { cutValue } from './value-classes.ts';
+import { cutBeforeColon } from './uris.ts';
 
-/** Shorter words are not looked at for random strings, unless base64 goes on around them. */
-const RANDOM_WORD_MIN = 20;
 /** The first word of a token of Terraform, before a dot. */
 const SHAPE_WORD = 14;
 /** Bytes of `2026-11-20T10`. */
@@ -282,12 +281,12 @@ export class TextScan implements Scan {
       if (number !== -1) return number;
     } else {
       if (next === 58 && end - start === INSTANT && isInstant(bytes, start, end)) return fractionEnd(bytes, end + 6);
-      if (this.engine.rules.mayLead(bytes, start) && !this.#isEncoded(end, next)) {
+      if (this.engine.rules.mayLead(bytes, start) && !isEncoded(this, end, next)) {
         const known = cutLead(this, start);
         if (known !== -1) return known;
       }
       if (next === 58) {
-        const address = this.#beforeColon(start, end, bits);
+        const address = cutBeforeColon(this, start, end, bits);
         if (address !== -1) return address;
       }
       if (((NEXT[next] as number) & (ASKS_KEY | ASKS_GAP | ASKS_COLON)) !== 0) {
@@ -296,31 +295,12 @@ export class TextScan implements Scan {
       }
     }
     if (end - start >= SHAPE_WORD) {
-      const token = this.#shape(start, end);
+      const token = cutForm(this, start, end);
       if (token !== -1) return token;
     }
     return end - start >= RANDOM_WORD_MIN || next === 43 || next === 47 || next === 61
-      ? this.#random(start, end, bits, next)
+      ? cutRandom(this, start, end, bits, next)
       : end;
-  }
-
-  #beforeColon(start: number, end: number, bits: number): number {
-    const { bytes, text } = this;
-    const behind = bytes[end + 1];
-    if (behind === undefined) return -1;
-    if ((behind === 58 || HEX[behind] === 1) && isHexGroup(bytes, start, end, bits)) {
-      const address = cutIPv6(this, start);
-      if (address !== -1) return address;
-    }
-    // A letter of an escape that was not decoded stands before the group: `\n2001:db8::1`.
-    if (bytes[start - 1] === 92 && isHexGroup(bytes, start + 1, end, bits)) {
-      const address = cutIPv6(this, start + 1);
-      if (address !== -1) return address;
-    }
-    if (end - start > 4 || end - start < 3 || behind === 32 || behind === 34) return -1;
-    const scheme = text.slice(start, end).toLowerCase();
-    if (scheme === 'sip' || scheme === 'sips') return cutSipOrTel(this, end + 1, false);
-    return scheme === 'tel' ? cutSipOrTel(this, end + 1, true) : -1;
   }
 
   #number(start: number, end: number, next: number): number {
@@ -398,39 +378,6 @@ export class TextScan implements Scan {
     return cutKeyed(this, start, end, keyClass);
   }
 
-  /** A token that is known by its form alone. */
-  #shape(start: number, end: number): number {
-    const width = end - start;
-    for (const { pattern, class: secretClass, least, most } of this.engine.rules.shapes) {
-      if (width < least || width > most) continue;
-      pattern.lastIndex = start;
-      if (pattern.test(this.text)) return this.spans.secret(start, Math.min(pattern.lastIndex, this.stop), secretClass);
-    }
-    return -1;
-  }
-
-  #random(start: number, end: number, bits: number, next: number): number {
-    const { text, spans } = this;
-    if (next === 64 || this.#isEncoded(end, next)) return end;
-    // Words of prose and of hosts: one class of characters and short, or letters alone and not very long.
-    if ((bits & DIGIT) === 0 && end - start < 24 && next !== 43 && next !== 47 && next !== 61) return end;
-    if (end - start < RANDOM_WORD_MIN && (bits & (DIGIT | LOWER)) === bits && next !== 43 && next !== 47) return end;
-    const run = randomRun(this, start, end);
-    if (run === undefined) return end;
-    // What stands for a person may be a part of a longer word: `SIP/u-4a5b8d34-0000001a`.
-    if (DONE.test(text.slice(run.start, Math.min(run.end, run.start + 48)))) return run.end;
-    if (text.charCodeAt(run.end) === 64 || isPublic(text, run.start)) return run.end;
-    if (run.end - run.start <= 64 && isNamedId(this, run.start)) return run.end;
-    return spans.secret(run.start, run.end, 'random');
-  }
-
-  /** Whether a word goes on in an encoding: the stretch is decoded and scanned when its first escape is reached. */
-  #isEncoded(end: number, next: number): boolean {
-    if (next === 92) return this.text.startsWith('u00', end + 1);
-    if (next === 37) return JOINING.has(this.text.slice(end + 1, end + 3).toUpperCase());
-    return next === 61 && this.text.startsWith('40', end + 1);
-  }
-
   #high(at: number, stop: number): number {
     const { bytes, engine } = this;
     let end = at + 1;
@@ -443,47 +390,7 @@ export class TextScan implements Scan {
   }
 }
 
-/** A pseudonym with more behind it. */
-const DONE = /(?:^|[/_-])(?:u|tel)-[0-9a-f]{8}(?:[/_-]|$)/;
-/** Encoded bytes that go on with a word. */
-const JOINING = new Set(['2D', '2E', '5F', '2B', '2F', '3D', '7E', '25', '40', '3A']);
-
 function isSoft(bytes: Uint8Array, end: number, start: number): boolean {
   const before = bytes[end - 1];
   return end > start && (before === 61 || (before === 13 && end - 1 > start && bytes[end - 2] === 61));
-}
-
-/** `:15:22` and nothing that makes it longer: a time of day, as most colons behind a number are of. */
-function isTime(bytes: Uint8Array, colon: number): boolean {
-  return (
-    bytes[colon + 3] === 58 &&
-    isDigit(bytes[colon + 1]) &&
-    isDigit(bytes[colon + 2]) &&
-    isDigit(bytes[colon + 4]) &&
-    isDigit(bytes[colon + 5]) &&
-    bytes[colon + 6] !== 58 &&
-    !((WORD_BITS[bytes[colon + 6] ?? 32] as number) & ~DASH)
-  );
-}
-
-/** Where the fraction of a second behind a time ends; its seconds begin what is no fraction. */
-function fractionEnd(bytes: Uint8Array, end: number): number {
-  if (bytes[end] !== 46) return end;
-  let at = end + 1;
-  while (isDigit(bytes[at])) at += 1;
-  return bytes[at] === 46 ? end - 2 : at;
-}
-
-/** `2026-11-20T10` before `:15:22`; the fraction and the zone behind it are words of their own. */
-function isInstant(bytes: Uint8Array, start: number, end: number): boolean {
-  return (
-    bytes[end - 3] === 84 &&
-    bytes[start + 4] === 45 &&
-    bytes[start + 7] === 45 &&
-    isDigit(bytes[start]) &&
-    bytes[end + 3] === 58 &&
-    isDigit(bytes[end + 1]) &&
-    isDigit(bytes[end + 4]) &&
-    isDigit(bytes[end + 5])
-  );
 }

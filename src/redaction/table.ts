@@ -3,6 +3,6 @@ import { COMMANDS } from './chapters/commands.ts';
 import { NAMES } from './chapters/names.ts';
 import { PHRASES } from './chapters/phrases.ts';
 import { TOKENS } from './chapters/tokens.ts';
-import type { Row } from './rules.ts';
+import type { Row } from './rows.ts';
 
 export const TABLE: readonly Row[] = [...NAMES, ...TOKENS, ...PHRASES, ...COMMANDS];

@@ -1,5 +1,6 @@
 /** What a URI tells of people: name and password before the host, numbers of `sip:` and `tel:`, labels of `otpauth:`. */
-import { isDigit, VALUE_END } from './bytes.ts';
+import { cutIPv6, isHexGroup } from './addresses.ts';
+import { HEX, isDigit, VALUE_END } from './bytes.ts';
 import { AT, CODED_AT, type Scan } from './context.ts';
 import { putDisplayName, putPerson } from './people.ts';
 import { markerEnd } from './spans.ts';
@@ -92,4 +93,24 @@ function cutSipPassword(scan: Scan, start: number): number {
     } else if (VALUE_END[byte] !== 0 || byte === 59 || byte === 47) return -1;
   }
   return -1;
+}
+
+/** A word before a colon: the first group of an IPv6 address, or the scheme of a number. */
+export function cutBeforeColon(scan: Scan, start: number, end: number, bits: number): number {
+  const { bytes, text } = scan;
+  const behind = bytes[end + 1];
+  if (behind === undefined) return -1;
+  if ((behind === 58 || HEX[behind] === 1) && isHexGroup(bytes, start, end, bits)) {
+    const address = cutIPv6(scan, start);
+    if (address !== -1) return address;
+  }
+  // A letter of an escape that was not decoded stands before the group: `\n2001:db8::1`.
+  if (bytes[start - 1] === 92 && isHexGroup(bytes, start + 1, end, bits)) {
+    const address = cutIPv6(scan, start + 1);
+    if (address !== -1) return address;
+  }
+  if (end - start > 4 || end - start < 3 || behind === 32 || behind === 34) return -1;
+  const scheme = text.slice(start, end).toLowerCase();
+  if (scheme === 'sip' || scheme === 'sips') return cutSipOrTel(scan, end + 1, false);
+  return scheme === 'tel' ? cutSipOrTel(scan, end + 1, true) : -1;
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Redactor } from '#src/redaction/redactor.ts';
-import type { Row } from '#src/redaction/rules.ts';
+import type { Row } from '#src/redaction/rows.ts';
 import { marker } from '#src/redaction/spans.ts';
 import { TABLE } from '#src/redaction/table.ts';
 import { KEY } from './corpus/labels.ts';

@@ -1,5 +1,5 @@
 /** Options of programs whose value is a person or a secret, as sudo, cron and auditd write command lines down. */
-import type { OptionRow, Row } from '../rules.ts';
+import type { OptionRow, Row } from '../rows.ts';
 
 const MYSQL = 'mysql\\w*|mariadb[\\w-]*';
 

@@ -1,5 +1,5 @@
 /** Names of keys, and what they say of their value. Each name is a row of its own, its example made of its class. */
-import type { KeyClass, NameRow, Row, WordRow } from '../rules.ts';
+import type { KeyClass, NameRow, Row, WordRow } from '../rows.ts';
 
 /** A value of each class in a line, as it goes or as it stays. */
 const SHOWN: Readonly<Record<Exclude<KeyClass, 'none'>, (name: string) => { go: string[]; stay?: string[] }>> = {

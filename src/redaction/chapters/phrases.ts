@@ -1,5 +1,5 @@
 /** Phrases of programs with a person, a number or a secret in them. The places are those of the rules' grammar. */
-import type { PhraseRow, Row, Special, SpecialRow } from '../rules.ts';
+import type { PhraseRow, Row, Special, SpecialRow } from '../rows.ts';
 
 function phrase(text: string, go: string, stay?: string): PhraseRow {
   return { kind: 'phrase', phrase: text, go: [go], ...(stay === undefined ? {} : { stay: [stay] }) };

@@ -2,7 +2,7 @@
  * Tokens that begin with a literal of their own, by the documentation of who issues them. Upper lengths are open:
  * issuers lengthen tokens, and a tail left is a leak. What is shorter than any token of its kind stays.
  */
-import type { Row, ShapeRow, TokenRow } from '../rules.ts';
+import type { Row, ShapeRow, TokenRow } from '../rows.ts';
 import type { SecretClass } from '../spans.ts';
 
 /** Characters that the examples are made of: capitals, small letters and digits in turn. */
