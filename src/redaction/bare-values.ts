@@ -2,12 +2,12 @@
 import { cutSocketAddress } from './addresses.ts';
 import { isDigit, runStop, VALUE_END } from './bytes.ts';
 import type { Scan } from './context.ts';
-import { noteOpen } from './json.ts';
+import { noteOpen, walkJson } from './json.ts';
 import { putNamed, putPerson, putPhone } from './people.ts';
 import { isNamedValue } from './random-strings.ts';
 import type { KeyClass } from './rows.ts';
 import { isHarmless } from './rules.ts';
-import { isCode, isHarmlessAt, isId, putAudit, putSecret } from './value-classes.ts';
+import { cutValue, isCode, isHarmlessAt, isId, putAudit, putSecret } from './value-classes.ts';
 import {
   directoryEnd,
   hashEnd,
@@ -46,6 +46,12 @@ export function bare(
 ): number {
   const { bytes, text, spans } = scan;
   const isProse = found.isColon && found.isSpaced;
+  if (isProse && /(?:-H|--header)[ =]["']$/.test(text.slice(Math.max(scan.floor, keyStart - 12), keyStart))) {
+    // A header on a command line ends with its quote.
+    const quote = outerEnd(scan, keyStart, start, stop);
+    if (quote > start && (keyClass === 'user' || keyClass === 'password' || keyClass === 'secret'))
+      return cutValue(scan, keyClass, start, quote);
+  }
   // Spaces behind `=` separate fields: an empty value.
   if (!found.isColon && found.isSpaced && bytes[keyEnd] === 61) return -1;
   switch (keyClass) {
@@ -69,6 +75,11 @@ export function bare(
         : -1;
     }
     case 'text':
+      // `body: {…}`: every string of it is text.
+      if (bytes[start] === 123 || bytes[start] === 91) {
+        const end = walkJson(scan, start, 'text');
+        if (end > start + 1) return end;
+      }
       return putText(scan, start, outerEnd(scan, keyStart, start, stop));
     case 'authorization':
       return putCredentials(scan, keyStart, start, stop);

@@ -268,8 +268,23 @@ export function classOfName({ exact, last }: Rules, name: string): KeyClass {
   }
   const word = words.at(-1) as string;
   const whole = exact.get(word) ?? 'none';
-  if (words.length === 1) return whole;
+  if (words.length === 1) return whole === 'none' ? classOfEnd(last, word) : whole;
   return last.get(word) ?? (name.includes('.') && DOTTED.has(whole) ? whole : 'none');
+}
+
+/** Bytes of a name that is known at the end of a longer word: `dbpassword`. */
+const END_MIN = 8;
+
+function classOfEnd(last: ReadonlyMap<string, KeyClass>, word: string): KeyClass {
+  for (const [name, keyClass] of last)
+    if (
+      name.length >= END_MIN &&
+      (keyClass === 'password' || keyClass === 'user') &&
+      word.endsWith(name) &&
+      !ABOUT.has(word.slice(0, -name.length))
+    )
+      return keyClass;
+  return 'none';
 }
 
 function withoutNumber(word: string): string {

@@ -38,10 +38,7 @@ function words(list: string): WordRow[] {
 
 export const NAMES: readonly Row[] = [
   ...names('password', 'password passwords passwd pwd pass passphrase', true),
-  ...names(
-    'password',
-    'passcode userpassword olcrootpw rootpw bindpw pgpassword mysqlpwd requirepass sshpass masterauth psw пароль',
-  ),
+  ...names('password', 'passcode olcrootpw rootpw bindpw mysqlpwd requirepass sshpass masterauth psw пароль'),
   ...names('secret', 'secret secrets token apikey credential credentials dsn signature authtoken', true),
   ...names(
     'secret',
