@@ -1,7 +1,7 @@
 /** Options of programs whose value is a person or a secret, as sudo, cron and auditd write command lines down. */
 import type { OptionRow, Row } from '../rows.ts';
 
-const MYSQL = 'mysql\\w*|mariadb[\\w-]*';
+const MYSQL = 'mysql\\w{0,16}|mariadb[\\w-]{0,16}';
 
 function option(
   name: string,
@@ -32,28 +32,28 @@ export const COMMANDS: readonly Row[] = [
   ),
   option(
     'u',
-    `${MYSQL}|(?:docker|podman) login|mosquitto_\\w+|sudo|runuser`,
+    `${MYSQL}|(?:docker|podman) login|mosquitto_\\w{1,16}|sudo|runuser`,
     'user',
     'run mysql -u «kalomi.ren» chat',
     'run less -u notes',
   ),
   option(
     'U',
-    'psql|pg_\\w+|createdb|dropdb|smbclient|rpcclient|net',
+    'psql|pg_\\w{1,16}|createdb|dropdb|smbclient|rpcclient|net',
     'user',
     'run psql -U «kalomi.ren» chat',
     'run grep -U notes',
   ),
   option(
     'user',
-    `curl|wget|${MYSQL}|psql|mongosh?|ldap\\w+|htpasswd|swaks|runuser`,
+    `curl|wget|${MYSQL}|psql|mongosh?|ldap\\w{1,16}|htpasswd|swaks|runuser`,
     'user',
     'run curl --user «kalomi:osvuh1» https://h/',
     'systemctl --user start chat.service',
   ),
   option(
     'login',
-    `curl|wget|${MYSQL}|psql|mongosh?|ldap\\w+|htpasswd|swaks|runuser`,
+    `curl|wget|${MYSQL}|psql|mongosh?|ldap\\w{1,16}|htpasswd|swaks|runuser`,
     'user',
     'run psql --login «kalomi.ren» chat',
     'bash --login script',
