@@ -182,7 +182,7 @@ function bareName(
 }
 
 function isErrorCode({ text, floor }: Scan, keyStart: number): boolean {
-  return /(?:error|exit|status|return|reason|result|response|zip|postal|country|area|err|http|sql ?state|signal)[ _-]$|Domain=\S{1,50} $/i.test(
+  return /(?:error|exit|status|return|reason|result|response|zip|postal|country|area|err|http|sql ?state|signal)[ _-]$|Domain=[A-Za-z]{1,50} $/i.test(
     text.slice(Math.max(floor, keyStart - 60), keyStart),
   );
 }
