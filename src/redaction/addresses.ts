@@ -161,7 +161,7 @@ function cutGroups({ spans, text: source }: Scan, start: number, end: number, do
     text = source.slice(start, stop);
   }
   let words = parseIPv6(text);
-  if (words === undefined && /(?:[^:]*:){8}\d{1,4}$/.test(text)) {
+  if (words === undefined && /^(?:[^:]{0,4}:){8}\d{1,4}$/.test(text)) {
     stop = start + text.lastIndexOf(':');
     text = source.slice(start, stop);
     words = parseIPv6(text);

@@ -104,8 +104,7 @@ function hide(scan: Scan, start: number, from: number, to: number): number {
  */
 function bodyOf(scan: Scan, start: number, stop: number): { from: number; to: number } | undefined {
   const { bytes, text, state } = scan;
-  const tail = text.slice(Math.max(start, stop - 24), stop);
-  const to = stop - (/(?:\\{1,4}[nr])*(?:["'])?(?:[ \t]+\+|[ \t,;.\\)\]]|["'])*$/.exec(tail)?.[0].length ?? 0);
+  const to = withoutFrame(scan, start, stop);
   let from = to;
   const floor = Math.max(start, to - TAIL_MAX);
   while (from > floor && BODY[bytes[from - 1] as number] === 1) from -= 1;
@@ -132,6 +131,23 @@ function bodyOf(scan: Scan, start: number, stop: number): { from: number; to: nu
     /[\d+/=]/.test(run) &&
     /[A-Za-z]/.test(run);
   return isShortBody(run) || isLast ? { from, to } : undefined;
+}
+
+/** Bytes that programs put behind the line of a key, at most. */
+const FRAME_MAX = 128;
+
+/** Where a line ends before what a program puts behind it: escapes of line ends, quotes, commas, ` +`. */
+function withoutFrame({ bytes, text }: Scan, start: number, stop: number): number {
+  const floor = Math.max(start + 1, stop - FRAME_MAX);
+  let to = stop;
+  while (to > floor) {
+    const [byte, before] = [bytes[to - 1], bytes[to - 2]];
+    const isBreak = before === 92 && (byte === 110 || byte === 114);
+    if (isBreak || (byte === 43 && (before === 32 || before === 9))) to -= 2;
+    else if (' \t,;.)]"\'\\'.includes(text.charAt(to - 1))) to -= 1;
+    else break;
+  }
+  return to;
 }
 
 /** Whether a longer run has capitals, small letters or digits as base64 does, and is no path or word. */

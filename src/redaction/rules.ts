@@ -331,6 +331,14 @@ export class KeyCache {
 /** Whether what stands under the name of a secret is none: a word for one, a mask, nothing, or done already. */
 export function isHarmless({ words }: Rules, value: string): boolean {
   if (value.length > 24) return false;
-  const word = value.toLowerCase().replaceAll(/^[("'[]+|[.,:;!?)"'\]]+$/g, '');
+  const word = withoutMarks(value.toLowerCase());
   return word === '' || words.has(word) || /^[*x.•-]+$/.test(word) || markerEnd(value, 0) === value.length;
+}
+
+/** A word without the marks of a sentence around it. */
+function withoutMarks(word: string): string {
+  let [from, to] = [0, word.length];
+  while (from < to && '("\'['.includes(word.charAt(from))) from += 1;
+  while (to > from && '.,:;!?)"\']'.includes(word.charAt(to - 1))) to -= 1;
+  return word.slice(from, to);
 }
