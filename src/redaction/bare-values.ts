@@ -182,10 +182,17 @@ function bareName(
 }
 
 function isErrorCode({ text, floor }: Scan, keyStart: number): boolean {
-  return /(?:error|exit|status|return|reason|result|response|zip|postal|country|area|err|http|sql ?state|signal)[ _-]$|Domain=[A-Za-z]{1,50} $/i.test(
-    text.slice(Math.max(floor, keyStart - 60), keyStart),
+  const before = text.slice(Math.max(floor, keyStart - 60), keyStart).toLowerCase();
+  if (!/[ _-]$/.test(before)) return false;
+  const words = before.slice(0, -1);
+  return (
+    OF_ERRORS.some((word) => words.endsWith(word)) || words.slice(words.lastIndexOf(' ') + 1).startsWith('domain=')
   );
 }
+
+/** What a code is of that opens nothing. */
+const OF_ERRORS =
+  'error exit status return reason result response zip postal country area err http sqlstate signal'.split(' ');
 
 /** Text without quotes: up to the next `name=`, the `; from=` and ` from ` of a mail log, or the end of the line. */
 function putText(scan: Scan, start: number, stop: number): number {
