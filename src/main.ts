@@ -46,7 +46,7 @@ import { printWelcome } from '#src/server/welcome.ts';
 import { addMailRoutes, makeOutbox, type MailServicesOptions } from '#src/calendar/mail/mail-services.ts';
 import type { Base, Release } from '#src/server/base.ts';
 import { METRICS_MILLIS, makeHealth } from '#src/server/health.ts';
-import { makeSupervisor, startShards, type ShardSurroundings } from '#src/server/shard-supervision.ts';
+import { makeSupervisor, startShards, type ShardContext } from '#src/server/shard-supervision.ts';
 import type { HealthBody } from '#src/telemetry/health-body.ts';
 import { Log } from '#src/telemetry/log.ts';
 import { RecentLines } from '#src/telemetry/recent-lines.ts';
@@ -186,7 +186,7 @@ async function startMessaging(
   base: Base,
   closers: Closer[],
   parts: Pick<
-    ShardSurroundings,
+    ShardContext,
     'attachmentKeys' | 'health' | 'integrations' | 'origins' | 'retention' | 'vendorRefused'
   > &
     Pick<Awaited<ReturnType<typeof addManagementServices>>, 'alerts' | 'settings'> & {

@@ -25,7 +25,7 @@ import {
   type ServiceMap,
   type TellBody,
   type ThreadServiceMaps,
-  type ToldName,
+  type TellName,
 } from './thread-services.ts';
 
 /** What the supervisor sends a shard's thread beside its links: only what carries a port or precedes them. */
@@ -135,11 +135,11 @@ export class Supervisor<Services extends SupervisedServices> {
     return await Promise.all(this.#shards.map(async (_, shard) => await this.askShard(shard, name, body, millis)));
   }
 
-  tellShard<N extends ToldName<Services['shard']>>(shard: number, name: N, body: TellBody<Services['shard'], N>): void {
+  tellShard<N extends TellName<Services['shard']>>(shard: number, name: N, body: TellBody<Services['shard'], N>): void {
     this.#shards[shard]?.link.tell(name, body);
   }
 
-  tellShards<N extends ToldName<Services['shard']>>(name: N, body: TellBody<Services['shard'], N>): void {
+  tellShards<N extends TellName<Services['shard']>>(name: N, body: TellBody<Services['shard'], N>): void {
     for (const { link } of this.#shards) link.tell(name, body);
   }
 

@@ -22,7 +22,7 @@ import {
   type ServiceHandlers,
   type TellBody,
   type ThreadServiceMaps,
-  type ToldName,
+  type TellName,
 } from './thread-services.ts';
 
 /** The main thread's place in the numbering of threads. */
@@ -182,18 +182,18 @@ export class ThreadRuntime<Services extends ThreadServiceMaps> implements Outlet
   }
 
   /** Tells the main thread; dropped while there is none. */
-  tellMain<N extends ToldName<Services['main']>>(name: N, body: TellBody<Services['main'], N>): void {
+  tellMain<N extends TellName<Services['main']>>(name: N, body: TellBody<Services['main'], N>): void {
     this.#links.get(MAIN)?.tell(name, body);
   }
 
   /** Tells a shard, this one too. */
-  tellShard<N extends ToldName<Services['shard']>>(shard: number, name: N, body: TellBody<Services['shard'], N>): void {
+  tellShard<N extends TellName<Services['shard']>>(shard: number, name: N, body: TellBody<Services['shard'], N>): void {
     if (shard === this.shard) this.#services?.tell(name, body);
     else this.#links.get(shard)?.tell(name, body);
   }
 
   /** Tells every shard, this one first. */
-  tellShards<N extends ToldName<Services['shard']>>(name: N, body: TellBody<Services['shard'], N>): void {
+  tellShards<N extends TellName<Services['shard']>>(name: N, body: TellBody<Services['shard'], N>): void {
     this.#services?.tell(name, body);
     this.#tellOthers(name, body);
   }

@@ -29,7 +29,7 @@ export interface ThreadServiceMaps {
 /** The names of a map that are asked. */
 export type AskedName<M> = { [N in keyof M]: M[N] extends Asked ? N : never }[keyof M] & string;
 /** The names of a map that are told. */
-export type ToldName<M> = { [N in keyof M]: M[N] extends Told ? N : never }[keyof M] & string;
+export type TellName<M> = { [N in keyof M]: M[N] extends Told ? N : never }[keyof M] & string;
 /** What a service is asked with. */
 export type AskBody<M, N extends keyof M> = M[N] extends { readonly ask: infer Body } ? Body : never;
 /** What a service answers. */

@@ -1,11 +1,14 @@
 /** `redaction`: MB/s of the de-personalised view beside 26 regular expressions, secretlint and openredaction. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { lintSource } from '@secretlint/core';
 import { creator as preset } from '@secretlint/secretlint-rule-preset-recommend';
 import { OpenRedaction } from 'openredaction';
 import { RedactionPool } from '#src/redaction/pool.ts';
 import { Redactor } from '#src/redaction/redactor.ts';
 import { bySize, interleave, type Bench, type BenchContext } from '../harness/bench.ts';
-import { hostileLines, mixedLog } from './redaction-log.ts';
+import { hostileLines, mixedLog, variedLog } from './redaction-log.ts';
 import { sequentialRegexes } from './sequential-regexes.ts';
 
 const SEED = 20_261_120;
@@ -21,7 +24,7 @@ interface Subject {
 
 export const redaction: Bench = {
   name: 'redaction',
-  say: 'a mixed log in chunks of 64 KiB, ASCII and Cyrillic, beside 26 regular expressions, secretlint, openredaction; hostile lines',
+  say: 'a mixed log in chunks of 64 KiB, ASCII and Cyrillic, a varied one and loghub, beside 26 regular expressions, secretlint, openredaction; hostile lines',
   async run(context) {
     const { recorder } = context;
     const bytes = bySize(context, { smoke: 200_000, default: 20_000_000, full: 50_000_000 });
@@ -29,11 +32,15 @@ export const redaction: Bench = {
     recorder.parameters({ bytes, chunk: CHUNK, seed: SEED });
     // First, while nothing of the peers is in memory.
     await threads(context);
-    for (const [name, isCyrillic] of [
-      ['ASCII', false],
-      ['Cyrillic', true],
-    ] as const) {
-      const log = mixedLog(bytes, SEED, isCyrillic);
+    const logs = new Map([
+      ['ASCII', mixedLog(bytes, SEED, false)],
+      ['Cyrillic', mixedLog(bytes, SEED, true)],
+      ['varied', variedLog(bytes, SEED)],
+    ]);
+    const real = realLogs();
+    if (real === undefined) recorder.note('loghub is not here: LOGHUB names the folder of its logs');
+    else logs.set('loghub', real);
+    for (const [name, log] of logs) {
       // oxlint-disable-next-line no-await-in-loop -- Cases must not run at the same time.
       await interleave(context, rounds, subjects(context), async (subject, round, isWarmUp) => {
         const part = log.subarray(0, log.lastIndexOf(10, Math.max(1000, Math.floor(log.length * subject.share))) + 1);
@@ -53,7 +60,7 @@ export const redaction: Bench = {
         const ratio = recorder.ratio(name, 'MB/s', 'parley', peer);
         if (peer === '26 regular expressions') recorder.bar(name, 'times the regular expressions', ratio, '≥', 4);
       }
-      recorder.bar(name, 'MB/s', recorder.median(name, 'parley', 'MB/s'), '≥', 100);
+      if (name !== 'varied') recorder.bar(name, 'MB/s', recorder.median(name, 'parley', 'MB/s'), '≥', 100);
     }
     hostile(context);
     recorder.note(
@@ -61,6 +68,17 @@ export const redaction: Bench = {
     );
   },
 };
+
+/** The logs of loghub in a row, from the folder that LOGHUB names or beside the project; undefined without them. */
+function realLogs(): Buffer | undefined {
+  const beside = ['../../../shared/data/loghub', '../../../../shared/data/loghub'].map((path) =>
+    fileURLToPath(new URL(path, import.meta.url)),
+  );
+  const folder = [process.env['LOGHUB'] ?? '', ...beside].find((each) => each !== '' && existsSync(each));
+  if (folder === undefined) return undefined;
+  const names = readdirSync(folder).filter((name) => name.endsWith('.log'));
+  return Buffer.concat(names.map((name) => readFileSync(join(folder, name))));
+}
 
 function subjects(context: BenchContext): Subject[] {
   const redactor = new Redactor({ key: Buffer.alloc(32, 7) });

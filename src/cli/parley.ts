@@ -163,7 +163,8 @@ function say(text: string): void {
 
 async function main(): Promise<number> {
   const line = readCommandLine(process.argv.slice(2));
-  const given = readConfig(process.env);
+  // A log is redacted by its key alone: what an installation is set to, rightly or wrongly, is nothing to it.
+  const given = readConfig(line.command === 'redact' ? {} : process.env);
   return await RUNS[line.command](line, { ...given, data: line.data ?? given.data });
 }
 

@@ -13,7 +13,7 @@ import type { PushDispatch } from './push/push-dispatch.ts';
 import type { ShardBase } from './shard-base.ts';
 
 /** What the actors of a shard decide by. */
-export interface ActorSurroundings {
+export interface ActorContext {
   readonly access: AccessChecks;
   readonly board: CallBoard;
   readonly participation: Participation;
@@ -22,7 +22,7 @@ export interface ActorSurroundings {
 
 export function makeActorSystem(
   { config, data, lanes, log, metrics, now }: ShardBase,
-  { access, board, participation, pushes }: ActorSurroundings,
+  { access, board, participation, pushes }: ActorContext,
 ): ActorSystem {
   return new ActorSystem({
     actors: [

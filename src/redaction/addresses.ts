@@ -1,52 +1,45 @@
 /** IP addresses: parsed, never guessed by pattern, and cut to their network (RED-06). */
-import { DASH, HEX, isDigit, isWordByte, WORD_BITS } from './character-classes.ts';
-import type { Spans } from './spans.ts';
+import { DASH, HEX, isDigit, isWordByte, WORD_BITS } from './bytes.ts';
+import type { Scan } from './context.ts';
 
 /** Left of a slash these name a transport or a field, and what follows is an address; other words name a product. */
-const TRANSPORTS = new Set([
-  'UDP',
-  'TCP',
-  'TLS',
-  'WS',
-  'WSS',
-  'SCTP',
-  'DTLS',
-  'IP',
-  'IPV4',
-  'INET',
-  'HOST',
-  'ADDR',
-  'NET',
-  'FROM',
-]);
-/** Longest text of an IPv6 address with zone: 45 characters and a name of an interface. */
+const TRANSPORTS = new Set(
+  'UDP TCP TLS WS WSS SCTP DTLS IP IPV4 IPV6 INET HOST ADDR NET FROM LOCALHOST CLIENT PEER REMOTE'.split(' '),
+);
+/** Longest text of an IPv6 address with a port behind it: 45 characters, a colon and five digits. */
 const ADDRESS_MAX = 64;
-/** Words looked at for the cue that a number is a version. */
+/** Bytes looked at for the cue that a number is a version. */
 const CUE_MAX = 32;
 
 /** An IPv4 address that starts here: its last octet becomes `x`. Answers where the scan goes on, or -1. */
-export function cutIPv4(spans: Spans, start: number): number {
-  const { source } = spans;
-  const before = start > 0 ? source.charCodeAt(start - 1) : 32;
+export function cutIPv4(scan: Scan, start: number): number {
+  const { bytes, spans, floor, text } = scan;
+  const before = start > floor ? (bytes[start - 1] as number) : 32;
   // A dot, a tilde or a word before it: part of a longer number, a package's version, a host name.
-  if (before === 46 || before === 126 || isWordByte(source, start - 1)) return -1;
-  const octet = lastOctet(source, start);
+  if (before === 46 || before === 126 || (isWordByte(before) && !isEscaped(scan, start - 1))) return -1;
+  const octet = lastOctet(scan, start);
   if (octet === -1) return -1;
-  const end = digitsEnd(source, octet, 4);
-  if (!isEndOfIPv4(source, end) || isVersion(source, start)) return -1;
-  if (end - start === 9 && source.startsWith('127.0.0.1', start)) return end;
-  if (end - start === 7 && source.startsWith('0.0.0.0', start)) return end;
+  const end = digitsEnd(scan, octet, 4);
+  if (!isEndOfIPv4(scan, end) || isVersion(scan, start, end)) return -1;
+  if (end - start === 9 && text.startsWith('127.0.0.1', start)) return end;
+  if (end - start === 7 && text.startsWith('0.0.0.0', start)) return end;
   return spans.put(octet, end, 'x', 'ip');
 }
 
+/** Whether a letter is that of an escape that was not decoded: `\n10.0.0.1`. */
+export function isEscaped({ bytes }: Scan, letter: number): boolean {
+  const byte = bytes[letter];
+  return bytes[letter - 1] === 92 && (byte === 110 || byte === 114 || byte === 116);
+}
+
 /** Where the fourth octet starts, or -1 when this is no dotted quad. */
-function lastOctet(source: string, start: number): number {
+function lastOctet({ bytes, stop }: Scan, start: number): number {
   let octet = start;
   let value = 0;
   let digits = 0;
   let dots = 0;
-  for (let at = start; at < source.length; at += 1) {
-    const byte = source.charCodeAt(at);
+  for (let at = start; at < stop; at += 1) {
+    const byte = bytes[at] as number;
     if (byte >= 48 && byte <= 57) {
       value = value * 10 + byte - 48;
       digits += 1;
@@ -61,115 +54,136 @@ function lastOctet(source: string, start: number): number {
   return dots === 3 && digits > 0 ? octet : -1;
 }
 
-function isEndOfIPv4(source: string, end: number): boolean {
-  const next = source.charCodeAt(end);
-  if (next === 46 && isDigit(source, end + 1)) {
+function isEndOfIPv4(scan: Scan, end: number): boolean {
+  const { bytes, stop } = scan;
+  const next = end < stop ? bytes[end] : 10;
+  if (next === 46 && end + 1 < stop && isDigit(bytes[end + 1])) {
     // tcpdump writes the port as a fifth part; a number of an object has small parts or more of them.
-    const port = digitsEnd(source, end + 1, 6);
-    return octetValue(source, end + 1, port) > 255 && source.charCodeAt(port) !== 46 && !isWordByte(source, port);
+    const port = digitsEnd(scan, end + 1, 6);
+    return numberAt(bytes, end + 1, port) > 255 && bytes[port] !== 46 && !isWordByte(bytes[port]);
   }
-  return !isWordByte(source, end);
+  return !isWordByte(next);
 }
 
-function isVersion(source: string, start: number): boolean {
-  const before = source.charCodeAt(start - 1);
-  if (before !== 47 && before !== 61 && before !== 32 && before !== 58 && before !== 34) return false;
-  let end = start - 1;
-  while (end > 0 && start - end < 5 && ' =:"\\'.includes(source.charAt(end - 1))) end -= 1;
-  // `v`, `ver` and `version` end in these letters.
-  const last = source.charCodeAt(end - 1) | 32;
-  if (before !== 47 && last !== 118 && last !== 114 && last !== 110) return false;
-  let from = end;
-  while (from > 0 && end - from < CUE_MAX && isProductByte(source.charCodeAt(from - 1))) from -= 1;
-  const word = source.slice(from, end);
-  if (before === 47)
+/** Whether a product, `v` or `version` stands before a number of four parts. A port behind it, or a network, says no. */
+function isVersion(scan: Scan, start: number, end: number): boolean {
+  const { bytes, text, floor } = scan;
+  const before = start > floor ? (bytes[start - 1] as number) : 32;
+  if (before === 47) {
+    let from = start - 1;
+    while (from > floor && start - from < CUE_MAX && WORD_BITS[bytes[from - 1] as number] !== 0) from -= 1;
+    const word = text.slice(from, start - 1);
+    const left = from > floor ? bytes[from - 1] : 32;
     return (
-      /^[A-Za-z]/.test(word) &&
       word.length > 1 &&
+      /^[A-Za-z]/.test(word) &&
+      // A dot before the word is a host's, a slash a path's.
+      left !== 46 &&
+      left !== 47 &&
       !TRANSPORTS.has(word.toUpperCase()) &&
-      source.charAt(from - 1) !== '/'
+      !isOfNetwork(scan, start, end)
     );
-  return /^(?:\w*[_-])?v(?:er(?:sion)?)?$/i.test(word);
+  }
+  if (before !== 61 && before !== 32 && before !== 58 && before !== 34) return false;
+  let cue = start - 1;
+  while (cue > floor && start - cue < 5 && ' =:"\\'.includes(text.charAt(cue - 1))) cue -= 1;
+  const last = (bytes[cue - 1] as number) | 32;
+  // `v`, `ver` and `version` end in these letters.
+  if (last !== 118 && last !== 114 && last !== 110) return false;
+  let from = cue;
+  while (from > floor && cue - from < CUE_MAX && (bytes[from - 1] === 46 || WORD_BITS[bytes[from - 1] as number] !== 0))
+    from -= 1;
+  const word = text.slice(from, cue);
+  if (/^v$/i.test(word) && isOfNetwork(scan, start, end)) return false;
+  return /(?:^|[_.-])v(?:er(?:sion)?)?$/i.test(word) || /[a-z]V(?:er(?:sion)?)?$/.test(word);
 }
 
-function isProductByte(byte: number): boolean {
-  return byte === 46 || WORD_BITS[byte] !== 0;
+/** Whether a port or a prefix stands behind four numbers, or they are of a network that no product's version is of. */
+function isOfNetwork({ bytes, text }: Scan, start: number, end: number): boolean {
+  return (
+    bytes[end] === 58 ||
+    bytes[end] === 47 ||
+    /^(?:10|127|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.|^\d{3}\./.test(text.slice(start, start + 8))
+  );
 }
 
-function digitsEnd(source: string, from: number, most: number): number {
+function digitsEnd({ bytes, stop }: Scan, from: number, most: number): number {
   let at = from;
-  while (at - from < most && isDigit(source, at)) at += 1;
+  while (at < stop && at - from < most && isDigit(bytes[at])) at += 1;
   return at;
 }
 
-function octetValue(source: string, start: number, end: number): number {
+function numberAt(bytes: Uint8Array, start: number, end: number): number {
   let value = 0;
-  for (let at = start; at < end; at += 1) value = value * 10 + source.charCodeAt(at) - 48;
+  for (let at = start; at < end; at += 1) value = value * 10 + (bytes[at] as number) - 48;
   return value;
 }
 
 /** An IPv6 address that starts here, cut to its /48. Answers where the scan goes on, or -1. */
-export function cutIPv6(spans: Spans, start: number): number {
-  const { source } = spans;
-  if (!isStartOfIPv6(source, start)) return -1;
+export function cutIPv6(scan: Scan, start: number): number {
+  const { bytes, stop } = scan;
+  if (!isStartOfIPv6(scan, start)) return -1;
   let end = start;
   let colons = 0;
   let dots = 0;
   let doubles = 0;
   let hasDigit = false;
-  while (end < source.length && end - start <= ADDRESS_MAX) {
-    const byte = source.charCodeAt(end);
+  for (const limit = Math.min(stop, start + ADDRESS_MAX + 1); end < limit; end += 1) {
+    const byte = bytes[end] as number;
     if (byte === 58) {
       colons += 1;
-      if (source.charCodeAt(end + 1) === 58) doubles += 1;
+      if (bytes[end + 1] === 58) doubles += 1;
     } else if (byte === 46) dots += 1;
-    else if (HEX[byte] === 0 || byte >= 256) break;
+    else if (HEX[byte] === 0) break;
     else if (byte < 58) hasDigit = true;
-    end += 1;
   }
   // Most such runs are times of day: they have two colons, and none is double.
   if (end - start > ADDRESS_MAX || (doubles === 0 && colons < 6)) return -1;
   // `a::b` of a program's text.
   if (colons === 2 && !hasDigit) return -1;
   // A sentence or a list goes on behind the address.
-  while (
-    end > start &&
-    (source.charCodeAt(end - 1) === 46 || (source.charCodeAt(end - 1) === 58 && source.charCodeAt(end - 2) !== 58))
-  ) {
-    if (source.charCodeAt(end - 1) === 58) colons -= 1;
+  while (end > start && (bytes[end - 1] === 46 || (bytes[end - 1] === 58 && bytes[end - 2] !== 58))) {
+    if (bytes[end - 1] === 58) colons -= 1;
     else dots -= 1;
     end -= 1;
   }
-  if (colons < 2 || isWordByte(source, end)) return -1;
-  return cutGroups(spans, start, end, dots);
+  if (colons < 2 || (end < stop && isWordByte(bytes[end]))) return -1;
+  return cutGroups(scan, start, end, dots);
 }
 
-function cutGroups(spans: Spans, start: number, end: number, dots: number): number {
-  const { source } = spans;
+function cutGroups({ spans, text: source }: Scan, start: number, end: number, dots: number): number {
   let text = source.slice(start, end);
   let stop = end;
-  if (dots === 1) {
-    // tcpdump: address, dot, port.
-    stop = start + text.indexOf('.');
+  // tcpdump: address, dot, port. Apache: address, colon, port, which reads as a ninth group or as one of five digits.
+  const port = dots === 1 ? text.indexOf('.') : /:\d{5}$/.test(text) ? text.length - 6 : -1;
+  if (port !== -1) {
+    stop = start + port;
     text = source.slice(start, stop);
   }
-  const words = parseIPv6(text);
+  let words = parseIPv6(text);
+  if (words === undefined && /^(?:[^:]{0,4}:){8}\d{1,4}$/.test(text)) {
+    stop = start + text.lastIndexOf(':');
+    text = source.slice(start, stop);
+    words = parseIPv6(text);
+  }
   if (words === undefined) return -1;
   if (text === '::1' || text === '::') return stop;
   return spans.put(start, stop, networkOf(words), 'ip');
 }
 
 /** Behind a colon it starts only when a name stands before that, as in `IPv6:2001:db8::1`. */
-function isStartOfIPv6(source: string, start: number): boolean {
-  if (isWordByte(source, start - 1)) return false;
-  const before = source.charCodeAt(start - 1);
+function isStartOfIPv6(scan: Scan, start: number): boolean {
+  const { bytes, floor } = scan;
+  if (start <= floor) return true;
+  const before = bytes[start - 1] as number;
+  if (isWordByte(before)) return isEscaped(scan, start - 1);
   if (before === 46) return false;
   if (before !== 58) return true;
   let from = start - 1;
   let isName = false;
-  while (from > 0 && start - from < CUE_MAX && isWordByte(source, from - 1)) {
+  while (from > floor && start - from < CUE_MAX && isWordByte(bytes[from - 1])) {
     from -= 1;
-    if (HEX[source.charCodeAt(from)] === 0) isName = true;
+    if (HEX[bytes[from] as number] === 0) isName = true;
   }
   return isName || start - 1 - from > 4;
 }
@@ -220,19 +234,19 @@ function networkOf(words: readonly number[]): string {
 }
 
 /** The `saddr=` of auditd: a socket address in hex. What is behind its network becomes `x`. */
-export function cutSocketAddress(spans: Spans, start: number, end: number): number {
-  const family = spans.source.slice(start, start + 4);
+export function cutSocketAddress({ spans, text }: Scan, start: number, end: number): number {
+  const family = text.slice(start, start + 4);
   const [from, to] =
     family === '0200' ? [start + 14, start + 16] : family === '0A00' ? [start + 28, start + 48] : [end, end];
   const stop = Math.min(to, end);
-  if (from >= stop || /^(?:7F000001|00000000)/.test(spans.source.slice(start + 8, start + 16))) return end;
+  if (from >= stop || /^(?:7F000001|00000000)/.test(text.slice(start + 8, start + 16))) return end;
   spans.put(from, stop, 'x'.repeat(stop - from), 'ip');
   return end;
 }
 
 /** Whether a word may be the first group of an IPv6 address. */
-export function isHexGroup(source: string, start: number, end: number, bits: number): boolean {
+export function isHexGroup(bytes: Uint8Array, start: number, end: number, bits: number): boolean {
   if (end - start > 4 || (bits & DASH) !== 0) return false;
-  for (let at = start; at < end; at += 1) if (HEX[source.charCodeAt(at)] === 0) return false;
+  for (let at = start; at < end; at += 1) if (HEX[bytes[at] as number] === 0) return false;
   return true;
 }

@@ -1,54 +1,120 @@
-/** What the rules of a scan share: the text, what was put in place of what, and who gives names. */
-import type { KeyCache } from './keys.ts';
-import type { ValueRules } from './json-walk.ts';
+/** What the parts of the engine share while a text is scanned. */
+import type { Decoded } from './encodings.ts';
 import type { Pseudonyms } from './pseudonyms.ts';
-import type { Span, Spans } from './spans.ts';
-import type { TokenTable } from './token-shapes.ts';
+import type { KeyCache, Rules } from './rules.ts';
+import type { KeyClass } from './rows.ts';
+import type { Spans } from './spans.ts';
 
-export interface Context {
-  readonly source: string;
+/** Signs that are looked for ahead: a backslash, a doubled quote, an at sign, and one in quoted-printable. */
+export const SIGNS = ['\\', '""', '@', '=40'] as const;
+export const SLASH = 0;
+export const DOUBLED = 1;
+export const AT = 2;
+export const CODED_AT = 3;
+export type Sign = 0 | 1 | 2 | 3;
+
+/** A scan of one text: its bytes, the same as a Latin-1 string, and what was put in place of what. */
+export interface Scan {
+  readonly bytes: Uint8Array;
+  readonly text: string;
   readonly spans: Spans;
-  readonly pseudonyms: Pseudonyms;
-  readonly keys: KeyCache;
-  readonly tokens: TokenTable;
-  /** The line that was asked for last: a long one with many keys is measured once. */
-  readonly line: { from: number; to: number };
-  /** What JSON is walked with. */
-  readonly rules: ValueRules;
-  /** Scans a text that was decoded out of this one: what would be replaced, by places in that text. */
-  readonly scanNested: (text: string) => readonly Span[];
+  readonly engine: Engine;
+  readonly state: LineState;
+  /** Where the line, or the string of JSON in it, begins and ends: nothing outside of that is looked at. */
+  floor: number;
+  stop: number;
+  /** The window holds lines that quoted-printable joins. */
+  isJoined: boolean;
+  /** The line of it that was asked for last: a long one with many keys is measured once. */
+  readonly line: { from: number; to: number; stop: number };
+  /** Up to here stretches in an encoding, and base64, were looked at. */
+  decodedTo: number;
+  judgedTo: number;
+  /** Up to here names and passwords before a host were looked for. */
+  userinfoTo: number;
+  /** Where a sign stands next, from a place on: most texts have few of them, and each is looked for once. */
+  next(sign: Sign, place: number): number;
+  /** What nobody sees was written down with a backslash: the line is read again without it. */
+  hasUnseen: boolean;
+  /** Up to here no string is closed any more. */
+  openTo: number;
+  /** Scans a stretch of the text in place, as any text. */
+  run(from: number, to: number): void;
+  /** Scans a stretch in place as a value of a class, whole and without escapes. */
+  value(keyClass: KeyClass, from: number, to: number): void;
+  /** Scans what was decoded out of the text, as any text or as a value of a class. */
+  within(decoded: Decoded, keyClass: KeyClass): void;
 }
 
-/** Where the line around a place ends. */
-export function lineEnd(context: Context, from: number): number {
-  const { line } = context;
-  if (from < line.from || from > line.to) {
+/** What stays the same from text to text. */
+export interface Engine {
+  readonly rules: Rules;
+  readonly keys: KeyCache;
+  readonly pseudonyms: Pseudonyms;
+  /** A text of its own without what is personal, UTF-8 as Latin-1. */
+  readonly clean: (text: string) => string;
+}
+
+/** A private key that goes on in the next lines. */
+export interface KeyState {
+  /** Lines in which the key may go on; 0 outside of a key. */
+  lines: number;
+  strange: number;
+  /** Words of the log's prefix before the line with the key's beginning; -1 when that was not seen. */
+  prefixWords: number;
+}
+
+/** What a line leaves to the next one. */
+export interface LineState {
+  readonly key: KeyState;
+  /** The line before was a Subject, and a folded one goes on. */
+  isSubject: boolean;
+  /** A key above whose value stands on the lines below it. */
+  block: Block | undefined;
+  /** A part of a form whose value stands below its name, behind an empty line. */
+  part: { readonly keyClass: KeyClass; isBody: boolean; lines: number } | undefined;
+  /** What the name of a pair said of the value below it, and how many line ends are left until that counts no more. */
+  pairClass: KeyClass;
+  pairLines: number;
+  /** A value that a cut of a longer line went through: its class, and the byte that closes it, 0 for white space. */
+  open: { readonly keyClass: KeyClass; readonly closer: number } | undefined;
+}
+
+/** A key whose value stands below it, further to the right. */
+export interface Block {
+  readonly keyClass: KeyClass;
+  readonly column: number;
+  /** All lines are one text, as behind `|` and `>`. */
+  readonly isText: boolean;
+  /** Only items of a list are values. */
+  readonly isList: boolean;
+  /** The key has the quotes of JSON, in which a value has them too. */
+  readonly isQuoted: boolean;
+  lines: number;
+}
+
+/** The state before the first line; a text inside of another one shares its private key. */
+export function startState(key: KeyState = { lines: 0, strange: 0, prefixWords: -1 }): LineState {
+  return {
+    key,
+    isSubject: false,
+    block: undefined,
+    part: undefined,
+    pairClass: 'none',
+    pairLines: 0,
+    open: undefined,
+  };
+}
+
+/** Where the line around a place ends, within the window: lines that quoted-printable joins are scanned together. */
+export function lineStop(scan: Scan, from: number): number {
+  const { line, stop, text } = scan;
+  if (!scan.isJoined) return stop;
+  if (from < line.from || from > line.to || line.stop !== stop) {
+    const end = text.indexOf('\n', from);
     line.from = from;
-    line.to = lineEndOf(context.source, from);
+    line.stop = stop;
+    line.to = end === -1 || end > stop ? stop : end > from && text.charCodeAt(end - 1) === 13 ? end - 1 : end;
   }
   return line.to;
-}
-
-/** The same for a text that is not being scanned. */
-export function lineEndOf(source: string, from: number): number {
-  const end = source.indexOf('\n', from);
-  const stop = end === -1 ? source.length : end;
-  return stop > from && source.charCodeAt(stop - 1) === 13 ? stop - 1 : stop;
-}
-
-/** Bytes that are searched one by one. */
-const NEAR = 16;
-
-/** The first place of a text within bounds, or -1. What is searched is what is between them, not the rest of the log. */
-export function indexWithin(source: string, text: string, from: number, to: number): number {
-  let start = from;
-  if (text.length === 1) {
-    // Most of what is looked for is near: a loop is there before a slice is made.
-    const byte = text.charCodeAt(0);
-    for (const near = Math.min(to, from + NEAR); start < near; start += 1)
-      if (source.charCodeAt(start) === byte) return start;
-    if (start >= to) return -1;
-  }
-  const at = source.slice(start, to).indexOf(text);
-  return at === -1 ? -1 : start + at;
 }

@@ -1,6 +1,6 @@
 /** Phone numbers (RED-05): the international form, the Russian forms, and what a key or a URI says is a number. */
-import { isDigit, isWordByte } from './character-classes.ts';
-import type { Context } from './context.ts';
+import { isDigit, isWordByte } from './bytes.ts';
+import type { Scan } from './context.ts';
 import { decodeText } from './decoding.ts';
 
 /** E.164 allows 15 digits; the shortest numbers with a country code that are dialled have 7. */
@@ -8,55 +8,84 @@ const DIGITS_MIN = 7;
 const DIGITS_MAX = 15;
 /** Bytes of the longest number with its separators. */
 const PHONE_MAX = 64;
+/** Digits of a group behind a space that is an instant or a count and no part of a number. */
+const GROUP_MAX = 8;
 
-/** A number that begins at a plus sign, or at what stands for one (`%2B`, `\u002b`, `&#43;`), of `plus` bytes. */
-export function cutInternational(context: Context, start: number, plus: number): number {
-  const { source, spans } = context;
-  if (isWordByte(source, start - 1) && plus === 1) return -1;
-  const first = start + plus;
-  let from = first;
-  if (source.charCodeAt(from) === 40) from += 1;
-  if (!isDigit(source, from) || (source.charCodeAt(from) === 48 && from !== first)) return -1;
-  const isRussian = source.charCodeAt(from) === 55;
-  const { end, digits } = groupsEnd(source, first, (count, groups) =>
-    isRussian ? count === RUSSIAN_DIGITS : groups === 1 && count >= UNBROKEN_MIN,
-  );
-  if (digits < DIGITS_MIN || digits > DIGITS_MAX) return -1;
-  if (!isFree(source, end)) return -1;
-  return spans.put(start, end, context.pseudonyms.phone(source.slice(first, end)), 'phone');
+/**
+ * Digits behind a country's code after which a space ends a number, and how many there are at most: ITU-T E.164 with
+ * the numbering plans of the countries. Numbers of other countries end at a space behind eight digits.
+ */
+const PLANS: readonly (readonly [codes: string, least: number, most: number])[] = [
+  ['1 7', 10, 10],
+  ['20 27 30 31 33 34 36 40 48 51 52 54 55 56 57 58 60 61 62 63 64 65 66 81 82 84 86 90 91 92 94 98', 8, 11],
+  ['32 45 46 47 41 43 53 93 95', 8, 11],
+  ['33 34 48 351 380 375 371 370 372 373 374 992 993 996 998 420 421 971 972 966 353 359 381 385 386', 8, 10],
+  ['33 34 48 380 375 998 992 996 420 421 972', 9, 9],
+  ['39 44', 10, 10],
+  ['49', 10, 11],
+  ['55 86 91 52 90 30 81 82 98 92', 10, 11],
+  ['358', 9, 10],
+];
+const LEAST = new Map(
+  PLANS.flatMap(([codes, least, most]) => codes.split(' ').map((code) => [code, { least, most }] as const)),
+);
+const ANYWHERE = { least: 8, most: 12 };
+
+/** The code of a country and its plan. */
+function planOf(digits: string): { code: number; least: number; most: number } {
+  for (const width of [1, 2, 3]) {
+    const plan = LEAST.get(digits.slice(0, width));
+    if (plan !== undefined) return { code: width, ...plan };
+  }
+  return { code: 3, ...ANYWHERE };
 }
 
-/** Digits of a number of Russia with its 7 or 8. */
-const RUSSIAN_DIGITS = 11;
-/** Digits behind a plus sign without a separator that are a number by themselves. */
-const UNBROKEN_MIN = 10;
+/** A number that begins at a plus sign, or at what stands for one (`&#43;`), of `plus` bytes. */
+export function cutInternational(scan: Scan, start: number, plus: number): number {
+  const { bytes, spans, engine, text, floor } = scan;
+  if (plus === 1 && start > floor && isWordByte(bytes[start - 1]) && !isEscape(scan, start - 1)) return -1;
+  const first = start + plus;
+  let from = first;
+  if (bytes[from] === 40) from += 1;
+  if (!isDigit(bytes[from]) || (bytes[from] === 48 && from !== first)) return -1;
+  const end = numberEnd(scan, first, undefined);
+  const digits = text.slice(first, end).replaceAll(/[^0-9]/g, '').length;
+  if (digits < DIGITS_MIN || digits > DIGITS_MAX || !isFree(scan, end) || isOffset(text.slice(first, end))) return -1;
+  return spans.put(start, end, engine.pseudonyms.phone(text.slice(first, end)), 'phone');
+}
+
+function isEscape({ bytes }: Scan, letter: number): boolean {
+  return bytes[letter - 1] === 92;
+}
+
+/** `+0.270003` is a number that counts, and so is `+2.0000001`. */
+function isOffset(written: string): boolean {
+  return /^\d{1,3}\.\d+$/.test(written);
+}
 
 /**
  * Where groups of digits end that separators join: two of them in a row at most, one pair of brackets. Behind a space
- * a number that is whole has ended (`isWhole`): what follows is another one, or a count.
+ * a number that is whole by its country's plan has ended, and a day, an address, a time or an instant is none of it.
  */
-function groupsEnd(
-  source: string,
-  from: number,
-  isWhole: (digits: number, groups: number) => boolean,
-): { end: number; digits: number } {
+function numberEnd(scan: Scan, from: number, whole: number | undefined): number {
+  const { bytes, text, stop } = scan;
   let end = from;
-  let digits = 0;
-  let groups = 0;
+  let digits = '';
   let brackets = 0;
   let separators = 0;
-  for (let at = from; at < source.length && at - from < PHONE_MAX && digits <= DIGITS_MAX;) {
-    if (isDigit(source, at)) {
-      if (separators > 0 || digits === 0) groups += 1;
-      digits += 1;
+  for (let at = from; at < stop && at - from < PHONE_MAX && digits.length <= DIGITS_MAX;) {
+    if (isDigit(bytes[at])) {
+      if (separators > 0 && !continues(scan, digits, end, at, whole)) break;
+      let group = at;
+      while (group < stop && isDigit(bytes[group])) group += 1;
+      digits += text.slice(at, group);
       separators = 0;
-      at += 1;
+      at = group;
       end = at;
       continue;
     }
-    const width = separatorWidth(source, at);
-    if (at === end && isWhole(digits, groups) && isSpace(source, at, width)) break;
-    const byte = source.charCodeAt(at);
+    const width = separatorWidth(bytes, at);
+    const byte = bytes[at];
     if (byte === 40 || byte === 41) {
       brackets += 1;
       if (brackets > 2 || (byte === 40) !== (brackets === 1)) break;
@@ -65,23 +94,49 @@ function groupsEnd(
     if (width === 0 || separators > 3) break;
     at += width;
   }
-  return { end, digits };
+  return end;
+}
+
+/** Whether the digits at a place go on a number whose digits so far ended at `end`. */
+function continues(scan: Scan, digits: string, end: number, at: number, whole: number | undefined): boolean {
+  const { bytes, text, stop } = scan;
+  const group = /^\d*/.exec(text.slice(at, Math.min(stop, at + 20)))?.[0].length ?? 0;
+  const spaced = at - end === 1 ? isSpace(bytes, end) : /\s|\u00a0|\u00af/.test(text.slice(end, at));
+  if (whole !== undefined) return digits.length < whole || !spaced;
+  const { code, least, most } = planOf(digits);
+  const national = digits.length - code;
+  if (national + group > most && national >= least) return false;
+  if (!spaced) return true;
+  if (national >= least) {
+    // Numbers of some countries are a group longer than others of the same one.
+    return (
+      national + group <= most &&
+      group <= 4 &&
+      group >= 2 &&
+      most > least &&
+      !startsOther(text.slice(at, at + 20)) &&
+      national < 10
+    );
+  }
+  return group <= Math.max(GROUP_MAX, most - national) && !startsOther(text.slice(at, at + 20));
+}
+
+/** A day, a time, an address or a fraction, which are no groups of a number. */
+function startsOther(text: string): boolean {
+  return /^(?:(?:19|20)\d\d-\d\d-\d\d|\d{1,2}:\d\d|\d{1,3}\.\d{1,3}\.\d{1,3}\.[\dx]|1[5-9]\d{8}(?!\d))/.test(text);
 }
 
 /** Bytes of a separator at a place: space, dash, dot, bracket, no-break spaces and dashes in UTF-8, `%20`, `=20`. */
-function separatorWidth(source: string, at: number): number {
-  const byte = source.charCodeAt(at);
+function separatorWidth(bytes: Uint8Array, at: number): number {
+  const byte = bytes[at];
   if (byte === 32 || byte === 45 || byte === 46 || byte === 40 || byte === 41) return 1;
-  if (byte === 0xc2 && source.charCodeAt(at + 1) === 0xa0) return 2;
-  if (byte === 0xe2 && source.charCodeAt(at + 1) === 0x80) return isDashOrSpace(source.charCodeAt(at + 2)) ? 3 : 0;
-  if ((byte === 37 || byte === 61) && source.startsWith('20', at + 1)) return 3;
-  return 0;
+  if (byte === 0xc2 && bytes[at + 1] === 0xa0) return 2;
+  if ((byte === 37 || byte === 61) && bytes[at + 1] === 50 && bytes[at + 2] === 48) return 3;
+  return byte === 0xe2 && bytes[at + 1] === 0x80 && isDashOrSpace(bytes[at + 2] as number) ? 3 : 0;
 }
 
-/** Whether a separator is white space, in whatever encoding: dashes and dots join, spaces may also part. */
-function isSpace(source: string, at: number, width: number): boolean {
-  const byte = source.charCodeAt(at);
-  return byte === 32 || (width > 1 && byte !== 0xe2);
+function isSpace(bytes: Uint8Array, at: number): boolean {
+  return bytes[at] === 32;
 }
 
 function isDashOrSpace(byte: number): boolean {
@@ -89,47 +144,37 @@ function isDashOrSpace(byte: number): boolean {
 }
 
 /** Nothing goes on behind a number that would make it part of a longer thing. */
-function isFree(source: string, end: number): boolean {
-  const next = source.charCodeAt(end);
-  if (isWordByte(source, end)) return false;
-  return !((next === 46 || next === 45 || next === 58 || next === 47) && isDigit(source, end + 1));
+function isFree({ bytes, stop }: Scan, end: number): boolean {
+  if (end >= stop) return true;
+  const next = bytes[end];
+  if (isWordByte(next)) return false;
+  return !((next === 46 || next === 45 || next === 58 || next === 47) && isDigit(bytes[end + 1]));
 }
 
+/** Digits of a number of Russia with its 7 or 8. */
+const RUSSIAN_DIGITS = 11;
 /** Groups of a Russian number behind its 8 or 7: 3-3-2-2, 3-3-4, 3-7, or all in one. */
 const RUSSIAN_GROUPS = new Set(['3,3,2,2', '3,3,4', '3,7', '10', '3,2,2,3', '3,2,3,2']);
 
 /** `8 (9xx) xxx-xx-xx` and its kin, from the 8 on. */
-export function cutRussian(context: Context, start: number): number {
-  const { source, spans } = context;
-  const before = start > 0 ? source.charCodeAt(start - 1) : 32;
-  if (isWordByte(source, start - 1) || before === 46 || before === 47 || before === 43 || before === 45) return -1;
-  if (before === 58 && isDigit(source, start - 2)) return -1;
-  if (!isAreaCode(source, start + 1)) return -1;
-  const { end, digits } = groupsEnd(source, start, (count) => count === RUSSIAN_DIGITS);
-  if (digits !== RUSSIAN_DIGITS || !isFree(source, end)) return -1;
-  const text = source.slice(start, end);
-  const groups = text
+export function cutRussian(scan: Scan, start: number): number {
+  const { bytes, text, spans, engine, floor } = scan;
+  const before = start > floor ? (bytes[start - 1] as number) : 32;
+  if (before === 46 || before === 47 || before === 43 || before === 45) return -1;
+  if (isWordByte(before) && !isEscape(scan, start - 1)) return -1;
+  if (before === 58 && isDigit(bytes[start - 2])) return -1;
+  if (!/^8(?:[ .(-]|\u00c2\u00a0|\u00e2\u0080.){0,3}[3489]\d\d/.test(text.slice(start, start + 14))) return -1;
+  const end = numberEnd(scan, start, RUSSIAN_DIGITS);
+  const written = text.slice(start, end);
+  const groups = written
     .slice(1)
     .split(/[^0-9]+/)
     .filter((group) => group !== '');
   const lengths = groups.map((group) => group.length).join(',');
-  if (!RUSSIAN_GROUPS.has(lengths) || !'3489'.includes((groups[0] as string).charAt(0))) return -1;
+  if (!RUSSIAN_GROUPS.has(lengths) || !isFree(scan, end)) return -1;
   // Unbroken digits are a number of a mobile; other such runs are counts and ids.
-  if (lengths === '10' && text.length === 11 && (!text.startsWith('89') || isCounted(source, start))) return -1;
-  return spans.put(start, end, context.pseudonyms.phone(text), 'phone');
-}
-
-/** Whether three digits stand behind what may separate them from the 8; separators of many bytes are let through. */
-function isAreaCode(source: string, from: number): boolean {
-  let at = from;
-  while (at - from < 3 && ' -.('.includes(source.charAt(at))) at += 1;
-  const byte = source.charCodeAt(at);
-  return (
-    byte > 127 ||
-    byte === 37 ||
-    (byte === 61 && source.startsWith('20', at + 1)) ||
-    (isDigit(source, at) && isDigit(source, at + 1) && isDigit(source, at + 2))
-  );
+  if (lengths === '10' && written.length === 11 && (!written.startsWith('89') || isCounted(scan, start))) return -1;
+  return spans.put(start, end, engine.pseudonyms.phone(written), 'phone');
 }
 
 /** Whether a whole value is a number of a phone: with a plus, or as the Russian plan has it. */
@@ -144,8 +189,9 @@ export function isPhoneText(value: string): boolean {
 
 /** Whether a value under a phone's key has a number's digits, whatever its form. */
 export function isDialled(value: string): boolean {
-  const digits = decodeText(value).replaceAll(/[^0-9]/g, '').length;
-  return digits >= 3 && digits <= 20 && !/[A-Za-z]{2}/.test(decodeText(value));
+  const text = decodeText(value);
+  const digits = text.replaceAll(/[^0-9]/g, '').length;
+  return digits >= 3 && digits <= 20 && !/[A-Za-z]{2}/.test(text);
 }
 
 /** Last words of names under which numbers are counted: eleven digits under them are no phone. */
@@ -155,7 +201,7 @@ const COUNTED = new Set(
   ),
 );
 
-function isCounted(source: string, start: number): boolean {
-  const match = /([A-Za-z]{1,16})"?[=:] ?$/.exec(source.slice(Math.max(0, start - 24), start));
+function isCounted({ text, floor }: Scan, start: number): boolean {
+  const match = /([A-Za-z]{1,16})"?[=:] ?$/.exec(text.slice(Math.max(floor, start - 24), start));
   return match !== null && COUNTED.has((match[1] as string).toLowerCase());
 }

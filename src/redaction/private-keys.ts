@@ -1,7 +1,8 @@
 /** Private keys: in one line or over many, under prefixes of a log, and the tail of one whose beginning was cut off. */
-import type { KeyClass } from './keys.ts';
-import { BASE64, DIGIT, LOWER, UPPER, WORD_BITS } from './character-classes.ts';
-import { indexWithin, lineEnd, lineEndOf, type Context } from './context.ts';
+import { BODY, DIGIT, LOWER, UPPER, WORD_BITS } from './bytes.ts';
+import { lineStop, type KeyState, type Scan } from './context.ts';
+import { isUnreadable } from './letter-pairs.ts';
+import { markerEnd } from './spans.ts';
 
 /** Lines of one key at most: RSA of 16384 bits has 196. Beyond it the lines are scanned as any others. */
 export const KEY_LINES_MAX = 200;
@@ -11,179 +12,197 @@ const STRANGE_LINES_MAX = 5;
 const LABEL_MAX = 160;
 /** Lengths of a full line: PEM, OpenSSH, MIME. */
 const BODY_LENGTHS = [64, 70, 76] as const;
+/** A shorter run of base64 is a line of a key only where it stands like the lines before it. */
+const PLAIN_BODY_MIN = 16;
+/** Bytes of a last line that are looked at. */
+const TAIL_MAX = 4096;
 
-/** What a line leaves to the next one. */
-export interface LineState {
-  /** Lines in which the key may go on; 0 outside of a key. */
-  keyLines: number;
-  strangeLines: number;
-  /** The key's lines have a prefix of the log. */
-  hasPrefix: boolean;
-  /** Words of the log's prefix before the line with the key's beginning; -1 when that was not seen. */
-  prefixWords: number;
-  /** The key's beginning was not seen. */
-  isOrphan: boolean;
-  /** The line before was a Subject, and a folded one goes on. */
-  isSubject: boolean;
-  /** A key above whose value stands on the lines below it. */
-  block: Block | undefined;
-  /** A part of a form whose value stands below its name, behind an empty line. */
-  part: { readonly keyClass: KeyClass; isBody: boolean; lines: number } | undefined;
-  /** What the name of a pair said of the value below it, and how many line ends are left until that counts no more. */
-  pairClass: KeyClass;
-  pairLines: number;
-}
+const BEGIN =
+  /^(?:-----?|(?:%2[Dd]){5}) ?BEGIN(.{0,100}?)PRIVATE(?:.{1,6}|)KEY(?:.{1,6}BLOCK)? ?(?:-----?|(?:%2[Dd]){5})/;
 
-/** A key whose value stands below it, further to the right. */
-export interface Block {
-  readonly keyClass: KeyClass;
-  readonly column: number;
-  /** All lines are one text, as behind `|` and `>`. */
-  readonly isText: boolean;
-  /** Only items of a list are values. */
-  readonly isList: boolean;
-  /** The key has the quotes of JSON, in which a value has them too. */
-  readonly isQuoted: boolean;
-  lines: number;
-}
-
-export function startState(): LineState {
-  return {
-    keyLines: 0,
-    strangeLines: 0,
-    hasPrefix: false,
-    prefixWords: -1,
-    isOrphan: false,
-    isSubject: false,
-    block: undefined,
-    part: undefined,
-    pairClass: 'none',
-    pairLines: 0,
-  };
-}
-
-/** `-----BEGIN … PRIVATE KEY-----` that starts here, in any escaping. Answers where the scan goes on, or -1. */
-export function cutPrivateKey(context: Context, state: LineState, start: number): number {
-  const { source, spans } = context;
-  const stop = lineEnd(context, start);
-  const head = source.slice(start, Math.min(stop, start + LABEL_MAX));
-  const label =
-    /^(?:-----?|(?:%2[Dd]){5}) ?BEGIN(.{0,100}?)PRIVATE(?:.{1,6}|)KEY(?:.{1,6}BLOCK)? ?(?:-----?|(?:%2[Dd]){5})/.exec(
-      head,
-    );
+/** `-----BEGIN … PRIVATE KEY-----` that starts here. Answers where the scan goes on, or -1. */
+export function cutPrivateKey(scan: Scan, start: number): number {
+  const { text, spans } = scan;
+  const stop = lineStop(scan, start);
+  const label = BEGIN.exec(text.slice(start, Math.min(stop, start + LABEL_MAX)));
   if (label === null || (label[1] as string).includes('PUBLIC')) return -1;
   const body = start + label[0].length;
-  const close = closeOf(source, body, stop);
-  if (close !== -1) return spans.secret(start, close, 'private-key');
-  const quote = quoteEnd(source, body, stop);
-  state.keyLines = KEY_LINES_MAX;
-  state.strangeLines = 0;
-  state.isOrphan = false;
-  state.prefixWords = wordsBefore(source, start);
-  state.hasPrefix = start > 0 && source.charCodeAt(start - 1) !== 10;
-  return spans.secret(start, quote, 'private-key');
+  const close = closeOf(text.slice(body, stop));
+  if (close !== -1) return spans.secret(start, body + close, 'private-key');
+  const { key } = scan.state;
+  key.lines = KEY_LINES_MAX;
+  key.strange = 0;
+  key.prefixWords = wordsBefore(scan, start);
+  if (stop >= scan.bytes.length) scan.state.open = { keyClass: 'secret', closer: 34 };
+  // Behind the label stand the body's own bytes, or a quote and what is no body at all.
+  let end = body;
+  while (end < stop && isBodyByte(text.charCodeAt(end))) end += 1;
+  return spans.secret(start, end, 'private-key');
 }
 
-/** Where the END line's dashes end, in the same line; -1 when it is not there. */
-function closeOf(source: string, from: number, stop: number): number {
-  const line = source.slice(from, stop);
+/** Bytes of a key in one line, with the escapes and spaces between its lines. */
+function isBodyByte(byte: number): boolean {
+  return BODY[byte] === 1 || byte === 32 || byte === 9 || byte === 92 || byte === 37 || byte === 45 || byte === 95;
+}
+
+/** Where the END line's dashes end, in the same stretch; -1 when it is not there. */
+function closeOf(line: string): number {
   const end = /(?:-{4,5} ?|%2[Dd])END/.exec(line);
   if (end === null) return -1;
-  const behind = from + end.index + end[0].length;
+  const behind = end.index + end[0].length;
   const label = /^[^"\n]{1,120}?KEY(?:.{1,6}BLOCK)? ?(?:-{4,5}|(?:%2[Dd]){5})/.exec(
-    source.slice(behind, Math.min(stop, behind + LABEL_MAX)),
+    line.slice(behind, behind + LABEL_MAX),
   );
-  return label === null ? Math.min(quoteEnd(source, behind, stop), behind + LABEL_MAX) : behind + label[0].length;
+  if (label !== null) return behind + label[0].length;
+  const quote = line.slice(behind, behind + LABEL_MAX).indexOf('"');
+  return quote === -1 ? Math.min(line.length, behind + LABEL_MAX) : behind + quote;
 }
 
-function quoteEnd(source: string, from: number, stop: number): number {
-  let first = indexWithin(source, '"', from, stop);
-  if (first === -1) return stop;
-  while (first > from && source.charCodeAt(first - 1) === 92) first -= 1;
-  return first;
-}
-
-/** What of a line inside of a key is the key's: its end; undefined for a line that is none of the key. */
-export function keyPart(
-  source: string,
-  start: number,
-  stop: number,
-  state: LineState,
-): { from: number; to: number } | undefined {
-  const end = indexWithin(source, '-----END', start, stop);
+/** A line, or a string of JSON, in which a key may go on. Answers where the scan goes on, or -1. */
+export function cutKeyLine(scan: Scan, start: number, stop: number): number {
+  const { text, spans, state } = scan;
+  const { key } = state;
+  const end = text.slice(start, stop).indexOf('-----END');
   if (end !== -1) {
-    const dashes = indexWithin(source, '-----', end + 8, stop);
-    state.keyLines = 0;
-    return { from: bodyStart(source, start, end), to: dashes === -1 ? stop : dashes + 5 };
+    const dashes = text.indexOf('-----', start + end + 8);
+    key.lines = 0;
+    return hide(
+      scan,
+      start,
+      bodyStart(scan, start, start + end),
+      dashes === -1 || dashes + 5 > stop ? stop : dashes + 5,
+    );
   }
-  state.keyLines -= 1;
-  const from = lastWord(source, start, stop);
-  if (
-    stop > from &&
-    isBody(source, from, stop) &&
-    (from === start || stop - from >= 16 || followsPrefix(source, from, state))
-  ) {
-    state.strangeLines = 0;
-    return { from, to: stop };
+  key.lines -= 1;
+  const body = bodyOf(scan, start, stop);
+  if (body !== undefined) {
+    key.strange = 0;
+    if (markerEnd(text, body.from) !== -1) return stop;
+    return hide(scan, start, body.from, body.to);
   }
-  // `"MIIE…\n" +` of a program's text.
-  const joined = JOINED.exec(source.slice(start, Math.min(stop, start + 256)));
-  if (joined !== null) {
-    state.strangeLines = 0;
-    const body = start + joined[0].indexOf(joined[1] as string);
-    return { from: body, to: body + (joined[1] as string).length };
-  }
-  const header = /(?:Proc-Type|DEK-Info|Comment|Version|Subject|Private-Lines|Private-MAC): /.exec(
-    source.slice(start, Math.min(stop, start + 200)),
+  const header = /(?:Proc-Type|DEK-Info|Private-Lines|Private-MAC): /.exec(
+    text.slice(start, Math.min(stop, start + 200)),
   );
-  if (header !== null) return { from: start + header.index, to: stop };
-  state.strangeLines += 1;
-  if (state.isOrphan || state.strangeLines > STRANGE_LINES_MAX) state.keyLines = 0;
-  return undefined;
+  if (header !== null) return hide(scan, start, start + header.index, stop);
+  if (spans.last <= start && stop > start && !isMarkedLine(text, start, stop)) key.strange += 1;
+  if (key.strange > STRANGE_LINES_MAX) key.lines = 0;
+  return -1;
 }
 
-const JOINED = /^[ \t]*["']([A-Za-z0-9+/=]{1,100})(?:\\{1,2}[nr]){0,2}["']?[ \t]*[+,;.\\]?$/;
+function isMarkedLine(text: string, start: number, stop: number): boolean {
+  return text.slice(start, stop).includes('[REDACTED:private-key]');
+}
 
-function followsPrefix(source: string, from: number, state: LineState): boolean {
-  if (state.hasPrefix && wordsBefore(source, from) === state.prefixWords) return true;
-  return (state.hasPrefix || state.isOrphan) && ':]>|-'.includes(source.charAt(from - 2));
+function hide(scan: Scan, start: number, from: number, to: number): number {
+  if (from > start) scan.run(start, from);
+  return from >= scan.spans.last ? scan.spans.secret(from, to, 'private-key') : to;
+}
+
+/**
+ * The key's part of a line: base64 at its end, behind a prefix of the log and before what a program puts around it,
+ * `\n" +` of a source, ` +` of psql, `',` of Python.
+ */
+function bodyOf(scan: Scan, start: number, stop: number): { from: number; to: number } | undefined {
+  const { bytes, text, state } = scan;
+  const to = withoutFrame(scan, start, stop);
+  let from = to;
+  const floor = Math.max(start, to - TAIL_MAX);
+  while (from > floor && BODY[bytes[from - 1] as number] === 1) from -= 1;
+  if (from >= to) return undefined;
+  const length = to - from;
+  const before = from > start ? (bytes[from - 1] as number) : 10;
+  const isAlone = text.slice(start, from).trim() === '' || /^[ \t]*[bru]?["'(]*$/.test(text.slice(start, from));
+  if (
+    isAlone
+      ? length >= PLAIN_BODY_MIN || isShortBody(text.slice(from, to))
+      : length >= PLAIN_BODY_MIN && isDense(text, from, to)
+  )
+    return { from, to };
+  const stands =
+    wordsBefore(scan, from) === state.key.prefixWords ||
+    ':]>|-"\''.includes(String.fromCharCode(before)) ||
+    (before === 32 && ':]>|-'.includes(text.charAt(from - 2)));
+  if (!stands) return undefined;
+  const run = text.slice(from, to);
+  // The last groups of a key whose lines have this prefix, and are no word.
+  const isLast =
+    length % 4 === 0 &&
+    wordsBefore(scan, from) === state.key.prefixWords &&
+    /[\d+/=]/.test(run) &&
+    /[A-Za-z]/.test(run);
+  return isShortBody(run) || isLast ? { from, to } : undefined;
+}
+
+/** Bytes that programs put behind the line of a key, at most. */
+const FRAME_MAX = 128;
+
+/** Where a line ends before what a program puts behind it: escapes of line ends, quotes, commas, ` +`. */
+function withoutFrame({ bytes, text }: Scan, start: number, stop: number): number {
+  const floor = Math.max(start + 1, stop - FRAME_MAX);
+  let to = stop;
+  while (to > floor) {
+    const [byte, before] = [bytes[to - 1], bytes[to - 2]];
+    const isBreak = before === 92 && (byte === 110 || byte === 114);
+    if (isBreak || (byte === 43 && (before === 32 || before === 9))) to -= 2;
+    else if (' \t,;.)]"\'\\'.includes(text.charAt(to - 1))) to -= 1;
+    else break;
+  }
+  return to;
+}
+
+/** Whether a longer run has capitals, small letters or digits as base64 does, and is no path or word. */
+function isDense(text: string, from: number, to: number): boolean {
+  const run = text.slice(from, Math.min(to, from + 80));
+  return (
+    !/^\d+$/.test(run) &&
+    !/^\/?(?:[a-z]+\/)+/.test(run) &&
+    (run.endsWith('=') || (/[A-Z]/.test(run) && /[a-z]/.test(run) && /[\d+/]/.test(run)) || run.length >= 60)
+  );
+}
+
+/** A last line of a key: groups of four, which are no word, no number and no time. */
+function isShortBody(run: string): boolean {
+  if (run.length % 4 !== 0 && run.length < 16) return false;
+  if (run.endsWith('=')) return /^[A-Za-z0-9+/]+={1,2}$/.test(run);
+  return (
+    run.length >= 8 && !/^(?:[A-Za-z]?[a-z]+|[A-Z]+|\d+|[a-z]+\d+)$/.test(run) && /[A-Z]/.test(run) && /[a-z]/.test(run)
+  );
 }
 
 /** Words between the beginning of the line and a place. */
-function wordsBefore(source: string, at: number): number {
-  const start = source.lastIndexOf('\n', at - 1) + 1;
-  return at - start > 512 ? -1 : source.slice(start, at).split(/\s+/).length;
+function wordsBefore({ text, floor }: Scan, at: number): number {
+  return at - floor > 512 ? -1 : text.slice(floor, at).split(/\s+/).length;
 }
 
-function bodyStart(source: string, start: number, end: number): number {
+function bodyStart({ bytes }: Scan, start: number, end: number): number {
   let from = end;
-  while (from > start && (BASE64[source.charCodeAt(from - 1)] !== 0 || source.charCodeAt(from - 1) === 61)) from -= 1;
+  while (
+    from > start &&
+    (BODY[bytes[from - 1] as number] === 1 ||
+      (bytes[from - 1] === 110 && bytes[from - 2] === 92) ||
+      bytes[from - 1] === 92)
+  )
+    from -= 1;
   return from;
-}
-
-function lastWord(source: string, start: number, stop: number): number {
-  let from = stop;
-  while (from > start && source.charCodeAt(from - 1) > 32 && stop - from < 4096) from -= 1;
-  return from;
-}
-
-function isBody(source: string, from: number, to: number): boolean {
-  for (let at = from; at < to; at += 1)
-    if (BASE64[source.charCodeAt(at)] === 0 && source.charCodeAt(at) !== 61) return false;
-  return true;
 }
 
 /** Whether a line ends in a full line of a key's body: where the beginning is missing, that is how a key looks. */
-export function orphanStart(source: string, start: number, stop: number): number {
+export function orphanStart({ bytes }: Scan, start: number, stop: number): number {
+  // Most lines end otherwise, or have a space in their last part.
+  if (
+    BODY[bytes[stop - 1] as number] === 0 ||
+    BODY[bytes[stop - 9] as number] === 0 ||
+    BODY[bytes[stop - 33] as number] === 0
+  )
+    return -1;
   for (const length of BODY_LENGTHS) {
     const from = stop - length;
-    if (from < start || (from > start && source.charCodeAt(from - 1) > 32)) continue;
+    if (from < start || (from > start && (bytes[from - 1] as number) > 32 && BODY[bytes[from - 1] as number] === 1))
+      continue;
     let bits = 0;
     let at = from;
-    // Most such lines have a space in their middle.
-    if (BASE64[source.charCodeAt(stop - 1)] === 0 || BASE64[source.charCodeAt(from + 32)] === 0) continue;
-    while (at < stop && BASE64[source.charCodeAt(at)] !== 0) {
-      bits |= WORD_BITS[source.charCodeAt(at)] as number;
+    while (at < stop && BODY[bytes[at] as number] === 1) {
+      bits |= WORD_BITS[bytes[at] as number] as number;
       at += 1;
     }
     if (at === stop && (bits & (DIGIT | UPPER | LOWER)) === (DIGIT | UPPER | LOWER)) return from;
@@ -191,32 +210,45 @@ export function orphanStart(source: string, start: number, stop: number): number
   return -1;
 }
 
+/** The line of a key whose beginning is missing. Answers where the scan goes on, or -1. */
+export function cutOrphan(scan: Scan, start: number, stop: number): number {
+  const orphan = orphanStart(scan, start, stop);
+  if (orphan === -1 || (orphan > start && !isUnreadable(scan.text, orphan, stop))) return -1;
+  const { key } = scan.state;
+  key.lines = KEY_LINES_MAX;
+  key.strange = STRANGE_LINES_MAX;
+  key.prefixWords = wordsBefore(scan, orphan);
+  if (orphan > start) scan.run(start, orphan);
+  return orphan >= scan.spans.last ? scan.spans.secret(orphan, stop, 'random') : stop;
+}
+
 /**
  * Whether a text begins inside of a key: only lines of a body, then an END line. `undefined` as long as nobody can
  * say, because all lines so far could be of a body.
  */
-export function beginsInsideKey(source: string, isWhole: boolean): boolean | undefined {
+export function beginsInsideKey(text: string, isWhole: boolean): boolean | undefined {
   let start = 0;
-  for (let line = 0; line <= KEY_LINES_MAX && start < source.length; line += 1) {
-    const newline = source.indexOf('\n', start);
-    if (newline === -1 && !isWhole) return undefined;
-    const stop = lineEndOf(source, start);
-    const end = indexWithin(source, '-----END', start, stop);
-    if (end !== -1) return /PRIVATE KEY/.test(source.slice(end, Math.min(stop, end + LABEL_MAX)));
-    const from = lastWord(source, start, stop);
-    if (stop === from || !isBody(source, from, stop)) return false;
-    if (newline === -1) return false;
+  for (let line = 0; line <= KEY_LINES_MAX && start < text.length; line += 1) {
+    const newline = text.indexOf('\n', start);
+    if (newline === -1 && !isWhole) return text.length - start > TAIL_MAX ? false : undefined;
+    const stop = newline === -1 ? text.length : newline;
+    const row = text.slice(start, Math.min(stop, start + TAIL_MAX)).trimEnd();
+    const end = row.indexOf('-----END');
+    if (end !== -1) return row.includes('PRIVATE KEY', end);
+    if (!/(?:^|[\s:"'|>-])[A-Za-z0-9+/]{4,}={0,2}(?:\\n)?["',+ ]{0,4}$/.test(row) || newline === -1) return false;
     start = newline + 1;
   }
-  return start >= source.length && !isWhole ? undefined : false;
+  return start >= text.length && !isWhole ? undefined : false;
 }
 
 /** `Private-Lines: 14` of a PuTTY key: that many lines of a body follow. */
-export function startPuttyLines(context: Context, state: LineState, after: number): void {
-  const lines = Number(/^ (\d{1,3})/.exec(context.source.slice(after, after + 5))?.[1] ?? 0);
+export function startPuttyLines({ text, state }: Scan, after: number): void {
+  const lines = Number(/^: (\d{1,3})/.exec(text.slice(after, after + 6))?.[1] ?? 0);
   if (lines === 0) return;
-  state.keyLines = Math.min(lines, KEY_LINES_MAX);
-  state.strangeLines = 0;
-  state.isOrphan = false;
-  state.hasPrefix = true;
+  state.key.lines = Math.min(lines, KEY_LINES_MAX);
+  state.key.strange = 0;
+}
+
+export function startInside(key: KeyState): void {
+  key.lines = KEY_LINES_MAX;
 }

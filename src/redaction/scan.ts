@@ -3,337 +3,394 @@
  * follows it. Addresses are found by their rare middle (`@`, `://`, `::`). Nothing walks left of what was replaced,
  * and every walk is bounded, so that time is linear in any text.
  */
-import { cutIPv4, cutIPv6, isHexGroup } from './addresses.ts';
+import { cutIPv4, cutIPv6 } from './addresses.ts';
 import {
+  ASKS_BASE64,
+  ASKS_COLON,
+  ASKS_GAP,
+  ASKS_KEY,
+  ASKS_NUMBER,
   DASH,
   DIGIT,
+  gapEnd,
   HEX,
-  HIGH,
-  isTellingMark,
-  isWordByte,
-  LOWER,
-  MARK,
-  NEXT_IS_SPACE,
-  NEXT_KIND,
-  NEXT_OF_BASE64,
-  NEXT_OF_NUMBER,
-  NEXT_OF_WORD,
-  PLAIN,
-  runEnd,
-  START_KIND,
+  isDigit,
+  MARK_NEXT,
+  NEXT,
   WORD_BITS,
-} from './character-classes.ts';
-import { opensBlock, opensPart } from './blocks.ts';
-import type { Context } from './context.ts';
-import { cutEmail } from './emails.ts';
-import { cutQuotedPrintable } from './encoded-regions.ts';
-import { cutEncodedWord } from './encoded-words.ts';
-import { cutElement } from './keyed-elements.ts';
-import { cutKeyed } from './keyed-values.ts';
-import { canBeKey, type KeyClass } from './keys.ts';
-import { isLead, PHRASES, TOKENS } from './leads.ts';
-import { beginLine, endJson } from './line-starts.ts';
-import { cutMark, cutShape, isBehindSoftBreak } from './marks.ts';
-import { cutPairValue, isNameOfPerson, notePairName } from './pairs.ts';
+} from './bytes.ts';
+import { SIGNS, startState, type Engine, type LineState, type Scan, type Sign } from './context.ts';
+import type { Decoded } from './encodings.ts';
+import { decodeUnseen } from './encodings.ts';
+import { cutLeft, cutPairValue, isClear, isNameOfPerson, notePairName, opensBlock, opensPart } from './lines.ts';
+import { cutMark } from './marks.ts';
 import { cutRussian } from './phones.ts';
-import { startPuttyLines, startState, type LineState } from './private-keys.ts';
-import { isNamedId, isPublic, randomRun } from './random-strings.ts';
-import type { Spans } from './spans.ts';
-import { cutLetter } from './telephony-shapes.ts';
+import { cutForm, cutRandom, isEncoded, RANDOM_WORD_MIN } from './long-words.ts';
+import { cutLead } from './phrases.ts';
+import { cutKeyLine, cutOrphan, startPuttyLines } from './private-keys.ts';
+import type { KeyClass } from './rows.ts';
 import { fractionEnd, isInstant, isTime } from './times.ts';
-import { DISCORD, TERRAFORM } from './token-shapes.ts';
-import { cutUri } from './urls.ts';
+import { Spans } from './spans.ts';
+import { cutKeyed } from './values.ts';
+import { cutValue } from './value-classes.ts';
+import { cutBeforeColon } from './uris.ts';
 
-/** Shorter words are not looked at for random strings, unless base64 goes on around them. */
-const RANDOM_WORD_MIN = 10;
+/** The first word of a token of Terraform, before a dot. */
+const SHAPE_WORD = 14;
+/** Bytes of `2026-11-20T10`. */
+const INSTANT = 13;
+/** A full line of a key's body has 64 characters; a shorter line is none. */
+const BODY_LINE_MIN = 64;
+/** Encodings inside of encodings: `%252B`, JSON in JSON in JSON. What is deeper is hidden as a whole. */
+export const NESTING_MAX = 8;
+/** First bytes of what nobody sees: the escape of terminals, and spaces and marks without a width in UTF-8. */
+const UNSEEN = [0x1b, 0xc2, 0xe2, 0xe3, 0xef] as const;
+/** Words before `id`, `name`, `key` and `number` with which they are one name: `User ID=`. */
+const JOINED =
+  /(?:^|[^\w.-])((?:user|login|account|client|api|access|secret|private|phone|mobile|display|full|first|last|auth|session|bearer) (?:id|name|key|token|secret))$/i;
+/** The same as a table, for texts shorter than what a search of its own pays for. */
+const MAY_BE_UNSEEN = new Uint8Array(256);
+for (const byte of UNSEEN) MAY_BE_UNSEEN[byte] = 1;
+const SMALL = 2048;
+/** The first letter of those names by their length. */
+const LAST_WORD = [0, 0, 105, 107, 110, 116, 115];
 
-const NEWLINE = 10;
-/** What a byte behind a word tells: a key may end here. `=` `:` quotes `\` `]` `)` `>` and space. */
-const KEY_FOLLOW = new Uint8Array(256);
-for (const byte of '=:"\'`\\])> ') KEY_FOLLOW[byte.charCodeAt(0)] = 1;
+export class TextScan implements Scan {
+  readonly bytes: Uint8Array;
+  readonly text: string;
+  readonly spans: Spans;
+  readonly engine: Engine;
+  readonly state: LineState;
+  readonly line = { from: 1, to: 0, stop: -1 };
+  readonly #depth: number;
+  /** For each first byte of what nobody sees, where it stands next; and the least of these places. */
+  readonly #unseen = [-1, -1, -1, -1, -1];
+  #unseenAt = -1;
+  floor = 0;
+  stop = 0;
+  isJoined = false;
+  decodedTo = 0;
+  judgedTo = 0;
+  userinfoTo = 0;
+  hasUnseen = false;
+  /** Where each of the signs stands next. */
+  readonly #signs = [-1, -1, -1, -1];
+  /** Up to here no string is closed any more. */
+  openTo = 0;
 
-/** What a byte behind the quote of a key may be: `:`, `=`, white space, and `]` or `)` around the name. */
-const KEY_SIGN = new Uint8Array(256);
-for (const byte of ':= \t])') KEY_SIGN[byte.charCodeAt(0)] = 1;
-
-/** Whether a colon may stand between groups of an address: hex digits or another colon follow. */
-function goesOnAsIPv6(source: string, colon: number): boolean {
-  const byte = source.charCodeAt(colon + 1);
-  return byte === 58 || HEX[byte] === 1;
-}
-
-/** One pass over one text. */
-export class Scan {
-  readonly #context: Context;
-  readonly #source: string;
-  readonly #spans: Spans;
-  readonly #state: LineState;
-  readonly #judged = { end: 0 };
-  readonly #scanPrefix = (start: number, end: number): void => {
-    const context = { ...this.#context, source: this.#source.slice(0, end), line: { from: 1, to: 0 } };
-    new Scan(context, startState()).go(start);
-  };
-
-  constructor(context: Context, state: LineState) {
-    this.#context = context;
-    this.#source = context.source;
-    this.#spans = context.spans;
-    this.#state = state;
+  constructor(engine: Engine, bytes: Uint8Array, text: string, state: LineState, depth = 0) {
+    this.engine = engine;
+    this.bytes = bytes;
+    this.text = text;
+    this.state = state;
+    this.#depth = depth;
+    this.spans = new Spans(text);
+    this.stop = bytes.length;
   }
 
-  run(from: number): void {
-    this.go(from === 0 ? this.#line(0) : from);
-    endJson(this.#context);
-  }
-
-  #line(start: number): number {
-    return beginLine(this.#context, this.#state, start, this.#scanPrefix);
-  }
-
-  /** Goes on inside of a line. */
-  go(from: number): void {
-    const source = this.#source;
-    const end = source.length;
-    const kinds = START_KIND;
-    const wordBits = WORD_BITS;
-    let at = from;
-    while (at < end) {
-      const byte = source.charCodeAt(at);
-      const kind = kinds[byte];
-      if (kind === PLAIN) {
-        at += 1;
-      } else if (kind === MARK) {
-        at += 1;
-        if (byte === NEWLINE) at = this.#line(at);
-        else if (at === end || isTellingMark(byte, source.charCodeAt(at))) at = this.#mark(byte, at - 1);
-      } else if (kind === HIGH) {
-        at = this.#high(at, end);
-      } else {
-        let bits = wordBits[byte] as number;
-        let stop = at + 1;
-        for (; stop < end; stop += 1) {
-          const more = wordBits[source.charCodeAt(stop)] as number;
-          if (more === 0) break;
-          bits |= more;
-        }
-        at = this.#isPassed(at, stop, bits) ? stop : this.#word(at, stop, bits);
+  /** Scans all lines. Those that quoted-printable joins are scanned as one. */
+  lines(): void {
+    const { bytes, text, state } = this;
+    const { length } = bytes;
+    for (let at = 0; at < length;) {
+      let end = text.indexOf('\n', at);
+      if (end === -1) end = length;
+      this.isJoined = false;
+      // The padding of a key's last line is no such break.
+      while (end < length && state.key.lines === 0 && isSoft(bytes, end, at)) {
+        this.isJoined = true;
+        const next = text.indexOf('\n', end + 1);
+        end = next === -1 ? length : next;
       }
+      const stop = end > at && bytes[end - 1] === 13 ? end - 1 : end;
+      if (state.key.lines > 0 && this.#depth === 0) state.key.lines -= 1;
+      this.spans.keepsBreaks = this.isJoined;
+      this.#line(at, stop);
+      if (end < length) state.open = undefined;
+      at = end + 1;
     }
   }
 
-  /** Whether nothing can begin with a word: most of a log is passed by here, with a few loads for each word. */
-  #isPassed(start: number, end: number, bits: number): boolean {
-    const source = this.#source;
-    if (end >= source.length) return false;
-    const kind = NEXT_KIND[source.charCodeAt(end)] as number;
-    if (end - start >= RANDOM_WORD_MIN) return false;
-    // Base64 that was looked at is not looked at again for each of its words.
-    if (kind === NEXT_OF_BASE64 && start >= this.#judged.end) return false;
-    if ((bits & ~(DIGIT | DASH)) === 0) return (kind & NEXT_OF_NUMBER) === 0 && source.charCodeAt(start) !== 56;
-    if ((kind & NEXT_OF_WORD) !== 0 || isLead(source, start)) return false;
-    if (kind !== NEXT_IS_SPACE) return true;
-    const behind = source.charCodeAt(end + 1);
-    return behind !== 61 && behind !== 58;
+  #line(start: number, stop: number): void {
+    this.floor = start;
+    this.stop = stop;
+    const before = this.spans.list.length;
+    this.hasUnseen = false;
+    if (this.#unseenAt < stop && this.#nextUnseen(start) < stop && this.#withoutUnseen(start, stop)) return;
+    let from = start;
+    if (!isClear(this.state)) from = Math.max(cutLeft(this, start, stop), start);
+    if (this.state.key.lines > 0) {
+      if (this.bytes[from] !== 123) from = Math.max(cutKeyLine(this, from, stop), from);
+    } else if (stop - from >= BODY_LINE_MIN) from = Math.max(cutOrphan(this, from, stop), from);
+    if (from < stop) this.#go(from, stop);
+    if (!this.hasUnseen) return;
+    // A colour was written down with a backslash: the line is read again without it.
+    this.spans.rewind(before);
+    this.#withoutUnseen(start, stop);
+  }
+
+  #nextUnseen(from: number): number {
+    let least = this.bytes.length;
+    if (least < SMALL) {
+      let at = from;
+      while (at < least && MAY_BE_UNSEEN[this.bytes[at] as number] === 0) at += 1;
+      this.#unseenAt = at;
+      return at;
+    }
+    for (const [which, byte] of UNSEEN.entries()) {
+      let place = this.#unseen[which] as number;
+      if (place < from) {
+        place = this.bytes.indexOf(byte, from);
+        if (place === -1) place = this.bytes.length;
+        this.#unseen[which] = place;
+      }
+      if (place < least) least = place;
+    }
+    this.#unseenAt = least;
+    return least;
+  }
+
+  #withoutUnseen(start: number, stop: number): boolean {
+    if (this.#depth >= NESTING_MAX) return false;
+    const seen = decodeUnseen(this.text, start, stop);
+    if (seen === undefined) return false;
+    this.#nested(seen, (scan) => scan.lines(), this.state);
+    return true;
+  }
+
+  next(sign: Sign, place: number): number {
+    const known = this.#signs[sign] as number;
+    if (known >= place) return known;
+    const found = this.text.indexOf(SIGNS[sign], place);
+    const next = found === -1 ? this.text.length : found;
+    this.#signs[sign] = next;
+    return next;
+  }
+
+  run(from: number, to: number): void {
+    const { stop } = this;
+    this.stop = to;
+    this.#go(from, to);
+    this.stop = stop;
+  }
+
+  value(keyClass: KeyClass, from: number, to: number): void {
+    if (keyClass !== 'none' && keyClass !== 'audit' && cutValue(this, keyClass, from, to) !== -1) return;
+    const { floor, stop, isJoined } = this;
+    this.floor = from;
+    this.stop = to;
+    this.isJoined = false;
+    const at = this.state.key.lines > 0 && to - from > 7 ? Math.max(cutKeyLine(this, from, to), from) : from;
+    if (at < to) this.#go(at, to);
+    this.floor = floor;
+    this.stop = stop;
+    this.isJoined = isJoined;
+  }
+
+  within(decoded: Decoded, keyClass: KeyClass): void {
+    const { places } = decoded;
+    const [start, end] = [places[0] as number, places.at(-1) as number];
+    this.decodedTo = Math.max(this.decodedTo, end);
+    if (this.#depth >= NESTING_MAX) {
+      if (end > start && decoded.endOf === undefined) this.spans.secret(start, end, 'text');
+      return;
+    }
+    this.#nested(decoded, (scan) => {
+      const { text } = decoded;
+      const seen = keyClass === 'none' ? undefined : decodeUnseen(text, 0, text.length);
+      if (seen !== undefined) scan.within(seen, keyClass);
+      else if (keyClass === 'none' || cutValue(scan, keyClass, 0, text.length) === -1) scan.lines();
+    });
+  }
+
+  /** Scans a decoded stretch and puts what was found into this text. */
+  #nested(decoded: Decoded, scan: (nested: TextScan) => void, state = startState(this.state.key)): void {
+    const { text, places, encode, endOf } = decoded;
+    const nested = new TextScan(this.engine, Buffer.from(text, 'latin1'), text, state, this.#depth + 1);
+    scan(nested);
+    for (const span of nested.spans.list) {
+      const end = span.end > span.start && endOf !== undefined ? endOf(span.end) : (places[span.end] as number);
+      this.spans.put(places[span.start] as number, end, encode(span.replacement), span.class);
+    }
+  }
+
+  /** Words by their table; what is no word is passed by where the byte behind it says that it means nothing. */
+  #go(from: number, stop: number): void {
+    const { bytes } = this;
+    const { rules } = this.engine;
+    // Loads of an imported table are not kept over a call; those of a variable are.
+    const [words, marks, nexts] = [WORD_BITS, MARK_NEXT, NEXT];
+    let at = from;
+    while (at < stop) {
+      const byte = bytes[at] as number;
+      let bits = words[byte] as number;
+      if (bits === 0 || byte === 45) {
+        if (marks[(byte << 8) | (bytes[at + 1] as number)] === 0) at += 1;
+        else {
+          const next = byte >= 128 ? this.#high(at, stop) : cutMark(this, byte, at);
+          at = next > at ? next : at + 1;
+        }
+        continue;
+      }
+      let end = at + 1;
+      for (; end < stop; end += 1) {
+        const more = words[bytes[end] as number] as number;
+        if (more === 0) break;
+        bits |= more;
+      }
+      const next = end < stop ? (bytes[end] as number) : 10;
+      const asks = nexts[next] as number;
+      // Most words are of letters, short, and end at a space or a dot.
+      const isPassed =
+        (bits & ~(DIGIT | DASH)) === 0
+          ? (asks & ASKS_NUMBER) === 0 && byte !== 56
+          : end - at < SHAPE_WORD &&
+            !rules.mayLead(bytes, at) &&
+            (asks === 0 || (asks === ASKS_GAP && nexts[bytes[end + 1] as number] === 0));
+      at = isPassed || this.#isPassed(at, end, bits, next) ? end : this.#word(at, end, bits);
+    }
+  }
+
+  /** Whether nothing can begin with a word, looked at again. */
+  #isPassed(start: number, end: number, bits: number, next: number): boolean {
+    const { bytes } = this;
+    const { rules } = this.engine;
+    const length = end - start;
+    const behind = bytes[end + 1];
+    if ((bits & ~(DIGIT | DASH)) === 0) {
+      if (bytes[start] === 56) return false;
+      return next === 46 && (!isDigit(behind) || (length > 3 && (bits & DASH) === 0));
+    }
+    if (length >= RANDOM_WORD_MIN || rules.mayLead(bytes, start)) return false;
+    const asks = NEXT[next] as number;
+    if (asks === 0) return true;
+    if ((asks & ASKS_GAP) !== 0) return behind !== 61 && behind !== 58 && behind !== 32 && behind !== 9;
+    if ((asks & ASKS_BASE64) !== 0) return start < this.judgedTo;
+    if ((asks & ASKS_COLON) !== 0) return length > 4 && length !== INSTANT && !rules.mayName(bytes, start, end);
+    if (next === 46) return length !== SHAPE_WORD;
+    if (next === 93 || next === 41) return behind !== 61 && (behind !== 32 || bytes[end + 2] !== 61);
+    if (next === 44) return bytes[start - 1] !== 123;
+    return next !== 61 && !rules.mayName(bytes, start, end);
   }
 
   #word(start: number, end: number, bits: number): number {
-    const source = this.#source;
-    const length = end - start;
-    const next = end < source.length ? source.charCodeAt(end) : NEWLINE;
+    const { bytes, stop } = this;
+    const next = end < stop ? (bytes[end] as number) : 10;
     if ((bits & ~(DIGIT | DASH)) === 0) {
       const number = this.#number(start, end, next);
       if (number !== -1) return number;
-    } else if (length > 1 || next === 46) {
-      if (next === 58 && length === 13 && isInstant(source, start, end)) return fractionEnd(source, end + 6);
-      if (isLead(source, start)) {
-        const known = this.#known(start);
+    } else {
+      if (next === 58 && end - start === INSTANT && isInstant(bytes, start, end)) return fractionEnd(bytes, end + 6);
+      if (this.engine.rules.mayLead(bytes, start) && !isEncoded(this, end, next)) {
+        const known = cutLead(this, start);
         if (known !== -1) return known;
       }
       if (next === 58) {
-        const address = this.#beforeColon(start, end, bits);
+        const address = cutBeforeColon(this, start, end, bits);
         if (address !== -1) return address;
       }
-      if (KEY_FOLLOW[next] === 1) {
+      if (((NEXT[next] as number) & (ASKS_KEY | ASKS_GAP | ASKS_COLON)) !== 0) {
         const value = this.#key(start, end, next);
         if (value !== -1) return value;
       }
-    } else if (next === 58 && HEX[source.charCodeAt(start)] === 1 && goesOnAsIPv6(source, end)) {
-      const address = cutIPv6(this.#spans, start);
-      if (address !== -1) return address;
-    } else if (next === 61) {
-      const value = cutLetter(this.#context, start);
-      if (value !== -1) return value;
     }
-    if (length >= RANDOM_WORD_MIN || next === 43 || next === 47) return this.#random(start, end, bits, next);
-    return end;
-  }
-
-  /** A token or a phrase that begins with a literal of its own. */
-  #known(start: number): number {
-    const source = this.#source;
-    const token = TOKENS.at(source, start);
-    return token !== undefined && !isPublic(source, start) && !this.#isEncoded(token.end, source.charCodeAt(token.end))
-      ? this.#spans.secret(start, token.end, token.shape.class)
-      : PHRASES.cut(this.#context, start);
-  }
-
-  #beforeColon(start: number, end: number, bits: number): number {
-    if (goesOnAsIPv6(this.#source, end) && isHexGroup(this.#source, start, end, bits)) {
-      const address = cutIPv6(this.#spans, start);
-      if (address !== -1) return address;
+    if (end - start >= SHAPE_WORD) {
+      const token = cutForm(this, start, end);
+      if (token !== -1) return token;
     }
-    return (end - start <= 4 && (bits & ~(LOWER | DIGIT)) === 0) || end - start === 3
-      ? cutUri(this.#context, start, end)
-      : -1;
+    return end - start >= RANDOM_WORD_MIN || next === 43 || next === 47 || next === 61
+      ? cutRandom(this, start, end, bits, next)
+      : end;
   }
 
   #number(start: number, end: number, next: number): number {
-    const source = this.#source;
-    const first = source.charCodeAt(start);
-    if (next === 58 && end - start === 2 && isTime(source, end) && source.charCodeAt(start - 1) !== 58)
-      return fractionEnd(source, end + 6);
-    if (next === 46 || (next !== 58 && end - start > 3 && source.charCodeAt(start + 1) !== 45)) {
-      if (next === 46) {
-        const address = cutIPv4(this.#spans, start);
+    const { bytes } = this;
+    if (next === 58) {
+      if (end - start === 2 && isTime(bytes, end) && bytes[start - 1] !== 58) return fractionEnd(bytes, end + 6);
+      const behind = bytes[end + 1];
+      if (behind !== undefined && end - start <= 4 && (behind === 58 || HEX[behind] === 1)) {
+        const address = cutIPv6(this, start);
         if (address !== -1) return address;
       }
-    } else if (next === 58 && end - start <= 4 && goesOnAsIPv6(source, end)) {
-      const address = cutIPv6(this.#spans, start);
+    } else if (next === 46) {
+      // `10.0.0.1-10.0.0.9` reads as one word between its dots.
+      let from = start;
+      for (let at = end - 1; at > start && end - at < 4; at -= 1) if (bytes[at] === 45) from = at + 1;
+      const address = cutIPv4(this, from === start ? start : from);
       if (address !== -1) return address;
     }
-    // `10.0.0.1-10.0.0.9` reads as one word between its dots.
-    return first === 56 &&
-      (end - start === 1 || end - start === 11 || end - start === 4 || source.charCodeAt(start + 1) === 45)
-      ? cutRussian(this.#context, start)
+    return bytes[start] === 56 &&
+      (end - start === 1 || end - start === 11 || end - start === 4 || bytes[start + 1] === 45)
+      ? cutRussian(this, start)
       : -1;
   }
 
   #key(start: number, end: number, next: number): number {
-    const source = this.#source;
-    if (next === 62) return canBeKey(source, start, end) ? cutElement(this.#context, start, end) : -1;
-    if (next === 32) {
-      const behind = source.charCodeAt(end + 1);
-      if (behind !== 61 && behind !== 58) return -1;
+    const { bytes, text, stop, engine } = this;
+    if (next === 32 || next === 9) {
+      const sign = bytes[gapEnd(bytes, end, stop)];
+      if (sign !== 61 && (sign !== 58 || bytes[end + 1] !== 58)) return -1;
     } else if (next === 34 || next === 39 || next === 96) {
-      if (KEY_SIGN[source.charCodeAt(end + 1)] !== 1) return -1;
+      const sign = bytes[end + 1];
+      if (sign !== 58 && sign !== 61 && sign !== 32 && sign !== 9 && sign !== 93 && sign !== 41 && sign !== 44)
+        return -1;
     } else if (next === 93 || next === 41) {
-      const sign = source.charCodeAt(end + 1);
-      if (sign !== 61 && (sign !== 32 || source.charCodeAt(end + 2) !== 61)) return -1;
-    } else if (next === 58 && source.charCodeAt(end + 1) === 58 && source.charCodeAt(end + 2) !== 32) return -1;
-    if (!canBeKey(source, start, end)) return -1;
-    const keyClass =
-      end - start === 2 && source.startsWith('User Id=', start - 5)
-        ? 'user'
-        : this.#context.keys.classAt(source, start, end);
+      const sign = bytes[end + 1];
+      if (sign !== 61 && (sign !== 32 || bytes[end + 2] !== 61)) return -1;
+    } else if (next === 44 && bytes[start - 1] !== 123) return -1;
+    else if (next === 58 && bytes[end + 1] === 58 && bytes[end + 2] !== 32) return -1;
+    if (!engine.rules.mayName(bytes, start, end)) return -1;
+    let from = start;
+    while (from > this.floor && bytes[from - 1] === 46 && end - from < 64) {
+      from -= 1;
+      while (from > this.floor && WORD_BITS[bytes[from - 1] as number] !== 0 && end - from < 64) from -= 1;
+    }
+    if (from < this.spans.last) from = start;
+    let keyClass = engine.keys.classAt(bytes, from, end);
+    if (bytes[start - 1] === 32 && LAST_WORD[end - start] === ((bytes[start] as number) | 32)) {
+      const joined = JOINED.exec(text.slice(Math.max(this.floor, start - 12), end))?.[1];
+      if (joined !== undefined) keyClass = engine.keys.classOf(joined);
+    }
     if (keyClass === 'none') {
-      if (next === 58 && end - start === 13 && source.startsWith('Private-Lines', start))
-        startPuttyLines(this.#context, this.#state, end + 1);
+      if (next === 58 && end - start === 13 && text.startsWith('Private-Lines', start)) startPuttyLines(this, end);
       return -1;
     }
     if (keyClass === 'audit' || keyClass === 'pair-name' || keyClass === 'pair-value')
       return this.#pair(start, end, keyClass);
-    if (opensBlock(this.#context, this.#state, start, end, keyClass)) return -1;
-    if (keyClass === 'text' && next === 58 && end - start === 7) this.#state.isSubject = true;
-    return cutKeyed(this.#context, start, end, keyClass);
+    if (opensBlock(this, start, end, keyClass)) return -1;
+    if (keyClass === 'text' && next === 58 && end - start === 7) this.state.isSubject = true;
+    return cutKeyed(this, start, end, keyClass);
   }
 
   /** A name of a pair, its value, or the name of a part of a form; any other `name` is one of auditd. */
   #pair(start: number, end: number, keyClass: KeyClass): number {
-    const source = this.#source;
-    if (keyClass === 'pair-value') return cutPairValue(this.#context, this.#state, start, end);
-    if (keyClass === 'pair-name') return notePairName(this.#context, this.#state, start, end);
-    if (end - start === 4 && (source.charCodeAt(start) | 32) === 110) {
-      if (source.startsWith('form-data; ', start - 11)) return opensPart(this.#context, this.#state, start, end);
-      if (isNameOfPerson(source, start)) return cutKeyed(this.#context, start, end, 'user');
-      const value = notePairName(this.#context, this.#state, start, end);
+    if (keyClass === 'pair-value') return cutPairValue(this, start, end);
+    if (keyClass === 'pair-name') return notePairName(this, start, end);
+    if (end - start === 4 && ((this.bytes[start] as number) | 32) === 110) {
+      if (this.text.startsWith('form-data; ', start - 11)) {
+        opensPart(this, end);
+        return -1;
+      }
+      if (isNameOfPerson(this, start)) return cutKeyed(this, start, end, 'user');
+      const value = notePairName(this, start, end);
       if (value !== -1) return value;
     }
-    return cutKeyed(this.#context, start, end, keyClass);
+    return cutKeyed(this, start, end, keyClass);
   }
 
-  #random(start: number, end: number, bits: number, next: number): number {
-    if (next === 64 || this.#isEncoded(end, next)) return end;
-    if (next === 46 && end - start === 14 && this.#source.startsWith('.atlasv1.', end)) {
-      const terraform = cutShape(this.#context, TERRAFORM, start, start);
-      if (terraform !== -1) return terraform;
-    }
-    if (next === 46 && end - start >= 23 && end - start <= 28) {
-      const discord = cutShape(this.#context, DISCORD, start, start);
-      if (discord !== -1) return discord;
-    }
-    // Words of prose and of hosts: one class of characters and short.
-    if (end - start < 20 && (bits & (DIGIT | LOWER)) !== bits && next !== 43 && next !== 47 && next !== 61)
-      return this.#shortRun(start, end);
-    if (end - start < 20 && next !== 43 && next !== 47 && next !== 61) return end;
-    return this.#longRun(start, end);
-  }
-
-  /** Whether a word goes on in an encoding: the stretch is decoded and scanned when its first escape is reached. */
-  #isEncoded(end: number, next: number): boolean {
-    if (next === 92) return this.#source.startsWith('u00', end + 1);
-    if (next !== 37 && next !== 61) return false;
-    const first = this.#source.charCodeAt(end + 1);
-    const second = this.#source.charCodeAt(end + 2);
-    return next === 37
-      ? JOINING.has(this.#source.slice(end + 1, end + 3).toUpperCase())
-      : first === 52 && second === 48;
-  }
-
-  #shortRun(start: number, end: number): number {
-    const before = this.#source.charCodeAt(start - 1);
-    return before === 43 || before === 47 ? this.#longRun(start, end) : end;
-  }
-
-  #longRun(start: number, end: number): number {
-    const run = randomRun(this.#source, start, end, this.#spans.last, this.#judged);
-    if (run === undefined) return end;
-    if (this.#source.charCodeAt(run.end) === 64 || isPublic(this.#source, run.start)) return run.end;
-    if (isNamedId(this.#source, run.start) && run.end - run.start <= 44) return run.end;
-    return this.#spans.secret(run.start, run.end, 'random');
-  }
-
-  #high(at: number, end: number): number {
-    const source = this.#source;
-    let stop = at + 1;
-    while (stop < end && source.charCodeAt(stop) >= 128) stop += 1;
-    const next = source.charCodeAt(stop);
-    if (next !== 61 && next !== 58 && next !== 34) return stop;
-    const keyClass = this.#context.keys.classAt(source, at, stop);
-    const value = keyClass === 'none' ? -1 : cutKeyed(this.#context, at, stop, keyClass);
-    return value === -1 ? stop : value;
-  }
-
-  #mark(byte: number, at: number): number {
-    const next = byte === 61 ? this.#equals(at) : cutMark(this.#context, this.#state, byte, at);
-    return next > at ? next : at + 1;
-  }
-
-  #equals(at: number): number {
-    const source = this.#source;
-    const first = source.charCodeAt(at + 1);
-    if (first === 63) return cutEncodedWord(this.#context, at);
-    if (first < 50 || first > 55 || first === 54) return -1;
-    // Codes of punctuation that do not read as a decimal number, and the at sign of an address.
-    const second = source.charCodeAt(at + 2);
-    const isCode = (second >= 65 && second <= 70) || (first === 52 && second === 48 && isWordByte(source, at + 3));
-    if (!isCode) return -1;
-    // `field=3AXd…`: a random value may begin like a code. What is a token as it stands is none.
-    const end = runEnd(WORD_BITS, source, at + 1, source.length);
-    if (end - at > RANDOM_WORD_MIN) {
-      const random = this.#random(at + 1, end, bitsOf(source, at + 1, end), source.charCodeAt(end));
-      if (this.#spans.last > at) return random;
-    }
-    return second === 48 && isBehindSoftBreak(source, at)
-      ? cutEmail(this.#context, at, 3)
-      : cutQuotedPrintable(this.#context, at);
+  #high(at: number, stop: number): number {
+    const { bytes, engine } = this;
+    let end = at + 1;
+    while (end < stop && (bytes[end] as number) >= 128) end += 1;
+    const next = end < stop ? bytes[end] : 10;
+    if (next !== 61 && next !== 58 && next !== 34) return end;
+    const keyClass = engine.keys.classAt(bytes, at, end);
+    const value = keyClass === 'none' ? -1 : cutKeyed(this, at, end, keyClass);
+    return value === -1 ? end : value;
   }
 }
 
-function bitsOf(source: string, start: number, end: number): number {
-  let bits = 0;
-  for (let at = start; at < end; at += 1) bits |= WORD_BITS[source.charCodeAt(at)] as number;
-  return bits;
+function isSoft(bytes: Uint8Array, end: number, start: number): boolean {
+  const before = bytes[end - 1];
+  return end > start && (before === 61 || (before === 13 && end - 1 > start && bytes[end - 2] === 61));
 }
-
-/** Encoded bytes that go on with a word. */
-const JOINING = new Set(['2D', '2E', '5F', '2B', '2F', '3D', '7E', '25', '40', '3A']);

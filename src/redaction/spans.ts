@@ -1,4 +1,4 @@
-/** What a scan puts in place of what it found: pieces of the output, and the spans for whoever asks why. */
+/** What a scan puts in place of what it found: the spans in order, and the text that they make. */
 
 /** Classes of `[REDACTED:<class>]`. */
 export const SECRET_CLASSES = [
@@ -26,94 +26,72 @@ export interface Span {
   readonly replacement: string;
 }
 
-const MARKERS = new Map<string, SecretClass>(SECRET_CLASSES.map((name) => [marker(name), name]));
+const MARKERS = new Set<string>(SECRET_CLASSES.map((name) => marker(name)));
 const MARKER_START = '[REDACTED:';
-const MARKER_MAX = Math.max(...[...MARKERS.keys()].map((text) => text.length));
+const MARKER_MAX = Math.max(...[...MARKERS].map((text) => text.length));
 
 export function marker(name: SecretClass): string {
   return `[REDACTED:${name}]`;
 }
 
 /** Where a marker that starts here ends; -1 where none does. Only markers of known classes count. */
-export function markerEnd(source: string, at: number): number {
-  if (source.charCodeAt(at) !== 91 || !source.startsWith(MARKER_START, at)) return -1;
-  const end = source.indexOf(']', at) + 1;
-  return end > 0 && end - at <= MARKER_MAX && MARKERS.has(source.slice(at, end)) ? end : -1;
+export function markerEnd(text: string, at: number): number {
+  if (text.charCodeAt(at) !== 91 || !text.startsWith(MARKER_START, at)) return -1;
+  const close = text.slice(at, at + MARKER_MAX).indexOf(']') + 1;
+  return close > 0 && MARKERS.has(text.slice(at, at + close)) ? at + close : -1;
 }
 
 export class Spans {
-  readonly source: string;
-  /** Where what is not yet in the output begins: nothing before it may be replaced any more. */
+  readonly #text: string;
+  readonly list: Span[] = [];
+  /** Where the last span ends: nothing before it may be replaced any more. */
   last = 0;
-  #output = '';
-  readonly #list: Span[] | undefined;
-  /** Where the line of JSON begins that is being scanned; -1 in other lines. */
-  #jsonStart = -1;
-  /** What had been put when that line began. */
-  #saved = { output: '', last: 0, spans: 0 };
-  /** What was put in that line: start, end, and whether quotes go around it. */
-  readonly #places: number[] = [];
+  /** Lines that quoted-printable joins are scanned as one: their breaks stay, whatever is put around them. */
+  keepsBreaks = false;
 
-  constructor(source: string, isExplained: boolean) {
-    this.source = source;
-    this.#list = isExplained ? [] : undefined;
+  constructor(text: string) {
+    this.#text = text;
   }
 
-  /** Puts text in place of a span; spans come in order. */
+  /** Puts text in place of a span; spans come in order. What reads already like that is left. Answers where it ends. */
   put(start: number, end: number, replacement: string, spanClass: SpanClass): number {
     if (start < this.last || end < start) return Math.max(end, this.last);
-    if (end - start === replacement.length && this.source.startsWith(replacement, start)) return end;
-    this.#output += this.source.slice(this.last, start) + replacement;
-    this.last = end;
-    if (this.#jsonStart !== -1) this.#places.push(start, end, replacement.charCodeAt(0) === 34 ? 1 : 0);
-    this.#list?.push({ class: spanClass, start, end, replacement });
-    return end;
-  }
-
-  /** A line begins: what is put in it is remembered when it may be JSON. */
-  beginLine(start: number): void {
-    const first = this.source.charCodeAt(start);
-    if (first !== 123 && first !== 91) {
-      this.#jsonStart = -1;
-      return;
+    if (this.keepsBreaks) {
+      const newline = this.#text.slice(start, end).indexOf('\n');
+      if (newline !== -1) {
+        this.#push(start, start + newline, replacement, spanClass);
+        return this.put(start + newline + 1, end, '', spanClass);
+      }
     }
-    this.#jsonStart = start;
-    this.#saved = { output: this.#output, last: this.last, spans: this.list.length };
-    this.#places.length = 0;
+    if (end - start === replacement.length && this.#text.startsWith(replacement, start)) return end;
+    return this.#push(start, end, replacement, spanClass);
   }
 
-  /** Where the line of JSON begins that ends, when anything was put in it; -1 otherwise. */
-  get jsonStart(): number {
-    return this.#jsonStart !== -1 && this.#places.length > 0 ? this.#jsonStart : -1;
-  }
-
-  /** What was put in that line: start, end, and whether quotes go around it. */
-  get places(): readonly number[] {
-    return this.#places;
-  }
-
-  /** Takes back what was put since the line of JSON began. */
-  rewindLine(): void {
-    this.#output = this.#saved.output;
-    this.last = this.#saved.last;
-    if (this.#list !== undefined) this.#list.length = this.#saved.spans;
-    this.#jsonStart = -1;
+  #push(start: number, end: number, replacement: string, spanClass: SpanClass): number {
+    this.list.push({ class: spanClass, start, end, replacement });
+    this.last = end;
+    return end;
   }
 
   secret(start: number, end: number, name: SecretClass): number {
     return this.put(start, end, marker(name), name);
   }
 
-  /** The output up to a place, after which the scan goes on in another text. */
-  take(end: number): string {
-    return this.last === 0 ? this.source.slice(0, end) : this.#output + this.source.slice(this.last, end);
+  /** Takes back all spans but the first ones, so many of them. */
+  rewind(count: number): void {
+    this.list.length = count;
+    this.last = this.list.at(-1)?.end ?? 0;
   }
 
-  get isUntouched(): boolean {
-    return this.last === 0 && this.#output === '';
-  }
-
-  get list(): readonly Span[] {
-    return this.#list ?? [];
+  /** The text with what was put into it. */
+  output(): string {
+    if (this.list.length === 0) return this.#text;
+    let output = '';
+    let last = 0;
+    for (const { start, end, replacement } of this.list) {
+      output += this.#text.slice(last, start) + replacement;
+      last = end;
+    }
+    return output + this.#text.slice(last);
   }
 }

@@ -37,7 +37,7 @@ export function makeSupervisor({ config, log, metrics, placement }: Base): Shard
 }
 
 /** What the shards are started with and ask for, of the rest of the server. */
-export interface ShardSurroundings {
+export interface ShardContext {
   readonly release: Release;
   readonly origins: readonly string[];
   readonly health: AskHealth;
@@ -58,7 +58,7 @@ export interface ShardSurroundings {
 export async function startShards(
   supervisor: ShardSupervisor,
   base: Base,
-  surroundings: ShardSurroundings,
+  surroundings: ShardContext,
 ): Promise<number> {
   const { accounts, config, log, metrics, placement, recentLines } = base;
   const { health, integrations, restarted, vendorRefused } = surroundings;
@@ -94,7 +94,7 @@ export async function startShards(
 /** What a shard is started with, read anew whenever one is; `callsOf` has the calls of the thread before it. */
 function makeShardData(
   { accounts, backups, config, folder, limits, manifest, placement }: Base,
-  { attachmentKeys, mediaServers, origins, push, release, retention }: ShardSurroundings,
+  { attachmentKeys, mediaServers, origins, push, release, retention }: ShardContext,
   callsOf: (shard: number) => readonly CallRecord[],
 ): (shard: number) => ShardData {
   const started = new Set<number>();

@@ -27,9 +27,9 @@ interface Outcome {
 }
 
 /** Runs the command over an input; with `isDeaf` its reader goes away after the first bytes. */
-async function redact(words: readonly string[], input: string, isDeaf = false): Promise<Outcome> {
+async function redact(words: readonly string[], input: string, isDeaf = false, more = {}): Promise<Outcome> {
   const child = spawn(process.execPath, [...PARLEY, 'redact', ...words], {
-    env: BARE_ENVIRONMENT,
+    env: { ...BARE_ENVIRONMENT, ...more },
     stdio: 'pipe',
   });
   let [out, said] = ['', ''];
@@ -48,6 +48,14 @@ async function redact(words: readonly string[], input: string, isDeaf = false): 
 test('a log is redacted with the key of a file', async (t) => {
   const key = keyFile(t, `${KEY}\n`);
   assert.deepEqual(await redact(['--key-file', key], LINE.repeat(3)), { status: 0, out: CLEAN.repeat(3), said: '' });
+});
+
+test('a log is redacted whatever the installation is set to', async (t) => {
+  const outcome = await redact(['--key-file', keyFile(t, KEY)], LINE, false, {
+    PARLEY_PORT: 'no port',
+    PARLEY_NONSENSE: '1',
+  });
+  assert.deepEqual(outcome, { status: 0, out: CLEAN, said: '' });
 });
 
 test('--explain says class, bytes and replacement, and shows nothing of the log', async (t) => {

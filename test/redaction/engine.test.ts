@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KNOWN_SECRET_MIN } from '#src/redaction/known-secrets.ts';
 import { KEY_BYTES } from '#src/redaction/pseudonyms.ts';
-import { LINE_BYTES_MAX, Redactor } from '#src/redaction/redactor.ts';
+import { Redactor } from '#src/redaction/redactor.ts';
+import { LINE_BYTES_MAX } from '#src/redaction/stream.ts';
 
 const redactor = new Redactor({ key: Buffer.alloc(KEY_BYTES, 7) });
 const ALICE = 'u-6a8851c5';

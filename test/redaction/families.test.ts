@@ -1,7 +1,7 @@
 /** Families of lines that vendors' logs hold: in none of them a person or a secret may be read (RED-01 … RED-06). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BLOCK_LINES_MAX } from '#src/redaction/blocks.ts';
+import { BLOCK_LINES_MAX } from '#src/redaction/lines.ts';
 import { Redactor } from '#src/redaction/redactor.ts';
 import { KEY } from './corpus/labels.ts';
 
@@ -216,14 +216,21 @@ test('a value below its key ends with the indentation, and the lines behind it s
 });
 
 test('a value below its key has so many lines and no more', () => {
-  for (const head of ['password: |', 'Content-Disposition: form-data; name="password"\n']) {
-    const isForm = head.includes('form');
-    const most = BLOCK_LINES_MAX - (isForm ? 1 : 0);
-    const lines = engine.text(`${head}\n${'  heron\n'.repeat(most + 1)}`).split('\n');
-    const gone = lines.filter((line) => line.trim() === '[REDACTED:secret]');
-    assert.equal(gone.length, most, head);
-    assert.equal(lines.at(-2), '  heron', head);
-  }
+  const lines = engine.text(`password: |\n${'  heron\n'.repeat(BLOCK_LINES_MAX + 1)}`).split('\n');
+  assert.equal(lines.filter((line) => line.trim() === '[REDACTED:secret]').length, BLOCK_LINES_MAX);
+  assert.equal(lines.at(-2), '  heron');
+});
+
+test('a part of a form that no boundary ends hides one line of a secret, and a text up to the next line of the log', () => {
+  const head = (name: string): string => `Content-Disposition: form-data; name="${name}"\n\n`;
+  assert.equal(engine.text(`${head('password')}hunter2can\nheron\n`), `${head('password')}[REDACTED:secret]\nheron\n`);
+  const line = 'Nov 22 10:00:01 host app[7]: heron';
+  assert.equal(
+    engine.text(`${head('body')}one\ntwo\n${line}`),
+    `${head('body')}[REDACTED:text]\n[REDACTED:text]\n${line}`,
+  );
+  const lines = engine.text(`${head('body')}${'heron\n'.repeat(BLOCK_LINES_MAX + 1)}`).split('\n');
+  assert.equal(lines.filter((each) => each === '[REDACTED:text]').length, BLOCK_LINES_MAX - 1);
 });
 
 test('a value is read by a name three lines above it, and a row by 128 columns; beyond them as any text', () => {

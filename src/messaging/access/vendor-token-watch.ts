@@ -7,7 +7,7 @@ import { shownVendorToken, type ShownVendorToken } from '#src/protocol/sessions/
 import type { RequestHead } from '../http/exchange.ts';
 
 /** Tokens told of in a second; a flood beyond it is of somebody who guesses, and costs the main thread nothing. */
-export const VENDOR_TOKENS_TOLD_PER_SECOND = 50;
+export const VENDOR_TOKENS_NOTED_PER_SECOND = 50;
 const SECOND_MILLIS = 1_000;
 const REFUSED_FROM = 400;
 
@@ -31,7 +31,7 @@ export class VendorTokenWatch {
     if (shown === undefined || status < REFUSED_FROM) return;
     const now = monotonicMillis();
     if (now - this.#since >= SECOND_MILLIS) [this.#since, this.#told] = [now, 0];
-    if (this.#told >= VENDOR_TOKENS_TOLD_PER_SECOND) return;
+    if (this.#told >= VENDOR_TOKENS_NOTED_PER_SECOND) return;
     this.#told += 1;
     this.#tell(shown);
   }

@@ -1,0 +1,243 @@
+/** Values without quotes: where they end depends on what they are. */
+import { cutSocketAddress } from './addresses.ts';
+import { isDigit, runStop, VALUE_END } from './bytes.ts';
+import type { Scan } from './context.ts';
+import { noteOpen, walkJson } from './json.ts';
+import { putNamed, putPerson, putPhone } from './people.ts';
+import { isNamedValue } from './random-strings.ts';
+import type { KeyClass } from './rows.ts';
+import { isHarmless } from './rules.ts';
+import { cutValue, isCode, isHarmlessAt, isId, putAudit, putSecret } from './value-classes.ts';
+import {
+  directoryEnd,
+  hashEnd,
+  nameEnd,
+  outerEnd,
+  phoneEnd,
+  restOfName,
+  secretEnd,
+  spaceEnd,
+  wordEnd,
+} from './value-ends.ts';
+
+/** Bytes of a person's name in the place of a number. */
+const PERSON_MAX = 256;
+
+/** Where a value stands, and by which sign it stands there. */
+export interface Found {
+  readonly start: number;
+  readonly isColon: boolean;
+  /** White space stands between the sign and the value. */
+  readonly isSpaced: boolean;
+  /** The quote around the key; 0 without one. */
+  readonly quote: number;
+  /** `::` of LDIF: the value is in base64. */
+  readonly isDouble: boolean;
+}
+
+export function bare(
+  scan: Scan,
+  found: Found,
+  keyClass: KeyClass,
+  keyStart: number,
+  keyEnd: number,
+  start: number,
+  stop: number,
+): number {
+  const { bytes, text, spans } = scan;
+  const isProse = found.isColon && found.isSpaced;
+  if (isProse && /(?:-H|--header)[ =]["']$/.test(text.slice(Math.max(scan.floor, keyStart - 12), keyStart))) {
+    // A header on a command line ends with its quote.
+    const quote = outerEnd(scan, keyStart, start, stop);
+    if (quote > start && (keyClass === 'user' || keyClass === 'password' || keyClass === 'secret'))
+      return cutValue(scan, keyClass, start, quote);
+  }
+  // Spaces behind `=` separate fields: an empty value.
+  if (!found.isColon && found.isSpaced && bytes[keyEnd] === 61) return -1;
+  switch (keyClass) {
+    case 'user':
+    case 'user-id':
+    case 'directory':
+      return bareName(scan, found, keyClass, keyStart, keyEnd, start, stop);
+    case 'phone': {
+      const end = phoneEnd(scan, start, stop);
+      if (end > start) return putPhone(scan, start, end, '');
+      if ((bytes[start] as number) < 65 || isProse) return -1;
+      const to = nameEnd(scan, start, Math.min(stop, start + PERSON_MAX));
+      return to > start ? putPhone(scan, start, to, '') : -1;
+    }
+    case 'code': {
+      const to = wordEnd(scan, start, stop);
+      return isCode(text.slice(start, Math.min(to, start + 12))) &&
+        !isErrorCode(scan, keyStart) &&
+        (to >= stop || bytes[to] !== 46)
+        ? spans.secret(start, to, 'secret')
+        : -1;
+    }
+    case 'text':
+      // `body: {…}`: every string of it is text.
+      if (bytes[start] === 123 || bytes[start] === 91) {
+        const end = walkJson(scan, start, 'text');
+        if (end > start + 1) return end;
+      }
+      return putText(scan, start, outerEnd(scan, keyStart, start, stop));
+    case 'authorization':
+      return putCredentials(scan, keyStart, start, stop);
+    case 'cookie':
+      return putSecret(scan, start, outerEnd(scan, keyStart, start, stop), 'cookie');
+    case 'audit':
+      return putAudit(scan, start, stop);
+    case 'address':
+      putNamed(scan, start, stop);
+      return -1;
+    case 'socket-address':
+      return cutSocketAddress(scan, start, wordEnd(scan, start, stop));
+    case 'id': {
+      const end = wordEnd(scan, start, stop);
+      return isNamedValue(text, start, end) ? end : -1;
+    }
+    case 'password':
+    case 'secret':
+      return bareSecret(scan, keyStart, keyEnd, start, stop, isProse);
+    default:
+      return -1;
+  }
+}
+
+/** Schemes of credentials, with what separates them from the credential. */
+const SCHEME = /(?:Basic|Bearer|Token|ApiKey|Negotiate|NTLM|GoogleLogin|Splunk|GenieKey)(?: |%20|\+)+/iy;
+
+const SCHEME_WITH_FIELDS = /(?:Digest|AWS4-HMAC-SHA256|OAuth|Hawk|SharedKey|Signature|SCRAM)[ %+]/iy;
+
+function bareSecret(
+  scan: Scan,
+  keyStart: number,
+  keyEnd: number,
+  start: number,
+  stop: number,
+  isProse: boolean,
+): number {
+  const { bytes, text } = scan;
+  SCHEME.lastIndex = start;
+  if (SCHEME.test(text) && SCHEME.lastIndex < stop) return putCredentials(scan, keyStart, start, stop);
+  // `auth: sql(alice)` of a mail server: the name of a part of it, which says nothing of a secret.
+  if (isProse && keyEnd - keyStart === 4 && text.slice(keyStart, keyEnd).toLowerCase() === 'auth') return -1;
+  const end = Math.max(secretEnd(scan, keyStart, start, stop), hashEnd(text, start, stop));
+  if (end === start || isHarmlessAt(scan, keyStart, keyEnd, start, end)) return -1;
+  if (isProse && (bytes[start] === 40 || isSentence(scan, start, end, stop))) return -1;
+  if (end >= stop) noteOpen(scan, 'secret', 0);
+  return putSecret(scan, start, end, 'secret');
+}
+
+/** Whether a word behind `token: ` goes on as a sentence does: in small letters, with two more such words behind it. */
+function isSentence({ text, engine }: Scan, start: number, end: number, stop: number): boolean {
+  if (!/^[a-z']+$/.test(text.slice(start, end))) return false;
+  const next = /^ ([a-z']+)(?: [a-z']+)?(?=[ .,:;]|$)/.exec(text.slice(end, Math.min(stop, end + 64)));
+  return next !== null && (engine.rules.words.has(next[1] as string) || next[0].split(' ').length > 2);
+}
+
+function bareName(
+  scan: Scan,
+  found: Found,
+  keyClass: KeyClass,
+  keyStart: number,
+  keyEnd: number,
+  first: number,
+  stop: number,
+): number {
+  const { bytes, text, floor, engine } = scan;
+  const before = keyStart > floor ? text.charAt(keyStart - 1) : '\n';
+  const isDirectory = keyClass !== 'user' && '(,"\'+/'.includes(before);
+  const isInBrackets =
+    !found.isColon && '[{('.includes(text.charAt(first)) && /^.[\w.-]{1,64}[\]}),]/.test(text.slice(first, first + 67));
+  const start = first + (isInBrackets ? 1 : 0);
+  let end = start;
+  if (keyClass === 'directory' && !isDirectory) {
+    end = directoryEnd(scan, keyStart, keyEnd, start, stop);
+    return end === -1 ? -1 : putPerson(scan, start, end);
+  }
+  if (isDirectory) while (end < stop && !',)("\'+;&'.includes(text.charAt(end))) end += 1;
+  else end = nameEnd(scan, start, stop);
+  if (bytes[end] === 61 && end < stop) {
+    // `ruser=rhost=1.2.3.4`: the value is empty and the next key follows. An encoded word has signs of its own.
+    if (text.startsWith('=?', start)) end = spaceEnd(scan, start, stop);
+    else if (text.startsWith('40', end + 1) || /^=[0-9A-F]{2}(?:=|[^0-9A-Fa-f])/.test(text.slice(end, end + 4)))
+      end = spaceEnd(scan, start, stop);
+    else return -1;
+  }
+  while (end > start && (bytes[end - 1] === 46 || bytes[end - 1] === 58)) end -= 1;
+  if (end === start) return -1;
+  const value = text.slice(start, Math.min(end, start + 64));
+  if (keyClass === 'user-id' && isId(value)) return end;
+  if (found.isColon && found.isSpaced && engine.rules.words.has(value.toLowerCase())) return end;
+  // A constant of a program, which says what kind of user is meant.
+  if (/^USER_[A-Z_]+$|^\d{1,2}$|^(?:com|org|net|io)\.\w+\.\w/.test(value)) return end;
+  const key = text.slice(keyStart, keyEnd).toLowerCase();
+  // `;user=phone` of a SIP URI says what the user part is.
+  if (before === ';' && /^(?:phone|ip|dialstring)$/.test(value)) return end;
+  const isForm = before === '?' || before === '&';
+  if (/^(?:gecos$|[sd]user$|(?:display|full|real)[\w-]{0,20}(?:name|nick)$)/.test(key))
+    end = isForm ? end : restOfName(scan, end, stop);
+  return putPerson(scan, start, end, { isHex: key === 'acct', isForm });
+}
+
+function isErrorCode({ text, floor }: Scan, keyStart: number): boolean {
+  const before = text.slice(Math.max(floor, keyStart - 60), keyStart).toLowerCase();
+  if (!/[ _-]$/.test(before)) return false;
+  const words = before.slice(0, -1);
+  return (
+    OF_ERRORS.some((word) => words.endsWith(word)) || words.slice(words.lastIndexOf(' ') + 1).startsWith('domain=')
+  );
+}
+
+/** What a code is of that opens nothing. */
+const OF_ERRORS =
+  'error exit status return reason result response zip postal country area err http sqlstate signal'.split(' ');
+
+/** Text without quotes: up to the next `name=`, the `; from=` and ` from ` of a mail log, or the end of the line. */
+function putText(scan: Scan, start: number, stop: number): number {
+  const { bytes, text } = scan;
+  let end = stop;
+  for (let at = start; at < stop && end === stop; at += 1) {
+    const byte = bytes[at];
+    if (
+      (byte === 38 && /^&[\w.-]{1,40}=/.test(text.slice(at, at + 42))) ||
+      (byte === 59 && (text.startsWith('; from=', at) || /^;[\w.-]{1,40}=/.test(text.slice(at, at + 42)))) ||
+      (byte === 32 && isNextField(scan, at + 1, stop))
+    )
+      end = at;
+  }
+  while (end > start && ' ,;'.includes(text.charAt(end - 1))) end -= 1;
+  return end > start ? putSecret(scan, start, end, 'text') : -1;
+}
+
+function isNextField(scan: Scan, from: number, stop: number): boolean {
+  const { bytes, text } = scan;
+  if (
+    bytes[from] === 102 &&
+    /^from [^\s[]{1,255}\[[^\]\s]{1,64}\][;:]/.test(text.slice(from, Math.min(stop, from + 330)))
+  )
+    return true;
+  const end = wordEnd(scan, from, Math.min(stop, from + 40));
+  return end > from && end < stop && bytes[end] === 61 && bytes[end + 1] !== 32 && !isDigit(bytes[from]);
+}
+
+function putCredentials(scan: Scan, keyStart: number, start: number, stop: number): number {
+  const { bytes, text } = scan;
+  SCHEME.lastIndex = start;
+  SCHEME_WITH_FIELDS.lastIndex = start;
+  if (SCHEME_WITH_FIELDS.test(text))
+    return putSecret(scan, start, outerEnd(scan, keyStart, start, stop), 'authorization');
+  const from = SCHEME.test(text) ? Math.min(SCHEME.lastIndex, stop) : start;
+  let end = runStop(VALUE_END, bytes, from, stop);
+  // `authorization: alice` of a program's own kind may have a second word; what is no scheme goes to its end.
+  if (from === start) {
+    if (isHarmless(scan.engine.rules, text.slice(start, Math.min(end, start + 64)))) return -1;
+    end = outerEnd(scan, keyStart, start, stop);
+    const field = / [\w.-]{1,40}=/.exec(text.slice(start, Math.min(end, start + 512)));
+    if (field !== null) end = start + field.index;
+  }
+  while (end > from && ',;)]\\'.includes(text.charAt(end - 1))) end -= 1;
+  if (end >= stop) noteOpen(scan, 'authorization', 0);
+  return end > start ? putSecret(scan, start, end, 'authorization') : -1;
+}

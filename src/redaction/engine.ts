@@ -1,0 +1,74 @@
+/** The rules, the pseudonyms of one key and the installation's own secrets, made ready once for all texts. */
+import { startState, type Engine as Shared, type LineState } from './context.ts';
+import { KnownSecrets } from './known-secrets.ts';
+import { walkJson } from './json.ts';
+import { beginsInsideKey, startInside } from './private-keys.ts';
+import { Pseudonyms } from './pseudonyms.ts';
+import { KeyCache, Rules } from './rules.ts';
+import type { Row } from './rows.ts';
+import { TextScan } from './scan.ts';
+import type { Span } from './spans.ts';
+import { TABLE } from './table.ts';
+
+export interface Knowledge {
+  /** The installation key, 32 bytes. */
+  readonly key: Uint8Array;
+  /** The installation's own secrets, masked wherever their value stands; those under 8 characters are passed by. */
+  readonly secrets?: readonly string[];
+  /** The table of rules, when it is another one than that of the program. */
+  readonly rows?: readonly Row[];
+}
+
+/** The program's own table, made ready. */
+const OWN = new Rules(TABLE);
+
+export class Engine {
+  readonly #known: KnownSecrets;
+  readonly #shared: Shared;
+
+  /** @throws RangeError for a key that has not 32 bytes. */
+  constructor({ key, secrets = [], rows }: Knowledge) {
+    this.#known = new KnownSecrets(secrets);
+    const rules = rows === undefined ? OWN : new Rules(rows);
+    this.#shared = {
+      rules,
+      keys: new KeyCache(rules),
+      pseudonyms: new Pseudonyms(key),
+      clean: (text) => this.lines(Buffer.from(text, 'latin1'), startState()),
+    };
+  }
+
+  /** Whole lines, without what is personal, as Latin-1; the state goes on from text to text. */
+  lines(bytes: Buffer, state: LineState): string {
+    const text = bytes.toString('latin1');
+    const places = this.#known.find(text);
+    if (places.length === 0) return this.#scan(bytes, text, state).output();
+    const masked = this.#known.mask(text, places);
+    return this.#scan(Buffer.from(masked, 'latin1'), masked, state).output();
+  }
+
+  #scan(bytes: Buffer, text: string, state: LineState): TextScan['spans'] {
+    const scan = new TextScan(this.#shared, bytes, text, state);
+    scan.lines();
+    return scan.spans;
+  }
+
+  /** A JSON text, all of it under a key, without what is personal. */
+  json(source: string, key: string | undefined): string {
+    const text = Buffer.from(source).toString('latin1');
+    const masked = this.#known.mask(text, this.#known.find(text));
+    const scan = new TextScan(this.#shared, Buffer.from(masked, 'latin1'), masked, startState());
+    walkJson(scan, 0, key === undefined ? 'none' : this.#shared.keys.classOf(Buffer.from(key).toString('latin1')));
+    const output = scan.spans.output();
+    return output === text ? source : Buffer.from(output, 'latin1').toString('utf8');
+  }
+
+  /** What would be put where in a whole text, and the places of known secrets that were masked before. */
+  explain(source: string): { spans: readonly Span[]; places: readonly { start: number; end: number }[] } {
+    const places = this.#known.find(source);
+    const masked = this.#known.mask(source, places);
+    const state = startState();
+    if (beginsInsideKey(masked, true) === true) startInside(state.key);
+    return { spans: this.#scan(Buffer.from(masked, 'latin1'), masked, state).list, places };
+  }
+}
