@@ -185,10 +185,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
 async function startMessaging(
   base: Base,
   closers: Closer[],
-  parts: Pick<
-    ShardContext,
-    'attachmentKeys' | 'health' | 'integrations' | 'origins' | 'retention' | 'vendorRefused'
-  > &
+  parts: Pick<ShardContext, 'attachmentKeys' | 'health' | 'integrations' | 'origins' | 'retention' | 'vendorRefused'> &
     Pick<Awaited<ReturnType<typeof addManagementServices>>, 'alerts' | 'settings'> & {
       readonly changes: ReturnType<typeof makeChangeAnnouncers>;
       readonly supervisor: ShardSupervisor;
