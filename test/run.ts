@@ -58,9 +58,9 @@ async function passes(files: readonly string[]): Promise<boolean> {
 }
 
 /** Has the programs of this run start quickly (test/support/program.ts), and Node remember what it compiled. */
-async function prepare(folder: string): Promise<void> {
+async function prepare(folder: string, maps: boolean): Promise<void> {
   process.env['TEST_BUNDLE'] = join(folder, 'bundle');
-  await writeBundle(process.env['TEST_BUNDLE']);
+  await writeBundle(process.env['TEST_BUNDLE'], { maps });
   process.env['NODE_COMPILE_CACHE'] = join(folder, 'compiled');
 }
 
@@ -75,7 +75,8 @@ try {
   // A run within a run, which the tests of this file are, has what it needs. Coverage is counted in the sources: bundles
   // are gone when it is read, and code that comes out of a cache is counted less precisely.
   const isPrepared = process.env['TEST_BUNDLE'] !== undefined || process.env['NODE_V8_COVERAGE'] !== undefined;
-  if (!isPrepared) await prepare(folder);
+  // Whoever names files looks for something, and wants traces that name lines.
+  if (!isPrepared) await prepare(folder, files === wanted);
   process.exitCode = (await passes(files)) ? 0 : 1;
 } finally {
   await rm(folder, { recursive: true, force: true });

@@ -3,6 +3,7 @@
  * of several hundred, in each of its threads. The sources are the same, and places in them are found as before: what is started by
  * `new URL('./x.ts', import.meta.url)` becomes an entry of its own, and data files are read beside their sources.
  */
+import { writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown, type Plugin } from 'rolldown';
@@ -21,8 +22,11 @@ const BROWSER_CODE = /\/web\//;
 const OUTSIDE =
   /^(?:node:(?!module$)|@napi-rs\/|@node-rs\/|(?:lmdb|msgpackr|pino|piscina|sharp|uWebSockets\.js)(?:\/|$))/;
 
-/** Writes the bundle into a folder below `node_modules`, so that packages are found: see program.ts for who starts it. */
-export async function writeBundle(folder: string): Promise<void> {
+/**
+ * Writes the bundle into a folder below `node_modules`, so that packages are found: see program.ts for who starts it. With
+ * maps, traces of errors name the sources; each thread of each server then reads them, which is a seventh of its start.
+ */
+export async function writeBundle(folder: string, { maps }: { maps: boolean }): Promise<void> {
   const build = await rolldown({
     input: Object.fromEntries(PROGRAMS.map((path) => [nameOf(path), path])),
     cwd: ROOT,
@@ -35,13 +39,15 @@ export async function writeBundle(folder: string): Promise<void> {
   await build.write({
     dir: folder,
     format: 'esm',
-    sourcemap: true,
+    sourcemap: maps,
     // They are where they were; a map is read at every start.
     sourcemapExcludeSources: true,
     entryFileNames: '[name].js',
     chunkFileNames: '[name].js',
   });
   await build.close();
+  // Without it Node compiles each file as CommonJS first, to find that it is none: another seventh.
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
 }
 
 /** The place of a source in the project, without its ending: a bundled entry has the same one in the bundle. */
