@@ -4,6 +4,11 @@ import { Piscina } from 'piscina';
 
 /** How long a thread without work stays. */
 const IDLE_MILLIS = 30_000;
+/**
+ * What a task may take longer while the pool's first thread begins: its program is read and compiled, which is a third of
+ * a second on a machine with time to spare, and took over two where sixteen processes wanted two cores.
+ */
+export const START_MILLIS = 10_000;
 
 export interface WorkerPoolOptions {
   /** The threads' program. */
@@ -13,7 +18,7 @@ export interface WorkerPoolOptions {
   readonly threads: number;
   /** Tasks that wait for a thread; one more is refused. */
   readonly waitingMax: number;
-  /** How long a task may take; then its thread is stopped, another begins, and the task is refused. */
+  /** How long a task may take, and `START_MILLIS` more where there is no thread yet; then its thread is stopped, another begins, and the task is refused. */
   readonly deadlineMillis: number;
   /** What each thread is handed when it begins. */
   readonly workerData?: unknown;
@@ -33,6 +38,8 @@ export class WorkerPool<Task, Answer> {
   readonly #pool: Piscina<Task, Answer>;
   /** Tasks under way and waiting, together. */
   #underWay = 0;
+  /** A thread has answered since there was none. */
+  #isWarm = false;
   #isClosed = false;
 
   constructor(options: WorkerPoolOptions) {
@@ -63,14 +70,17 @@ export class WorkerPool<Task, Answer> {
     const { deadlineMillis, refusal, threads, waitingMax } = this.#options;
     if (this.#isClosed || this.#underWay >= threads + waitingMax) throw refusal();
     this.#underWay += 1;
+    if (this.#pool.threads.length === 0) this.#isWarm = false;
     const ending = new AbortController();
-    const timer = setTimeout(() => ending.abort(), options.deadlineMillis ?? deadlineMillis);
+    const millis = (options.deadlineMillis ?? deadlineMillis) + (this.#isWarm ? 0 : START_MILLIS);
+    const timer = setTimeout(() => ending.abort(), millis);
     try {
       return await this.#pool.run(task, { signal: ending.signal, transferList: options.transferList ?? [] });
     } catch (error) {
       if (ending.signal.aborted || this.#isClosed) throw refusal();
       throw error;
     } finally {
+      this.#isWarm = !ending.signal.aborted;
       clearTimeout(timer);
       this.#underWay -= 1;
     }

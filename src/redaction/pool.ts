@@ -3,8 +3,7 @@
  * the queue full is refused with `redaction_unavailable`; the input never comes back as an answer.
  */
 import { availableParallelism } from 'node:os';
-import { fileURLToPath } from 'node:url';
-import { Piscina } from 'piscina';
+import { WorkerPool } from '#src/pool/worker-pool.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { RedactionSecrets, RedactionTask } from './redaction-worker.ts';
 import type { ValueContext } from './redactor.ts';
@@ -26,28 +25,19 @@ export interface RedactionPoolOptions extends RedactionSecrets {
 }
 
 export class RedactionPool {
-  readonly #pool: Piscina<RedactionTask, unknown>;
-  readonly #deadlineMs: number;
-  /** Tasks under way and waiting, together. */
-  readonly #most: number;
-  #underWay = 0;
-  #isClosed = false;
+  readonly #pool: WorkerPool<RedactionTask, unknown>;
 
   constructor(options: RedactionPoolOptions) {
-    const { key, secrets, queueMax = QUEUE_MAX } = options;
-    const threads = options.threads ?? Math.max(1, availableParallelism() >> 1);
-    this.#deadlineMs = options.deadlineMs ?? DEADLINE_MS;
-    this.#most = threads + queueMax;
-    this.#pool = new Piscina({
-      filename: fileURLToPath(options.worker ?? new URL('redaction-worker.ts', import.meta.url)),
-      name: 'redact',
-      minThreads: 0,
-      maxThreads: threads,
-      idleTimeout: 30_000,
+    const { key, secrets } = options;
+    this.#pool = new WorkerPool({
+      worker: options.worker ?? new URL('redaction-worker.ts', import.meta.url),
+      task: 'redact',
+      threads: options.threads ?? Math.max(1, availableParallelism() >> 1),
+      waitingMax: options.queueMax ?? QUEUE_MAX,
+      deadlineMillis: options.deadlineMs ?? DEADLINE_MS,
       workerData: { key, secrets } satisfies RedactionSecrets,
+      refusal: unavailable,
     });
-    // A thread that ends by itself fails its task; the event is no news beyond that.
-    this.#pool.on('error', () => {});
   }
 
   /** A text, in UTF-8 or whatever holds ASCII. @throws Refusal `redaction_unavailable` */
@@ -72,28 +62,20 @@ export class RedactionPool {
 
   /** Tasks that wait for a thread. */
   get waiting(): number {
-    return this.#pool.queueSize;
+    return this.#pool.waiting;
   }
 
   /** Stops the threads. Tasks under way are refused. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    await this.#pool.destroy();
+    await this.#pool.close();
   }
 
   async #run(task: RedactionTask, transferList: ArrayBuffer[] = []): Promise<unknown> {
-    if (this.#isClosed || this.#underWay >= this.#most) throw unavailable();
-    this.#underWay += 1;
-    const ending = new AbortController();
-    const timer = setTimeout(() => ending.abort(), this.#deadlineMs);
     try {
-      return await this.#pool.run(task, { name: 'redact', signal: ending.signal, transferList });
+      return await this.#pool.run(task, { transferList });
     } catch {
       // What went wrong may quote the input, so it is told to nobody.
       throw unavailable();
-    } finally {
-      clearTimeout(timer);
-      this.#underWay -= 1;
     }
   }
 }

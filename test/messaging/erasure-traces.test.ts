@@ -13,6 +13,7 @@ import { connect } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
 import { attach, upload } from './attaching.ts';
 import { post, say, start } from './conversing.ts';
+import { searchAll } from './searching.ts';
 
 const LANES = 4;
 const byText = (one: string, other: string) => (one < other ? -1 : Number(one > other));
@@ -132,13 +133,9 @@ test('forwards of an erased person’s words become stubs, and a stand-in takes 
     called.body.items.map(({ message }) => message.body),
     [renamed],
   );
-  const search = await server.api<{ items: { body?: string; conversation_id: string }[] }>(
-    bob,
-    'GET',
-    '/v1/search?q=gudgeon',
-  );
+  const found = await searchAll(server, bob, { q: 'gudgeon' });
   assert.deepEqual(
-    search.body.items.map(({ body }) => String(body)).toSorted(byText),
+    found.map(({ body }) => String(body)).toSorted(byText),
     ['gudgeon by bob', 'gudgeon by bob', 'gudgeon by carol'],
     'under the hold it stays',
   );

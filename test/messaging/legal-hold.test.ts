@@ -10,6 +10,7 @@ import { tablesWithWords } from '#test/support/stored-words.ts';
 import { until } from '#test/support/waiting.ts';
 import { attach, download, upload } from './attaching.ts';
 import { assertRefused, post, say, start } from './conversing.ts';
+import { searchAll } from './searching.ts';
 
 const scene = await shareRestartedServer();
 const { ask, folder, callers } = scene;
@@ -99,9 +100,9 @@ test('under a hold edits and deletions are accepted, kept for the export, and of
   for (const who of [alice, bob]) {
     const page = await server.api(who, 'GET', `${at}?limit=10`);
     assert.doesNotMatch(page.text, /the (?:first|second|third)|turbot\.txt|never held/);
-    const { body } = await server.api<{ items: Said[] }>(who, 'GET', '/v1/search?q=turbot');
+    const found = await searchAll(server, who, { q: 'turbot' });
     assert.deepEqual(
-      body.items.map(({ seq }) => seq),
+      found.map(({ seq }) => seq),
       [1],
     );
     const changes = await server.api(who, 'GET', `/v1/conversations/${id}/changes?after_rev=0`);

@@ -11,6 +11,7 @@ import { connect } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
 import { attach, download, upload } from './attaching.ts';
 import { assertRefused, post, say, start } from './conversing.ts';
+import { searchAll } from './searching.ts';
 
 const LANES = 4;
 const DAY_MILLIS = 86_400_000;
@@ -38,8 +39,7 @@ async function seqsOf(who: Person, id: string): Promise<number[]> {
   return page.body.items.map(({ seq }) => seq);
 }
 
-const found = async (who: Person, q: string) =>
-  (await server.api<{ items: { seq: number }[] }>(who, 'GET', `/v1/search?q=${encodeURIComponent(q)}`)).body.items;
+const found = async (who: Person, q: string) => await searchAll(server, who, { q });
 
 /** Messages that went off the disk since the server started. */
 async function purgedMessages(): Promise<number> {

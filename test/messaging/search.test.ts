@@ -6,38 +6,16 @@ import type { Message } from '#src/protocol/conversations/messages.ts';
 import { SEARCH_HIGHLIGHTS_MAX, SEARCH_LENGTH_MAX } from '#src/protocol/conversations/search.ts';
 import { POSTED_BLOCK } from '#storage/conversations/posted-blocks.ts';
 import { checkFolder } from '#storage/check/check.ts';
-import { startServer, type Person, type Reply, type TestServer } from '#test/support/server.ts';
+import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { assertRefused, post, say, start } from './conversing.ts';
-
-type Found = Message & { readonly highlights: readonly [number, number][] };
-interface Page {
-  readonly items: readonly Found[];
-  readonly next: string | null;
-}
+import { search, searchAll, type Found } from './searching.ts';
 
 const { server, alice, bob, carol } = await shareServer(['alice', 'bob', 'carol']);
 
-async function search(
-  who: Person | undefined,
-  query: Record<string, string>,
-  on: TestServer = server,
-): Promise<Reply<Page>> {
-  return await on.api<Page>(who, 'GET', `/v1/search?${new URLSearchParams(query)}`);
-}
-
-/** All that is found. A page may have fewer than there are: a search stops after some milliseconds, and is gone on with. */
-async function found(who: Person, query: Record<string, string>, on: TestServer = server): Promise<readonly Found[]> {
-  const items: Found[] = [];
-  for (let cursor: string | null | undefined; cursor !== null;) {
-    const reply = await search(who, { ...query, ...(cursor === undefined ? {} : { cursor }) }, on);
-    assert.equal(reply.status, 200, reply.text);
-    items.push(...reply.body.items);
-    cursor = reply.body.next;
-  }
-  return items;
-}
+const found = async (who: Person, query: Record<string, string>, on: TestServer = server) =>
+  await searchAll(on, who, query);
 
 const bodies = (items: readonly Found[]) => items.map(({ body }) => body);
 
@@ -134,7 +112,7 @@ test('pages follow one another while messages arrive, and none is told twice', a
   for (let i = 0; i < 12; i += 1) await say(server, i % 2 === 0 ? alice : bob, room.id, `heron ${i}`);
   const seen: (string | undefined)[] = [];
   for (let cursor: string | null | undefined; cursor !== null;) {
-    const reply = await search(alice, { q: 'heron', limit: '5', ...(cursor === undefined ? {} : { cursor }) });
+    const reply = await search(server, alice, { q: 'heron', limit: '5', ...(cursor === undefined ? {} : { cursor }) });
     assert.equal(reply.status, 200, reply.text);
     seen.push(...reply.body.items.map(({ body }) => body as string));
     cursor = reply.body.next;
@@ -151,12 +129,12 @@ test('MSG-11 nobody finds a thing in a conversation they are not in, have left o
   await say(server, alice, room.id, 'the wombat sleeps');
   assert.deepEqual(await found(carol, { q: 'wombat' }), []);
   const missing = `${room.id.slice(0, -1)}${room.id.endsWith('0') ? '1' : '0'}`;
-  assertRefused(await search(carol, { q: 'wombat', conversation: room.id }), 403, 'conversation_forbidden');
-  assertRefused(await search(carol, { q: 'wombat', conversation: missing }), 403, 'conversation_forbidden');
+  assertRefused(await search(server, carol, { q: 'wombat', conversation: room.id }), 403, 'conversation_forbidden');
+  assertRefused(await search(server, carol, { q: 'wombat', conversation: missing }), 403, 'conversation_forbidden');
   assert.equal((await found(bob, { q: 'wombat' })).length, 1);
   await server.api(bob, 'DELETE', `/v1/conversations/${room.id}/participants/bob`);
   assert.deepEqual(await found(bob, { q: 'wombat' }), []);
-  assertRefused(await search(bob, { q: 'wombat', conversation: room.id }), 403, 'conversation_forbidden');
+  assertRefused(await search(server, bob, { q: 'wombat', conversation: room.id }), 403, 'conversation_forbidden');
   await server.api(alice, 'POST', `/v1/conversations/${room.id}/participants`, { participants: ['carol'] });
   assert.equal((await found(carol, { q: 'wombat' })).length, 1);
   await server.api(alice, 'DELETE', `/v1/conversations/${room.id}/participants/carol`);
@@ -186,29 +164,29 @@ test('secret conversations are not searched', async () => {
 test('the longest query and the largest page are taken; one step beyond names the parameter', async () => {
   const exact = 'x'.repeat(SEARCH_LENGTH_MAX);
   assert.deepEqual(await found(alice, { q: exact }), []);
-  assertRefused(await search(alice, { q: `${exact}x` }), 400, 'query_invalid', 'q');
-  assert.equal((await search(alice, { q: 'aa bb cc dd ee ff gg hh' })).status, 200);
-  assertRefused(await search(alice, { q: 'aa bb cc dd ee ff gg hh ii' }), 400, 'query_invalid', 'q');
-  assert.equal((await search(alice, { q: 'aa', limit: '50' })).status, 200);
-  assertRefused(await search(alice, { q: 'aa', limit: '51' }), 400, 'query_invalid', 'limit');
-  assertRefused(await search(alice, { q: 'aa', limit: '0' }), 400, 'query_invalid', 'limit');
-  assertRefused(await search(alice, { q: 'a' }), 400, 'search_too_short', 'q');
-  assertRefused(await search(alice, { q: '"" "' }), 400, 'search_too_short', 'q');
-  assert.equal((await search(alice, { q: '中' })).status, 200);
-  assertRefused(await search(alice, {}), 400, 'query_invalid', 'q');
-  assertRefused(await search(alice, { q: 'a\0b' }), 400, 'query_invalid', 'q');
-  assertRefused(await search(alice, { q: 'aa', kind: 'poem' }), 400, 'query_invalid', 'kind');
-  assertRefused(await search(alice, { q: 'aa', after: 'yesterday' }), 400, 'query_invalid', 'after');
-  assertRefused(await search(alice, { q: 'aa', sender: 'No Name' }), 400, 'query_invalid', 'sender');
-  assertRefused(await search(alice, { q: 'aa', conversation: 'c_x' }), 400, 'query_invalid', 'conversation');
+  assertRefused(await search(server, alice, { q: `${exact}x` }), 400, 'query_invalid', 'q');
+  assert.equal((await search(server, alice, { q: 'aa bb cc dd ee ff gg hh' })).status, 200);
+  assertRefused(await search(server, alice, { q: 'aa bb cc dd ee ff gg hh ii' }), 400, 'query_invalid', 'q');
+  assert.equal((await search(server, alice, { q: 'aa', limit: '50' })).status, 200);
+  assertRefused(await search(server, alice, { q: 'aa', limit: '51' }), 400, 'query_invalid', 'limit');
+  assertRefused(await search(server, alice, { q: 'aa', limit: '0' }), 400, 'query_invalid', 'limit');
+  assertRefused(await search(server, alice, { q: 'a' }), 400, 'search_too_short', 'q');
+  assertRefused(await search(server, alice, { q: '"" "' }), 400, 'search_too_short', 'q');
+  assert.equal((await search(server, alice, { q: '中' })).status, 200);
+  assertRefused(await search(server, alice, {}), 400, 'query_invalid', 'q');
+  assertRefused(await search(server, alice, { q: 'a\0b' }), 400, 'query_invalid', 'q');
+  assertRefused(await search(server, alice, { q: 'aa', kind: 'poem' }), 400, 'query_invalid', 'kind');
+  assertRefused(await search(server, alice, { q: 'aa', after: 'yesterday' }), 400, 'query_invalid', 'after');
+  assertRefused(await search(server, alice, { q: 'aa', sender: 'No Name' }), 400, 'query_invalid', 'sender');
+  assertRefused(await search(server, alice, { q: 'aa', conversation: 'c_x' }), 400, 'query_invalid', 'conversation');
   for (const cursor of [
     'nonsense',
     Buffer.from('[1,2]').toString('base64url'),
     Buffer.from('[null,"c",0.5]').toString('base64url'),
   ]) {
-    assertRefused(await search(alice, { q: 'aa', cursor }), 400, 'cursor_invalid', 'cursor');
+    assertRefused(await search(server, alice, { q: 'aa', cursor }), 400, 'cursor_invalid', 'cursor');
   }
-  assertRefused(await search(undefined, { q: 'aa' }), 401, 'token_missing');
+  assertRefused(await search(server, undefined, { q: 'aa' }), 401, 'token_missing');
 });
 
 test('as many places are marked as may be, and the message is whole', async () => {
@@ -253,7 +231,7 @@ test('switched off, search answers so and nothing is indexed; switched on again,
   const { eve } = await off.people('eve');
   const room = await start(off, eve, 'room', [], 'Off');
   for (let i = 0; i < POSTED_BLOCK + 3; i += 1) await say(off, eve, room.id, `tapir ${i}`);
-  assertRefused(await search(eve, { q: 'tapir' }, off), 404, 'search_disabled');
+  assertRefused(await search(off, eve, { q: 'tapir' }), 404, 'search_disabled');
   await off.stop();
   const on = await startServer({ folder });
   t.after(async () => await on.stop());
