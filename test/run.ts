@@ -21,7 +21,7 @@ const FILE_MILLIS_MAX = 480_000;
 const AGAIN_MAX = 3;
 /** Servers that are killed, cut off and flooded over and over: a quarter of the whole, and part of `npm run check`. */
 const LONG =
-  /^test\/(?:calls|crash|fuzz|reliability)\/|\/(?:crash|expressions|hostile-feeds|kill|restarts|subscription-restarts)\.test\.ts$/;
+  /^test\/(?:calls|crash|fuzz|reliability)\/|\/(?:crash|hostile-feeds|kill|restarts|subscription-restarts)\.test\.ts$/;
 /** Where a run keeps what its servers are started from: below `node_modules`, where packages are found. */
 const CACHE = fileURLToPath(new URL('../node_modules/.cache/', import.meta.url));
 
