@@ -62,6 +62,10 @@ test('ATT-01 nobody else reads it: not a stranger, not in another conversation, 
   assert.equal((await download(server, eve, id, small.id)).status, 200);
   assertRefused(await download(server, eve, id, room.id), 403, 'conversation_forbidden');
   assertRefused(await download(server, eve, id, other.id), 404, 'attachment_not_found');
+  // What no attachment is called is none either.
+  for (const wrong of ['1', other.id, id.slice(0, -1)]) {
+    assertRefused(await download(server, eve, wrong, other.id), 404, 'attachment_not_found');
+  }
   assertRefused(await download(server, undefined, id, small.id), 401, 'token_missing');
   const left = await server.api(eve, 'DELETE', `/v1/conversations/${small.id}/participants/eve`);
   assert.equal(left.status, 204, left.text);

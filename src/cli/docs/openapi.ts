@@ -67,35 +67,38 @@ const VERSION_REPLY_HEADERS = {
   'X-Service-Protocol-Min': { $ref: '#/components/headers/ServiceProtocolMin' },
 };
 
+/** The routes that clients, hosts and services are served, by what they are about and the listener that serves them. */
+export const ROUTE_TABLES = [
+  ['sessions', 'coordinator', SESSION_ROUTES],
+  ['sessions', 'coordinator', RECOVERY_ROUTES],
+  ['sessions', 'coordinator', APP_PASSWORD_ROUTES],
+  ['directory', 'coordinator', DIRECTORY_ROUTES],
+  ['meetings', 'coordinator', MEETING_ROUTES],
+  ['clients', 'coordinator', CLIENT_RELEASE_ROUTES],
+  ['internal', 'coordinator', INTERNAL_ROUTES],
+  ['nodes', 'coordinator', NODE_ROUTES],
+  ['messaging', 'messaging', MESSAGING_ROUTES],
+  ['attachments', 'messaging', ATTACHMENT_ROUTES],
+  ['calendar', 'calendar', CALENDAR_ROUTES],
+  ['calendar', 'calendar', CALENDAR_FILE_ROUTES],
+  ['calendar', 'calendar', CALENDAR_MAIL_ROUTES],
+] as const;
+
 /** The whole document. */
 export function openApiDocument(): JsonObject {
   const schemas = new SchemaCollector();
   const paths: Record<string, JsonObject> = {};
-  for (const [tag, server, routes] of [
-    ['sessions', COORDINATOR, SESSION_ROUTES],
-    ['sessions', COORDINATOR, RECOVERY_ROUTES],
-    ['sessions', COORDINATOR, APP_PASSWORD_ROUTES],
-    ['directory', COORDINATOR, DIRECTORY_ROUTES],
-    ['meetings', COORDINATOR, MEETING_ROUTES],
-    ['clients', COORDINATOR, CLIENT_RELEASE_ROUTES],
-    ['internal', COORDINATOR, INTERNAL_ROUTES],
-    ['nodes', COORDINATOR, NODE_ROUTES],
-    ['messaging', MESSAGING, MESSAGING_ROUTES],
-    ['attachments', MESSAGING, ATTACHMENT_ROUTES],
-    ['calendar', CALENDAR, CALENDAR_ROUTES],
-    ['calendar', CALENDAR, CALENDAR_FILE_ROUTES],
-    ['calendar', CALENDAR, CALENDAR_MAIL_ROUTES],
-  ] as const) {
+  for (const [tag, listener, routes] of ROUTE_TABLES) {
     for (const [name, route] of Object.entries(routes) as [string, Route][]) {
       const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
-      paths[path] ??= { servers: [server], parameters: pathParameters(route.path, schemas) };
+      paths[path] ??= { servers: [SERVERS[listener]], parameters: pathParameters(route.path, schemas) };
       paths[path][route.method] = operation(name, tag, route, schemas);
     }
   }
   for (const { page, name, route } of consoleRoutes()) {
     const path = `${CONSOLE_PREFIX}${route.path.replaceAll(/:(\w+)/g, '{$1}')}`;
     const parameters = [...consolePathParameters(route), { $ref: '#/components/parameters/ClientProtocol' }];
-    paths[path] ??= { servers: [COORDINATOR], parameters };
+    paths[path] ??= { servers: [SERVERS.coordinator], parameters };
     const described = operation(`${page}.${name}`, 'console', consoleForm(route), schemas);
     paths[path][route.method] = { ...described, ...consoleStatements(route) };
   }
@@ -125,7 +128,7 @@ export function openApiDocument(): JsonObject {
       { name: 'console', description: 'The management plane, on the coordinator.' },
       { name: 'operations', description: 'Health, on every listener.' },
     ],
-    servers: [COORDINATOR, MESSAGING, CALENDAR],
+    servers: [SERVERS.coordinator, SERVERS.messaging, SERVERS.calendar],
     paths,
     components: { ...components(), schemas: { ...schemas.components(), ...commonCodes(), Error: ERROR_SCHEMA } },
   };
@@ -143,9 +146,11 @@ const SECURITY: Readonly<Record<Route['auth'] | NodeRouteForm['auth'], JsonObjec
   session: [{ session: [] }],
 };
 
-const COORDINATOR = { url: 'http://127.0.0.1:8080', description: 'Coordinator, at its default address.' };
-const CALENDAR = { url: 'http://127.0.0.1:8082', description: 'Calendar, at its default address.' };
-const MESSAGING = { url: 'http://127.0.0.1:8081', description: 'Messaging service, at its default address.' };
+const SERVERS = {
+  coordinator: { url: 'http://127.0.0.1:8080', description: 'Coordinator, at its default address.' },
+  calendar: { url: 'http://127.0.0.1:8082', description: 'Calendar, at its default address.' },
+  messaging: { url: 'http://127.0.0.1:8081', description: 'Messaging service, at its default address.' },
+} as const;
 
 const ERROR_SCHEMA = {
   type: 'object',
@@ -301,7 +306,7 @@ function refusal(status: number, codes: readonly ErrorCode[], andCommon: boolean
 
 function socketPath(): JsonObject {
   return {
-    servers: [MESSAGING],
+    servers: [SERVERS.messaging],
     get: {
       operationId: 'openSocket',
       tags: ['messaging'],
@@ -334,7 +339,7 @@ function socketPath(): JsonObject {
 
 function healthPath(): JsonObject {
   return {
-    servers: [COORDINATOR, MESSAGING, CALENDAR],
+    servers: [SERVERS.coordinator, SERVERS.messaging, SERVERS.calendar],
     get: {
       operationId: 'readHealth',
       tags: ['operations'],

@@ -6,6 +6,7 @@ import {
   type AskedName,
   type ServiceHandlers,
 } from '#actors/runtime/thread-services.ts';
+import { isId } from '#src/base/ids.ts';
 import type { AttachmentServices } from '#src/protocol/attachments/attachments.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { MessageBody, PostMessage } from '#src/protocol/conversations/messages.ts';
@@ -182,7 +183,8 @@ export class AttachmentClient {
   readableIn(user: string, id: string, conversation: string): ReadableAttachment {
     if (!conversationId.safeParse(conversation).success) throw new Refusal('conversation_forbidden');
     const { tables } = readableBy(this.#options.lanes, conversation, user);
-    const record = this.find(id);
+    // Of the path, so anything: no table is asked for what no attachment is called.
+    const record = isId('att', id) ? this.find(id) : undefined;
     if (record === undefined || !hasReference(tables, conversation, id)) throw new Refusal('attachment_not_found');
     const { hash, type } = record;
     if (hash === undefined || type === undefined) throw new Refusal('attachment_not_found');

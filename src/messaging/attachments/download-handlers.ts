@@ -2,7 +2,6 @@
 import { readFile } from 'node:fs/promises';
 import type { z } from 'zod';
 import { unixSeconds } from '#src/base/clock.ts';
-import { isId } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
 import type { attachmentQuery, linkQuery, thumbnailQuery } from '#src/protocol/attachments/attachments.ts';
 import { Refusal } from '#src/protocol/errors.ts';
@@ -43,8 +42,7 @@ export async function readLinkedAttachment(call: ByteCall): Promise<void> {
 }
 
 function readableBy({ client, id }: ByteCall, user: string, conversation: string): ReadableAttachment {
-  const attachment = isId('att', id) ? id : '';
-  return client.readableIn(user, attachment, conversation);
+  return client.readableIn(user, id, conversation);
 }
 
 /** A small picture of a picture, made when somebody first asks for it. */
