@@ -16,7 +16,9 @@ export function cutIPv4(scan: Scan, start: number): number {
   const { bytes, spans, floor, text } = scan;
   const before = start > floor ? (bytes[start - 1] as number) : 32;
   // A dot, a tilde or a word before it: part of a longer number, a package's version, a host name.
-  if (before === 46 || before === 126 || (isWordByte(before) && !isEscaped(scan, start - 1))) return -1;
+  // Three dots are an ellipsis: `10.0.0.1...10.0.0.2`.
+  const isDotted = before === 46 && bytes[start - 2] !== 46;
+  if (isDotted || before === 126 || (isWordByte(before) && !isEscaped(scan, start - 1))) return -1;
   const octet = lastOctet(scan, start);
   if (octet === -1) return -1;
   const end = digitsEnd(scan, octet, 4);
@@ -81,6 +83,8 @@ function isVersion(scan: Scan, start: number, end: number): boolean {
       left !== 46 &&
       left !== 47 &&
       !TRANSPORTS.has(word.toUpperCase()) &&
+      // Constants of a program: `HIER_DIRECT/192.0.2.1`.
+      !/^[A-Z]+_[A-Z_]+$/.test(word) &&
       !isOfNetwork(scan, start, end)
     );
   }

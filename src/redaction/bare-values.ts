@@ -1,7 +1,7 @@
 /** Values without quotes: where they end depends on what they are. */
 import { cutSocketAddress } from './addresses.ts';
 import { isDigit, runStop, VALUE_END } from './bytes.ts';
-import type { Scan } from './context.ts';
+import { columnOf, type Scan } from './context.ts';
 import { noteOpen, walkJson } from './json.ts';
 import { putNamed, putPerson, putPhone } from './people.ts';
 import { isNamedValue } from './random-strings.ts';
@@ -18,6 +18,7 @@ import {
   secretEnd,
   spaceEnd,
   wordEnd,
+  wordsEnd,
 } from './value-ends.ts';
 
 /** Bytes of a person's name in the place of a number. */
@@ -52,8 +53,11 @@ export function bare(
     if (quote > start && (keyClass === 'user' || keyClass === 'password' || keyClass === 'secret'))
       return cutValue(scan, keyClass, start, quote);
   }
-  // Spaces behind `=` separate fields: an empty value.
-  if (!found.isColon && found.isSpaced && bytes[keyEnd] === 61) return -1;
+  // Spaces behind `=` separate fields: an empty value, unless the line is of this one field.
+  if (!found.isColon && found.isSpaced && bytes[keyEnd] === 61) {
+    if (columnOf(scan, keyStart) === -1 || !/^[^\s=]+ *$/.test(text.slice(start, Math.min(stop, start + 160))))
+      return -1;
+  }
   switch (keyClass) {
     case 'user':
     case 'user-id':
@@ -126,7 +130,7 @@ function bareSecret(
   if (end === start || isHarmlessAt(scan, keyStart, keyEnd, start, end)) return -1;
   if (isProse && (bytes[start] === 40 || isSentence(scan, start, end, stop))) return -1;
   if (end >= stop) noteOpen(scan, 'secret', 0);
-  return putSecret(scan, start, end, 'secret');
+  return putSecret(scan, start, wordsEnd(scan, keyStart, keyEnd, end, stop), 'secret');
 }
 
 /** Whether a word behind `token: ` goes on as a sentence does: in small letters, with two more such words behind it. */
@@ -176,6 +180,7 @@ function bareName(
   // `;user=phone` of a SIP URI says what the user part is.
   if (before === ';' && /^(?:phone|ip|dialstring)$/.test(value)) return end;
   const isForm = before === '?' || before === '&';
+  if ('(,; '.includes(before)) end = wordsEnd(scan, keyStart, keyEnd, end, stop);
   if (/^(?:gecos$|[sd]user$|(?:display|full|real)[\w-]{0,20}(?:name|nick)$)/.test(key))
     end = isForm ? end : restOfName(scan, end, stop);
   return putPerson(scan, start, end, { isHex: key === 'acct', isForm });

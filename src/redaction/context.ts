@@ -76,6 +76,8 @@ export interface LineState {
   /** What the name of a pair said of the value below it, and how many line ends are left until that counts no more. */
   pairClass: KeyClass;
   pairLines: number;
+  /** A line above named the columns of a table. */
+  columns: Columns | undefined;
   /** A value that a cut of a longer line went through: its class, and the byte that closes it, 0 for white space. */
   open: { readonly keyClass: KeyClass; readonly closer: number } | undefined;
 }
@@ -93,6 +95,12 @@ export interface Block {
   lines: number;
 }
 
+/** The columns below a line of names. */
+export interface Columns {
+  readonly separator: string;
+  readonly classes: readonly KeyClass[];
+}
+
 /** The state before the first line; a text inside of another one shares its private key. */
 export function startState(key: KeyState = { lines: 0, strange: 0, prefixWords: -1 }): LineState {
   return {
@@ -102,6 +110,7 @@ export function startState(key: KeyState = { lines: 0, strange: 0, prefixWords: 
     part: undefined,
     pairClass: 'none',
     pairLines: 0,
+    columns: undefined,
     open: undefined,
   };
 }
@@ -117,4 +126,17 @@ export function lineStop(scan: Scan, from: number): number {
     line.to = end === -1 || end > stop ? stop : end > from && text.charCodeAt(end - 1) === 13 ? end - 1 : end;
   }
   return line.to;
+}
+
+/** Columns before a key that begins its line. */
+const COLUMN_MAX = 128;
+
+/** The column of a key that begins its line, behind dashes of a list at most; -1 for any other. */
+export function columnOf({ bytes, floor, text }: Scan, start: number): number {
+  let at = start;
+  while (at > floor && start - at <= COLUMN_MAX && bytes[at - 1] !== 10) {
+    if (!' \t-'.includes(text.charAt(at - 1))) return -1;
+    at -= 1;
+  }
+  return start - at > COLUMN_MAX ? -1 : start - at;
 }

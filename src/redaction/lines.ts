@@ -3,7 +3,8 @@
  * name whose value stands beside it. A value that a cut of a long line went through goes on here, too.
  */
 import { gapEnd, indexOf, isDigit, runStop, VALUE_END } from './bytes.ts';
-import { lineStop, type Block, type LineState, type Scan } from './context.ts';
+import { cutColumns } from './columns.ts';
+import { columnOf, lineStop, type Block, type LineState, type Scan } from './context.ts';
 import { INHERITED, innerClass, pairClass, putNumber } from './json.ts';
 import type { KeyClass } from './rows.ts';
 import { markerEnd, type SecretClass } from './spans.ts';
@@ -13,8 +14,6 @@ import { wordEnd } from './value-ends.ts';
 
 /** Lines of one value at most; those behind them are scanned as any text. */
 export const BLOCK_LINES_MAX = 200;
-/** Columns before a key that begins its line. */
-const COLUMN_MAX = 128;
 /** Lines below a name on which its value may stand. */
 const PAIR_LINES = 3;
 /** Bytes around a value in which its name stands. */
@@ -33,6 +32,10 @@ export function cutLeft(scan: Scan, start: number, stop: number): number {
       (first === 32 || first === 9) && !/^[ \t]+at [\w$.<>]+[.(]/.test(scan.text.slice(start, start + 80));
     if (state.isSubject) return cutFolded(scan, start, stop);
   }
+  if (state.columns !== undefined) {
+    const next = cutColumns(scan, state.columns, start, stop);
+    if (next !== -1) return next;
+  }
   if (state.pairLines > 0) state.pairLines -= 1;
   if (state.block !== undefined) return cutBlockLine(scan, state.block, start, stop);
   return state.part === undefined ? -1 : cutPartLine(scan, start, stop);
@@ -45,6 +48,7 @@ export function isClear(state: LineState): boolean {
     state.block === undefined &&
     state.part === undefined &&
     state.pairLines === 0 &&
+    state.columns === undefined &&
     state.open === undefined
   );
 }
@@ -93,16 +97,6 @@ export function opensBlock(scan: Scan, start: number, end: number, keyClass: Key
     lines: BLOCK_LINES_MAX,
   };
   return true;
-}
-
-/** The column of a key that begins its line, behind dashes of a list at most; -1 for any other. */
-export function columnOf({ bytes, floor, text }: Scan, start: number): number {
-  let at = start;
-  while (at > floor && start - at <= COLUMN_MAX && bytes[at - 1] !== 10) {
-    if (!' \t-'.includes(text.charAt(at - 1))) return -1;
-    at -= 1;
-  }
-  return start - at > COLUMN_MAX ? -1 : start - at;
 }
 
 /** A line below a key. Answers where the scan goes on, or -1. */

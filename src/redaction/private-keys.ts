@@ -162,8 +162,8 @@ function isDense(text: string, from: number, to: number): boolean {
 
 /** A last line of a key: groups of four, which are no word, no number and no time. */
 function isShortBody(run: string): boolean {
+  if (run.endsWith('=')) return run.length >= 4 && /^[A-Za-z0-9+/]+={1,2}$/.test(run);
   if (run.length % 4 !== 0 && run.length < 16) return false;
-  if (run.endsWith('=')) return /^[A-Za-z0-9+/]+={1,2}$/.test(run);
   return (
     run.length >= 8 && !/^(?:[A-Za-z]?[a-z]+|[A-Z]+|\d+|[a-z]+\d+)$/.test(run) && /[A-Z]/.test(run) && /[a-z]/.test(run)
   );

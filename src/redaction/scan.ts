@@ -22,6 +22,7 @@ import {
 import { SIGNS, startState, type Engine, type LineState, type Scan, type Sign } from './context.ts';
 import type { Decoded } from './encodings.ts';
 import { decodeUnseen } from './encodings.ts';
+import { noteColumns } from './columns.ts';
 import { cutLeft, cutPairValue, isClear, isNameOfPerson, notePairName, opensBlock, opensPart } from './lines.ts';
 import { cutMark } from './marks.ts';
 import { cutRussian } from './phones.ts';
@@ -122,7 +123,10 @@ export class TextScan implements Scan {
     if (this.state.key.lines > 0) {
       if (this.bytes[from] !== 123) from = Math.max(cutKeyLine(this, from, stop), from);
     } else if (stop - from >= BODY_LINE_MIN) from = Math.max(cutOrphan(this, from, stop), from);
-    if (from < stop) this.#go(from, stop);
+    if (from < stop) {
+      this.#go(from, stop);
+      noteColumns(this, start, stop);
+    }
     if (!this.hasUnseen) return;
     // A colour was written down with a backslash: the line is read again without it.
     this.spans.rewind(before);

@@ -1,6 +1,6 @@
 /** Where a value ends that began behind its key: at its closing quote, or without one by what its class may hold. */
 import { indexOf, isDigit, NAME_END, runEnd, runStop, VALUE_END, WORD_BITS } from './bytes.ts';
-import type { Scan } from './context.ts';
+import { columnOf, type Scan } from './context.ts';
 import { markerEnd } from './spans.ts';
 
 /** Bytes of a value in angle brackets. */
@@ -80,7 +80,7 @@ export function phoneEnd({ bytes, text }: Scan, from: number, stop: number): num
     if (bytes[at] === 32 && at - from > 9 && /^\+?\d+$/.test(text.slice(from, at))) break;
     if (
       bytes[at] === 32 &&
-      !/^ (?:\(?\d{1,4}\)?(?=[ )-]|$)|\d{2,7}(?=[\s"',;)]|$))/.test(text.slice(at, Math.min(stop, at + 12)))
+      !/^ (?:\(?\d{1,5}\)?(?=[ )-]|$)|\d{2,7}(?=[\s"',;)]|$))/.test(text.slice(at, Math.min(stop, at + 12)))
     )
       break;
     at += 1;
@@ -92,6 +92,27 @@ export function phoneEnd({ bytes, text }: Scan, from: number, stop: number): num
     return space > from ? space : from;
   }
   return end;
+}
+
+/** Bytes of the further words of a value. */
+const WORDS_MAX = 160;
+
+/**
+ * Where a value of several words ends whose first one ends at a place: at the `;` of a connection string, at the next field
+ * or the bracket of `Login(name=Kalomi Ren, password=…)`, or with its line below a key of YAML. The place itself where
+ * nothing says that further words are of it.
+ */
+export function wordsEnd(scan: Scan, keyStart: number, keyEnd: number, end: number, stop: number): number {
+  const { bytes, floor, text } = scan;
+  if (bytes[end] !== 32 || end >= stop) return end;
+  const rest = text.slice(end, Math.min(stop, end + WORDS_MAX));
+  const before = keyStart > floor ? text.slice(Math.max(floor, keyStart - 2), keyStart) : '';
+  const isEqual = bytes[keyEnd] === 61;
+  if (isEqual && before.endsWith(';')) return end + (/^[^;"'<>\n]+(?=;)/.exec(rest)?.[0].length ?? 0);
+  if (isEqual && (before.endsWith('(') || before === ', '))
+    return end + (/^[^=()"\n]{1,120}?(?=, \w{1,40}=|\))/.exec(rest)?.[0].length ?? 0);
+  const column = bytes[keyEnd] === 58 ? columnOf(scan, keyStart) : -1;
+  return column > 0 && rest.length < WORDS_MAX && !/[:="]/.test(rest) ? stop : end;
 }
 
 /** Where a value ends that goes to the end of its line: at the quote that opened around it, or with the line. */

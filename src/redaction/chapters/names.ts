@@ -55,7 +55,7 @@ export const NAMES: readonly Row[] = [
   ...names('user', 'user username login', true),
   ...names(
     'user',
-    'account actor sub sender rcpt saslsender displayname acct ruser logname authname owner nick nickname fullname firstname lastname givenname surname realname loginname accountname personname patronymic recipient mailbox invitedby createdby updatedby deletedby issuedby revokedby setby inviter authlogin userlogin smtplogin dblogin identity principal origto clientuser targetuser participant participants member members peeruser invitee assignee organizer attendee author creator modifiedby uploadedby requestedby upn uniquename preferredname familyname middlename gecos mailnickname suser duser usrname setid callername calleename calleridname fromname sipfromdisplay authorname sendername recipientname contactname participantname membername fu tu пользователь логин',
+    'account actor sub sender uname rcpt saslsender displayname acct ruser logname authname owner nick nickname fullname firstname lastname givenname surname realname loginname accountname personname patronymic recipient mailbox invitedby createdby updatedby deletedby issuedby revokedby setby inviter authlogin userlogin smtplogin dblogin identity principal origto clientuser targetuser participant participants member members peeruser invitee assignee organizer attendee author creator modifiedby uploadedby requestedby upn uniquename preferredname familyname middlename gecos mailnickname suser duser usrname setid callername calleename calleridname fromname sipfromdisplay authorname sendername recipientname contactname participantname membername fu tu пользователь логин',
   ),
   ...names(
     'user-id',
@@ -65,7 +65,7 @@ export const NAMES: readonly Row[] = [
   ...names('address', 'mail email', true),
   ...names(
     'address',
-    'from to cc bcc emailaddress replyto returnpath deliveredto envelopefrom envelopeto mailfrom rcptto',
+    'from to cc bcc ctladdr emailaddress replyto returnpath deliveredto envelopefrom envelopeto mailfrom rcptto',
   ),
   ...names('phone', 'phone msisdn mobile telephone', true),
   ...names(
@@ -84,7 +84,7 @@ export const NAMES: readonly Row[] = [
   ...names('audit', 'comm cwd name exe cmd proctitle a0 a1 a2 a3 a4 a5 a6 a7 a8 a9 data grantors'),
   ...names('socket-address', 'saddr'),
   ...names('pair-name', 'key field header variable param parameter property attribute'),
-  ...names('pair-value', 'value'),
+  ...names('pair-value', 'value string'),
   // A number under these names counts; a list holds the names.
   ...names(
     'people',

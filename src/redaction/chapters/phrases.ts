@@ -58,7 +58,7 @@ const VERBS =
   '(?=:|,? (?:logged|signed|joined|left|not (?:found|known|in|allowed)|was|has|is|created|deleted|blocked|unblocked|authenticated|authorized|connected|disconnected|failed|added|removed|changed|does|from|NOT)(?![a-z]))';
 /** Words that follow `user` in sentences about users at large. */
 const NOBODY =
-  '(?!(?:name|agent|id|input|and|or|accounts?|session|data|was|is|has|not|unknown|does|interface|mode|space|slice|manager|service|list|table|logged|who|that|with|database|password|defined|request|cache|directory|limit|runtime|in|from|to|the|a|an|at|by|on|process|group|authentication|connection|message|NOT)(?![\\w.-]))';
+  '(?!(?:name|agent|id|input|and|or|accounts?|session|data|was|is|has|not|unknown|does|interface|mode|space|slice|manager|service|list|table|logged|who|that|with|database|password|defined|request|cache|directory|limit|runtime|in|from|to|the|a|an|at|by|on|found|process|group|authentication|connection|message|NOT)(?![\\w.-]))';
 
 const SESSIONS: readonly Row[] = [
   phrase('unknown user <one>', 'no such: unknown user «kalomi»'),
@@ -78,6 +78,23 @@ const SESSIONS: readonly Row[] = [
   phrase("User <'user'>", 'User "«kalomi»" is gone'),
   phrase("role <'user'>", 'FATAL:  role "«kalomi»" does not exist', 'role admin does not exist'),
   phrase("login <'user'>", "login '«kalomi»' was refused", 'login page shown'),
+  phrase(String.raw`User@Host: <user>\[<user>\]`, '# User@Host: «kalomi»[«osvuh»] @  [192.0.2.x]'),
+  phrase(String.raw`USERID:\[<n>\] <'user'>`, 'SESSIONID:[1] "5" USERID:[6] "«KALOMI»" ACTION:[3] "100"', 'USERID:[0]'),
+  phrase(String.raw`user \[[^\]\n]{0,64}\]\\\[<user>\]`, 'Auth: user [CORP]\\[«kalomi»] at [now]', 'user [x] left'),
+  phrase("EAP-Identity request for '<user>'", "07[IKE] EAP-Identity request for '«kalomi»'"),
+  ...['UTC', 'GMT', 'CET', 'CEST', 'MSK', 'EST', 'EDT', 'PST', 'PDT'].map((zone) =>
+    phrase(`${zone},"<user>","`, `10:11:12.123 ${zone},"«kalomi»","app",77`, `10:11:12 ${zone},,,77`),
+  ),
+  phrase(
+    String.raw`Login OK: \[<slashed>(?:/<pass>)?\] \(from`,
+    'Auth: (6) Login OK: [«kalomi»/«osvuh»] (from client nas port 9)',
+    'Login OK: none',
+  ),
+  phrase(
+    String.raw`Login incorrect[^[\n]{0,160}: \[<slashed>(?:/<pass>)?\] \(from`,
+    'Auth: (6) Login incorrect (mschap: no): [«kalomi»/«osvuh»] (from client nas port 9)',
+    'Login incorrect: no',
+  ),
   phrase("username <'user'>", 'username "«kalomi»" is taken'),
   phrase("account <'user'>", "account '«kalomi»' is locked"),
   phrase("sender <'user'>", 'sender <«kalomi»> refused'),
@@ -173,6 +190,44 @@ const CREDENTIALS: readonly Row[] = [
   ...['enroll/', 'invite/', 'invitations/', 'join/'].map((lead) =>
     phrase(`${lead}<ticket>`, `POST /v1/${lead}«Qm4Zx7Tb2Wn8Lf» 200`, `route /v1/${lead}:ticket`),
   ),
+  phrase("LOGIN <user> <'secret'>", 'a1 LOGIN «kalomi» "«osvuh and more»"', 'LOGIN page shown'),
+  phrase('LOGIN "<user>" <\'secret\'>', 'a1 LOGIN "«kalomi»" "«osvuh and more»"', 'LOGIN "page" shown'),
+  phrase('USER <user>"', 'FTP command: "USER «kalomi»"', 'a USER is asked for'),
+  phrase('USER <user>: no such user', 'ftp1 (192.0.2.x): USER «kalomi»: no such user found', 'USER id: 5'),
+  phrase('PASS <pass>"', 'FTP command: "PASS «osvuh»"', 'PASS test_one'),
+  phrase(
+    String.raw`pid <n>\] \[<user>\] (?:FAIL|OK) [A-Z]`,
+    '[pid 42] [«kalomi»] FAIL DOWNLOAD of it',
+    '[pid 42] CONNECT',
+  ),
+  phrase(
+    String.raw`s:<n>:"(?:user|username|login|user_login|email|name)";s:<n>:"<user>"`,
+    'a:2:{s:8:"username";s:6:"«kalomi»";}',
+    's:5:"count";s:1:"5";',
+  ),
+  phrase(
+    String.raw`s:<n>:"(?:\w{0,24}(?:password|passwd|pass|secret|token))";s:<n>:<'secret'>`,
+    'a:2:{s:8:"password";s:5:"«osvuh»";}',
+    's:5:"count";s:1:"7";',
+  ),
+  phrase('subject: <<angled>>', 'rcpts: none, subject: <«see you at nine»>', 'subject: <>'),
+  phrase('A=[a-z_]{1,32}:<user> ', 'P=esmtpsa A=login_server:«kalomi» S=5', 'A=5'),
+  phrase(
+    'Service="SIP",AccountID="<dialled>"',
+    'Service="SIP",AccountID="«79160001122»",SessionID="0x7"',
+    'Service="x"',
+  ),
+  phrase('masterauth <pass>(?=\\s|$)', 'masterauth «osvuh»'),
+  phrase('rootpw <pass>(?=\\s|$)', 'rootpw «osvuh»', 'rootpw: none'),
+  phrase('bindpw <pass>(?=\\s|$)', 'bindpw «osvuh»', 'bindpw: none'),
+  phrase(
+    'username <user> (?:privilege <n> )?(?:password|secret) \\d <pass>',
+    'username «kalomi» privilege 5 password 0 «osvuh»',
+  ),
+  phrase('enable (?:password|secret) \\d <pass>', 'enable password 7 «0A1B2C»', 'enable secret storage'),
+  phrase('machine <word> login <user> password <pass>', 'machine h.example.org login «kalomi» password «osvuh»'),
+  phrase('CONFIG SET requirepass ["\']?<pass>', '# CONFIG SET requirepass «osvuh»', 'CONFIG SET maxmemory 5'),
+  phrase('AUTH" (?:"<user>" )?<\'secret\'>', '[0 192.0.2.x:5] "AUTH" "«kalomi»" "«osvuh and more»"', '"AUTH" failed'),
   phrase("PASSWORD <'secret'>", "WITH PASSWORD '«it''s osvuh»'"),
   phrase("password <'secret'>", 'with password "«osvuh»" set', 'password is required'),
   phrase("IDENTIFIED BY <'secret'>", "GRANT ALL IDENTIFIED BY '«osvuh»'"),
