@@ -53,6 +53,7 @@ async function startServer(context: TestContext) {
     coordinatorBase: () => 'https://chat.example.org',
     status: async () => ({ state: 'running', sockets: 3 }),
     exportAudit: async () => ({ entries: 0 }),
+    rotateKeys: async () => ({ session_key: 'k1', link_key: 'k2', sessions_until: '', links_until: '' }),
     backup: async (out) => ({ folder: out }),
   });
   const control = await listenForControl(folder, handlers, log);
