@@ -104,7 +104,7 @@ export class SignIn {
     if (session.device.id !== dev || now >= exp + TOKEN_ALONE_SECONDS) throw new Refusal('session_over');
     if (session.live.refresh?.rotated !== undefined) throw new Refusal('refresh_token_missing');
     const renewed = this.#issue(sub, dev, { ...session.live, rnw: session.rnw }, now);
-    announcer.renewed({ sid, exp: renewed.exp, bounds: undefined });
+    announcer.renewed({ sid, exp: renewed.exp, bounds: null });
     return renewed;
   }
 

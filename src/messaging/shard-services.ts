@@ -82,7 +82,7 @@ function sessionServices(parts: ShardParts): ServiceHandlers<SessionServices> {
       hub.changeBots((id) => bots.bot(id));
     },
     'session.renewed': ({ bounds, exp, sid }) => {
-      if (bounds !== undefined) authentication.renewed(sid, bounds);
+      if (bounds !== null) authentication.renewed(sid, bounds);
       hub.renew(sid, exp);
     },
     'signingKeys.changed': ({ link_keys: links, session_keys: sessions }) => {

@@ -22,8 +22,8 @@ export interface SigningKey {
   /** The `kid` of a token. Empty for the key of before there were rings, whose tokens have none. */
   readonly id: string;
   readonly key: Uint8Array;
-  /** Undefined for the one that signs. */
-  readonly retired: Retirement | undefined;
+  /** Null for the one that signs. */
+  readonly retired: Retirement | null;
 }
 
 /** How a key that signs no more is to be taken, in Unix seconds. */
@@ -55,7 +55,7 @@ export const signingKeysRecord: Codec<SigningKeys> = {
       keys.map(({ id, key, retired }): PackedKey => [
         id,
         key,
-        retired === undefined ? null : [retired.signedUntil, retired.validUntil, retired.keptUntil],
+        retired === null ? null : [retired.signedUntil, retired.validUntil, retired.keptUntil],
       ]),
     ),
   decode(value) {
@@ -64,7 +64,7 @@ export const signingKeysRecord: Codec<SigningKeys> = {
       return {
         id,
         key: Uint8Array.from(key),
-        retired: packed === null ? undefined : { signedUntil, validUntil, keptUntil },
+        retired: packed === null ? null : { signedUntil, validUntil, keptUntil },
       };
     });
     const [present, ...retired] = keys;
@@ -96,6 +96,6 @@ function makeSigningKey(): SigningKey {
   return {
     id: randomSymbols(KEY_ID_SYMBOLS),
     key: Uint8Array.from(randomBytes(SIGNING_KEY_BYTES)),
-    retired: undefined,
+    retired: null,
   };
 }

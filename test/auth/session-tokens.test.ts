@@ -14,7 +14,7 @@ const CLAIMS: SessionClaims = {
   rnw: NOW + 2_592_000,
 };
 
-const tokens = new SessionTokens([{ id: 'k1', key: KEY, retired: undefined }]);
+const tokens = new SessionTokens([{ id: 'k1', key: KEY, retired: null }]);
 const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 /** A token by hand, with the right key unless told otherwise. */

@@ -39,7 +39,7 @@ const liveKeys = signingKeysRecord.decode(live.get('session_keys') as Buffer);
 
 /** A key that was stolen, as a thief takes it for that of the server: with the id that tokens show. */
 function asRing(key: Uint8Array): SigningKeys {
-  return [{ id: liveKeys[0].id, key, retired: undefined }];
+  return [{ id: liveKeys[0].id, key, retired: null }];
 }
 
 async function secretChat(): Promise<string> {
@@ -55,11 +55,7 @@ async function secretChat(): Promise<string> {
 }
 
 /** What an attacker with this key reads of a conversation, as somebody, with a token of ten years. */
-async function readWith(
-  keys: SigningKeys,
-  claims: { sub: string; dev: string; sid: string },
-  conversation: string,
-) {
+async function readWith(keys: SigningKeys, claims: { sub: string; dev: string; sid: string }, conversation: string) {
   const token = new SessionTokens(keys).sign({ ...claims, iat: NOW, exp: NOW + TEN_YEARS, rnw: NOW + TEN_YEARS });
   const headers = { authorization: `Bearer ${token}` };
   return await server.api(undefined, 'GET', `/v1/conversations/${conversation}/messages`, undefined, headers);

@@ -152,7 +152,7 @@ test('damaged accounts are found', async (t) => {
     const device = { id: 'd_1', name: 'phone', platform: 'ios', createdAt: '', usedAt: 0, session: undefined };
     draft.putDevices('nobody', [device, device]);
     draft.putSecret('push_key', Buffer.alloc(31));
-    draft.putSigningKeys('session_keys', [{ id: 'k1', key: Buffer.alloc(31), retired: undefined }]);
+    draft.putSigningKeys('session_keys', [{ id: 'k1', key: Buffer.alloc(31), retired: null }]);
   });
   await accounts.close();
   assert.deepEqual((await checkFolder(folder)).problems, [

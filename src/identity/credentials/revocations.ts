@@ -35,8 +35,8 @@ export interface Renewal {
   readonly sid: string;
   /** Until when the token lives that it got. */
   readonly exp: number;
-  /** What it leaves of the tokens before; undefined where it leaves all as they were. */
-  readonly bounds: TokenBounds | undefined;
+  /** What it leaves of the tokens before; null where it leaves all as they were. */
+  readonly bounds: TokenBounds | null;
 }
 
 /** Tells the messaging threads what happened to people and sessions. Called after it is on disk, never before. */

@@ -24,7 +24,7 @@ export type Verified =
 
 interface Verifier {
   readonly read: (token: string) => unknown;
-  readonly retired: Retirement | undefined;
+  readonly retired: Retirement | null;
 }
 
 const NO_CLAIMS: SessionClaims = { sub: '', sid: '', dev: '', exp: 0, iat: 0, rnw: 0 };
@@ -71,10 +71,10 @@ export class SessionTokens {
     if (claims === undefined) return { refuse: 'token_invalid' };
     const { retired } = verifier;
     // Whoever stole a key that was retired for it can neither make what is newer nor what lasts.
-    if (retired !== undefined && (retired.keptUntil <= nowSeconds || claims.iat > retired.signedUntil)) {
+    if (retired !== null && (retired.keptUntil <= nowSeconds || claims.iat > retired.signedUntil)) {
       return { refuse: 'token_invalid' };
     }
-    if (retired !== undefined) claims.exp = Math.min(claims.exp, retired.validUntil);
+    if (retired !== null) claims.exp = Math.min(claims.exp, retired.validUntil);
     return claims.exp > nowSeconds ? { claims } : { refuse: 'token_expired', claims };
   }
 }

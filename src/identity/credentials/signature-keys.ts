@@ -21,7 +21,7 @@ export class SignatureKeys {
   /** The keys of which a signature is taken at that Unix second. */
   accepted(nowSeconds: number): Uint8Array[] {
     return this.#keys
-      .filter(({ retired }) => retired === undefined || retired.validUntil > nowSeconds)
+      .filter(({ retired }) => retired === null || retired.validUntil > nowSeconds)
       .map(({ key }) => key);
   }
 }
