@@ -138,8 +138,8 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     accounts,
     tokens,
     announcer,
-    sessionReused: async ({ address, sid, user }) =>
-      await management.alerts.note('session_reused', `session:${sid}`, `of ${user}, from ${address}`),
+    sessionReused: async ({ address }) =>
+      await management.alerts.note('session_reused', 'server', `from ${address}; the audit trail says whose it was`),
     telemetry: countFor('coordinator', metrics),
     ...makeConversationAccess(lanes, supervisor, systemClock),
   });

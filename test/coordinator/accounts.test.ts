@@ -22,10 +22,14 @@ test('CRD-09 no password, token, invitation or login form is in any byte of the 
   const path = (await invitations.ensureOwnerInvitation()) as string;
   await post(path, { username: 'root', password: 'the password of the owner' });
   await people.add('alice', PASSWORD);
-  const { token } = await login('alice');
+  const { refresh_token, token } = await login('alice');
   const renewed = (await withToken('/v1/auth/renew', token)).json.token as string;
+  const next = (await post('/v1/auth/renew', { refresh_token })).json.refresh_token as string;
   const secrets = [PASSWORD, 'the password of the owner', path.split('/').at(-1) as string, token, renewed];
-  const parts = [...secrets, ...[token, renewed].map((each) => each.split('.')[2] as string)];
+  const refreshing = [refresh_token as string, next].flatMap((each) => each.split('~').slice(3));
+  assert.equal(refreshing.length, 4);
+  const signatures = [token, renewed].map((each) => each.split('.')[2] as string);
+  const parts = [...secrets, ...refreshing, ...signatures];
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   assert.ok(files.some(({ name }) => name === 'accounts.mdb'));
   for (const { parentPath, name } of files) {

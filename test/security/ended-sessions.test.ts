@@ -1,6 +1,7 @@
 /**
- * Somebody copied what a device keeps of its session. Whoever renews second, the thief or the person, ends it for both, and the
- * installation is told; nobody who is honest is signed out by an answer that was lost.
+ * How sessions end, and with them whatever they opened. Somebody copied what a device keeps of its session: whoever renews second,
+ * the thief or the person, ends it for both, and the installation is told; nobody who is honest is signed out by an answer that was
+ * lost. Whoever is blocked, has a session ended in the console or gets another password is out on every service.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -8,16 +9,18 @@ import { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
 import { GRACE_MILLIS, TOKEN_ALONE_SECONDS } from '#src/identity/credentials/refresh-tokens.ts';
 import type { Session, SessionClaims } from '#src/protocol/sessions/sessions.ts';
 import { AccountsReader } from '#storage/accounts/accounts.ts';
+import { basic, defaultCalendar } from '#test/calendar/service/calling.ts';
+import { attach, upload } from '#test/messaging/attaching.ts';
 import { readAnywhere } from '#test/support/bots.ts';
 import { startConsoleServer, type ConsoleServer } from '#test/support/console.ts';
 import { callControl } from '#test/support/control.ts';
-import { request, startServer, type Reply, type TestServer } from '#test/support/server.ts';
+import { request, startServer, type Person, type Reply, type TestServer } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
 
 let running: ConsoleServer;
 before(async () => {
-  running = await startConsoleServer();
+  running = await startConsoleServer({ environment: { PARLEY_RECOVERY_WEBHOOK: 'http://127.0.0.1:9/codes' } });
 });
 after(async () => await running.stop());
 
@@ -49,7 +52,71 @@ function claimsOf({ token }: Session): SessionClaims {
   return JSON.parse(Buffer.from(token.split('.')[1] as string, 'base64url').toString()) as SessionClaims;
 }
 
-describe('refresh tokens', { concurrency: true }, () => {
+const ALL_OPEN = {
+  ...{ inbox: '200', directory: '200', calendars: '200', download: '200', renewal: '200' },
+  ...{ link: '200', app: '207', feed: '200' },
+};
+/** What goes with the session itself. */
+const ALL_CLOSED = {
+  inbox: '401 session_revoked',
+  directory: '401 session_revoked',
+  calendars: '401 session_revoked',
+  download: '401 session_revoked',
+  renewal: '401 session_revoked',
+};
+
+/** A socket, and one of each thing that a person may have opened for later. */
+async function openAll(server: TestServer, who: Person) {
+  const ask = async <T>(
+    service: 'coordinator' | 'messaging' | 'calendar',
+    method: string,
+    path: string,
+    body?: unknown,
+  ) => {
+    const reply = await request<T>(method, `${server[service]}${path}`, { token: who.session.token, body });
+    assert.ok(reply.status < 300, reply.text);
+    return reply.body;
+  };
+  const room = await ask<{ id: string }>('messaging', 'POST', '/v1/conversations', { kind: 'room', participants: [] });
+  const attachment = await upload(server, who, Buffer.from('a file'));
+  assert.equal((await attach(server, who, room.id, attachment)).status, 201);
+  const download = `/v1/attachments/${attachment}?conversation=${room.id}`;
+  const link = await ask<{ path: string }>('messaging', 'GET', download.replace('?', '/link?'));
+  const app = await ask<{ password: string }>('coordinator', 'POST', '/v1/app-passwords', { name: 'phone' });
+  const calendar = await defaultCalendar(server, who);
+  const feed = await ask<{ path: string }>('calendar', 'POST', `/v1/calendars/${calendar.id}/feeds`, {});
+  return { socket: await connect(server, who), download, link: link.path, password: app.password, feed: feed.path };
+}
+
+/** What each of these answers now: the status, and the code of a refusal. */
+async function knock(server: TestServer, who: Person, opened: Omit<Awaited<ReturnType<typeof openAll>>, 'socket'>) {
+  const own = { authorization: `Bearer ${who.session.token}` };
+  const answered = async (url: string, init: RequestInit = {}) => {
+    const reply = await fetch(url, init);
+    return [reply.status, /^\{"code":"(\w+)"/.exec(await reply.text())?.[1]].filter(Boolean).join(' ');
+  };
+  const { refresh_token } = who.session;
+  const form = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ refresh_token }),
+  };
+  return {
+    inbox: await answered(`${server.messaging}/v1/inbox`, { headers: own }),
+    directory: await answered(`${server.coordinator}/v1/directory`, { headers: own }),
+    calendars: await answered(`${server.calendar}/v1/calendars`, { headers: own }),
+    download: await answered(`${server.messaging}${opened.download}`, { headers: own }),
+    renewal: await answered(`${server.coordinator}/v1/auth/renew`, form),
+    link: await answered(`${server.messaging}${opened.link}`),
+    app: await answered(`${server.calendar}/dav/`, {
+      method: 'PROPFIND',
+      headers: { ...basic(who.username, opened.password), depth: '0' },
+    }),
+    feed: await answered(`${server.calendar}${opened.feed}`),
+  };
+}
+
+describe('sessions', { concurrency: true }, () => {
   test('CRD-08 a refresh token that was replaced ends the session on every thread, once its grace is over', async () => {
     const { server } = running;
     const ann = await server.person('ann');
@@ -95,12 +162,9 @@ describe('refresh tokens', { concurrency: true }, () => {
     const details = { session: sid, device: own.device_id };
     const entry = trail.items.find(({ about }) => about === 'user:ann');
     assert.deepEqual([entry?.['actor'], entry?.['details']], ['server', details]);
-    const alerts = await running.console<{ items: { kind: string; subject: string; state: string }[] }>(
-      'GET',
-      '/alerts',
-    );
-    const alert = alerts.body.items.find(({ subject }) => subject === `session:${sid}`);
-    assert.deepEqual([alert?.kind, alert?.state], ['session_reused', 'open']);
+    const alerts = await running.console<{ items: Record<string, unknown>[] }>('GET', '/alerts');
+    const alert = alerts.body.items.find(({ kind }) => kind === 'session_reused');
+    assert.deepEqual([alert?.['about'], alert?.['state']], ['server', 'open']);
     const metrics = await fetch(`${server.coordinator}/healthz`, { headers: { accept: 'text/plain' } });
     assert.match(
       await metrics.text(),
@@ -242,5 +306,55 @@ describe('refresh tokens', { concurrency: true }, () => {
       assert.deepEqual([elsewhere.status, elsewhere.body['code']], [401, 'token_invalid'], what);
     }
     await socket.close();
+  });
+
+  test('CRD-08 whoever is blocked is out: socket, requests, downloads, links, feeds and calendar apps', async () => {
+    const { server } = running;
+    const jan = await server.person('jan');
+    const opened = await openAll(server, jan);
+    assert.deepEqual(await knock(server, jan, opened), ALL_OPEN);
+    await callControl(server.folder, 'user.block', { username: 'jan' });
+    assert.deepEqual(await opened.socket.closing(), { code: 4401, reason: 'revoked' });
+    const link = '401 attachment_link_invalid';
+    assert.deepEqual(await knock(server, jan, opened), { ...ALL_CLOSED, link, app: '401', feed: '404 feed_not_found' });
+  });
+
+  test('CRD-08 a session that is ended in the console is out everywhere, and the person’s other credentials are not', async () => {
+    const { server } = running;
+    const kim = await server.person('kim');
+    const other = { ...kim, session: await server.signIn('kim', kim.password) };
+    const opened = await openAll(server, kim);
+    const { sid } = claimsOf(kim.session);
+    assert.equal((await running.console('DELETE', `/users/kim/sessions/${sid}`)).status, 204);
+    assert.deepEqual(await opened.socket.closing(), { code: 4401, reason: 'revoked' });
+    assert.deepEqual(await knock(server, kim, opened), { ...ALL_OPEN, ...ALL_CLOSED });
+    assert.deepEqual(await knock(server, other, opened), ALL_OPEN);
+  });
+
+  test('GST-03 another password ends the sessions of before and what calendar apps sign in with', async () => {
+    const { server } = running;
+    const phone = '+79161234567';
+    const guestUntil = new Date(Date.now() + 864e6).toISOString();
+    const invited = await running.console<{ url: string }>('POST', '/enroll', {
+      kind: 'guest',
+      phone,
+      guest_until: guestUntil,
+    });
+    const password = 'the password of before';
+    await request('POST', invited.body.url, { body: { username: 'lea', password } });
+    const lea = { username: 'lea', password, session: await server.signIn('lea', password) };
+    const opened = await openAll(server, lea);
+    assert.deepEqual(await knock(server, lea, opened), ALL_OPEN);
+    await request('POST', `${server.coordinator}/v1/auth/recover`, { body: { phone } });
+    const code = await until(async () => {
+      const { body } = await running.console<{ items: { code: string }[] }>('GET', '/recovery');
+      return body.items[0]?.code;
+    }, 'the code');
+    const form = { phone, code, new_password: 'the password of now' };
+    const confirmed = await request('POST', `${server.coordinator}/v1/auth/recover/confirm`, { body: form });
+    assert.equal(confirmed.status, 200, confirmed.text);
+    assert.deepEqual(await opened.socket.closing(), { code: 4401, reason: 'revoked' });
+    // A link of five minutes is of the person; a feed is revoked by itself.
+    assert.deepEqual(await knock(server, lea, opened), { ...ALL_OPEN, ...ALL_CLOSED, app: '401' });
   });
 });
