@@ -83,7 +83,7 @@ export function addClientRoutes<Routes extends Readonly<Record<string, Route>>>(
 export function checkPresence(route: Pick<Route, 'body'>, body: unknown): void {
   if (route.body !== undefined) {
     if (body === null) throw new Refusal('field_invalid');
-    if (body === undefined && !route.body.isOptional()) throw new Refusal('body_invalid_json');
+    if (body === undefined && !route.body.safeParse(undefined).success) throw new Refusal('body_invalid_json');
     return;
   }
   if (body === undefined) return;

@@ -313,7 +313,7 @@ export function openSession(draft: AccountsDraft, username: string, open: OpenSe
     if (devices.length >= DEVICES_PER_PERSON_MAX) revoked.push(...dropOldest(devices));
     devices.push(device);
   }
-  const revocations = revoked.filter(({ rnw }) => rnw >= iat).map(({ sid, rnw }) => ({ sid, until: rnw }));
+  const revocations = revoked.filter(({ rnw }) => rnw >= iat).map((ended) => ({ sid: ended.sid, until: ended.rnw }));
   for (const revocation of revocations) draft.putRevocation(revocation);
   draft.putDevices(username, devices);
   return { deviceId: device.id, session, refreshToken: token, revoked: revocations };

@@ -269,14 +269,14 @@ describe('sessions', { concurrency: true }, () => {
     const kidOf = ({ token }: Session) =>
       (JSON.parse(Buffer.from(token.split('.')[0] as string, 'base64url').toString()) as { kid: string }).kid;
     const socket = await connect(server, hal);
-    const before = hal.session;
-    assert.deepEqual(await answersTo(server, before), new Set([200]));
+    const earlier = hal.session;
+    assert.deepEqual(await answersTo(server, earlier), new Set([200]));
     const rotation = await callControl(server.folder, 'keys.rotate', { at_once: false });
-    assert.notEqual(rotation.session_key, kidOf(before));
+    assert.notEqual(rotation.session_key, kidOf(earlier));
     // Verified anew on every thread, under a key that signs no more.
-    assert.deepEqual(await answersTo(server, before), new Set([200]));
-    assert.equal((await request('GET', `${server.coordinator}/v1/directory`, { token: before.token })).status, 200);
-    const own = await renewed(server, before);
+    assert.deepEqual(await answersTo(server, earlier), new Set([200]));
+    assert.equal((await request('GET', `${server.coordinator}/v1/directory`, { token: earlier.token })).status, 200);
+    const own = await renewed(server, earlier);
     assert.equal(kidOf(own), rotation.session_key);
     assert.deepEqual(await answersTo(server, own), new Set([200]));
     assert.equal(socket.closed, undefined);
@@ -286,7 +286,7 @@ describe('sessions', { concurrency: true }, () => {
     const accounts = new AccountsReader(server.folder);
     const [present, retired] = accounts.signingKeys('session_keys');
     await accounts.close();
-    assert.deepEqual([present.id, retired?.id], [rotation.session_key, kidOf(before)]);
+    assert.deepEqual([present.id, retired?.id], [rotation.session_key, kidOf(earlier)]);
     const forge = (id: string, key: Uint8Array, claims: Partial<SessionClaims>) =>
       new SessionTokens([{ id, key, retired: null }]).sign({ ...claimsOf(own), ...claims });
     const stolen = retired as typeof present;

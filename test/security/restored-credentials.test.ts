@@ -12,8 +12,9 @@ import { DECIDED_COLLECTIONS, DECIDED_TABLES } from '#storage/backup/credential-
 import { CALENDAR_TABLES } from '#storage/calendars/calendar-records.ts';
 import { checkFolder } from '#storage/check/check.ts';
 import { LANE_TABLES } from '#storage/engine/lane.ts';
-import { basic, defaultCalendar } from '#test/calendar/service/calling.ts';
+import { basic, call, defaultCalendar, makeEntry } from '#test/calendar/service/calling.ts';
 import { codeAt } from '#test/coordinator/console-fixture.ts';
+import type { EntryView } from '#src/protocol/calendars/calendars.ts';
 import { attach, upload } from '#test/messaging/attaching.ts';
 import { makeBot } from '#test/support/bots.ts';
 import { consoleOf, OWNER_PASSWORD, startConsoleServer } from '#test/support/console.ts';
@@ -123,6 +124,8 @@ async function makeDoors() {
   const meeting = await asAnn<{ id: string; link: string }>('coordinator', 'POST', '/v1/meetings', {
     title: 'Standup',
   });
+  const talk = { title: 'Talk', start_at: '2027-01-11T09:00:00Z', end_at: '2027-01-11T10:00:00Z', meeting: true };
+  const entry = await makeEntry(server, ann, calendar.id, talk);
   const attachment = await upload(server, ann, Buffer.from('between us'));
   assert.equal((await attach(server, ann, room.id, attachment)).status, 201);
   const link = await asAnn<{ path: string }>(
@@ -135,11 +138,11 @@ async function makeDoors() {
   const host = { hostname: 'host', agent_version: '1', os: 'Linux' };
   const joinTokenOf = async (name: string) =>
     /join_n_[\w-]+/.exec(JSON.stringify(await asOwner('POST', '/nodes', { name, roles: ['routing'] })))?.[0];
-  const join = async (name: string) => ({ body: { ...host, join_token: await joinTokenOf(name) } });
+  const joining = async (name: string) => ({ body: { ...host, join_token: await joinTokenOf(name) } });
   const node = await made(
-    request<{ id: string; token: string }>('POST', `${server.coordinator}/v1/nodes/join`, await join('one')),
+    request<{ id: string; token: string }>('POST', `${server.coordinator}/v1/nodes/join`, await joining('one')),
   );
-  const waiting = await join('two');
+  const waiting = await joining('two');
   const health = {
     ...{ agent_version: '1', uptime_seconds: 1, load: [0, 0, 0] },
     memory: { total_bytes: 1, available_bytes: 1 },
@@ -245,6 +248,7 @@ async function makeDoors() {
     bot,
     calendar,
     consoleToken,
+    entry,
     feed,
     kept,
     meeting,
@@ -313,15 +317,33 @@ test('CRD-11 after a restore nothing opens that was used, revoked or replaced si
   );
 
   // Who knows a password, and has the app that gives the codes, comes in again.
-  assert.equal((await restored.signIn('ann', ann.password)).user, 'ann');
+  const again = { ...ann, session: await restored.signIn('ann', ann.password) };
+  // The meeting of an entry gets its new link there, in the place of the one that lets nobody in any more.
+  const path = `/v1/calendars/${doors.calendar.id}/entries/${doors.entry.id}`;
+  const relinked = await call<EntryView>(restored, again, 'PATCH', path, { meeting: true });
+  assert.equal(relinked.status, 200, relinked.text);
+  const { id, url } = doors.entry.meeting as { id: string; url: string };
+  assert.equal(relinked.body.meeting?.id, id);
+  assert.notEqual(pathOf(relinked.body.meeting?.url ?? ''), pathOf(url));
+  const page = { accept: 'text/html' };
+  const opened = await fetch(`${restored.coordinator}${pathOf(relinked.body.meeting?.url ?? '')}`, { headers: page });
+  assert.equal(opened.status, 200);
+  const whole = await fetch(`${restored.calendar}/v1/calendars/${doors.calendar.id}/export`, {
+    headers: { authorization: `Bearer ${again.session.token}` },
+  });
+  const text = (await whole.text()).replaceAll('\r\n ', '');
+  assert.ok(text.includes(pathOf(relinked.body.meeting?.url ?? '')), text);
+  assert.ok(!text.includes(pathOf(url)), 'the link of before');
   const login = { username: 'root', password: OWNER_PASSWORD, code: codeAt(doors.secret, Date.now() + 30_000) };
   const session = await made(
     request<{ token: string }>('POST', `${restored.coordinator}/admin/api/login`, { body: login }),
   );
   const root = consoleOf(restored, session.token);
   // An honest bot is told, and goes on with another token where it was.
-  const again = await made(root<{ token: string }>('POST', `/bots/${doors.kept.id}/token`));
-  const asBot = await request('GET', `${restored.messaging}/v1/conversations/${doors.room.id}`, { token: again.token });
+  const another = await made(root<{ token: string }>('POST', `/bots/${doors.kept.id}/token`));
+  const asBot = await request('GET', `${restored.messaging}/v1/conversations/${doors.room.id}`, {
+    token: another.token,
+  });
   assert.equal(asBot.status, 403, asBot.text);
   // Whoever restored has a way in, once.
   const exchange = async () =>
@@ -333,14 +355,17 @@ test('CRD-11 after a restore nothing opens that was used, revoked or replaced si
   const events = items.map(({ event }) => event);
   assert.ok(['backup.restored', 'enrollment.invited', 'enrollment.exchanged'].every((event) => events.includes(event)));
   const entry = items.find(({ event }) => event === 'backup.restored');
-  const { credentials_ended: credentials, sessions_ended: sessions } = entry?.['details'] as Record<string, number>;
+  const { credentials_ended: credentials, sessions_ended: sessions } = (entry?.['details'] ?? {}) as Record<
+    string,
+    number
+  >;
   assert.match(stdout, new RegExp(`^sessions_ended: ${sessions}\ncredentials_ended: ${credentials}$`, 'm'));
 });
 
 test('CRD-11 every table and every collection has its line in the list of what a restore ends', () => {
   const sources = [...typescriptSources()].filter(([path]) => /^(?:src|storage|actors)\//.test(path));
-  const defined = sources.flatMap(([, text]) =>
-    [...text.matchAll(/= defineCollection<[^]*?>\(\s*'(\w+)'/g)].map(([, name]) => name),
+  const defined: string[] = sources.flatMap(([, text]) =>
+    [...text.matchAll(/= defineCollection<[^]*?>\(\s*'(\w+)'/g)].map(([, name = '']) => name),
   );
   // These two lie in tables of their own.
   const collections = defined.filter((name) => name !== 'audit' && name !== 'audit_anchor');
