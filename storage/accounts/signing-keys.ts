@@ -42,7 +42,7 @@ export type SigningKeys = readonly [SigningKey, ...SigningKey[]];
 /** The keys of every ring. */
 export type RingsOfKeys = Readonly<Record<KeyRingName, SigningKeys>>;
 
-/** How long a key of before there were rings is taken: as if it had been retired at the upgrade, a day of lives of tokens long. */
+/** How long a key of before there were rings is taken: a token lives for a day at most, and may be renewed for a day after. */
 const RINGLESS_SECONDS = 2 * 86_400;
 
 const KEY_ID_SYMBOLS = 8;

@@ -43,7 +43,10 @@ const CREDENTIAL_ENDINGS: Readonly<Record<string, Ending>> = {
   publish_token: 'goes',
   recovery_codes: 'goes',
   // The app of a person stays; of the codes that were printed one may have been used since.
-  second_factors: (factor) => ({ ...factor, recoveryHashes: [], setupAt: null }),
+  second_factors: (factor) =>
+    (factor['recoveryHashes'] as readonly string[]).length === 0 && factor['setupAt'] === null
+      ? factor
+      : { ...factor, recoveryHashes: [], setupAt: null },
   vendor_tokens: (token, at) =>
     token['revokedAt'] === null ? { ...token, revokedBy: BY, revokedAt: Math.floor(at / 1_000) } : token,
   webhooks: 'goes',
