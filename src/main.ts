@@ -37,6 +37,7 @@ import { watchCredentials } from '#src/settings/credential-watch.ts';
 import { readMailTrust } from '#src/settings/mail-trust.ts';
 import { readMediaServers } from '#src/settings/media-servers.ts';
 import { readPushCredentials } from '#src/settings/push-credentials.ts';
+import { rotateSigningKeys } from '#src/server/signing-key-rotation.ts';
 import { Seeder } from '#src/server/seed.ts';
 import { makeRooms } from '#src/server/seeded-rooms.ts';
 import type { Settings } from '#src/settings/settings.ts';
@@ -89,7 +90,7 @@ async function main(): Promise<void> {
   const lock = await lockFolder(folder);
   const manifest = await migrateFolder(folder, openFolder(folder, config.lanes, formatInstant(release.startedAt)));
   const accounts = await Accounts.open(folder);
-  const tokens = new SessionTokens(accounts.secret('session_key'));
+  const tokens = new SessionTokens(accounts.signingKeys('session_keys'));
   const shards = Math.min(config.shards, manifest.lanes);
   if (shards < config.shards) log.warn('there are fewer lanes than shards', { shards, lanes: manifest.lanes });
   const metrics = new ThreadMetrics('main');
@@ -137,6 +138,8 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     accounts,
     tokens,
     announcer,
+    sessionReused: async ({ address }) =>
+      await management.alerts.note('session_reused', 'server', `from ${address}; the audit trail says whose it was`),
     telemetry: countFor('coordinator', metrics),
     ...makeConversationAccess(lanes, supervisor, systemClock),
   });
@@ -173,7 +176,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const surroundings = { attachmentKeys, changes, health, origins: [...origins], supervisor, vendorRefused };
   const shardParts = { ...management, ...surroundings };
   urls.messaging = await startMessaging(base, closers, shardParts);
-  const control = await listenForCommands(base, { ...management, coordinator, announcer, supervisor, urls });
+  const control = await listenForCommands(base, { ...management, changes, coordinator, announcer, supervisor, urls });
   closers.push(() => control.close());
   plantBugsOnSignal(supervisor, base.placement.shards);
   const setup = await coordinator.invitations.ensureOwnerInvitation();
@@ -305,8 +308,8 @@ function openStores(base: Base, closers: Closer[]): { readonly attachments: Atta
 
 /** Opens the control socket, by which the `parley` command reaches this server. */
 async function listenForCommands(base: Base, parts: CommandParts): ReturnType<typeof listenForControl> {
-  const { accounts, folder, log, tokens } = base;
-  const { announcer, auditArchive, coordinator, supervisor, urls } = parts;
+  const { accounts, config, folder, log, tokens } = base;
+  const { announcer, auditArchive, changes, coordinator, supervisor, urls } = parts;
   const seeder = new Seeder({
     accounts,
     passwords: coordinator.passwords,
@@ -322,6 +325,11 @@ async function listenForCommands(base: Base, parts: CommandParts): ReturnType<ty
     coordinatorBase: () => urls.coordinator,
     status: async () => statusOf(base, urls),
     exportAudit: async (out) => ({ ...(await auditArchive.export(out, { actor: 'command', address: null })) }),
+    rotateKeys: async (atOnce) =>
+      await rotateSigningKeys(
+        { accounts, clock: systemClock, config, tokens, announce: changes.announceSigningKeys },
+        atOnce,
+      ),
     backup: (out, earlier) => backUpRunning({ ...base, supervisor }, out, earlier),
   });
   return await listenForControl(folder, handlers, log);
@@ -331,6 +339,7 @@ async function listenForCommands(base: Base, parts: CommandParts): ReturnType<ty
 interface CommandParts {
   readonly auditArchive: Pick<AuditArchive, 'export'>;
   readonly announcer: SessionAnnouncer;
+  readonly changes: ReturnType<typeof makeChangeAnnouncers>;
   readonly coordinator: Coordinator;
   readonly supervisor: ShardSupervisor;
   readonly urls: Urls;

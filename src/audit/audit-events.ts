@@ -37,6 +37,9 @@ export const AUDIT_EVENTS = {
   'user.erasure_waits':
     'An erasure waits for a legal hold to end: the same counts as for one that is done, and what was left out.',
   'user.erased': 'A person is erased: conversations gone through, messages, bytes, forwards and names of others.',
+  'session.reused':
+    'A refresh token was used again after it had been replaced, and its session was ended: session, device.',
+  'keys.rotated': 'New keys sign: their ids, and when those before are deleted.',
   'user.session_ended': 'A session of a person was ended: session and device.',
   'group.created': 'A group was created: name and members.',
   'group.changed': 'A group was changed: name before and after, members added and removed.',

@@ -52,6 +52,12 @@ export const COMMANDS = {
     options: { out: 'FILE' },
     say: 'Writes the audit trail to a new file, a line of JSON for each entry, with the hashes that prove it.',
   },
+  'keys rotate': {
+    takes: [],
+    options: {},
+    flags: ['at-once'],
+    say: 'Makes new keys that sign sessions and links; those before hold for what they signed, or with --at-once no more.',
+  },
   check: { takes: [], options: {}, say: 'Looks for damage in the data. The server must be stopped.' },
   'node join': {
     takes: [],

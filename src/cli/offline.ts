@@ -10,7 +10,9 @@ import { runCommand, sentenceOf } from '#src/server/control/control-server.ts';
 import { Invitations } from '#src/directory/invitations.ts';
 import { urlOf } from '#src/http/listening-address.ts';
 import { AuditArchive } from '#src/audit/audit-archive.ts';
-import { People } from '#src/directory/people.ts';
+import { putEnrollment } from '#src/directory/enrollment.ts';
+import { BY_COMMAND, People } from '#src/directory/people.ts';
+import { rotateSigningKeys } from '#src/server/signing-key-rotation.ts';
 import { Seeder } from '#src/server/seed.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
 import { lockFolder, openFolder, readManifest } from '#storage/engine/folder.ts';
@@ -53,7 +55,7 @@ export async function openOffline(config: Config, make: boolean): Promise<Contro
 
 async function makeHandlers(config: Config, accounts: Accounts): Promise<ControlHandlers> {
   const passwords = await Passwords.make(config.passwordMemoryKib);
-  const tokens = new SessionTokens(accounts.secret('session_key'));
+  const tokens = new SessionTokens(accounts.signingKeys('session_keys'));
   const shared = { accounts, passwords, tokens, announcer: nobodyToTell, clock: systemClock };
   const seeder = new Seeder({
     ...shared,
@@ -66,7 +68,7 @@ async function makeHandlers(config: Config, accounts: Accounts): Promise<Control
     people: new People(shared),
     invitations: new Invitations(shared),
     seeder,
-    coordinatorBase: () => config.coordinatorUrl ?? urlOf(config, config.coordinatorPort),
+    coordinatorBase: () => baseOf(config),
     status: async () => {
       const { epoch, format, lanes } = readManifest(config.data);
       return { state: 'stopped', folder: config.data, format, epoch, lanes, people: accounts.personCount };
@@ -79,6 +81,8 @@ async function makeHandlers(config: Config, accounts: Accounts): Promise<Control
         isHeld: () => true,
       }).export(out, { actor: 'command', address: null })),
     }),
+    rotateKeys: async (atOnce) =>
+      await rotateSigningKeys({ ...shared, config, announce: async () => undefined }, atOnce),
     backup: async (out, earlier) => {
       const { backupFolder } = await import('#storage/backup/backup.ts');
       return await backupFolder(config.data, out, earlier);
@@ -86,15 +90,33 @@ async function makeHandlers(config: Config, accounts: Accounts): Promise<Control
   });
 }
 
-/** Puts a verified backup in the place of an empty data folder, with a new epoch. Never on a running server. */
-export async function restore(from: string, folder: string): Promise<Readonly<Record<string, string | number>>> {
+/**
+ * Puts a verified backup in the place of an empty data folder, with a new epoch. Never on a running server. Whatever let anybody in
+ * has ended with it, so the report has a link that makes an owner, once; who restores is who has the data.
+ */
+export async function restore(from: string, config: Config): Promise<Readonly<Record<string, string | number>>> {
   const { restoreFolder } = await import('#storage/backup/backup.ts');
-  const lock = await lockFolder(folder);
+  const lock = await lockFolder(config.data);
   try {
-    return await restoreFolder(from, folder);
+    const report = await restoreFolder(from, config.data);
+    const accounts = await Accounts.open(config.data);
+    try {
+      const owner = { kind: 'owner', profile: {}, guest: null } as const;
+      const { expiresAt, path } = await accounts.change((draft) =>
+        putEnrollment(draft, owner, BY_COMMAND, systemClock.now()),
+      );
+      return { ...report, owner_link: `${baseOf(config)}${path}`, owner_link_until: expiresAt };
+    } finally {
+      await accounts.close();
+    }
   } finally {
     lock.release();
   }
+}
+
+/** Base of links: where the coordinator is reached, without a slash at the end. */
+function baseOf(config: Config): string {
+  return config.coordinatorUrl ?? urlOf(config, config.coordinatorPort);
 }
 
 /** What is wrong with a folder, a sentence each; nothing when it is sound. */

@@ -59,9 +59,14 @@ const RUNS: Readonly<Record<CommandName, Run>> = {
       const form = { out: resolve(options['out'] as string) };
       for (const [name, value] of Object.entries(await connection.call('audit.export', form))) say(`${name}: ${value}`);
     }),
+  'keys rotate': async ({ flags }, config) =>
+    await withConnection(config, false, async (connection) => {
+      const rotated = await connection.call('keys.rotate', { at_once: flags.has('at-once') });
+      for (const [name, value] of Object.entries(rotated)) say(`${name}: ${value}`);
+    }),
   restore: async ({ options }, config) => {
     await assertStopped(config);
-    for (const [name, value] of Object.entries(await restore(resolve(options['from'] as string), config.data)))
+    for (const [name, value] of Object.entries(await restore(resolve(options['from'] as string), config)))
       say(`${name}: ${value}`);
     return EXIT.ok;
   },

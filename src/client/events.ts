@@ -87,7 +87,10 @@ export interface LocalEvents {
   standing: { standing: Standing };
   /** The session is over: the person has to sign in again. `code` says why. */
   'signed-out': { code: string };
-  /** The session has a new token; who keeps `client.session` over a reload should keep this one. */
+  /**
+   * The session has a new token and a new refresh token, and those before end 30 seconds later: who keeps `client.session` over a
+   * reload keeps this one, and hands it to other tabs that share it (`adoptSession`).
+   */
   renewed: { expiresAt: number };
   /** A conversation appeared, or was read afresh: draw it anew from its mirror. */
   afresh: { conv: string };

@@ -137,6 +137,11 @@ export class ParleyClient {
     return this.#session.wire;
   }
 
+  /** Takes over what another tab, which shares the kept session, has renewed it to: with `renewed` there, keep and tell it. */
+  adoptSession(session: WireSession): void {
+    this.#session.adopt(session);
+  }
+
   get standing(): Standing {
     return this.#surroundings.standing.current;
   }

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { RedactionPool, type RedactionPoolOptions } from '#src/redaction/pool.ts';
 import { SECRET_NAMES, type Accounts } from '#storage/accounts/accounts.ts';
+import { KEY_RINGS } from '#storage/accounts/signing-keys.ts';
 import { vaultSecrets } from '#storage/vault/vault-secrets.ts';
 import type { Vault } from '#storage/vault/vault.ts';
 import type { Redactor } from './depersonalisation.ts';
@@ -12,7 +13,7 @@ import { withoutIds } from './id-pseudonyms.ts';
 import type { PseudonymKey } from './pseudonym-key.ts';
 
 export interface VendorRedactorOptions {
-  readonly accounts: Pick<Accounts, 'documents' | 'secret'>;
+  readonly accounts: Pick<Accounts, 'documents' | 'secret' | 'signingKeys'>;
   readonly vault: Pick<Vault, 'get' | 'state'>;
   readonly key: PseudonymKey;
   /** Secrets of the configuration, as they are written there. */
@@ -56,7 +57,8 @@ export class VendorRedactor implements Redactor {
     const { accounts, configured, vault } = this.#options;
     const names = vault.state === 'locked' ? [] : accounts.documents(vaultSecrets).map(({ id }) => id);
     const kept = names.flatMap((name) => vault.get(name) ?? []);
-    const own = SECRET_NAMES.map((name) => accounts.secret(name));
+    const rings = KEY_RINGS.flatMap((ring) => accounts.signingKeys(ring).map(({ key }) => key));
+    const own = [...SECRET_NAMES.map((name) => accounts.secret(name)), ...rings];
     return [...own, ...kept, ...configured].flatMap((secret) => textsOf(Buffer.from(secret)));
   }
 }

@@ -43,6 +43,12 @@ interface EnrollmentRecord {
 /** SHA-256 of the secret → what the account will be. */
 const enrollments = defineCollection<EnrollmentRecord>('enrollments', { version: 1 });
 
+/** An invitation as it is handed over: the path of its link, and when that ends (RFC 3339). */
+export interface EnrollmentLink {
+  readonly path: string;
+  readonly expiresAt: string;
+}
+
 export interface EnrollmentOptions {
   readonly accounts: Accounts;
   readonly passwords: Passwords;
@@ -66,34 +72,19 @@ export class Enrollment {
    * guest is invited by a person.
    * @throws Refusal `field_invalid` for a term out of bounds, `phone_taken`, `right_missing` for a guest of nobody.
    */
-  async invite(
-    form: Enroll,
-    inviter: string | undefined,
-    by: AuditActor,
-  ): Promise<{ path: string; expiresAt: string }> {
+  async invite(form: Enroll, inviter: string | undefined, by: AuditActor): Promise<EnrollmentLink> {
     const { accounts, clock } = this.#options;
     const now = clock.now();
-    const opensConsole = form.kind === 'admin' || form.kind === 'owner';
-    const expiresAt = unixSeconds(now) + (opensConsole ? CONSOLE_INVITATION_SECONDS : INVITATION_SECONDS);
-    const secret = `inv_${randomSymbols(SECRET_SYMBOLS)}`;
     const guest = form.kind === 'guest' ? guestOf(form, inviter, now) : null;
     const { kind, display_name, ...rest } = form as Enroll & ProfileChange;
     const known = kind === 'person' ? { display_name, phone: rest.phone, email: rest.email, title: rest.title } : {};
     const profile = kind === 'guest' ? { display_name } : known;
-    await accounts.change((draft) => {
+    return await accounts.change((draft) => {
       if (guest !== null && guestOfPhone(draft, guest.phone, unixSeconds(now)) !== undefined) {
         throw new Refusal('phone_taken');
       }
-      const record: EnrollmentRecord = { kind, expiresAt, usedBy: null, createdBy: by.actor, profile, guest };
-      draft.putDocument(enrollments, hashOf(secret), record);
-      const details = {
-        kind,
-        expires_at: formatInstant(expiresAt * 1000),
-        ...(guest === null ? {} : { phone: guest.phone, guest_until: formatInstant(guest.endsAt * 1000) }),
-      };
-      draft.audit(now, { event: 'enrollment.invited', ...by, subject: null, details });
+      return putEnrollment(draft, { kind, profile, guest }, by, now);
     });
-    return { path: `/v1/enroll/${secret}`, expiresAt: formatInstant(expiresAt * 1000) };
   }
 
   /**
@@ -108,7 +99,8 @@ export class Enrollment {
   ): Promise<void> {
     const { accounts, access, announcer, guests, invitations, passwords, clock } = this.#options;
     const hash = hashOf(secret);
-    if (accounts.document(enrollments, hash) === undefined) return invitations.exchange(secret, username, password);
+    if (accounts.document(enrollments, hash) === undefined)
+      return invitations.exchange(secret, username, password, address);
     // Looked at before the password is hashed, so that a link that is over costs nothing.
     openRecord(accounts, hash, unixSeconds(clock.now()));
     if (accounts.person(username) !== undefined) throw new Refusal('username_taken');
@@ -153,6 +145,27 @@ export class Enrollment {
       for (const { id } of over) draft.removeDocument(enrollments, id);
     });
   }
+}
+
+/**
+ * Stores an invitation as part of a change; its secret is in the answer and nowhere else. `now` in milliseconds since 1970.
+ */
+export function putEnrollment(
+  draft: AccountsDraft,
+  form: Pick<EnrollmentRecord, 'guest' | 'kind' | 'profile'>,
+  by: AuditActor,
+  now: number,
+): EnrollmentLink {
+  const { guest, kind } = form;
+  const opensConsole = kind === 'admin' || kind === 'owner';
+  const expires = unixSeconds(now) + (opensConsole ? CONSOLE_INVITATION_SECONDS : INVITATION_SECONDS);
+  const expiresAt = formatInstant(expires * 1000);
+  const secret = `inv_${randomSymbols(SECRET_SYMBOLS)}`;
+  draft.putDocument(enrollments, hashOf(secret), { ...form, expiresAt: expires, usedBy: null, createdBy: by.actor });
+  const guestDetails = guest === null ? {} : { phone: guest.phone, guest_until: formatInstant(guest.endsAt * 1000) };
+  const details = { kind, expires_at: expiresAt, ...guestDetails };
+  draft.audit(now, { event: 'enrollment.invited', ...by, subject: null, details });
+  return { path: `/v1/enroll/${secret}`, expiresAt };
 }
 
 /** @throws Refusal `invitation_used`. */

@@ -11,7 +11,7 @@ import { unixSeconds, type Clock } from '#src/base/clock.ts';
 import { randomSymbols } from '#src/base/ids.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
-import { addPerson } from './people.ts';
+import { addPerson, BY_COMMAND } from './people.ts';
 
 /** How long the owner's set-up link works: a day, which is an installation and a night. */
 export const OWNER_INVITATION_SECONDS = 24 * 3600;
@@ -56,17 +56,22 @@ export class Invitations {
    * @throws Refusal `invitation_used` for one that was used, has expired or never was; `username_taken` and
    * `password_too_common`, which leave the invitation as it is; `busy`, `storage_full`.
    */
-  async exchange(secret: string, username: string, password: string): Promise<void> {
+  async exchange(secret: string, username: string, password: string, address: string): Promise<void> {
     const { accounts, announcer, passwords } = this.#options;
     const hash = hashOf(secret);
     // Looked at before the password is hashed, so that a made-up link costs nothing.
     this.#assertOpen(accounts, hash);
     if (accounts.person(username) !== undefined) throw new Refusal('username_taken');
     const passwordHash = await passwords.hashChosen(password, username);
+    const now = this.#options.clock.now();
     const rev = await accounts.change((draft) => {
       const invitation = this.#assertOpen(draft, hash);
-      const added = addPerson(draft, { username, passwordHash, role: 'owner', now: this.#options.clock.now() });
+      const added = addPerson(draft, { username, passwordHash, role: 'owner', now });
       draft.putInvitation(hash, { ...invitation, usedBy: username });
+      const actor = `user:${username}`;
+      // Printed by the server at its start, or by `parley invite owner`.
+      const details = { kind: 'owner', invited_by: BY_COMMAND.actor };
+      draft.audit(now, { event: 'enrollment.exchanged', actor, address, subject: actor, details });
       return added;
     });
     announcer.directoryChanged(username, rev);

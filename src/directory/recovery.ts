@@ -21,6 +21,7 @@ import { hostOf } from '#src/limits/networks.ts';
 import { guestOfPhone, phoneId } from '#src/identity/guest-records.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
+import { removeAppPasswords } from '#src/identity/app-passwords.ts';
 import { endSessions } from '#src/identity/sign-in.ts';
 
 /** How long a code works (GST-03). */
@@ -116,7 +117,7 @@ export class Recovery {
   }
 
   /**
-   * Exchanges a code for a new password and ends every session of the guest.
+   * Exchanges a code for a new password and ends every session and every app password of the guest.
    * @throws Refusal `recovery_failed`, at one cost for every reason; `password_too_common`; `rate_limited`, `busy`, `storage_full`.
    */
   async confirm(phone: string, code: string, newPassword: string, address: string): Promise<void> {
@@ -142,6 +143,8 @@ export class Recovery {
       draft.removeDocument(recoveryCodes, phoneId(phone));
       draft.removeDocument(recoveryAttempts, phoneId(phone));
       const ended = endSessions(draft, found.username);
+      // Whoever had the password before may have made some.
+      removeAppPasswords(draft, found.username);
       const actor = `user:${found.username}`;
       const details = { sessions_ended: ended.length };
       draft.audit(now, { event: 'recovery.confirmed', actor, address, subject: actor, details });

@@ -79,10 +79,11 @@ export function addClientRoutes<Routes extends Readonly<Record<string, Route>>>(
   }
 }
 
-/** A form that has a body must come with one; one that has none takes an empty object and nothing more (GOV-03). */
+/** A form that has a body must come with one, unless it may do without; one that has none takes an empty object and nothing more (GOV-03). */
 export function checkPresence(route: Pick<Route, 'body'>, body: unknown): void {
   if (route.body !== undefined) {
-    if (body === undefined) throw new Refusal('body_invalid_json');
+    if (body === null) throw new Refusal('field_invalid');
+    if (body === undefined && !route.body.safeParse(undefined).success) throw new Refusal('body_invalid_json');
     return;
   }
   if (body === undefined) return;

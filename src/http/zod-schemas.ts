@@ -11,7 +11,8 @@ export const zodSerializer = serializerCompiler;
 export const zodValidator: FastifySchemaCompiler<z.ZodType> =
   ({ schema, httpPart }) =>
   (data: unknown) => {
-    const parsed = schema.safeParse(data);
+    // Fastify says null of a body that there is not; one that is null was refused before.
+    const parsed = schema.safeParse(httpPart === 'body' && data === null ? undefined : data);
     return parsed.success ? { value: parsed.data } : { error: refusalOf(parsed.error, httpPart) };
   };
 

@@ -6,6 +6,15 @@
  */
 import type { HashTurn, Passwords } from './credentials/passwords.ts';
 import type { Revocation, SessionAnnouncer } from './credentials/revocations.ts';
+import {
+  isSuperseded,
+  makeRefreshToken,
+  readRefreshToken,
+  refresh,
+  TOKEN_ALONE_SECONDS,
+  tokenBounds,
+  type RefreshToken,
+} from './credentials/refresh-tokens.ts';
 import type { SessionTokens } from './credentials/session-tokens.ts';
 import type { SignInGuard } from './credentials/sign-in-guard.ts';
 import { unixSeconds, type Clock } from '#src/base/clock.ts';
@@ -32,6 +41,15 @@ export interface SignInOptions {
   readonly announcer: SessionAnnouncer;
   readonly guard: SignInGuard;
   readonly clock: Clock;
+  /** Told of a session that was ended because a refresh token was used that had been replaced. */
+  readonly reused: (session: ReusedSession) => Promise<void> | void;
+}
+
+/** A session of which two had a refresh token, and whence the one came that showed it. */
+export interface ReusedSession {
+  readonly user: string;
+  readonly sid: string;
+  readonly address: string;
 }
 
 /** What a device says of itself at sign-in. */
@@ -67,22 +85,78 @@ export class SignIn {
   }
 
   /**
-   * A fresh token of a session whose token is valid or has expired. It never outlives `rnw`.
-   * @throws Refusal `session_over` from `rnw` on, `session_revoked`, `token_missing`, `token_invalid`.
+   * A fresh token of a session, and its next refresh token: by its refresh token, or, until one was used, by a token that is
+   * valid or was not long ago. It never outlives `rnw`.
+   * @throws Refusal `session_over` from `rnw` on, `session_revoked`, `session_reused` for a refresh token that was replaced
+   * and is over, which ends the session; `refresh_token_missing`, `token_missing`, `token_invalid`; `storage_full`, `busy`.
    */
-  renew(token: string | undefined): Session {
-    const { accounts, announcer, config, clock } = this.#options;
-    const claims = this.#read(token);
+  async renew(token: string | undefined, refreshToken: string | undefined, address: string): Promise<Session> {
+    return refreshToken === undefined
+      ? this.#renewByToken(token)
+      : await this.#renewByRefreshToken(refreshToken, address);
+  }
+
+  #renewByToken(token: string | undefined): Session {
+    const { accounts, announcer, clock } = this.#options;
+    const { dev, exp, sid, sub } = this.#read(token);
     const now = unixSeconds(clock.now());
-    if (accounts.isRevoked(claims.sid) || !accounts.isActive(claims.sub)) throw new Refusal('session_revoked');
-    const session = accounts.devices(claims.sub).find((device) => device.id === claims.dev)?.session;
-    if (session?.sid !== claims.sid) throw new Refusal('session_over');
-    // A guest's term may have been shortened since the session began.
-    const rnw = Math.min(session.rnw, endOf(accounts, claims.sub));
-    if (now >= rnw) throw new Refusal('session_over');
-    const renewed = this.#issue(claims.sub, claims.dev, { ...session, rnw }, now, config.sessionSeconds);
-    announcer.renewed(session.sid, renewed.exp);
+    const session = sessionIn(accounts, { username: sub, sid }, now);
+    if (session.device.id !== dev || now >= exp + TOKEN_ALONE_SECONDS) throw new Refusal('session_over');
+    if (session.live.refresh?.rotated !== undefined) throw new Refusal('refresh_token_missing');
+    const renewed = this.#issue(sub, dev, { ...session.live, rnw: session.rnw }, now);
+    announcer.renewed({ sid, exp: renewed.exp, bounds: null });
     return renewed;
+  }
+
+  async #renewByRefreshToken(text: string, address: string): Promise<Session> {
+    const { accounts, announcer, clock } = this.#options;
+    const given = readRefreshToken(text);
+    if (given === undefined) throw new Refusal('token_invalid');
+    const now = clock.now();
+    // Looked at first without a change: a repeat writes nothing, and what is wrong costs no commit.
+    const seen = this.#refreshed(accounts, given, now);
+    const isWritten = seen.reused || seen.state !== undefined;
+    const outcome = isWritten ? await accounts.change((draft) => this.#rotate(draft, given, address, now)) : seen;
+    if (outcome.reused) {
+      await announcer.revoked([{ sid: given.sid, until: outcome.live.rnw }]);
+      await this.#options.reused({ user: given.username, sid: given.sid, address });
+      throw new Refusal('session_reused');
+    }
+    const { device, live, rnw } = outcome;
+    const renewed = this.#issue(given.username, device.id, { ...live, rnw }, unixSeconds(now));
+    announcer.renewed({ sid: given.sid, exp: renewed.exp, bounds: tokenBounds(live) });
+    return { ...renewed, refresh_token: outcome.token };
+  }
+
+  /** What a refresh token does, as it is decided on a draft; nothing is stored yet. */
+  #refreshed(view: SessionView, given: RefreshToken, now: number) {
+    const found = sessionIn(view, given, unixSeconds(now));
+    const refreshed = refresh(found.live.refresh, given, now);
+    if (refreshed.refuse === 'unknown') throw new Refusal('token_invalid');
+    if (refreshed.refuse !== undefined) return { ...found, reused: true as const, state: undefined };
+    const { state, token } = refreshed;
+    return {
+      ...found,
+      reused: false as const,
+      token,
+      state,
+      live: { ...found.live, refresh: state ?? found.live.refresh },
+    };
+  }
+
+  /** Stores what a refresh token does: the next one, or the end of a session of which somebody else has one, too. */
+  #rotate(draft: AccountsDraft, given: RefreshToken, address: string, now: number) {
+    const outcome = this.#refreshed(draft, given, now);
+    const { device, devices, live } = outcome;
+    if (outcome.reused) {
+      draft.putRevocation({ sid: given.sid, until: live.rnw });
+      const details = { session: given.sid, device: device.id };
+      const subject = `user:${given.username}`;
+      draft.audit(now, { event: 'session.reused', actor: 'server', address, subject, details });
+    }
+    device.session = outcome.reused ? undefined : live;
+    draft.putDevices(given.username, devices);
+    return outcome;
   }
 
   /**
@@ -121,10 +195,12 @@ export class SignIn {
     if (token === undefined) throw new Refusal('token_missing');
     const now = unixSeconds(clock.now());
     const { claims, refuse } = tokens.verify(token, now);
-    if (claims !== undefined && (accounts.isRevoked(claims.sid) || !accounts.isActive(claims.sub))) {
-      throw new Refusal('session_revoked');
-    }
+    if (claims === undefined) throw new Refusal(refuse);
+    const live = accounts.liveSession(claims.sub, claims.dev, claims.sid);
+    const isRevoked = live === undefined && (refuse === undefined || accounts.isRevoked(claims.sid));
+    if (isRevoked || !accounts.isActive(claims.sub)) throw new Refusal('session_revoked');
     if (refuse !== undefined) throw new Refusal(refuse);
+    if (live !== undefined && isSuperseded(claims.iat, tokenBounds(live), now)) throw new Refusal('token_expired');
     if (endOf(accounts, claims.sub) <= now) throw new Refusal('session_revoked');
     return claims;
   }
@@ -156,11 +232,12 @@ export class SignIn {
       });
     });
     if (opened.revoked.length > 0) await announcer.revoked(opened.revoked);
-    return this.#issue(person.username, opened.deviceId, opened.session, unixSeconds(now), config.sessionSeconds);
+    const issued = this.#issue(person.username, opened.deviceId, opened.session, unixSeconds(now));
+    return { ...issued, refresh_token: opened.refreshToken };
   }
 
-  #issue(username: string, deviceId: string, session: LiveSession, iat: number, seconds: number): Session {
-    const exp = Math.min(iat + seconds, session.rnw);
+  #issue(username: string, deviceId: string, session: LiveSession, iat: number): Session {
+    const exp = Math.min(iat + this.#options.config.sessionSeconds, session.rnw);
     const claims = { sub: username, sid: session.sid, dev: deviceId, exp, iat, rnw: session.rnw };
     return {
       token: this.#options.tokens.sign(claims),
@@ -180,6 +257,24 @@ export class SignIn {
   }
 }
 
+type SessionView = Pick<AccountsDraft, 'devices' | 'document' | 'isActive' | 'isRevoked'>;
+
+/**
+ * A session that may be renewed at that Unix second, where it is stored, and until when.
+ * @throws Refusal `session_revoked`, `session_over`.
+ */
+function sessionIn(view: SessionView, { sid, username }: Pick<RefreshToken, 'sid' | 'username'>, now: number) {
+  if (view.isRevoked(sid) || !view.isActive(username)) throw new Refusal('session_revoked');
+  const devices = view.devices(username);
+  const device = devices.find(({ session }) => session?.sid === sid);
+  const live = device?.session;
+  if (device === undefined || live === undefined) throw new Refusal('session_over');
+  // A guest's term may have been shortened since the session began.
+  const rnw = Math.min(live.rnw, endOf(view, username));
+  if (now >= rnw) throw new Refusal('session_over');
+  return { devices, device, live, rnw };
+}
+
 /** The Unix second at which a guest's term ends; people of the organisation have none. */
 function endOf(view: Pick<AccountsDraft, 'document'>, username: string): number {
   return view.document(guestRecords, username)?.endsAt ?? Infinity;
@@ -196,6 +291,8 @@ export interface OpenSession {
 export interface OpenedSession {
   readonly deviceId: string;
   readonly session: LiveSession;
+  /** Renews it first. Known to whoever it is told now, and to nobody else. */
+  readonly refreshToken: string;
   /** Sessions that ended with it: the device's previous one, and that of a device that had to go. */
   readonly revoked: readonly Revocation[];
 }
@@ -208,16 +305,18 @@ export function openSession(draft: AccountsDraft, username: string, open: OpenSe
   const known = devices.find((device) => device.id === open.deviceId);
   const device = known ?? makeDevice(open);
   const revoked = known?.session === undefined ? [] : [known.session];
-  const session = { sid: makeId('s', open.now), iat, rnw: iat + open.renewSeconds };
+  const sid = makeId('s', open.now);
+  const { state, token } = makeRefreshToken(username, sid);
+  const session = { sid, iat, rnw: iat + open.renewSeconds, refresh: state };
   Object.assign(device, { usedAt: iat, session }, open.device);
   if (known === undefined) {
     if (devices.length >= DEVICES_PER_PERSON_MAX) revoked.push(...dropOldest(devices));
     devices.push(device);
   }
-  const revocations = revoked.filter(({ rnw }) => rnw >= iat).map(({ sid, rnw }) => ({ sid, until: rnw }));
+  const revocations = revoked.filter(({ rnw }) => rnw >= iat).map((ended) => ({ sid: ended.sid, until: ended.rnw }));
   for (const revocation of revocations) draft.putRevocation(revocation);
   draft.putDevices(username, devices);
-  return { deviceId: device.id, session, revoked: revocations };
+  return { deviceId: device.id, session, refreshToken: token, revoked: revocations };
 }
 
 /** Ends every session of a person, as part of a change; their devices stay known. */

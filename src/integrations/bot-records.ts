@@ -20,6 +20,8 @@ export interface BotRecord {
   readonly createdBy: string;
   readonly createdAt: number;
   readonly tokenIssuedAt: number;
+  /** When its token ended without another in its place: by a restore. */
+  readonly tokenEndedAt?: number | undefined;
   readonly revokedBy: string | null;
   readonly revokedAt: number | null;
 }
@@ -78,6 +80,7 @@ export function readBotSnapshot(accounts: Pick<AccountsReader, 'documents'>): Bo
     device: document.device,
     hash: document.hash,
     isActive: document.revokedAt === null,
+    isTokenOver: document.tokenEndedAt !== undefined,
     scopes: document.scopes,
     conversations: document.conversations,
     commands: commands.get(id) ?? [],
@@ -90,6 +93,7 @@ export function readBotSnapshot(accounts: Pick<AccountsReader, 'documents'>): Bo
     device: document.device,
     hash: document.hash,
     isActive: true,
+    isTokenOver: false,
     scopes: ['messages:write'],
     conversations: [document.conversation],
     commands: [],

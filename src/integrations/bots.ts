@@ -29,6 +29,8 @@ export interface ListedBot {
   readonly created_by: string;
   readonly created_at: string;
   readonly token_issued_at: string;
+  /** A restore ended the token: the bot wants another one. */
+  readonly token_ended_at: string | null;
   readonly revoked_by: string | null;
   readonly revoked_at: string | null;
   readonly last_used_at: string | null;
@@ -136,7 +138,7 @@ export class Bots {
     const secret = makeSecret();
     const bot = await this.#update(id, (draft, before) => {
       audit(draft, now, 'bot.token_issued', id, by, { user: before.user });
-      return { ...before, hash: hashSecret(secret), tokenIssuedAt: now };
+      return { ...before, hash: hashSecret(secret), tokenIssuedAt: now, tokenEndedAt: undefined };
     });
     return { token: tokenOf(id, secret), bot };
   }
@@ -195,6 +197,7 @@ export class Bots {
       created_by: record.createdBy,
       created_at: formatInstant(record.createdAt),
       token_issued_at: formatInstant(record.tokenIssuedAt),
+      token_ended_at: record.tokenEndedAt === undefined ? null : formatInstant(record.tokenEndedAt),
       revoked_by: record.revokedBy,
       revoked_at: record.revokedAt === null ? null : formatInstant(record.revokedAt),
       last_used_at: use === undefined ? null : formatInstant(use.usedAt),

@@ -45,6 +45,7 @@ export function makeEntryMeetings(meetings: Meetings, base: () => string) {
       const at = url.lastIndexOf(JOIN_PATH);
       return at === -1 ? undefined : urlOf(meetings.linkLike(url.slice(at + JOIN_PATH.length)));
     },
+    names: (url: string, id: string): boolean => url.includes(`${JOIN_PATH}${id}.`),
     /** Those that are not over, and when they were made. */
     list: (after: string | undefined, limit: number) =>
       meetings.forEntries(after, limit).map(({ id, document }) => ({ id, ...document })),

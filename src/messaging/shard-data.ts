@@ -7,6 +7,7 @@ import type { MediaServers } from '#src/protocol/calls/calls.ts';
 import type { PolicySnapshot } from '#src/protocol/directory/policy-decision.ts';
 import type { PushCredentials } from '#src/protocol/push/push.ts';
 import type { RetentionRule } from '#storage/conversations/retention.ts';
+import type { RingsOfKeys } from '#storage/accounts/signing-keys.ts';
 import type { AttachmentSealing } from '#storage/attachments/blob-sealing.ts';
 
 export interface ShardData {
@@ -15,7 +16,8 @@ export interface ShardData {
   readonly folder: string;
   readonly config: Config;
   readonly epoch: string;
-  readonly sessionKey: Uint8Array;
+  /** What signs session tokens, and links to attachments and the tokens by which bots answer commands; changes are pushed. */
+  readonly signingKeys: RingsOfKeys;
   /** The access policies as they stand when the thread is started; changes are pushed. */
   readonly policies: PolicySnapshot;
   /** The bots as they stand when the thread is started; changes are pushed. */
@@ -38,8 +40,6 @@ export interface ShardData {
   readonly backups: SharedArrayBuffer;
   /** What ids are derived with: a direct conversation’s from its pair. */
   readonly idKey: Uint8Array;
-  /** What signs links to attachments and the tokens by which bots answer commands. */
-  readonly linkKey: Uint8Array;
   readonly origins: readonly string[];
   readonly startedAt: number;
   readonly version: string;

@@ -2,12 +2,14 @@
 import { CALLS_LISTED_MAX, type CallBoard } from '#actors/call/call-board.ts';
 import type { CallRecord } from '#actors/call/call-record.ts';
 import type { ServiceHandlers } from '#actors/runtime/thread-services.ts';
+import type { SignatureKeys } from '#src/identity/credentials/signature-keys.ts';
 import type { Revocations } from '#src/identity/credentials/revocations.ts';
 import { unixSeconds } from '#src/base/clock.ts';
 import type { MediaServers } from '#src/protocol/calls/calls.ts';
 import { encodeEvent, type EventType } from '#src/protocol/sockets/events.ts';
 import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import type { AccessChecks } from './access/access-checks.ts';
+import type { Authentication } from './access/authentication.ts';
 import type { ActivityNotifier } from './activity-notifier.ts';
 import type { AttachmentClient } from './attachments/attachment-client.ts';
 import type { BotAccess } from './bots/bot-access.ts';
@@ -21,11 +23,14 @@ export interface ShardParts {
   readonly access: AccessChecks;
   readonly activity: ActivityNotifier;
   readonly attachments: AttachmentClient;
+  readonly authentication: Authentication;
   readonly board: CallBoard;
   readonly bots: BotAccess;
   /** The live calls here that the person may join or is in. */
   readonly callsOf: (user: string) => CallRecord[];
   readonly hub: SocketHub;
+  /** What signs links and the tokens by which bots answer commands. */
+  readonly linkKeys: SignatureKeys;
   /** The servers that media of calls go over, as they stand now. */
   readonly media: { servers: MediaServers };
   readonly metrics: ThreadMetrics;
@@ -61,10 +66,14 @@ export function makeShardServices(parts: ShardParts): ServiceHandlers<ShardServi
   };
 }
 
-type SessionServices = Pick<ShardServices, 'bots.changed' | 'session.renewed' | 'sessions.revoked'>;
+type SessionServices = Pick<
+  ShardServices,
+  'bots.changed' | 'session.renewed' | 'sessions.revoked' | 'signingKeys.changed'
+>;
 
 /** Who may be connected. */
-function sessionServices({ activity, bots, hub, pushes, revocations }: ShardParts): ServiceHandlers<SessionServices> {
+function sessionServices(parts: ShardParts): ServiceHandlers<SessionServices> {
+  const { activity, authentication, bots, hub, linkKeys, pushes, revocations } = parts;
   return {
     // Sockets of those that ended, or whose token is void, close.
     'bots.changed': (changed) => {
@@ -72,7 +81,14 @@ function sessionServices({ activity, bots, hub, pushes, revocations }: ShardPart
       activity.watch(changed.bots);
       hub.changeBots((id) => bots.bot(id));
     },
-    'session.renewed': ({ exp, sid }) => hub.renew(sid, exp),
+    'session.renewed': ({ bounds, exp, sid }) => {
+      if (bounds !== null) authentication.renewed(sid, bounds);
+      hub.renew(sid, exp);
+    },
+    'signingKeys.changed': ({ link_keys: links, session_keys: sessions }) => {
+      linkKeys.use(links);
+      authentication.use(sessions);
+    },
     'sessions.revoked': (revoked) => {
       for (const revocation of revoked.revocations) revocations.add(revocation);
       const sids = revoked.revocations.map(({ sid }) => sid);

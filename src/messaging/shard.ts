@@ -11,6 +11,7 @@ import { Limiter } from '#src/limits/limiter.ts';
 import { VendorTokenWatch } from './access/vendor-token-watch.ts';
 import { makePolicies } from '#src/limits/policies.ts';
 import { Revocations } from '#src/identity/credentials/revocations.ts';
+import { SignatureKeys } from '#src/identity/credentials/signature-keys.ts';
 import { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
 import { unixSeconds } from '#src/base/clock.ts';
 import { AccessChecks } from './access/access-checks.ts';
@@ -54,10 +55,12 @@ const { accounts, attachments, config, lanes, log, metrics, now, placement, runt
 // Who may what.
 const revocations = new Revocations();
 for (const revocation of accounts.revocations()) revocations.add(revocation);
-const authentication = new Authentication(new SessionTokens(data.sessionKey), revocations, ({ sub, dev, sid }) => {
+const tokens = new SessionTokens(data.signingKeys.session_keys);
+const authentication = new Authentication(tokens, revocations, ({ sub, dev, sid }) => {
   accounts.refresh();
-  return accounts.isLiveSession(sub, dev, sid);
+  return accounts.liveSession(sub, dev, sid);
 });
+const linkKeys = new SignatureKeys(data.signingKeys.link_keys);
 const access = new AccessChecks(data.policies, lanes, now);
 const participation = new Participation(lanes);
 const botAuditBuffer = new BotAuditBuffer({
@@ -101,7 +104,7 @@ const service: Service = {
   mediaServers: () => media.servers,
   epoch: data.epoch,
   idKey: data.idKey,
-  linkKey: data.linkKey,
+  linkKeys,
   now,
 };
 const health = makeShardHealth({ ...base, startedAt: data.startedAt, version: data.version });
@@ -119,8 +122,21 @@ const retention = new RetentionSweep({
   isLeaving,
 });
 
-const parts = { access, activity, app, attachments, board, botAuditBuffer, bots, callsOf, hub, media, metrics };
-const others = { now, pushes, retention, revocations, sockets, surface, system };
+const parts = {
+  access,
+  activity,
+  app,
+  attachments,
+  authentication,
+  board,
+  botAuditBuffer,
+  bots,
+  callsOf,
+  hub,
+  media,
+  metrics,
+};
+const others = { linkKeys, now, pushes, retention, revocations, sockets, surface, system };
 const lifecycle = new ShardLifecycle(base, { ...parts, ...others }, left);
 runtime.begin({
   system,

@@ -8,7 +8,7 @@ import type { CallChange } from '#actors/call/call-board.ts';
 import type { CallRecord } from '#actors/call/call-record.ts';
 import type { Supervisor } from '#actors/runtime/supervisor.ts';
 import type { ThreadRuntime } from '#actors/runtime/thread-runtime.ts';
-import type { Revocation } from '#src/identity/credentials/revocations.ts';
+import type { Renewal, Revocation } from '#src/identity/credentials/revocations.ts';
 import type { AttachmentServices, InfectedUpload } from '#src/protocol/attachments/attachments.ts';
 import type { BotAuditBatch, BotSnapshot } from '#src/protocol/bots/bots.ts';
 import type { IntegrationServices } from '#src/protocol/bots/integrations.ts';
@@ -18,6 +18,7 @@ import type { PushCredentials } from '#src/protocol/push/push.ts';
 import type { PresenceState, ReminderData } from '#src/protocol/sockets/events.ts';
 import type { HealthReply } from '#src/telemetry/health-reply.ts';
 import type { ThreadSnapshot } from '#src/telemetry/metrics.ts';
+import type { RingsOfKeys } from '#storage/accounts/signing-keys.ts';
 import type { AttachmentSealing } from '#storage/attachments/blob-sealing.ts';
 import type { RetentionRule } from '#storage/conversations/retention.ts';
 
@@ -55,6 +56,7 @@ export type ShardServices = AttachmentServices & {
   'pushCredentials.changed': { ask: PushCredentials; answer: null };
   'retention.changed': { ask: RetentionRule; answer: null };
   'sealing.changed': { ask: AttachmentSealing; answer: null };
+  'signingKeys.changed': { ask: RingsOfKeys; answer: null };
   'sessions.revoked': { ask: { revocations: readonly Revocation[] }; answer: null };
 
   /** The live calls of this shard, the longest lasting first. */
@@ -77,8 +79,7 @@ export type ShardServices = AttachmentServices & {
   /** A device of that person registered the address of this name. */
   'pushAddress.taken': { tell: { name: string; user: string } };
   'reminder.due': { tell: { user: string; reminder: ReminderData } };
-  /** The session's token lives until `exp`, in Unix seconds. */
-  'session.renewed': { tell: { sid: string; exp: number } };
+  'session.renewed': { tell: Renewal };
   /** Fails the shard, where the hooks of tests are on. */
   'shard.crash': { tell: null };
   /** A newer request of the same client wants the upload: whoever writes it under this lease lets go. */

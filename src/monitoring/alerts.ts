@@ -25,10 +25,14 @@ export const ALERT_KINDS = {
     say: 'An event subscription of a bot was disabled: its deliveries failed for three days.',
     lasting: 24 * 3_600_000,
   },
+  session_reused: {
+    say: 'A refresh token was used again after it had been replaced: somebody may have stolen a session, which was ended.',
+    lasting: 24 * 3_600_000,
+  },
   shard_restarted: { say: 'A shard died and was started again.', lasting: 3_600_000 },
 } as const satisfies Record<string, { readonly say: string; readonly lasting?: number }>;
 export type AlertKind = keyof typeof ALERT_KINDS;
-export type MomentKind = 'subscription_disabled' | 'break_glass_used' | 'shard_restarted';
+export type MomentKind = 'subscription_disabled' | 'break_glass_used' | 'session_reused' | 'shard_restarted';
 
 /** How often conditions are looked at. */
 export const ALERTS_EVALUATED_MILLIS = 15_000;

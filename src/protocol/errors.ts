@@ -54,13 +54,22 @@ export const ERRORS = {
   // 401: who is asking is not settled. Renew once, retry once.
   app_password_invalid: { status: 401, error: 'The username or the app password is wrong.' },
   attachment_link_invalid: { status: 401, error: 'The link is not valid or has expired; ask for a new one.' },
+  bot_token_ended: {
+    status: 401,
+    error: 'The token ended when a backup was restored; an administrator issues another one.',
+  },
   bot_revoked: { status: 401, error: 'The bot was revoked.' },
   login_failed: { status: 401, error: 'The username or the password is wrong.' },
   node_revoked: { status: 401, error: 'The host was revoked; join it again.' },
   response_token_invalid: { status: 401, error: 'The response token is not valid or has expired.' },
   second_factor_required: { status: 401, error: 'The code of the second factor is required.' },
   second_factor_wrong: { status: 401, error: 'The code is wrong or was used already.' },
+  refresh_token_missing: { status: 401, error: 'This session is renewed by its refresh token only.' },
   session_over: { status: 401, error: 'The session has ended; sign in again.' },
+  session_reused: {
+    status: 401,
+    error: 'A refresh token was used again after it had been replaced; the session has ended. Sign in again.',
+  },
   session_revoked: { status: 401, error: 'The session was revoked; sign in again.' },
   sso_failed: { status: 401, error: 'Signing in at the provider failed; start again.' },
   token_expired: { status: 401, error: 'The token has expired; renew it.' },

@@ -203,10 +203,11 @@ export const SESSION_ROUTES = {
     replies: { 200: sessions.session },
     errors: ['login_failed', 'rate_limited'],
   }),
-  renew: route.post('/v1/auth/renew', 'Prolongs a session whose token is valid or has expired, until `rnw`.', {
+  renew: route.post('/v1/auth/renew', 'Prolongs a session until `rnw`: by its refresh token, which is replaced.', {
     auth: 'renewable',
+    body: sessions.renew,
     replies: { 200: sessions.session },
-    errors: ['session_over', 'session_revoked'],
+    errors: ['refresh_token_missing', 'session_over', 'session_reused', 'session_revoked'],
   }),
   logout: route.post('/v1/auth/logout', 'Ends the session and closes its socket.', {
     auth: 'renewable',
@@ -230,6 +231,7 @@ export const COMMON_ERRORS: readonly ErrorCode[] = [
   'body_too_large',
   'bot_conversation_limited',
   'bot_revoked',
+  'bot_token_ended',
   'busy',
   'client_too_old',
   'field_invalid',

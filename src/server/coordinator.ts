@@ -47,7 +47,7 @@ import { Recovery } from '#src/directory/recovery.ts';
 import { makeRecoveryWebhook } from '#src/directory/recovery-webhook.ts';
 import { makeSessionHandlers } from './session-routes.ts';
 import { ServiceTokens } from '#src/identity/service-tokens.ts';
-import { SignIn } from '#src/identity/sign-in.ts';
+import { SignIn, type SignInOptions } from '#src/identity/sign-in.ts';
 
 /** How often what time has settled is removed from the accounts file. */
 const SWEEP_MILLIS = 3_600_000;
@@ -55,7 +55,7 @@ const SWEEP_MILLIS = 3_600_000;
 export interface CoordinatorOptions {
   readonly config: Config;
   readonly accounts: Accounts;
-  /** Made with `accounts.secret('session_key')`. */
+  /** Made with `accounts.signingKeys('session_keys')`. */
   readonly tokens: SessionTokens;
   readonly announcer: SessionAnnouncer;
   readonly limiter: Limiter;
@@ -65,6 +65,8 @@ export interface CoordinatorOptions {
   /** Whether two people share a conversation, as the lanes say. */
   readonly shareConversation: (one: string, other: string) => boolean;
   readonly rooms: MeetingRooms;
+  /** Told of a session that was ended because two had a refresh token of it. */
+  readonly sessionReused: SignInOptions['reused'];
   readonly telemetry?: HttpTelemetry | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -99,7 +101,16 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
   const { config, accounts, tokens, announcer, limiter, clock = systemClock } = options;
   const passwords = await Passwords.make(config.passwordMemoryKib);
   const guard = new SignInGuard({ limiter, realm: 'client' });
-  const signIn = new SignIn({ config, accounts, passwords, tokens, announcer, guard, clock });
+  const signIn = new SignIn({
+    config,
+    accounts,
+    passwords,
+    tokens,
+    announcer,
+    guard,
+    clock,
+    reused: options.sessionReused,
+  });
   const authenticate: Authenticate = (token) => signIn.authenticate(token);
   const nouns = makeNouns({ ...options, clock }, passwords);
   await nouns.directory.prepare();
@@ -129,7 +140,7 @@ function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, pass
   const guests = new Guests({ accounts, access, announcer, clock, log });
   const { recoveryWebhook } = config;
   const sender = recoveryWebhook === undefined ? undefined : makeRecoveryWebhook(recoveryWebhook);
-  const links = new MeetingLinks(accounts.secret('installation_key'));
+  const links = new MeetingLinks(accounts.secret('meeting_key'));
   return {
     access,
     appPasswords: new AppPasswords(accounts, clock),

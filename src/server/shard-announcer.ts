@@ -17,7 +17,7 @@ export function makeShardAnnouncer(supervisor: ShardSupervisor): SessionAnnounce
   return {
     revoked: async (revocations) =>
       void (await supervisor.askShards('sessions.revoked', { revocations }, ANNOUNCED_MILLIS)),
-    renewed: (sid, exp) => supervisor.tellShards('session.renewed', { sid, exp }),
+    renewed: (renewal) => supervisor.tellShards('session.renewed', renewal),
     directoryChanged: (user, rev) => supervisor.tellShards('directory.changed', { user, rev }),
     groupChanged: (group, rev) => supervisor.tellShards('group.changed', { group, rev }),
     policiesChanged: async (snapshot) =>
@@ -42,6 +42,7 @@ export function makeChangeAnnouncers(supervisor: ShardSupervisor) {
   return {
     announceBots: async (bots: BotSnapshot) => await announcer('bots.changed')({ bots }),
     announceMediaServers: announcer('mediaServers.changed'),
+    announceSigningKeys: announcer('signingKeys.changed'),
     announcePush: announcer('pushCredentials.changed'),
     announceSealing: announcer('sealing.changed'),
     announceRetention: async (rule: RetentionRule) => {

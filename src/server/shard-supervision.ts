@@ -15,6 +15,7 @@ import type { ShardSupervisor } from '#src/messaging/thread-services.ts';
 import type { MediaServers } from '#src/protocol/calls/calls.ts';
 import type { PushCredentials } from '#src/protocol/push/push.ts';
 import type { AttachmentKeys } from './attachment-keys.ts';
+import { ringsOf } from './signing-key-rotation.ts';
 import type { Base, Release } from './base.ts';
 import type { AskHealth } from './health.ts';
 
@@ -107,7 +108,7 @@ function makeShardData(
     folder,
     config: { ...config, masterKey: undefined, turnSecret: undefined },
     epoch: manifest.epoch,
-    sessionKey: accounts.secret('session_key'),
+    signingKeys: ringsOf(accounts),
     policies: readPolicySnapshot(accounts),
     bots: readBotSnapshot(accounts),
     limits,
@@ -116,7 +117,6 @@ function makeShardData(
     retention: retention.rule,
     calls: callsOf(shard),
     idKey: accounts.secret('installation_key'),
-    linkKey: accounts.secret('link_key'),
     origins,
     ...release,
     debugHooks: process.env['PARLEY_DEBUG_HOOKS'] === '1',

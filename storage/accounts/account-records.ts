@@ -25,6 +25,28 @@ export interface LiveSession {
   sid: string;
   iat: number;
   rnw: number;
+  /** Undefined for one of before there were refresh tokens. */
+  refresh?: RefreshState | undefined;
+}
+
+/** What is known of a session's refresh tokens; none of them can be made from it alone. */
+export interface RefreshState {
+  /** SHA-256 of the part that all refresh tokens of the session share, hex. */
+  family: string;
+  /** SHA-256 of the secret of the one that is good now, hex. */
+  current: string;
+  /** The last rotation; undefined until a refresh token was used. */
+  rotated: Rotation | undefined;
+}
+
+export interface Rotation {
+  /** SHA-256 of the secret that was used, hex. */
+  used: string;
+  /** Random bytes: whoever has the secret that was used gets the same one after it, and nobody else can make it. */
+  salt: Uint8Array;
+  /** When it happened, and the rotation before it (0: none), in milliseconds since 1970. */
+  at: number;
+  before: number;
 }
 
 /** A device as the server knows it. It has one live session at most: a new sign-in on it ends the one before. */
@@ -66,7 +88,8 @@ export const personRecord = recordOf<PersonRecord>('person', [
 export const revocationRecord = recordOf<Revocation>('revocation', ['sid', 'until']);
 export const invitationRecord = recordOf<InvitationRecord>('invitation', ['kind', 'expiresAt', 'usedBy?']);
 
-type PackedSession = [sid: string, iat: number, rnw: number];
+type PackedSession = [sid: string, iat: number, rnw: number, refresh?: PackedRefresh];
+type PackedRefresh = [family: string, current: string, rotated: [string, Uint8Array, number, number] | null];
 type PackedDevice = [
   id: string,
   name: string,
@@ -82,12 +105,25 @@ export const devicesRecord = {
   decode: (value: Buffer): DeviceRecord[] => (unpack('list of devices', value) as PackedDevice[]).map(unpackDevice),
 };
 
-function packDevice(d: DeviceRecord): PackedDevice {
-  const session: PackedSession | null = d.session === undefined ? null : [d.session.sid, d.session.iat, d.session.rnw];
-  return [d.id, d.name, d.platform, d.createdAt, d.usedAt, session];
+function packDevice({ id, name, platform, createdAt, usedAt, session }: DeviceRecord): PackedDevice {
+  return [id, name, platform, createdAt, usedAt, session === undefined ? null : packSession(session)];
+}
+
+function packSession({ sid, iat, rnw, refresh }: LiveSession): PackedSession {
+  if (refresh === undefined) return [sid, iat, rnw];
+  const { family, current, rotated } = refresh;
+  const packed: PackedRefresh[2] =
+    rotated === undefined ? null : [rotated.used, rotated.salt, rotated.at, rotated.before];
+  return [sid, iat, rnw, [family, current, packed]];
 }
 
 function unpackDevice([id, name, platform, createdAt, usedAt, packed]: PackedDevice): DeviceRecord {
-  const session = packed === null ? undefined : { sid: packed[0], iat: packed[1], rnw: packed[2] };
-  return { id, name, platform, createdAt, usedAt, session };
+  return { id, name, platform, createdAt, usedAt, session: packed === null ? undefined : unpackSession(packed) };
+}
+
+function unpackSession([sid, iat, rnw, packed]: PackedSession): LiveSession {
+  if (packed === undefined) return { sid, iat, rnw };
+  const [family, current, turn] = packed;
+  const rotated = turn === null ? undefined : { used: turn[0], salt: turn[1], at: turn[2], before: turn[3] };
+  return { sid, iat, rnw, refresh: { family, current, rotated } };
 }

@@ -29,20 +29,20 @@ import {
 import { nextAuditEntry, type AuditEntry, type AuditForm } from './audit-chain.ts';
 import { documentKey, type Collection } from './collections.ts';
 import { key, numbered, numberValue } from '../engine/keys.ts';
+import { KEY_RINGS, RINGLESS, signingKeysRecord, type KeyRingName, type SigningKeys } from './signing-keys.ts';
 
 /**
- * Secrets of the installation, made at first use, 32 random bytes each: what signs session tokens; what signs links to
- * attachments and the tokens by which bots answer commands; what the key of web pushes is made from; and what ids are derived
- * with, which grants nothing.
+ * Secrets of the installation, made at first use, 32 random bytes each: what the key of web pushes is made from; what seals the
+ * links of meetings; and what ids are derived with, which grants nothing.
  */
-export const SECRET_NAMES = ['session_key', 'link_key', 'push_key', 'installation_key'] as const;
+export const SECRET_NAMES = ['push_key', 'meeting_key', 'installation_key'] as const;
 export type SecretName = (typeof SECRET_NAMES)[number];
 
 /**
- * Secrets that are in no backup: whoever has one of these could sign in the live server's name. A restored folder makes new
- * ones, which also ends every session and link of before.
+ * What is in no backup: whoever has one of these could act in the live server's name. A restored folder makes new ones, which
+ * also ends every session and link of before. Those of a single key are of folders before there were rings.
  */
-export const SIGNING_SECRETS = ['session_key', 'link_key', 'push_key'] as const satisfies readonly SecretName[];
+export const SIGNING_SECRETS = ['push_key', 'meeting_key', ...KEY_RINGS, ...Object.values(RINGLESS)] as const;
 export const SECRET_BYTES = 32;
 
 /** What one change reads and writes. It sees the changes decided before it in the same commit. */
@@ -102,6 +102,16 @@ export class AccountsDraft extends AccountsView {
 
   putSecret(name: SecretName, secret: Uint8Array): void {
     this.#put('secrets', key(name), Buffer.from(secret));
+  }
+
+  /** Stores a ring of signing keys, in the place of a single key of before there were rings. */
+  putSigningKeys(ring: KeyRingName, keys: SigningKeys): void {
+    this.#put('secrets', key(ring), signingKeysRecord.encode(keys));
+    this.#put('secrets', key(RINGLESS[ring]), null);
+  }
+
+  removeSecret(name: (typeof SIGNING_SECRETS)[number]): void {
+    this.#put('secrets', key(name), null);
   }
 
   putDocument<T>(collection: Collection<T>, id: string, document: T): void {

@@ -10,6 +10,7 @@ import {
   revocationRecord,
   type DeviceRecord,
   type InvitationRecord,
+  type LiveSession,
   type PersonRecord,
   type Revocation,
 } from './account-records.ts';
@@ -25,6 +26,7 @@ import {
 import { Environment, type Table, type Write } from '../engine/environment.ts';
 import { folderPaths } from '../engine/folder.ts';
 import { key, numberAt, numbered } from '../engine/keys.ts';
+import { signingKeysRecord, type KeyRingName, type SigningKeys } from './signing-keys.ts';
 
 export const ACCOUNT_TABLES = [
   'people',
@@ -91,10 +93,17 @@ export class AccountsView {
     return value === undefined ? [] : devicesRecord.decode(value);
   }
 
-  /** Whether that session of a person's device is the one it has now, and the person may come. */
-  isLiveSession(username: string, device: string, sid: string): boolean {
-    if (!this.isActive(username)) return false;
-    return this.devices(username).some(({ id, session }) => id === device && session?.sid === sid);
+  /** That session of a person's device, if it is the one it has now and the person may come. */
+  liveSession(username: string, device: string, sid: string): LiveSession | undefined {
+    if (!this.isActive(username)) return undefined;
+    return this.devices(username).find(({ id, session }) => id === device && session?.sid === sid)?.session;
+  }
+
+  /** The keys that sign, and those that did and are kept. @throws Error before the folder was opened to be written. */
+  signingKeys(ring: KeyRingName): SigningKeys {
+    const value = this.#get('secrets', key(ring));
+    if (value === undefined) throw new Error(`There is no ring of ${ring}.`);
+    return signingKeysRecord.decode(value);
   }
 
   isRevoked(sid: string): boolean {

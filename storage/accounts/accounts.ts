@@ -5,9 +5,11 @@
  * is answered when all of it is on disk. Any thread reads it, through a handle of its own, and never sees what is not.
  */
 import { randomBytes } from 'node:crypto';
+import { systemClock, unixSeconds } from '#src/base/clock.ts';
 import { invitationRecord, revocationRecord } from './account-records.ts';
 import { AccountsDraft, SECRET_BYTES, SECRET_NAMES, type SecretName } from './accounts-draft.ts';
 import { AccountsReader, openEnvironment, type AccountTable } from './accounts-reader.ts';
+import { KEY_RINGS, makeKeyRing, RINGLESS, trimKeyRing } from './signing-keys.ts';
 import { ChangeQueue } from '../engine/change-queue.ts';
 import type { Environment } from '../engine/environment.ts';
 import { key } from '../engine/keys.ts';
@@ -52,6 +54,12 @@ export class Accounts extends AccountsReader {
       if (stored === undefined) await accounts.change((draft) => draft.putSecret(name, secret));
       accounts.#secrets.set(name, secret);
     }
+    for (const ring of KEY_RINGS) {
+      if (accounts.#environment.tables.secrets.get(key(ring)) !== undefined) continue;
+      const ringless = accounts.#environment.tables.secrets.get(key(RINGLESS[ring]));
+      const keys = makeKeyRing(ringless, unixSeconds(systemClock.now()));
+      await accounts.change((draft) => draft.putSigningKeys(ring, keys));
+    }
     return accounts;
   }
 
@@ -69,8 +77,13 @@ export class Accounts extends AccountsReader {
     return await this.#queue.change(decide);
   }
 
-  /** Removes what time has settled: revocations and invitations that could not be used any more anyway. */
+  /** Removes what time has settled: revocations, invitations and retired keys that could not be used any more anyway. */
   async sweep(nowSeconds: number): Promise<void> {
+    for (const ring of KEY_RINGS) {
+      const keys = this.signingKeys(ring);
+      if (trimKeyRing(keys, nowSeconds) === keys) continue;
+      await this.change((draft) => draft.putSigningKeys(ring, trimKeyRing(draft.signingKeys(ring), nowSeconds)));
+    }
     await this.#sweep('revocations', (value) => revocationRecord.decode(value).until < nowSeconds);
     await this.#sweep('invitations', (value) => invitationRecord.decode(value).expiresAt < nowSeconds);
   }

@@ -12,7 +12,7 @@
  * behind the lanes, and a running server removes none meanwhile, so that each one that a message has is there. The
  * accounts come last, so that whoever is named in a lane is there.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   createReadStream,
@@ -28,12 +28,12 @@ import { open, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { formatInstant } from '#src/base/time.ts';
-import { ACCOUNT_TABLES, Accounts, SECRET_BYTES, SIGNING_SECRETS } from '../accounts/accounts.ts';
+import { ACCOUNT_TABLES, Accounts } from '../accounts/accounts.ts';
 import { ATTACHMENT_TABLES } from '../attachments/attachment-records.ts';
 import { CALENDAR_TABLES } from '../calendars/calendar-records.ts';
+import { endCalendarCredentials, endCredentials, removeSigningKeys, type Ended } from './credential-endings.ts';
 import { backUpBlobs, BLOB_LIST, restoreBlobs, verifyBlobs } from './blob-backup.ts';
 import { Environment, mapBytesOf } from '../engine/environment.ts';
-import { key } from '../engine/keys.ts';
 import {
   FOLDER_FORMAT,
   FolderError,
@@ -62,8 +62,6 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
 };
 /** Records of a copy read between two turns of the event loop: about a millisecond of a running server's main thread. */
 const VERIFY_BLOCK = 2_000;
-/** People whose devices are looked at in one commit of a restore. */
-const PEOPLE_PER_COMMIT = 1_000;
 
 const fileSchema = z.strictObject({
   path: z.string().regex(/^(?:(?:accounts|attachments|calendar|lanes\/\d{2})\.mdb|blobs\.txt)$/),
@@ -126,8 +124,8 @@ export async function backupFolder(folder: string, out: string, earlier?: string
 
 /**
  * Puts a backup in the place of a data folder, which must be absent or empty and whose lock the caller has. Every
- * checksum is verified before anything is written. The folder gets a new epoch, so that clients start afresh, and new
- * signing keys, so that nobody is signed in who has signed out or was revoked after the backup.
+ * checksum is verified before anything is written. The folder gets a new epoch, so that clients start afresh, and every credential
+ * of the backup ends (`credential-endings.ts`), so that nobody gets in who has signed out or was revoked after it.
  * @throws FolderError for a backup that is unfinished, changed, incomplete or of a newer format, or a folder in use.
  */
 export async function restoreFolder(from: string, folder: string): Promise<BackupReport> {
@@ -144,7 +142,7 @@ export async function restoreFolder(from: string, folder: string): Promise<Backu
     const attachments = await restoreBlobs(from, folder);
     const { format, lanes } = backup;
     const epoch = makeEpoch();
-    const ended = await endSessions(folder, {
+    const ended = await endAll(folder, {
       backup_created_at: backup.created_at,
       epoch_before: backup.epoch,
       epoch,
@@ -161,7 +159,8 @@ export async function restoreFolder(from: string, folder: string): Promise<Backu
       epoch,
       epoch_before: backup.epoch,
       backup_created_at: backup.created_at,
-      sessions_ended: ended,
+      sessions_ended: ended.sessions,
+      credentials_ended: ended.credentials,
     };
   } catch (error) {
     for (const name of contentsOf(folder)) rmSync(join(folder, name), { recursive: true });
@@ -225,9 +224,9 @@ async function leaveKeysOut(copy: string): Promise<void> {
   const whole = `${copy}.whole`;
   renameSync(copy, whole);
   try {
-    const environment = new Environment(whole, ['secrets'], { mapBytes: mapBytesOf(whole) });
+    await removeSigningKeys(whole);
+    const environment = new Environment(whole, [], { mapBytes: mapBytesOf(whole), readOnly: true });
     try {
-      await environment.commit(SIGNING_SECRETS.map((name) => ({ table: 'secrets', key: key(name), value: null })));
       await environment.copyTo(copy);
     } finally {
       await environment.close();
@@ -319,45 +318,22 @@ async function copyFile(from: string, folder: string, file: BackupFile): Promise
 }
 
 /**
- * Ends every session of a restored folder: with another key no token of before verifies, so that what was revoked
- * after the backup stays revoked. Open invitations go too, since one may have been used since. The audit trail says
- * that it was carried on from a backup. Answers how many sessions there were.
+ * Ends whatever opened something in a restored folder: no key of before verifies, no session and no credential is left, so that what
+ * was revoked after the backup stays revoked. The audit trail says that it was carried on from a backup.
  */
-async function endSessions(folder: string, restored: Readonly<Record<string, string>>): Promise<number> {
+async function endAll(folder: string, restored: Readonly<Record<string, string>>): Promise<Ended> {
+  const calendarFile = join(folder, CALENDAR_FILE);
+  const links = existsSync(calendarFile) ? await endCalendarCredentials(calendarFile) : 0;
+  await removeSigningKeys(join(folder, ACCOUNTS_FILE));
   const accounts = await Accounts.open(folder);
   try {
-    // Opening made those that are not there; a backup of an older version has keys, which are replaced.
-    await accounts.change((draft) =>
-      SIGNING_SECRETS.forEach((name) => draft.putSecret(name, randomBytes(SECRET_BYTES))),
-    );
-    const hashes = accounts.invitationHashes();
-    if (hashes.length > 0) {
-      await accounts.change((draft) => {
-        for (const hash of hashes) draft.remove('invitations', hash);
-      });
-    }
-    let ended = 0;
-    for (let page = accounts.people('', PEOPLE_PER_COMMIT); page.length > 0;) {
-      ended += await accounts.change((draft) => {
-        let live = 0;
-        for (const { username } of page) {
-          const devices = draft.devices(username);
-          const signedIn = devices.filter(({ session }) => session !== undefined).length;
-          if (signedIn > 0)
-            draft.putDevices(
-              username,
-              devices.map((device) => ({ ...device, session: undefined })),
-            );
-          live += signedIn;
-        }
-        return live;
-      });
-      page = accounts.people(page.at(-1)?.username ?? '', PEOPLE_PER_COMMIT);
-    }
-    const details = { ...restored, sessions_ended: ended };
+    const now = Date.now();
+    const ended = await endCredentials(accounts, now);
+    const credentials = ended.credentials + links;
+    const details = { ...restored, sessions_ended: ended.sessions, credentials_ended: credentials };
     const by = { actor: 'command', address: null, subject: null };
-    await accounts.change((draft) => draft.audit(Date.now(), { event: 'backup.restored', ...by, details }));
-    return ended;
+    await accounts.change((draft) => draft.audit(now, { event: 'backup.restored', ...by, details }));
+    return { ...ended, credentials };
   } finally {
     await accounts.close();
   }

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { USERNAME } from '#src/protocol/names.ts';
 import { devicesRecord, invitationRecord, personRecord, revocationRecord } from '../accounts/account-records.ts';
 import { ACCOUNT_TABLES, SECRET_BYTES, SECRET_NAMES } from '../accounts/accounts.ts';
+import { KEY_RINGS, SIGNING_KEY_BYTES, signingKeysRecord } from '../accounts/signing-keys.ts';
 import { checkAudit } from './audit-check.ts';
 import { checkDocuments } from './document-check.ts';
 import { Environment, mapBytesOf } from '../engine/environment.ts';
@@ -43,6 +44,13 @@ export async function checkAccounts(folder: string, findings: Findings): Promise
       if (secret === undefined && name === 'installation_key') findings.add('secrets', [name], 'is missing');
       if (secret === undefined) continue;
       if (secret.length !== SECRET_BYTES) findings.add('secrets', [name], `does not have ${SECRET_BYTES} bytes`);
+    }
+    for (const ring of KEY_RINGS) {
+      const value = tables.secrets.get(key(ring));
+      const keys =
+        value === undefined ? [] : findings.attempt('secrets', [ring], () => signingKeysRecord.decode(value));
+      if (keys?.some((one) => one.key.length !== SIGNING_KEY_BYTES) === true)
+        findings.add('secrets', [ring], `holds a key that does not have ${SIGNING_KEY_BYTES} bytes`);
     }
     checkDocuments(tables, findings);
     checkAudit(tables, findings);

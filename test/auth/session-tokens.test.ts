@@ -14,7 +14,7 @@ const CLAIMS: SessionClaims = {
   rnw: NOW + 2_592_000,
 };
 
-const tokens = new SessionTokens(KEY);
+const tokens = new SessionTokens([{ id: 'k1', key: KEY, retired: null }]);
 const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 /** A token by hand, with the right key unless told otherwise. */
@@ -46,11 +46,11 @@ test('a token is valid until the second before exp, and expired from exp on', ()
 });
 
 test('a forged token of the right form and key is accepted, so the cases below fail for their own reason', () => {
-  assert.deepEqual(tokens.verify(forge({ alg: 'HS256', typ: 'JWT' }, CLAIMS), NOW), { claims: CLAIMS });
+  assert.deepEqual(tokens.verify(forge({ alg: 'HS256', typ: 'JWT', kid: 'k1' }, CLAIMS), NOW), { claims: CLAIMS });
 });
 
 const [head, body, signature] = tokens.sign(CLAIMS).split('.') as [string, string, string];
-const HS256 = { alg: 'HS256', typ: 'JWT' };
+const HS256 = { alg: 'HS256', typ: 'JWT', kid: 'k1' };
 const without = (name: keyof SessionClaims) =>
   Object.fromEntries(Object.entries(CLAIMS).filter(([key]) => key !== name));
 

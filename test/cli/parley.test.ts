@@ -7,6 +7,7 @@ import { systemClock } from '#src/base/clock.ts';
 import { makeControlHandlers } from '#src/server/control/control-commands.ts';
 import { listenForControl } from '#src/server/control/control-server.ts';
 import { Seeder } from '#src/server/seed.ts';
+import { Accounts } from '#storage/accounts/accounts.ts';
 import { lockFolder, openFolder } from '#storage/engine/folder.ts';
 import { BARE_ENVIRONMENT, programOf } from '#test/support/program.ts';
 import { PASSWORD, startCoordinator, temporaryFolder } from '../coordinator/coordinator-fixture.ts';
@@ -53,6 +54,7 @@ async function startServer(context: TestContext) {
     coordinatorBase: () => 'https://chat.example.org',
     status: async () => ({ state: 'running', sockets: 3 }),
     exportAudit: async () => ({ entries: 0 }),
+    rotateKeys: async () => ({ session_key: 'k1', link_key: 'k2', sessions_until: '', links_until: '' }),
     backup: async (out) => ({ folder: out }),
   });
   const control = await listenForControl(folder, handlers, log);
@@ -92,6 +94,18 @@ test('on a stopped server: init, add, block, list, status', async (context) => {
     out: 'alice may sign in again.\n',
     said: '',
   });
+  const lines = /^session_key: (\w{8})\nlink_key: \w{8}\nsessions_until: 2\S+Z\nlinks_until: 2\S+Z\n$/;
+  const [rotated, atOnce] = [
+    await parley(['keys', 'rotate', ...at]),
+    await parley(['keys', 'rotate', '--at-once', ...at]),
+  ];
+  for (const { out, said } of [rotated, atOnce]) assert.match(out, lines, said);
+  const accounts = await Accounts.open(data);
+  assert.deepEqual(
+    accounts.signingKeys('session_keys').map(({ id }) => id),
+    [lines.exec(atOnce.out)?.[1]],
+  );
+  await accounts.close();
   const status = await parley(['status', ...at]);
   assert.equal(status.status, 1);
   assert.match(status.out, /^state: stopped\n/);
@@ -172,6 +186,7 @@ test('help names every command', async () => {
     'status',
     'backup',
     'restore',
+    'keys rotate',
     'check',
     'help',
   ]) {

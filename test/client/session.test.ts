@@ -1,8 +1,9 @@
 /** Staying signed in, against a scripted server. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { Http } from '#src/client/connection/http.ts';
-import { RENEW_RETRY_MILLIS, Session } from '#src/client/connection/session.ts';
+import { Http, REQUEST_MILLIS_MAX } from '#src/client/connection/http.ts';
+import { GRACE_MILLIS } from '#src/identity/credentials/refresh-tokens.ts';
+import { RENEW_RETRY_MILLIS, Session, type SessionOptions } from '#src/client/connection/session.ts';
 import { StandingWatch } from '#src/client/connection/standing.ts';
 import { ManualTimers } from './manual-timers.ts';
 import { refusal, ScriptedServer, sessionOf } from './scripted-server.ts';
@@ -22,15 +23,18 @@ beforeEach(async () => {
   http = new Http({ url: server.url, fetch: globalThis.fetch, timers, standing });
   session = new Session(
     { ...sessionOf('alice'), iat: Math.floor(timers.now() / 1000), exp: Math.floor(timers.now() / 1000) + 900 },
-    {
-      coordinator: http,
-      timers,
-      onRenewed: ({ token }) => told.push(`renewed ${token}`),
-      onOver: ({ code }) => told.push(`over ${code}`),
-    },
+    options(),
   );
 });
 afterEach(() => server.close());
+
+/** What a session works with, and tells. */
+const options = (): SessionOptions => ({
+  coordinator: http,
+  timers,
+  onRenewed: ({ token }) => told.push(`renewed ${token}`),
+  onOver: ({ code }) => told.push(`over ${code}`),
+});
 
 const ask = () => session.request(http, { method: 'get', path: '/v1/thing' });
 const renewals = () => server.count('/v1/auth/renew');
@@ -88,7 +92,7 @@ test('CRD-03 a 401 that comes after another request renewed uses that renewal', 
   assert.equal(renewals(), 1);
 });
 
-for (const code of ['session_over', 'session_revoked']) {
+for (const code of ['session_over', 'session_reused', 'session_revoked']) {
   test(`CRD-03 a renewal refused with ${code} ends the session, and nothing is asked any more`, async () => {
     takesFrom(2);
     server.on('POST /v1/auth/renew', () => refusal(401, code));
@@ -108,6 +112,41 @@ test('CRD-03 a renewal that does not get through is no end, and the next request
   await assert.rejects(ask(), { code: 'network_failed' });
   assert.deepEqual(told, []);
   assert.deepEqual(await ask(), { token: 'alice-2' });
+});
+
+test('CRD-02 each renewal shows the refresh token of the one before, and a lost answer’s is shown again in time', async () => {
+  session = new Session({ ...session.wire, refresh_token: 'r1' }, options());
+  const answers: (string | undefined)[] = ['cut', 'r2', undefined, 'r3'];
+  const shown: unknown[] = [];
+  server.on('POST /v1/auth/renew', ({ body }) => {
+    shown.push(body['refresh_token']);
+    const next = answers.shift();
+    if (next === 'cut') return 'cut';
+    return { body: { ...sessionOf('alice', shown.length), ...(next === undefined ? {} : { refresh_token: next }) } };
+  });
+  assert.ok(RENEW_RETRY_MILLIS + REQUEST_MILLIS_MAX < GRACE_MILLIS);
+  await assert.rejects(session.renew(session.token), { code: 'network_failed' });
+  for (let count = 0; count < 3; count += 1) await session.renew(session.token);
+  assert.deepEqual(shown, ['r1', 'r1', 'r2', 'r2']);
+  assert.equal(session.wire.refresh_token, 'r3');
+});
+
+test('CRD-02 what another tab renewed is taken over; an older session and somebody else’s are not', async () => {
+  const { wire } = session;
+  const newer = { ...wire, token: 'alice-9', iat: wire.iat + 1, exp: wire.exp + 1, refresh_token: 'r9' };
+  for (const other of [
+    { ...newer, user: 'bob' },
+    { ...newer, device_id: 'd_other' },
+    { ...newer, iat: wire.iat },
+  ]) {
+    session.adopt(other);
+    assert.equal(session.token, wire.token);
+  }
+  session.adopt(newer);
+  assert.deepEqual(session.wire, newer);
+  takesFrom(9);
+  assert.deepEqual(await ask(), { token: 'alice-9' });
+  assert.equal(renewals(), 0);
 });
 
 test('CRD-03 a proxy’s 401 renews nothing', async () => {

@@ -57,7 +57,7 @@ test('CRD-01 credentials of other kinds are nobody here', async (context) => {
   const seconds = clock.now() / 1000;
   const claims = { sub: 'olga', exp: seconds + 900, iat: seconds, rnw: seconds + 900 };
   const sid = 's_0123456789abcdefghjkmn';
-  const session = new SessionTokens(accounts.secret('session_key')).sign({
+  const session = new SessionTokens(accounts.signingKeys('session_keys')).sign({
     ...claims,
     sid,
     dev: sid.replace('s', 'd'),

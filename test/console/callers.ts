@@ -146,7 +146,7 @@ async function openMessagingSession(accounts: Accounts): Promise<string> {
     openSession(draft, 'someone', { device: undefined, deviceId: undefined, now, renewSeconds: 3600 }),
   );
   const claims = { sub: 'someone', sid: session.sid, dev: deviceId, iat, exp: iat + 900, rnw: session.rnw };
-  return new SessionTokens(accounts.secret('session_key')).sign(claims);
+  return new SessionTokens(accounts.signingKeys('session_keys')).sign(claims);
 }
 
 async function makeBot(accounts: Accounts): Promise<string> {

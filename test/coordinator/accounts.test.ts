@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { Refusal } from '#src/protocol/errors.ts';
 import { personRecord } from '#storage/accounts/account-records.ts';
-import { Accounts, AccountsReader, CHANGES_WAITING_MAX } from '#storage/accounts/accounts.ts';
+import { Accounts, AccountsReader, CHANGES_WAITING_MAX, SECRET_NAMES } from '#storage/accounts/accounts.ts';
+import { KEY_RINGS } from '#storage/accounts/signing-keys.ts';
 import { PASSWORD, START, startCoordinator, temporaryFolder } from './coordinator-fixture.ts';
 
 const PERSON = {
@@ -21,10 +22,14 @@ test('CRD-09 no password, token, invitation or login form is in any byte of the 
   const path = (await invitations.ensureOwnerInvitation()) as string;
   await post(path, { username: 'root', password: 'the password of the owner' });
   await people.add('alice', PASSWORD);
-  const { token } = await login('alice');
+  const { refresh_token, token } = await login('alice');
   const renewed = (await withToken('/v1/auth/renew', token)).json.token as string;
+  const next = (await post('/v1/auth/renew', { refresh_token })).json.refresh_token as string;
   const secrets = [PASSWORD, 'the password of the owner', path.split('/').at(-1) as string, token, renewed];
-  const parts = [...secrets, ...[token, renewed].map((each) => each.split('.')[2] as string)];
+  const refreshing = [refresh_token as string, next].flatMap((each) => each.split('~').slice(3));
+  assert.equal(refreshing.length, 4);
+  const signatures = [token, renewed].map((each) => each.split('.')[2] as string);
+  const parts = [...secrets, ...refreshing, ...signatures];
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   assert.ok(files.some(({ name }) => name === 'accounts.mdb'));
   for (const { parentPath, name } of files) {
@@ -38,16 +43,20 @@ test('CRD-09 no password, token, invitation or login form is in any byte of the 
 test('secrets are made once and stay', async (context) => {
   const folder = temporaryFolder(context);
   const first = await Accounts.open(folder);
-  const keys = [first.secret('session_key'), first.secret('installation_key')];
+  const all = (accounts: Accounts) => [
+    ...SECRET_NAMES.map((name) => accounts.secret(name)),
+    ...KEY_RINGS.map((ring) => accounts.signingKeys(ring)[0].key),
+  ];
+  const keys = all(first);
   assert.deepEqual(
     keys.map(({ length }) => length),
-    [32, 32],
+    [32, 32, 32, 32, 32],
   );
-  assert.notDeepEqual(keys[0], keys[1]);
+  assert.equal(new Set(keys.map((one) => Buffer.from(one).toString('hex'))).size, keys.length);
   await first.close();
   const second = await Accounts.open(folder);
   assert.deepEqual(
-    [second.secret('session_key'), second.secret('installation_key')].map((key) => [...key]),
+    all(second).map((key) => [...key]),
     keys.map((key) => [...key]),
   );
   await second.close();

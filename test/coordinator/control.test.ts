@@ -29,6 +29,7 @@ async function startControl(context: TestContext, lineMillis?: number) {
     coordinatorBase: () => 'https://chat.example.org',
     status: async () => ({ state: 'running', sockets: 3 }),
     exportAudit: async () => ({ entries: 0 }),
+    rotateKeys: async () => ({ session_key: 'k1', link_key: 'k2', sessions_until: '', links_until: '' }),
     backup: async (out) => ({ folder: out }),
   });
   const control = await listenForControl(folder, handlers, log, lineMillis);

@@ -38,6 +38,7 @@ export class HandClock implements Clock {
 export type Announced =
   | { readonly what: 'revoked'; readonly revocations: readonly Revocation[] }
   | { readonly what: 'renewed'; readonly sid: string; readonly exp: number }
+  | { readonly what: 'reused'; readonly sid: string; readonly user: string }
   | { readonly what: 'directory'; readonly user: string; readonly rev: number }
   | { readonly what: 'group'; readonly group: string; readonly rev: number }
   | { readonly what: 'policies'; readonly snapshot: PolicySnapshot }
@@ -65,12 +66,12 @@ export async function startCoordinator(context: TestContext, settings: Record<st
   const config = readConfig({ PARLEY_DATA: folder, PARLEY_PASSWORD_MEMORY_KIB: '64', ...settings });
   openFolder(folder, 4, '2026-11-21T08:00:00.000Z');
   const accounts = await Accounts.open(folder);
-  const tokens = new SessionTokens(accounts.secret('session_key'));
+  const tokens = new SessionTokens(accounts.signingKeys('session_keys'));
   const clock = new HandClock();
   const announced: Announced[] = [];
   const announcer: SessionAnnouncer = {
     revoked: async (revocations) => void announced.push({ what: 'revoked', revocations }),
-    renewed: (sid, exp) => announced.push({ what: 'renewed', sid, exp }),
+    renewed: ({ sid, exp }) => announced.push({ what: 'renewed', sid, exp }),
     directoryChanged: (user, rev) => announced.push({ what: 'directory', user, rev }),
     groupChanged: (group, rev) => announced.push({ what: 'group', group, rev }),
     policiesChanged: async (snapshot) => void announced.push({ what: 'policies', snapshot }),
@@ -89,6 +90,7 @@ export async function startCoordinator(context: TestContext, settings: Record<st
     accounts,
     tokens,
     announcer,
+    sessionReused: ({ sid, user }) => void announced.push({ what: 'reused', sid, user }),
     limiter: limiterBy(clock, config),
     log,
     clock,

@@ -15,6 +15,11 @@ test('CRD-07 the first exchange makes the owner, every later one is 410', async 
   const made = await post(path, FORM);
   assert.deepEqual([made.status, made.json], [201, { user: 'root' }]);
   assert.equal(accounts.person('root')?.role, 'owner');
+  const [entry] = accounts.auditEntries({ limit: 1 });
+  assert.deepEqual(
+    [entry?.event, entry?.actor, entry?.address, entry?.subject, entry?.details],
+    ['enrollment.exchanged', 'user:root', '127.0.0.1', 'user:root', { kind: 'owner', invited_by: 'command' }],
+  );
   assert.deepEqual(announced, [{ what: 'directory', user: 'root', rev: 1 }]);
   for (const username of ['root', 'second']) {
     const later = await post(path, { ...FORM, username });

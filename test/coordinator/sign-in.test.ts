@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readConfig } from '#src/config.ts';
 import { DEVICES_PER_PERSON_MAX } from '#src/identity/sign-in.ts';
+import type { Session } from '#src/protocol/sessions/sessions.ts';
+import { KEYS_PER_RING_MAX, rotateSigningKeys } from '#src/server/signing-key-rotation.ts';
+import { KEY_RINGS, type RingsOfKeys } from '#storage/accounts/signing-keys.ts';
 import { AccountsReader } from '#storage/accounts/accounts.ts';
 import { PASSWORD, START, startCoordinator, type Answer } from './coordinator-fixture.ts';
 
@@ -13,7 +16,7 @@ test('CRD-02 a login answers a token, its claims in Unix seconds, and the device
   const device = { name: 'Alice’s laptop', platform: 'desktop' };
   const { status, json } = await post('/v1/auth/login', { username: 'alice', password: PASSWORD, device });
   assert.equal(status, 200);
-  assert.deepEqual(Object.keys(json).toSorted(), ['device_id', 'exp', 'iat', 'rnw', 'token', 'user']);
+  assert.deepEqual(Object.keys(json).toSorted(), ['device_id', 'exp', 'iat', 'refresh_token', 'rnw', 'token', 'user']);
   assert.equal(json.user, 'alice');
   assert.equal(json.iat, 1_795_248_000);
   assert.equal(json.exp, 1_795_248_900);
@@ -151,6 +154,90 @@ test('one device more than a person may have takes the place of the one unused f
   assert.equal(accounts.devices('alice').length, DEVICES_PER_PERSON_MAX);
   assert.equal((await withToken('/v1/auth/renew', first.token)).json.code, 'session_revoked');
   assert.equal((await withToken('/v1/auth/renew', second.token)).status, 200);
+});
+
+test('CRD-08 a refresh token that was replaced is taken for thirty seconds, and there is one rotation in them', async (context) => {
+  const { accounts, announced, clock, login, people, post } = await startCoordinator(context);
+  await people.add('alice', PASSWORD);
+  const renew = async ({ refresh_token }: Session) => (await post('/v1/auth/renew', { refresh_token })).json;
+  const first = await login('alice');
+  clock.advance(600);
+  const second = await renew(first);
+  assert.deepEqual([second.iat, second.exp, second.rnw], [NOW + 600, NOW + 1500, first.rnw]);
+  clock.advance(29);
+  // Both get what is good now: a tab that was late, and one that was early.
+  for (const session of [first, second]) assert.equal((await renew(session)).refresh_token, second.refresh_token);
+  clock.advance(1);
+  const third = await renew(second);
+  assert.notEqual(third.refresh_token, second.refresh_token);
+  clock.advance(30);
+  const sid = accounts.devices('alice')[0]?.session?.sid;
+  assert.equal((await renew(second)).code, 'session_reused');
+  assert.deepEqual(announced.slice(-2), [
+    { what: 'revoked', revocations: [{ sid, until: first.rnw }] },
+    { what: 'reused', sid, user: 'alice' },
+  ]);
+  assert.equal(accounts.devices('alice')[0]?.session, undefined);
+  assert.equal((await renew(third)).code, 'session_revoked');
+});
+
+test('CRD-02 a token that was replaced twice is over at once, and a guest’s refresh token no longer than the guest', async (context) => {
+  const { clock, login, people, post, call } = await startCoordinator(context);
+  await people.add('alice', PASSWORD);
+  const read = async ({ token }: Session) =>
+    (await call('GET', '/v1/directory', { headers: { authorization: `Bearer ${token}` } })).status;
+  const sessions = [await login('alice')];
+  for (let count = 0; count < 2; count += 1) {
+    clock.advance(40);
+    const { refresh_token } = sessions.at(-1) as Session;
+    sessions.push((await post('/v1/auth/renew', { refresh_token })).json);
+  }
+  assert.deepEqual(await Promise.all(sessions.map(read)), [401, 200, 200]);
+  clock.advance(29);
+  assert.deepEqual(await Promise.all(sessions.map(read)), [401, 200, 200]);
+  clock.advance(1);
+  assert.deepEqual(await Promise.all(sessions.map(read)), [401, 401, 200]);
+  clock.advance(2_592_000 - 110);
+  const { refresh_token } = sessions.at(-1) as Session;
+  assert.equal((await post('/v1/auth/renew', { refresh_token })).json.code, 'session_over');
+});
+
+test('CRD-08 a key that was retired proves what it signed for as long as that renews, then it is gone; at once it proves nothing', async (context) => {
+  const { accounts, clock, config, login, people, post, tokens, withToken } = await startCoordinator(context);
+  await people.add('alice', PASSWORD);
+  const announced: RingsOfKeys[] = [];
+  const announce = async (rings: RingsOfKeys) => void announced.push(rings);
+  const rotate = async (atOnce = false) =>
+    await rotateSigningKeys({ accounts, announce, clock, config, tokens }, atOnce);
+  const kept = () => KEY_RINGS.map((ring) => accounts.signingKeys(ring).length);
+  const old = await login('alice');
+  const { links_until: links, session_key: id, sessions_until: until } = await rotate();
+  assert.deepEqual(
+    announced.map(({ session_keys: [present, retired] }) => [present.id, retired?.retired?.validUntil]),
+    [[id, NOW + 905]],
+  );
+  assert.deepEqual([until, links], ['2026-11-22T08:15:05.000Z', '2026-11-21T08:15:05.000Z']);
+  assert.equal(accounts.auditEntries({ limit: 1 })[0]?.event, 'keys.rotated');
+  clock.advance(905);
+  assert.equal((await withToken('/v1/auth/renew', old.token)).status, 200);
+  await accounts.sweep(clock.now() / 1000);
+  assert.deepEqual(kept(), [2, 1]);
+  clock.advance(86_399 - 5);
+  assert.equal((await withToken('/v1/auth/renew', old.token)).status, 200);
+  clock.advance(6);
+  assert.equal((await withToken('/v1/auth/renew', old.token)).json.code, 'token_invalid');
+  await accounts.sweep(clock.now() / 1000);
+  assert.deepEqual(kept(), [1, 1]);
+
+  const fresh = await login('alice');
+  for (let count = 1; count < KEYS_PER_RING_MAX; count += 1) await rotate();
+  await assert.rejects(rotate(), { code: 'rate_limited' });
+  assert.equal((await withToken('/v1/auth/renew', fresh.token)).status, 200);
+  await rotate(true);
+  assert.deepEqual(kept(), [1, 1]);
+  assert.equal((await withToken('/v1/auth/renew', fresh.token)).json.code, 'token_invalid');
+  const { refresh_token } = fresh;
+  assert.equal((await post('/v1/auth/renew', { refresh_token })).status, 200);
 });
 
 test('CRD-02 a session is renewed with a valid and with an expired token, never beyond rnw', async (context) => {

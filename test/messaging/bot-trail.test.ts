@@ -50,6 +50,7 @@ const BOT: BotGrant = {
   device: `d_${'0'.repeat(22)}`,
   hash: '',
   isActive: true,
+  isTokenOver: false,
   scopes: ['messages:read'],
   conversations: [],
   commands: [],

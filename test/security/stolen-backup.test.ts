@@ -11,7 +11,8 @@ import { signLink } from '#src/messaging/attachments/attachment-links.ts';
 import { makeId } from '#src/base/ids.ts';
 import { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
 import { AccountsReader } from '#storage/accounts/accounts.ts';
-import { SECRET_BYTES, SIGNING_SECRETS } from '#storage/accounts/accounts-draft.ts';
+import { SECRET_BYTES, SECRET_NAMES } from '#storage/accounts/accounts-draft.ts';
+import { KEY_RINGS, signingKeysRecord, type SigningKeys } from '#storage/accounts/signing-keys.ts';
 import { Environment, mapBytesOf } from '#storage/engine/environment.ts';
 import { callControl } from '#test/support/control.ts';
 import { shareServer } from '#test/support/shared-server.ts';
@@ -34,6 +35,12 @@ async function secretsIn(path: string): Promise<Map<string, Buffer>> {
 
 /** The live server's secrets, as whoever runs it has them. */
 const live = await secretsIn(join(server.folder, 'accounts.mdb'));
+const liveKeys = signingKeysRecord.decode(live.get('session_keys') as Buffer);
+
+/** A key that was stolen, as a thief takes it for that of the server: with the id that tokens show. */
+function asRing(key: Uint8Array): SigningKeys {
+  return [{ id: liveKeys[0].id, key, retired: null }];
+}
 
 async function secretChat(): Promise<string> {
   const made = await server.api<{ id: string }>(alice, 'POST', '/v1/conversations', {
@@ -48,12 +55,8 @@ async function secretChat(): Promise<string> {
 }
 
 /** What an attacker with this key reads of a conversation, as somebody, with a token of ten years. */
-async function readWith(
-  sessionKey: Uint8Array,
-  claims: { sub: string; dev: string; sid: string },
-  conversation: string,
-) {
-  const token = new SessionTokens(sessionKey).sign({ ...claims, iat: NOW, exp: NOW + TEN_YEARS, rnw: NOW + TEN_YEARS });
+async function readWith(keys: SigningKeys, claims: { sub: string; dev: string; sid: string }, conversation: string) {
+  const token = new SessionTokens(keys).sign({ ...claims, iat: NOW, exp: NOW + TEN_YEARS, rnw: NOW + TEN_YEARS });
   const headers = { authorization: `Bearer ${token}` };
   return await server.api(undefined, 'GET', `/v1/conversations/${conversation}/messages`, undefined, headers);
 }
@@ -64,12 +67,14 @@ test('CRD-08 a backup of a running server has none of the keys that sign, in no 
   const inside = await secretsIn(join(out, 'accounts.mdb'));
   assert.deepEqual([...inside.keys()], ['installation_key']);
   const files = readdirSync(out, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  for (const name of SIGNING_SECRETS) {
-    const secret = live.get(name);
-    assert.equal(secret?.length, SECRET_BYTES, name);
+  const signing = SECRET_NAMES.filter((name) => name !== 'installation_key').map((name) => live.get(name) as Buffer);
+  const rings = KEY_RINGS.flatMap((ring) => signingKeysRecord.decode(live.get(ring) as Buffer).map(({ key }) => key));
+  assert.equal(signing.length + rings.length, 4);
+  for (const secret of [...signing, ...rings]) {
+    assert.equal(secret.length, SECRET_BYTES);
     for (const file of files) {
-      const isIn: boolean = readFileSync(join(file.parentPath, file.name)).includes(secret);
-      assert.equal(isIn, false, `${name} is in ${file.name}`);
+      const isIn: boolean = readFileSync(join(file.parentPath, file.name)).includes(Buffer.from(secret));
+      assert.equal(isIn, false, `a key is in ${file.name}`);
     }
   }
 });
@@ -83,30 +88,29 @@ test('CRD-08 whatever key a backup has signs no token, and no token for a sessio
   const inside = await secretsIn(join(out, 'accounts.mdb'));
   for (const stolen of [...inside.values(), randomBytes(SECRET_BYTES)]) {
     for (const claims of [session, stranger]) {
-      const reply = await readWith(stolen, claims, conversation);
+      const reply = await readWith(asRing(stolen), claims, conversation);
       assert.deepEqual([reply.status, reply.body['code']], [401, 'token_invalid']);
     }
   }
   // Even the live key, which nobody but the server has, opens nothing for a session that nobody was given.
-  const sessionKey = live.get('session_key') as Buffer;
   for (const claims of [
     stranger,
     { ...session, sid: stranger.sid },
     { ...session, dev: stranger.dev },
     { ...session, sub: 'bob' },
   ]) {
-    const reply = await readWith(sessionKey, claims, conversation);
+    const reply = await readWith(liveKeys, claims, conversation);
     assert.deepEqual([reply.status, reply.body['code']], [401, 'session_revoked'], JSON.stringify(claims));
   }
-  assert.equal((await readWith(sessionKey, session, conversation)).status, 200, 'a session that is there');
+  assert.equal((await readWith(liveKeys, session, conversation)).status, 200, 'a session that is there');
 });
 
 test('CRD-08 a blocked person is out on every thread, with any token', async () => {
   const conversation = await secretChat();
   const session = { sub: 'bob', dev: bob.session.device_id, sid: sidOf(bob.session.token) };
-  assert.equal((await readWith(live.get('session_key') as Buffer, session, conversation)).status, 200);
+  assert.equal((await readWith(liveKeys, session, conversation)).status, 200);
   await callControl(server.folder, 'user.block', { username: 'bob' });
-  const reply = await readWith(live.get('session_key') as Buffer, session, conversation);
+  const reply = await readWith(liveKeys, session, conversation);
   assert.deepEqual([reply.status, reply.body['code']], [401, 'session_revoked']);
 });
 
@@ -136,7 +140,8 @@ function sidOf(token: string): string {
 
 test('the accounts of a live server are read while it runs', async () => {
   const reader = new AccountsReader(server.folder);
-  assert.equal(reader.isLiveSession('alice', alice.session.device_id, sidOf(alice.session.token)), true);
-  assert.equal(reader.isLiveSession('bob', bob.session.device_id, sidOf(bob.session.token)), false);
+  const sessionOf = ({ session }: typeof alice) =>
+    reader.liveSession(session.user, session.device_id, sidOf(session.token))?.sid;
+  assert.deepEqual([sessionOf(alice), sessionOf(bob)], [sidOf(alice.session.token), undefined]);
   await reader.close();
 });

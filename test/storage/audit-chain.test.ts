@@ -205,5 +205,6 @@ test('a restored trail is whole, and says that it was restored', async (t) => {
     epoch: report['epoch'],
     epoch_before: report['epoch_before'],
     sessions_ended: 0,
+    credentials_ended: 0,
   });
 });

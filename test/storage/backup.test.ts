@@ -57,8 +57,9 @@ async function backedUp(t: TestContext): Promise<{ folder: string; out: string }
 
 async function secretsOf(folder: string): Promise<{ session: string; installation: string }> {
   const accounts = await Accounts.open(folder);
-  const hex = (name: 'session_key' | 'installation_key') => Buffer.from(accounts.secret(name)).toString('hex');
-  const secrets = { session: hex('session_key'), installation: hex('installation_key') };
+  const hex = (key: Uint8Array) => Buffer.from(key).toString('hex');
+  const session = hex(accounts.signingKeys('session_keys')[0].key);
+  const secrets = { session, installation: hex(accounts.secret('installation_key')) };
   await accounts.close();
   return secrets;
 }

@@ -151,13 +151,15 @@ test('damaged accounts are found', async (t) => {
   await accounts.change((draft) => {
     const device = { id: 'd_1', name: 'phone', platform: 'ios', createdAt: '', usedAt: 0, session: undefined };
     draft.putDevices('nobody', [device, device]);
-    draft.putSecret('session_key', Buffer.alloc(31));
+    draft.putSecret('push_key', Buffer.alloc(31));
+    draft.putSigningKeys('session_keys', [{ id: 'k1', key: Buffer.alloc(31), retired: null }]);
   });
   await accounts.close();
   assert.deepEqual((await checkFolder(folder)).problems, [
     'In the accounts, devices [nobody] are those of nobody.',
     'In the accounts, devices [nobody] hold one device twice.',
-    'In the accounts, secrets [session_key] does not have 32 bytes.',
+    'In the accounts, secrets [push_key] does not have 32 bytes.',
+    'In the accounts, secrets [session_keys] holds a key that does not have 32 bytes.',
   ]);
 });
 

@@ -24,6 +24,8 @@ export interface EntryMeetings {
   find(id: string): JoinLink | undefined;
   /** The meeting that a URL leads to, if it is one of this installation and not over. */
   read(url: string): JoinLink | undefined;
+  /** Whether a URL names that meeting, also by a link that lets nobody in: of before a restore. */
+  names(url: string, id: string): boolean;
   /** Meetings made for entries that are not over, behind the meeting `after`. */
   list(after: string | undefined, limit: number): readonly { id: string; host: string; madeAt: number }[];
 }
@@ -72,15 +74,19 @@ export async function arrangeMeeting(
   const bound = meetingOf(calendars, place);
   const present = bound === undefined ? undefined : meetings.find(bound);
   if (wish === false) {
-    return { ...nothing, bytes: withLink(bytes, undefined, meetings), note: (draft) => releaseMeeting(draft, place) };
+    return {
+      ...nothing,
+      bytes: withLink(bytes, undefined, meetings, bound),
+      note: (draft) => releaseMeeting(draft, place),
+    };
   }
   const { index } = await pool.derive(bytes, zone);
   const plan = planOf(index);
   if (index.kind !== 'event' || plan === undefined) throw new Refusal('field_invalid', { field: 'meeting' });
-  if (present !== undefined) return { ...nothing, bytes: withLink(bytes, present, meetings) };
+  if (present !== undefined) return { ...nothing, bytes: withLink(bytes, present, meetings, bound) };
   const made = await meetings.make(host, plan, wish === true ? 'people' : wish.lobby);
   return {
-    bytes: withLink(bytes, made, meetings),
+    bytes: withLink(bytes, made, meetings, bound),
     note: (draft) => {
       releaseMeeting(draft, place);
       bindMeeting(draft, made.id, host, place);
@@ -89,13 +95,20 @@ export async function arrangeMeeting(
   };
 }
 
-/** The object with one link of a meeting, or none; CONFERENCEs that lead elsewhere stay (RFC 7986, 5.11). */
-function withLink(bytes: Uint8Array, link: JoinLink | undefined, meetings: EntryMeetings): Uint8Array {
+/** The object with one link of a meeting, or none, in the place of that of the `bound` one; CONFERENCEs that lead elsewhere stay (RFC 7986, 5.11). */
+function withLink(
+  bytes: Uint8Array,
+  link: JoinLink | undefined,
+  meetings: EntryMeetings,
+  bound: string | undefined,
+): Uint8Array {
   const object = readCalendarObject(bytes);
   const { master } = object;
   if (master === undefined) throw new Refusal('field_invalid', { field: 'meeting' });
   const conferences = propertiesOf(master, 'CONFERENCE');
-  const others = conferences.filter(({ value }) => meetings.read(value.trim()) === undefined);
+  const isOurs = (url: string) =>
+    meetings.read(url) !== undefined || (bound !== undefined && meetings.names(url, bound));
+  const others = conferences.filter(({ value }) => !isOurs(value.trim()));
   const gone = conferences.filter((one) => !others.includes(one)).map(({ value }) => value);
   const url = propertyOf(master, 'URL');
   const isFree = url === undefined || gone.includes(url.value);

@@ -12,8 +12,11 @@ import type { Timers } from './timers.ts';
  */
 export const RENEW_AFTER_LIFE = 0.75;
 
-/** Between attempts at renewing unasked. A request that meets 401 in between renews by itself. */
-export const RENEW_RETRY_MILLIS = 30_000;
+/**
+ * Between attempts at renewing unasked. A request that meets 401 in between renews by itself. The server answers a renewal again
+ * for 30 s, and an attempt whose answer does not come is given up after 15: the next one is still in time.
+ */
+export const RENEW_RETRY_MILLIS = 5_000;
 
 export interface SessionOptions {
   /** The coordinator, which signs in and renews. */
@@ -91,7 +94,7 @@ export class Session {
 
   /**
    * Renews the session unless `token` was replaced already. One renewal is under way at a time.
-   * @throws ParleyError what the renewal failed with; after `session_over` or `session_revoked` the session is over.
+   * @throws ParleyError what the renewal failed with; after a 401 the session is over.
    */
   async renew(token: string): Promise<void> {
     if (this.#over !== undefined) throw this.#over;
@@ -118,6 +121,17 @@ export class Session {
     }
   }
 
+  /**
+   * Takes over what another tab, which shares the session, has renewed it to. An older one and one of another session change
+   * nothing.
+   */
+  adopt(wire: WireSession): void {
+    const isOurs = wire.user === this.#wire.user && wire.device_id === this.#wire.device_id;
+    if (this.#over !== undefined || !isOurs || this.#isFixed || wire.iat <= this.#wire.iat) return;
+    this.#wire = wire;
+    this.#renewIn(this.#life() * RENEW_AFTER_LIFE);
+  }
+
   /** The server said by other means that the session is over. */
   end(error: ParleyError): void {
     if (this.#over !== undefined) return;
@@ -134,8 +148,11 @@ export class Session {
 
   async #renewNow(): Promise<void> {
     try {
-      const request = { method: 'post', path: '/v1/auth/renew', token: this.#wire.token };
-      this.#wire = readSession(await this.#options.coordinator.request(request));
+      const { refresh_token: refreshToken, token } = this.#wire;
+      const body = refreshToken === undefined ? {} : { body: { refresh_token: refreshToken } };
+      const request = { method: 'post', path: '/v1/auth/renew', token, ...body };
+      const renewed = readSession(await this.#options.coordinator.request(request));
+      this.#wire = refreshToken === undefined ? renewed : { refresh_token: refreshToken, ...renewed };
     } catch (thrown) {
       const error = toParleyError(thrown);
       if (isUnauthorized(error)) this.end(error);

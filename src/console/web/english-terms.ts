@@ -70,6 +70,8 @@ export const ENGLISH_TERMS = {
   'alert.redaction_failing': 'De-personalised answers could not be given.',
   'alert.break_glass_used': 'The break-glass account was used.',
   'alert.subscription_disabled': 'An event subscription of a bot was disabled: its deliveries failed for three days.',
+  'alert.session_reused':
+    'A refresh token was used again after it had been replaced: somebody may have stolen a session, which was ended.',
   'alert.shard_restarted': 'A shard died and was started again.',
   'encryption.off': 'off',
   'encryption.locked': 'locked',

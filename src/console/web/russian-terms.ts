@@ -71,6 +71,7 @@ export const RUSSIAN_TERMS = {
   'alert.redaction_failing': 'Не удалось выдать обезличенные ответы.',
   'alert.break_glass_used': 'Использована аварийная учётная запись.',
   'alert.subscription_disabled': 'Подписка бота на события отключена: доставить их не удавалось три дня.',
+  'alert.session_reused': 'Прежний токен продления использован повторно: возможно, сеанс украден. Сеанс завершён.',
   'alert.shard_restarted': 'Поток обмена сообщениями упал и был перезапущен.',
   'encryption.off': 'выключено',
   'encryption.locked': 'закрыто',

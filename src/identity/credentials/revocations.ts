@@ -1,6 +1,7 @@
 /** Sessions that ended before their time: what every thread must know to refuse a token that still looks good. */
 import type { PolicySnapshot } from '#src/protocol/directory/policy-decision.ts';
 import type { Revocation } from '#storage/accounts/account-records.ts';
+import type { TokenBounds } from './refresh-tokens.ts';
 
 export type { Revocation } from '#storage/accounts/account-records.ts';
 
@@ -29,13 +30,22 @@ export class Revocations {
   }
 }
 
+/** A renewal of a session, in Unix seconds. */
+export interface Renewal {
+  readonly sid: string;
+  /** Until when the token lives that it got. */
+  readonly exp: number;
+  /** What it leaves of the tokens before; null where it leaves all as they were. */
+  readonly bounds: TokenBounds | null;
+}
+
 /** Tells the messaging threads what happened to people and sessions. Called after it is on disk, never before. */
 export interface SessionAnnouncer {
   /** These sessions are over: their sockets close and their tokens are refused (CRD-08). Resolves when every thread knows, or
    * is known to be gone; whoever is answered after it can rely on that. */
   revoked(revocations: readonly Revocation[]): Promise<void>;
-  /** The session has a token that lives until `exp` (Unix seconds), so its socket may. */
-  renewed(sid: string, exp: number): void;
+  /** A session has a newer token, so its socket may live as long. */
+  renewed(renewal: Renewal): void;
   /** A person appeared, changed or was blocked; `rev` is the directory's change number (DIR-01). */
   directoryChanged(user: string, rev: number): void;
   /** A group appeared, changed or went; `rev` is the group's own change number. */

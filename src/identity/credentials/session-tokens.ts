@@ -1,17 +1,19 @@
 /**
- * Session tokens: JWTs signed with HS256 under the installation's session key, verified anywhere without a look-up.
+ * Session tokens: JWTs signed with HS256 under the newest key of the installation's ring, whose id they carry (`kid`, RFC 7515,
+ * section 4.1.4), verified anywhere without a look-up.
  *
- * The algorithm is pinned, so `alg: none` and key confusion have nothing to work with, and nothing about a token that
- * is not ours can throw: it is `token_invalid`.
+ * The whole header of a token has to be that of a key that is known, so `alg: none` and key confusion have nothing to work
+ * with, and nothing about a token that is not ours can throw: it is `token_invalid`.
  */
 import { createSigner, createVerifier } from 'fast-jwt';
 import { isId } from '#src/base/ids.ts';
 import { USERNAME } from '#src/protocol/names.ts';
 import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
+import type { Retirement, SigningKeys } from '#storage/accounts/signing-keys.ts';
 
 export type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
 
-/** Ours have about 300 characters. A longer text is refused before anything is computed over it. */
+/** Ours have about 350 characters. A longer text is refused before anything is computed over it. */
 const TOKEN_LENGTH_MAX = 1024;
 
 export type Verified =
@@ -20,16 +22,33 @@ export type Verified =
   /** Signed by us, and its time is over: the claims say what may be renewed. */
   | { readonly refuse: 'token_expired'; readonly claims: SessionClaims };
 
-export class SessionTokens {
-  readonly #sign: (claims: SessionClaims) => string;
-  readonly #verify: (token: string) => unknown;
+interface Verifier {
+  readonly read: (token: string) => unknown;
+  readonly retired: Retirement | null;
+}
 
-  /** `key` is the installation's session key, 32 random bytes. */
-  constructor(key: Uint8Array) {
-    const secret = Buffer.from(key);
-    this.#sign = createSigner({ algorithm: 'HS256', key: secret });
-    // Expiry is judged below against the caller's clock, and the threads cache what was verified by themselves.
-    this.#verify = createVerifier({ algorithms: ['HS256'], key: secret, cache: false, ignoreExpiration: true });
+const NO_CLAIMS: SessionClaims = { sub: '', sid: '', dev: '', exp: 0, iat: 0, rnw: 0 };
+
+export class SessionTokens {
+  #sign: (claims: SessionClaims) => string = () => '';
+  /** The first part of a token, as a key's signer writes it, → what verifies the rest. */
+  #verifiers = new Map<string, Verifier>();
+
+  constructor(keys: SigningKeys) {
+    this.use(keys);
+  }
+
+  /** Signs with the first of these keys and verifies by all of them from now on. */
+  use(keys: SigningKeys): void {
+    const all = keys.map(({ id, key, retired }) => {
+      const secret = Buffer.from(key);
+      const sign = createSigner({ algorithm: 'HS256', key: secret, ...(id === '' ? {} : { kid: id }) });
+      // Expiry is judged below against the caller's clock, and the threads cache what was verified by themselves.
+      const read = createVerifier({ algorithms: ['HS256'], key: secret, cache: false, ignoreExpiration: true });
+      return { sign, head: headOf(sign(NO_CLAIMS)), verifier: { read, retired } };
+    });
+    this.#sign = all[0]?.sign as (claims: SessionClaims) => string;
+    this.#verifiers = new Map(all.map(({ head, verifier }) => [head, verifier]));
   }
 
   /** The token of a session. `exp`, `iat` and `rnw` are Unix seconds (TIM-02). */
@@ -40,17 +59,28 @@ export class SessionTokens {
 
   /** The claims of a token of ours, or why it is refused. A token is valid before the second that `exp` names. */
   verify(token: string, nowSeconds: number): Verified {
-    if (token.length > TOKEN_LENGTH_MAX) return { refuse: 'token_invalid' };
+    const verifier = token.length > TOKEN_LENGTH_MAX ? undefined : this.#verifiers.get(headOf(token));
+    if (verifier === undefined) return { refuse: 'token_invalid' };
     let payload: unknown;
     try {
-      payload = this.#verify(token);
+      payload = verifier.read(token);
     } catch {
       return { refuse: 'token_invalid' };
     }
     const claims = readClaims(payload);
     if (claims === undefined) return { refuse: 'token_invalid' };
+    const { retired } = verifier;
+    // Whoever stole a key that was retired for it can neither make what is newer nor what lasts.
+    if (retired !== null && (retired.keptUntil <= nowSeconds || claims.iat > retired.signedUntil)) {
+      return { refuse: 'token_invalid' };
+    }
+    if (retired !== null) claims.exp = Math.min(claims.exp, retired.validUntil);
     return claims.exp > nowSeconds ? { claims } : { refuse: 'token_expired', claims };
   }
+}
+
+function headOf(token: string): string {
+  return token.slice(0, token.indexOf('.'));
 }
 
 /** The six claims of a session; whatever else a payload holds is left behind. */

@@ -3,10 +3,13 @@
  * remembered, and so is that the session is there: a token that nobody was given is refused however well it is signed. What
  * was revoked later is pushed here by the coordinator.
  */
+import { isSuperseded, tokenBounds, type TokenBounds } from '#src/identity/credentials/refresh-tokens.ts';
 import type { Revocations } from '#src/identity/credentials/revocations.ts';
 import type { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
+import type { LiveSession } from '#storage/accounts/account-records.ts';
+import type { SigningKeys } from '#storage/accounts/signing-keys.ts';
 
 /**
  * Verified tokens remembered per shard: some 30 MB when full. Beyond it the oldest half is forgotten and verified
@@ -14,19 +17,30 @@ import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
  */
 export const REMEMBERED_TOKENS_MAX = 50_000;
 
-/** Whether a session is the one that its device has now, and its person may come: read from the accounts, once per token. */
-export type IsLive = (claims: SessionClaims) => boolean;
+/**
+ * The session of a token, if it is the one that its device has now and its person may come: read from the accounts, once per
+ * token.
+ */
+export type FindSession = (claims: SessionClaims) => LiveSession | undefined;
+
+interface Remembered {
+  readonly claims: SessionClaims;
+  /** Shared by the tokens of a session, so that a renewal reaches all of them at once. */
+  readonly bounds: TokenBounds;
+}
 
 export class Authentication {
   readonly #tokens: SessionTokens;
   readonly #revocations: Revocations;
-  readonly #isLive: IsLive;
-  readonly #remembered = new Map<string, SessionClaims>();
+  readonly #findSession: FindSession;
+  readonly #remembered = new Map<string, Remembered>();
+  /** Session → what its renewals left of its tokens; of every session that has a token in `#remembered`. */
+  readonly #bounds = new Map<string, TokenBounds>();
 
-  constructor(tokens: SessionTokens, revocations: Revocations, isLive: IsLive) {
+  constructor(tokens: SessionTokens, revocations: Revocations, findSession: FindSession) {
     this.#tokens = tokens;
     this.#revocations = revocations;
-    this.#isLive = isLive;
+    this.#findSession = findSession;
   }
 
   /**
@@ -35,13 +49,26 @@ export class Authentication {
    */
   authenticate(token: string | undefined, nowSeconds: number): SessionClaims {
     if (token === undefined || token === '') throw new Refusal('token_missing');
-    const claims = this.#remembered.get(token) ?? this.#verify(token, nowSeconds);
+    const { bounds, claims } = this.#remembered.get(token) ?? this.#verify(token, nowSeconds);
     if (this.#revocations.has(claims.sid)) throw new Refusal('session_revoked');
-    if (claims.exp <= nowSeconds) throw new Refusal('token_expired');
+    if (claims.exp <= nowSeconds || isSuperseded(claims.iat, bounds, nowSeconds)) throw new Refusal('token_expired');
     return claims;
   }
 
-  #verify(token: string, nowSeconds: number): SessionClaims {
+  /** A session was renewed, and its older tokens are over by these bounds. */
+  renewed(sid: string, bounds: TokenBounds): void {
+    const known = this.#bounds.get(sid);
+    if (known !== undefined) Object.assign(known, bounds);
+  }
+
+  /** Signatures are judged by these keys from now on, those that were judged before too. */
+  use(keys: SigningKeys): void {
+    this.#tokens.use(keys);
+    this.#remembered.clear();
+    this.#bounds.clear();
+  }
+
+  #verify(token: string, nowSeconds: number): Remembered {
     const verified = this.#tokens.verify(token, nowSeconds);
     if (verified.refuse !== undefined) {
       if (verified.claims !== undefined && this.#revocations.has(verified.claims.sid)) {
@@ -49,10 +76,15 @@ export class Authentication {
       }
       throw new Refusal(verified.refuse);
     }
-    if (!this.#isLive(verified.claims)) throw new Refusal('session_revoked');
+    const { claims } = verified;
+    const session = this.#findSession(claims);
+    if (session === undefined) throw new Refusal('session_revoked');
     if (this.#remembered.size >= REMEMBERED_TOKENS_MAX) this.#forgetOldest();
-    this.#remembered.set(token, verified.claims);
-    return verified.claims;
+    const bounds = Object.assign(this.#bounds.get(claims.sid) ?? {}, tokenBounds(session));
+    this.#bounds.set(claims.sid, bounds);
+    const remembered = { claims, bounds };
+    this.#remembered.set(token, remembered);
+    return remembered;
   }
 
   #forgetOldest(): void {
@@ -62,6 +94,8 @@ export class Authentication {
       left -= 1;
       this.#remembered.delete(token);
     }
+    this.#bounds.clear();
+    for (const { bounds, claims } of this.#remembered.values()) this.#bounds.set(claims.sid, bounds);
   }
 }
 

@@ -23,11 +23,19 @@ export function signLink(linkKey: Uint8Array, { attachment, conversation, user, 
 }
 
 /** @throws Refusal `attachment_link_invalid` for a link that was changed, is of another attachment or has expired. */
-export function openLink(linkKey: Uint8Array, attachment: string, link: string, nowSeconds: number): LinkClaims {
+export function openLink(
+  linkKeys: readonly Uint8Array[],
+  attachment: string,
+  link: string,
+  nowSeconds: number,
+): LinkClaims {
   const [payload = '', signature = ''] = link.split('.');
   const given = Buffer.from(signature, 'base64url');
-  const right = signatureOf(linkKey, attachment, payload);
-  if (given.length !== right.length || !timingSafeEqual(given, right)) throw new Refusal('attachment_link_invalid');
+  const isOurs = linkKeys.some((linkKey) => {
+    const right = signatureOf(linkKey, attachment, payload);
+    return given.length === right.length && timingSafeEqual(given, right);
+  });
+  if (!isOurs) throw new Refusal('attachment_link_invalid');
   const [conversation, user, expires] = JSON.parse(Buffer.from(payload, 'base64url').toString()) as [
     string,
     string,

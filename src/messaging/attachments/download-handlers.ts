@@ -27,7 +27,7 @@ export async function readAttachmentLink(call: ByteCall): Promise<void> {
   const { conversation } = call.query as z.infer<typeof attachmentQuery>;
   readableBy(call, user, conversation);
   const expires = unixSeconds(service.now()) + LINK_SECONDS;
-  const link = signLink(service.linkKey, { attachment: id, conversation, user, expires });
+  const link = signLink(service.linkKeys.present, { attachment: id, conversation, user, expires });
   const path = `/v1/attachments/${id}/content?link=${link}`;
   exchange.send(200, JSON.stringify({ path, expires_at: formatInstant(expires * 1000) }));
 }
@@ -36,7 +36,12 @@ export async function readAttachmentLink(call: ByteCall): Promise<void> {
 export async function readLinkedAttachment(call: ByteCall): Promise<void> {
   const { id, service } = call;
   const { link } = call.query as z.infer<typeof linkQuery>;
-  const { conversation, user } = openLink(service.linkKey, id, link, unixSeconds(service.now()));
+  const { conversation, user } = openLink(
+    service.linkKeys.accepted(unixSeconds(service.now())),
+    id,
+    link,
+    unixSeconds(service.now()),
+  );
   if (!service.accounts.isActive(user) || service.access.isOver(user)) throw new Refusal('attachment_link_invalid');
   await send(call, readableBy(call, user, conversation));
 }

@@ -154,13 +154,14 @@ export class BotRequest {
 
   /**
    * Lets the bot in, if there is room for it and for the trace it leaves.
-   * @throws Refusal `rate_limited`, `busy` when the audit trail cannot keep up, `bot_revoked`.
+   * @throws Refusal `rate_limited`, `busy` when the audit trail cannot keep up, `bot_revoked`, `bot_token_ended`.
    */
   admit(): void {
     this.#options.limiter.take(this.bot.kind, this.bot.id);
     if (!this.#options.trail.reserve()) throw new Refusal('busy');
     this.#state = 'reserved';
     if (!this.bot.isActive) throw new Refusal('bot_revoked');
+    if (this.bot.isTokenOver) throw new Refusal('bot_token_ended');
   }
 
   /**

@@ -46,7 +46,7 @@ export const invokeCommand: Handler = async (request) => {
       command,
       args,
       user,
-      response_token: signResponseToken(service.linkKey, claims),
+      response_token: signResponseToken(service.linkKeys.present, claims),
       expires_at: formatInstant(until),
     }),
   );
@@ -75,7 +75,7 @@ export const postResponse: Handler = (request) => {
   const bot = callingBot(request);
   const { service } = request;
   const now = service.now();
-  const claims = readResponseToken(service.linkKey, token, now);
+  const claims = readResponseToken(service.linkKeys.accepted(unixSeconds(now)), token, now);
   if (claims === undefined || claims.bot !== bot.id) throw new Refusal('response_token_invalid');
   const { conversation, invocation, user } = claims;
   const environment = service.lanes.read(conversation);

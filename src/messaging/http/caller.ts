@@ -27,6 +27,7 @@ import type { LinkPreviews } from '../conversations/link-previews.ts';
 import type { PushDispatch } from '../push/push-dispatch.ts';
 import type { SearchQueue } from '../search/search-queue.ts';
 import type { ShardRuntime, ShardServices } from '../thread-services.ts';
+import type { SignatureKeys } from '#src/identity/credentials/signature-keys.ts';
 import type { Limiter } from '#src/limits/limiter.ts';
 
 /** What the handlers of a shard share. */
@@ -59,7 +60,7 @@ export interface Service {
   /** The installation's key for ids that are derived: a direct conversation's from its pair. */
   readonly idKey: Uint8Array;
   /** Signs links to attachments and the tokens by which bots answer commands; in no backup. */
-  readonly linkKey: Uint8Array;
+  readonly linkKeys: SignatureKeys;
   readonly now: () => number;
 }
 

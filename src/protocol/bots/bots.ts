@@ -150,6 +150,8 @@ export interface BotGrant {
   /** SHA-256 of its token's secret, hex. */
   readonly hash: string;
   readonly isActive: boolean;
+  /** Whether its token ended without another in its place. */
+  readonly isTokenOver: boolean;
   readonly scopes: readonly BotScope[];
   readonly conversations: readonly string[];
   readonly commands: readonly BotCommand[];

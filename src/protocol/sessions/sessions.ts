@@ -21,7 +21,20 @@ export const login = z
   .meta({ id: 'Login' });
 export type Login = z.infer<typeof login>;
 
-/** A session: the token, its claims in Unix seconds, and the device the server knows this client as. */
+/** Of a username, an id and two secrets. [token_invalid] */
+const REFRESH_TOKEN_LENGTH_MAX = 256;
+
+/** POST /v1/auth/renew. Without a refresh token the token of the header renews, until a refresh token was used. */
+export const renew = z
+  .strictObject({ refresh_token: z.string().max(REFRESH_TOKEN_LENGTH_MAX).optional() })
+  .optional()
+  .meta({ id: 'Renew' });
+export type Renew = z.infer<typeof renew>;
+
+/**
+ * A session: the token, its claims in Unix seconds, and the device the server knows this client as. `refresh_token` renews it
+ * next; where an answer has none, the client keeps the one it has.
+ */
 export const session = z
   .strictObject({
     token: z.string(),
@@ -30,6 +43,7 @@ export const session = z
     rnw: z.int(),
     user: username,
     device_id: z.string(),
+    refresh_token: z.string().optional(),
   })
   .meta({ id: 'Session' });
 export type Session = z.infer<typeof session>;

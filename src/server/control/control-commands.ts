@@ -10,6 +10,7 @@ import { password } from '#src/protocol/sessions/sessions.ts';
 import type { Invitations } from '#src/directory/invitations.ts';
 import { PEOPLE_PAGE_MAX, type ListedPerson, type People } from '#src/directory/people.ts';
 import type { Seeded, Seeder } from '../seed.ts';
+import type { KeyRotation } from '../signing-key-rotation.ts';
 
 /** People or rooms of one seed; their tokens go through the socket in one answer of some 50 MB. [field_invalid] */
 export const SEED_MAX = 100_000;
@@ -34,6 +35,7 @@ export const CONTROL_FORMS = {
   'invite.owner': z.strictObject({}),
   seed: seedSize,
   'audit.export': z.strictObject({ out: z.string().refine(isAbsolute) }),
+  'keys.rotate': z.strictObject({ at_once: z.boolean() }),
   backup: z.strictObject({ out: z.string().refine(isAbsolute), earlier: z.string().refine(isAbsolute).optional() }),
 } as const satisfies Record<string, z.ZodType>;
 
@@ -53,6 +55,8 @@ export interface ControlResults {
   seed: Seeded;
   /** What the copy has: entries, the number and the hash of the last. */
   'audit.export': Readonly<Record<string, string | number>>;
+  /** Ids of the keys that sign now, and when those before are deleted. */
+  'keys.rotate': KeyRotation;
   backup: Readonly<Record<string, string | number>>;
 }
 
@@ -69,6 +73,8 @@ export interface ControlOptions {
   readonly status: () => Promise<ControlResults['status']>;
   /** Writes the audit trail to a new file at that absolute path. */
   readonly exportAudit: (out: string) => Promise<ControlResults['audit.export']>;
+  /** Makes new keys that sign; `atOnce` without any time for those before. */
+  readonly rotateKeys: (atOnce: boolean) => Promise<KeyRotation>;
   /** Writes a verified copy of the data to a new folder at that absolute path. */
   readonly backup: (out: string, earlier: string | undefined) => Promise<ControlResults['backup']>;
 }
@@ -96,6 +102,7 @@ export function makeControlHandlers(options: ControlOptions): ControlHandlers {
     },
     seed: async (size) => await seeder.seed(size),
     'audit.export': async ({ out }) => await options.exportAudit(out),
+    'keys.rotate': async ({ at_once: atOnce }) => await options.rotateKeys(atOnce),
     backup: async ({ out, earlier }) => await options.backup(out, earlier),
   };
 }

@@ -41,6 +41,7 @@ const fields = {
   created_by: z.string(),
   created_at: z.string(),
   token_issued_at: z.string(),
+  token_ended_at: z.string().nullable(),
   revoked_by: z.string().nullable(),
   revoked_at: z.string().nullable(),
   last_used_at: z.string().nullable(),
