@@ -22,10 +22,12 @@ import { listenForControl } from '#src/server/control/control-server.ts';
 import { loadConfiguredMasterKey } from '#src/server/configured-master-key.ts';
 import { makeLimiterMemory } from '#src/limits/bucket-table.ts';
 import { Limiter } from '#src/limits/limiter.ts';
+import { QuotaGate, type NearQuota } from '#src/limits/quotas.ts';
+import { QuotaWarnings } from '#src/monitoring/quota-warnings.ts';
+import { readQuotaLimits } from '#src/settings/quota-settings.ts';
 import { makePolicies } from '#src/limits/policies.ts';
 import { makeConversationAccess } from '#src/server/conversation-access.ts';
 import { makeCoordinator, type Coordinator } from '#src/server/coordinator.ts';
-import type { Erasures } from '#src/compliance/erasures.ts';
 import { makeEntryMeetings } from '#src/meetings/entry-meetings.ts';
 import { makeHttpSurface } from '#src/http/http-surface.ts';
 import type { HttpTelemetry } from '#src/http/http-telemetry.ts';
@@ -39,7 +41,6 @@ import { readMediaServers } from '#src/settings/media-servers.ts';
 import { readPushCredentials } from '#src/settings/push-credentials.ts';
 import { Seeder } from '#src/server/seed.ts';
 import { makeRooms } from '#src/server/seeded-rooms.ts';
-import type { Settings } from '#src/settings/settings.ts';
 import type { AuditArchive } from '#src/audit/audit-archive.ts';
 import type { ShownVendorToken } from '#src/protocol/sessions/shown-vendor-token.ts';
 import { printWelcome } from '#src/server/welcome.ts';
@@ -126,6 +127,13 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const health = makeHealth(base, release, supervisor);
   metrics.supply(() => ({ asksPending: supervisor.asksPending, droppedLogLines: log.droppedLines }));
   const announcer = makeShardAnnouncer(supervisor);
+  const tellOfQuota = (near: NearQuota) => supervisor.tellShards('quotaWarning.due', near);
+  const quotaWarnings = new QuotaWarnings({ accounts, clock: systemClock, log, tell: tellOfQuota });
+  const quotas = new QuotaGate({
+    limits: readQuotaLimits(accounts, config),
+    now: () => systemClock.now(),
+    near: (near) => quotaWarnings.note(near),
+  });
   const changes = makeChangeAnnouncers(supervisor);
   // Nobody calls before there is a management to note it.
   const vendorRefused = (shown: ShownVendorToken) => management.vendorRefusals.note(shown);
@@ -138,7 +146,8 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     tokens,
     announcer,
     telemetry: countFor('coordinator', metrics),
-    ...makeConversationAccess(lanes, supervisor, systemClock),
+    quotas,
+    ...makeConversationAccess(lanes, supervisor, systemClock, quotas.require),
   });
   const management = await addManagementServices({
     ...base,
@@ -153,6 +162,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     conversations: () => lanes.conversationCount,
     attachments,
     lanes,
+    quotas,
     epoch: manifest.epoch,
     startedAt: release.startedAt,
   });
@@ -166,11 +176,12 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', metrics) });
   const tell = makeCalendarAnnouncer(supervisor);
   const meetings = makeEntryMeetings(coordinator.meetings, () => urls.coordinator);
-  const parts = { ...coordinator, ...management, meetings, version, tell, baseUrl: () => urls.calendar };
+  const parts = { ...coordinator, ...management, quotas, meetings, version, tell, baseUrl: () => urls.calendar };
   const openMail = await startCalendar(base, closers, calendar, parts);
   const lmtp = await listen(base, closers, { coordinator: coordinator.app, calendar, openMail }, urls);
   for (const origin of originsOf(config, portOf(coordinator.app.server.address()))) origins.add(origin);
-  const surroundings = { attachmentKeys, changes, health, origins: [...origins], supervisor, vendorRefused };
+  const stated = { quotas, quotaWarnings, origins: [...origins] };
+  const surroundings = { attachmentKeys, changes, health, ...stated, supervisor, vendorRefused };
   const shardParts = { ...management, ...surroundings };
   urls.messaging = await startMessaging(base, closers, shardParts);
   const control = await listenForCommands(base, { ...management, coordinator, announcer, supervisor, urls });
@@ -185,7 +196,17 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
 async function startMessaging(
   base: Base,
   closers: Closer[],
-  parts: Pick<ShardContext, 'attachmentKeys' | 'health' | 'integrations' | 'origins' | 'retention' | 'vendorRefused'> &
+  parts: Pick<
+    ShardContext,
+    | 'attachmentKeys'
+    | 'health'
+    | 'integrations'
+    | 'origins'
+    | 'quotas'
+    | 'quotaWarnings'
+    | 'retention'
+    | 'vendorRefused'
+  > &
     Pick<Awaited<ReturnType<typeof addManagementServices>>, 'alerts' | 'settings'> & {
       readonly changes: ReturnType<typeof makeChangeAnnouncers>;
       readonly supervisor: ShardSupervisor;
@@ -251,15 +272,17 @@ async function startCalendar(
   app: FastifyInstance,
   parts: Pick<
     CalendarOpeningOptions,
-    'access' | 'appPasswords' | 'authenticate' | 'directory' | 'meetings' | 'tell' | 'vault' | 'version'
+    'access' | 'appPasswords' | 'authenticate' | 'directory' | 'meetings' | 'quotas' | 'tell' | 'vault' | 'version'
   > &
-    Pick<MailServicesOptions, 'baseUrl' | 'mailDns'> & { readonly erasures: Erasures; readonly settings: Settings },
+    Pick<MailServicesOptions, 'baseUrl' | 'mailDns'> &
+    Pick<Awaited<ReturnType<typeof addManagementServices>>, 'erasures' | 'quotaReport' | 'settings'>,
 ): Promise<OpenCalendar['openMail']> {
-  const { erasures, settings } = parts;
+  const { erasures, quotaReport, settings } = parts;
   const mailTrust = () => readMailTrust(settings);
   const mail: CalendarOpeningOptions['mail'] = (own) => makeOutbox(own, { ...base, ...parts });
   const { epoch } = base.manifest;
   const service = await openCalendar(app, { ...base, ...parts, mail, mailTrust, epoch, clock: systemClock });
+  quotaReport.start(service.calendars);
   await addMailRoutes(app, service.services);
   closers.push(
     () => service.close(),

@@ -15,6 +15,7 @@ import { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
 import { unixSeconds } from '#src/base/clock.ts';
 import { AccessChecks } from './access/access-checks.ts';
 import { Authentication } from './access/authentication.ts';
+import { QuotaChecks } from './access/quota-checks.ts';
 import { Participation } from './access/participation.ts';
 import { ActivityNotifier } from './activity-notifier.ts';
 import { BotAccess } from './bots/bot-access.ts';
@@ -49,7 +50,7 @@ const RELEASE_MILLIS = 1_000;
 const data = workerData as ShardData;
 const port = parentPort as MessagePort;
 const base = await openShardBase(data);
-const { accounts, attachments, config, lanes, log, metrics, now, placement, runtime } = base;
+const { accounts, attachments, config, lanes, log, metrics, now, placement, quotas, runtime } = base;
 
 // Who may what.
 const revocations = new Revocations();
@@ -93,6 +94,7 @@ const service: Service = {
   pushes,
   previews: makeLinkPreviews({ ...base, version: data.version }),
   rates: limiter,
+  quotas: new QuotaChecks({ gate: quotas, lanes: lanes.environments, now }),
   searches: new SearchQueue(),
   attachments,
   bots,
@@ -120,7 +122,7 @@ const retention = new RetentionSweep({
 });
 
 const parts = { access, activity, app, attachments, board, botAuditBuffer, bots, callsOf, hub, media, metrics };
-const others = { now, pushes, retention, revocations, sockets, surface, system };
+const others = { now, pushes, quotas, retention, revocations, sockets, surface, system };
 const lifecycle = new ShardLifecycle(base, { ...parts, ...others }, left);
 runtime.begin({
   system,

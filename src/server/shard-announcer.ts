@@ -43,6 +43,7 @@ export function makeChangeAnnouncers(supervisor: ShardSupervisor) {
     announceBots: async (bots: BotSnapshot) => await announcer('bots.changed')({ bots }),
     announceMediaServers: announcer('mediaServers.changed'),
     announcePush: announcer('pushCredentials.changed'),
+    announceQuotas: announcer('quotas.changed'),
     announceSealing: announcer('sealing.changed'),
     announceRetention: async (rule: RetentionRule) => {
       // This thread reads messages, too.

@@ -13,6 +13,7 @@ import { isSealedName } from '../attachments/blob-sealing.ts';
 import { blobPath, measureBlob } from '../attachments/blobs.ts';
 import type { Findings } from '../engine/findings.ts';
 import { folderPaths } from '../engine/folder.ts';
+import { checkUploadUse } from './usage-check.ts';
 import { key, numbered, numberOf, under } from '../engine/keys.ts';
 import type { LaneEnvironment } from '../engine/lane.ts';
 import { messageRecord } from '../engine/records.ts';
@@ -66,6 +67,7 @@ export async function checkAttachments(
       const record = findings.attempt('attachments', [id], () => attachmentRecord.decode(value));
       if (record !== undefined) await checkRecord(folder, environment, lanes, waiting, record, findings);
     }
+    checkUploadUse(environment, findings);
     for (const itemKey of environment.tables.contents.getKeys()) {
       const [hash = '', id = ''] = itemKey.toString().split('\0');
       const stored = environment.tables.attachments.get(key(id));
