@@ -29,7 +29,7 @@ export type Answer<Value = unknown> =
 export type Refused = Extract<Answer, { ok: false }>;
 
 export function refused(code: ErrorCode, field?: string, retryAfter?: number, limit?: number): Refused {
-  return { ok: false, code, field, retryAfter, limit };
+  return { ok: false, code, field, retryAfter, ...(limit === undefined ? {} : { limit }) };
 }
 
 /** Sockets an event is not for. */

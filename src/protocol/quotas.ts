@@ -46,8 +46,8 @@ export const QUOTAS = {
     beyond: 'uploads',
   },
   rooms: {
-    ...{ unit: 'rooms', window: 'stored', default: 1_000, most: COUNT_MOST, ofAll: true },
-    say: 'Whoever made the room, also that of a meeting, until it is deleted. One a day for three years.',
+    ...{ unit: 'rooms', window: 'stored', default: 5_000, most: COUNT_MOST, ofAll: true },
+    say: 'Whoever made the room, also that of a meeting, until it is deleted. Three a working day for six years.',
     beyond: 'new rooms and meetings',
   },
   meetings: {

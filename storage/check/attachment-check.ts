@@ -67,7 +67,6 @@ export async function checkAttachments(
       const record = findings.attempt('attachments', [id], () => attachmentRecord.decode(value));
       if (record !== undefined) await checkRecord(folder, environment, lanes, waiting, record, findings);
     }
-    checkUploadUse(environment, findings);
     for (const itemKey of environment.tables.contents.getKeys()) {
       const [hash = '', id = ''] = itemKey.toString().split('\0');
       const stored = environment.tables.attachments.get(key(id));
@@ -83,6 +82,7 @@ export async function checkAttachments(
         }
       }
     }
+    if (findings.problems.length === 0) checkUploadUse(environment, findings);
   } finally {
     await environment.close();
   }

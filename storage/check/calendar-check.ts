@@ -40,7 +40,6 @@ export async function checkCalendars(folder: string, findings: Findings): Promis
       const record = findings.attempt('calendars', [id], () => calendarRecord.decode(value));
       if (record !== undefined) checkCalendar(tables, record, findings);
     }
-    checkCalendarUse(environment, findings);
     checkStrays(tables, findings);
     checkProperties(tables, findings);
     checkScheduling(tables, findings);
@@ -55,6 +54,7 @@ export async function checkCalendars(folder: string, findings: Findings): Promis
     for (const meeting of unpairedMeetings(environment)) {
       findings.add('meetings', [meeting], 'does not know of an entry that it is bound to');
     }
+    if (findings.problems.length === 0) checkCalendarUse(environment, findings);
   } finally {
     await environment.close();
   }
