@@ -361,6 +361,7 @@ export const SETTING_SCREENS = {
   quotas: {
     say: 'How much one person, and the whole installation, may use. What each one counts is in docs/protocol.md.',
     effect: 'At once. What is used already stays, also beyond a smaller quota.',
+    isClosedToVendors: true,
     fields: quotaFields(),
   },
 } as const satisfies Readonly<Record<string, SettingScreen>>;

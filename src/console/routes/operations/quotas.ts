@@ -8,12 +8,12 @@ import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../r
 export const quotasRoutes = {
   readQuotas: consoleRoute.get('/quotas', 'The quotas of all people together, and how much of each is used.', {
     access: 'settings:read',
-    vendor: 'open',
+    vendor: 'closed',
     replies: { 200: quotasReply },
   }),
   readUserQuotas: consoleRoute.get('/users/:username/quotas', 'The quotas of a person, and how much of each is used.', {
     access: 'users:read',
-    vendor: 'open',
+    vendor: 'closed',
     replies: { 200: quotasReply },
     errors: ['person_not_found'],
   }),

@@ -12,7 +12,7 @@ export const quotasScreen: Screen = {
   title: 'quotas.title',
   section: 'now',
   needs: 'settings:read',
-  isForVendors: true,
+  isForVendors: false,
   show: (stage) => [
     element('p', {}, link('settings/quotas', t('quotas.change'))),
     quotasListing(async () => await stage.call('get /quotas', {})).element,

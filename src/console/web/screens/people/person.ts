@@ -39,7 +39,7 @@ function show(stage: ScreenContext, user: User, reload: () => void): Child[] {
     !mayWrite && facts(['people.email', user.email], ['people.phone', user.phone], ['people.job', user.title]),
     stage.may('access:write') && user.kind === 'person' && part('people.role', roleForm(stage, user, reload)),
     part('people.sessions', sessions(stage, user.user).element),
-    part('quotas.title', quotas(stage, user.user)),
+    !stage.isVendor && part('quotas.title', quotas(stage, user.user)),
   ];
 }
 
