@@ -56,8 +56,8 @@ export const QUOTAS = {
     beyond: 'new meetings',
   },
   calendars: {
-    ...{ unit: 'calendars', window: 'stored', default: 100, most: 100, ofAll: false },
-    say: 'The owner. At 100 the answer is `calendars_full` whatever is set.',
+    ...{ unit: 'calendars', window: 'stored', default: 250, most: 250, ofAll: false },
+    say: 'The owner. At 250 the answer is `calendars_full` whatever is set.',
     beyond: 'new calendars',
   },
   calendar_entries: {

@@ -4,13 +4,12 @@
  */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { ERRORS } from '#src/protocol/errors.ts';
 import { QUOTA_NAMES, QUOTAS, type QuotaField, type QuotaUse } from '#src/protocol/quotas.ts';
 import { QUOTA_FIELDS } from '#src/settings/quota-settings.ts';
 import { call, defaultCalendar, makeCalendar, makeEntry, basic } from '#test/calendar/service/calling.ts';
 import { shareRestartedServer } from '#test/console/console-server.ts';
 import { append, begin, tus } from '#test/messaging/attaching.ts';
-import { post, say, start } from '#test/messaging/conversing.ts';
+import { assertUsedUp, post, say, start } from '#test/messaging/conversing.ts';
 import { request, type Person, type Reply } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 
@@ -43,11 +42,6 @@ async function usesOf(who: Person): Promise<Record<string, QuotaUse>> {
 
 const usedBy = async (who: Person, quota: QuotaField): Promise<number> =>
   (await usesOf(who))[quota]?.used ?? Number.NaN;
-
-function assertUsedUp(reply: { status: number; body: unknown }, field: QuotaField, limit: number): void {
-  const body = { code: 'quota_exceeded', error: ERRORS.quota_exceeded.error, field, limit };
-  assert.deepEqual({ status: reply.status, body: reply.body }, { status: 403, body });
-}
 
 const text = (body: string) => ({ kind: 'text', body });
 
