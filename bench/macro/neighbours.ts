@@ -90,6 +90,7 @@ async function prepareAttacks(context: BenchContext, server: Server, mallory: Pe
   const room = conversation.parse(
     await ask('POST', `${messaging}/v1/conversations`, body({ kind: 'room', participants: [] })),
   );
+  const tablet = await server.addDevice(mallory.username);
   const basic = `Basic ${Buffer.from(`${mallory.username}:${password}`).toString('base64')}`;
   const dav = { authorization: basic, 'content-type': 'application/xml; charset=utf-8', depth: '1' };
   const path = `${calendar}/dav/calendars/${mallory.username}/bench/`;
@@ -154,10 +155,11 @@ async function prepareAttacks(context: BenchContext, server: Server, mallory: Pe
       { method: 'POST', url: meetings, ...body({ title: 'x', lobby: 'open', participants: [] }) },
       { method: 'POST', url: `${meetings}/{id}/cancel`, headers: bearer },
     ),
+    // On a device of its own: the session that the other attacks use would end with it otherwise.
     few('sign-ins on one device', {
       method: 'POST',
       url: `${coordinator}/v1/auth/login`,
-      ...body(server.signInForm(mallory)),
+      ...body(server.signInForm(tablet)),
     }),
   ];
 }

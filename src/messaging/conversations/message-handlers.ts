@@ -55,8 +55,9 @@ type Posted = PostMessage | ForwardMessage;
 
 /** Why a post is beyond its sender's quota, or that of all people; undefined where it is not. */
 function refusalByQuota({ service, session, user }: ClientRequest, posted: Posted): Refusal | undefined {
-  // What is stored beside the words has a length of its own; escaped, they may take six times theirs.
-  const bytes = 'body' in posted ? Buffer.byteLength(JSON.stringify(posted.body)) : 0;
+  // What is stored around it comes on top when it is counted.
+  const body = 'body' in posted ? posted.body : '';
+  const bytes = Buffer.byteLength(typeof body === 'string' ? body : JSON.stringify(body));
   try {
     service.quotas.requirePost(user, session === undefined, bytes);
     return undefined;
