@@ -127,13 +127,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const health = makeHealth(base, release, supervisor);
   metrics.supply(() => ({ asksPending: supervisor.asksPending, droppedLogLines: log.droppedLines }));
   const announcer = makeShardAnnouncer(supervisor);
-  const tellOfQuota = (near: NearQuota) => supervisor.tellShards('quotaWarning.due', near);
-  const quotaWarnings = new QuotaWarnings({ accounts, clock: systemClock, log, tell: tellOfQuota });
-  const quotas = new QuotaGate({
-    limits: readQuotaLimits(accounts, config),
-    now: () => systemClock.now(),
-    near: (near) => quotaWarnings.note(near),
-  });
+  const { quotas, quotaWarnings } = makeQuotas(base, supervisor);
   const changes = makeChangeAnnouncers(supervisor);
   // Nobody calls before there is a management to note it.
   const vendorRefused = (shown: ShownVendorToken) => management.vendorRefusals.note(shown);
@@ -190,6 +184,18 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const setup = await coordinator.invitations.ensureOwnerInvitation();
   process.stdout.write(`${JSON.stringify({ event: 'ready', ...urls, lmtp })}\n`);
   printWelcome(version, folder, urls, setup);
+}
+
+/** What people may use as this thread holds them to it, and how they are told that they are near. */
+function makeQuotas({ accounts, config, log }: Base, supervisor: ShardSupervisor) {
+  const tell = (near: NearQuota) => supervisor.tellShards('quotaWarning.due', near);
+  const quotaWarnings = new QuotaWarnings({ accounts, clock: systemClock, log, tell });
+  const quotas = new QuotaGate({
+    limits: readQuotaLimits(accounts, config),
+    now: () => systemClock.now(),
+    near: (near) => quotaWarnings.note(near),
+  });
+  return { quotas, quotaWarnings };
 }
 
 /** Starts the shards, and hands them what changes of settings and certificates; answers their base URL. */

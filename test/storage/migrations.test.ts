@@ -22,7 +22,7 @@ import {
   writeManifest,
 } from '#storage/engine/folder.ts';
 import { countUnread } from '#storage/conversations/inbox-reader.ts';
-import { key, numberValue, under } from '#storage/engine/keys.ts';
+import { key as keyOf, numberValue, under } from '#storage/engine/keys.ts';
 import { pack } from '#storage/engine/record-codec.ts';
 import { AttachmentReader, openAttachments, uploadedKey } from '#storage/attachments/attachment-records.ts';
 import { Calendars } from '#storage/calendars/calendars.ts';
@@ -291,11 +291,11 @@ test('what people use of a folder of before is counted once: rooms, entries and 
   }
   // As a server of format 2 left it: no counts, and records that end before the bytes.
   await calendars.change((draft) => {
-    for (const who of ['', 'alice', 'bob']) draft.put('meta', key('usage', who), null);
+    for (const who of ['', 'alice', 'bob']) draft.put('meta', keyOf('usage', who), null);
     for (const owner of ['alice', 'bob'])
       for (const calendar of calendars.ownedBy(owner)) {
         const { bytes: _new, ...before } = calendar;
-        draft.put('calendars', key(calendar.id), pack(Object.values(before), 'undefined'));
+        draft.put('calendars', keyOf(calendar.id), pack(Object.values(before), 'undefined'));
       }
   });
   await calendars.close();

@@ -284,9 +284,9 @@ const QUOTA: readonly [XmlName, LiveProperty['reads']][] = [
 
 function ofOwner(read: (use: { used: number; left: number | undefined }) => number | undefined): LiveProperty['reads'] {
   const of = ({ context, viewer }: Asking): string | undefined => {
-    const { calendar_bytes: own = Infinity, installation_calendar_bytes: all = Infinity } = context.quotas.limits;
+    const { calendar_bytes: most = Infinity, installation_calendar_bytes: ofAll = Infinity } = context.quotas.limits;
     const used = context.calendars.calendarUse(viewer).bytes;
-    const left = Math.max(0, Math.min(own - used, all - context.calendars.calendarUse(EVERYBODY).bytes));
+    const left = Math.max(0, Math.min(most - used, ofAll - context.calendars.calendarUse(EVERYBODY).bytes));
     const value = read({ used, left: left === Infinity ? undefined : left });
     return value === undefined ? undefined : String(value);
   };
