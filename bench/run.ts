@@ -17,6 +17,7 @@ import { connectStorm } from './macro/connect-storm.ts';
 import { consoleRead } from './macro/console-read.ts';
 import { historyPage } from './macro/history-page.ts';
 import { idleSockets } from './macro/idle-sockets.ts';
+import { neighbours } from './macro/neighbours.ts';
 import { postAck } from './macro/post-ack.ts';
 import { presenceStorm } from './macro/presence-storm.ts';
 import { pushDecision } from './macro/push-decision.ts';
@@ -40,6 +41,7 @@ const BENCHES: readonly Bench[] = [
   search,
   attachments,
   consoleRead,
+  neighbours,
   caldav,
   pushDecision,
   calendarExpand,

@@ -228,7 +228,7 @@ export const SETTINGS = {
   attachmentQuotaBytes: {
     schema: whole(1, 1024 ** 5),
     default: 10 * 1024 ** 3,
-    say: 'Bytes one person may upload in 30 days: 10 GiB, five of the largest attachments.',
+    say: 'Bytes one person may upload in 30 days, unless the quotas in the console say otherwise: 10 GiB, five of the largest attachments.',
   },
   attachmentTypes: {
     schema: z.string().refine(isTypeList, 'must be media types such as image/png or image/*, separated by commas'),

@@ -22,10 +22,12 @@ import { listenForControl } from '#src/server/control/control-server.ts';
 import { loadConfiguredMasterKey } from '#src/server/configured-master-key.ts';
 import { makeLimiterMemory } from '#src/limits/bucket-table.ts';
 import { Limiter } from '#src/limits/limiter.ts';
+import { QuotaGate, type NearQuota } from '#src/limits/quotas.ts';
+import { QuotaWarnings } from '#src/monitoring/quota-warnings.ts';
+import { readQuotaLimits } from '#src/settings/quota-settings.ts';
 import { makePolicies } from '#src/limits/policies.ts';
 import { makeConversationAccess } from '#src/server/conversation-access.ts';
 import { makeCoordinator, type Coordinator } from '#src/server/coordinator.ts';
-import type { Erasures } from '#src/compliance/erasures.ts';
 import { makeEntryMeetings } from '#src/meetings/entry-meetings.ts';
 import { makeHttpSurface } from '#src/http/http-surface.ts';
 import type { HttpTelemetry } from '#src/http/http-telemetry.ts';
@@ -40,7 +42,6 @@ import { readPushCredentials } from '#src/settings/push-credentials.ts';
 import { rotateSigningKeys } from '#src/server/signing-key-rotation.ts';
 import { Seeder } from '#src/server/seed.ts';
 import { makeRooms } from '#src/server/seeded-rooms.ts';
-import type { Settings } from '#src/settings/settings.ts';
 import type { AuditArchive } from '#src/audit/audit-archive.ts';
 import type { ShownVendorToken } from '#src/protocol/sessions/shown-vendor-token.ts';
 import { printWelcome } from '#src/server/welcome.ts';
@@ -127,6 +128,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const health = makeHealth(base, release, supervisor);
   metrics.supply(() => ({ asksPending: supervisor.asksPending, droppedLogLines: log.droppedLines }));
   const announcer = makeShardAnnouncer(supervisor);
+  const { quotas, quotaWarnings } = makeQuotas(base, supervisor);
   const changes = makeChangeAnnouncers(supervisor);
   // Nobody calls before there is a management to note it.
   const vendorRefused = (shown: ShownVendorToken) => management.vendorRefusals.note(shown);
@@ -141,7 +143,8 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     sessionReused: async ({ address }) =>
       await management.alerts.note('session_reused', 'server', `from ${address}; the audit trail says whose it was`),
     telemetry: countFor('coordinator', metrics),
-    ...makeConversationAccess(lanes, supervisor, systemClock),
+    quotas,
+    ...makeConversationAccess(lanes, supervisor, systemClock, quotas.require),
   });
   const management = await addManagementServices({
     ...base,
@@ -156,6 +159,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     conversations: () => lanes.conversationCount,
     attachments,
     lanes,
+    quotas,
     epoch: manifest.epoch,
     startedAt: release.startedAt,
   });
@@ -169,11 +173,12 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', metrics) });
   const tell = makeCalendarAnnouncer(supervisor);
   const meetings = makeEntryMeetings(coordinator.meetings, () => urls.coordinator);
-  const parts = { ...coordinator, ...management, meetings, version, tell, baseUrl: () => urls.calendar };
+  const parts = { ...coordinator, ...management, quotas, meetings, version, tell, baseUrl: () => urls.calendar };
   const openMail = await startCalendar(base, closers, calendar, parts);
   const lmtp = await listen(base, closers, { coordinator: coordinator.app, calendar, openMail }, urls);
   for (const origin of originsOf(config, portOf(coordinator.app.server.address()))) origins.add(origin);
-  const surroundings = { attachmentKeys, changes, health, origins: [...origins], supervisor, vendorRefused };
+  const stated = { quotas, quotaWarnings, origins: [...origins] };
+  const surroundings = { attachmentKeys, changes, health, ...stated, supervisor, vendorRefused };
   const shardParts = { ...management, ...surroundings };
   urls.messaging = await startMessaging(base, closers, shardParts);
   const control = await listenForCommands(base, { ...management, changes, coordinator, announcer, supervisor, urls });
@@ -184,11 +189,33 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   printWelcome(version, folder, urls, setup);
 }
 
+/** What people may use as this thread holds them to it, and how they are told that they are near. */
+function makeQuotas({ accounts, config, log }: Base, supervisor: ShardSupervisor) {
+  const tell = (near: NearQuota) => supervisor.tellShards('quotaWarning.due', near);
+  const quotaWarnings = new QuotaWarnings({ accounts, clock: systemClock, log, tell });
+  const quotas = new QuotaGate({
+    limits: readQuotaLimits(accounts, config),
+    now: () => systemClock.now(),
+    near: (near) => quotaWarnings.note(near),
+  });
+  return { quotas, quotaWarnings };
+}
+
 /** Starts the shards, and hands them what changes of settings and certificates; answers their base URL. */
 async function startMessaging(
   base: Base,
   closers: Closer[],
-  parts: Pick<ShardContext, 'attachmentKeys' | 'health' | 'integrations' | 'origins' | 'retention' | 'vendorRefused'> &
+  parts: Pick<
+    ShardContext,
+    | 'attachmentKeys'
+    | 'health'
+    | 'integrations'
+    | 'origins'
+    | 'quotas'
+    | 'quotaWarnings'
+    | 'retention'
+    | 'vendorRefused'
+  > &
     Pick<Awaited<ReturnType<typeof addManagementServices>>, 'alerts' | 'settings'> & {
       readonly changes: ReturnType<typeof makeChangeAnnouncers>;
       readonly supervisor: ShardSupervisor;
@@ -254,15 +281,17 @@ async function startCalendar(
   app: FastifyInstance,
   parts: Pick<
     CalendarOpeningOptions,
-    'access' | 'appPasswords' | 'authenticate' | 'directory' | 'meetings' | 'tell' | 'vault' | 'version'
+    'access' | 'appPasswords' | 'authenticate' | 'directory' | 'meetings' | 'quotas' | 'tell' | 'vault' | 'version'
   > &
-    Pick<MailServicesOptions, 'baseUrl' | 'mailDns'> & { readonly erasures: Erasures; readonly settings: Settings },
+    Pick<MailServicesOptions, 'baseUrl' | 'mailDns'> &
+    Pick<Awaited<ReturnType<typeof addManagementServices>>, 'erasures' | 'quotaReport' | 'settings'>,
 ): Promise<OpenCalendar['openMail']> {
-  const { erasures, settings } = parts;
+  const { erasures, quotaReport, settings } = parts;
   const mailTrust = () => readMailTrust(settings);
   const mail: CalendarOpeningOptions['mail'] = (own) => makeOutbox(own, { ...base, ...parts });
   const { epoch } = base.manifest;
   const service = await openCalendar(app, { ...base, ...parts, mail, mailTrust, epoch, clock: systemClock });
+  quotaReport.start(service.calendars);
   await addMailRoutes(app, service.services);
   closers.push(
     () => service.close(),

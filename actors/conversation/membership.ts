@@ -12,6 +12,7 @@ import {
   writeRetention,
   writeRoster,
 } from '#storage/conversations/conversation-writes.ts';
+import { countRoom } from '#storage/conversations/usage-records.ts';
 import type { ConversationRecord, MemberRecord } from '#storage/engine/records.ts';
 import { refuse, type Effect } from '../runtime/actor.ts';
 import type { ConversationMessage, Reply } from './conversation.messages.ts';
@@ -59,7 +60,8 @@ export function create(state: ConversationState, message: Of<'create'>, now: num
   };
   state.record = record;
   const change = membershipChange(state, record, now, 'joined', user, participants);
-  const writes = [...change.writes, ...participants.flatMap((one) => joined(record, one))];
+  const counted = kind === 'room' ? countRoom(state.view, user, 1) : [];
+  const writes = [...change.writes, ...counted, ...participants.flatMap((one) => joined(record, one))];
   const users = participants.map((one) => one.user);
   const wire = JSON.stringify({ ...state.toWire(record), ...wireParticipants(record, participants) });
   return [
@@ -210,10 +212,17 @@ export function deleteConversation(
   // A pair may start again at any time, so its two memberships end now and not with the purge.
   const pair = record.kind === 'room' ? [] : state.users();
   const ended = pair.flatMap((user) => removeMember(state.id, user, record.stamp));
+  const counted = record.kind === 'room' ? countRoom(state.view, record.createdBy, -1) : [];
   return [
     {
       kind: 'append',
-      writes: [writeConversation(record), writePurge(state.id, 'emptied'), writeRetention(state.id, false), ...ended],
+      writes: [
+        writeConversation(record),
+        writePurge(state.id, 'emptied'),
+        writeRetention(state.id, false),
+        ...counted,
+        ...ended,
+      ],
     },
     { kind: 'answer', value: { status: 204, json: '' } },
     { kind: 'publish', topic: state.id, type: 'conversation.deleted', event },

@@ -16,6 +16,7 @@ import {
 } from '#storage/conversations/conversation-writes.ts';
 import { underNumber } from '#storage/engine/keys.ts';
 import { blockEndingAt } from '#storage/conversations/posted-blocks.ts';
+import { countPost } from '#storage/conversations/usage-records.ts';
 import { MESSAGE_FLAGS, type ConversationRecord, type MemberRecord } from '#storage/engine/records.ts';
 import { isOnHold } from '#storage/conversations/retention.ts';
 import { indexBlock, indexEdit, isSearched } from '#storage/search/search-index.ts';
@@ -67,7 +68,9 @@ export function post(
   const json = JSON.stringify(posted);
   const change = makeChange(record, state.view, now, { type: 'message.new', seq, data: json, keepData: false });
   recent.add(seq, user, clientMsgId);
-  const writes = [...change.writes, writeMessage(state.id, seq, json, 0), ...recent.settle(state.id, seq)];
+  const written = writeMessage(state.id, seq, json, 0);
+  const counted = countPost(state.view, user, written.value?.length ?? 0, now);
+  const writes = [...change.writes, written, ...counted, ...recent.settle(state.id, seq)];
   const block = blockEndingAt(seq);
   if (block !== undefined && state.isIndexed) {
     writes.push(...indexBlock(state.view, { conversation: state.id, block, floorSeq: record.floorSeq, last: json }));

@@ -22,12 +22,14 @@ export type Answer<Value = unknown> =
       readonly code: ErrorCode;
       readonly field?: string | undefined;
       readonly retryAfter?: number | undefined;
+      /** Of a quota that is used up: how much it is. */
+      readonly limit?: number | undefined;
     };
 
 export type Refused = Extract<Answer, { ok: false }>;
 
-export function refused(code: ErrorCode, field?: string, retryAfter?: number): Refused {
-  return { ok: false, code, field, retryAfter };
+export function refused(code: ErrorCode, field?: string, retryAfter?: number, limit?: number): Refused {
+  return { ok: false, code, field, retryAfter, ...(limit === undefined ? {} : { limit }) };
 }
 
 /** Sockets an event is not for. */

@@ -11,7 +11,6 @@
  */
 import type { MessagePort } from 'node:worker_threads';
 import { Packr } from 'msgpackr';
-import type { ErrorCode } from '#src/protocol/errors.ts';
 import { refused, type Answer } from './actor.ts';
 import type { Cancellation } from './cancellation.ts';
 import { monotonicMillis } from './monotonic.ts';
@@ -28,7 +27,7 @@ const SWEEP_MILLIS = 250;
 type Item =
   | [type: 'ask', ask: number, to: string, due: number, body: unknown]
   | [type: 'answer', ask: number, value: unknown]
-  | [type: 'refuse', ask: number, code: ErrorCode, field: string | undefined, retryAfter: number | undefined]
+  | [type: 'refuse', ask: number, ...refused: Parameters<typeof refused>]
   | [type: 'cancel', ask: number]
   | [type: 'tell', to: string, body: unknown]
   | [type: 'read', tells: number]
@@ -164,7 +163,7 @@ export class PortLink {
           this.#settle(item[1], { ok: true, value: item[2] });
           break;
         case 'refuse':
-          this.#settle(item[1], refused(item[2], item[3] ?? undefined, item[4] ?? undefined));
+          this.#settle(item[1], refused(item[2], item[3] ?? undefined, item[4] ?? undefined, item[5] ?? undefined));
           break;
         case 'cancel': {
           const incoming = this.#incoming.get(item[1]);
@@ -189,7 +188,7 @@ export class PortLink {
       settle: (answer: Answer): void => {
         if (!this.#incoming.delete(ask)) return;
         if (answer.ok) this.#post(['answer', ask, answer.value]);
-        else this.#post(['refuse', ask, answer.code, answer.field, answer.retryAfter]);
+        else this.#post(['refuse', ask, answer.code, answer.field, answer.retryAfter, answer.limit]);
       },
     };
     this.#incoming.set(ask, incoming);

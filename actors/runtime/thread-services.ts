@@ -72,7 +72,7 @@ export class ServiceTable {
     try {
       return { ok: true, value: (await this.#handlerOf(name)(body)) ?? null };
     } catch (error) {
-      if (error instanceof Refusal) return refused(error.code, error.field, error.retryAfter);
+      if (error instanceof Refusal) return refused(error.code, error.field, error.retryAfter, error.limit);
       this.#failed(name, error);
       return refused('internal');
     }
@@ -93,7 +93,7 @@ export class ServiceTable {
 /** The value of an answer. @throws Refusal with the code, field and seconds of one that is no answer. */
 export function valueOf<Value>(answer: Answer<Value>): Value {
   if (answer.ok) return answer.value;
-  throw new Refusal(answer.code, { field: answer.field, retryAfter: answer.retryAfter });
+  throw new Refusal(answer.code, { field: answer.field, limit: answer.limit, retryAfter: answer.retryAfter });
 }
 
 /** The values of those that answered. */

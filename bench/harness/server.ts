@@ -115,13 +115,23 @@ export class Server implements Subject {
 
   /** Signs a seeded person in on one device more. */
   async addDevice(username: string): Promise<Person> {
+    return await this.signIn({ username });
+  }
+
+  /** Signs a seeded person in on the device that they have, which ends the session before, or on a new one. */
+  async signIn(person: Pick<Person, 'username'> & Partial<Person>): Promise<Person> {
     const reply = await fetch(`${this.#coordinator}/v1/auth/login`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ username, password: this.#password }),
+      body: JSON.stringify(this.signInForm(person)),
     });
     const { token, device_id: device } = signedIn.parse(await reply.json());
-    return { username, token, device };
+    return { username: person.username, token, device };
+  }
+
+  /** What a seeded person sends to sign in. */
+  signInForm({ username, device }: Pick<Person, 'username'> & Partial<Person>): Record<string, string> {
+    return { username, password: this.#password, ...(device === undefined ? {} : { device_id: device }) };
   }
 
   /** Ends the process and keeps the folder. A clean stop answers 0. */

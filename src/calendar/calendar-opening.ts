@@ -1,5 +1,6 @@
 /** The calendar opened on a data folder and added to its listener: store, parts, doors, and who hears of changes. */
 import type { FastifyInstance } from 'fastify';
+import type { QuotaGate } from '#src/limits/quotas.ts';
 import type { Limiter } from '#src/limits/limiter.ts';
 import type { Clock } from '#src/base/clock.ts';
 import type { Config } from '#src/config.ts';
@@ -48,6 +49,8 @@ export interface CalendarOpeningOptions {
   /** Makes the way to people outside. */
   readonly mail: CalendarServicesOptions['mail'];
   readonly limiter: Limiter;
+  /** What people may use. */
+  readonly quotas: Pick<QuotaGate, 'limits' | 'require'>;
   readonly clock: Clock;
   readonly log: DavContext['log'] & ReminderScheduleOptions['log'] & MailIntakeServicesOptions['log'];
 }
@@ -81,6 +84,7 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
   const followers: { changed: () => void }[] = [];
   const calendars = Calendars.open(options.folder, {
     now: () => clock.now(),
+    requireQuota: options.quotas.require,
     onChange: (calendar, shutOut) => {
       announcer.changed(calendar, shutOut);
       for (const one of followers) one.changed();

@@ -35,6 +35,7 @@ export interface CalendarServicesOptions {
   /** Makes the way to people outside from the parts that it needs. */
   readonly mail: (parts: MailParts) => OutsideMail;
   readonly limiter: Limiter;
+  readonly quotas: DavContext['quotas'];
   /** The data folder's. */
   readonly epoch: string;
   /** Where clients reach the calendar, where a proxy stands in front. */
@@ -113,6 +114,7 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
       return isKnown ? await busyOf(viewer, user, span) : undefined;
     },
     busyIn: async (viewer, calendar, span) => await busyIn(viewer, calendar.owner, [calendar], span),
+    quotas: options.quotas,
     budgets,
     epoch,
     publicUrl: options.publicUrl,

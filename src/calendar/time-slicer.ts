@@ -11,6 +11,12 @@ export interface Payer {
   readonly user: string;
 }
 
+/** Waits while a person has used up their budget, so that nothing more is begun for them. */
+export async function rested({ budgets, user }: Payer): Promise<void> {
+  const pause = budgets.charge(user, 0);
+  if (pause > 0) await rest(pause);
+}
+
 export class TimeSlicer {
   readonly #payer: Payer | undefined;
   #began = performance.now();

@@ -39,6 +39,7 @@ const KNOWN_TYPES: Readonly<Record<EventType, true>> = {
   'conversation.deleted': true,
   'calendar.changed': true,
   'calendar.reminder': true,
+  'quota.warning': true,
   'directory.changed': true,
   'guest.recovery.requested': true,
   command: true,

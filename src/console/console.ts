@@ -1,12 +1,13 @@
 /** The console put together: who gets in, every page with what it shows, and the router over them. */
 import type { FastifyInstance } from 'fastify';
 import { makeClientReleaseHandlers } from '#src/settings/client-releases.ts';
-import { addClientRoutes } from '#src/http/client-routes.ts';
+import { addClientRoutes, type ClientHandlers } from '#src/http/client-routes.ts';
 import type { PeopleServices } from '#src/server/coordinator.ts';
 import type { LiveCall } from '#src/server/live-calls.ts';
 import { makeManagement, type Management, type ManagementOptions } from '#src/server/management.ts';
 import { addNodeServices } from '#src/hosts/node-services.ts';
 import { CLIENT_RELEASE_ROUTES } from '#src/protocol/hosts/client-releases.ts';
+import { QUOTA_ROUTES } from '#src/protocol/quota-routes.ts';
 import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
 import type { RecentLines } from '#src/telemetry/recent-lines.ts';
 import { ConsoleAuthentication } from '#src/identity/console/console-authentication.ts';
@@ -26,6 +27,7 @@ import { makeMePage } from './routes/access/me.ts';
 import { makeNodesPage } from './routes/operations/nodes.ts';
 import { makeOverviewPage } from './routes/operations/overview.ts';
 import { makePopulationPage } from './routes/operations/population.ts';
+import { makeQuotasPage } from './routes/operations/quotas.ts';
 import { makeRoutingPage } from './routes/operations/routing.ts';
 import { makeSecondFactorPage } from './routes/access/second-factor.ts';
 import { makeServersPage } from './routes/operations/servers.ts';
@@ -88,6 +90,10 @@ export async function addManagementServices(options: ManagementServicesOptions):
   });
   const releaseHandlers = makeClientReleaseHandlers(management.clientReleases);
   addClientRoutes(app, CLIENT_RELEASE_ROUTES, releaseHandlers, (token) => options.session(token).sub);
+  const quotaHandlers: ClientHandlers<typeof QUOTA_ROUTES> = {
+    readQuotas: ({ user }) => ({ status: 200, body: { items: management.quotaReport.of(user), next: null } }),
+  };
+  addClientRoutes(app, QUOTA_ROUTES, quotaHandlers, (token) => options.session(token).sub, options.limiter);
   const { consoleSessions: sessions, vendorTokens, vendorTokenUse: ledger } = management;
   const authentication = new ConsoleAuthentication({ sessions, vendorTokens, ledger, clock });
   const gate = new VendorGate(ledger);
@@ -158,6 +164,7 @@ function makePages(
       },
     }),
     population: makePopulationPage({ health }),
+    quotas: makeQuotasPage({ people: options.people, quotaReport: management.quotaReport }),
     routing: makeRoutingPage({
       reports,
       listeners: () => Object.entries(listeners()).map(([service, url]) => ({ service, url })),

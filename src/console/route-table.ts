@@ -29,6 +29,7 @@ import { nodesRoutes } from './routes/operations/nodes.ts';
 import { overviewRoutes } from './routes/operations/overview.ts';
 import { policiesRoutes } from './routes/people/policies.ts';
 import { populationRoutes } from './routes/operations/population.ts';
+import { quotasRoutes } from './routes/operations/quotas.ts';
 import { recoveryRoutes } from './routes/people/recovery.ts';
 import { retentionRoutes } from './routes/settings/retention.ts';
 import { routingRoutes } from './routes/operations/routing.ts';
@@ -87,6 +88,7 @@ export const CONSOLE_PAGES = {
   overview: overviewRoutes,
   policies: policiesRoutes,
   population: populationRoutes,
+  quotas: quotasRoutes,
   recovery: recoveryRoutes,
   retention: retentionRoutes,
   routing: routingRoutes,

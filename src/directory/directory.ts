@@ -8,11 +8,13 @@
 import { createHash } from 'node:crypto';
 import { isBotUser } from '#src/protocol/bots/bots.ts';
 import type { DirectoryEntry, ProfileChange } from '#src/protocol/directory/directory.ts';
+import type { PolicySnapshot } from '#src/protocol/directory/policy-decision.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { PersonRecord } from '#storage/accounts/account-records.ts';
 import type { Accounts, AccountsDraft, AccountsReader } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
 import type { AccessControl } from './access-control.ts';
+import { DirectoryPages, type DirectoryPage, type DirectoryReply } from './directory-pages.ts';
 import { guestRecords } from '#src/identity/guest-records.ts';
 
 /** What is known of a person; null where nothing is. */
@@ -122,16 +124,11 @@ export function entryOf(view: View, person: PersonRecord): DirectoryEntry {
   };
 }
 
-export interface DirectoryPage {
-  readonly items: DirectoryEntry[];
-  readonly next: string | null;
-  readonly rev: number;
-  readonly scope: string;
-}
-
 export class Directory {
   readonly #accounts: Accounts;
   readonly #access: AccessControl;
+  readonly #pages = new DirectoryPages();
+  #scope: { readonly of: PolicySnapshot; readonly hash: string } | undefined;
 
   constructor(accounts: Accounts, access: AccessControl) {
     this.#accounts = accounts;
@@ -154,27 +151,17 @@ export class Directory {
     }
   }
 
-  /** People and bots whom the reader may see, by username behind `after`. */
-  list(reader: string, after: string, limit: number): DirectoryPage {
-    // Read before the people, so that whoever goes on from it misses nothing.
-    const rev = this.#accounts.directoryRev;
-    const people = this.#accounts.people(after, limit).map(({ username }) => username);
-    const bots = this.#accounts.documents(botEntries, after === '' ? { limit } : { after, limit }).map(({ id }) => id);
-    const users = [...people, ...bots].toSorted((a, b) => (a < b ? -1 : 1)).slice(0, limit);
-    const next = users.length < limit ? null : (users.at(-1) ?? null);
-    return { items: this.#visible(reader, users), next, rev, scope: this.#scope() };
+  /** People and bots whom the reader may see, by username behind `after`: JSON of the form `directoryReply`. */
+  list(reader: string, after: string, limit: number): DirectoryReply {
+    return this.#reply(reader, `by name ${limit} ${after}`, (rev) => this.#listed(rev, after, limit));
   }
 
-  /** People whom the reader may see and who changed behind a rev, in the order of the changes. */
-  changes(reader: string, afterRev: number, limit: number): DirectoryPage {
-    const { directoryRev } = this.#accounts;
-    const lines = this.#accounts.documents(directoryLog, { after: revId(afterRev), limit });
-    const users = lines.map(({ document }) => document);
-    const last = lines.at(-1);
-    const more = lines.length === limit && last !== undefined;
-    const rev = more ? Number(last.id) : Math.max(directoryRev, afterRev);
-    const next = more ? String(Number(last.id)) : null;
-    return { items: this.#visible(reader, users), next, rev, scope: this.#scope() };
+  /** People whom the reader may see and who changed behind a rev, in the order of the changes; as `list`. */
+  changes(reader: string, afterRev: number, limit: number): DirectoryReply {
+    return this.#reply(reader, `by rev ${limit} ${afterRev}`, () => {
+      const { entries, rev, more } = this.changedSince(afterRev, limit);
+      return { entries, rev, next: more ? String(rev) : null };
+    });
   }
 
   /** Everybody who changed behind a rev, whatever the access policies say; go on from `rev` while there is `more`. */
@@ -217,15 +204,29 @@ export class Directory {
     return { user: username, display_name: displayName, kind: 'bot', state, rev };
   }
 
-  #visible(reader: string, users: readonly string[]): DirectoryEntry[] {
-    return users.filter((user) => this.#access.allows('see', reader, user)).flatMap((user) => this.entry(user) ?? []);
+  #listed(rev: number, after: string, limit: number): DirectoryPage {
+    const people = this.#accounts.people(after, limit).map(({ username }) => username);
+    const bots = this.#accounts.documents(botEntries, after === '' ? { limit } : { after, limit }).map(({ id }) => id);
+    const users = [...people, ...bots].toSorted((a, b) => (a < b ? -1 : 1)).slice(0, limit);
+    const next = users.length < limit ? null : (users.at(-1) ?? null);
+    return { entries: users.flatMap((user) => this.entry(user) ?? []), next, rev };
+  }
+
+  #reply(reader: string, asked: string, make: (rev: number) => DirectoryPage): DirectoryReply {
+    // Read before the people, so that whoever goes on from it misses nothing.
+    const rev = this.#accounts.directoryRev;
+    const isVisible = (user: string) => this.#access.allows('see', reader, user);
+    return this.#pages.reply(rev, asked, this.#scopeNow(), isVisible, () => make(rev));
   }
 
   /** Changes when a rule about who sees whom did, or the groups that such rules name. */
-  #scope(): string {
-    const { rules, groups } = this.#access.snapshot;
-    const text = JSON.stringify([rules.filter(({ action }) => action === 'see'), groups]);
-    return createHash('sha256').update(text).digest('hex').slice(0, 16);
+  #scopeNow(): string {
+    const { snapshot } = this.#access;
+    if (this.#scope?.of !== snapshot) {
+      const text = JSON.stringify([snapshot.rules.filter(({ action }) => action === 'see'), snapshot.groups]);
+      this.#scope = { of: snapshot, hash: createHash('sha256').update(text).digest('hex').slice(0, 16) };
+    }
+    return this.#scope.hash;
   }
 }
 

@@ -1,6 +1,6 @@
 /** Routes of the protocol's tables on the coordinator's app: one handler by name each, called for whoever it takes. */
 import type { Limiter } from '#src/limits/limiter.ts';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { Refusal } from '#src/protocol/errors.ts';
 import { BODY_BYTES_MAX } from '#src/protocol/limits.ts';
@@ -24,7 +24,14 @@ export interface ClientReply {
   readonly body: unknown;
 }
 
-export type ClientHandler = (request: ClientRequest) => Promise<ClientReply> | ClientReply;
+/** An answer of 200 whose JSON was made before, for others too; a caller that has it as it is gets 304 instead. */
+export interface MadeReply {
+  readonly json: Buffer;
+  /** A strong tag, quoted (RFC 9110, section 8.8.3). */
+  readonly etag: string;
+}
+
+export type ClientHandler = (request: ClientRequest) => Promise<ClientReply> | ClientReply | MadeReply;
 export type ClientHandlers<Routes> = Readonly<Record<keyof Routes, ClientHandler>>;
 
 /** The person whose session a token is. @throws Refusal `token_missing`, `token_invalid`, `token_expired`, `session_revoked`. */
@@ -65,7 +72,7 @@ export function addClientRoutes<Routes extends Readonly<Record<string, Route>>>(
       },
       preValidation: async (request) => checkPresence(route, request.body),
       handler: async (request, reply) => {
-        const { status, body } = await handle({
+        const answer = await handle({
           user: users.get(request) ?? '',
           token: bearerOf(request),
           address: request.ip,
@@ -73,10 +80,28 @@ export function addClientRoutes<Routes extends Readonly<Record<string, Route>>>(
           query: request.query,
           body: request.body,
         });
-        return await reply.code(status).send(body);
+        if ('json' in answer) return await sendMade(request, reply, answer);
+        return await reply.code(answer.status).send(answer.body);
       },
     });
   }
+}
+
+/** Sends JSON under its tag. The caller may keep it, and asks each time whether it still holds. */
+async function sendMade(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { json, etag }: MadeReply,
+): Promise<FastifyReply> {
+  void reply.headers({ etag, 'cache-control': 'private, no-cache', vary: 'Authorization, Origin' });
+  if (matchesTag(request.headers['if-none-match'], etag)) return await reply.code(304).send();
+  return await reply.code(200).type('application/json; charset=utf-8').send(json);
+}
+
+/** Whether an `If-None-Match` names the tag: one of a list, weakly compared, or any at all (RFC 9110, section 13.1.2). */
+export function matchesTag(header: string | undefined, etag: string): boolean {
+  const tags = (header ?? '').split(',').map((one) => one.trim().replace(/^W\//, ''));
+  return tags.includes('*') || tags.includes(etag);
 }
 
 /** A form that has a body must come with one, unless it may do without; one that has none takes an empty object and nothing more (GOV-03). */

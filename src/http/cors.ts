@@ -11,8 +11,8 @@ const PREFLIGHT_SECONDS = 600;
 const LOOPBACK_HOSTS: readonly string[] = ['127.0.0.1', '[::1]', 'localhost'];
 
 const METHODS = 'GET, POST, PUT, PATCH, DELETE';
-const REQUEST_HEADERS = ['authorization', 'content-type', VERSION_HEADERS.client].join(', ');
-const RESPONSE_HEADERS = [VERSION_HEADERS.service, VERSION_HEADERS.serviceMin, 'retry-after'].join(', ');
+const REQUEST_HEADERS = ['authorization', 'content-type', 'if-none-match', VERSION_HEADERS.client].join(', ');
+const RESPONSE_HEADERS = [VERSION_HEADERS.service, VERSION_HEADERS.serviceMin, 'retry-after', 'etag'].join(', ');
 
 /** The origins whose pages may call: the configured ones, and the coordinator's own on the port that it has. */
 export function originsOf(

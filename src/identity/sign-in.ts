@@ -17,6 +17,7 @@ import {
 } from './credentials/refresh-tokens.ts';
 import type { SessionTokens } from './credentials/session-tokens.ts';
 import type { SignInGuard } from './credentials/sign-in-guard.ts';
+import type { QuotaGate } from '#src/limits/quotas.ts';
 import { unixSeconds, type Clock } from '#src/base/clock.ts';
 import { makeId } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
@@ -25,10 +26,11 @@ import { Refusal } from '#src/protocol/errors.ts';
 import type { Login, Session, SessionClaims } from '#src/protocol/sessions/sessions.ts';
 import type { DeviceRecord, LiveSession, PersonRecord } from '#storage/accounts/account-records.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
+import { countDailyUse } from '#storage/accounts/daily-use.ts';
 import { guestRecords } from './guest-records.ts';
 
 /**
- * Devices of one person. A script that signs in without the device id it was given makes a new one every time; beyond
+ * Devices of one person; the quota `devices` may say fewer. A script that signs in without the device id it was given makes a new one every time; beyond
  * this the one that has not signed in for longest goes, and its session with it.
  */
 export const DEVICES_PER_PERSON_MAX = 100;
@@ -41,6 +43,7 @@ export interface SignInOptions {
   readonly announcer: SessionAnnouncer;
   readonly guard: SignInGuard;
   readonly clock: Clock;
+  readonly quotas: Pick<QuotaGate, 'limits' | 'require'>;
   /** Told of a session that was ended because a refresh token was used that had been replaced. */
   readonly reused: (session: ReusedSession) => Promise<void> | void;
 }
@@ -69,7 +72,7 @@ export class SignIn {
    * Signs a person in on a device: theirs, when `device_id` names one, otherwise a new one.
    * @throws Refusal `login_failed`, at one cost for an unknown person, a wrong password and a blocked person;
    * `rate_limited` after too many failures of this username from this address, of the address or of its network;
-   * `busy`. A device of the person is none of these addresses' concern.
+   * `quota_exceeded` for who has signed in too often today; `busy`. A device of the person is none of these addresses' concern.
    */
   async login(form: Login, address: string): Promise<Session> {
     const { accounts, guard } = this.#options;
@@ -212,7 +215,7 @@ export class SignIn {
   }
 
   async #open(person: PersonRecord, form: Login, turn: HashTurn): Promise<Session> {
-    const { accounts, announcer, passwords, clock, config } = this.#options;
+    const { accounts, announcer, passwords, clock, config, quotas } = this.#options;
     const now = clock.now();
     const outdated = passwords.isOutdated(person.passwordHash);
     const fresh = outdated ? await passwords.hash(form.password, turn) : undefined;
@@ -222,10 +225,12 @@ export class SignIn {
       if (current?.state !== 'active' || current.passwordHash !== person.passwordHash)
         throw new Refusal('login_failed');
       if (endOf(draft, person.username) <= unixSeconds(now)) throw new Refusal('login_failed');
+      countDailyUse(draft, 'sign_ins', person.username, now, quotas.require);
       if (fresh !== undefined) draft.putPasswordHash(current, fresh);
       return openSession(draft, person.username, {
         device: form.device,
         deviceId: form.device_id,
+        devicesMax: quotas.limits.devices,
         now,
         // A guest's session does not outlive the guest's term (GST-01).
         renewSeconds: Math.min(config.renewSeconds, endOf(draft, person.username) - unixSeconds(now)),
@@ -283,6 +288,8 @@ function endOf(view: Pick<AccountsDraft, 'document'>, username: string): number 
 export interface OpenSession {
   readonly device: DeviceSaid | undefined;
   readonly deviceId: string | undefined;
+  /** DEVICES_PER_PERSON_MAX without it. */
+  readonly devicesMax?: number | undefined;
   /** Milliseconds. */
   readonly now: number;
   readonly renewSeconds: number;
@@ -310,7 +317,8 @@ export function openSession(draft: AccountsDraft, username: string, open: OpenSe
   const session = { sid, iat, rnw: iat + open.renewSeconds, refresh: state };
   Object.assign(device, { usedAt: iat, session }, open.device);
   if (known === undefined) {
-    if (devices.length >= DEVICES_PER_PERSON_MAX) revoked.push(...dropOldest(devices));
+    const most = Math.max(1, open.devicesMax ?? DEVICES_PER_PERSON_MAX);
+    while (devices.length >= most) revoked.push(...dropOldest(devices));
     devices.push(device);
   }
   const revocations = revoked.filter(({ rnw }) => rnw >= iat).map((ended) => ({ sid: ended.sid, until: ended.rnw }));

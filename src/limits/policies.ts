@@ -167,6 +167,10 @@ function routePolicies({ rateLimits: times }: Pick<PolicySettings, 'rateLimits'>
       ...{ ...often(600), beyond },
       say: 'Reads of one person by one route of the coordinator: a client reads the directory page by page.',
     },
+    login_success: {
+      ...{ ...often(60), beyond },
+      say: 'Sign-ins of one name that succeed: no failure of a stranger counts, and each one hashes for 20 ms.',
+    },
     console_write: {
       ...{ ...often(240), beyond },
       say: 'Writes of one person in the console: each is an entry of the audit trail.',

@@ -16,7 +16,9 @@ import {
   type Lobby,
   type MeetingView,
 } from '#src/protocol/meetings/meetings.ts';
+import type { RequireQuota } from '#src/protocol/quotas.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
+import { countDailyUse, readDailyUse } from '#storage/accounts/daily-use.ts';
 import { defineCollection, type Entry } from '#storage/accounts/collections.ts';
 import type { AccessControl } from '#src/directory/access-control.ts';
 import type { MeetingLinks } from './meeting-links.ts';
@@ -64,6 +66,7 @@ export interface MeetingsOptions {
   readonly rooms: MeetingRooms;
   readonly links: MeetingLinks;
   readonly clock: Clock;
+  readonly requireQuota: RequireQuota;
 }
 
 export type Joined =
@@ -77,9 +80,9 @@ export class Meetings {
     this.#options = options;
   }
 
-  /** @throws Refusal `participant_unknown`, `meetings_full`, `field_invalid` for an end before its start. */
+  /** @throws Refusal `participant_unknown`, `meetings_full`, `quota_exceeded`, `field_invalid` for an end before its start. */
   async create(host: string, form: CreateMeeting, { isForEntry = false } = {}): Promise<MeetingView> {
-    const { accounts, clock, rooms } = this.#options;
+    const { accounts, clock, requireQuota, rooms } = this.#options;
     const now = clock.now();
     const [startsAt, endsAt] = [instantOf(form.starts_at, 'starts_at'), instantOf(form.ends_at, 'ends_at')];
     assertOrder(startsAt, endsAt);
@@ -87,6 +90,8 @@ export class Meetings {
     const participants = [...new Set([host, ...form.participants])];
     this.#assertInvitable(host, form.participants, 'participants');
     if (participants.length > MEETING_PARTICIPANTS_MAX) throw new Refusal('field_invalid', { field: 'participants' });
+    // Before there is a room: it is judged again where it is counted.
+    requireQuota('meetings', host, readDailyUse(accounts, 'meetings', host, now), 1);
     const conversation = await rooms.make(form.title, host, participants.slice(1));
     const id = makeId('mtg', now);
     const record: MeetingRecord = {
@@ -107,6 +112,7 @@ export class Meetings {
     await accounts.change((draft) => {
       const total = draft.document(hostTotals, host) ?? 0;
       if (total >= MEETINGS_PER_HOST_MAX) throw new Refusal('meetings_full');
+      countDailyUse(draft, 'meetings', host, now, requireQuota);
       draft.putDocument(hostTotals, host, total + 1);
       draft.putDocument(meetings, id, record);
       for (const user of participants) draft.putDocument(attendance, attendanceId(user, id), true);

@@ -5,6 +5,7 @@ import { systemClock } from '#src/base/clock.ts';
 import type { Config } from '#src/config.ts';
 import { Log } from '#src/telemetry/log.ts';
 import { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
+import { QuotaGate, type NearQuota } from '#src/limits/quotas.ts';
 import { AccountsReader } from '#storage/accounts/accounts.ts';
 import { Lanes } from '#storage/engine/lanes.ts';
 import { openAttachmentClient, type AttachmentClient } from './attachments/attachment-client.ts';
@@ -22,6 +23,7 @@ export interface ShardBase {
   readonly lanes: Lanes;
   readonly accounts: AccountsReader;
   readonly attachments: AttachmentClient;
+  readonly quotas: QuotaGate;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -49,7 +51,9 @@ export async function openShardBase(data: ShardData): Promise<ShardBase> {
     report: (records, nanos, failed) => (failed ? metrics.commitFailed() : metrics.commit(records, nanos)),
   });
   const accounts = new AccountsReader(folder);
+  const near = (one: NearQuota) => runtime.tellMain('quota.neared', one);
+  const quotas = new QuotaGate({ limits: data.quotas, now, near });
   const hasWriter = shard === placement.attachmentShard;
-  const attachments = await openAttachmentClient({ ...data, lanes, hasWriter, now, log, runtime });
-  return { data, config, placement, runtime, metrics, log, lanes, accounts, attachments, now };
+  const attachments = await openAttachmentClient({ ...data, lanes, hasWriter, now, log, quotas, runtime });
+  return { data, config, placement, runtime, metrics, log, lanes, accounts, attachments, quotas, now };
 }

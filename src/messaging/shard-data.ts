@@ -6,6 +6,7 @@ import type { BotSnapshot } from '#src/protocol/bots/bots.ts';
 import type { MediaServers } from '#src/protocol/calls/calls.ts';
 import type { PolicySnapshot } from '#src/protocol/directory/policy-decision.ts';
 import type { PushCredentials } from '#src/protocol/push/push.ts';
+import type { QuotaLimits } from '#src/protocol/quotas.ts';
 import type { RetentionRule } from '#storage/conversations/retention.ts';
 import type { RingsOfKeys } from '#storage/accounts/signing-keys.ts';
 import type { AttachmentSealing } from '#storage/attachments/blob-sealing.ts';
@@ -34,6 +35,8 @@ export interface ShardData {
   readonly mediaServers: MediaServers;
   /** How long messages are kept when the thread is started; changes are pushed. */
   readonly retention: RetentionRule;
+  /** What people may use when the thread is started; changes are pushed. */
+  readonly quotas: QuotaLimits;
   /** How contents of attachments are kept when the thread is started; changes are pushed. */
   readonly attachmentSealing: AttachmentSealing;
   /** Backups under way, while which no attachment is removed. */

@@ -7,6 +7,7 @@ import type { Revocations } from '#src/identity/credentials/revocations.ts';
 import { unixSeconds } from '#src/base/clock.ts';
 import type { MediaServers } from '#src/protocol/calls/calls.ts';
 import { encodeEvent, type EventType } from '#src/protocol/sockets/events.ts';
+import type { QuotaGate } from '#src/limits/quotas.ts';
 import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import type { AccessChecks } from './access/access-checks.ts';
 import type { Authentication } from './access/authentication.ts';
@@ -35,6 +36,7 @@ export interface ShardParts {
   readonly media: { servers: MediaServers };
   readonly metrics: ThreadMetrics;
   readonly pushes: PushDispatch;
+  readonly quotas: QuotaGate;
   readonly retention: RetentionSweep;
   readonly revocations: Revocations;
   readonly drain: () => Promise<boolean>;
@@ -44,7 +46,7 @@ export interface ShardParts {
 }
 
 export function makeShardServices(parts: ShardParts): ServiceHandlers<ShardServices> {
-  const { access, attachments, board, callsOf, crash, drain, media, metrics, pushes, retention } = parts;
+  const { access, attachments, board, callsOf, crash, drain, media, metrics, pushes, quotas, retention } = parts;
   return {
     ...attachments.services,
     ...sessionServices(parts),
@@ -54,6 +56,7 @@ export function makeShardServices(parts: ShardParts): ServiceHandlers<ShardServi
     },
     'policies.changed': (snapshot) => access.replace(snapshot),
     'pushCredentials.changed': (credentials) => pushes.use(credentials),
+    'quotas.changed': (limits) => quotas.use(limits),
     'retention.changed': (rule) => retention.use(rule),
     'sealing.changed': (sealing) => attachments.keep(sealing),
     'calls.list': () => board.list(CALLS_LISTED_MAX),
@@ -100,7 +103,12 @@ function sessionServices(parts: ShardParts): ServiceHandlers<SessionServices> {
 
 type EventServices = Pick<
   ShardServices,
-  'calendar.changed' | 'directory.changed' | 'group.changed' | 'guestRecovery.requested' | 'reminder.due'
+  | 'calendar.changed'
+  | 'directory.changed'
+  | 'group.changed'
+  | 'guestRecovery.requested'
+  | 'quotaWarning.due'
+  | 'reminder.due'
 >;
 
 /** What the coordinator and the calendar have changed, as events for sockets. */
@@ -116,6 +124,7 @@ function eventServices({ hub, now }: ShardParts): ServiceHandlers<EventServices>
     'group.changed': ({ group, rev }) => hub.publishToAll('group', encode('group', { group_id: group, rev })),
     // Empty by design: it says that an invited guest cannot sign in, and not who (GST-05).
     'guestRecovery.requested': ({ inviter }) => publishTo([inviter], 'guest.recovery.requested', {}),
+    'quotaWarning.due': ({ limit, quota, used, user }) => publishTo([user], 'quota.warning', { quota, used, limit }),
     'reminder.due': ({ reminder, user }) => publishTo([user], 'calendar.reminder', reminder),
   };
 }

@@ -16,6 +16,7 @@ import { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
 import { unixSeconds } from '#src/base/clock.ts';
 import { AccessChecks } from './access/access-checks.ts';
 import { Authentication } from './access/authentication.ts';
+import { QuotaChecks } from './access/quota-checks.ts';
 import { Participation } from './access/participation.ts';
 import { ActivityNotifier } from './activity-notifier.ts';
 import { BotAccess } from './bots/bot-access.ts';
@@ -50,7 +51,7 @@ const RELEASE_MILLIS = 1_000;
 const data = workerData as ShardData;
 const port = parentPort as MessagePort;
 const base = await openShardBase(data);
-const { accounts, attachments, config, lanes, log, metrics, now, placement, runtime } = base;
+const { accounts, attachments, config, lanes, log, metrics, now, placement, quotas, runtime } = base;
 
 // Who may what.
 const revocations = new Revocations();
@@ -96,6 +97,7 @@ const service: Service = {
   pushes,
   previews: makeLinkPreviews({ ...base, version: data.version }),
   rates: limiter,
+  quotas: new QuotaChecks({ gate: quotas, lanes: lanes.environments, now }),
   searches: new SearchQueue(),
   attachments,
   bots,
@@ -136,7 +138,7 @@ const parts = {
   media,
   metrics,
 };
-const others = { linkKeys, now, pushes, retention, revocations, sockets, surface, system };
+const others = { linkKeys, now, pushes, quotas, retention, revocations, sockets, surface, system };
 const lifecycle = new ShardLifecycle(base, { ...parts, ...others }, left);
 runtime.begin({
   system,

@@ -14,6 +14,8 @@ import type { BotAuditBatch, BotSnapshot } from '#src/protocol/bots/bots.ts';
 import type { IntegrationServices } from '#src/protocol/bots/integrations.ts';
 import type { MediaServers } from '#src/protocol/calls/calls.ts';
 import type { PolicySnapshot } from '#src/protocol/directory/policy-decision.ts';
+import type { NearQuota } from '#src/limits/quotas.ts';
+import type { QuotaLimits } from '#src/protocol/quotas.ts';
 import type { PushCredentials } from '#src/protocol/push/push.ts';
 import type { PresenceState, ReminderData } from '#src/protocol/sockets/events.ts';
 import type { HealthReply } from '#src/telemetry/health-reply.ts';
@@ -44,6 +46,8 @@ export type MainServices = IntegrationServices & {
   'conversations.changed': { tell: { conversations: readonly string[] } };
   /** A line of the log that an operator should see. */
   'log.written': { tell: { line: string } };
+  /** Somebody is near a quota that is held there. */
+  'quota.neared': { tell: NearQuota };
   /** A request that showed a vendor token was refused there. */
   'vendorTokens.refused': { tell: ShownVendorToken };
 };
@@ -54,6 +58,7 @@ export type ShardServices = AttachmentServices & {
   'mediaServers.changed': { ask: MediaServers; answer: null };
   'policies.changed': { ask: PolicySnapshot; answer: null };
   'pushCredentials.changed': { ask: PushCredentials; answer: null };
+  'quotas.changed': { ask: QuotaLimits; answer: null };
   'retention.changed': { ask: RetentionRule; answer: null };
   'sealing.changed': { ask: AttachmentSealing; answer: null };
   'signingKeys.changed': { ask: RingsOfKeys; answer: null };
@@ -78,6 +83,8 @@ export type ShardServices = AttachmentServices & {
   'guestRecovery.requested': { tell: { inviter: string } };
   /** A device of that person registered the address of this name. */
   'pushAddress.taken': { tell: { name: string; user: string } };
+  /** A person is to be told that they are near a quota. */
+  'quotaWarning.due': { tell: NearQuota };
   'reminder.due': { tell: { user: string; reminder: ReminderData } };
   'session.renewed': { tell: Renewal };
   /** Fails the shard, where the hooks of tests are on. */

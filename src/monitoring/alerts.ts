@@ -18,6 +18,7 @@ export const ALERT_KINDS = {
   accounts_filling: {
     say: 'The accounts file has less than a fifth of its 16 GiB left: keep the audit trail for a shorter time.',
   },
+  quota_near: { say: 'Four fifths of a quota of all people together are used.' },
   certificate_ending: { say: 'A certificate ends within 14 days, or has ended.' },
   redaction_failing: { say: 'De-personalised answers could not be given.' },
   break_glass_used: { say: 'The break-glass account was used.', lasting: 24 * 3_600_000 },

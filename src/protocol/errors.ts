@@ -92,6 +92,7 @@ export const ERRORS = {
   owner_binds_own_account: { status: 403, error: 'The account of an owner is bound by that owner alone.' },
   origin_forbidden: { status: 403, error: 'Pages of this origin may not connect here.' },
   person_forbidden: { status: 403, error: 'There is no such person for you.' },
+  quota_exceeded: { status: 403, error: 'The quota that the field names is used up.' },
   read_by_hidden: { status: 403, error: 'A room of this size does not show who read what.' },
   reauthentication_missing: {
     status: 403,
@@ -199,7 +200,6 @@ export const ERRORS = {
   pins_full: { status: 409, error: 'The conversation has as many pins as it may have.' },
   policies_full: { status: 409, error: 'The installation has as many policies as it may have.' },
   properties_too_large: { status: 409, error: 'The properties take more space than they may.' },
-  quota_exceeded: { status: 409, error: 'You have uploaded as much as you may for now.' },
   reactions_full: { status: 409, error: 'The message has as many different reactions as it may have.' },
   receipt_beyond_head: { status: 409, error: 'The receipt names a message that does not exist yet.' },
   second_factor_enrolled: { status: 409, error: 'This account has a second factor already.' },
@@ -265,6 +265,8 @@ export interface ErrorBody {
   readonly code: string;
   readonly error: string;
   readonly field?: string;
+  /** Of a quota that is used up: how much it is. */
+  readonly limit?: number;
 }
 
 export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
@@ -274,8 +276,13 @@ export function statusOf(code: ErrorCode): ErrorEntry['status'] {
 }
 
 /** The error body of a code, as it goes on the wire. */
-export function errorBody(code: ErrorCode, field?: string): ErrorBody {
-  return field === undefined ? { code, error: ERRORS[code].error } : { code, error: ERRORS[code].error, field };
+export function errorBody(code: ErrorCode, field?: string, limit?: number): ErrorBody {
+  return {
+    code,
+    error: ERRORS[code].error,
+    ...(field === undefined ? {} : { field }),
+    ...(limit === undefined ? {} : { limit }),
+  };
 }
 
 /**
@@ -285,14 +292,20 @@ export function errorBody(code: ErrorCode, field?: string): ErrorBody {
 export class Refusal extends Error {
   readonly code: ErrorCode;
   readonly field: string | undefined;
+  /** Of a quota that is used up: how much it is. */
+  readonly limit: number | undefined;
   /** Whole seconds after which a retry makes sense; sent as Retry-After. */
   readonly retryAfter: number | undefined;
 
-  constructor(code: ErrorCode, options: { field?: string | undefined; retryAfter?: number | undefined } = {}) {
+  constructor(
+    code: ErrorCode,
+    options: { field?: string | undefined; limit?: number | undefined; retryAfter?: number | undefined } = {},
+  ) {
     super(code);
     this.name = 'Refusal';
     this.code = code;
     this.field = options.field;
+    this.limit = options.limit;
     this.retryAfter = options.retryAfter ?? (ERRORS[code].status === 503 ? 1 : undefined);
   }
 }

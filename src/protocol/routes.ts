@@ -29,7 +29,7 @@ export const MESSAGING_ROUTES = {
       rate: 'create',
       body: conversations.createConversation,
       replies: { 200: conversations.conversation, 201: conversations.conversation },
-      errors: ['participant_unknown', 'conversation_full', right],
+      errors: ['participant_unknown', 'conversation_full', 'quota_exceeded', right],
     },
   ),
   readConversation: route.get('/v1/conversations/:id', 'Reads a conversation.', {
@@ -94,6 +94,7 @@ export const MESSAGING_ROUTES = {
         'message_not_found',
         'message_deleted',
         'message_purged',
+        'quota_exceeded',
       ],
     },
   ),
@@ -201,7 +202,7 @@ export const SESSION_ROUTES = {
     auth: 'none',
     body: sessions.login,
     replies: { 200: sessions.session },
-    errors: ['login_failed', 'rate_limited'],
+    errors: ['login_failed', 'quota_exceeded', 'rate_limited'],
   }),
   renew: route.post('/v1/auth/renew', 'Prolongs a session until `rnw`: by its refresh token, which is replaced.', {
     auth: 'renewable',

@@ -31,6 +31,8 @@ export interface AlertSourcesOptions {
   readonly certificateEnd?: () => string | undefined;
   /** Bytes of the accounts file that hold something. */
   readonly accountsUsedBytes: () => number;
+  /** Quotas of all people together that are nearly used up. */
+  readonly quotaConditions: () => Condition[];
   /** De-personalised answers that failed since the start. */
   readonly redactionFailures: () => number;
 }
@@ -61,6 +63,7 @@ export function makeAlertSources(options: AlertSourcesOptions): AlertsOptions['s
       kinds: ['accounts_filling'],
       look: () => accountsCondition(options.accountsUsedBytes()),
     },
+    quotas: { kinds: ['quota_near'], look: options.quotaConditions },
     redaction: {
       kinds: ['redaction_failing'],
       look: () => {

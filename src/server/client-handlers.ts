@@ -35,9 +35,9 @@ export function makeDirectoryHandlers(directory: Directory, groups: Groups): Cli
   return {
     listDirectory: ({ user, query }) => {
       const { after, after_rev: afterRev, limit } = query as DirectoryQuery;
-      const page =
-        afterRev === undefined ? directory.list(user, after ?? '', limit) : directory.changes(user, afterRev, limit);
-      return { status: 200, body: page };
+      return afterRev === undefined
+        ? directory.list(user, after ?? '', limit)
+        : directory.changes(user, afterRev, limit);
     },
     readDirectoryEntry: ({ user, parameters }) => ({
       status: 200,

@@ -1,6 +1,8 @@
 /** What the coordinator may know of conversations and do in them: it reads the lanes, and asks the actors to write. */
 import type { ShardSupervisor } from '#src/messaging/thread-services.ts';
 import type { Clock } from '#src/base/clock.ts';
+import { EVERYBODY, type RequireQuota } from '#src/protocol/quotas.ts';
+import { readRooms } from '#storage/conversations/usage-records.ts';
 import { shareConversation } from '#storage/conversations/inbox-reader.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
 import { makeMeetingRooms } from '#src/meetings/meeting-rooms.ts';
@@ -16,12 +18,21 @@ export function makeConversationAccess(
   { environments }: Pick<Lanes, 'environments'>,
   supervisor: Pick<ShardSupervisor, 'ask'>,
   clock: Clock,
+  requireQuota: RequireQuota,
 ): ConversationAccess {
+  const rooms = makeMeetingRooms((to, message, millis) => supervisor.ask(to, message, millis), clock);
   return {
     shareConversation: (one, other) => {
       for (const environment of environments) environment.refresh();
       return shareConversation(environments, one, other);
     },
-    rooms: makeMeetingRooms((to, message, millis) => supervisor.ask(to, message, millis), clock),
+    rooms: {
+      ...rooms,
+      // The room of a meeting counts as one that its host made.
+      make: async (title, host, participants) => {
+        for (const who of [host, EVERYBODY]) requireQuota('rooms', who, readRooms(environments, who), 1);
+        return await rooms.make(title, host, participants);
+      },
+    },
   };
 }

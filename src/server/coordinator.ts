@@ -5,6 +5,7 @@
 import type { FastifyInstance } from 'fastify';
 import { SignInGuard } from '#src/identity/credentials/sign-in-guard.ts';
 import type { Limiter } from '#src/limits/limiter.ts';
+import type { QuotaGate } from '#src/limits/quotas.ts';
 import { Passwords } from '#src/identity/credentials/passwords.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import type { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
@@ -59,6 +60,8 @@ export interface CoordinatorOptions {
   readonly tokens: SessionTokens;
   readonly announcer: SessionAnnouncer;
   readonly limiter: Limiter;
+  /** What people may use. */
+  readonly quotas: QuotaGate;
   readonly log: Logger;
   readonly health: Health;
   readonly allowsOrigin: (origin: string) => boolean;
@@ -98,7 +101,7 @@ export interface PeopleServices {
 }
 
 export async function makeCoordinator(options: CoordinatorOptions): Promise<Coordinator> {
-  const { config, accounts, tokens, announcer, limiter, clock = systemClock } = options;
+  const { config, accounts, tokens, announcer, limiter, quotas, clock = systemClock } = options;
   const passwords = await Passwords.make(config.passwordMemoryKib);
   const guard = new SignInGuard({ limiter, realm: 'client' });
   const signIn = new SignIn({
@@ -109,6 +112,7 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
     announcer,
     guard,
     clock,
+    quotas,
     reused: options.sessionReused,
   });
   const authenticate: Authenticate = (token) => signIn.authenticate(token);
@@ -152,7 +156,14 @@ function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, pass
     invitations,
     enrollment: new Enrollment({ accounts, passwords, announcer, access, guests, invitations, clock }),
     recovery: new Recovery({ accounts, passwords, announcer, limiter, sender, clock, log }),
-    meetings: new Meetings({ accounts, access, rooms: options.rooms, links, clock }),
+    meetings: new Meetings({
+      accounts,
+      access,
+      rooms: options.rooms,
+      links,
+      clock,
+      requireQuota: options.quotas.require,
+    }),
   };
 }
 

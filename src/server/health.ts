@@ -2,11 +2,14 @@
 import { valuesOf } from '#actors/runtime/thread-services.ts';
 import type { ShardSupervisor } from '#src/messaging/thread-services.ts';
 import { MetricLedger } from '#src/telemetry/metric-ledger.ts';
-import { healthReply, type HealthReply } from '#src/telemetry/health-reply.ts';
+import { healthReply, sharedByFormat, type HealthReply } from '#src/telemetry/health-reply.ts';
 import type { Base, Release } from './base.ts';
 
-/** A thread that takes longer to say how it is doing counts as missing. */
-export const METRICS_MILLIS = 900;
+/**
+ * A thread that takes longer to say how it is doing counts as missing. With the wait for a shared answer (HEALTH_MILLIS)
+ * it is less than a shard waits for this thread.
+ */
+export const METRICS_MILLIS = 850;
 
 export type AskHealth = (accept: string | undefined) => Promise<HealthReply>;
 
@@ -19,8 +22,8 @@ export function makeHealth(
   const ledger = new MetricLedger();
   const installation = { version, protocolMin: config.protocolMin, startedAt };
   const expected = ['main', ...Array.from({ length: placement.shards }, (_, shard) => `shard-${shard}`)];
-  return async (accept) => {
+  return sharedByFormat(async (format) => {
     const shards = valuesOf(await supervisor.askShards('metrics.read', null, METRICS_MILLIS));
-    return await healthReply(ledger.settle([metrics.snapshot(), ...shards], expected), installation, accept);
-  };
+    return await healthReply(ledger.settle([metrics.snapshot(), ...shards], expected), installation, format);
+  });
 }

@@ -17,6 +17,11 @@ import type { RetentionRule } from '#storage/conversations/retention.ts';
 import { Vault } from '#storage/vault/vault.ts';
 import { makeAlertSources } from './alert-sources.ts';
 import { Alerts } from '#src/monitoring/alerts.ts';
+import { QuotaReport } from '#src/monitoring/quota-report.ts';
+import type { QuotaGate } from '#src/limits/quotas.ts';
+import type { QuotaLimits } from '#src/protocol/quotas.ts';
+import { readQuotaLimits } from '#src/settings/quota-settings.ts';
+import type { AttachmentReader } from '#storage/attachments/attachment-records.ts';
 import { Bots } from '#src/integrations/bots.ts';
 import { AuditArchive } from '#src/audit/audit-archive.ts';
 import { AuditTrail } from '#src/audit/audit-trail.ts';
@@ -41,6 +46,11 @@ import { VendorTokenUse } from '#src/identity/vendor-token-use.ts';
 
 export interface ManagementOptions extends Omit<SettingsServicesOptions, 'config'> {
   readonly lanes: Pick<Lanes, 'environments' | 'read'>;
+  readonly attachments: Pick<AttachmentReader, 'countContents' | 'find' | 'uploadedSince'>;
+  /** What people may use, as this thread holds them to it. */
+  readonly quotas: QuotaGate;
+  /** Hands the quotas to every messaging thread; resolves when each goes by them. */
+  readonly announceQuotas: (limits: QuotaLimits) => Promise<void>;
   readonly accounts: Accounts;
   readonly announcer: SessionAnnouncer;
   /** Hands the bots to every messaging thread; resolves when each decides by them. */
@@ -71,7 +81,12 @@ export function makeManagement(options: ManagementOptions) {
   const vault = new Vault({ accounts, clock, warn, countContents: () => options.attachments.countContents() });
   const plane = makeNodeServices(accounts, clock);
   const settingsServices = makeSettingsServices(options, vault);
-  const alerts = makeAlerts(options, plane, settingsServices);
+  const quotaReport = new QuotaReport(options);
+  settingsServices.settings.follow('quotas', async () => {
+    options.quotas.use(readQuotaLimits(accounts, options.config));
+    await options.announceQuotas(options.quotas.limits);
+  });
+  const alerts = makeAlerts(options, plane, settingsServices, quotaReport);
   const directoryChanged = (user: string, rev: number) => announcer.directoryChanged(user, rev);
   const integrations = new Integrations({
     ...options,
@@ -100,13 +115,19 @@ export function makeManagement(options: ManagementOptions) {
     erasures,
     integrations,
     auditArchive: new AuditArchive({ accounts, clock, log, isHeld: () => retention.rule.isHeld }),
+    quotaReport,
     retention,
     consoleRoles: new ConsoleRoles({ accounts, announcer, clock }),
     vault,
   };
 }
 
-function makeAlerts(options: ManagementOptions, { nodes }: NodeServices, { settings }: SettingsServices): Alerts {
+function makeAlerts(
+  options: ManagementOptions,
+  { nodes }: NodeServices,
+  { settings }: SettingsServices,
+  quotaReport: QuotaReport,
+): Alerts {
   const { accounts, clock, folder, health, log, redactionFailures, startedAt } = options;
   const commitP99Seconds = async () => (await health()).storage.commit.p99_seconds;
   const sources = makeAlertSources({
@@ -118,6 +139,7 @@ function makeAlerts(options: ManagementOptions, { nodes }: NodeServices, { setti
     certificateEnd: () => settings.certificateEnd(),
     redactionFailures,
     accountsUsedBytes: () => accounts.usedBytes,
+    quotaConditions: () => quotaReport.conditions(),
   });
   const failed = (source: string, error: unknown) => log.warn('a source of alerts failed', { source, error });
   return new Alerts({ accounts, clock, sources, failed });

@@ -44,6 +44,7 @@ export function makeChangeAnnouncers(supervisor: ShardSupervisor) {
     announceMediaServers: announcer('mediaServers.changed'),
     announceSigningKeys: announcer('signingKeys.changed'),
     announcePush: announcer('pushCredentials.changed'),
+    announceQuotas: announcer('quotas.changed'),
     announceSealing: announcer('sealing.changed'),
     announceRetention: async (rule: RetentionRule) => {
       // This thread reads messages, too.

@@ -4,6 +4,8 @@ import { CallBoard } from '#actors/call/call-board.ts';
 import type { CallRecord } from '#actors/call/call-record.ts';
 import { Supervisor } from '#actors/runtime/supervisor.ts';
 import { systemClock } from '#src/base/clock.ts';
+import type { QuotaGate } from '#src/limits/quotas.ts';
+import type { QuotaWarnings } from '#src/monitoring/quota-warnings.ts';
 import type { Retention } from '#src/compliance/retention.ts';
 import { readPolicySnapshot } from '#src/directory/access-control.ts';
 import { BotAudit } from '#src/integrations/bot-audit.ts';
@@ -50,6 +52,9 @@ export interface ShardContext {
   /** How contents of attachments are kept now. */
   readonly attachmentKeys: Pick<AttachmentKeys, 'sealing'>;
   readonly integrations: Integrations;
+  /** What people may use now. */
+  readonly quotas: Pick<QuotaGate, 'limits'>;
+  readonly quotaWarnings: Pick<QuotaWarnings, 'note'>;
   /** A shard refused a request that showed a vendor token. */
   readonly vendorRefused: (shown: ShownVendorToken) => void;
   readonly restarted: (shard: number) => void;
@@ -62,7 +67,7 @@ export async function startShards(
   surroundings: ShardContext,
 ): Promise<number> {
   const { accounts, config, log, metrics, placement, recentLines } = base;
-  const { health, integrations, restarted, vendorRefused } = surroundings;
+  const { health, integrations, quotaWarnings, restarted, vendorRefused } = surroundings;
   const botAudit = new BotAudit(accounts, systemClock);
   const calls = new CallBoard();
   return await supervisor.start({
@@ -76,6 +81,7 @@ export async function startShards(
       'health.read': async ({ accept }) => await health(accept),
       'calls.changed': (change) => calls.follow(change),
       'conversations.changed': ({ conversations }) => integrations.deliveries.noteActivity(conversations),
+      'quota.neared': (near) => quotaWarnings.note(near),
       'log.written': ({ line }) => recentLines.add(line),
       'vendorTokens.refused': (shown) => vendorRefused(shown),
     },
@@ -95,7 +101,7 @@ export async function startShards(
 /** What a shard is started with, read anew whenever one is; `callsOf` has the calls of the thread before it. */
 function makeShardData(
   { accounts, backups, config, folder, limits, manifest, placement }: Base,
-  { attachmentKeys, mediaServers, origins, push, release, retention }: ShardContext,
+  { attachmentKeys, mediaServers, origins, push, quotas, release, retention }: ShardContext,
   callsOf: (shard: number) => readonly CallRecord[],
 ): (shard: number) => ShardData {
   const started = new Set<number>();
@@ -115,6 +121,7 @@ function makeShardData(
     push: push(),
     mediaServers: mediaServers(),
     retention: retention.rule,
+    quotas: quotas.limits,
     calls: callsOf(shard),
     idKey: accounts.secret('installation_key'),
     origins,

@@ -5,6 +5,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { RETENTION_SECONDS_MAX, RETENTION_SECONDS_MIN } from '#src/protocol/limits.ts';
+import { QUOTAS, type QuotaField, type QuotaName } from '#src/protocol/quotas.ts';
 import { isIceUriList } from '#src/protocol/calls/calls.ts';
 import { isTargetUrl } from '#src/outgoing/targets.ts';
 import { SIGN_IN_SOURCES } from '#src/identity/sign-in-switches.ts';
@@ -94,6 +95,21 @@ const keyOf = (isRight: (type: string | undefined) => boolean) =>
     .string()
     .max(SECRET_LENGTH_MAX)
     .refine((text) => isPrivateKey(text, isRight), 'A private key in PEM, without a passphrase.');
+
+/** A field for each quota of a person, and one for each of all people together. */
+function quotaFields(): Readonly<Record<QuotaField, PlainField>> {
+  const fields = Object.entries(QUOTAS).flatMap(([name, { most, ofAll, unit, window }]) => {
+    const schema = z.int().min(1).max(most);
+    const often = window === 'stored' ? '' : window === 'day' ? ' a day' : ' in 30 days';
+    const own = [name, { schema, say: `A person’s ${unit}${often} (${name}); the default without it.` }];
+    const all = [
+      `installation_${name}`,
+      { schema, say: `All people’s ${unit}${often} (${name}); no bound without it.` },
+    ];
+    return ofAll ? [own, all] : [own];
+  });
+  return Object.fromEntries(fields) as Record<QuotaName, PlainField> & Record<QuotaField, PlainField>;
+}
 
 const { shape: sso } = ssoSettings;
 const LIVE = 'At once, from the next sign-in on.';
@@ -341,6 +357,12 @@ export const SETTING_SCREENS = {
         say: 'In seconds, from a minute to ten years; for ever without it.',
       },
     },
+  },
+  quotas: {
+    say: 'How much one person, and the whole installation, may use. What each one counts is in docs/protocol.md.',
+    effect: 'At once. What is used already stays, also beyond a smaller quota.',
+    isClosedToVendors: true,
+    fields: quotaFields(),
   },
 } as const satisfies Readonly<Record<string, SettingScreen>>;
 

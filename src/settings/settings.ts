@@ -30,6 +30,11 @@ interface ScreenRecord {
 
 const settings = defineCollection<ScreenRecord>('settings', { version: 1 });
 
+/** The values of a screen as they were set, without its secrets: for what is read before there are settings. */
+export function readSetValues(view: View, name: SettingScreenName): Values {
+  return view.document(settings, name)?.values ?? {};
+}
+
 /** A screen as it is looked at. */
 export interface ScreenView {
   /** Whether everything is set that it cannot do without. */

@@ -9,6 +9,7 @@ const FORMATS = [
 ] as const;
 
 export type HealthFormat = (typeof FORMATS)[number]['format'];
+export const HEALTH_FORMATS: readonly HealthFormat[] = FORMATS.map(({ format }) => format);
 
 export const HEALTH_CONTENT_TYPES: Readonly<Record<HealthFormat, string>> = {
   json: 'application/json; charset=utf-8',

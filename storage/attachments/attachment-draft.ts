@@ -8,7 +8,8 @@ import {
 } from './attachment-records.ts';
 import type { Table, Write } from '../engine/environment.ts';
 import { key, numberAt, numberValue } from '../engine/keys.ts';
-import { chargeOf, dayOf } from './upload-admission.ts';
+import { dayOf, EVERYBODY } from '#src/protocol/quotas.ts';
+import { chargeOf } from './upload-admission.ts';
 
 export type AttachmentWrite = Write<AttachmentTable>;
 
@@ -48,11 +49,13 @@ export class AttachmentDraft {
     this.writes.set(nameOf(table, itemKey), { table, key: itemKey, value });
   }
 
-  /** Counts bytes to what a person uploaded on the day of that instant, or off it again. */
+  /** Counts bytes to what a person, and everybody, uploaded on the day of that instant, or off it again. */
   charge(owner: string, at: number, bytes: number): void {
     const day = dayOf(at);
-    const sum = Math.max(0, this.#uploaded(owner, day) + bytes);
-    this.put('uploaded', uploadedKey(owner, day), sum === 0 ? null : numberValue(sum));
+    for (const who of [owner, EVERYBODY]) {
+      const sum = Math.max(0, this.#uploaded(who, day) + bytes);
+      this.put('uploaded', uploadedKey(who, day), sum === 0 ? null : numberValue(sum));
+    }
   }
 
   #uploaded(owner: string, day: number): number {

@@ -5,6 +5,7 @@
  */
 import { rm } from 'node:fs/promises';
 import { Refusal } from '#src/protocol/errors.ts';
+import type { RequireQuota } from '#src/protocol/quotas.ts';
 import { AttachmentDraft, type AttachmentWrite } from './attachment-draft.ts';
 import { isReferenced } from '../conversations/attachment-references.ts';
 import {
@@ -51,8 +52,8 @@ export interface AttachmentsOptions {
   /** Lanes to read, for whether a message has an attachment. */
   readonly lanes: readonly LaneEnvironment[];
   readonly now: () => number;
-  /** Bytes a person may upload in QUOTA_DAYS days. */
-  readonly quotaBytes: number;
+  /** What a person, and everybody together, may upload; without it nothing bounds them. */
+  readonly requireQuota?: RequireQuota;
   /**
    * Until when nothing is removed that a message could have, in milliseconds since 1970: the writer before this one
    * died and took along what it knew of messages that are being posted.

@@ -5,6 +5,7 @@
  */
 import { makeId } from '#src/base/ids.ts';
 import { Refusal } from '#src/protocol/errors.ts';
+import { dayOf, EVERYBODY, type RequireQuota } from '#src/protocol/quotas.ts';
 
 /** Uploads and attachments of one person that no message has yet. A person who sends an album has some dozens. */
 export const UNPOSTED_PER_PERSON_MAX = 100;
@@ -12,7 +13,6 @@ export const UNPOSTED_PER_PERSON_MAX = 100;
 export const CHARGED_BYTES_MIN = 4_096;
 /** The window of the quota, in days of UTC. */
 export const QUOTA_DAYS = 30;
-const DAY_MILLIS = 86_400_000;
 
 /** Leave to upload so many bytes. */
 export interface Reservation {
@@ -22,8 +22,8 @@ export interface Reservation {
 }
 
 export interface UploadAdmissionOptions {
-  /** Bytes a person may upload in QUOTA_DAYS days. */
-  readonly quotaBytes: number;
+  /** What a person, and everybody together, may upload in QUOTA_DAYS days; without it nothing bounds them. */
+  readonly requireQuota?: RequireQuota;
   readonly now: () => number;
   /** Bytes that a person was charged for since the beginning of a day. */
   readonly uploadedSince: (owner: string, day: number) => number;
@@ -50,14 +50,16 @@ export class UploadAdmission {
 
   /** Gives leave to upload so many bytes under the id that it answers. @throws Refusal `quota_exceeded`, `uploads_full`. */
   reserve(owner: string, bytes: number): string {
-    const { now, quotaBytes, uploadedSince } = this.#options;
+    const { now, requireQuota, uploadedSince } = this.#options;
     const createdAt = now();
     if ((this.#unposted.get(owner) ?? 0) >= UNPOSTED_PER_PERSON_MAX) throw new Refusal('uploads_full');
-    const used = uploadedSince(owner, dayOf(createdAt) - QUOTA_DAYS + 1) + (this.#reserved.get(owner) ?? 0);
-    if (used + chargeOf(bytes) > quotaBytes) throw new Refusal('quota_exceeded');
+    for (const who of [owner, EVERYBODY]) {
+      const used = uploadedSince(who, dayOf(createdAt) - QUOTA_DAYS + 1) + (this.#reserved.get(who) ?? 0);
+      requireQuota?.('attachment_bytes', who, used, chargeOf(bytes));
+    }
     const id = makeId('att', createdAt);
     this.#reservations.set(id, { owner, bytes, createdAt });
-    add(this.#reserved, owner, chargeOf(bytes));
+    for (const who of [owner, EVERYBODY]) add(this.#reserved, who, chargeOf(bytes));
     this.count(owner, 1);
     return id;
   }
@@ -93,7 +95,7 @@ export class UploadAdmission {
   #end(id: string, isStored: boolean): void {
     const { owner, bytes } = this.#reservations.get(id)!;
     this.#reservations.delete(id);
-    add(this.#reserved, owner, -chargeOf(bytes));
+    for (const who of [owner, EVERYBODY]) add(this.#reserved, who, -chargeOf(bytes));
     if (!isStored) this.count(owner, -1);
   }
 }
@@ -101,11 +103,6 @@ export class UploadAdmission {
 /** What an upload of so many bytes counts towards the quota. */
 export function chargeOf(bytes: number): number {
   return Math.max(bytes, CHARGED_BYTES_MIN);
-}
-
-/** The day of UTC that it is charged on, counted from 1970. */
-export function dayOf(millis: number): number {
-  return Math.floor(millis / DAY_MILLIS);
 }
 
 /** Adds to a sum; one that comes to nothing is forgotten. */

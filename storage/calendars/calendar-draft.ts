@@ -5,6 +5,7 @@
 import { makeId } from '#src/base/ids.ts';
 import { isSoundText } from '#src/base/json.ts';
 import { Refusal } from '#src/protocol/errors.ts';
+import { EVERYBODY, type RequireQuota } from '#src/protocol/quotas.ts';
 import type { AuditActor, AuditForm } from '../accounts/audit-chain.ts';
 import { resetAlarms } from './calendar-alarms.ts';
 import { moveMeeting, touchMeeting } from './calendar-meetings.ts';
@@ -101,24 +102,28 @@ export class CalendarDraft extends CalendarWriteSet {
   /** Calendar → people who saw it before this change and may not any more. */
   readonly shutOut = new Map<string, string[]>();
   readonly #graves: TombstoneReader;
+  readonly #require: RequireQuota;
 
   constructor(
     before: ReadonlyMap<string, CalendarWrite>,
     get: (table: CalendarTable, itemKey: Buffer) => Buffer | undefined,
     graves: TombstoneReader,
     now: number,
+    requireQuota: RequireQuota,
   ) {
     super(before, get, now);
     this.#graves = graves;
+    this.#require = requireQuota;
   }
 
-  /** @throws Refusal `calendars_full`, `calendar_name_taken`, `field_invalid`. */
+  /** @throws Refusal `calendars_full`, `quota_exceeded`, `calendar_name_taken`, `field_invalid`. */
   createCalendar(form: CalendarForm, by?: AuditActor): CalendarRecord {
     assertName(form.name);
     const count = this.#count('owned', form.owner);
     if (count >= CALENDARS_PER_PERSON_MAX) throw new Refusal('calendars_full');
+    this.#require('calendars', form.owner, count, 1);
     if (this.ownedByName(form.owner, form.name) !== undefined) throw new Refusal('calendar_name_taken');
-    const counters = { syncSeq: 1, floorSeq: 0, objects: 0, removed: 0, shares: 0 };
+    const counters = { syncSeq: 1, floorSeq: 0, objects: 0, removed: 0, shares: 0, bytes: 0 };
     const calendar = { ...form, ...counters, id: makeId('cal', this.now), createdAt: this.now };
     this.put('owned', key(form.owner, form.name), Buffer.from(calendar.id));
     this.#putCount('owned', form.owner, count + 1);
@@ -140,6 +145,7 @@ export class CalendarDraft extends CalendarWriteSet {
     this.put('calendars', key(id), null);
     this.put('behind', key(id), Buffer.of(1));
     this.put('meta', key('purge', id), Buffer.from(calendar.owner));
+    this.#use(calendar, -calendar.objects, -calendar.bytes);
     dropSubscription(this, calendar);
     this.#putDeed(calendar, 'calendar.removed', by, { name: calendar.name, entries: calendar.objects });
     this.touched.set(id, calendar);
@@ -179,7 +185,7 @@ export class CalendarDraft extends CalendarWriteSet {
   /**
    * Puts an object, whose index the caller derived from the very bytes.
    * @throws Refusal `calendar_not_found`, `entry_changed` when a condition fails, `entry_too_large`, `calendar_full`,
-   *   `entry_kind_refused`, `field_invalid` for the name; UidTaken.
+   *   `quota_exceeded` (of the calendar's owner), `entry_kind_refused`, `field_invalid` for the name; UidTaken.
    */
   putObject(id: string, name: string, bytes: Uint8Array, index: ObjectIndex, options: PutOptions = {}): PutResult {
     assertName(name);
@@ -192,6 +198,10 @@ export class CalendarDraft extends CalendarWriteSet {
     if (holder !== undefined && holder !== name) throw new UidTaken(holder);
     if (prior !== undefined && prior.uid !== index.uid) throw new UidTaken(name);
     if (prior === undefined && calendar.objects >= OBJECTS_PER_CALENDAR_MAX) throw new Refusal('calendar_full');
+    const grows = { entries: prior === undefined ? 1 : 0, bytes: bytes.length - (prior?.bytes ?? 0) };
+    // What the server itself notes in an object that is there, such as an answer, is not its owner's doing.
+    if (prior === undefined || options.keepScheduleTag !== true) this.#requireRoom(calendar, grows);
+    this.#use(calendar, grows.entries, grows.bytes);
     const removal = prior === undefined ? this.removal(id, name) : undefined;
     const isBack = removal?.grave.uid === index.uid;
     const seq = calendar.syncSeq;
@@ -216,8 +226,12 @@ export class CalendarDraft extends CalendarWriteSet {
     for (const itemKey of timeKeys(id, name, record)) this.put('times', itemKey, Buffer.of(1));
     if (unanswered) this.put('unanswered', key(calendar.owner, id, name), Buffer.of(1));
     this.put('changes', numbered(seq, id), changeRecord.encode({ name, uid, removed: false }));
-    const objects = calendar.objects + (prior === undefined ? 1 : 0);
-    this.#putCalendar({ ...calendar, objects, removed: calendar.removed - (isBack ? 1 : 0) });
+    this.#putCalendar({
+      ...calendar,
+      objects: calendar.objects + grows.entries,
+      bytes: calendar.bytes + grows.bytes,
+      removed: calendar.removed - (isBack ? 1 : 0),
+    });
     touchMeeting(this, id, uid);
     return { etag, scheduleTag, isNew: prior === undefined, syncSeq: seq };
   }
@@ -241,8 +255,10 @@ export class CalendarDraft extends CalendarWriteSet {
     this.put('removals', key(id, name), numberValue(seq));
     this.put('graves', numbered(seq, id), tombstoneRecord.encode({ name, uid, at: this.now, revisions }));
     this.put('changes', numbered(seq, id), changeRecord.encode({ name, uid, removed: true }));
+    this.#use(calendar, -1, -prior.bytes);
     const { objects, removed } = calendar;
-    this.#putCalendar(this.#forgetOldest({ ...calendar, objects: objects - 1, removed: removed + 1 }));
+    const left = { ...calendar, objects: objects - 1, bytes: calendar.bytes - prior.bytes };
+    this.#putCalendar(this.#forgetOldest({ ...left, removed: removed + 1 }));
     touchMeeting(this, id, uid);
     return { syncSeq: seq };
   }
@@ -336,6 +352,26 @@ export class CalendarDraft extends CalendarWriteSet {
   #putDeed(calendar: CalendarRecord, event: string, by: AuditActor | undefined, details: AuditForm['details']): void {
     const doer = by ?? { actor: `user:${calendar.owner}`, address: null };
     this.audit({ event, ...doer, subject: `calendar:${calendar.id}`, details }, calendar.id, String(calendar.syncSeq));
+  }
+
+  /** @throws Refusal `quota_exceeded` where the owner, or everybody, has no room for so much more. */
+  #requireRoom({ owner, subscribed }: CalendarRecord, { entries, bytes }: { entries: number; bytes: number }): void {
+    if (subscribed === true) return;
+    for (const who of [owner, EVERYBODY]) {
+      const used = this.calendarUse(who);
+      if (entries > 0) this.#require('calendar_entries', who, used.entries, entries);
+      if (bytes > 0) this.#require('calendar_bytes', who, used.bytes, bytes);
+    }
+  }
+
+  /** Counts entries and bytes of a calendar to its owner and to all; a feed's are bounded by what a feed may be. */
+  #use({ owner, subscribed }: CalendarRecord, entries: number, bytes: number): void {
+    if (subscribed === true) return;
+    for (const who of [owner, EVERYBODY]) {
+      const used = this.calendarUse(who);
+      const left = [used.entries + entries, used.bytes + bytes] as const;
+      this.put('meta', key('usage', who), left[0] === 0 ? null : numberValue(...left));
+    }
   }
 
   #count(of: 'owned' | 'shared', user: string): number {

@@ -88,6 +88,18 @@ export class CalendarView {
     return this.#get('owned', key(owner, name))?.toString();
   }
 
+  /** Entries, and their bytes, in a person's own calendars that follow no feed; with EVERYBODY in all people's. */
+  calendarUse(owner: string): { readonly entries: number; readonly bytes: number } {
+    const stored = this.#get('meta', key('usage', owner));
+    return stored === undefined ? { entries: 0, bytes: 0 } : { entries: numberAt(stored), bytes: numberAt(stored, 1) };
+  }
+
+  /** How many calendars a person owns. */
+  calendarsOwned(owner: string): number {
+    const stored = this.#get('meta', key('owned', owner));
+    return stored === undefined ? 0 : numberAt(stored);
+  }
+
   object(calendar: string, name: string): ObjectRecord | undefined {
     const stored = this.#get('objects', key(calendar, name));
     return stored === undefined ? undefined : objectRecord.decode(stored);

@@ -100,6 +100,8 @@ export interface CalendarRecord {
   shares: number;
   /** Whether it follows a feed elsewhere, and nobody writes it by hand. */
   subscribed?: boolean;
+  /** Bytes of its objects, as they are now. */
+  bytes: number;
 }
 
 /** What is derived from an object's bytes so that most questions are answered without reading them. */
@@ -224,6 +226,7 @@ export const calendarRecord = calendarRecordOf<CalendarRecord>('calendar', [
   'shares',
   // Behind the others: a calendar from before there were subscriptions has none.
   'subscribed',
+  'bytes',
 ]);
 export const objectRecord = calendarRecordOf<ObjectRecord>('calendar object', [
   'uid',

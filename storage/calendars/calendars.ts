@@ -25,6 +25,7 @@ import {
   type CalendarTable,
   type ObjectIndex,
 } from './calendar-records.ts';
+import type { RequireQuota } from '#src/protocol/quotas.ts';
 import { ChangeQueue } from '../engine/change-queue.ts';
 import { key, lastPart, under } from '../engine/keys.ts';
 
@@ -59,6 +60,8 @@ export interface CalendarsOptions {
   readonly now: () => number;
   /** Told of every calendar that a commit changed, once it is on disk, and of those whom it shut out. */
   readonly onChange?: (calendar: CalendarRecord, shutOut: readonly string[]) => void;
+  /** What people may use; without it nothing bounds them but what bounds a calendar. */
+  readonly requireQuota?: RequireQuota;
   /** Writes what was done into the audit trail; resolves when it is there. */
   readonly onDeeds?: (deeds: readonly AuditForm[]) => Promise<void>;
 }
@@ -83,6 +86,7 @@ export class Calendars extends CalendarReader {
           (table, itemKey) => tables[table].get(itemKey),
           (range) => tables.graves.getRange(range),
           options.now(),
+          options.requireQuota ?? (() => undefined),
         ),
       commit: async (writes) => {
         await environment.commit(writes);

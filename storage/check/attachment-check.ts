@@ -13,6 +13,7 @@ import { isSealedName } from '../attachments/blob-sealing.ts';
 import { blobPath, measureBlob } from '../attachments/blobs.ts';
 import type { Findings } from '../engine/findings.ts';
 import { folderPaths } from '../engine/folder.ts';
+import { checkUploadUse } from './usage-check.ts';
 import { key, numbered, numberOf, under } from '../engine/keys.ts';
 import type { LaneEnvironment } from '../engine/lane.ts';
 import { messageRecord } from '../engine/records.ts';
@@ -81,6 +82,7 @@ export async function checkAttachments(
         }
       }
     }
+    if (findings.problems.length === 0) checkUploadUse(environment, findings);
   } finally {
     await environment.close();
   }

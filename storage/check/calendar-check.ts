@@ -24,6 +24,7 @@ import {
 } from '../calendars/calendar-records.ts';
 import type { Findings } from '../engine/findings.ts';
 import { folderPaths } from '../engine/folder.ts';
+import { checkCalendarUse } from './usage-check.ts';
 import { key, lastPart, numberAt, numbered, numberOf, under } from '../engine/keys.ts';
 
 type Tables = CalendarEnvironment['tables'];
@@ -53,6 +54,7 @@ export async function checkCalendars(folder: string, findings: Findings): Promis
     for (const meeting of unpairedMeetings(environment)) {
       findings.add('meetings', [meeting], 'does not know of an entry that it is bound to');
     }
+    if (findings.problems.length === 0) checkCalendarUse(environment, findings);
   } finally {
     await environment.close();
   }
@@ -62,9 +64,9 @@ function checkCalendar(tables: Tables, record: CalendarRecord, findings: Finding
   const { id, owner, name } = record;
   if (tables.owned.get(key(owner, name))?.toString() !== id)
     findings.add('calendars', [id], 'is not in its owner’s list');
-  const objects = checkObjects(tables, record, findings);
-  if (objects !== record.objects)
-    findings.add('calendars', [id], `counts ${record.objects} objects and has ${objects}`);
+  const { bytes, count } = checkObjects(tables, record, findings);
+  if (count !== record.objects) findings.add('calendars', [id], `counts ${record.objects} objects and has ${count}`);
+  if (bytes !== record.bytes) findings.add('calendars', [id], `counts ${record.bytes} bytes and has ${bytes}`);
   const removed = checkLog(tables, record, findings);
   if (removed !== record.removed)
     findings.add('calendars', [id], `counts ${record.removed} removals and has ${removed}`);
@@ -79,13 +81,19 @@ function checkCalendar(tables: Tables, record: CalendarRecord, findings: Finding
   if (shares !== record.shares) findings.add('calendars', [id], `counts ${record.shares} shares and has ${shares}`);
 }
 
-function checkObjects(tables: Tables, { id, syncSeq }: CalendarRecord, findings: Findings): number {
+function checkObjects(
+  tables: Tables,
+  { id, syncSeq }: CalendarRecord,
+  findings: Findings,
+): { readonly count: number; readonly bytes: number } {
   let count = 0;
+  let sum = 0;
   for (const entry of tables.objects.getRange(under(id))) {
     count += 1;
     const name = entry.key.toString('utf8', id.length + 1);
     const record = findings.attempt('objects', [id, name], () => objectRecord.decode(entry.value));
     if (record === undefined) continue;
+    sum += record.bytes;
     const bytes = tables.bodies.get(key(id, name));
     if (bytes === undefined) findings.add('objects', [id, name], 'has no bytes');
     else if (etagOf(bytes) !== record.etag || bytes.length !== record.bytes) {
@@ -111,7 +119,7 @@ function checkObjects(tables: Tables, { id, syncSeq }: CalendarRecord, findings:
     const entryId = lastPart(Buffer.from(entry.key));
     if (tables.uids.get(key(id, entryId)) === undefined) findings.add('sources', [id, entryId], 'is of no object');
   }
-  return count;
+  return { count, bytes: sum };
 }
 
 /** Every line of the log is an object's last change or a removal that is remembered. Answers how many removals are. */

@@ -7,6 +7,7 @@ import { stampOf, type LaneEnvironment, type LaneTable } from '../engine/lane.ts
 import { laneOf } from '../engine/lanes.ts';
 import { checkMentioned } from './message-link-check.ts';
 import { checkPushes } from './push-check.ts';
+import { checkLaneUse } from './usage-check.ts';
 import { conversationRecord, membershipRecord, personalRecord } from '../engine/records.ts';
 
 type Tables = LaneEnvironment['tables'];
@@ -62,6 +63,8 @@ export function checkLane(
   checkPersonal(tables, findings);
   checkPushes(tables, findings);
   checkMeta(tables, findings);
+  // Where something is wrong already, counts that differ say nothing more.
+  if (findings.problems.length === 0) checkLaneUse(tables, findings);
   return { conversations, messages };
 }
 
@@ -123,6 +126,9 @@ function checkMeta(tables: Tables, findings: Findings): void {
       if (record === undefined || record.floorRev === 0) {
         findings.add('meta', parts, 'marks a purge of what was never deleted');
       }
+    } else if (parts.length === 2 && (parts[0] === 'posted' || parts[0] === 'rooms')) {
+      // What they say is held to a full count by checkLaneUse.
+      findings.attempt('meta', parts, () => numberAt(entry.value));
     } else if (parts.length === 2 && parts[0] === 'retention') {
       const id = lastPart(entry.key);
       if (tables.conversations.get(key(id)) === undefined) findings.add('meta', parts, 'is of no conversation');

@@ -31,7 +31,7 @@ import { join, relative } from 'node:path';
 import { z } from 'zod';
 
 /** What is on disk now. Raised with every migration (`storage/engine/migrations.ts`). */
-export const FOLDER_FORMAT = 2;
+export const FOLDER_FORMAT = 3;
 
 const manifestSchema = z.strictObject({
   format: z.int().min(0),

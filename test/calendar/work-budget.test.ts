@@ -1,6 +1,7 @@
 /** What one person's questions may cost the others: the bucket, and that a slice waits for it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { readXmlBody, XML_PAID_BYTES } from '#src/calendar/dav/request-body.ts';
 import { SLICE_MILLIS, TimeSlicer } from '#src/calendar/time-slicer.ts';
 import { WORK_BURST_MILLIS, WORK_MILLIS_PER_SECOND, WorkBudgets, WORKERS_MAX } from '#src/calendar/work-budget.ts';
 
@@ -51,4 +52,24 @@ test('a slice of work is charged to who asked, and the work rests while they hav
   assert.equal(charged.length, 1);
   assert.equal(charged[0]?.[0], 'eve');
   assert.ok((charged[0]?.[1] ?? 0) >= SLICE_MILLIS);
+});
+
+test('a long body of XML is read at the cost of who sent it, one that is refused too, and a short one for nothing', async () => {
+  const charged: number[] = [];
+  const budgets = new (class extends WorkBudgets {
+    override charge(_user: string, millis: number): number {
+      charged.push(millis);
+      return 0;
+    }
+  })();
+  const payer = { budgets, user: 'eve' };
+  const body = (length: number, end = '</a>') => Buffer.from(`<a>${'x'.repeat(length - 3 - end.length)}${end}`);
+  assert.equal(XML_PAID_BYTES, 8_192);
+  await readXmlBody(body(XML_PAID_BYTES - 1), payer);
+  assert.deepEqual(charged, []);
+  await readXmlBody(body(XML_PAID_BYTES), payer);
+  await assert.rejects(readXmlBody(body(XML_PAID_BYTES, '</b>'), payer));
+  const [first, read, second, refused] = charged;
+  assert.deepEqual([charged.length, first, second], [4, 0, 0]);
+  assert.ok((read ?? 0) > 0 && (refused ?? 0) > 0, String(charged));
 });

@@ -147,6 +147,7 @@ test('the sources see silent nodes, low disks, ending certificates, slow commits
     clock,
     folder,
     startedAt: START,
+    quotaConditions: () => [],
     accountsUsedBytes: () => 0,
     commitP99Seconds: async () => p99,
     redactionFailures: () => failures,

@@ -12,6 +12,8 @@ import { makeId } from '#src/base/ids.ts';
 import { readConfig } from '#src/config.ts';
 import { makeCoordinator } from '#src/server/coordinator.ts';
 import { originsOf } from '#src/http/cors.ts';
+import { QuotaGate } from '#src/limits/quotas.ts';
+import { readQuotaLimits } from '#src/settings/quota-settings.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import type { PolicySnapshot } from '#src/protocol/directory/policy-decision.ts';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
@@ -92,6 +94,7 @@ export async function startCoordinator(context: TestContext, settings: Record<st
     announcer,
     sessionReused: ({ sid, user }) => void announced.push({ what: 'reused', sid, user }),
     limiter: limiterBy(clock, config),
+    quotas: new QuotaGate({ limits: readQuotaLimits(accounts, config), now: () => clock.now(), near: () => {} }),
     log,
     clock,
     shareConversation: (one, other) => [...rooms.values()].some((people) => people.has(one) && people.has(other)),

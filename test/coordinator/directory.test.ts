@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DIRECTORY_PAGES_MAX, DirectoryPages } from '#src/directory/directory-pages.ts';
 import { PASSWORD, startCoordinator } from './coordinator-fixture.ts';
 
 const BY = { actor: 'user:root', address: '127.0.0.1' };
@@ -94,6 +95,63 @@ test('ERR-05 a person who is not there and one who may not be seen have one answ
   );
   await groups.change(board.id, { add: ['alice'], remove: ['carol'] }, BY);
   assert.equal((await get('/v1/directory/carol')).status, 200);
+});
+
+test('DIR-01 a page has a tag, of what this reader may see, and is not sent again to whoever has it', async (context) => {
+  const { call, login, people, policies } = await started(context);
+  const [alice, bob] = [(await login('alice')).token, (await login('bob')).token];
+  const read = async (token: string, path: string, tag?: string) => {
+    const known = tag === undefined ? {} : { 'if-none-match': tag };
+    const answer = await call('GET', path, { headers: { authorization: `Bearer ${token}`, ...known } });
+    return { ...answer, tag: answer.headers.get('etag') ?? '' };
+  };
+  for (const path of ['/v1/directory', '/v1/directory?after_rev=1', '/v1/directory?after=alice&limit=1']) {
+    const first = await read(alice, path);
+    assert.equal(first.status, 200);
+    assert.match(first.tag, /^"[\w-]{22}"$/);
+    assert.equal(first.headers.get('cache-control'), 'private, no-cache');
+    for (const tag of [first.tag, `W/${first.tag}`, `"x", ${first.tag}`, '*']) {
+      const again = await read(alice, path, tag);
+      assert.deepEqual([again.status, again.text, again.tag], [304, '', first.tag], tag);
+    }
+    assert.equal((await read(alice, path, '"x"')).status, 200);
+    assert.equal((await read(bob, path)).text, first.text);
+  }
+  const whole = await read(alice, '/v1/directory');
+  await people.change('carol', { title: 'Lead' }, BY);
+  const changed = await read(alice, '/v1/directory', whole.tag);
+  assert.deepEqual([changed.status, changed.json.items[2].title], [200, 'Lead']);
+  // A rule that hides somebody from everyone: the page under the old tag is no answer any more, nor is that of another.
+  await policies.create({ action: 'see', from: 'everyone', to: 'everyone', effect: 'deny' }, BY);
+  const users = ({ json }: { json: { items: { user: string }[] } }) => json.items.map(({ user }) => user);
+  const [hers, his] = [await read(alice, '/v1/directory', changed.tag), await read(bob, '/v1/directory', changed.tag)];
+  assert.deepEqual([users(hers), users(his)], [['alice'], ['bob']]);
+  assert.notEqual(hers.tag, his.tag);
+  // The tag is no way past the session.
+  assert.equal((await call('GET', '/v1/directory', { headers: { 'if-none-match': hers.tag } })).status, 401);
+});
+
+test('a page of the directory is made once for all who ask, until somebody changes, and so many are kept', () => {
+  const pages = new DirectoryPages();
+  const made: string[] = [];
+  const entry = { user: 'ann', kind: 'person', state: 'active', rev: 1 } as const;
+  const read = (asked: string, rev = 1, isVisible = true) => {
+    const make = () => ({ entries: [entry], next: null, rev: made.push(asked) });
+    return pages.reply(rev, asked, 'scope', () => isVisible, make).json.toString();
+  };
+  for (let page = 1; page <= DIRECTORY_PAGES_MAX; page += 1) read(`page ${page}`);
+  assert.deepEqual([DIRECTORY_PAGES_MAX, made.length], [100, 100]);
+  assert.deepEqual(JSON.parse(read('page 1')), { items: [entry], next: null, rev: 1, scope: 'scope' });
+  assert.deepEqual(JSON.parse(read('page 1', 1, false)), { items: [], next: null, rev: 1, scope: 'scope' });
+  assert.equal(made.length, 100);
+  // One step beyond: the page that was read longest ago is the second now.
+  read('page 101');
+  read('page 1');
+  assert.deepEqual(made.slice(100), ['page 101']);
+  read('page 2');
+  assert.deepEqual(made.slice(100), ['page 101', 'page 2']);
+  read('page 1', 2);
+  assert.deepEqual(made.slice(100), ['page 101', 'page 2', 'page 1']);
 });
 
 test('who has left cannot sign in, be let in again or be replaced', async (context) => {

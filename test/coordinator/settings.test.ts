@@ -207,6 +207,7 @@ test('a certificate goes with its key, and its end raises the alert', async (con
     clock,
     folder: '.',
     startedAt: START,
+    quotaConditions: () => [],
     accountsUsedBytes: () => 0,
     commitP99Seconds: async () => null,
     certificateEnd: () => settings.certificateEnd(),

@@ -142,8 +142,23 @@ test('CRD-08 signing in again on a device ends the session before, and no other'
   assert.equal((await withToken('/v1/auth/renew', again.token)).status, 200);
 });
 
+test('CRD-08 sign-ins that succeed are bounded for each name, before anything is hashed, and failures do not count', async (context) => {
+  const { people, login, post, clock } = await startCoordinator(context);
+  for (const name of ['alice', 'bob']) await people.add(name, PASSWORD);
+  const { device_id: device } = await login('alice');
+  for (let more = 1; more < 60; more += 1) assert.ok((await login('alice', { device_id: device })).token);
+  const refused = await post('/v1/auth/login', { username: 'alice', password: PASSWORD, device_id: device });
+  assert.deepEqual([refused.status, refused.json.code, refused.headers.get('retry-after')], [429, 'rate_limited', '1']);
+  assert.ok((await login('bob')).token, 'somebody else is not held up');
+  clock.advance(1);
+  assert.equal((await post('/v1/auth/login', { username: 'alice', password: 'wrong', device_id: device })).status, 401);
+  assert.ok((await login('alice', { device_id: device })).token);
+});
+
 test('one device more than a person may have takes the place of the one unused for longest', async (context) => {
-  const { people, login, accounts, clock, withToken } = await startCoordinator(context);
+  // A hundred sign-ins in a second are beyond what one person may do.
+  const settings = { PARLEY_RATE_LIMITS: '0' };
+  const { people, login, accounts, clock, withToken } = await startCoordinator(context, settings);
   await people.add('alice', PASSWORD);
   const first = await login('alice');
   clock.advance(1);

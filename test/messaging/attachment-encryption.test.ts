@@ -103,7 +103,7 @@ test('ATT-01 turning encryption on seals what is there and what comes; a locked 
   assert.equal((await attach(last, atLast, room.id, idOf(half))).status, 201);
   assert.equal((await download(last, atLast, idOf(half), room.id)).bytes.toString(), 'firstlater');
   await last.stop();
-  const attachments = await Attachments.open(folder, { lanes: [], now: () => Date.now(), quotaBytes: 1 });
+  const attachments = await Attachments.open(folder, { lanes: [], now: () => Date.now() });
   assert.deepEqual(await attachments.countContents(), { sealed: 4, plain: 0 });
   await attachments.close();
 });

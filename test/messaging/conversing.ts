@@ -1,6 +1,7 @@
 /** What tests of the messaging surface do all the time: people start conversations, talk, and are refused. */
 import assert from 'node:assert/strict';
 import { ERRORS, type ErrorCode } from '#src/protocol/errors.ts';
+import type { QuotaField } from '#src/protocol/quotas.ts';
 import type { Conversation, ConversationKind } from '#src/protocol/conversations/conversations.ts';
 import type { Message } from '#src/protocol/conversations/messages.ts';
 import { callControl } from '#test/support/control.ts';
@@ -57,6 +58,12 @@ export function assertRefused(
 ): void {
   const body = { code, error: ERRORS[code].error, ...(field === undefined ? {} : { field }) };
   assert.deepEqual({ status: reply.status, body: reply.body }, { status, body });
+}
+
+/** The refusal of a quota that is used up: which, and how much it is. */
+export function assertUsedUp(reply: { status: number; body: unknown }, field: QuotaField, limit: number): void {
+  const body = { code: 'quota_exceeded', error: ERRORS.quota_exceeded.error, field, limit };
+  assert.deepEqual({ status: reply.status, body: reply.body }, { status: 403, body });
 }
 
 /** Another device of the same person. */

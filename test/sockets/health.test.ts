@@ -119,6 +119,24 @@ test('HLT-02 Prometheus gets the text exposition, OpenMetrics on asking, on all 
   await socket.close();
 });
 
+test('HLT-01 however many ask at once, the figures are gathered ten times a second, and are never older than the question', async () => {
+  const cat = await server.person('cat');
+  const { id } = await start(server, cat, 'room', []);
+  for (const base of bases()) {
+    const begun = performance.now();
+    const texts = await Promise.all(
+      Array.from({ length: 64 }, async () => (await exposition(base, 'text/plain')).text),
+    );
+    const seconds = (performance.now() - begun) / 1000;
+    // Each round of gathering counts the processor's time anew; the first one, and one for each tenth of a second.
+    const rounds = new Set(texts).size;
+    assert.ok(rounds <= 2 + seconds * 10, `${rounds} rounds in ${seconds} s`);
+    const earlier = (await health(base)).messages.acknowledged;
+    await say(server, cat, id, 'one more');
+    assert.equal((await health(base)).messages.acknowledged, earlier + 1);
+  }
+});
+
 const skip = unlessInstalled('promtool', ['--version']);
 
 test('HLT-02 promtool finds nothing to say', { skip }, async () => {

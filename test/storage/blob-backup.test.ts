@@ -33,7 +33,7 @@ async function setStage(t: TestContext): Promise<Stage> {
   await makeRoom(host, ROOM, ['bob']);
   const pauses = new Int32Array(new SharedArrayBuffer(4));
   const lanes = [host.lane.environment];
-  const attachments = await Attachments.open(folder, { lanes, now: () => NOW, quotaBytes: 1e9, pauses });
+  const attachments = await Attachments.open(folder, { lanes, now: () => NOW, pauses });
   t.after(() => attachments.close());
   return { folder, host, attachments, pauses };
 }
@@ -129,7 +129,7 @@ test('a writer that takes the place of one that died removes nothing until what 
   await host.reply(ROOM, { kind: 'deleteMessage', user: 'alice', device: 'd_1', seq });
   let now = NOW;
   const lanes = [host.lane.environment];
-  const next = await Attachments.open(folder, { lanes, now: () => now, quotaBytes: 1e9, quietUntil: NOW + 10 });
+  const next = await Attachments.open(folder, { lanes, now: () => now, quietUntil: NOW + 10 });
   assert.deepEqual(await next.release([id]), []);
   now += 10;
   assert.deepEqual(await next.release([id]), [id]);

@@ -121,7 +121,7 @@ test('turning encryption on seals what lay there, passes over what is damaged, a
   const folder = temporaryFolder(t);
   openFolder(folder, 1, '2026-01-10T00:00:00Z');
   const lane = openLane(lanePath(folder, 0), 1024 ** 3);
-  const attachments = await Attachments.open(folder, { lanes: [lane], now: () => NOW, quotaBytes: 1e9 });
+  const attachments = await Attachments.open(folder, { lanes: [lane], now: () => NOW });
   t.after(async () => {
     await attachments.close();
     await lane.close();

@@ -6,6 +6,7 @@ import { test, type TestContext } from 'node:test';
 import type { Refusal } from '#src/protocol/errors.ts';
 import { checkFolder } from '#storage/check/check.ts';
 import { removeReference, writeReference } from '#storage/conversations/attachment-references.ts';
+import { QuotaGate } from '#src/limits/quotas.ts';
 import { Attachments, HOLD_MILLIS, UNPOSTED_MILLIS } from '#storage/attachments/attachments.ts';
 import { adoptUpload, blobPath, measureBlob, prepareBlobs, uploadPath } from '#storage/attachments/blobs.ts';
 import { UploadWriter } from '#storage/attachments/upload-writer.ts';
@@ -29,7 +30,9 @@ async function setStage(t: TestContext): Promise<Stage> {
   openFolder(folder, 1, '2026-01-10T00:00:00Z');
   const lane = openLane(lanePath(folder, 0), 1024 ** 3);
   const stage = { folder, lane, now: START } as { -readonly [K in keyof Stage]: Stage[K] };
-  stage.attachments = await Attachments.open(folder, { lanes: [lane], now: () => stage.now, quotaBytes: 20_000 });
+  const quotas = new QuotaGate({ limits: { attachment_bytes: 20_000 }, now: () => stage.now, near: () => undefined });
+  const options = { lanes: [lane], now: () => stage.now, requireQuota: quotas.require };
+  stage.attachments = await Attachments.open(folder, options);
   t.after(async () => {
     await stage.attachments.close();
     await lane.close();

@@ -8,7 +8,7 @@ import { putRsvp } from '#storage/calendars/calendar-mails.ts';
 import { deliveryRecord, entryIdOf, messageRecord, SCHEDULING_QUEUE } from '#storage/calendars/calendar-records.ts';
 import { Calendars } from '#storage/calendars/calendars.ts';
 import { Findings } from '#storage/engine/findings.ts';
-import { key, numbered } from '#storage/engine/keys.ts';
+import { key, numbered, numberValue } from '#storage/engine/keys.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 
 const NOON = Date.UTC(2026, 10, 21, 12);
@@ -61,6 +61,31 @@ test('a check names what does not go together', async (t) => {
     `objects [${id}, a] has bytes that are not those of its etag.`,
     `bodies [${id}, stray] is of no object.`,
     `uids [${id}, gone] is of no object.`,
+  ]);
+});
+
+test('counts of entries and bytes that are not those of what is there are found', async (t) => {
+  const folder = temporaryFolder(t);
+  const calendars = Calendars.open(folder, { now: () => NOON });
+  const { id } = await calendars.createCalendar(WORK);
+  await calendars.putObject(id, 'a', Buffer.from('123'), {
+    ...{ uid: 'uid-a', kind: 'event', firstAt: NOON, lastAt: NOON + 1, recurring: false },
+    ...{ transparent: false, scheduled: false, unanswered: false },
+  });
+  const { owner } = WORK;
+  const look = async () => {
+    const findings = new Findings('');
+    await checkCalendars(folder, findings);
+    return findings.problems;
+  };
+  await calendars.change((draft) => {
+    draft.put('meta', key('usage', owner), numberValue(2, 3));
+    draft.put('meta', key('usage', ''), null);
+  });
+  await calendars.close();
+  assert.deepEqual(await look(), [
+    `meta [usage, ${owner}] counts 2 entries and there are 1.`,
+    'meta [usage, everybody] counts 0 entries and there are 1.',
   ]);
 });
 

@@ -15,7 +15,8 @@ import {
 } from '#storage/conversations/conversation-writes.ts';
 import { PROBLEMS_MAX } from '#storage/engine/findings.ts';
 import { lanePath, readManifest, writeManifest } from '#storage/engine/folder.ts';
-import { key } from '#storage/engine/keys.ts';
+import { key, numberAt, numberValue } from '#storage/engine/keys.ts';
+import { postedKey, roomsKey } from '#storage/conversations/usage-records.ts';
 import { openLane, type LaneWrite } from '#storage/engine/lane.ts';
 import { ActorHost, makeRoom, post } from '#test/actors/actor-host.ts';
 import { DAMAGE, LONG, PAIR, ROOM } from './damage.ts';
@@ -78,6 +79,28 @@ for (const [name, [writes, sentences]] of Object.entries(DAMAGE)) {
     );
   });
 }
+
+test('counts of what people use that are not those of what is there are found', async (t) => {
+  const folder = await makeFolder(t);
+  const lane = openLane(lanePath(folder, 0), 1024 ** 3);
+  const [posted, rooms] = [lane.tables.meta.get(postedKey('alice')), lane.tables.meta.get(roomsKey('alice'))];
+  await lane.close();
+  assert.ok(posted !== undefined && rooms !== undefined);
+  // One of them went with its chat, and counts all the same.
+  const messages = numberAt(posted, 1);
+  await change(folder, [
+    { table: 'meta', key: roomsKey('alice'), value: numberValue(numberAt(rooms) + 1) },
+    { table: 'meta', key: roomsKey('zoe'), value: numberValue(1) },
+    { table: 'meta', key: roomsKey(''), value: null },
+    { table: 'meta', key: postedKey('alice'), value: numberValue(numberAt(posted), messages - 2, 1) },
+  ]);
+  assert.deepEqual((await checkFolder(folder)).problems, [
+    `In lane 0, meta [rooms, alice] counts ${numberAt(rooms) + 1} rooms and there are ${numberAt(rooms)}.`,
+    'In lane 0, meta [rooms, zoe] counts 1 rooms and there are 0.',
+    `In lane 0, meta [rooms, everybody] counts 0 rooms and there are ${numberAt(rooms)}.`,
+    `In lane 0, meta [posted, alice] counts ${messages - 2} messages of the day, and there are ${messages - 1}.`,
+  ]);
+});
 
 test('what a purge has not taken yet is in order while it is marked', async (t) => {
   const folder = await makeFolder(t);
@@ -167,7 +190,7 @@ test('a folder of an earlier format is not looked into', async (t) => {
   const folder = await makeFolder(t);
   writeManifest(folder, { ...readManifest(folder), format: 0 });
   assert.deepEqual((await checkFolder(folder)).problems, [
-    'The folder has format 0: start the server once, which brings it to 2.',
+    'The folder has format 0: start the server once, which brings it to 3.',
   ]);
 });
 

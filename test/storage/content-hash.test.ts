@@ -39,7 +39,6 @@ test('contents of the older kind are read, checked, backed up and sealed where t
   const attachments = await Attachments.open(folder, {
     lanes: [lane],
     now: () => Date.UTC(2026, 0, 10),
-    quotaBytes: 1e6,
   });
   t.after(async () => {
     await attachments.close();

@@ -22,7 +22,11 @@ import {
   writeManifest,
 } from '#storage/engine/folder.ts';
 import { countUnread } from '#storage/conversations/inbox-reader.ts';
-import { under } from '#storage/engine/keys.ts';
+import { key as keyOf, numberValue, under } from '#storage/engine/keys.ts';
+import { pack } from '#storage/engine/record-codec.ts';
+import { AttachmentReader, openAttachments, uploadedKey } from '#storage/attachments/attachment-records.ts';
+import { Calendars } from '#storage/calendars/calendars.ts';
+import { readRooms } from '#storage/conversations/usage-records.ts';
 import { openLane, type LaneEnvironment } from '#storage/engine/lane.ts';
 import { migrateFolder, MIGRATIONS, type Migration } from '#storage/engine/migrations.ts';
 import { conversationRecord } from '#storage/engine/records.ts';
@@ -31,6 +35,7 @@ import { DELETED_ROOM, FORMAT_0_FOLDER, ROOM, writeFormat0 } from './fixtures/fo
 import { AGAIN, FORMAT_1_FOLDER, TALK, writeFormat1 } from './fixtures/format-1.ts';
 
 const NOW = '2026-11-21T08:00:00.000Z';
+const NOON = Date.UTC(2026, 10, 21, 12);
 
 interface Event {
   readonly type: string;
@@ -108,7 +113,7 @@ test('records of format 0 lack what the present ones have', async (t) => {
 test('an old folder opens, and nothing in it is lost', async (t) => {
   const folder = oldFolder(t);
   const manifest = await migrateFolder(folder, openFolder(folder, 8, NOW));
-  assert.deepEqual(manifest, { format: 2, epoch: 'oldepoch0000', lanes: 1, created_at: '2026-10-01T08:00:00.000Z' });
+  assert.deepEqual(manifest, { format: 3, epoch: 'oldepoch0000', lanes: 1, created_at: '2026-10-01T08:00:00.000Z' });
   assert.deepEqual(readManifest(folder), manifest);
   await inLane(folder, ({ tables }) => {
     const record = readRecord(tables, ROOM);
@@ -220,7 +225,7 @@ test('a migration that a crash left half done runs again and finds its way', asy
   await inLane(folder, async (lane) => await lane.commit([write]));
   await migrateFolder(folder, readManifest(folder));
   assert.deepEqual(await contentOf(lanePath(folder, 0)), await contentOf(lanePath(whole, 0)));
-  assert.equal(readManifest(folder).format, 2);
+  assert.equal(readManifest(folder).format, 3);
 });
 
 test('a migration that fails leaves the format where it was, and those before it done', async (t) => {
@@ -260,12 +265,78 @@ test('more conversations than one transaction takes are all migrated', async (t)
   assert.equal(floors.filter((floor) => floor === 0).length, 2_002);
 });
 
+test('what people use of a folder of before is counted once: rooms, entries and bytes of calendars, uploads', async (t) => {
+  const folder = oldFolder(t);
+  await migrateFolder(folder, readManifest(folder), MIGRATIONS.slice(0, 2));
+  const form = { displayname: 'x', description: '', color: '', order: 0, zone: 'UTC', kinds: ['event'] as const };
+  const flags = { recurring: false, transparent: false, scheduled: false, unanswered: false };
+  const calendars = Calendars.open(folder, { now: () => NOON });
+  for (const [owner, name, subscribed, sizes] of [
+    ['alice', 'home', undefined, [10, 20]],
+    ['alice', 'work', undefined, [5]],
+    ['alice', 'feed', true, [1_000]],
+    ['bob', 'home', undefined, [7]],
+  ] as const) {
+    const { id } = await calendars.createCalendar({
+      ...form,
+      owner,
+      name,
+      transparency: 'opaque',
+      ...(subscribed && { subscribed }),
+    });
+    for (const bytes of sizes) {
+      const index = { uid: `u${bytes}`, kind: 'event', firstAt: NOON, lastAt: NOON + 1, ...flags } as const;
+      await calendars.putObject(id, `${bytes}.ics`, Buffer.alloc(bytes, 'x'), index);
+    }
+  }
+  // As a server of format 2 left it: no counts, and records that end before the bytes.
+  await calendars.change((draft) => {
+    for (const who of ['', 'alice', 'bob']) draft.put('meta', keyOf('usage', who), null);
+    for (const owner of ['alice', 'bob'])
+      for (const calendar of calendars.ownedBy(owner)) {
+        const { bytes: _new, ...before } = calendar;
+        draft.put('calendars', keyOf(calendar.id), pack(Object.values(before), 'undefined'));
+      }
+  });
+  await calendars.close();
+  const attachments = openAttachments(folder);
+  await attachments.commit(
+    (['ada', 'bob'] as const).map((who, at) => ({
+      table: 'uploaded',
+      key: uploadedKey(who, 20_000),
+      value: numberValue(5_000 + at),
+    })),
+  );
+  await attachments.close();
+  // A crash after the first file: what was counted is counted again, and comes out the same.
+  for (let times = 0; times < 2; times += 1) {
+    writeManifest(folder, { ...readManifest(folder), format: 2 });
+    await migrateFolder(folder, readManifest(folder));
+  }
+  const rooms = await inLane(folder, (lane) => ['', 'alice', 'bob'].map((who) => readRooms([lane], who)));
+  assert.deepEqual(rooms, [1, 1, 0]);
+  const after = Calendars.open(folder, { now: () => NOON });
+  assert.deepEqual(
+    ['', 'alice', 'bob'].map((who) => after.calendarUse(who)),
+    [
+      { entries: 4, bytes: 42 },
+      { entries: 3, bytes: 35 },
+      { entries: 1, bytes: 7 },
+    ],
+  );
+  await after.close();
+  const uploads = new AttachmentReader(openAttachments(folder));
+  assert.equal(uploads.uploadedSince('', 19_999), 10_001);
+  await uploads.close();
+  assert.deepEqual((await checkFolder(folder)).problems, []);
+});
+
 test('a folder of a newer format is refused, and stays as it is', async (t) => {
   const folder = oldFolder(t);
   const newer = { ...readManifest(folder), format: FOLDER_FORMAT + 1 };
   writeManifest(folder, newer);
   assert.throws(() => openFolder(folder, 8, NOW), FolderError);
   await assert.rejects(migrateFolder(folder, newer), {
-    message: `${folder} has format 3; this server knows up to 2. Use a newer one.`,
+    message: `${folder} has format 4; this server knows up to 3. Use a newer one.`,
   });
 });

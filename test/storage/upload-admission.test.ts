@@ -1,13 +1,16 @@
 /** Leave to upload: what counts, from when, and until when. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { QuotaGate } from '#src/limits/quotas.ts';
 import { chargeOf, UNPOSTED_PER_PERSON_MAX, UploadAdmission } from '#storage/attachments/upload-admission.ts';
 
 const DAY = 86_400_000;
 
-function admit(quotaBytes: number, uploaded: Record<string, number> = {}): UploadAdmission {
+function admit(quotaBytes: number, uploaded: Record<string, number> = {}, ofAll?: number): UploadAdmission {
+  const all = ofAll === undefined ? {} : { installation_attachment_bytes: ofAll };
+  const limits = { attachment_bytes: quotaBytes, ...all };
   return new UploadAdmission({
-    quotaBytes,
+    requireQuota: new QuotaGate({ limits, now: () => 40 * DAY, near: () => undefined }).require,
     now: () => 40 * DAY,
     uploadedSince: (owner, day) => (day === 11 ? (uploaded[owner] ?? 0) : assert.fail(`asked from day ${day} on`)),
   });
@@ -25,6 +28,16 @@ test('a reservation counts beside what was uploaded, to the byte, until it is gi
   assert.throws(() => admission.reserve('ada', 10_001), { code: 'quota_exceeded' });
   assert.deepEqual(admission.get(id), { owner: 'ada', bytes: 40_000, createdAt: 40 * DAY });
   assert.equal(chargeOf(0), 4_096);
+});
+
+test('all people together may upload so much, whoever it was', () => {
+  const admission = admit(100_000, { ada: 50_000, '': 130_000 }, 180_000);
+  admission.reserve('bob', 50_000);
+  assert.throws(() => admission.reserve('ada', 1), {
+    code: 'quota_exceeded',
+    field: 'installation_attachment_bytes',
+    limit: 180_000,
+  });
 });
 
 test('one that is being used is neither given back nor used again, and comes to nothing when that fails', async () => {

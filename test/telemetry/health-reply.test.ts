@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { MetricLedger } from '#src/telemetry/metric-ledger.ts';
 import type { HealthBody } from '#src/telemetry/health-body.ts';
 import { chooseHealthFormat } from '#src/telemetry/health-format.ts';
+import { SharedAnswer } from '#src/base/shared-answer.ts';
 import { healthReply } from '#src/telemetry/health-reply.ts';
 import { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import { parseExposition } from './exposition-parser.ts';
@@ -17,7 +18,7 @@ function gathered(answering: string[], expected = answering) {
 }
 
 async function body(answering: string[], expected = answering): Promise<HealthBody> {
-  const reply = await healthReply(gathered(answering, expected), INSTALLATION, undefined);
+  const reply = await healthReply(gathered(answering, expected), INSTALLATION, 'json');
   return JSON.parse(reply.body) as HealthBody;
 }
 
@@ -38,7 +39,7 @@ test('CON-05 versions stand in the order of numbers, other last, and versions no
   const metrics = new ThreadMetrics('main');
   for (let version = 2; version <= 60; version += 1) metrics.socketOpened(version, 'node');
   for (let version = 11; version < 50; version += 1) metrics.socketClosed(version, 'node', 'peer');
-  const reply = await healthReply(new MetricLedger().settle([metrics.snapshot()], ['main']), INSTALLATION, undefined);
+  const reply = await healthReply(new MetricLedger().settle([metrics.snapshot()], ['main']), INSTALLATION, 'json');
   const { clients } = JSON.parse(reply.body) as HealthBody;
   assert.deepEqual(
     clients.by_version_and_platform.map(({ version }) => version),
@@ -102,16 +103,16 @@ test('HLT-01 a thread that did not answer is named, and the status is degraded',
 
 test('HLT-02 the Accept header chooses the format, each with its content type', async () => {
   const round = gathered(['main']);
-  const json = await healthReply(round, INSTALLATION, 'application/json');
+  const json = await healthReply(round, INSTALLATION, 'json');
   assert.deepEqual(json.headers, {
     'content-type': 'application/json; charset=utf-8',
     'cache-control': 'no-store',
     vary: 'accept',
   });
-  const text = await healthReply(round, INSTALLATION, 'text/plain');
+  const text = await healthReply(round, INSTALLATION, 'prometheus');
   assert.equal(text.headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8');
   parseExposition(text.body, 'prometheus');
-  const open = await healthReply(round, INSTALLATION, 'application/openmetrics-text');
+  const open = await healthReply(round, INSTALLATION, 'openmetrics');
   assert.equal(open.headers['content-type'], 'application/openmetrics-text; version=1.0.0; charset=utf-8');
   parseExposition(open.body, 'openmetrics');
 });
@@ -147,3 +148,25 @@ for (const [who, accept, format] of ACCEPTS) {
     assert.equal(chooseHealthFormat(accept), format);
   });
 }
+
+test('an answer is shared by those who ask while it is awaited, is begun after all of them asked, and fails for them alone', async () => {
+  const begun: number[] = [];
+  let asked = 0;
+  const shared = new SharedAnswer(async () => {
+    const round = begun.push(asked);
+    await new Promise(setImmediate);
+    if (round === 2) throw new Error('this once');
+    return round;
+  }, 20);
+  const ask = async () => {
+    asked += 1;
+    return await shared.read();
+  };
+  // After some quiet at once; those who come after it was begun get the next one.
+  const first = ask();
+  const second = Promise.allSettled([ask(), ask(), ask()]);
+  assert.equal(await first, 1);
+  assert.deepEqual([...new Set((await second).map(({ status }) => status))], ['rejected']);
+  assert.equal(await ask(), 3);
+  assert.deepEqual(begun, [1, 4, 5]);
+});

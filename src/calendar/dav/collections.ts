@@ -3,7 +3,7 @@ import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import { changeProperties } from '#storage/calendars/calendar-properties.ts';
 import { COMPONENT_KINDS } from '#storage/calendars/calendar-records.ts';
 import { broken, DavRefusal, notFound } from './dav-refusal.ts';
-import { answerXml, type DavAnswer, type DavRequest } from './exchange.ts';
+import { answerXml, payerOf, type DavAnswer, type DavRequest } from './exchange.ts';
 import { decideChanges, readChanges, readKinds } from './properties/property-changes.ts';
 import { outcomeOf } from './properties/proppatch.ts';
 import { readXmlBody } from './request-body.ts';
@@ -17,7 +17,7 @@ const AT_CREATION: readonly XmlName[] = [caldav('supported-calendar-component-se
 
 /** Answers MKCALENDAR. @throws DavRefusal */
 export async function makeCalendar(request: DavRequest): Promise<DavAnswer> {
-  const root = await readXmlBody(request.body);
+  const root = await readXmlBody(request.body, payerOf(request));
   if (root !== undefined && root.name !== caldav('mkcalendar')) {
     throw new DavRefusal(400, 'The body of MKCALENDAR is a mkcalendar element.');
   }
@@ -41,14 +41,14 @@ export async function makeCollection(request: DavRequest): Promise<DavAnswer> {
 }
 
 /** A body that nobody can read is of an unknown media type (RFC 4918, 9.3), whatever else is wrong with it. */
-async function readMkcolBody({ headers, body }: DavRequest): Promise<XmlElement | undefined> {
+async function readMkcolBody(request: DavRequest): Promise<XmlElement | undefined> {
   const unknown = () => new DavRefusal(415, 'The body of MKCOL is a DAV:mkcol element.');
   let root: XmlElement | undefined;
   try {
-    root = await readXmlBody(body);
+    root = await readXmlBody(request.body, payerOf(request));
   } catch (error) {
     const isXml = /^\s*(?:(?:application|text)\/xml|[^;]*\+xml)\s*(?:;|$)/i.test(
-      headerOf(headers, 'content-type') ?? 'text/xml',
+      headerOf(request.headers, 'content-type') ?? 'text/xml',
     );
     throw isXml ? error : unknown();
   }

@@ -2,6 +2,7 @@
 import type { ObjectConditions } from '#storage/calendars/calendar-draft.ts';
 import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
+import type { QuotaLimits } from '#src/protocol/quotas.ts';
 import type { BusyTimes } from '../objects/busy-times.ts';
 import type { WorkBudgets } from '../work-budget.ts';
 
@@ -72,6 +73,8 @@ export interface DavContext {
   readonly busyTimes: (viewer: string, address: string, span: Span) => Promise<BusyTimes | undefined>;
   /** When one calendar takes its owner's time. */
   readonly busyIn: (viewer: string, calendar: CalendarRecord, span: Span) => Promise<BusyTimes>;
+  /** How much people may store. */
+  readonly quotas: { readonly limits: QuotaLimits };
   /** What people's questions may cost the others. */
   readonly budgets: WorkBudgets;
   /** The data folder's epoch: tokens from before a restored backup are none of ours. */

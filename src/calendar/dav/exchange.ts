@@ -1,5 +1,5 @@
 /** One request to the DAV door as its methods see it, and what they answer. */
-import { TimeSlicer } from '../time-slicer.ts';
+import { TimeSlicer, type Payer } from '../time-slicer.ts';
 import { multistatus, smallMultistatus, type Rows } from './xml/multistatus.ts';
 import type { DavPath } from './paths.ts';
 import type { Asking } from './properties/properties.ts';
@@ -18,6 +18,11 @@ export interface DavRequest extends Asking {
   readonly body: Buffer;
 }
 
+/** The person who asks, as whoever pays for the work that it takes. */
+export function payerOf({ context: { budgets }, viewer: user }: Asking): Payer {
+  return { budgets, user };
+}
+
 export interface DavAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -32,8 +37,8 @@ export function answerRows(rows: readonly string[], tail = ''): DavAnswer {
 }
 
 /** A 207 of any number of rows, worked out at the cost of who asks. */
-export function answerStream({ context, viewer }: Asking, rows: Rows, tail?: () => string): DavAnswer {
-  const slicer = new TimeSlicer({ budgets: context.budgets, user: viewer });
+export function answerStream(asking: Asking, rows: Rows, tail?: () => string): DavAnswer {
+  const slicer = new TimeSlicer(payerOf(asking));
   return { status: 207, headers: XML, body: multistatus(rows, slicer, tail) };
 }
 

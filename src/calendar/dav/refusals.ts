@@ -27,6 +27,7 @@ const AS_DAV: Readonly<Partial<Record<ErrorCode, readonly [RefusalStatus, Refusa
   organizer_forbidden: [403, { condition: caldav('allowed-organizer-scheduling-object-change') }],
   path_not_found: [404],
   properties_too_large: [507, quota],
+  quota_exceeded: [507, quota],
   right_missing: [403, { condition: dav('need-privileges') }],
   sync_cursor_expired: [403, { condition: dav('valid-sync-token') }],
 };

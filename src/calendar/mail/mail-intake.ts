@@ -72,6 +72,7 @@ const OUTCOME_OF: Partial<Record<ErrorCode, MailOutcome>> = {
   entry_kind_refused: 'kind_refused',
   entry_too_large: 'too_large',
   entry_uid_taken: 'event_foreign',
+  quota_exceeded: 'quota_exceeded',
   rate_limited: 'rate_limited',
   storage_full: 'storage_full',
 };

@@ -28,6 +28,7 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = {
   'conversation.deleted': 'A conversation was deleted, or the reader no longer takes part.',
   'calendar.changed': 'A calendar’s cursor moved: read its changes from the calendar service.',
   'calendar.reminder': 'An alarm of an entry of the reader’s own is due. Not stored: a hint for who is connected.',
+  'quota.warning': 'The reader has used four fifths of a quota. Not stored: `GET /v1/me/quotas` says it at any time.',
   'directory.changed': 'A person appeared, changed, was blocked or left.',
   'guest.recovery.requested': 'A guest whom the reader invited cannot sign in.',
   command: 'A person gave one of the bot’s commands. For the bot alone.',

@@ -12,6 +12,7 @@ import {
   errorsTable,
   limitsTable,
   policiesTable,
+  quotasTable,
   ratesTable,
   replaceBetweenMarkers,
   rightsTable,
@@ -35,6 +36,7 @@ export function generateDocuments(read: ReadFile): Map<string, string> {
     'close-codes': closeCodesTable(),
     errors: errorsTable(),
     policies: policiesTable(),
+    quotas: quotasTable(),
     rates: ratesTable(),
     limits: limitsTable(read('src/protocol/limits.ts') ?? '', limits),
   };

@@ -13,6 +13,7 @@ import { BODY_BYTES_MAX } from '#src/protocol/limits.ts';
 import { INTERNAL_ROUTES } from '#src/protocol/services/internal-routes.ts';
 import { MEETING_ROUTES } from '#src/protocol/meetings/meeting-routes.ts';
 import { conversationId, seq, username } from '#src/protocol/names.ts';
+import { QUOTA_ROUTES } from '#src/protocol/quota-routes.ts';
 import { RECOVERY_ROUTES } from '#src/protocol/directory/recovery-routes.ts';
 import { NODE_ROUTES, type NodeRouteForm } from '#src/protocol/hosts/node-routes.ts';
 import { COMMON_ERRORS, MESSAGING_ROUTES, SESSION_ROUTES } from '#src/protocol/routes.ts';
@@ -73,6 +74,7 @@ export const ROUTE_TABLES = [
   ['sessions', 'coordinator', RECOVERY_ROUTES],
   ['sessions', 'coordinator', APP_PASSWORD_ROUTES],
   ['directory', 'coordinator', DIRECTORY_ROUTES],
+  ['sessions', 'coordinator', QUOTA_ROUTES],
   ['meetings', 'coordinator', MEETING_ROUTES],
   ['clients', 'coordinator', CLIENT_RELEASE_ROUTES],
   ['internal', 'coordinator', INTERNAL_ROUTES],

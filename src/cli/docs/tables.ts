@@ -5,6 +5,7 @@ import { CLOSE_CODES, type CloseReason, mayReconnect } from '#src/protocol/socke
 import { ROLES } from '#src/protocol/conversations/conversations.ts';
 import { ERRORS } from '#src/protocol/errors.ts';
 import { STATED_POLICIES } from '#src/limits/policies.ts';
+import { QUOTAS } from '#src/protocol/quotas.ts';
 import { RATE_LIMITS } from '#src/protocol/rate-limits.ts';
 import { CONVERSATION_RIGHTS, rightsIn } from '#src/protocol/conversations/rights.ts';
 import { APP_PASSWORD_ROUTES } from '#src/protocol/sessions/app-password-routes.ts';
@@ -160,6 +161,19 @@ export function ratesTable(): string {
     say,
   ]);
   return markdownTable(['Bucket', 'A second', 'At once', 'What counts'], rows);
+}
+
+/** How much people may use: the table of quotas. */
+export function quotasTable(): string {
+  const often = { stored: '', day: ' a day', '30 days': ' in 30 days' } as const;
+  const rows = Object.entries(QUOTAS).map(([name, { beyond, default: usual, ofAll, say, unit, window }]) => [
+    `\`${name}\``,
+    `${usual.toLocaleString('en-US')} ${unit}${often[window]}`,
+    ofAll ? 'yes' : 'no',
+    say,
+    beyond,
+  ]);
+  return markdownTable(['Quota', 'A person’s', 'Also of all', 'Who is counted, and why so much', 'Refused'], rows);
 }
 
 /** How often everything else may happen: policies of one kind of caller or one purpose. */

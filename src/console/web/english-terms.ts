@@ -66,6 +66,7 @@ export const ENGLISH_TERMS = {
   'alert.commit_slow': 'Commits take longer than they should.',
   'alert.accounts_filling':
     'The accounts file has less than a fifth of its 16 GiB left: keep the audit trail for a shorter time.',
+  'alert.quota_near': 'Four fifths of a quota of all people together are used.',
   'alert.certificate_ending': 'A certificate ends within 14 days, or has ended.',
   'alert.redaction_failing': 'De-personalised answers could not be given.',
   'alert.break_glass_used': 'The break-glass account was used.',
@@ -97,4 +98,5 @@ export const ENGLISH_TERMS = {
   'settings.tls': 'Certificate (TLS)',
   'settings.mail': 'Mail domain',
   'settings.retention': 'How long messages are kept',
+  'settings.quotas': 'Quotas',
 } as const;

@@ -67,6 +67,7 @@ export const RUSSIAN_TERMS = {
   'alert.commit_slow': 'Запись на диск идёт дольше, чем должна.',
   'alert.accounts_filling':
     'В файле учётных записей осталось меньше пятой части из 16 ГиБ: сократите срок хранения журнала аудита.',
+  'alert.quota_near': 'Общая квота израсходована на четыре пятых.',
   'alert.certificate_ending': 'Сертификат истекает в ближайшие 14 дней или уже истёк.',
   'alert.redaction_failing': 'Не удалось выдать обезличенные ответы.',
   'alert.break_glass_used': 'Использована аварийная учётная запись.',
@@ -97,4 +98,5 @@ export const RUSSIAN_TERMS = {
   'settings.tls': 'Сертификат (TLS)',
   'settings.mail': 'Почтовый домен',
   'settings.retention': 'Срок хранения сообщений',
+  'settings.quotas': 'Квоты',
 } as const satisfies Readonly<Record<keyof typeof ENGLISH_TERMS, string>>;

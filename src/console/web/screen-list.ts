@@ -1,5 +1,6 @@
 /** Every screen of the console, in the order of the menu. The first is where the console opens. */
 import { alertsScreen } from './screens/alerts.ts';
+import { quotasScreen } from './screens/quotas.ts';
 import { auditScreen } from './screens/audit.ts';
 import { automationsScreen } from './screens/automations.ts';
 import { botsScreen } from './screens/bots.ts';
@@ -33,6 +34,7 @@ import type { Screen } from './screen-context.ts';
 export const SCREENS: readonly Screen[] = [
   overviewScreen,
   alertsScreen,
+  quotasScreen,
   callsScreen,
   populationScreen,
   peopleScreen,

@@ -58,6 +58,16 @@ export class SignInGuard {
    */
   async attempt<T>(attempt: SignInAttempt, judge: (turn: HashTurn) => Promise<T>): Promise<T> {
     const { limiter, realm } = this.#options;
+    const account = [realm, attempt.username].join('\0');
+    // Before anything is hashed. Only who knows the password can use it up, so that nobody is shut out by a stranger.
+    limiter.check('login_success', account);
+    const judged = await this.#attempt(attempt, judge);
+    limiter.spend('login_success', account);
+    return judged;
+  }
+
+  async #attempt<T>(attempt: SignInAttempt, judge: (turn: HashTurn) => Promise<T>): Promise<T> {
+    const { limiter, realm } = this.#options;
     const { address, knownDevice, username } = attempt;
     const key = hostOf(address);
     if (knownDevice !== undefined) {

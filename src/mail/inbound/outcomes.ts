@@ -29,6 +29,7 @@ export const MAIL_OUTCOMES = {
   failed: later(451, '4.3.0', 'Something failed inside the server.'),
   invitations_full: later(452, '4.2.2', 'Too many invitations wait for an answer.'),
   mail_off: later(451, '4.3.5', 'Calendar mail is not set up here: trusted_authserv_id is missing.'),
+  quota_exceeded: later(452, '4.2.2', 'The quota of the recipient is used up.'),
   rate_limited: later(451, '4.7.1', 'Too many messages from this domain; try again later.'),
   storage_full: later(452, '4.3.1', 'The server cannot store anything right now.'),
 

@@ -10,7 +10,7 @@ import { isId } from '#src/base/ids.ts';
 import type { AttachmentServices } from '#src/protocol/attachments/attachments.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { MessageBody, PostMessage } from '#src/protocol/conversations/messages.ts';
-import type { Config } from '#src/config.ts';
+import type { QuotaGate } from '#src/limits/quotas.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import { AttachmentReader, openAttachments, type AttachmentRecord } from '#storage/attachments/attachment-records.ts';
 import {
@@ -54,11 +54,11 @@ export interface AttachmentClientOptions {
 export interface AttachmentClientContext {
   readonly folder: string;
   readonly shard: number;
-  readonly config: Config;
   readonly lanes: Lanes;
   readonly attachmentSealing: AttachmentSealing;
   readonly backups: SharedArrayBuffer;
   readonly isRestart: boolean;
+  readonly quotas: QuotaGate;
   /** Whether this is the shard that writes attachments. */
   readonly hasWriter: boolean;
   readonly now: () => number;
@@ -68,14 +68,14 @@ export interface AttachmentClientContext {
 
 /** Opens the attachments for a shard's thread, and the desk where this is the one that has it. */
 export async function openAttachmentClient(context: AttachmentClientContext): Promise<AttachmentClient> {
-  const { attachmentSealing, backups, config, folder, hasWriter, lanes } = context;
+  const { attachmentSealing, backups, folder, hasWriter, lanes, quotas } = context;
   const vault = new ContentVault(attachmentSealing);
   const writer = hasWriter
     ? await openAttachmentWriter({
         ...context,
         vault,
         lanes: lanes.environments,
-        quotaBytes: config.attachmentQuotaBytes,
+        requireQuota: quotas.require,
         pauses: new Int32Array(backups),
       })
     : undefined;

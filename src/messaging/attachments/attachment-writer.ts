@@ -3,6 +3,7 @@
  * themselves while they write it, and to remove what no message has any more. It is a shard and not the main thread, so
  * that files go on being sent while the management plane hangs (SVC-02).
  */
+import type { RequireQuota } from '#src/protocol/quotas.ts';
 import type { AskBody, ServiceHandlers } from '#actors/runtime/thread-services.ts';
 import type { AttachmentServices, InfectedUpload } from '#src/protocol/attachments/attachments.ts';
 import { Refusal } from '#src/protocol/errors.ts';
@@ -53,7 +54,7 @@ export interface AttachmentWriterContext {
   readonly folder: string;
   readonly vault: ContentVault;
   readonly lanes: readonly LaneEnvironment[];
-  readonly quotaBytes: number;
+  readonly requireQuota: RequireQuota;
   /** Of main: while its first number is not 0, a backup is being made. */
   readonly pauses: Int32Array;
   /** Whether this thread takes the place of one that died. */
@@ -65,9 +66,9 @@ export interface AttachmentWriterContext {
 
 /** Opens the attachments to write them: on one shard of a server that has the folder. */
 export async function openAttachmentWriter(context: AttachmentWriterContext): Promise<AttachmentWriter> {
-  const { folder, isRestart, lanes, log, runtime, now, pauses, quotaBytes, vault } = context;
+  const { folder, isRestart, lanes, log, runtime, now, pauses, requireQuota, vault } = context;
   const quietUntil = isRestart ? now() + HOLD_MILLIS : 0;
-  const attachments = await Attachments.open(folder, { lanes, now, quotaBytes, quietUntil, pauses });
+  const attachments = await Attachments.open(folder, { lanes, now, requireQuota, quietUntil, pauses });
   return new AttachmentWriter({
     folder,
     vault,

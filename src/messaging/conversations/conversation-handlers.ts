@@ -28,6 +28,7 @@ export const createConversation: Handler = async (request) => {
     kind === 'direct' && other !== undefined
       ? directId(request.service, request.user, other)
       : makeId('c', request.service.now());
+  if (kind === 'room') request.service.quotas.requireRoom(request.user);
   return await ask<Reply>(request, `conversation:${id}`, {
     kind: 'create',
     conversation: kind,

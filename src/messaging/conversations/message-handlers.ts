@@ -34,6 +34,8 @@ import { readForwarded } from './message-forwards.ts';
 export const postMessage: Handler = async (request) => {
   const posted = request.body as PostMessage | ForwardMessage;
   request.service.access.requireMessage(request, pathConversation(request));
+  const refusal = refusalByQuota(request, posted);
+  if (refusal !== undefined) return await refusePost(request, posted, refusal);
   // What most posts are waits for nothing here.
   if ('kind' in posted && posted.kind === 'text')
     return preview(request, await askConversation(request, { kind: 'post', form: posted }), 201);
@@ -42,14 +44,41 @@ export const postMessage: Handler = async (request) => {
     post = await prepare(request, posted);
   } catch (error) {
     if (!(error instanceof Refusal) || statusOf(error.code) >= 500) throw error;
-    // A repeat is answered with the first message, whatever became of its file, its call or its origin.
-    const { code, field } = error;
-    return await askConversation(request, { kind: 'refusePost', clientMsgId: posted.client_msg_id, code, field });
+    return await refusePost(request, posted, error);
   }
   const reply = await askConversation(request, { kind: 'post', ...post });
   request.service.attachments.notePosted(post.form);
   return preview(request, reply, 201);
 };
+
+type Posted = PostMessage | ForwardMessage;
+
+/** Why a post is beyond its sender's quota, or that of all people; undefined where it is not. */
+function refusalByQuota({ service, session, user }: ClientRequest, posted: Posted): Refusal | undefined {
+  // What is stored around it comes on top when it is counted.
+  const body = 'body' in posted ? posted.body : '';
+  const bytes = Buffer.byteLength(typeof body === 'string' ? body : JSON.stringify(body));
+  try {
+    service.quotas.requirePost(user, session === undefined, bytes);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}
+
+/**
+ * Refuses a post, unless it repeats one that was taken: a repeat is answered with the first message, whatever became of its
+ * file, its call, its origin or a quota since. @throws Refusal.
+ */
+async function refusePost(request: ClientRequest, { client_msg_id: clientMsgId }: Posted, refusal: Refusal) {
+  const { code, field } = refusal;
+  try {
+    return await askConversation(request, { kind: 'refusePost', clientMsgId, code, field });
+  } catch (error) {
+    throw error instanceof Refusal && error.code === code ? refusal : error;
+  }
+}
 
 /** Has the message's link looked at, behind the answer, when the message is new by this status. Passes the answer on. */
 export function preview(request: ClientRequest, reply: Reply, status: Reply['status']): Reply {

@@ -21,6 +21,7 @@ import type { AccountsReader } from '#storage/accounts/accounts.ts';
 import type { AccessChecks } from '../access/access-checks.ts';
 import { readableBy, type Readable } from '../access/readable-conversation.ts';
 import type { AttachmentClient } from '../attachments/attachment-client.ts';
+import type { QuotaChecks } from '../access/quota-checks.ts';
 import type { BotAccess } from '../bots/bot-access.ts';
 import type { ClientAddresses } from './client-addresses.ts';
 import type { LinkPreviews } from '../conversations/link-previews.ts';
@@ -49,6 +50,8 @@ export interface Service {
   readonly previews?: LinkPreviews | undefined;
   /** The searches of this shard, one at a time. */
   readonly searches: SearchQueue;
+  /** How much a person may post, and how many rooms they may make. */
+  readonly quotas: QuotaChecks;
   /** How often a person may do what. */
   readonly rates: Limiter;
   /** The live calls on this thread that the person may join or is in. */

@@ -144,9 +144,9 @@ export class Exchange {
   }
 
   refuse(refusal: Refusal): void {
-    const { code, field, retryAfter } = refusal;
+    const { code, field, limit, retryAfter } = refusal;
     const headers: [string, string][] = retryAfter === undefined ? [] : [['retry-after', String(retryAfter)]];
-    const json = JSON.stringify(errorBody(code, field));
+    const json = JSON.stringify(errorBody(code, field, limit));
     this.#write(statusOf(code), json, 'application/json; charset=utf-8', headers, code);
   }
 

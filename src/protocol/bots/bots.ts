@@ -107,6 +107,7 @@ export const BOT_EVENT_SCOPES: Readonly<Record<EventType, BotScope | null>> = {
   'conversation.deleted': 'conversations:read',
   'calendar.changed': null,
   'calendar.reminder': null,
+  'quota.warning': null,
   'directory.changed': null,
   'guest.recovery.requested': null,
   command: 'commands:write',

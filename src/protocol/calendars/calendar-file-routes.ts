@@ -21,6 +21,7 @@ export const CALENDAR_FILE_ROUTES = {
         'entry_kind_refused',
         'entry_changed',
         'calendar_full',
+        'quota_exceeded',
         'organizer_forbidden',
         'rate_limited',
       ],

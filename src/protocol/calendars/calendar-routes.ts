@@ -13,6 +13,7 @@ const written = [
   'entry_invalid',
   'entry_kind_refused',
   'calendar_full',
+  'quota_exceeded',
   'organizer_forbidden',
 ] as const;
 
@@ -28,7 +29,13 @@ export const CALENDAR_ROUTES = {
     {
       body: calendars.createCalendar,
       replies: { 201: calendars.calendar },
-      errors: ['calendars_full', 'calendar_subscriptions_full', 'target_private', 'encryption_locked'],
+      errors: [
+        'calendars_full',
+        'quota_exceeded',
+        'calendar_subscriptions_full',
+        'target_private',
+        'encryption_locked',
+      ],
     },
   ),
   readCalendar: route.get(

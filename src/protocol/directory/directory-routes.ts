@@ -6,8 +6,8 @@ import { route, type Route } from '../route.ts';
 export const DIRECTORY_ROUTES = {
   listDirectory: route.get(
     '/v1/directory',
-    'Pages through the people whom the caller may see, or through what changed of them since a rev.',
-    { query: directory.directoryQuery, replies: { 200: directory.directoryReply } },
+    'Pages through the people whom the caller may see, or through what changed of them since a rev; 304 for `If-None-Match`.',
+    { query: directory.directoryQuery, replies: { 200: directory.directoryReply, 304: null } },
   ),
   readDirectoryEntry: route.get(
     '/v1/directory/:username',

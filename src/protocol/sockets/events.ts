@@ -72,6 +72,8 @@ export const EVENT_DATA = {
   'calendar.reminder': reminder,
   'directory.changed': z.strictObject({ user: username, rev: count }),
   'guest.recovery.requested': z.strictObject({}),
+  /** To a person who has used four fifths of a quota, once a day for each. */
+  'quota.warning': z.strictObject({ quota: z.string(), used: count, limit: count }),
   /** For the bot alone, and for the caller alone. */
   command: commandEvent,
   'command.response': responseEvent,

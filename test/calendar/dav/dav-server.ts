@@ -133,6 +133,7 @@ export async function startDav(): Promise<DavTestServer> {
   const budgets = new WorkBudgets();
   await addDavRoutes(app, {
     calendars,
+    quotas: { limits: {} },
     writer: new CalendarObjectWriter({ calendars, pool, book, scheduler }),
     principals: {
       find: (viewer, user) => (isSeen(viewer, user) ? principalOf(user) : undefined),

@@ -1,4 +1,5 @@
 /** Every property that the DAV door computes, as one table: name → how it is read on each kind of resource. */
+import { EVERYBODY } from '#src/protocol/quotas.ts';
 import { OBJECT_BYTES_MAX } from '#storage/calendars/calendar-records.ts';
 import { COMPONENT_NAMES } from '../../icalendar/component-kinds.ts';
 import { MAX_ATTENDEES, MAX_INSTANCES } from '../../icalendar/object-reader.ts';
@@ -275,6 +276,26 @@ const CALENDAR: readonly [XmlName, LiveProperty['reads']][] = [
   ],
 ];
 
+/** Bytes of calendars that a person has used and may still use, told to themselves alone (RFC 4331). */
+const QUOTA: readonly [XmlName, LiveProperty['reads']][] = [
+  [dav('quota-used-bytes'), ofOwner((use) => use.used)],
+  [dav('quota-available-bytes'), ofOwner((use) => use.left)],
+];
+
+function ofOwner(read: (use: { used: number; left: number | undefined }) => number | undefined): LiveProperty['reads'] {
+  const of = ({ context, viewer }: Asking): string | undefined => {
+    const { calendar_bytes: most = Infinity, installation_calendar_bytes: ofAll = Infinity } = context.quotas.limits;
+    const used = context.calendars.calendarUse(viewer).bytes;
+    const left = Math.max(0, Math.min(most - used, ofAll - context.calendars.calendarUse(EVERYBODY).bytes));
+    const value = read({ used, left: left === Infinity ? undefined : left });
+    return value === undefined ? undefined : String(value);
+  };
+  return {
+    home: (_, asking) => of(asking),
+    calendar: ({ calendar }, asking) => (calendar.owner === asking.viewer ? of(asking) : undefined),
+  };
+}
+
 const table = (rows: readonly [XmlName, LiveProperty['reads']][], isInAllprop: boolean): [XmlName, LiveProperty][] =>
   rows.map(([name, reads]) => [name, { reads, isInAllprop }]);
 
@@ -283,6 +304,7 @@ const PROPERTIES: ReadonlyMap<XmlName, LiveProperty> = new Map([
   ...table(ACCESS, false),
   ...table(PRINCIPAL, false),
   ...table(CALENDAR, false),
+  ...table(QUOTA, false),
 ]);
 
 /** Whether the server computes it, so that no client may keep a value of that name (but those of `proppatch.ts`). */

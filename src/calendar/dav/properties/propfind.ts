@@ -1,7 +1,7 @@
 /** PROPFIND: properties of a resource and, at depth 1, of what is in it (RFC 4918 section 9.1). */
 import { ensureDefaultCalendar } from '../../calendar-access.ts';
 import { broken, DavRefusal } from '../dav-refusal.ts';
-import { answerRows, answerStream, type DavAnswer, type DavRequest } from '../exchange.ts';
+import { answerRows, answerStream, payerOf, type DavAnswer, type DavRequest } from '../exchange.ts';
 import { propertyRow, type PropertyGroups } from '../xml/multistatus.ts';
 import { namesOf, readProperty, type Asking } from './properties.ts';
 import { readXmlBody } from '../request-body.ts';
@@ -32,7 +32,7 @@ export type PropertyRequest =
 /** Answers PROPFIND. @throws DavRefusal */
 export async function propfind(request: DavRequest): Promise<DavAnswer> {
   const { context, viewer, path, headers } = request;
-  const root = await readXmlBody(request.body);
+  const root = await readXmlBody(request.body, payerOf(request));
   const asked = root === undefined ? ({ kind: 'all', include: [] } as const) : readPropertyRequest(root);
   // Without a header the depth would be infinite, which nobody answers; clients that leave it out mean one level.
   const depth = depthOf(headers, 1);

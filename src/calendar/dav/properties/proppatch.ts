@@ -3,7 +3,7 @@ import { changeProperties } from '#storage/calendars/calendar-properties.ts';
 import { ANYBODY, objectResource } from '#storage/calendars/calendar-records.ts';
 import { DavRefusal, notFound } from '../dav-refusal.ts';
 import type { DavContext } from '../dav-context.ts';
-import { answerRows, type DavAnswer, type DavRequest } from '../exchange.ts';
+import { answerRows, payerOf, type DavAnswer, type DavRequest } from '../exchange.ts';
 import { propstat, responseRow } from '../xml/multistatus.ts';
 import {
   decideChanges,
@@ -21,7 +21,7 @@ import { element } from '../xml/xml-writer.ts';
 /** Answers PROPPATCH. @throws DavRefusal */
 export async function proppatch(request: DavRequest): Promise<DavAnswer> {
   const { context, viewer, headers } = request;
-  const root = await readXmlBody(request.body);
+  const root = await readXmlBody(request.body, payerOf(request));
   if (root?.name !== dav('propertyupdate')) throw new DavRefusal(400, 'The body is a DAV:propertyupdate element.');
   const resource = findResource(context, viewer, request.path);
   const changes = readChanges(root);

@@ -1,6 +1,6 @@
 /** REPORT: finds the report that a body asks for, and holds it to the resources that answer it (RFC 3253 section 3.6). */
 import { broken, DavRefusal, needPrivileges } from '../dav-refusal.ts';
-import type { DavAnswer, DavRequest } from '../exchange.ts';
+import { payerOf, type DavAnswer, type DavRequest } from '../exchange.ts';
 import { readXmlBody } from '../request-body.ts';
 import { depthOf } from '../request-preferences.ts';
 import { findResource, isReadable, type CalendarResource, type Resource } from '../resources.ts';
@@ -36,7 +36,7 @@ const REPORTS: ReadonlyMap<XmlName, AnyReport> = new Map<XmlName, AnyReport>([
 /** Answers REPORT. @throws DavRefusal */
 export async function report(request: DavRequest): Promise<DavAnswer> {
   const { context, viewer, path, headers } = request;
-  const root = await readXmlBody(request.body);
+  const root = await readXmlBody(request.body, payerOf(request));
   if (root === undefined) throw new DavRefusal(400, 'A REPORT has a body that says which.');
   // Clients send 0, 1, infinity or nothing for one and the same report, so it decides nothing; it must be a depth, though.
   depthOf(headers, 0);

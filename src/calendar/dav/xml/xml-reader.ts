@@ -3,7 +3,7 @@
  * XML's own five, bounded depth and number of elements.
  */
 import { SaxesParser, type SaxesTagNS } from 'saxes';
-import { TimeSlicer } from '../../time-slicer.ts';
+import { TimeSlicer, type Payer } from '../../time-slicer.ts';
 import { DavRefusal } from '../dav-refusal.ts';
 import { nameOf, type XmlName } from './xml-names.ts';
 
@@ -52,12 +52,15 @@ export const STEP_LENGTH = 64 * 1024;
 /** Where comments and processing instructions may stand in a long document: in front. */
 const PROLOG_LENGTH = 2_048;
 
-/** The same of a document that takes longer than others should wait. @throws DavRefusal as `readXml`. */
-export async function readLongXml(bytes: Uint8Array): Promise<XmlElement> {
+/**
+ * The same of a document that takes longer than others should wait, at the cost of the payer, where one is given.
+ * @throws DavRefusal as `readXml`.
+ */
+export async function readLongXml(bytes: Uint8Array, payer?: Payer): Promise<XmlElement> {
   const text = textOfDocument(bytes);
   assertPlain(text);
   const { parser, rootOf } = makeParser();
-  const slicer = new TimeSlicer();
+  const slicer = new TimeSlicer(payer);
   for (let at = 0; at < text.length; at += STEP_LENGTH) {
     parser.write(text.slice(at, at + STEP_LENGTH));
     await slicer.pass();

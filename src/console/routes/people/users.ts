@@ -185,7 +185,7 @@ function assertMayTouch(request: Request, people: People, username: string): voi
 }
 
 /** What an administrator may know: that there is no such person. @throws Refusal `person_not_found`. */
-async function known<T>(work: () => Promise<T>): Promise<T> {
+export async function known<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -71,6 +71,25 @@ export const SETTING_KINDS: Kinds = {
     from: 'line',
   },
   retention: { seconds: 'number' },
+  quotas: {
+    messages: 'number',
+    message_bytes: 'number',
+    attachment_bytes: 'number',
+    rooms: 'number',
+    meetings: 'number',
+    calendars: 'number',
+    calendar_entries: 'number',
+    calendar_bytes: 'number',
+    sign_ins: 'number',
+    devices: 'number',
+    installation_messages: 'number',
+    installation_message_bytes: 'number',
+    installation_attachment_bytes: 'number',
+    installation_rooms: 'number',
+    installation_meetings: 'number',
+    installation_calendar_entries: 'number',
+    installation_calendar_bytes: 'number',
+  },
 };
 
 /** The screens that owners alone change. */

@@ -7,6 +7,7 @@ import { form, input, select } from '../../form.ts';
 import { t, when, word } from '../../language.ts';
 import { Listing, loaded } from '../../listing.ts';
 import type { ScreenContext } from '../../screen-context.ts';
+import { quotasListing } from '../quotas.ts';
 
 type User = ReplyOf<'get /users/:username'>;
 
@@ -38,6 +39,7 @@ function show(stage: ScreenContext, user: User, reload: () => void): Child[] {
     !mayWrite && facts(['people.email', user.email], ['people.phone', user.phone], ['people.job', user.title]),
     stage.may('access:write') && user.kind === 'person' && part('people.role', roleForm(stage, user, reload)),
     part('people.sessions', sessions(stage, user.user).element),
+    !stage.isVendor && part('quotas.title', quotas(stage, user.user)),
   ];
 }
 
@@ -141,6 +143,11 @@ async function roleOf(stage: ScreenContext, user: string): Promise<string> {
     if (found !== undefined || next === null) return found?.role ?? '';
     after = next;
   }
+}
+
+function quotas(stage: ScreenContext, username: string): HTMLElement {
+  const parameters = { username };
+  return quotasListing(async () => await stage.call('get /users/:username/quotas', { parameters })).element;
 }
 
 function sessions(stage: ScreenContext, username: string): Listing<ItemOf<'get /users/:username/sessions'>> {
