@@ -52,6 +52,12 @@ export const COMMANDS = {
     options: { out: 'FILE' },
     say: 'Writes the audit trail to a new file, a line of JSON for each entry, with the hashes that prove it.',
   },
+  'tls self-signed': {
+    takes: [],
+    options: { out: 'FOLDER' },
+    optional: { hosts: 'NAME,…' },
+    say: 'Makes a certificate for a first look over TLS, for this machine’s names or those given, and prints its fingerprint.',
+  },
   check: { takes: [], options: {}, say: 'Looks for damage in the data. The server must be stopped.' },
   'node join': {
     takes: [],

@@ -6,6 +6,7 @@ import type { BotSnapshot } from '#src/protocol/bots/bots.ts';
 import type { MediaServers } from '#src/protocol/calls/calls.ts';
 import type { PolicySnapshot } from '#src/protocol/directory/policy-decision.ts';
 import type { PushCredentials } from '#src/protocol/push/push.ts';
+import type { Certificate } from '#src/tls/certificate.ts';
 import type { RetentionRule } from '#storage/conversations/retention.ts';
 import type { AttachmentSealing } from '#storage/attachments/blob-sealing.ts';
 
@@ -14,6 +15,8 @@ export interface ShardData {
   readonly placement: { readonly shards: number; readonly lanes: number };
   readonly folder: string;
   readonly config: Config;
+  /** What the messaging port shows when the thread is started; changes are pushed. None: it speaks plain HTTP. */
+  readonly certificate: Certificate | undefined;
   readonly epoch: string;
   readonly sessionKey: Uint8Array;
   /** The access policies as they stand when the thread is started; changes are pushed. */

@@ -46,6 +46,7 @@ import { Policies } from '#src/directory/policies.ts';
 import { Recovery } from '#src/directory/recovery.ts';
 import { makeRecoveryWebhook } from '#src/directory/recovery-webhook.ts';
 import { makeSessionHandlers } from './session-routes.ts';
+import type { Certificate } from '#src/tls/certificate.ts';
 import { ServiceTokens } from '#src/identity/service-tokens.ts';
 import { SignIn } from '#src/identity/sign-in.ts';
 
@@ -59,6 +60,8 @@ export interface CoordinatorOptions {
   readonly tokens: SessionTokens;
   readonly announcer: SessionAnnouncer;
   readonly limiter: Limiter;
+  /** What its listener shows over TLS; it speaks plain HTTP without one. */
+  readonly certificate?: Certificate | undefined;
   readonly log: Logger;
   readonly health: Health;
   readonly allowsOrigin: (origin: string) => boolean;

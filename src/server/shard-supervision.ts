@@ -93,7 +93,7 @@ export async function startShards(
 
 /** What a shard is started with, read anew whenever one is; `callsOf` has the calls of the thread before it. */
 function makeShardData(
-  { accounts, backups, config, folder, limits, manifest, placement }: Base,
+  { accounts, backups, certificate, config, folder, limits, manifest, placement }: Base,
   { attachmentKeys, mediaServers, origins, push, release, retention }: ShardContext,
   callsOf: (shard: number) => readonly CallRecord[],
 ): (shard: number) => ShardData {
@@ -106,6 +106,7 @@ function makeShardData(
     placement: { shards: placement.shards, lanes: placement.lanes },
     folder,
     config: { ...config, masterKey: undefined, turnSecret: undefined },
+    certificate: certificate?.current,
     epoch: manifest.epoch,
     sessionKey: accounts.secret('session_key'),
     policies: readPolicySnapshot(accounts),
