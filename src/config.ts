@@ -56,7 +56,7 @@ function isHostList(text: string): boolean {
 interface Setting {
   readonly schema: z.ZodType;
   readonly default: unknown;
-  /** True for a value that no message may repeat. */
+  /** True for a value that no message may repeat: a secret, or what somebody may take one for. */
   readonly isSecret?: true;
   /** What it does and why the default is what it is, for the configuration table. */
   readonly say: string;
@@ -97,11 +97,13 @@ export const SETTINGS = {
   tlsKeyFile: {
     schema: path,
     default: undefined,
+    isSecret: true,
     say: 'File of the key of that certificate, in PEM. Not readable by everybody.',
   },
   tlsPassphraseFile: {
     schema: path,
     default: undefined,
+    isSecret: true,
     say: 'File of the passphrase of that key, where it has one.',
   },
   coordinatorUrl: {

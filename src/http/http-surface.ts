@@ -18,6 +18,7 @@ import type { Logger } from '#src/telemetry/logger.ts';
 import { PROTOCOL_VERSION, readClientVersion, VERSION_HEADERS } from '#src/protocol/version.ts';
 import { HSTS_SECONDS, type Certificate } from '#src/tls/certificate.ts';
 import { addCors } from './cors.ts';
+import { headerValues } from './header-values.ts';
 import type { HttpTelemetry } from './http-telemetry.ts';
 import { refuseOnSocket, refuseResponse } from './raw-refusal.ts';
 import { makeTlsServer } from './tls-server.ts';
@@ -208,11 +209,6 @@ function tellOfVendorTokens(app: FastifyInstance, { vendorRefused }: HttpSurface
 /** How often a request says whose it is: Node takes the first of two and says nothing (RFC 9110, section 7.2). */
 function hostsOf(request: FastifyRequest): number {
   return headerValues(request, 'host').length;
-}
-
-/** Every value that a header came with, also those that Node leaves out. */
-function headerValues({ raw: { rawHeaders } }: FastifyRequest, header: string): string[] {
-  return rawHeaders.filter((_text, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === header);
 }
 
 function versionOf(request: FastifyRequest): number {
