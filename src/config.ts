@@ -11,7 +11,7 @@ import { PROTOCOL_MIN, PROTOCOL_VERSION } from './protocol/version.ts';
 const cores = availableParallelism();
 const port = z.coerce.number().int().min(0).max(65_535);
 const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
-const path = z
+const filePath = z
   .string()
   .min(1)
   .refine((text) => !text.includes('-----BEGIN'), 'must be the path of a file, not what it holds');
@@ -90,18 +90,18 @@ export const SETTINGS = {
     say: 'Port of the LMTP door for calendar mail, on the address of the listeners; closed without it. Whoever may connect is believed what the mail says of its sender, so it belongs on loopback or behind a firewall. 0 takes a free one.',
   },
   tlsCertificateFile: {
-    schema: path,
+    schema: filePath,
     default: undefined,
     say: 'File of the certificate in PEM, its chain behind it: with it the three listeners speak TLS, 1.2 at least, and nothing else. Read again when it changes, without a restart.',
   },
   tlsKeyFile: {
-    schema: path,
+    schema: filePath,
     default: undefined,
     isSecret: true,
     say: 'File of the key of that certificate, in PEM. Not readable by everybody.',
   },
   tlsPassphraseFile: {
-    schema: path,
+    schema: filePath,
     default: undefined,
     isSecret: true,
     say: 'File of the passphrase of that key, where it has one.',

@@ -111,7 +111,12 @@ export class Listener {
   /** The library reads certificates from files alone: one is there for as long as it reads, its key sealed under a passphrase of the moment. */
   #overTls({ chain, key }: Certificate): TemplatedApp {
     const passphrase = randomBytes(32).toString('hex');
-    const sealed = createPrivateKey(key).export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase });
+    const sealed = createPrivateKey(key).export({
+      type: 'pkcs8',
+      format: 'pem',
+      cipher: 'aes-256-cbc',
+      passphrase,
+    }) as string;
     const path = join(this.#options.folder, `tls-${process.pid}-${this.#options.shard}.pem`);
     try {
       writeFileSync(path, `${sealed}${chain}`, { mode: 0o600 });

@@ -82,7 +82,7 @@ test('the settings of TLS come together, name files, and keep the ending of thei
   for (const [environment, sentence] of refusals) {
     assert.throws(
       () => readConfig(environment),
-      (error) => error instanceof ConfigError && sentence.test(error.message) && !error.message.includes('PRIVATE'),
+      (error) => error instanceof ConfigError && sentence.test(error.message) && !error.message.includes('PRIVATE KEY'),
     );
   }
 });

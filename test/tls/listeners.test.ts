@@ -145,6 +145,17 @@ test('all three listeners speak TLS 1.2 and 1.3 and nothing older, and say https
   assert.ok(url.startsWith(`${server.coordinator}/v1/enroll/`), url);
 });
 
+test('the probe of the image passes on a server that speaks TLS', async () => {
+  const dockerfile = readFileSync(new URL('../../Dockerfile', import.meta.url), 'utf8');
+  const [, command = ''] = /^ +CMD (\["node", "-e", .*\])$/m.exec(dockerfile) ?? [];
+  const [, ...args] = JSON.parse(command) as string[];
+  const env = { PARLEY_MESSAGING_PORT: String(portOf(server.messaging)), PARLEY_TLS_CERTIFICATE_FILE: paths.chain };
+  // It throws where the probe fails, as it does where it is not told of TLS.
+  execFileSync(process.execPath, args, { env });
+  const { PARLEY_MESSAGING_PORT } = env;
+  assert.throws(() => execFileSync(process.execPath, args, { env: { PARLEY_MESSAGING_PORT } }), { status: 1 });
+});
+
 test('every answer tells browsers to come over TLS for a year, and an ordinary page may call', async () => {
   for (const url of LISTENERS) {
     for (const path of ['/healthz', '/nowhere']) {
@@ -236,8 +247,11 @@ test('over TLS the bounds of HTTP/1.1 hold: headers, slow requests, and connecti
 });
 
 test('a new certificate reaches all listeners, and connections from before live on and hear what comes', async () => {
-  const room = await server.api(anna, 'POST', '/v1/conversations', { kind: 'direct', participants: ['boris'] });
-  const conv = String((room.body as { id: string }).id);
+  const room = await server.api<{ id: string }>(anna, 'POST', '/v1/conversations', {
+    kind: 'direct',
+    participants: ['boris'],
+  });
+  const conv = room.body.id;
   const before = [...(await fingerprints(server.messaging))][0] as string;
   const socket = await connectSocket(server, boris);
   const session = connectHttp2(server.coordinator);
@@ -294,9 +308,10 @@ test('files that cannot be served change nothing, are told of, and are taken onc
   assert.match(JSON.parse(warned).why, /do not belong together/);
   assert.doesNotMatch(server.output.join('\n'), /PRIVATE KEY/);
   // A thread that dies meanwhile comes back with what the others show.
-  const restarts = async () => await readMetric(server, 'parley_threads_restarts_total');
+  // The connection that asks may be one that the thread takes along.
+  const restarts = async () => await readMetric(server, 'parley_threads_restarts_total').catch(() => undefined);
   server.process.kill('SIGUSR2');
-  await until(async () => (await restarts())['shard-0'] === 1, 'the shard to be back');
+  await until(async () => (await restarts())?.['shard-0'] === 1, 'the shard to be back');
   for (const url of [...LISTENERS, server.messaging, server.messaging]) {
     assert.deepEqual([...(await fingerprints(url))], [before]);
   }
