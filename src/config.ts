@@ -11,6 +11,10 @@ import { PROTOCOL_MIN, PROTOCOL_VERSION } from './protocol/version.ts';
 const cores = availableParallelism();
 const port = z.coerce.number().int().min(0).max(65_535);
 const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
+const filePath = z
+  .string()
+  .min(1)
+  .refine((text) => !text.includes('-----BEGIN'), 'must be the path of a file, not what it holds');
 const origin = z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/+$/, ''));
 
 const proxy = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
@@ -52,7 +56,7 @@ function isHostList(text: string): boolean {
 interface Setting {
   readonly schema: z.ZodType;
   readonly default: unknown;
-  /** True for a value that no message may repeat. */
+  /** True for a value that no message may repeat: a secret, or what somebody may take one for. */
   readonly isSecret?: true;
   /** What it does and why the default is what it is, for the configuration table. */
   readonly say: string;
@@ -84,6 +88,23 @@ export const SETTINGS = {
     schema: port,
     default: undefined,
     say: 'Port of the LMTP door for calendar mail, on the address of the listeners; closed without it. Whoever may connect is believed what the mail says of its sender, so it belongs on loopback or behind a firewall. 0 takes a free one.',
+  },
+  tlsCertificateFile: {
+    schema: filePath,
+    default: undefined,
+    say: 'File of the certificate in PEM, its chain behind it: with it the three listeners speak TLS, 1.2 at least, and nothing else. Read again when it changes, without a restart.',
+  },
+  tlsKeyFile: {
+    schema: filePath,
+    default: undefined,
+    isSecret: true,
+    say: 'File of the key of that certificate, in PEM. Not readable by everybody.',
+  },
+  tlsPassphraseFile: {
+    schema: filePath,
+    default: undefined,
+    isSecret: true,
+    say: 'File of the passphrase of that key, where it has one.',
   },
   coordinatorUrl: {
     schema: origin,
@@ -326,7 +347,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   }
   for (const [variable, value] of Object.entries(environment)) {
     if (!variable.startsWith('PARLEY_') || OTHER_VARIABLES.has(variable) || value === undefined) continue;
-    const base = variable.endsWith('_FILE') ? variable.slice(0, -'_FILE'.length) : variable;
+    // Some settings are files by themselves, and keep their ending.
+    const isFileOfValue = variable.endsWith('_FILE') && !byVariable.has(variable);
+    const base = isFileOfValue ? variable.slice(0, -'_FILE'.length) : variable;
     const name = byVariable.get(base);
     if (name === undefined) throw unknownSetting(variable, [...byVariable.keys()]);
     given.set(name, { value: base === variable ? value : readFileSync(value, 'utf8').trim(), source: variable });
@@ -341,13 +364,29 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     throw new ConfigError(`${found.source} is ${value}: ${why}. ${setting.say}`);
   });
   const config = Object.fromEntries(entries) as Config;
+  checkTogether(config, given);
+  return config;
+}
+
+/** @throws ConfigError for settings that do not go together. */
+function checkTogether(config: Config, given: ReadonlyMap<keyof Settings, unknown>): void {
   if (config.shards > 1 && given.has('shards') && given.has('lanes') && config.shards > config.lanes) {
     throw new ConfigError(`${variableOf('shards')} is ${config.shards}: no more shards than lanes (${config.lanes}).`);
   }
   if (config.turnSecret === undefined && hasTurn(config.turnUris)) {
     throw new ConfigError(`${variableOf('turnUris')} names a TURN server, and ${variableOf('turnSecret')} is missing.`);
   }
-  return config;
+  const { tlsCertificateFile: certificate, tlsKeyFile: key, tlsPassphraseFile: passphrase } = config;
+  const [named, missing] =
+    certificate === undefined
+      ? (['tlsKeyFile', 'tlsCertificateFile'] as const)
+      : (['tlsCertificateFile', 'tlsKeyFile'] as const);
+  if ((certificate === undefined) !== (key === undefined)) {
+    throw new ConfigError(`${variableOf(named)} is set, and ${variableOf(missing)} is missing: TLS takes both.`);
+  }
+  if (passphrase !== undefined && key === undefined) {
+    throw new ConfigError(`${variableOf('tlsPassphraseFile')} is set, and ${variableOf('tlsKeyFile')} is missing.`);
+  }
 }
 
 function readFile(path: string | undefined): object {

@@ -33,6 +33,7 @@ import { makeHttpSurface } from '#src/http/http-surface.ts';
 import type { HttpTelemetry } from '#src/http/http-telemetry.ts';
 import { closeListener } from '#src/http/listener-closing.ts';
 import { portOf, urlOf } from '#src/http/listening-address.ts';
+import { renewCertificate } from '#src/http/tls-server.ts';
 import { makeLiveCalls } from '#src/server/live-calls.ts';
 import { makeCalendarAnnouncer, makeChangeAnnouncers, makeShardAnnouncer } from '#src/server/shard-announcer.ts';
 import { watchCredentials } from '#src/settings/credential-watch.ts';
@@ -53,6 +54,8 @@ import type { HealthBody } from '#src/telemetry/health-body.ts';
 import { Log } from '#src/telemetry/log.ts';
 import { RecentLines } from '#src/telemetry/recent-lines.ts';
 import { ThreadMetrics, type Service } from '#src/telemetry/thread-metrics.ts';
+import { type Certificate, CertificateError, certificateFilesOf } from '#src/tls/certificate.ts';
+import { CertificateWatch } from '#src/tls/certificate-watch.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
 import { AttachmentReader, openAttachments } from '#storage/attachments/attachment-records.ts';
 import { FolderError, lockFolder, openFolder } from '#storage/engine/folder.ts';
@@ -88,6 +91,8 @@ async function main(): Promise<void> {
   const recentLines = new RecentLines();
   const keep = (line: string) => recentLines.add(line);
   const log = new Log({ level: config.logLevel, thread: 'main', clock: systemClock, keep });
+  const files = certificateFilesOf(config);
+  const certificate = files === undefined ? undefined : await CertificateWatch.open({ files, log });
   const lock = await lockFolder(folder);
   const manifest = await migrateFolder(folder, openFolder(folder, config.lanes, formatInstant(release.startedAt)));
   const accounts = await Accounts.open(folder);
@@ -101,7 +106,7 @@ async function main(): Promise<void> {
   const limits = makeLimiterMemory();
   const limiter = new Limiter(limits, makePolicies(config));
   const parts = { accounts, tokens, placement, backups, limits, limiter, log, recentLines, metrics };
-  const base: Base = { config, folder, manifest, ...parts };
+  const base: Base = { config, certificate, folder, manifest, ...parts };
   const closers: Closer[] = [
     () => {
       lock.release();
@@ -133,7 +138,8 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   // Nobody calls before there is a management to note it.
   const vendorRefused = (shown: ShownVendorToken) => management.vendorRefusals.note(shown);
   const allowsOrigin = (origin: string) => origins.has(origin);
-  const surface = { config, limiter, log, health, allowsOrigin, vendorRefused };
+  const shown = base.certificate?.current;
+  const surface = { config, certificate: shown, limiter, log, health, allowsOrigin, vendorRefused };
   const { attachments, lanes } = openStores(base, closers);
   const coordinator = await makeCoordinator({
     ...surface,
@@ -181,6 +187,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const surroundings = { attachmentKeys, changes, health, ...stated, supervisor, vendorRefused };
   const shardParts = { ...management, ...surroundings };
   urls.messaging = await startMessaging(base, closers, shardParts);
+  followCertificate(base, closers, [coordinator.app, calendar], changes.announceCertificate);
   const control = await listenForCommands(base, { ...management, changes, coordinator, announcer, supervisor, urls });
   closers.push(() => control.close());
   plantBugsOnSignal(supervisor, base.placement.shards);
@@ -242,6 +249,22 @@ async function startMessaging(
     watchCredentials(mediaServers, (servers) => void changes.announceMediaServers(servers)),
   );
   return config.messagingUrl ?? urlOf(config, port);
+}
+
+/** Has all three listeners show another certificate when its files change. */
+function followCertificate(
+  { certificate, metrics }: Base,
+  closers: Closer[],
+  apps: readonly FastifyInstance[],
+  announce: (certificate: Certificate) => Promise<void>,
+): void {
+  if (certificate === undefined) return;
+  certificate.start(async (renewed) => {
+    for (const app of apps) renewCertificate(app, renewed);
+    await announce(renewed);
+  });
+  closers.push(() => certificate.stop());
+  metrics.supply(() => ({ tls: certificate.metrics }));
 }
 
 /** Unlocks what the configuration has the key of, and starts what the management plane does by itself. */
@@ -437,7 +460,7 @@ function countFor(service: Service, metrics: ThreadMetrics): HttpTelemetry {
 try {
   await main();
 } catch (error) {
-  const expected = error instanceof ConfigError || error instanceof FolderError;
+  const expected = error instanceof ConfigError || error instanceof FolderError || error instanceof CertificateError;
   const { code, port } = error as NodeJS.ErrnoException & { port?: number };
   if (expected) process.stderr.write(`parley: ${error.message}\n`);
   else if (code === 'EADDRINUSE') process.stderr.write(`parley: port ${port} is taken by another program.\n`);

@@ -58,6 +58,12 @@ export const COMMANDS = {
     flags: ['at-once'],
     say: 'Makes new keys that sign sessions and links; those before hold for what they signed, or with --at-once no more.',
   },
+  'tls self-signed': {
+    takes: [],
+    options: { out: 'FOLDER' },
+    optional: { hosts: 'NAME,…' },
+    say: 'Makes a certificate for a first look over TLS, for this machine’s names or those given, and prints its fingerprint.',
+  },
   check: { takes: [], options: {}, say: 'Looks for damage in the data. The server must be stopped.' },
   'node join': {
     takes: [],

@@ -11,6 +11,7 @@ import { joinNode, runNode } from './node-commands.ts';
 import { check, openOffline, restore } from './offline.ts';
 import { readPassword } from './password-input.ts';
 import { readKeyFile, redactStream } from './redact.ts';
+import { writeSelfSigned } from './tls-commands.ts';
 
 /** People fetched at a time. */
 const LIST_PAGE = 1000;
@@ -76,6 +77,10 @@ const RUNS: Readonly<Record<CommandName, Run>> = {
     for (const problem of problems) say(problem);
     say(problems.length === 0 ? 'No problems found.' : `Problems found: ${problems.length}.`);
     return problems.length === 0 ? EXIT.ok : EXIT.refused;
+  },
+  'tls self-signed': async ({ options }) => {
+    for (const line of await writeSelfSigned(options['out'] as string, options['hosts'])) say(line);
+    return EXIT.ok;
   },
   'node join': async ({ options }, config) => {
     const id = await joinNode(options, config.data);

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { Refusal } from '#src/protocol/errors.ts';
 import { BODY_BYTES_MAX } from '#src/protocol/limits.ts';
 import type { Route } from '#src/protocol/route.ts';
+import { headerValues } from './header-values.ts';
 
 /** A client's request, checked by the schemas of its route. */
 export interface ClientRequest {
@@ -121,8 +122,9 @@ export function checkPresence(route: Pick<Route, 'body'>, body: unknown): void {
  * The `Authorization` of a request; several are joined by a comma, which no credential has. Node takes the first and
  * drops the rest, where the next reader could take another one.
  */
-export function authorizationOf({ raw }: Pick<FastifyRequest, 'raw'>): string | undefined {
-  return raw.headersDistinct['authorization']?.join(', ');
+export function authorizationOf(request: Pick<FastifyRequest, 'raw'>): string | undefined {
+  const values = headerValues(request, 'authorization');
+  return values.length === 0 ? undefined : values.join(', ');
 }
 
 /** The token of `Authorization: Bearer …`; undefined when there is none. */

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Config } from '#src/config.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { VERSION_HEADERS } from '#src/protocol/version.ts';
-import { reachableHost } from './listening-address.ts';
+import { reachableHost, schemeOf } from './listening-address.ts';
 
 /** How long a browser may remember a preflight, in seconds. */
 const PREFLIGHT_SECONDS = 600;
@@ -16,7 +16,7 @@ const RESPONSE_HEADERS = [VERSION_HEADERS.service, VERSION_HEADERS.serviceMin, '
 
 /** The origins whose pages may call: the configured ones, and the coordinator's own on the port that it has. */
 export function originsOf(
-  config: Pick<Config, 'allowedOrigins' | 'coordinatorUrl' | 'host'>,
+  config: Pick<Config, 'allowedOrigins' | 'coordinatorUrl' | 'host' | 'tlsCertificateFile'>,
   coordinatorPort: number,
 ): ReadonlySet<string> {
   const named = config.allowedOrigins.split(',').map((origin) => origin.trim().replace(/\/+$/, ''));
@@ -25,7 +25,7 @@ export function originsOf(
   const own = reachableHost(config);
   // A browser on this machine may call it by any of these names.
   const hosts = LOOPBACK_HOSTS.includes(own) ? LOOPBACK_HOSTS : [own];
-  for (const host of hosts) origins.add(`http://${host}:${coordinatorPort}`);
+  for (const host of hosts) origins.add(`${schemeOf(config)}://${host}:${coordinatorPort}`);
   return origins;
 }
 

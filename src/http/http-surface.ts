@@ -5,6 +5,7 @@
  * becomes a request: see `raw-refusal.ts`. The coordinator adds its routes to it; a listener that has none yet
  * answers `/healthz` and `path_not_found`.
  */
+import type { RequestListener, Server, ServerResponse } from 'node:http';
 import helmet from '@fastify/helmet';
 import { FastifyOtelInstrumentation } from '@fastify/otel';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -15,9 +16,12 @@ import { BODY_BYTES_MAX } from '#src/protocol/limits.ts';
 import { shownVendorToken, type ShownVendorToken } from '#src/protocol/sessions/shown-vendor-token.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import { PROTOCOL_VERSION, readClientVersion, VERSION_HEADERS } from '#src/protocol/version.ts';
+import { HSTS_SECONDS, type Certificate } from '#src/tls/certificate.ts';
 import { addCors } from './cors.ts';
+import { headerValues } from './header-values.ts';
 import type { HttpTelemetry } from './http-telemetry.ts';
 import { refuseOnSocket, refuseResponse } from './raw-refusal.ts';
+import { makeTlsServer } from './tls-server.ts';
 import { zodSerializer, zodValidator } from './zod-schemas.ts';
 
 /** The health report in the form that the `Accept` header asks for (HLT-02). */
@@ -27,6 +31,8 @@ export type Health = (
 
 export interface HttpSurfaceOptions {
   readonly config: Pick<Config, 'protocolMin' | 'requestSeconds' | 'trustedProxies'>;
+  /** What the listener shows over TLS; it speaks plain HTTP without one. */
+  readonly certificate?: Certificate | undefined;
   readonly log: Logger;
   readonly health: Health;
   /** Whether pages of that origin may call this listener from a browser. */
@@ -45,6 +51,9 @@ const PARAMETER_LENGTH_MAX = 128;
 /** How often Node looks for connections whose request does not come to an end. */
 const SLOW_CONNECTIONS_CHECK_MILLIS = 1_000;
 
+/** Where a credential may stand. */
+const TOKEN_HEADERS = ['authorization', 'x-admin-token', 'x-node-token'];
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** The console's own, which judges vendor tokens and tells of them itself. */
@@ -58,9 +67,10 @@ declare module 'fastify' {
 
 /** A listener's app with nothing but `/healthz`; not listening yet. */
 export async function makeHttpSurface(options: HttpSurfaceOptions): Promise<FastifyInstance> {
-  const { config } = options;
+  const { certificate, config } = options;
   const headers = versionHeaders(config.protocolMin);
   const app = Fastify({
+    ...(certificate === undefined ? {} : { serverFactory: overTls(certificate, config) }),
     logger: false,
     bodyLimit: BODY_BYTES_MAX,
     // Nobody is believed to speak for another address but those the operator named.
@@ -86,12 +96,16 @@ export async function makeHttpSurface(options: HttpSurfaceOptions): Promise<Fast
   });
   // Spans for whoever starts an OpenTelemetry SDK beside the server; without one they cost some 5 µs a request.
   await app.register(new FastifyOtelInstrumentation().plugin());
-  app.server.on('connect', (_request, socket) => refuseOnSocket(socket, undefined, headers, options.telemetry));
+  app.server.on('connect', (request, socket) => {
+    if (request.httpVersionMajor === 1) refuseOnSocket(socket, undefined, headers, options.telemetry);
+    // Over HTTP/2 there is no bare connection to answer on: what comes here is the response.
+    else refuseResponse(socket as unknown as ServerResponse, headers, options.telemetry);
+  });
   app.server.on('checkExpectation', (_request, response) => refuseResponse(response, headers, options.telemetry));
   app.setValidatorCompiler(zodValidator);
   app.setSerializerCompiler(zodSerializer);
   readJsonOnly(app);
-  await addHeaders(app, headers);
+  await addHeaders(app, headers, certificate !== undefined);
   addCors(app, options.allowsOrigin);
   admit(app, options);
   tellOfVendorTokens(app, options);
@@ -102,6 +116,17 @@ export async function makeHttpSurface(options: HttpSurfaceOptions): Promise<Fast
     return await reply.headers({ ...own, vary: 'Accept, Origin' }).send(body);
   });
   return app;
+}
+
+/** A server that speaks TLS, in the place of Fastify's own, within the same bounds. */
+function overTls(certificate: Certificate, { requestSeconds }: Pick<Config, 'requestSeconds'>) {
+  return (handler: RequestListener): Server =>
+    makeTlsServer(handler as unknown as Parameters<typeof makeTlsServer>[0], {
+      certificate,
+      headerBytesMax: HEADER_BYTES_MAX,
+      requestMillis: requestSeconds * 1000,
+      checkMillis: SLOW_CONNECTIONS_CHECK_MILLIS,
+    }) as unknown as Server;
 }
 
 function versionHeaders(protocolMin: number): Readonly<Record<string, string>> {
@@ -134,7 +159,11 @@ function readJsonOnly(app: FastifyInstance): void {
   });
 }
 
-async function addHeaders(app: FastifyInstance, headers: Readonly<Record<string, string>>): Promise<void> {
+async function addHeaders(
+  app: FastifyInstance,
+  headers: Readonly<Record<string, string>>,
+  isSecure: boolean,
+): Promise<void> {
   app.addHook('onRequest', async (_request, reply) => {
     void reply.headers(headers);
   });
@@ -143,8 +172,8 @@ async function addHeaders(app: FastifyInstance, headers: Readonly<Record<string,
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
     // Clients on other origins are let in by CORS, one by one.
     crossOriginResourcePolicy: { policy: 'cross-origin' },
-    // TLS ends in front of this server, and only its owner knows whether the whole domain has it.
-    strictTransportSecurity: false,
+    // Where TLS ends in front of this server, only its owner knows whether the whole name has it; of other names nobody here does.
+    strictTransportSecurity: isSecure ? { maxAge: HSTS_SECONDS, includeSubDomains: false } : false,
     xFrameOptions: { action: 'deny' },
   });
 }
@@ -157,7 +186,7 @@ function admit(app: FastifyInstance, { config, telemetry }: HttpSurfaceOptions):
   app.addHook('onRequest', async (request, reply) => {
     const hosts = hostsOf(request);
     if (hosts > 1 || (hosts === 0 && request.raw.httpVersion === '1.1')) {
-      void reply.header('connection', 'close');
+      if (request.raw.httpVersionMajor === 1) void reply.header('connection', 'close');
       throw new Refusal('request_malformed');
     }
     if (versionOf(request) < config.protocolMin && request.routeOptions.config.anyVersion !== true) {
@@ -171,19 +200,15 @@ function tellOfVendorTokens(app: FastifyInstance, { vendorRefused }: HttpSurface
   if (vendorRefused === undefined) return;
   app.addHook('onResponse', async (request, reply) => {
     if (reply.statusCode < 400 || request.judgesVendorTokens) return;
-    const { authorization, 'x-admin-token': admin, 'x-node-token': node } = request.raw.headersDistinct;
-    const shown = shownVendorToken(
-      [...(authorization ?? []), ...(admin ?? []), ...(node ?? [])],
-      request.url,
-      request.ip,
-    );
+    const tokens = TOKEN_HEADERS.flatMap((name) => headerValues(request, name));
+    const shown = shownVendorToken(tokens, request.url, request.ip);
     if (shown !== undefined) vendorRefused(shown);
   });
 }
 
 /** How often a request says whose it is: Node takes the first of two and says nothing (RFC 9110, section 7.2). */
-function hostsOf({ raw: { rawHeaders } }: FastifyRequest): number {
-  return rawHeaders.filter((text, at) => at % 2 === 0 && text.toLowerCase() === 'host').length;
+function hostsOf(request: FastifyRequest): number {
+  return headerValues(request, 'host').length;
 }
 
 function versionOf(request: FastifyRequest): number {

@@ -17,7 +17,12 @@ export function reachableHost({ host }: Pick<Config, 'host'>): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
+/** What the listeners speak. */
+export function schemeOf({ tlsCertificateFile }: Pick<Config, 'tlsCertificateFile'>): 'http' | 'https' {
+  return tlsCertificateFile === undefined ? 'http' : 'https';
+}
+
 /** The base URL under which a client on this machine reaches a port. */
-export function urlOf(config: Pick<Config, 'host'>, port: number): string {
-  return `http://${reachableHost(config)}:${port}`;
+export function urlOf(config: Pick<Config, 'host' | 'tlsCertificateFile'>, port: number): string {
+  return `${schemeOf(config)}://${reachableHost(config)}:${port}`;
 }

@@ -7,6 +7,7 @@ import type { MediaServers } from '#src/protocol/calls/calls.ts';
 import type { PolicySnapshot } from '#src/protocol/directory/policy-decision.ts';
 import type { PushCredentials } from '#src/protocol/push/push.ts';
 import type { QuotaLimits } from '#src/protocol/quotas.ts';
+import type { Certificate } from '#src/tls/certificate.ts';
 import type { RetentionRule } from '#storage/conversations/retention.ts';
 import type { RingsOfKeys } from '#storage/accounts/signing-keys.ts';
 import type { AttachmentSealing } from '#storage/attachments/blob-sealing.ts';
@@ -16,6 +17,8 @@ export interface ShardData {
   readonly placement: { readonly shards: number; readonly lanes: number };
   readonly folder: string;
   readonly config: Config;
+  /** What the messaging port shows when the thread is started; changes are pushed. None: it speaks plain HTTP. */
+  readonly certificate: Certificate | undefined;
   readonly epoch: string;
   /** What signs session tokens, and links to attachments and the tokens by which bots answer commands; changes are pushed. */
   readonly signingKeys: RingsOfKeys;

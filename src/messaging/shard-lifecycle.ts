@@ -1,13 +1,13 @@
 /** The beginning and the end of a shard: it listens, is linked to other threads, drains when it is told to, and leaves. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
-import { us_listen_socket_close, type TemplatedApp, type us_listen_socket } from 'uWebSockets.js';
 import type { PersonMessage } from '#actors/person/person.ts';
 import type { ActorSystem } from '#actors/runtime/system.ts';
 import { MAIN } from '#actors/runtime/thread-runtime.ts';
 import type { BotAuditBuffer } from './bots/bot-audit-buffer.ts';
 import type { RetentionSweep } from './conversations/retention-sweep.ts';
 import type { HttpSurface } from './http/http-surface.ts';
+import type { Listener } from './listener.ts';
 import type { PushDispatch } from './push/push-dispatch.ts';
 import type { ShardBase } from './shard-base.ts';
 import type { SocketHub } from './sockets/socket-hub.ts';
@@ -20,9 +20,9 @@ const DRAIN_CHECK_MILLIS = 10;
 
 /** What of a shard begins and ends with it. */
 export interface ServingParts {
-  readonly app: TemplatedApp;
   readonly botAuditBuffer: BotAuditBuffer;
   readonly hub: SocketHub;
+  readonly listener: Listener;
   readonly pushes: PushDispatch;
   readonly retention: RetentionSweep;
   readonly sockets: Sockets;
@@ -34,7 +34,6 @@ export class ShardLifecycle {
   readonly #base: ShardBase;
   readonly #parts: ServingParts;
   readonly #left: AbortController;
-  #listening: us_listen_socket | undefined;
 
   /** `left` is aborted when the thread is to end: what goes on in the background stops by it. */
   constructor(base: ShardBase, parts: ServingParts, left: AbortController) {
@@ -45,11 +44,9 @@ export class ShardLifecycle {
 
   /** Takes connections on a port; false when another program has it. The links to the others came before. */
   listen(port: number): boolean {
-    this.#parts.app.listen(this.#base.config.host, port, (socket) => {
-      this.#listening = socket === false ? undefined : socket;
-    });
-    if (this.#listening !== undefined) this.#base.attachments.start();
-    return this.#listening !== undefined;
+    const isListening = this.#parts.listener.listen(this.#base.config.host, port);
+    if (isListening) this.#base.attachments.start();
+    return isListening;
   }
 
   /** Takes the port to another thread. */
@@ -74,10 +71,9 @@ export class ShardLifecycle {
    * whether every request was answered in time.
    */
   async drain(): Promise<boolean> {
-    const { botAuditBuffer, hub, surface } = this.#parts;
+    const { botAuditBuffer, hub, listener, surface } = this.#parts;
     const { config, lanes } = this.#base;
-    if (this.#listening !== undefined) us_listen_socket_close(this.#listening);
-    this.#listening = undefined;
+    listener.stop();
     await hub.drain();
     const deadline = performance.now() + config.drainSeconds * 1000;
     while (surface.inFlight > 0 && performance.now() < deadline) await sleep(DRAIN_CHECK_MILLIS);
@@ -89,7 +85,7 @@ export class ShardLifecycle {
   }
 
   async #leave(): Promise<void> {
-    const { app, pushes, retention, sockets, surface, system } = this.#parts;
+    const { listener, pushes, retention, sockets, surface, system } = this.#parts;
     const { accounts, attachments, lanes, metrics } = this.#base;
     this.#left.abort();
     system.stop();
@@ -98,7 +94,7 @@ export class ShardLifecycle {
     pushes.stop();
     retention.stop();
     metrics.stop();
-    app.close();
+    listener.close();
     await lanes.close();
     await accounts.close();
     await attachments.close();

@@ -15,6 +15,7 @@ import type { ActivityNotifier } from './activity-notifier.ts';
 import type { AttachmentClient } from './attachments/attachment-client.ts';
 import type { BotAccess } from './bots/bot-access.ts';
 import type { RetentionSweep } from './conversations/retention-sweep.ts';
+import type { Listener } from './listener.ts';
 import type { PushDispatch } from './push/push-dispatch.ts';
 import type { SocketHub } from './sockets/socket-hub.ts';
 import type { ShardServices } from './thread-services.ts';
@@ -32,6 +33,7 @@ export interface ShardParts {
   readonly hub: SocketHub;
   /** What signs links and the tokens by which bots answer commands. */
   readonly linkKeys: SignatureKeys;
+  readonly listener: Listener;
   /** The servers that media of calls go over, as they stand now. */
   readonly media: { servers: MediaServers };
   readonly metrics: ThreadMetrics;
@@ -46,11 +48,13 @@ export interface ShardParts {
 }
 
 export function makeShardServices(parts: ShardParts): ServiceHandlers<ShardServices> {
-  const { access, attachments, board, callsOf, crash, drain, media, metrics, pushes, quotas, retention } = parts;
+  const { access, attachments, board, callsOf, crash, drain, listener, media, metrics, pushes, quotas, retention } =
+    parts;
   return {
     ...attachments.services,
     ...sessionServices(parts),
     ...eventServices(parts),
+    'certificate.changed': (certificate) => listener.renew(certificate),
     'mediaServers.changed': (servers) => {
       media.servers = servers;
     },

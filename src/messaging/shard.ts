@@ -4,7 +4,6 @@
  */
 import { randomUUID } from 'node:crypto';
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
-import { App } from 'uWebSockets.js';
 import { CallBoard } from '#actors/call/call-board.ts';
 import type { ShardListening, ShardOrder } from '#actors/runtime/supervisor.ts';
 import { Limiter } from '#src/limits/limiter.ts';
@@ -26,6 +25,7 @@ import { RetentionSweep } from './conversations/retention-sweep.ts';
 import type { Service } from './http/caller.ts';
 import { ClientAddresses } from './http/client-addresses.ts';
 import { HttpSurface } from './http/http-surface.ts';
+import { Listener } from './listener.ts';
 import { PushDispatch } from './push/push-dispatch.ts';
 import { keepIndex } from './search/search-upkeep.ts';
 import { SearchQueue } from './search/search-queue.ts';
@@ -80,8 +80,16 @@ const pushes = new PushDispatch({ ...base, credentials: data.push, access });
 const system = makeActorSystem(base, { access, board, participation, pushes });
 
 // What clients reach.
-const app = App();
-const hub = new SocketHub(app, metrics, (bot, user) => participation.sharesListed(bot, user));
+const listener = new Listener({
+  certificate: data.certificate,
+  folder: data.folder,
+  shard: data.shard,
+  register: (app) => {
+    surface.register(app);
+    sockets.register(app);
+  },
+});
+const hub = new SocketHub(listener, metrics, (bot, user) => participation.sharesListed(bot, user));
 const activity = new ActivityNotifier({
   isHere: (conversation) => placement.shardOf(`conversation:${conversation}`) === data.shard,
   tell: (conversations) => runtime.tellMain('conversations.changed', { conversations }),
@@ -127,7 +135,6 @@ const retention = new RetentionSweep({
 const parts = {
   access,
   activity,
-  app,
   attachments,
   authentication,
   board,
@@ -135,6 +142,7 @@ const parts = {
   bots,
   callsOf,
   hub,
+  listener,
   media,
   metrics,
 };
@@ -177,10 +185,10 @@ function crash(): never {
 }
 
 // The library's handles must be gone before the thread is, or Node aborts the process: a bug must cost one shard.
-process.on('exit', () => app.close());
+process.on('exit', () => listener.close());
 process.on('uncaughtException', (error) => {
   log.error('the shard failed', { error });
-  app.close();
+  listener.close();
   process.exit(70);
 });
 
@@ -204,8 +212,7 @@ setInterval(wakeCalls, CALLS_CHECK_MILLIS).unref();
 setInterval(() => void attachments.releaseDue().catch(() => undefined), RELEASE_MILLIS).unref();
 setInterval(() => revocations.sweep(unixSeconds(now())), REVOCATIONS_SWEEP_MILLIS).unref();
 pushes.start(data);
-surface.register(app);
-sockets.register(app);
+listener.register();
 retention.use(data.retention);
 retention.start();
 keepIndex(lanes, config.search, isLeaving).catch((error: unknown) => {

@@ -21,6 +21,7 @@ import type { PresenceState, ReminderData } from '#src/protocol/sockets/events.t
 import type { HealthReply } from '#src/telemetry/health-reply.ts';
 import type { ThreadSnapshot } from '#src/telemetry/metrics.ts';
 import type { RingsOfKeys } from '#storage/accounts/signing-keys.ts';
+import type { Certificate } from '#src/tls/certificate.ts';
 import type { AttachmentSealing } from '#storage/attachments/blob-sealing.ts';
 import type { RetentionRule } from '#storage/conversations/retention.ts';
 
@@ -55,6 +56,7 @@ export type MainServices = IntegrationServices & {
 /** What a shard does for the main thread and the other shards. */
 export type ShardServices = AttachmentServices & {
   'bots.changed': { ask: { bots: BotSnapshot }; answer: null };
+  'certificate.changed': { ask: Certificate; answer: null };
   'mediaServers.changed': { ask: MediaServers; answer: null };
   'policies.changed': { ask: PolicySnapshot; answer: null };
   'pushCredentials.changed': { ask: PushCredentials; answer: null };

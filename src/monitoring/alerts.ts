@@ -20,6 +20,9 @@ export const ALERT_KINDS = {
   },
   quota_near: { say: 'Four fifths of a quota of all people together are used.' },
   certificate_ending: { say: 'A certificate ends within 14 days, or has ended.' },
+  certificate_unusable: {
+    say: 'The files of the certificate that the listeners show were changed and cannot be served; the one from before is.',
+  },
   redaction_failing: { say: 'De-personalised answers could not be given.' },
   break_glass_used: { say: 'The break-glass account was used.', lasting: 24 * 3_600_000 },
   subscription_disabled: {

@@ -1,7 +1,9 @@
 /** Where alerts come from: one source for each thing that is looked at, and the bounds beyond which it is a trouble. */
 import { statfs } from 'node:fs/promises';
 import type { Clock } from '#src/base/clock.ts';
+import { formatInstant } from '#src/base/time.ts';
 import type { AlertsOptions, Condition } from '#src/monitoring/alerts.ts';
+import type { CertificateWatch } from '#src/tls/certificate-watch.ts';
 import type { Nodes } from '#src/hosts/nodes.ts';
 import { ACCOUNTS_MAP_BYTES } from '#storage/accounts/accounts-reader.ts';
 
@@ -27,6 +29,8 @@ export interface AlertSourcesOptions {
   readonly startedAt: number;
   /** The 99th percentile of commits; null while there are none. */
   readonly commitP99Seconds: () => Promise<number | null>;
+  /** What the listeners show; undefined where they speak plain HTTP. */
+  readonly certificate?: Pick<CertificateWatch, 'current' | 'fault'> | undefined;
   /** When the certificate of the settings ends, in RFC 3339; undefined while there is none. */
   readonly certificateEnd?: () => string | undefined;
   /** Bytes of the accounts file that hold something. */
@@ -44,12 +48,20 @@ export function makeAlertSources(options: AlertSourcesOptions): AlertsOptions['s
   return {
     nodes: {
       kinds: ['node_silent', 'certificate_ending', 'disk_low'],
-      // The data folder's disk and the settings' certificate belong to the same kinds: a kind has one source, or its alerts would flap.
+      // The data folder's disk and the certificates of settings and listeners belong to the same kinds: a kind has one source, or its alerts would flap.
       look: async () => [
         ...nodeConditions(options),
         ...certificateCondition('certificate:settings', options.certificateEnd?.(), options.clock.now()),
+        ...certificateCondition('certificate:listeners', servedUntil(options), options.clock.now()),
         ...diskCondition('disk:server', await freeOn(folder)),
       ],
+    },
+    certificate: {
+      kinds: ['certificate_unusable'],
+      look: () => {
+        const fault = options.certificate?.fault;
+        return fault === undefined ? [] : [{ kind: 'certificate_unusable', subject: 'server', details: fault }];
+      },
     },
     commits: {
       kinds: ['commit_slow'],
@@ -94,6 +106,11 @@ function nodeConditions({ nodes, clock, startedAt }: AlertSourcesOptions): Condi
     );
     return [...silent, ...disks, ...ending];
   });
+}
+
+/** When the certificate of the listeners ends, in RFC 3339. */
+function servedUntil({ certificate }: AlertSourcesOptions): string | undefined {
+  return certificate === undefined ? undefined : formatInstant(certificate.current.notAfter);
 }
 
 /** A certificate that ends soon, or has ended, as a condition. */

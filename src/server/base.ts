@@ -7,11 +7,14 @@ import type { Limiter } from '#src/limits/limiter.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import type { RecentLines } from '#src/telemetry/recent-lines.ts';
 import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
+import type { CertificateWatch } from '#src/tls/certificate-watch.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import type { Manifest } from '#storage/engine/folder.ts';
 
 export interface Base {
   readonly config: Config;
+  /** What the listeners show; undefined where they speak plain HTTP. */
+  readonly certificate: CertificateWatch | undefined;
   readonly folder: string;
   readonly manifest: Manifest;
   readonly accounts: Accounts;

@@ -47,6 +47,7 @@ import { Policies } from '#src/directory/policies.ts';
 import { Recovery } from '#src/directory/recovery.ts';
 import { makeRecoveryWebhook } from '#src/directory/recovery-webhook.ts';
 import { makeSessionHandlers } from './session-routes.ts';
+import type { Certificate } from '#src/tls/certificate.ts';
 import { ServiceTokens } from '#src/identity/service-tokens.ts';
 import { SignIn, type SignInOptions } from '#src/identity/sign-in.ts';
 
@@ -62,6 +63,8 @@ export interface CoordinatorOptions {
   readonly limiter: Limiter;
   /** What people may use. */
   readonly quotas: QuotaGate;
+  /** What its listener shows over TLS; it speaks plain HTTP without one. */
+  readonly certificate?: Certificate | undefined;
   readonly log: Logger;
   readonly health: Health;
   readonly allowsOrigin: (origin: string) => boolean;

@@ -43,6 +43,7 @@ import { StepUp } from '#src/identity/console/step-up.ts';
 import { VendorRefusals } from '#src/identity/vendor-refusals.ts';
 import { VendorTokens } from '#src/identity/vendor-tokens.ts';
 import { VendorTokenUse } from '#src/identity/vendor-token-use.ts';
+import type { CertificateWatch } from '#src/tls/certificate-watch.ts';
 
 export interface ManagementOptions extends Omit<SettingsServicesOptions, 'config'> {
   readonly lanes: Pick<Lanes, 'environments' | 'read'>;
@@ -59,6 +60,8 @@ export interface ManagementOptions extends Omit<SettingsServicesOptions, 'config
   readonly announceRetention: (rule: RetentionRule) => Promise<void>;
   /** Reaches the actor of an address on whatever thread it lives. */
   readonly ask: (to: Address, message: Tell, millis: number) => Promise<Answer>;
+  /** What the listeners show; undefined where they speak plain HTTP. */
+  readonly certificate: Pick<CertificateWatch, 'current' | 'fault'> | undefined;
   readonly clock: Clock;
   readonly limiter: Limiter;
   readonly config: Config;
@@ -128,7 +131,7 @@ function makeAlerts(
   { settings }: SettingsServices,
   quotaReport: QuotaReport,
 ): Alerts {
-  const { accounts, clock, folder, health, log, redactionFailures, startedAt } = options;
+  const { accounts, certificate, clock, folder, health, log, redactionFailures, startedAt } = options;
   const commitP99Seconds = async () => (await health()).storage.commit.p99_seconds;
   const sources = makeAlertSources({
     nodes,
@@ -137,6 +140,7 @@ function makeAlerts(
     startedAt,
     commitP99Seconds,
     certificateEnd: () => settings.certificateEnd(),
+    certificate,
     redactionFailures,
     accountsUsedBytes: () => accounts.usedBytes,
     quotaConditions: () => quotaReport.conditions(),

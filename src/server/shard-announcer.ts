@@ -5,6 +5,7 @@ import type { ShardServices, ShardSupervisor } from '#src/messaging/thread-servi
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import type { BotSnapshot } from '#src/protocol/bots/bots.ts';
 import type { ReminderData } from '#src/protocol/sockets/events.ts';
+import type { Certificate } from '#src/tls/certificate.ts';
 import { useRetention, type RetentionRule } from '#storage/conversations/retention.ts';
 
 /**
@@ -41,6 +42,12 @@ export function makeChangeAnnouncers(supervisor: ShardSupervisor) {
   const announceRule = announcer('retention.changed');
   return {
     announceBots: async (bots: BotSnapshot) => await announcer('bots.changed')({ bots }),
+    /** @throws Error where a shard did not take it, or did not answer. */
+    announceCertificate: async (certificate: Certificate) => {
+      const answers = await supervisor.askShards('certificate.changed', certificate, ANNOUNCED_MILLIS);
+      const refused = answers.findIndex(({ ok }) => !ok);
+      if (refused !== -1) throw new Error(`shard-${refused} did not take the certificate`);
+    },
     announceMediaServers: announcer('mediaServers.changed'),
     announceSigningKeys: announcer('signingKeys.changed'),
     announcePush: announcer('pushCredentials.changed'),

@@ -100,7 +100,7 @@ export async function startShards(
 
 /** What a shard is started with, read anew whenever one is; `callsOf` has the calls of the thread before it. */
 function makeShardData(
-  { accounts, backups, config, folder, limits, manifest, placement }: Base,
+  { accounts, backups, certificate, config, folder, limits, manifest, placement }: Base,
   { attachmentKeys, mediaServers, origins, push, quotas, release, retention }: ShardContext,
   callsOf: (shard: number) => readonly CallRecord[],
 ): (shard: number) => ShardData {
@@ -113,6 +113,7 @@ function makeShardData(
     placement: { shards: placement.shards, lanes: placement.lanes },
     folder,
     config: { ...config, masterKey: undefined, turnSecret: undefined },
+    certificate: certificate?.current,
     epoch: manifest.epoch,
     signingKeys: ringsOf(accounts),
     policies: readPolicySnapshot(accounts),

@@ -348,6 +348,16 @@ export const METRICS = {
     help: 'Threads that ended by a fault and were started again.',
     labels: ['thread'],
   },
+  parley_tls_certificate_end_time_seconds: {
+    type: 'gauge',
+    help: 'When the certificate that the listeners show ends, in Unix seconds. Missing where they speak plain HTTP.',
+    labels: [],
+  },
+  parley_tls_certificate_unusable: {
+    type: 'gauge',
+    help: 'Whether the files of the certificate were changed and cannot be served, so that the one from before is: 1 or 0.',
+    labels: [],
+  },
 } as const satisfies Record<string, Metric>;
 
 type Table = typeof METRICS;

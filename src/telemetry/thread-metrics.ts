@@ -66,6 +66,8 @@ export interface SuppliedMetrics {
   readonly previews?: Readonly<Partial<Record<ScalarName, Sample[]>>> | undefined;
   /** Figures of event subscriptions, as they are told. */
   readonly subscriptions?: Readonly<Partial<Record<ScalarName, Sample[]>>>;
+  /** Figures of the certificate, as they are told. */
+  readonly tls?: Readonly<Partial<Record<ScalarName, Sample[]>>>;
 }
 
 export class ThreadMetrics {
@@ -305,6 +307,7 @@ export class ThreadMetrics {
       ...supplied.find(({ push }) => push !== undefined)?.push,
       ...supplied.find(({ previews }) => previews !== undefined)?.previews,
       ...supplied.find(({ subscriptions }) => subscriptions !== undefined)?.subscriptions,
+      ...supplied.find(({ tls }) => tls !== undefined)?.tls,
       parley_calls_ended_total: callsOf('ended'),
       parley_calls_live: callsOf('live'),
       parley_actors_active: active.samples(),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { makeAlertsPage } from '#src/console/routes/operations/alerts.ts';
 import {
+  CERTIFICATE_MILLIS_MIN,
   COMMIT_P99_SECONDS_MAX,
   diskCondition,
   makeAlertSources,
@@ -152,7 +153,9 @@ test('the sources see silent nodes, low disks, ending certificates, slow commits
     commitP99Seconds: async () => p99,
     redactionFailures: () => failures,
   };
-  const sources = makeAlertSources(options);
+  const served = { chain: '', key: '', fingerprint: '', notAfter: clock.now() + 2 * CERTIFICATE_MILLIS_MIN };
+  const certificate = { current: served, fault: undefined as string | undefined };
+  const sources = makeAlertSources({ ...options, certificate });
   const look = async (name: string) =>
     (await sources[name]?.look())
       ?.filter(({ subject }) => subject !== 'disk:server')
@@ -175,6 +178,12 @@ test('the sources see silent nodes, low disks, ending certificates, slow commits
   assert.deepEqual((await look('nodes'))?.[0], ['node_silent', `node:${id}`]);
   await nodes.revoke(id, { actor: 'user:root', address: null });
   assert.deepEqual(await look('nodes'), []);
+
+  assert.deepEqual(await look('certificate'), []);
+  certificate.current = { ...served, notAfter: clock.now() + CERTIFICATE_MILLIS_MIN - 1 };
+  certificate.fault = 'not a certificate';
+  assert.deepEqual(await look('nodes'), [['certificate_ending', 'certificate:listeners']]);
+  assert.deepEqual(await look('certificate'), [['certificate_unusable', 'server']]);
 
   assert.deepEqual(await look('commits'), []);
   p99 = COMMIT_P99_SECONDS_MAX;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { ERRORS, type ErrorCode } from '#src/protocol/errors.ts';
+import { RawSocket, textFrame } from '#test/support/raw-socket.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { connect, type TestSocket } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
@@ -223,4 +224,19 @@ test('SOC-08 refused frames are counted by code', async () => {
   const { refusals } = reply.body;
   assert.ok((refusals['frame_invalid'] ?? 0) >= AWRY.length, reply.text);
   assert.ok((refusals['frame_too_large'] ?? 0) >= 3, reply.text);
+});
+
+test('an unmasked frame is never taken for what it says: its first four bytes are read as the mask', async () => {
+  const socket = await RawSocket.open(server, ben);
+  const said = Buffer.from(JSON.stringify({ kind: 'presence', awake: false }));
+  // The library waits for as many bytes as a masked frame would have.
+  socket.tcp.write(Buffer.concat([Buffer.of(0x81, said.length), said, Buffer.alloc(4)]));
+  // Behind it the connection is in step again: a frame that is right passes, and one that is not is answered.
+  socket.tcp.write(Buffer.concat([textFrame(JSON.stringify({ kind: 'presence', awake: true })), textFrame('[]')]));
+  let bytes = Buffer.alloc(0);
+  socket.tcp.on('data', (part: Buffer) => (bytes = Buffer.concat([bytes, part])));
+  socket.tcp.resume();
+  const answers = () => bytes.toString('latin1').split('"code":"frame_invalid"').length - 1;
+  await until(() => answers() === 2, 'an answer to each of the two frames that are none');
+  socket.end();
 });

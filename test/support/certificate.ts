@@ -1,5 +1,6 @@
 /** A certificate that signs itself, made here, so that tests need no program of the machine and store no key. */
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { isIPv4 } from 'node:net';
 
 const DAY_MILLIS = 86_400_000;
 
@@ -21,7 +22,7 @@ const COMMON_NAME = '550403';
 const SUBJECT_ALT_NAME = '551d11';
 const ECDSA_SHA256 = '2a8648ce3d040302';
 
-/** A certificate for these hosts from a day before `from` for so many days after it, with its key, both in PEM. */
+/** A certificate for these names and IPv4 addresses from a day before `from` for so many days after it, with its key, both in PEM. */
 export function makeCertificate(
   from: number,
   days: number,
@@ -30,7 +31,11 @@ export function makeCertificate(
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = sequence(oid(ECDSA_SHA256));
   const name = sequence(der(0x31, sequence(oid(COMMON_NAME), der(0x0c, Buffer.from(hosts[0] ?? '')))));
-  const alternatives = sequence(...hosts.map((host) => der(0x82, Buffer.from(host))));
+  const alternatives = sequence(
+    ...hosts.map((host) =>
+      isIPv4(host) ? der(0x87, Buffer.from(host.split('.').map(Number))) : der(0x82, Buffer.from(host)),
+    ),
+  );
   const extension = sequence(oid(SUBJECT_ALT_NAME), der(0x04, alternatives));
   const body = sequence(
     der(0xa0, der(0x02, Buffer.of(2))),

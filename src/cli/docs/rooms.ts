@@ -15,6 +15,7 @@ export const ROOMS = [
   'src/node-agent',
   'src/config',
   'src/telemetry',
+  'src/tls',
   'storage/engine',
   'storage/accounts',
   'storage/vault',

@@ -68,6 +68,8 @@ export const ENGLISH_TERMS = {
     'The accounts file has less than a fifth of its 16 GiB left: keep the audit trail for a shorter time.',
   'alert.quota_near': 'Four fifths of a quota of all people together are used.',
   'alert.certificate_ending': 'A certificate ends within 14 days, or has ended.',
+  'alert.certificate_unusable':
+    'The files of the certificate that the listeners show were changed and cannot be served; the one from before is.',
   'alert.redaction_failing': 'De-personalised answers could not be given.',
   'alert.break_glass_used': 'The break-glass account was used.',
   'alert.subscription_disabled': 'An event subscription of a bot was disabled: its deliveries failed for three days.',

@@ -16,6 +16,7 @@ import { type Route } from '#src/protocol/route.ts';
 import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
 import { PROTOCOL_VERSION, readClientVersion, VERSION_HEADERS } from '#src/protocol/version.ts';
 import type { Log } from '#src/telemetry/log.ts';
+import { HSTS_SECONDS } from '#src/tls/certificate.ts';
 import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import { registerAttachments, type AttachmentRoutesContext } from '../attachments/attachment-surface.ts';
 import { bearerToken, type Authentication } from '../access/authentication.ts';
@@ -56,6 +57,9 @@ export function answerHeaders(config: Config): [string, string][] {
     [VERSION_HEADERS.serviceMin, String(config.protocolMin)],
     ['cache-control', 'no-store'],
     ['x-content-type-options', 'nosniff'],
+    ...(config.tlsCertificateFile === undefined
+      ? []
+      : [['strict-transport-security', `max-age=${HSTS_SECONDS}`] satisfies [string, string]]),
   ];
 }
 

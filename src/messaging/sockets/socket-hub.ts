@@ -5,7 +5,6 @@
  * over once; the library writes them to every subscriber, and several events for one socket within a turn leave in
  * one write. That is the kernel's own cost per send, with little above it.
  */
-import type { TemplatedApp } from 'uWebSockets.js';
 import type { Except } from '#actors/runtime/actor.ts';
 import type { LocalSockets } from '#actors/runtime/thread-runtime.ts';
 import { CLOSE_CODES, type CloseReason } from '#src/protocol/sockets/close-codes.ts';
@@ -26,8 +25,14 @@ const DRAIN_PAUSE_MILLIS = 20;
 /** How long a socket that overflowed may take to read what it has before it is cut without a close code. */
 const SILENCED_MILLIS_MAX = 30_000;
 
+/** The library's topics over all of its apps. */
+interface Topics {
+  numSubscribers: (topic: string) => number;
+  publish: (topic: string, event: string) => void;
+}
+
 export class SocketHub implements LocalSockets {
-  readonly #app: TemplatedApp;
+  readonly #topics: Topics;
   readonly #metrics: ThreadMetrics;
   readonly #open = new Set<Socket>();
   readonly #users = new Map<string, Set<Socket>>();
@@ -41,8 +46,8 @@ export class SocketHub implements LocalSockets {
   readonly #bots: BotSockets;
 
   /** `sharesListed` says whether a person takes part in any conversation of a bot's list beside it. */
-  constructor(app: TemplatedApp, metrics: ThreadMetrics, sharesListed: (bot: Bot, user: string) => boolean) {
-    this.#app = app;
+  constructor(topics: Topics, metrics: ThreadMetrics, sharesListed: (bot: Bot, user: string) => boolean) {
+    this.#topics = topics;
     this.#metrics = metrics;
     this.#bots = new BotSockets({ sharesListed, overflow: (socket) => this.overflow(socket) });
   }
@@ -81,10 +86,10 @@ export class SocketHub implements LocalSockets {
   publish(topic: string, type: EventType, event: string, except: Except | undefined): void {
     this.#silence();
     const bots = this.#bots.deliver(topic, type, event, except);
-    const receivers = this.#app.numSubscribers(topic);
+    const receivers = this.#topics.numSubscribers(topic);
     if (receivers + bots === 0) return;
     const left = receivers === 0 ? [] : this.#leaveOut(topic, except);
-    if (receivers > 0) this.#app.publish(topic, event);
+    if (receivers > 0) this.#topics.publish(topic, event);
     for (const socket of left) socket.subscribe(topic);
     this.#metrics.eventsPublished(type);
     this.#metrics.deliveries(receivers + bots - left.length);
