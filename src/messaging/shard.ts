@@ -58,7 +58,8 @@ const authentication = new Authentication(new SessionTokens(data.sessionKey), re
   accounts.refresh();
   return accounts.isLiveSession(sub, dev, sid);
 });
-const access = new AccessChecks(data.policies, lanes, now);
+const isPerson = (user: string) => accounts.isActive(user);
+const access = new AccessChecks({ snapshot: data.policies, lanes, now, isPerson });
 const participation = new Participation(lanes);
 const botAuditBuffer = new BotAuditBuffer({
   source: randomUUID(),

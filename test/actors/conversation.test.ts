@@ -323,7 +323,7 @@ test('who joins is told of what comes after, and who left finds the conversation
 
 test('a pair that starts again goes on counting and sees nothing of before', async (t) => {
   const host = openHost(t);
-  const begin = { kind: 'create', conversation: 'direct', participants: ['bob'], ...as('alice') } as const;
+  const begin = { kind: 'create', conversation: 'secret', participants: ['bob'], ...as('alice') } as const;
   assert.equal(said(await host.converse(ROOM, begin)), 201);
   await host.reply(ROOM, post('alice', 'before', 'm1'));
   assert.equal(said(await host.converse(ROOM, begin)), 200);

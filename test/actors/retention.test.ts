@@ -252,7 +252,7 @@ test('a purge takes what lies in front of a seq, references to attachments too, 
 
 test('a conversation that was deleted and begins anew forgets its keys and its retention', async (t) => {
   const host = await openRoom(t);
-  const pair = { kind: 'create' as const, conversation: 'direct' as const, participants: ['bob'], ...by('alice') };
+  const pair = { kind: 'create' as const, conversation: 'secret' as const, participants: ['bob'], ...by('alice') };
   const id = 'c_pair';
   await host.reply(id, pair);
   await host.reply(id, post('bob', 'first', 'm-1'));

@@ -47,7 +47,7 @@ async function purgedMessages(): Promise<number> {
   return Number(/^parley_storage_purged_messages_total (\d+)/m.exec(text)?.[1] ?? Number.NaN);
 }
 
-test('how long messages are kept is said by a room’s owner and by either of a pair, within its limits', async () => {
+test('how long messages are kept is said by a room’s owner and by either of a secret pair, within its limits', async () => {
   const { id } = await start(server, alice, 'room', ['bob'], 'Limits');
   const path = `/v1/conversations/${id}/retention`;
   const put = async (who: Person, seconds: unknown) => await server.api(who, 'PUT', path, { seconds });
@@ -68,10 +68,10 @@ test('how long messages are kept is said by a room’s owner and by either of a 
   await socket.close();
   const taken = await put(alice, null);
   assert.deepEqual([taken.status, taken.body['retention_seconds']], [200, undefined]);
-  const pair = await start(server, alice, 'direct', ['bob']);
-  const direct = `/v1/conversations/${pair.id}/retention`;
-  assert.equal((await server.api(bob, 'PUT', direct, { seconds: RETENTION_SECONDS_MIN })).status, 200);
-  assert.equal((await server.api(alice, 'PUT', direct, { seconds: null })).status, 200);
+  const pair = await start(server, alice, 'secret', ['bob']);
+  const secret = `/v1/conversations/${pair.id}/retention`;
+  assert.equal((await server.api(bob, 'PUT', secret, { seconds: RETENTION_SECONDS_MIN })).status, 200);
+  assert.equal((await server.api(alice, 'PUT', secret, { seconds: null })).status, 200);
 });
 
 test('what is over its time is read, found, forwarded, exported and downloaded by nobody from that answer on', async () => {
