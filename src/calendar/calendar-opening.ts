@@ -81,6 +81,7 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
   const followers: { changed: () => void }[] = [];
   const calendars = Calendars.open(options.folder, {
     now: () => clock.now(),
+    isServed: (owner) => options.directory.entry(owner)?.state !== 'over',
     onChange: (calendar, shutOut) => {
       announcer.changed(calendar, shutOut);
       for (const one of followers) one.changed();

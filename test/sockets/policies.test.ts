@@ -358,6 +358,78 @@ test('POL-01 a guest reaches those it shares a conversation with, and others as 
   });
 });
 
+test('GST-06 a guest is a guest wherever they are: nobody makes them more, and they make no room, webhook or meeting', async () => {
+  const { server } = running;
+  const { alice } = people;
+  const guest = await enrolGuest('caller', '+79161234570', 3600);
+  const ask = async (who: Person, method: string, path: string, body?: object) =>
+    await server.api<Record<string, unknown> & { participants?: unknown; items?: unknown }>(who, method, path, body);
+  const pair = await ask(alice, 'POST', '/v1/conversations', { kind: 'direct', participants: ['caller'] });
+  const roles = [
+    { user: 'alice', role: 'owner' },
+    { user: 'caller', role: 'guest' },
+  ];
+  assert.deepEqual(pair.body.participants, [{ user: 'alice', role: 'member' }, roles[1]]);
+  const made = await ask(alice, 'POST', '/v1/conversations', { kind: 'room', title: 'Talk', participants: ['caller'] });
+  assert.deepEqual(made.body.participants, roles);
+  const room = `/v1/conversations/${id(made)}`;
+  const later = await ask(alice, 'POST', '/v1/conversations', { kind: 'room', title: 'Later', participants: [] });
+  const at = `/v1/conversations/${id(later)}/participants`;
+  const more = await ask(alice, 'POST', at, { participants: ['caller'], role: 'moderator' });
+  assert.deepEqual([more.status, more.body['code'], more.body['field']], [400, 'field_invalid', 'role']);
+  assert.deepEqual((await ask(alice, 'POST', at, { participants: ['caller'] })).body.participants, roles);
+  for (const role of ['member', 'moderator', 'owner']) {
+    const raised = await ask(alice, 'PATCH', `${room}/participants/caller`, { role });
+    assert.deepEqual([raised.status, raised.body['code'], raised.body['field']], [400, 'field_invalid', 'role'], role);
+  }
+  assert.deepEqual((await ask(alice, 'GET', `${room}/participants`)).body.items, roles);
+  const rights = (await ask(guest, 'GET', `${room}/rights`)).body['rights'] as string[];
+  assert.deepEqual(
+    ['participant.add', 'webhook.manage', 'pin.change', 'message.post'].map((right) => rights.includes(right)),
+    [false, false, false, true],
+  );
+  const denied: [method: string, path: string, body: object][] = [
+    ['POST', '/v1/conversations', { kind: 'room', title: 'Of a guest', participants: [] }],
+    ['POST', `${room}/participants`, { participants: ['alice'] }],
+    ['POST', `${room}/webhooks`, { name: 'Hook' }],
+  ];
+  for (const [method, path, body] of denied) {
+    const answer = await ask(guest, method, path, body);
+    assert.deepEqual([answer.status, answer.body['code']], [403, 'right_missing'], `${method} ${path}`);
+  }
+  const { token } = guest.session;
+  const hosted = await request('POST', `${server.coordinator}/v1/meetings`, { body: { title: 'Mine' }, token });
+  assert.deepEqual([hosted.status, hosted.body['code']], [403, 'right_missing']);
+});
+
+test('GST-01 GST-06 a guest over term is shown as such, and nothing of theirs is served', async () => {
+  const { server } = running;
+  const { alice } = people;
+  const guest = await enrolGuest('parting', '+79161234571', 3600);
+  await direct(alice, 'parting');
+  const calendar = async (who: Person, method: string, path: string, body?: object) =>
+    await request(method, `${server.calendar}${path}`, { body, token: who.session.token });
+  const [own] = (await calendar(guest, 'GET', '/v1/calendars')).body['items'] as { id: string }[];
+  const shared = `/v1/calendars/${own?.id}`;
+  assert.equal((await calendar(guest, 'PUT', `${shared}/shares/alice`, { access: 'read' })).status, 200);
+  const feed = (await calendar(guest, 'POST', `${shared}/feeds`, {})).body['path'] as string;
+  const state = async () =>
+    (await request('GET', `${server.coordinator}/v1/directory/parting`, { token: alice.session.token })).body['state'];
+  const served = async () => {
+    const { items } = (await calendar(alice, 'GET', '/v1/calendars')).body as { items: { id: string }[] };
+    const [read, fed] = [await calendar(alice, 'GET', shared), await fetch(`${server.calendar}${feed}`)];
+    await fed.text();
+    return [await state(), items.some((one) => one.id === own?.id), read.status, fed.status];
+  };
+  assert.deepEqual(await served(), ['active', true, 200, 200]);
+  assert.equal((await running.console('POST', '/guests/parting/end')).status, 200);
+  assert.deepEqual(await served(), ['over', false, 404, 404]);
+  assert.equal((await running.console('GET', '/users/parting')).body['state'], 'over');
+  const expires_at = formatInstant(Math.floor(Date.now() / 1000 + 3600) * 1000);
+  assert.equal((await running.console('PATCH', '/guests/parting', { expires_at })).status, 200);
+  assert.deepEqual(await served(), ['active', true, 200, 200]);
+});
+
 test('GST-01 when the term ends the socket closes, the token is over, and nobody adds the guest', async () => {
   const { server } = running;
   const { alice } = people;

@@ -63,6 +63,10 @@ export class AccessChecks {
     this.#policies = new AccessPolicies(snapshot);
   }
 
+  isGuest(user: string): boolean {
+    return this.#policies.isGuest(user);
+  }
+
   /** Whether the person is a guest whose term is over. */
   isOver(user: string): boolean {
     return this.#policies.isOver(user, unixSeconds(this.#now()));

@@ -88,7 +88,8 @@ export const listParticipants: Handler = (request) => {
   if (after !== undefined && !USERNAME.test(after)) throw new Refusal('cursor_invalid', { field: 'after' });
   // One more than asked tells whether there is a next page.
   const found = readParticipants(tables, record.id, limit + 1, after);
-  const items = found.slice(0, limit);
+  const { access } = request.service;
+  const items = found.slice(0, limit).map(({ user, role }) => ({ user, role: access.isGuest(user) ? 'guest' : role }));
   const next = found.length > limit ? (items.at(-1)?.user ?? null) : null;
   return { status: 200, json: JSON.stringify({ items, next }) };
 };
