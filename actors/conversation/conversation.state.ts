@@ -33,6 +33,7 @@ import {
   type ThreadRecord,
   type Watermark,
 } from '#storage/engine/records.ts';
+import { Hints } from './hints.ts';
 import { RecentMessages } from './recent-messages.ts';
 
 /** What an actor sees of its lane: everything it appended, on disk or not. */
@@ -50,6 +51,8 @@ export class ConversationState {
   record: ConversationRecord | undefined;
   /** Who typed when, in milliseconds; never stored. */
   readonly typing = new Map<string, number>();
+  /** What a large room is told of at the end of the running second; never stored. */
+  readonly hints = new Hints();
   readonly #search: boolean;
   readonly #isGuest: (user: string) => boolean;
   #recent: RecentMessages | undefined;

@@ -64,6 +64,7 @@ export function receive(
   if (message.kind === 'erase') return erase(state, message, now);
   if (message.kind === 'eraseTrace') return eraseTrace(state, message, now);
   if (message.kind === 'hold') return hold(state, message);
+  if (message.kind === 'tellHints') return state.hints.tell(state.id, now);
   const record = state.living;
   if (message.kind === 'preview') return showPreview(state, record, message, now);
   if (message.kind === 'seat') return seat(state, record, message, now);
@@ -79,7 +80,7 @@ function decideFor(
   member: NonNullable<ReturnType<ConversationState['member']>>,
   message: Exclude<
     ConversationMessage,
-    { kind: 'create' | 'purge' | 'seat' | 'expire' | 'hold' | 'erase' | 'eraseTrace' | 'preview' }
+    { kind: 'create' | 'purge' | 'seat' | 'expire' | 'hold' | 'erase' | 'eraseTrace' | 'preview' | 'tellHints' }
   >,
   now: number,
 ): readonly Effect[] {

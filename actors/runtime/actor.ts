@@ -33,6 +33,8 @@ export function refused(code: ErrorCode, field?: string, retryAfter?: number): R
 /** Sockets an event is not for. */
 export interface Except {
   readonly user?: string | undefined;
+  /** More people than one: whom an aggregated hint counts. */
+  readonly users?: readonly string[] | undefined;
   readonly device?: string | undefined;
 }
 

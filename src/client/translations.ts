@@ -78,7 +78,6 @@ const RUSSIAN: Sentences = {
   owner_binds_own_account: 'Учётную запись владельца привязывает только он сам.',
   origin_forbidden: 'Страницам с этого адреса подключаться нельзя.',
   person_forbidden: 'Такого человека для вас нет.',
-  read_by_hidden: 'В такой большой комнате не видно, кто что прочитал.',
   reauthentication_missing: 'Провайдер не запросил вход заново. Войдите у него ещё раз.',
   recipient_forbidden: 'Такого адресата для вас нет.',
   recovery_failed: 'Код неверный или больше не действует.',

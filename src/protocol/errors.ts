@@ -83,7 +83,6 @@ export const ERRORS = {
   owner_binds_own_account: { status: 403, error: 'The account of an owner is bound by that owner alone.' },
   origin_forbidden: { status: 403, error: 'Pages of this origin may not connect here.' },
   person_forbidden: { status: 403, error: 'There is no such person for you.' },
-  read_by_hidden: { status: 403, error: 'A room of this size does not show who read what.' },
   reauthentication_missing: {
     status: 403,
     error: 'The provider did not ask for your sign-in again; sign in there anew.',
@@ -249,7 +248,7 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 /** Codes that were sent once and never will be again. They stay listed so that nobody takes the name. */
-export const RETIRED_CODES = [] as const satisfies readonly string[];
+export const RETIRED_CODES = ['read_by_hidden'] as const satisfies readonly string[];
 
 /** What a caller reads: `{code, error}`, and `field` where one field of the request is to blame. */
 export interface ErrorBody {

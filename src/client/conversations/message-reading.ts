@@ -35,7 +35,7 @@ export class MessageReading {
     return { items: items.map(({ message, unread }) => ({ message: readMessage(message), unread })), next };
   }
 
-  /** The usernames of those who have read a message. @throws ParleyError `read_by_hidden` in large rooms. */
+  /** The usernames of those who have read a message, a page of them. */
   async readBy(conv: string, seq: number, query: { after?: string; limit?: number } = {}): Promise<Page<string>> {
     const { items, next } = await this.#api.call('readReadBy', { params: { id: conv, seq }, query });
     return { items: items.map(({ user }) => user), next };
