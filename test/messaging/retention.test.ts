@@ -133,8 +133,8 @@ test('what is over its time is read, found, forwarded, exported and downloaded b
   );
   assertRefused(
     await post(server, bob, id, { kind: 'text', body: 'x', client_msg_id: posted.body.client_msg_id }),
-    410,
-    'message_purged',
+    409,
+    'message_removed',
   );
   // The content goes with its last reference.
   await until(
@@ -199,7 +199,11 @@ test('an owner takes away what lies in front of a seq, and nobody else', async (
   assertRefused(await server.api(alice, 'DELETE', `${path}?before_seq=0`), 400, 'query_invalid', 'before_seq');
   assert.equal((await server.api(alice, 'DELETE', `${path}?before_seq=34`)).status, 204);
   assert.deepEqual(await seqsOf(bob, id), [34, 35]);
-  assertRefused(await post(server, bob, id, { kind: 'text', body: 'x', client_msg_id: 's-33' }), 410, 'message_purged');
+  assertRefused(
+    await post(server, bob, id, { kind: 'text', body: 'x', client_msg_id: 's-33' }),
+    409,
+    'message_removed',
+  );
   assert.equal((await say(server, bob, id, 'next')).seq, 36);
   assert.equal((await server.api(alice, 'DELETE', `${path}?before_seq=34`)).status, 204);
 });
