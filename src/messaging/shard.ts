@@ -58,7 +58,10 @@ const authentication = new Authentication(new SessionTokens(data.sessionKey), re
   accounts.refresh();
   return accounts.isLiveSession(sub, dev, sid);
 });
-const isPerson = (user: string) => accounts.isActive(user);
+const isPerson = (user: string) => {
+  accounts.refresh();
+  return accounts.isActive(user);
+};
 const access = new AccessChecks({ snapshot: data.policies, lanes, now, isPerson });
 const participation = new Participation(lanes);
 const botAuditBuffer = new BotAuditBuffer({

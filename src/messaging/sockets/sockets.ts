@@ -221,7 +221,8 @@ export class Sockets {
     const frame = readFrame(bytes, isBinary);
     if (data.seat !== undefined) {
       const refused = this.#judgeBotFrame(socket, data.seat, frame);
-      if (refused === 'rate_limited' && typeof frame !== 'string') return this.#drop(data, frame, 1);
+      // What a bot may say was not judged yet, so nothing of it is kept for later.
+      if (refused === 'rate_limited' && typeof frame !== 'string') return this.#options.metrics.dropped(frame.kind);
       if (refused !== undefined) return this.#refuse(socket, refused);
     }
     if (typeof frame === 'string') return this.#refuse(socket, frame);
