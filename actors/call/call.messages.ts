@@ -15,6 +15,8 @@ export interface CallStep {
   readonly call: string;
   readonly seq: number;
   readonly body: { readonly [key: string]: unknown };
+  /** Whether the policies let the sender begin an attempt here. */
+  readonly mayBegin: boolean;
 }
 
 /** The answer to a step: taken, or to be asked again at another scope, into which the call was transferred. */

@@ -135,6 +135,7 @@ class Turn {
     const isInvite = step.family === 'call' && step.step === 'invite';
     const isOpening = step.family === 'call' && step.step === 'join' && isGroup;
     if (!isInvite && !isOpening) return refused('call_not_found');
+    if (!step.mayBegin) return refused('recipient_forbidden', 'to');
     if (live.size >= ATTEMPTS_MAX) return refused('calls_full');
     const record: CallRecord = {
       scope,

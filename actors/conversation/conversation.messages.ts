@@ -67,6 +67,8 @@ export type ConversationMessage =
   | { readonly kind: 'eraseTrace'; readonly user: string; readonly seq: number }
   /** The server's own: what the page behind the first link of a text says of itself. */
   | { readonly kind: 'preview'; readonly seq: number; readonly preview: LinkPreview }
+  /** The actor's own: a second of a large room is over. */
+  | { readonly kind: 'tellHints' }
   /** The server's own: it is time to look what is over its time. */
   | { readonly kind: 'expire' }
   /** The runtime's own: another block of what is below the floor goes off the disk. */

@@ -33,6 +33,7 @@ import {
   type ThreadRecord,
   type Watermark,
 } from '#storage/engine/records.ts';
+import { Hints } from './hints.ts';
 import { RecentMessages } from './recent-messages.ts';
 
 /** What an actor sees of its lane: everything it appended, on disk or not. */
@@ -50,16 +51,25 @@ export class ConversationState {
   record: ConversationRecord | undefined;
   /** Who typed when, in milliseconds; never stored. */
   readonly typing = new Map<string, number>();
+  /** What a large room is told of at the end of the running second; never stored. */
+  readonly hints = new Hints();
   readonly #search: boolean;
+  readonly #isGuest: (user: string) => boolean;
   #recent: RecentMessages | undefined;
   #expiredSeq = 0;
 
-  /** `search` says whether the search index is kept. */
-  constructor(id: string, epoch: string, view: LaneView, search = false) {
+  /** `search` says whether the search index is kept, `isGuest` who is a guest of the installation. */
+  constructor(
+    id: string,
+    epoch: string,
+    view: LaneView,
+    { isGuest = () => false, search = false }: { isGuest?: (user: string) => boolean; search?: boolean } = {},
+  ) {
     this.id = id;
     this.epoch = epoch;
     this.view = view;
     this.#search = search;
+    this.#isGuest = isGuest;
     const stored = view.get('conversations', key(id));
     this.record = stored === undefined ? undefined : conversationRecord.decode(stored);
   }
@@ -72,6 +82,16 @@ export class ConversationState {
   member(user: string): MemberRecord | undefined {
     const stored = this.view.get('members', key(this.id, user));
     return stored === undefined ? undefined : memberRecord.decode(stored);
+  }
+
+  /** Whether somebody is a guest of the installation. */
+  isGuest(user: string): boolean {
+    return this.#isGuest(user);
+  }
+
+  /** The role that somebody has who is given, or was given, another: a guest is a guest (GST-06). */
+  roleOf(user: string, role: Role): Role {
+    return this.#isGuest(user) ? 'guest' : role;
   }
 
   /** Whether a participant with that role has the right here. */
@@ -136,7 +156,7 @@ export class ConversationState {
   participants(): Participant[] {
     return this.users().flatMap((user) => {
       const member = this.member(user);
-      return member === undefined ? [] : [{ user, role: member.role }];
+      return member === undefined ? [] : [{ user, role: this.roleOf(user, member.role) }];
     });
   }
 

@@ -27,6 +27,8 @@ export interface ConversationOptions {
   readonly lane: (conversation: string) => Lane;
   /** Whether the search index is kept; if it is not, searches look at every message. */
   readonly search?: boolean;
+  /** Who is a guest of the installation, and so in every conversation (GST-06); nobody where it is left out. */
+  readonly isGuest?: (user: string) => boolean;
   /** Told of each block that goes off the disk. */
   readonly purged?: (purged: Purged) => void;
 }
@@ -37,7 +39,7 @@ export function makeConversationActor(options: ConversationOptions): Actor<Conve
     mailboxMax: CONVERSATION_MAILBOX_MAX,
     lossy: ['typing'],
     lane: options.lane,
-    start: (id) => new ConversationState(id, options.epoch, options.lane(id), options.search),
+    start: (id) => new ConversationState(id, options.epoch, options.lane(id), options),
     receive: (state, message, now) => receive(state, message, now, options.purged),
     isIdle: () => true,
     inspect: (state) => ({
@@ -62,13 +64,14 @@ export function receive(
   if (message.kind === 'erase') return erase(state, message, now);
   if (message.kind === 'eraseTrace') return eraseTrace(state, message, now);
   if (message.kind === 'hold') return hold(state, message);
+  if (message.kind === 'tellHints') return state.hints.tell(state.id, now);
   const record = state.living;
   if (message.kind === 'preview') return showPreview(state, record, message, now);
   if (message.kind === 'seat') return seat(state, record, message, now);
   const member = record === undefined ? undefined : state.member(message.user);
   // One answer for what does not exist and what is not the caller's (MSG-11, ERR-05).
   if (record === undefined || member === undefined) return refuse('conversation_forbidden');
-  return decideFor(state, record, member, message, now);
+  return decideFor(state, record, { ...member, role: state.roleOf(message.user, member.role) }, message, now);
 }
 
 function decideFor(
@@ -77,7 +80,7 @@ function decideFor(
   member: NonNullable<ReturnType<ConversationState['member']>>,
   message: Exclude<
     ConversationMessage,
-    { kind: 'create' | 'purge' | 'seat' | 'expire' | 'hold' | 'erase' | 'eraseTrace' | 'preview' }
+    { kind: 'create' | 'purge' | 'seat' | 'expire' | 'hold' | 'erase' | 'eraseTrace' | 'preview' | 'tellHints' }
   >,
   now: number,
 ): readonly Effect[] {

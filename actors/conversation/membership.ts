@@ -29,12 +29,13 @@ const answer = (status: Reply['status'], json: string): Effect => ({ kind: 'answ
 export function create(state: ConversationState, message: Of<'create'>, now: number): readonly Effect[] {
   const { user, conversation: kind } = message;
   if (state.living !== undefined) return [answer(200, JSON.stringify(state.toWire(state.living)))];
+  if (kind === 'room' && state.isGuest(user)) return refuse('right_missing');
   const others = [...new Set(message.participants)].filter((other) => other !== user);
   if (others.length + 1 > PARTICIPANTS_MAX) return refuse('conversation_full');
   const first = kind === 'room' ? 'owner' : 'member';
   const participants: Participant[] = [
-    { user, role: first },
-    ...others.map((other) => ({ user: other, role: 'member' as const })),
+    { user, role: state.roleOf(user, first) },
+    ...others.map((other) => ({ user: other, role: state.roleOf(other, 'member') })),
   ];
   const record: ConversationRecord = {
     id: state.id,
@@ -89,7 +90,10 @@ export function add(
   const users = [...new Set(message.participants)].filter((user) => state.member(user) === undefined);
   if (users.length === 0) return [answer(200, JSON.stringify(state.toWire(record)))];
   if (record.participantCount + users.length > PARTICIPANTS_MAX) return refuse('conversation_full');
-  const participants = users.map((user) => ({ user, role: message.role }));
+  // Whoever is meant as a member comes as the guest that they are; nobody makes a guest more than that.
+  const isRaised = message.role === 'moderator' || message.role === 'owner';
+  if (isRaised && users.some((user) => state.isGuest(user))) return refuse('field_invalid', 'role');
+  const participants = users.map((user) => ({ user, role: state.roleOf(user, message.role) }));
   record.participantCount += users.length;
   if (message.role === 'owner') record.ownerCount += users.length;
   const all =
@@ -117,7 +121,7 @@ export function remove(
   const leaves = participant === user;
   if (record.kind !== 'room') return refuse('participants_fixed');
   if (!state.may(member.role, leaves ? 'conversation.leave' : 'participant.remove')) return refuse('right_missing');
-  const target = leaves ? member : state.member(participant);
+  const target = state.member(participant);
   if (target === undefined) return refuse('participant_not_found');
   if (target.role === 'owner' && !leaves && member.role !== 'owner') return refuse('right_missing');
   if (target.role === 'owner' && record.ownerCount === 1 && record.participantCount > 1) {
@@ -149,6 +153,7 @@ export function setRole(
   if (!state.may(member.role, 'role.change')) return refuse('right_missing');
   const target = state.member(participant);
   if (target === undefined) return refuse('participant_not_found');
+  if (state.roleOf(participant, role) !== role) return refuse('field_invalid', 'role');
   const wire = () => JSON.stringify(state.toWire(record));
   if (target.role === role) return [answer(200, wire())];
   if (target.role === 'owner' && record.ownerCount === 1) return refuse('owner_required');

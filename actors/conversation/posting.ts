@@ -87,7 +87,7 @@ export function post(
 
 /** Answers a repeat with the first message, or says that it is there no more: it is not posted again either way. */
 function repeated(state: ConversationState, seq: number): readonly Effect[] {
-  return state.message(seq) === undefined ? refuse('message_purged') : [answer(200, currentJson(state, seq))];
+  return state.message(seq) === undefined ? refuse('message_removed') : [answer(200, currentJson(state, seq))];
 }
 
 /** Refuses a post for the surface's reason, unless it repeats one that was not refused then (MSG-03). */

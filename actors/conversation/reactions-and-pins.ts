@@ -154,7 +154,8 @@ export function receipt(
   const data = JSON.stringify({ user, conversation_id: state.id, seq, state: message.state });
   const event = encodeEvent({ type: 'receipt', conv: state.id, seq, ts: unixSeconds(now) }, data);
   if (record.participantCount > HINT_PARTICIPANTS_MAX) {
-    return [{ kind: 'append', writes }, reply, { kind: 'publishTo', users: [user], type: 'receipt', event }];
+    const told = state.hints.addReceipt({ user, seq, state: message.state }, now);
+    return [{ kind: 'append', writes }, reply, { kind: 'publishTo', users: [user], type: 'receipt', event }, ...told];
   }
   // Everyone shows it, so everyone who was away must find the conversation among what changed.
   record.stamp = stamp;
@@ -193,7 +194,7 @@ function touch(state: ConversationState, user: string) {
   return writeMembership(state.id, user, false, state.view.nextStamp());
 }
 
-/** Passes typing on to the others: at most once per interval and person, and not in large rooms. */
+/** Passes typing on to the others: at most once per interval and person, and in large rooms with that of others. */
 export function typing(
   state: ConversationState,
   record: ConversationRecord,
@@ -203,8 +204,8 @@ export function typing(
   const last = state.typing.get(message.user);
   // A clock set back must not silence anybody, so the distance counts in both directions.
   if (last !== undefined && Math.abs(now - last) < TYPING_INTERVAL_MILLIS) return [];
-  if (record.participantCount > HINT_PARTICIPANTS_MAX) return [];
   state.typing.set(message.user, now);
+  if (record.participantCount > HINT_PARTICIPANTS_MAX) return state.hints.addTyping(message.user, now);
   const event = encodeEvent(
     { type: 'typing', conv: state.id, ts: unixSeconds(now) },
     JSON.stringify({ user: message.user }),

@@ -35,6 +35,8 @@ export function refused(code: ErrorCode, field?: string, retryAfter?: number, li
 /** Sockets an event is not for. */
 export interface Except {
   readonly user?: string | undefined;
+  /** More people than one: whom an aggregated hint counts. */
+  readonly users?: readonly string[] | undefined;
   readonly device?: string | undefined;
 }
 

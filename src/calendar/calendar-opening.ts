@@ -85,6 +85,7 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
   const calendars = Calendars.open(options.folder, {
     now: () => clock.now(),
     requireQuota: options.quotas.require,
+    isServed: (owner) => options.directory.entry(owner)?.state !== 'over',
     onChange: (calendar, shutOut) => {
       announcer.changed(calendar, shutOut);
       for (const one of followers) one.changed();

@@ -2,6 +2,7 @@
  * The access policies in force (POL-01): compiled for this thread, pushed to the messaging threads when they change.
  * Whoever is answered after a change can rely on every thread deciding by it.
  */
+import { unixSeconds, type Clock } from '#src/base/clock.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import {
   AccessPolicies,
@@ -48,6 +49,7 @@ export interface AccessControlOptions {
   readonly announcer: SessionAnnouncer;
   /** Whether two people share a conversation. */
   readonly shareConversation: (one: string, other: string) => boolean;
+  readonly clock: Clock;
 }
 
 export class AccessControl {
@@ -67,6 +69,11 @@ export class AccessControl {
 
   isGuest(user: string): boolean {
     return this.#policies.isGuest(user);
+  }
+
+  /** Whether the person is a guest whose term is over. */
+  isOver(user: string): boolean {
+    return this.#policies.isOver(user, unixSeconds(this.#options.clock.now()));
   }
 
   allows(action: PolicyAction, from: string, to: string): boolean {

@@ -119,7 +119,7 @@ export function entryOf(view: View, person: PersonRecord): DirectoryEntry {
     user: person.username,
     ...(Object.fromEntries(Object.entries(known).filter(([, value]) => value !== null)) as Partial<DirectoryEntry>),
     kind: guest === undefined ? 'person' : 'guest',
-    state: person.state,
+    state: guest?.closed === true && person.state === 'active' ? 'over' : person.state,
     rev: person.rev,
   };
 }

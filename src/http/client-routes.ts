@@ -56,6 +56,7 @@ export function addClientRoutes<Routes extends Readonly<Record<string, Route>>>(
       method: route.method.toUpperCase(),
       url: route.path,
       bodyLimit: route.bodyBytesMax ?? BODY_BYTES_MAX,
+      config: route.anyVersion === undefined ? {} : { anyVersion: route.anyVersion },
       schema: {
         querystring: route.query ?? NO_QUERY,
         // An answer without a body has nothing to be held to.

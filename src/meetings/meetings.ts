@@ -80,9 +80,10 @@ export class Meetings {
     this.#options = options;
   }
 
-  /** @throws Refusal `participant_unknown`, `meetings_full`, `quota_exceeded`, `field_invalid` for an end before its start. */
+  /** @throws Refusal `right_missing` for a guest; `participant_unknown`, `meetings_full`, `quota_exceeded`, `field_invalid` for an end before its start. */
   async create(host: string, form: CreateMeeting, { isForEntry = false } = {}): Promise<MeetingView> {
-    const { accounts, clock, requireQuota, rooms } = this.#options;
+    const { access, accounts, clock, requireQuota, rooms } = this.#options;
+    if (access.isGuest(host)) throw new Refusal('right_missing');
     const now = clock.now();
     const [startsAt, endsAt] = [instantOf(form.starts_at, 'starts_at'), instantOf(form.ends_at, 'ends_at')];
     assertOrder(startsAt, endsAt);
@@ -189,7 +190,7 @@ export class Meetings {
   linkOf(id: string): { readonly id: string; readonly link: string } | undefined {
     const { accounts, links } = this.#options;
     const record = accounts.document(meetings, id);
-    return record?.state === 'open' ? { id, link: links.make(id, record.linkNumber) } : undefined;
+    return record !== undefined && this.#isOpen(record) ? { id, link: links.make(id, record.linkNumber) } : undefined;
   }
 
   /** Whether a link is in force, for whoever the meeting lets in. */
@@ -230,7 +231,7 @@ export class Meetings {
       throw new Refusal('meeting_not_found');
     }
     const id = found.meeting;
-    if (record.state === 'cancelled') throw new Refusal('meeting_over');
+    if (!this.#isOpen(record)) throw new Refusal('meeting_over');
     if (record.participants.includes(user)) return { status: 'admitted', meeting: await this.#admit(id, user) };
     if (record.denied.includes(user) || !access.allows('invite', record.host, user)) {
       throw new Refusal('meeting_forbidden');
@@ -307,6 +308,11 @@ export class Meetings {
     const { accounts, access } = this.#options;
     const at = people.findIndex((user) => !accounts.isActive(user) || !access.allows('invite', host, user));
     if (at !== -1) throw new Refusal('participant_unknown', { field: `${field}.${at}` });
+  }
+
+  /** Whether its link lets anybody in: it is not cancelled, and no guest hosts it whose term is over. */
+  #isOpen({ host, state }: MeetingRecord): boolean {
+    return state === 'open' && !this.#options.access.isOver(host);
   }
 
   #roleOf(user: string): Role {

@@ -31,6 +31,7 @@ export function makeActorSystem(
         epoch: data.epoch,
         lane: (conversation) => lanes.write(conversation),
         search: config.search === 'on',
+        isGuest: (user) => access.isGuest(user),
         purged: ({ messages, bytes }) => metrics.purged(messages, bytes),
       }),
       makePersonActor({

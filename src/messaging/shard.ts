@@ -62,7 +62,11 @@ const authentication = new Authentication(tokens, revocations, ({ sub, dev, sid 
   return accounts.liveSession(sub, dev, sid);
 });
 const linkKeys = new SignatureKeys(data.signingKeys.link_keys);
-const access = new AccessChecks(data.policies, lanes, now);
+const isPerson = (user: string) => {
+  accounts.refresh();
+  return accounts.isActive(user);
+};
+const access = new AccessChecks({ snapshot: data.policies, lanes, now, isPerson });
 const participation = new Participation(lanes);
 const botAuditBuffer = new BotAuditBuffer({
   source: randomUUID(),

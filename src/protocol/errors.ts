@@ -93,7 +93,6 @@ export const ERRORS = {
   origin_forbidden: { status: 403, error: 'Pages of this origin may not connect here.' },
   person_forbidden: { status: 403, error: 'There is no such person for you.' },
   quota_exceeded: { status: 403, error: 'The quota that the field names is used up.' },
-  read_by_hidden: { status: 403, error: 'A room of this size does not show who read what.' },
   reauthentication_missing: {
     status: 403,
     error: 'The provider did not ask for your sign-in again; sign in there anew.',
@@ -191,6 +190,7 @@ export const ERRORS = {
   meeting_over: { status: 409, error: 'The meeting was cancelled.' },
   meetings_full: { status: 409, error: 'You host as many meetings as you may.' },
   message_deleted: { status: 409, error: 'The message was deleted.' },
+  message_removed: { status: 409, error: 'The message was posted, and has been removed since.' },
   node_name_taken: { status: 409, error: 'A node of that name exists already.' },
   nodes_full: { status: 409, error: 'The installation has as many nodes as it may have.' },
   owner_required: { status: 409, error: 'A conversation cannot be left without an owner.' },
@@ -228,7 +228,6 @@ export const ERRORS = {
   client_too_old: { status: 410, error: 'This version of the app is no longer served; install the current one.' },
   invitation_used: { status: 410, error: 'This invitation was used or has expired; ask for a new one.' },
   join_token_used: { status: 410, error: 'This join token was used or has expired; make a new join command.' },
-  message_purged: { status: 410, error: 'The message was posted, and has been removed since.' },
 
   // 429: slow down; the socket is unaffected (ERR-06).
   asks_full: { status: 429, error: 'The node has as many open asks as it may have; wait and try again.' },
@@ -258,7 +257,7 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 /** Codes that were sent once and never will be again. They stay listed so that nobody takes the name. */
-export const RETIRED_CODES = [] as const satisfies readonly string[];
+export const RETIRED_CODES = ['message_purged', 'read_by_hidden'] as const satisfies readonly string[];
 
 /** What a caller reads: `{code, error}`, and `field` where one field of the request is to blame. */
 export interface ErrorBody {

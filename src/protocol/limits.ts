@@ -38,10 +38,16 @@ export const PARTICIPANTS_PER_REQUEST_MAX = 1_000;
 export const EVENT_PARTICIPANTS_MAX = 16;
 
 /**
- * Rooms larger than this show nobody else's receipts, typing or presence: a room of n readers makes n² frames of
- * them, and in a room of hundreds nobody reads "seen by". The person's own devices still get the receipt.
+ * In rooms larger than this receipts and typing of a second are told in one frame with how many there were, since n readers
+ * would make n² frames, and nobody's presence is told on account of the room. The person's own devices get each receipt.
  */
 export const HINT_PARTICIPANTS_MAX = 256;
+
+/** The newest people, or receipts, that such a frame names beside their number. [the older are counted alone] */
+export const HINT_SAMPLE_MAX = 8;
+
+/** A large room has one frame of typing and one of receipts in this time. [who comes meanwhile is in the next] */
+export const HINT_FRAME_MILLIS = 1_000;
 
 /** People who are told of one person's presence. Who has more acquaintances than this is seen by those of the smallest conversations. */
 export const PRESENCE_PEERS_MAX = 2_000;

@@ -40,7 +40,11 @@ export const RATE_LIMITS = {
     burst: 30,
     say: 'Searches, and asking who is there, which read much: a search with every letter typed fits the burst.',
   },
-  frame: { perSecond: 10, burst: 100, say: 'Frames, over all sockets of the person. The next is a refused frame.' },
+  frame: {
+    perSecond: 10,
+    burst: 100,
+    say: 'Frames of one device. The next is dropped, and what it said of presence told a second later.',
+  },
   upgrade: { perSecond: 1, burst: 60, say: 'Sockets opened, over all devices.' },
   refused: {
     perSecond: 50,

@@ -21,6 +21,8 @@ export interface Route {
   readonly formBytesMax?: number;
   /** The bucket that its requests count in, if it is not `read` for a GET and `change` for anything else. */
   readonly rate?: RateName;
+  /** Answers whatever version a client speaks, also one below the oldest served (VER-03). */
+  readonly anyVersion?: true;
   readonly query?: z.ZodType;
   /** Status of success → shape of the answer; null where there is no body. */
   readonly replies: Readonly<Record<number, z.ZodType | null>>;

@@ -93,7 +93,7 @@ export const MESSAGING_ROUTES = {
         'mention_unknown',
         'message_not_found',
         'message_deleted',
-        'message_purged',
+        'message_removed',
         'quota_exceeded',
       ],
     },

@@ -142,7 +142,7 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
 
 function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, passwords: Passwords): PeopleServices {
   const { accounts, announcer, clock, config, limiter, log } = options;
-  const access = new AccessControl({ accounts, announcer, shareConversation: options.shareConversation });
+  const access = new AccessControl({ accounts, announcer, shareConversation: options.shareConversation, clock });
   const invitations = new Invitations({ accounts, passwords, announcer, clock });
   const guests = new Guests({ accounts, access, announcer, clock, log });
   const { recoveryWebhook } = config;

@@ -16,8 +16,9 @@ import {
   type PutResult,
 } from './calendar-draft.ts';
 import { meetingsIn, touchMeetings } from './calendar-meetings.ts';
-import { CalendarReader } from './calendar-reader.ts';
+import { CalendarReader, type AccessibleCalendar } from './calendar-reader.ts';
 import {
+  type Access,
   pendingAuditRecord,
   openCalendars,
   type CalendarEnvironment,
@@ -58,6 +59,8 @@ const CALENDAR_PREFIXED = [
 
 export interface CalendarsOptions {
   readonly now: () => number;
+  /** Whether what somebody shared is there for others: not while the term of a guest is over. Everybody's by default. */
+  readonly isServed?: (owner: string) => boolean;
   /** Told of every calendar that a commit changed, once it is on disk, and of those whom it shut out. */
   readonly onChange?: (calendar: CalendarRecord, shutOut: readonly string[]) => void;
   /** What people may use; without it nothing bounds them but what bounds a calendar. */
@@ -93,6 +96,21 @@ export class Calendars extends CalendarReader {
         environment.refresh();
       },
     });
+  }
+
+  /** As `CalendarView.accessOf`, of what is served. */
+  override accessOf(user: string, id: string): Access | undefined {
+    const owner = this.calendar(id)?.owner;
+    return owner === undefined || !this.#isServed(user, owner) ? undefined : super.accessOf(user, id);
+  }
+
+  /** The calendars of a person's home: as `accessibleTo`, of what is served. */
+  servedTo(user: string): AccessibleCalendar[] {
+    return this.accessibleTo(user).filter(({ calendar }) => this.#isServed(user, calendar.owner));
+  }
+
+  #isServed(user: string, owner: string): boolean {
+    return owner === user || this.#options.isServed?.(owner) !== false;
   }
 
   /** Opens the calendars of a data folder, whose lock the caller has, and goes on removing what was being removed. */

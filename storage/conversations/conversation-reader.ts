@@ -275,24 +275,23 @@ export function readWatermarks(
 }
 
 /**
- * The other participants who have read a message, by username behind `after`: one more than `limit` at most. For
- * conversations of up to HINT_PARTICIPANTS_MAX.
+ * The other participants who have read a message, among the `limit` behind `after` who have a watermark, by username; and
+ * the last who was looked at, undefined at the end.
  */
 export function readReaders(
   tables: Tables,
   id: string,
   { seq, except, after, limit }: { seq: number; except: string; after: string | undefined; limit: number },
-): string[] {
+): { readonly readers: string[]; readonly last: string | undefined } {
   const range = under(id);
   const start = after === undefined ? range.start : key(id, after, '');
-  const readers: string[] = [];
-  for (const entry of tables.watermarks.getRange({ start, end: range.end })) {
+  const looked = [...tables.watermarks.getRange({ start, end: range.end, limit })];
+  const readers = looked.flatMap((entry) => {
     const user = lastPart(entry.key);
-    if (numberAt(entry.value, 1) < seq || user === except) continue;
-    readers.push(user);
-    if (readers.length > limit) break;
-  }
-  return readers;
+    return numberAt(entry.value, 1) < seq || user === except ? [] : [user];
+  });
+  const last = looked.at(-1);
+  return { readers, last: looked.length < limit || last === undefined ? undefined : lastPart(last.key) };
 }
 
 /**

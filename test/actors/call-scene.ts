@@ -100,6 +100,7 @@ export class Scene {
       call,
       seq,
       body: name === 'invite' ? { video: false, room: 'r' } : {},
+      mayBegin: true,
       ...more,
     };
   }

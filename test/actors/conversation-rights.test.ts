@@ -89,7 +89,9 @@ test('MSG-11 a conversation that does not exist answers as one that is not the c
   }
 });
 
-const PAIR_TABLE: Readonly<Record<string, readonly [ConversationMessage, number | string]>> = {
+type Said = number | string;
+
+const PAIR_TABLE: Readonly<Record<string, readonly [ConversationMessage, Said | Record<'direct' | 'secret', Said>]>> = {
   post: [post('bob', 'x'), 201],
   'edit the other’s message': [{ kind: 'edit', seq: 1, body: 'x', user: 'bob', device: 'd' }, F],
   'delete the other’s message': [{ kind: 'deleteMessage', seq: 1, user: 'bob', device: 'd' }, F],
@@ -106,7 +108,18 @@ const PAIR_TABLE: Readonly<Record<string, readonly [ConversationMessage, number 
     { kind: 'setRole', participant: 'bob', role: 'owner', user: 'bob', device: 'd' },
     'participants_fixed',
   ],
-  'delete the chat': [{ kind: 'delete', user: 'bob', device: 'd' }, 204],
+  'say how long it keeps': [
+    { kind: 'retain', seconds: 60, user: 'bob', device: 'd' },
+    { direct: F, secret: 200 },
+  ],
+  'take away what was said': [
+    { kind: 'purgeBefore', beforeSeq: 2, user: 'bob', device: 'd' },
+    { direct: F, secret: 204 },
+  ],
+  'delete the chat': [
+    { kind: 'delete', user: 'bob', device: 'd' },
+    { direct: F, secret: 204 },
+  ],
 };
 
 for (const kind of ['direct', 'secret'] as const) {
@@ -115,7 +128,8 @@ for (const kind of ['direct', 'secret'] as const) {
       const host = openHost(t);
       await host.reply(ROOM, { kind: 'create', conversation: kind, participants: ['bob'], user: 'alice', device: 'd' });
       await host.reply(ROOM, post('alice', 'one'));
-      assert.equal(said(await host.converse(ROOM, message)), expected, what);
+      const answer = typeof expected === 'object' ? expected[kind] : expected;
+      assert.equal(said(await host.converse(ROOM, message)), answer, what);
     }
   });
 }

@@ -7,6 +7,7 @@ import {
   CHANGES_REPLY_MAX,
   EVENT_PARTICIPANTS_MAX,
   HINT_PARTICIPANTS_MAX,
+  HINT_SAMPLE_MAX,
   PARTICIPANTS_MAX,
   PINS_MAX,
   REACTION_USERS_MAX,
@@ -228,7 +229,7 @@ test('SOC-09 a room’s record lists its participants up to the limit, and leave
   assert.equal((await rename('b'))['participants'], undefined);
 });
 
-test('receipts and typing of a room reach everybody up to the limit of hints, and beyond it the person alone', async (t) => {
+test('RCP-02 FRM-01 receipts and typing reach everybody one by one up to the limit of hints, and beyond it in a frame each', async (t) => {
   const host = openHost(t);
   await makeRoom(host, ROOM, people(HINT_PARTICIPANTS_MAX - 1));
   await host.reply(ROOM, post('alice', 'x'));
@@ -236,13 +237,25 @@ test('receipts and typing of a room reach everybody up to the limit of hints, an
   assert.equal(host.said.at(-1)?.kind, 'publish');
   await host.reply(ROOM, { kind: 'add', participants: ['more'], role: 'member', ...as('alice') });
   host.said.splice(0);
-  await host.reply(ROOM, { kind: 'receipt', state: 'read', seq: 1, ...as('p1') });
-  host.system.deliver(`conversation:${ROOM}`, { kind: 'typing', ...as('p1') });
-  await host.reply(ROOM, post('alice', 'behind'));
+  const many = people(HINT_SAMPLE_MAX + 2).slice(1);
+  for (const user of many) {
+    await host.reply(ROOM, { kind: 'receipt', state: 'read', seq: 1, ...as(user) });
+    host.system.deliver(`conversation:${ROOM}`, { kind: 'typing', ...as(user) });
+  }
+  const told = () => host.said.filter((one) => one.kind === 'publish');
   assert.deepEqual(
-    host.said.map((one) => (one.kind === 'publishTo' ? one.users : one.kind)),
-    [['p1'], 'publish'],
+    [host.said.map((one) => (one.kind === 'publishTo' ? one.users : one.kind)), told()],
+    [many.map((user) => [user]), []],
   );
+  await until(() => told().length === 2, 'the frames of the second');
+  const newest = many.toReversed().slice(0, HINT_SAMPLE_MAX);
+  const [user] = newest;
+  const frames = told().map(({ event, except }) => [(JSON.parse(event) as { data: object }).data, except?.users]);
+  const sample = newest.map((one) => ({ user: one, seq: 1, state: 'read' }));
+  assert.deepEqual(frames, [
+    [{ user, count: many.length, sample: newest }, many.toReversed()],
+    [{ ...sample[0], conversation_id: ROOM, count: many.length, sample }, undefined],
+  ]);
 });
 
 test('FRM-01 typing is told to the others, once per interval and person', async (t) => {
@@ -323,7 +336,7 @@ test('who joins is told of what comes after, and who left finds the conversation
 
 test('a pair that starts again goes on counting and sees nothing of before', async (t) => {
   const host = openHost(t);
-  const begin = { kind: 'create', conversation: 'direct', participants: ['bob'], ...as('alice') } as const;
+  const begin = { kind: 'create', conversation: 'secret', participants: ['bob'], ...as('alice') } as const;
   assert.equal(said(await host.converse(ROOM, begin)), 201);
   await host.reply(ROOM, post('alice', 'before', 'm1'));
   assert.equal(said(await host.converse(ROOM, begin)), 200);

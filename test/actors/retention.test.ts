@@ -120,7 +120,7 @@ test('what is over its time is unreadable at that instant, everywhere, before an
     retryAfter: undefined,
   });
   const again = await host.converse(ROOM, post('bob', 'again', 'm-7'));
-  assert.equal(again.ok ? 'posted' : again.code, 'message_purged');
+  assert.equal(again.ok ? 'posted' : again.code, 'message_removed');
   assert.equal(record(tables).headSeq, 50);
 });
 
@@ -152,7 +152,7 @@ test('the sweep takes it off the disk, tells of it once, and leaves nothing that
   // The messages of a block that was not whole are known for one another for ever, too.
   for (const key of ['m-1', 'm-64', 'm-66', 'm-70']) {
     const again = await host.converse(ROOM, post('bob', 'again', key));
-    assert.equal(again.ok ? 'posted' : again.code, 'message_purged');
+    assert.equal(again.ok ? 'posted' : again.code, 'message_removed');
   }
   assert.equal((await host.reply(ROOM, post('bob', 'next', 'm-next'))).body['seq'], 76);
   await host.close();
@@ -252,7 +252,7 @@ test('a purge takes what lies in front of a seq, references to attachments too, 
 
 test('a conversation that was deleted and begins anew forgets its keys and its retention', async (t) => {
   const host = await openRoom(t);
-  const pair = { kind: 'create' as const, conversation: 'direct' as const, participants: ['bob'], ...by('alice') };
+  const pair = { kind: 'create' as const, conversation: 'secret' as const, participants: ['bob'], ...by('alice') };
   const id = 'c_pair';
   await host.reply(id, pair);
   await host.reply(id, post('bob', 'first', 'm-1'));
@@ -296,7 +296,7 @@ test('wherever a crash stops a purge, the folder is in order and the next start 
     assert.deepEqual(history(next), commits === 0 ? Array.from({ length: 70 }, (_, at) => at + 1) : [70]);
     assert.equal(left(next, commits === 0 ? 0 : 69).length, 0);
     const again = await next.converse(ROOM, post('bob', 'again', 'm-69'));
-    assert.equal(again.ok ? 'posted before' : again.code, commits === 0 ? 'posted before' : 'message_purged');
+    assert.equal(again.ok ? 'posted before' : again.code, commits === 0 ? 'posted before' : 'message_removed');
     assert.equal(next.tables.conversations.get(Buffer.from(ROOM)) === undefined, false);
     await next.close();
     assert.deepEqual((await checkFolder(host.folder)).problems, []);

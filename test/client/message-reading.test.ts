@@ -43,7 +43,7 @@ test('a thread, mentions, readers and a forward are what the other client made o
 
     his.receipt(id, 'read', second.seq);
     await until(async () => (await hers.reading.lastCommonRead(id)) === second.seq, 'the receipt');
-    assert.deepEqual(await hers.reading.readBy(id, second.seq), { items: ['bob'], next: null });
+    assert.deepEqual(await hers.reading.readBy(id, second.seq), { items: ['bob'], next: null, count: 1 });
     const forward = await his.post(id, { forward: { conversation_id: id, seq: second.seq } });
     assert.deepEqual(forward.forward, { sender: 'alice', createdAt: second.createdAt });
   } finally {

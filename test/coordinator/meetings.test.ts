@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { formatInstant } from '#src/base/time.ts';
+import { guestRecords } from '#src/identity/guest-records.ts';
 import {
   MEETING_PARTICIPANTS_MAX,
   MEETING_WAITING_MAX,
@@ -195,4 +196,15 @@ test('bad forms name their field', async (context) => {
     assert.deepEqual([answer.status, answer.json.field], [400, field], JSON.stringify(form));
   }
   assert.equal((await as('host', 'GET', '/v1/meetings?after=c_1')).json.code, 'cursor_invalid');
+});
+
+test('GST-06 what a guest hosts from before guests could not is over with their term, and no guest begins another', async (context) => {
+  const { access, accounts, as, join, meet } = await started(context);
+  const { link } = await meet({ lobby: 'open' });
+  assert.equal((await join('alice', link)).status, 200);
+  const guest = { phone: '+79161234599', endsAt: START / 1000, invitedBy: 'alice', closed: false };
+  await accounts.change((draft) => draft.putDocument(guestRecords, 'host', guest));
+  await access.refresh();
+  assert.deepEqual((await join('bob', link)).json.code, 'meeting_over');
+  assert.equal((await as('visitor', 'POST', '/v1/meetings', { title: 'Mine' })).json.code, 'right_missing');
 });

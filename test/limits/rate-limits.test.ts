@@ -7,7 +7,8 @@ import { RATE_LIMITS, rateOf } from '#src/protocol/rate-limits.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { request, startServer, type TestServer } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
-import { assertRefused, post, say, start } from '#test/messaging/conversing.ts';
+import { until } from '#test/support/waiting.ts';
+import { anotherDevice, assertRefused, post, say, start } from '#test/messaging/conversing.ts';
 
 const SECOND = 1_000_000_000n;
 
@@ -99,14 +100,36 @@ test('ERR-06 who posts too often is refused with rate_limited, and only they: so
   assert.equal(socket.closed, undefined);
 });
 
-test('a frame too many is a refused frame, and a socket too many a refused upgrade', async (t) => {
-  const server = await startServer({ environment: { PARLEY_RATE_LIMITS: '0.02' } });
+test('SOC-08 FRM-03 valid frames too many are dropped and counted, the presence said last holds, and no socket closes', async (t) => {
+  const server = await startServer({ environment: { PARLEY_RATE_LIMITS: '0.1' } });
   t.after(() => server.stop());
   const { ann, ben } = await server.people('ann', 'ben');
-  const socket = await connect(server, ann);
-  for (let count = 0; count < 6; count += 1) socket.send({ kind: 'presence', awake: count % 2 === 0 });
-  const refusal = await socket.event('error');
-  assert.equal(refusal.data['code'], 'rate_limited');
+  const { id } = await start(server, ann, 'room', ['ben']);
+  const other = await anotherDevice(server, ann);
+  const [mine, mineToo, his] = [await connect(server, ann), await connect(server, other), await connect(server, ben)];
+  mineToo.send({ kind: 'presence', awake: false });
+  for (let count = 0; count < 40; count += 1) mine.send({ kind: 'presence', awake: count % 2 === 0 });
+  // The other device has a budget of its own.
+  mineToo.send({ kind: 'typing', conv: id });
+  await his.event('typing');
+  const away = his.event((event) => event.type === 'presence' && event.data['state'] === 'away');
+  const dropped = async () => {
+    const text = await (await fetch(`${server.messaging}/healthz`, { headers: { accept: 'text/plain' } })).text();
+    return Number(/^parley_actors_dropped_tells_total\{kind="presence"\} (\d+)/m.exec(text)?.[1]);
+  };
+  await until(async () => (await dropped()) >= 28, 'the frames too many');
+  await away;
+  const presence = async () => (await server.api<{ items: object[] }>(ben, 'GET', '/v1/presence')).body.items;
+  await until(async () => JSON.stringify(await presence()).includes('{"user":"ann","state":"away"}'), 'the last word');
+  for (const { closed, events } of [mine, mineToo]) {
+    assert.deepEqual([closed, events.some(({ type }) => type === 'error')], [undefined, false]);
+  }
+});
+
+test('a socket too many is a refused upgrade', async (t) => {
+  const server = await startServer({ environment: { PARLEY_RATE_LIMITS: '0.02' } });
+  t.after(() => server.stop());
+  const { ben } = await server.people('ben');
   await connect(server, ben);
   await assert.rejects(connect(server, ben), /429/);
 });

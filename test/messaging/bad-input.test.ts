@@ -395,3 +395,19 @@ test('HLT-01 whoever only asks whether /healthz is there gets the head of the an
     assert.equal(await reply.text(), '');
   }
 });
+
+test('ERR-07 what is no HTTP/1.1 is answered by the socket library itself, as the protocol page says', async () => {
+  const odd: [head: string, status: number][] = [
+    ['GET /healthz HTTP/1.0\r\nhost: x\r\n\r\n', 505],
+    [`GET /healthz HTTP/1.1\r\nhost: x\r\nx-long: ${'x'.repeat(40_000)}\r\n\r\n`, 431],
+    ['GET /healthz HTTP/1.1\r\naccept: text/plain\r\n\r\n', 400],
+  ];
+  for (const [head, status] of odd) {
+    const connection = new RawConnection(server);
+    connection.socket.write(head);
+    const said = await connection.ending();
+    assert.match(said, new RegExp(`^HTTP/1\\.1 ${status} `));
+    assert.doesNotMatch(said, /x-service-protocol|"code"/i);
+  }
+  assert.equal((await server.api(undefined, 'GET', '/healthz')).status, 200);
+});

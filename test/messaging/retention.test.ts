@@ -47,7 +47,7 @@ async function purgedMessages(): Promise<number> {
   return Number(/^parley_storage_purged_messages_total (\d+)/m.exec(text)?.[1] ?? Number.NaN);
 }
 
-test('how long messages are kept is said by a room’s owner and by either of a pair, within its limits', async () => {
+test('how long messages are kept is said by a room’s owner and by either of a secret pair, within its limits', async () => {
   const { id } = await start(server, alice, 'room', ['bob'], 'Limits');
   const path = `/v1/conversations/${id}/retention`;
   const put = async (who: Person, seconds: unknown) => await server.api(who, 'PUT', path, { seconds });
@@ -68,10 +68,10 @@ test('how long messages are kept is said by a room’s owner and by either of a 
   await socket.close();
   const taken = await put(alice, null);
   assert.deepEqual([taken.status, taken.body['retention_seconds']], [200, undefined]);
-  const pair = await start(server, alice, 'direct', ['bob']);
-  const direct = `/v1/conversations/${pair.id}/retention`;
-  assert.equal((await server.api(bob, 'PUT', direct, { seconds: RETENTION_SECONDS_MIN })).status, 200);
-  assert.equal((await server.api(alice, 'PUT', direct, { seconds: null })).status, 200);
+  const pair = await start(server, alice, 'secret', ['bob']);
+  const secret = `/v1/conversations/${pair.id}/retention`;
+  assert.equal((await server.api(bob, 'PUT', secret, { seconds: RETENTION_SECONDS_MIN })).status, 200);
+  assert.equal((await server.api(alice, 'PUT', secret, { seconds: null })).status, 200);
 });
 
 test('what is over its time is read, found, forwarded, exported and downloaded by nobody from that answer on', async () => {
@@ -133,8 +133,8 @@ test('what is over its time is read, found, forwarded, exported and downloaded b
   );
   assertRefused(
     await post(server, bob, id, { kind: 'text', body: 'x', client_msg_id: posted.body.client_msg_id }),
-    410,
-    'message_purged',
+    409,
+    'message_removed',
   );
   // The content goes with its last reference.
   await until(
@@ -199,7 +199,11 @@ test('an owner takes away what lies in front of a seq, and nobody else', async (
   assertRefused(await server.api(alice, 'DELETE', `${path}?before_seq=0`), 400, 'query_invalid', 'before_seq');
   assert.equal((await server.api(alice, 'DELETE', `${path}?before_seq=34`)).status, 204);
   assert.deepEqual(await seqsOf(bob, id), [34, 35]);
-  assertRefused(await post(server, bob, id, { kind: 'text', body: 'x', client_msg_id: 's-33' }), 410, 'message_purged');
+  assertRefused(
+    await post(server, bob, id, { kind: 'text', body: 'x', client_msg_id: 's-33' }),
+    409,
+    'message_removed',
+  );
   assert.equal((await say(server, bob, id, 'next')).seq, 36);
   assert.equal((await server.api(alice, 'DELETE', `${path}?before_seq=34`)).status, 204);
 });

@@ -5,7 +5,8 @@ import { HINT_PARTICIPANTS_MAX } from '#src/protocol/limits.ts';
 import type { Message } from '#src/protocol/conversations/messages.ts';
 import type { Person } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
-import { connect } from '#test/support/socket.ts';
+import { connect, type TestSocket } from '#test/support/socket.ts';
+import { until } from '#test/support/waiting.ts';
 import { addPeople, assertRefused, post, say, start } from './conversing.ts';
 
 const { server, alice, bob, carol, mallory } = await shareServer(['alice', 'bob', 'carol', 'mallory']);
@@ -216,17 +217,48 @@ test('RCP-01 the last common read is the lowest watermark of the others, from wh
   assert.equal(await lastCommonRead(alice, alone.id), undefined);
 });
 
-test('RCP-02 a room of more than 256 shows neither', async () => {
-  const crowd = Array.from({ length: HINT_PARTICIPANTS_MAX - 2 }, (_, n) => `crowd${n}`);
+test('RCP-02 FRM-01 a room of more than 256 tells who read and who types in one frame a second, and whoever asks how many read', async () => {
+  const crowd = Array.from({ length: HINT_PARTICIPANTS_MAX }, (_, n) => `crowd${n}`);
   await addPeople(server, crowd);
-  const id = await room(['bob', ...crowd]);
+  const id = await room(['bob', 'carol', ...crowd]);
+  const [hers, his, carols] = await Promise.all([alice, bob, carol].map(async (who) => await connect(server, who)));
+  assert.ok(hers !== undefined && his !== undefined && carols !== undefined);
   await say(server, alice, id, 'hello');
   await read(bob, id, 1);
-  assert.deepEqual(await readBy(alice, id, 1), [['bob'], null]);
-  assert.equal(await lastCommonRead(alice, id), 0);
-  await server.api(alice, 'POST', `/v1/conversations/${id}/participants`, { participants: ['carol'] });
-  assertRefused(await server.api(alice, 'GET', `/v1/conversations/${id}/messages/1/read-by`), 403, 'read_by_hidden');
-  assert.equal(await lastCommonRead(alice, id), undefined);
+  await read(carol, id, 1);
+  const ofRoom = (socket: TestSocket, type: string) =>
+    socket.events.filter((event) => event.type === type && event.conv === id).map(({ data }) => data);
+  const readers = () => ofRoom(hers, 'receipt').flatMap(({ sample }) => sample as { user: string }[]);
+  await until(() => readers().length === 2, 'both receipts');
+  const byUser = (one: { user: string }, other: { user: string }) => (one.user < other.user ? -1 : 1);
+  assert.deepEqual(readers().toSorted(byUser), [
+    { user: 'bob', seq: 1, state: 'read' },
+    { user: 'carol', seq: 1, state: 'read' },
+  ]);
+  const total = ofRoom(hers, 'receipt').reduce((sum, { count }) => sum + (count as number), 0);
+  assert.equal(total, 2);
+  for (const { user, seq, state } of ofRoom(hers, 'receipt')) {
+    assert.deepEqual([['bob', 'carol'].includes(user as string), seq, state], [true, 1, 'read']);
+  }
+  const page = await server.api(alice, 'GET', `/v1/conversations/${id}/messages/1/read-by?limit=1`);
+  assert.deepEqual(page.body, { items: [{ user: 'bob' }], next: 'bob', count: 2 });
+  assert.deepEqual(await readBy(alice, id, 1), [['bob', 'carol'], null]);
+  for (const socket of [his, carols]) socket.send({ kind: 'typing', conv: id });
+  const typers = () => ofRoom(hers, 'typing').flatMap(({ sample }) => sample as string[]);
+  await until(() => typers().length === 2, 'both who type');
+  assert.deepEqual(typers().toSorted(), ['bob', 'carol']);
+  assert.ok(
+    ofRoom(hers, 'typing').every(({ user, count }) => typers().includes(user as string) && (count as number) > 0),
+  );
+  await say(server, alice, id, 'behind');
+  for (const [socket, own] of [
+    [his, 'bob'],
+    [carols, 'carol'],
+  ] as const) {
+    await socket.event((event) => event.type === 'message.new' && event.seq === 2);
+    assert.ok(!JSON.stringify(ofRoom(socket, 'typing')).includes(own));
+  }
+  await Promise.all([hers, his, carols].map(async (socket) => await socket.close()));
 });
 
 test('MSG-12 a seq beyond every message is a message that is not there, however large it is', async () => {

@@ -93,7 +93,7 @@ test('CAP-02 POL-01 the rights in a direct conversation are those that the rules
   const rights = async (who: Person) =>
     (await server.api<{ rights: string[] }>(who, 'GET', `/v1/conversations/${pair}/rights`)).body.rights;
   const all = await rights(alice);
-  const posting = ['message.post', 'message.edit.own', 'mention.all', 'reaction.add'];
+  const posting = ['message.post', 'message.edit.own', 'mention.all', 'reaction.add', 'pin.change'];
   const calling = ['call.start'];
   await under({ action: 'message', from: 'everyone', to: boardId, effect: 'deny' }, async () => {
     assert.deepEqual(
@@ -199,6 +199,113 @@ test('POL-01 call: an invite to a person or into a direct conversation is for wh
   assert.equal((await call(alice, 'carol', 'five')).status, 202);
 });
 
+test('POL-01 message: two people in a room are two people; nobody makes or fills a room to reach whom they may not', async () => {
+  const { server } = running;
+  const { alice, carol } = people;
+  const make = async (...participants: string[]) =>
+    await server.api(alice, 'POST', '/v1/conversations', { kind: 'room', title: 'Two', participants });
+  const room = `/v1/conversations/${id(await make('carol'))}`;
+  const wide = `/v1/conversations/${id(await make('carol', 'bob'))}`;
+  const words = { kind: 'text', body: 'words' };
+  assert.equal((await server.api(carol, 'POST', `${room}/messages`, words)).status, 201);
+  // A webhook has a seat of its own in the room, and is nobody.
+  assert.equal((await server.api(alice, 'POST', `${room}/webhooks`, { name: 'Hook' })).status, 201);
+  const emoji = `${room}/messages/1/reactions/${encodeURIComponent('👍')}`;
+  const writes: [method: string, path: string, body?: object][] = [
+    ['POST', `${room}/messages`, words],
+    ['PUT', emoji],
+    ['PUT', `${room}/pins/1`],
+    ['DELETE', `${room}/messages/1`],
+    ['PUT', `${room}/retention`, { seconds: 60 }],
+    ['DELETE', `${room}/messages?before_seq=2`],
+    ['PATCH', room, { title: 'Words of another kind' }],
+    ['POST', `${room}/webhooks`, { name: 'Another' }],
+    ['DELETE', room],
+  ];
+  const rights = async (who: Person) =>
+    (await server.api<{ rights: string[] }>(who, 'GET', `${room}/rights`)).body.rights;
+  const all = await rights(alice);
+  await under({ action: 'message', from: 'everyone', to: boardId, effect: 'deny' }, async () => {
+    const nobody = await make('nobody');
+    const made = await make('carol');
+    assert.deepEqual([made.status, made.text], [400, nobody.text]);
+    const other = `/v1/conversations/${id(await make('bob'))}`;
+    const added = await server.api(alice, 'POST', `${other}/participants`, { participants: ['carol'] });
+    assert.deepEqual([added.status, added.body['code']], [400, 'participant_unknown']);
+    for (const [method, path, body] of writes) {
+      const denied = await server.api(alice, method, path, body);
+      assert.deepEqual([denied.status, denied.body['code']], [403, 'right_missing'], `${method} ${path}`);
+    }
+    const left = [
+      'message.delete.own',
+      'participant.add',
+      'participant.remove',
+      'role.change',
+      'conversation.leave',
+      'call.start',
+    ];
+    assert.deepEqual((await rights(alice)).toSorted(), left.toSorted());
+    assert.equal((await server.api(carol, 'POST', `${room}/messages`, words)).status, 201);
+    assert.equal((await server.api(alice, 'POST', `${wide}/messages`, words)).status, 201);
+    assert.equal((await server.api(people.bob, 'DELETE', `${wide}/participants/bob`)).status, 204);
+    assert.equal((await server.api(alice, 'POST', `${wide}/messages`, words)).body['code'], 'right_missing');
+  });
+  assert.deepEqual(await rights(alice), all);
+  for (const [method, path, body] of writes) {
+    assert.ok((await server.api(alice, method, path, body)).status < 300, `${method} ${path}`);
+  }
+});
+
+test('POL-01 call: in a room of two a call calls the other one, also one that is opened by joining', async () => {
+  const { server } = running;
+  const { alice, carol } = people;
+  const room = id(
+    await server.api(alice, 'POST', '/v1/conversations', { kind: 'room', title: 'Two', participants: ['carol'] }),
+  );
+  const step = async (who: Person, name: 'invite' | 'join' | 'end', call: string, seq = 1) =>
+    await server.api(who, 'POST', '/v1/signal', {
+      ...invite(room, call),
+      step: name,
+      seq,
+      body: name === 'invite' ? { video: false, room: 'r' } : {},
+    });
+  await under({ action: 'call', from: 'everyone', to: boardId, effect: 'deny' }, async () => {
+    for (const name of ['invite', 'join'] as const) {
+      const denied = await step(alice, name, `rung-by-${name}`);
+      assert.deepEqual([denied.status, denied.body['code']], [403, 'recipient_forbidden'], name);
+    }
+    const { items } = (await server.api<{ items: { to: string }[] }>(carol, 'GET', '/v1/calls')).body;
+    assert.ok(items.every(({ to }) => to !== room));
+    assert.equal((await step(carol, 'invite', 'rung-back')).status, 202);
+    assert.equal((await step(alice, 'join', 'rung-back')).status, 202);
+    assert.equal((await step(alice, 'end', 'rung-back', 2)).status, 202);
+  });
+  assert.equal((await step(alice, 'join', 'opened')).status, 202);
+  assert.equal((await step(alice, 'end', 'opened', 2)).status, 202);
+});
+
+test('POL-01 in a direct chat nobody takes away what the other said, and who may not message pins nothing', async () => {
+  const { server } = running;
+  const { alice, carol } = people;
+  const pair = `/v1/conversations/${id(await direct(alice, 'carol'))}`;
+  const said = await server.api(carol, 'POST', `${pair}/messages`, { kind: 'text', body: 'of carol' });
+  const seq = said.body['seq'] as number;
+  const code = async (who: Person, method: string, path: string, body?: object) =>
+    (await server.api(who, method, path, body)).body['code'];
+  for (const who of [alice, carol]) {
+    assert.equal(await code(who, 'PUT', `${pair}/retention`, { seconds: 60 }), 'right_missing');
+    assert.equal(await code(who, 'DELETE', `${pair}/messages?before_seq=${seq + 1}`), 'right_missing');
+    assert.equal(await code(who, 'DELETE', pair), 'right_missing');
+  }
+  assert.equal((await server.api(alice, 'PUT', `${pair}/pins/${seq}`)).status, 204);
+  await under({ action: 'message', from: 'everyone', to: boardId, effect: 'deny' }, async () => {
+    assert.equal(await code(alice, 'PUT', `${pair}/pins/${seq}`), 'right_missing');
+    assert.equal(await code(alice, 'DELETE', `${pair}/pins/${seq}`), 'right_missing');
+    assert.equal((await server.api(carol, 'DELETE', `${pair}/pins/${seq}`)).status, 204);
+  });
+  assert.equal((await server.api(alice, 'GET', `${pair}/messages/${seq}`)).body['body'], 'of carol');
+});
+
 test('POL-01 see: the directory and presence are for whom the rules let see', async () => {
   const { server } = running;
   const { alice, bob } = people;
@@ -249,6 +356,78 @@ test('POL-01 a guest reaches those it shares a conversation with, and others as 
   await under({ action: 'message', from: 'guests', to: 'people', effect: 'allow' }, async () => {
     assert.equal((await direct(guest, 'bob')).status, 201);
   });
+});
+
+test('GST-06 a guest is a guest wherever they are: nobody makes them more, and they make no room, webhook or meeting', async () => {
+  const { server } = running;
+  const { alice } = people;
+  const guest = await enrolGuest('caller', '+79161234570', 3600);
+  const ask = async (who: Person, method: string, path: string, body?: object) =>
+    await server.api<Record<string, unknown> & { participants?: unknown; items?: unknown }>(who, method, path, body);
+  const pair = await ask(alice, 'POST', '/v1/conversations', { kind: 'direct', participants: ['caller'] });
+  const roles = [
+    { user: 'alice', role: 'owner' },
+    { user: 'caller', role: 'guest' },
+  ];
+  assert.deepEqual(pair.body.participants, [{ user: 'alice', role: 'member' }, roles[1]]);
+  const made = await ask(alice, 'POST', '/v1/conversations', { kind: 'room', title: 'Talk', participants: ['caller'] });
+  assert.deepEqual(made.body.participants, roles);
+  const room = `/v1/conversations/${id(made)}`;
+  const later = await ask(alice, 'POST', '/v1/conversations', { kind: 'room', title: 'Later', participants: [] });
+  const at = `/v1/conversations/${id(later)}/participants`;
+  const more = await ask(alice, 'POST', at, { participants: ['caller'], role: 'moderator' });
+  assert.deepEqual([more.status, more.body['code'], more.body['field']], [400, 'field_invalid', 'role']);
+  assert.deepEqual((await ask(alice, 'POST', at, { participants: ['caller'] })).body.participants, roles);
+  for (const role of ['member', 'moderator', 'owner']) {
+    const raised = await ask(alice, 'PATCH', `${room}/participants/caller`, { role });
+    assert.deepEqual([raised.status, raised.body['code'], raised.body['field']], [400, 'field_invalid', 'role'], role);
+  }
+  assert.deepEqual((await ask(alice, 'GET', `${room}/participants`)).body.items, roles);
+  const rights = (await ask(guest, 'GET', `${room}/rights`)).body['rights'] as string[];
+  assert.deepEqual(
+    ['participant.add', 'webhook.manage', 'pin.change', 'message.post'].map((right) => rights.includes(right)),
+    [false, false, false, true],
+  );
+  const denied: [method: string, path: string, body: object][] = [
+    ['POST', '/v1/conversations', { kind: 'room', title: 'Of a guest', participants: [] }],
+    ['POST', `${room}/participants`, { participants: ['alice'] }],
+    ['POST', `${room}/webhooks`, { name: 'Hook' }],
+  ];
+  for (const [method, path, body] of denied) {
+    const answer = await ask(guest, method, path, body);
+    assert.deepEqual([answer.status, answer.body['code']], [403, 'right_missing'], `${method} ${path}`);
+  }
+  const { token } = guest.session;
+  const hosted = await request('POST', `${server.coordinator}/v1/meetings`, { body: { title: 'Mine' }, token });
+  assert.deepEqual([hosted.status, hosted.body['code']], [403, 'right_missing']);
+});
+
+test('GST-01 GST-06 a guest over term is shown as such, and nothing of theirs is served', async () => {
+  const { server } = running;
+  const { alice } = people;
+  const guest = await enrolGuest('parting', '+79161234571', 3600);
+  await direct(alice, 'parting');
+  const calendar = async (who: Person, method: string, path: string, body?: object) =>
+    await request(method, `${server.calendar}${path}`, { body, token: who.session.token });
+  const [own] = (await calendar(guest, 'GET', '/v1/calendars')).body['items'] as { id: string }[];
+  const shared = `/v1/calendars/${own?.id}`;
+  assert.equal((await calendar(guest, 'PUT', `${shared}/shares/alice`, { access: 'read' })).status, 200);
+  const feed = (await calendar(guest, 'POST', `${shared}/feeds`, {})).body['path'] as string;
+  const state = async () =>
+    (await request('GET', `${server.coordinator}/v1/directory/parting`, { token: alice.session.token })).body['state'];
+  const served = async () => {
+    const { items } = (await calendar(alice, 'GET', '/v1/calendars')).body as { items: { id: string }[] };
+    const [read, fed] = [await calendar(alice, 'GET', shared), await fetch(`${server.calendar}${feed}`)];
+    await fed.text();
+    return [await state(), items.some((one) => one.id === own?.id), read.status, fed.status];
+  };
+  assert.deepEqual(await served(), ['active', true, 200, 200]);
+  assert.equal((await running.console('POST', '/guests/parting/end')).status, 200);
+  assert.deepEqual(await served(), ['over', false, 404, 404]);
+  assert.equal((await running.console('GET', '/users/parting')).body['state'], 'over');
+  const expires_at = formatInstant(Math.floor(Date.now() / 1000 + 3600) * 1000);
+  assert.equal((await running.console('PATCH', '/guests/parting', { expires_at })).status, 200);
+  assert.deepEqual(await served(), ['active', true, 200, 200]);
 });
 
 test('GST-01 when the term ends the socket closes, the token is over, and nobody adds the guest', async () => {

@@ -158,3 +158,11 @@ async function createWithHeader(): Promise<{ id: string }> {
   assert.equal(reply.status, 201, reply.text);
   return reply.body;
 }
+
+test('VER-03 whoever is too old is told of the release to install, and of nothing else', async () => {
+  const latest = await request('GET', `${strict.coordinator}/v1/clients/latest?platform=android`);
+  assertRefused(latest, 404, 'client_release_not_found');
+  assert.equal(latest.headers.get('x-service-protocol-min'), '1');
+  const body = { platform: 'android', version: '1.4.0', url: 'https://chat.example.org/parley.apk' };
+  assertRefused(await request('POST', `${strict.coordinator}/v1/clients/releases`, { body }), 410, 'client_too_old');
+});

@@ -86,7 +86,7 @@ function calendarResource(
 
 /** All calendars of the viewer's home. */
 export function calendarsOf({ calendars }: DavContext, viewer: string): CalendarResource[] {
-  return calendars.accessibleTo(viewer).map((accessible) => calendarResource(calendars, viewer, accessible));
+  return calendars.servedTo(viewer).map((accessible) => calendarResource(calendars, viewer, accessible));
 }
 
 export function objectResource(collection: CalendarResource, object: NamedObject): ObjectResource {

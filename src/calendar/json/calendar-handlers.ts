@@ -39,7 +39,7 @@ export function makeCalendarHandlers(
   return {
     listCalendars: async ({ user }) => {
       await ensureDefaultCalendar(calendars, user);
-      const items = calendars.accessibleTo(user).map((accessible) => viewOf(user, accessible));
+      const items = calendars.servedTo(user).map((accessible) => viewOf(user, accessible));
       return { status: 200, body: { items, next: null } };
     },
     createCalendar: async ({ user, body, address }) => {

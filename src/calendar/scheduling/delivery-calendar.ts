@@ -27,7 +27,7 @@ export async function placeOf(
   { method, uid }: { readonly method: string; readonly uid: string },
 ): Promise<Place | undefined> {
   calendars.refresh();
-  for (const { calendar, access } of calendars.accessibleTo(user)) {
+  for (const { calendar, access } of calendars.servedTo(user)) {
     // What a feed says of people is said by nobody.
     if (calendar.subscribed === true) continue;
     // Whoever organises may do so in a calendar that others let them write; what one is invited to is in an own one.

@@ -121,14 +121,15 @@ export function closeCodesTable(): string {
   return markdownTable(['Code', 'Why', 'Reconnect'], rows);
 }
 
-/** Rights by role in a room, and of both people in a direct or secret chat. */
+/** Rights by role in a room, and of both people in a direct and in a secret chat. */
 export function rightsTable(): string {
-  const columns = [...ROLES.map((role) => rightsIn('room', role)), rightsIn('direct', 'owner')];
+  const pairs = (['direct', 'secret'] as const).map((kind) => rightsIn(kind, 'member'));
+  const columns = [...ROLES.map((role) => rightsIn('room', role)), ...pairs];
   const rows = CONVERSATION_RIGHTS.map((right) => [
     `\`${right}\``,
     ...columns.map((granted) => (granted.includes(right) ? 'yes' : '–')),
   ]);
-  return markdownTable(['Right', ...ROLES.map((role) => `room ${role}`), 'direct, secret'], rows);
+  return markdownTable(['Right', ...ROLES.map((role) => `room ${role}`), 'direct', 'secret'], rows);
 }
 
 /** A constant of `src/protocol/limits.ts` as it stands in the source: its comment, and what lies beyond it. */

@@ -35,10 +35,14 @@ export class MessageReading {
     return { items: items.map(({ message, unread }) => ({ message: readMessage(message), unread })), next };
   }
 
-  /** The usernames of those who have read a message. @throws ParleyError `read_by_hidden` in large rooms. */
-  async readBy(conv: string, seq: number, query: { after?: string; limit?: number } = {}): Promise<Page<string>> {
-    const { items, next } = await this.#api.call('readReadBy', { params: { id: conv, seq }, query });
-    return { items: items.map(({ user }) => user), next };
+  /** The usernames of those who have read a message; the first page says in `count` how many they are. */
+  async readBy(
+    conv: string,
+    seq: number,
+    query: { after?: string; limit?: number } = {},
+  ): Promise<Page<string> & { readonly count?: number }> {
+    const { items, next, count } = await this.#api.call('readReadBy', { params: { id: conv, seq }, query });
+    return { items: items.map(({ user }) => user), next, ...(count === undefined ? {} : { count }) };
   }
 
   /** Up to where all the others have read; undefined in large rooms and where there is nobody else. */

@@ -15,6 +15,7 @@ export const ENGLISH_TERMS = {
   'state.blocked': 'blocked',
   'state.done': 'done',
   'state.left': 'left',
+  'state.over': 'over',
   'state.revoked': 'revoked',
   'state.expired': 'expired',
   'state.open': 'open',

@@ -16,6 +16,7 @@ export const RUSSIAN_TERMS = {
   'state.blocked': 'заблокирован',
   'state.done': 'завершено',
   'state.left': 'ушёл',
+  'state.over': 'срок окончен',
   'state.revoked': 'отозван',
   'state.expired': 'истёк',
   'state.open': 'открыто',

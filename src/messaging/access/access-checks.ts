@@ -6,7 +6,7 @@ import { unixSeconds } from '#src/base/clock.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { AccessPolicies, type PolicyAction, type PolicySnapshot } from '#src/protocol/directory/policy-decision.ts';
 import type { ConversationRight } from '#src/protocol/conversations/rights.ts';
-import { readConversation, readParticipants } from '#storage/conversations/conversation-reader.ts';
+import { readConversation, readParticipants, type Tables } from '#storage/conversations/conversation-reader.ts';
 import { shareConversation } from '#storage/conversations/inbox-reader.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
 
@@ -15,29 +15,56 @@ export interface Caller {
   readonly user: string;
 }
 
-/** Rights that `requireMessage` decides on, too. */
+/** Rights that `requireMessage` decides on, too: what says something to the other of two, or takes away what they said. */
 const POSTING: ReadonlySet<ConversationRight> = new Set([
   'message.post',
   'message.edit.own',
+  'message.delete.any',
   'mention.all',
   'reaction.add',
+  'pin.change',
+  'title.change',
+  'retention.change',
+  'webhook.manage',
+  'conversation.delete',
 ]);
+
+/**
+ * Participants of a room that are looked at for a third person, who makes it more than a conversation of two. Seats of bots
+ * and of people who left come before one in hardly any room; a room where they do is judged as a room.
+ */
+const LOOKED_AT_MAX = 256;
+const LOOKED_AT_ONCE = 16;
+
+export interface AccessChecksOptions {
+  readonly snapshot: PolicySnapshot;
+  readonly lanes: Pick<Lanes, 'environments' | 'read'>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Whether a username is of somebody of the directory who may come: no bot, and nobody who left. */
+  readonly isPerson: (user: string) => boolean;
+}
 
 export class AccessChecks {
   readonly #lanes: Pick<Lanes, 'environments' | 'read'>;
   readonly #now: () => number;
+  readonly #isPerson: (user: string) => boolean;
   #policies: AccessPolicies;
 
-  /** `now` in milliseconds. */
-  constructor(snapshot: PolicySnapshot, lanes: Pick<Lanes, 'environments' | 'read'>, now: () => number) {
+  constructor({ snapshot, lanes, now, isPerson }: AccessChecksOptions) {
     this.#policies = new AccessPolicies(snapshot);
     this.#lanes = lanes;
     this.#now = now;
+    this.#isPerson = isPerson;
   }
 
   /** Decides by these policies from now on. */
   replace(snapshot: PolicySnapshot): void {
     this.#policies = new AccessPolicies(snapshot);
+  }
+
+  isGuest(user: string): boolean {
+    return this.#policies.isGuest(user);
   }
 
   /** Whether the person is a guest whose term is over. */
@@ -71,7 +98,8 @@ export class AccessChecks {
   }
 
   /**
-   * Posting to one other person is messaging them, and so is reacting; who posts into a room speaks to the room.
+   * Posting to one other person is messaging them, whatever kind of conversation the two are in, and so is reacting,
+   * pinning and naming; who posts into a room of more speaks to the room.
    * @throws Refusal `right_missing`, which tells nothing: both are in the conversation and know of each other.
    */
   requireMessage(call: Caller, conversation: string): void {
@@ -83,9 +111,14 @@ export class AccessChecks {
     return this.#allowsInPair('message', user, conversation);
   }
 
-  /** A call into a direct conversation calls the other one. @throws Refusal `recipient_forbidden`. */
+  /** A call into a conversation of two calls the other one. @throws Refusal `recipient_forbidden`. */
   requireCall(call: Caller, conversation: string): void {
-    if (!this.#allowsInPair('call', call.user, conversation)) throw new Refusal('recipient_forbidden', { field: 'to' });
+    if (!this.mayCallIn(conversation, call.user)) throw new Refusal('recipient_forbidden', { field: 'to' });
+  }
+
+  /** Whether the policies let a participant call into a conversation. */
+  mayCallIn(conversation: string, user: string): boolean {
+    return this.#allowsInPair('call', user, conversation);
   }
 
   /** For a person whom the caller shares a conversation with. @throws Refusal `recipient_forbidden`. */
@@ -111,20 +144,36 @@ export class AccessChecks {
   /** Those of the rights in a conversation that the policies leave the caller (CAP-02). */
   grantedOf(call: Caller, conversation: string, rights: readonly ConversationRight[]): readonly ConversationRight[] {
     const mayPost = this.mayMessageIn(conversation, call.user);
-    const mayCall = this.#allowsInPair('call', call.user, conversation);
+    const mayCall = this.mayCallIn(conversation, call.user);
     return rights.filter((right) => (mayPost || !POSTING.has(right)) && (mayCall || right !== 'call.start'));
   }
 
-  /** Rooms, and conversations that the person is not in, are for others to judge. */
+  /** Rooms of more than two, and conversations that the person is not in, are for others to judge. */
   #allowsInPair(action: 'message' | 'call', user: string, conversation: string): boolean {
     // Two people of one conversation share it, so without a rule there is nothing to decide and nothing to read.
     if (!this.#policies.rules(action)) return true;
     const environment = this.#lanes.read(conversation);
     environment.refresh();
     const record = readConversation(environment.tables, conversation);
-    if (record === undefined || record.kind === 'room') return true;
-    const people = readParticipants(environment.tables, conversation, 2).map((one) => one.user);
-    if (!people.includes(user)) return true;
+    if (record === undefined) return true;
+    const people =
+      record.kind === 'room'
+        ? this.#peopleOfRoom(environment.tables, conversation)
+        : readParticipants(environment.tables, conversation, 2).map((one) => one.user);
+    if (people.length > 2 || !people.includes(user)) return true;
     return people.every((other) => this.#policies.allows(action, user, other, () => true));
+  }
+
+  /** Who takes part in a room and is a person, up to the third: a seat that a bot or somebody gone has is nobody's. */
+  #peopleOfRoom(tables: Tables, conversation: string): string[] {
+    const people: string[] = [];
+    let after: string | undefined;
+    for (let looked = 0; looked < LOOKED_AT_MAX; looked += LOOKED_AT_ONCE) {
+      const page = readParticipants(tables, conversation, LOOKED_AT_ONCE, after).map((one) => one.user);
+      people.push(...page.filter((user) => this.#isPerson(user) && !this.isOver(user)));
+      if (people.length > 2 || page.length < LOOKED_AT_ONCE) return people;
+      after = page.at(-1);
+    }
+    return [];
   }
 }

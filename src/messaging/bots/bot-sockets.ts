@@ -93,6 +93,7 @@ export class BotSockets {
     for (const socket of [...sockets]) {
       const data = socket.getUserData();
       if (data.closing !== undefined || data.user === except?.user || data.device === except?.device) continue;
+      if (except?.users?.includes(data.user) === true) continue;
       if (!this.#mayHear(socket, type, event, isOwn)) continue;
       delivered += 1;
       if (socket.send(event) === DROPPED) this.#options.overflow(socket);

@@ -13,6 +13,7 @@ import { webhookText } from './webhook-text.ts';
 export const makeWebhook: Handler = async (request) => {
   const { name } = request.body as z.infer<typeof forms.makeWebhook>;
   const conversation = managed(request);
+  request.service.access.requireMessage(request, conversation);
   const made = await askIntegrations(request, 'webhooks.make', { conversation, name, by: byPerson(request) });
   return { status: 201, json: JSON.stringify(made) };
 };

@@ -108,6 +108,8 @@ async function takeStep(request: ClientRequest, stanza: Stanza, conversation: st
     call: stanza.call as string,
     seq,
     body,
+    // In a room a join begins what nobody invited to.
+    mayBegin: step !== 'join' || conversation === null || request.service.access.mayCallIn(conversation, user),
   };
   const taken = await ask<StepTaken>(request, `call:${place.scope}`, message);
   if (taken !== null) await ask(request, `call:${taken.moved}`, { ...message, isGroup: false });

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import type { z } from 'zod';
 import { makeId, toSymbols } from '#src/base/ids.ts';
 import type * as forms from '#src/protocol/conversations/conversations.ts';
+import type { PolicyAction } from '#src/protocol/directory/policy-decision.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { USERNAME } from '#src/protocol/names.ts';
 import { ACCOUNT_RIGHTS, rightsAmong } from '#src/protocol/conversations/rights.ts';
@@ -10,6 +11,7 @@ import { conversationView, readLastCommonRead, readParticipants } from '#storage
 import {
   ask,
   askConversation,
+  pathConversation,
   pathUsername,
   readable,
   type ClientRequest,
@@ -18,12 +20,15 @@ import {
   type Service,
 } from '../http/caller.ts';
 
+/** Whoever brings somebody into a room speaks to them there. */
+const INVITING: readonly PolicyAction[] = ['invite', 'message'];
+
 export const createConversation: Handler = async (request) => {
   const form = request.body as z.infer<typeof forms.createConversation>;
   const { kind, participants } = form;
   const [other] = participants;
   if (kind !== 'room' && other === request.user) throw new Refusal('participant_unknown', { field: 'participants.0' });
-  requireReachable(request, kind === 'room' ? 'invite' : 'message', participants);
+  requireReachable(request, kind === 'room' ? INVITING : ['message'], participants);
   const id =
     kind === 'direct' && other !== undefined
       ? directId(request.service, request.user, other)
@@ -52,12 +57,11 @@ function directId(service: Service, one: string, other: string): string {
  * One answer for a person who does not exist, one who left or whose term is over, and one whom the access policies keep
  * from the caller (ERR-05, POL-01). @throws Refusal participant_unknown.
  */
-function requireReachable(request: ClientRequest, action: 'message' | 'invite', people: readonly string[]): void {
+function requireReachable(request: ClientRequest, actions: readonly PolicyAction[], people: readonly string[]): void {
   const { access, accounts, bots } = request.service;
   const isActive = (person: string) => accounts.isActive(person) || bots.isActive(person);
-  const index = people.findIndex(
-    (person) => !isActive(person) || access.isOver(person) || !access.allows(action, request.user, person),
-  );
+  const mayReach = (person: string) => actions.every((action) => access.allows(action, request.user, person));
+  const index = people.findIndex((person) => !isActive(person) || access.isOver(person) || !mayReach(person));
   if (index !== -1) throw new Refusal('participant_unknown', { field: `participants.${index}` });
 }
 
@@ -70,10 +74,14 @@ export const readConversation: Handler = (request) => {
 
 export const changeConversation: Handler = (request) => {
   const { title } = request.body as z.infer<typeof forms.changeConversation>;
+  request.service.access.requireMessage(request, pathConversation(request));
   return askConversation(request, { kind: 'rename', title });
 };
 
-export const deleteConversation: Handler = (request) => askConversation(request, { kind: 'delete' });
+export const deleteConversation: Handler = (request) => {
+  request.service.access.requireMessage(request, pathConversation(request));
+  return askConversation(request, { kind: 'delete' });
+};
 
 export const listParticipants: Handler = (request) => {
   const { tables, record } = readable(request);
@@ -81,7 +89,8 @@ export const listParticipants: Handler = (request) => {
   if (after !== undefined && !USERNAME.test(after)) throw new Refusal('cursor_invalid', { field: 'after' });
   // One more than asked tells whether there is a next page.
   const found = readParticipants(tables, record.id, limit + 1, after);
-  const items = found.slice(0, limit);
+  const { access } = request.service;
+  const items = found.slice(0, limit).map(({ user, role }) => ({ user, role: access.isGuest(user) ? 'guest' : role }));
   const next = found.length > limit ? (items.at(-1)?.user ?? null) : null;
   return { status: 200, json: JSON.stringify({ items, next }) };
 };
@@ -90,7 +99,7 @@ export const addParticipants: Handler = (request) => {
   const { participants, role } = request.body as z.infer<typeof forms.addParticipants>;
   // Who may not look inside must not learn who exists.
   readable(request);
-  requireReachable(request, 'invite', participants);
+  requireReachable(request, INVITING, participants);
   return askConversation(request, { kind: 'add', participants, role });
 };
 

@@ -9,6 +9,7 @@ import {
   type editMessage as editForm,
   type ForwardMessage,
   type ForwardOrigin,
+  type Message,
   type PostMessage,
 } from '#src/protocol/conversations/messages.ts';
 import {
@@ -119,11 +120,28 @@ export const editMessage: Handler = async (request) => {
   return preview(request, await askConversation(request, { kind: 'edit', seq: pathSeq(request), ...edited }), 200);
 };
 
-export const deleteMessage: Handler = (request) =>
-  askConversation(request, { kind: 'deleteMessage', seq: pathSeq(request) });
+export const deleteMessage: Handler = (request) => {
+  requireWords(request);
+  return askConversation(request, { kind: 'deleteMessage', seq: pathSeq(request) });
+};
 
-export const removePreview: Handler = (request) =>
-  askConversation(request, { kind: 'removePreview', seq: pathSeq(request) });
+export const removePreview: Handler = (request) => {
+  requireWords(request);
+  return askConversation(request, { kind: 'removePreview', seq: pathSeq(request) });
+};
+
+/**
+ * Whoever may not message the other of two takes back what they said themselves, and leaves alone what the other said.
+ * @throws Refusal `right_missing`.
+ */
+function requireWords(request: ClientRequest): void {
+  const { access } = request.service;
+  if (access.mayMessageIn(pathConversation(request), request.user)) return;
+  const { record, tables } = readable(request);
+  const json = readMessage(tables, record, pathSeq(request));
+  if (json === undefined) throw new Refusal('message_not_found');
+  if ((JSON.parse(json) as Message).sender !== request.user) throw new Refusal('right_missing');
+}
 
 export const readMessages: Handler = (request) => {
   const { record, tables } = readable(request);
@@ -160,11 +178,15 @@ export const readPins: Handler = (request) => {
   return { status: 200, json: `{"items":[${items.filter((json) => json !== undefined).join(',')}],"next":null}` };
 };
 
-export const addPin: Handler = (request) =>
-  askConversation(request, { kind: 'pin', seq: pathSeq(request), pinned: true });
+export const addPin: Handler = (request) => {
+  request.service.access.requireMessage(request, pathConversation(request));
+  return askConversation(request, { kind: 'pin', seq: pathSeq(request), pinned: true });
+};
 
-export const removePin: Handler = (request) =>
-  askConversation(request, { kind: 'pin', seq: pathSeq(request), pinned: false });
+export const removePin: Handler = (request) => {
+  request.service.access.requireMessage(request, pathConversation(request));
+  return askConversation(request, { kind: 'pin', seq: pathSeq(request), pinned: false });
+};
 
 export const putDraft: Handler = (request) => {
   const { body } = request.body as z.infer<typeof forms.putDraft>;

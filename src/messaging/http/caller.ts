@@ -151,7 +151,9 @@ export function pathUsername(request: ClientRequest): string {
   return username;
 }
 
-/** The conversation of the path, if the caller takes part in it. @throws Refusal `conversation_forbidden`. */
+/** The conversation of the path, if the caller takes part in it; a guest does as one. @throws Refusal `conversation_forbidden`. */
 export function readable(request: ClientRequest): Readable {
-  return readableBy(request.service.lanes, pathConversation(request), request.user);
+  const { access, lanes } = request.service;
+  const found = readableBy(lanes, pathConversation(request), request.user);
+  return access.isGuest(request.user) ? { ...found, member: { ...found.member, role: 'guest' } } : found;
 }

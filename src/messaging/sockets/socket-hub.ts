@@ -226,6 +226,7 @@ export class SocketHub implements LocalSockets {
     if (except === undefined) return [];
     const excluded = [
       ...(except.user === undefined ? [] : (this.#users.get(except.user) ?? [])),
+      ...(except.users ?? []).flatMap((user) => [...(this.#users.get(user) ?? [])]),
       ...(except.device === undefined ? [] : (this.#devices.get(except.device) ?? [])),
     ];
     return excluded.filter((socket) => socket.unsubscribe(topic));

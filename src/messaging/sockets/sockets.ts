@@ -157,6 +157,7 @@ export class Sockets {
       refused: 0,
       refusedSince: 0,
       closing: tooOld ? 'clientTooOld' : undefined,
+      late: undefined,
       seat,
     };
   }
@@ -206,6 +207,7 @@ export class Sockets {
     const data = socket.getUserData();
     if (data.closing === 'clientTooOld') return;
     hub.remove(socket, data.closing ?? readSocketEnd(code));
+    data.late = undefined;
     if (data.seat !== undefined) {
       const { bot, address } = data.seat;
       this.#options.service.bots.note(bot, entranceOf('bot.disconnected', address), code);
@@ -219,20 +221,14 @@ export class Sockets {
     const frame = readFrame(bytes, isBinary);
     if (data.seat !== undefined) {
       const refused = this.#judgeBotFrame(socket, data.seat, frame);
+      // What a bot may say was not judged yet, so nothing of it is kept for later.
+      if (refused === 'rate_limited' && typeof frame !== 'string') return this.#options.metrics.dropped(frame.kind);
       if (refused !== undefined) return this.#refuse(socket, refused);
     }
     if (typeof frame === 'string') return this.#refuse(socket, frame);
-    if (data.seat === undefined && this.#options.service.rates.secondsUntil('frame', data.user) > 0) {
-      return this.#refuse(socket, 'rate_limited');
-    }
-    if (frame.kind === 'presence') {
-      return this.#tellPerson(data.user, {
-        kind: 'awake',
-        device: data.device,
-        socket: data.id,
-        awake: frame.awake,
-      });
-    }
+    const wait = data.seat === undefined ? this.#options.service.rates.secondsUntil('frame', data.device) : 0;
+    if (wait > 0) return this.#drop(data, frame, wait);
+    if (frame.kind === 'presence') return this.#tellAwake(data, frame.awake);
     // Whoever takes part hears the conversation, so the subscription is the membership, without a read.
     if (!this.#options.hub.hears(socket, frame.conv)) return this.#refuse(socket, 'conversation_forbidden');
     const { access, runtime } = this.#options.service;
@@ -244,6 +240,26 @@ export class Sockets {
       device: data.device,
     } as { kind: 'typing' });
     return undefined;
+  }
+
+  /**
+   * Lets go of a valid frame that is one too many: no client is at fault that hurries, so nothing is answered and nothing
+   * closes. What it said of presence last is told in `seconds`, since it holds until the next word.
+   */
+  #drop(data: SocketData, frame: ClientFrame, seconds: number): void {
+    this.#options.metrics.dropped(frame.kind);
+    if (frame.kind !== 'presence') return;
+    if (data.late === undefined) {
+      setTimeout(() => {
+        if (data.late !== undefined) this.#tellAwake(data, data.late);
+      }, seconds * 1000).unref();
+    }
+    data.late = frame.awake;
+  }
+
+  #tellAwake(data: SocketData, awake: boolean): void {
+    data.late = undefined;
+    this.#tellPerson(data.user, { kind: 'awake', device: data.device, socket: data.id, awake });
   }
 
   /** Why a bot's frame is refused, if it is; into the audit trail either way (CRD-04). */

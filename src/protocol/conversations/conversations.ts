@@ -139,7 +139,12 @@ export const readByQuery = z.strictObject({
 });
 
 export const readByReply = z
-  .strictObject({ items: z.array(z.strictObject({ user: username })), next: z.string().nullable() })
+  .strictObject({
+    items: z.array(z.strictObject({ user: username })),
+    next: z.string().nullable(),
+    /** How many have read it; of the first page. */
+    count: count.optional(),
+  })
   .meta({ id: 'ReadBy' });
 
 /** GET /v1/mentions. A page may be shorter than `limit` while there are more: go on until `next` is null. */

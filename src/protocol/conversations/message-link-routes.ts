@@ -21,11 +21,12 @@ export const MESSAGE_LINK_ROUTES = {
   ),
   readReadBy: route.get(
     '/v1/conversations/:id/messages/:seq/read-by',
-    'Pages through the participants other than its sender who have read a message, by username.',
+    'Pages through the participants other than its sender who have read a message, by username; the first page says how many.',
     {
       query: readByQuery,
       replies: { 200: readByReply },
-      errors: ['conversation_forbidden', 'cursor_invalid', 'message_not_found', 'read_by_hidden'],
+      errors: ['conversation_forbidden', 'cursor_invalid', 'message_not_found'],
+      rate: 'search',
     },
   ),
 } as const satisfies Record<string, Route>;

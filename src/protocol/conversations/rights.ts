@@ -54,22 +54,26 @@ const ROOM_RIGHTS: Record<Role, readonly ConversationRight[]> = {
   guest: ['message.post', 'message.edit.own', 'message.delete.own', 'reaction.add', 'conversation.leave', 'call.start'],
 };
 
-// Two people own a direct or secret chat together: nobody is added, nobody leaves, either may delete it or say how long it keeps.
-const PAIR_RIGHTS: readonly ConversationRight[] = [
+// Two people own a direct chat together: nobody is added, nobody leaves, and nobody takes away what the other said.
+const DIRECT_RIGHTS: readonly ConversationRight[] = [
   'message.post',
   'message.edit.own',
   'message.delete.own',
   'mention.all',
   'reaction.add',
   'pin.change',
-  'retention.change',
-  'conversation.delete',
   'call.start',
 ];
 
+const PAIR_RIGHTS: Record<Exclude<ConversationKind, 'room'>, readonly ConversationRight[]> = {
+  direct: DIRECT_RIGHTS,
+  // What is said in a secret chat is meant to go: either may say when.
+  secret: [...DIRECT_RIGHTS, 'retention.change', 'conversation.delete'],
+};
+
 /** What a participant with that role may do in a conversation of that kind. */
 export function rightsIn(kind: ConversationKind, role: Role): readonly ConversationRight[] {
-  return kind === 'room' ? ROOM_RIGHTS[role] : PAIR_RIGHTS;
+  return kind === 'room' ? ROOM_RIGHTS[role] : PAIR_RIGHTS[kind];
 }
 
 /** The same in a conversation of so many: where they are few, anybody may call them all together. */

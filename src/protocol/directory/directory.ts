@@ -17,7 +17,8 @@ export const profileFields = {
   title: z.string().trim().min(1).max(100),
 };
 
-export const PERSON_STATES = ['active', 'blocked', 'left'] as const;
+/** `over` is a guest whose term has ended: nothing of theirs is served until it is prolonged (GST-06). */
+export const PERSON_STATES = ['active', 'blocked', 'left', 'over'] as const;
 
 /** A person or a bot as others read them. Names are for readers: what identifies is `user`. */
 export const directoryEntry = z

@@ -42,9 +42,10 @@ export const CLIENT_RELEASE_ROUTES = {
   ),
   readLatestRelease: route.get(
     '/v1/clients/latest',
-    'The release that was announced last for a platform, for update notices.',
+    'The release that was announced last for a platform, for update notices; also for whoever is too old for anything else.',
     {
       auth: 'none',
+      anyVersion: true,
       query: z.strictObject({ platform }),
       replies: { 200: clientRelease },
       errors: ['client_release_not_found'],

@@ -13,7 +13,7 @@ export const MEETING_ROUTES = {
     {
       body: meetings.createMeeting,
       replies: { 201: meetings.meeting },
-      errors: ['participant_unknown', 'meetings_full', 'quota_exceeded'],
+      errors: ['participant_unknown', 'meetings_full', 'quota_exceeded', right],
     },
   ),
   listMeetings: route.get('/v1/meetings', 'Pages through the meetings that the caller takes part in.', {

@@ -23,6 +23,8 @@ const reminder = z.strictObject({
 });
 export type ReminderData = z.infer<typeof reminder>;
 
+const receipt = z.strictObject({ user: username, seq, state: z.enum(RECEIPT_STATES) });
+
 const convOnly = z.strictObject({ conversation_id: z.string() });
 
 /** Type → shape of `data`. Fields that depend on who reads (unread, pins of a list, mutes) are in none (SOC-10). */
@@ -30,7 +32,13 @@ export const EVENT_DATA = {
   'message.new': message,
   'message.edit': message,
   'message.delete': message,
-  receipt: z.strictObject({ user: username, conversation_id: z.string(), seq, state: z.enum(RECEIPT_STATES) }),
+  /** In large rooms the last one of a second, with how many there were and the newest of them (HINT_PARTICIPANTS_MAX). */
+  receipt: z.strictObject({
+    ...receipt.shape,
+    conversation_id: z.string(),
+    count: count.optional(),
+    sample: z.array(receipt).optional(),
+  }),
   signal: z.strictObject({
     to: z.string(),
     kind: z.enum(SIGNAL_KINDS as [SignalKind, ...SignalKind[]]),
@@ -41,7 +49,8 @@ export const EVENT_DATA = {
     /** Left out where the server itself speaks: a call that is over, ringing that ends. */
     sender: username.optional(),
   }),
-  typing: z.strictObject({ user: username }),
+  /** In large rooms the last one of a second, with how many there were and the newest of them (HINT_PARTICIPANTS_MAX). */
+  typing: z.strictObject({ user: username, count: count.optional(), sample: z.array(username).optional() }),
   presence: z.strictObject({ user: username, state: z.enum(['online', 'away', 'offline']) }),
   inbox: conversation,
   'conversation.updated': conversation,

@@ -10,7 +10,7 @@ import { showPerson } from './person.ts';
 
 type User = ItemOf<'get /users'>;
 
-const TONES = { active: 'good', blocked: 'bad', left: 'plain' } as const;
+const TONES = { active: 'good', blocked: 'bad', left: 'plain', over: 'plain' } as const;
 
 export const peopleScreen: Screen = {
   path: 'people',
