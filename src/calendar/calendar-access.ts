@@ -5,14 +5,32 @@ import type { Calendars } from '#storage/calendars/calendars.ts';
 import { isId } from '#src/base/ids.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 
+/** The store without what is in calendars: a door that has no more than this cannot pass the boundary by. */
+export type CalendarsAlone = Omit<
+  Calendars,
+  | 'bytesOf'
+  | 'changesSince'
+  | 'environment'
+  | 'nameByEntry'
+  | 'nameByUid'
+  | 'object'
+  | 'objectProperties'
+  | 'objects'
+  | 'objectsBetween'
+  | 'read'
+  | 'removal'
+  | 'revisionsOf'
+  | 'unansweredOf'
+>;
+
 /** The name in paths of the calendar that everybody has, and that invitations come to. */
 export const DEFAULT_CALENDAR = 'default';
 
 /** What each kind of access includes. */
-const RANK: Readonly<Record<Access, number>> = { free_busy: 0, read: 1, write: 2, owner: 3 };
+const RANK: Readonly<Record<Access, number>> = { free_busy: 0, read: 1, write: 2, delegate: 3, owner: 4 };
 
 /** Makes a person's own calendar when they come for the first time. */
-export async function ensureDefaultCalendar(calendars: Calendars, user: string): Promise<void> {
+export async function ensureDefaultCalendar(calendars: CalendarsAlone, user: string): Promise<void> {
   calendars.refresh();
   if (calendars.ownedByName(user, DEFAULT_CALENDAR) !== undefined || calendars.hasOwned(user)) return;
   try {
@@ -34,14 +52,14 @@ export async function ensureDefaultCalendar(calendars: Calendars, user: string):
 }
 
 /** The calendar that invitations to a person come to: the one everybody has, or the first of what is left. */
-export function defaultCalendarOf(calendars: Calendars, user: string): CalendarRecord | undefined {
+export function defaultCalendarOf(calendars: CalendarsAlone, user: string): CalendarRecord | undefined {
   const id = calendars.ownedByName(user, DEFAULT_CALENDAR);
   if (id !== undefined) return calendars.calendar(id);
   return writableOwn(calendars, user).find(({ kinds }) => kinds.includes('event'));
 }
 
 /** A person's own calendars but those that follow a feed, whose entries nobody here wrote. */
-export function writableOwn(calendars: Calendars, user: string): OwnCalendar[] {
+export function writableOwn(calendars: CalendarsAlone, user: string): OwnCalendar[] {
   return calendars.ownedBy(user).filter(({ subscribed }) => subscribed !== true);
 }
 
@@ -50,7 +68,7 @@ export function writableOwn(calendars: Calendars, user: string): OwnCalendar[] {
  * @throws Refusal `calendar_not_found` for one that is not there and one that is not theirs, `right_missing`,
  *   `calendar_read_only` for `write` of one that follows a feed.
  */
-export function accessCalendar(calendars: Calendars, user: string, id: string, least: Access): AccessibleCalendar {
+export function accessCalendar(calendars: CalendarsAlone, user: string, id: string, least: Access): AccessibleCalendar {
   calendars.refresh();
   const calendar = isId('cal', id) ? calendars.calendar(id) : undefined;
   const access = calendar === undefined ? undefined : calendars.accessOf(user, id);

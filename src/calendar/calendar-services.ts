@@ -10,6 +10,7 @@ import { BasicAuthentication } from './basic-authentication.ts';
 import { ensureDefaultCalendar } from './calendar-access.ts';
 import type { DavContext, Principal, Principals } from './dav/dav-context.ts';
 import { busyTimes, type BusyTimes } from './objects/busy-times.ts';
+import { CalendarContents } from './objects/calendar-contents.ts';
 import { DerivationPool } from './objects/derivation-pool.ts';
 import type { EntryMeetings } from './meetings/entry-meetings.ts';
 import { CalendarObjectWriter } from './objects/object-writer.ts';
@@ -105,6 +106,7 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
   };
   const dav: DavContext = {
     calendars,
+    contentsOf: (accessible) => new CalendarContents(calendars, accessible),
     writer,
     principals: makePrincipals(book, maySee, isPerson),
     busyTimes: async (viewer, address, span) => {

@@ -198,9 +198,11 @@ export class CalendarDraft extends CalendarWriteSet {
     const etag = etagOf(bytes);
     const scheduleTag =
       options.keepScheduleTag === true && prior !== undefined ? prior.scheduleTag : `${seq}-${etag.slice(0, 8)}`;
-    const { uid, kind, firstAt, lastAt, recurring, transparent, scheduled, unanswered } = index;
+    const { uid, kind, firstAt, lastAt, recurring, transparent, scheduled, unanswered, classification } = index;
     const record: ObjectRecord = {
-      ...{ uid, kind, firstAt, lastAt, recurring, transparent, scheduled, unanswered, etag, scheduleTag, seq },
+      ...{ uid, kind, firstAt, lastAt, recurring, transparent, scheduled, unanswered, classification },
+      ...{ etag, scheduleTag, seq },
+      wasShown: classification !== 'private' || (prior !== undefined && prior.wasShown !== false),
       bytes: bytes.length,
       createdAt: prior?.createdAt ?? this.now,
       changedAt: this.now,
@@ -240,7 +242,7 @@ export class CalendarDraft extends CalendarWriteSet {
     setObjectProperties(this, id, name, {});
     this.put('removals', key(id, name), numberValue(seq));
     this.put('graves', numbered(seq, id), tombstoneRecord.encode({ name, uid, at: this.now, revisions }));
-    this.put('changes', numbered(seq, id), changeRecord.encode({ name, uid, removed: true }));
+    this.put('changes', numbered(seq, id), changeRecord.encode({ name, uid, removed: true, wasShown: prior.wasShown }));
     const { objects, removed } = calendar;
     this.#putCalendar(this.#forgetOldest({ ...calendar, objects: objects - 1, removed: removed + 1 }));
     touchMeeting(this, id, uid);

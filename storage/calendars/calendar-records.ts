@@ -68,8 +68,8 @@ export const NAME_BYTES_MAX = 255;
 export type ComponentKind = 'event' | 'todo' | 'journal';
 export const COMPONENT_KINDS = ['event', 'todo', 'journal'] as const satisfies readonly ComponentKind[];
 
-/** What somebody who is not the owner may do. */
-export type ShareAccess = 'read' | 'write' | 'free_busy';
+/** What somebody who is not the owner may do. A delegate writes, and sees what is private as its owner does. */
+export type ShareAccess = 'read' | 'write' | 'delegate' | 'free_busy';
 export type Access = 'owner' | ShareAccess;
 
 export interface CalendarRecord {
@@ -102,6 +102,9 @@ export interface CalendarRecord {
   subscribed?: boolean;
 }
 
+/** Who is meant to see an object, by CLASS (RFC 5545, 3.8.1.3). */
+export type Classification = 'public' | 'confidential' | 'private';
+
 /** What is derived from an object's bytes so that most questions are answered without reading them. */
 export interface ObjectIndex {
   readonly uid: string;
@@ -117,6 +120,8 @@ export interface ObjectIndex {
   readonly scheduled: boolean;
   /** Whether the calendar's owner is invited and has not answered. */
   readonly unanswered: boolean;
+  /** Undefined of what was stored before it was kept. */
+  readonly classification?: Classification | undefined;
 }
 
 export interface ObjectRecord extends ObjectIndex {
@@ -130,6 +135,11 @@ export interface ObjectRecord extends ObjectIndex {
   readonly changedAt: number;
   /** The seqs under which its prior states are kept, oldest first. */
   readonly revisions: readonly number[];
+  /**
+   * Whether it was other than private at any time, so that people may have it who do not see it any more. Undefined, which
+   * means that it may have been, of what was stored before this was kept.
+   */
+  readonly wasShown?: boolean | undefined;
 }
 
 /** An object where it lies. */
@@ -145,6 +155,8 @@ export interface ChangeRecord {
   readonly name: string;
   readonly uid: string;
   readonly removed: boolean;
+  /** Of what was removed: `wasShown` of the object. */
+  readonly wasShown?: boolean | undefined;
 }
 
 /** A removed object, under the seq of its removal. */
@@ -241,8 +253,11 @@ export const objectRecord = calendarRecordOf<ObjectRecord>('calendar object', [
   'createdAt',
   'changedAt',
   'revisions',
+  // Behind the others: objects from before have neither.
+  'classification',
+  'wasShown',
 ]);
-export const changeRecord = calendarRecordOf<ChangeRecord>('calendar change', ['name', 'uid', 'removed']);
+export const changeRecord = calendarRecordOf<ChangeRecord>('calendar change', ['name', 'uid', 'removed', 'wasShown']);
 export const tombstoneRecord = calendarRecordOf<TombstoneRecord>('removed object', ['name', 'uid', 'at', 'revisions']);
 export const revisionRecord = calendarRecordOf<RevisionRecord>('revision', ['etag', 'until', 'bytes']);
 export const messageRecord = calendarRecordOf<MessageRecord>('scheduling message', [

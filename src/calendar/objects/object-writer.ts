@@ -2,13 +2,23 @@
  * Writing objects, for every door: read, judged by who may say what, indexed and put in one commit. What the scheduling
  * of invitations follows from.
  */
-import { etagOf, OBJECT_BYTES_MAX, type ObjectIndex } from '#storage/calendars/calendar-records.ts';
+import {
+  etagOf,
+  OBJECT_BYTES_MAX,
+  type Access,
+  type CalendarRecord,
+  type ObjectIndex,
+  type ObjectRecord,
+} from '#storage/calendars/calendar-records.ts';
 import { assertConditions, type CalendarDraft, type ObjectConditions } from '#storage/calendars/calendar-draft.ts';
 import { setObjectProperties } from '#storage/calendars/calendar-properties.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { AddressBook } from '../address-book.ts';
 import { accessCalendar, writableOwn } from '../calendar-access.ts';
+import { disclosureOf } from '../icalendar/classification.ts';
+import type { ObjectIndex as ModelIndex } from '../icalendar/calendar-object.ts';
+import { audienceOf, CalendarContents } from './calendar-contents.ts';
 import type { Participation } from './derivation.ts';
 import type { DerivationPool } from './derivation-pool.ts';
 import type { ObjectPlace, StoredObject, TransferOptions } from '../dav/dav-context.ts';
@@ -113,7 +123,8 @@ export class CalendarObjectWriter {
     { isSilent = false }: { readonly isSilent?: boolean } = {},
   ): Promise<void> {
     const { calendars, scheduler } = this.#options;
-    const { calendar } = accessCalendar(calendars, user, calendarId, 'write');
+    const { calendar, access } = accessCalendar(calendars, user, calendarId, 'write');
+    assertSees(new CalendarContents(calendars, { calendar, access }), name);
     for (let times = 0; times < JUDGED_TIMES_MAX; times += 1) {
       const prior = calendars.object(calendarId, name);
       const before = prior?.scheduled === true ? await this.#stateOf(calendarId, name) : undefined;
@@ -145,7 +156,7 @@ export class CalendarObjectWriter {
    */
   async copy(user: string, from: ObjectPlace, to: ObjectPlace, options: TransferOptions): Promise<StoredObject> {
     const { calendars } = this.#options;
-    accessCalendar(calendars, user, from.calendar, 'read');
+    assertSees(new CalendarContents(calendars, accessCalendar(calendars, user, from.calendar, 'read')), from.name);
     const [source, bytes] = [calendars.object(from.calendar, from.name), calendars.bytesOf(from.calendar, from.name)];
     if (source === undefined || bytes === undefined) throw new Refusal('entry_not_found');
     assertConditions(source, options);
@@ -161,7 +172,7 @@ export class CalendarObjectWriter {
   /** Moves an object between calendars that the person may write. @throws as `put` and `remove`. */
   async move(user: string, from: ObjectPlace, to: ObjectPlace, options: TransferOptions): Promise<StoredObject> {
     const { calendars } = this.#options;
-    accessCalendar(calendars, user, from.calendar, 'write');
+    assertSees(new CalendarContents(calendars, accessCalendar(calendars, user, from.calendar, 'write')), from.name);
     accessCalendar(calendars, user, to.calendar, 'write');
     const bytes = calendars.bytesOf(from.calendar, from.name);
     if (bytes === undefined) throw new Refusal('entry_not_found');
@@ -177,12 +188,12 @@ export class CalendarObjectWriter {
   /** Reads an object and holds it to the rules of identity. @throws as `put`. */
   async judge(user: string, calendarId: string, name: string, bytes: Uint8Array): Promise<JudgedObject> {
     const { book, calendars, pool, scheduler } = this.#options;
-    const calendar = calendars.calendar(calendarId);
-    if (calendar === undefined) throw new Refusal('calendar_not_found');
+    const { calendar, access } = accessCalendar(calendars, user, calendarId, 'write');
     if (bytes.length > OBJECT_BYTES_MAX) throw new Refusal('entry_too_large');
     const { index, participations } = await pool.derive(bytes, calendar.zone);
     calendars.refresh();
     const prior = calendars.object(calendarId, name);
+    this.#assertShown(calendar, access, { name, prior, index });
     const isScheduled = hasPeople(participations);
     const isJudged = isScheduled || prior?.scheduled === true;
     const before = isJudged ? await this.#before(user, calendarId, name, index.uid) : undefined;
@@ -203,6 +214,24 @@ export class CalendarObjectWriter {
     };
   }
 
+  /**
+   * Whoever does not see what is private writes over nothing of it, and nothing that would be gone from them once it is
+   * written. @throws Refusal `right_missing`, `entry_uid_taken` without saying by what.
+   */
+  #assertShown(
+    calendar: CalendarRecord,
+    access: Access,
+    { index, name, prior }: { name: string; prior: ObjectRecord | undefined; index: ModelIndex },
+  ): void {
+    const { calendars } = this.#options;
+    if (disclosureOf(audienceOf(access), index.classification) !== 'whole') throw new Refusal('right_missing');
+    const contents = new CalendarContents(calendars, { calendar, access });
+    if (prior !== undefined && contents.object(name)?.disclosure !== 'whole') throw new Refusal('right_missing');
+    const holder = calendars.nameByUid(calendar.id, index.uid);
+    const isHidden = holder !== undefined && contents.object(holder) === undefined;
+    if (isHidden) throw new Refusal('entry_uid_taken');
+  }
+
   /** What the server knows of it: the object that is there, or the same one in another own calendar. */
   async #before(user: string, calendarId: string, name: string, uid: string): Promise<ObjectState | undefined> {
     const { calendars } = this.#options;
@@ -220,6 +249,13 @@ export class CalendarObjectWriter {
     if (bytes === undefined) return undefined;
     return { bytes, participations: (await pool.derive(bytes, 'UTC')).participations };
   }
+}
+
+/** @throws Refusal `entry_not_found` for what is hidden from them, `right_missing` for what shows its time alone. */
+function assertSees(contents: CalendarContents, name: string): void {
+  const object = contents.object(name);
+  if (object === undefined) throw new Refusal('entry_not_found');
+  if (object.disclosure === 'time') throw new Refusal('right_missing');
 }
 
 function hasPeople(participations: readonly Participation[]): boolean {

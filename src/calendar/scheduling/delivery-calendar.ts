@@ -31,7 +31,8 @@ export async function placeOf(
     // What a feed says of people is said by nobody.
     if (calendar.subscribed === true) continue;
     // Whoever organises may do so in a calendar that others let them write; what one is invited to is in an own one.
-    if (access !== 'owner' && !(method === 'REPLY' && access === 'write')) continue;
+    const isOrganizers = method === 'REPLY' && (access === 'write' || access === 'delegate');
+    if (access !== 'owner' && !isOrganizers) continue;
     const name = calendars.nameByUid(calendar.id, uid);
     const found = name === undefined ? undefined : calendars.object(calendar.id, name);
     if (name !== undefined && found !== undefined) return { calendar, name, etag: found.etag };

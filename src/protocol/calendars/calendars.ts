@@ -45,7 +45,8 @@ const transparency = z.enum(['opaque', 'transparent']);
 export const ENTRY_KINDS = ['event', 'todo', 'journal'] as const;
 const kinds = z.array(z.enum(ENTRY_KINDS)).min(1).max(ENTRY_KINDS.length);
 
-export const SHARE_ACCESS = ['read', 'write', 'free_busy'] as const;
+/** `delegate` writes, and sees private and confidential entries whole, which `read` and `write` do not. */
+export const SHARE_ACCESS = ['read', 'write', 'delegate', 'free_busy'] as const;
 
 export const createCalendar = z
   .strictObject({

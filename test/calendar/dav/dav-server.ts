@@ -10,6 +10,7 @@ import { addDavRoutes } from '#src/calendar/dav/routes.ts';
 import { busyTimes } from '#src/calendar/objects/busy-times.ts';
 import { TimeSlicer } from '#src/calendar/time-slicer.ts';
 import { WorkBudgets } from '#src/calendar/work-budget.ts';
+import { CalendarContents } from '#src/calendar/objects/calendar-contents.ts';
 import { DerivationPool } from '#src/calendar/objects/derivation-pool.ts';
 import { CalendarObjectWriter } from '#src/calendar/objects/object-writer.ts';
 import { Deliveries } from '#src/calendar/scheduling/deliveries.ts';
@@ -133,6 +134,7 @@ export async function startDav(): Promise<DavTestServer> {
   const budgets = new WorkBudgets();
   await addDavRoutes(app, {
     calendars,
+    contentsOf: (accessible) => new CalendarContents(calendars, accessible),
     writer: new CalendarObjectWriter({ calendars, pool, book, scheduler }),
     principals: {
       find: (viewer, user) => (isSeen(viewer, user) ? principalOf(user) : undefined),

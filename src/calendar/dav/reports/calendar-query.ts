@@ -1,14 +1,12 @@
 /** The report `calendar-query`: the objects that pass a filter (RFC 4791 section 7.8). */
-import type { NamedObject } from '#storage/calendars/calendar-records.ts';
 import { CalendarFault } from '../../icalendar/calendar-fault.ts';
 import { type ComponentKind, type Window } from '../../icalendar/calendar-object.ts';
 import { kindOf } from '../../icalendar/component-kinds.ts';
 import { broken } from '../dav-refusal.ts';
-import type { DavContext } from '../dav-context.ts';
 import { answerStream, type DavAnswer, type DavRequest } from '../exchange.ts';
 import { readFilter, type ComponentFilter } from '../filter.ts';
 import { matches } from '../filter-matching.ts';
-import { readStored } from '../../objects/object-cache.ts';
+import type { ShownObject } from '../../objects/calendar-contents.ts';
 import { objectsOf } from '../properties/propfind.ts';
 import { isBrief } from '../request-preferences.ts';
 import { objectResource, type CalendarResource } from '../resources.ts';
@@ -26,10 +24,9 @@ export function calendarQuery(request: DavRequest, root: XmlElement, collection:
   const filter = readFilter(filterElement);
   const asked = readObjectRequest(root);
   const brief = isBrief(request.headers);
-  const { context } = request;
   function* rows(): Generator<string> {
-    for (const object of candidates(context, collection, filter)) {
-      if (passes(context, collection, filter, object))
+    for (const object of candidates(collection, filter)) {
+      if (passes(collection, filter, object))
         yield objectRow(objectResource(collection, object), asked, request, brief);
       // An empty text gives other requests their turn while nothing is found.
       else yield '';
@@ -50,36 +47,26 @@ function boundsOf({ components }: ComponentFilter): Bounds {
   return { kind: kindOf(only.name), range: only.timeRange };
 }
 
-function* candidates(
-  { calendars }: DavContext,
-  { calendar }: CalendarResource,
-  filter: ComponentFilter,
-): Generator<NamedObject> {
+function* candidates({ contents }: CalendarResource, filter: ComponentFilter): Generator<ShownObject> {
   const { kind, range } = boundsOf(filter);
   const isShort = range !== undefined && range.to - range.from <= INDEXED_MILLIS;
-  const objects = isShort
-    ? calendars.objectsBetween(calendar.id, range.from, range.to)
-    : objectsOf(calendars, calendar.id);
+  const objects = isShort ? contents.between(range) : objectsOf(contents);
   for (const object of objects) {
     if ((kind === undefined || object.kind === kind) && (range === undefined || mayTouch(object, range))) yield object;
   }
 }
 
 /** Whether an object may have a time in the range, by what the store keeps of it. */
-function mayTouch({ firstAt, lastAt }: NamedObject, { from, to }: Window): boolean {
+function mayTouch({ firstAt, lastAt }: ShownObject, { from, to }: Window): boolean {
   return firstAt === null || (firstAt < to && (lastAt === null || lastAt >= from));
 }
 
-function passes(
-  context: DavContext,
-  collection: CalendarResource,
-  filter: ComponentFilter,
-  object: NamedObject,
-): boolean {
+/** Judged by what the viewer sees of it: a filter that met what they do not see would tell them of it. */
+function passes({ calendar, contents }: CalendarResource, filter: ComponentFilter, object: ShownObject): boolean {
   if (isSettledByIndex(filter, object)) return true;
   try {
-    const stored = readStored(context, collection.calendar.id, object);
-    return stored !== undefined && matches(stored, filter, collection.calendar.zone);
+    const stored = contents.read(object);
+    return stored !== undefined && matches(stored, filter, calendar.zone);
   } catch (error) {
     if (!(error instanceof CalendarFault)) throw error;
     // What cannot be judged is shown rather than lost.
@@ -88,7 +75,7 @@ function passes(
 }
 
 /** Whether kind and span were all that is asked, of an object whose span has no gaps: then its bytes stay unread. */
-function isSettledByIndex({ timeRange, properties, components }: ComponentFilter, object: NamedObject): boolean {
+function isSettledByIndex({ timeRange, properties, components }: ComponentFilter, object: ShownObject): boolean {
   if (timeRange !== undefined || properties.length > 0 || components.length > 1) return false;
   const [only] = components;
   if (only === undefined) return true;
