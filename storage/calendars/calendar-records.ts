@@ -125,7 +125,7 @@ export interface ObjectIndex {
 }
 
 export interface ObjectRecord extends ObjectIndex {
-  /** Strong, without quotes: made from the bytes, so the same bytes have the same one. */
+  /** Strong, without quotes: made from the bytes (`etagOf`, `statusEtag`), so other bytes have another one. */
   readonly etag: string;
   readonly scheduleTag: string;
   /** The calendar's sync_seq of its last change. */
@@ -294,6 +294,27 @@ export function objectResource(calendar: string, name: string): string {
 /** The strong etag of bytes, without quotes. */
 export function etagOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('base64url').slice(0, 27);
+}
+
+/** Between the two parts of an etag. No hash has it. */
+const STATUS_MARK = '~';
+
+/**
+ * The etag of bytes in which the server alone wrote what became of messages, since somebody wrote the state of `etag`: that
+ * one's, a mark, and the bytes' own.
+ */
+export function statusEtag(etag: string, bytes: Uint8Array): string {
+  return `${writingOf(etag)}${STATUS_MARK}${etagOf(bytes)}`;
+}
+
+/** The part of an etag that says whose writing it is: the same as long as the server alone added delivery status. */
+export function writingOf(etag: string): string {
+  return etag.split(STATUS_MARK)[0] as string;
+}
+
+/** The part of an etag that is made from the bytes. */
+export function bytesEtagOf(etag: string): string {
+  return etag.slice(etag.indexOf(STATUS_MARK) + 1);
 }
 
 /** What an object is called where names of clients are not: 43 characters, the same in every calendar. */

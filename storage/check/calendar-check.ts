@@ -9,6 +9,7 @@ import {
   calendarRecord,
   changeRecord,
   deliveryRecord,
+  bytesEtagOf,
   etagOf,
   tombstoneRecord,
   messageRecord,
@@ -88,7 +89,7 @@ function checkObjects(tables: Tables, { id, syncSeq }: CalendarRecord, findings:
     if (record === undefined) continue;
     const bytes = tables.bodies.get(key(id, name));
     if (bytes === undefined) findings.add('objects', [id, name], 'has no bytes');
-    else if (etagOf(bytes) !== record.etag || bytes.length !== record.bytes) {
+    else if (etagOf(bytes) !== bytesEtagOf(record.etag) || bytes.length !== record.bytes) {
       findings.add('objects', [id, name], 'has bytes that are not those of its etag');
     }
     if (tables.uids.get(uidKey(id, record.uid))?.toString() !== name) {

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type ImportFault, type ImportReport, IMPORT_FAULTS_MAX } from '#src/protocol/calendars/calendar-files.ts';
 import { ERRORS, Refusal, type ErrorCode } from '#src/protocol/errors.ts';
-import { entryIdOf, etagOf } from '#storage/calendars/calendar-records.ts';
+import { bytesEtagOf, entryIdOf, etagOf } from '#storage/calendars/calendar-records.ts';
 import { accessCalendar } from '../calendar-access.ts';
 import type { CalendarServices } from '../calendar-services.ts';
 import { type CalendarPrecondition, CalendarFault } from '../icalendar/calendar-fault.ts';
@@ -120,7 +120,8 @@ class ImportRun {
         isSeen && this.#isThere(found, item)
           ? undefined
           : await writer.judge(this.#user, this.#calendar, name, item.bytes);
-      if (judged !== undefined && etagOf(judged.bytes) !== judged.judgedEtag) return { ...judged, item, name };
+      const isSame = judged !== undefined && etagOf(judged.bytes) === bytesEtagOf(judged.judgedEtag ?? '');
+      if (judged !== undefined && !isSame) return { ...judged, item, name };
       this.#counts.skipped += 1;
     } catch (error) {
       if (error instanceof CalendarFault) this.fault(item, codeOf(error.precondition), item.line);

@@ -15,7 +15,7 @@ import {
 } from '#src/protocol/calendars/calendars.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { AccessibleCalendar } from '#storage/calendars/calendar-reader.ts';
-import { entryIdOf, type CalendarRecord } from '#storage/calendars/calendar-records.ts';
+import { entryIdOf, writingOf, type CalendarRecord } from '#storage/calendars/calendar-records.ts';
 import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
 import { shareMeeting } from '#storage/calendars/calendar-meetings.ts';
 import { accessCalendar } from '../calendar-access.ts';
@@ -195,7 +195,7 @@ export function findEntry(contents: CalendarContents, entry: string, etag?: stri
   const name = /^[\w-]{43}$/.test(entry) ? contents.nameByEntry(entry) : undefined;
   const stored = name === undefined ? undefined : contents.object(name);
   if (stored === undefined) throw new Refusal('entry_not_found');
-  if (etag !== undefined && etag !== stored.etag) throw new Refusal('entry_changed');
+  if (etag !== undefined && writingOf(etag) !== writingOf(stored.etag)) throw new Refusal('entry_changed');
   try {
     const bytes = contents.bytesOf(stored);
     if (bytes === undefined) throw new Refusal('entry_not_found');

@@ -3,6 +3,7 @@
  * of invitations follows from.
  */
 import {
+  bytesEtagOf,
   etagOf,
   OBJECT_BYTES_MAX,
   type Access,
@@ -180,7 +181,8 @@ export class CalendarObjectWriter {
     // What was answered to somebody else is theirs: it does not move into another person's calendar.
     if (isCorrected) throw new Refusal('organizer_forbidden');
     return await calendars.change((draft) => {
-      if (draft.object(from.calendar, from.name)?.etag !== etagOf(bytes)) throw new Refusal('entry_changed');
+      if (bytesEtagOf(draft.object(from.calendar, from.name)?.etag ?? '') !== etagOf(bytes))
+        throw new Refusal('entry_changed');
       return draft.moveObject(from, to, { ...options, index });
     });
   }

@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CalendarView } from '#src/protocol/calendars/calendars.ts';
-import { request, type Person } from '#test/support/server.ts';
+import type { Person } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 import { shareServer } from '#test/support/shared-server.ts';
-import { assertRefused, basic, call, makeCalendar, putObject } from './calling.ts';
+import { appPassword, assertRefused, call, makeCalendar, putObject } from './calling.ts';
 
 const { server, alice, bob } = await shareServer(['alice', 'bob']);
 
@@ -55,14 +55,7 @@ function textOf(name: Class, value = `CLASS:${name}`): string {
   ].join('\r\n');
 }
 
-async function passwordOf(who: Person): Promise<Record<string, string>> {
-  const { token } = who.session;
-  const made = await request<{ password: string }>('POST', `${server.coordinator}/v1/app-passwords`, {
-    ...{ token, body: { name: 'Client' } },
-  });
-  return basic(who.username, made.body.password);
-}
-const passwords = { alice: await passwordOf(alice), bob: await passwordOf(bob) };
+const passwords = { alice: await appPassword(server, alice), bob: await appPassword(server, bob) };
 
 const NS = 'xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"';
 
