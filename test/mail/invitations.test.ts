@@ -66,7 +66,7 @@ test('CAL-04 what the server alone writes of deliveries is no conflict for who o
   const hold = () => {
     held = new Promise((resolve) => (release = resolve));
   };
-  const scene = await openMailScene(t, { onMail: async () => void (await held) });
+  const scene = await openMailScene(t, { onMail: async () => (await held) ?? undefined });
   const { alice, bob, calendar, mails, server } = scene;
   const path = '/dav/calendars/alice/default/meeting.ics';
   const headers = await appPassword(server, alice);

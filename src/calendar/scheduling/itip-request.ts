@@ -4,6 +4,7 @@ import { readCalendarObject } from '../icalendar/object-reader.ts';
 import { makeProperty, parameterOf, propertiesOf, type Property, propertyOf } from '../icalendar/component.ts';
 import { replaceLines } from '../icalendar/edits.ts';
 import { type Instance, instancesOf, isInPlace, said, WHOLE } from './instances.ts';
+import { type Keeping, withKeptAnswers, withKnownReplies } from './kept-answers.ts';
 import { cancelOf, requestOf, type SchedulingMessage, signatureOf, viewOf } from './messages.ts';
 import { isOutside, UNDELIVERED, UNKNOWN } from './outside-mail.ts';
 import { identityOf, type Invited, invitedTo, isServers, lineOf, type Recipients, withParameters } from './people.ts';
@@ -43,12 +44,22 @@ export function organize(change: ChangedObject, organizer: string): Scheduled {
     return { object, instances, invited: invitedTo(instances, recipients, organizer) };
   };
   const before = change.before === undefined ? undefined : read(change.before);
-  const given = change.after === undefined ? undefined : read(change.after);
+  const stated = change.after === undefined ? undefined : read(change.after);
+  const keeping = { isKept: (identity: string) => identity !== organizer, recipients, zone };
+  const merged = stated === undefined || before === undefined ? undefined : mergedAnswers(stated, before, keeping);
+  const given = merged === undefined ? stated : read(merged);
   const revised = given === undefined || before === undefined ? undefined : revise(given, before, change, organizer);
   const after = revised === undefined ? given : read(revised);
   const { told, messages } = messagesFor(before, after, change);
   if (after === undefined) return { bytes: undefined, messages };
-  return { bytes: withStatuses(after, before, told, recipients) ?? revised ?? change.after, messages };
+  return { bytes: withStatuses(after, before, told, recipients) ?? revised ?? merged ?? change.after, messages };
+}
+
+/** A state with the answers that its writer did not know of; undefined where there are none. */
+function mergedAnswers({ object }: State, { instances }: State, keeping: Keeping): Uint8Array | undefined {
+  const replied = withKnownReplies(object, instances, keeping);
+  const told = replied === undefined ? object : readCalendarObject(replied);
+  return withKeptAnswers(told, instances, keeping) ?? replied;
 }
 
 /**
