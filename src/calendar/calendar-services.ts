@@ -94,7 +94,7 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
   const answerUpdates = new AnswerUpdates({ calendars, pool, book, mayInvite, isPerson, deliveries, clock, log });
   const mail = options.mail({ book, calendars, clock, epoch, isPerson, limiter, pool });
   const scheduler = new Scheduler({ pool, book, clock, deliveries, mail, mayInvite });
-  const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler });
+  const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler, clock });
   const budgets = new WorkBudgets();
   const busyIn = async (asker: string, owner: string, records: readonly CalendarRecord[], window: Window) => {
     const slicer = new TimeSlicer({ budgets, user: asker });

@@ -119,7 +119,7 @@ class ImportRun {
       const judged =
         isSeen && this.#isThere(found, item)
           ? undefined
-          : await writer.judge(this.#user, this.#calendar, name, item.bytes);
+          : await writer.judge(this.#user, this.#calendar, name, item.bytes, { isImported: true });
       const isSame = judged !== undefined && etagOf(judged.bytes) === bytesEtagOf(judged.judgedEtag ?? '');
       if (judged !== undefined && !isSame) return { ...judged, item, name };
       this.#counts.skipped += 1;

@@ -68,7 +68,7 @@ export function entryView(
     ...(location === undefined ? {} : { location }),
     ...(status === undefined ? {} : { status }),
     transparency: isTransparent(component) ? 'transparent' : 'opaque',
-    ...peopleView(participationOf(component), book),
+    ...peopleView(participationOf(component), book, stored.scheduled),
     ...(meeting === undefined ? {} : { meeting }),
     recurring: stored.recurring,
     ...ruleOf(component, series),
@@ -150,9 +150,11 @@ function exceptionsOf(series: Series): { changed: string[]; excluded: string[] }
 function peopleView(
   { organizer, organizerName, attendees }: Participation,
   book: AddressBook,
+  isScheduled: boolean,
 ): Pick<EntryView, 'organizer' | 'attendees'> {
   const person = (address: string, name: string | undefined) => {
-    const user = book.userOf(address);
+    // What the server does not schedule names people in the words of its writer, whom it vouches for nowhere.
+    const user = isScheduled ? book.userOf(address) : undefined;
     // The directory's name counts where there is one: a client could have written any.
     const shown = user === undefined ? name : book.nameOf(user);
     return {

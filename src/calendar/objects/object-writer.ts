@@ -14,6 +14,7 @@ import {
 import { assertConditions, type CalendarDraft, type ObjectConditions } from '#storage/calendars/calendar-draft.ts';
 import { setObjectProperties } from '#storage/calendars/calendar-properties.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
+import type { Clock } from '#src/base/clock.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { AddressBook } from '../address-book.ts';
 import { accessCalendar, writableOwn } from '../calendar-access.ts';
@@ -23,7 +24,7 @@ import { audienceOf, CalendarContents } from './calendar-contents.ts';
 import type { Participation } from './derivation.ts';
 import type { DerivationPool } from './derivation-pool.ts';
 import type { ObjectPlace, StoredObject, TransferOptions } from '../dav/dav-context.ts';
-import { awaitsAnswer, judgeWriting } from './identity.ts';
+import { awaitsAnswer, isKeptAlone, judgeWriting } from './identity.ts';
 import { storedIndex } from './stored-index.ts';
 import type { ObjectState, Plan, Scheduler } from '../scheduling/scheduler.ts';
 
@@ -32,6 +33,7 @@ export interface ObjectWriterOptions {
   readonly pool: DerivationPool;
   readonly book: AddressBook;
   readonly scheduler: Scheduler;
+  readonly clock: Clock;
 }
 
 /** An object to put, and what is expected of the one that is there. */
@@ -53,6 +55,11 @@ export interface JudgedObject {
   readonly isInvitation: boolean;
   /** What others are told of it, in the same commit. */
   readonly plan: Plan | undefined;
+}
+
+/** A state of an object, and whether the server schedules for it. */
+interface KnownState extends ObjectState {
+  readonly isScheduled: boolean;
 }
 
 /** Times that an object is judged anew because somebody changed it in between. Then the caller hears `busy`. */
@@ -187,9 +194,18 @@ export class CalendarObjectWriter {
     });
   }
 
-  /** Reads an object and holds it to the rules of identity. @throws as `put`. */
-  async judge(user: string, calendarId: string, name: string, bytes: Uint8Array): Promise<JudgedObject> {
-    const { book, calendars, pool, scheduler } = this.#options;
+  /**
+   * Reads an object and holds it to the rules of identity. `isImported`: it comes in a file, and tells nobody anything.
+   * @throws as `put`.
+   */
+  async judge(
+    user: string,
+    calendarId: string,
+    name: string,
+    bytes: Uint8Array,
+    { isImported = false }: { readonly isImported?: boolean } = {},
+  ): Promise<JudgedObject> {
+    const { book, calendars, clock, pool, scheduler } = this.#options;
     const { calendar, access } = accessCalendar(calendars, user, calendarId, 'write');
     if (bytes.length > OBJECT_BYTES_MAX) throw new Refusal('entry_too_large');
     const { index, participations } = await pool.derive(bytes, calendar.zone);
@@ -199,6 +215,10 @@ export class CalendarObjectWriter {
     const isScheduled = hasPeople(participations);
     const isJudged = isScheduled || prior?.scheduled === true;
     const before = isJudged ? await this.#before(user, calendarId, name, index.uid) : undefined;
+    const known = before === undefined || !hasPeople(before.participations) ? undefined : before;
+    const isOver = index.last !== null && index.last < clock.now();
+    const of = { user, owner: calendar.owner, before: known, after: participations, isImported, isOver };
+    if (isKeptAlone(book, of)) return unscheduled(bytes, index, prior);
     const corrections = judgeWriting(book, { user, before: before?.participations ?? [], after: participations });
     const organizer = participations.find((one) => one.organizer !== undefined)?.organizer;
     const corrected = corrections.length === 0 ? bytes : await pool.correct(bytes, corrections);
@@ -235,7 +255,7 @@ export class CalendarObjectWriter {
   }
 
   /** What the server knows of it: the object that is there, or the same one in another own calendar. */
-  async #before(user: string, calendarId: string, name: string, uid: string): Promise<ObjectState | undefined> {
+  async #before(user: string, calendarId: string, name: string, uid: string): Promise<KnownState | undefined> {
     const { calendars } = this.#options;
     const stored = await this.#stateOf(calendarId, name);
     if (stored !== undefined) return stored;
@@ -245,11 +265,12 @@ export class CalendarObjectWriter {
     return holder?.name === undefined ? undefined : await this.#stateOf(holder.id, holder.name);
   }
 
-  async #stateOf(calendar: string, name: string): Promise<ObjectState | undefined> {
+  async #stateOf(calendar: string, name: string): Promise<KnownState | undefined> {
     const { calendars, pool } = this.#options;
     const bytes = calendars.bytesOf(calendar, name);
     if (bytes === undefined) return undefined;
-    return { bytes, participations: (await pool.derive(bytes, 'UTC')).participations };
+    const isScheduled = calendars.object(calendar, name)?.scheduled === true;
+    return { bytes, isScheduled, participations: (await pool.derive(bytes, 'UTC')).participations };
   }
 }
 
@@ -258,6 +279,12 @@ function assertSees(contents: CalendarContents, name: string): void {
   const object = contents.object(name);
   if (object === undefined) throw new Refusal('entry_not_found');
   if (object.disclosure === 'time') throw new Refusal('right_missing');
+}
+
+/** What is stored as it came, and tells nobody anything. */
+function unscheduled(bytes: Uint8Array, index: ModelIndex, prior: ObjectRecord | undefined): JudgedObject {
+  const state = { bytes, index: storedIndex(index, false, false), judgedEtag: prior?.etag };
+  return { ...state, isCorrected: false, isInvitation: true, plan: undefined };
 }
 
 function hasPeople(participations: readonly Participation[]): boolean {

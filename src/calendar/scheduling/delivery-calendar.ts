@@ -15,6 +15,8 @@ export interface Place {
   readonly calendar: CalendarRecord;
   readonly name?: string;
   readonly etag?: string;
+  /** Whether the server schedules for that object. */
+  readonly isScheduled?: boolean;
 }
 
 /**
@@ -35,7 +37,8 @@ export async function placeOf(
     if (access !== 'owner' && !isOrganizers) continue;
     const name = calendars.nameByUid(calendar.id, uid);
     const found = name === undefined ? undefined : calendars.object(calendar.id, name);
-    if (name !== undefined && found !== undefined) return { calendar, name, etag: found.etag };
+    if (name !== undefined && found !== undefined)
+      return { calendar, name, etag: found.etag, isScheduled: found.scheduled };
   }
   if (method !== 'REQUEST') return undefined;
   // Whoever left while it was on its way gets no calendar any more.

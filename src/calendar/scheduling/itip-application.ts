@@ -43,6 +43,8 @@ export interface Incoming {
   readonly message: Uint8Array;
   /** Undefined where there is none yet. */
   readonly copy: Uint8Array | undefined;
+  /** Whether its owner took the copy along, so that nobody was ever told what is answered in it. */
+  readonly isKeptAlone?: boolean;
   /** The calendar's. */
   readonly zone: string;
   readonly recipients: Recipients;
@@ -79,7 +81,7 @@ export function apply(incoming: Incoming): Applied {
   }
   const bytes =
     message.object.method === 'REQUEST'
-      ? takeRequest(message, copy, incoming)
+      ? takeRequest(message, incoming.isKeptAlone === true ? undefined : copy, incoming)
       : copy === undefined
         ? undefined
         : isReply

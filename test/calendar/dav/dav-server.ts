@@ -135,7 +135,7 @@ export async function startDav(): Promise<DavTestServer> {
   await addDavRoutes(app, {
     calendars,
     contentsOf: (accessible) => new CalendarContents(calendars, accessible),
-    writer: new CalendarObjectWriter({ calendars, pool, book, scheduler }),
+    writer: new CalendarObjectWriter({ calendars, pool, book, scheduler, clock: systemClock }),
     principals: {
       find: (viewer, user) => (isSeen(viewer, user) ? principalOf(user) : undefined),
       search: (viewer, text, limit) =>

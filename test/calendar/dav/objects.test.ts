@@ -153,7 +153,10 @@ test('CAL-01 what nobody has to believe is put back, and the client is told by a
   const reply = await put(`${work}meeting.ics`, text);
   assert.deepEqual([reply.status, reply.headers['etag']], [201, undefined]);
   assert.match((await dav.call('GET', `${work}meeting.ics`)).text, /PARTSTAT=NEEDS-ACTION/);
-  const foreign = await put(`${work}foreign.ics`, eventOf('foreign', ['ORGANIZER:mailto:bob@example.org']));
+  const foreign = await put(
+    `${work}foreign.ics`,
+    eventOf('foreign', ['ORGANIZER:mailto:bob@example.org', 'DTSTART:20961121T090000Z']),
+  );
   assert.equal(foreign.status, 403);
   assert.deepEqual(conditionsOf(foreign), [C('allowed-organizer-scheduling-object-change')]);
 });
