@@ -1,8 +1,8 @@
 /** Which calendars are there for a person, what they may in them, and the calendar that everybody has. */
-import type { Access, CalendarRecord } from '#storage/calendars/calendar-records.ts';
+import type { Access, CalendarRecord, ComponentKind } from '#storage/calendars/calendar-records.ts';
 import type { AccessibleCalendar, OwnCalendar } from '#storage/calendars/calendar-reader.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
-import { isId } from '#src/base/ids.ts';
+import { isId, makeId } from '#src/base/ids.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 
 /** The store without what is in calendars: a door that has no more than this cannot pass the boundary by. */
@@ -25,6 +25,9 @@ export type CalendarsAlone = Omit<
 
 /** The name in paths of the calendar that everybody has, and that invitations come to. */
 export const DEFAULT_CALENDAR = 'default';
+
+/** The name in paths of the list that tasks come to, of whoever has one. */
+export const TASK_LIST = 'tasks';
 
 /** What each kind of access includes. */
 const RANK: Readonly<Record<Access, number>> = { free_busy: 0, read: 1, write: 2, delegate: 3, owner: 4 };
@@ -51,11 +54,40 @@ export async function ensureDefaultCalendar(calendars: CalendarsAlone, user: str
   }
 }
 
-/** The calendar that invitations to a person come to: the one everybody has, or the first of what is left. */
-export function defaultCalendarOf(calendars: CalendarsAlone, user: string): CalendarRecord | undefined {
-  const id = calendars.ownedByName(user, DEFAULT_CALENDAR);
-  if (id !== undefined) return calendars.calendar(id);
-  return writableOwn(calendars, user).find(({ kinds }) => kinds.includes('event'));
+/** Makes a list for a person who is asked to do something and has no calendar that takes tasks. @throws Refusal `calendars_full`. */
+export async function ensureTaskList(calendars: CalendarsAlone, user: string): Promise<void> {
+  calendars.refresh();
+  if (defaultCalendarOf(calendars, user, 'todo') !== undefined) return;
+  const isNameFree = calendars.ownedByName(user, TASK_LIST) === undefined;
+  await calendars.createCalendar({
+    owner: user,
+    // Somebody may have a calendar of that name which takes no tasks.
+    name: isNameFree ? TASK_LIST : makeId('cal', Date.now()).slice(4),
+    displayname: 'Tasks',
+    description: '',
+    color: '',
+    order: 0,
+    zone: defaultCalendarOf(calendars, user)?.zone ?? 'UTC',
+    kinds: ['todo'],
+    transparency: 'opaque',
+  });
+}
+
+/**
+ * The calendar that invitations of a kind to a person come to: the one everybody has, the list of tasks, or the first of their
+ * own that takes them.
+ */
+export function defaultCalendarOf(
+  calendars: CalendarsAlone,
+  user: string,
+  kind: ComponentKind = 'event',
+): CalendarRecord | undefined {
+  for (const name of kind === 'todo' ? [TASK_LIST, DEFAULT_CALENDAR] : [DEFAULT_CALENDAR]) {
+    const id = calendars.ownedByName(user, name);
+    const calendar = id === undefined ? undefined : calendars.calendar(id);
+    if (calendar?.kinds.includes(kind) === true && calendar.subscribed !== true) return calendar;
+  }
+  return writableOwn(calendars, user).find(({ kinds }) => kinds.includes(kind));
 }
 
 /** A person's own calendars but those that follow a feed, whose entries nobody here wrote. */

@@ -69,6 +69,7 @@ export const changeCalendar = z
     color: color.optional(),
     order: z.int().min(0).max(1_000_000).optional(),
     tz: zone.optional(),
+    kinds: kinds.optional().meta({ description: 'Those of which there are entries in it stay: `entry_kind_refused`.' }),
     transparency: transparency.optional(),
   })
   .meta({ id: 'ChangeCalendar' });

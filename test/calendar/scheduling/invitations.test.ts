@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { uuidAddress } from '#src/calendar/address-book.ts';
-import type { EntryView } from '#src/protocol/calendars/calendars.ts';
+import type { CalendarView, EntryView } from '#src/protocol/calendars/calendars.ts';
 import { request, type Person } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { until } from '#test/support/waiting.ts';
@@ -279,4 +279,52 @@ test('an entry in two calendars of a person is not over when one of them lets go
   const next = await invite(['bob']);
   await entryWhen(bob, next.entry.uid, () => true);
   assert.notEqual((await entryWhen(bob, entry.uid, () => true)).status, 'cancelled');
+});
+
+test('CAL-04 a task comes to a list of tasks, which is made where there is none, or to the calendar that takes them', async () => {
+  const { id } = await makeCalendar(server, alice, { kinds: ['todo'] });
+  const carols = await defaultCalendar(server, carol);
+  const patched = await call(server, carol, 'PATCH', `/v1/calendars/${carols.id}`, { kinds: ['event', 'todo'] });
+  assert.deepEqual([patched.status, patched.body['kinds']], [200, ['event', 'todo']]);
+  const form = { ...TALK, title: 'Write the minutes', kind: 'todo', attendees: ['bob', 'carol'] };
+  const task = await makeEntry(server, alice, id, form);
+  const listOf = async (who: Person) => {
+    const { items } = (await call<{ items: CalendarView[] }>(server, who, 'GET', '/v1/calendars')).body;
+    return items.find(({ kinds, owner }) => owner === who.username && kinds.includes('todo'));
+  };
+  const list = await until(async () => await listOf(bob), 'a list of tasks');
+  assert.deepEqual([list.displayname, list.name, list.kinds, list.is_default], ['Tasks', 'tasks', ['todo'], false]);
+  const entryIn = async (who: Person, calendar: string) =>
+    await until(async () => {
+      const got = await call<EntryView>(server, who, 'GET', `/v1/calendars/${calendar}/entries/${task.id}`);
+      return got.status === 200 && got.body;
+    }, `the task of ${who.username}`);
+  assert.equal((await entryIn(bob, list.id)).kind, 'todo');
+  assert.equal((await entryIn(carol, carols.id)).title, 'Write the minutes');
+  const path = `/v1/invitations/${list.id}/${task.id}/answer`;
+  assert.equal((await call(server, bob, 'PUT', path, { answer: 'accepted' })).status, 200);
+  await until(async () => answerOf(await entryIn(alice, id), 'bob') === 'accepted', 'the answer');
+  const { text } = await dav(
+    await appPassword(alice),
+    'GET',
+    `/dav/calendars/alice/${(await listOf(alice))?.name}/${task.uid}.ics`,
+  );
+  assert.doesNotMatch(text.replaceAll(/\r\n /g, ''), /SCHEDULE-STATUS=5/);
+  // A second one comes to the same list, and a kind of which there is something stays.
+  const next = await makeEntry(server, alice, id, { ...form, title: 'Read them' });
+  await until(
+    async () => (await call(server, bob, 'GET', `/v1/calendars/${list.id}/entries/${next.id}`)).status === 200,
+    'it',
+  );
+  assertRefused(
+    await call(server, carol, 'PATCH', `/v1/calendars/${carols.id}`, { kinds: ['event'] }),
+    'entry_kind_refused',
+  );
+  const empty = await makeCalendar(server, carol, { kinds: ['event', 'todo'] });
+  assert.equal((await call(server, carol, 'PATCH', `/v1/calendars/${empty.id}`, { kinds: ['todo'] })).status, 200);
+  assertRefused(
+    await call(server, carol, 'PATCH', `/v1/calendars/${empty.id}`, { kinds: [] }),
+    'field_invalid',
+    'kinds',
+  );
 });
