@@ -83,7 +83,7 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
   const book = new AddressBook(directory);
   await book.prepare();
   const pool = new DerivationPool();
-  const basic = new BasicAuthentication(options.verifyAppPassword, limiter);
+  const basic = new BasicAuthentication(options.verifyAppPassword, limiter, (address) => book.userOf(address));
   const isPerson = (user: string): boolean => {
     const entry = USERNAME.test(user) ? directory.entry(user) : undefined;
     return entry !== undefined && entry.kind !== 'bot' && entry.state === 'active';

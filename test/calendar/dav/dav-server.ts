@@ -117,7 +117,9 @@ export async function startDav(): Promise<DavTestServer> {
     Object.hasOwn(PEOPLE, user) && (user !== 'hidden' || viewer === user);
   const principalOf = (user: string) => ({ user, displayName: book.nameOf(user), addresses: book.addressesOf(user) });
   const isRight = (user: string, password: string) => Object.hasOwn(PEOPLE, user) && password === passwordOf(user);
-  const basic = new BasicAuthentication(isRight, limiterBy(systemClock, { loginAttemptsPerMinute: 1_000 }));
+  const basic = new BasicAuthentication(isRight, limiterBy(systemClock, { loginAttemptsPerMinute: 1_000 }), (address) =>
+    book.userOf(address),
+  );
   const faults: unknown[] = [];
   const log = {
     error: (message: string, fields?: object) => void faults.push([message, fields]),

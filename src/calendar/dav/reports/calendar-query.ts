@@ -11,7 +11,9 @@ import { objectsOf } from '../properties/propfind.ts';
 import { isBrief } from '../request-preferences.ts';
 import { objectResource, type CalendarResource } from '../resources.ts';
 import { caldav } from '../xml/xml-names.ts';
-import { childOf, type XmlElement } from '../xml/xml-reader.ts';
+import { childOf, textOf, type XmlElement } from '../xml/xml-reader.ts';
+import { knownZone } from '../../zones/zone-resolver.ts';
+import { readTimezone } from '../properties/zone-property.ts';
 import { objectRow, readObjectRequest } from './object-rows.ts';
 
 /** A span up to which the time index is asked; most objects of a calendar touch a longer one, and are read in pages. */
@@ -24,15 +26,44 @@ export function calendarQuery(request: DavRequest, root: XmlElement, collection:
   const filter = readFilter(filterElement);
   const asked = readObjectRequest(root);
   const brief = isBrief(request.headers);
+  const zone = readZone(root) ?? collection.calendar.zone;
+  const query = { filter, zone, isOwnZone: zone === collection.calendar.zone };
   function* rows(): Generator<string> {
-    for (const object of candidates(collection, filter)) {
-      if (passes(collection, filter, object))
-        yield objectRow(objectResource(collection, object), asked, request, brief);
+    for (const object of candidates(collection, query)) {
+      if (passes(collection, query, object))
+        yield objectRow(objectResource(collection, object), { ...asked, zone }, request, brief);
       // An empty text gives other requests their turn while nothing is found.
       else yield '';
     }
   }
   return answerStream(request, rows());
+}
+
+/** What is asked for, and where whole days and floating times are. */
+interface Query {
+  readonly filter: ComponentFilter;
+  readonly zone: string;
+  /** Whether that is where the index of the calendar has them. */
+  readonly isOwnZone: boolean;
+}
+
+/** What two zones may differ by. */
+const ZONE_MILLIS_MAX = 26 * 3_600_000;
+
+/**
+ * The zone that the client wants such times in (RFC 4791, 9.8; by its name RFC 7809); undefined where it says nothing.
+ * @throws DavRefusal 403 `valid-calendar-data`, `valid-timezone`.
+ */
+function readZone(root: XmlElement): string | undefined {
+  const id = textOf(root, caldav('timezone-id'));
+  const named = id === undefined ? undefined : knownZone(id)?.name;
+  if (id !== undefined && named === undefined) throw broken(caldav('valid-timezone'), 'The zone is not known.');
+  const text = textOf(root, caldav('timezone'));
+  const defined = text === undefined ? undefined : readTimezone(text);
+  if (text !== undefined && defined === undefined) {
+    throw broken(caldav('valid-calendar-data'), 'The timezone is a VCALENDAR with one VTIMEZONE of a known zone.');
+  }
+  return named ?? defined;
 }
 
 /** The kind and the span that every object which passes has; undefined where the filter leaves them open. */
@@ -47,8 +78,10 @@ function boundsOf({ components }: ComponentFilter): Bounds {
   return { kind: kindOf(only.name), range: only.timeRange };
 }
 
-function* candidates({ contents }: CalendarResource, filter: ComponentFilter): Generator<ShownObject> {
-  const { kind, range } = boundsOf(filter);
+function* candidates({ contents }: CalendarResource, { filter, isOwnZone }: Query): Generator<ShownObject> {
+  const { kind, range: asked } = boundsOf(filter);
+  const slack = isOwnZone ? 0 : ZONE_MILLIS_MAX;
+  const range = asked === undefined ? undefined : { from: asked.from - slack, to: asked.to + slack };
   const isShort = range !== undefined && range.to - range.from <= INDEXED_MILLIS;
   const objects = isShort ? contents.between(range) : objectsOf(contents);
   for (const object of objects) {
@@ -62,11 +95,11 @@ function mayTouch({ firstAt, lastAt }: ShownObject, { from, to }: Window): boole
 }
 
 /** Judged by what the viewer sees of it: a filter that met what they do not see would tell them of it. */
-function passes({ calendar, contents }: CalendarResource, filter: ComponentFilter, object: ShownObject): boolean {
-  if (isSettledByIndex(filter, object)) return true;
+function passes({ contents }: CalendarResource, { filter, isOwnZone, zone }: Query, object: ShownObject): boolean {
+  if (isOwnZone && isSettledByIndex(filter, object)) return true;
   try {
     const stored = contents.read(object);
-    return stored !== undefined && matches(stored, filter, calendar.zone);
+    return stored !== undefined && matches(stored, filter, zone);
   } catch (error) {
     if (!(error instanceof CalendarFault)) throw error;
     // What cannot be judged is shown rather than lost.

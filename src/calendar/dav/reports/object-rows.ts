@@ -15,6 +15,8 @@ const CALENDAR_DATA = caldav('calendar-data');
 export interface ObjectRequest {
   readonly asked: PropertyRequest;
   readonly data: CalendarDataRequest | undefined;
+  /** Where whole days and floating times are; the calendar's zone where it is left open. */
+  readonly zone?: string;
 }
 
 /** Reads what a report's body asks of each object; etags where it names nothing. @throws DavRefusal */
@@ -34,7 +36,7 @@ export function objectRow(resource: ObjectResource, request: ObjectRequest, aski
   const groups = groupsOf(resource, request.asked, asking);
   if (request.data === undefined) return propertyRow(resource.href, groups, isBrief);
   try {
-    const text = dataOf(resource, request.data);
+    const text = dataOf(resource, request.data, request.zone);
     if (text === undefined) return statusRow(resource.href, 404);
     return propertyRow(
       resource.href,
@@ -54,9 +56,13 @@ export function conditionOf({ precondition }: CalendarFault): XmlName {
   return caldav(precondition);
 }
 
-function dataOf({ collection, object }: ObjectResource, data: CalendarDataRequest): string | undefined {
+function dataOf(
+  { collection, object }: ObjectResource,
+  data: CalendarDataRequest,
+  zone: string | undefined,
+): string | undefined {
   const { calendar, contents } = collection;
   if (isWhole(data)) return contents.bytesOf(object)?.toString('utf8');
   const stored = contents.read(object);
-  return stored === undefined ? undefined : writeCalendarData(stored, data, calendar.zone);
+  return stored === undefined ? undefined : writeCalendarData(stored, data, zone ?? calendar.zone);
 }
