@@ -5,7 +5,8 @@ import { entryIdOf, type CalendarRecord, type NamedObject } from '#storage/calen
 import type { AddressBook } from '../address-book.ts';
 import { componentsOf, participationOf, type Participation } from '../objects/derivation.ts';
 import type { CalendarObject } from '../icalendar/calendar-object.ts';
-import { propertiesOf, propertyOf, textOf, type Component } from '../icalendar/component.ts';
+import { classificationOf } from '../icalendar/classification.ts';
+import { propertiesOf, propertyOf, textOf, unescapeText, type Component } from '../icalendar/component.ts';
 import { timingOf } from '../icalendar/timing.ts';
 import { timesOf, writeDate, writeDateTime, writeInstant } from '../icalendar/values.ts';
 import { meetingIn, type EntryMeetings } from '../meetings/entry-meetings.ts';
@@ -68,6 +69,8 @@ export function entryView(
     ...(location === undefined ? {} : { location }),
     ...(status === undefined ? {} : { status }),
     transparency: isTransparent(component) ? 'transparent' : 'opaque',
+    visibility: classificationOf(componentsOf(object)),
+    categories: categoriesOf(component),
     ...peopleView(participationOf(component), book, stored.scheduled),
     ...(meeting === undefined ? {} : { meeting }),
     recurring: stored.recurring,
@@ -79,6 +82,12 @@ export function entryView(
     created_at: formatInstant(stored.createdAt),
     changed_at: formatInstant(stored.changedAt),
   };
+}
+
+/** Each once, of all lines: a value may be a list, whose commas stand without a backslash. */
+function categoriesOf(component: Component): string[] {
+  const texts = propertiesOf(component, 'CATEGORIES').flatMap(({ value }) => value.match(/(?:\\[^]|[^,\\])+/g) ?? []);
+  return [...new Set(texts.map((text) => unescapeText(text).trim()).filter((text) => text !== ''))];
 }
 
 function isTransparent(component: Component): boolean {

@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CalendarView } from '#src/protocol/calendars/calendars.ts';
+import { CATEGORIES_MAX, CATEGORY_LENGTH_MAX, type CalendarView } from '#src/protocol/calendars/calendars.ts';
 import type { Person } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 import { shareServer } from '#test/support/shared-server.ts';
-import { appPassword, assertRefused, call, makeCalendar, putObject } from './calling.ts';
+import { appPassword, assertRefused, call, makeCalendar, makeEntry, putObject } from './calling.ts';
 
 const { server, alice, bob } = await shareServer(['alice', 'bob']);
 
@@ -336,6 +336,61 @@ test('CAL-05 what becomes private goes from whoever had it, and what never was s
   assert.match(whole, /SUMMARY:Secret-CONFIDENTIAL/);
   await put('read');
   assert.match(await sync(tokenIn(whole)), /^403\n[^]*valid-sync-token/);
+});
+
+test('CAL-05 JSON says and shows whom an entry is for, and its categories', async () => {
+  const { id } = await makeCalendar(server, alice);
+  const entries = `/v1/calendars/${id}/entries`;
+  await call(server, alice, 'PUT', `/v1/calendars/${id}/shares/bob`, { access: 'write' });
+  const form = {
+    title: 'Secret-PRIV',
+    local_start: '2026-11-23T09:00:00',
+    local_end: '2026-11-23T10:00:00',
+    tz: 'UTC',
+  };
+  const series = {
+    ...form,
+    rule: { frequency: 'daily', count: 3 },
+    visibility: 'private',
+    categories: ['Health', 'a, b; c\\'],
+  };
+  const made = await makeEntry(server, alice, id, series);
+  assert.deepEqual([made.visibility, made.categories], ['private', ['Health', 'a, b; c\\']]);
+  const path = `${entries}/${made.id}`;
+  assertRefused(await call(server, bob, 'GET', path), 'entry_not_found');
+  assertRefused(await call(server, bob, 'POST', entries, series), 'right_missing');
+  const plain = await makeEntry(server, bob, id, form);
+  assert.deepEqual([plain.visibility, plain.categories], ['public', []]);
+  assertRefused(
+    await call(server, bob, 'PATCH', `${entries}/${plain.id}`, { visibility: 'confidential' }),
+    'right_missing',
+  );
+  // An exception, and then all of it is for others to see again.
+  const one = { scope: 'this', recurrence_id: '20261124T090000Z' };
+  assert.equal((await call(server, alice, 'PATCH', path, { ...one, title: 'Secret-PRIV, too' })).status, 200);
+  assertRefused(
+    await call(server, alice, 'PATCH', path, { ...one, visibility: 'public' }),
+    'field_invalid',
+    'visibility',
+  );
+  for (const [visibility, seen] of [
+    ['confidential', ['Busy', []]],
+    ['private', undefined],
+    ['public', ['Secret-PRIV', ['Health', 'a, b; c\\']]],
+  ] as const) {
+    const changed = await call(server, alice, 'PATCH', path, { visibility });
+    assert.deepEqual([changed.status, changed.body['visibility']], [200, visibility]);
+    const { body, status, text } = await call(server, bob, 'GET', path);
+    assert.deepEqual(status === 404 ? undefined : [body['title'], body['categories']], seen, text);
+  }
+  assert.deepEqual((await call(server, alice, 'PATCH', path, { categories: [] })).body['categories'], []);
+  const many = Array.from({ length: CATEGORIES_MAX + 1 }, (_, at) => `c${at}`);
+  const most = await call(server, alice, 'PATCH', path, { categories: many.slice(1) });
+  assert.deepEqual(most.body['categories'], many.slice(1));
+  assertRefused(await call(server, alice, 'PATCH', path, { categories: many }), 'field_invalid', 'categories');
+  const long = 'x'.repeat(CATEGORY_LENGTH_MAX);
+  assert.deepEqual((await call(server, alice, 'PATCH', path, { categories: [long] })).body['categories'], [long]);
+  assert.equal((await call(server, alice, 'PATCH', path, { categories: [`${long}x`] })).body['code'], 'field_invalid');
 });
 
 test('CAL-05 sockets and reminders tell a sharee nothing of an entry', async () => {
