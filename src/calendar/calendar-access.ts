@@ -1,6 +1,7 @@
 /** Which calendars are there for a person, what they may in them, and the calendar that everybody has. */
 import type { Access, CalendarRecord, ComponentKind } from '#storage/calendars/calendar-records.ts';
 import type { AccessibleCalendar, OwnCalendar } from '#storage/calendars/calendar-reader.ts';
+import type { CalendarForm } from '#storage/calendars/calendar-draft.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import { isId, makeId } from '#src/base/ids.ts';
 import { Refusal } from '#src/protocol/errors.ts';
@@ -58,11 +59,8 @@ export async function ensureDefaultCalendar(calendars: CalendarsAlone, user: str
 export async function ensureTaskList(calendars: CalendarsAlone, user: string): Promise<void> {
   calendars.refresh();
   if (defaultCalendarOf(calendars, user, 'todo') !== undefined) return;
-  const isNameFree = calendars.ownedByName(user, TASK_LIST) === undefined;
-  await calendars.createCalendar({
+  const form: Omit<CalendarForm, 'name'> = {
     owner: user,
-    // Somebody may have a calendar of that name which takes no tasks.
-    name: isNameFree ? TASK_LIST : makeId('cal', Date.now()).slice(4),
     displayname: 'Tasks',
     description: '',
     color: '',
@@ -70,7 +68,16 @@ export async function ensureTaskList(calendars: CalendarsAlone, user: string): P
     zone: defaultCalendarOf(calendars, user)?.zone ?? 'UTC',
     kinds: ['todo'],
     transparency: 'opaque',
-  });
+  };
+  try {
+    await calendars.createCalendar({ ...form, name: TASK_LIST });
+  } catch (error) {
+    if (!(error instanceof Refusal && error.code === 'calendar_name_taken')) throw error;
+    calendars.refresh();
+    if (defaultCalendarOf(calendars, user, 'todo') !== undefined) return;
+    // A calendar of that name, which takes no tasks.
+    await calendars.createCalendar({ ...form, name: makeId('cal', Date.now()).slice(4) });
+  }
 }
 
 /**

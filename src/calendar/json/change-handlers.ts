@@ -63,8 +63,10 @@ export function writeCursor(epoch: string, scope: string, { after, base }: SyncP
   return Buffer.from(`${epoch}:${scope}:${after}-${base}`).toString('base64url');
 }
 
-/** @throws Refusal `cursor_invalid` for what is no cursor of this calendar, `sync_cursor_expired` for another epoch's and for one
- * of who saw another part of it. */
+/**
+ * @throws Refusal `cursor_invalid` for what is no cursor of this calendar, `sync_cursor_expired` for another epoch's and for one of
+ *   whoever saw another part of it.
+ */
 export function readCursor(epoch: string, scope: string, cursor: string): SyncPosition {
   const text = Buffer.from(cursor, 'base64url').toString('latin1');
   const match = /^([\w-]{1,64}):(cal_[0-9a-z]{22})(-shown)?:(\d{1,15})-(\d{1,15})$/.exec(text);

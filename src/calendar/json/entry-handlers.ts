@@ -287,6 +287,8 @@ async function occurrencesBetween(
 ): Promise<{ items: OccurrenceView[]; is_cut: boolean }> {
   const { access, calendar } = accessible;
   const isFreeBusyOnly = access === 'free_busy';
+  // Its entries take nobody's time, as in every answer about free and busy times.
+  if (isFreeBusyOnly && calendar.transparency === 'transparent') return { items: [], is_cut: false };
   const contents = new CalendarContents(services.calendars, accessible);
   const addresses = services.book.addressesOf(calendar.owner);
   const objects = contents.between(window, RANGE_OBJECTS_MAX + 1);
