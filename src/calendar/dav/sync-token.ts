@@ -5,7 +5,10 @@ import { dav } from './xml/xml-names.ts';
 
 const TOKEN = /^urn:parley:sync:([\w-]{1,64}):([\w-]{1,64}):(\d{1,15})-(\d{1,15})$/;
 
-/** The token of a position in a calendar as somebody sees it (`CalendarContents.scope`). The epoch tells a data folder from the same one restored from a backup. */
+/**
+ * The token of a position in a calendar as somebody sees it (`CalendarContents.scope`). The epoch tells a data folder from the same
+ * one restored from a backup.
+ */
 export function writeSyncToken(epoch: string, scope: string, { after, base }: SyncPosition): string {
   return `urn:parley:sync:${epoch}:${scope}:${after}-${base}`;
 }
