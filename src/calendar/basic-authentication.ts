@@ -21,11 +21,20 @@ const REALM = 'app password';
 export class BasicAuthentication {
   readonly #verify: (user: string, password: string) => boolean;
   readonly #limiter: Limiter;
+  readonly #userOf: (address: string) => string | undefined;
 
-  /** `verify` says whether it is an app password of that person, who may come. */
-  constructor(verify: (user: string, password: string) => boolean, limiter: Limiter) {
+  /**
+   * `verify` says whether it is an app password of that person, who may come; `userOf` whose a calendar address is, since
+   * clients that look a server up by an address sign in by it.
+   */
+  constructor(
+    verify: (user: string, password: string) => boolean,
+    limiter: Limiter,
+    userOf: (address: string) => string | undefined,
+  ) {
     this.#verify = verify;
     this.#limiter = limiter;
+    this.#userOf = userOf;
   }
 
   /**
@@ -36,12 +45,15 @@ export class BasicAuthentication {
     if (authorization === undefined || authorization === '') throw new Refusal('token_missing');
     const credentials = readBasic(authorization);
     if (credentials === undefined) throw new Refusal('app_password_invalid');
-    const { user, password } = credentials;
+    const { password } = credentials;
+    // Guesses at one person are counted together, by whichever name they are made.
+    const known = credentials.user.includes('@') ? this.#userOf(`mailto:${credentials.user}`) : credentials.user;
+    const user = known ?? credentials.user;
     const host = `${REALM}\0${hostOf(address)}`;
     const name = `${host}\0${user}`;
     this.#limiter.check('login_address', host);
     this.#limiter.check('login_name', name);
-    if (this.#verify(user, password)) return user;
+    if (known !== undefined && this.#verify(known, password)) return known;
     this.#limiter.spend('login_address', host);
     this.#limiter.spend('login_name', name);
     throw new Refusal('app_password_invalid');
@@ -50,7 +62,10 @@ export class BasicAuthentication {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** The username in lower case and the password of `Basic …`; undefined for anything else. */
+/** A mail address as a name to sign in by; whose it is the directory says. */
+const ADDRESS = /^[^\s:@]{1,64}@[^\s:@]{1,190}$/;
+
+/** The username, or mail address, in lower case and the password of `Basic …`; undefined for anything else. */
 function readBasic(header: string): { readonly user: string; readonly password: string } | undefined {
   const encoded =
     header.length > HEADER_LENGTH_MAX ? undefined : /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(header)?.[1];
@@ -64,5 +79,5 @@ function readBasic(header: string): { readonly user: string; readonly password: 
   const colon = text.indexOf(':');
   // Telephones like to begin a username with a capital letter.
   const user = text.slice(0, Math.max(colon, 0)).toLowerCase();
-  return USERNAME.test(user) ? { user, password: text.slice(colon + 1) } : undefined;
+  return USERNAME.test(user) || ADDRESS.test(user) ? { user, password: text.slice(colon + 1) } : undefined;
 }

@@ -1,18 +1,40 @@
 /** Which calendars are there for a person, what they may in them, and the calendar that everybody has. */
-import type { Access, CalendarRecord } from '#storage/calendars/calendar-records.ts';
+import type { Access, CalendarRecord, ComponentKind } from '#storage/calendars/calendar-records.ts';
 import type { AccessibleCalendar, OwnCalendar } from '#storage/calendars/calendar-reader.ts';
+import type { CalendarForm } from '#storage/calendars/calendar-draft.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
-import { isId } from '#src/base/ids.ts';
+import { isId, makeId } from '#src/base/ids.ts';
 import { Refusal } from '#src/protocol/errors.ts';
+
+/** The store without what is in calendars: a door that has no more than this cannot pass the boundary by. */
+export type CalendarsAlone = Omit<
+  Calendars,
+  | 'bytesOf'
+  | 'changesSince'
+  | 'environment'
+  | 'nameByEntry'
+  | 'nameByUid'
+  | 'object'
+  | 'objectProperties'
+  | 'objects'
+  | 'objectsBetween'
+  | 'read'
+  | 'removal'
+  | 'revisionsOf'
+  | 'unansweredOf'
+>;
 
 /** The name in paths of the calendar that everybody has, and that invitations come to. */
 export const DEFAULT_CALENDAR = 'default';
 
+/** The name in paths of the list that tasks come to, of whoever has one. */
+export const TASK_LIST = 'tasks';
+
 /** What each kind of access includes. */
-const RANK: Readonly<Record<Access, number>> = { free_busy: 0, read: 1, write: 2, owner: 3 };
+const RANK: Readonly<Record<Access, number>> = { free_busy: 0, read: 1, write: 2, delegate: 3, owner: 4 };
 
 /** Makes a person's own calendar when they come for the first time. */
-export async function ensureDefaultCalendar(calendars: Calendars, user: string): Promise<void> {
+export async function ensureDefaultCalendar(calendars: CalendarsAlone, user: string): Promise<void> {
   calendars.refresh();
   if (calendars.ownedByName(user, DEFAULT_CALENDAR) !== undefined || calendars.hasOwned(user)) return;
   try {
@@ -33,15 +55,50 @@ export async function ensureDefaultCalendar(calendars: Calendars, user: string):
   }
 }
 
-/** The calendar that invitations to a person come to: the one everybody has, or the first of what is left. */
-export function defaultCalendarOf(calendars: Calendars, user: string): CalendarRecord | undefined {
-  const id = calendars.ownedByName(user, DEFAULT_CALENDAR);
-  if (id !== undefined) return calendars.calendar(id);
-  return writableOwn(calendars, user).find(({ kinds }) => kinds.includes('event'));
+/** Makes a list for a person who is asked to do something and has no calendar that takes tasks. @throws Refusal `calendars_full`. */
+export async function ensureTaskList(calendars: CalendarsAlone, user: string): Promise<void> {
+  calendars.refresh();
+  if (defaultCalendarOf(calendars, user, 'todo') !== undefined) return;
+  const form: Omit<CalendarForm, 'name'> = {
+    owner: user,
+    displayname: 'Tasks',
+    description: '',
+    color: '',
+    order: 0,
+    zone: defaultCalendarOf(calendars, user)?.zone ?? 'UTC',
+    kinds: ['todo'],
+    transparency: 'opaque',
+  };
+  try {
+    await calendars.createCalendar({ ...form, name: TASK_LIST });
+  } catch (error) {
+    if (!(error instanceof Refusal && error.code === 'calendar_name_taken')) throw error;
+    calendars.refresh();
+    if (defaultCalendarOf(calendars, user, 'todo') !== undefined) return;
+    // A calendar of that name, which takes no tasks.
+    await calendars.createCalendar({ ...form, name: makeId('cal', Date.now()).slice(4) });
+  }
+}
+
+/**
+ * The calendar that invitations of a kind to a person come to: the one everybody has, the list of tasks, or the first of their
+ * own that takes them.
+ */
+export function defaultCalendarOf(
+  calendars: CalendarsAlone,
+  user: string,
+  kind: ComponentKind = 'event',
+): CalendarRecord | undefined {
+  for (const name of kind === 'todo' ? [TASK_LIST, DEFAULT_CALENDAR] : [DEFAULT_CALENDAR]) {
+    const id = calendars.ownedByName(user, name);
+    const calendar = id === undefined ? undefined : calendars.calendar(id);
+    if (calendar?.kinds.includes(kind) === true && calendar.subscribed !== true) return calendar;
+  }
+  return writableOwn(calendars, user).find(({ kinds }) => kinds.includes(kind));
 }
 
 /** A person's own calendars but those that follow a feed, whose entries nobody here wrote. */
-export function writableOwn(calendars: Calendars, user: string): OwnCalendar[] {
+export function writableOwn(calendars: CalendarsAlone, user: string): OwnCalendar[] {
   return calendars.ownedBy(user).filter(({ subscribed }) => subscribed !== true);
 }
 
@@ -50,7 +107,7 @@ export function writableOwn(calendars: Calendars, user: string): OwnCalendar[] {
  * @throws Refusal `calendar_not_found` for one that is not there and one that is not theirs, `right_missing`,
  *   `calendar_read_only` for `write` of one that follows a feed.
  */
-export function accessCalendar(calendars: Calendars, user: string, id: string, least: Access): AccessibleCalendar {
+export function accessCalendar(calendars: CalendarsAlone, user: string, id: string, least: Access): AccessibleCalendar {
   calendars.refresh();
   const calendar = isId('cal', id) ? calendars.calendar(id) : undefined;
   const access = calendar === undefined ? undefined : calendars.accessOf(user, id);

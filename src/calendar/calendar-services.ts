@@ -10,6 +10,7 @@ import { BasicAuthentication } from './basic-authentication.ts';
 import { ensureDefaultCalendar } from './calendar-access.ts';
 import type { DavContext, Principal, Principals } from './dav/dav-context.ts';
 import { busyTimes, type BusyTimes } from './objects/busy-times.ts';
+import { CalendarContents } from './objects/calendar-contents.ts';
 import { DerivationPool } from './objects/derivation-pool.ts';
 import type { EntryMeetings } from './meetings/entry-meetings.ts';
 import { CalendarObjectWriter } from './objects/object-writer.ts';
@@ -83,7 +84,7 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
   const book = new AddressBook(directory);
   await book.prepare();
   const pool = new DerivationPool();
-  const basic = new BasicAuthentication(options.verifyAppPassword, limiter);
+  const basic = new BasicAuthentication(options.verifyAppPassword, limiter, (address) => book.userOf(address));
   const isPerson = (user: string): boolean => {
     const entry = USERNAME.test(user) ? directory.entry(user) : undefined;
     return entry !== undefined && entry.kind !== 'bot' && entry.state === 'active';
@@ -94,7 +95,7 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
   const answerUpdates = new AnswerUpdates({ calendars, pool, book, mayInvite, isPerson, deliveries, clock, log });
   const mail = options.mail({ book, calendars, clock, epoch, isPerson, limiter, pool });
   const scheduler = new Scheduler({ pool, book, clock, deliveries, mail, mayInvite });
-  const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler });
+  const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler, clock });
   const budgets = new WorkBudgets();
   const busyIn = async (asker: string, owner: string, records: readonly CalendarRecord[], window: Window) => {
     const slicer = new TimeSlicer({ budgets, user: asker });
@@ -106,6 +107,7 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
   };
   const dav: DavContext = {
     calendars,
+    contentsOf: (accessible) => new CalendarContents(calendars, accessible),
     writer,
     principals: makePrincipals(book, maySee, isPerson),
     busyTimes: async (viewer, address, span) => {

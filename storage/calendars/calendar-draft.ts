@@ -17,6 +17,8 @@ import {
   CALENDARS_PER_PERSON_MAX,
   changeRecord,
   etagOf,
+  statusEtag,
+  writingOf,
   tombstoneRecord,
   NAME_BYTES_MAX,
   OBJECT_BYTES_MAX,
@@ -67,6 +69,11 @@ export interface ObjectConditions {
 export interface PutOptions extends ObjectConditions {
   /** Keeps the schedule tag: only what an attendee says of itself changed (RFC 6638, 3.2.10). */
   readonly keepScheduleTag?: boolean;
+  /**
+   * What changed is what became of messages, which the server alone writes (RFC 6638, 3.2.9): the state stays the one that was
+   * written last, for `If-Match` and among those to go back to. Its schedule tag stays, too.
+   */
+  readonly isStatus?: boolean;
 }
 
 export interface PutResult {
@@ -205,17 +212,26 @@ export class CalendarDraft extends CalendarWriteSet {
     const removal = prior === undefined ? this.removal(id, name) : undefined;
     const isBack = removal?.grave.uid === index.uid;
     const seq = calendar.syncSeq;
-    const etag = etagOf(bytes);
-    const scheduleTag =
-      options.keepScheduleTag === true && prior !== undefined ? prior.scheduleTag : `${seq}-${etag.slice(0, 8)}`;
-    const { uid, kind, firstAt, lastAt, recurring, transparent, scheduled, unanswered } = index;
+    const isStatus = options.isStatus === true;
+    const etag = isStatus && prior !== undefined ? statusEtag(prior.etag, bytes) : etagOf(bytes);
+    const isTagKept = isStatus || options.keepScheduleTag === true;
+    const scheduleTag = isTagKept && prior !== undefined ? prior.scheduleTag : `${seq}-${etag.slice(0, 8)}`;
+    const { uid, kind, firstAt, lastAt, recurring, transparent, scheduled, unanswered, classification } = index;
     const record: ObjectRecord = {
-      ...{ uid, kind, firstAt, lastAt, recurring, transparent, scheduled, unanswered, etag, scheduleTag, seq },
+      ...{ uid, kind, firstAt, lastAt, recurring, transparent, scheduled, unanswered, classification },
+      ...{ etag, scheduleTag, seq },
+      wasShown: classification !== 'private' || (prior !== undefined && prior.wasShown !== false),
       bytes: bytes.length,
       createdAt: prior?.createdAt ?? this.now,
       changedAt: this.now,
       revisions:
-        prior === undefined ? (isBack ? removal.grave.revisions : []) : this.#keepRevision(calendar, name, prior),
+        prior === undefined
+          ? isBack
+            ? removal.grave.revisions
+            : []
+          : isStatus
+            ? prior.revisions
+            : this.#keepRevision(calendar, name, prior),
     };
     if (removal !== undefined) this.put('removals', key(id, name), null);
     if (isBack) this.#forget(id, removal.seq);
@@ -254,7 +270,7 @@ export class CalendarDraft extends CalendarWriteSet {
     setObjectProperties(this, id, name, {});
     this.put('removals', key(id, name), numberValue(seq));
     this.put('graves', numbered(seq, id), tombstoneRecord.encode({ name, uid, at: this.now, revisions }));
-    this.put('changes', numbered(seq, id), changeRecord.encode({ name, uid, removed: true }));
+    this.put('changes', numbered(seq, id), changeRecord.encode({ name, uid, removed: true, wasShown: prior.wasShown }));
     this.#use(calendar, -1, -prior.bytes);
     const { objects, removed } = calendar;
     const left = { ...calendar, objects: objects - 1, bytes: calendar.bytes - prior.bytes };
@@ -387,9 +403,12 @@ export class CalendarDraft extends CalendarWriteSet {
 /** Holds an object, undefined for none, to what a caller expects of it. @throws Refusal `entry_changed`. */
 export function assertConditions(prior: ObjectRecord | undefined, conditions: ObjectConditions): void {
   const { ifMatch, ifNoneMatch, ifScheduleTagMatch } = conditions;
-  const has = (etags: readonly string[] | '*') => prior !== undefined && (etags === '*' || etags.includes(prior.etag));
-  if (ifMatch !== undefined && !has(ifMatch)) throw new Refusal('entry_changed');
-  if (ifNoneMatch !== undefined && has(ifNoneMatch)) throw new Refusal('entry_changed');
+  const has = (etags: readonly string[] | '*', one: (etag: string) => string) =>
+    prior !== undefined && (etags === '*' || etags.map(one).includes(one(prior.etag)));
+  // Clients that know no schedule tag (RFC 6638, 3.2.10), Thunderbird among them, change what they read last, and delivery
+  // status comes behind their back.
+  if (ifMatch !== undefined && !has(ifMatch, writingOf)) throw new Refusal('entry_changed');
+  if (ifNoneMatch !== undefined && has(ifNoneMatch, (etag) => etag)) throw new Refusal('entry_changed');
   if (ifScheduleTagMatch !== undefined && prior?.scheduleTag !== ifScheduleTagMatch) throw new Refusal('entry_changed');
 }
 

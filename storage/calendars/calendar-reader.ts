@@ -50,11 +50,13 @@ export interface RemovedObject {
   readonly uid: string;
   /** Whether the name belongs to another object by now: gone by its UID, and not by its name. */
   readonly isReplaced: boolean;
+  /** Whether people may have it who see nothing that is private. */
+  readonly wasShown: boolean;
 }
 
-export interface SyncPage {
+export interface SyncPage<Changed extends NamedObject = NamedObject> {
   /** Last state of every object that changed, in the order of the changes. */
-  readonly changed: readonly NamedObject[];
+  readonly changed: readonly Changed[];
   readonly removed: readonly RemovedObject[];
   /** Where to go on from. */
   readonly position: SyncPosition;
@@ -264,7 +266,8 @@ export class CalendarReader extends CalendarView {
       }
       last = seq;
       const { name, uid } = change;
-      if (change.removed) removed.push({ name, uid, isReplaced: this.object(calendar, name) !== undefined });
+      const wasShown = change.wasShown !== false;
+      if (change.removed) removed.push({ name, uid, isReplaced: this.object(calendar, name) !== undefined, wasShown });
       else changed.push({ name, ...(this.object(calendar, name) as ObjectRecord) });
     }
     return { changed, removed, position: { after: record.syncSeq, base: record.syncSeq }, more: false };

@@ -68,8 +68,8 @@ export const NAME_BYTES_MAX = 255;
 export type ComponentKind = 'event' | 'todo' | 'journal';
 export const COMPONENT_KINDS = ['event', 'todo', 'journal'] as const satisfies readonly ComponentKind[];
 
-/** What somebody who is not the owner may do. */
-export type ShareAccess = 'read' | 'write' | 'free_busy';
+/** What somebody who is not the owner may do. A delegate writes, and sees what is private as its owner does. */
+export type ShareAccess = 'read' | 'write' | 'delegate' | 'free_busy';
 export type Access = 'owner' | ShareAccess;
 
 export interface CalendarRecord {
@@ -104,6 +104,9 @@ export interface CalendarRecord {
   bytes: number;
 }
 
+/** Who is meant to see an object, by CLASS (RFC 5545, 3.8.1.3). */
+export type Classification = 'public' | 'confidential' | 'private';
+
 /** What is derived from an object's bytes so that most questions are answered without reading them. */
 export interface ObjectIndex {
   readonly uid: string;
@@ -119,10 +122,12 @@ export interface ObjectIndex {
   readonly scheduled: boolean;
   /** Whether the calendar's owner is invited and has not answered. */
   readonly unanswered: boolean;
+  /** Undefined of what was stored before it was kept. */
+  readonly classification?: Classification | undefined;
 }
 
 export interface ObjectRecord extends ObjectIndex {
-  /** Strong, without quotes: made from the bytes, so the same bytes have the same one. */
+  /** Strong, without quotes: made from the bytes (`etagOf`, `statusEtag`), so other bytes have another one. */
   readonly etag: string;
   readonly scheduleTag: string;
   /** The calendar's sync_seq of its last change. */
@@ -132,6 +137,11 @@ export interface ObjectRecord extends ObjectIndex {
   readonly changedAt: number;
   /** The seqs under which its prior states are kept, oldest first. */
   readonly revisions: readonly number[];
+  /**
+   * Whether it was other than private at any time, so that people may have it who do not see it any more. Undefined, which
+   * means that it may have been, of what was stored before this was kept.
+   */
+  readonly wasShown?: boolean | undefined;
 }
 
 /** An object where it lies. */
@@ -147,6 +157,8 @@ export interface ChangeRecord {
   readonly name: string;
   readonly uid: string;
   readonly removed: boolean;
+  /** Of what was removed: `wasShown` of the object. */
+  readonly wasShown?: boolean | undefined;
 }
 
 /** A removed object, under the seq of its removal. */
@@ -244,8 +256,11 @@ export const objectRecord = calendarRecordOf<ObjectRecord>('calendar object', [
   'createdAt',
   'changedAt',
   'revisions',
+  // Behind the others: objects from before have neither.
+  'classification',
+  'wasShown',
 ]);
-export const changeRecord = calendarRecordOf<ChangeRecord>('calendar change', ['name', 'uid', 'removed']);
+export const changeRecord = calendarRecordOf<ChangeRecord>('calendar change', ['name', 'uid', 'removed', 'wasShown']);
 export const tombstoneRecord = calendarRecordOf<TombstoneRecord>('removed object', ['name', 'uid', 'at', 'revisions']);
 export const revisionRecord = calendarRecordOf<RevisionRecord>('revision', ['etag', 'until', 'bytes']);
 export const messageRecord = calendarRecordOf<MessageRecord>('scheduling message', [
@@ -282,6 +297,27 @@ export function objectResource(calendar: string, name: string): string {
 /** The strong etag of bytes, without quotes. */
 export function etagOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('base64url').slice(0, 27);
+}
+
+/** Between the two parts of an etag. No hash has it. */
+const STATUS_MARK = '~';
+
+/**
+ * The etag of bytes in which the server alone wrote what became of messages, since somebody wrote the state of `etag`: that
+ * one's, a mark, and the bytes' own.
+ */
+export function statusEtag(etag: string, bytes: Uint8Array): string {
+  return `${writingOf(etag)}${STATUS_MARK}${etagOf(bytes)}`;
+}
+
+/** The part of an etag that says whose writing it is: the same as long as the server alone added delivery status. */
+export function writingOf(etag: string): string {
+  return etag.split(STATUS_MARK)[0] as string;
+}
+
+/** The part of an etag that is made from the bytes. */
+export function bytesEtagOf(etag: string): string {
+  return etag.slice(etag.indexOf(STATUS_MARK) + 1);
 }
 
 /** What an object is called where names of clients are not: 43 characters, the same in every calendar. */

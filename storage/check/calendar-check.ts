@@ -9,6 +9,7 @@ import {
   calendarRecord,
   changeRecord,
   deliveryRecord,
+  bytesEtagOf,
   etagOf,
   tombstoneRecord,
   messageRecord,
@@ -96,7 +97,7 @@ function checkObjects(
     sum += record.bytes;
     const bytes = tables.bodies.get(key(id, name));
     if (bytes === undefined) findings.add('objects', [id, name], 'has no bytes');
-    else if (etagOf(bytes) !== record.etag || bytes.length !== record.bytes) {
+    else if (etagOf(bytes) !== bytesEtagOf(record.etag) || bytes.length !== record.bytes) {
       findings.add('objects', [id, name], 'has bytes that are not those of its etag');
     }
     if (tables.uids.get(uidKey(id, record.uid))?.toString() !== name) {

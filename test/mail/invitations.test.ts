@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readCalendarObject } from '#src/calendar/icalendar/object-reader.ts';
+import { appPassword, assertRefused, call, eventText, putObject } from '../calendar/service/calling.ts';
 import { calendarOf } from './mail-server.ts';
 import { change, invite, lineWhen, openMailScene, remove } from './scene.ts';
 
@@ -50,4 +51,91 @@ test('CAL-03 people outside get what is organised, moved and cancelled as mail',
   assert.equal(cancelled.email.subject, 'Cancelled: Talk');
   assert.match(calendarOf(cancelled), /METHOD:CANCEL\n/);
   assert.doesNotMatch(cancelled.email.text ?? '', /rsvp/);
+});
+
+/** The meeting as Thunderbird writes it: with If-Match alone, and without what the server says of deliveries. */
+const meetingText = (uid: string, { hour = '09', lines = [] as readonly string[] } = {}) =>
+  eventText(uid, [
+    ...['ORGANIZER:mailto:alice@example.org', 'ATTENDEE;PARTSTAT=ACCEPTED:mailto:alice@example.org'],
+    ...['ATTENDEE;PARTSTAT=NEEDS-ACTION;RSVP=TRUE:mailto:zoe@example.net', ...lines],
+  ]).replaceAll('20261123T09', `20261123T${hour}`);
+
+test('CAL-04 what the server alone writes of deliveries is no conflict for who organises; what others write is one', async (t) => {
+  let release: () => void = () => undefined;
+  let held: Promise<void> | undefined;
+  const hold = () => {
+    held = new Promise((resolve) => (release = resolve));
+  };
+  const scene = await openMailScene(t, { onMail: async () => (await held) ?? undefined });
+  const { alice, bob, calendar, mails, server } = scene;
+  const path = '/dav/calendars/alice/default/meeting.ics';
+  const headers = await appPassword(server, alice);
+  const send = async (method: string, match?: string, text?: string) => {
+    const conditions = match === undefined ? {} : match === '*' ? { 'if-none-match': '*' } : { 'if-match': match };
+    const type = { 'content-type': 'text/calendar' };
+    const body = text === undefined ? {} : { body: text };
+    const response = await fetch(`${server.calendar}${path}`, {
+      ...{ method, ...body },
+      headers: { ...headers, ...type, ...conditions },
+    });
+    return { status: response.status, etag: response.headers.get('etag') ?? '', text: await response.text() };
+  };
+  const statusIs = async (status: string) => await lineWhen(scene, 'meeting', 'zoe@example.net', new RegExp(status));
+
+  // Its client reads what it has just written, while the mail is still on its way.
+  hold();
+  assert.equal((await send('PUT', '*', meetingText('meeting'))).status, 201);
+  const first = await send('GET');
+  assert.match(first.text.replaceAll(/\r\n /g, ''), /SCHEDULE-STATUS="?1\.0/);
+  release();
+  await statusIs('SCHEDULE-STATUS=1\\.1');
+  const written = await send('GET');
+  assert.notEqual(written.etag, first.etag, 'other bytes have another etag, by which clients find the news');
+  assert.equal((await send('GET', undefined)).text, written.text);
+
+  hold();
+  assert.equal((await send('PUT', first.etag, meetingText('meeting', { hour: '11' }))).status, 204);
+  const second = await send('GET');
+  release();
+  await statusIs('SCHEDULE-STATUS=1\\.1');
+  // A change that tells nobody anything keeps what is known of the deliveries, which is the server's to say.
+  const quiet = meetingText('meeting', { hour: '11', lines: ['X-MOZ-LASTACK:20261123T080000Z'] });
+  assert.equal((await send('PUT', second.etag, quiet)).status, 204);
+  await statusIs('SCHEDULE-STATUS=1\\.1');
+  assert.equal((await mails.taken(2)).length, 2);
+
+  // Somebody else changed it, before or behind what the server wrote: that is a conflict.
+  const known = (await send('GET')).etag;
+  await call(server, alice, 'PUT', `/v1/calendars/${calendar}/shares/bob`, { access: 'write' });
+  const { items } = (
+    await call<{ items: { id: string; uid: string }[] }>(server, alice, 'GET', `/v1/calendars/${calendar}/changes`)
+  ).body;
+  const entry = `/v1/calendars/${calendar}/entries/${items.find(({ uid }) => uid === 'meeting')?.id}`;
+  const others = meetingText('meeting', { hour: '11', lines: ['LOCATION:Pier'] });
+  const foreign = await putObject(
+    server,
+    await appPassword(server, bob),
+    `/dav/calendars/bob/${calendar}/meeting.ics`,
+    others,
+  );
+  assert.equal(foreign.status, 204);
+  await mails.taken(3);
+  await statusIs('SCHEDULE-STATUS=1\\.1');
+  for (const stale of [first.etag, second.etag, known]) {
+    assert.equal((await send('PUT', stale, meetingText('meeting', { hour: '12' }))).status, 412, stale);
+    assert.equal((await send('DELETE', stale)).status, 412, stale);
+    assertRefused(
+      await call(server, alice, 'PATCH', entry, { scope: 'all', title: 'x', etag: stale.replaceAll('"', '') }),
+      'entry_changed',
+    );
+  }
+
+  hold();
+  assert.equal((await send('PUT', (await send('GET')).etag, meetingText('meeting', { hour: '13' }))).status, 204);
+  const last = (await send('GET')).etag;
+  release();
+  await statusIs('SCHEDULE-STATUS=1\\.1');
+  assert.equal((await send('DELETE', last)).status, 204);
+  const cancelled = (await mails.taken(5))[4];
+  assert.match(cancelled === undefined ? '' : calendarOf(cancelled), /METHOD:CANCEL/);
 });

@@ -103,7 +103,7 @@ export async function openOutbox(
   });
   const writer = () => {
     const scheduler = new Scheduler({ pool, book, clock, deliveries, mail: outbox, mayInvite: () => true });
-    return new CalendarObjectWriter({ calendars, pool, book, scheduler });
+    return new CalendarObjectWriter({ calendars, pool, book, scheduler, clock });
   };
   await ensureDefaultCalendar(calendars, 'alice');
   calendars.refresh();

@@ -298,8 +298,10 @@ const STORED: readonly [name: string, codec: AnyCodec, record: object, hex: stri
       createdAt: 1,
       changedAt: 2,
       revisions: [1, 2],
+      classification: 'private',
+      wasShown: false,
     },
-    '019fa175a56576656e74fbc0c3c2c3c2a165a17303ccc80102920102',
+    '01dc0011a175a56576656e74fbc0c3c2c3c2a165a17303ccc80102920102a770726976617465c2',
   ],
   [
     'revision',
@@ -330,6 +332,12 @@ for (const [name, codec, record, hex] of STORED) {
     assert.deepEqual(codec.decode(Buffer.from(hex, 'hex')), record);
   });
 }
+
+test('an object from before its class was kept has none, and may have been shown', () => {
+  const older = Buffer.from('019fa175a56576656e74fbc0c3c2c3c2a165a17303ccc80102920102', 'hex');
+  const { classification, uid, wasShown } = objectRecord.decode(older);
+  assert.deepEqual([uid, classification, wasShown], ['u', undefined, undefined]);
+});
 
 test('a conversation from before there was a retention has none, and was emptied as far as it goes', () => {
   const names = Object.keys(CONVERSATION);

@@ -1,9 +1,11 @@
 /** What the DAV door needs of the rest of the server. */
 import type { ObjectConditions } from '#storage/calendars/calendar-draft.ts';
 import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
-import type { Calendars } from '#storage/calendars/calendars.ts';
 import type { QuotaLimits } from '#src/protocol/quotas.ts';
+import type { AccessibleCalendar } from '#storage/calendars/calendar-reader.ts';
 import type { BusyTimes } from '../objects/busy-times.ts';
+import type { CalendarsAlone } from '../calendar-access.ts';
+import type { CalendarContents } from '../objects/calendar-contents.ts';
 import type { WorkBudgets } from '../work-budget.ts';
 
 /** A person as the asker may know them. */
@@ -66,7 +68,9 @@ export interface Span {
 }
 
 export interface DavContext {
-  readonly calendars: Calendars;
+  readonly calendars: CalendarsAlone;
+  /** What is in a calendar, as the person who has it so may see it. */
+  readonly contentsOf: (accessible: AccessibleCalendar) => CalendarContents;
   readonly writer: ObjectWriter;
   readonly principals: Principals;
   /** When the owner of a calendar address is taken; undefined for nobody and for somebody out of sight alike. */

@@ -48,21 +48,48 @@ export function readFilter(filter: XmlElement): ComponentFilter {
   const [top, ...others] = filter.children.filter(({ name }) => name === caldav('comp-filter'));
   if (top === undefined || others.length > 0) throw invalid('A filter has one comp-filter, for VCALENDAR.');
   const counter = { left: FILTERS_MAX };
-  const read = readComponentFilter(top, counter);
-  if (read.name !== 'VCALENDAR') throw invalid('The outermost comp-filter is for VCALENDAR.');
-  return read;
+  if (nameOf(top) !== 'VCALENDAR') throw invalid('The outermost comp-filter is for VCALENDAR.');
+  return readComponentFilter(top, counter);
 }
 
 function readComponentFilter(element: XmlElement, counter: { left: number }): ComponentFilter {
   const properties: PropertyFilter[] = [];
   const components: ComponentFilter[] = [];
   for (const child of element.children) {
-    if (child.name === caldav('comp-filter')) components.push(readComponentFilter(child, counter));
+    if (child.name === caldav('comp-filter')) components.push(readInner(element, child, counter));
     else if (child.name === caldav('prop-filter')) properties.push(readPropertyFilter(child, counter));
     else assertKnown(child, ['time-range', 'is-not-defined']);
   }
   const { name, isNotDefined } = readHead(element, counter);
-  return { name, isNotDefined, timeRange: readTimeRangeOf(element), properties, components };
+  const timeRange = readTimeRangeOf(element);
+  if (timeRange !== undefined && UNTIMED.has(name)) throw invalid(`A ${name} has no time to be in a range.`);
+  return { name, isNotDefined, timeRange, properties, components };
+}
+
+/** The components that a standard one may have (RFC 5545, 3.6); where others lie nobody knows. */
+const INNER: ReadonlyMap<string, readonly string[]> = new Map([
+  ['VCALENDAR', ['VEVENT', 'VTODO', 'VJOURNAL', 'VFREEBUSY', 'VTIMEZONE', 'VAVAILABILITY']],
+  ['VEVENT', ['VALARM']],
+  ['VTODO', ['VALARM']],
+  ['VJOURNAL', []],
+  ['VFREEBUSY', []],
+  ['VTIMEZONE', ['STANDARD', 'DAYLIGHT']],
+  ['VALARM', []],
+]);
+/** Components that RFC 4791, 9.9 gives no time. */
+const UNTIMED = new Set(['VCALENDAR', 'VTIMEZONE', 'STANDARD', 'DAYLIGHT']);
+const STANDARD = new Set([...INNER.values()].flat());
+
+/** A filter for what can lie there: another one is no filter (RFC 4791, 7.8). @throws DavRefusal 403 valid-filter. */
+function readInner(parent: XmlElement, child: XmlElement, counter: { left: number }): ComponentFilter {
+  const [outer, inner] = [nameOf(parent), nameOf(child)];
+  const isMisplaced = STANDARD.has(inner) && INNER.get(outer)?.includes(inner) === false;
+  if (isMisplaced) throw invalid(`There is no ${inner} in a ${outer}.`);
+  return readComponentFilter(child, counter);
+}
+
+function nameOf({ attributes }: XmlElement): string {
+  return attributes.get('name')?.toUpperCase() ?? '';
 }
 
 function readPropertyFilter(element: XmlElement, counter: { left: number }): PropertyFilter {
@@ -74,15 +101,25 @@ function readPropertyFilter(element: XmlElement, counter: { left: number }): Pro
     } else assertKnown(child, ['time-range', 'is-not-defined', 'text-match']);
   }
   const timeRange = readTimeRangeOf(element);
-  return { ...readHead(element, counter), timeRange, textMatch: readTextMatch(element), parameters };
+  const head = readHead(element, counter);
+  if (timeRange !== undefined && TEXTS.has(head.name)) throw invalid(`${head.name} is no time.`);
+  return { ...head, timeRange, textMatch: readTextMatch(element), parameters };
 }
+
+/** Properties that are texts, so that no time range can be about them. */
+const TEXTS = new Set([
+  ...['SUMMARY', 'DESCRIPTION', 'LOCATION', 'COMMENT', 'CATEGORIES', 'CLASS', 'STATUS', 'TRANSP', 'UID', 'URL'],
+  ...['ATTENDEE', 'ORGANIZER', 'CONTACT', 'RESOURCES', 'PRIORITY', 'SEQUENCE', 'PERCENT-COMPLETE', 'GEO', 'ATTACH'],
+]);
 
 function readHead(element: XmlElement, counter: { left: number }): { name: string; isNotDefined: boolean } {
   counter.left -= 1;
   if (counter.left < 0) throw invalid(`A query may have ${FILTERS_MAX} filters.`);
   const name = element.attributes.get('name');
   if (name === undefined || name === '') throw invalid('A filter must say by its name what it is for.');
-  return { name: name.toUpperCase(), isNotDefined: childOf(element, caldav('is-not-defined')) !== undefined };
+  const isNotDefined = childOf(element, caldav('is-not-defined')) !== undefined;
+  if (isNotDefined && element.children.length > 1) throw invalid('What is to be missing has nothing to be asked of.');
+  return { name: name.toUpperCase(), isNotDefined };
 }
 
 function assertKnown({ name }: XmlElement, known: readonly string[]): void {

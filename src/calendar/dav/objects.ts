@@ -25,7 +25,7 @@ export function get(request: DavRequest): DavAnswer {
   const noneMatch = headerOf(headers, 'if-none-match');
   if (noneMatch !== undefined && namesEtag(noneMatch, object.etag)) return { status: 304, headers: own };
   assertConditions({ 'if-match': headers['if-match'] }, object.etag);
-  const body = context.calendars.bytesOf(collection.calendar.id, object.name);
+  const body = collection.contents.bytesOf(object);
   if (body === undefined) throw notFound();
   const modified = new Date(object.changedAt).toUTCString();
   return { status: 200, headers: { ...own, 'content-type': CALENDAR, 'last-modified': modified }, body };
@@ -46,8 +46,8 @@ export async function put(request: DavRequest): Promise<DavAnswer> {
   const stored = await context.writer.put(viewer, id, target.file, body, conditionsOf(headers));
   const answer = answerStored(stored);
   if (!wantsRepresentation(headers)) return answer;
-  const written = context.calendars.object(id, target.file);
-  const bytes = context.calendars.bytesOf(id, target.file);
+  const written = target.collection.contents.object(target.file);
+  const bytes = written === undefined ? undefined : target.collection.contents.bytesOf(written);
   if (written === undefined || bytes === undefined) return answer;
   const represented = { ...answer.headers, etag: `"${written.etag}"`, 'content-type': CALENDAR };
   return { status: stored.isNew ? 201 : 200, headers: represented, body: bytes };

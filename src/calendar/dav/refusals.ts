@@ -22,6 +22,8 @@ const AS_DAV: Readonly<Partial<Record<ErrorCode, readonly [RefusalStatus, Refusa
   entry_changed: [412],
   entry_invalid: [403, { condition: caldav('valid-calendar-data') }],
   entry_kind_refused: [403, { condition: caldav('supported-calendar-component') }],
+  // Of one that the asker does not see, so that nothing says where it lies.
+  entry_uid_taken: [403, { condition: caldav('no-uid-conflict') }],
   entry_too_large: [403, { condition: caldav('max-resource-size') }],
   field_invalid: [403, { condition: caldav('calendar-collection-location-ok') }],
   organizer_forbidden: [403, { condition: caldav('allowed-organizer-scheduling-object-change') }],

@@ -2,8 +2,9 @@
  * What a path is to the person who asks. Everybody has one home, with their own calendars and those that others share
  * with them; nothing of anybody else's home is there for them.
  */
-import type { Access, CalendarRecord, NamedObject } from '#storage/calendars/calendar-records.ts';
+import type { Access, CalendarRecord } from '#storage/calendars/calendar-records.ts';
 import type { AccessibleCalendar } from '#storage/calendars/calendar-reader.ts';
+import type { CalendarContents, ShownObject } from '../objects/calendar-contents.ts';
 import type { DavContext, Principal } from './dav-context.ts';
 import { notFound } from './dav-refusal.ts';
 import { calendarHref, encodeSegment, homeHref, hrefOf, principalHref, type DavPath } from './paths.ts';
@@ -35,14 +36,14 @@ export interface CalendarResource {
   readonly access: Access;
   /** Clark name → value: what this person's clients keep on it. */
   readonly properties: Values;
-  /** What clients keep on one of its objects. */
-  readonly propertiesOf: (name: string) => Values;
+  /** What is in it, as the viewer may see it. */
+  readonly contents: CalendarContents;
 }
 export interface ObjectResource {
   readonly kind: 'object';
   readonly href: string;
   readonly collection: CalendarResource;
-  readonly object: NamedObject;
+  readonly object: ShownObject;
   /** What clients keep on it; looked up when it is asked for, and once. */
   readonly properties: () => Values;
 }
@@ -60,18 +61,19 @@ export function segmentOf({ calendar, access }: AccessibleCalendar): string {
 }
 
 /** A calendar of the viewer's own home; undefined where it has none of that name. */
-export function findCalendar({ calendars }: DavContext, viewer: string, name: string): CalendarResource | undefined {
+export function findCalendar(context: DavContext, viewer: string, name: string): CalendarResource | undefined {
+  const { calendars } = context;
   const id = calendars.ownedByName(viewer, name) ?? name;
   const access = calendars.accessOf(viewer, id);
   const calendar = access === undefined ? undefined : calendars.calendar(id);
   if (access === undefined || calendar === undefined) return undefined;
   // Its owner finds it by its name alone: one resource has one URL.
   if (access === 'owner' && calendar.name !== name) return undefined;
-  return calendarResource(calendars, viewer, { calendar, access });
+  return calendarResource(context, viewer, { calendar, access });
 }
 
 function calendarResource(
-  calendars: DavContext['calendars'],
+  { calendars, contentsOf }: Pick<DavContext, 'calendars' | 'contentsOf'>,
   viewer: string,
   accessible: AccessibleCalendar,
 ): CalendarResource {
@@ -80,18 +82,18 @@ function calendarResource(
     href: calendarHref(viewer, segmentOf(accessible)),
     ...accessible,
     properties: calendars.properties(accessible.calendar.id, viewer),
-    propertiesOf: (name) => calendars.objectProperties(accessible.calendar.id, name),
+    contents: contentsOf(accessible),
   };
 }
 
 /** All calendars of the viewer's home. */
-export function calendarsOf({ calendars }: DavContext, viewer: string): CalendarResource[] {
-  return calendars.servedTo(viewer).map((accessible) => calendarResource(calendars, viewer, accessible));
+export function calendarsOf(context: DavContext, viewer: string): CalendarResource[] {
+  return context.calendars.servedTo(viewer).map((accessible) => calendarResource(context, viewer, accessible));
 }
 
-export function objectResource(collection: CalendarResource, object: NamedObject): ObjectResource {
+export function objectResource(collection: CalendarResource, object: ShownObject): ObjectResource {
   let kept: Values | undefined;
-  const properties = () => (kept ??= collection.propertiesOf(object.name));
+  const properties = () => (kept ??= collection.contents.propertiesOf(object));
   return { kind: 'object', href: `${collection.href}${encodeSegment(object.name)}`, collection, object, properties };
 }
 
@@ -101,7 +103,7 @@ export function isReadable({ access }: CalendarResource): boolean {
 }
 
 export function isWritable({ access, calendar }: CalendarResource): boolean {
-  return calendar.subscribed !== true && (access === 'owner' || access === 'write');
+  return calendar.subscribed !== true && access !== 'read' && access !== 'free_busy';
 }
 
 /**
@@ -126,6 +128,6 @@ function lookUp(context: DavContext, viewer: string, path: DavPath): Resource | 
   const collection = findCalendar(context, viewer, path.calendar);
   if (collection === undefined || path.kind === 'calendar') return collection;
   if (!isReadable(collection)) return undefined;
-  const object = context.calendars.object(collection.calendar.id, path.file);
-  return object === undefined ? undefined : objectResource(collection, { name: path.file, ...object });
+  const object = collection.contents.object(path.file);
+  return object === undefined ? undefined : objectResource(collection, object);
 }

@@ -5,18 +5,21 @@ import { dav } from './xml/xml-names.ts';
 
 const TOKEN = /^urn:parley:sync:([\w-]{1,64}):([\w-]{1,64}):(\d{1,15})-(\d{1,15})$/;
 
-/** The token of a position in a calendar. The epoch tells a data folder from the same one restored from a backup. */
-export function writeSyncToken(epoch: string, calendar: string, { after, base }: SyncPosition): string {
-  return `urn:parley:sync:${epoch}:${calendar}:${after}-${base}`;
+/**
+ * The token of a position in a calendar as somebody sees it (`CalendarContents.scope`). The epoch tells a data folder from the same
+ * one restored from a backup.
+ */
+export function writeSyncToken(epoch: string, scope: string, { after, base }: SyncPosition): string {
+  return `urn:parley:sync:${epoch}:${scope}:${after}-${base}`;
 }
 
 /**
  * The position of a token.
  * @throws DavRefusal 403 valid-sync-token for a token that is none of this calendar.
  */
-export function readSyncToken(epoch: string, calendar: string, token: string): SyncPosition {
+export function readSyncToken(epoch: string, scope: string, token: string): SyncPosition {
   const match = TOKEN.exec(token);
-  if (match === null || match[1] !== epoch || match[2] !== calendar) throw invalidSyncToken();
+  if (match === null || match[1] !== epoch || match[2] !== scope) throw invalidSyncToken();
   return { after: Number(match[3]), base: Number(match[4]) };
 }
 

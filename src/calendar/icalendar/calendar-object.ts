@@ -4,6 +4,9 @@ import { type Component } from './component.ts';
 
 export type ComponentKind = 'event' | 'todo' | 'journal';
 
+/** Who is meant to see an object (RFC 5545, 3.8.1.3). */
+export type Classification = 'public' | 'confidential' | 'private';
+
 /** A stored object: one UID, a master and its overrides (or overrides alone), its zones. */
 export interface CalendarObject {
   readonly uid: string;
@@ -38,6 +41,7 @@ export interface ObjectIndex {
   readonly organizer?: string;
   /** Calendar addresses in lower case, each once, of the master and all overrides. */
   readonly attendees: readonly string[];
+  readonly classification: Classification;
   readonly hasAlarms: boolean;
 }
 

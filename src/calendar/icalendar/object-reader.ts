@@ -86,6 +86,9 @@ function checkOneness(described: readonly Component[], calendar: Component): { k
     if (other === undefined) throw notOne('there is no VEVENT, VTODO or VJOURNAL', calendar.line);
     throw new CalendarFault('supported-calendar-component', `${other.name} is not supported`, other.line);
   }
+  // RFC 4791, 4.1: components of one type, and those of zones.
+  const busy = calendar.components.find(({ name }) => name === 'VFREEBUSY');
+  if (busy !== undefined) throw notOne('there is more than one type of component', busy.line);
   const uid = uidOf(first);
   if (uid === '') throw notOne(`${first.name} has no UID`, first.line);
   if (uid.length > MAX_UID_LENGTH) throw notOne(`UID is longer than ${MAX_UID_LENGTH} characters`, first.line);

@@ -71,7 +71,7 @@ function headOf({ displayname, zone }: CalendarRecord, detail: Detail): string {
     makeProperty('NAME', escapeText(displayname)),
     makeProperty('X-WR-CALNAME', escapeText(displayname)),
     makeProperty('X-WR-TIMEZONE', zone),
-    ...(detail === 'whole'
+    ...(detail === 'whole' || detail === 'shared'
       ? []
       : [
           makeProperty('REFRESH-INTERVAL', REFRESHED, [['VALUE', 'DURATION']]),

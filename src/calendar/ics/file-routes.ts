@@ -13,6 +13,7 @@ import { MAX_STREAM_BYTES } from '../icalendar/stream-reader.ts';
 import { writeCalendarFile } from './calendar-file.ts';
 import type { Feeds } from './feeds.ts';
 import { FilePlaces } from './file-places.ts';
+import { audienceOf } from '../objects/calendar-contents.ts';
 import type { Detail } from './flattening.ts';
 import { importFile } from './import.ts';
 
@@ -75,14 +76,11 @@ export async function addFileRoutes(
       url: CALENDAR_FILE_ROUTES.exportCalendar.path,
       onRequest: enter(exports, 'read'),
       handler: async (request, reply) => {
-        const { calendar } = accessCalendar(
-          services.calendars,
-          users.get(request) ?? '',
-          request.params.calendar,
-          'read',
-        );
+        const user = users.get(request) ?? '';
+        const { access, calendar } = accessCalendar(services.calendars, user, request.params.calendar, 'read');
+        const detail = audienceOf(access) === 'insider' ? 'whole' : 'shared';
         void reply.header('content-disposition', `attachment; filename="${calendar.id}.ics"`);
-        return await sendFile(services, calendar, 'whole', request, reply);
+        return await sendFile(services, calendar, detail, request, reply);
       },
     });
     files.route<{ Params: { file: string } }>({

@@ -1,18 +1,31 @@
 /** Objects taken out of their VCALENDARs to stand in one: whole, as they are published, or as busy time alone. */
 import { createHash } from 'node:crypto';
 import { knownZone } from '../zones/zone-resolver.ts';
-import { propertiesOf, propertyOf, unescapeText, type Component, type Property } from '../icalendar/component.ts';
+import { classificationOf, disclosureOf, TimeWriter, type Audience } from '../icalendar/classification.ts';
+import {
+  escapeText,
+  propertiesOf,
+  propertyOf,
+  textOf,
+  unescapeText,
+  type Component,
+  type Property,
+} from '../icalendar/component.ts';
 import { readComponents, sourceOf } from '../icalendar/component-reader.ts';
-import { writeProperty } from '../icalendar/component-writer.ts';
+import { writeComponent, writeProperty } from '../icalendar/component-writer.ts';
 import { zoneNamesIn } from '../icalendar/generated-calendar.ts';
 import { kindOf } from '../icalendar/component-kinds.ts';
 import { uidOf } from '../icalendar/object-reader.ts';
 
 /**
- * `whole`: the bytes as they are stored. `full`: what a stranger may read: nobody's address, no alarms, no files, and
- * of what is private only when it is. `free_busy`: when something is, and nothing else.
+ * `whole`: the bytes as they are stored. `shared`: for whom the calendar is shared with. `full`: what a stranger may read:
+ * nobody's address, no alarms, no files. `free_busy`: when something takes time, and nothing else.
  */
-export type Detail = 'whole' | 'full' | 'free_busy';
+export type Detail = 'whole' | 'shared' | 'full' | 'free_busy';
+
+const AUDIENCES: Readonly<Record<Detail, Audience>> = {
+  ...{ whole: 'insider', shared: 'sharee', full: 'public', free_busy: 'onlooker' },
+};
 
 /** One object's components. Texts have one character per byte. */
 export interface FlatObject {
@@ -25,22 +38,6 @@ export interface FlatObject {
 
 /** Lines that say who takes part, let in who follows them, or carry files. */
 const PERSONAL = new Set(['ATTENDEE', 'ORGANIZER', 'ATTACH', 'CONTACT', 'CONFERENCE', 'REQUEST-STATUS']);
-/** Lines that say when something is and whether it takes time, and nothing else. */
-const BUSY_LINES = new Set([
-  'DTSTART',
-  'DTEND',
-  'DURATION',
-  'RRULE',
-  'RDATE',
-  'EXRULE',
-  'EXDATE',
-  'RECURRENCE-ID',
-  'DTSTAMP',
-  'SEQUENCE',
-  'STATUS',
-  'TRANSP',
-]);
-
 /**
  * The objects of a stream of VCALENDARs, one of each; those that are not to be shown have no text. `salt` keeps the UIDs of
  * what is shown as busy time from being recognised elsewhere.
@@ -53,12 +50,11 @@ export function flatten(bytes: Uint8Array, detail: Detail, salt: string): FlatOb
 
 function flattenOne(source: string, calendar: Component, detail: Detail, salt: string): FlatObject {
   const described = calendar.components.filter((component) => kindOf(component.name) !== undefined);
-  const isBusyOnly = detail === 'free_busy' || (detail === 'full' && described.some(isPrivate));
-  if (isBusyOnly && !described.some(takesTime)) return { text: '', zones: [], definitions: [] };
-  const write = (component: Component) => {
-    if (detail === 'whole') return withEnd(source.slice(component.start, component.end));
-    return isBusyOnly ? busyText(source, component, salt) : publishedText(source, component);
-  };
+  const disclosure = disclosureOf(AUDIENCES[detail], classificationOf(described));
+  if (disclosure === 'hidden') return NOTHING;
+  if (disclosure === 'time') return timeOf(calendar, described, detail, salt);
+  const write = (component: Component) =>
+    detail === 'full' ? publishedText(source, component) : withEnd(source.slice(component.start, component.end));
   const zones = [...described.reduce((names, component) => zoneNamesIn(component, names), new Set<string>())];
   const definitions = calendar.components.flatMap((component) => {
     const tzid = component.name === 'VTIMEZONE' ? propertyOf(component, 'TZID')?.value : undefined;
@@ -66,6 +62,37 @@ function flattenOne(source: string, calendar: Component, detail: Detail, salt: s
     return [[unescapeText(tzid), withEnd(source.slice(component.start, component.end))] as const];
   });
   return { text: described.map(write).join(''), zones, definitions };
+}
+
+const NOTHING: FlatObject = { text: '', zones: [], definitions: [] };
+
+/** Its times. Whoever has the calendar shared finds it under its UID again; a stranger recognises nothing by it. */
+function timeOf(calendar: Component, described: readonly Component[], detail: Detail, salt: string): FlatObject {
+  const isShared = detail === 'shared';
+  if (!isShared && !described.some(takesTime)) return NOTHING;
+  const definitions = calendar.components.filter(({ name }) => name === 'VTIMEZONE');
+  const writer = new TimeWriter(
+    new Map(definitions.map((definition) => [textOf(definition, 'TZID') ?? '', definition] as const)),
+  );
+  const times = described.map((component) => {
+    if (isShared) return writer.write(component, { uid: escapeText(uidOf(component)) });
+    return writer.write(component, { name: 'VEVENT', uid: saltedUid(component, salt) });
+  });
+  return {
+    text: times.map((time) => latin1(writeComponent(time))).join(''),
+    zones: [...times.reduce((names, time) => zoneNamesIn(time, names), new Set<string>())],
+    definitions: [...writer.definitions].map(([name, zone]) => [name, latin1(writeComponent(zone))] as const),
+  };
+}
+
+function saltedUid(component: Component, salt: string): string {
+  return createHash('sha256')
+    .update(`${salt}\0${uidOf(component)}`)
+    .digest('base64url');
+}
+
+function latin1(text: string): string {
+  return Buffer.from(text).toString('latin1');
 }
 
 /** The same text with another name for a zone: two programs may give one name to two zones of their own. */
@@ -100,20 +127,6 @@ function publishedText(source: string, component: Component): string {
     .filter(({ name, value }) => !PERSONAL.has(name) && !(name === 'URL' && conferences.includes(value)))
     .map(({ start, end }) => withEnd(source.slice(start, end)));
   return `BEGIN:${component.name}\r\n${lines.join('')}END:${component.name}\r\n`;
-}
-
-function busyText(source: string, component: Component, salt: string): string {
-  const lines = component.properties
-    .filter(({ name }) => BUSY_LINES.has(name))
-    .map(({ start, end }) => withEnd(source.slice(start, end)));
-  const uid = createHash('sha256')
-    .update(`${salt}\0${uidOf(component)}`)
-    .digest('base64url');
-  return `BEGIN:VEVENT\r\nUID:${uid}\r\nSUMMARY:Busy\r\n${lines.join('')}END:VEVENT\r\n`;
-}
-
-function isPrivate(component: Component): boolean {
-  return ['PRIVATE', 'CONFIDENTIAL'].includes(valueOf(component, 'CLASS'));
 }
 
 function takesTime(component: Component): boolean {

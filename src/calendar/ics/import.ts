@@ -5,10 +5,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type ImportFault, type ImportReport, IMPORT_FAULTS_MAX } from '#src/protocol/calendars/calendar-files.ts';
 import { ERRORS, Refusal, type ErrorCode } from '#src/protocol/errors.ts';
-import { entryIdOf, etagOf } from '#storage/calendars/calendar-records.ts';
+import { bytesEtagOf, entryIdOf, etagOf } from '#storage/calendars/calendar-records.ts';
 import { accessCalendar } from '../calendar-access.ts';
 import type { CalendarServices } from '../calendar-services.ts';
 import { type CalendarPrecondition, CalendarFault } from '../icalendar/calendar-fault.ts';
+import { CalendarContents } from '../objects/calendar-contents.ts';
 import { INLINE_BYTES_MAX } from '../objects/derivation-pool.ts';
 import type { JudgedObject } from '../objects/object-writer.ts';
 import { flatten } from './flattening.ts';
@@ -111,11 +112,16 @@ class ImportRun {
     const { calendars, writer } = this.#plane;
     const found = calendars.nameByUid(this.#calendar, item.uid);
     const name = found ?? `${entryIdOf(item.uid)}.ics`;
+    const contents = new CalendarContents(calendars, accessCalendar(calendars, this.#user, this.#calendar, 'write'));
     try {
-      const judged = this.#isThere(found, item)
-        ? undefined
-        : await writer.judge(this.#user, this.#calendar, name, item.bytes);
-      if (judged !== undefined && etagOf(judged.bytes) !== judged.judgedEtag) return { ...judged, item, name };
+      // What they do not see is not compared for them either.
+      const isSeen = found !== undefined && contents.object(found)?.disclosure === 'whole';
+      const judged =
+        isSeen && this.#isThere(found, item)
+          ? undefined
+          : await writer.judge(this.#user, this.#calendar, name, item.bytes, { isImported: true });
+      const isSame = judged !== undefined && etagOf(judged.bytes) === bytesEtagOf(judged.judgedEtag ?? '');
+      if (judged !== undefined && !isSame) return { ...judged, item, name };
       this.#counts.skipped += 1;
     } catch (error) {
       if (error instanceof CalendarFault) this.fault(item, codeOf(error.precondition), item.line);
@@ -125,8 +131,8 @@ class ImportRun {
   }
 
   /** Whether the calendar has the very components, whatever program wrote the lines around them. */
-  #isThere(name: string | undefined, { bytes }: SplitObject): boolean {
-    const stored = name === undefined ? undefined : this.#plane.calendars.bytesOf(this.#calendar, name);
+  #isThere(name: string, { bytes }: SplitObject): boolean {
+    const stored = this.#plane.calendars.bytesOf(this.#calendar, name);
     if (stored === undefined) return false;
     if (Buffer.compare(stored, bytes) === 0) return true;
     if (stored.length > INLINE_BYTES_MAX) return false;

@@ -9,6 +9,8 @@ import type { ClientHandlers, ClientRequest } from '#src/http/client-routes.ts';
 import type { AccessibleCalendar } from '#storage/calendars/calendar-reader.ts';
 import { accessCalendar, defaultCalendarOf, ensureDefaultCalendar } from '../calendar-access.ts';
 import type { CalendarServices } from '../calendar-services.ts';
+import type { CalendarRecord, ComponentKind } from '#storage/calendars/calendar-records.ts';
+import { TimeSlicer } from '../time-slicer.ts';
 import { isZone } from '../objects/derivation.ts';
 import type { Subscriptions } from '../subscriptions/subscriptions.ts';
 
@@ -65,6 +67,7 @@ export function makeCalendarHandlers(
       const { tz, ...form } = request.body as z.infer<typeof changeCalendar>;
       if (tz !== undefined) assertZone(tz);
       const { calendar } = accessCalendar(calendars, request.user, calendarOf(request), 'owner');
+      if (form.kinds !== undefined) await assertKindsKept(services, request.user, calendar, form.kinds);
       const named = Object.entries({ ...form, zone: tz }).filter(([, value]) => value !== undefined);
       const changed = await calendars.change((draft) => draft.changeCalendar(calendar.id, Object.fromEntries(named)));
       return { status: 200, body: viewOf(request.user, { calendar: changed, access: 'owner' }) };
@@ -75,6 +78,27 @@ export function makeCalendarHandlers(
       return { status: 204, body: undefined };
     },
   };
+}
+
+/** Entries looked at together for their kinds. */
+const PAGE = 500;
+
+/** A kind is given up where there is nothing of it. @throws Refusal `entry_kind_refused`. */
+async function assertKindsKept(
+  { budgets, calendars }: CalendarServices,
+  user: string,
+  { id, kinds }: CalendarRecord,
+  wanted: readonly ComponentKind[],
+): Promise<void> {
+  if (kinds.every((kind) => wanted.includes(kind))) return;
+  const slicer = new TimeSlicer({ budgets, user });
+  for (let after: string | undefined; ;) {
+    const page = calendars.objects(id, { limit: PAGE, ...(after === undefined ? {} : { after }) });
+    if (page.some(({ kind }) => !wanted.includes(kind))) throw new Refusal('entry_kind_refused');
+    if (page.length < PAGE) return;
+    after = page.at(-1)?.name;
+    await slicer.pass();
+  }
 }
 
 /** The calendar that a request names. */

@@ -18,10 +18,21 @@ import { instantOf, wallOf, type Zone } from '../zones/zone.ts';
 export type PropertyChanges = Record<string, readonly Property[]>;
 
 type When = Pick<CreateEntry, 'local_start' | 'local_end' | 'tz' | 'start_at' | 'end_at' | 'date' | 'days'>;
-type Words = Pick<ChangeEntry, 'title' | 'description' | 'location' | 'status' | 'transparency'>;
+type Words = Pick<
+  ChangeEntry,
+  'title' | 'description' | 'location' | 'status' | 'transparency' | 'visibility' | 'categories'
+>;
 
 /** The properties of the words that are said. An empty text takes the property away. */
-export function wordChanges({ title, description, location, status, transparency }: Words): PropertyChanges {
+export function wordChanges({
+  title,
+  description,
+  location,
+  status,
+  transparency,
+  visibility,
+  categories,
+}: Words): PropertyChanges {
   const text = (name: string, value: string | undefined): PropertyChanges =>
     value === undefined ? {} : { [name]: value === '' ? [] : [makeProperty(name, escapeText(value))] };
   return {
@@ -30,7 +41,18 @@ export function wordChanges({ title, description, location, status, transparency
     ...text('LOCATION', location),
     ...(status === undefined ? {} : { STATUS: [makeProperty('STATUS', statusValue(status))] }),
     ...(transparency === undefined ? {} : { TRANSP: [makeProperty('TRANSP', transparency.toUpperCase())] }),
+    ...(visibility === undefined ? {} : { CLASS: classLines(visibility) }),
+    ...(categories === undefined ? {} : { CATEGORIES: categoryLines(categories) }),
   };
+}
+
+/** The CLASS line of a visibility; none for what everybody may see, which an entry without one is. */
+export function classLines(visibility: NonNullable<Words['visibility']>): Property[] {
+  return visibility === 'public' ? [] : [makeProperty('CLASS', visibility.toUpperCase())];
+}
+
+function categoryLines(categories: readonly string[]): Property[] {
+  return categories.length === 0 ? [] : [makeProperty('CATEGORIES', categories.map(escapeText).join(','))];
 }
 
 /**

@@ -14,12 +14,15 @@ import {
   type RangeQuery,
 } from '#src/protocol/calendars/calendars.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { entryIdOf, type CalendarRecord, type NamedObject } from '#storage/calendars/calendar-records.ts';
+import type { AccessibleCalendar } from '#storage/calendars/calendar-reader.ts';
+import { entryIdOf, writingOf, type CalendarRecord } from '#storage/calendars/calendar-records.ts';
 import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
 import { shareMeeting } from '#storage/calendars/calendar-meetings.ts';
 import { accessCalendar } from '../calendar-access.ts';
 import { calendarOf } from './calendar-handlers.ts';
 import type { CalendarServices } from '../calendar-services.ts';
+import { busyTypeOf } from '../objects/busy-times.ts';
+import { CalendarContents, type ShownObject } from '../objects/calendar-contents.ts';
 import type { DerivedOccurrence } from '../objects/derivation.ts';
 import {
   peopleChanges,
@@ -41,34 +44,35 @@ import { writeCalendar } from '../icalendar/generated-calendar.ts';
 import { writeInstant } from '../icalendar/values.ts';
 import { Series } from '../recurrence/series.ts';
 import { changeObject, deleteFrom, makeUid, type EditContext } from './series-edits.ts';
-import { storedOccurrences } from '../objects/stored-occurrences.ts';
 import { TimeSlicer } from '../time-slicer.ts';
 
 type Names = 'readRange' | 'createEntry' | 'readEntry' | 'changeEntry' | 'deleteEntry';
 
 export function makeEntryHandlers(services: CalendarServices): ClientHandlers<Pick<typeof CALENDAR_ROUTES, Names>> {
   const { calendars, writer } = services;
-  const readable = (request: ClientRequest) => accessCalendar(calendars, request.user, calendarOf(request), 'read');
+  const contentsOf = (accessible: AccessibleCalendar) => new CalendarContents(calendars, accessible);
   return {
     readRange: async (request) => {
       const { from, to } = rangeOf(request.query as RangeQuery);
-      const { calendar, access } = accessCalendar(calendars, request.user, calendarOf(request), 'free_busy');
-      const body = await occurrencesBetween(services, request.user, calendar, { from, to }, access === 'free_busy');
+      const accessible = accessCalendar(calendars, request.user, calendarOf(request), 'free_busy');
+      const body = await occurrencesBetween(services, request.user, accessible, { from, to });
       return { status: 200, body: { ...body, next: null } };
     },
     createEntry: async (request) => {
       const form = request.body as CreateEntry;
-      const { calendar } = accessCalendar(calendars, request.user, calendarOf(request), 'write');
+      const accessible = accessCalendar(calendars, request.user, calendarOf(request), 'write');
+      const { calendar } = accessible;
       const uid = makeUid(services.clock.now());
       const made = createdObject(form, uid, contextOf(services, request.user, calendar));
       const { bytes, note, undo } = await arrange(services, request.user, calendar, uid, form.meeting, made);
       const put = { name: `${uid}.ics`, bytes, conditions: { ifNoneMatch: '*' as const } };
       await orUndo(undo, () => writer.putAll(request.user, calendar.id, [put], note));
-      return { status: 201, body: readEntry(services, calendar, entryIdOf(uid)) };
+      return { status: 201, body: readEntry(services, calendar, contentsOf(accessible), entryIdOf(uid)) };
     },
     readEntry: (request) => {
-      const { calendar } = readable(request);
-      return { status: 200, body: readEntry(services, calendar, entryOf(request)) };
+      const accessible = accessCalendar(calendars, request.user, calendarOf(request), 'read');
+      const { calendar } = accessible;
+      return { status: 200, body: readEntry(services, calendar, contentsOf(accessible), entryOf(request)) };
     },
     changeEntry: async (request) => {
       const { etag } = request.body as ChangeEntry;
@@ -76,9 +80,10 @@ export function makeEntryHandlers(services: CalendarServices): ClientHandlers<Pi
     },
     deleteEntry: async (request) => {
       const { scope, recurrence_id: recurrenceId = '', etag } = request.query as DeleteEntryQuery;
-      const { calendar } = accessCalendar(calendars, request.user, calendarOf(request), 'write');
+      const accessible = accessCalendar(calendars, request.user, calendarOf(request), 'write');
+      const { calendar } = accessible;
       await onPresentState(etag, async () => {
-        const { stored, object } = findEntry(services, calendar, entryOf(request), etag);
+        const { stored, object } = findWritable(contentsOf(accessible), entryOf(request), etag);
         const context = contextOf(services, request.user, calendar);
         const bytes = scope === 'all' ? null : inContract(() => deleteFrom(object, scope, recurrenceId, context)).bytes;
         const conditions = { ifMatch: [stored.etag] };
@@ -94,8 +99,10 @@ async function changeEntry(services: CalendarServices, request: ClientRequest): 
   const { calendars, writer } = services;
   const { user } = request;
   const form = request.body as ChangeEntry;
-  const { calendar } = accessCalendar(calendars, user, calendarOf(request), 'write');
-  const { stored, object } = findEntry(services, calendar, entryOf(request), form.etag);
+  const accessible = accessCalendar(calendars, user, calendarOf(request), 'write');
+  const { calendar } = accessible;
+  const contents = new CalendarContents(calendars, accessible);
+  const { stored, object } = findWritable(contents, entryOf(request), form.etag);
   const context = contextOf(services, user, calendar);
   assertOrganizes(services, user, object);
   const { bytes: changed, split } = inContract(() => changeObject(object, form, context));
@@ -104,14 +111,14 @@ async function changeEntry(services: CalendarServices, request: ClientRequest): 
   const entry = entryIdOf(stored.uid);
   if (split === undefined) {
     await orUndo(arranged.undo, () => writer.putAll(user, calendar.id, [put], arranged.note));
-    return readEntry(services, calendar, entry);
+    return readEntry(services, calendar, contents, entry);
   }
   const other = entryIdOf(split.uid);
   const second = { name: `${split.uid}.ics`, bytes: split.bytes, conditions: { ifNoneMatch: '*' as const } };
   // What splits off leads to the same meeting, which goes on as long as either does.
   const note = (draft: CalendarDraft) => shareMeeting(draft, { calendar: calendar.id, entry }, other);
   await asEntry(() => writer.putAll(user, calendar.id, [put, second], note));
-  return readEntry(services, calendar, other);
+  return readEntry(services, calendar, contents, other);
 }
 
 /** An entry with the meeting that is wished for. @throws Refusal as `arrangeMeeting`; `entry_invalid`. */
@@ -171,20 +178,28 @@ function createdObject(form: CreateEntry, uid: string, context: EditContext): Ui
   return Buffer.from(writeCalendar([withChanges(timed, { RRULE: [rule] })]));
 }
 
+export interface FoundEntry {
+  readonly stored: ShownObject;
+  readonly object: CalendarObject;
+}
+
+/** As `findEntry`, for a change. @throws as it does; `right_missing` where its time alone is shown. */
+function findWritable(contents: CalendarContents, entry: string, etag: string | undefined): FoundEntry {
+  const found = findEntry(contents, entry, etag);
+  if (found.stored.disclosure === 'time') throw new Refusal('right_missing');
+  return found;
+}
+
 /** @throws Refusal `entry_not_found`, `entry_changed` for another etag than the caller's. */
-export function findEntry(
-  { calendars }: CalendarServices,
-  calendar: CalendarRecord,
-  entry: string,
-  etag?: string,
-): { readonly stored: NamedObject; readonly object: CalendarObject } {
-  const name = /^[\w-]{43}$/.test(entry) ? calendars.nameByEntry(calendar.id, entry) : undefined;
-  const record = name === undefined ? undefined : calendars.object(calendar.id, name);
-  const bytes = name === undefined ? undefined : calendars.bytesOf(calendar.id, name);
-  if (name === undefined || record === undefined || bytes === undefined) throw new Refusal('entry_not_found');
-  if (etag !== undefined && etag !== record.etag) throw new Refusal('entry_changed');
+export function findEntry(contents: CalendarContents, entry: string, etag?: string): FoundEntry {
+  const name = /^[\w-]{43}$/.test(entry) ? contents.nameByEntry(entry) : undefined;
+  const stored = name === undefined ? undefined : contents.object(name);
+  if (stored === undefined) throw new Refusal('entry_not_found');
+  if (etag !== undefined && writingOf(etag) !== writingOf(stored.etag)) throw new Refusal('entry_changed');
   try {
-    return { stored: { name, ...record }, object: readCalendarObject(bytes) };
+    const bytes = contents.bytesOf(stored);
+    if (bytes === undefined) throw new Refusal('entry_not_found');
+    return { stored, object: readCalendarObject(bytes) };
   } catch (error) {
     // What no reader takes any more is there for CalDAV, as bytes, and hides none of the others here.
     throw error instanceof CalendarFault ? new Refusal('entry_not_found') : error;
@@ -192,9 +207,14 @@ export function findEntry(
 }
 
 /** @throws Refusal `entry_not_found`. */
-export function readEntry(services: CalendarServices, calendar: CalendarRecord, entry: string): EntryView {
+export function readEntry(
+  services: CalendarServices,
+  calendar: CalendarRecord,
+  contents: CalendarContents,
+  entry: string,
+): EntryView {
   services.calendars.refresh();
-  const { stored, object } = findEntry(services, calendar, entry);
+  const { stored, object } = findEntry(contents, entry);
   return entryView(calendar, stored, object, services.book, services.meetings);
 }
 
@@ -202,10 +222,11 @@ export function readEntry(services: CalendarServices, calendar: CalendarRecord, 
 export function readEntryLeft(
   services: CalendarServices,
   calendar: CalendarRecord,
+  contents: CalendarContents,
   entry: string,
 ): EntryView | undefined {
   try {
-    return readEntry(services, calendar, entry);
+    return readEntry(services, calendar, contents, entry);
   } catch (error) {
     // Reading sees what was committed this very moment, so to look first would say nothing.
     if (error instanceof Refusal && error.code === 'entry_not_found') return undefined;
@@ -261,20 +282,29 @@ function rangeOf({ from, to }: RangeQuery): { from: number; to: number } {
 async function occurrencesBetween(
   services: CalendarServices,
   user: string,
-  calendar: CalendarRecord,
+  accessible: AccessibleCalendar,
   window: Window,
-  isFreeBusyOnly: boolean,
 ): Promise<{ items: OccurrenceView[]; is_cut: boolean }> {
-  const objects = services.calendars.objectsBetween(calendar.id, window.from, window.to, RANGE_OBJECTS_MAX + 1);
+  const { access, calendar } = accessible;
+  const isFreeBusyOnly = access === 'free_busy';
+  // Its entries take nobody's time, as in every answer about free and busy times.
+  if (isFreeBusyOnly && calendar.transparency === 'transparent') return { items: [], is_cut: false };
+  const contents = new CalendarContents(services.calendars, accessible);
+  const addresses = services.book.addressesOf(calendar.owner);
+  const objects = contents.between(window, RANGE_OBJECTS_MAX + 1);
   const found: { entry: string; occurrence: DerivedOccurrence }[] = [];
   let isCut = objects.length > RANGE_OBJECTS_MAX;
   const slicer = new TimeSlicer({ budgets: services.budgets, user });
   for (const object of objects.slice(0, RANGE_OBJECTS_MAX)) {
-    const expansion = await storedOccurrences(services, calendar, object, window, { most: OCCURRENCES_MAX });
+    const expansion = await contents.occurrences(services.pool, object, window, { most: OCCURRENCES_MAX, addresses });
     if (expansion === undefined) continue;
     isCut ||= expansion.isCut;
     const entry = entryIdOf(object.uid);
-    for (const occurrence of expansion.occurrences) found.push({ entry, occurrence });
+    for (const occurrence of expansion.occurrences) {
+      // Whoever may know when somebody is busy hears nothing of what leaves them free.
+      const isShown = !isFreeBusyOnly || (object.kind === 'event' && busyTypeOf(occurrence) !== undefined);
+      if (isShown) found.push({ entry, occurrence });
+    }
     await slicer.pass();
   }
   found.sort((one, other) => one.occurrence.start - other.occurrence.start);

@@ -5,7 +5,8 @@ import { entryIdOf, type CalendarRecord, type NamedObject } from '#storage/calen
 import type { AddressBook } from '../address-book.ts';
 import { componentsOf, participationOf, type Participation } from '../objects/derivation.ts';
 import type { CalendarObject } from '../icalendar/calendar-object.ts';
-import { propertiesOf, propertyOf, textOf, type Component } from '../icalendar/component.ts';
+import { classificationOf } from '../icalendar/classification.ts';
+import { propertiesOf, propertyOf, textOf, unescapeText, type Component } from '../icalendar/component.ts';
 import { timingOf } from '../icalendar/timing.ts';
 import { timesOf, writeDate, writeDateTime, writeInstant } from '../icalendar/values.ts';
 import { meetingIn, type EntryMeetings } from '../meetings/entry-meetings.ts';
@@ -68,7 +69,9 @@ export function entryView(
     ...(location === undefined ? {} : { location }),
     ...(status === undefined ? {} : { status }),
     transparency: isTransparent(component) ? 'transparent' : 'opaque',
-    ...peopleView(participationOf(component), book),
+    visibility: classificationOf(componentsOf(object)),
+    categories: categoriesOf(component),
+    ...peopleView(participationOf(component), book, stored.scheduled),
     ...(meeting === undefined ? {} : { meeting }),
     recurring: stored.recurring,
     ...ruleOf(component, series),
@@ -79,6 +82,12 @@ export function entryView(
     created_at: formatInstant(stored.createdAt),
     changed_at: formatInstant(stored.changedAt),
   };
+}
+
+/** Each once, of all lines: a value may be a list, whose commas stand without a backslash. */
+function categoriesOf(component: Component): string[] {
+  const texts = propertiesOf(component, 'CATEGORIES').flatMap(({ value }) => value.match(/(?:\\[^]|[^,\\])+/g) ?? []);
+  return [...new Set(texts.map((text) => unescapeText(text).trim()).filter((text) => text !== ''))];
 }
 
 function isTransparent(component: Component): boolean {
@@ -150,9 +159,11 @@ function exceptionsOf(series: Series): { changed: string[]; excluded: string[] }
 function peopleView(
   { organizer, organizerName, attendees }: Participation,
   book: AddressBook,
+  isScheduled: boolean,
 ): Pick<EntryView, 'organizer' | 'attendees'> {
   const person = (address: string, name: string | undefined) => {
-    const user = book.userOf(address);
+    // What the server does not schedule names people in the words of its writer, whom it vouches for nowhere.
+    const user = isScheduled ? book.userOf(address) : undefined;
     // The directory's name counts where there is one: a client could have written any.
     const shown = user === undefined ? name : book.nameOf(user);
     return {

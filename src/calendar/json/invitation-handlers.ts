@@ -7,6 +7,7 @@ import { Refusal } from '#src/protocol/errors.ts';
 import { entryIdOf } from '#storage/calendars/calendar-records.ts';
 import { accessCalendar } from '../calendar-access.ts';
 import type { CalendarServices } from '../calendar-services.ts';
+import { CalendarContents } from '../objects/calendar-contents.ts';
 import { componentsOf } from '../objects/derivation.ts';
 import { asEntry, findEntry, readEntry, readEntryLeft } from './entry-handlers.ts';
 import type { CalendarObject } from '../icalendar/calendar-object.ts';
@@ -29,9 +30,11 @@ export function makeInvitationHandlers(
       for (const { calendar: id, name } of found) {
         await slicer.pass();
         const calendar = calendars.calendar(id);
-        const stored = calendars.object(id, name);
-        if (calendar === undefined || stored === undefined) continue;
-        const entry = readEntryLeft(services, calendar, entryIdOf(stored.uid));
+        if (calendar === undefined) continue;
+        const contents = new CalendarContents(calendars, { calendar, access: 'owner' });
+        const stored = contents.object(name);
+        if (stored === undefined) continue;
+        const entry = readEntryLeft(services, calendar, contents, entryIdOf(stored.uid));
         if (entry !== undefined) items.push({ calendar_id: id, entry });
       }
       const last = found.at(-1);
@@ -40,7 +43,7 @@ export function makeInvitationHandlers(
     },
     answerInvitation: async ({ user, parameters: { calendar: id = '', entry = '' }, body }) => {
       const { answer, recurrence_id: recurrenceId } = body as z.infer<typeof answerInvitation>;
-      const { calendar, stored, object } = findInvitation(services, user, id, entry);
+      const { calendar, contents, stored, object } = findInvitation(services, user, id, entry);
       const components = answeredIn(object, recurrenceId, calendar.zone);
       const lines = components.flatMap((component) => propertiesOf(component, 'ATTENDEE'));
       const own = lines.find(({ value }) => book.userOf(value) === user);
@@ -49,7 +52,7 @@ export function makeInvitationHandlers(
       const bytes = changePerson(object, { name: 'ATTENDEE', address: own.value }, changes, components);
       if (bytes === undefined) throw new Refusal('answer_forbidden');
       await asEntry(() => writer.put(user, id, stored.name, bytes, { ifMatch: [stored.etag] }));
-      return { status: 200, body: { calendar_id: id, entry: readEntry(services, calendar, entry) } };
+      return { status: 200, body: { calendar_id: id, entry: readEntry(services, calendar, contents, entry) } };
     },
   };
 }
@@ -57,10 +60,12 @@ export function makeInvitationHandlers(
 /** An entry that somebody else organises, in a calendar of the person's own. @throws Refusal `invitation_not_found`. */
 function findInvitation(services: CalendarServices, user: string, id: string, entry: string) {
   try {
-    const { calendar } = accessCalendar(services.calendars, user, id, 'owner');
+    const accessible = accessCalendar(services.calendars, user, id, 'owner');
+    const { calendar } = accessible;
     // A feed invites nobody, whatever stands in it.
     if (calendar.subscribed === true) throw new Refusal('invitation_not_found');
-    return { calendar, ...findEntry(services, calendar, entry) };
+    const contents = new CalendarContents(services.calendars, accessible);
+    return { calendar, contents, ...findEntry(contents, entry) };
   } catch (error) {
     if (error instanceof Refusal) throw new Refusal('invitation_not_found');
     throw error;

@@ -4,6 +4,7 @@ import type { ChangeEntry } from '#src/protocol/calendars/calendars.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { AddressBook } from '../address-book.ts';
 import {
+  classLines,
   peopleChanges,
   ruleChange,
   rulePlaceOf,
@@ -24,6 +25,7 @@ import {
   putOverride,
   removeOverride,
 } from '../icalendar/edits.ts';
+import { readCalendarObject } from '../icalendar/object-reader.ts';
 import { writeCalendar } from '../icalendar/generated-calendar.ts';
 import { instanceProperty } from '../icalendar/timing.ts';
 import { readTime, writeDuration, writeTime, type CalendarTime } from '../icalendar/values.ts';
@@ -63,7 +65,17 @@ const SERIES_PROPERTIES: PropertyChanges = { RRULE: [], RDATE: [], EXDATE: [], E
 export function changeObject(object: CalendarObject, form: ChangeEntry, context: EditContext): Edited {
   if (form.scope === 'this') return { bytes: changeOne(object, form, form.recurrence_id ?? '', context) };
   if (form.scope === 'this_and_following') return changeFollowing(object, form, form.recurrence_id ?? '', context);
-  return { bytes: changeAll(object, form, context) };
+  const bytes = changeAll(object, form, context);
+  return { bytes: form.visibility === undefined ? bytes : withVisibility(bytes, form.visibility) };
+}
+
+/** The exceptions of a series are as visible as it is: one that is not would name the others. */
+function withVisibility(bytes: Uint8Array, visibility: NonNullable<ChangeEntry['visibility']>): Uint8Array {
+  const { overrides } = readCalendarObject(bytes);
+  return overrides.reduce((before, _, at) => {
+    const object = readCalendarObject(before);
+    return changeProperties(object, object.overrides[at] as Component, { CLASS: classLines(visibility) });
+  }, bytes);
 }
 
 /** @throws Refusal `entry_not_found` for an occurrence that there is not. */

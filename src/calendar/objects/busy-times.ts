@@ -71,7 +71,7 @@ export async function busyTimes(
  * How an occurrence takes its owner's time. An invitation that was declined takes none; one that is not answered yet or was
  * taken tentatively may take it, as does an event that is itself tentative.
  */
-function busyTypeOf({ isTransparent, partstat, status }: DerivedOccurrence): BusyType | undefined {
+export function busyTypeOf({ isTransparent, partstat, status }: DerivedOccurrence): BusyType | undefined {
   if (isTransparent || status === 'CANCELLED' || partstat === 'DECLINED' || partstat === 'DELEGATED') return undefined;
   const isOpen = partstat === 'TENTATIVE' || partstat === 'NEEDS-ACTION';
   return isOpen || status === 'TENTATIVE' ? 'BUSY-TENTATIVE' : 'BUSY';

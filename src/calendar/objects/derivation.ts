@@ -51,6 +51,8 @@ export interface Participation {
   readonly recurrenceId: string | undefined;
   readonly organizer: string | undefined;
   readonly organizerName: string | undefined;
+  /** Who schedules for the attendees, in upper case: SERVER where nobody said (RFC 6638, 7.1). */
+  readonly agent: string;
   readonly attendees: readonly Attendee[];
 }
 
@@ -223,6 +225,7 @@ export function participationOf(component: Component): Participation {
     recurrenceId: propertyOf(component, 'RECURRENCE-ID')?.value.trim(),
     organizer: organizer === undefined ? undefined : canonicalAddress(organizer.value),
     organizerName: organizer === undefined ? undefined : parameterOf(organizer, 'CN'),
+    agent: (organizer === undefined ? undefined : parameterOf(organizer, 'SCHEDULE-AGENT'))?.toUpperCase() ?? 'SERVER',
     attendees: propertiesOf(component, 'ATTENDEE').map(attendeeOf),
   };
 }

@@ -63,6 +63,34 @@ function knownPartstat(
   return (one ?? series)?.partstat ?? UNANSWERED;
 }
 
+/** A writing that may be of something which the server has no part in. */
+export interface Keeping {
+  /** Who writes, and whose calendar it is. */
+  readonly user: string;
+  readonly owner: string;
+  /** What is there now; undefined for nothing that people take part in. */
+  readonly before: { readonly isScheduled: boolean } | undefined;
+  readonly after: readonly Participation[];
+  /** Whether it comes in a file, by which nobody is told anything. */
+  readonly isImported: boolean;
+  /** Whether all of it is over. */
+  readonly isOver: boolean;
+}
+
+/**
+ * Whether somebody puts what a colleague organises into their own calendar as it is, and nothing of it is scheduled: history
+ * that they take along from another server, a file, or what their client says the server is not the agent of (RFC 6638, 7.1).
+ * The claims in it are its writer's words: nobody is told of it, and it stays so until its organiser invites them by it.
+ */
+export function isKeptAlone(book: AddressBook, { after, before, isImported, isOver, owner, user }: Keeping): boolean {
+  const organizers = after.flatMap(({ organizer }) => organizer ?? []);
+  const isColleagues =
+    organizers.length > 0 && organizers.every((one) => ![undefined, user].includes(book.userOf(one)));
+  if (user !== owner || !isColleagues || before?.isScheduled === true) return false;
+  const isOthersAgent = after.every(({ agent, organizer }) => organizer === undefined || agent !== 'SERVER');
+  return before !== undefined || isImported || isOver || isOthersAgent;
+}
+
 /** Whether a person is invited by somebody else and has not answered, to anything in it. */
 export function awaitsAnswer(book: AddressBook, user: string, participations: readonly Participation[]): boolean {
   return participations.some(({ organizer, attendees }) => {

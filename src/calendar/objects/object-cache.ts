@@ -1,5 +1,5 @@
 /** Objects as they were read last, so that a question asked of a whole calendar again and again reads each of them once. */
-import { etagOf, type NamedObject } from '#storage/calendars/calendar-records.ts';
+import { bytesEtagOf, etagOf, type NamedObject } from '#storage/calendars/calendar-records.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import { readCalendarObject } from '../icalendar/object-reader.ts';
 import { type CalendarObject } from '../icalendar/calendar-object.ts';
@@ -17,11 +17,12 @@ export function readStored(
   calendar: string,
   { name, etag }: Pick<NamedObject, 'name' | 'etag'>,
 ): CalendarObject | undefined {
-  const known = kept.get(etag);
+  const listed = bytesEtagOf(etag);
+  const known = kept.get(listed);
   if (known !== undefined) {
     // Behind all others again: what is asked for stays.
-    kept.delete(etag);
-    kept.set(etag, known);
+    kept.delete(listed);
+    kept.set(listed, known);
     return known;
   }
   const bytes = calendars.bytesOf(calendar, name);

@@ -2,17 +2,29 @@
  * Writing objects, for every door: read, judged by who may say what, indexed and put in one commit. What the scheduling
  * of invitations follows from.
  */
-import { etagOf, OBJECT_BYTES_MAX, type ObjectIndex } from '#storage/calendars/calendar-records.ts';
+import {
+  bytesEtagOf,
+  etagOf,
+  OBJECT_BYTES_MAX,
+  type Access,
+  type CalendarRecord,
+  type ObjectIndex,
+  type ObjectRecord,
+} from '#storage/calendars/calendar-records.ts';
 import { assertConditions, type CalendarDraft, type ObjectConditions } from '#storage/calendars/calendar-draft.ts';
 import { setObjectProperties } from '#storage/calendars/calendar-properties.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
+import type { Clock } from '#src/base/clock.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { AddressBook } from '../address-book.ts';
 import { accessCalendar, writableOwn } from '../calendar-access.ts';
+import { disclosureOf } from '../icalendar/classification.ts';
+import type { ObjectIndex as ModelIndex } from '../icalendar/calendar-object.ts';
+import { audienceOf, CalendarContents } from './calendar-contents.ts';
 import type { Participation } from './derivation.ts';
 import type { DerivationPool } from './derivation-pool.ts';
 import type { ObjectPlace, StoredObject, TransferOptions } from '../dav/dav-context.ts';
-import { awaitsAnswer, judgeWriting } from './identity.ts';
+import { awaitsAnswer, isKeptAlone, judgeWriting } from './identity.ts';
 import { storedIndex } from './stored-index.ts';
 import type { ObjectState, Plan, Scheduler } from '../scheduling/scheduler.ts';
 
@@ -21,6 +33,7 @@ export interface ObjectWriterOptions {
   readonly pool: DerivationPool;
   readonly book: AddressBook;
   readonly scheduler: Scheduler;
+  readonly clock: Clock;
 }
 
 /** An object to put, and what is expected of the one that is there. */
@@ -42,6 +55,11 @@ export interface JudgedObject {
   readonly isInvitation: boolean;
   /** What others are told of it, in the same commit. */
   readonly plan: Plan | undefined;
+}
+
+/** A state of an object, and whether the server schedules for it. */
+interface KnownState extends ObjectState {
+  readonly isScheduled: boolean;
 }
 
 /** Times that an object is judged anew because somebody changed it in between. Then the caller hears `busy`. */
@@ -113,7 +131,8 @@ export class CalendarObjectWriter {
     { isSilent = false }: { readonly isSilent?: boolean } = {},
   ): Promise<void> {
     const { calendars, scheduler } = this.#options;
-    const { calendar } = accessCalendar(calendars, user, calendarId, 'write');
+    const { calendar, access } = accessCalendar(calendars, user, calendarId, 'write');
+    assertSees(new CalendarContents(calendars, { calendar, access }), name);
     for (let times = 0; times < JUDGED_TIMES_MAX; times += 1) {
       const prior = calendars.object(calendarId, name);
       const before = prior?.scheduled === true ? await this.#stateOf(calendarId, name) : undefined;
@@ -145,7 +164,7 @@ export class CalendarObjectWriter {
    */
   async copy(user: string, from: ObjectPlace, to: ObjectPlace, options: TransferOptions): Promise<StoredObject> {
     const { calendars } = this.#options;
-    accessCalendar(calendars, user, from.calendar, 'read');
+    assertSees(new CalendarContents(calendars, accessCalendar(calendars, user, from.calendar, 'read')), from.name);
     const [source, bytes] = [calendars.object(from.calendar, from.name), calendars.bytesOf(from.calendar, from.name)];
     if (source === undefined || bytes === undefined) throw new Refusal('entry_not_found');
     assertConditions(source, options);
@@ -161,7 +180,7 @@ export class CalendarObjectWriter {
   /** Moves an object between calendars that the person may write. @throws as `put` and `remove`. */
   async move(user: string, from: ObjectPlace, to: ObjectPlace, options: TransferOptions): Promise<StoredObject> {
     const { calendars } = this.#options;
-    accessCalendar(calendars, user, from.calendar, 'write');
+    assertSees(new CalendarContents(calendars, accessCalendar(calendars, user, from.calendar, 'write')), from.name);
     accessCalendar(calendars, user, to.calendar, 'write');
     const bytes = calendars.bytesOf(from.calendar, from.name);
     if (bytes === undefined) throw new Refusal('entry_not_found');
@@ -169,23 +188,37 @@ export class CalendarObjectWriter {
     // What was answered to somebody else is theirs: it does not move into another person's calendar.
     if (isCorrected) throw new Refusal('organizer_forbidden');
     return await calendars.change((draft) => {
-      if (draft.object(from.calendar, from.name)?.etag !== etagOf(bytes)) throw new Refusal('entry_changed');
+      if (bytesEtagOf(draft.object(from.calendar, from.name)?.etag ?? '') !== etagOf(bytes))
+        throw new Refusal('entry_changed');
       return draft.moveObject(from, to, { ...options, index });
     });
   }
 
-  /** Reads an object and holds it to the rules of identity. @throws as `put`. */
-  async judge(user: string, calendarId: string, name: string, bytes: Uint8Array): Promise<JudgedObject> {
-    const { book, calendars, pool, scheduler } = this.#options;
-    const calendar = calendars.calendar(calendarId);
-    if (calendar === undefined) throw new Refusal('calendar_not_found');
+  /**
+   * Reads an object and holds it to the rules of identity. `isImported`: it comes in a file, and tells nobody anything.
+   * @throws as `put`.
+   */
+  async judge(
+    user: string,
+    calendarId: string,
+    name: string,
+    bytes: Uint8Array,
+    { isImported = false }: { readonly isImported?: boolean } = {},
+  ): Promise<JudgedObject> {
+    const { book, calendars, clock, pool, scheduler } = this.#options;
+    const { calendar, access } = accessCalendar(calendars, user, calendarId, 'write');
     if (bytes.length > OBJECT_BYTES_MAX) throw new Refusal('entry_too_large');
     const { index, participations } = await pool.derive(bytes, calendar.zone);
     calendars.refresh();
     const prior = calendars.object(calendarId, name);
+    this.#assertShown(calendar, access, { name, prior, index });
     const isScheduled = hasPeople(participations);
     const isJudged = isScheduled || prior?.scheduled === true;
     const before = isJudged ? await this.#before(user, calendarId, name, index.uid) : undefined;
+    const known = before === undefined || !hasPeople(before.participations) ? undefined : before;
+    const isOver = index.last !== null && index.last < clock.now();
+    const of = { user, owner: calendar.owner, before: known, after: participations, isImported, isOver };
+    if (isKeptAlone(book, of)) return unscheduled(bytes, index, prior);
     const corrections = judgeWriting(book, { user, before: before?.participations ?? [], after: participations });
     const organizer = participations.find((one) => one.organizer !== undefined)?.organizer;
     const corrected = corrections.length === 0 ? bytes : await pool.correct(bytes, corrections);
@@ -203,8 +236,26 @@ export class CalendarObjectWriter {
     };
   }
 
+  /**
+   * Whoever does not see what is private writes over nothing of it, and nothing that would be gone from them once it is
+   * written. @throws Refusal `right_missing`, `entry_uid_taken` without saying by what.
+   */
+  #assertShown(
+    calendar: CalendarRecord,
+    access: Access,
+    { index, name, prior }: { name: string; prior: ObjectRecord | undefined; index: ModelIndex },
+  ): void {
+    const { calendars } = this.#options;
+    if (disclosureOf(audienceOf(access), index.classification) !== 'whole') throw new Refusal('right_missing');
+    const contents = new CalendarContents(calendars, { calendar, access });
+    if (prior !== undefined && contents.object(name)?.disclosure !== 'whole') throw new Refusal('right_missing');
+    const holder = calendars.nameByUid(calendar.id, index.uid);
+    const isHidden = holder !== undefined && contents.object(holder) === undefined;
+    if (isHidden) throw new Refusal('entry_uid_taken');
+  }
+
   /** What the server knows of it: the object that is there, or the same one in another own calendar. */
-  async #before(user: string, calendarId: string, name: string, uid: string): Promise<ObjectState | undefined> {
+  async #before(user: string, calendarId: string, name: string, uid: string): Promise<KnownState | undefined> {
     const { calendars } = this.#options;
     const stored = await this.#stateOf(calendarId, name);
     if (stored !== undefined) return stored;
@@ -214,12 +265,26 @@ export class CalendarObjectWriter {
     return holder?.name === undefined ? undefined : await this.#stateOf(holder.id, holder.name);
   }
 
-  async #stateOf(calendar: string, name: string): Promise<ObjectState | undefined> {
+  async #stateOf(calendar: string, name: string): Promise<KnownState | undefined> {
     const { calendars, pool } = this.#options;
     const bytes = calendars.bytesOf(calendar, name);
     if (bytes === undefined) return undefined;
-    return { bytes, participations: (await pool.derive(bytes, 'UTC')).participations };
+    const isScheduled = calendars.object(calendar, name)?.scheduled === true;
+    return { bytes, isScheduled, participations: (await pool.derive(bytes, 'UTC')).participations };
   }
+}
+
+/** @throws Refusal `entry_not_found` for what is hidden from them, `right_missing` for what shows its time alone. */
+function assertSees(contents: CalendarContents, name: string): void {
+  const object = contents.object(name);
+  if (object === undefined) throw new Refusal('entry_not_found');
+  if (object.disclosure === 'time') throw new Refusal('right_missing');
+}
+
+/** What is stored as it came, and tells nobody anything. */
+function unscheduled(bytes: Uint8Array, index: ModelIndex, prior: ObjectRecord | undefined): JudgedObject {
+  const state = { bytes, index: storedIndex(index, false, false), judgedEtag: prior?.etag };
+  return { ...state, isCorrected: false, isInvitation: true, plan: undefined };
 }
 
 function hasPeople(participations: readonly Participation[]): boolean {

@@ -1,5 +1,6 @@
 /** The index row of a calendar object: what a store keeps to find it without reading it. */
 import { type CalendarObject, type ObjectIndex } from '../icalendar/calendar-object.ts';
+import { classificationOf } from '../icalendar/classification.ts';
 import { type Component, propertiesOf, propertyOf, textOf } from '../icalendar/component.ts';
 import { DAY_SECONDS } from './civil.ts';
 import { mostSeconds, placeAt } from './extent.ts';
@@ -26,6 +27,7 @@ export function indexOf(object: CalendarObject, calendarZone: string): ObjectInd
     isCancelled: components.length > 0 && components.every((it) => hasValue(it, 'STATUS', 'CANCELLED')),
     ...(organizer === undefined ? {} : { organizer: addressOf(organizer.value) }),
     attendees: [...new Set(attendees)],
+    classification: classificationOf(components),
     hasAlarms: components.some((it) => it.components.some(({ name }) => name === 'VALARM')),
   };
 }

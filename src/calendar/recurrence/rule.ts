@@ -60,7 +60,11 @@ export function readRule(value: string): Rule | string {
     if (equals === -1 || parts.has(name)) return `the part ${part.slice(0, 20)} is doubled or has no value`;
     parts.set(name, part.slice(equals + 1).trim());
   }
-  if (parts.has('RSCALE')) return 'RSCALE is not supported: rules count in the Gregorian calendar';
+  // What is the default of RFC 7529 is what a rule means without it.
+  const scale = parts.get('RSCALE')?.toUpperCase();
+  if (scale !== undefined && scale !== 'GREGORIAN') return 'RSCALE is GREGORIAN, where a rule says it';
+  const skip = parts.get('SKIP')?.toUpperCase();
+  if (skip !== undefined && (scale === undefined || skip !== 'OMIT')) return 'SKIP is OMIT, beside RSCALE';
   const frequency = FREQUENCIES.find((it) => it === parts.get('FREQ')?.toUpperCase());
   if (frequency === undefined) return 'FREQ is missing or unknown';
   const interval = parts.get('INTERVAL') ?? '1';

@@ -173,6 +173,7 @@ export class Deliveries {
         ? 'unchanged'
         : await pool.apply({
             ...{ kind: 'apply', message: message.bytes, copy, zone: place.calendar.zone },
+            isKeptAlone: place.isScheduled === false,
             ...{ recipients: this.#known(message.from, waiting.to), from: message.from, to: waiting.to },
           });
     if (applied === 'foreign') throw new Refusal('entry_uid_taken');

@@ -18,14 +18,17 @@ export interface DeliveryStatus {
   readonly recipients: Recipients;
 }
 
-/** Writes it, where the object and that person in it are still there. @throws CalendarFault, and what the draft refuses. */
+/**
+ * Writes it, where the object and that person in it are still there: no new state of it for whoever organises. @throws CalendarFault, and
+ * what the draft refuses.
+ */
 export function noteStatus(draft: CalendarDraft, { calendar, uid, ...what }: DeliveryStatus): void {
   const name = draft.nameByUid(calendar, uid);
   const stored = name === undefined ? undefined : draft.object(calendar, name);
   const bytes = name === undefined ? undefined : draft.bytesOf(calendar, name);
   if (name === undefined || stored === undefined || bytes === undefined) return;
   const noted = withStatus(bytes, what, draft.calendar(calendar)?.zone ?? 'UTC');
-  if (noted !== undefined) draft.putObject(calendar, name, noted, stored, { keepScheduleTag: true });
+  if (noted !== undefined) draft.putObject(calendar, name, noted, stored, { isStatus: true });
 }
 
 /** The object with the status; undefined where that person is not in it, or it says so already. */

@@ -23,6 +23,7 @@ import {
   said,
   WHOLE,
 } from './instances.ts';
+import { withKeptAnswers } from './kept-answers.ts';
 import { isOutside } from './outside-mail.ts';
 import {
   identityOf,
@@ -42,6 +43,8 @@ export interface Incoming {
   readonly message: Uint8Array;
   /** Undefined where there is none yet. */
   readonly copy: Uint8Array | undefined;
+  /** Whether its owner took the copy along, so that nobody was ever told what is answered in it. */
+  readonly isKeptAlone?: boolean;
   /** The calendar's. */
   readonly zone: string;
   readonly recipients: Recipients;
@@ -78,7 +81,7 @@ export function apply(incoming: Incoming): Applied {
   }
   const bytes =
     message.object.method === 'REQUEST'
-      ? takeRequest(message, copy, incoming)
+      ? takeRequest(message, incoming.isKeptAlone === true ? undefined : copy, incoming)
       : copy === undefined
         ? undefined
         : isReply
@@ -92,7 +95,7 @@ export function apply(incoming: Incoming): Applied {
 
 /** What the organiser says, with what is the attendee's own: alarms, whether it takes time, the answer to what stayed. */
 function takeRequest(message: State, copy: State | undefined, incoming: Incoming): Uint8Array | undefined {
-  const { recipients, to } = incoming;
+  const { recipients, to, zone } = incoming;
   // Who declined and removed it has it back when there is something new to answer.
   const isDeclined = message.instances.every((instance) => answerIn(instance, to, recipients) === 'DECLINED');
   if (copy === undefined && isDeclined) return undefined;
@@ -108,7 +111,11 @@ function takeRequest(message: State, copy: State | undefined, incoming: Incoming
       if (instance.key !== WHOLE) return merged;
       return { ...merged, properties: [...merged.properties, ...removed.map(({ property }) => property)] };
     });
-  return rewritten(message.object, [...components, ...takenBack(message, copy)]);
+  const bytes = rewritten(message.object, [...components, ...takenBack(message, copy)]);
+  if (copy === undefined) return bytes;
+  // What they answered to one occurrence may still be on its way to the organiser.
+  const keeping = { isKept: (identity: string) => identity === to, recipients, zone };
+  return withKeptAnswers(readCalendarObject(bytes), copy.instances, keeping) ?? bytes;
 }
 
 /**

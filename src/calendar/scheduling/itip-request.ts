@@ -1,9 +1,10 @@
 /** What follows when an organiser's object changes: who is told what, and what the server writes into the object. */
 import { type CalendarObject } from '../icalendar/calendar-object.ts';
 import { readCalendarObject } from '../icalendar/object-reader.ts';
-import { makeProperty, propertiesOf, type Property, propertyOf } from '../icalendar/component.ts';
+import { makeProperty, parameterOf, propertiesOf, type Property, propertyOf } from '../icalendar/component.ts';
 import { replaceLines } from '../icalendar/edits.ts';
 import { type Instance, instancesOf, isInPlace, said, WHOLE } from './instances.ts';
+import { type Keeping, withKeptAnswers, withKnownReplies } from './kept-answers.ts';
 import { cancelOf, requestOf, type SchedulingMessage, signatureOf, viewOf } from './messages.ts';
 import { isOutside, UNDELIVERED, UNKNOWN } from './outside-mail.ts';
 import { identityOf, type Invited, invitedTo, isServers, lineOf, type Recipients, withParameters } from './people.ts';
@@ -43,12 +44,22 @@ export function organize(change: ChangedObject, organizer: string): Scheduled {
     return { object, instances, invited: invitedTo(instances, recipients, organizer) };
   };
   const before = change.before === undefined ? undefined : read(change.before);
-  const given = change.after === undefined ? undefined : read(change.after);
+  const stated = change.after === undefined ? undefined : read(change.after);
+  const keeping = { isKept: (identity: string) => identity !== organizer, recipients, zone };
+  const merged = stated === undefined || before === undefined ? undefined : mergedAnswers(stated, before, keeping);
+  const given = merged === undefined ? stated : read(merged);
   const revised = given === undefined || before === undefined ? undefined : revise(given, before, change, organizer);
   const after = revised === undefined ? given : read(revised);
   const { told, messages } = messagesFor(before, after, change);
   if (after === undefined) return { bytes: undefined, messages };
-  return { bytes: withStatuses(after, told, recipients) ?? revised ?? change.after, messages };
+  return { bytes: withStatuses(after, before, told, recipients) ?? revised ?? merged ?? change.after, messages };
+}
+
+/** A state with the answers that its writer did not know of; undefined where there are none. */
+function mergedAnswers({ object }: State, { instances }: State, keeping: Keeping): Uint8Array | undefined {
+  const replied = withKnownReplies(object, instances, keeping);
+  const told = replied === undefined ? object : readCalendarObject(replied);
+  return withKeptAnswers(told, instances, keeping) ?? replied;
 }
 
 /**
@@ -184,19 +195,32 @@ function statusesOf(recipients: Recipients): Map<string, Recipients[string]> {
   return new Map(Object.values(recipients).map((recipient) => [recipient.identity, recipient]));
 }
 
-/** The object with what became of the messages; undefined where there was none. */
+/**
+ * The object with what became of the messages, and of earlier ones where nothing is told now: a client may have dropped that,
+ * or have what it was before the server wrote on (RFC 6638, 3.2.9). Undefined where there is nothing to write.
+ */
 function withStatuses(
   { object, instances }: State,
+  before: State | undefined,
   told: ReadonlyMap<string, string>,
   recipients: Recipients,
 ): Uint8Array | undefined {
-  const edits = instances.flatMap(({ component }) =>
+  const known = new Map(before?.instances.map(({ component, key }) => [key, component]));
+  const edits = instances.flatMap(({ component, key }) =>
     propertiesOf(component, 'ATTENDEE').flatMap((line): [Property, Property][] => {
       const identity = identityOf(recipients, line.value);
-      if (!told.has(identity)) return [];
+      const prior = known.get(key);
+      if (!told.has(identity)) return prior === undefined ? [] : keptStatus(line, lineOf(recipients, prior, identity));
       const changes = { 'SCHEDULE-STATUS': told.get(identity), 'SCHEDULE-FORCE-SEND': undefined };
       return [[line, withParameters(line, changes)]];
     }),
   );
   return edits.length === 0 ? undefined : replaceLines(object, edits);
+}
+
+/** A line with the status that it had. What the client schedules for itself is the client's to say (RFC 6638, 7.1). */
+function keptStatus(line: Property, prior: Property | undefined): [Property, Property][] {
+  const status = prior === undefined ? undefined : parameterOf(prior, 'SCHEDULE-STATUS');
+  if (status === undefined || !isServers(line) || parameterOf(line, 'SCHEDULE-STATUS') === status) return [];
+  return [[line, withParameters(line, { 'SCHEDULE-STATUS': status })]];
 }

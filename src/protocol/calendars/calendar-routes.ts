@@ -46,7 +46,7 @@ export const CALENDAR_ROUTES = {
   changeCalendar: route.patch('/v1/calendars/:calendar', 'Changes a calendar; for its owner.', {
     body: calendars.changeCalendar,
     replies: { 200: calendars.calendar },
-    errors: [missing, right],
+    errors: [missing, right, 'entry_kind_refused'],
   }),
   deleteCalendar: route.delete(
     '/v1/calendars/:calendar',

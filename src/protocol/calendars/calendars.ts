@@ -23,6 +23,10 @@ export const FREE_BUSY_MILLIS_MAX = 62 * 86_400_000;
 /** Busy times of one person in one answer. More are cut, and `is_cut` says so. */
 export const FREE_BUSY_PERIODS_MAX = 1_000;
 
+/** Categories of one entry that JSON takes, and characters of one. [field_invalid] */
+export const CATEGORIES_MAX = 50;
+export const CATEGORY_LENGTH_MAX = 100;
+
 /** Attendees of one entry that JSON takes. [field_invalid] */
 export const ATTENDEES_MAX = 200;
 
@@ -45,7 +49,8 @@ const transparency = z.enum(['opaque', 'transparent']);
 export const ENTRY_KINDS = ['event', 'todo', 'journal'] as const;
 const kinds = z.array(z.enum(ENTRY_KINDS)).min(1).max(ENTRY_KINDS.length);
 
-export const SHARE_ACCESS = ['read', 'write', 'free_busy'] as const;
+/** `delegate` writes, and sees private and confidential entries whole, which `read` and `write` do not. */
+export const SHARE_ACCESS = ['read', 'write', 'delegate', 'free_busy'] as const;
 
 export const createCalendar = z
   .strictObject({
@@ -68,6 +73,7 @@ export const changeCalendar = z
     color: color.optional(),
     order: z.int().min(0).max(1_000_000).optional(),
     tz: zone.optional(),
+    kinds: kinds.optional().meta({ description: 'Those of which there are entries in it stay: `entry_kind_refused`.' }),
     transparency: transparency.optional(),
   })
   .meta({ id: 'ChangeCalendar' });
@@ -177,12 +183,17 @@ const time = {
   date: z.string().optional(),
   days: z.int().optional(),
 };
+/** Whom the owner shares it with: CLASS of RFC 5545, 3.8.1.3. */
+const visibility = z.enum(['public', 'confidential', 'private']);
 const content = {
   title: z.string(),
   description: z.string().optional(),
   location: z.string().optional(),
   status: z.enum(STATUSES).optional(),
   transparency,
+  /** The strictest in it, which goes for all of it. */
+  visibility,
+  categories: z.array(z.string()),
   organizer: z.strictObject(person).optional(),
   attendees: z.array(z.strictObject({ ...person, answer: standing })),
 };
@@ -240,6 +251,9 @@ const entryFields = {
   location: shortText(1_000).optional(),
   status: z.enum(STATUSES).optional(),
   transparency: transparency.optional(),
+  /** Of a series for all of it alone. */
+  visibility: visibility.optional(),
+  categories: z.array(shortText(CATEGORY_LENGTH_MAX).min(1)).max(CATEGORIES_MAX).optional(),
   /** Either `local_start` with `tz`, or `start_at`, or `date`; the end in the same manner. */
   local_start: localTime.optional(),
   local_end: localTime.optional(),
@@ -302,6 +316,7 @@ export const changeEntry = z
   .refine(scopeIsWhole, { path: ['recurrence_id'] })
   .refine((form) => form.scope !== 'this' || form.rule === undefined, { path: ['rule'] })
   .refine((form) => form.scope === 'all' || form.meeting === undefined, { path: ['meeting'] })
+  .refine((form) => form.scope === 'all' || form.visibility === undefined, { path: ['visibility'] })
   .meta({ id: 'ChangeCalendarEntry' });
 export type ChangeEntry = z.infer<typeof changeEntry>;
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { PROPERTIES_BYTES_MAX } from '#storage/calendars/calendar-records.ts';
-import { conditionsOf, DAV_NS, eventOf, rowsOf, startDav } from './dav-server.ts';
+import { conditionsOf, DAV_NS, eventOf, rowsOf, startDav, tokenOf } from './dav-server.ts';
 
 const dav = await startDav();
 after(async () => {
@@ -223,3 +223,32 @@ test('CAL-01 a calendar is removed with what is in it; homes and principals stay
   assert.equal((await dav.call('DELETE', '/dav/calendars/ann/')).status, 403);
   assert.equal((await dav.call('DELETE', '/dav/principals/ann/')).status, 403);
 });
+
+test('CAL-05 what was stored before its class was kept is read for it', async () => {
+  const path = '/dav/calendars/ann/before/';
+  await dav.call('MKCALENDAR', path);
+  const id = dav.calendars.ownedByName('ann', 'before') as string;
+  await dav.calendars.change((draft) => draft.share(id, 'bob', 'read'));
+  const time = Date.UTC(2026, 10, 21, 9);
+  for (const name of ['PUBLIC', 'CONFIDENTIAL', 'PRIVATE']) {
+    const uid = `before-${name}`;
+    const text = eventOf(uid, [`CLASS:${name}`, `SUMMARY:Words of ${name}`]);
+    const flags = { recurring: false, transparent: false, scheduled: false, unanswered: false };
+    const index = { uid, kind: 'event', firstAt: time, lastAt: time + 3_600_000, ...flags } as const;
+    await dav.calendars.putObject(id, `${name}.ics`, Buffer.from(text), index);
+  }
+  const read = async (name: string) => await dav.call('GET', `/dav/calendars/bob/${id}/${name}.ics`, { user: 'bob' });
+  assert.match((await read('PUBLIC')).text, /SUMMARY:Words of PUBLIC/);
+  assert.match((await read('CONFIDENTIAL')).text, /SUMMARY:Busy/);
+  assert.doesNotMatch((await read('CONFIDENTIAL')).text, /Words/);
+  assert.equal((await read('PRIVATE')).status, 404);
+  // Whoever may have it is told that it is gone, since nobody knows whether they do.
+  const token = tokenOf(await sync(id, ''));
+  assert.equal((await dav.call('DELETE', `${path}PRIVATE.ics`)).status, 204);
+  assert.match((await sync(id, token)).text, /PRIVATE\.ics<\/D:href><D:status>HTTP\/1.1 404/);
+});
+
+async function sync(id: string, token: string) {
+  const body = `<D:sync-collection ${DAV_NS}><D:sync-token>${token}</D:sync-token><D:sync-level>1</D:sync-level><D:prop/></D:sync-collection>`;
+  return await dav.call('REPORT', `/dav/calendars/bob/${id}/`, { user: 'bob', body });
+}

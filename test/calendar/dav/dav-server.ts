@@ -10,6 +10,7 @@ import { addDavRoutes } from '#src/calendar/dav/routes.ts';
 import { busyTimes } from '#src/calendar/objects/busy-times.ts';
 import { TimeSlicer } from '#src/calendar/time-slicer.ts';
 import { WorkBudgets } from '#src/calendar/work-budget.ts';
+import { CalendarContents } from '#src/calendar/objects/calendar-contents.ts';
 import { DerivationPool } from '#src/calendar/objects/derivation-pool.ts';
 import { CalendarObjectWriter } from '#src/calendar/objects/object-writer.ts';
 import { Deliveries } from '#src/calendar/scheduling/deliveries.ts';
@@ -116,7 +117,9 @@ export async function startDav(): Promise<DavTestServer> {
     Object.hasOwn(PEOPLE, user) && (user !== 'hidden' || viewer === user);
   const principalOf = (user: string) => ({ user, displayName: book.nameOf(user), addresses: book.addressesOf(user) });
   const isRight = (user: string, password: string) => Object.hasOwn(PEOPLE, user) && password === passwordOf(user);
-  const basic = new BasicAuthentication(isRight, limiterBy(systemClock, { loginAttemptsPerMinute: 1_000 }));
+  const basic = new BasicAuthentication(isRight, limiterBy(systemClock, { loginAttemptsPerMinute: 1_000 }), (address) =>
+    book.userOf(address),
+  );
   const faults: unknown[] = [];
   const log = {
     error: (message: string, fields?: object) => void faults.push([message, fields]),
@@ -134,7 +137,8 @@ export async function startDav(): Promise<DavTestServer> {
   await addDavRoutes(app, {
     calendars,
     quotas: { limits: {} },
-    writer: new CalendarObjectWriter({ calendars, pool, book, scheduler }),
+    contentsOf: (accessible) => new CalendarContents(calendars, accessible),
+    writer: new CalendarObjectWriter({ calendars, pool, book, scheduler, clock: systemClock }),
     principals: {
       find: (viewer, user) => (isSeen(viewer, user) ? principalOf(user) : undefined),
       search: (viewer, text, limit) =>

@@ -13,6 +13,21 @@ const propfind = (names: string) => `<D:propfind ${DAV_NS}><D:prop>${names}</D:p
 const hrefsOf = (element: { children: readonly { text: string }[] } | undefined) =>
   element?.children.map(({ text }) => text);
 
+test('CAL-01 a program signs in by the address of its owner, which counts as their name', async () => {
+  const open = async (name: string, password: string) =>
+    (
+      await dav.call('PROPFIND', '/dav/', {
+        user: null,
+        headers: { depth: '0', authorization: `Basic ${btoa(`${name}:${password}`)}` },
+      })
+    ).status;
+  assert.equal(await open('ann@example.org', 'nna'), 207);
+  assert.equal(await open('Ann@Example.ORG', 'nna'), 207);
+  assert.equal(await open('bob@example.org', 'nna'), 401);
+  assert.equal(await open('nobody@example.org', 'nna'), 401);
+  assert.equal(await open('mailto:ann@example.org', 'nna'), 401);
+});
+
 test('CAL-01 OPTIONS is answered to anybody, with the version first and nothing that does not work', async () => {
   for (const path of ['/', '/principals/', '/dav/', '/dav/calendars/ann/', '/dav/calendars/nobody/x/y.ics']) {
     const reply = await dav.call('OPTIONS', path, { user: null });

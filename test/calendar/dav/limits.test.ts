@@ -7,7 +7,6 @@ import { CHANGES_MAX, DESCRIPTION_MAX, DISPLAY_NAME_MAX } from '#src/calendar/da
 import { PROPERTIES_MAX } from '#src/calendar/dav/properties/propfind.ts';
 import { FREE_BUSY_MILLIS_MAX } from '#src/calendar/dav/reports/free-busy.ts';
 import { EXPANSIONS_MAX, SEARCHES_MAX } from '#src/calendar/dav/reports/principal-reports.ts';
-import type { DavContext } from '#src/calendar/dav/dav-context.ts';
 import { etagOf } from '#storage/calendars/calendar-records.ts';
 import { conditionsOf, DAV_NS, eventOf, rowsOf, startDav } from './dav-server.ts';
 
@@ -76,7 +75,7 @@ test('objects that were read are kept up to so many bytes, the oldest go first',
     reads += 1;
     return Buffer.from(eventOf(name, [`DESCRIPTION:${long}`]));
   };
-  const context = { calendars: { bytesOf } } as unknown as DavContext;
+  const context = { calendars: { bytesOf } };
   const etag = (name: string) => etagOf(Buffer.from(eventOf(name, [`DESCRIPTION:${long}`])));
   const read = (name: string) => readStored(context, 'cal', { name, etag: etag(name) })?.uid;
   assert.deepEqual([read('first'), read('first'), reads], ['first', 'first', 1]);

@@ -145,6 +145,16 @@ test('a place without a calendar is 409, a collection is no place for an object'
   assert.equal((await put(`${work}${'n'.repeat(256)}.ics`, eventOf('a'))).status, 409);
 });
 
+test('CAL-01 a rule that names the calendar it counts in anyway is taken, and busy time beside an event is not', async () => {
+  const gregorian = eventOf('rscale', ['RRULE:RSCALE=GREGORIAN;FREQ=YEARLY;COUNT=2;SKIP=OMIT']);
+  assert.equal((await put(`${work}rscale.ics`, gregorian)).status, 201);
+  const busy = ['BEGIN:VFREEBUSY', 'UID:two', 'DTSTAMP:20260101T000000Z', 'END:VFREEBUSY', 'END:VCALENDAR'].join(
+    '\r\n',
+  );
+  const both = await put(`${work}two.ics`, eventOf('two').replace('END:VCALENDAR', busy));
+  assert.deepEqual([both.status, conditionsOf(both)], [403, [C('valid-calendar-object-resource')]]);
+});
+
 test('CAL-01 what nobody has to believe is put back, and the client is told by a missing etag', async () => {
   const text = eventOf('meeting', [
     'ORGANIZER:mailto:ann@example.org',
@@ -153,7 +163,10 @@ test('CAL-01 what nobody has to believe is put back, and the client is told by a
   const reply = await put(`${work}meeting.ics`, text);
   assert.deepEqual([reply.status, reply.headers['etag']], [201, undefined]);
   assert.match((await dav.call('GET', `${work}meeting.ics`)).text, /PARTSTAT=NEEDS-ACTION/);
-  const foreign = await put(`${work}foreign.ics`, eventOf('foreign', ['ORGANIZER:mailto:bob@example.org']));
+  const foreign = await put(
+    `${work}foreign.ics`,
+    eventOf('foreign', ['ORGANIZER:mailto:bob@example.org', 'DTSTART:20961121T090000Z']),
+  );
   assert.equal(foreign.status, 403);
   assert.deepEqual(conditionsOf(foreign), [C('allowed-organizer-scheduling-object-change')]);
 });

@@ -168,6 +168,32 @@ const REFUSED: readonly (readonly [string, string, string])[] = [
     `<C:calendar-query ${DAV_NS}><C:filter><C:comp-filter name="VEVENT"/></C:filter></C:calendar-query>`,
     'valid-filter',
   ],
+  [
+    'a component where there is none of it',
+    query('<C:comp-filter name="VTODO"><C:comp-filter name="VEVENT"/></C:comp-filter>'),
+    'valid-filter',
+  ],
+  ['a range of a text', query(event(prop('SUMMARY', range('start="20261121T000000Z"')))), 'valid-filter'],
+  [
+    'a range of a zone',
+    query(`<C:comp-filter name="VTIMEZONE">${range('start="20261121T000000Z"')}</C:comp-filter>`),
+    'valid-filter',
+  ],
+  [
+    'what is to be missing and to be something',
+    query(event(prop('SUMMARY', '<C:is-not-defined/><C:text-match>x</C:text-match>'))),
+    'valid-filter',
+  ],
+  [
+    'a zone that nobody knows',
+    query(event('')).replace('</C:calendar-query>', '<C:timezone-id>Mars/Olympus</C:timezone-id></C:calendar-query>'),
+    'valid-timezone',
+  ],
+  [
+    'a zone that is none',
+    query(event('')).replace('</C:calendar-query>', '<C:timezone>BEGIN:VCALENDAR</C:timezone></C:calendar-query>'),
+    'valid-calendar-data',
+  ],
   ['no filter', `<C:calendar-query ${DAV_NS}><D:prop/></C:calendar-query>`, 'valid-filter'],
   ['too many filters', query(event(prop('SUMMARY').repeat(FILTERS_MAX))), 'valid-filter'],
   [
@@ -185,6 +211,21 @@ for (const [say, body, condition] of REFUSED) {
     assert.deepEqual(conditionsOf(reply), [`{urn:ietf:params:xml:ns:caldav}${condition}`]);
   });
 }
+
+test('CAL-01 whole days and floating times are compared, and written, in the zone that a query names', async () => {
+  // Midnight in Berlin, where it is still the day before in the calendar's own zone.
+  const asked = query(event(range('start="20261223T230000Z" end="20261223T233000Z"')));
+  const zone =
+    'BEGIN:VCALENDAR\r\nVERSION:2.0\r\nBEGIN:VTIMEZONE\r\nTZID:Europe/Berlin\r\nBEGIN:STANDARD\r\nDTSTART:19701025T030000\r\nTZOFFSETFROM:+0200\r\nTZOFFSETTO:+0100\r\nEND:STANDARD\r\nEND:VTIMEZONE\r\nEND:VCALENDAR\r\n';
+  const within = (element: string) => asked.replace('</C:calendar-query>', `${element}</C:calendar-query>`);
+  assert.deepEqual(namesOf(await report(asked)), []);
+  assert.deepEqual(namesOf(await report(within(`<C:timezone>${zone}</C:timezone>`))), ['day']);
+  assert.deepEqual(namesOf(await report(within('<C:timezone-id>Europe/Berlin</C:timezone-id>'))), ['day']);
+  const later = query(event(range('start="20261224T230000Z" end="20261224T233000Z"')));
+  assert.deepEqual(namesOf(await report(later)), ['day']);
+  const west = later.replace('</C:calendar-query>', '<C:timezone-id>Europe/Berlin</C:timezone-id></C:calendar-query>');
+  assert.deepEqual(namesOf(await report(west)), []);
+});
 
 test('a report that is not known, or not of this resource, is refused by name', async () => {
   for (const [place, body] of [

@@ -57,7 +57,12 @@ async function filled(): Promise<string> {
     ...['BEGIN:VCALENDAR', 'VERSION:2.0'],
     ...event('open', ['SUMMARY:Regatta', 'ATTENDEE:mailto:guest@example.org', 'X-NOTE:kept']),
     ...event('alarmed', ['SUMMARY:Rudern', 'BEGIN:VALARM', 'ACTION:DISPLAY', 'TRIGGER:-PT5M', 'END:VALARM']),
-    ...event('secret@example.org', ['SUMMARY:Doctor', 'LOCATION:Clinic', 'CLASS:PRIVATE', 'DTEND:20261123T110000Z']),
+    ...event('secret@example.org', [
+      'SUMMARY:Doctor',
+      'LOCATION:Clinic',
+      'CLASS:CONFIDENTIAL',
+      'DTEND:20261123T110000Z',
+    ]),
     ...event('free', ['SUMMARY:Reminder', 'TRANSP:TRANSPARENT']),
     'END:VCALENDAR',
   ].join('\r\n');

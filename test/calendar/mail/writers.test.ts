@@ -228,6 +228,7 @@ test('a boundary that begins as another one is another one', async () => {
 test('what is no calendar message is refused in words, and a mail within a mail stays closed', async () => {
   const content = (type: string) => [`Content-Type: ${type}`];
   const request = message('REQUEST', 'refused@x', invitation());
+  const task = request.replaceAll('VEVENT', 'VTODO').replace('DTEND', 'DUE').replace('refused@x', 'task@x');
   const published = request.replace('METHOD:REQUEST\r\n', '');
   const cases: [string, string][] = [
     ['no_calendar_part', mailOf({ content: content('text/plain'), body: request })],
@@ -240,7 +241,9 @@ test('what is no calendar message is refused in words, and a mail within a mail 
     ['calendar_invalid', mailOf({ content: content('text/calendar; method=REQUEST'), body: 'METHOD:REQUEST' })],
     ['calendar_invalid', mailOf({ body: request.replace('DTSTART:20270123T090000Z', 'DTSTART:soon') })],
     ['calendar_invalid', mailOf({ body: request.replaceAll('VEVENT', 'VFREEBUSY') })],
-    ['kind_refused', mailOf({ body: request.replaceAll('VEVENT', 'VTODO').replace('DTEND', 'DUE') })],
+    ['kind_refused', mailOf({ body: request.replaceAll('VEVENT', 'VJOURNAL').replace(/DTEND.*\r\n/, '') })],
+    // Tasks have a list of their own.
+    ['applied', mailOf({ body: task })],
     ...['PUBLISH', 'ADD', 'COUNTER', 'DECLINECOUNTER', 'REFRESH'].map((method): [string, string] => [
       'method_refused',
       mailOf({ content: content(`text/calendar; method=${method}`), body: message(method, 'refused@x', invitation()) }),

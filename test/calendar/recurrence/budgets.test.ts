@@ -133,7 +133,9 @@ test('rules and dates of one component are as many as allowed, and one more is r
 for (const [rule, why] of [
   ['FREQ=DAILY;INTERVAL=0', /INTERVAL is a number from 1/],
   ['FREQ=MONTHLY;BYDAY=0TH', /BYDAY has 0TH/],
-  ['RSCALE=CHINESE;FREQ=YEARLY', /RSCALE is not supported/],
+  ['RSCALE=CHINESE;FREQ=YEARLY', /RSCALE is GREGORIAN/],
+  ['RSCALE=GREGORIAN;FREQ=YEARLY;SKIP=FORWARD', /SKIP is OMIT/],
+  ['FREQ=YEARLY;SKIP=OMIT', /SKIP is OMIT/],
   ['FREQ=FORTNIGHTLY', /FREQ is missing or unknown/],
   ['FREQ=DAILY;UNTIL=20260230', /UNTIL is not a date/],
   ['FREQ=DAILY;BYMONTH=13', /BYMONTH has 13/],

@@ -75,7 +75,7 @@ async function open(t: TestContext, { people = ['alice', 'bob', 'carol', 'dave']
     await calendars.close();
   });
   const scheduler = new Scheduler({ pool, book, clock, deliveries, mail: NO_MAIL, mayInvite: () => true });
-  const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler });
+  const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler, clock });
   await ensureDefaultCalendar(calendars, 'alice');
   const calendarOf = (user: string): string => {
     calendars.refresh();

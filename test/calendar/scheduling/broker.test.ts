@@ -190,6 +190,25 @@ for (const [zone, [start, next, moved]] of Object.entries(ZONES)) {
   });
 }
 
+test('CAL-04 an answer by mail that the organiser’s program did not know of yet is no less an answer', () => {
+  const eve = 'mailto:eve@example.net';
+  const recipients = { ...PEOPLE, [eve]: person(eve, '1.0') };
+  const event = (parameters: string, start = '20261123T080000Z') =>
+    bytesOf([`DTSTART:${start}`, 'SUMMARY:Talk', ORGANIZER, ANN, `ATTENDEE${parameters}:${eve}`]);
+  const replied = ';PARTSTAT=DECLINED;X-PARLEY-REPLIED=20261101T080000Z';
+  const written = (after: Uint8Array) =>
+    /PARTSTAT=(\w[\w-]*)[^:]*:mailto:eve/.exec(
+      text(
+        organize({ before: event(replied), after, zone: ZONE, now: NOW, recipients, mailRoom: 10 }, 'ann').bytes,
+      ).replaceAll(/\r\n /g, ''),
+    )?.[1];
+  assert.equal(written(event(';PARTSTAT=NEEDS-ACTION')), 'DECLINED');
+  assert.equal(written(event(';PARTSTAT=ACCEPTED')), 'DECLINED');
+  // Whoever knows of the answer may note another one, and other times are answered anew.
+  assert.equal(written(event(replied.replace('DECLINED', 'ACCEPTED'))), 'ACCEPTED');
+  assert.equal(written(event(';PARTSTAT=NEEDS-ACTION', '20261123T090000Z')), 'NEEDS-ACTION');
+});
+
 test('RECURRENCE-ID in UTC or another zone is the same occurrence', () => {
   const series = ['DTSTART;TZID=Europe/Berlin:20261123T090000', 'RRULE:FREQ=WEEKLY;COUNT=4', ORGANIZER, ANN, BOB];
   for (const id of [

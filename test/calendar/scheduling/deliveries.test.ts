@@ -70,7 +70,7 @@ async function deliver(
     await calendars.close();
   });
   const scheduler = new Scheduler({ pool, book, clock: systemClock, deliveries, mail: NO_MAIL, mayInvite: () => true });
-  const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler });
+  const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler, clock: systemClock });
   await ensureDefaultCalendar(calendars, 'alice');
   calendars.refresh();
   const own = calendars.ownedByName('alice', 'default') as string;

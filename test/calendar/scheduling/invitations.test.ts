@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { uuidAddress } from '#src/calendar/address-book.ts';
-import type { EntryView } from '#src/protocol/calendars/calendars.ts';
+import type { CalendarView, EntryView } from '#src/protocol/calendars/calendars.ts';
 import { request, type Person } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { until } from '#test/support/waiting.ts';
@@ -175,6 +175,69 @@ test('CAL-02 programs: the server tells, says so in the object, and keeps the sc
   assert.equal(answerOf(await entryWhen(alice, 'dav', () => true), 'bob'), 'accepted');
 });
 
+test('CAL-04 a stale writing of the organiser keeps what was answered to one occurrence, in every copy', async () => {
+  const [hers, his] = [await appPassword(alice), await appPassword(bob)];
+  const people = [`ORGANIZER:${ALICE}`, `ATTENDEE;PARTSTAT=ACCEPTED:${ALICE}`, `ATTENDEE:${BOB}`];
+  const series = [...people, `ATTENDEE:${uuidAddress('carol')}`, 'RRULE:FREQ=WEEKLY;COUNT=4'];
+  const path = '/dav/calendars/alice/default/stale.ics';
+  assert.equal((await putObject(server, hers, path, eventText('stale', series))).status, 201);
+  // What her program knows from now on, until it asks again.
+  const known = await dav(hers, 'GET', path);
+  const tag = known.headers.get('schedule-tag') as string;
+  const { id } = await entryWhen(bob, 'stale', () => true);
+  await entryWhen(carol, 'stale', () => true);
+  const copy = `/dav/calendars/bob/default/${id}.ics`;
+  const unfolded = (text: string) => text.replaceAll(/\r\n[ \t]/g, '');
+  const answered = (text: string, partstat: string) =>
+    text.replace(new RegExp(`ATTENDEE[^\\r]*:${BOB}`), `ATTENDEE;PARTSTAT=${partstat}:${BOB}`);
+  const mine = answered(unfolded((await dav(his, 'GET', copy)).text), 'ACCEPTED');
+  const [event = ''] = /BEGIN:VEVENT[^]*END:VEVENT\r\n/.exec(mine) ?? [];
+  const single = answered(event, 'DECLINED')
+    .replace(/RRULE[^\r]*\r\n/, 'RECURRENCE-ID:20261130T090000Z\r\n')
+    .replace(/DTSTART[^\r]*/, 'DTSTART:20261130T090000Z')
+    .replace(/DTEND[^\r]*/, 'DTEND:20261130T100000Z');
+  const both = mine.replace('END:VCALENDAR', `${single}END:VCALENDAR`);
+  const type = { 'content-type': 'text/calendar' };
+  assert.equal((await dav(his, 'PUT', copy, type, both)).status, 204);
+  /** `RECURRENCE-ID or all: Bob's answer, title` of each component. */
+  const states = (text: string) =>
+    unfolded(text)
+      .split('BEGIN:VEVENT')
+      .slice(1)
+      .map((part) => {
+        const [, instance = 'all'] = /RECURRENCE-ID[^:]*:(\S+)/.exec(part) ?? [];
+        const [line = ''] = new RegExp(`ATTENDEE[^\\r]*:${BOB}`).exec(part) ?? [];
+        return `${instance}: ${/PARTSTAT=([A-Z-]+)/.exec(line)?.[1] ?? 'NEEDS-ACTION'}, ${/SUMMARY:(.*)/.exec(part)?.[1]?.trim()}`;
+      });
+  const statesWhen = async (who: Record<string, string>, at: string, wanted: readonly string[]) =>
+    await until(
+      async () => JSON.stringify(states((await dav(who, 'GET', at)).text)) === JSON.stringify(wanted),
+      `${at} ${wanted.join('; ')}`,
+    );
+  await statesWhen(hers, path, ['all: ACCEPTED, Talk', '20261130T090000Z: DECLINED, Talk']);
+
+  const write = async (text: string, match: string) =>
+    await dav(hers, 'PUT', path, { ...type, 'if-schedule-tag-match': match }, text);
+  const renamed = known.text.replace('SUMMARY:Talk', 'SUMMARY:Lecture');
+  assert.equal((await write(renamed, tag)).status, 204);
+  const merged = ['all: ACCEPTED, Lecture', '20261130T090000Z: DECLINED, Lecture'];
+  assert.deepEqual(states((await dav(hers, 'GET', path)).text), merged);
+  await statesWhen(his, copy, merged);
+  const carols = `/dav/calendars/carol/default/${(await entryWhen(carol, 'stale', ({ title }) => title === 'Lecture')).id}.ics`;
+  await statesWhen(await appPassword(carol), carols, merged);
+
+  // What she takes out is out, and what takes place at another time is answered anew.
+  const second = (await dav(hers, 'GET', path)).headers.get('schedule-tag') as string;
+  const without = renamed.replace('RRULE', 'EXDATE:20261130T090000Z\r\nRRULE');
+  assert.equal((await write(without, second)).status, 204);
+  await statesWhen(his, copy, ['all: ACCEPTED, Lecture']);
+  const third = (await dav(hers, 'GET', path)).headers.get('schedule-tag') as string;
+  const moved = renamed.replaceAll('20261123T', '20261124T');
+  assert.equal((await write(moved, third)).status, 204);
+  await statesWhen(his, copy, ['all: NEEDS-ACTION, Lecture']);
+  assert.deepEqual(states((await dav(hers, 'GET', path)).text), ['all: NEEDS-ACTION, Lecture']);
+});
+
 test('CAL-03 a UID that somebody knows opens nothing, and nobody answers for another', async () => {
   const his = await appPassword(bob);
   assert.equal((await putObject(server, his, '/dav/calendars/bob/default/own.ics', eventText('own'))).status, 201);
@@ -216,4 +279,52 @@ test('an entry in two calendars of a person is not over when one of them lets go
   const next = await invite(['bob']);
   await entryWhen(bob, next.entry.uid, () => true);
   assert.notEqual((await entryWhen(bob, entry.uid, () => true)).status, 'cancelled');
+});
+
+test('CAL-04 a task comes to a list of tasks, which is made where there is none, or to the calendar that takes them', async () => {
+  const { id } = await makeCalendar(server, alice, { kinds: ['todo'] });
+  const carols = await defaultCalendar(server, carol);
+  const patched = await call(server, carol, 'PATCH', `/v1/calendars/${carols.id}`, { kinds: ['event', 'todo'] });
+  assert.deepEqual([patched.status, patched.body['kinds']], [200, ['event', 'todo']]);
+  const form = { ...TALK, title: 'Write the minutes', kind: 'todo', attendees: ['bob', 'carol'] };
+  const task = await makeEntry(server, alice, id, form);
+  const listOf = async (who: Person) => {
+    const { items } = (await call<{ items: CalendarView[] }>(server, who, 'GET', '/v1/calendars')).body;
+    return items.find(({ kinds, owner }) => owner === who.username && kinds.includes('todo'));
+  };
+  const list = await until(async () => await listOf(bob), 'a list of tasks');
+  assert.deepEqual([list.displayname, list.name, list.kinds, list.is_default], ['Tasks', 'tasks', ['todo'], false]);
+  const entryIn = async (who: Person, calendar: string) =>
+    await until(async () => {
+      const got = await call<EntryView>(server, who, 'GET', `/v1/calendars/${calendar}/entries/${task.id}`);
+      return got.status === 200 && got.body;
+    }, `the task of ${who.username}`);
+  assert.equal((await entryIn(bob, list.id)).kind, 'todo');
+  assert.equal((await entryIn(carol, carols.id)).title, 'Write the minutes');
+  const path = `/v1/invitations/${list.id}/${task.id}/answer`;
+  assert.equal((await call(server, bob, 'PUT', path, { answer: 'accepted' })).status, 200);
+  await until(async () => answerOf(await entryIn(alice, id), 'bob') === 'accepted', 'the answer');
+  const { text } = await dav(
+    await appPassword(alice),
+    'GET',
+    `/dav/calendars/alice/${(await listOf(alice))?.name}/${task.uid}.ics`,
+  );
+  assert.doesNotMatch(text.replaceAll(/\r\n /g, ''), /SCHEDULE-STATUS=5/);
+  // A second one comes to the same list, and a kind of which there is something stays.
+  const next = await makeEntry(server, alice, id, { ...form, title: 'Read them' });
+  await until(
+    async () => (await call(server, bob, 'GET', `/v1/calendars/${list.id}/entries/${next.id}`)).status === 200,
+    'it',
+  );
+  assertRefused(
+    await call(server, carol, 'PATCH', `/v1/calendars/${carols.id}`, { kinds: ['event'] }),
+    'entry_kind_refused',
+  );
+  const empty = await makeCalendar(server, carol, { kinds: ['event', 'todo'] });
+  assert.equal((await call(server, carol, 'PATCH', `/v1/calendars/${empty.id}`, { kinds: ['todo'] })).status, 200);
+  assertRefused(
+    await call(server, carol, 'PATCH', `/v1/calendars/${empty.id}`, { kinds: [] }),
+    'field_invalid',
+    'kinds',
+  );
 });

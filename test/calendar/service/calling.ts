@@ -72,6 +72,15 @@ export function basic(user: string, password: string): Record<string, string> {
   return { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
 }
 
+/** A new app password of a person, as the header that their clients send. */
+export async function appPassword(server: TestServer, who: Person): Promise<Record<string, string>> {
+  const { token } = who.session;
+  const form = { token, body: { name: 'Client' } };
+  const made = await request<{ password: string }>('POST', `${server.coordinator}/v1/app-passwords`, form);
+  assert.equal(made.status, 201, made.text);
+  return basic(who.username, made.body.password);
+}
+
 /** Puts an object by CalDAV and answers its status. */
 export async function putObject(
   server: TestServer,

@@ -65,7 +65,8 @@ test('CAL-03 who creates an entry with people organises it, as nobody else', asy
 test('CAL-03 a program cannot organise as somebody else in this installation, nor take an entry over', async () => {
   const headers = await appPassword(alice);
   const path = '/dav/calendars/alice/default/forged.ics';
-  const forged = eventText('forged', [`ORGANIZER:${BOB}`, `ATTENDEE;PARTSTAT=ACCEPTED:${ALICE}`, `ATTENDEE:${BOB}`]);
+  const people = [`ORGANIZER:${BOB}`, `ATTENDEE;PARTSTAT=ACCEPTED:${ALICE}`, `ATTENDEE:${BOB}`];
+  const forged = eventText('forged', people).replaceAll(':2026', ':2096');
   assert.equal((await putObject(server, headers, path, forged)).status, 403);
   const own = eventText('forged', [`ORGANIZER:${ALICE}`, `ATTENDEE;PARTSTAT=ACCEPTED:${BOB}`]);
   const put = await putObject(server, headers, path, own);
@@ -78,6 +79,99 @@ test('CAL-03 a program cannot organise as somebody else in this installation, no
   const taken = await putObject(server, headers, '/dav/calendars/alice/default/outside.ics', outside);
   assert.equal(taken.status, 201);
   assert.notEqual(taken.headers.get('etag'), null);
+});
+
+test('CAL-04 what a colleague organised is taken along as it is, and nobody hears of it', async () => {
+  const hers = await appPassword(alice);
+  const theirs = await appPassword(carol);
+  const put = async (uid: string, text: string) =>
+    await putObject(server, hers, `/dav/calendars/alice/default/${uid}.ics`, text);
+  const people = (parameters = '') => [
+    `ORGANIZER${parameters}:${CAROL}`,
+    `ATTENDEE;PARTSTAT=NEEDS-ACTION:${ALICE}`,
+    `ATTENDEE;PARTSTAT=DECLINED:${BOB}`,
+  ];
+  const later = (text: string) => text.replaceAll(':2026', ':2096');
+  const kept = {
+    history: eventText('history', people()).replaceAll(':2026', ':2016'),
+    none: later(eventText('none', people(';SCHEDULE-AGENT=NONE'))),
+    client: later(eventText('client', people(';SCHEDULE-AGENT=CLIENT'))),
+  };
+  for (const [uid, text] of Object.entries(kept)) {
+    const first = await put(uid, text);
+    assert.equal(first.status, 201, uid);
+    // As it came, the answers of others among it.
+    assert.notEqual(first.headers.get('etag'), null, uid);
+    const stored = await fetch(`${server.calendar}/dav/calendars/alice/default/${uid}.ics`, { headers: hers });
+    assert.equal(await stored.text(), text);
+    // Answered, changed and moved it is no more anybody's business.
+    const changed = text.replace('PARTSTAT=NEEDS-ACTION', 'PARTSTAT=ACCEPTED').replace('Talk', 'Mine');
+    assert.equal((await put(uid, changed)).status, 204, uid);
+  }
+  const asked = later(eventText('asked-by-nobody', people()));
+  assert.equal((await put('asked-by-nobody', asked)).status, 403, 'an invitation that its organiser did not send');
+  const file = {
+    method: 'POST',
+    headers: { authorization: `Bearer ${alice.session.token}`, 'content-type': 'text/calendar' },
+  };
+  const { id } = await makeCalendar(server, alice);
+  const imported = await fetch(`${server.calendar}/v1/calendars/${id}/import`, { ...file, body: asked });
+  assert.deepEqual([((await imported.json()) as { imported: number }).imported], [1]);
+  // In another person's calendar it would say that they keep it.
+  const { id: shared } = await defaultCalendar(server, carol);
+  await call(server, carol, 'PUT', `/v1/calendars/${shared}/shares/alice`, { access: 'write' });
+  const inTheirs = await putObject(
+    server,
+    hers,
+    `/dav/calendars/alice/${shared}/x.ics`,
+    kept.history.replaceAll(CAROL, BOB),
+  );
+  assert.equal(inTheirs.status, 403);
+  await call(server, carol, 'DELETE', `/v1/calendars/${shared}/shares/alice`);
+
+  // Whom it names is told by the text alone: the server vouches for nobody in it, and asks for no answer.
+  const entry = (
+    await call<EntryView>(server, alice, 'GET', `/v1/calendars/${id}/entries/${entryIdOf('asked-by-nobody')}`)
+  ).body;
+  assert.deepEqual([entry.organizer?.user, entry.organizer?.address], [undefined, CAROL]);
+  const waiting = await call<{ items: { entry: EntryView }[] }>(server, alice, 'GET', '/v1/invitations');
+  assert.deepEqual(
+    waiting.body.items.filter(({ entry: { uid } }) => uid in kept || uid === 'asked-by-nobody'),
+    [],
+  );
+  const headers = { ...hers, 'schedule-reply': 'T' };
+  const removed = await fetch(`${server.calendar}/dav/calendars/alice/default/client.ics`, {
+    method: 'DELETE',
+    headers,
+  });
+  assert.equal(removed.status, 204);
+
+  // Once its organiser invites her by it, it is an invitation like any other.
+  const real = later(
+    eventText(
+      'none',
+      people().map((line) => line.replace(';PARTSTAT=DECLINED', '')),
+    ),
+  ).replace('Talk', 'Real');
+  assert.equal((await putObject(server, theirs, '/dav/calendars/carol/default/none.ics', real)).status, 201);
+  const { id: own } = await defaultCalendar(server, alice);
+  const invited = await until(async () => {
+    const got = await call<EntryView>(server, alice, 'GET', `/v1/calendars/${own}/entries/${entryIdOf('none')}`);
+    return got.body.title === 'Real' && got.body;
+  }, 'the invitation');
+  assert.equal(invited.organizer?.user, 'carol');
+  assert.equal(
+    (await call(server, alice, 'PUT', `/v1/invitations/${own}/${invited.id}/answer`, { answer: 'accepted' })).status,
+    200,
+  );
+  await until(async () => (await answersIn(carol, 'none'))['alice'] === 'accepted', 'the answer');
+  assert.deepEqual(await answersIn(carol, 'none'), { alice: 'accepted', bob: 'needs_action' });
+  for (const uid of ['history', 'client']) {
+    assert.equal(
+      (await fetch(`${server.calendar}/dav/calendars/carol/default/${uid}.ics`, { headers: theirs })).status,
+      404,
+    );
+  }
 });
 
 test('CAL-03 invitations wait to be answered, in the own name only, and answering is told by the entry', async () => {
@@ -123,7 +217,8 @@ test('GOV-01 the path of a principal is an address of that person, however it is
   const headers = await appPassword(carol);
   const paths = ['/dav/principals/bob/', 'https://elsewhere.example/dav/principals/bob', '/DAV/principals/%62ob/'];
   for (const [at, organizer] of paths.entries()) {
-    const text = eventText(`claimed-${at}`, [`ORGANIZER:${organizer}`, `ATTENDEE:${CAROL}`]);
+    const people = [`ORGANIZER:${organizer}`, `ATTENDEE:${CAROL}`];
+    const text = eventText(`claimed-${at}`, people).replaceAll(':2026', ':2096');
     const reply = await putObject(server, headers, `/dav/calendars/carol/default/claimed-${at}.ics`, text);
     assert.equal(reply.status, 403, organizer);
   }

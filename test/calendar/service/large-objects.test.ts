@@ -9,6 +9,7 @@ import { readEntryLeft } from '#src/calendar/json/entry-handlers.ts';
 import { DerivationPool, INLINE_BYTES_MAX, POOL_QUEUE_MAX } from '#src/calendar/objects/derivation-pool.ts';
 import { CalendarFault } from '#src/calendar/icalendar/calendar-fault.ts';
 import type { EntryView } from '#src/protocol/calendars/calendars.ts';
+import { CalendarContents } from '#src/calendar/objects/calendar-contents.ts';
 import { storedOccurrences } from '#src/calendar/objects/stored-occurrences.ts';
 import {
   etagOf,
@@ -85,7 +86,9 @@ test('CAL-01 a stored object that no reader takes any more is no entry, and fail
       bytesOf: () => bytes,
     };
     const services = { calendars, book: { userOf: () => undefined } } as unknown as CalendarServices;
-    return readEntryLeft(services, { id: 'cal', zone: 'UTC' } as CalendarRecord, 'e'.repeat(43));
+    const calendar = { id: 'cal', zone: 'UTC' } as CalendarRecord;
+    const contents = new CalendarContents(services.calendars, { calendar, access: 'owner' });
+    return readEntryLeft(services, calendar, contents, 'e'.repeat(43));
   };
   assert.equal(view(largeText(100))?.uid, 'large');
   assert.equal(view(largeText(100, ['DTSTART:never'])), undefined);

@@ -12,7 +12,7 @@ import { basic, defaultCalendar } from './calling.ts';
 const ADDRESS = 'desk@example.org';
 
 function meeting(uid: string): string {
-  const times = ['DTSTAMP:20260101T000000Z', 'DTSTART:20260328T080000Z'];
+  const times = ['DTSTAMP:20260101T000000Z', 'DTSTART:20960328T080000Z'];
   const people = [`ORGANIZER:mailto:${ADDRESS}`, 'ATTENDEE:mailto:guest@elsewhere.example'];
   const lines = ['BEGIN:VEVENT', `UID:${uid}`, ...times, ...people, 'END:VEVENT'];
   return ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:test', ...lines, 'END:VCALENDAR', ''].join('\r\n');

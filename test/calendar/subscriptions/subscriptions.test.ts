@@ -179,7 +179,8 @@ test('alarms are left out, nobody is invited or answered, and a series keeps its
   assert.deepEqual([(await refresh(server, dora, id)).outcome, organizer?.user], ['changed', 'erik']);
   const headers = basic('dora', await appPassword('dora'));
   const path = `/dav/calendars/dora/${own.name}`;
-  assert.equal((await putObject(server, headers, `${path}/c.ics`, eventText('claimed', claim))).status, 403);
+  const claimed = eventText('claimed', claim).replaceAll(':2026', ':2096');
+  assert.equal((await putObject(server, headers, `${path}/c.ics`, claimed)).status, 403);
   // The same UID may lie there all the same.
   assert.equal((await putObject(server, headers, `${path}/c.ics`, eventText('claimed'))).status, 201);
 });

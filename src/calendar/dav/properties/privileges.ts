@@ -1,6 +1,7 @@
 /** What a viewer may do with a resource, in the words of WebDAV's access control (RFC 3744, RFC 4791 section 6.1). */
 import type { AccessibleCalendar } from '#storage/calendars/calendar-reader.ts';
 import type { Access } from '#storage/calendars/calendar-records.ts';
+import type { ShownObject } from '../../objects/calendar-contents.ts';
 import { caldav, dav, type XmlName } from '../xml/xml-names.ts';
 
 const READ = [dav('read'), dav('read-current-user-privilege-set'), caldav('read-free-busy')];
@@ -9,13 +10,21 @@ const WRITE = [...READ, dav('write'), dav('write-content'), dav('write-propertie
 
 const PRIVILEGES: Readonly<Record<Access, readonly XmlName[]>> = {
   owner: [...WRITE, dav('all')],
+  delegate: WRITE,
   write: WRITE,
   read: READ,
   free_busy: [caldav('read-free-busy')],
 };
 
-/** On a calendar and what is in it. One that follows a feed nobody writes; its owner names and removes it all the same. */
-export function privilegesOn({ access, calendar }: AccessibleCalendar): readonly XmlName[] {
+/**
+ * On a calendar and what is in it. One that follows a feed nobody writes; its owner names and removes it all the same. What
+ * shows its time alone is written by nobody who sees no more of it.
+ */
+export function privilegesOn(
+  { access, calendar }: AccessibleCalendar,
+  object?: Pick<ShownObject, 'disclosure'>,
+): readonly XmlName[] {
+  if (object?.disclosure === 'time') return READ;
   return calendar.subscribed === true && access !== 'free_busy' ? READ : PRIVILEGES[access];
 }
 

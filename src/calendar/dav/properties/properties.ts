@@ -1,6 +1,7 @@
 /** Every property that the DAV door computes, as one table: name → how it is read on each kind of resource. */
 import { EVERYBODY } from '#src/protocol/quotas.ts';
 import { OBJECT_BYTES_MAX } from '#storage/calendars/calendar-records.ts';
+import { CalendarFault } from '../../icalendar/calendar-fault.ts';
 import { COMPONENT_NAMES } from '../../icalendar/component-kinds.ts';
 import { MAX_ATTENDEES, MAX_INSTANCES } from '../../icalendar/object-reader.ts';
 import { MAX_DATE_TIME, MIN_DATE_TIME } from '../../icalendar/values.ts';
@@ -65,9 +66,21 @@ const CALENDAR_REPORTS = [
   dav('expand-property'),
 ];
 
+/** Of what is sent; undefined of an object that cannot be, or is gone. */
+function lengthOf({ collection, object }: Of<'object'>): string | undefined {
+  if (object.disclosure === 'whole') return String(object.bytes);
+  try {
+    const length = collection.contents.bytesOf(object)?.length;
+    return length === undefined ? undefined : String(length);
+  } catch (error) {
+    if (error instanceof CalendarFault) return undefined;
+    throw error;
+  }
+}
+
 /** The version of everything in a calendar: ctag and sync-token move together with `sync_seq`. */
-function tokenOf({ calendar }: CalendarResource, { context }: Asking): string {
-  return writeSyncToken(context.epoch, calendar.id, { after: calendar.syncSeq, base: calendar.syncSeq });
+function tokenOf({ calendar, contents }: CalendarResource, { context }: Asking): string {
+  return writeSyncToken(context.epoch, contents.scope, { after: calendar.syncSeq, base: calendar.syncSeq });
 }
 
 /** Only for those who may see what is inside. */
@@ -111,7 +124,7 @@ const RESOURCE: readonly [XmlName, LiveProperty['reads']][] = [
     dav('getcontenttype'),
     { object: ({ object }) => `text/calendar; charset=utf-8; component=${COMPONENT_NAMES[object.kind].toLowerCase()}` },
   ],
-  [dav('getcontentlength'), { object: ({ object }) => String(object.bytes) }],
+  [dav('getcontentlength'), { object: lengthOf }],
   [dav('getlastmodified'), { object: ({ object }) => httpDate(object.changedAt) }],
   [dav('sync-token'), { calendar: readable((resource, asking) => escapeText(tokenOf(resource, asking))) }],
   [
@@ -137,7 +150,7 @@ const ACCESS: readonly [XmlName, LiveProperty['reads']][] = [
       inbox: () => privileges(INBOX_PRIVILEGES),
       outbox: () => privileges(OUTBOX_PRIVILEGES),
       calendar: (collection) => privileges(privilegesOn(collection)),
-      object: ({ collection }) => privileges(privilegesOn(collection)),
+      object: ({ collection, object }) => privileges(privilegesOn(collection, object)),
     },
   ],
   [

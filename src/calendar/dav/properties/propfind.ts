@@ -1,5 +1,6 @@
 /** PROPFIND: properties of a resource and, at depth 1, of what is in it (RFC 4918 section 9.1). */
 import { ensureDefaultCalendar } from '../../calendar-access.ts';
+import type { CalendarContents, ShownObject } from '../../objects/calendar-contents.ts';
 import { broken, DavRefusal } from '../dav-refusal.ts';
 import { answerRows, answerStream, payerOf, type DavAnswer, type DavRequest } from '../exchange.ts';
 import { propertyRow, type PropertyGroups } from '../xml/multistatus.ts';
@@ -46,32 +47,23 @@ export async function propfind(request: DavRequest): Promise<DavAnswer> {
     return answerRows([resource, ...calendarsOf(context, viewer)].map(rowOf));
   }
   if (resource.kind !== 'calendar') return answerRows([rowOf(resource)]);
-  return answerStream(request, rowsOfCalendar(request, resource, rowOf));
+  return answerStream(request, rowsOfCalendar(resource, rowOf));
 }
 
-function* rowsOfCalendar(
-  { context }: Asking,
-  collection: CalendarResource,
-  rowOf: (resource: Resource) => string,
-): Generator<string> {
+function* rowsOfCalendar(collection: CalendarResource, rowOf: (resource: Resource) => string): Generator<string> {
   yield rowOf(collection);
   if (!isReadable(collection)) return;
-  for (const object of objectsOf(context.calendars, collection.calendar.id))
-    yield rowOf(objectResource(collection, object));
+  for (const object of objectsOf(collection.contents)) yield rowOf(objectResource(collection, object));
 }
 
-/** All objects of a calendar, read in pages. */
-export function* objectsOf(
-  calendars: Asking['context']['calendars'],
-  calendar: string,
-): Generator<ReturnType<typeof calendars.objects>[number]> {
+/** All objects of a calendar that its viewer may see, read in pages. */
+export function* objectsOf(contents: CalendarContents): Generator<ShownObject> {
   let after: string | undefined;
-  for (;;) {
-    const page = calendars.objects(calendar, { limit: OBJECTS_PER_READ, ...(after === undefined ? {} : { after }) });
-    yield* page;
-    if (page.length < OBJECTS_PER_READ) return;
-    after = page.at(-1)?.name;
-  }
+  do {
+    const { objects, next } = contents.page(OBJECTS_PER_READ, after);
+    yield* objects;
+    after = next;
+  } while (after !== undefined);
 }
 
 /**

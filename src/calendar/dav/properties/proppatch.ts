@@ -42,7 +42,7 @@ function decideOn(resource: Resource, changes: readonly PropertyChange[], viewer
 
 /** Whether clients of the viewer may keep properties there. What is written on an object is for all who see it. */
 function mayKeep(resource: Resource, viewer: string): boolean {
-  if (resource.kind === 'object') return isWritable(resource.collection);
+  if (resource.kind === 'object') return isWritable(resource.collection) && resource.object.disclosure === 'whole';
   return resource.kind === 'home' || (resource.kind === 'principal' && resource.principal.user === viewer);
 }
 

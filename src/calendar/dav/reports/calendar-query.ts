@@ -1,19 +1,19 @@
 /** The report `calendar-query`: the objects that pass a filter (RFC 4791 section 7.8). */
-import type { NamedObject } from '#storage/calendars/calendar-records.ts';
 import { CalendarFault } from '../../icalendar/calendar-fault.ts';
 import { type ComponentKind, type Window } from '../../icalendar/calendar-object.ts';
 import { kindOf } from '../../icalendar/component-kinds.ts';
 import { broken } from '../dav-refusal.ts';
-import type { DavContext } from '../dav-context.ts';
 import { answerStream, type DavAnswer, type DavRequest } from '../exchange.ts';
 import { readFilter, type ComponentFilter } from '../filter.ts';
 import { matches } from '../filter-matching.ts';
-import { readStored } from '../../objects/object-cache.ts';
+import type { ShownObject } from '../../objects/calendar-contents.ts';
 import { objectsOf } from '../properties/propfind.ts';
 import { isBrief } from '../request-preferences.ts';
 import { objectResource, type CalendarResource } from '../resources.ts';
 import { caldav } from '../xml/xml-names.ts';
-import { childOf, type XmlElement } from '../xml/xml-reader.ts';
+import { childOf, textOf, type XmlElement } from '../xml/xml-reader.ts';
+import { knownZone } from '../../zones/zone-resolver.ts';
+import { readTimezone } from '../properties/zone-property.ts';
 import { objectRow, readObjectRequest } from './object-rows.ts';
 
 /** A span up to which the time index is asked; most objects of a calendar touch a longer one, and are read in pages. */
@@ -26,16 +26,44 @@ export function calendarQuery(request: DavRequest, root: XmlElement, collection:
   const filter = readFilter(filterElement);
   const asked = readObjectRequest(root);
   const brief = isBrief(request.headers);
-  const { context } = request;
+  const zone = readZone(root) ?? collection.calendar.zone;
+  const query = { filter, zone, isOwnZone: zone === collection.calendar.zone };
   function* rows(): Generator<string> {
-    for (const object of candidates(context, collection, filter)) {
-      if (passes(context, collection, filter, object))
-        yield objectRow(objectResource(collection, object), asked, request, brief);
+    for (const object of candidates(collection, query)) {
+      if (passes(collection, query, object))
+        yield objectRow(objectResource(collection, object), { ...asked, zone }, request, brief);
       // An empty text gives other requests their turn while nothing is found.
       else yield '';
     }
   }
   return answerStream(request, rows());
+}
+
+/** What is asked for, and where whole days and floating times are. */
+interface Query {
+  readonly filter: ComponentFilter;
+  readonly zone: string;
+  /** Whether that is where the index of the calendar has them. */
+  readonly isOwnZone: boolean;
+}
+
+/** What two zones may differ by. */
+const ZONE_MILLIS_MAX = 26 * 3_600_000;
+
+/**
+ * The zone that the client wants such times in (RFC 4791, 9.8; by its name RFC 7809); undefined where it says nothing.
+ * @throws DavRefusal 403 `valid-calendar-data`, `valid-timezone`.
+ */
+function readZone(root: XmlElement): string | undefined {
+  const id = textOf(root, caldav('timezone-id'));
+  const named = id === undefined ? undefined : knownZone(id)?.name;
+  if (id !== undefined && named === undefined) throw broken(caldav('valid-timezone'), 'The zone is not known.');
+  const text = textOf(root, caldav('timezone'));
+  const defined = text === undefined ? undefined : readTimezone(text);
+  if (text !== undefined && defined === undefined) {
+    throw broken(caldav('valid-calendar-data'), 'The timezone is a VCALENDAR with one VTIMEZONE of a known zone.');
+  }
+  return named ?? defined;
 }
 
 /** The kind and the span that every object which passes has; undefined where the filter leaves them open. */
@@ -50,36 +78,28 @@ function boundsOf({ components }: ComponentFilter): Bounds {
   return { kind: kindOf(only.name), range: only.timeRange };
 }
 
-function* candidates(
-  { calendars }: DavContext,
-  { calendar }: CalendarResource,
-  filter: ComponentFilter,
-): Generator<NamedObject> {
-  const { kind, range } = boundsOf(filter);
+function* candidates({ contents }: CalendarResource, { filter, isOwnZone }: Query): Generator<ShownObject> {
+  const { kind, range: asked } = boundsOf(filter);
+  const slack = isOwnZone ? 0 : ZONE_MILLIS_MAX;
+  const range = asked === undefined ? undefined : { from: asked.from - slack, to: asked.to + slack };
   const isShort = range !== undefined && range.to - range.from <= INDEXED_MILLIS;
-  const objects = isShort
-    ? calendars.objectsBetween(calendar.id, range.from, range.to)
-    : objectsOf(calendars, calendar.id);
+  const objects = isShort ? contents.between(range) : objectsOf(contents);
   for (const object of objects) {
     if ((kind === undefined || object.kind === kind) && (range === undefined || mayTouch(object, range))) yield object;
   }
 }
 
 /** Whether an object may have a time in the range, by what the store keeps of it. */
-function mayTouch({ firstAt, lastAt }: NamedObject, { from, to }: Window): boolean {
+function mayTouch({ firstAt, lastAt }: ShownObject, { from, to }: Window): boolean {
   return firstAt === null || (firstAt < to && (lastAt === null || lastAt >= from));
 }
 
-function passes(
-  context: DavContext,
-  collection: CalendarResource,
-  filter: ComponentFilter,
-  object: NamedObject,
-): boolean {
-  if (isSettledByIndex(filter, object)) return true;
+/** Judged by what the viewer sees of it: a filter that met what they do not see would tell them of it. */
+function passes({ contents }: CalendarResource, { filter, isOwnZone, zone }: Query, object: ShownObject): boolean {
+  if (isOwnZone && isSettledByIndex(filter, object)) return true;
   try {
-    const stored = readStored(context, collection.calendar.id, object);
-    return stored !== undefined && matches(stored, filter, collection.calendar.zone);
+    const stored = contents.read(object);
+    return stored !== undefined && matches(stored, filter, zone);
   } catch (error) {
     if (!(error instanceof CalendarFault)) throw error;
     // What cannot be judged is shown rather than lost.
@@ -88,7 +108,7 @@ function passes(
 }
 
 /** Whether kind and span were all that is asked, of an object whose span has no gaps: then its bytes stay unread. */
-function isSettledByIndex({ timeRange, properties, components }: ComponentFilter, object: NamedObject): boolean {
+function isSettledByIndex({ timeRange, properties, components }: ComponentFilter, object: ShownObject): boolean {
   if (timeRange !== undefined || properties.length > 0 || components.length > 1) return false;
   const [only] = components;
   if (only === undefined) return true;

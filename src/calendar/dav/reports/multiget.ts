@@ -62,6 +62,6 @@ function find(
   if (!calendars.has(path.calendar)) calendars.set(path.calendar, findCalendar(context, viewer, path.calendar));
   const collection = calendars.get(path.calendar);
   if (collection === undefined || !isReadable(collection)) return undefined;
-  const object = context.calendars.object(collection.calendar.id, path.file);
-  return object === undefined ? undefined : objectResource(collection, { name: path.file, ...object });
+  const object = collection.contents.object(path.file);
+  return object === undefined ? undefined : objectResource(collection, object);
 }

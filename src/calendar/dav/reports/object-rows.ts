@@ -2,7 +2,6 @@
 import { CalendarFault } from '../../icalendar/calendar-fault.ts';
 import { isWhole, readCalendarDataRequest, writeCalendarData, type CalendarDataRequest } from '../calendar-data.ts';
 import { propertyRow, propstat, responseRow, statusRow } from '../xml/multistatus.ts';
-import { readStored } from '../../objects/object-cache.ts';
 import { readAsked, groupsOf, type PropertyRequest } from '../properties/propfind.ts';
 import type { Asking } from '../properties/properties.ts';
 import type { ObjectResource } from '../resources.ts';
@@ -16,6 +15,8 @@ const CALENDAR_DATA = caldav('calendar-data');
 export interface ObjectRequest {
   readonly asked: PropertyRequest;
   readonly data: CalendarDataRequest | undefined;
+  /** Where whole days and floating times are; the calendar's zone where it is left open. */
+  readonly zone?: string;
 }
 
 /** Reads what a report's body asks of each object; etags where it names nothing. @throws DavRefusal */
@@ -35,7 +36,7 @@ export function objectRow(resource: ObjectResource, request: ObjectRequest, aski
   const groups = groupsOf(resource, request.asked, asking);
   if (request.data === undefined) return propertyRow(resource.href, groups, isBrief);
   try {
-    const text = dataOf(resource, request.data, asking);
+    const text = dataOf(resource, request.data, request.zone);
     if (text === undefined) return statusRow(resource.href, 404);
     return propertyRow(
       resource.href,
@@ -58,10 +59,10 @@ export function conditionOf({ precondition }: CalendarFault): XmlName {
 function dataOf(
   { collection, object }: ObjectResource,
   data: CalendarDataRequest,
-  { context }: Asking,
+  zone: string | undefined,
 ): string | undefined {
-  const { calendar } = collection;
-  if (isWhole(data)) return context.calendars.bytesOf(calendar.id, object.name)?.toString('utf8');
-  const stored = readStored(context, calendar.id, object);
-  return stored === undefined ? undefined : writeCalendarData(stored, data, calendar.zone);
+  const { calendar, contents } = collection;
+  if (isWhole(data)) return contents.bytesOf(object)?.toString('utf8');
+  const stored = contents.read(object);
+  return stored === undefined ? undefined : writeCalendarData(stored, data, zone ?? calendar.zone);
 }

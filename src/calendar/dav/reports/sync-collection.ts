@@ -1,5 +1,6 @@
 /** The report `sync-collection`: what changed behind a token (RFC 6578). */
 import { SYNC_START, type SyncPage, type SyncPosition } from '#storage/calendars/calendar-reader.ts';
+import type { ShownObject } from '../../objects/calendar-contents.ts';
 import { broken, DavRefusal } from '../dav-refusal.ts';
 import { answerStream, type DavAnswer, type DavRequest } from '../exchange.ts';
 import { statusRow, syncTokenElement } from '../xml/multistatus.ts';
@@ -15,34 +16,34 @@ import { objectRow, readObjectRequest } from './object-rows.ts';
 /** Answers the report. @throws DavRefusal 403 valid-sync-token for a token that is too old or none of this calendar. */
 export function syncCollection(request: DavRequest, root: XmlElement, collection: CalendarResource): DavAnswer {
   const { context } = request;
-  const { id } = collection.calendar;
+  const { contents } = collection;
   const token = textOf(root, dav('sync-token')) ?? '';
   const level = textOf(root, dav('sync-level'));
   // A calendar has one level, so both values that there are mean the same.
   if (level !== undefined && !['1', 'infinite', 'infinity'].includes(level)) {
     throw new DavRefusal(400, 'The sync-level is 1.');
   }
-  const position = token === '' ? SYNC_START : readSyncToken(context.epoch, id, token);
+  const position = token === '' ? SYNC_START : readSyncToken(context.epoch, contents.scope, token);
   const limit = readLimit(root);
   // The first page is read here: whether the token is good is known before the answer begins.
-  const first = context.calendars.changesSince(id, position, Math.min(limit, OBJECTS_PER_READ));
+  const first = contents.changesSince(position, Math.min(limit, OBJECTS_PER_READ));
   if (first === 'expired') throw invalidSyncToken();
   const asked = readObjectRequest(root);
   const brief = isBrief(request.headers);
   let reached: SyncPosition = first.position;
-  const rowsOf = (page: SyncPage): string[] => [
+  const rowsOf = (page: SyncPage<ShownObject>): string[] => [
     ...page.changed.map((object) => objectRow(objectResource(collection, object), asked, request, brief)),
     ...page.removed.map(({ name }) => statusRow(`${collection.href}${encodeSegment(name)}`, 404)),
   ];
   function* rows(): Generator<string> {
-    let page: SyncPage = first as SyncPage;
+    let page = first as SyncPage<ShownObject>;
     let left = limit;
     for (;;) {
       yield* rowsOf(page);
       reached = page.position;
       left -= page.changed.length + page.removed.length;
       if (!page.more) return;
-      const next = left > 0 ? context.calendars.changesSince(id, reached, Math.min(left, OBJECTS_PER_READ)) : 'expired';
+      const next = left > 0 ? contents.changesSince(reached, Math.min(left, OBJECTS_PER_READ)) : 'expired';
       // Cut short: the token says up to where, and asking with it goes on from there (RFC 6578, 3.6).
       if (next === 'expired') {
         yield statusRow(collection.href, 507, dav('number-of-matches-within-limits'));
@@ -51,7 +52,7 @@ export function syncCollection(request: DavRequest, root: XmlElement, collection
       page = next;
     }
   }
-  return answerStream(request, rows(), () => syncTokenElement(writeSyncToken(context.epoch, id, reached)));
+  return answerStream(request, rows(), () => syncTokenElement(writeSyncToken(context.epoch, contents.scope, reached)));
 }
 
 /** How many rows the client takes. @throws DavRefusal 403 for none, which would never come to an end. */
