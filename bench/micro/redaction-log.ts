@@ -116,6 +116,8 @@ export function hostileLines(bytes: number): ReadonlyMap<string, Buffer> {
     ['drivers', 'a@tcp('],
     ['headers', '"authorization: none '],
     ['colours', '\u001b[0m'],
+    ['spaces that do not break', '\u00a0'],
+    ['thin spaces', '\u2009'],
   ];
   return new Map(
     pieces.map(([name, piece]) => [name, Buffer.from(piece.repeat(Math.ceil(bytes / piece.length)).slice(0, bytes))]),

@@ -228,13 +228,17 @@ export function decodeUnseen(source: string, from: number, to: number): Decoded 
   const stretch = source.slice(from, to);
   const places: number[] = [];
   let text = '';
+  // Its last character by itself: to ask the text for it after each piece would write the whole text out each time.
+  let tail = '';
   let last = 0;
   for (const match of stretch.matchAll(UNSEEN)) {
     for (let at = last; at < match.index; at += 1) places.push(from + at);
+    if (match.index > last) tail = stretch.charAt(match.index - 1);
     text += stretch.slice(last, match.index);
     // Behind `=` a space would say that the value is empty.
-    if (SPACE.test(match[0]) && !text.endsWith('=')) {
+    if (SPACE.test(match[0]) && tail !== '=') {
       text += ' ';
+      tail = ' ';
       places.push(from + match.index);
     }
     last = match.index + match[0].length;
