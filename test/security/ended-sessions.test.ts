@@ -80,18 +80,21 @@ const ALL_CLOSED = {
 };
 
 /** A socket, and one of each thing that a person may have opened for later. */
-async function openAll(server: TestServer, who: Person) {
+async function openAll(server: TestServer, who: Person, host: Person = who) {
   const ask = async <T>(
     service: 'coordinator' | 'messaging' | 'calendar',
     method: string,
     path: string,
     body?: unknown,
+    as: Person = who,
   ) => {
-    const reply = await request<T>(method, `${server[service]}${path}`, { token: who.session.token, body });
+    const reply = await request<T>(method, `${server[service]}${path}`, { token: as.session.token, body });
     assert.ok(reply.status < 300, reply.text);
     return reply.body;
   };
-  const room = await ask<{ id: string }>('messaging', 'POST', '/v1/conversations', { kind: 'room', participants: [] });
+  // A guest makes no room, and takes part in somebody's.
+  const form = { kind: 'room', participants: host === who ? [] : [who.username] };
+  const room = await ask<{ id: string }>('messaging', 'POST', '/v1/conversations', form, host);
   const attachment = await upload(server, who, Buffer.from('a file'));
   assert.equal((await attach(server, who, room.id, attachment)).status, 201);
   const download = `/v1/attachments/${attachment}?conversation=${room.id}`;
@@ -364,7 +367,7 @@ describe('sessions', { concurrency: true }, () => {
     const password = 'the password of before';
     await request('POST', invited.body.url, { body: { username: 'lea', password } });
     const lea = { username: 'lea', password, session: await server.signIn('lea', password) };
-    const opened = await openAll(server, lea);
+    const opened = await openAll(server, lea, await server.person('max'));
     assert.deepEqual(await knock(server, lea, opened), ALL_OPEN);
     await request('POST', `${server.coordinator}/v1/auth/recover`, { body: { phone } });
     const code = await until(async () => {

@@ -28,7 +28,7 @@ const as = (user: string) => ({ user, device: 'd' });
 
 /**
  * A room of alice and bob with three messages: alice's first is pinned and has a reaction of bob, who read up to it;
- * bob's second is deleted; bob's third has no key. A direct chat was deleted, purged and begun again with one message.
+ * bob's second is deleted; bob's third has no key. A secret chat was deleted, purged and begun again with one message.
  */
 async function makeFolder(t: TestContext): Promise<string> {
   const folder = temporaryFolder(t);
@@ -42,7 +42,7 @@ async function makeFolder(t: TestContext): Promise<string> {
   await host.reply(ROOM, { kind: 'pin', seq: 1, pinned: true, ...as('alice') });
   await host.reply(ROOM, { kind: 'receipt', state: 'read', seq: 1, ...as('bob') });
   await host.reply(ROOM, { kind: 'draft', body: 'unsent', ...as('bob') });
-  const begin = { kind: 'create', conversation: 'direct', participants: ['bob'], ...as('alice') } as const;
+  const begin = { kind: 'create', conversation: 'secret', participants: ['bob'], ...as('alice') } as const;
   await host.reply(PAIR, begin);
   await host.reply(PAIR, post('alice', 'secret', 'm1'));
   await host.reply(PAIR, { kind: 'delete', ...as('bob') });

@@ -90,9 +90,9 @@ test('what mentions, threads and outcomes leave in a lane is sound after posts, 
   assert.deepEqual(await problems(changed), []);
 });
 
-test('a deletion takes all of it off the disk, and a direct chat begun again has none of it', async (t) => {
+test('a deletion takes all of it off the disk, and a secret chat begun again has none of it', async (t) => {
   const host = openHost(t);
-  const begin = { kind: 'create', conversation: 'direct', participants: ['bob'], ...as('alice') } as const;
+  const begin = { kind: 'create', conversation: 'secret', participants: ['bob'], ...as('alice') } as const;
   await host.reply(ROOM, begin);
   await host.reply(ROOM, mention('alice', { username: 'bob', ...place }));
   await host.reply(ROOM, mention('alice', { all: true, ...place }));

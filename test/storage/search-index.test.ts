@@ -144,7 +144,7 @@ test('deleted messages and what went with a deleted conversation are never found
   await sayAll(host, ROOM, numbered(40), 0);
   await host.reply(ROOM, { kind: 'deleteMessage', seq: 3, ...alice });
   assert.deepEqual(await search(host, '"word3 of"'), []);
-  const begin = { kind: 'create', conversation: 'direct', participants: ['bob'], ...alice } as const;
+  const begin = { kind: 'create', conversation: 'room', title: 'Again', participants: ['bob'], ...alice } as const;
   await host.reply(OTHER, begin);
   await sayAll(host, OTHER, numbered(SEGMENT + 40), 0);
   assert.deepEqual(await search(host, '"word20 of"'), [`${ROOM}/20`, `${OTHER}/20`]);
