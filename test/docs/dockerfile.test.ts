@@ -48,6 +48,13 @@ test('the image has every folder of code but those of tests, and nothing that is
   );
 });
 
+test('its base image is an argument, by the name that operators are told', () => {
+  const [argument = ''] = all('ARG');
+  assert.match(argument, /^NODE_IMAGE=node:22-/);
+  assert.deepEqual(all('FROM'), ['${NODE_IMAGE}']);
+  assert.ok(read('docs/operations/deployment.md').includes('--build-arg NODE_IMAGE='));
+});
+
 test('its variables and ports are those of the settings', () => {
   const known = Object.keys(SETTINGS).map(variableOf);
   const given = all('ENV').flatMap((line) => line.split(' ').map((pair) => pair.split('=')[0] ?? ''));
