@@ -93,7 +93,11 @@ test('its SBOM has every package of the image, and none of those that only devel
   }
   copyFileSync(new URL('package-lock.json', ROOT), join(image, 'package-lock.json'));
   // Nothing of the npm that runs the tests, which would have it look at the project's own folder.
-  execFileSync('sh', ['-c', run], { cwd: image, env: { PATH: process.env['PATH'], HOME: image }, stdio: 'ignore' });
+  execFileSync('sh', ['-c', run], {
+    cwd: image,
+    env: { PATH: process.env['PATH'], HOME: image, NPM_CONFIG_UPDATE_NOTIFIER: 'false' },
+    stdio: 'ignore',
+  });
   const { bomFormat, components } = JSON.parse(readFileSync(join(image, 'sbom.cdx.json'), 'utf8')) as Bom;
   assert.equal(bomFormat, 'CycloneDX');
   const nameOf = ([path, { name, version }]: [string, Locked]) =>
