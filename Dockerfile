@@ -1,5 +1,6 @@
-# Node 22 on Debian 12: the prebuilt socket library wants glibc, so no Alpine.
-FROM node:22-bookworm-slim
+# Node 22 on Debian 12: the prebuilt socket library wants glibc, so no Alpine. A tag moves; whoever builds may give a digest.
+ARG NODE_IMAGE=node:22-bookworm-slim
+FROM ${NODE_IMAGE}
 
 WORKDIR /app
 COPY package.json package-lock.json ./
@@ -10,6 +11,9 @@ RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force \
   && find node_modules/uWebSockets.js/dist/bin -type f \
     ! -name "uws_$(node -p '`${process.platform}_${process.arch}_${process.versions.modules}`').node" -delete \
   && node -e "import('uWebSockets.js')"
+# The packages that are left, in CycloneDX. npm calls those of development missing for as long as they are asked for, and leaves
+# out what they share with the others. What the base image brings is not in it.
+RUN npm pkg delete devDependencies && npm sbom --omit=dev --sbom-format cyclonedx > sbom.cdx.json
 COPY LICENSE ./
 COPY src ./src
 COPY actors ./actors

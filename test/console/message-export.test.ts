@@ -90,6 +90,14 @@ test('an export keeps to its instants', async () => {
   assert.deepEqual(lines.at(-1), { end: { messages: expected.length } });
 });
 
+test('a secret chat is exported like any other: it is two people’s, and the server reads it', async () => {
+  const chat = { kind: 'secret', participants: ['viewer'] };
+  const { id } = (await host.server.api<{ id: string }>(someone, 'POST', '/v1/conversations', chat)).body;
+  const form = { kind: 'text', body: 'between the two of us', client_msg_id: 'secret' };
+  assert.equal((await host.server.api(someone, 'POST', `/v1/conversations/${id}/messages`, form)).status, 201);
+  assert.ok((await (await open(`conversation=${id}`)).text()).includes('"between the two of us"'));
+});
+
 test('an export of nothing, or of no instant, is refused and not audited', async () => {
   const earlier = (await started()).length;
   for (const [query, status, code] of [

@@ -1,12 +1,26 @@
 /** The Dockerfile, as far as it can be held without a container: it carries what runs, and its probe tells the truth. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { SETTINGS, variableOf } from '#src/config.ts';
 import { startServer } from '#test/support/server.ts';
+import { temporaryFolder } from '#test/support/temporary-folder.ts';
+
+interface Locked {
+  readonly name?: string;
+  readonly version: string;
+  readonly dev?: boolean;
+  readonly optional?: boolean;
+}
+
+interface Bom {
+  readonly bomFormat: string;
+  readonly components: readonly { readonly 'bom-ref': string }[];
+}
 
 const ROOT = new URL('../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, ROOT), 'utf8');
@@ -34,6 +48,13 @@ test('the image has every folder of code but those of tests, and nothing that is
   );
 });
 
+test('its base image is an argument, by the name that operators are told', () => {
+  const [argument = ''] = all('ARG');
+  assert.match(argument, /^NODE_IMAGE=node:22-/);
+  assert.deepEqual(all('FROM'), ['${NODE_IMAGE}']);
+  assert.ok(read('docs/operations/deployment.md').includes('--build-arg NODE_IMAGE='));
+});
+
 test('its variables and ports are those of the settings', () => {
   const known = Object.keys(SETTINGS).map(variableOf);
   const given = all('ENV').flatMap((line) => line.split(' ').map((pair) => pair.split('=')[0] ?? ''));
@@ -52,6 +73,39 @@ test('what it keeps of the socket library is what this platform loads', () => {
   const { arch, platform, versions } = process;
   const file = `node_modules/uWebSockets.js/dist/bin/uws_${platform}_${arch}_${versions.modules}.node`;
   assert.ok(existsSync(new URL(file, ROOT)), file);
+});
+
+test('its SBOM has every package of the image, and none of those that only development needs', (t) => {
+  const run = all('RUN').find((line) => line.includes('npm sbom')) ?? '';
+  assert.ok(run.endsWith('npm sbom --omit=dev --sbom-format cyclonedx > sbom.cdx.json'), run);
+  const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, Locked> };
+  const installed = Object.entries(packages).filter(
+    // What is optional is for other systems, where it is not here.
+    ([path, { dev, optional }]) =>
+      path !== '' && dev !== true && (optional !== true || existsSync(new URL(path, ROOT))),
+  );
+  assert.ok(installed.length > 100, `${installed.length} packages`);
+  // What npm reads of the image: the packages of `npm ci --omit=dev`, by what each says of itself.
+  const image = temporaryFolder(t);
+  for (const path of ['', ...installed.map(([inside]) => `${inside}/`)]) {
+    mkdirSync(join(image, path), { recursive: true });
+    copyFileSync(new URL(`${path}package.json`, ROOT), join(image, path, 'package.json'));
+  }
+  copyFileSync(new URL('package-lock.json', ROOT), join(image, 'package-lock.json'));
+  // Nothing of the npm that runs the tests, which would have it look at the project's own folder.
+  execFileSync('sh', ['-c', run], {
+    cwd: image,
+    env: { PATH: process.env['PATH'], HOME: image, NPM_CONFIG_UPDATE_NOTIFIER: 'false' },
+    stdio: 'ignore',
+  });
+  const { bomFormat, components } = JSON.parse(readFileSync(join(image, 'sbom.cdx.json'), 'utf8')) as Bom;
+  assert.equal(bomFormat, 'CycloneDX');
+  const nameOf = ([path, { name, version }]: [string, Locked]) =>
+    `${name ?? path.replace(/^.*node_modules\//, '')}@${version}`;
+  assert.deepEqual(
+    components.map((component) => component['bom-ref']).toSorted(),
+    [...new Set(installed.map(nameOf))].toSorted(),
+  );
 });
 
 test('its probe fails while nobody listens, and passes on a server that is ready', async (t) => {

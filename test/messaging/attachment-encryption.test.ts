@@ -15,7 +15,7 @@ import { startServer, type Person, type TestServer } from '#test/support/server.
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { until } from '#test/support/waiting.ts';
 import { append, attach, begin, download, fetchBytes, idOf, tus, upload } from './attaching.ts';
-import { assertRefused, start } from './conversing.ts';
+import { assertRefused, say, start } from './conversing.ts';
 
 const MASTER_KEY = randomBytes(32).toString('hex');
 
@@ -39,7 +39,7 @@ test('ATT-01 turning encryption on seals what is there and what comes; a locked 
     .toBuffer();
   const open = await startServer({ folder });
   t.after(() => open.stop());
-  const { ada } = await open.people('ada');
+  const { ada } = await open.people('ada', 'ben');
   const room = await start(open, ada, 'room', [], 'Mine');
   const old = await upload(open, ada, before);
   assert.equal((await attach(open, ada, room.id, old)).status, 201);
@@ -64,7 +64,11 @@ test('ATT-01 turning encryption on seals what is there and what comes; a locked 
     assert.deepEqual([range.status, contentHashOf(range.bytes)], [206, contentHashOf(bytes.subarray(65_530, 200_001))]);
     assert.equal(holds(join(folder, 'blobs'), bytes.subarray(1_000, 1_100)), false);
   }
-  // Neither the files' names nor what is known of them tells what is inside.
+  // What is written is not sealed, in a secret chat neither.
+  const chat = await start(sealing, her, 'secret', ['ben']);
+  await say(sealing, her, chat.id, 'read by whoever has the disk');
+  assert.equal(holds(join(folder, 'lanes'), Buffer.from('read by whoever has the disk')), true);
+  // Neither the files’ names nor what is known of them tells what is inside.
   for (const bytes of [before, after]) {
     const hash = contentHashOf(bytes);
     assert.equal(

@@ -1,4 +1,4 @@
-/** Holds that each room says what it is for, and that each page has one title. */
+/** Holds that each room says what it is for, that each page has one title, and that the files and tests that pages name are there. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { projectFiles, readAll } from './source.ts';
@@ -77,4 +77,45 @@ test('a file that is named and not there is found', () => {
   const files = ['src/base/ids.ts', 'storage/engine/lane.ts'];
   assert.deepEqual(missingFiles('See `ids.ts`, `engine/lane.ts` and `src/base/ids.ts`.', files), []);
   assert.deepEqual(missingFiles('See `gone.ts` and `base/lane.ts`.', files), ['gone.ts', 'base/lane.ts']);
+});
+
+/** Tests that a page names by their paths and that are not there: `test/tidy`, `test/tidy/readmes.test.ts`. */
+function missingTests(page: string, files: readonly string[]): string[] {
+  const named = [...page.matchAll(/(?<![\w./-])test\/[\w./-]*\w/g)].map(([name]) => name);
+  return named.filter((name) => !files.some((file) => file === name || file.startsWith(`${name}/`)));
+}
+
+/** The rows of a page's tables whose last cell names no test. */
+function rowsWithoutTest(page: string): string[] {
+  const rows = page
+    .split('\n')
+    .filter((line, at, lines) => line.startsWith('| ') && !lines[at + 1]?.startsWith('| ---'));
+  return rows.filter((row) => !/`test\/[\w./-]+`[^|]* \|$/.test(row) && !row.startsWith('| ---'));
+}
+
+test('every test that a page for readers names is there', () => {
+  const files = projectFiles();
+  const pages = files.filter((path) => /^(?:docs\/.*|README|SECURITY)\.md$/.test(path));
+  assert.ok(pages.includes('docs/security.md') && pages.includes('SECURITY.md'));
+  const faults = [...readAll(pages)].flatMap(([path, page]) =>
+    missingTests(page, files).map((name) => `${path} names ${name}`),
+  );
+  assert.deepEqual(faults, []);
+});
+
+test('every row of the threat model names the test that holds it', () => {
+  const page = readAll(['docs/security.md']).get('docs/security.md') ?? '';
+  assert.ok(page.split('\n').filter((line) => line.startsWith('| ')).length > 30);
+  assert.deepEqual(rowsWithoutTest(page), []);
+});
+
+test('a test that is named and not there, and a row without one, are found', () => {
+  const files = ['test/tidy/readmes.test.ts', 'test/run.ts'];
+  assert.deepEqual(missingTests('By `test/tidy/readmes.test.ts`, test/run.ts and `test/tidy`.', files), []);
+  assert.deepEqual(missingTests('By `test/tidy/gone.test.ts` and test/gone.', files), [
+    'test/tidy/gone.test.ts',
+    'test/gone',
+  ]);
+  const table = '| Claim | Held by |\n| --- | --- |\n| one | `test/run.ts` |\n| two | nobody |\n';
+  assert.deepEqual(rowsWithoutTest(table), ['| two | nobody |']);
 });

@@ -13,7 +13,7 @@ const FILES_PER_FOLDER_MAX = 25;
 const SHAPELESS = new Set(['common', 'helper', 'helpers', 'index', 'misc', 'shared', 'types', 'util', 'utils']);
 
 /** File names whose spelling is somebody else's convention. */
-const CONVENTIONAL = new Set(['README.md', 'CHANGELOG.md', 'LICENSE', 'Dockerfile']);
+const CONVENTIONAL = new Set(['README.md', 'CHANGELOG.md', 'SECURITY.md', 'LICENSE', 'Dockerfile']);
 
 function nameFault(path: string): string | undefined {
   const parts = path.split('/');
