@@ -95,8 +95,8 @@ function rowsWithoutTest(page: string): string[] {
 
 test('every test that a page for readers names is there', () => {
   const files = projectFiles();
-  const pages = files.filter((path) => /^(?:docs\/.*|README|SECURITY)\.md$/.test(path));
-  assert.ok(pages.includes('docs/security.md') && pages.includes('SECURITY.md'));
+  const pages = files.filter((path) => /^(?:docs\/.*|README|\.github\/SECURITY)\.md$/.test(path));
+  assert.ok(pages.includes('docs/security.md') && pages.includes('.github/SECURITY.md'));
   const faults = [...readAll(pages)].flatMap(([path, page]) =>
     missingTests(page, files).map((name) => `${path} names ${name}`),
   );
