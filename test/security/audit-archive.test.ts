@@ -7,7 +7,6 @@ import { execFile } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { AUDIT_DAYS_MAX, AUDIT_DAYS_MIN, AuditArchive, TRIM_STEP } from '#src/audit/audit-archive.ts';
 import { EXPORTED_LINE_BYTES_MAX } from '#src/audit/exported-trail.ts';
@@ -25,10 +24,11 @@ import { AUDIT_GENESIS, auditHash, type AuditEntry, type AuditForm } from '#stor
 import { checkFolder } from '#storage/check/check.ts';
 import { ActorHost } from '#test/actors/actor-host.ts';
 import { startConsoleServer } from '#test/console/console-server.ts';
+import { programOf } from '#test/support/program.ts';
 import { request } from '#test/support/server.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 
-const PARLEY = fileURLToPath(new URL('../../src/cli/parley.ts', import.meta.url));
+const PARLEY = programOf(new URL('../../src/cli/parley.ts', import.meta.url));
 const DAY = 86_400_000;
 const NOW = Date.parse('2026-11-22T12:00:00Z');
 const BY = { actor: 'user:owner', address: null } as const;
@@ -190,7 +190,7 @@ test('VND-17 owners alone say how long the trail is kept; the export is made on 
   const trail = await call<{ items: { details: object }[] }>('owner', 'GET', '/audit?event=audit.retention_changed');
   assert.deepEqual(trail.body.items[0]?.details, { before: AUDIT_DAYS_MAX, after: null });
   const copy = join(server.folder, 'trail.jsonl');
-  const words = [PARLEY, 'audit', 'export', '--out', copy, '--data', server.folder];
+  const words = [...PARLEY, 'audit', 'export', '--out', copy, '--data', server.folder];
   const { stdout } = await promisify(execFile)(process.execPath, words);
   const { last, hash } = prove(copy);
   assert.ok(stdout.includes(`last: ${last}`) && stdout.includes(`hash: ${hash}`), stdout);
@@ -207,7 +207,7 @@ test('VND-17 owners alone say how long the trail is kept; the export is made on 
 /** Runs `parley audit verify` with those words. */
 async function verify(...words: string[]): Promise<{ status: number; out: string; said: string }> {
   const { promise, resolve } = Promise.withResolvers<{ status: number; out: string; said: string }>();
-  execFile(process.execPath, [PARLEY, 'audit', 'verify', ...words], (error, out, said) =>
+  execFile(process.execPath, [...PARLEY, 'audit', 'verify', ...words], (error, out, said) =>
     resolve({ status: error === null ? 0 : (error.code as number), out, said }),
   );
   return await promise;
@@ -277,7 +277,7 @@ const DAMAGE: Readonly<Record<string, readonly [(lines: readonly string[]) => re
       const { number, hash } = JSON.parse(fifth) as AuditEntry;
       const end = JSON.parse(rest.at(-2) ?? '') as { end: object };
       const told = JSON.stringify({ end: { ...end.end, entries: 4 } });
-      return [JSON.stringify({ anchor: { number, hash } }), ...rest.with(-2, told)];
+      return [JSON.stringify({ anchor: { number, hash } }), ...rest.slice(0, -2), told, ''];
     },
     4,
     'The beginning was cut off: no entry tells that the trail was trimmed to 5.',
