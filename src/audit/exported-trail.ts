@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { AuditEntry } from '#storage/accounts/audit-chain.ts';
 import { AuditWalk } from '#storage/accounts/audit-walk.ts';
 
-/** Bytes of a line that is read: far above any entry, which holds no text of messages. Beyond it the copy is broken there. */
+/** Bytes of a line that is read: far above any entry, which holds no text of messages. Beyond it the file is refused. */
 export const EXPORTED_LINE_BYTES_MAX = 16 * 1024 * 1024;
 
 const link = { number: z.int().min(0), hash: z.string() };

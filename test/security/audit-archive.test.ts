@@ -297,6 +297,21 @@ const DAMAGE: Readonly<Record<string, readonly [(lines: readonly string[]) => re
     4,
     'Line 6: the end tells of 6 entries up to 9, which are not those before it.',
   ],
+  'an end of another count': [
+    (lines) => lines.with(7, (lines[7] ?? '').replace('"entries":6', '"entries":7')),
+    6,
+    'Line 8: the end tells of 7 entries up to 9, which are not those before it.',
+  ],
+  'an end of another number': [
+    (lines) => lines.with(7, (lines[7] ?? '').replace('"number":9', '"number":8')),
+    6,
+    'Line 8: the end tells of 6 entries up to 8, which are not those before it.',
+  ],
+  'an end of another hash': [
+    (lines) => lines.with(7, (lines[7] ?? '').replace('"hash":"', '"hash":"0')),
+    6,
+    'Line 8: the end tells of 6 entries up to 9, which are not those before it.',
+  ],
   'a line behind the end': [(lines) => lines.toSpliced(-1, 0, lines[2] ?? ''), 6, 'Line 9 stands behind the end.'],
   'a second anchor': [
     (lines) => lines.toSpliced(3, 0, lines[0] ?? ''),
