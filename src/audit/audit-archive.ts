@@ -8,7 +8,7 @@
 import { open, rm, type FileHandle } from 'node:fs/promises';
 import type { Clock } from '#src/base/clock.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import type { AuditActor } from '#storage/accounts/audit-chain.ts';
+import type { AuditActor, AuditLink } from '#storage/accounts/audit-chain.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
@@ -131,11 +131,13 @@ export class AuditArchive {
     });
     try {
       const event: AuditEvent = 'audit.exported';
-      const details = { from: accounts.auditAnchor.number + 1 };
-      const { number } = await accounts.change((draft) =>
-        draft.audit(clock.now(), { event, ...by, subject: null, details }),
-      );
-      const exported = await this.#write(file, number);
+      // Both in one change: the entry that tells of the trim which left this anchor lies before the export's own.
+      const { anchor, number } = await accounts.change((draft) => {
+        const { auditAnchor } = draft;
+        const details = { from: auditAnchor.number + 1 };
+        return { anchor: auditAnchor, ...draft.audit(clock.now(), { event, ...by, subject: null, details }) };
+      });
+      const exported = await this.#write(file, anchor, number);
       await file.sync();
       return exported;
     } catch (error) {
@@ -146,11 +148,11 @@ export class AuditArchive {
     }
   }
 
-  async #write(file: FileHandle, end: number): Promise<ExportedTrail> {
+  async #write(file: FileHandle, anchor: AuditLink, end: number): Promise<ExportedTrail> {
     const { accounts } = this.#options;
-    const { number: start, hash: anchor } = accounts.auditAnchor;
-    await file.write(line({ anchor: { number: start, hash: anchor } }));
-    let [last, hash] = [start, anchor];
+    await file.write(line({ anchor }));
+    const start = anchor.number;
+    let [last, hash] = [start, anchor.hash];
     while (last < end) {
       const step = accounts.auditEntriesAfter(last, Math.min(TRIM_STEP, end - last));
       const [first, newest] = [step[0], step.at(-1)];

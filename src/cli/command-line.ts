@@ -52,6 +52,12 @@ export const COMMANDS = {
     options: { out: 'FILE' },
     say: 'Writes the audit trail to a new file, a line of JSON for each entry, with the hashes that prove it.',
   },
+  'audit verify': {
+    takes: [],
+    options: {},
+    optional: { file: 'FILE' },
+    say: 'Walks the hash chain of the audit trail, or of an exported file. Exits with 1 when it breaks, and says where.',
+  },
   'keys rotate': {
     takes: [],
     options: {},

@@ -4,6 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ConfigError, readConfig, type Config } from '#src/config.ts';
 import { FolderError } from '#storage/engine/folder.ts';
+import { verifyFile, verifyFolder } from './audit-commands.ts';
 import { CommandError, EXIT, UsageError } from './command-error.ts';
 import { helpPage, readCommandLine, readCount, type CommandLine, type CommandName } from './command-line.ts';
 import { connectToServer, type ControlConnection } from './control-client.ts';
@@ -60,6 +61,12 @@ const RUNS: Readonly<Record<CommandName, Run>> = {
       const form = { out: resolve(options['out'] as string) };
       for (const [name, value] of Object.entries(await connection.call('audit.export', form))) say(`${name}: ${value}`);
     }),
+  'audit verify': async ({ options }, config) => {
+    const file = options['file'];
+    const { isWhole, lines } = await (file === undefined ? verifyFolder(config.data) : verifyFile(file));
+    for (const line of lines) say(line);
+    return isWhole ? EXIT.ok : EXIT.refused;
+  },
   'keys rotate': async ({ flags }, config) =>
     await withConnection(config, false, async (connection) => {
       const rotated = await connection.call('keys.rotate', { at_once: flags.has('at-once') });

@@ -14,7 +14,7 @@ import {
   type PersonRecord,
   type Revocation,
 } from './account-records.ts';
-import { AUDIT_GENESIS, type AuditEntry } from './audit-chain.ts';
+import { AUDIT_START, type AuditEntry, type AuditLink } from './audit-chain.ts';
 import {
   defineCollection,
   documentId,
@@ -55,7 +55,7 @@ export const OWNER_MADE = key('owner_made');
 
 /** Number and hash of the last entry that was taken away: what the first one that is left follows from. */
 export const AUDIT_ANCHOR = key('audit_anchor');
-export const auditAnchorRecord = defineCollection<Pick<AuditEntry, 'number' | 'hash'>>('audit_anchor', { version: 1 });
+export const auditAnchorRecord = defineCollection<AuditLink>('audit_anchor', { version: 1 });
 
 /** How entries of the audit trail are stored, under their numbers. */
 export const auditRecord = defineCollection<AuditEntry>('audit', { version: 1 });
@@ -134,18 +134,18 @@ export class AccountsView {
   }
 
   /** The last entry of the audit trail, or what stands before the first. */
-  get auditHead(): Pick<AuditEntry, 'number' | 'hash'> {
+  get auditHead(): AuditLink {
     const head = this.#get('meta', AUDIT_HEAD);
-    if (head === undefined) return { number: 0, hash: AUDIT_GENESIS };
+    if (head === undefined) return AUDIT_START;
     const entry = this.auditEntry(numberAt(head));
     if (entry === undefined) throw new Error(`Audit entry ${numberAt(head)} is missing.`);
     return entry;
   }
 
   /** What the first entry that is left follows from: the last that was taken away, or what stands before the first. */
-  get auditAnchor(): Pick<AuditEntry, 'number' | 'hash'> {
+  get auditAnchor(): AuditLink {
     const stored = this.#get('meta', AUDIT_ANCHOR);
-    return stored === undefined ? { number: 0, hash: AUDIT_GENESIS } : auditAnchorRecord.decode(stored);
+    return stored === undefined ? AUDIT_START : auditAnchorRecord.decode(stored);
   }
 
   /** An entry of the audit trail by its number. */

@@ -44,12 +44,18 @@ export interface AuditEntry extends AuditForm {
   readonly hash: string;
 }
 
-/** What stands before the first entry. */
+/** Number and hash of an entry: all that the next one has to follow from. */
+export type AuditLink = Pick<AuditEntry, 'number' | 'hash'>;
+
+/** The hash that stands before the first entry. */
 export const AUDIT_GENESIS = '0'.repeat(64);
+
+/** What the first entry follows from. */
+export const AUDIT_START: AuditLink = { number: 0, hash: AUDIT_GENESIS };
 
 /** The entry that follows `before`, whose hash and number it carries on. */
 export function nextAuditEntry(
-  before: { readonly number: number; readonly hash: string },
+  before: AuditLink,
   at: string,
   { event, actor, address, subject, details }: AuditForm,
 ): AuditEntry {

@@ -5,7 +5,7 @@
  * Whoever can write the file can also make up a whole chain of their own. What shows that is a hash kept elsewhere: an
  * exported trail, or the entries in an older backup.
  */
-import { AUDIT_GENESIS, auditHash, type AuditEntry } from '../accounts/audit-chain.ts';
+import { existsSync } from 'node:fs';
 import {
   AUDIT_ANCHOR,
   AUDIT_HEAD,
@@ -13,48 +13,68 @@ import {
   auditRecord,
   type AccountTables,
 } from '../accounts/accounts-reader.ts';
-import type { Findings } from '../engine/findings.ts';
+import { AUDIT_START } from '../accounts/audit-chain.ts';
+import { AuditWalk } from '../accounts/audit-walk.ts';
+import { Environment, mapBytesOf } from '../engine/environment.ts';
+import { Findings } from '../engine/findings.ts';
+import { folderPaths } from '../engine/folder.ts';
 import { numberAt, numberOf } from '../engine/keys.ts';
 
-/** Looks for problems in the audit trail. */
-export function checkAudit(tables: Pick<AccountTables, 'audit' | 'meta'>, findings: Findings): void {
+type AuditTables = Pick<AccountTables, 'audit' | 'meta'>;
+
+/** Looks for problems in the audit trail; answers how far its chain goes, undefined when its anchor cannot be read. */
+export function checkAudit(tables: AuditTables, findings: Findings): AuditWalk | undefined {
   const anchor = findings.attempt('audit', ['anchor'], () => {
     const stored = tables.meta.get(AUDIT_ANCHOR);
-    return stored === undefined ? { number: 0, hash: AUDIT_GENESIS } : auditAnchorRecord.decode(stored);
+    return stored === undefined ? AUDIT_START : auditAnchorRecord.decode(stored);
   });
-  if (anchor === undefined) return;
-  const before = { ...anchor };
-  let isAnchorTold = anchor.number === 0;
-  for (const item of tables.audit.getRange()) {
-    const number = numberOf(item.key);
-    if (number !== before.number + 1) {
-      findings.add('audit', [before.number + 1], 'is missing');
-      return;
-    }
-    const entry = findings.attempt('audit', [number], () => {
-      const read = auditRecord.decode(item.value);
-      return { ...read, follows: auditHash(before.hash, read) };
-    });
-    if (entry === undefined) return;
-    if (entry.number !== number) {
-      findings.add('audit', [number], 'has the number of another entry');
-      return;
-    }
-    if (entry.follows !== entry.hash) {
-      findings.add('audit', [number], 'does not follow from the entry before it: it was changed or moved, or that was');
-      return;
-    }
-    isAnchorTold ||= isTrimTo(anchor, entry);
-    before.number = number;
-    before.hash = entry.hash;
-  }
-  if (!isAnchorTold) findings.say(`No entry tells that the audit trail was trimmed to ${anchor.number}.`);
+  if (anchor === undefined) return undefined;
+  const walk = new AuditWalk(anchor);
+  if (!followAll(tables, walk, findings)) return walk;
+  if (walk.isTrimUntold) findings.say(`No entry tells that the audit trail was trimmed to ${anchor.number}.`);
   const stored = tables.meta.get(AUDIT_HEAD);
   const head = stored === undefined ? 0 : numberAt(stored);
-  if (head !== before.number) findings.say(`The audit trail ends at ${before.number}, and its head is ${head}.`);
+  if (head !== walk.head.number) findings.say(`The audit trail ends at ${walk.head.number}, and its head is ${head}.`);
+  return walk;
 }
 
-/** Whether an entry tells of the trim that left this anchor: the chain vouches for it. */
-function isTrimTo(anchor: Pick<AuditEntry, 'number' | 'hash'>, { event, details }: AuditEntry): boolean {
-  return event === 'audit.trimmed' && details['through'] === anchor.number && details['hash'] === anchor.hash;
+/** Walks to the last entry; false, and a problem, where the chain breaks. */
+function followAll(tables: AuditTables, walk: AuditWalk, findings: Findings): boolean {
+  for (const item of tables.audit.getRange()) {
+    const number = numberOf(item.key);
+    const next = walk.head.number + 1;
+    if (number !== next) {
+      if (number < next) findings.add('audit', [number], 'lies before the anchor, and should be gone');
+      else findings.add('audit', [next], 'is missing');
+      return false;
+    }
+    const follows = findings.attempt('audit', [number], () => {
+      const entry = auditRecord.decode(item.value);
+      return entry.number === number ? walk.follow(entry) : 'misplaced';
+    });
+    if (follows === true) continue;
+    if (follows === 'misplaced') findings.add('audit', [number], 'has the number of another entry');
+    if (follows === false)
+      findings.add('audit', [number], 'does not follow from the entry before it: it was changed or moved, or that was');
+    return false;
+  }
+  return true;
+}
+
+/**
+ * How far the chain of a data folder's audit trail goes, and what is wrong with it. It opens the accounts file to be read
+ * alone, in one snapshot, beside a server that is writing as well; entries that come meanwhile are not looked at.
+ */
+export async function verifyAudit(folder: string): Promise<{ walk: AuditWalk | undefined; problems: string[] }> {
+  const findings = new Findings('');
+  const path = folderPaths(folder).accounts;
+  // A folder whose server never started has no entry.
+  if (!existsSync(path)) return { walk: new AuditWalk(AUDIT_START), problems: [] };
+  const options = { mapBytes: mapBytesOf(path), readOnly: true };
+  const environment = new Environment<'audit' | 'meta'>(path, ['audit', 'meta'], options);
+  try {
+    return { walk: checkAudit(environment.tables, findings), problems: findings.problems };
+  } finally {
+    await environment.close();
+  }
 }

@@ -186,6 +186,8 @@ test('help names every command', async () => {
     'status',
     'backup',
     'restore',
+    'audit export',
+    'audit verify',
     'keys rotate',
     'check',
     'help',

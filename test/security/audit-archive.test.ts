@@ -4,12 +4,13 @@
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { AUDIT_DAYS_MAX, AUDIT_DAYS_MIN, AuditArchive, TRIM_STEP } from '#src/audit/audit-archive.ts';
+import { EXPORTED_LINE_BYTES_MAX } from '#src/audit/exported-trail.ts';
+import { verifyFile } from '#src/cli/audit-commands.ts';
 import { STATED_POLICIES } from '#src/limits/policies.ts';
 import { accountsCondition, ACCOUNTS_FILLED_SHARE } from '#src/server/alert-sources.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
@@ -23,10 +24,11 @@ import { AUDIT_GENESIS, auditHash, type AuditEntry, type AuditForm } from '#stor
 import { checkFolder } from '#storage/check/check.ts';
 import { ActorHost } from '#test/actors/actor-host.ts';
 import { startConsoleServer } from '#test/console/console-server.ts';
+import { programOf } from '#test/support/program.ts';
 import { request } from '#test/support/server.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 
-const PARLEY = fileURLToPath(new URL('../../src/cli/parley.ts', import.meta.url));
+const PARLEY = programOf(new URL('../../src/cli/parley.ts', import.meta.url));
 const DAY = 86_400_000;
 const NOW = Date.parse('2026-11-22T12:00:00Z');
 const BY = { actor: 'user:owner', address: null } as const;
@@ -118,6 +120,12 @@ test('a trim of more entries than one commit has goes on, and the newest entry a
   await old.accounts.change((draft) => assert.throws(() => draft.trimAudit(1), /cannot go/));
 });
 
+/** What verifying the folder says of an anchor that was moved by hand, back or on. */
+const SAID_OF_ANCHOR = {
+  2: /^entries: 0\nlast: 2\nhash: 0{64}\naudit \[3\] is missing\.\n$/,
+  4: /^audit \[4\] lies before the anchor, and should be gone\.\n$/m,
+};
+
 test('CON-04 whoever takes entries away by hand and moves the anchor is found out', async (t) => {
   for (const through of [2, 4]) {
     const { folder, accounts, archive } = await openTrail(t, [200, 190, 180, 1, 0]);
@@ -130,6 +138,9 @@ test('CON-04 whoever takes entries away by hand and moves the anchor is found ou
     await environment.commit([{ table: 'meta', key: AUDIT_ANCHOR, value: anchor }]);
     await environment.close();
     assert.notDeepEqual((await checkFolder(folder)).problems, [], `an anchor at ${through}`);
+    const { status, out } = await verify('--data', folder);
+    assert.equal(status, 1);
+    assert.match(out, SAID_OF_ANCHOR[through as 2 | 4]);
   }
 });
 
@@ -179,10 +190,152 @@ test('VND-17 owners alone say how long the trail is kept; the export is made on 
   const trail = await call<{ items: { details: object }[] }>('owner', 'GET', '/audit?event=audit.retention_changed');
   assert.deepEqual(trail.body.items[0]?.details, { before: AUDIT_DAYS_MAX, after: null });
   const copy = join(server.folder, 'trail.jsonl');
-  const words = [PARLEY, 'audit', 'export', '--out', copy, '--data', server.folder];
+  const words = [...PARLEY, 'audit', 'export', '--out', copy, '--data', server.folder];
   const { stdout } = await promisify(execFile)(process.execPath, words);
   const { last, hash } = prove(copy);
   assert.ok(stdout.includes(`last: ${last}`) && stdout.includes(`hash: ${hash}`), stdout);
+  // Beside the running server, which goes on writing: the export's own entry is the newest.
+  assert.deepEqual(await verify('--data', server.folder), {
+    status: 0,
+    out: `entries: ${last}\nfirst: 1\nlast: ${last}\nhash: ${hash}\nThe chain is whole.\n`,
+    said: '',
+  });
+  assert.equal((await put('owner', AUDIT_DAYS_MIN)).status, 200);
+  assert.match((await verify('--data', server.folder)).out, new RegExp(`^last: ${last + 1}$`, 'm'));
+});
+
+/** Runs `parley audit verify` with those words. */
+async function verify(...words: string[]): Promise<{ status: number; out: string; said: string }> {
+  const { promise, resolve } = Promise.withResolvers<{ status: number; out: string; said: string }>();
+  execFile(process.execPath, [...PARLEY, 'audit', 'verify', ...words], (error, out, said) =>
+    resolve({ status: error === null ? 0 : (error.code as number), out, said }),
+  );
+  return await promise;
+}
+
+/** A trail of which three entries were trimmed, its export, and what verifying either says of its soundness. */
+async function exportTrimmed(t: TestContext) {
+  const { folder, accounts, archive } = await openTrail(t, [200, 190, 180, 1, 1, 0]);
+  await archive.keep(90, BY);
+  await archive.trim();
+  const copy = join(temporaryFolder(t), 'trail.jsonl');
+  const { hash } = await archive.export(copy, BY);
+  await accounts.close();
+  const figures = `entries: 6\nfirst: 4\nlast: 9\nhash: ${hash}\ntrimmed: through 3, told by entry 8\n`;
+  return { folder, copy, lines: readFileSync(copy, 'utf8').split('\n'), figures, hash };
+}
+
+test('CON-04 a trimmed trail and its export are verified with the proof of what went', async (t) => {
+  const { folder, copy, figures } = await exportTrimmed(t);
+  const whole = { status: 0, out: `${figures}The chain is whole.\n`, said: '' };
+  const before = readFileSync(join(folder, 'accounts.mdb'));
+  assert.deepEqual(await verify('--data', folder), whole);
+  assert.deepEqual(readFileSync(join(folder, 'accounts.mdb')), before);
+  assert.deepEqual(await verify('--file', copy), whole);
+  assert.deepEqual((await verify('--data', temporaryFolder(t))).status, 1);
+  assert.deepEqual((await verify('--file', join(folder, 'nothing.jsonl'))).status, 1);
+  const usage = await verify(copy);
+  assert.deepEqual([usage.status, usage.out], [2, '']);
+  assert.match(usage.said, /Usage: parley audit verify \[--file FILE\] \[--data FOLDER\]/);
+});
+
+/** Name → the lines of a damaged copy, and what is said: entries that follow, and where it breaks. Entry 4 is in line 2. */
+const DAMAGE: Readonly<Record<string, readonly [(lines: readonly string[]) => readonly string[], number, string]>> = {
+  'a changed byte of an entry': [
+    (lines) => lines.with(3, (lines[3] ?? '').replace('user.created', 'user.creaTed')),
+    2,
+    'Line 4: entry 6 does not follow from the one before it: it was changed, or that was.',
+  ],
+  'a field that stands twice': [
+    (lines) => lines.with(3, (lines[3] ?? '').replace('"actor":', '"actor":"user:mallory","actor":')),
+    2,
+    'Line 4, behind entry 5, was changed: it is none that an export writes.',
+  ],
+  'a field that no entry has': [
+    (lines) => lines.with(3, (lines[3] ?? '').replace('{', '{"by":"mallory",')),
+    2,
+    'Line 4, behind entry 5, was changed: it is none that an export writes.',
+  ],
+  'a line that was taken out': [(lines) => lines.toSpliced(3, 1), 2, 'Line 4: entry 6 is missing before entry 7.'],
+  'two lines in each other’s place': [
+    (lines) => lines.toSpliced(3, 2, lines[4] ?? '', lines[3] ?? ''),
+    2,
+    'Line 4: entry 7 is out of order: 6 belongs there and stands in line 5.',
+  ],
+  'a line that stands twice': [
+    (lines) => lines.toSpliced(3, 0, lines[2] ?? ''),
+    2,
+    'Line 4: entry 5 stands there again, where 6 belongs.',
+  ],
+  'a copy without its beginning': [
+    (lines) => lines.slice(2),
+    0,
+    'Line 1 is not the anchor of an export: the beginning was cut off or changed.',
+  ],
+  'an anchor that was moved': [
+    ([, , fifth = '', ...rest]) => {
+      const { number, hash } = JSON.parse(fifth) as AuditEntry;
+      const end = JSON.parse(rest.at(-2) ?? '') as { end: object };
+      const told = JSON.stringify({ end: { ...end.end, entries: 4 } });
+      return [JSON.stringify({ anchor: { number, hash } }), ...rest.slice(0, -2), told, ''];
+    },
+    4,
+    'The beginning was cut off: no entry tells that the trail was trimmed to 5.',
+  ],
+  'a copy without its end': [
+    (lines) => [...lines.slice(0, 5), ''],
+    4,
+    'The end is missing: the file was cut off behind entry 7.',
+  ],
+  'a copy that ends within a line': [
+    (lines) => [...lines.slice(0, 5), (lines[5] ?? '').slice(0, 40)],
+    4,
+    'The end is missing: the file was cut off behind entry 7.',
+  ],
+  'entries taken from the end': [
+    (lines) => lines.toSpliced(5, 2),
+    4,
+    'Line 6: the end tells of 6 entries up to 9, which are not those before it.',
+  ],
+  'an end of another count': [
+    (lines) => lines.with(7, (lines[7] ?? '').replace('"entries":6', '"entries":7')),
+    6,
+    'Line 8: the end tells of 7 entries up to 9, which are not those before it.',
+  ],
+  'an end of another number': [
+    (lines) => lines.with(7, (lines[7] ?? '').replace('"number":9', '"number":8')),
+    6,
+    'Line 8: the end tells of 6 entries up to 8, which are not those before it.',
+  ],
+  'an end of another hash': [
+    (lines) => lines.with(7, (lines[7] ?? '').replace('"hash":"', '"hash":"0')),
+    6,
+    'Line 8: the end tells of 6 entries up to 9, which are not those before it.',
+  ],
+  'a line behind the end': [(lines) => lines.toSpliced(-1, 0, lines[2] ?? ''), 6, 'Line 9 stands behind the end.'],
+  'a second anchor': [
+    (lines) => lines.toSpliced(3, 0, lines[0] ?? ''),
+    2,
+    'Line 4, behind entry 5, is a second anchor.',
+  ],
+  'an empty file': [() => [''], 0, 'The file is empty.'],
+};
+
+test('CON-04 an export that was damaged is found out, with the place and the kind of the damage', async (t) => {
+  const { copy, lines } = await exportTrimmed(t);
+  for (const [name, [damage, entries, sentence]] of Object.entries(DAMAGE)) {
+    writeFileSync(copy, damage(lines).join('\n'));
+    const { isWhole, lines: said } = await verifyFile(copy);
+    assert.deepEqual([isWhole, said[0], said.at(-1)], [false, `entries: ${entries}`, sentence], name);
+  }
+  // The last of them once more as the command says it.
+  assert.deepEqual(await verify('--file', copy), { status: 1, out: 'entries: 0\nThe file is empty.\n', said: '' });
+  for (const more of [0, 1]) {
+    writeFileSync(copy, `${'x'.repeat(EXPORTED_LINE_BYTES_MAX + more)}\n`);
+    const verified = verifyFile(copy);
+    if (more === 0) assert.equal((await verified).isWhole, false);
+    else await assert.rejects(verified, /has a line of more than 16777216 bytes/);
+  }
 });
 
 test('one person fills neither the accounts file nor the trail by a route of the coordinator', async (t) => {

@@ -86,6 +86,15 @@ describe('the console in Chromium', { skip: chromium === undefined && 'no Chromi
     return places.length;
   };
 
+  /** Sets up the second factor of somebody who signed in for the first time. */
+  const setUpFactor = async (): Promise<void> => {
+    await browser.sees('Or type the secret by hand:');
+    const secret = await browser.read<string>("document.querySelector('pre.secret').textContent");
+    await browser.fill('Code', new TOTP({ secret: Secret.fromBase32(secret) }).generate());
+    await browser.press('Confirm');
+    await browser.press('I have kept it');
+  };
+
   /** The next code of the app is half a minute away; a recovery code is good at once. */
   const signInAgain = async () => {
     await browser.fill('Username', 'root');
@@ -340,7 +349,10 @@ describe('the console in Chromium', { skip: chromium === undefined && 'no Chromi
     await walk();
     await browser.press('Audit trail', 'nav');
     await browser.sees('vendor_token.used');
-    assert.doesNotMatch(await browser.read<string>("document.querySelector('main').textContent"), /\broot\b/);
+    assert.doesNotMatch(
+      await browser.read<string>("document.querySelector('main').textContent"),
+      /\broot\b|How long the trail is kept/,
+    );
     await browser.read("location.hash = '#/people'");
     await browser.press('Audit trail', 'nav');
     await browser.sees('vendor_token.used');
@@ -363,6 +375,59 @@ describe('the console in Chromium', { skip: chromium === undefined && 'no Chromi
     await browser.fill('Vendor token', token);
     await browser.press('Sign in');
     await browser.sees('The vendor token was revoked.');
+  });
+
+  test('VND-17 owners set how long the audit trail is kept, and a viewer reads it', async () => {
+    const kept = "document.querySelector('main section dl dd')?.textContent";
+    const isKept = async (shown: string) =>
+      await until(async () => (await browser.read<string | undefined>(kept)) === shown, `the days to be ${shown}`);
+    await signInAgain();
+    await browser.press('Audit trail', 'nav');
+    await isKept('for ever');
+    await browser.fill('Days kept', '89');
+    await browser.press('Save', 'main');
+    await browser.sees('Keep entries for 89 days?');
+    await browser.press('Save', 'dialog');
+    await stepUp();
+    await browser.sees('A field is missing or has a value that is not allowed.');
+    await browser.fill('Days kept', '90');
+    await browser.press('Save', 'main');
+    await browser.sees('Keep entries for 90 days?');
+    await browser.press('Save', 'dialog');
+    await isKept('90');
+    // What is no number does not become null, which is for ever; and what is longer takes nothing, so it is not asked about.
+    await browser.fill('Days kept', 'ten');
+    await browser.press('Save', 'main');
+    await browser.fill('Days kept', '91');
+    await browser.press('Save', 'main');
+    await isKept('91');
+    await browser.press('Show', 'main');
+    await browser.sees('{"before":90,"after":91}');
+    assert.doesNotMatch(await browser.read<string>('document.body.innerText'), /"after":null/);
+    await browser.fill('Days kept', '');
+    await browser.press('Save', 'main');
+    await isKept('for ever');
+
+    const { username, password } = await server.person('vic');
+    const given = `fetch('/admin/api/console-roles/${username}', {
+      method: 'PUT',
+      headers: {
+        'content-type': 'application/json',
+        'x-admin-token': JSON.parse(sessionStorage.getItem('parley.console.credential')).token,
+      },
+      body: '{"role":"viewer"}',
+    }).then(({ ok }) => ok)`;
+    assert.equal(await browser.read(given), true);
+    await browser.press('Sign out');
+    await browser.fill('Username', username);
+    await browser.fill('Password', password);
+    await browser.press('Sign in');
+    await setUpFactor();
+    await browser.sees('vic · Viewer');
+    await browser.press('Audit trail', 'nav');
+    await isKept('for ever');
+    assert.equal(await browser.read("document.querySelector('main input[name=days]')"), null);
+    await browser.press('Sign out');
   });
 
   test('TFA-02 sign-in at the provider is offered when it is set up, and leads there and back', async () => {

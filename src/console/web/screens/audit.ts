@@ -1,13 +1,15 @@
 /** The audit trail, with filters that stand in the address (CON-04). */
-import type { ItemOf } from '../console-api.ts';
-import { element } from '../elements.ts';
+import type { ItemOf, ReplyOf } from '../console-api.ts';
+import { confirmed } from '../dialog.ts';
+import { element, facts, part, type Child } from '../elements.ts';
 import { form, input, select } from '../form.ts';
-import { t, when, word } from '../language.ts';
-import { Listing } from '../listing.ts';
-import type { Screen } from '../screen-context.ts';
+import { formatNumber, t, when, word } from '../language.ts';
+import { Listing, loaded } from '../listing.ts';
+import type { Screen, ScreenContext } from '../screen-context.ts';
 import { given } from './logs.ts';
 
 type Entry = ItemOf<'get /audit'>;
+type Keeping = ReplyOf<'get /audit/retention'>;
 
 const TRAILS = ['all', 'agents', 'calendar'] as const;
 const FILTERS = ['event', 'actor', 'about', 'prefix'] as const;
@@ -72,9 +74,48 @@ export const auditScreen: Screen = {
     };
     const parts = [trail, ...filters, ...times];
     const filter = form({ submit: 'action.show', parts, send, attributes: { class: 'filter', role: 'search' } });
-    return [element('p', { class: 'hint' }, t('audit.hint')), filter, listing.element];
+    const hint = element('p', { class: 'hint' }, t('audit.hint'));
+    // Closed to vendor tokens, which see the entries alone.
+    return [hint, filter, listing.element, ...(stage.isVendor ? [] : [keepingPart(stage)])];
   },
 };
+
+/** How long the trail is kept: read by all who read it, set by owners. */
+function keepingPart(stage: ScreenContext): HTMLElement {
+  const keeping = loaded(
+    async () => await stage.call('get /audit/retention', {}),
+    (now) => showKeeping(stage, now, () => keeping.reload()),
+  );
+  return part('audit.keeping', keeping);
+}
+
+function showKeeping(
+  stage: ScreenContext,
+  { days: before, trimmed_through: trimmed }: Keeping,
+  reload: () => void,
+): Child[] {
+  const stated = facts(
+    ['audit.days', before === null ? t('holds.for-ever') : formatNumber(before)],
+    ['audit.trimmed', trimmed === 0 ? t('list.never') : trimmed],
+  );
+  if (!stage.may('access:write')) return [stated];
+  const field = input({
+    label: 'audit.days',
+    name: 'days',
+    hint: 'audit.days-hint',
+    // The pattern keeps out what is no number: it would be sent as null, which is for ever.
+    attributes: { inputmode: 'numeric', pattern: '[0-9]+', maxlength: 4, value: before ?? '' },
+  });
+  const send = async () => {
+    const days = field.text === undefined ? null : Number(field.text);
+    const isShorter = days !== null && (before === null || days < before);
+    if (isShorter && !(await confirmed('audit.keeping', t('audit.keep-asked', { days }), 'action.save'))) return;
+    await stage.call('put /audit/retention', { body: { days } });
+    stage.notices.say('notice.done');
+    reload();
+  };
+  return [stated, form({ submit: 'action.save', parts: [field], send })];
+}
 
 /** What a field for date and time holds, in the reader's zone, as an instant. */
 export function instantOf(local: string | undefined): string | undefined {
