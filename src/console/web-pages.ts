@@ -1,5 +1,6 @@
 /** Serves the browser console: static files with a strict policy, each known by a hash of its bytes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { matchesTag } from '#src/http/client-routes.ts';
 import { readWebFiles, WEB_PREFIX, type WebFile } from './web-files.ts';
 
 /**
@@ -43,10 +44,4 @@ async function sendFile(file: WebFile, request: FastifyRequest, reply: FastifyRe
   });
   if (matchesTag(request.headers['if-none-match'], file.etag)) return await reply.code(304).send();
   return await reply.type(file.type).send(file.body);
-}
-
-/** Whether the browser has the file already (RFC 9110, 13.1.2): tags are compared weakly. */
-function matchesTag(header: string | undefined, etag: string): boolean {
-  const tags = header?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? [];
-  return tags.includes(etag) || tags.includes('*');
 }

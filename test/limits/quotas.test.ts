@@ -65,7 +65,7 @@ test('quotas are settings: administrators change them within their bounds, and v
   assert.equal((await ask('viewer', 'GET', '/users/nobody/quotas')).body['code'], 'person_not_found');
 });
 
-test('messages of a day are counted over all conversations, refused beyond the quota, and a repeat is none', async () => {
+test('QUO-01 messages of a day are counted over all conversations, refused beyond the quota, and a repeat is none', async () => {
   const rooms = [];
   for (let n = 0; n < 6; n += 1) rooms.push((await start(server, alice, 'room', ['bob'])).id);
   const [first = '', second = ''] = rooms;
@@ -102,7 +102,7 @@ test('messages of a day are counted over all conversations, refused beyond the q
   await later.close();
 });
 
-test('all people together may post so much', async () => {
+test('QUO-01 all people together may post so much', async () => {
   const { id } = await start(server, carol, 'room', ['dave']);
   const used = await allUsed('installation_messages');
   await set({ installation_messages: used + 2 });
@@ -120,7 +120,7 @@ async function allUsed(quota: QuotaField): Promise<number> {
   return body.items.find((use) => use.quota === quota)?.used ?? Number.NaN;
 }
 
-test('rooms count to whoever made them until they are deleted, those of meetings too', async () => {
+test('QUO-01 rooms count to whoever made them until they are deleted, those of meetings too', async () => {
   const before = await usedBy(carol, 'rooms');
   await set({ rooms: before + 2 });
   const meet = async (who: Person) =>
@@ -143,7 +143,7 @@ test('rooms count to whoever made them until they are deleted, those of meetings
   assertUsedUp(await create(), 'rooms', before + 2);
 });
 
-test('meetings of a day are counted, cancelled or not', async () => {
+test('QUO-01 meetings of a day are counted, cancelled or not', async () => {
   const before = await usedBy(dave, 'meetings');
   await set({ meetings: before + 1 });
   const meet = async () =>
@@ -159,7 +159,7 @@ test('meetings of a day are counted, cancelled or not', async () => {
   assert.equal(await usedBy(dave, 'rooms'), rooms, 'no room was left of it');
 });
 
-test('sign-ins of a day are counted whatever the device, and a wrong password says nothing of it', async () => {
+test('QUO-01 sign-ins of a day are counted whatever the device, and a wrong password says nothing of it', async () => {
   const before = await usedBy(bob, 'sign_ins');
   await set({ sign_ins: before + 1 });
   await server.signIn('bob', bob.password, bob.session.device_id);
@@ -173,7 +173,7 @@ test('sign-ins of a day are counted whatever the device, and a wrong password sa
   bob.session = await server.signIn('bob', bob.password, bob.session.device_id);
 });
 
-test('of devices beyond their quota the one that has not signed in for longest goes', async () => {
+test('QUO-01 of devices beyond their quota the one that has not signed in for longest goes', async () => {
   const phone = await server.person('erin');
   await set({ devices: 2 });
   const laptop = { ...phone, session: await server.signIn('erin', phone.password) };
@@ -183,7 +183,7 @@ test('of devices beyond their quota the one that has not signed in for longest g
   assert.equal((await server.api(phone, 'GET', '/v1/inbox')).body['code'], 'session_revoked');
 });
 
-test('bytes uploaded are counted by the window, and an upload that comes to nothing is given back', async () => {
+test('QUO-01 bytes uploaded are counted by the window, and an upload that comes to nothing is given back', async () => {
   await set({ attachment_bytes: 20_000 });
   const create = async (bytes: number): Promise<Reply> =>
     await tus(server, dave, 'POST', '/v1/attachments', {
@@ -203,7 +203,7 @@ test('bytes uploaded are counted by the window, and an upload that comes to noth
   assert.deepEqual([body['code'], body['field']], ['quota_exceeded', 'installation_attachment_bytes']);
 });
 
-test('calendars, entries and their bytes count to the owner, and come back with what is deleted', async () => {
+test('QUO-01 calendars, entries and their bytes count to the owner, and come back with what is deleted', async () => {
   const home = await defaultCalendar(server, alice);
   const form = (title: string) => ({ title, start_at: '2026-12-01T09:00:00Z' });
   const entry = await makeEntry(server, alice, home.id, form('One'));
@@ -234,7 +234,7 @@ test('calendars, entries and their bytes count to the owner, and come back with 
   assert.equal((await call(server, alice, 'POST', '/v1/calendars', { displayname: 'More' })).status, 201);
 });
 
-test('RFC 4331 CalDAV says what is used and left, to its owner alone, and 507 beyond it', async () => {
+test('QUO-01 RFC 4331 CalDAV says what is used and left, to its owner alone, and 507 beyond it', async () => {
   const made = await request<{ password: string }>('POST', `${server.coordinator}/v1/app-passwords`, {
     token: carol.session.token,
     body: { name: 'Laptop' },

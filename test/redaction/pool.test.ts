@@ -65,6 +65,17 @@ test('RED-13 a thread that throws, one that ends, and one that answers something
   }
 });
 
+test('RED-13 a thread that takes longer to begin than a task may take answers all the same', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'redaction-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'slow.mjs');
+  const begin = 'const end = Date.now() + 400; while (Date.now() < end);';
+  writeFileSync(path, `${begin}\nexport function redact(task) { return task.bytes; }\n`);
+  const pool = new RedactionPool({ key, secrets: [], threads: 1, deadlineMs: 50, worker: pathToFileURL(path) });
+  t.after(async () => await pool.close());
+  assert.equal((await pool.bytes(Buffer.from('first'))).toString(), 'first');
+});
+
 test('RED-13 a task beyond its deadline is refused', async (t) => {
   const worker = program(t, "if (task.kind === 'bytes') return task.bytes; for (;;);");
   const pool = new RedactionPool({ key, secrets: [], threads: 1, deadlineMs: 50, worker });
