@@ -9,6 +9,7 @@ import { makeChangeHandlers } from './json/change-handlers.ts';
 import { makeEntryHandlers } from './json/entry-handlers.ts';
 import { makeFreeBusyHandlers } from './json/free-busy-handlers.ts';
 import { makeFeedHandlers } from './ics/feed-handlers.ts';
+import { paceOf } from './pace.ts';
 import { Feeds } from './ics/feeds.ts';
 import { addFileRoutes } from './ics/file-routes.ts';
 import { makeInvitationHandlers } from './json/invitation-handlers.ts';
@@ -34,7 +35,8 @@ export async function addCalendarService(
     ...makeShareHandlers(services),
     ...makeSubscriptionHandlers(services, subscriptions),
   };
-  addClientRoutes(app, CALENDAR_ROUTES, handlers, authenticate);
+  const pace = paceOf(services.limiter);
+  addClientRoutes(app, CALENDAR_ROUTES, handlers, authenticate, async (user, { method }) => await pace(user, method));
   await addFileRoutes(app, services, feeds, authenticate);
   await addDavRoutes(app, services.dav);
   app.addHook('onClose', async () => {

@@ -18,6 +18,7 @@ import { AnswerUpdates } from './scheduling/answer-updates.ts';
 import { Deliveries } from './scheduling/deliveries.ts';
 import type { OutsideMail } from './scheduling/outside-mail.ts';
 import { Scheduler } from './scheduling/scheduler.ts';
+import { paceOf } from './pace.ts';
 import { TimeSlicer } from './time-slicer.ts';
 import { WorkBudgets } from './work-budget.ts';
 import type { Window } from './icalendar/calendar-object.ts';
@@ -125,6 +126,7 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
       await ensureDefaultCalendar(calendars, user);
       return user;
     },
+    pace: paceOf(limiter),
     log,
   };
   return {

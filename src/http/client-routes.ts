@@ -41,14 +41,23 @@ export type Authenticate = (token: string | undefined) => string;
 /** Routes without a query take none: a token in a query string would end up in the logs of every proxy. */
 export const NO_QUERY = z.strictObject({});
 
+/** Counts a request of a person before its body is read; a promise keeps it waiting. @throws Refusal `rate_limited`. */
+export type CountRequest = (user: string, route: Route, name: string) => void | Promise<void>;
+
+/** Counts what each person does by each route of the coordinator. */
+function countByRoute(limiter: Limiter): CountRequest {
+  return (user, { method }, name) => limiter.take(method === 'get' ? 'route_read' : 'route_write', `${name} ${user}`);
+}
+
 /** Registers a table's routes; those of `auth: 'session'` and `'service'` are refused before their bodies are read. */
 export function addClientRoutes<Routes extends Readonly<Record<string, Route>>>(
   app: FastifyInstance,
   routes: Routes,
   handlers: ClientHandlers<Routes>,
   authenticate: Authenticate,
-  limiter?: Limiter,
+  limits?: Limiter | CountRequest,
 ): void {
+  const count = limits === undefined || typeof limits === 'function' ? limits : countByRoute(limits);
   const users = new WeakMap<FastifyRequest, string>();
   for (const [name, route] of Object.entries<Route>(routes)) {
     const handle = handlers[name as keyof Routes];
@@ -67,9 +76,7 @@ export function addClientRoutes<Routes extends Readonly<Record<string, Route>>>(
         if (route.auth !== 'session' && route.auth !== 'service') return;
         const user = authenticate(bearerOf(request));
         // Services of the installation ask on behalf of everybody.
-        if (route.auth === 'session') {
-          limiter?.take(route.method === 'get' ? 'route_read' : 'route_write', `${name} ${user}`);
-        }
+        if (route.auth === 'session') await count?.(user, route, name);
         users.set(request, user);
       },
       preValidation: async (request) => checkPresence(route, request.body),

@@ -11,6 +11,8 @@ import { FastifyOtelInstrumentation } from '@fastify/otel';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { isSoundJson } from '#src/base/json.ts';
 import type { Config } from '#src/config.ts';
+import { HeldAnswers } from '#src/limits/held-answers.ts';
+import type { Limiter } from '#src/limits/limiter.ts';
 import { errorBody, Refusal, statusOf, type ErrorCode } from '#src/protocol/errors.ts';
 import { BODY_BYTES_MAX } from '#src/protocol/limits.ts';
 import { shownVendorToken, type ShownVendorToken } from '#src/protocol/sessions/shown-vendor-token.ts';
@@ -38,6 +40,7 @@ export interface HttpSurfaceOptions {
   /** Whether pages of that origin may call this listener from a browser. */
   readonly allowsOrigin: (origin: string) => boolean;
   readonly telemetry?: HttpTelemetry | undefined;
+  readonly limiter?: Limiter | undefined;
   /** Told of refused requests that showed a vendor token, those of the console aside: it tells of them itself. */
   readonly vendorRefused?: ((shown: ShownVendorToken) => void) | undefined;
 }
@@ -110,8 +113,13 @@ export async function makeHttpSurface(options: HttpSurfaceOptions): Promise<Fast
   admit(app, options);
   tellOfVendorTokens(app, options);
   answerUnknown(app);
-  app.setErrorHandler((error: FastifyError, _request, reply) => answerError(options, error, reply));
+  const held = new HeldAnswers();
+  app.setErrorHandler((error: FastifyError, _request, reply) => {
+    const refusal = refusalOf(error);
+    held.hold(refusal, () => answerError(options, refusal, reply));
+  });
   app.get('/healthz', { config: { anyVersion: true } }, async (request, reply) => {
+    options.limiter?.take('health_read', request.ip);
     const { headers: own, body } = await options.health(request.headers.accept);
     return await reply.headers({ ...own, vary: 'Accept, Origin' }).send(body);
   });

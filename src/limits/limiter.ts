@@ -6,6 +6,10 @@ import { POLICY_NAMES, type Policies, type PolicyName } from './policies.ts';
 /** Buckets that one policy may divide a caller's requests among. */
 const STRICT_MAX = 64;
 const NANOS_PER_SECOND = 1e9;
+const NANOS_PER_MILLI = 1e6;
+/** How long a paced request waits for its turn; one that would wait longer is refused. [rate_limited] */
+export const PACED_MILLIS_MAX = 2_000;
+const PACED_NANOS_MAX = BigInt(PACED_MILLIS_MAX * NANOS_PER_MILLI);
 
 interface Counted {
   readonly rate: Rate;
@@ -37,7 +41,23 @@ export class Limiter {
   /** Counts one request of a caller. @throws Refusal `rate_limited` with the seconds until there is room again. */
   take(name: PolicyName, who: string): void {
     const seconds = this.secondsUntil(name, who);
-    if (seconds > 0) throw new Refusal('rate_limited', { retryAfter: seconds });
+    if (seconds > 0) throw this.#refusal(name, who, seconds);
+  }
+
+  /**
+   * Counts one request of a caller, also where there is no room yet: answers after how many milliseconds there is, for
+   * callers that are served later rather than refused. @throws Refusal `rate_limited` where that is beyond `PACED_MILLIS_MAX`.
+   */
+  pace(name: PolicyName, who: string): number {
+    const counted = this.#counted.get(name);
+    if (counted === undefined) return 0;
+    const { rate } = counted;
+    const now = this.#nowNanos();
+    const patient = { ...rate, aheadNanosMax: rate.aheadNanosMax + PACED_NANOS_MAX };
+    const beyond = this.#table.take(counted.family, who, patient, now);
+    if (beyond > 0) throw this.#refusal(name, who, Math.ceil((beyond + Number(PACED_NANOS_MAX)) / NANOS_PER_SECOND));
+    const over = this.#table.ahead(counted.family, who, now) - Number(rate.aheadNanosMax);
+    return Math.max(0, over / NANOS_PER_MILLI);
   }
 
   /** Counts one request and answers 0, or counts nothing and answers after how many seconds there is room again. */
@@ -81,6 +101,12 @@ export class Limiter {
     if (counted === undefined || this.left(name, who) >= 1) return;
     const { aheadNanosMax, shareNanos } = counted.rate;
     const over = this.#table.ahead(counted.family, who, this.#nowNanos()) - Number(aheadNanosMax - shareNanos);
-    throw new Refusal('rate_limited', { retryAfter: Math.max(1, Math.ceil(over / NANOS_PER_SECOND)) });
+    throw this.#refusal(name, who, Math.max(1, Math.ceil(over / NANOS_PER_SECOND)));
+  }
+
+  /** Whoever was told already is told late: a loop costs no more than its first turns. */
+  #refusal(name: PolicyName, who: string, seconds: number): Refusal {
+    const isHeld = this.secondsUntil('refusal', `${name} ${who}`) > 0;
+    return new Refusal('rate_limited', { retryAfter: seconds, isHeld });
   }
 }

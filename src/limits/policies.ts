@@ -118,6 +118,11 @@ const FIXED_POLICIES = {
     say: 'Alarms by mail to one person: more than anybody sets.',
     beyond: 'the alarm is dropped and counted',
   },
+  refusal: {
+    ...{ perSecond: 1 / 10, burst: 30 },
+    say: 'Refusals of one caller by one of these limits: a program that heeds `Retry-After` meets a few.',
+    beyond: 'the refusal is answered a second later, so that a loop costs the others nothing',
+  },
   rsvp_guess: { ...perMinute(20), beyond, say: 'Links of invitations from one address that are none.' },
   rsvp_answer: { ...perMinute(RSVP_ANSWERS_PER_MINUTE_MAX), beyond, say: 'Answers by one link of an invitation.' },
 } as const satisfies Record<string, StatedPolicy>;
@@ -166,6 +171,20 @@ function routePolicies({ rateLimits: times }: Pick<PolicySettings, 'rateLimits'>
     route_read: {
       ...{ ...often(600), beyond },
       say: 'Reads of one person by one route of the coordinator: a client reads the directory page by page.',
+    },
+    calendar_read: {
+      ...{ perSecond: 20 * times, burst: 600 * times },
+      say: 'Reads of one person of calendars, over DAV and JSON together: a client that begins asks for each of them.',
+      beyond: 'answered in turn, up to two seconds later; then `rate_limited`',
+    },
+    calendar_write: {
+      ...{ perSecond: 50 * times, burst: 500 * times },
+      say: 'Writes of one person to calendars, over DAV and JSON together: a client that moves in writes each entry.',
+      beyond: 'answered in turn, up to two seconds later; then `rate_limited`',
+    },
+    health_read: {
+      ...{ ...often(600), beyond },
+      say: 'Reads of `/healthz` by one address: ten probes a second.',
     },
     login_success: {
       ...{ ...often(60), beyond },

@@ -295,16 +295,24 @@ export class Refusal extends Error {
   readonly limit: number | undefined;
   /** Whole seconds after which a retry makes sense; sent as Retry-After. */
   readonly retryAfter: number | undefined;
+  /** Whether the answer waits: its caller was told already, and goes on as fast as it is answered. */
+  readonly isHeld: boolean;
 
   constructor(
     code: ErrorCode,
-    options: { field?: string | undefined; limit?: number | undefined; retryAfter?: number | undefined } = {},
+    options: {
+      field?: string | undefined;
+      limit?: number | undefined;
+      retryAfter?: number | undefined;
+      isHeld?: boolean;
+    } = {},
   ) {
     super(code);
     this.name = 'Refusal';
     this.code = code;
     this.field = options.field;
     this.limit = options.limit;
+    this.isHeld = options.isHeld ?? false;
     this.retryAfter = options.retryAfter ?? (ERRORS[code].status === 503 ? 1 : undefined);
   }
 }

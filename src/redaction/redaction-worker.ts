@@ -1,6 +1,6 @@
 /** A thread of the redaction pool: one engine, made once from what the pool gave to the thread. */
-import { setPriority } from 'node:os';
 import { workerData } from 'node:worker_threads';
+import { BEHIND_EVERYBODY, standBack } from '#src/pool/thread-priority.ts';
 import { Redactor, type ValueContext } from './redactor.ts';
 
 /** What a task asks for. Bytes come and go as they are; a value is anything that JSON can hold. */
@@ -14,10 +14,7 @@ export interface RedactionSecrets {
   readonly secrets: readonly string[];
 }
 
-/** Messages come first where both want a core: a vendor's page may take a little longer. */
-const NICE = 10;
-// On Linux the priority is the calling thread's own; elsewhere it would be the whole process's.
-if (process.platform === 'linux') setPriority(0, NICE);
+standBack(BEHIND_EVERYBODY);
 
 const { key, secrets } = workerData as RedactionSecrets;
 const redactor = new Redactor({ key, secrets });

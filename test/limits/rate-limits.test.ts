@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { after, before, suite, test } from 'node:test';
 import { makeLimiterMemory } from '#src/limits/bucket-table.ts';
-import { Limiter } from '#src/limits/limiter.ts';
-import { makePolicies } from '#src/limits/policies.ts';
+import { HELD_MAX, HeldAnswers } from '#src/limits/held-answers.ts';
+import { Limiter, PACED_MILLIS_MAX } from '#src/limits/limiter.ts';
+import { makePolicies, STATED_POLICIES } from '#src/limits/policies.ts';
 import { RATE_LIMITS, rateOf } from '#src/protocol/rate-limits.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { request, startServer, type TestServer } from '#test/support/server.ts';
@@ -74,6 +75,55 @@ void suite('the buckets', () => {
   });
 });
 
+void suite('refusals over and over', () => {
+  test('QUO-02 thirty of a caller are told at once, then one every ten seconds; the others are told late', () => {
+    const { clock, limiter } = manualLimiter();
+    const refuse = (who: string): boolean => {
+      try {
+        while (true) limiter.take('create', who);
+      } catch (error) {
+        assert.ok(error instanceof Refusal && error.code === 'rate_limited');
+        return error.isHeld;
+      }
+    };
+    const { burst, perSecond } = STATED_POLICIES.refusal;
+    assert.deepEqual([burst, perSecond], [30, 0.1]);
+    for (let count = 0; count < burst; count += 1) assert.equal(refuse('ann'), false);
+    assert.equal(refuse('ann'), true);
+    assert.equal(refuse('ben'), false, 'of nobody else');
+    clock.now += 10n * SECOND;
+    assert.deepEqual([refuse('ann'), refuse('ann')], [false, true]);
+  });
+
+  test('so many wait on one listener, and one more is answered at once', () => {
+    const held = new HeldAnswers();
+    let answered = 0;
+    const hold = (isHeld: boolean) => held.hold({ isHeld }, () => (answered += 1));
+    for (let count = 0; count < HELD_MAX; count += 1) hold(true);
+    assert.equal(answered, 0);
+    hold(true);
+    hold(false);
+    assert.equal(answered, 2);
+  });
+
+  test('who is paced waits for their turn up to two seconds, and is refused beyond', () => {
+    const { clock, limiter } = manualLimiter();
+    const { burst, perSecond } = STATED_POLICIES.calendar_write;
+    for (let count = 0; count < burst; count += 1) assert.equal(limiter.pace('calendar_write', 'ann'), 0);
+    const waits = Array.from({ length: (PACED_MILLIS_MAX / 1000) * perSecond }, () =>
+      limiter.pace('calendar_write', 'ann'),
+    );
+    assert.deepEqual([waits[0], waits.at(-1)], [1000 / perSecond, PACED_MILLIS_MAX]);
+    assert.throws(
+      () => limiter.pace('calendar_write', 'ann'),
+      (error) => error instanceof Refusal && error.code === 'rate_limited' && error.retryAfter === 3,
+    );
+    assert.equal(limiter.pace('calendar_write', 'ben'), 0);
+    clock.now += 3n * SECOND;
+    assert.equal(limiter.pace('calendar_write', 'ann'), 0);
+  });
+});
+
 /** Posts until one is refused; how many were taken. */
 async function postUntilRefused(server: TestServer, conversation: string, who: Parameters<typeof post>[1]) {
   for (let taken = 0; ; taken += 1) {
@@ -98,6 +148,67 @@ test('ERR-06 who posts too often is refused with rate_limited, and only they: so
   assert.equal(seq, taken + 1);
   await socket.event((event) => event.type === 'message.new' && event.seq === seq);
   assert.equal(socket.closed, undefined);
+});
+
+/** Five requests of somebody else, one after the other, that no limit counts. */
+async function others(origin: string): Promise<'others'> {
+  for (let count = 0; count < 5; count += 1) {
+    assert.equal((await fetch(`${origin}/nowhere`)).status, 404);
+  }
+  return 'others';
+}
+
+/** Asks again and again, until five requests of somebody else are answered before, three times in a row. */
+async function loopUntilLate(url: string, headers: Record<string, string>): Promise<Response> {
+  let inTurn = 0;
+  for (let refused = 0; refused < 3 * STATED_POLICIES.refusal.burst;) {
+    const asked = fetch(url, { headers });
+    const first = await Promise.race([asked, others(new URL(url).origin)]);
+    const reply = await asked;
+    // Between them there is room for one now and then.
+    if (reply.status !== 429) continue;
+    refused += 1;
+    inTurn = first === 'others' ? inTurn + 1 : 0;
+    if (inTurn === 3) return reply;
+  }
+  return assert.fail(`${url} is answered at once for ever`);
+}
+
+void suite('a loop', () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer({ environment: { PARLEY_RATE_LIMITS: '0.05' } });
+  });
+  after(() => server.stop());
+
+  test('QUO-02 is told late on every listener after thirty refusals, and nobody waits behind it', async () => {
+    const { ann } = await server.people('ann');
+    const authorization = `Bearer ${ann.session.token}`;
+    const looped: readonly [string, Record<string, string>][] = [
+      [`${server.messaging}/v1/search?q=hello`, { authorization }],
+      [`${server.coordinator}/v1/directory`, { authorization }],
+      [`${server.messaging}/healthz`, {}],
+    ];
+    for (const [url, headers] of looped) {
+      const late = await loopUntilLate(url, headers);
+      assert.deepEqual([late.status, ((await late.json()) as { code: string }).code], [429, 'rate_limited'], url);
+      assert.ok(Number(late.headers.get('retry-after')) >= 1, url);
+    }
+    // All listeners count an address together, and one may have become free by now.
+    const more = await Promise.all([1, 2, 3].map(async () => (await fetch(`${server.calendar}/healthz`)).status));
+    assert.ok(more.includes(429), more.join());
+  });
+
+  test('QUO-02 of calendar requests waits its turn over DAV and JSON together, and is refused beyond two seconds', async () => {
+    const { ben } = await server.people('ben');
+    const headers = { authorization: `Bearer ${ben.session.token}` };
+    const ask = async () => (await fetch(`${server.calendar}/v1/calendars`, { headers })).status;
+    const { burst } = STATED_POLICIES.calendar_read;
+    const answers = await Promise.all(Array.from({ length: burst * 0.05 + 6 }, ask));
+    const served = answers.filter((status) => status === 200).length;
+    assert.ok(served > burst * 0.05 && served < answers.length, `${served} of ${answers.length} were served`);
+    assert.deepEqual(new Set(answers), new Set([200, 429]));
+  });
 });
 
 test('SOC-08 FRM-03 valid frames too many are dropped and counted, the presence said last holds, and no socket closes', async (t) => {

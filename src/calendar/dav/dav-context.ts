@@ -87,6 +87,8 @@ export interface DavContext {
   readonly publicUrl: string | undefined;
   /** Who sent these credentials. @throws Refusal `app_password_invalid`, `token_missing`, or one with `retryAfter`. */
   readonly authenticate: (authorization: string | undefined, address: string) => Promise<string>;
+  /** Waits until it is the person's turn. @throws Refusal `rate_limited`. */
+  readonly pace: (user: string, method: string) => Promise<void>;
   readonly log: {
     error(message: string, fields?: Readonly<Record<string, unknown>>): void;
   };

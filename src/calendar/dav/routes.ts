@@ -8,6 +8,8 @@ import { promisify } from 'node:util';
 import { constants, createGzip, gzip } from 'node:zlib';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { authorizationOf } from '#src/http/client-routes.ts';
+import { HeldAnswers } from '#src/limits/held-answers.ts';
+import { Refusal } from '#src/protocol/errors.ts';
 import { makeCalendar, makeCollection } from './collections.ts';
 import { ALLOWED, COMPLIANCE, METHODS, REFUSED_METHODS } from './compliance.ts';
 import { copy, hostOf, move } from './copying.ts';
@@ -59,7 +61,12 @@ export async function addDavRoutes(app: FastifyInstance, context: DavContext): P
     dav.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MULTIGET_BYTES_MAX }, (_request, bytes, done) => {
       done(null, bytes);
     });
-    dav.setErrorHandler((error: FastifyError, request, reply) => answerError(context, error, request, reply));
+    const held = new HeldAnswers();
+    dav.setErrorHandler((error: FastifyError | Refusal, request, reply) =>
+      held.hold(error instanceof Refusal ? error : { isHeld: false }, () =>
+        answerError(context, error, request, reply),
+      ),
+    );
     const users = new WeakMap<FastifyRequest, string>();
     const config = { anyVersion: true };
     // Who asks is settled before a byte of the body is read.
@@ -68,7 +75,9 @@ export async function addDavRoutes(app: FastifyInstance, context: DavContext): P
       const type = request.raw.headers['content-type'];
       if (type !== undefined && !MEDIA_TYPE.test(type)) request.raw.headers['content-type'] = UNKNOWN_TYPE;
       if (request.method === 'OPTIONS') return;
-      users.set(request, await context.authenticate(authorizationOf(request), request.ip));
+      const user = await context.authenticate(authorizationOf(request), request.ip);
+      await context.pace(user, request.method);
+      users.set(request, user);
     };
     const handler = async (request: FastifyRequest, reply: FastifyReply) => {
       if (request.method === 'OPTIONS') return await reply.headers(CAPABILITIES).send();

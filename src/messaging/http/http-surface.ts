@@ -26,6 +26,7 @@ import type { ClientRequest, Service } from './caller.ts';
 import { unambiguous } from './framing.ts';
 import { Exchange, isFormType, readHead, type ExchangeOptions, type RequestHead } from './exchange.ts';
 import { parseForm, parseQuery } from './parsing.ts';
+import { HeldAnswers } from '#src/limits/held-answers.ts';
 import { rateOf } from '#src/protocol/rate-limits.ts';
 import { HANDLERS } from './route-handlers.ts';
 
@@ -69,6 +70,7 @@ export class HttpSurface {
   readonly #paths: readonly { readonly pattern: RegExp; readonly path: string }[];
   /** Requests whose body is still arriving, with when they began: monotonic milliseconds. */
   readonly #arriving = new Map<Exchange, number>();
+  readonly #held = new HeldAnswers();
   #inFlight = 0;
   readonly #check: NodeJS.Timeout;
 
@@ -280,7 +282,9 @@ export class HttpSurface {
 
   async #health(res: HttpResponse, req: HttpRequest): Promise<void> {
     const exchange = this.#exchange(res, readHead(req), 'healthz');
+    const { addresses, rates } = this.#options.service;
     try {
+      rates.take('health_read', addresses.of(res, exchange.head));
       const { headers, body } = await this.#options.health(exchange.head.accept);
       // Every answer says that it is for no cache; it must not say so twice.
       const { 'cache-control': _every, ...rest } = headers;
@@ -346,7 +350,7 @@ export class HttpSurface {
   }
 
   #fail(exchange: Exchange, error: Error, route: string): void {
-    if (error instanceof Refusal) return exchange.refuse(error);
+    if (error instanceof Refusal) return this.#held.hold(error, () => exchange.refuse(error));
     this.#options.log.error('a request failed', { route, error });
     return exchange.refuse(new Refusal('internal'));
   }

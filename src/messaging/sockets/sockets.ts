@@ -1,6 +1,7 @@
 /**
  * GET /v1/ws: the upgrade, and what a client may say afterwards — two frames, and nothing about who it is.
  */
+import { HeldAnswers } from '#src/limits/held-answers.ts';
 import type { HttpRequest, HttpResponse, TemplatedApp, us_socket_context_t } from 'uWebSockets.js';
 import { monotonicMillis } from '#actors/runtime/monotonic.ts';
 import { unixSeconds } from '#src/base/clock.ts';
@@ -45,6 +46,7 @@ const ID_MOMENTS_PER_MILLI = 64;
 
 export class Sockets {
   readonly #options: SocketsOptions;
+  readonly #held = new HeldAnswers();
   readonly #check: NodeJS.Timeout;
   #lastMoment = 0;
 
@@ -118,7 +120,7 @@ export class Sockets {
       if (refusal !== error) this.#options.log.error('an upgrade failed', { error });
       visit?.refuse(refusal.code);
       this.#options.metrics.countRefusal(refusal.code, 'upgrade');
-      return exchange.refuse(refusal);
+      return this.#held.hold(refusal, () => exchange.refuse(refusal));
     }
     const chosen =
       protocols

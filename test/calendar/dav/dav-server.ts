@@ -163,6 +163,7 @@ export async function startDav(): Promise<DavTestServer> {
     epoch: 'ep_1',
     publicUrl: 'https://calendar.example.org',
     authenticate: async (authorization, address) => basic.authenticate(authorization, address),
+    pace: async () => {},
     log,
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
