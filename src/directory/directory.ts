@@ -54,6 +54,12 @@ export function profileOf(view: View, username: string): Profile {
   return view.document(profiles, username) ?? NO_PROFILE;
 }
 
+/** What a person is called and found by, whose password is none of it. */
+export function namesIn(username: string, profile: ProfileChange): string[] {
+  const { display_name: name, email, phone } = profile;
+  return [username, name, email, phone?.slice(1)].filter((one) => typeof one === 'string');
+}
+
 /** Stores a person as changed just now; returns the directory's new change number. */
 export function putPerson(draft: AccountsDraft, person: Omit<PersonRecord, 'rev'>): number {
   const before = draft.person(person.username);

@@ -10,7 +10,7 @@ import type { PersonRecord, PersonRole, PersonState } from '#storage/accounts/ac
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import type { AuditValue, AuditActor } from '#storage/accounts/audit-chain.ts';
 import { endConsoleSessions } from '#src/identity/console/console-sessions.ts';
-import { entryOf, NO_PROFILE, putPerson, putProfile, type Profile } from './directory.ts';
+import { entryOf, namesIn, NO_PROFILE, putPerson, putProfile, type Profile } from './directory.ts';
 import { endSessions } from '#src/identity/sign-in.ts';
 
 /** People in one page of the list. */
@@ -70,7 +70,7 @@ export class People {
     this.#options = options;
   }
 
-  /** @throws Refusal `username_taken`, `busy`, `storage_full`. */
+  /** @throws Refusal `username_taken`, the codes of the password policy, `busy`, `storage_full`. */
   async add(
     username: string,
     password: string,
@@ -200,7 +200,7 @@ export class People {
   async #add({ username, password, role, profile, by }: PersonForm): Promise<void> {
     const { accounts, announcer, passwords, clock } = this.#options;
     if (accounts.person(username) !== undefined) throw new Refusal('username_taken');
-    const passwordHash = await passwords.hashChosen(password, username);
+    const passwordHash = await passwords.hashChosen(password, namesIn(username, profile));
     const now = clock.now();
     const rev = await accounts.change((draft) => {
       if (role === 'owner' && draft.hasOwner) throw new OwnerExists();

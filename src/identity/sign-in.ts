@@ -327,13 +327,14 @@ export function openSession(draft: AccountsDraft, username: string, open: OpenSe
   return { deviceId: device.id, session, refreshToken: token, revoked: revocations };
 }
 
-/** Ends every session of a person, as part of a change; their devices stay known. */
-export function endSessions(draft: AccountsDraft, username: string): Revocation[] {
+/** Ends every session of a person, but that of `except`, as part of a change; their devices stay known. */
+export function endSessions(draft: AccountsDraft, username: string, except?: string): Revocation[] {
   const devices = draft.devices(username);
-  const ended = devices.flatMap(({ session }) =>
+  const ending = devices.filter(({ session }) => session !== undefined && session.sid !== except);
+  const ended = ending.flatMap(({ session }) =>
     session === undefined ? [] : [{ sid: session.sid, until: session.rnw }],
   );
-  for (const device of devices) device.session = undefined;
+  for (const device of ending) device.session = undefined;
   for (const revocation of ended) draft.putRevocation(revocation);
   if (ended.length > 0) draft.putDevices(username, devices);
   return ended;

@@ -40,6 +40,7 @@ const CREDENTIAL_ENDINGS: Readonly<Record<string, Ending>> = {
     node['state'] === 'revoked'
       ? node
       : { ...node, state: 'revoked', join: undefined, revokedAt: formatInstant(at), revokedBy: BY },
+  password_resets: 'goes',
   publish_token: 'goes',
   recovery_codes: 'goes',
   // The app of a person stays; of the codes that were printed one may have been used since.
@@ -59,6 +60,7 @@ const FOLLOWING_ENDINGS: Readonly<Record<string, Ending>> = {
   node_health: 'goes',
   node_names: 'goes',
   node_totals: 'goes',
+  password_reset_links: 'goes',
   subscription_commands: 'goes',
   // Events of conversations would go to who was cut off since; whoever still wants them has them enabled.
   subscriptions: (subscription) => ({ ...subscription, isEnabled: false }),

@@ -1,5 +1,6 @@
 /** The OpenAPI 3.1 document of the HTTP forms, generated from the route tables that the servers register from. */
 import { z } from 'zod';
+import { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
 import { APP_PASSWORD_ROUTES } from '#src/protocol/sessions/app-password-routes.ts';
 import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendars/calendar-file-routes.ts';
 import { CALENDAR_MAIL_ROUTES } from '#src/protocol/calendars/calendar-mail-routes.ts';
@@ -73,6 +74,7 @@ export const ROUTE_TABLES = [
   ['sessions', 'coordinator', SESSION_ROUTES],
   ['sessions', 'coordinator', RECOVERY_ROUTES],
   ['sessions', 'coordinator', APP_PASSWORD_ROUTES],
+  ['account', 'coordinator', ACCOUNT_ROUTES],
   ['directory', 'coordinator', DIRECTORY_ROUTES],
   ['sessions', 'coordinator', QUOTA_ROUTES],
   ['meetings', 'coordinator', MEETING_ROUTES],

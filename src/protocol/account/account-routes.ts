@@ -1,0 +1,22 @@
+/** The HTTP forms of a person’s own account on the coordinator, as data: see `routes.ts`. */
+import * as passwords from './passwords.ts';
+import { route, type Route } from '../route.ts';
+import { PASSWORD_POLICY_ERRORS } from '../sessions/sessions.ts';
+
+export const ACCOUNT_ROUTES = {
+  changePassword: route.post('/v1/me/password', "Changes the caller's password; ends their other sessions if wished.", {
+    body: passwords.changePassword,
+    replies: { 200: passwords.passwordChanged },
+    errors: [...PASSWORD_POLICY_ERRORS, 'password_at_provider', 'password_unchanged', 'password_wrong', 'rate_limited'],
+  }),
+  usePasswordReset: route.post(
+    '/v1/password-reset/:link',
+    'Sets a password by a single-use link and ends every session of its person.',
+    {
+      auth: 'none',
+      body: passwords.usePasswordReset,
+      replies: { 200: passwords.passwordReset },
+      errors: [...PASSWORD_POLICY_ERRORS, 'reset_link_used'],
+    },
+  ),
+} as const satisfies Record<string, Route>;
