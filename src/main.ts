@@ -170,7 +170,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     epoch: manifest.epoch,
     startedAt: release.startedAt,
   });
-  addOwnAccount({ ...base, ...coordinator, ...management, announcer, clock: systemClock });
+  await addOwnAccount({ ...base, ...coordinator, ...management, announcer, clock: systemClock });
   const attachmentKeys = new AttachmentKeys({
     accounts,
     vault: management.vault,

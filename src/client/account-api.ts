@@ -11,6 +11,8 @@ export type AccountRoute = keyof Routes;
 
 /** Written out for the reason that `CALLS` is: the route table would bring the schema library along. */
 const ACCOUNT_CALLS: { readonly [Name in AccountRoute]: readonly [Routes[Name]['method'], Routes[Name]['path']] } = {
+  readOwnProfile: ['get', '/v1/me'],
+  changeOwnProfile: ['patch', '/v1/me'],
   changePassword: ['post', '/v1/me/password'],
   createAppPassword: ['post', '/v1/app-passwords'],
   listAppPasswords: ['get', '/v1/app-passwords'],

@@ -76,6 +76,7 @@ const RUSSIAN: Sentences = {
 
   conversation_forbidden: 'Такой беседы для вас нет.',
   device_forbidden: 'Этот сеанс принадлежит другому устройству.',
+  field_managed: 'Эти сведения ведёт организация. Обратитесь к администратору.',
   forward_forbidden: 'Такого сообщения, которое вы могли бы переслать, нет.',
   master_key_wrong: 'Это не тот главный ключ.',
   meeting_forbidden: 'Эта встреча для вас закрыта.',

@@ -16,6 +16,7 @@ import { defineCollection } from '#storage/accounts/collections.ts';
 import type { AccessControl } from './access-control.ts';
 import { DirectoryPages, type DirectoryPage, type DirectoryReply } from './directory-pages.ts';
 import { guestRecords } from '#src/identity/guest-records.ts';
+import { shownPersonalFields } from './personal-fields.ts';
 
 /** What is known of a person; null where nothing is. */
 export interface Profile {
@@ -124,6 +125,7 @@ export function entryOf(view: View, person: PersonRecord): DirectoryEntry {
   return {
     user: person.username,
     ...(Object.fromEntries(Object.entries(known).filter(([, value]) => value !== null)) as Partial<DirectoryEntry>),
+    ...shownPersonalFields(view, person.username),
     kind: guest === undefined ? 'person' : 'guest',
     state: guest?.closed === true && person.state === 'active' ? 'over' : person.state,
     rev: person.rev,

@@ -90,13 +90,7 @@ export class People {
     const { accounts, announcer, clock } = this.#options;
     const rev = await accounts.change((draft) => {
       const person = memberOf(draft, username);
-      const { before, after } = putProfile(draft, username, change);
-      const fields = (Object.keys(NO_PROFILE) as (keyof Profile)[]).filter((name) => before[name] !== after[name]);
-      if (fields.length === 0) return undefined;
-      const pick = (profile: Profile) => Object.fromEntries(fields.map((name) => [name, profile[name]]));
-      const details = { before: pick(before), after: pick(after) };
-      draft.audit(clock.now(), { event: 'user.changed', ...by, subject: `user:${username}`, details });
-      return putPerson(draft, person);
+      return changeProfile(draft, username, change, by, clock.now()) ? putPerson(draft, person) : undefined;
     });
     if (rev !== undefined) announcer.directoryChanged(username, rev);
   }
@@ -212,6 +206,23 @@ export class People {
     });
     announcer.directoryChanged(username, rev);
   }
+}
+
+/** Stores the fields that are named, as part of a change, and what was before in the trail; whether any is another. */
+export function changeProfile(
+  draft: AccountsDraft,
+  username: string,
+  change: ProfileChange,
+  by: AuditActor,
+  nowMillis: number,
+): boolean {
+  const { before, after } = putProfile(draft, username, change);
+  const fields = (Object.keys(NO_PROFILE) as (keyof Profile)[]).filter((name) => before[name] !== after[name]);
+  if (fields.length === 0) return false;
+  const pick = (profile: Profile) => Object.fromEntries(fields.map((name) => [name, profile[name]]));
+  const details = { before: pick(before), after: pick(after) };
+  draft.audit(nowMillis, { event: 'user.changed', ...by, subject: `user:${username}`, details });
+  return true;
 }
 
 interface PersonForm {

@@ -90,6 +90,7 @@ export const ERRORS = {
   calendar_read_only: { status: 403, error: 'The calendar follows a feed; its entries are not changed here.' },
   conversation_forbidden: { status: 403, error: 'There is no such conversation for you.' },
   device_forbidden: { status: 403, error: 'The device is not the one this session belongs to.' },
+  field_managed: { status: 403, error: 'This is kept for you by the organisation; ask an administrator.' },
   forward_forbidden: { status: 403, error: 'There is no such message that you could forward.' },
   master_key_wrong: { status: 403, error: 'This is not the master key.' },
   meeting_forbidden: { status: 403, error: 'This meeting is not open to you.' },

@@ -1,6 +1,7 @@
 /** What a person does with their own account, on the coordinator: put together, and its routes registered. */
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '#src/base/clock.ts';
+import { OwnProfiles } from '#src/directory/own-profiles.ts';
 import { PasswordChanges } from '#src/directory/password-changes.ts';
 import type { PasswordResets } from '#src/directory/password-resets.ts';
 import { addClientRoutes, type ClientHandlers } from '#src/http/client-routes.ts';
@@ -9,6 +10,9 @@ import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts'
 import type { SignInGuard } from '#src/identity/credentials/sign-in-guard.ts';
 import { SignInSwitches, type SignInSettings } from '#src/identity/sign-in-switches.ts';
 import type { Limiter } from '#src/limits/limiter.ts';
+import type { ChangeOwnProfile, OwnField } from '#src/protocol/account/profile.ts';
+import { readSetValues } from '#src/settings/settings.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
 import { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
 import type { ChangePassword, UsePasswordReset } from '#src/protocol/account/passwords.ts';
 import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
@@ -21,6 +25,7 @@ export interface OwnAccountOptions {
   readonly announcer: SessionAnnouncer;
   readonly clock: Clock;
   readonly limiter: Limiter;
+  readonly log: Logger;
   readonly passwords: Passwords;
   readonly passwordResets: PasswordResets;
   /** The claims of a client's session. @throws Refusal when the token is none. */
@@ -29,12 +34,21 @@ export interface OwnAccountOptions {
   readonly signInSettings: SignInSettings;
 }
 
-/** Adds the routes of people's own accounts to the coordinator's app. */
-export function addOwnAccount(options: OwnAccountOptions): void {
-  const { app, limiter, passwordResets, session, signInGuard: guard } = options;
+/** Adds the routes of people's own accounts to the coordinator's app. Statuses that are over have ended when this resolves. */
+export async function addOwnAccount(options: OwnAccountOptions): Promise<void> {
+  const { accounts, app, limiter, passwordResets, session, signInGuard: guard } = options;
+  const mayChange = (field: OwnField) => readSetValues(accounts, 'profiles')[field] !== false;
+  const profiles = new OwnProfiles({ ...options, mayChange });
+  app.addHook('onClose', async () => profiles.stop());
+  await profiles.start();
   const switches = new SignInSwitches(options.signInSettings);
   const changes = new PasswordChanges({ ...options, guard, isAtProvider: () => switches.refusePasswords() });
   const handlers: ClientHandlers<typeof ACCOUNT_ROUTES> = {
+    readOwnProfile: ({ user }) => ({ status: 200, body: profiles.read(user) }),
+    changeOwnProfile: async ({ user, body, address }) => ({
+      status: 200,
+      body: await profiles.change(user, body as ChangeOwnProfile, address),
+    }),
     changePassword: async ({ token, body, address }) => {
       const ended = await changes.change(session(token), body as ChangePassword, address);
       return { status: 200, body: { sessions_ended: ended } };

@@ -1,9 +1,18 @@
 /** The HTTP forms of a person’s own account on the coordinator, as data: see `routes.ts`. */
 import * as passwords from './passwords.ts';
+import { changeOwnProfile, ownProfile } from './profile.ts';
 import { route, type Route } from '../route.ts';
 import { PASSWORD_POLICY_ERRORS } from '../sessions/sessions.ts';
 
 export const ACCOUNT_ROUTES = {
+  readOwnProfile: route.get('/v1/me', "The caller's own profile, and what of it they may change.", {
+    replies: { 200: ownProfile },
+  }),
+  changeOwnProfile: route.patch('/v1/me', "Changes the caller's own profile; null takes a field away.", {
+    body: changeOwnProfile,
+    replies: { 200: ownProfile },
+    errors: ['field_managed'],
+  }),
   changePassword: route.post('/v1/me/password', "Changes the caller's password; ends their other sessions if wished.", {
     body: passwords.changePassword,
     replies: { 200: passwords.passwordChanged },
