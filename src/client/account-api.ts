@@ -13,6 +13,9 @@ export type AccountRoute = keyof Routes;
 const ACCOUNT_CALLS: { readonly [Name in AccountRoute]: readonly [Routes[Name]['method'], Routes[Name]['path']] } = {
   readOwnProfile: ['get', '/v1/me'],
   changeOwnProfile: ['patch', '/v1/me'],
+  listOwnSessions: ['get', '/v1/me/sessions'],
+  endOwnSession: ['delete', '/v1/me/sessions/:session'],
+  endOtherSessions: ['delete', '/v1/me/sessions'],
   changePassword: ['post', '/v1/me/password'],
   createAppPassword: ['post', '/v1/app-passwords'],
   listAppPasswords: ['get', '/v1/app-passwords'],

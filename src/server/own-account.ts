@@ -8,6 +8,7 @@ import { addClientRoutes, type ClientHandlers } from '#src/http/client-routes.ts
 import type { Passwords } from '#src/identity/credentials/passwords.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import type { SignInGuard } from '#src/identity/credentials/sign-in-guard.ts';
+import { OwnSessions } from '#src/identity/own-sessions.ts';
 import { SignInSwitches, type SignInSettings } from '#src/identity/sign-in-switches.ts';
 import type { Limiter } from '#src/limits/limiter.ts';
 import type { ChangeOwnProfile, OwnField } from '#src/protocol/account/profile.ts';
@@ -38,6 +39,7 @@ export interface OwnAccountOptions {
 export async function addOwnAccount(options: OwnAccountOptions): Promise<void> {
   const { accounts, app, limiter, passwordResets, session, signInGuard: guard } = options;
   const mayChange = (field: OwnField) => readSetValues(accounts, 'profiles')[field] !== false;
+  const sessions = new OwnSessions(options);
   const profiles = new OwnProfiles({ ...options, mayChange });
   app.addHook('onClose', async () => profiles.stop());
   await profiles.start();
@@ -49,12 +51,21 @@ export async function addOwnAccount(options: OwnAccountOptions): Promise<void> {
       status: 200,
       body: await profiles.change(user, body as ChangeOwnProfile, address),
     }),
+    listOwnSessions: ({ token }) => ({ status: 200, body: { items: sessions.list(session(token)), next: null } }),
+    endOwnSession: async ({ token, parameters, address }) => {
+      await sessions.end(session(token), parameters['session'] ?? '', address);
+      return { status: 204, body: undefined };
+    },
+    endOtherSessions: async ({ token, address }) => {
+      const ended = await sessions.endOthers(session(token), address);
+      return { status: 200, body: { sessions_ended: ended } };
+    },
     changePassword: async ({ token, body, address }) => {
       const ended = await changes.change(session(token), body as ChangePassword, address);
       return { status: 200, body: { sessions_ended: ended } };
     },
     usePasswordReset: async ({ parameters, body, address }) => {
-      await passwordResets.use(parameters['link'] ?? '', body as UsePasswordReset, address);
+      await passwordResets.use(parameters['reset'] ?? '', body as UsePasswordReset, address);
       return { status: 200, body: { status: 'ok' } };
     },
   };

@@ -1,6 +1,7 @@
 /** What people do with their own accounts: profile, sessions, notifications, and what a restart makes of it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { OwnSession } from '#src/protocol/account/own-sessions.ts';
 import type { OwnProfile } from '#src/protocol/account/profile.ts';
 import type { DirectoryEntry } from '#src/protocol/directory/directory.ts';
 import { shareRestartedServer } from '#test/console/console-server.ts';
@@ -116,6 +117,42 @@ test('DIR-01 what the organisation keeps is not changed by the person', async ()
   assert.equal((await change(dan, { display_name: 'Dan' })).status, 200);
 });
 
+test('CRD-08 a person sees their sessions and ends one, or all others', async () => {
+  const ida = await host.server.person('ida');
+  const jon = await host.server.person('jon');
+  const device = { name: 'Laptop', platform: 'linux' };
+  const signIn = async () => {
+    const body = { username: 'ida', password: ida.password, device };
+    const { body: session } = await request<Person['session']>('POST', `${host.server.coordinator}/v1/auth/login`, {
+      body,
+    });
+    return { ...ida, session };
+  };
+  const [laptop, phone] = [await signIn(), await signIn()];
+  const { items } = (await own<{ items: OwnSession[] }>(laptop, 'GET', '/v1/me/sessions')).body;
+  assert.equal(items.length, 3);
+  const [current, ...none] = items.filter((each) => each.is_current);
+  assert.deepEqual(none, []);
+  assert.deepEqual(
+    [current?.device_id, current?.name, current?.platform, current?.address, current?.last_used_at],
+    [laptop.session.device_id, 'Laptop', 'linux', '127.0.0.1', current?.signed_in_at],
+  );
+  const idOf = (who: Person) => items.find((each) => each.device_id === who.session.device_id)?.id ?? '';
+  const socket = await connect(host.server, phone);
+  assertRefused(await own(jon, 'DELETE', `/v1/me/sessions/${idOf(phone)}`), 404, 'user_session_not_found');
+  assertRefused(await own(ida, 'DELETE', '/v1/me/sessions/s_nothing'), 404, 'user_session_not_found');
+  assert.equal((await own(laptop, 'DELETE', `/v1/me/sessions/${idOf(phone)}`)).status, 204);
+  assert.deepEqual(await socket.closing(), { code: 4401, reason: 'revoked' });
+  assertRefused(await own(phone, 'GET', '/v1/me'), 401, 'session_revoked');
+  assertRefused(await own(laptop, 'DELETE', `/v1/me/sessions/${idOf(phone)}`), 404, 'user_session_not_found');
+  const others = await own(laptop, 'DELETE', '/v1/me/sessions');
+  assert.deepEqual([others.status, others.body], [200, { sessions_ended: 1 }]);
+  assertRefused(await host.server.api(ida, 'GET', '/v1/inbox'), 401, 'session_revoked');
+  assert.equal((await host.server.api(laptop, 'GET', '/v1/inbox')).status, 200);
+  assert.equal((await own(laptop, 'DELETE', `/v1/me/sessions/${idOf(laptop)}`)).status, 204);
+  assertRefused(await own(laptop, 'GET', '/v1/me/sessions'), 401, 'session_revoked');
+});
+
 test('DIR-01 a status ends by itself, with its readers told, also while the server is away', async () => {
   const { eve, fay } = await host.server.people('eve', 'fay');
   const socket = await connect(host.server, fay);
@@ -138,6 +175,17 @@ test('DIR-01 a status ends by itself, with its readers told, also while the serv
   await host.restart('SIGKILL', async () => {
     await until(() => Date.now() > end, 'the status to be over');
   });
+  // CRD-02: a renewal is the last use that is kept, and it is still known to the server that comes after.
+  const renewal = { body: { refresh_token: eve.session.refresh_token } };
+  const { status: renewed, body: session } = await request<Person['session']>(
+    'POST',
+    `${host.server.coordinator}/v1/auth/renew`,
+    renewal,
+  );
+  assert.equal(renewed, 200);
+  const listed = await own<{ items: OwnSession[] }>({ ...eve, session }, 'GET', '/v1/me/sessions');
+  const [used] = listed.body.items;
+  assert.ok((used?.last_used_at ?? '') > (used?.signed_in_at ?? ''), JSON.stringify(listed.body));
   const entry = await entryOf(fay, 'eve');
   assert.equal(entry.status, undefined);
   assert.ok(entry.rev > again.body.rev);

@@ -47,6 +47,8 @@ const PATH_PARAMETERS: Readonly<Record<string, { schema: z.ZodType; say: string 
   subscription: { schema: z.string(), say: 'The id of the subscription.' },
   meeting: { schema: z.string(), say: 'The meeting.' },
   link: { schema: z.string(), say: 'The link of the meeting.' },
+  reset: { schema: z.string().min(1), say: 'What stands at the end of the link that sets a password.' },
+  session: { schema: z.string(), say: 'The id of the session.' },
   invitation: { schema: z.string().min(1), say: 'The invitation, as it stands in the link.' },
 };
 
