@@ -40,6 +40,7 @@ import { watchCredentials } from '#src/settings/credential-watch.ts';
 import { readMailTrust } from '#src/settings/mail-trust.ts';
 import { readMediaServers } from '#src/settings/media-servers.ts';
 import { readPushCredentials } from '#src/settings/push-credentials.ts';
+import { addOwnAccount } from '#src/server/own-account.ts';
 import { rotateSigningKeys } from '#src/server/signing-key-rotation.ts';
 import { Seeder } from '#src/server/seed.ts';
 import { makeRooms } from '#src/server/seeded-rooms.ts';
@@ -169,6 +170,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     epoch: manifest.epoch,
     startedAt: release.startedAt,
   });
+  await addOwnAccount({ ...base, ...coordinator, ...management, announcer, clock: systemClock });
   const attachmentKeys = new AttachmentKeys({
     accounts,
     vault: management.vault,
@@ -373,6 +375,7 @@ async function listenForCommands(base: Base, parts: CommandParts): ReturnType<ty
   const handlers = makeControlHandlers({
     people: coordinator.people,
     invitations: coordinator.invitations,
+    passwordResets: coordinator.passwordResets,
     seeder,
     coordinatorBase: () => urls.coordinator,
     status: async () => statusOf(base, urls),

@@ -33,6 +33,10 @@ export const AUDIT_EVENTS = {
   'user.blocked': 'A person was blocked, and their sessions ended: how many.',
   'user.unblocked': 'A blocked person may sign in again.',
   'user.left': 'A person left for good, and their sessions ended: how many.',
+  'user.password_changed': 'A person changed their password: in which session, how many others ended.',
+  'user.password_reset_made': 'A link was made that sets the password of a person: its end.',
+  'user.password_reset':
+    'A person set a password by a link: who made it, how many sessions ended, whether app passwords did.',
   'user.erasure_started': 'An owner had a person erased: their account was closed and emptied.',
   'user.erasure_waits':
     'An erasure waits for a legal hold to end: the same counts as for one that is done, and what was left out.',

@@ -29,6 +29,17 @@ export const COMMANDS = {
   'user add': { takes: ['NAME'], options: {}, say: 'Adds a person. Reads the password.' },
   'user block': { takes: ['NAME'], options: {}, say: 'Ends all sessions of a person at once and keeps them out.' },
   'user unblock': { takes: ['NAME'], options: {}, say: 'Lets a blocked person sign in again.' },
+  'user reset': {
+    takes: ['NAME'],
+    options: {},
+    say: 'Prints a link that sets the password of a person; it works once, for a day, and ends their sessions.',
+  },
+  'owner reset': {
+    takes: [],
+    options: {},
+    optional: { name: 'NAME' },
+    say: 'The same for an owner, who is not reset in the console; the only one, or the one named.',
+  },
   'user list': { takes: [], options: {}, say: 'Lists the people: username, state, role, devices.' },
   seed: {
     takes: [],

@@ -11,6 +11,7 @@ import { Invitations } from '#src/directory/invitations.ts';
 import { urlOf } from '#src/http/listening-address.ts';
 import { AuditArchive } from '#src/audit/audit-archive.ts';
 import { putEnrollment } from '#src/directory/enrollment.ts';
+import { PasswordResets } from '#src/directory/password-resets.ts';
 import { BY_COMMAND, People } from '#src/directory/people.ts';
 import { rotateSigningKeys } from '#src/server/signing-key-rotation.ts';
 import { Seeder } from '#src/server/seed.ts';
@@ -67,6 +68,7 @@ async function makeHandlers(config: Config, accounts: Accounts): Promise<Control
   return makeControlHandlers({
     people: new People(shared),
     invitations: new Invitations(shared),
+    passwordResets: new PasswordResets(shared),
     seeder,
     coordinatorBase: () => baseOf(config),
     status: async () => {

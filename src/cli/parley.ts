@@ -3,6 +3,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ConfigError, readConfig, type Config } from '#src/config.ts';
+import type { MadeReset } from '#src/server/control/control-commands.ts';
 import { FolderError } from '#storage/engine/folder.ts';
 import { verifyFile, verifyFolder } from './audit-commands.ts';
 import { CommandError, EXIT, UsageError } from './command-error.ts';
@@ -39,6 +40,14 @@ const RUNS: Readonly<Record<CommandName, Run>> = {
     await withConnection(config, false, async (connection) => {
       await connection.call('user.unblock', { username: argument });
       say(`${argument} may sign in again.`);
+    }),
+  'user reset': async ({ argument }, config) =>
+    await withConnection(config, false, async (connection) => {
+      sayReset(await connection.call('user.reset', { username: argument }));
+    }),
+  'owner reset': async ({ options: { name } }, config) =>
+    await withConnection(config, false, async (connection) => {
+      sayReset(await connection.call('owner.reset', name === undefined ? {} : { username: name }));
     }),
   'user list': async (_line, config) => await withConnection(config, false, listPeople),
   seed: async ({ options }, config) => await seed(config, options),
@@ -123,6 +132,12 @@ async function listPeople(connection: ControlConnection): Promise<void> {
     for (const { username, state, role, devices } of items) say(`${username}\t${state}\t${role}\t${devices}`);
     after = next;
   }
+}
+
+/** On standard output the link alone, for whoever pipes it; what it is goes beside it. */
+function sayReset({ expires_at: until, url, username }: MadeReset): void {
+  process.stderr.write(`Whoever opens this link sets the password of ${username}, once, until ${until}:\n`);
+  say(url);
 }
 
 interface Listed {

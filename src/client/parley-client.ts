@@ -2,6 +2,7 @@
 import type { ReceiptState } from '#src/protocol/conversations/conversations.ts';
 import type { MessagingRoute } from '#src/protocol/routes.ts';
 import type { Session as WireSession } from '#src/protocol/sessions/sessions.ts';
+import { AccountApi } from './account-api.ts';
 import { CalendarApi } from './calendar-api.ts';
 import type { BodyOf, CallInput, ReplyOf } from './calls.ts';
 import { CatchUp, type Walk } from './conversations/catch-up.ts';
@@ -36,6 +37,8 @@ export class ParleyClient {
   readonly reading: MessageReading;
   /** Files: uploads, downloads, thumbnails. */
   readonly attachments: Attachments;
+  /** The person's own account: password and app passwords. */
+  readonly account: AccountApi;
   readonly calendar: CalendarApi | undefined;
   /** Who is online or away; `presence` events tell of changes. */
   readonly presences: Presences;
@@ -86,6 +89,7 @@ export class ParleyClient {
     });
     const api = (this.#api = new MessagingApi(this.#session, messaging));
     this.reading = new MessageReading(api);
+    this.account = new AccountApi(this.#session, coordinator);
     this.calendar = context.calendar && new CalendarApi(this.#session, context.calendar);
     this.attachments = new Attachments({ session: this.#session, http: messaging, timers, random });
     this.#conversations = new Conversations({

@@ -16,6 +16,7 @@ import { defineCollection } from '#storage/accounts/collections.ts';
 import type { AccessControl } from './access-control.ts';
 import { DirectoryPages, type DirectoryPage, type DirectoryReply } from './directory-pages.ts';
 import { guestRecords } from '#src/identity/guest-records.ts';
+import { shownPersonalFields } from './personal-fields.ts';
 
 /** What is known of a person; null where nothing is. */
 export interface Profile {
@@ -52,6 +53,12 @@ type View = Pick<AccountsReader, 'document'>;
 
 export function profileOf(view: View, username: string): Profile {
   return view.document(profiles, username) ?? NO_PROFILE;
+}
+
+/** What a person is called and found by, whose password is none of it. */
+export function namesIn(username: string, profile: ProfileChange): string[] {
+  const { display_name: name, email, phone } = profile;
+  return [username, name, email, phone?.slice(1)].filter((one) => typeof one === 'string');
 }
 
 /** Stores a person as changed just now; returns the directory's new change number. */
@@ -118,6 +125,7 @@ export function entryOf(view: View, person: PersonRecord): DirectoryEntry {
   return {
     user: person.username,
     ...(Object.fromEntries(Object.entries(known).filter(([, value]) => value !== null)) as Partial<DirectoryEntry>),
+    ...shownPersonalFields(view, person.username),
     kind: guest === undefined ? 'person' : 'guest',
     state: guest?.closed === true && person.state === 'active' ? 'over' : person.state,
     rev: person.rev,

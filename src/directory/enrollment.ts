@@ -15,7 +15,7 @@ import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
 import type { AccessControl } from './access-control.ts';
 import { consoleRoles } from '#src/identity/console/console-role-record.ts';
-import { putProfile } from './directory.ts';
+import { namesIn, putProfile } from './directory.ts';
 import { guestOfPhone, guestPhones, guestRecords, phoneId } from '#src/identity/guest-records.ts';
 import { termEnd, type Guests } from './guests.ts';
 import type { Invitations } from './invitations.ts';
@@ -90,7 +90,7 @@ export class Enrollment {
   /**
    * Exchanges an invitation for an account; of two who try at once, one gets it.
    * @throws Refusal `invitation_used` for one that was used, has expired or never was; `username_taken` and
-   * `phone_taken`, `password_too_common`, which leave the invitation as it is; `busy`, `storage_full`.
+   * `phone_taken`, the codes of the password policy, which leave the invitation as it is; `busy`, `storage_full`.
    */
   async exchange(
     secret: string,
@@ -102,9 +102,9 @@ export class Enrollment {
     if (accounts.document(enrollments, hash) === undefined)
       return invitations.exchange(secret, username, password, address);
     // Looked at before the password is hashed, so that a link that is over costs nothing.
-    openRecord(accounts, hash, unixSeconds(clock.now()));
+    const invited = openRecord(accounts, hash, unixSeconds(clock.now()));
     if (accounts.person(username) !== undefined) throw new Refusal('username_taken');
-    const passwordHash = await passwords.hashChosen(password, username);
+    const passwordHash = await passwords.hashChosen(password, namesOfInvited(username, invited));
     const now = clock.now();
     const { rev, isGuest } = await accounts.change((draft) => {
       const record = openRecord(draft, hash, unixSeconds(now));
@@ -179,6 +179,10 @@ function openRecord(view: Pick<AccountsDraft, 'document'>, hash: string, now: nu
 function guestOf(form: Extract<Enroll, { kind: 'guest' }>, inviter: string | undefined, now: number) {
   if (inviter === undefined) throw new Refusal('right_missing');
   return { phone: form.phone, endsAt: termEnd(form.guest_until, now, 'guest_until'), invitedBy: inviter };
+}
+
+function namesOfInvited(username: string, { guest, profile }: EnrollmentRecord): string[] {
+  return namesIn(username, guest === null ? profile : { ...profile, phone: guest.phone });
 }
 
 function hashOf(secret: string): string {

@@ -54,7 +54,7 @@ export class Invitations {
   /**
    * Exchanges an invitation for an account; of two who try at once, one gets it.
    * @throws Refusal `invitation_used` for one that was used, has expired or never was; `username_taken` and
-   * `password_too_common`, which leave the invitation as it is; `busy`, `storage_full`.
+   * the codes of the password policy, which leave the invitation as it is; `busy`, `storage_full`.
    */
   async exchange(secret: string, username: string, password: string, address: string): Promise<void> {
     const { accounts, announcer, passwords } = this.#options;
@@ -62,7 +62,7 @@ export class Invitations {
     // Looked at before the password is hashed, so that a made-up link costs nothing.
     this.#assertOpen(accounts, hash);
     if (accounts.person(username) !== undefined) throw new Refusal('username_taken');
-    const passwordHash = await passwords.hashChosen(password, username);
+    const passwordHash = await passwords.hashChosen(password, [username]);
     const now = this.#options.clock.now();
     const rev = await accounts.change((draft) => {
       const invitation = this.#assertOpen(draft, hash);

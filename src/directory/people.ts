@@ -10,7 +10,7 @@ import type { PersonRecord, PersonRole, PersonState } from '#storage/accounts/ac
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import type { AuditValue, AuditActor } from '#storage/accounts/audit-chain.ts';
 import { endConsoleSessions } from '#src/identity/console/console-sessions.ts';
-import { entryOf, NO_PROFILE, putPerson, putProfile, type Profile } from './directory.ts';
+import { entryOf, namesIn, NO_PROFILE, putPerson, putProfile, type Profile } from './directory.ts';
 import { endSessions } from '#src/identity/sign-in.ts';
 
 /** People in one page of the list. */
@@ -70,7 +70,7 @@ export class People {
     this.#options = options;
   }
 
-  /** @throws Refusal `username_taken`, `busy`, `storage_full`. */
+  /** @throws Refusal `username_taken`, the codes of the password policy, `busy`, `storage_full`. */
   async add(
     username: string,
     password: string,
@@ -90,13 +90,7 @@ export class People {
     const { accounts, announcer, clock } = this.#options;
     const rev = await accounts.change((draft) => {
       const person = memberOf(draft, username);
-      const { before, after } = putProfile(draft, username, change);
-      const fields = (Object.keys(NO_PROFILE) as (keyof Profile)[]).filter((name) => before[name] !== after[name]);
-      if (fields.length === 0) return undefined;
-      const pick = (profile: Profile) => Object.fromEntries(fields.map((name) => [name, profile[name]]));
-      const details = { before: pick(before), after: pick(after) };
-      draft.audit(clock.now(), { event: 'user.changed', ...by, subject: `user:${username}`, details });
-      return putPerson(draft, person);
+      return changeProfile(draft, username, change, by, clock.now()) ? putPerson(draft, person) : undefined;
     });
     if (rev !== undefined) announcer.directoryChanged(username, rev);
   }
@@ -200,7 +194,7 @@ export class People {
   async #add({ username, password, role, profile, by }: PersonForm): Promise<void> {
     const { accounts, announcer, passwords, clock } = this.#options;
     if (accounts.person(username) !== undefined) throw new Refusal('username_taken');
-    const passwordHash = await passwords.hashChosen(password, username);
+    const passwordHash = await passwords.hashChosen(password, namesIn(username, profile));
     const now = clock.now();
     const rev = await accounts.change((draft) => {
       if (role === 'owner' && draft.hasOwner) throw new OwnerExists();
@@ -212,6 +206,23 @@ export class People {
     });
     announcer.directoryChanged(username, rev);
   }
+}
+
+/** Stores the fields that are named, as part of a change, and what was before in the trail; whether any is another. */
+export function changeProfile(
+  draft: AccountsDraft,
+  username: string,
+  change: ProfileChange,
+  by: AuditActor,
+  nowMillis: number,
+): boolean {
+  const { before, after } = putProfile(draft, username, change);
+  const fields = (Object.keys(NO_PROFILE) as (keyof Profile)[]).filter((name) => before[name] !== after[name]);
+  if (fields.length === 0) return false;
+  const pick = (profile: Profile) => Object.fromEntries(fields.map((name) => [name, profile[name]]));
+  const details = { before: pick(before), after: pick(after) };
+  draft.audit(nowMillis, { event: 'user.changed', ...by, subject: `user:${username}`, details });
+  return true;
 }
 
 interface PersonForm {

@@ -8,7 +8,7 @@
  * looked up, the work behind it is the same for both, and a confirmation that fails has one answer and one cost.
  */
 import { randomInt } from 'node:crypto';
-import { assertUncommon } from '#src/identity/credentials/common-passwords.ts';
+import { assertGoodPassword } from '#src/identity/credentials/password-policy.ts';
 import type { Passwords } from '#src/identity/credentials/passwords.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import { unixSeconds, type Clock } from '#src/base/clock.ts';
@@ -23,6 +23,8 @@ import type { Logger } from '#src/telemetry/logger.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import { removeAppPasswords } from '#src/identity/app-passwords.ts';
 import { endSessions } from '#src/identity/sign-in.ts';
+import { namesIn, profileOf } from './directory.ts';
+import { putNewPassword } from './password-resets.ts';
 
 /** How long a code works (GST-03). */
 export const RECOVERY_CODE_SECONDS = 600;
@@ -118,18 +120,23 @@ export class Recovery {
 
   /**
    * Exchanges a code for a new password and ends every session and every app password of the guest.
-   * @throws Refusal `recovery_failed`, at one cost for every reason; `password_too_common`; `rate_limited`, `busy`, `storage_full`.
+   * @throws Refusal `recovery_failed`, at one cost for every reason; the codes of the password policy, of which
+   * `password_names_you` for the right code alone; `rate_limited`, `busy`, `storage_full`.
    */
   async confirm(phone: string, code: string, newPassword: string, address: string): Promise<void> {
     const { accounts, announcer, clock, limiter, passwords } = this.#options;
     limiter.take('recovery_confirm', hostOf(address));
     const turn = { key: hostOf(address), goesFirst: false };
     // Before an attempt is counted: the next one may be the last.
-    assertUncommon(newPassword, undefined, 'new_password');
+    assertGoodPassword(newPassword, [], 'new_password');
     const now = clock.now();
     // Counted before the code is looked at, so that guesses at the same time cannot share an attempt.
     const record = await accounts.change((draft) => this.#countAttempt(draft, phone, unixSeconds(now)));
     if (!(await passwords.verify(code, record?.codeHash, turn))) throw new Refusal('recovery_failed');
+    // Whose number it is may be told now, to who has the code; it stays as it is.
+    const guest = guestOfPhone(accounts, phone, unixSeconds(now));
+    const names = guest === undefined ? [] : namesIn(guest.username, profileOf(accounts, guest.username));
+    assertGoodPassword(newPassword, [...names, phone.slice(1)], 'new_password');
     const passwordHash = await passwords.hash(newPassword, turn);
     const revoked = await accounts.change((draft) => {
       const found = guestOfPhone(draft, phone, unixSeconds(now));
@@ -139,7 +146,7 @@ export class Recovery {
       if (found === undefined || person === undefined || current?.codeHash !== record?.codeHash) {
         throw new Refusal('recovery_failed');
       }
-      draft.putPasswordHash(person, passwordHash);
+      putNewPassword(draft, person, passwordHash);
       draft.removeDocument(recoveryCodes, phoneId(phone));
       draft.removeDocument(recoveryAttempts, phoneId(phone));
       const ended = endSessions(draft, found.username);

@@ -24,7 +24,7 @@ import { formatInstant } from '#src/base/time.ts';
 import type { Config } from '#src/config.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Login, Session, SessionClaims } from '#src/protocol/sessions/sessions.ts';
-import type { DeviceRecord, LiveSession, PersonRecord } from '#storage/accounts/account-records.ts';
+import type { DeviceRecord, LastUse, LiveSession, PersonRecord } from '#storage/accounts/account-records.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { countDailyUse } from '#storage/accounts/daily-use.ts';
 import { guestRecords } from './guest-records.ts';
@@ -47,6 +47,12 @@ export interface SignInOptions {
   /** Told of a session that was ended because a refresh token was used that had been replaced. */
   readonly reused: (session: ReusedSession) => Promise<void> | void;
 }
+
+/**
+ * How old the last use of a session may be that is renewed by its token, before it is written down: those that are renewed by
+ * refresh tokens write at each renewal anyway.
+ */
+const USE_NOTED_SECONDS = 3_600;
 
 /** A session of which two had a refresh token, and whence the one came that showed it. */
 export interface ReusedSession {
@@ -83,7 +89,7 @@ export class SignIn {
       const person = accounts.person(username);
       const mayEnter = await this.#mayEnter(person, form.password, turn);
       if (person === undefined || !mayEnter) throw new Refusal('login_failed');
-      return await this.#open(person, form, turn);
+      return await this.#open(person, form, { address, turn });
     });
   }
 
@@ -95,11 +101,11 @@ export class SignIn {
    */
   async renew(token: string | undefined, refreshToken: string | undefined, address: string): Promise<Session> {
     return refreshToken === undefined
-      ? this.#renewByToken(token)
+      ? this.#renewByToken(token, address)
       : await this.#renewByRefreshToken(refreshToken, address);
   }
 
-  #renewByToken(token: string | undefined): Session {
+  #renewByToken(token: string | undefined, address: string): Session {
     const { accounts, announcer, clock } = this.#options;
     const { dev, exp, sid, sub } = this.#read(token);
     const now = unixSeconds(clock.now());
@@ -108,7 +114,20 @@ export class SignIn {
     if (session.live.refresh?.rotated !== undefined) throw new Refusal('refresh_token_missing');
     const renewed = this.#issue(sub, dev, { ...session.live, rnw: session.rnw }, now);
     announcer.renewed({ sid, exp: renewed.exp, bounds: null });
+    if (now - (session.live.seen?.at ?? 0) >= USE_NOTED_SECONDS) this.#noteUse(sub, sid, { at: now, address });
     return renewed;
+  }
+
+  /** Writes down when a session was used. That is worth no failed renewal: the next one does it. */
+  #noteUse(username: string, sid: string, seen: LastUse): void {
+    const noted = this.#options.accounts.change((draft) => {
+      const devices = draft.devices(username);
+      const live = devices.find(({ session }) => session?.sid === sid)?.session;
+      if (live === undefined || (live.seen?.at ?? 0) >= seen.at) return;
+      live.seen = seen;
+      draft.putDevices(username, devices);
+    });
+    noted.catch(() => undefined);
   }
 
   async #renewByRefreshToken(text: string, address: string): Promise<Session> {
@@ -157,7 +176,7 @@ export class SignIn {
       const subject = `user:${given.username}`;
       draft.audit(now, { event: 'session.reused', actor: 'server', address, subject, details });
     }
-    device.session = outcome.reused ? undefined : live;
+    device.session = outcome.reused ? undefined : { ...live, seen: { at: unixSeconds(now), address } };
     draft.putDevices(given.username, devices);
     return outcome;
   }
@@ -214,7 +233,7 @@ export class SignIn {
     return endOf(this.#options.accounts, person.username) > unixSeconds(this.#options.clock.now());
   }
 
-  async #open(person: PersonRecord, form: Login, turn: HashTurn): Promise<Session> {
+  async #open(person: PersonRecord, form: Login, { address, turn }: OpenBy): Promise<Session> {
     const { accounts, announcer, passwords, clock, config, quotas } = this.#options;
     const now = clock.now();
     const outdated = passwords.isOutdated(person.passwordHash);
@@ -230,6 +249,7 @@ export class SignIn {
       return openSession(draft, person.username, {
         device: form.device,
         deviceId: form.device_id,
+        address,
         devicesMax: quotas.limits.devices,
         now,
         // A guest's session does not outlive the guest's term (GST-01).
@@ -285,7 +305,15 @@ function endOf(view: Pick<AccountsDraft, 'document'>, username: string): number 
   return view.document(guestRecords, username)?.endsAt ?? Infinity;
 }
 
+/** Where a sign-in comes from, and whose turn its hash is in. */
+interface OpenBy {
+  readonly address: string;
+  readonly turn: HashTurn;
+}
+
 export interface OpenSession {
+  /** Where from; sessions of a seed are used by nobody yet. */
+  readonly address?: string;
   readonly device: DeviceSaid | undefined;
   readonly deviceId: string | undefined;
   /** DEVICES_PER_PERSON_MAX without it. */
@@ -314,7 +342,8 @@ export function openSession(draft: AccountsDraft, username: string, open: OpenSe
   const revoked = known?.session === undefined ? [] : [known.session];
   const sid = makeId('s', open.now);
   const { state, token } = makeRefreshToken(username, sid);
-  const session = { sid, iat, rnw: iat + open.renewSeconds, refresh: state };
+  const seen = open.address === undefined ? undefined : { at: iat, address: open.address };
+  const session = { sid, iat, rnw: iat + open.renewSeconds, refresh: state, seen };
   Object.assign(device, { usedAt: iat, session }, open.device);
   if (known === undefined) {
     const most = Math.max(1, open.devicesMax ?? DEVICES_PER_PERSON_MAX);
@@ -327,13 +356,14 @@ export function openSession(draft: AccountsDraft, username: string, open: OpenSe
   return { deviceId: device.id, session, refreshToken: token, revoked: revocations };
 }
 
-/** Ends every session of a person, as part of a change; their devices stay known. */
-export function endSessions(draft: AccountsDraft, username: string): Revocation[] {
+/** Ends every session of a person, but that of `except`, as part of a change; their devices stay known. */
+export function endSessions(draft: AccountsDraft, username: string, except?: string): Revocation[] {
   const devices = draft.devices(username);
-  const ended = devices.flatMap(({ session }) =>
+  const ending = devices.filter(({ session }) => session !== undefined && session.sid !== except);
+  const ended = ending.flatMap(({ session }) =>
     session === undefined ? [] : [{ sid: session.sid, until: session.rnw }],
   );
-  for (const device of devices) device.session = undefined;
+  for (const device of ending) device.session = undefined;
   for (const revocation of ended) draft.putRevocation(revocation);
   if (ended.length > 0) draft.putDevices(username, devices);
   return ended;

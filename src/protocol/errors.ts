@@ -35,7 +35,13 @@ export const ERRORS = {
   mention_unknown: { status: 400, error: 'A person mentioned does not take part in this conversation.' },
   message_kind_unknown: { status: 400, error: 'The message kind is not known.' },
   participant_unknown: { status: 400, error: 'A person named in the request cannot be added.' },
+  password_names_you: {
+    status: 400,
+    error: 'This password is little more than a name or an address of its owner; choose another.',
+  },
   password_too_common: { status: 400, error: 'This password is among the most common ones; choose another.' },
+  password_too_short: { status: 400, error: 'This password is too short; take 8 characters or more.' },
+  password_unchanged: { status: 400, error: 'This is the password that you have already; choose another.' },
   query_invalid: { status: 400, error: 'A query parameter is unknown or has a value that is not allowed.' },
   range_invalid: { status: 400, error: 'The range is not one of this file.' },
   request_malformed: { status: 400, error: 'The request could not be read as HTTP.' },
@@ -84,13 +90,23 @@ export const ERRORS = {
   calendar_read_only: { status: 403, error: 'The calendar follows a feed; its entries are not changed here.' },
   conversation_forbidden: { status: 403, error: 'There is no such conversation for you.' },
   device_forbidden: { status: 403, error: 'The device is not the one this session belongs to.' },
+  field_managed: { status: 403, error: 'This is kept for you by the organisation; ask an administrator.' },
   forward_forbidden: { status: 403, error: 'There is no such message that you could forward.' },
   master_key_wrong: { status: 403, error: 'This is not the master key.' },
   meeting_forbidden: { status: 403, error: 'This meeting is not open to you.' },
   node_role_forbidden: { status: 403, error: 'The host was not given that role.' },
   organizer_forbidden: { status: 403, error: 'You may organise entries only as yourself.' },
   owner_binds_own_account: { status: 403, error: 'The account of an owner is bound by that owner alone.' },
+  owner_reset_on_host: {
+    status: 403,
+    error: 'The password of an owner is reset on the host of the server, by the command parley owner reset.',
+  },
   origin_forbidden: { status: 403, error: 'Pages of this origin may not connect here.' },
+  password_at_provider: {
+    status: 403,
+    error: 'Your password is kept at the identity provider; change it there.',
+  },
+  password_wrong: { status: 403, error: 'The current password is wrong.' },
   person_forbidden: { status: 403, error: 'There is no such person for you.' },
   quota_exceeded: { status: 403, error: 'The quota that the field names is used up.' },
   reauthentication_missing: {
@@ -227,6 +243,7 @@ export const ERRORS = {
   },
   client_too_old: { status: 410, error: 'This version of the app is no longer served; install the current one.' },
   invitation_used: { status: 410, error: 'This invitation was used or has expired; ask for a new one.' },
+  reset_link_used: { status: 410, error: 'This link was used or has expired; ask for a new one.' },
   join_token_used: { status: 410, error: 'This join token was used or has expired; make a new join command.' },
 
   // 429: slow down; the socket is unaffected (ERR-06).

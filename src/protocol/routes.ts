@@ -218,7 +218,7 @@ export const SESSION_ROUTES = {
     auth: 'none',
     body: sessions.exchangeInvitation,
     replies: { 201: sessions.exchangeReply },
-    errors: ['invitation_used', 'password_too_common', 'phone_taken', 'username_taken'],
+    errors: [...sessions.PASSWORD_POLICY_ERRORS, 'invitation_used', 'phone_taken', 'username_taken'],
   }),
 } as const satisfies Record<string, Route>;
 

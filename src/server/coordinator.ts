@@ -30,7 +30,7 @@ import {
 import { addClientRoutes, type Authenticate } from '#src/http/client-routes.ts';
 import { Directory } from '#src/directory/directory.ts';
 import { Enrollment } from '#src/directory/enrollment.ts';
-import { addEnrollmentPage } from '#src/directory/enrollment-page.ts';
+import { addEnrollmentPage, addPasswordResetPage } from '#src/directory/enrollment-page.ts';
 import { Groups } from '#src/directory/groups.ts';
 import { Guests } from '#src/directory/guests.ts';
 import { makeHttpSurface, type Health } from '#src/http/http-surface.ts';
@@ -42,6 +42,7 @@ import { Invitations } from '#src/directory/invitations.ts';
 import { MeetingLinks } from '#src/meetings/meeting-links.ts';
 import { addMeetingPage } from '#src/meetings/meeting-page.ts';
 import { Meetings, type MeetingRooms } from '#src/meetings/meetings.ts';
+import { PasswordResets } from '#src/directory/password-resets.ts';
 import { People } from '#src/directory/people.ts';
 import { Policies } from '#src/directory/policies.ts';
 import { Recovery } from '#src/directory/recovery.ts';
@@ -86,6 +87,8 @@ export interface Coordinator extends PeopleServices {
   readonly authenticate: Authenticate;
   /** The claims of that session. @throws Refusal as `authenticate` does. */
   readonly session: (token: string | undefined) => SessionClaims;
+  /** Counts failures at sign-in, and wherever else a person's password is asked. */
+  readonly signInGuard: SignInGuard;
 }
 
 /** People and what concerns them: who they are, what they may, where they meet. */
@@ -99,6 +102,7 @@ export interface PeopleServices {
   readonly guests: Guests;
   readonly invitations: Invitations;
   readonly enrollment: Enrollment;
+  readonly passwordResets: PasswordResets;
   readonly recovery: Recovery;
   readonly meetings: Meetings;
 }
@@ -135,9 +139,10 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
   addFrontPage(app);
   addClientRoutes(app, INTERNAL_ROUTES, internal, (token) => services.authenticateInternal(token));
   addEnrollmentPage(app);
+  addPasswordResetPage(app);
   addMeetingPage(app, nouns.meetings);
   keepTidy(app, { ...options, clock }, nouns);
-  return { app, passwords, authenticate, session: (token) => signIn.session(token), ...nouns };
+  return { app, passwords, authenticate, session: (token) => signIn.session(token), signInGuard: guard, ...nouns };
 }
 
 function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, passwords: Passwords): PeopleServices {
@@ -158,6 +163,7 @@ function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, pass
     guests,
     invitations,
     enrollment: new Enrollment({ accounts, passwords, announcer, access, guests, invitations, clock }),
+    passwordResets: new PasswordResets({ accounts, passwords, announcer, clock }),
     recovery: new Recovery({ accounts, passwords, announcer, limiter, sender, clock, log }),
     meetings: new Meetings({
       accounts,
@@ -180,6 +186,7 @@ function keepTidy(
   const sweep = async () => {
     await accounts.sweep(unixSeconds(clock.now()));
     await nouns.enrollment.sweep();
+    await nouns.passwordResets.sweep();
     await nouns.recovery.sweep();
   };
   const timer = setInterval(() => {

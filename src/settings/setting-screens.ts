@@ -5,6 +5,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { RETENTION_SECONDS_MAX, RETENTION_SECONDS_MIN } from '#src/protocol/limits.ts';
+import { OWN_FIELDS, type OwnField } from '#src/protocol/account/profile.ts';
 import { QUOTAS, type QuotaField, type QuotaName } from '#src/protocol/quotas.ts';
 import { isIceUriList } from '#src/protocol/calls/calls.ts';
 import { isTargetUrl } from '#src/outgoing/targets.ts';
@@ -109,6 +110,15 @@ function quotaFields(): Readonly<Record<QuotaField, PlainField>> {
     return ofAll ? [own, all] : [own];
   });
   return Object.fromEntries(fields) as Record<QuotaName, PlainField> & Record<QuotaField, PlainField>;
+}
+
+/** A switch for each field that people may change of themselves. */
+function ownFields(): Readonly<Record<OwnField, PlainField>> {
+  const fields = OWN_FIELDS.map((name): [OwnField, PlainField] => [
+    name,
+    { schema: z.boolean(), say: `Whether people change their own ${name}; they do without it.` },
+  ]);
+  return Object.fromEntries(fields) as Record<OwnField, PlainField>;
 }
 
 const { shape: sso } = ssoSettings;
@@ -357,6 +367,12 @@ export const SETTING_SCREENS = {
         say: 'In seconds, from a minute to ten years; for ever without it.',
       },
     },
+  },
+  profiles: {
+    say: 'What people change of their own profiles. What is kept elsewhere, in a directory or by the personnel office, is switched off here.',
+    effect: 'At once. What people wrote before stays until somebody changes it.',
+    isClosedToVendors: true,
+    fields: ownFields(),
   },
   quotas: {
     say: 'How much one person, and the whole installation, may use. What each one counts is in docs/protocol.md.',

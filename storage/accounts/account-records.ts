@@ -27,6 +27,14 @@ export interface LiveSession {
   rnw: number;
   /** Undefined for one of before there were refresh tokens. */
   refresh?: RefreshState | undefined;
+  /** Its last use as far as it is kept; undefined for one of before that. */
+  seen?: LastUse | undefined;
+}
+
+/** When a session was used, in Unix seconds, and where from. */
+export interface LastUse {
+  at: number;
+  address: string;
 }
 
 /** What is known of a session's refresh tokens; none of them can be made from it alone. */
@@ -88,7 +96,13 @@ export const personRecord = recordOf<PersonRecord>('person', [
 export const revocationRecord = recordOf<Revocation>('revocation', ['sid', 'until']);
 export const invitationRecord = recordOf<InvitationRecord>('invitation', ['kind', 'expiresAt', 'usedBy?']);
 
-type PackedSession = [sid: string, iat: number, rnw: number, refresh?: PackedRefresh];
+type PackedSession = [
+  sid: string,
+  iat: number,
+  rnw: number,
+  refresh?: PackedRefresh | null,
+  seen?: [at: number, address: string],
+];
 type PackedRefresh = [family: string, current: string, rotated: [string, Uint8Array, number, number] | null];
 type PackedDevice = [
   id: string,
@@ -109,21 +123,27 @@ function packDevice({ id, name, platform, createdAt, usedAt, session }: DeviceRe
   return [id, name, platform, createdAt, usedAt, session === undefined ? null : packSession(session)];
 }
 
-function packSession({ sid, iat, rnw, refresh }: LiveSession): PackedSession {
-  if (refresh === undefined) return [sid, iat, rnw];
+function packSession({ sid, iat, rnw, refresh, seen }: LiveSession): PackedSession {
+  if (seen !== undefined) return [sid, iat, rnw, packRefresh(refresh), [seen.at, seen.address]];
+  return refresh === undefined ? [sid, iat, rnw] : [sid, iat, rnw, packRefresh(refresh)];
+}
+
+function packRefresh(refresh: RefreshState | undefined): PackedRefresh | null {
+  if (refresh === undefined) return null;
   const { family, current, rotated } = refresh;
   const packed: PackedRefresh[2] =
     rotated === undefined ? null : [rotated.used, rotated.salt, rotated.at, rotated.before];
-  return [sid, iat, rnw, [family, current, packed]];
+  return [family, current, packed];
 }
 
 function unpackDevice([id, name, platform, createdAt, usedAt, packed]: PackedDevice): DeviceRecord {
   return { id, name, platform, createdAt, usedAt, session: packed === null ? undefined : unpackSession(packed) };
 }
 
-function unpackSession([sid, iat, rnw, packed]: PackedSession): LiveSession {
-  if (packed === undefined) return { sid, iat, rnw };
+function unpackSession([sid, iat, rnw, packed, seen]: PackedSession): LiveSession {
+  const live = { sid, iat, rnw, ...(seen === undefined ? {} : { seen: { at: seen[0], address: seen[1] } }) };
+  if (packed === undefined || packed === null) return live;
   const [family, current, turn] = packed;
   const rotated = turn === null ? undefined : { used: turn[0], salt: turn[1], at: turn[2], before: turn[3] };
-  return { sid, iat, rnw, refresh: { family, current, rotated } };
+  return { ...live, refresh: { family, current, rotated } };
 }

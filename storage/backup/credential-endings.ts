@@ -40,6 +40,7 @@ const CREDENTIAL_ENDINGS: Readonly<Record<string, Ending>> = {
     node['state'] === 'revoked'
       ? node
       : { ...node, state: 'revoked', join: undefined, revokedAt: formatInstant(at), revokedBy: BY },
+  password_resets: 'goes',
   publish_token: 'goes',
   recovery_codes: 'goes',
   // The app of a person stays; of the codes that were printed one may have been used since.
@@ -59,6 +60,7 @@ const FOLLOWING_ENDINGS: Readonly<Record<string, Ending>> = {
   node_health: 'goes',
   node_names: 'goes',
   node_totals: 'goes',
+  password_reset_links: 'goes',
   subscription_commands: 'goes',
   // Events of conversations would go to who was cut off since; whoever still wants them has them enabled.
   subscriptions: (subscription) => ({ ...subscription, isEnabled: false }),
@@ -73,8 +75,8 @@ const KEPT_COLLECTIONS = words(`
   code_attempts recovery_attempts
   alerts audit_retention automation_cursor automation_deliveries automations bot_commands bot_uses client_releases console_roles
   directory_log directory_state email_holders erasures group_names group_totals groups guest_phones guests held_conversations
-  hold_endings legal_hold meeting_attendance meeting_entries meeting_hosts meetings node_report_heads node_reports policies profiles
-  daily_use quota_warnings settings subscription_cursors vault_keys vault_secrets vendor_token_uses`);
+  hold_endings legal_hold meeting_attendance meeting_entries meeting_hosts meetings node_report_heads node_reports personal_fields policies profiles
+  daily_use quota_warnings settings status_ends subscription_cursors vault_keys vault_secrets vendor_token_uses`);
 
 /** Every collection that a restore knows what to do with. */
 export const DECIDED_COLLECTIONS: readonly string[] = [

@@ -37,7 +37,7 @@ async function parley(words: readonly string[], input = '', environment: Record<
 /** A server as far as the command sees one: the folder's lock, its people, and the control socket. */
 async function startServer(context: TestContext) {
   const coordinator = await startCoordinator(context);
-  const { accounts, announcer, folder, invitations, log, passwords, people, tokens } = coordinator;
+  const { accounts, announcer, folder, invitations, log, passwordResets, passwords, people, tokens } = coordinator;
   const lock = await lockFolder(folder);
   const seeder = new Seeder({
     accounts,
@@ -50,6 +50,7 @@ async function startServer(context: TestContext) {
   const handlers = makeControlHandlers({
     people,
     invitations,
+    passwordResets,
     seeder,
     coordinatorBase: () => 'https://chat.example.org',
     status: async () => ({ state: 'running', sockets: 3 }),
@@ -127,10 +128,17 @@ test('what is refused says why on standard error and exits with 1', async (conte
     PASSWORD,
     'A field is missing or has a value that is not allowed. (username)',
   );
-  await refused(['user', 'add', 'alice'], 'short', 'A field is missing or has a value that is not allowed. (password)');
+  await refused(['user', 'add', 'alice'], 'short', 'This password is too short; take 8 characters or more. (password)');
   await refused(['user', 'add', 'alice'], '', 'There is no password on standard input.');
   await refused(['user', 'add', 'alice'], 'x'.repeat(2000), 'Standard input holds more than a password.');
   await refused(['user', 'block', 'nobody'], '', 'There is no person nobody.');
+  await refused(['user', 'reset', 'nobody'], '', 'There is no person nobody.');
+  await refused(['owner', 'reset', '--name', 'bob'], '', 'Name one of the owners with --name. Owners: root.');
+  await refused(
+    ['user', 'reset', 'root'],
+    '',
+    'The password of an owner is reset on the host of the server, by the command parley owner reset.',
+  );
   const empty = join(folder, 'empty');
   mkdirSync(empty);
   const nothing = await parley(['user', 'add', 'alice', '--data', empty], PASSWORD);
@@ -141,6 +149,21 @@ test('what is refused says why on standard error and exits with 1', async (conte
   const wrong = await parley(['user', 'list', ...at], '', { PARLEY_SHARDS: 'many' });
   assert.equal(wrong.status, 1);
   assert.match(wrong.said, /^parley: PARLEY_SHARDS is "many"/);
+});
+
+test('CRD-12 a link to reset a password is printed alone, on a running and on a stopped server', async (context) => {
+  const { folder, people } = await startServer(context);
+  await people.addOwner('root', PASSWORD);
+  await people.add('alice', PASSWORD);
+  const at = ['--data', folder];
+  const person = await parley(['user', 'reset', 'alice', ...at]);
+  assert.match(person.out, /^https:\/\/chat\.example\.org\/v1\/password-reset\/rst_[0-9a-z]{32}\n$/, person.said);
+  assert.match(person.said, /^Whoever opens this link sets the password of alice, once, until \S+Z:\n$/);
+  const data = join(temporaryFolder(context), 'data');
+  await parley(['init', '--owner', 'olga', '--data', data], PASSWORD);
+  const owner = await parley(['owner', 'reset', '--data', data]);
+  assert.match(owner.out, /^http:\/\/127\.0\.0\.1:8080\/v1\/password-reset\/rst_[0-9a-z]{32}\n$/, owner.said);
+  assert.match(owner.said, /the password of olga/);
 });
 
 test('a folder that a process without a control socket has is refused', async (context) => {

@@ -12,7 +12,7 @@ import { PASSWORD, startCoordinator } from './coordinator-fixture.ts';
 
 async function startControl(context: TestContext, lineMillis?: number) {
   const coordinator = await startCoordinator(context);
-  const { accounts, announcer, folder, invitations, log, passwords, people, tokens } = coordinator;
+  const { accounts, announcer, folder, invitations, log, passwordResets, passwords, people, tokens } = coordinator;
   const plans: RoomPlan[] = [];
   const seeder = new Seeder({
     accounts,
@@ -25,6 +25,7 @@ async function startControl(context: TestContext, lineMillis?: number) {
   const handlers = makeControlHandlers({
     people,
     invitations,
+    passwordResets,
     seeder,
     coordinatorBase: () => 'https://chat.example.org',
     status: async () => ({ state: 'running', sockets: 3 }),
@@ -153,7 +154,11 @@ const REFUSED: [string, string, string][] = [
   ['a person that is not there', line('user.block', { username: 'nobody' }), 'person_unknown'],
   ['no username', line('user.block', {}), 'field_invalid'],
   ['a field too many', line('user.block', { username: 'alice', role: 'owner' }), 'field_invalid'],
-  ['a short password', line('user.add', { username: 'alice', password: 'short', role: 'person' }), 'field_invalid'],
+  [
+    'a short password',
+    line('user.add', { username: 'alice', password: 'short', role: 'person' }),
+    'password_too_short',
+  ],
   ['rooms of more than there are', line('seed', { people: 2, rooms: 1, members: 3 }), 'field_invalid'],
   ['a relative path', line('backup', { out: 'here' }), 'field_invalid'],
 ];

@@ -6,6 +6,7 @@ import type { Session } from '#src/protocol/sessions/sessions.ts';
 import { KEYS_PER_RING_MAX, rotateSigningKeys } from '#src/server/signing-key-rotation.ts';
 import { KEY_RINGS, type RingsOfKeys } from '#storage/accounts/signing-keys.ts';
 import { AccountsReader } from '#storage/accounts/accounts.ts';
+import { until } from '#test/support/waiting.ts';
 import { PASSWORD, START, startCoordinator, type Answer } from './coordinator-fixture.ts';
 
 const NOW = START / 1000;
@@ -169,6 +170,20 @@ test('one device more than a person may have takes the place of the one unused f
   assert.equal(accounts.devices('alice').length, DEVICES_PER_PERSON_MAX);
   assert.equal((await withToken('/v1/auth/renew', first.token)).json.code, 'session_revoked');
   assert.equal((await withToken('/v1/auth/renew', second.token)).status, 200);
+});
+
+test('CRD-08 the last use of a session that is renewed by its token is written down once an hour', async (context) => {
+  const { accounts, clock, login, people, withToken } = await startCoordinator(context);
+  await people.add('alice', PASSWORD);
+  const { token } = await login('alice');
+  const seenAt = () => accounts.devices('alice')[0]?.session?.seen?.at;
+  clock.advance(3_599);
+  assert.equal((await withToken('/v1/auth/renew', token)).status, 200);
+  clock.advance(1);
+  await accounts.change(() => undefined);
+  assert.equal(seenAt(), NOW);
+  assert.equal((await withToken('/v1/auth/renew', token)).status, 200);
+  await until(() => seenAt() === NOW + 3_600, 'the use to be written down');
 });
 
 test('CRD-08 a refresh token that was replaced is taken for thirty seconds, and there is one rotation in them', async (context) => {

@@ -5,6 +5,7 @@ import { asksStepUp } from '#src/console/route.ts';
 import { consoleRoutes } from '#src/console/route-table.ts';
 import { CALLER_PASSWORD } from '#test/console/callers.ts';
 import { codeAt } from '#test/coordinator/console-fixture.ts';
+import { request } from '#test/support/server.ts';
 import { shareSsoServer } from './sso-server.ts';
 
 const site = await shareSsoServer();
@@ -136,6 +137,12 @@ test('VND-14 VND-17 passwords are not switched off before an owner has come in b
   assert.deepEqual(ways.body, { sign_in_mode: 'identity', sso: true });
   const byPassword = await site.ask('nobody', 'POST', '/login', { username: 'viewer', password: CALLER_PASSWORD });
   assert.deepEqual(codeOf(byPassword), [403, 'sign_in_by_identity']);
+  // CRD-12: a client's session goes on, and its password is the provider's to change.
+  const change = await request<{ code: string }>('POST', `${site.server.coordinator}/v1/me/password`, {
+    headers: site.callers.messaging_session,
+    body: { current: CALLER_PASSWORD, new: 'heron over the quiet lake', end_others: false },
+  });
+  assert.deepEqual(codeOf(change), [403, 'password_at_provider']);
   const away = await owner('PUT', '/settings/sso', { groups: {} });
   assert.deepEqual(codeOf(away), [409, 'sso_in_use']);
   assert.deepEqual(codeOf(await owner('DELETE', '/sso/identities/boss')), [409, 'sso_in_use']);

@@ -107,6 +107,8 @@ async function makeDoors() {
     async () => (await asOwner<{ items: { code: string }[] }>('GET', '/recovery')).items[0]?.code,
     'the code of the guest',
   );
+  await callControl(server.folder, 'user.add', { username: 'eve', password: 'a long enough password', role: 'person' });
+  const reset = pathOf((await asOwner<{ url: string }>('POST', '/users/eve/password-reset')).url);
   const form = { name: 'support', purpose: 'to try what a restore leaves', term_days: 365 };
   const vendor = await asOwner<{ token: string; id: string }>('POST', '/vendor-tokens', form);
   const bot = await makeBot(running, 'diary', ['conversations:read'], [room.id]);
@@ -166,6 +168,13 @@ async function makeDoors() {
   const used = [
     door('an invitation of a person', ['POST', 'coordinator', person], account('carl'), 201, [410, 'invitation_used']),
     door('an invitation of an owner', ['POST', 'coordinator', owner], account('olga'), 201, [410, 'invitation_used']),
+    door(
+      'a link that sets a password',
+      ['POST', 'coordinator', reset],
+      { body: { password: 'heron over the quiet lake' } },
+      200,
+      [410, 'reset_link_used'],
+    ),
     door(
       'a recovery code of a guest',
       ['POST', 'coordinator', '/v1/auth/recover/confirm'],

@@ -101,5 +101,6 @@ export const ENGLISH_TERMS = {
   'settings.tls': 'Certificate (TLS)',
   'settings.mail': 'Mail domain',
   'settings.retention': 'How long messages are kept',
+  'settings.profiles': 'What people change of themselves',
   'settings.quotas': 'Quotas',
 } as const;

@@ -156,6 +156,10 @@ export const ENGLISH = {
   'people.block': 'Block',
   'people.block-asked': 'Block {user}? All their sessions end, and they cannot sign in until they are unblocked.',
   'people.unblock': 'Unblock',
+  'people.reset': 'Reset the password',
+  'people.reset-asked': 'Make a link that sets the password of {user}? The one before is over.',
+  'people.reset-link': 'Link to set a password',
+  'people.reset-hint': 'It works once and is shown once. Hand it over; using it signs the person out everywhere.',
   'people.leave': 'Close for good',
   'people.leave-asked':
     'Close the account of {user} for good? This cannot be undone, and nobody is ever given that username.',

@@ -101,5 +101,6 @@ export const RUSSIAN_TERMS = {
   'settings.tls': 'Сертификат (TLS)',
   'settings.mail': 'Почтовый домен',
   'settings.retention': 'Срок хранения сообщений',
+  'settings.profiles': 'Что люди меняют о себе сами',
   'settings.quotas': 'Квоты',
 } as const satisfies Readonly<Record<keyof typeof ENGLISH_TERMS, string>>;

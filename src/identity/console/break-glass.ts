@@ -73,12 +73,12 @@ export class BreakGlassAccount {
   /**
    * Sets the account, or sets it anew: another password, another shared key, and its sessions are over. The key is in
    * the answer and never shown again.
-   * @throws Refusal `right_missing` for anybody but an owner, `password_too_common`.
+   * @throws Refusal `right_missing` for anybody but an owner; `password_too_short`, `password_too_common`.
    */
   async set(principal: Principal, password: string, address: string): Promise<TotpSetup> {
     const { accounts, clock, passwords, secrets } = this.#options;
     if (principal.role !== 'owner') throw new Refusal('right_missing');
-    const passwordHash = await passwords.hashChosen(password, undefined);
+    const passwordHash = await passwords.hashChosen(password, []);
     const secret = makeTotpSecret();
     await accounts.change((draft) => {
       const before = draft.document(breakGlass, ACCOUNT);

@@ -2,7 +2,7 @@
 import { hash, parseOptions, verify } from '@node-rs/argon2';
 import { randomSymbols } from '#src/base/ids.ts';
 import { FairQueue } from '#src/limits/fair-queue.ts';
-import { assertUncommon } from './common-passwords.ts';
+import { assertGoodPassword } from './password-policy.ts';
 
 /**
  * Hashes computed at once. Hashing runs on the process's pool of four threads, which the storage commits of every
@@ -47,12 +47,13 @@ export class Passwords {
   }
 
   /**
-   * The hash to store of a password that somebody chose for an account.
-   * @throws Refusal `password_too_common`, `busy` when too many hashes wait already.
+   * The hash to store of a password that somebody chose for an account, whose owner is called `names`.
+   * @throws Refusal `password_too_short`, `password_too_common`, `password_names_you` with the field; `busy` when too
+   * many hashes wait already.
    */
-  async hashChosen(password: string, username: string | undefined): Promise<string> {
-    assertUncommon(password, username);
-    return await this.hash(password);
+  async hashChosen(password: string, names: readonly string[], turn: HashTurn = OWN_TURN): Promise<string> {
+    assertGoodPassword(password, names);
+    return await this.hash(password, turn);
   }
 
   /** The hash to store. @throws Refusal `busy` when too many hashes wait already. */

@@ -10,12 +10,37 @@ export const phone = z
   .regex(/^\+[1-9]\d{6,14}$/)
   .meta({ id: 'Phone', description: 'A telephone number in E.164 form.' });
 
+/** What turns the order of the letters round or hides them: a name could read as somebody else’s (UTS 55). */
+const UNREADABLE = /[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]/u;
+
+/** A line that people read, of so many UTF-16 units, without spaces around it; something of it is to be seen. */
+export function readableText(most: number) {
+  return z
+    .string()
+    .trim()
+    .max(most)
+    .refine((text) => /[\p{L}\p{N}\p{P}\p{S}]/u.test(text) && !UNREADABLE.test(text), 'A line of readable text.');
+}
+
 export const profileFields = {
-  display_name: z.string().trim().min(1).max(100),
+  display_name: readableText(100),
   phone,
   email: z.email().max(254),
-  title: z.string().trim().min(1).max(100),
+  title: readableText(100),
 };
+
+/** A zone of the IANA database by its name, such as `Europe/Berlin`; an offset is none. */
+export const timeZone = z
+  .string()
+  .max(64)
+  .regex(/^[A-Za-z][\w+/-]*$/)
+  .refine(isTimeZone, 'A zone of the IANA database.')
+  .meta({ id: 'TimeZone', description: 'A time zone of the IANA database.' });
+
+/** What a person shows beside their name, until it ends. */
+export const customStatus = z
+  .strictObject({ text: z.string().optional(), emoji: z.string().optional(), expires_at: z.string().optional() })
+  .meta({ id: 'CustomStatus' });
 
 /** `over` is a guest whose term has ended: nothing of theirs is served until it is prolonged (GST-06). */
 export const PERSON_STATES = ['active', 'blocked', 'left', 'over'] as const;
@@ -28,6 +53,8 @@ export const directoryEntry = z
     phone: z.string().optional(),
     email: z.string().optional(),
     title: z.string().optional(),
+    time_zone: z.string().optional(),
+    status: customStatus.optional(),
     kind: z.enum(['person', 'guest', 'bot']),
     state: z.enum(PERSON_STATES),
     /** The directory's change number at the person's last change. */
@@ -118,3 +145,11 @@ export const userSession = z
 export const userSessionsReply = z
   .strictObject({ items: z.array(userSession), next: z.null() })
   .meta({ id: 'UserSessions' });
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}

@@ -1,6 +1,7 @@
 /** The HTTP forms by which a guest gets a new password, as data: see `routes.ts` (GST-02, GST-03). */
 import * as guests from './guests.ts';
 import type { Route } from '../route.ts';
+import { PASSWORD_POLICY_ERRORS } from '../sessions/sessions.ts';
 
 export const RECOVERY_ROUTES = {
   recover: {
@@ -19,6 +20,6 @@ export const RECOVERY_ROUTES = {
     auth: 'none',
     body: guests.confirmRecovery,
     replies: { 200: guests.recoverReply },
-    errors: ['password_too_common', 'recovery_failed', 'rate_limited'],
+    errors: [...PASSWORD_POLICY_ERRORS, 'recovery_failed', 'rate_limited'],
   },
 } as const satisfies Record<string, Route>;

@@ -2,11 +2,19 @@
 import { z } from 'zod';
 import { deviceId, username } from '../names.ts';
 
-/** Long enough for a passphrase, short enough that hashing it stays cheap. [field_invalid] */
+/** What is shorter is found out by trying (NIST SP 800-63B, section 3.1.1.1). [password_too_short] */
 export const PASSWORD_LENGTH_MIN = 8;
+/** Long enough for a passphrase, short enough that hashing it stays cheap. [field_invalid] */
 export const PASSWORD_LENGTH_MAX = 256;
 
-export const password = z.string().min(PASSWORD_LENGTH_MIN).max(PASSWORD_LENGTH_MAX);
+/** What a chosen password may be refused with, wherever it is chosen. */
+export const PASSWORD_POLICY_ERRORS = ['password_names_you', 'password_too_common', 'password_too_short'] as const;
+
+/** A password that somebody chooses. The policy judges it, so that a code says what is wrong with it. */
+export const password = z
+  .string()
+  .max(PASSWORD_LENGTH_MAX)
+  .meta({ description: `${PASSWORD_LENGTH_MIN} characters or more, none of the commonest, and more than a name.` });
 
 const device = z.strictObject({ name: z.string().min(1).max(100), platform: z.string().min(1).max(32) });
 

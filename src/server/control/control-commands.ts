@@ -8,7 +8,8 @@ import { PARTICIPANTS_MAX } from '#src/protocol/limits.ts';
 import { username } from '#src/protocol/names.ts';
 import { password } from '#src/protocol/sessions/sessions.ts';
 import type { Invitations } from '#src/directory/invitations.ts';
-import { PEOPLE_PAGE_MAX, type ListedPerson, type People } from '#src/directory/people.ts';
+import type { PasswordResets } from '#src/directory/password-resets.ts';
+import { BY_COMMAND, PEOPLE_PAGE_MAX, type ListedPerson, type People } from '#src/directory/people.ts';
 import type { Seeded, Seeder } from '../seed.ts';
 import type { KeyRotation } from '../signing-key-rotation.ts';
 
@@ -31,6 +32,8 @@ export const CONTROL_FORMS = {
   'user.add': z.strictObject({ username, password, role: z.enum(['owner', 'person']) }),
   'user.block': person,
   'user.unblock': person,
+  'user.reset': person,
+  'owner.reset': z.strictObject({ username: username.optional() }),
   'user.list': z.strictObject({ after: z.string().max(64), limit: z.int().min(1).max(PEOPLE_PAGE_MAX) }),
   'invite.owner': z.strictObject({}),
   seed: seedSize,
@@ -42,6 +45,13 @@ export const CONTROL_FORMS = {
 export type ControlCommand = keyof typeof CONTROL_FORMS;
 export type ControlForm<C extends ControlCommand> = z.infer<(typeof CONTROL_FORMS)[C]>;
 
+/** A link that sets a password, in this answer and nowhere else. */
+export interface MadeReset {
+  readonly username: string;
+  readonly url: string;
+  readonly expires_at: string;
+}
+
 /** What each command answers. */
 export interface ControlResults {
   /** What the server says of itself: flat, for one line each. */
@@ -49,6 +59,8 @@ export interface ControlResults {
   'user.add': { username: string };
   'user.block': { username: string };
   'user.unblock': { username: string };
+  'user.reset': MadeReset;
+  'owner.reset': MadeReset;
   'user.list': { items: ListedPerson[]; next: string | null };
   /** The link by which the first owner is made; null when there is an owner. */
   'invite.owner': { url: string | null };
@@ -67,6 +79,7 @@ export type ControlHandlers = {
 export interface ControlOptions {
   readonly people: People;
   readonly invitations: Invitations;
+  readonly passwordResets: PasswordResets;
   readonly seeder: Seeder;
   /** Base of links: where the coordinator is reached, without a slash at the end. */
   readonly coordinatorBase: () => string;
@@ -80,7 +93,7 @@ export interface ControlOptions {
 }
 
 export function makeControlHandlers(options: ControlOptions): ControlHandlers {
-  const { people, invitations, seeder } = options;
+  const { people, invitations, passwordResets, seeder } = options;
   return {
     status: async () => await options.status(),
     'user.add': async ({ username: name, password: secret, role }) => {
@@ -94,6 +107,18 @@ export function makeControlHandlers(options: ControlOptions): ControlHandlers {
     'user.unblock': async ({ username: name }) => {
       await people.unblock(name);
       return { username: name };
+    },
+    'user.reset': async ({ username: name }) => {
+      const { expiresAt, path } = await passwordResets.make(name, BY_COMMAND);
+      return { username: name, url: `${options.coordinatorBase()}${path}`, expires_at: expiresAt };
+    },
+    'owner.reset': async ({ username: name }) => {
+      const made = await passwordResets.makeForOwner(name, BY_COMMAND);
+      return {
+        username: made.username,
+        url: `${options.coordinatorBase()}${made.path}`,
+        expires_at: made.expiresAt,
+      };
     },
     'user.list': async ({ after, limit }) => people.list(after, limit),
     'invite.owner': async () => {

@@ -17,6 +17,7 @@ import {
   type ControlAnswer,
 } from './control-wire.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
+import { NotOneOwner } from '#src/directory/password-resets.ts';
 import { OwnerExists, UnknownPerson } from '#src/directory/people.ts';
 
 /** Commands that are connected at once; an operator has a few terminals. The next is closed unanswered. */
@@ -126,6 +127,7 @@ export function sentenceOf(error: unknown): { code: string; error: string } | un
     return { code: error.code, error: `${ERRORS[error.code].error}${field}` };
   }
   if (error instanceof OwnerExists) return { code: 'owner_exists', error: error.message };
+  if (error instanceof NotOneOwner) return { code: 'owner_unclear', error: error.message };
   if (error instanceof FolderError) return { code: 'folder_unusable', error: error.message };
   return undefined;
 }

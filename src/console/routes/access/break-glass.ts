@@ -36,7 +36,7 @@ export const breakGlassRoutes = {
     audit: 'break_glass.set',
     body: z.strictObject({ password }).meta({ id: 'SetBreakGlass' }),
     replies: { 200: totpSetup },
-    errors: ['password_too_common', 'encryption_locked', 'busy'],
+    errors: ['password_too_common', 'password_too_short', 'encryption_locked', 'busy'],
   },
   breakGlassLogin: {
     method: 'post',

@@ -2,8 +2,11 @@
 import type { ConsoleRoles } from '#src/identity/console/console-roles.ts';
 import type { Groups } from '#src/directory/groups.ts';
 import { UnknownPerson, type People } from '#src/directory/people.ts';
+import type { PasswordResets } from '#src/directory/password-resets.ts';
+import { passwordResetLink } from '#src/protocol/account/passwords.ts';
 import * as directory from '#src/protocol/directory/directory.ts';
 import { Refusal } from '#src/protocol/errors.ts';
+import { PASSWORD_POLICY_ERRORS } from '#src/protocol/sessions/sessions.ts';
 import { actorOf } from '#src/identity/console/principal.ts';
 import { assertOwner, page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
 
@@ -31,7 +34,7 @@ export const usersRoutes = {
     audit: 'user.created',
     body: directory.createUser,
     replies: { 201: directory.user },
-    errors: ['password_too_common', 'username_taken'],
+    errors: [...PASSWORD_POLICY_ERRORS, 'username_taken'],
   },
   readUser: {
     method: 'get',
@@ -84,6 +87,17 @@ export const usersRoutes = {
     replies: { 200: directory.user },
     errors: [missing, left, 'last_owner_required'],
   },
+  resetPassword: {
+    method: 'post',
+    path: '/users/:username/password-reset',
+    summary: 'Makes a link that sets the password of a person, once, within a day. It is in this answer only.',
+    access: 'users:write',
+    vendor: 'closed',
+    stepUp: true,
+    audit: 'user.password_reset_made',
+    replies: { 201: passwordResetLink },
+    errors: [missing, left, 'owner_reset_on_host'],
+  },
   listUserSessions: {
     method: 'get',
     path: '/users/:username/sessions',
@@ -109,10 +123,14 @@ export const usersRoutes = {
 export interface UsersPageOptions {
   readonly people: People;
   readonly groups: Groups;
+  readonly passwordResets: PasswordResets;
+  /** Where clients reach the coordinator, without a slash at the end. */
+  readonly coordinatorUrl: () => string;
   readonly consoleRoles: Pick<ConsoleRoles, 'lastOwnerCheck'>;
 }
 
-export function makeUsersPage({ people, groups, consoleRoles }: UsersPageOptions): ConsolePage {
+export function makeUsersPage(options: UsersPageOptions): ConsolePage {
+  const { people, groups, consoleRoles, coordinatorUrl, passwordResets } = options;
   const viewOf = (username: string): directory.User => ({
     ...people.read(username),
     groups: groups.of(username).map(({ id, name }) => ({ id, name })),
@@ -154,6 +172,11 @@ export function makeUsersPage({ people, groups, consoleRoles }: UsersPageOptions
       await doTo(request, async (username) => {
         assertMayTouch(request, people, username);
         await people.leave(username, doerOf(request), await consoleRoles.lastOwnerCheck(username));
+      }),
+    resetPassword: async ({ by, parameters }) =>
+      await known(async () => {
+        const { expiresAt, path } = await passwordResets.make(parameters['username'] ?? '', by);
+        return { status: 201, body: { url: `${coordinatorUrl()}${path}`, expires_at: expiresAt } };
       }),
     listUserSessions: async ({ parameters }) =>
       await known(async () => ({

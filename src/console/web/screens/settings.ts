@@ -71,6 +71,14 @@ export const SETTING_KINDS: Kinds = {
     from: 'line',
   },
   retention: { seconds: 'number' },
+  profiles: {
+    display_name: 'switch',
+    title: 'switch',
+    phone: 'switch',
+    time_zone: 'switch',
+    language: 'switch',
+    status: 'switch',
+  },
   quotas: {
     messages: 'number',
     message_bytes: 'number',

@@ -1,11 +1,12 @@
 /** One person: profile, blocking, letting go, sessions, and the role in the console (DIR-01, CON-03). */
 import type { PersonConsoleRole } from '#src/identity/console/permissions.ts';
 import type { ItemOf, ReplyOf } from '../../console-api.ts';
-import { confirmed } from '../../dialog.ts';
+import { confirmed, showDialog } from '../../dialog.ts';
 import { badge, element, facts, link, part, workButton, type Child } from '../../elements.ts';
 import { form, input, select } from '../../form.ts';
 import { t, when, word } from '../../language.ts';
 import { Listing, loaded } from '../../listing.ts';
+import { shownOnce } from '../../shown-once.ts';
 import type { ScreenContext } from '../../screen-context.ts';
 import { quotasListing } from '../quotas.ts';
 
@@ -44,7 +45,7 @@ function show(stage: ScreenContext, user: User, reload: () => void): Child[] {
 }
 
 /** Blocking, unblocking and letting go. */
-function standing(stage: ScreenContext, { state, user }: User, reload: () => void): Child[] {
+function standing(stage: ScreenContext, { role, state, user }: User, reload: () => void): Child[] {
   const { notices } = stage;
   const whom = { parameters: { username: user } };
   const done = () => {
@@ -75,7 +76,20 @@ function standing(stage: ScreenContext, { state, user }: User, reload: () => voi
     },
     { class: 'danger' },
   );
-  return [state === 'active' ? block : unblock, leave];
+  return [state === 'active' ? block : unblock, role !== 'owner' && passwordReset(stage, user), leave];
+}
+
+/** A link by which the person sets another password, shown once (CRD-12). */
+function passwordReset(stage: ScreenContext, user: string): HTMLElement {
+  return workButton('people.reset', stage.notices, async () => {
+    if (!(await confirmed('people.reset', t('people.reset-asked', { user }), 'people.reset'))) return;
+    const made = await stage.call('post /users/:username/password-reset', { parameters: { username: user } });
+    showDialog(
+      'people.reset',
+      shownOnce({ title: 'people.reset-link', hint: 'people.reset-hint', secret: made.url }),
+      element('p', {}, t('invitation.until'), ' ', when(made.expires_at)),
+    );
+  });
 }
 
 function profileForm(stage: ScreenContext, user: User, reload: () => void): HTMLElement {

@@ -1,0 +1,58 @@
+/** The person’s own account as the client asks the coordinator: each call typed by the protocol’s routes. */
+import type { z } from 'zod';
+import type { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
+import type { APP_PASSWORD_ROUTES } from '#src/protocol/sessions/app-password-routes.ts';
+import { fillPath, type Infer, type NamesIn } from './calls.ts';
+import type { Http } from './connection/http.ts';
+import type { Session } from './connection/session.ts';
+
+type Routes = Omit<typeof ACCOUNT_ROUTES, 'usePasswordReset'> & typeof APP_PASSWORD_ROUTES;
+export type AccountRoute = keyof Routes;
+
+/** Written out for the reason that `CALLS` is: the route table would bring the schema library along. */
+const ACCOUNT_CALLS: { readonly [Name in AccountRoute]: readonly [Routes[Name]['method'], Routes[Name]['path']] } = {
+  readOwnProfile: ['get', '/v1/me'],
+  changeOwnProfile: ['patch', '/v1/me'],
+  listOwnSessions: ['get', '/v1/me/sessions'],
+  endOwnSession: ['delete', '/v1/me/sessions/:session'],
+  endOtherSessions: ['delete', '/v1/me/sessions'],
+  changePassword: ['post', '/v1/me/password'],
+  createAppPassword: ['post', '/v1/app-passwords'],
+  listAppPasswords: ['get', '/v1/app-passwords'],
+  revokeAppPassword: ['delete', '/v1/app-passwords/:password'],
+};
+
+/** What a call takes: every path parameter by name, and the body of its route. */
+export interface AccountCallInput<Name extends AccountRoute> {
+  readonly params?: { readonly [P in NamesIn<Routes[Name]['path']>]: string };
+  readonly body?: Routes[Name] extends { body: infer Schema extends z.ZodType } ? z.input<Schema> : undefined;
+}
+/** What a call answers when it succeeds. */
+export type AccountReplyOf<Name extends AccountRoute> = Infer<Routes[Name]['replies'][keyof Routes[Name]['replies']]>;
+
+export class AccountApi {
+  readonly #session: Session;
+  readonly #http: Http;
+
+  constructor(session: Session, http: Http) {
+    this.#session = session;
+    this.#http = http;
+  }
+
+  /** Any call of the route table, with the session's credential. @throws ParleyError */
+  async call<Name extends AccountRoute>(name: Name, input: AccountCallInput<Name> = {}): Promise<AccountReplyOf<Name>> {
+    const [method, path] = ACCOUNT_CALLS[name];
+    const request = { method, path: fillPath(path, input.params ?? {}), body: input.body };
+    return (await this.#session.request(this.#http, request)) as AccountReplyOf<Name>;
+  }
+
+  /**
+   * Sets another password; answers how many other sessions ended, where they are to.
+   * @throws ParleyError `password_wrong`, `rate_limited`, and with the field `new`: `password_too_short`,
+   * `password_too_common`, `password_names_you`, `password_unchanged`.
+   */
+  async changePassword(current: string, next: string, endOthers: boolean): Promise<number> {
+    const body = { current, new: next, end_others: endOthers };
+    return (await this.call('changePassword', { body })).sessions_ended;
+  }
+}

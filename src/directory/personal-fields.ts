@@ -1,0 +1,69 @@
+/** What people say of themselves beside their profiles: time zone, language and status, as it is stored. */
+import type { ChangeOwnProfile } from '#src/protocol/account/profile.ts';
+import type { DirectoryEntry } from '#src/protocol/directory/directory.ts';
+import type { AccountsDraft, AccountsReader } from '#storage/accounts/accounts.ts';
+import { defineCollection } from '#storage/accounts/collections.ts';
+
+export interface CustomStatus {
+  readonly text?: string | undefined;
+  readonly emoji?: string | undefined;
+  /** RFC 3339: when it ends by itself. */
+  readonly expires_at?: string | undefined;
+}
+
+/** Null where nothing is said. */
+export interface PersonalFields {
+  readonly time_zone: string | null;
+  readonly language: string | null;
+  readonly status: CustomStatus | null;
+}
+
+const NOTHING: PersonalFields = { time_zone: null, language: null, status: null };
+
+/** Username → theirs. */
+const personalFields = defineCollection<PersonalFields>('personal_fields', { version: 1 });
+/** When a status ends, in milliseconds of 16 digits, and whose it is: in the order of the ends. */
+const statusEnds = defineCollection<string>('status_ends', { version: 1 });
+
+type View = Pick<AccountsDraft, 'document'>;
+
+export function personalFieldsOf(view: View, username: string): PersonalFields {
+  return view.document(personalFields, username) ?? NOTHING;
+}
+
+/** What others read of it: not the language, which is for who writes to the person. */
+export function shownPersonalFields(view: View, username: string): Pick<DirectoryEntry, 'time_zone' | 'status'> {
+  const { time_zone: zone, status } = personalFieldsOf(view, username);
+  return { ...(zone === null ? {} : { time_zone: zone }), ...(status === null ? {} : { status }) };
+}
+
+/** Stores the fields that are named, as part of a change; answers whether anything is another. */
+export function putPersonalFields(draft: AccountsDraft, username: string, change: ChangeOwnProfile): boolean {
+  const before = personalFieldsOf(draft, username);
+  const { time_zone = before.time_zone, language = before.language, status = before.status } = change;
+  const after: PersonalFields = { time_zone, language, status };
+  if (JSON.stringify(after) === JSON.stringify(before)) return false;
+  const [ended, ends] = [endId(username, before), endId(username, after)];
+  if (ended !== undefined) draft.removeDocument(statusEnds, ended);
+  if (ends !== undefined) draft.putDocument(statusEnds, ends, username);
+  if (Object.values(after).every((value) => value === null)) draft.removeDocument(personalFields, username);
+  else draft.putDocument(personalFields, username, after);
+  return true;
+}
+
+/** Takes everything away that a person said of themselves, as part of a change. */
+export function removePersonalFields(draft: AccountsDraft, username: string): void {
+  putPersonalFields(draft, username, NOTHING);
+}
+
+/** Whose status ends next, and when, in milliseconds; up to `limit` of them, the soonest first. */
+export function nextStatusEnds(accounts: Pick<AccountsReader, 'documents'>, limit: number) {
+  return accounts
+    .documents(statusEnds, { limit })
+    .map(({ id, document }) => ({ username: document, at: Number(id.split('.')[0]) }));
+}
+
+function endId(username: string, { status }: PersonalFields): string | undefined {
+  const end = status?.expires_at;
+  return end === undefined ? undefined : `${String(Date.parse(end)).padStart(16, '0')}.${username}`;
+}

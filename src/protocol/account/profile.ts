@@ -1,0 +1,62 @@
+/** What a person says of themselves (GET and PATCH /v1/me), and how long a status of theirs lasts. */
+import { z } from 'zod';
+import { isEmoji } from '../conversations/messages.ts';
+import { customStatus, directoryEntry, phone, readableText, timeZone } from '../directory/directory.ts';
+
+/** A status is set for a meeting or a holiday; a longer one is a title. [field_invalid] */
+export const STATUS_DAYS_MAX = 366;
+
+/** Fields that people change themselves, unless the settings take one away. */
+export const OWN_FIELDS = ['display_name', 'title', 'phone', 'time_zone', 'language', 'status'] as const;
+export type OwnField = (typeof OWN_FIELDS)[number];
+
+const instant = z.iso.datetime();
+
+/** A language tag (BCP 47), stored in its canonical form: `de-ch` is `de-CH`. */
+const language = z
+  .string()
+  .max(35)
+  .transform((tag, context) => {
+    try {
+      const [canonical] = Intl.getCanonicalLocales(tag);
+      if (canonical !== undefined) return canonical;
+    } catch {
+      // Not well-formed: refused below.
+    }
+    context.addIssue({ code: 'custom', message: 'A language tag such as de-CH.' });
+    return z.NEVER;
+  });
+
+const status = z
+  .strictObject({
+    text: readableText(100).optional(),
+    emoji: z.string().refine(isEmoji, 'One emoji.').optional(),
+    /** When it ends by itself. */
+    expires_at: instant.optional(),
+  })
+  .refine(({ emoji, text }) => emoji !== undefined || text !== undefined, { path: ['text'] });
+
+/** PATCH /v1/me: fields that are named change; null takes one away. */
+export const changeOwnProfile = z
+  .strictObject({
+    display_name: readableText(100).nullable().optional(),
+    title: readableText(100).nullable().optional(),
+    phone: phone.nullable().optional(),
+    time_zone: timeZone.nullable().optional(),
+    language: language.nullable().optional(),
+    status: status.nullable().optional(),
+  })
+  .meta({ id: 'ChangeOwnProfile' });
+export type ChangeOwnProfile = z.infer<typeof changeOwnProfile>;
+
+export const ownProfile = z
+  .strictObject({
+    ...directoryEntry.shape,
+    language: z.string().optional(),
+    status: customStatus.optional(),
+    created_at: z.string(),
+    /** What the person may change themselves. */
+    may_change: z.array(z.enum(OWN_FIELDS)),
+  })
+  .meta({ id: 'OwnProfile' });
+export type OwnProfile = z.infer<typeof ownProfile>;

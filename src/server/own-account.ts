@@ -1,0 +1,73 @@
+/** What a person does with their own account, on the coordinator: put together, and its routes registered. */
+import type { FastifyInstance } from 'fastify';
+import type { Clock } from '#src/base/clock.ts';
+import { OwnProfiles } from '#src/directory/own-profiles.ts';
+import { PasswordChanges } from '#src/directory/password-changes.ts';
+import type { PasswordResets } from '#src/directory/password-resets.ts';
+import { addClientRoutes, type ClientHandlers } from '#src/http/client-routes.ts';
+import type { Passwords } from '#src/identity/credentials/passwords.ts';
+import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
+import type { SignInGuard } from '#src/identity/credentials/sign-in-guard.ts';
+import { OwnSessions } from '#src/identity/own-sessions.ts';
+import { SignInSwitches, type SignInSettings } from '#src/identity/sign-in-switches.ts';
+import type { Limiter } from '#src/limits/limiter.ts';
+import type { ChangeOwnProfile, OwnField } from '#src/protocol/account/profile.ts';
+import { readSetValues } from '#src/settings/settings.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
+import { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
+import type { ChangePassword, UsePasswordReset } from '#src/protocol/account/passwords.ts';
+import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
+import type { Accounts } from '#storage/accounts/accounts.ts';
+
+export interface OwnAccountOptions {
+  /** The coordinator's app, which does not listen yet. */
+  readonly app: FastifyInstance;
+  readonly accounts: Accounts;
+  readonly announcer: SessionAnnouncer;
+  readonly clock: Clock;
+  readonly limiter: Limiter;
+  readonly log: Logger;
+  readonly passwords: Passwords;
+  readonly passwordResets: PasswordResets;
+  /** The claims of a client's session. @throws Refusal when the token is none. */
+  readonly session: (token: string | undefined) => SessionClaims;
+  readonly signInGuard: SignInGuard;
+  readonly signInSettings: SignInSettings;
+}
+
+/** Adds the routes of people's own accounts to the coordinator's app. Statuses that are over have ended when this resolves. */
+export async function addOwnAccount(options: OwnAccountOptions): Promise<void> {
+  const { accounts, app, limiter, passwordResets, session, signInGuard: guard } = options;
+  const mayChange = (field: OwnField) => readSetValues(accounts, 'profiles')[field] !== false;
+  const sessions = new OwnSessions(options);
+  const profiles = new OwnProfiles({ ...options, mayChange });
+  app.addHook('onClose', async () => profiles.stop());
+  await profiles.start();
+  const switches = new SignInSwitches(options.signInSettings);
+  const changes = new PasswordChanges({ ...options, guard, isAtProvider: () => switches.refusePasswords() });
+  const handlers: ClientHandlers<typeof ACCOUNT_ROUTES> = {
+    readOwnProfile: ({ user }) => ({ status: 200, body: profiles.read(user) }),
+    changeOwnProfile: async ({ user, body, address }) => ({
+      status: 200,
+      body: await profiles.change(user, body as ChangeOwnProfile, address),
+    }),
+    listOwnSessions: ({ token }) => ({ status: 200, body: { items: sessions.list(session(token)), next: null } }),
+    endOwnSession: async ({ token, parameters, address }) => {
+      await sessions.end(session(token), parameters['session'] ?? '', address);
+      return { status: 204, body: undefined };
+    },
+    endOtherSessions: async ({ token, address }) => {
+      const ended = await sessions.endOthers(session(token), address);
+      return { status: 200, body: { sessions_ended: ended } };
+    },
+    changePassword: async ({ token, body, address }) => {
+      const ended = await changes.change(session(token), body as ChangePassword, address);
+      return { status: 200, body: { sessions_ended: ended } };
+    },
+    usePasswordReset: async ({ parameters, body, address }) => {
+      await passwordResets.use(parameters['reset'] ?? '', body as UsePasswordReset, address);
+      return { status: 200, body: { status: 'ok' } };
+    },
+  };
+  addClientRoutes(app, ACCOUNT_ROUTES, handlers, (token) => session(token).sub, limiter);
+}
