@@ -102,4 +102,5 @@ export const ENGLISH_TERMS = {
   'settings.mail': 'Mail domain',
   'settings.retention': 'How long messages are kept',
   'settings.quotas': 'Quotas',
+  'settings.room-invitations': 'Being added to rooms',
 } as const;

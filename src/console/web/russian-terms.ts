@@ -102,4 +102,5 @@ export const RUSSIAN_TERMS = {
   'settings.mail': 'Почтовый домен',
   'settings.retention': 'Срок хранения сообщений',
   'settings.quotas': 'Квоты',
+  'settings.room-invitations': 'Добавление в комнаты',
 } as const satisfies Readonly<Record<keyof typeof ENGLISH_TERMS, string>>;

@@ -71,6 +71,7 @@ export const SETTING_KINDS: Kinds = {
     from: 'line',
   },
   retention: { seconds: 'number' },
+  'room-invitations': { unasked_up_to: 'number', guests: ['asked', 'unasked'] },
   quotas: {
     messages: 'number',
     message_bytes: 'number',
