@@ -1,6 +1,5 @@
 /** The rooms of meetings, made and filled by the conversations' own actors. */
 import type { Asking, Reply } from '#actors/conversation/conversation.messages.ts';
-
 import type { Address, Answer, Tell } from '#actors/runtime/actor.ts';
 import { valueOf } from '#actors/runtime/thread-services.ts';
 import type { Clock } from '#src/base/clock.ts';
