@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
+import { ADDED_UNASKED_DEFAULT, PARTICIPANTS_MAX } from './protocol/limits.ts';
 import { hasTurn, isIceUriList } from './protocol/calls/calls.ts';
 import { PROTOCOL_MIN, PROTOCOL_VERSION } from './protocol/version.ts';
 
@@ -177,6 +178,16 @@ export const SETTINGS = {
     schema: z.coerce.number().min(0).max(1_000),
     default: 1,
     say: 'Times that people may do what the table of rate limits in docs/protocol.md allows. 0 switches these limits off, for load tests.',
+  },
+  addUnasked: {
+    schema: whole(1, PARTICIPANTS_MAX),
+    default: ADDED_UNASKED_DEFAULT,
+    say: 'Participants up to which people are added to a room at once, unless the console says otherwise; an add that would make it larger asks all whom it names.',
+  },
+  addGuests: {
+    schema: z.enum(['asked', 'unasked']),
+    default: 'asked',
+    say: 'Whether guests who are added to a room are asked first, whatever its size, unless the console says otherwise.',
   },
   requestSeconds: {
     schema: whole(1, 120),

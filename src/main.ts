@@ -27,6 +27,7 @@ import { QuotaWarnings } from '#src/monitoring/quota-warnings.ts';
 import { readQuotaLimits } from '#src/settings/quota-settings.ts';
 import { makePolicies } from '#src/limits/policies.ts';
 import { makeConversationAccess } from '#src/server/conversation-access.ts';
+import { readAsking } from '#src/settings/asking-settings.ts';
 import { makeCoordinator, type Coordinator } from '#src/server/coordinator.ts';
 import { makeEntryMeetings } from '#src/meetings/entry-meetings.ts';
 import { makeHttpSurface } from '#src/http/http-surface.ts';
@@ -151,7 +152,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
       await management.alerts.note('session_reused', 'server', `from ${address}; the audit trail says whose it was`),
     telemetry: countFor('coordinator', metrics),
     quotas,
-    ...makeConversationAccess(lanes, supervisor, systemClock, quotas.require),
+    ...makeConversationAccess(lanes, supervisor, systemClock, quotas.require, () => readAsking(accounts, config)),
   });
   const management = await addManagementServices({
     ...base,
@@ -177,6 +178,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     log,
     announce: changes.announceSealing,
   });
+  management.settings.follow('room-invitations', async () => await coordinator.access.refresh());
   await startManagement(base, closers, management, attachmentKeys);
   const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', metrics) });
   const tell = makeCalendarAnnouncer(supervisor);

@@ -2,12 +2,21 @@
 import type { ConversationKind, ReceiptState, Role } from '#src/protocol/conversations/conversations.ts';
 import type { ErrorCode } from '#src/protocol/errors.ts';
 import type { LinkPreview } from '#src/protocol/conversations/links.ts';
+import type { AskingRule } from '#src/protocol/directory/policy-decision.ts';
 import type { ForwardOrigin, Mention, MessageBody, PostMessage } from '#src/protocol/conversations/messages.ts';
 
 /** Who acts: written by the messaging surface from the session, never from a request's body. */
 export interface Acting {
   readonly user: string;
   readonly device: string;
+}
+
+/** The policy, and what the surface knows of those who are added: it sees all lanes. */
+export interface Asking extends AskingRule {
+  /** Nobody to ask. */
+  readonly bots: readonly string[];
+  /** For whom as many invitations wait as may. */
+  readonly full: readonly string[];
 }
 
 export type ConversationMessage =
@@ -17,10 +26,21 @@ export type ConversationMessage =
       readonly title?: string | undefined;
       /** The others; whoever acts takes part too. Checked against the directory by the surface. */
       readonly participants: readonly string[];
+      readonly asking?: Asking | undefined;
     } & Acting)
   | ({ readonly kind: 'rename'; readonly title: string } & Acting)
   | ({ readonly kind: 'delete' } & Acting)
-  | ({ readonly kind: 'add'; readonly participants: readonly string[]; readonly role: Role } & Acting)
+  | ({
+      readonly kind: 'add';
+      readonly participants: readonly string[];
+      readonly role: Role;
+      /** When they are asked first; without it nobody is: the server itself adds them. */
+      readonly asking?: Asking | undefined;
+    } & Acting)
+  /** Whoever acts was asked, and does not take part yet. */
+  | ({ readonly kind: 'acceptInvitation' } & Acting)
+  | ({ readonly kind: 'declineInvitation' } & Acting)
+  | ({ readonly kind: 'withdrawInvitation'; readonly invited: string } & Acting)
   | ({ readonly kind: 'remove'; readonly participant: string } & Acting)
   | ({ readonly kind: 'setRole'; readonly participant: string; readonly role: Role } & Acting)
   | ({

@@ -10,7 +10,8 @@ import { ConversationState } from './conversation.state.ts';
 import { eraseTrace } from './erasing-traces.ts';
 import { erase } from './erasing.ts';
 import { draft, mute, pin, react, receipt, typing } from './reactions-and-pins.ts';
-import { add, create, deleteConversation, remove, rename, setRole } from './membership.ts';
+import { accept, add, create, deleteConversation, remove, rename, setRole } from './membership.ts';
+import { decline, withdraw } from './inviting.ts';
 import { deleteMessage, edit, post, refusePost } from './posting.ts';
 import { removePreview, showPreview } from './previewing.ts';
 import { purge, type Purged } from './purging.ts';
@@ -68,6 +69,8 @@ export function receive(
   const record = state.living;
   if (message.kind === 'preview') return showPreview(state, record, message, now);
   if (message.kind === 'seat') return seat(state, record, message, now);
+  if (message.kind === 'acceptInvitation') return accept(state, record, message, now);
+  if (message.kind === 'declineInvitation') return decline(state, record, message, now);
   const member = record === undefined ? undefined : state.member(message.user);
   // One answer for what does not exist and what is not the caller's (MSG-11, ERR-05).
   if (record === undefined || member === undefined) return refuse('conversation_forbidden');
@@ -80,7 +83,11 @@ function decideFor(
   member: NonNullable<ReturnType<ConversationState['member']>>,
   message: Exclude<
     ConversationMessage,
-    { kind: 'create' | 'purge' | 'seat' | 'expire' | 'hold' | 'erase' | 'eraseTrace' | 'preview' | 'tellHints' }
+    {
+      kind:
+        | ('create' | 'purge' | 'seat' | 'expire' | 'hold' | 'erase' | 'eraseTrace' | 'preview' | 'tellHints')
+        | ('acceptInvitation' | 'declineInvitation');
+    }
   >,
   now: number,
 ): readonly Effect[] {
@@ -111,6 +118,8 @@ function decideFor(
       return add(state, record, member, message, now);
     case 'remove':
       return remove(state, record, member, message, now);
+    case 'withdrawInvitation':
+      return withdraw(state, record, member, message, now);
     case 'setRole':
       return setRole(state, record, member, message, now);
     case 'rename':

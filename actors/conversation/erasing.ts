@@ -12,6 +12,7 @@ import { isOnHold } from '#storage/conversations/retention.ts';
 import { refuse, type Effect } from '../runtime/actor.ts';
 import type { ConversationMessage } from './conversation.messages.ts';
 import type { ConversationState } from './conversation.state.ts';
+import { eraseInvitations } from './inviting.ts';
 import { react } from './reactions-and-pins.ts';
 import { emptyMessage } from './posting.ts';
 
@@ -125,13 +126,14 @@ function takeReactions(
 
 const SEQ_BYTES = 6;
 
-/** What the person keeps to themself here, and how far they read. */
+/** What the person keeps to themself here, how far they read, and invitations to them and by them. */
 function eraseOwn(state: ConversationState, user: string): LaneWrite[] {
   const own = [
     ['personal', key(user, state.id)],
     ['watermarks', key(state.id, user)],
   ] as const;
-  return own.flatMap(([table, itemKey]) =>
+  const kept = own.flatMap(([table, itemKey]) =>
     state.view.get(table, itemKey) === undefined ? [] : [removeKey(table, itemKey)],
   );
+  return [...kept, ...eraseInvitations(state, user)];
 }

@@ -1,7 +1,7 @@
 /** Who takes part: creating, adding, removing, roles, renaming, deleting. */
 import { unixSeconds } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
-import type { Participant } from '#src/protocol/conversations/conversations.ts';
+import type { Conversation, Participant, Role } from '#src/protocol/conversations/conversations.ts';
 import { encodeEvent, type MembershipAction } from '#src/protocol/sockets/events.ts';
 import { EVENT_PARTICIPANTS_MAX, PARTICIPANTS_MAX } from '#src/protocol/limits.ts';
 import {
@@ -13,9 +13,11 @@ import {
   writeRoster,
 } from '#storage/conversations/conversation-writes.ts';
 import { countRoom } from '#storage/conversations/usage-records.ts';
+import type { LaneWrite } from '#storage/engine/lane.ts';
 import type { ConversationRecord, MemberRecord } from '#storage/engine/records.ts';
 import { refuse, type Effect } from '../runtime/actor.ts';
 import type { ConversationMessage, Reply } from './conversation.messages.ts';
+import { answeredInvitations, askedOf, invitationFor, invite } from './inviting.ts';
 import { makeChange, type Change, type ConversationState } from './conversation.state.ts';
 
 type Of<Kind extends ConversationMessage['kind']> = Extract<ConversationMessage, { kind: Kind }>;
@@ -30,8 +32,10 @@ export function create(state: ConversationState, message: Of<'create'>, now: num
   const { user, conversation: kind } = message;
   if (state.living !== undefined) return [answer(200, JSON.stringify(state.toWire(state.living)))];
   if (kind === 'room' && state.isGuest(user)) return refuse('right_missing');
-  const others = [...new Set(message.participants)].filter((other) => other !== user);
-  if (others.length + 1 > PARTICIPANTS_MAX) return refuse('conversation_full');
+  const named = [...new Set(message.participants)].filter((other) => other !== user);
+  if (named.length + 1 > PARTICIPANTS_MAX) return refuse('conversation_full');
+  const asked = askedOf(named, 1, kind === 'room' ? message.asking : undefined, (other) => state.isGuest(other));
+  const others = named.filter((other) => !asked.has(other));
   const first = kind === 'room' ? 'owner' : 'member';
   const participants: Participant[] = [
     { user, role: state.roleOf(user, first) },
@@ -59,18 +63,31 @@ export function create(state: ConversationState, message: Of<'create'>, now: num
     isHeld: state.record?.isHeld ?? false,
     emptiedSeq: state.record?.emptiedSeq ?? 0,
   };
+  const invited = invite(state, record, membersOf(state, asked), message, now);
+  if ('refused' in invited) return invited.refused;
   state.record = record;
   const change = membershipChange(state, record, now, 'joined', user, participants);
   const counted = kind === 'room' ? countRoom(state.view, user, 1) : [];
   const writes = [...change.writes, ...counted, ...participants.flatMap((one) => joined(record, one))];
   const users = participants.map((one) => one.user);
-  const wire = JSON.stringify({ ...state.toWire(record), ...wireParticipants(record, participants) });
+  const wire = { ...state.toWire(record), ...wireParticipants(record, participants) };
   return [
-    { kind: 'append', writes },
-    answer(201, wire),
+    { kind: 'append', writes: [...writes, ...invited.writes] },
+    answer(201, withInvited(wire, asked)),
     { kind: 'membership', conversation: state.id, users, joined: true },
-    inboxEvent(state, users, wire, now),
+    inboxEvent(state, users, JSON.stringify(wire), now),
+    ...invited.events,
   ];
+}
+
+/** Those of an add who are asked, as they would take part. */
+function membersOf(state: ConversationState, users: ReadonlySet<string>, role: Role = 'member'): Participant[] {
+  return [...users].map((user) => ({ user, role: state.roleOf(user, role) }));
+}
+
+/** The room as whoever added people reads it, with those who were asked instead. */
+function withInvited(wire: Conversation, asked: ReadonlySet<string>): string {
+  return JSON.stringify(asked.size === 0 ? wire : { ...wire, invited: [...asked] });
 }
 
 /** Adds people to a room. Those who take part already stay as they are. */
@@ -93,20 +110,68 @@ export function add(
   // Whoever is meant as a member comes as the guest that they are; nobody makes a guest more than that.
   const isRaised = message.role === 'moderator' || message.role === 'owner';
   if (isRaised && users.some((user) => state.isGuest(user))) return refuse('field_invalid', 'role');
-  const participants = users.map((user) => ({ user, role: state.roleOf(user, message.role) }));
-  record.participantCount += users.length;
-  if (message.role === 'owner') record.ownerCount += users.length;
-  const all =
-    record.participantCount <= EVENT_PARTICIPANTS_MAX ? [...state.participants(), ...participants] : participants;
-  const change = membershipChange(state, record, now, 'joined', message.user, participants);
-  const wire = JSON.stringify({ ...state.toWire(record), ...wireParticipants(record, all) });
+  const asked = askedOf(users, record.participantCount, message.asking, (user) => state.isGuest(user));
+  const invited = invite(state, record, membersOf(state, asked, message.role), message, now);
+  if ('refused' in invited) return invited.refused;
+  const added = users
+    .filter((user) => !asked.has(user))
+    .map((user) => ({ user, role: state.roleOf(user, message.role) }));
+  const joining = added.length === 0 ? undefined : join(state, record, added, message.user, now);
+  const writes = [...(joining?.writes ?? []), ...invited.writes];
   return [
-    { kind: 'append', writes: [...change.writes, ...participants.flatMap((one) => joined(record, one))] },
-    answer(200, wire),
-    { kind: 'publish', topic: state.id, type: 'membership', event: change.event },
-    { kind: 'membership', conversation: state.id, users, joined: true },
-    inboxEvent(state, users, wire, now),
+    // Of people who wait for their answer already there is nothing to write.
+    ...(writes.length === 0 ? [] : [{ kind: 'append', writes } as const]),
+    answer(200, withInvited(joining?.wire ?? state.toWire(record), asked)),
+    ...(joining?.events ?? []),
+    ...invited.events,
   ];
+}
+
+/** Whoever was asked takes part, as long as the invitation is good. A repeat is answered with the room. */
+export function accept(
+  state: ConversationState,
+  record: ConversationRecord | undefined,
+  { user }: Of<'acceptInvitation'>,
+  now: number,
+): readonly Effect[] {
+  if (record !== undefined && state.member(user) !== undefined) {
+    return [answer(200, JSON.stringify(state.toWire(record)))];
+  }
+  const invitation = record === undefined ? undefined : invitationFor(state, user, now);
+  if (record === undefined || invitation === undefined) return refuse('invitation_not_found');
+  if (record.participantCount >= PARTICIPANTS_MAX) return refuse('conversation_full');
+  const who = [{ user, role: state.roleOf(user, invitation.role) }];
+  const { events, wire, writes } = join(state, record, who, user, now);
+  return [{ kind: 'append', writes }, answer(200, JSON.stringify(wire)), ...events];
+}
+
+/** What it takes that people who do not take part do so from now on, `by` somebody: what is written and told. */
+function join(
+  state: ConversationState,
+  record: ConversationRecord,
+  people: readonly Participant[],
+  by: string,
+  now: number,
+): { readonly wire: Conversation; readonly writes: readonly LaneWrite[]; readonly events: readonly Effect[] } {
+  const users = people.map(({ user }) => user);
+  record.participantCount += people.length;
+  record.ownerCount += people.filter(({ role }) => role === 'owner').length;
+  const all = record.participantCount <= EVENT_PARTICIPANTS_MAX ? [...state.participants(), ...people] : people;
+  const change = membershipChange(state, record, now, 'joined', by, people);
+  const wire = { ...state.toWire(record), ...wireParticipants(record, all) };
+  return {
+    wire,
+    writes: [
+      ...change.writes,
+      ...people.flatMap((one) => joined(record, one)),
+      ...answeredInvitations(state, new Set(users)),
+    ],
+    events: [
+      { kind: 'publish', topic: state.id, type: 'membership', event: change.event },
+      { kind: 'membership', conversation: state.id, users, joined: true },
+      inboxEvent(state, users, JSON.stringify(wire), now),
+    ],
+  };
 }
 
 /** Removes a participant; whoever names itself leaves. A room keeps an owner as long as anybody is in it. */

@@ -3,6 +3,7 @@ import { purgeData } from '#storage/conversations/conversation-reader.ts';
 import { removeKey, removeMember, writeChange, writePurge } from '#storage/conversations/conversation-writes.ts';
 import { removeReference } from '#storage/conversations/attachment-references.ts';
 import { calledBy, mentionKey, removeMention } from '#storage/conversations/mention-records.ts';
+import { invitationNamed, removeInvitation } from '#storage/conversations/room-invitations.ts';
 import { lastPart, numberAt, numbered, numberOf, under } from '#storage/engine/keys.ts';
 import type { LaneWrite } from '#storage/engine/lane.ts';
 import { POSTED_BLOCK } from '#storage/conversations/posted-blocks.ts';
@@ -148,6 +149,10 @@ function purgeEmptied({ id, record, view }: ConversationState): LaneWrite[] {
   });
   if (roster.length > 0) return roster.slice(0, PURGE_BLOCK).map((itemKey) => removeKey('roster', itemKey));
   if (!deleted || kind !== 'room') return [];
+  const invitations = view.keys('roomInvitations', { start, end }, PURGE_BLOCK / 2);
+  if (invitations.length > 0) {
+    return invitations.flatMap((itemKey) => removeInvitation(invitationNamed(itemKey)));
+  }
   return view
     .keys('members', { start, end }, PURGE_BLOCK / 4)
     .flatMap((itemKey) => removeMember(id, lastPart(itemKey), view.nextStamp()));

@@ -9,6 +9,7 @@ import {
   type Tables,
 } from '#storage/conversations/conversation-reader.ts';
 import { countUnread, readLaneInbox } from '#storage/conversations/inbox-reader.ts';
+import { readInvitationsOf, type WaitingInvitation } from '#storage/conversations/room-invitations.ts';
 import { numbered } from '#storage/engine/keys.ts';
 import type { LaneEnvironment } from '#storage/engine/lane.ts';
 import { MESSAGE_FLAGS, messageRecord } from '#storage/engine/records.ts';
@@ -51,6 +52,12 @@ export class PushReader {
       headSeq: record.headSeq,
       mutedUntil: mutedUntil === undefined ? 0 : Date.parse(mutedUntil),
     };
+  }
+
+  /** The invitation of a person to a room that waits; undefined where it is answered, over, or its inviter lost the right. */
+  invitation(user: string, conversation: string, now: number): WaitingInvitation | undefined {
+    const { tables } = this.#options.laneOf(conversation);
+    return readInvitationsOf(tables, user, now).find((one) => one.invitation.conversation === conversation);
   }
 
   /** The messages from `first` to `last`, in order. */

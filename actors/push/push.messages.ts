@@ -27,6 +27,8 @@ export type PushMessage =
   | { readonly kind: 'hush'; readonly call: string }
   /** An alarm of an entry in the person's own calendar is due. */
   | { readonly kind: 'remind'; readonly reminder: ReminderData }
+  /** The person was asked into a room. */
+  | { readonly kind: 'invite'; readonly conversation: string }
   /** The process was started again: no call of before goes on. */
   | { readonly kind: 'callsLost' }
   | {

@@ -116,6 +116,9 @@ class Turn {
       case 'remind':
         this.#remind(message.reminder);
         break;
+      case 'invite':
+        this.#invite(message.conversation);
+        break;
       case 'settled':
         this.#settle(message);
         break;
@@ -243,6 +246,17 @@ class Turn {
       if (attention.isAwake(this.#state.user, device)) continue;
       counts.due('reminder', 1);
       this.#put(device, { subject, seq: 0, kind: 'reminder', call: undefined, reminder }, REMINDER_LIFE_MILLIS);
+    }
+  }
+
+  /** As a message is: only where no app of the person is awake. */
+  #invite(conversation: string): void {
+    const { attention, counts } = this.#options;
+    if (attention.isAwake(this.#state.user)) return;
+    const row = { subject: `invitation:${conversation}`, seq: 0, kind: 'invitation', call: undefined } as const;
+    for (const { device } of this.#state.registrations.values()) {
+      counts.due('invitation', 1);
+      this.#put(device, row, PUSH_LIFE_MILLIS);
     }
   }
 

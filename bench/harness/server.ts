@@ -173,6 +173,8 @@ function environmentOf(folder: string, settings: ServerSettings): Record<string,
     PARLEY_SHARDS: String(settings.shards),
     PARLEY_LOG_LEVEL: 'warn',
     PARLEY_RATE_LIMITS: '0',
+    // Rooms of thousands are made for what is measured in them; asking people is not.
+    PARLEY_ADD_UNASKED: '20000',
     ...settings.environment,
   };
 }

@@ -16,6 +16,7 @@ import { Attachments } from './conversations/attachments.ts';
 import { type HistoryPage, type HistoryQuery, type InboxPage, MessagingApi } from './messaging-api.ts';
 import { type MessageForm, Outbox, type OutboxEntry } from './conversations/outbox.ts';
 import { clientError, type ParleyError, refusal, toParleyError } from './parley-error.ts';
+import { RoomInvitations } from './room-invitations.ts';
 import { Presences } from './presences.ts';
 import { Receipts } from './conversations/receipts.ts';
 import { type ChatConversation, type ChatMessage, readConversation, readMessage } from './conversations/records.ts';
@@ -42,6 +43,8 @@ export class ParleyClient {
   readonly calendar: CalendarApi | undefined;
   /** Who is online or away; `presence` events tell of changes. */
   readonly presences: Presences;
+  /** Rooms that the person is asked into; `membership` events without a `rev` tell of changes. */
+  readonly invitations: RoomInvitations;
   readonly #surroundings: ClientContext;
   readonly #session: Session;
   readonly #api: MessagingApi;
@@ -126,6 +129,7 @@ export class ParleyClient {
     this.#socket = this.#makeSocket(options.messagingUrl);
     const tell = (awake: boolean) => this.#socket.send({ kind: 'presence', awake });
     this.presences = new Presences(api, context, tell);
+    this.invitations = new RoomInvitations(api);
     this.#typing = new Typing((conv) => this.#socket.send({ kind: 'typing', conv }), timers);
     this.#socket.open();
     void this.#outbox.start();

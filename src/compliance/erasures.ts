@@ -19,6 +19,7 @@ import { eraseCalendarsOf } from '#storage/calendars/calendar-erasure.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
 import { readMembershipIds } from '#storage/conversations/inbox-reader.ts';
+import { readInvitedIds } from '#storage/conversations/room-invitations.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
 import { removeAppPasswords } from '#src/identity/app-passwords.ts';
 import { consoleRoles } from '#src/identity/console/console-role-record.ts';
@@ -201,7 +202,9 @@ export class Erasures {
           return;
         }
         environment.refresh();
-        const ids = readMembershipIds(environment.tables, user, after, READ_AT_ONCE);
+        const took = readMembershipIds(environment.tables, user, after, READ_AT_ONCE);
+        const asked = readInvitedIds(environment.tables, user, after);
+        const ids = [...new Set([...took, ...asked])].toSorted().slice(0, READ_AT_ONCE);
         for (const conversation of ids) if (!(await this.#eraseIn(id, conversation))) return;
         if (ids.length < READ_AT_ONCE) await this.#note(id, { lane: lane + 1, after: '' });
       }

@@ -7,6 +7,7 @@ import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts'
 import {
   AccessPolicies,
   POLICY_CROWDS,
+  type AskingRule,
   type PolicyAction,
   type PolicyRule,
   type PolicySnapshot,
@@ -34,14 +35,14 @@ export interface GroupRecord {
 export const groupRecords = defineCollection<GroupRecord>('groups', { version: 1 });
 
 /** What is stored, as the threads decide by it. */
-export function readPolicySnapshot(accounts: AccountsReader): PolicySnapshot {
+export function readPolicySnapshot(accounts: AccountsReader, asking: AskingRule): PolicySnapshot {
   const stored = accounts.document(policyRules, POLICY_RULES_ID) ?? [];
   const rules = stored.map(({ action, from, to, effect }) => ({ action, from, to, effect }));
   const named = new Set(rules.flatMap(({ from, to }) => [from, to]));
   for (const crowd of POLICY_CROWDS) named.delete(crowd);
   const groups = [...named].map((id) => [id, accounts.document(groupRecords, id)?.members ?? []] as const);
   const guests = accounts.documents(guestRecords).map(({ id, document }) => [id, document.endsAt] as const);
-  return { rules, groups: Object.fromEntries(groups), guests };
+  return { rules, groups: Object.fromEntries(groups), guests, asking };
 }
 
 export interface AccessControlOptions {
@@ -50,6 +51,8 @@ export interface AccessControlOptions {
   /** Whether two people share a conversation. */
   readonly shareConversation: (one: string, other: string) => boolean;
   readonly clock: Clock;
+  /** When people who are added to rooms are asked, as it is set now. */
+  readonly asking: () => AskingRule;
 }
 
 export class AccessControl {
@@ -59,12 +62,16 @@ export class AccessControl {
 
   constructor(options: AccessControlOptions) {
     this.#options = options;
-    this.#snapshot = readPolicySnapshot(options.accounts);
+    this.#snapshot = readPolicySnapshot(options.accounts, options.asking());
     this.#policies = new AccessPolicies(this.#snapshot);
   }
 
   get snapshot(): PolicySnapshot {
     return this.#snapshot;
+  }
+
+  get asking(): AskingRule {
+    return this.#snapshot.asking;
   }
 
   isGuest(user: string): boolean {
@@ -82,7 +89,7 @@ export class AccessControl {
 
   /** Takes over what is on disk; resolves when every thread has it. */
   async refresh(): Promise<void> {
-    this.#snapshot = readPolicySnapshot(this.#options.accounts);
+    this.#snapshot = readPolicySnapshot(this.#options.accounts, this.#options.asking());
     this.#policies = new AccessPolicies(this.#snapshot);
     await this.#options.announcer.policiesChanged(this.#snapshot);
   }

@@ -56,7 +56,9 @@ const hostTotals = defineCollection<number>('meeting_hosts', { version: 1 });
 export interface MeetingRooms {
   /** Makes a room that the host owns; answers its id. @throws Refusal. */
   make(title: string, host: string, participants: readonly string[]): Promise<string>;
-  /** Adds somebody as the host would. Whoever is in it already stays as they are. @throws Refusal. */
+  /** Adds somebody whom the host names, or asks them first as the policy has it. Whoever is in it already stays as they are. @throws Refusal. */
+  invite(conversation: string, host: string, user: string, role: Role): Promise<void>;
+  /** Adds somebody who came by themself. Whoever is in it already stays as they are. @throws Refusal. */
   add(conversation: string, host: string, user: string, role: Role): Promise<void>;
 }
 
@@ -156,7 +158,7 @@ export class Meetings {
     const add = (form.add ?? []).filter((name) => !before.participants.includes(name));
     this.#assertInvitable(user, form.add ?? [], 'add');
     if (before.participants.length + add.length > MEETING_PARTICIPANTS_MAX) throw new Refusal('meeting_full');
-    for (const name of add) await rooms.add(before.conversation, user, name, this.#roleOf(name));
+    for (const name of add) await rooms.invite(before.conversation, user, name, this.#roleOf(name));
     return await this.#change(user, id, (record) => {
       const startsAt = form.starts_at === undefined ? record.startsAt : instantOf(form.starts_at, 'starts_at');
       const endsAt = form.ends_at === undefined ? record.endsAt : instantOf(form.ends_at, 'ends_at');

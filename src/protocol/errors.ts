@@ -201,6 +201,8 @@ export const ERRORS = {
   group_in_use: { status: 409, error: 'A policy names this group; change the policy first.' },
   group_name_taken: { status: 409, error: 'A group of that name exists already.' },
   groups_full: { status: 409, error: 'The installation has as many groups as it may have.' },
+  invitation_declined: { status: 409, error: 'This person declined your invitation to this room; ask later.' },
+  invitations_full: { status: 409, error: 'As many invitations wait here as may; some have to be answered first.' },
   last_owner_required: { status: 409, error: 'The installation cannot be left without an owner.' },
   meeting_full: { status: 409, error: 'The meeting has as many people as it may have.' },
   meeting_over: { status: 409, error: 'The meeting was cancelled.' },

@@ -34,6 +34,31 @@ export const PARTICIPANTS_MAX = 20_000;
 /** People named in one request to create a room or to add to it. [field_invalid] */
 export const PARTICIPANTS_PER_REQUEST_MAX = 1_000;
 
+/**
+ * Where the settings say nothing, people of the organisation are added to a room of up to so many at once, and asked above
+ * it: below it a room is of people who work together, and above it everybody's presence and typing ceases to be told, so it is
+ * the largest room that still behaves as one of colleagues.
+ */
+export const ADDED_UNASKED_DEFAULT = 256;
+
+/**
+ * Invitations to one room that wait, and those that were declined or withdrawn and are remembered still: what one request
+ * may name. Each write walks them. [invitations_full]
+ */
+export const ROOM_INVITATIONS_MAX = 1_000;
+
+/** Invitations to rooms that wait for one person: more than anybody reads. [invitations_full] */
+export const INVITATIONS_PER_PERSON_MAX = 100;
+
+/** Of these, how many are of one other person, so that nobody fills up what somebody else may be asked. [invitations_full] */
+export const INVITATIONS_OF_ONE_MAX = 10;
+
+/** An invitation to a room that nobody answered is over after 14 days: who was on holiday finds it. [invitation_not_found] */
+export const ROOM_INVITATION_MILLIS = 14 * 86_400_000;
+
+/** Whoever declined is not asked into that room again by the same person within 30 days. [invitation_declined] */
+export const INVITATION_DECLINED_MILLIS = 30 * 86_400_000;
+
 /** Participants carried by a room's event (SOC-09, Limits of the contract). Above it the list is left out. */
 export const EVENT_PARTICIPANTS_MAX = 16;
 

@@ -13,6 +13,7 @@ import { editMessage, message, postMessage } from './conversations/messages.ts';
 import { pushReply, putPush } from './push/push.ts';
 import { route, type Route } from './route.ts';
 import { RETENTION_ROUTES } from './conversations/retention-routes.ts';
+import { ROOM_INVITATION_ROUTES } from './conversations/room-invitation-routes.ts';
 import { rightsReply } from './conversations/rights.ts';
 import { searchQuery, searchReply } from './conversations/search.ts';
 import * as sessions from './sessions/sessions.ts';
@@ -28,8 +29,8 @@ export const MESSAGING_ROUTES = {
     {
       rate: 'create',
       body: conversations.createConversation,
-      replies: { 200: conversations.conversation, 201: conversations.conversation },
-      errors: ['participant_unknown', 'conversation_full', 'quota_exceeded', right],
+      replies: { 200: conversations.conversation, 201: conversations.addedReply },
+      errors: ['participant_unknown', 'conversation_full', 'invitations_full', 'quota_exceeded', right],
     },
   ),
   readConversation: route.get('/v1/conversations/:id', 'Reads a conversation.', {
@@ -52,13 +53,22 @@ export const MESSAGING_ROUTES = {
   }),
   addParticipants: route.post(
     '/v1/conversations/:id/participants',
-    'Adds people to a room. Those who take part already stay as they are.',
+    'Adds people to a room, or asks them first. Those who take part already stay as they are.',
     {
       body: conversations.addParticipants,
-      replies: { 200: conversations.conversation },
-      errors: [forbidden, right, 'participant_unknown', 'participants_fixed', 'conversation_full'],
+      replies: { 200: conversations.addedReply },
+      errors: [
+        forbidden,
+        right,
+        'participant_unknown',
+        'participants_fixed',
+        'conversation_full',
+        'invitation_declined',
+        'invitations_full',
+      ],
     },
   ),
+  ...ROOM_INVITATION_ROUTES,
   changeParticipant: route.patch('/v1/conversations/:id/participants/:username', "Changes a participant's role.", {
     body: conversations.changeParticipant,
     replies: { 200: conversations.conversation },

@@ -115,7 +115,10 @@ interface Reply {
 
 /** The alert names a text of the app's own; `mutable-content` lets the app fetch what it shows instead. */
 function payloadOf({ badge, data, kind, text }: OutgoingPush): object {
-  const names = { message: 'NEW_MESSAGE', call: 'INCOMING_CALL', cancel: 'CALL_OVER', reminder: 'REMINDER' } as const;
+  const names = {
+    ...{ message: 'NEW_MESSAGE', call: 'INCOMING_CALL', cancel: 'CALL_OVER', reminder: 'REMINDER' },
+    invitation: 'ROOM_INVITATION',
+  } as const;
   const alert = text === undefined ? { 'loc-key': names[kind] } : { body: text };
   const { conversation_id: thread } = data;
   return {

@@ -21,6 +21,7 @@ export function makeComposing(options: ComposingOptions): (delivery: PushDeliver
   return (delivery) => {
     options.reader.refresh();
     if (delivery.kind === 'message') return composeMessage(delivery, options);
+    if (delivery.kind === 'invitation') return composeInvitation(delivery, options);
     return delivery.kind === 'reminder' ? composeReminder(delivery, options) : composeCall(delivery, options);
   };
 }
@@ -71,6 +72,20 @@ function composeReminder(
   };
   const text = showsText ? title.slice(0, TEXT_SHOWN_MAX).replace(/[\uD800-\uDBFF]$/, '') : undefined;
   return { push: { data, badge: undefined, text } };
+}
+
+/** Whoever was asked is told which room; who asks, and the title, where texts are shown. */
+function composeInvitation({ subject, user }: PushDelivery, options: ComposingOptions): Composed {
+  const { attention, now, reaches, reader, showsText } = options;
+  const conversation = subject.slice('invitation:'.length);
+  const waiting = reader.invitation(user, conversation, now());
+  if (waiting === undefined) return { dropped: 'deleted' };
+  if (attention.isAwake(user)) return { dropped: 'awake' };
+  const { invitation, record } = waiting;
+  if (!reaches('message', invitation.by, user)) return { dropped: 'forbidden' };
+  const text = showsText ? `${invitation.by}: ${record.title ?? ''}` : undefined;
+  const data = { invitation: conversation };
+  return { push: { data, badge: reader.badge(user, now()), text } };
 }
 
 /** Only a text has words of its own; of anything else the app says what it is. */

@@ -3,6 +3,8 @@ import type { ShardSupervisor } from '#src/messaging/thread-services.ts';
 import type { Clock } from '#src/base/clock.ts';
 import { EVERYBODY, type RequireQuota } from '#src/protocol/quotas.ts';
 import { readRooms } from '#storage/conversations/usage-records.ts';
+import type { AskingRule } from '#src/protocol/directory/policy-decision.ts';
+import { isInvitedEnough } from '#storage/conversations/room-invitations.ts';
 import { shareConversation } from '#storage/conversations/inbox-reader.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
 import { makeMeetingRooms } from '#src/meetings/meeting-rooms.ts';
@@ -19,8 +21,15 @@ export function makeConversationAccess(
   supervisor: Pick<ShardSupervisor, 'ask'>,
   clock: Clock,
   requireQuota: RequireQuota,
+  asking: () => AskingRule,
 ): ConversationAccess {
-  const rooms = makeMeetingRooms((to, message, millis) => supervisor.ask(to, message, millis), clock);
+  const askingFor = (conversation: string, by: string, people: readonly string[]) => {
+    for (const environment of environments) environment.refresh();
+    const isFull = (user: string) => isInvitedEnough(environments, { conversation, user, by }, clock.now());
+    // No bot is invited to a meeting.
+    return { ...asking(), bots: [], full: people.filter(isFull) };
+  };
+  const rooms = makeMeetingRooms((to, message, millis) => supervisor.ask(to, message, millis), askingFor, clock);
   return {
     shareConversation: (one, other) => {
       for (const environment of environments) environment.refresh();

@@ -19,6 +19,7 @@ import { RECOVERY_ROUTES } from '#src/protocol/directory/recovery-routes.ts';
 import { SESSION_ROUTES } from '#src/protocol/routes.ts';
 import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
+import { readAsking } from '#src/settings/asking-settings.ts';
 import { AccessControl } from '#src/directory/access-control.ts';
 import { AppPasswords } from '#src/identity/app-passwords.ts';
 import {
@@ -147,7 +148,13 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
 
 function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, passwords: Passwords): PeopleServices {
   const { accounts, announcer, clock, config, limiter, log } = options;
-  const access = new AccessControl({ accounts, announcer, shareConversation: options.shareConversation, clock });
+  const access = new AccessControl({
+    accounts,
+    announcer,
+    shareConversation: options.shareConversation,
+    clock,
+    asking: () => readAsking(accounts, config),
+  });
   const invitations = new Invitations({ accounts, passwords, announcer, clock });
   const guests = new Guests({ accounts, access, announcer, clock, log });
   const { recoveryWebhook } = config;

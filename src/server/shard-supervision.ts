@@ -7,6 +7,7 @@ import { systemClock } from '#src/base/clock.ts';
 import type { QuotaGate } from '#src/limits/quotas.ts';
 import type { QuotaWarnings } from '#src/monitoring/quota-warnings.ts';
 import type { Retention } from '#src/compliance/retention.ts';
+import { readAsking } from '#src/settings/asking-settings.ts';
 import { readPolicySnapshot } from '#src/directory/access-control.ts';
 import { BotAudit } from '#src/integrations/bot-audit.ts';
 import { readBotSnapshot } from '#src/integrations/bot-records.ts';
@@ -116,7 +117,7 @@ function makeShardData(
     certificate: certificate?.current,
     epoch: manifest.epoch,
     signingKeys: ringsOf(accounts),
-    policies: readPolicySnapshot(accounts),
+    policies: readPolicySnapshot(accounts, readAsking(accounts, config)),
     bots: readBotSnapshot(accounts),
     limits,
     push: push(),

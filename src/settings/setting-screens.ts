@@ -4,7 +4,7 @@
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { z } from 'zod';
-import { RETENTION_SECONDS_MAX, RETENTION_SECONDS_MIN } from '#src/protocol/limits.ts';
+import { PARTICIPANTS_MAX, RETENTION_SECONDS_MAX, RETENTION_SECONDS_MIN } from '#src/protocol/limits.ts';
 import { OWN_FIELDS, type OwnField } from '#src/protocol/account/profile.ts';
 import { QUOTAS, type QuotaField, type QuotaName } from '#src/protocol/quotas.ts';
 import { isIceUriList } from '#src/protocol/calls/calls.ts';
@@ -373,6 +373,21 @@ export const SETTING_SCREENS = {
     effect: 'At once. What people wrote before stays until somebody changes it.',
     isClosedToVendors: true,
     fields: ownFields(),
+  },
+  'room-invitations': {
+    say: 'When people who are added to a room are asked first. Whoever is asked sees the title, the size and who asks, and takes part once they accept. Bots, people who come by the link of a meeting and rooms that the server fills ask nobody.',
+    effect: 'At once, for whoever is added next. Who was asked stays asked, and who takes part stays.',
+    isClosedToVendors: true,
+    fields: {
+      unasked_up_to: {
+        schema: z.int().min(1).max(PARTICIPANTS_MAX),
+        say: 'Participants up to which people of the organisation are added at once; an add that would make the room larger asks all whom it names. 1 asks everybody, 20000 nobody; what the configuration says (256) without it.',
+      },
+      guests: {
+        schema: z.enum(['asked', 'unasked']),
+        say: 'Whether guests are asked whatever the size; what the configuration says (asked) without it.',
+      },
+    },
   },
   quotas: {
     say: 'How much one person, and the whole installation, may use. What each one counts is in docs/protocol.md.',

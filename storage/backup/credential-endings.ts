@@ -101,8 +101,8 @@ export const DECIDED_TABLES: Readonly<Record<'accounts' | 'calendar' | 'lanes' |
   ],
   lanes: words(`
     conversations messages idempotency watermarks members memberships roster changes personal reactions reactionCounts pins senders
-    deleted attachments references signatures segments mentions mentioned threads replies outcomes keptVersions pushRegistrations
-    pushOutbox pushCursors meta`),
+    deleted attachments references signatures segments mentions mentioned threads replies outcomes keptVersions roomInvitations
+    invited pushRegistrations pushOutbox pushCursors meta`),
   attachments: words('attachments contents unposted uploaded'),
 };
 

@@ -9,6 +9,7 @@ import { REACTION_USERS_MAX } from '#src/protocol/limits.ts';
 import { checkChanges } from './change-check.ts';
 import { isBelowFloor, isPurging, isRemembered, missing, type Subject } from './check-subject.ts';
 import { key, lastPart, numberAt, numbered, numberedThen, numberOf, under, underNumber } from '../engine/keys.ts';
+import { checkInvitations } from './invitation-check.ts';
 import { checkHoldRevisions } from './hold-revision-check.ts';
 import { blockEndingAt, indexedUpTo, POSTED_BLOCK } from '../conversations/posted-blocks.ts';
 import { checkSearch } from './search-check.ts';
@@ -49,6 +50,7 @@ export function checkConversation(subject: Subject): number {
   checkChanges(subject);
   checkSearch(subject);
   checkHoldRevisions(subject);
+  checkInvitations(subject);
   return messages;
 }
 

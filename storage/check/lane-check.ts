@@ -5,6 +5,7 @@ import type { Findings } from '../engine/findings.ts';
 import { key, lastPart, numberAt, under } from '../engine/keys.ts';
 import { stampOf, type LaneEnvironment, type LaneTable } from '../engine/lane.ts';
 import { laneOf } from '../engine/lanes.ts';
+import { checkInvited } from './invitation-check.ts';
 import { checkMentioned } from './message-link-check.ts';
 import { checkPushes } from './push-check.ts';
 import { checkLaneUse } from './usage-check.ts';
@@ -33,6 +34,7 @@ const BY_CONVERSATION = [
   'replies',
   'outcomes',
   'keptVersions',
+  'roomInvitations',
 ] as const satisfies readonly LaneTable[];
 
 /** Looks for problems in one of a folder's `lanes`; answers how much there is. */
@@ -62,6 +64,7 @@ export function checkLane(
   checkMemberships(tables, stamp, findings);
   checkPersonal(tables, findings);
   checkPushes(tables, findings);
+  checkInvited(tables, findings);
   checkMeta(tables, findings);
   // Where something is wrong already, counts that differ say nothing more.
   if (findings.problems.length === 0) checkLaneUse(tables, findings);

@@ -6,7 +6,8 @@
  *     pushCursors       [user, conversation]           up to which seq the person's pushes were decided
  *     meta              ['push']                       up to when all was decided for the people of this lane
  *
- * A subject is a conversation, `call:` and the name of a call attempt, or `reminder:` and the id of a reminder.
+ * A subject is a conversation, `call:` and the name of a call attempt, `reminder:` and the id of a reminder, or
+ * `invitation:` and the room that the person is asked into.
  */
 import type { ReminderData } from '#src/protocol/sockets/events.ts';
 import type { PushAddress } from '#src/protocol/push/push.ts';
@@ -36,7 +37,7 @@ export interface CallDetail {
   readonly video: boolean;
 }
 
-export const PUSH_KINDS = ['message', 'call', 'cancel', 'reminder'] as const;
+export const PUSH_KINDS = ['message', 'call', 'cancel', 'reminder', 'invitation'] as const;
 export type PushKind = (typeof PUSH_KINDS)[number];
 
 export interface PushRow {

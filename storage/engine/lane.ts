@@ -38,6 +38,8 @@ export const LANE_TABLES = [
   'replies',
   'outcomes',
   'keptVersions',
+  'roomInvitations',
+  'invited',
   'pushRegistrations',
   'pushOutbox',
   'pushCursors',

@@ -40,6 +40,17 @@ export const action: fc.Arbitrary<ConversationMessage> = fc.oneof(
   { arbitrary: of('pin', { seq, pinned: fc.boolean() }), weight: 3 },
   { arbitrary: of('receipt', { state: fc.constantFrom('delivered', 'read'), seq }), weight: 5 },
   { arbitrary: of('add', { participants: fc.uniqueArray(person, { minLength: 1, maxLength: 3 }), role }), weight: 4 },
+  {
+    arbitrary: of('add', {
+      participants: fc.uniqueArray(person, { minLength: 1, maxLength: 3 }),
+      role,
+      asking: fc.constant({ above: 2, guests: true, bots: [], full: [] }),
+    }),
+    weight: 3,
+  },
+  { arbitrary: of('acceptInvitation', {}), weight: 3 },
+  { arbitrary: of('declineInvitation', {}), weight: 1 },
+  { arbitrary: of('withdrawInvitation', { invited: person }), weight: 1 },
   { arbitrary: of('remove', { participant: person }), weight: 2 },
   { arbitrary: of('setRole', { participant: person, role }), weight: 2 },
   { arbitrary: of('rename', { title: body }), weight: 1 },

@@ -5,7 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { checkFolder } from '#storage/check/check.ts';
-import { request, startServer, type Reply, type RequestOptions, type TestServer } from '#test/support/server.ts';
+import {
+  request,
+  startServer,
+  type Reply,
+  type RequestOptions,
+  type ServerOptions,
+  type TestServer,
+} from '#test/support/server.ts';
 import { plantCallers, type CallerName, type Callers } from './callers.ts';
 
 export interface ConsoleServer {
@@ -57,10 +64,10 @@ export interface RestartedServer {
 }
 
 /** Starts it; it ends with the file's last test. Awaited before the first one. */
-export async function shareRestartedServer(): Promise<RestartedServer> {
+export async function shareRestartedServer(environment: ServerOptions['environment'] = {}): Promise<RestartedServer> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-test-'));
   const callers = await plantCallers(folder);
-  let server = await startServer({ folder });
+  let server = await startServer({ folder, environment });
   const end = async (signal: NodeJS.Signals) => {
     await server.end(signal);
     const { problems } = await checkFolder(folder);
@@ -81,7 +88,7 @@ export async function shareRestartedServer(): Promise<RestartedServer> {
     async restart(signal = 'SIGTERM', meanwhile?) {
       await end(signal);
       await meanwhile?.();
-      server = await startServer({ folder });
+      server = await startServer({ folder, environment });
       return server;
     },
   };

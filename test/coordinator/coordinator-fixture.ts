@@ -104,6 +104,7 @@ export async function startCoordinator(context: TestContext, settings: Record<st
         rooms.set(id, new Set([host, ...participants]));
         return id;
       },
+      invite: async (conversation, _host, user) => void rooms.get(conversation)?.add(user),
       add: async (conversation, _host, user) => void rooms.get(conversation)?.add(user),
     },
     health: async (accept) => ({

@@ -36,6 +36,7 @@ test('POL-01 rules keep the order they are given, and every thread has them when
       rules: [{ action: 'call', from: 'guests', to: 'people', effect: 'allow' }],
       groups: {},
       guests: [],
+      asking: { above: 256, guests: true },
     },
   });
   await assert.rejects(policies.remove(first.id, BY), { code: 'policy_not_found' });

@@ -107,6 +107,30 @@ test('FRM-05 a push is due while no app is awake, carries ids and a badge, and n
   await server.api(ben, 'DELETE', '/v1/push');
 });
 
+test('FRM-05 POL-01 an invitation to a room is pushed as a message is, and not once it was answered', async () => {
+  const rule = { unasked_up_to: 1 };
+  assert.equal((await console('PUT', '/settings/room-invitations', rule)).status, 200);
+  const subscription = await subscribe(ben);
+  const { id } = await start(server, ann, 'room', ['ben'], 'A title for ben');
+  const [told] = await pushed(subscription, 1);
+  assert.deepEqual(
+    [told?.['invitation'], 'badge' in (told ?? {}), JSON.stringify(told).includes('title')],
+    [id, true, false],
+  );
+  // The provider is busy, so the push waits; by the time it is tried again ben has declined.
+  provider.answer = () => ({ status: 429 });
+  const other = await start(server, ann, 'room', ['ben']);
+  await pushed(subscription, 2);
+  assert.equal((await server.api(ben, 'POST', `/v1/room-invitations/${other.id}/decline`)).status, 204);
+  provider.answer = () => ({ status: 201 });
+  await until(async () => {
+    const reply = await fetch(`${server.messaging}/healthz`, { headers: { accept: 'text/plain' } });
+    return /push_dropped_total\{[^}]*"deleted"/.test(await reply.text());
+  }, 'the push to be dropped');
+  assert.equal((await console('PUT', '/settings/room-invitations', { unasked_up_to: null })).status, 200);
+  await server.api(ben, 'DELETE', '/v1/push');
+});
+
 test('FRM-05 no push for one’s own message, in a muted conversation, or for a message that was read first', async () => {
   const subscription = await subscribe(ben);
   await say(server, ben, direct, 'my own');

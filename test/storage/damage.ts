@@ -18,6 +18,7 @@ import {
 } from '#storage/conversations/conversation-writes.ts';
 import { lanePath } from '#storage/engine/folder.ts';
 import { writeHoldRevision } from '#storage/conversations/hold-revisions.ts';
+import { writeInvitation } from '#storage/conversations/room-invitations.ts';
 import { key, numbered } from '#storage/engine/keys.ts';
 import { openLane, type LaneWrite } from '#storage/engine/lane.ts';
 import { conversationRecord, messageRecord, type ConversationRecord } from '#storage/engine/records.ts';
@@ -54,6 +55,8 @@ const broken = (table: LaneWrite['table'], itemKey: Buffer): LaneWrite => ({
   key: itemKey,
   value: Buffer.of(7, 7),
 });
+
+const ASKED = { state: 'waiting', role: 'member', at: 1, until: 2 } as const;
 
 /** Name → what is written, and every sentence that tells of it. */
 export const DAMAGE: Readonly<
@@ -288,6 +291,23 @@ export const DAMAGE: Readonly<
       `keptVersions [${ROOM}, 1, 1] is of another message by its JSON`,
       `keptVersions [${ROOM}, 99, 9999] is of a message beyond the head 3`,
       `keptVersions [${ROOM}, 99, 9999] is of a change beyond the rev 7`,
+    ],
+  ],
+  'invitations that lead nowhere': [
+    [
+      ...writeInvitation({ conversation: ROOM, user: 'bob', by: 'alice', ...ASKED }),
+      ...writeInvitation({ conversation: PAIR, user: 'carol', by: 'alice', ...ASKED }),
+      removeKey('invited', key('carol', PAIR, 'alice')),
+      { table: 'invited', key: key('dave', ROOM, 'alice'), value: Buffer.of(1) },
+      broken('roomInvitations', key(ROOM, 'eve', 'alice')),
+      { table: 'invited', key: key('eve', ROOM, 'alice'), value: Buffer.of(1) },
+    ],
+    [
+      `roomInvitations [${ROOM}, bob, alice] is of a person who takes part`,
+      `roomInvitations [${ROOM}, eve, alice] cannot be read (An invitation has version 7; 1 is known)`,
+      `roomInvitations [${PAIR}, carol, alice] is to a conversation that nobody is added to`,
+      `invited [carol, ${PAIR}, alice] is missing`,
+      `invited [dave, ${ROOM}, alice] is of no invitation`,
     ],
   ],
   'records of no conversation': [

@@ -9,6 +9,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { PARTICIPANTS_MAX } from '#src/protocol/limits.ts';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
 import { callControl } from './control.ts';
 import { programOf } from './program.ts';
@@ -147,6 +148,9 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     PARLEY_DRAIN_SECONDS: '1',
     // Tests do in seconds what people do in days; the limits have tests of their own.
     PARLEY_RATE_LIMITS: '0',
+    // Tests fill their rooms; when people are asked first has tests of its own (room-invitations.test.ts).
+    PARLEY_ADD_UNASKED: String(PARTICIPANTS_MAX),
+    PARLEY_ADD_GUESTS: 'unasked',
     PARLEY_PASSWORD_MEMORY_KIB: TEST_PASSWORD_MEMORY_KIB,
     ...options.environment,
   };

@@ -103,4 +103,5 @@ export const ENGLISH_TERMS = {
   'settings.retention': 'How long messages are kept',
   'settings.profiles': 'What people change of themselves',
   'settings.quotas': 'Quotas',
+  'settings.room-invitations': 'Being added to rooms',
 } as const;

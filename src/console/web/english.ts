@@ -192,6 +192,7 @@ export const ENGLISH = {
   'policies.title': 'Access policies',
   'policies.hint':
     "Rules are tried in their order; the first that fits decides. Where none fits, the organisation's people reach everybody, and a guest those it shares a conversation with.",
+  'policies.invitations': 'When people are asked before they are added to a room',
   'policies.empty': 'No rules.',
   'policies.add': 'New rule',
   'policies.position': 'Position',

@@ -103,4 +103,5 @@ export const RUSSIAN_TERMS = {
   'settings.retention': 'Срок хранения сообщений',
   'settings.profiles': 'Что люди меняют о себе сами',
   'settings.quotas': 'Квоты',
+  'settings.room-invitations': 'Добавление в комнаты',
 } as const satisfies Readonly<Record<keyof typeof ENGLISH_TERMS, string>>;

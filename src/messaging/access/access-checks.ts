@@ -4,7 +4,12 @@
  */
 import { unixSeconds } from '#src/base/clock.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { AccessPolicies, type PolicyAction, type PolicySnapshot } from '#src/protocol/directory/policy-decision.ts';
+import {
+  AccessPolicies,
+  type AskingRule,
+  type PolicyAction,
+  type PolicySnapshot,
+} from '#src/protocol/directory/policy-decision.ts';
 import type { ConversationRight } from '#src/protocol/conversations/rights.ts';
 import { readConversation, readParticipants, type Tables } from '#storage/conversations/conversation-reader.ts';
 import { shareConversation } from '#storage/conversations/inbox-reader.ts';
@@ -61,6 +66,11 @@ export class AccessChecks {
   /** Decides by these policies from now on. */
   replace(snapshot: PolicySnapshot): void {
     this.#policies = new AccessPolicies(snapshot);
+  }
+
+  /** When somebody who is added to a room is asked first. */
+  get asking(): AskingRule {
+    return this.#policies.asking;
   }
 
   isGuest(user: string): boolean {

@@ -7,7 +7,13 @@ import type { PolicyAction } from '#src/protocol/directory/policy-decision.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { USERNAME } from '#src/protocol/names.ts';
 import { ACCOUNT_RIGHTS, rightsAmong } from '#src/protocol/conversations/rights.ts';
-import { conversationView, readLastCommonRead, readParticipants } from '#storage/conversations/conversation-reader.ts';
+import {
+  conversationView,
+  readLastCommonRead,
+  readMember,
+  readParticipants,
+} from '#storage/conversations/conversation-reader.ts';
+import { askingFor } from './invitation-handlers.ts';
 import {
   ask,
   askConversation,
@@ -34,11 +40,14 @@ export const createConversation: Handler = async (request) => {
       ? directId(request.service, request.user, other)
       : makeId('c', request.service.now());
   if (kind === 'room') request.service.quotas.requireRoom(request.user);
+  const others = [...new Set(participants)].filter((person) => person !== request.user);
+  const asking = kind === 'room' ? await askingFor(request, id, others, 1) : undefined;
   return await ask<Reply>(request, `conversation:${id}`, {
     kind: 'create',
     conversation: kind,
     title: kind === 'room' ? form.title : undefined,
     participants,
+    asking,
     user: request.user,
     device: request.device,
   });
@@ -95,12 +104,15 @@ export const listParticipants: Handler = (request) => {
   return { status: 200, json: JSON.stringify({ items, next }) };
 };
 
-export const addParticipants: Handler = (request) => {
+export const addParticipants: Handler = async (request) => {
   const { participants, role } = request.body as z.infer<typeof forms.addParticipants>;
   // Who may not look inside must not learn who exists.
-  readable(request);
+  const { record, tables } = readable(request);
   requireReachable(request, INVITING, participants);
-  return askConversation(request, { kind: 'add', participants, role });
+  const isNew = (person: string) => readMember(tables, record.id, person) === undefined;
+  const people = [...new Set(participants)].filter(isNew);
+  const asking = await askingFor(request, record.id, people, record.participantCount);
+  return await askConversation(request, { kind: 'add', participants, role, asking });
 };
 
 export const changeParticipant: Handler = (request) => {

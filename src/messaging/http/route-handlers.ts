@@ -4,6 +4,7 @@ import type { Handler } from './caller.ts';
 import { readCalls, readIceServers } from '../calls/call-handlers.ts';
 import * as commands from '../bots/command-handlers.ts';
 import * as conversations from '../conversations/conversation-handlers.ts';
+import * as invitations from '../conversations/invitation-handlers.ts';
 import { readInbox } from '../conversations/inbox-handlers.ts';
 import { readMentions } from '../conversations/mention-handlers.ts';
 import * as messages from '../conversations/message-handlers.ts';
@@ -23,6 +24,11 @@ export const HANDLERS: Readonly<Record<MessagingRoute, Handler>> = {
   deleteConversation: conversations.deleteConversation,
   readParticipants: conversations.listParticipants,
   addParticipants: conversations.addParticipants,
+  readRoomInvitations: invitations.readRoomInvitations,
+  acceptRoomInvitation: invitations.acceptRoomInvitation,
+  declineRoomInvitation: invitations.declineRoomInvitation,
+  readPendingInvitations: invitations.readPendingInvitations,
+  withdrawRoomInvitation: invitations.withdrawRoomInvitation,
   changeParticipant: conversations.changeParticipant,
   removeParticipant: conversations.removeParticipant,
   readRights: conversations.readRights,

@@ -171,6 +171,7 @@ export class PushDispatch {
       publishTo: (users, type, event, except) => {
         sockets.publishTo(users, type, event, except);
         if (type === 'signal') watch.signalled(undefined, users, event);
+        else if (type === 'membership') this.#invited(users, event);
       },
       membership: (conversation, users, joined) => {
         sockets.membership(conversation, users, joined);
@@ -247,6 +248,15 @@ export class PushDispatch {
         .finally(done);
     };
     this.#timers.push(setTimeout(recover, config.pushRedecideSeconds * 1000).unref());
+  }
+
+  /** Those of this shard's people who are asked into a room and have a device that is pushed to. */
+  #invited(users: readonly string[], event: string): void {
+    const registered = users.filter((user) => this.#registry.has(user));
+    if (registered.length === 0) return;
+    const { conv, data } = JSON.parse(event) as { conv: string; data: { action: string } };
+    if (data.action !== 'invited') return;
+    for (const user of registered) this.#tell(user, { kind: 'invite', conversation: conv });
   }
 
   #checkOutboxes(kind: 'tick' | 'callsLost' = 'tick'): void {

@@ -30,6 +30,12 @@ export const BOT_ROUTE_SCOPES: Readonly<Record<MessagingRoute, readonly BotScope
   deleteConversation: ['conversations:write'],
   readParticipants: ['conversations:read'],
   addParticipants: ['conversations:write'],
+  // Nobody asks a bot: it is in the rooms that it was put into.
+  readRoomInvitations: null,
+  acceptRoomInvitation: null,
+  declineRoomInvitation: null,
+  readPendingInvitations: ['conversations:read'],
+  withdrawRoomInvitation: ['conversations:write'],
   changeParticipant: ['conversations:write'],
   removeParticipant: ['conversations:write'],
   readRights: ['conversations:read'],

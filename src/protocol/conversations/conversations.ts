@@ -59,6 +59,14 @@ export interface Conversation {
   participants?: Participant[];
 }
 
+/** As an answer to adding people has it: who of them was not added, and asked. */
+export const addedReply = conversation
+  .extend({
+    /** Those of the request who have an invitation that waits; left out where everybody takes part. */
+    invited: z.array(username).optional(),
+  })
+  .meta({ id: 'ConversationAdded' });
+
 /** As GET answers it: how far the others have all read depends on who asks, and is computed for them. */
 export const conversationReply = conversation
   .extend({

@@ -4,6 +4,7 @@
  * The first rule of an action that fits both people decides. Where none fits, the organisation's people reach
  * everybody, and a guest reaches those it shares a conversation with.
  */
+import { ADDED_UNASKED_DEFAULT } from '../limits.ts';
 
 export const POLICY_ACTIONS = ['see', 'message', 'call', 'invite'] as const;
 export type PolicyAction = (typeof POLICY_ACTIONS)[number];
@@ -23,6 +24,14 @@ export interface PolicyRule {
   readonly effect: PolicyEffect;
 }
 
+/** When somebody who is added to a room is asked first. What bots are added to nobody asks them. */
+export interface AskingRule {
+  /** Participants up to which people are added to a room at once; an add that would make it larger asks all of its people. */
+  readonly above: number;
+  /** Whether guests are asked whatever the size. */
+  readonly guests: boolean;
+}
+
 /** What a thread needs to decide: plain data, so that it crosses threads. */
 export interface PolicySnapshot {
   /** In the order in which they are tried. */
@@ -31,18 +40,24 @@ export interface PolicySnapshot {
   readonly groups: Readonly<Record<string, readonly string[]>>;
   /** Guests, and the Unix second at which each one's term ends. */
   readonly guests: readonly (readonly [user: string, endsAt: number])[];
+  readonly asking: AskingRule;
 }
 
 /** An installation without rules and guests. */
-export const NO_POLICIES: PolicySnapshot = { rules: [], groups: {}, guests: [] };
+export const NO_POLICIES: PolicySnapshot = {
+  ...{ rules: [], groups: {}, guests: [] },
+  asking: { above: ADDED_UNASKED_DEFAULT, guests: true },
+};
 
 /** A snapshot made ready for decisions: a few look-ups in sets each, nothing awaited. */
 export class AccessPolicies {
   readonly #rules: Readonly<Record<PolicyAction, readonly PolicyRule[]>>;
   readonly #groups: ReadonlyMap<string, ReadonlySet<string>>;
   readonly #guests: ReadonlyMap<string, number>;
+  readonly asking: AskingRule;
 
-  constructor({ rules, groups, guests }: PolicySnapshot) {
+  constructor({ asking, rules, groups, guests }: PolicySnapshot) {
+    this.asking = asking;
     const rulesOf = (action: PolicyAction) => rules.filter((rule) => rule.action === action);
     this.#rules = {
       see: rulesOf('see'),

@@ -13,7 +13,7 @@ export const MEETING_ROUTES = {
     {
       body: meetings.createMeeting,
       replies: { 201: meetings.meeting },
-      errors: ['participant_unknown', 'meetings_full', 'quota_exceeded', right],
+      errors: ['participant_unknown', 'meetings_full', 'invitations_full', 'quota_exceeded', right],
     },
   ),
   listMeetings: route.get('/v1/meetings', 'Pages through the meetings that the caller takes part in.', {
@@ -28,7 +28,7 @@ export const MEETING_ROUTES = {
   changeMeeting: route.patch('/v1/meetings/:meeting', 'Changes a meeting; for its host.', {
     body: meetings.changeMeeting,
     replies: { 200: meetings.meeting },
-    errors: [missing, right, over, 'participant_unknown', 'meeting_full'],
+    errors: [missing, right, over, 'participant_unknown', 'meeting_full', 'invitation_declined', 'invitations_full'],
   }),
   cancelMeeting: route.post(
     '/v1/meetings/:meeting/cancel',

@@ -27,6 +27,9 @@ const receipt = z.strictObject({ user: username, seq, state: z.enum(RECEIPT_STAT
 
 const convOnly = z.strictObject({ conversation_id: z.string() });
 
+/** Somebody was asked into a room; who was asked says no; who asked, or a moderator, takes it back. */
+export const INVITATION_ACTIONS = ['invited', 'declined', 'withdrawn'] as const;
+
 /** Type → shape of `data`. Fields that depend on who reads (unread, pins of a list, mutes) are in none (SOC-10). */
 export const EVENT_DATA = {
   'message.new': message,
@@ -65,10 +68,13 @@ export const EVENT_DATA = {
   }),
   pin: z.strictObject({ seq, user: username, pinned: z.boolean() }),
   membership: z.strictObject({
-    action: z.enum(['joined', 'left', 'removed', 'role']),
+    /** The last three are of an invitation, and go to who it is about alone: without a `rev`, since nobody came or went. */
+    action: z.enum(['joined', 'left', 'removed', 'role', ...INVITATION_ACTIONS]),
     user: username,
     participants: z.array(participant),
     participant_count: count,
+    /** Of the room that somebody is invited to. */
+    title: z.string().optional(),
   }),
   unit: z.strictObject({ unit_id: z.string() }),
   draft: z.strictObject({ conversation_id: z.string(), body: z.string().nullable(), updated_at: z.string() }),
@@ -94,6 +100,7 @@ export type EventType = keyof typeof EVENT_DATA;
 export const EVENT_TYPES = Object.keys(EVENT_DATA) as EventType[];
 export type PresenceState = 'online' | 'away' | 'offline';
 export type MembershipAction = 'joined' | 'left' | 'removed' | 'role';
+export type InvitationAction = (typeof INVITATION_ACTIONS)[number];
 
 /** The envelope (SOC-03). `ts` is Unix seconds. `rev` is the conversation's change counter after this event. */
 export interface EventEnvelope {

@@ -79,6 +79,7 @@ export const SETTING_KINDS: Kinds = {
     language: 'switch',
     status: 'switch',
   },
+  'room-invitations': { unasked_up_to: 'number', guests: ['asked', 'unasked'] },
   quotas: {
     messages: 'number',
     message_bytes: 'number',

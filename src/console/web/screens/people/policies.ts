@@ -1,7 +1,7 @@
 /** Access policies: who may see, message, call and invite whom, in the order in which they are tried (POL-01). */
 import type { ItemOf, ReplyOf } from '../../console-api.ts';
 import { confirmed } from '../../dialog.ts';
-import { badge, element, part, workButton } from '../../elements.ts';
+import { badge, element, link, part, workButton } from '../../elements.ts';
 import { allOf, form, select, type Choice } from '../../form.ts';
 import { t, word } from '../../language.ts';
 import { Listing, loaded } from '../../listing.ts';
@@ -22,6 +22,7 @@ export const policiesScreen: Screen = {
   isForVendors: false,
   show: (stage) => [
     element('p', { class: 'hint' }, t('policies.hint')),
+    element('p', {}, link('settings/room-invitations', t('policies.invitations'))),
     loaded(
       async () => (await stage.call('get /groups', {})).items,
       (groups) => show(stage, groups),
