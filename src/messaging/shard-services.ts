@@ -10,6 +10,7 @@ import { encodeEvent, type EventType } from '#src/protocol/sockets/events.ts';
 import type { QuotaGate } from '#src/limits/quotas.ts';
 import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import type { AccessChecks } from './access/access-checks.ts';
+import type { RightsWatch } from './access/rights-watch.ts';
 import type { Authentication } from './access/authentication.ts';
 import type { ActivityNotifier } from './activity-notifier.ts';
 import type { AttachmentClient } from './attachments/attachment-client.ts';
@@ -41,6 +42,7 @@ export interface ShardParts {
   readonly quotas: QuotaGate;
   readonly retention: RetentionSweep;
   readonly revocations: Revocations;
+  readonly rightsWatch: RightsWatch;
   readonly drain: () => Promise<boolean>;
   /** Fails the shard, where the hooks of tests are on. */
   readonly crash: () => void;
@@ -48,8 +50,8 @@ export interface ShardParts {
 }
 
 export function makeShardServices(parts: ShardParts): ServiceHandlers<ShardServices> {
-  const { access, attachments, board, callsOf, crash, drain, listener, media, metrics, pushes, quotas, retention } =
-    parts;
+  const { access, attachments, board, callsOf, crash, drain, listener, media, metrics, pushes } = parts;
+  const { quotas, retention, rightsWatch } = parts;
   return {
     ...attachments.services,
     ...sessionServices(parts),
@@ -58,11 +60,17 @@ export function makeShardServices(parts: ShardParts): ServiceHandlers<ShardServi
     'mediaServers.changed': (servers) => {
       media.servers = servers;
     },
-    'policies.changed': (snapshot) => access.replace(snapshot),
+    'policies.changed': (snapshot) => {
+      access.replace(snapshot);
+      rightsWatch.changed();
+    },
     'pushCredentials.changed': (credentials) => pushes.use(credentials),
     'quotas.changed': (limits) => quotas.use(limits),
     'retention.changed': (rule) => retention.use(rule),
-    'sealing.changed': (sealing) => attachments.keep(sealing),
+    'sealing.changed': (sealing) => {
+      attachments.keep(sealing);
+      rightsWatch.changed();
+    },
     'calls.list': () => board.list(CALLS_LISTED_MAX),
     'calls.listFor': ({ user }) => callsOf(user),
     'metrics.read': () => metrics.snapshot(),
