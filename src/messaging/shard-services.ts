@@ -15,11 +15,13 @@ import type { Authentication } from './access/authentication.ts';
 import type { ActivityNotifier } from './activity-notifier.ts';
 import type { AttachmentClient } from './attachments/attachment-client.ts';
 import type { BotAccess } from './bots/bot-access.ts';
+import { countExpiringIn } from './conversations/retention-preview.ts';
 import type { RetentionSweep } from './conversations/retention-sweep.ts';
 import type { Listener } from './listener.ts';
 import type { PushDispatch } from './push/push-dispatch.ts';
 import type { SocketHub } from './sockets/socket-hub.ts';
 import type { ShardServices } from './thread-services.ts';
+import type { Lanes } from '#storage/engine/lanes.ts';
 
 /** What of a shard others have to do with. */
 export interface ShardParts {
@@ -34,6 +36,7 @@ export interface ShardParts {
   readonly hub: SocketHub;
   /** What signs links and the tokens by which bots answer commands. */
   readonly linkKeys: SignatureKeys;
+  readonly lanes: Pick<Lanes, 'owned'>;
   readonly listener: Listener;
   /** The servers that media of calls go over, as they stand now. */
   readonly media: { servers: MediaServers };
@@ -50,7 +53,7 @@ export interface ShardParts {
 }
 
 export function makeShardServices(parts: ShardParts): ServiceHandlers<ShardServices> {
-  const { access, attachments, board, callsOf, crash, drain, listener, media, metrics, pushes } = parts;
+  const { access, attachments, board, callsOf, crash, drain, lanes, listener, media, metrics, pushes } = parts;
   const { quotas, retention, rightsWatch } = parts;
   return {
     ...attachments.services,
@@ -67,6 +70,7 @@ export function makeShardServices(parts: ShardParts): ServiceHandlers<ShardServi
     'pushCredentials.changed': (credentials) => pushes.use(credentials),
     'quotas.changed': (limits) => quotas.use(limits),
     'retention.changed': (rule) => retention.use(rule),
+    'retention.count': async ({ seconds }) => await countExpiringIn(lanes, seconds),
     'sealing.changed': (sealing) => {
       attachments.keep(sealing);
       rightsWatch.changed();

@@ -154,6 +154,7 @@ const parts = {
   bots,
   callsOf,
   hub,
+  lanes,
   listener,
   media,
   metrics,
