@@ -289,12 +289,14 @@ async function startManagement(
     () => vault.close(),
     () => alerts.stop(),
     () => auditArchive.stop(),
+    async () => retention.shortening.stop(),
     () => automationOutbox.stop(),
     () => integrations.deliveries.stop(),
   );
   await loadConfiguredMasterKey(vault, config.masterKey, log);
   await attachmentKeys.settle();
   await retention.announce();
+  retention.shortening.watch();
   automationOutbox.start();
   auditArchive.start();
   integrations.deliveries.start();

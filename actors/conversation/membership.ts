@@ -2,6 +2,7 @@
 import { unixSeconds } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import type { Conversation, Participant, Role } from '#src/protocol/conversations/conversations.ts';
+import { hasAccountRight } from '#src/protocol/directory/account-rights.ts';
 import { encodeEvent, type MembershipAction } from '#src/protocol/sockets/events.ts';
 import { EVENT_PARTICIPANTS_MAX, PARTICIPANTS_MAX } from '#src/protocol/limits.ts';
 import {
@@ -31,7 +32,8 @@ const answer = (status: Reply['status'], json: string): Effect => ({ kind: 'answ
 export function create(state: ConversationState, message: Of<'create'>, now: number): readonly Effect[] {
   const { user, conversation: kind } = message;
   if (state.living !== undefined) return [answer(200, JSON.stringify(state.toWire(state.living)))];
-  if (kind === 'room' && state.isGuest(user)) return refuse('right_missing');
+  const mayMake = hasAccountRight('conversation.create.room', { isGuest: state.isGuest(user) });
+  if (kind === 'room' && !mayMake) return refuse('right_missing');
   const named = [...new Set(message.participants)].filter((other) => other !== user);
   if (named.length + 1 > PARTICIPANTS_MAX) return refuse('conversation_full');
   const asked = askedOf(named, 1, kind === 'room' ? message.asking : undefined, (other) => state.isGuest(other));

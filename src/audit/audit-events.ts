@@ -70,6 +70,11 @@ export const AUDIT_EVENTS = {
   'encryption.master_key_rotated': 'Another master key wraps the data keys: ids before and after.',
   'encryption.data_key_rotated': 'A new data key was made, and secrets are sealed anew: ids before and after.',
   'message_export.started': 'The messages of a conversation were exported: conversation, instants, last seq.',
+  'retention.shortening_planned':
+    'Messages are to be kept for a shorter time, in seconds, from an instant on; before: what waited.',
+  'retention.shortening_taken_back': 'A shorter time that waited for its day was taken back: in seconds.',
+  'retention.shortened':
+    'The day was over, and messages are kept for a shorter time: in seconds, and who asked for it.',
   'legal_hold.changed': 'A legal hold over a conversation or everything began or ended: before and after.',
   'meeting.created': 'A person made a meeting: how many take part.',
   'calendar.created': 'A person made a calendar: its name in paths.',

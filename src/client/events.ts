@@ -9,6 +9,7 @@ import {
   readConversation,
   readMessage,
 } from './conversations/records.ts';
+import type { AccountRights } from './conversations/rights.ts';
 import type { OutboxReport } from './conversations/outbox.ts';
 import type { ParleyError } from './parley-error.ts';
 import type { ConnectionReport } from './connection/socket.ts';
@@ -93,6 +94,11 @@ export interface LocalEvents {
    * reload keeps this one, and hands it to other tabs that share it (`adoptSession`).
    */
   renewed: { expiresAt: number };
+  /**
+   * The person's rights were read anew, because they changed or may have while the socket was away: offer what `rights` grants,
+   * and ask for those of the conversations in view again.
+   */
+  rights: { rights: AccountRights };
   /** A conversation appeared, or was read afresh: draw it anew from its mirror. */
   afresh: { conv: string };
   /** A conversation is gone for this person. */

@@ -17,6 +17,7 @@ import { type HistoryPage, type HistoryQuery, type InboxPage, MessagingApi } fro
 import { type MessageForm, Outbox, type OutboxEntry } from './conversations/outbox.ts';
 import { clientError, type ParleyError, refusal, toParleyError } from './parley-error.ts';
 import { RoomInvitations } from './room-invitations.ts';
+import { OwnRights } from './own-rights.ts';
 import { Presences } from './presences.ts';
 import { Receipts } from './conversations/receipts.ts';
 import { type ChatConversation, type ChatMessage, readConversation, readMessage } from './conversations/records.ts';
@@ -53,6 +54,7 @@ export class ParleyClient {
   readonly #outbox: Outbox;
   readonly #receipts: Receipts;
   readonly #typing: Typing;
+  readonly #rights: OwnRights;
   readonly #socket: Socket;
   #isCaughtUp = false;
   /** The socket was quiet for long, and a walk finds out whether it is dead. */
@@ -91,6 +93,7 @@ export class ParleyClient {
       onOver: (error) => this.#signedOut(error),
     });
     const api = (this.#api = new MessagingApi(this.#session, messaging));
+    this.#rights = new OwnRights(api, context);
     this.reading = new MessageReading(api);
     this.account = new AccountApi(this.#session, coordinator);
     this.calendar = context.calendar && new CalendarApi(this.#session, context.calendar);
@@ -270,9 +273,12 @@ export class ParleyClient {
   /** Messages that hold every word and "phrase" of a query, the newest first. */
   readonly search: MessagingApi['search'] = async (...query) => await this.#api.search(...query);
 
-  /** The person's account-wide rights. Advice for what to offer: the server decides. */
+  /**
+   * The person's account-wide rights. Advice for what to offer: the server decides. Asked once, they are kept as they change:
+   * `rights` tells of it.
+   */
   capabilities(): Promise<AccountRights> {
-    return this.#api.readAccountRights();
+    return this.#rights.read();
   }
 
   rights(conv: string): Promise<ConversationRights> {
@@ -307,6 +313,7 @@ export class ParleyClient {
     this.#outbox.close();
     this.#receipts.close();
     this.presences.close();
+    this.#rights.close();
     this.#session.close();
     this.#socket.stop('closed');
     this.#surroundings.coordinator.close();
@@ -329,6 +336,7 @@ export class ParleyClient {
     if (event.type === 'receipt' && event.data.user === this.user) {
       this.#receipts.observe(event.data.conversation_id, { [event.data.state]: event.data.seq });
     }
+    if (event.type === 'directory.changed' && event.data.user === this.user) this.#rights.doubt();
     if (event.type === 'presence') this.presences.observe(event.data);
     this.#surroundings.emitter.emit(event.type, event);
   }
@@ -378,6 +386,7 @@ export class ParleyClient {
 
   #opened(): void {
     this.presences.opened();
+    this.#rights.doubt();
     this.#catchUp.run();
     this.#outbox.resume();
   }

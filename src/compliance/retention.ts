@@ -11,6 +11,8 @@ import { defineCollection } from '#storage/accounts/collections.ts';
 import type { RetentionRule } from '#storage/conversations/retention.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import type { Settings } from '#src/settings/settings.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
+import { formatPeriod, RetentionShortening } from './retention-shortening.ts';
 
 const holds = defineCollection<{ readonly isHeld: boolean }>('legal_hold', { version: 1 });
 const INSTALLATION = 'installation';
@@ -45,10 +47,23 @@ interface Hold {
 /** How long a conversation may take to note a hold. */
 const HOLD_MILLIS = 5_000;
 
+/** What a shorter time would take, before anybody says that it shall. */
+export interface ShorteningPreview {
+  /** What is typed to confirm it. */
+  readonly confirm: string;
+  readonly messages: number;
+  readonly conversations: number;
+  /** Whether every conversation was looked at: else there are at least so many. */
+  readonly complete: boolean;
+}
+
 export interface RetentionOptions {
   readonly accounts: Accounts;
   readonly clock: Clock;
-  readonly settings: Pick<Settings, 'follow' | 'read'>;
+  readonly settings: Pick<Settings, 'follow' | 'judge' | 'put' | 'read'>;
+  readonly log: Logger;
+  /** Counts what would go if messages were kept for so many seconds. @throws Refusal `unavailable`. */
+  readonly countExpiring: (seconds: number) => Promise<Omit<ShorteningPreview, 'confirm'>>;
   /** Reaches the actor of an address. */
   readonly ask: (to: Address, message: Tell, millis: number) => Promise<Answer>;
   /** Hands the rule to every thread that reads messages; resolves when each reads by it. */
@@ -58,11 +73,15 @@ export interface RetentionOptions {
 }
 
 export class Retention {
+  readonly shortening: RetentionShortening;
   readonly #options: RetentionOptions;
+  #isCounting = false;
 
   constructor(options: RetentionOptions) {
     this.#options = options;
-    options.settings.follow('retention', async () => await this.announce());
+    const announce = async () => await this.announce();
+    options.settings.follow('retention', announce);
+    this.shortening = new RetentionShortening({ ...options, announce });
   }
 
   /** What holds for all conversations now. */
@@ -75,6 +94,21 @@ export class Retention {
   /** Has every thread read by the rule as it stands. */
   async announce(): Promise<void> {
     await this.#options.announceRetention(this.rule);
+  }
+
+  /**
+   * What a shorter time would take now; one count at a time, since each looks at every conversation.
+   * @throws Refusal `field_invalid` for a time that is not shorter; `busy` while another is counted; `unavailable`.
+   */
+  async preview(seconds: number): Promise<ShorteningPreview> {
+    this.shortening.requireShorter(seconds);
+    if (this.#isCounting) throw new Refusal('busy');
+    this.#isCounting = true;
+    try {
+      return { confirm: formatPeriod(seconds), ...(await this.#options.countExpiring(seconds)) };
+    } finally {
+      this.#isCounting = false;
+    }
   }
 
   /** Begins or ends a legal hold over everything. */

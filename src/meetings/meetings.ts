@@ -6,6 +6,7 @@ import type { Clock } from '#src/base/clock.ts';
 import { makeId } from '#src/base/ids.ts';
 import { formatInstant, parseInstant } from '#src/base/time.ts';
 import type { Role } from '#src/protocol/conversations/conversations.ts';
+import { hasAccountRight } from '#src/protocol/directory/account-rights.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import {
   MEETING_PARTICIPANTS_MAX,
@@ -85,7 +86,7 @@ export class Meetings {
   /** @throws Refusal `right_missing` for a guest; `participant_unknown`, `meetings_full`, `quota_exceeded`, `field_invalid` for an end before its start. */
   async create(host: string, form: CreateMeeting, { isForEntry = false } = {}): Promise<MeetingView> {
     const { access, accounts, clock, requireQuota, rooms } = this.#options;
-    if (access.isGuest(host)) throw new Refusal('right_missing');
+    if (!hasAccountRight('meeting.create', { isGuest: access.isGuest(host) })) throw new Refusal('right_missing');
     const now = clock.now();
     const [startsAt, endsAt] = [instantOf(form.starts_at, 'starts_at'), instantOf(form.ends_at, 'ends_at')];
     assertOrder(startsAt, endsAt);

@@ -10,15 +10,18 @@ import { encodeEvent, type EventType } from '#src/protocol/sockets/events.ts';
 import type { QuotaGate } from '#src/limits/quotas.ts';
 import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import type { AccessChecks } from './access/access-checks.ts';
+import type { RightsWatch } from './access/rights-watch.ts';
 import type { Authentication } from './access/authentication.ts';
 import type { ActivityNotifier } from './activity-notifier.ts';
 import type { AttachmentClient } from './attachments/attachment-client.ts';
 import type { BotAccess } from './bots/bot-access.ts';
+import { countExpiringIn } from './conversations/retention-preview.ts';
 import type { RetentionSweep } from './conversations/retention-sweep.ts';
 import type { Listener } from './listener.ts';
 import type { PushDispatch } from './push/push-dispatch.ts';
 import type { SocketHub } from './sockets/socket-hub.ts';
 import type { ShardServices } from './thread-services.ts';
+import type { Lanes } from '#storage/engine/lanes.ts';
 
 /** What of a shard others have to do with. */
 export interface ShardParts {
@@ -33,6 +36,7 @@ export interface ShardParts {
   readonly hub: SocketHub;
   /** What signs links and the tokens by which bots answer commands. */
   readonly linkKeys: SignatureKeys;
+  readonly lanes: Pick<Lanes, 'owned'>;
   readonly listener: Listener;
   /** The servers that media of calls go over, as they stand now. */
   readonly media: { servers: MediaServers };
@@ -41,6 +45,7 @@ export interface ShardParts {
   readonly quotas: QuotaGate;
   readonly retention: RetentionSweep;
   readonly revocations: Revocations;
+  readonly rightsWatch: RightsWatch;
   readonly drain: () => Promise<boolean>;
   /** Fails the shard, where the hooks of tests are on. */
   readonly crash: () => void;
@@ -48,8 +53,8 @@ export interface ShardParts {
 }
 
 export function makeShardServices(parts: ShardParts): ServiceHandlers<ShardServices> {
-  const { access, attachments, board, callsOf, crash, drain, listener, media, metrics, pushes, quotas, retention } =
-    parts;
+  const { access, attachments, board, callsOf, crash, drain, lanes, listener, media, metrics, pushes } = parts;
+  const { quotas, retention, rightsWatch } = parts;
   return {
     ...attachments.services,
     ...sessionServices(parts),
@@ -58,11 +63,18 @@ export function makeShardServices(parts: ShardParts): ServiceHandlers<ShardServi
     'mediaServers.changed': (servers) => {
       media.servers = servers;
     },
-    'policies.changed': (snapshot) => access.replace(snapshot),
+    'policies.changed': (snapshot) => {
+      access.replace(snapshot);
+      rightsWatch.changed();
+    },
     'pushCredentials.changed': (credentials) => pushes.use(credentials),
     'quotas.changed': (limits) => quotas.use(limits),
     'retention.changed': (rule) => retention.use(rule),
-    'sealing.changed': (sealing) => attachments.keep(sealing),
+    'retention.count': async ({ seconds }) => await countExpiringIn(lanes, seconds),
+    'sealing.changed': (sealing) => {
+      attachments.keep(sealing);
+      rightsWatch.changed();
+    },
     'calls.list': () => board.list(CALLS_LISTED_MAX),
     'calls.listFor': ({ user }) => callsOf(user),
     'metrics.read': () => metrics.snapshot(),

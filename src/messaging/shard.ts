@@ -14,7 +14,9 @@ import { SignatureKeys } from '#src/identity/credentials/signature-keys.ts';
 import { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
 import { unixSeconds } from '#src/base/clock.ts';
 import { AccessChecks } from './access/access-checks.ts';
+import { AccountRights } from './access/account-rights.ts';
 import { Authentication } from './access/authentication.ts';
+import { makeRightsWatch } from './access/rights-watch.ts';
 import { QuotaChecks } from './access/quota-checks.ts';
 import { Participation } from './access/participation.ts';
 import { ActivityNotifier } from './activity-notifier.ts';
@@ -67,6 +69,11 @@ const isPerson = (user: string) => {
   return accounts.isActive(user);
 };
 const access = new AccessChecks({ snapshot: data.policies, lanes, now, isPerson });
+const rights = new AccountRights({
+  access,
+  isSearched: config.search === 'on',
+  keepsContents: () => attachments.vault.keepsContents,
+});
 const participation = new Participation(lanes);
 const botAuditBuffer = new BotAuditBuffer({
   source: randomUUID(),
@@ -110,6 +117,7 @@ const service: Service = {
   previews: makeLinkPreviews({ ...base, version: data.version }),
   rates: limiter,
   quotas: new QuotaChecks({ gate: quotas, lanes: lanes.environments, now }),
+  rights,
   searches: new SearchQueue(),
   attachments,
   bots,
@@ -146,11 +154,13 @@ const parts = {
   bots,
   callsOf,
   hub,
+  lanes,
   listener,
   media,
   metrics,
 };
-const others = { linkKeys, now, pushes, quotas, retention, revocations, sockets, surface, system };
+const rightsWatch = makeRightsWatch({ accounts, hub, now, rights });
+const others = { linkKeys, now, pushes, quotas, retention, revocations, rightsWatch, sockets, surface, system };
 const lifecycle = new ShardLifecycle(base, { ...parts, ...others }, left);
 runtime.begin({
   system,

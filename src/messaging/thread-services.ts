@@ -13,6 +13,7 @@ import type { AttachmentServices, InfectedUpload } from '#src/protocol/attachmen
 import type { BotAuditBatch, BotSnapshot } from '#src/protocol/bots/bots.ts';
 import type { IntegrationServices } from '#src/protocol/bots/integrations.ts';
 import type { MediaServers } from '#src/protocol/calls/calls.ts';
+import type { ExpiringCount } from './conversations/retention-preview.ts';
 import type { PolicySnapshot } from '#src/protocol/directory/policy-decision.ts';
 import type { NearQuota } from '#src/limits/quotas.ts';
 import type { QuotaLimits } from '#src/protocol/quotas.ts';
@@ -70,6 +71,8 @@ export type ShardServices = AttachmentServices & {
   'calls.list': { ask: null; answer: readonly CallRecord[] };
   /** Those among them that the person may join or is in. */
   'calls.listFor': { ask: { user: string }; answer: readonly CallRecord[] };
+  /** How many messages would go if all were kept for so many seconds, in the lanes of this shard. */
+  'retention.count': { ask: { seconds: number }; answer: ExpiringCount };
   'metrics.read': { ask: null; answer: ThreadSnapshot };
   /** Those among these people whose presence is announced here. */
   'presence.list': { ask: { users: readonly string[] }; answer: readonly Presence[] };

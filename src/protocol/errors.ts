@@ -216,6 +216,10 @@ export const ERRORS = {
   person_left: { status: 409, error: 'The person has left; their account stays closed.' },
   phone_taken: { status: 409, error: 'A guest with this phone number exists already.' },
   pins_full: { status: 409, error: 'The conversation has as many pins as it may have.' },
+  retention_shortens: {
+    status: 409,
+    error: 'A shorter time is confirmed and waits a day: PUT /admin/api/retention/shortening.',
+  },
   policies_full: { status: 409, error: 'The installation has as many policies as it may have.' },
   properties_too_large: { status: 409, error: 'The properties take more space than they may.' },
   reactions_full: { status: 409, error: 'The message has as many different reactions as it may have.' },

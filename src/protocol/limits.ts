@@ -129,6 +129,9 @@ export const RETENTION_SECONDS_MIN = 60;
 /** Messages may be kept for as long as ten years; what is to be kept longer is kept for ever. [field_invalid] */
 export const RETENTION_SECONDS_MAX = 10 * 366 * 86_400;
 
+/** How long a shorter time for all messages waits until it counts, and can be taken back: a day, in seconds. */
+export const RETENTION_NOTICE_SECONDS = 86_400;
+
 /** Feeds elsewhere that one person follows: each is asked for as long as they do. [calendar_subscriptions_full] */
 export const CALENDAR_SUBSCRIPTIONS_MAX = 25;
 

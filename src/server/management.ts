@@ -33,7 +33,7 @@ import { Erasures } from '#src/compliance/erasures.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import { Integrations } from '#src/integrations/integrations.ts';
 import { makeNodeServices, type NodeServices } from '#src/hosts/node-services.ts';
-import { Retention } from '#src/compliance/retention.ts';
+import { Retention, type RetentionOptions } from '#src/compliance/retention.ts';
 import { emailHoldersOf } from '#src/directory/directory.ts';
 import { SecondFactors } from '#src/identity/console/second-factors.ts';
 import { makeSettingsServices, type SettingsServices, type SettingsServicesOptions } from './settings-services.ts';
@@ -58,6 +58,8 @@ export interface ManagementOptions extends Omit<SettingsServicesOptions, 'config
   readonly announceBots: (snapshot: BotSnapshot) => Promise<void>;
   /** Hands the rule of retention to every thread that reads messages; resolves when each reads by it. */
   readonly announceRetention: (rule: RetentionRule) => Promise<void>;
+  /** Counts what would go if messages were kept for so many seconds. @throws Refusal `unavailable`. */
+  readonly countExpiring: RetentionOptions['countExpiring'];
   /** Reaches the actor of an address on whatever thread it lives. */
   readonly ask: (to: Address, message: Tell, millis: number) => Promise<Answer>;
   /** What the listeners show; undefined where they speak plain HTTP. */

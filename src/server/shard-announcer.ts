@@ -1,6 +1,6 @@
 /** Tells the messaging threads what happened to people, sessions, groups and policies. */
 import type { PushMessage } from '#actors/push/push.messages.ts';
-import type { AskBody, AskedName } from '#actors/runtime/thread-services.ts';
+import { valueOf, type AskBody, type AskedName } from '#actors/runtime/thread-services.ts';
 import type { ShardServices, ShardSupervisor } from '#src/messaging/thread-services.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import type { BotSnapshot } from '#src/protocol/bots/bots.ts';
@@ -13,6 +13,8 @@ import { useRetention, type RetentionRule } from '#storage/conversations/retenti
  * shard.
  */
 const ANNOUNCED_MILLIS = 2_000;
+/** A shard counts for 8 seconds at most. */
+const COUNTED_MILLIS = 10_000;
 
 export function makeShardAnnouncer(supervisor: ShardSupervisor): SessionAnnouncer {
   return {
@@ -53,6 +55,16 @@ export function makeChangeAnnouncers(supervisor: ShardSupervisor) {
     announcePush: announcer('pushCredentials.changed'),
     announceQuotas: announcer('quotas.changed'),
     announceSealing: announcer('sealing.changed'),
+    /** @throws Refusal `unavailable` where a shard is restarting or did not answer: what it has would be left out. */
+    countExpiring: async (seconds: number) => {
+      const answers = await supervisor.askShards('retention.count', { seconds }, COUNTED_MILLIS);
+      const counts = answers.map((answer) => valueOf(answer));
+      return {
+        messages: counts.reduce((sum, { messages }) => sum + messages, 0),
+        conversations: counts.reduce((sum, { conversations }) => sum + conversations, 0),
+        complete: counts.every(({ complete }) => complete),
+      };
+    },
     announceRetention: async (rule: RetentionRule) => {
       // This thread reads messages, too.
       useRetention(rule);

@@ -358,13 +358,14 @@ export const SETTING_SCREENS = {
   },
   retention: {
     say: 'How long messages are kept. A conversation may keep them for a shorter time.',
-    effect: 'At once: what is older is unreadable, and off the disk soon after. It does not come back.',
+    effect:
+      'Longer at once. Shorter a day after it was confirmed: what is older is then unreadable, and off the disk soon after. It does not come back.',
     isOwners: true,
     isClosedToVendors: true,
     fields: {
       seconds: {
         schema: z.int().min(RETENTION_SECONDS_MIN).max(RETENTION_SECONDS_MAX),
-        say: 'In seconds, from a minute to ten years; for ever without it.',
+        say: 'In seconds, from a minute to ten years; for ever without it. Shorter by PUT /admin/api/retention/shortening alone.',
       },
     },
   },

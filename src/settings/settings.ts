@@ -58,6 +58,12 @@ export interface SettingActor extends AuditActor {
   readonly role: ConsoleRole;
 }
 
+/** Judges a change of a screen by its values before and after. @throws Refusal where it may not be. */
+export type SettingJudge = (
+  draft: AccountsDraft,
+  change: { readonly before: Values; readonly after: Values; readonly by: AuditActor },
+) => void;
+
 export interface SettingsOptions {
   readonly accounts: Accounts;
   readonly clock: Clock;
@@ -66,6 +72,7 @@ export interface SettingsOptions {
 
 export class Settings {
   readonly #options: SettingsOptions;
+  readonly #judges = new Map<SettingScreenName, SettingJudge>();
   readonly #followers = new Map<SettingScreenName, () => Promise<void>>();
 
   constructor(options: SettingsOptions) {
@@ -75,6 +82,18 @@ export class Settings {
   /** Has `told` called when a screen was changed, before the change is answered. One follower for each. */
   follow(name: SettingScreenName, told: () => Promise<void>): void {
     this.#followers.set(name, told);
+  }
+
+  /** Has changes of a screen judged within them: `judge` may refuse, and change more. One for each. */
+  judge(name: SettingScreenName, judge: SettingJudge): void {
+    this.#judges.set(name, judge);
+  }
+
+  /** Stores the values of a screen as part of a change that somebody else judged, audits and tells of. */
+  put(draft: AccountsDraft, name: SettingScreenName, values: Values, changedBy: string): void {
+    const before = draft.document(settings, name)?.values;
+    const changedAt = formatInstant(this.#options.clock.now());
+    draft.putDocument(settings, name, { values: { ...before, ...values }, changedAt, changedBy });
   }
 
   /** A screen as it is looked at, also while the vault is locked. */
@@ -140,6 +159,7 @@ export class Settings {
       for (const field of dropped) told[field] = 'dropped';
       // A form that names no field changes nothing, and nobody changed anything.
       if (Object.keys(told).length === 0) return this.view(name, draft);
+      this.#judges.get(name)?.(draft, { before, after, by: actor });
       const now = clock.now();
       draft.putDocument(settings, name, { values: after, changedAt: formatInstant(now), changedBy: actor.actor });
       this.#checkTogether(name, draft, change);

@@ -40,6 +40,11 @@ export class ContentVault {
     return this.#state === 'unlocked';
   }
 
+  /** Whether new contents can be kept. */
+  get keepsContents(): boolean {
+    return this.#state !== 'locked';
+  }
+
   /** What new contents are sealed with; undefined while encryption at rest is off. @throws Refusal `encryption_locked`. */
   get sealing(): ContentKeys | undefined {
     return this.#state === 'off' ? undefined : this.keys;

@@ -61,6 +61,8 @@ const FOLLOWING_ENDINGS: Readonly<Record<string, Ending>> = {
   node_names: 'goes',
   node_totals: 'goes',
   password_reset_links: 'goes',
+  // It may have been taken back since, and what it takes does not come back.
+  retention_shortening: 'goes',
   subscription_commands: 'goes',
   // Events of conversations would go to who was cut off since; whoever still wants them has them enabled.
   subscriptions: (subscription) => ({ ...subscription, isEnabled: false }),

@@ -8,7 +8,7 @@ import type { Conversation, Participant } from '#src/protocol/conversations/conv
 import { encodeEvent, type EventType } from '#src/protocol/sockets/events.ts';
 import { key, lastPart, numberAt, numbered, numberOf, under } from '../engine/keys.ts';
 import type { LaneEnvironment } from '../engine/lane.ts';
-import { expiredUpTo, revOfPost, type LoggedChange } from './retention.ts';
+import { expiredUpTo, revOfPost, type LoggedChange, type RetentionRule } from './retention.ts';
 import {
   changeRecord,
   conversationRecord,
@@ -48,6 +48,16 @@ export function isExpiring(tables: Tables, id: string): boolean {
   if (value === undefined) return false;
   const record = conversationRecord.decode(value);
   return expiredUpTo(record, (seq) => tables.messages.get(numbered(seq, id))) > record.floorSeq;
+}
+
+/** How many messages that may be read now would be over their time by a rule, those deleted among them. */
+export function countExpiring(tables: Tables, id: string, rule: RetentionRule): number {
+  const value = tables.conversations.get(key(id));
+  if (value === undefined) return 0;
+  const record = conversationRecord.decode(value);
+  const stored = (seq: number) => tables.messages.get(numbered(seq, id));
+  const now = undefined;
+  return Math.max(0, expiredUpTo(record, stored, now, rule) - expiredUpTo(record, stored));
 }
 
 /** The first change in the log from a rev on. */

@@ -27,8 +27,13 @@ export function useRetention(rule: RetentionRule, clock: Clock = systemClock): v
 }
 
 /** Whether nothing of a conversation may go: by the installation's hold or its own. */
-export function isOnHold({ isHeld }: Pick<ConversationRecord, 'isHeld'>): boolean {
-  return isHeld || current.rule.isHeld;
+export function isOnHold({ isHeld }: Pick<ConversationRecord, 'isHeld'>, rule = current.rule): boolean {
+  return isHeld || rule.isHeld;
+}
+
+/** The rule that this thread reads by, with another time for all conversations. */
+export function ruleOf(seconds: number): RetentionRule {
+  return { ...current.rule, seconds };
 }
 
 /** Whether all conversations have a retention by the installation's rule. */
@@ -36,10 +41,16 @@ export function isRetentionGeneral(): boolean {
   return current.rule.seconds !== null && !current.rule.isHeld;
 }
 
-/** How long messages of a conversation are kept, in seconds: the stricter of its own rule and the installation's. */
-export function secondsKept(record: Pick<ConversationRecord, 'isHeld' | 'retention'>): number | undefined {
-  if (isOnHold(record)) return undefined;
-  const general = current.rule.seconds ?? undefined;
+/**
+ * How long messages of a conversation are kept, in seconds: the stricter of its own rule and the installation's, which is
+ * the one in force unless another is asked about.
+ */
+export function secondsKept(
+  record: Pick<ConversationRecord, 'isHeld' | 'retention'>,
+  rule = current.rule,
+): number | undefined {
+  if (isOnHold(record, rule)) return undefined;
+  const general = rule.seconds ?? undefined;
   if (record.retention === undefined || general === undefined) return record.retention ?? general;
   return Math.min(record.retention, general);
 }
@@ -53,9 +64,10 @@ export function expiredUpTo(
   record: ConversationRecord,
   stored: (seq: number) => Buffer | undefined,
   now: number = current.clock.now(),
+  rule: RetentionRule = current.rule,
 ): number {
   const { floorSeq, headSeq } = record;
-  const seconds = secondsKept(record);
+  const seconds = secondsKept(record, rule);
   if (seconds === undefined || floorSeq >= headSeq) return floorSeq;
   const isOver = (seq: number): boolean => {
     const found = stored(seq);

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ParleyError } from '#src/client/parley-error.ts';
 import { readAccountRights, readConversationRights } from '#src/client/conversations/rights.ts';
-import { ACCOUNT_RIGHTS, CONVERSATION_RIGHTS } from '#src/protocol/conversations/rights.ts';
+import { CONVERSATION_RIGHTS } from '#src/protocol/conversations/rights.ts';
+import { ACCOUNT_RIGHTS } from '#src/protocol/directory/account-rights.ts';
 
 const answers = (rights: readonly string[]) => async () => ({ rights: [...rights] });
 const fails = (error: Error) => async () => {

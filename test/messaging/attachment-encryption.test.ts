@@ -94,6 +94,8 @@ test('ATT-01 turning encryption on seals what is there and what comes; a locked 
   const token = { authorization: `Bearer ${here.session.token}` };
   assertRefused(await fetchBytes(locked, path, token), 503, 'encryption_locked');
   assertRefused(await tus(locked, here, 'POST', '/v1/attachments', { 'upload-length': '5' }), 503, 'encryption_locked');
+  const offered = await locked.api<{ rights: string[] }>(here, 'GET', '/v1/me/capabilities');
+  assert.ok(!offered.body.rights.includes('attachment.upload'));
   assertRefused(await append(locked, here, half, 5, Buffer.from('later')), 503, 'encryption_locked');
   // How far an upload is can be seen, and what is there can be posted on.
   assert.equal((await tus(locked, here, 'HEAD', half)).headers.get('upload-offset'), '5');

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { INSTALLATION, pendings } from '#src/compliance/retention-shortening.ts';
 import { RETENTION_SECONDS_MAX, RETENTION_SECONDS_MIN } from '#src/protocol/limits.ts';
+import { Accounts } from '#storage/accounts/accounts.ts';
 import { shareRestartedServer } from '#test/console/console-server.ts';
 import { age } from '#test/support/ageing.ts';
 import { request, type Person } from '#test/support/server.ts';
@@ -143,26 +145,100 @@ test('what is over its time is read, found, forwarded, exported and downloaded b
   );
 });
 
-test('a rule of the installation counts for every conversation once it is set, and goes on after a kill', async () => {
+/** Ends the server, has a shortening that waits be due so many milliseconds from now, and starts it again. */
+async function dueIn(millis: number, signal?: NodeJS.Signals): Promise<void> {
+  await again(signal, async () => {
+    const accounts = await Accounts.open(folder);
+    const pending = accounts.document(pendings, INSTALLATION);
+    assert.ok(pending !== undefined, 'A shortening outlives its server.');
+    await accounts.change((draft) => {
+      draft.putDocument(pendings, INSTALLATION, { ...pending, dueAt: Date.now() + millis });
+    });
+    await accounts.close();
+  });
+}
+
+const SHORTER = { seconds: 3_600, confirm: '1 hour' };
+
+test('VND-17 a shorter time for all messages is counted, typed, waits a day, is taken back, and counts after a restart', async () => {
   const id = await agedRoom();
   assert.equal(await purgedMessages(), 0);
   assert.equal((await ask('viewer', 'PUT', '/settings/retention', { seconds: 3_600 })).status, 403);
   for (const seconds of [RETENTION_SECONDS_MIN - 1, RETENTION_SECONDS_MAX + 1]) {
     assertRefused(await ask('owner', 'PUT', '/settings/retention', { seconds }), 400, 'field_invalid', 'seconds');
+    const shortening = { seconds, confirm: `${seconds} seconds` };
+    assertRefused(await ask('owner', 'PUT', '/retention/shortening', shortening), 400, 'field_invalid', 'seconds');
+    assertRefused(await ask('owner', 'GET', `/retention/preview?seconds=${seconds}`), 400, 'query_invalid', 'seconds');
   }
+  assertRefused(
+    await ask('owner', 'PUT', '/settings/retention', { seconds: 3_600 }),
+    409,
+    'retention_shortens',
+    'seconds',
+  );
+  assertRefused(await ask('administrator', 'GET', '/retention/preview?seconds=3600'), 403, 'right_missing');
+  assert.deepEqual((await ask('owner', 'GET', '/retention/preview?seconds=3600')).body, {
+    seconds: 3_600,
+    confirm: '1 hour',
+    messages: 40,
+    conversations: 1,
+    complete: true,
+  });
+  const plan = async (body: object) =>
+    await ask<{ pending: Record<string, string> }>('owner', 'PUT', '/retention/shortening', body);
+  for (const confirm of ['', '60 minutes', '1 hours', '3600 seconds']) {
+    assertRefused(await plan({ ...SHORTER, confirm }), 400, 'field_invalid', 'confirm');
+  }
+  assertRefused(await ask('administrator', 'PUT', '/retention/shortening', SHORTER), 403, 'right_missing');
+  const planned = (await plan(SHORTER)).body.pending;
+  const wait = Date.parse(planned['due_at'] ?? '') - Date.parse(planned['requested_at'] ?? '');
+  assert.deepEqual([planned['seconds'], planned['requested_by'], wait], [3_600, 'user:owner', DAY_MILLIS]);
+  const kept = { seconds: null, held: false, pending: null };
+  assert.deepEqual((await ask('viewer', 'GET', '/retention')).body, { ...kept, pending: planned });
+  assertRefused(await ask('administrator', 'DELETE', '/retention/shortening'), 403, 'right_missing');
+  assert.deepEqual((await ask('owner_before_step_up', 'DELETE', '/retention/shortening')).body, kept);
+  assert.deepEqual((await ask('owner', 'DELETE', '/retention/shortening')).body, kept);
+  assert.equal((await plan(SHORTER)).status, 200);
+  await dueIn(3_600_000);
+  assert.equal((await seqsOf(bob, id)).length, 43);
+  await dueIn(-1_000, 'SIGKILL');
   const socket = await connect(server, bob);
-  assert.equal((await ask('owner', 'PUT', '/settings/retention', { seconds: 3_600 })).status, 200);
-  assert.deepEqual(await seqsOf(bob, id), [41, 42, 43]);
-  assert.deepEqual((await ask('viewer', 'GET', '/retention')).body, { seconds: 3_600, held: false });
-  const told = await socket.event((event) => event.type === 'purge' && event.conv === id);
-  assert.deepEqual(told.data, { conversation_id: id, before_seq: 41 });
-  await socket.close();
+  const now = { seconds: 3_600, held: false, pending: null };
+  const rule = async () => (await ask<{ pending: object | null }>('viewer', 'GET', '/retention')).body;
+  await until(async () => (await rule()).pending === null, 'the day to be over');
+  assert.deepEqual(await rule(), now);
+  await until(async () => (await seqsOf(bob, id)).length === 3, 'every thread to read by the rule');
   await until(async () => (await purgedMessages()) >= 40, 'the messages to be off the disk');
+  await socket.close();
+  const trail = await ask<{ items: { event: string; actor: string }[] }>('owner', 'GET', '/audit?limit=10');
+  assert.deepEqual(
+    trail.body.items.filter(({ event }) => event.startsWith('retention.')).map(({ actor, event }) => [event, actor]),
+    [
+      ['retention.shortened', 'server'],
+      ['retention.shortening_planned', 'user:owner'],
+      ['retention.shortening_taken_back', 'user:owner'],
+      ['retention.shortening_planned', 'user:owner'],
+    ],
+  );
+});
+
+test('a longer time counts at once, takes back what waits, and brings nothing back; the rule goes on after a kill', async () => {
+  const { id } = await start(server, alice, 'room', ['bob'], 'Longer');
+  await say(server, alice, id, 'herring');
+  const before = (await found(alice, 'herring')).length;
+  const shortened = await ask('owner', 'PUT', '/retention/shortening', { seconds: 60, confirm: '1 minute' });
+  assert.equal(shortened.status, 200, shortened.text);
+  for (const seconds of [3_600, 7_200]) {
+    const shortening = { seconds, confirm: `${seconds / 3_600} hours` };
+    assertRefused(await ask('owner', 'PUT', '/retention/shortening', shortening), 400, 'field_invalid', 'seconds');
+  }
+  assert.equal((await ask('owner', 'PUT', '/settings/retention', { seconds: 7_200 })).status, 200);
+  const longer = { seconds: 7_200, held: false, pending: null };
+  assert.deepEqual((await ask('viewer', 'GET', '/retention')).body, longer);
   await again('SIGKILL');
-  assert.deepEqual(await seqsOf(alice, id), [41, 42, 43]);
-  assert.equal((await found(alice, 'herring')).length, 3);
+  assert.deepEqual((await ask('viewer', 'GET', '/retention')).body, longer);
   assert.equal((await ask('owner', 'PUT', '/settings/retention', { seconds: null })).status, 200);
-  assert.deepEqual(await seqsOf(alice, id), [41, 42, 43]);
+  assert.equal((await found(alice, 'herring')).length, before);
 });
 
 test('a legal hold is an owner’s, keeps everything, and is in the audit trail', async () => {
@@ -175,12 +251,17 @@ test('a legal hold is an owner’s, keeps everything, and is in the audit trail'
   const purge = `/v1/conversations/${id}/messages?before_seq=10`;
   assertRefused(await server.api(alice, 'DELETE', purge), 409, 'conversation_held');
   assert.equal((await seqsOf(bob, id)).length, 43);
-  assert.deepEqual((await ask('owner', 'PUT', '/retention/hold', { held: true })).body, { seconds: null, held: true });
+  assert.deepEqual((await ask('owner', 'PUT', '/retention/hold', { held: true })).body, {
+    seconds: null,
+    held: true,
+    pending: null,
+  });
   assert.equal((await ask('owner', 'PUT', hold, { held: false })).status, 204);
   assert.equal((await seqsOf(bob, id)).length, 43);
   assert.deepEqual((await ask('owner', 'PUT', '/retention/hold', { held: false })).body, {
     seconds: null,
     held: false,
+    pending: null,
   });
   assert.deepEqual(await seqsOf(bob, id), [41, 42, 43]);
   const trail = await ask<{ items: { about: string }[] }>('owner', 'GET', '/audit?event=legal_hold.changed&limit=10');

@@ -224,7 +224,7 @@ test('what was posted is found after kill -9, and the index is sound', async (t)
   }
 });
 
-test('switched off, search answers so and nothing is indexed; switched on again, everything is found', async (t) => {
+test('CAP-03 switched off, search answers so and nothing is indexed; switched on again, everything is found', async (t) => {
   const folder = temporaryFolder(t);
   const off = await startServer({ folder, environment: { PARLEY_SEARCH: 'off', PARLEY_RATE_LIMITS: '0' } });
   t.after(async () => await off.end('SIGKILL'));
@@ -232,6 +232,8 @@ test('switched off, search answers so and nothing is indexed; switched on again,
   const room = await start(off, eve, 'room', [], 'Off');
   for (let i = 0; i < POSTED_BLOCK + 3; i += 1) await say(off, eve, room.id, `tapir ${i}`);
   assertRefused(await search(off, eve, { q: 'tapir' }), 404, 'search_disabled');
+  const offered = await off.api<{ rights: string[] }>(eve, 'GET', '/v1/me/capabilities');
+  assert.ok(!offered.body.rights.includes('message.search'));
   await off.stop();
   const on = await startServer({ folder });
   t.after(async () => await on.stop());

@@ -58,6 +58,21 @@ test('a rule of a group that is not there fits nobody', () => {
   assert.equal(new AccessPolicies({ ...NO_POLICIES, rules }).allows('see', 'alice', 'bob', apart), true);
 });
 
+test('CAP-03 whom rules leave is looked for among so many members of groups, and one further it is said that there is somebody', () => {
+  const members = Array.from({ length: 1_001 }, (_, number) => `member${number}`);
+  const rules = [
+    { action: 'call', from: 'everyone', to: 'grp_all', effect: 'deny' },
+    { action: 'call', from: 'everyone', to: 'grp_some', effect: 'allow' },
+    { action: 'call', from: 'everyone', to: 'everyone', effect: 'deny' },
+  ] as const;
+  const leaves = (some: string[]) =>
+    new AccessPolicies({ ...NO_POLICIES, rules, groups: { grp_all: members, grp_some: some } }).leaves('call', 'alice');
+  assert.deepEqual(
+    [leaves(members.slice(1)), leaves(members), leaves(['bob']), leaves(['alice'])],
+    [false, true, true, false],
+  );
+});
+
 test('GST-01 a term is over at the second it names and not before', () => {
   const policies = new AccessPolicies({ ...NO_POLICIES, guests: [['visitor', 1_000]] });
   assert.deepEqual(

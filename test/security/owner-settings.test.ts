@@ -68,6 +68,7 @@ test('VND-17 every route by which access, keys and clear data go asks for the se
     'put /settings/ldap',
     'put /settings/retention',
     'put /retention/hold',
+    'put /retention/shortening',
     'put /conversations/:id/hold',
     'put /console-roles/:user',
     'put /break-glass',
@@ -101,7 +102,7 @@ test('VND-17 within routes of administrators, what makes or shuts out an owner a
 
 test('VND-17 a code steps a session up, once; a code that signed in does not do so again', async () => {
   const { code, recoveryCodes, secret, token } = await signInOwner();
-  const set = async () => await site.as(token, 'PUT', '/settings/retention', { seconds: 86_400 });
+  const set = async () => await site.as(token, 'PUT', '/retention/shortening', { seconds: 86_400, confirm: '1 day' });
   assert.deepEqual(codeOf(await set()), [403, 'step_up_required']);
   assert.deepEqual(codeOf(await site.as(token, 'POST', '/step-up', { code })), [401, 'second_factor_wrong']);
   const both = { code, recovery_code: recoveryCodes[0] };
@@ -155,7 +156,8 @@ test('VND-14 VND-17 passwords are not switched off before an owner has come in b
 test('VND-17 a session of the provider steps up by signing in there anew', async () => {
   site.identity.accounts.set('boss', { preferred_username: 'boss', groups: ['admins'] });
   const { token } = (await site.enter('boss')).body;
-  const set = async () => await site.as(token, 'PUT', '/settings/retention', { seconds: 90_000 });
+  const set = async () =>
+    await site.as(token, 'PUT', '/retention/shortening', { seconds: 90_000, confirm: '25 hours' });
   assert.deepEqual(codeOf(await set()), [403, 'step_up_required']);
   const byCode = await site.as(token, 'POST', '/step-up', { code: '123456' });
   assert.deepEqual(codeOf(byCode), [403, 'step_up_at_provider']);

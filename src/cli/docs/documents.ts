@@ -8,6 +8,7 @@ import { openApiDocument } from './openapi.ts';
 import { roomsTable } from './rooms.ts';
 import type { JsonObject } from './schemas.ts';
 import {
+  accountRightsTable,
   closeCodesTable,
   errorsTable,
   limitsTable,
@@ -33,6 +34,7 @@ export function generateDocuments(read: ReadFile): Map<string, string> {
   const protocolTables = {
     routes: routesTable(),
     rights: rightsTable(),
+    'account-rights': accountRightsTable(),
     'close-codes': closeCodesTable(),
     errors: errorsTable(),
     policies: policiesTable(),

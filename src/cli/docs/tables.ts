@@ -3,7 +3,8 @@ import { availableParallelism } from 'node:os';
 import { SETTINGS, variableOf } from '#src/config.ts';
 import { CLOSE_CODES, type CloseReason, mayReconnect } from '#src/protocol/sockets/close-codes.ts';
 import { ROLES } from '#src/protocol/conversations/conversations.ts';
-import { ERRORS } from '#src/protocol/errors.ts';
+import { ACCOUNT_RIGHT_RULES } from '#src/protocol/directory/account-rights.ts';
+import { ERRORS, statusOf } from '#src/protocol/errors.ts';
 import { STATED_POLICIES } from '#src/limits/policies.ts';
 import { QUOTAS } from '#src/protocol/quotas.ts';
 import { RATE_LIMITS } from '#src/protocol/rate-limits.ts';
@@ -121,6 +122,16 @@ export function closeCodesTable(): string {
     mayReconnect(code) ? 'yes' : 'no',
   ]);
   return markdownTable(['Code', 'Why', 'Reconnect'], rows);
+}
+
+/** Rights of an account: who has each, and what a request without it is answered. */
+export function accountRightsTable(): string {
+  const rows = Object.entries(ACCOUNT_RIGHT_RULES).map(([right, { refused, say }]) => [
+    `\`${right}\``,
+    say,
+    `${statusOf(refused)} \`${refused}\``,
+  ]);
+  return markdownTable(['Right', 'Who has it', 'Without it'], rows);
 }
 
 /** Rights by role in a room, and of both people in a direct and in a secret chat. */

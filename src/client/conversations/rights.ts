@@ -1,5 +1,6 @@
 /** What the server says the caller may do: advice for what to offer, never a permission (CAP-02). */
-import type { AccountRight, ConversationRight } from '#src/protocol/conversations/rights.ts';
+import type { ConversationRight } from '#src/protocol/conversations/rights.ts';
+import type { AccountRight } from '#src/protocol/directory/account-rights.ts';
 import { clientError, ParleyError } from '../parley-error.ts';
 
 /**
@@ -17,6 +18,9 @@ const ACCOUNT_RIGHTS: Readonly<Record<AccountRight, true>> = {
   'conversation.create.room': true,
   'call.start': true,
   'directory.read': true,
+  'message.search': true,
+  'attachment.upload': true,
+  'meeting.create': true,
 };
 
 const CONVERSATION_RIGHTS: Readonly<Record<ConversationRight, true>> = {

@@ -243,6 +243,22 @@ export const ENGLISH_SCREENS = {
   'identity.bind-hint':
     'Nobody gets in by a name: an account of the provider opens the account that it is bound to. Owners bind their own.',
   'identity.bind': 'Bind',
+  'retention.count': 'Messages are kept for',
+  'retention.count-hint': 'A whole number; empty for ever. Longer counts at once.',
+  'retention.unit': 'Unit',
+  'retention.shorten': 'Keep messages for a shorter time',
+  'retention.goes':
+    '{messages} messages in {conversations} conversations would go, for everybody. They do not come back.',
+  'retention.goes-at-least':
+    'At least {messages} messages in {conversations} conversations would go, for everybody; not all were counted. They do not come back.',
+  'retention.day': 'It counts in a day. Until then an owner can take it back here.',
+  'retention.type': 'Type this to confirm:',
+  'retention.confirm': 'The shorter time',
+  'retention.waits': 'A shorter time waits',
+  'retention.due': 'It counts',
+  'retention.left': '{time} left',
+  'retention.asked': 'Asked for',
+  'retention.take-back': 'Take it back',
   'holds.title': 'Legal holds',
   'holds.hint':
     'Under a hold nothing goes off the disk. People edit and delete as ever and are told nothing; the export has what they took back.',

@@ -81,6 +81,19 @@ export function formatSeconds(seconds: number | null): string {
   return seconds === null ? '—' : `${formatNumber(seconds * 1000)} ms`;
 }
 
+const PERIODS = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+  ['second', 1],
+] as const;
+
+/** A time in the largest unit that holds it whole, such as 30 days. */
+export function formatPeriod(seconds: number): string {
+  const [unit, size] = PERIODS.find(([, each]) => seconds % each === 0) ?? PERIODS[3];
+  return new Intl.NumberFormat(localeTag(), { style: 'unit', unit, unitDisplay: 'long' }).format(seconds / size);
+}
+
 /** The browser's own form of the language, such as en-GB, so that dates look as everywhere else on this device. */
 function localeTag(): string {
   const wanted = typeof navigator === 'undefined' ? [] : navigator.languages;

@@ -10,6 +10,7 @@ import {
   type PolicyAction,
   type PolicySnapshot,
 } from '#src/protocol/directory/policy-decision.ts';
+import { hasAccountRight } from '#src/protocol/directory/account-rights.ts';
 import type { ConversationRight } from '#src/protocol/conversations/rights.ts';
 import { readConversation, readParticipants, type Tables } from '#storage/conversations/conversation-reader.ts';
 import { shareConversation } from '#storage/conversations/inbox-reader.ts';
@@ -90,6 +91,16 @@ export class AccessChecks {
     });
   }
 
+  /** Whether the policies leave anybody at all whom the person may do that to. */
+  leaves(action: PolicyAction, user: string): boolean {
+    return this.#policies.leaves(action, user);
+  }
+
+  /** The rules that fit whoever acts, as text: it changes when what they may do does by rule. */
+  rulesOf(user: string): string {
+    return this.#policies.standingOf(user).rules;
+  }
+
   /** Whether the policies let one of a conversation reach another of it, who is not a guest whose term is over. */
   reaches(action: 'message' | 'call', from: string, to: string): boolean {
     return !this.isOver(to) && this.#policies.allows(action, from, to, () => true);
@@ -128,12 +139,12 @@ export class AccessChecks {
 
   /** Whether the policies let a participant call into a conversation. */
   mayCallIn(conversation: string, user: string): boolean {
-    return this.#allowsInPair('call', user, conversation);
+    return this.#startsCalls(user) && this.#allowsInPair('call', user, conversation);
   }
 
   /** For a person whom the caller shares a conversation with. @throws Refusal `recipient_forbidden`. */
   requireCallTo(call: Caller, user: string): void {
-    if (!this.#policies.allows('call', call.user, user, () => true)) {
+    if (!this.#startsCalls(call.user) || !this.#policies.allows('call', call.user, user, () => true)) {
       throw new Refusal('recipient_forbidden', { field: 'to' });
     }
   }
@@ -155,7 +166,17 @@ export class AccessChecks {
   grantedOf(call: Caller, conversation: string, rights: readonly ConversationRight[]): readonly ConversationRight[] {
     const mayPost = this.mayMessageIn(conversation, call.user);
     const mayCall = this.mayCallIn(conversation, call.user);
-    return rights.filter((right) => (mayPost || !POSTING.has(right)) && (mayCall || right !== 'call.start'));
+    const mayInvite = this.leaves('invite', call.user) && this.leaves('message', call.user);
+    return rights.filter(
+      (right) =>
+        (mayPost || !POSTING.has(right)) &&
+        (mayCall || right !== 'call.start') &&
+        (mayInvite || right !== 'participant.add'),
+    );
+  }
+
+  #startsCalls(user: string): boolean {
+    return hasAccountRight('call.start', { leaves: (action) => this.leaves(action, user) });
   }
 
   /** Rooms of more than two, and conversations that the person is not in, are for others to judge. */

@@ -38,7 +38,7 @@ const tus = (offset: number): [string, string][] => [
 ];
 
 export async function createUpload(call: ByteCall): Promise<void> {
-  const { client, exchange, head, service } = call;
+  const { exchange, head, service } = call;
   requireTus(head);
   if (head.deferred !== '') throw new Refusal('header_invalid', { field: 'upload-defer-length' });
   const bytes = readWhole('upload-length', head.length);
@@ -47,7 +47,7 @@ export async function createUpload(call: ByteCall): Promise<void> {
   readChecksum(head);
   const name = readFileName(head);
   if (hasBytes && Number(head.contentLength) > bytes) throw new Refusal('upload_too_long');
-  requireSealing(client);
+  requireSealing(call);
   const { id, offset } =
     hasBytes && bytes > 0 && Number(head.contentLength) === bytes
       ? await takeWhole(call, bytes, name)
@@ -125,7 +125,7 @@ export async function appendUpload(call: ByteCall): Promise<void> {
   const wanted = readWhole('upload-offset', head.offset);
   readChecksum(head);
   const record = own(call);
-  requireSealing(call.client);
+  requireSealing(call);
   if (record.hash !== undefined) throw new Refusal('upload_complete');
   if (wanted + Number(head.contentLength) > record.bytes) throw new Refusal('upload_too_long');
   const offset = await withUpload(call, async (upload) => await append(call, upload, wanted, true));
@@ -141,8 +141,8 @@ export async function discardUpload(call: ByteCall): Promise<void> {
 }
 
 /** Nothing is taken that could not be sealed when it is whole. @throws Refusal `encryption_locked`. */
-function requireSealing({ vault }: AttachmentClient): void {
-  void vault.sealing;
+function requireSealing({ service, user }: ByteCall): void {
+  service.rights.require('attachment.upload', user);
 }
 
 /** The caller's own upload. @throws Refusal `attachment_not_found` for what is not there and what is another's. */

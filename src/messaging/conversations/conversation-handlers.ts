@@ -6,7 +6,7 @@ import type * as forms from '#src/protocol/conversations/conversations.ts';
 import type { PolicyAction } from '#src/protocol/directory/policy-decision.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { USERNAME } from '#src/protocol/names.ts';
-import { ACCOUNT_RIGHTS, rightsAmong } from '#src/protocol/conversations/rights.ts';
+import { rightsAmong } from '#src/protocol/conversations/rights.ts';
 import {
   conversationView,
   readLastCommonRead,
@@ -33,6 +33,11 @@ export const createConversation: Handler = async (request) => {
   const form = request.body as z.infer<typeof forms.createConversation>;
   const { kind, participants } = form;
   const [other] = participants;
+  request.service.rights.require(
+    `conversation.create.${kind}`,
+    request.user,
+    kind === 'room' ? undefined : 'participants.0',
+  );
   if (kind !== 'room' && other === request.user) throw new Refusal('participant_unknown', { field: 'participants.0' });
   requireReachable(request, kind === 'room' ? INVITING : ['message'], participants);
   const id =
@@ -134,4 +139,7 @@ export const readRights: Handler = (request) => {
   return { status: 200, json: JSON.stringify({ rights }) };
 };
 
-export const readCapabilities: Handler = () => ({ status: 200, json: JSON.stringify({ rights: ACCOUNT_RIGHTS }) });
+export const readCapabilities: Handler = ({ service, user }) => ({
+  status: 200,
+  json: JSON.stringify({ rights: service.rights.of(user) }),
+});

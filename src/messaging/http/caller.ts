@@ -19,6 +19,7 @@ import type { Lanes } from '#storage/engine/lanes.ts';
 import type { AccountsReader } from '#storage/accounts/accounts.ts';
 
 import type { AccessChecks } from '../access/access-checks.ts';
+import type { AccountRights } from '../access/account-rights.ts';
 import { readableBy, type Readable } from '../access/readable-conversation.ts';
 import type { AttachmentClient } from '../attachments/attachment-client.ts';
 import type { QuotaChecks } from '../access/quota-checks.ts';
@@ -48,6 +49,8 @@ export interface Service {
   readonly pushes: PushDispatch;
   /** What pages behind links say; undefined where the installation shows none. */
   readonly previews?: LinkPreviews | undefined;
+  /** What accounts may do. */
+  readonly rights: AccountRights;
   /** The searches of this shard, one at a time. */
   readonly searches: SearchQueue;
   /** How much a person may post, and how many rooms they may make. */

@@ -16,7 +16,7 @@ import { decodeCursor, encodeCursor } from '../http/cursors.ts';
 export const searchMessages: Handler = async (request) => {
   const { service, user, reach, cancellation } = request;
   const form = request.query as SearchForm;
-  if (service.config.search === 'off') throw new Refusal('search_disabled');
+  service.rights.require('message.search', user);
   const search = readRequest(form);
   const from = form.cursor === undefined ? undefined : readCursor(form.cursor);
   if (form.conversation !== undefined) requireReadable(request, form.conversation);

@@ -16,6 +16,8 @@ export interface SocketData extends RefusedFrames {
   /** When the session's token runs out, in Unix seconds; moves on when the session is renewed. */
   exp: number;
   closing: CloseReason | undefined;
+  /** The person's rights as they were told of last; undefined for a bot, which has none of an account. */
+  rights: string | undefined;
   /** Whether the app is awake, as it said last, where that was too much at once and is told a moment later. */
   late: boolean | undefined;
   /** The bot whose socket it is, as it stands now, and where it connected from; undefined for a person's. */

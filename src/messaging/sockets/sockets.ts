@@ -160,6 +160,7 @@ export class Sockets {
       refusedSince: 0,
       closing: tooOld ? 'clientTooOld' : undefined,
       late: undefined,
+      rights: undefined,
       seat,
     };
   }
@@ -199,6 +200,7 @@ export class Sockets {
       for (const environment of service.lanes.environments) environment.refresh();
       return readMemberships(service.lanes.environments, data.user);
     });
+    if (data.seat === undefined) data.rights = service.rights.stateOf(data.user);
     const { device, id: socketId } = data;
     this.#tellPerson(data.user, { kind: 'connected', device, shard: service.runtime.shard, socket: socketId });
     return undefined;

@@ -1,16 +1,7 @@
-/** Rights: what a person may do account-wide and in one conversation (CAP-01, CAP-02). Unknown names are not granted. */
+/** Rights: what a person may do in one conversation (CAP-02). Unknown names are not granted. */
 import { z } from 'zod';
 import type { ConversationKind, Role } from './conversations.ts';
 import { MENTION_ALL_PARTICIPANTS_MAX } from '../limits.ts';
-
-export const ACCOUNT_RIGHTS = [
-  'conversation.create.direct',
-  'conversation.create.secret',
-  'conversation.create.room',
-  'call.start',
-  'directory.read',
-] as const;
-export type AccountRight = (typeof ACCOUNT_RIGHTS)[number];
 
 export const CONVERSATION_RIGHTS = [
   'message.post',

@@ -49,8 +49,31 @@ export const NO_POLICIES: PolicySnapshot = {
   asking: { above: ADDED_UNASKED_DEFAULT, guests: true },
 };
 
+/**
+ * Members of groups that are looked at for somebody whom rules leave. Of more, all of them denied by earlier rules, it is
+ * said that there is somebody: every request is judged by whom it names all the same.
+ */
+const LOOKED_AT_MAX = 1_000;
+
+/** Standings kept by one set of policies; of more combinations of groups than people of one office are in, each is made anew. */
+const STANDINGS_KEPT_MAX = 1_000;
+
+/** What the rules say of somebody who acts: the same object for all whom the same rules fit. */
+export interface PolicyStanding {
+  /** The rules that fit them, as text: it changes when what they may do to anybody does by rule. */
+  readonly rules: string;
+  /** Whom they leave for an action: two people at least, or nobody but these, one of whom may be oneself. */
+  readonly left: Readonly<Record<PolicyAction, 'many' | readonly string[]>>;
+}
+
+function isCrowd(selector: string): boolean {
+  return (POLICY_CROWDS as readonly string[]).includes(selector);
+}
+
 /** A snapshot made ready for decisions: a few look-ups in sets each, nothing awaited. */
 export class AccessPolicies {
+  readonly #all: readonly PolicyRule[];
+  readonly #standings = new Map<string, PolicyStanding>();
   readonly #rules: Readonly<Record<PolicyAction, readonly PolicyRule[]>>;
   readonly #groups: ReadonlyMap<string, ReadonlySet<string>>;
   readonly #guests: ReadonlyMap<string, number>;
@@ -58,6 +81,7 @@ export class AccessPolicies {
 
   constructor({ asking, rules, groups, guests }: PolicySnapshot) {
     this.asking = asking;
+    this.#all = rules;
     const rulesOf = (action: PolicyAction) => rules.filter((rule) => rule.action === action);
     this.#rules = {
       see: rulesOf('see'),
@@ -91,6 +115,50 @@ export class AccessPolicies {
       if (this.#fits(rule.from, from) && this.#fits(rule.to, to)) return rule.effect === 'allow';
     }
     return !this.#guests.has(from) || shares();
+  }
+
+  /**
+   * Whether the rules leave anybody whom `from` may do that to. Nobody's conversations are looked at: a guest without a
+   * rule reaches those it shares one with, and that may be somebody at any time.
+   */
+  leaves(action: PolicyAction, from: string): boolean {
+    const left = this.standingOf(from).left[action];
+    return left === 'many' || left.some((user) => user !== from);
+  }
+
+  /** What the rules say of somebody who acts. */
+  standingOf(user: string): PolicyStanding {
+    const fitting = this.#all.filter((rule) => this.#fits(rule.from, user));
+    const rules = fitting.map(({ action, to, effect }) => `${action} ${to} ${effect}`).join('\n');
+    const known = this.#standings.get(rules);
+    if (known !== undefined) return known;
+    const leftOf = (action: PolicyAction) => this.#leftBy(fitting.filter((rule) => rule.action === action));
+    const left = { see: leftOf('see'), message: leftOf('message'), call: leftOf('call'), invite: leftOf('invite') };
+    const standing = { rules, left };
+    if (this.#standings.size >= STANDINGS_KEPT_MAX) this.#standings.clear();
+    this.#standings.set(rules, standing);
+    return standing;
+  }
+
+  /** Whom rules of one action leave, where the first one that fits decides; made once for each standing. */
+  #leftBy(rules: readonly PolicyRule[]): 'many' | readonly string[] {
+    const found = new Set<string>();
+    const denied = new Set<string>();
+    let looked = 0;
+    for (const { effect, to } of rules) {
+      if (effect === 'deny') denied.add(to);
+      else if (isCrowd(to) && !denied.has(to)) return 'many';
+      else {
+        for (const user of this.#groups.get(to) ?? []) {
+          if (looked === LOOKED_AT_MAX) return 'many';
+          looked += 1;
+          if (rules.find((rule) => this.#fits(rule.to, user))?.effect === 'allow') found.add(user);
+          if (found.size > 1) return 'many';
+        }
+      }
+      if (denied.has('everyone') || (denied.has('people') && denied.has('guests'))) return [...found];
+    }
+    return 'many';
   }
 
   #fits(selector: string, user: string): boolean {

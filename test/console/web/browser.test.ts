@@ -260,6 +260,24 @@ describe('the console in Chromium', { skip: chromium === undefined && 'no Chromi
     await browser.press('End the hold', 'dialog');
     await browser.sees('Hold everything');
 
+    await browser.press('Settings', 'nav');
+    await browser.press('How long messages are kept', 'main');
+    await browser.fill('Messages are kept for', '30');
+    await browser.press('Save', 'main');
+    await browser.sees('0 messages in 0 conversations would go');
+    await browser.fill('The shorter time', '30');
+    await browser.press('Keep messages for a shorter time', 'dialog');
+    await browser.sees('A field is missing or has a value that is not allowed.');
+    await browser.fill('The shorter time', '30 days');
+    await browser.press('Keep messages for a shorter time', 'dialog');
+    await browser.sees('A shorter time waits');
+    await browser.sees(' left)');
+    await browser.press('Take it back', 'main');
+    await until(
+      async () => !(await browser.read<boolean>("document.body.innerText.includes('A shorter time waits')")),
+      'the shorter time to be taken back',
+    );
+
     await browser.press('Erasures', 'nav');
     await browser.fill('Username', 'ada');
     await browser.press('Erase', 'main');

@@ -68,7 +68,14 @@ function routesOf(name: SettingScreenName): Record<string, ConsoleRoute> {
       audit: 'settings.changed',
       body: changeForm(name).meta({ id: `ChangeSettings${camel(name)}` }),
       replies: reply,
-      errors: ['encryption_locked', 'role_above_own', 'sso_in_use', 'sso_not_set', 'sso_owner_required'],
+      errors: [
+        'encryption_locked',
+        'retention_shortens',
+        'role_above_own',
+        'sso_in_use',
+        'sso_not_set',
+        'sso_owner_required',
+      ],
     },
   };
 }

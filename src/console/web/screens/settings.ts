@@ -6,6 +6,7 @@ import { type Field, form, input, select, textarea, Ticks } from '../form.ts';
 import { t, when, word } from '../language.ts';
 import { loaded } from '../listing.ts';
 import type { Screen, ScreenContext } from '../screen-context.ts';
+import { retentionPart } from './retention.ts';
 
 /** How a value is asked for: a line, a whole number, yes or no, a text of several lines, the same as a secret, names mapped to roles, or one of a few. */
 type Kind = 'line' | 'number' | 'switch' | 'text' | 'secret' | 'secret-text' | 'map' | readonly string[];
@@ -150,6 +151,7 @@ function show(stage: ScreenContext, name: SettingScreenName, view: SettingsView,
       ['settings.changed', at === null ? t('list.never') : [when(at), ' ', by]],
     ),
   ];
+  if (name === 'retention') return [...head, retentionPart(stage, reload)];
   const kinds = Object.entries<Kind>(SETTING_KINDS[name]);
   if (!stage.may(name in OWNERS ? 'access:write' : 'settings:write')) {
     const rows = kinds.map(([field]) =>

@@ -3,7 +3,7 @@ import type { ItemOf, ReplyOf } from '../../console-api.ts';
 import { confirmed } from '../../dialog.ts';
 import { badge, element, facts, link, part, workButton, type Child } from '../../elements.ts';
 import { form, input } from '../../form.ts';
-import { formatSeconds, t, when } from '../../language.ts';
+import { formatPeriod, t, when } from '../../language.ts';
 import { Listing, loaded } from '../../listing.ts';
 import type { Screen, ScreenContext } from '../../screen-context.ts';
 
@@ -69,7 +69,7 @@ function showRule(stage: ScreenContext, { held: isHeld, seconds }: Rule, reload:
   });
   return [
     facts(
-      ['settings.retention', seconds === null ? t('holds.for-ever') : formatSeconds(seconds)],
+      ['settings.retention', seconds === null ? t('holds.for-ever') : formatPeriod(seconds)],
       ['holds.everything', badge(t(isHeld ? 'holds.on' : 'holds.off'), isHeld ? 'warning' : 'plain')],
     ),
     element('div', { class: 'actions' }, turn),
