@@ -111,6 +111,7 @@ type EventServices = Pick<
   | 'directory.changed'
   | 'group.changed'
   | 'guestRecovery.requested'
+  | 'meeting.changed'
   | 'quotaWarning.due'
   | 'reminder.due'
 >;
@@ -128,6 +129,8 @@ function eventServices({ hub, now }: ShardParts): ServiceHandlers<EventServices>
     'group.changed': ({ group, rev }) => hub.publishToAll('group', encode('group', { group_id: group, rev })),
     // Empty by design: it says that an invited guest cannot sign in, and not who (GST-05).
     'guestRecovery.requested': ({ inviter }) => publishTo([inviter], 'guest.recovery.requested', {}),
+    // Of no conversation: who waits is in none, and it counts as no change of one.
+    'meeting.changed': ({ news, people }) => publishTo(people, 'membership', news),
     'quotaWarning.due': ({ limit, quota, used, user }) => publishTo([user], 'quota.warning', { quota, used, limit }),
     'reminder.due': ({ reminder, user }) => publishTo([user], 'calendar.reminder', reminder),
   };

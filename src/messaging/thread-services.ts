@@ -14,6 +14,7 @@ import type { BotAuditBatch, BotSnapshot } from '#src/protocol/bots/bots.ts';
 import type { IntegrationServices } from '#src/protocol/bots/integrations.ts';
 import type { MediaServers } from '#src/protocol/calls/calls.ts';
 import type { PolicySnapshot } from '#src/protocol/directory/policy-decision.ts';
+import type { MeetingNews } from '#src/protocol/meetings/meetings.ts';
 import type { NearQuota } from '#src/limits/quotas.ts';
 import type { QuotaLimits } from '#src/protocol/quotas.ts';
 import type { PushCredentials } from '#src/protocol/push/push.ts';
@@ -83,6 +84,8 @@ export type ShardServices = AttachmentServices & {
   'group.changed': { tell: { group: string; rev: number } };
   /** A guest whom this person invited cannot sign in (GST-05). */
   'guestRecovery.requested': { tell: { inviter: string } };
+  /** People are to hear of a meeting that they host, take part in or wait for. */
+  'meeting.changed': { tell: { people: readonly string[]; news: MeetingNews } };
   /** A device of that person registered the address of this name. */
   'pushAddress.taken': { tell: { name: string; user: string } };
   /** A person is to be told that they are near a quota. */

@@ -5,8 +5,7 @@ import { EVERYBODY, type RequireQuota } from '#src/protocol/quotas.ts';
 import { readRooms } from '#storage/conversations/usage-records.ts';
 import { shareConversation } from '#storage/conversations/inbox-reader.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
-import { makeMeetingRooms } from '#src/meetings/meeting-rooms.ts';
-import type { MeetingRooms } from '#src/meetings/meetings.ts';
+import { makeMeetingRooms, type MeetingRooms } from '#src/meetings/meeting-rooms.ts';
 
 export interface ConversationAccess {
   /** Whether two people share a conversation. */
@@ -15,12 +14,16 @@ export interface ConversationAccess {
 }
 
 export function makeConversationAccess(
-  { environments }: Pick<Lanes, 'environments'>,
+  lanes: Pick<Lanes, 'environments' | 'read'>,
   supervisor: Pick<ShardSupervisor, 'ask'>,
   clock: Clock,
   requireQuota: RequireQuota,
 ): ConversationAccess {
-  const rooms = makeMeetingRooms((to, message, millis) => supervisor.ask(to, message, millis), clock);
+  const { environments } = lanes;
+  const rooms = makeMeetingRooms((to, message, millis) => supervisor.ask(to, message, millis), lanes, clock);
+  const requireRoom = (host: string) => {
+    for (const who of [host, EVERYBODY]) requireQuota('rooms', who, readRooms(environments, who), 1);
+  };
   return {
     shareConversation: (one, other) => {
       for (const environment of environments) environment.refresh();
@@ -30,8 +33,12 @@ export function makeConversationAccess(
       ...rooms,
       // The room of a meeting counts as one that its host made.
       make: async (title, host, participants) => {
-        for (const who of [host, EVERYBODY]) requireQuota('rooms', who, readRooms(environments, who), 1);
+        requireRoom(host);
         return await rooms.make(title, host, participants);
+      },
+      remake: async (conversation, title, host) => {
+        requireRoom(host);
+        await rooms.remake(conversation, title, host);
       },
     },
   };

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { commandEvent, responseEvent } from '../bots/commands.ts';
 import { conversation, participant, RECEIPT_STATES } from '../conversations/conversations.ts';
 import { message } from '../conversations/messages.ts';
+import { meetingNews } from '../meetings/meetings.ts';
 import { count, seq, username } from '../names.ts';
 import { SIGNAL_KINDS, type SignalKind } from '../calls/signals.ts';
 
@@ -64,12 +65,16 @@ export const EVENT_DATA = {
     users: z.array(username),
   }),
   pin: z.strictObject({ seq, user: username, pinned: z.boolean() }),
-  membership: z.strictObject({
-    action: z.enum(['joined', 'left', 'removed', 'role']),
-    user: username,
-    participants: z.array(participant),
-    participant_count: count,
-  }),
+  /** Without `conv` it is of a meeting, whose lobby is no part of a conversation (MTG-01). */
+  membership: z.union([
+    z.strictObject({
+      action: z.enum(['joined', 'left', 'removed', 'role']),
+      user: username,
+      participants: z.array(participant),
+      participant_count: count,
+    }),
+    meetingNews,
+  ]),
   unit: z.strictObject({ unit_id: z.string() }),
   draft: z.strictObject({ conversation_id: z.string(), body: z.string().nullable(), updated_at: z.string() }),
   avatar: z.strictObject({ user: username, rev: count }),
