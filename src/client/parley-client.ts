@@ -321,7 +321,7 @@ export class ParleyClient {
     if (event.type === 'receipt' && event.data.user === this.user) {
       this.#receipts.observe(event.data.conversation_id, { [event.data.state]: event.data.seq });
     }
-    if (event.type === 'presence') this.presences.observe(event.data);
+    if (event.type === 'presence') this.presences.observe(event);
     this.#surroundings.emitter.emit(event.type, event);
   }
 

@@ -14,6 +14,7 @@ import type { Authentication } from './access/authentication.ts';
 import type { ActivityNotifier } from './activity-notifier.ts';
 import type { AttachmentClient } from './attachments/attachment-client.ts';
 import type { BotAccess } from './bots/bot-access.ts';
+import type { RoomPresence } from './conversations/room-presence.ts';
 import type { RetentionSweep } from './conversations/retention-sweep.ts';
 import type { Listener } from './listener.ts';
 import type { PushDispatch } from './push/push-dispatch.ts';
@@ -37,6 +38,7 @@ export interface ShardParts {
   /** The servers that media of calls go over, as they stand now. */
   readonly media: { servers: MediaServers };
   readonly metrics: ThreadMetrics;
+  readonly presence: RoomPresence;
   readonly pushes: PushDispatch;
   readonly quotas: QuotaGate;
   readonly retention: RetentionSweep;
@@ -48,8 +50,21 @@ export interface ShardParts {
 }
 
 export function makeShardServices(parts: ShardParts): ServiceHandlers<ShardServices> {
-  const { access, attachments, board, callsOf, crash, drain, listener, media, metrics, pushes, quotas, retention } =
-    parts;
+  const {
+    access,
+    attachments,
+    board,
+    callsOf,
+    crash,
+    drain,
+    listener,
+    media,
+    metrics,
+    presence,
+    pushes,
+    quotas,
+    retention,
+  } = parts;
   return {
     ...attachments.services,
     ...sessionServices(parts),
@@ -66,6 +81,7 @@ export function makeShardServices(parts: ShardParts): ServiceHandlers<ShardServi
     'calls.list': () => board.list(CALLS_LISTED_MAX),
     'calls.listFor': ({ user }) => callsOf(user),
     'metrics.read': () => metrics.snapshot(),
+    'presence.announced': ({ people, rooms }) => presence.note(people, rooms),
     'presence.list': ({ users }) => pushes.attention.announced(users),
     'pushAddress.taken': ({ name, user }) => pushes.addressTaken(name, user),
     'shard.crash': crash,

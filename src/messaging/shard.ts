@@ -21,6 +21,7 @@ import { ActivityNotifier } from './activity-notifier.ts';
 import { BotAccess } from './bots/bot-access.ts';
 import { BotAuditBuffer } from './bots/bot-audit-buffer.ts';
 import { makeLinkPreviews } from './conversations/link-previews.ts';
+import { RoomPresence } from './conversations/room-presence.ts';
 import { RetentionSweep } from './conversations/retention-sweep.ts';
 import type { Service } from './http/caller.ts';
 import { ClientAddresses } from './http/client-addresses.ts';
@@ -94,6 +95,7 @@ const listener = new Listener({
   },
 });
 const hub = new SocketHub(listener, metrics, (bot, user) => participation.sharesListed(bot, user));
+const presence = new RoomPresence({ hub, lanes, log, now, hidesSomebody: () => access.hidesSomebody() });
 const activity = new ActivityNotifier({
   isHere: (conversation) => placement.shardOf(`conversation:${conversation}`) === data.shard,
   tell: (conversations) => runtime.tellMain('conversations.changed', { conversations }),
@@ -106,6 +108,7 @@ const service: Service = {
   accounts,
   access,
   addresses: new ClientAddresses(config.trustedProxies),
+  presence,
   pushes,
   previews: makeLinkPreviews({ ...base, version: data.version }),
   rates: limiter,
@@ -150,7 +153,7 @@ const parts = {
   media,
   metrics,
 };
-const others = { linkKeys, now, pushes, quotas, retention, revocations, sockets, surface, system };
+const others = { linkKeys, now, presence, pushes, quotas, retention, revocations, sockets, surface, system };
 const lifecycle = new ShardLifecycle(base, { ...parts, ...others }, left);
 runtime.begin({
   system,

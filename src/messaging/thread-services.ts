@@ -86,6 +86,8 @@ export type ShardServices = AttachmentServices & {
   'guestRecovery.requested': { tell: { inviter: string } };
   /** People are to hear of a meeting that they host, take part in or wait for. */
   'meeting.changed': { tell: { people: readonly string[]; news: MeetingNews } };
+  /** People's presence was announced by their actors, who take part in these large rooms. */
+  'presence.announced': { tell: { people: readonly Presence[]; rooms: readonly string[] } };
   /** A device of that person registered the address of this name. */
   'pushAddress.taken': { tell: { name: string; user: string } };
   /** A person is to be told that they are near a quota. */

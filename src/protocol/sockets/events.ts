@@ -24,6 +24,8 @@ const reminder = z.strictObject({
 });
 export type ReminderData = z.infer<typeof reminder>;
 
+const presence = z.strictObject({ user: username, state: z.enum(['online', 'away', 'offline']) });
+
 const receipt = z.strictObject({ user: username, seq, state: z.enum(RECEIPT_STATES) });
 
 const convOnly = z.strictObject({ conversation_id: z.string() });
@@ -52,7 +54,8 @@ export const EVENT_DATA = {
   }),
   /** In large rooms the last one of a second, with how many there were and the newest of them (HINT_PARTICIPANTS_MAX). */
   typing: z.strictObject({ user: username, count: count.optional(), sample: z.array(username).optional() }),
-  presence: z.strictObject({ user: username, state: z.enum(['online', 'away', 'offline']) }),
+  /** With `conv` of a large room: how many are there, and the newest of who changed in the second (HINT_PARTICIPANTS_MAX). */
+  presence: z.union([presence, z.strictObject({ count, sample: z.array(presence) })]),
   inbox: conversation,
   'conversation.updated': conversation,
   /** What was done, and how the emoji stands on the message after it: names beyond REACTION_USERS_MAX are left out. */
