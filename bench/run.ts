@@ -27,6 +27,7 @@ import { calendarExpand } from './micro/calendar-expand.ts';
 import { davXml } from './micro/dav-xml.ts';
 import { portLink } from './micro/port-link.ts';
 import { redaction } from './micro/redaction.ts';
+import { roomPresence } from './micro/room-presence.ts';
 
 const BENCHES: readonly Bench[] = [
   postAck,
@@ -44,6 +45,7 @@ const BENCHES: readonly Bench[] = [
   neighbours,
   caldav,
   pushDecision,
+  roomPresence,
   calendarExpand,
   davXml,
   portLink,

@@ -45,7 +45,7 @@ export type CallMessage =
       readonly device: string;
       readonly connected: boolean;
     }
-  /** These people are no longer in the room; null for all of them. */
+  /** These people are no longer in the room, or the meeting there is over; null for all of them. Answered with null. */
   | { readonly kind: 'membershipEnded'; readonly users: readonly string[] | null }
   /** Steps of this attempt belong to another scope; tells again and again while it is so. */
   | { readonly kind: 'alias'; readonly call: string; readonly scope: string };

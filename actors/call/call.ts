@@ -84,6 +84,7 @@ class Turn {
       }
       case 'membershipEnded':
         this.#endMemberships(message.users);
+        this.#effects.push({ kind: 'answer', value: null });
         break;
       case 'alias':
         this.#addAlias(message.call, message.scope);

@@ -73,8 +73,16 @@ export type ConversationMessage =
   | ({ readonly kind: 'draft'; readonly body: string | null } & Acting)
   | ({ readonly kind: 'mute'; readonly until: string | null } & Acting)
   | ({ readonly kind: 'typing' } & Acting)
-  /** The server's own: `user` is the bot of a webhook, which takes part from now on, or no longer. */
-  | ({ readonly kind: 'seat'; readonly isSeated: boolean } & Acting)
+  /**
+   * The server's own: `user` is the bot of a webhook, or who comes to a meeting, and takes part from now on, or no longer.
+   * As a guest, where no role is given; on the word of `by`, where it is not their own.
+   */
+  | ({
+      readonly kind: 'seat';
+      readonly isSeated: boolean;
+      readonly role?: Role;
+      readonly by?: string;
+    } & Acting)
   /** How long messages are kept, in seconds; null for as long as the installation keeps them. */
   | ({ readonly kind: 'retain'; readonly seconds: number | null } & Acting)
   /** Everything in front of that seq goes. */

@@ -17,7 +17,7 @@ import { removePreview, showPreview } from './previewing.ts';
 import { purge, type Purged } from './purging.ts';
 import { hold } from './holding.ts';
 import { expire, purgeBefore, retain } from './retaining.ts';
-import { seat } from './webhook-membership.ts';
+import { seat } from './server-membership.ts';
 
 /** What may wait for one conversation: a second's worth of the busiest room we measured. Beyond it: `busy`. */
 export const CONVERSATION_MAILBOX_MAX = 20_000;

@@ -201,7 +201,10 @@ export function remove(
   const who = [{ user: participant, role: target.role }];
   const change = membershipChange(state, record, now, leaves ? 'left' : 'removed', user, who);
   return [
-    { kind: 'append', writes: [...change.writes, ...removeMember(state.id, participant, record.stamp)] },
+    {
+      kind: 'append',
+      writes: [...change.writes, ...removeMember(state.id, participant, record.stamp, leaves ? undefined : true)],
+    },
     answer(204, ''),
     { kind: 'publish', topic: state.id, type: 'membership', event: change.event },
     { kind: 'membership', conversation: state.id, users: [participant], joined: false },
@@ -281,9 +284,10 @@ export function deleteConversation(
   state.forgetRecent();
   const head = { type: 'conversation.deleted', conv: state.id, ts: unixSeconds(now), rev: record.rev } as const;
   const event = encodeEvent(head, JSON.stringify({ conversation_id: state.id }));
-  // A pair may start again at any time, so its two memberships end now and not with the purge.
-  const pair = record.kind === 'room' ? [] : state.users();
-  const ended = pair.flatMap((user) => removeMember(state.id, user, record.stamp));
+  // A pair may start again at any time, and so may the room of a meeting that its last one left: their memberships end now
+  // and not with the purge.
+  const few = record.kind === 'room' && !last ? [] : state.users();
+  const ended = few.flatMap((user) => removeMember(state.id, user, record.stamp));
   const counted = record.kind === 'room' ? countRoom(state.view, record.createdBy, -1) : [];
   return [
     {

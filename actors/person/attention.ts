@@ -27,6 +27,11 @@ export class Attention {
     });
   }
 
+  /** Everybody who is not offline, by what was announced of them. */
+  all(): { user: string; state: PresenceState }[] {
+    return this.announced([...this.#people.keys()]);
+  }
+
   /** Whether an app of the person is connected and awake; of one device, if it is named. */
   isAwake(user: string, device?: string): boolean {
     const person = this.#people.get(user);

@@ -43,9 +43,24 @@ const PERSON_MAILBOX_MAX = 1_000;
  */
 export const PRESENCE_DELAY_MILLIS = 2_000;
 
+/** Whom a change of presence is told. */
+export interface Audience {
+  readonly people: readonly string[];
+  /** Rooms too large to tell each of their people of each of the others. */
+  readonly rooms: readonly string[];
+}
+
+export interface Announcement {
+  readonly user: string;
+  readonly state: PresenceState;
+  readonly rooms: readonly string[];
+}
+
 export interface PersonOptions {
-  /** The people who may see this person's presence: those who share a small conversation. */
-  readonly peers: (user: string) => readonly string[];
+  /** Who is told of this person's presence: people who share a small conversation, and large rooms. */
+  readonly audience: (user: string) => Audience;
+  /** Hears what is announced, for the large rooms. */
+  readonly announced?: (change: Announcement) => void;
   /** What the shard may tell of presence. */
   readonly budget: PresenceBudget;
   /** Where it is shown whether the person has an app open before them. */
@@ -130,7 +145,7 @@ function soon(state: PersonState): Effect[] {
   return [{ kind: 'wake', after: PRESENCE_DELAY_MILLIS, message: { kind: 'announce' } }];
 }
 
-function announce(state: PersonState, now: number, { budget, peers }: PersonOptions): readonly Effect[] {
+function announce(state: PersonState, now: number, { announced, audience, budget }: PersonOptions): readonly Effect[] {
   state.announcing = false;
   const presence = effective(state);
   if (presence === state.announced) return [];
@@ -138,7 +153,8 @@ function announce(state: PersonState, now: number, { budget, peers }: PersonOpti
   state.announced = presence;
   const data = JSON.stringify({ user: state.user, state: presence });
   const event = encodeEvent({ type: 'presence', ts: unixSeconds(now) }, data);
-  const users = peers(state.user);
-  budget.spend(users.length);
-  return [{ kind: 'publishTo', users, type: 'presence', event }];
+  const { people, rooms } = audience(state.user);
+  budget.spend(people.length);
+  announced?.({ user: state.user, state: presence, rooms });
+  return [{ kind: 'publishTo', users: people, type: 'presence', event }];
 }

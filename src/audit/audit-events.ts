@@ -77,6 +77,8 @@ export const AUDIT_EVENTS = {
     'The day was over, and messages are kept for a shorter time: in seconds, and who asked for it.',
   'legal_hold.changed': 'A legal hold over a conversation or everything began or ended: before and after.',
   'meeting.created': 'A person made a meeting: how many take part.',
+  'meeting.cancelled': 'A meeting was cancelled: by its host, an owner of its room, an administrator or its entry.',
+  'meeting.host_changed': 'Another participant hosts a meeting: who before and after.',
   'calendar.created': 'A person made a calendar: its name in paths.',
   'calendar.removed': 'A person removed a calendar: its name in paths, how many entries went with it.',
   'calendar.shared': 'A calendar was shared, or is not any more: with whom, what they might before and may now.',

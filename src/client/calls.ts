@@ -44,6 +44,7 @@ export const CALLS: { readonly [Name in MessagingRoute]: readonly [Routes[Name][
   readChanges: ['get', '/v1/conversations/:id/changes'],
   readInbox: ['get', '/v1/inbox'],
   readPresence: ['get', '/v1/presence'],
+  readConversationPresence: ['get', '/v1/conversations/:id/presence'],
   searchMessages: ['get', '/v1/search'],
   makeWebhook: ['post', '/v1/conversations/:id/webhooks'],
   readWebhooks: ['get', '/v1/conversations/:id/webhooks'],

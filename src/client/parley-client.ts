@@ -337,7 +337,7 @@ export class ParleyClient {
       this.#receipts.observe(event.data.conversation_id, { [event.data.state]: event.data.seq });
     }
     if (event.type === 'directory.changed' && event.data.user === this.user) this.#rights.doubt();
-    if (event.type === 'presence') this.presences.observe(event.data);
+    if (event.type === 'presence') this.presences.observe(event);
     this.#surroundings.emitter.emit(event.type, event);
   }
 

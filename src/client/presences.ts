@@ -3,6 +3,7 @@ import type { PresenceState } from '#src/protocol/sockets/events.ts';
 import type { MessagingApi } from './messaging-api.ts';
 import { toParleyError } from './parley-error.ts';
 import type { ClientContext } from './client-context.ts';
+import type { ServerEvent } from './events.ts';
 
 /** An app that was opened asks within this: its list shows nobody yet. */
 export const PRESENCE_FIRST_MILLIS = 1_000;
@@ -23,6 +24,7 @@ export class Presences {
   readonly #states = new Map<string, PresenceState>();
   /** Who was heard of since the socket opened: an answer that is on its way may be older. */
   readonly #heard = new Set<string>();
+  readonly #counts = new Map<string, number>();
   #isAwake: boolean | undefined;
   /** Whether it was answered once. */
   #isKnown = false;
@@ -54,11 +56,29 @@ export class Presences {
   opened(): void {
     if (this.#isAwake !== undefined) this.#send(this.#isAwake);
     this.#heard.clear();
+    this.#counts.clear();
     this.#askIn(this.#surroundings.random() * (this.#isKnown ? PRESENCE_SPREAD_MILLIS : PRESENCE_FIRST_MILLIS));
   }
 
-  /** An event told of somebody. */
-  observe({ user, state }: Presence): void {
+  /** How many of a large room are there, by its last event or `readIn`; undefined where neither came since the socket opened. */
+  countIn(conversation: string): number | undefined {
+    return this.#counts.get(conversation);
+  }
+
+  /** Asks how many of a conversation are there, and who came last. @throws ParleyError. */
+  async readIn(conversation: string): Promise<{ count: number; sample: readonly Presence[] }> {
+    const found = await this.#api.call('readConversationPresence', { params: { id: conversation } });
+    this.#counts.set(conversation, found.count);
+    return found;
+  }
+
+  /** An event told of somebody, or of a large room. */
+  observe({ conv, data }: ServerEvent<'presence'>): void {
+    if ('count' in data) {
+      if (conv !== undefined) this.#counts.set(conv, data.count);
+      return;
+    }
+    const { state, user } = data;
     this.#heard.add(user);
     this.#put(user, state);
   }

@@ -33,11 +33,12 @@ export function makeEntryMeetings(meetings: Meetings, base: () => string) {
       return urlOf(meetings.linkOf(id)) as JoinLink;
     },
     /** Has it follow its entry; answers whether it is still there to do so. */
-    async follow(host: string, id: string, plan: MeetingPlan): Promise<boolean> {
-      return await unlessOver(() => meetings.move(host, id, timesOf(plan)));
+    async follow(id: string, plan: MeetingPlan): Promise<boolean> {
+      return await unlessOver(() => meetings.move(id, timesOf(plan)));
     },
-    async cancel(host: string, id: string): Promise<void> {
-      await unlessOver(() => meetings.cancel(host, id));
+    /** Ends it, whoever hosts it by now. */
+    async cancel(id: string): Promise<void> {
+      await unlessOver(() => meetings.end(id, { actor: 'server', address: null }));
     },
     find: (id: string): JoinLink | undefined => urlOf(meetings.linkOf(id)),
     /** The meeting whose link a URL is, on whatever host; undefined for any other URL, and for one that is over. */

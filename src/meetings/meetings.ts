@@ -1,6 +1,9 @@
 /**
  * Meetings (MTG-01): a room with a link and a lobby. The room is a conversation like any other, so who is in the meeting
  * calls, posts and leaves there by the rules of conversations; what is kept here is the plan, the link and who waits.
+ *
+ *     link ─► in the room? ─► taken out of it? ─► on the list? ─► lobby ─► in
+ *                              └─────────── waits for the host ──┘
  */
 import type { Clock } from '#src/base/clock.ts';
 import { makeId } from '#src/base/ids.ts';
@@ -15,14 +18,18 @@ import {
   type ChangeMeeting,
   type CreateMeeting,
   type Lobby,
+  type MeetingNews,
   type MeetingView,
 } from '#src/protocol/meetings/meetings.ts';
 import type { RequireQuota } from '#src/protocol/quotas.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { countDailyUse, readDailyUse } from '#storage/accounts/daily-use.ts';
 import { defineCollection, type Entry } from '#storage/accounts/collections.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
+import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import type { AccessControl } from '#src/directory/access-control.ts';
 import type { MeetingLinks } from './meeting-links.ts';
+import type { MeetingRooms } from './meeting-rooms.ts';
 
 export interface MeetingRecord {
   readonly title: string;
@@ -37,7 +44,7 @@ export interface MeetingRecord {
   readonly conversation: string;
   readonly participants: readonly string[];
   readonly waiting: readonly string[];
-  /** Turned away by the host: their link does not work any more. */
+  /** Turned away by the host: no link lets them in, until the host adds them. */
   readonly denied: readonly string[];
   readonly createdAt: string;
   readonly rev: number;
@@ -53,18 +60,9 @@ const entryMeetings = defineCollection<{ readonly host: string; readonly madeAt:
 /** Username → meetings hosted that are not cancelled. */
 const hostTotals = defineCollection<number>('meeting_hosts', { version: 1 });
 
-/** The rooms that meetings take place in; made by the conversations' own actors. */
-export interface MeetingRooms {
-  /** Makes a room that the host owns; answers its id. @throws Refusal. */
-  make(title: string, host: string, participants: readonly string[]): Promise<string>;
-  /** Adds somebody whom the host names, or asks them first as the policy has it. Whoever is in it already stays as they are. @throws Refusal. */
-  invite(conversation: string, host: string, user: string, role: Role): Promise<void>;
-  /** Adds somebody who came by themself. Whoever is in it already stays as they are. @throws Refusal. */
-  add(conversation: string, host: string, user: string, role: Role): Promise<void>;
-}
-
 export interface MeetingsOptions {
   readonly accounts: Accounts;
+  readonly announcer: Pick<SessionAnnouncer, 'meetingChanged'>;
   readonly access: AccessControl;
   readonly rooms: MeetingRooms;
   readonly links: MeetingLinks;
@@ -117,7 +115,7 @@ export class Meetings {
       const total = draft.document(hostTotals, host) ?? 0;
       if (total >= MEETINGS_PER_HOST_MAX) throw new Refusal('meetings_full');
       countDailyUse(draft, 'meetings', host, now, requireQuota);
-      draft.putDocument(hostTotals, host, total + 1);
+      countHosted(draft, host, 1);
       draft.putDocument(meetings, id, record);
       for (const user of participants) draft.putDocument(attendance, attendanceId(user, id), true);
       if (isForEntry) draft.putDocument(entryMeetings, id, { host, madeAt: now });
@@ -142,25 +140,29 @@ export class Meetings {
       .map((id) => id.slice(user.length + 1));
     const items = found.flatMap((id) => {
       const record = accounts.document(meetings, id);
-      return record === undefined ? [] : [this.#view(user, id, record)];
+      return record === undefined || !this.#takesPart(user, record) ? [] : [this.#view(user, id, record)];
     });
     return { items, next: found.length < limit ? null : (found.at(-1) ?? null) };
   }
 
   /** @throws Refusal `meeting_not_found` for one that is not there and one that the person takes no part in. */
   read(user: string, id: string): MeetingView {
-    return this.#view(user, id, attended(this.#options.accounts, user, id));
+    const record = this.readAny(id);
+    if (!this.#takesPart(user, record)) throw new Refusal('meeting_not_found');
+    return this.#view(user, id, record);
   }
 
-  /** @throws Refusal `meeting_not_found`, `right_missing`, `meeting_over`, `participant_unknown`, `meeting_full`. */
+  /**
+   * Whoever is added is in, also when they were taken out or turned away before, or is asked first as the policy has it.
+   * @throws Refusal `meeting_not_found`, `right_missing`, `meeting_over`, `participant_unknown`, `meeting_full`.
+   */
   async change(user: string, id: string, form: ChangeMeeting): Promise<MeetingView> {
-    const { accounts, rooms } = this.#options;
-    const before = hosted(accounts, user, id);
-    const add = (form.add ?? []).filter((name) => !before.participants.includes(name));
-    this.#assertInvitable(user, form.add ?? [], 'add');
-    if (before.participants.length + add.length > MEETING_PARTICIPANTS_MAX) throw new Refusal('meeting_full');
-    for (const name of add) await rooms.invite(before.conversation, user, name, this.#roleOf(name));
-    return await this.#change(user, id, (record) => {
+    const before = this.#hosted(this.#options.accounts, user, id);
+    const { add = [] } = form;
+    this.#assertInvitable(user, add, 'add');
+    if (new Set([...before.participants, ...add]).size > MEETING_PARTICIPANTS_MAX) throw new Refusal('meeting_full');
+    for (const name of add) await this.#invite(before, name);
+    return await this.#change(id, user, (record) => {
       const startsAt = form.starts_at === undefined ? record.startsAt : instantOf(form.starts_at, 'starts_at');
       const endsAt = form.ends_at === undefined ? record.endsAt : instantOf(form.ends_at, 'ends_at');
       assertOrder(startsAt, endsAt);
@@ -169,9 +171,9 @@ export class Meetings {
     });
   }
 
-  /** Moves it to other times, null for none. @throws Refusal `meeting_not_found`, `right_missing`, `meeting_over`. */
-  async move(host: string, id: string, plan: Pick<MeetingRecord, 'title' | 'startsAt' | 'endsAt'>): Promise<void> {
-    await this.#change(host, id, (record) => {
+  /** Moves it to other times, null for none, on the server's word. @throws Refusal `meeting_not_found`, `meeting_over`. */
+  async move(id: string, plan: Pick<MeetingRecord, 'title' | 'startsAt' | 'endsAt'>): Promise<void> {
+    await this.#change(id, undefined, (record) => {
       const { endsAt, startsAt, title } = record;
       const isThere = title === plan.title && startsAt === plan.startsAt && endsAt === plan.endsAt;
       return isThere ? record : { ...record, ...plan };
@@ -201,70 +203,120 @@ export class Meetings {
     return this.linkLike(link)?.link === link;
   }
 
-  /** Ends the link; the room and what was said in it stay. @throws Refusal `meeting_not_found`, `right_missing`. */
+  /**
+   * Ends the link and the calls of the room, which stays with what was said in it; for the host and the room's owners.
+   * @throws Refusal `meeting_not_found`, `right_missing`.
+   */
   async cancel(user: string, id: string): Promise<MeetingView> {
-    const record = await this.#options.accounts.change((draft) => {
-      const before = attended(draft, user, id);
-      if (before.host !== user) throw new Refusal('right_missing');
-      if (before.state === 'cancelled') return before;
-      const after: MeetingRecord = { ...before, state: 'cancelled', waiting: [], rev: before.rev + 1 };
-      draft.putDocument(meetings, id, after);
-      draft.putDocument(hostTotals, user, (draft.document(hostTotals, user) ?? 1) - 1);
+    this.#assertManages(user, this.readAny(id));
+    return this.#view(user, id, await this.end(id, byPerson(user)));
+  }
+
+  /** Cancels it on behalf of whoever may; one that is over stays as it is. @throws Refusal `meeting_not_found`. */
+  async end(id: string, by: AuditActor): Promise<MeetingRecord> {
+    const { accounts, announcer, clock, rooms } = this.#options;
+    const { after, before } = await accounts.change((draft) => {
+      const record = storedMeeting(draft, id);
+      if (record.state === 'cancelled') return { after: record, before: record };
+      const ended = put(draft, id, record, { ...record, state: 'cancelled', waiting: [] });
+      countHosted(draft, record.host, -1);
       draft.removeDocument(entryMeetings, id);
-      return after;
+      draft.audit(clock.now(), { event: 'meeting.cancelled', ...by, subject: `meeting:${id}`, details: {} });
+      return { after: ended, before: record };
     });
-    return this.#view(user, id, record);
+    if (after === before) return after;
+    await rooms.endCalls(after.conversation);
+    const told = [...before.participants, ...before.waiting];
+    announcer.meetingChanged(told, { meeting_id: id, action: 'ended', user: after.host });
+    return after;
+  }
+
+  /**
+   * Has another participant host it; for the host and the room's owners.
+   * @throws Refusal `meeting_not_found`, `right_missing`, and as `give`.
+   */
+  async handOver(user: string, id: string, to: string): Promise<MeetingView> {
+    this.#assertManages(user, this.readAny(id));
+    return this.#view(user, id, await this.give(id, to, byPerson(user)));
+  }
+
+  /**
+   * Has a participant host it, and own its room beside those who do, on behalf of whoever may.
+   * @throws Refusal `meeting_not_found`, `meeting_over`; `participant_not_found` for who takes no part or cannot sign in,
+   * `field_invalid` for a guest, `meetings_full` for who hosts as many as they may.
+   */
+  async give(id: string, to: string, by: AuditActor): Promise<MeetingRecord> {
+    const { access, accounts, announcer, clock } = this.#options;
+    const before = this.readAny(id);
+    if (before.state === 'cancelled') throw new Refusal('meeting_over');
+    if (!this.#takesPart(to, before) || !accounts.isActive(to)) throw new Refusal('participant_not_found');
+    if (access.isGuest(to)) throw new Refusal('field_invalid', { field: 'user' });
+    if (before.host === to) return before;
+    await this.#seat({ ...before, host: to }, to, to);
+    const after = await accounts.change((draft) => {
+      const record = storedMeeting(draft, id);
+      if (record.state === 'cancelled') throw new Refusal('meeting_over');
+      if (record.host === to) return record;
+      if ((draft.document(hostTotals, to) ?? 0) >= MEETINGS_PER_HOST_MAX) throw new Refusal('meetings_full');
+      countHosted(draft, record.host, -1);
+      countHosted(draft, to, 1);
+      const details = { before: { user: record.host }, after: { user: to } };
+      draft.audit(clock.now(), { event: 'meeting.host_changed', ...by, subject: `meeting:${id}`, details });
+      return put(draft, id, record, { ...record, host: to, ...withParticipants(record, [to]) });
+    });
+    announcer.meetingChanged([before.host, to], { meeting_id: id, action: 'host', user: to });
+    return after;
   }
 
   /** A new link; the one before lets nobody in any more. @throws Refusal `meeting_not_found`, `right_missing`, `meeting_over`. */
   async renewLink(user: string, id: string): Promise<MeetingView> {
-    return await this.#change(user, id, (record) => ({ ...record, linkNumber: record.linkNumber + 1 }));
+    return await this.#change(id, user, (record) => ({ ...record, linkNumber: record.linkNumber + 1 }));
   }
 
   /**
-   * Somebody comes by link: participants and those whom the lobby lets through are in, others wait.
+   * Somebody comes by link: who is in the room or on the list and those whom the lobby lets through are in, others wait,
+   * and so does whoever was taken out of the room.
    * @throws Refusal `meeting_not_found`, `meeting_over`, `meeting_forbidden` for whom the host turned away or may not
    * invite, `meeting_full`.
    */
   async join(user: string, link: string): Promise<Joined> {
-    const { accounts, access, links } = this.#options;
-    const found = links.read(link);
-    const record = found === undefined ? undefined : accounts.document(meetings, found.meeting);
-    if (found === undefined || record === undefined || record.linkNumber !== found.number) {
+    const { accounts, access, links, rooms } = this.#options;
+    const read = links.read(link);
+    const record = read === undefined ? undefined : accounts.document(meetings, read.meeting);
+    if (read === undefined || record === undefined || record.linkNumber !== read.number) {
       throw new Refusal('meeting_not_found');
     }
-    const id = found.meeting;
-    if (!this.#isOpen(record)) throw new Refusal('meeting_over');
-    if (record.participants.includes(user)) return { status: 'admitted', meeting: await this.#admit(id, user) };
-    if (record.denied.includes(user) || !access.allows('invite', record.host, user)) {
-      throw new Refusal('meeting_forbidden');
-    }
-    const waits = record.lobby === 'everyone_waits' || (record.lobby === 'people' && access.isGuest(user));
-    if (!waits) return { status: 'admitted', meeting: await this.#admit(id, user) };
-    await this.#change(record.host, id, (current) => {
-      if (current.waiting.includes(user)) return current;
-      if (current.waiting.length >= MEETING_WAITING_MAX) throw new Refusal('meeting_full');
-      return { ...current, waiting: [...current.waiting, user] };
-    });
+    const id = read.meeting;
+    const { role, room, wasRemoved } = rooms.standing(record.conversation, user);
+    if (!this.#isOpen(record) || room === 'deleted') throw new Refusal('meeting_over');
+    if (record.denied.includes(user) && role === undefined) throw new Refusal('meeting_forbidden');
+    if (this.#takesPart(user, record)) return { status: 'admitted', meeting: await this.#admit(id, user, user) };
+    if (!access.allows('invite', record.host, user)) throw new Refusal('meeting_forbidden');
+    const isKept = record.lobby === 'everyone_waits' || (record.lobby === 'people' && access.isGuest(user));
+    if (!isKept && !wasRemoved) return { status: 'admitted', meeting: await this.#admit(id, user, user) };
+    await this.#wait(id, user);
     return { status: 'waiting', title: record.title };
   }
 
   /** @throws Refusal `meeting_not_found`, `right_missing`, `meeting_over`, `participant_not_found`, `meeting_full`. */
   async admit(host: string, id: string, user: string): Promise<MeetingView> {
-    assertWaits(hosted(this.#options.accounts, host, id), user);
-    await this.#admit(id, user);
+    assertWaits(this.#hosted(this.#options.accounts, host, id), user);
+    await this.#admit(id, user, host);
+    this.#tell([user, host], { meeting_id: id, action: 'admitted', user });
     return this.read(host, id);
   }
 
   /** @throws Refusal `meeting_not_found`, `right_missing`, `meeting_over`, `participant_not_found`. */
   async deny(host: string, id: string, user: string): Promise<MeetingView> {
-    return await this.#change(host, id, (record) => {
+    const view = await this.#change(id, host, (record) => {
       assertWaits(record, user);
       const waiting = record.waiting.filter((one) => one !== user);
       // The oldest is forgotten beyond the limit, and may ask again.
       const denied = [...record.denied, user].slice(-MEETING_PARTICIPANTS_MAX);
       return { ...record, waiting, denied };
     });
+    this.#tell([user, host], { meeting_id: id, action: 'denied', user });
+    return view;
   }
 
   /** All meetings, for the console. */
@@ -274,36 +326,107 @@ export class Meetings {
 
   /** @throws Refusal `meeting_not_found`. */
   readAny(id: string): MeetingRecord {
-    const record = this.#options.accounts.document(meetings, id);
-    if (record === undefined) throw new Refusal('meeting_not_found');
-    return record;
+    return storedMeeting(this.#options.accounts, id);
+  }
+
+  /** Whoever was taken out of the room waits behind those who do already, is on the list no more, and the host is told. */
+  async #wait(id: string, user: string): Promise<void> {
+    let isNews = false;
+    const { host } = await this.#put(id, (record) => {
+      isNews = !record.waiting.includes(user);
+      if (!isNews) return record;
+      if (record.waiting.length >= MEETING_WAITING_MAX) throw new Refusal('meeting_full');
+      const participants = record.participants.filter((one) => one !== user);
+      return { ...record, participants, waiting: [...record.waiting, user] };
+    });
+    if (isNews) this.#tell([host], { meeting_id: id, action: 'waiting', user });
   }
 
   /** Puts a person into the room first and on the list then: who is on the list can always come in again. */
-  async #admit(id: string, user: string): Promise<MeetingView> {
-    const { accounts, rooms } = this.#options;
-    const { conversation, host, participants } = this.readAny(id);
-    if (!participants.includes(user) && participants.length >= MEETING_PARTICIPANTS_MAX) {
+  async #admit(id: string, user: string, by: string): Promise<MeetingView> {
+    const record = this.readAny(id);
+    if (!record.participants.includes(user) && record.participants.length >= MEETING_PARTICIPANTS_MAX) {
       throw new Refusal('meeting_full');
     }
-    await rooms.add(conversation, host, user, this.#roleOf(user));
-    await this.#change(host, id, (record) => ({ ...record, ...withParticipants(record, [user]) }));
-    return this.#view(user, id, attended(accounts, user, id));
+    await this.#seat(record, user, by);
+    const admitted = await this.#put(id, (current) => {
+      const isThere = current.participants.includes(user) && !current.waiting.includes(user);
+      return isThere ? current : { ...current, ...withParticipants(current, [user]) };
+    });
+    return this.#view(user, id, admitted);
   }
 
-  async #change(host: string, id: string, decide: (record: MeetingRecord) => MeetingRecord): Promise<MeetingView> {
-    const record = await this.#options.accounts.change((draft) => {
-      const before = hosted(draft, host, id);
-      const after = decide(before);
-      if (after === before) return before;
-      const changed = { ...after, rev: before.rev + 1 };
-      draft.putDocument(meetings, id, changed);
-      for (const user of changed.participants) {
-        if (!before.participants.includes(user)) draft.putDocument(attendance, attendanceId(user, id), true);
-      }
-      return changed;
+  /** Gives a person a place in the meeting's room, which its host owns, and which is made anew where everybody left it. */
+  async #seat({ conversation, host, title }: MeetingRecord, user: string, by: string): Promise<void> {
+    const { access, accounts, rooms } = this.#options;
+    const { role, room } = rooms.standing(conversation, user);
+    if (room === 'deleted' || (room === 'left' && !accounts.isActive(host))) throw new Refusal('meeting_over');
+    if (room === 'left') await rooms.remake(conversation, title, host);
+    const meant: Role = access.isGuest(user) ? 'guest' : user === host ? 'owner' : 'member';
+    if (role === undefined || meant === 'owner') await rooms.seat(conversation, user, meant, by);
+  }
+
+  /** Has the host add somebody to the room, or ask them first as the policy has it. Who is asked comes in by the link, too. */
+  async #invite(record: MeetingRecord, user: string): Promise<void> {
+    const { conversation, host } = record;
+    const { access, rooms } = this.#options;
+    await this.#seat(record, host, host);
+    if (rooms.standing(conversation, user).role !== undefined) return;
+    await rooms.invite(conversation, host, user, access.isGuest(user) ? 'guest' : 'member');
+  }
+
+  /** A change by the host, or of the server where nobody is named. */
+  async #change(
+    id: string,
+    host: string | undefined,
+    decide: (record: MeetingRecord) => MeetingRecord,
+  ): Promise<MeetingView> {
+    const record = await this.#put(id, (before, draft) => {
+      if (host !== undefined) this.#hosted(draft, host, id);
+      return decide(before);
     });
-    return this.#view(host, id, record);
+    return this.#view(host ?? record.host, id, record);
+  }
+
+  /** @throws Refusal `meeting_not_found`, `meeting_over`, and as `decide` does. */
+  async #put(
+    id: string,
+    decide: (record: MeetingRecord, draft: AccountsDraft) => MeetingRecord,
+  ): Promise<MeetingRecord> {
+    return await this.#options.accounts.change((draft) => {
+      const before = storedMeeting(draft, id);
+      const after = decide(before, draft);
+      if (before.state === 'cancelled') throw new Refusal('meeting_over');
+      return put(draft, id, before, after);
+    });
+  }
+
+  #tell(people: readonly string[], news: MeetingNews): void {
+    this.#options.announcer.meetingChanged(people, news);
+  }
+
+  /** Whether somebody is in the room, or on the list and not taken out of the room. The host always takes part. */
+  #takesPart(user: string, { conversation, host, participants }: MeetingRecord): boolean {
+    if (user === host) return true;
+    const { role, wasRemoved } = this.#options.rooms.standing(conversation, user);
+    return role !== undefined || (participants.includes(user) && !wasRemoved);
+  }
+
+  /** A meeting that the person hosts. @throws Refusal `meeting_not_found`, `right_missing`, `meeting_over`. */
+  #hosted(view: View, user: string, id: string): MeetingRecord {
+    const record = storedMeeting(view, id);
+    if (!this.#takesPart(user, record)) throw new Refusal('meeting_not_found');
+    if (record.host !== user) throw new Refusal('right_missing');
+    if (record.state === 'cancelled') throw new Refusal('meeting_over');
+    return record;
+  }
+
+  /** @throws Refusal `meeting_not_found` for who takes no part, `right_missing` for who neither hosts it nor owns its room. */
+  #assertManages(user: string, record: MeetingRecord): void {
+    if (record.host === user) return;
+    if (!this.#takesPart(user, record)) throw new Refusal('meeting_not_found');
+    const { role } = this.#options.rooms.standing(record.conversation, user);
+    if (role !== 'owner') throw new Refusal('right_missing');
   }
 
   /** One answer for people who are not there and people whom the host may not invite. @throws Refusal `participant_unknown`. */
@@ -316,10 +439,6 @@ export class Meetings {
   /** Whether its link lets anybody in: it is not cancelled, and no guest hosts it whose term is over. */
   #isOpen({ host, state }: MeetingRecord): boolean {
     return state === 'open' && !this.#options.access.isOver(host);
-  }
-
-  #roleOf(user: string): Role {
-    return this.#options.access.isGuest(user) ? 'guest' : 'member';
   }
 
   #view(reader: string, id: string, record: MeetingRecord): MeetingView {
@@ -352,18 +471,30 @@ export function shownOf(id: string, { createdAt, endsAt, host, lobby, startsAt, 
 
 type View = Pick<AccountsDraft, 'document'>;
 
-function attended(view: View, user: string, id: string): MeetingRecord {
+/** @throws Refusal `meeting_not_found`. */
+function storedMeeting(view: View, id: string): MeetingRecord {
   const record = view.document(meetings, id);
-  if (record === undefined || !record.participants.includes(user)) throw new Refusal('meeting_not_found');
+  if (record === undefined) throw new Refusal('meeting_not_found');
   return record;
 }
 
-/** A meeting that the person may change. @throws Refusal `meeting_not_found`, `right_missing`, `meeting_over`. */
-function hosted(view: View, user: string, id: string): MeetingRecord {
-  const record = attended(view, user, id);
-  if (record.host !== user) throw new Refusal('right_missing');
-  if (record.state === 'cancelled') throw new Refusal('meeting_over');
-  return record;
+/** Writes a changed record, and who takes part by it; one that is unchanged stays as it is. */
+function put(draft: AccountsDraft, id: string, before: MeetingRecord, after: MeetingRecord): MeetingRecord {
+  if (after === before) return before;
+  const changed = { ...after, rev: before.rev + 1 };
+  draft.putDocument(meetings, id, changed);
+  const [was, is] = [new Set(before.participants), new Set(after.participants)];
+  for (const user of is) if (!was.has(user)) draft.putDocument(attendance, attendanceId(user, id), true);
+  for (const user of was) if (!is.has(user)) draft.removeDocument(attendance, attendanceId(user, id));
+  return changed;
+}
+
+function countHosted(draft: AccountsDraft, host: string, by: number): void {
+  draft.putDocument(hostTotals, host, Math.max(0, (draft.document(hostTotals, host) ?? 0) + by));
+}
+
+function byPerson(user: string): AuditActor {
+  return { actor: `user:${user}`, address: null };
 }
 
 function assertWaits(record: MeetingRecord, user: string): void {
@@ -372,7 +503,8 @@ function assertWaits(record: MeetingRecord, user: string): void {
 
 function withParticipants(record: MeetingRecord, added: readonly string[]) {
   const participants = [...new Set([...record.participants, ...added])];
-  return { participants, waiting: record.waiting.filter((user) => !added.includes(user)) };
+  const isLeft = (user: string) => !added.includes(user);
+  return { participants, waiting: record.waiting.filter(isLeft), denied: record.denied.filter(isLeft) };
 }
 
 function attendanceId(user: string, meeting: string): string {

@@ -6,7 +6,7 @@ import { makePersonActor } from '#actors/person/person.ts';
 import { PresenceBudget } from '#actors/person/presence-budget.ts';
 import { monotonicMillis } from '#actors/runtime/monotonic.ts';
 import { ActorSystem } from '#actors/runtime/system.ts';
-import { readPeers } from '#storage/conversations/presence-peers.ts';
+import { readAudience } from '#storage/conversations/presence-peers.ts';
 import type { AccessChecks } from './access/access-checks.ts';
 import type { Participation } from './access/participation.ts';
 import type { PushDispatch } from './push/push-dispatch.ts';
@@ -21,7 +21,7 @@ export interface ActorContext {
 }
 
 export function makeActorSystem(
-  { config, data, lanes, log, metrics, now }: ShardBase,
+  { config, data, lanes, log, metrics, now, runtime }: ShardBase,
   { access, board, participation, pushes }: ActorContext,
 ): ActorSystem {
   return new ActorSystem({
@@ -35,7 +35,12 @@ export function makeActorSystem(
         purged: ({ messages, bytes }) => metrics.purged(messages, bytes),
       }),
       makePersonActor({
-        peers: (user) => access.viewersOf(user, readPeers(lanes.environments, user)),
+        audience: (user) => {
+          const { people, rooms } = readAudience(lanes.environments, user);
+          return { people: access.viewersOf(user, people), rooms };
+        },
+        announced: ({ rooms, state, user }) =>
+          runtime.tellShards('presence.announced', { people: [{ user, state }], rooms }),
         budget: new PresenceBudget(),
         attention: pushes.attention,
         hasPushes: (user) => pushes.hasPushes(user),

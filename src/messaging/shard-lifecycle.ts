@@ -5,6 +5,7 @@ import type { PersonMessage } from '#actors/person/person.ts';
 import type { ActorSystem } from '#actors/runtime/system.ts';
 import { MAIN } from '#actors/runtime/thread-runtime.ts';
 import type { BotAuditBuffer } from './bots/bot-audit-buffer.ts';
+import type { RoomPresence } from './conversations/room-presence.ts';
 import type { RetentionSweep } from './conversations/retention-sweep.ts';
 import type { HttpSurface } from './http/http-surface.ts';
 import type { Listener } from './listener.ts';
@@ -23,6 +24,7 @@ export interface ServingParts {
   readonly botAuditBuffer: BotAuditBuffer;
   readonly hub: SocketHub;
   readonly listener: Listener;
+  readonly presence: RoomPresence;
   readonly pushes: PushDispatch;
   readonly retention: RetentionSweep;
   readonly sockets: Sockets;
@@ -52,14 +54,18 @@ export class ShardLifecycle {
   /** Takes the port to another thread. */
   link(thread: number, port: MessagePort): void {
     const { attachments, data, placement, runtime } = this.#base;
+    const { presence, pushes } = this.#parts;
     runtime.link(thread, port, () => {
       attachments.shardLost(thread);
-      if (thread !== MAIN) this.#parts.pushes.shardLost();
+      presence.forget((user) => placement.shardOf(`person:${user}`) === thread);
+      if (thread !== MAIN) pushes.shardLost();
       // Without main there is nobody to serve for: it went first, or it told us to.
       else void this.#leave();
     });
     // A shard that is back knows nobody: the people whose actors live there introduce themselves again.
     if (thread === MAIN) return;
+    // What is announced of those who live here is told it again.
+    runtime.tellShard(thread, 'presence.announced', { people: pushes.attention.all(), rooms: [] });
     for (const { user, device, id } of this.#parts.hub.connections()) {
       if (placement.shardOf(`person:${user}`) !== thread) continue;
       runtime.tell(`person:${user}`, { kind: 'connected', device, shard: data.shard, socket: id } as PersonMessage);
@@ -88,6 +94,7 @@ export class ShardLifecycle {
     const { listener, pushes, retention, sockets, surface, system } = this.#parts;
     const { accounts, attachments, lanes, metrics } = this.#base;
     this.#left.abort();
+    this.#parts.presence.stop();
     system.stop();
     surface.stop();
     sockets.stop();

@@ -16,6 +16,7 @@ import type { ActivityNotifier } from './activity-notifier.ts';
 import type { AttachmentClient } from './attachments/attachment-client.ts';
 import type { BotAccess } from './bots/bot-access.ts';
 import { countExpiringIn } from './conversations/retention-preview.ts';
+import type { RoomPresence } from './conversations/room-presence.ts';
 import type { RetentionSweep } from './conversations/retention-sweep.ts';
 import type { Listener } from './listener.ts';
 import type { PushDispatch } from './push/push-dispatch.ts';
@@ -41,6 +42,7 @@ export interface ShardParts {
   /** The servers that media of calls go over, as they stand now. */
   readonly media: { servers: MediaServers };
   readonly metrics: ThreadMetrics;
+  readonly presence: RoomPresence;
   readonly pushes: PushDispatch;
   readonly quotas: QuotaGate;
   readonly retention: RetentionSweep;
@@ -53,8 +55,23 @@ export interface ShardParts {
 }
 
 export function makeShardServices(parts: ShardParts): ServiceHandlers<ShardServices> {
-  const { access, attachments, board, callsOf, crash, drain, lanes, listener, media, metrics, pushes } = parts;
-  const { quotas, retention, rightsWatch } = parts;
+  const {
+    access,
+    attachments,
+    board,
+    callsOf,
+    crash,
+    drain,
+    lanes,
+    listener,
+    media,
+    metrics,
+    presence,
+    pushes,
+    quotas,
+    retention,
+    rightsWatch,
+  } = parts;
   return {
     ...attachments.services,
     ...sessionServices(parts),
@@ -78,6 +95,7 @@ export function makeShardServices(parts: ShardParts): ServiceHandlers<ShardServi
     'calls.list': () => board.list(CALLS_LISTED_MAX),
     'calls.listFor': ({ user }) => callsOf(user),
     'metrics.read': () => metrics.snapshot(),
+    'presence.announced': ({ people, rooms }) => presence.note(people, rooms),
     'presence.list': ({ users }) => pushes.attention.announced(users),
     'pushAddress.taken': ({ name, user }) => pushes.addressTaken(name, user),
     'shard.crash': crash,
@@ -123,6 +141,7 @@ type EventServices = Pick<
   | 'directory.changed'
   | 'group.changed'
   | 'guestRecovery.requested'
+  | 'meeting.changed'
   | 'quotaWarning.due'
   | 'reminder.due'
 >;
@@ -140,6 +159,8 @@ function eventServices({ hub, now }: ShardParts): ServiceHandlers<EventServices>
     'group.changed': ({ group, rev }) => hub.publishToAll('group', encode('group', { group_id: group, rev })),
     // Empty by design: it says that an invited guest cannot sign in, and not who (GST-05).
     'guestRecovery.requested': ({ inviter }) => publishTo([inviter], 'guest.recovery.requested', {}),
+    // Of no conversation: who waits is in none, and it counts as no change of one.
+    'meeting.changed': ({ news, people }) => publishTo(people, 'membership', news),
     'quotaWarning.due': ({ limit, quota, used, user }) => publishTo([user], 'quota.warning', { quota, used, limit }),
     'reminder.due': ({ reminder, user }) => publishTo([user], 'calendar.reminder', reminder),
   };

@@ -23,6 +23,7 @@ import { ActivityNotifier } from './activity-notifier.ts';
 import { BotAccess } from './bots/bot-access.ts';
 import { BotAuditBuffer } from './bots/bot-audit-buffer.ts';
 import { makeLinkPreviews } from './conversations/link-previews.ts';
+import { RoomPresence } from './conversations/room-presence.ts';
 import { RetentionSweep } from './conversations/retention-sweep.ts';
 import type { Service } from './http/caller.ts';
 import { ClientAddresses } from './http/client-addresses.ts';
@@ -101,6 +102,7 @@ const listener = new Listener({
   },
 });
 const hub = new SocketHub(listener, metrics, (bot, user) => participation.sharesListed(bot, user));
+const presence = new RoomPresence({ hub, lanes, log, now, hidesSomebody: () => access.hidesSomebody() });
 const activity = new ActivityNotifier({
   isHere: (conversation) => placement.shardOf(`conversation:${conversation}`) === data.shard,
   tell: (conversations) => runtime.tellMain('conversations.changed', { conversations }),
@@ -113,6 +115,7 @@ const service: Service = {
   accounts,
   access,
   addresses: new ClientAddresses(config.trustedProxies),
+  presence,
   pushes,
   previews: makeLinkPreviews({ ...base, version: data.version }),
   rates: limiter,
@@ -160,7 +163,19 @@ const parts = {
   metrics,
 };
 const rightsWatch = makeRightsWatch({ accounts, hub, now, rights });
-const others = { linkKeys, now, pushes, quotas, retention, revocations, rightsWatch, sockets, surface, system };
+const others = {
+  linkKeys,
+  now,
+  presence,
+  pushes,
+  quotas,
+  retention,
+  revocations,
+  rightsWatch,
+  sockets,
+  surface,
+  system,
+};
 const lifecycle = new ShardLifecycle(base, { ...parts, ...others }, left);
 runtime.begin({
   system,

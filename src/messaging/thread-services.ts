@@ -15,6 +15,7 @@ import type { IntegrationServices } from '#src/protocol/bots/integrations.ts';
 import type { MediaServers } from '#src/protocol/calls/calls.ts';
 import type { ExpiringCount } from './conversations/retention-preview.ts';
 import type { PolicySnapshot } from '#src/protocol/directory/policy-decision.ts';
+import type { MeetingNews } from '#src/protocol/meetings/meetings.ts';
 import type { NearQuota } from '#src/limits/quotas.ts';
 import type { QuotaLimits } from '#src/protocol/quotas.ts';
 import type { PushCredentials } from '#src/protocol/push/push.ts';
@@ -86,6 +87,10 @@ export type ShardServices = AttachmentServices & {
   'group.changed': { tell: { group: string; rev: number } };
   /** A guest whom this person invited cannot sign in (GST-05). */
   'guestRecovery.requested': { tell: { inviter: string } };
+  /** People are to hear of a meeting that they host, take part in or wait for. */
+  'meeting.changed': { tell: { people: readonly string[]; news: MeetingNews } };
+  /** People's presence was announced by their actors, who take part in these large rooms. */
+  'presence.announced': { tell: { people: readonly Presence[]; rooms: readonly string[] } };
   /** A device of that person registered the address of this name. */
   'pushAddress.taken': { tell: { name: string; user: string } };
   /** A person is to be told that they are near a quota. */

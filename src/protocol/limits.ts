@@ -63,15 +63,15 @@ export const INVITATION_DECLINED_MILLIS = 30 * 86_400_000;
 export const EVENT_PARTICIPANTS_MAX = 16;
 
 /**
- * In rooms larger than this receipts and typing of a second are told in one frame with how many there were, since n readers
- * would make n² frames, and nobody's presence is told on account of the room. The person's own devices get each receipt.
+ * In rooms larger than this receipts, typing and presence of a second are told in one frame each, with a number and the newest,
+ * since n readers would make n² frames. The person's own devices get each receipt.
  */
 export const HINT_PARTICIPANTS_MAX = 256;
 
 /** The newest people, or receipts, that such a frame names beside their number. [the older are counted alone] */
 export const HINT_SAMPLE_MAX = 8;
 
-/** A large room has one frame of typing and one of receipts in this time. [who comes meanwhile is in the next] */
+/** A large room has one frame of typing, one of receipts and one of presence in this time. [who comes meanwhile is in the next] */
 export const HINT_FRAME_MILLIS = 1_000;
 
 /** People who are told of one person's presence. Who has more acquaintances than this is seen by those of the smallest conversations. */

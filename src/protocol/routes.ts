@@ -183,6 +183,11 @@ export const MESSAGING_ROUTES = {
     'Who is online or away, of the people whose presence the caller is told of.',
     { rate: 'search', replies: { 200: conversations.presenceReply } },
   ),
+  readConversationPresence: route.get(
+    '/v1/conversations/:id/presence',
+    'How many of a conversation are online or away, and the newest of them.',
+    { rate: 'search', replies: { 200: conversations.conversationPresenceReply }, errors: [forbidden] },
+  ),
   searchMessages: route.get('/v1/search', 'Finds messages that the caller may read, the newest first.', {
     query: searchQuery,
     rate: 'search',

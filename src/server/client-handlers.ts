@@ -8,7 +8,7 @@ import type { DIRECTORY_ROUTES } from '#src/protocol/directory/directory-routes.
 import { Refusal } from '#src/protocol/errors.ts';
 import type { confirmRecovery, recover } from '#src/protocol/directory/guests.ts';
 import type { MEETING_ROUTES } from '#src/protocol/meetings/meeting-routes.ts';
-import type { ChangeMeeting, CreateMeeting, meetingsQuery } from '#src/protocol/meetings/meetings.ts';
+import type { ChangeMeeting, CreateMeeting, handOverMeeting, meetingsQuery } from '#src/protocol/meetings/meetings.ts';
 import type { RECOVERY_ROUTES } from '#src/protocol/directory/recovery-routes.ts';
 import type { AppPasswords } from '#src/identity/app-passwords.ts';
 import type { ClientHandlers, ClientRequest } from '#src/http/client-routes.ts';
@@ -81,6 +81,14 @@ export function makeMeetingHandlers(meetings: Meetings): ClientHandlers<typeof M
     cancelMeeting: async (request) => ({
       status: 200,
       body: await meetings.cancel(request.user, meetingOf(request)),
+    }),
+    handOverMeeting: async (request) => ({
+      status: 200,
+      body: await meetings.handOver(
+        request.user,
+        meetingOf(request),
+        (request.body as z.infer<typeof handOverMeeting>).user,
+      ),
     }),
     renewMeetingLink: async (request) => ({
       status: 200,

@@ -7,8 +7,7 @@ import type { AskingRule } from '#src/protocol/directory/policy-decision.ts';
 import { isInvitedEnough } from '#storage/conversations/room-invitations.ts';
 import { shareConversation } from '#storage/conversations/inbox-reader.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
-import { makeMeetingRooms } from '#src/meetings/meeting-rooms.ts';
-import type { MeetingRooms } from '#src/meetings/meetings.ts';
+import { makeMeetingRooms, type MeetingRooms } from '#src/meetings/meeting-rooms.ts';
 
 export interface ConversationAccess {
   /** Whether two people share a conversation. */
@@ -17,19 +16,26 @@ export interface ConversationAccess {
 }
 
 export function makeConversationAccess(
-  { environments }: Pick<Lanes, 'environments'>,
+  lanes: Pick<Lanes, 'environments' | 'read'>,
   supervisor: Pick<ShardSupervisor, 'ask'>,
   clock: Clock,
   requireQuota: RequireQuota,
   asking: () => AskingRule,
 ): ConversationAccess {
+  const { environments } = lanes;
   const askingFor = (conversation: string, by: string, people: readonly string[]) => {
     for (const environment of environments) environment.refresh();
     const isFull = (user: string) => isInvitedEnough(environments, { conversation, user, by }, clock.now());
     // No bot is invited to a meeting.
     return { ...asking(), bots: [], full: people.filter(isFull) };
   };
-  const rooms = makeMeetingRooms((to, message, millis) => supervisor.ask(to, message, millis), askingFor, clock);
+  const rooms = makeMeetingRooms({
+    ask: (to, message, millis) => supervisor.ask(to, message, millis),
+    ...{ askingFor, clock, lanes },
+  });
+  const requireRoom = (host: string) => {
+    for (const who of [host, EVERYBODY]) requireQuota('rooms', who, readRooms(environments, who), 1);
+  };
   return {
     shareConversation: (one, other) => {
       for (const environment of environments) environment.refresh();
@@ -39,8 +45,12 @@ export function makeConversationAccess(
       ...rooms,
       // The room of a meeting counts as one that its host made.
       make: async (title, host, participants) => {
-        for (const who of [host, EVERYBODY]) requireQuota('rooms', who, readRooms(environments, who), 1);
+        requireRoom(host);
         return await rooms.make(title, host, participants);
+      },
+      remake: async (conversation, title, host) => {
+        requireRoom(host);
+        await rooms.remake(conversation, title, host);
       },
     },
   };

@@ -42,7 +42,8 @@ import { makeInternalHandlers } from './internal-handlers.ts';
 import { Invitations } from '#src/directory/invitations.ts';
 import { MeetingLinks } from '#src/meetings/meeting-links.ts';
 import { addMeetingPage } from '#src/meetings/meeting-page.ts';
-import { Meetings, type MeetingRooms } from '#src/meetings/meetings.ts';
+import type { MeetingRooms } from '#src/meetings/meeting-rooms.ts';
+import { Meetings } from '#src/meetings/meetings.ts';
 import { PasswordResets } from '#src/directory/password-resets.ts';
 import { People } from '#src/directory/people.ts';
 import { Policies } from '#src/directory/policies.ts';
@@ -174,6 +175,7 @@ function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, pass
     recovery: new Recovery({ accounts, passwords, announcer, limiter, sender, clock, log }),
     meetings: new Meetings({
       accounts,
+      announcer,
       access,
       rooms: options.rooms,
       links,

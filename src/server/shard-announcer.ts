@@ -26,6 +26,7 @@ export function makeShardAnnouncer(supervisor: ShardSupervisor): SessionAnnounce
     policiesChanged: async (snapshot) =>
       void (await supervisor.askShards('policies.changed', snapshot, ANNOUNCED_MILLIS)),
     guestRecoveryRequested: (inviter) => supervisor.tellShards('guestRecovery.requested', { inviter }),
+    meetingChanged: (people, news) => supervisor.tellShards('meeting.changed', { people, news }),
   };
 }
 

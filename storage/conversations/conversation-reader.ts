@@ -13,6 +13,7 @@ import {
   changeRecord,
   conversationRecord,
   memberRecord,
+  membershipRecord,
   messageRecord,
   MESSAGE_FLAGS,
   personalRecord,
@@ -78,6 +79,12 @@ export function readConversation(tables: Tables, id: string): ConversationRecord
 export function readMember(tables: Tables, id: string, user: string): MemberRecord | undefined {
   const value = tables.members.get(key(id, user));
   return value === undefined ? undefined : memberRecord.decode(value);
+}
+
+/** Whether somebody does not take part since others took them out, and not since they left or the conversation went. */
+export function wasRemoved(tables: Tables, id: string, user: string): boolean {
+  const value = tables.memberships.get(key(user, id));
+  return value !== undefined && membershipRecord.decode(value).removed === true;
 }
 
 export function readWatermark(tables: Tables, id: string, user: string): Watermark {

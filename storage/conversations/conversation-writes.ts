@@ -65,18 +65,28 @@ export function writeMember(conversation: string, user: string, member: MemberRe
   ];
 }
 
-/** The end of a membership: the person's direction stays as `gone`, for their other devices to learn of. */
-export function removeMember(conversation: string, user: string, stamp: number): LaneWrite[] {
+/**
+ * The end of a membership: the person's direction stays as `gone`, for their other devices to learn of, and says whether
+ * they were `removed`, for whoever would let them in again.
+ */
+export function removeMember(conversation: string, user: string, stamp: number, removed?: true): LaneWrite[] {
   return [
     { table: 'members', key: key(conversation, user), value: null },
     { table: 'watermarks', key: key(conversation, user), value: null },
     { table: 'personal', key: key(user, conversation), value: null },
-    writeMembership(conversation, user, true, stamp),
+    writeMembership(conversation, user, true, stamp, removed),
   ];
 }
 
-export function writeMembership(conversation: string, user: string, gone: boolean, stamp: number): LaneWrite {
-  return { table: 'memberships', key: key(user, conversation), value: membershipRecord.encode({ gone, stamp }) };
+export function writeMembership(
+  conversation: string,
+  user: string,
+  gone: boolean,
+  stamp: number,
+  removed?: true,
+): LaneWrite {
+  const value = membershipRecord.encode({ gone, stamp, removed });
+  return { table: 'memberships', key: key(user, conversation), value };
 }
 
 export function writeWatermark(conversation: string, user: string, watermark: Watermark): LaneWrite {

@@ -6,7 +6,7 @@ import {
   PRESENCE_PEERS_MAX,
 } from '#src/protocol/limits.ts';
 import { readConversation, type Tables } from './conversation-reader.ts';
-import { lastPart, under } from '../engine/keys.ts';
+import { key, lastPart, under } from '../engine/keys.ts';
 import type { LaneEnvironment } from '../engine/lane.ts';
 import { membershipRecord } from '../engine/records.ts';
 
@@ -16,18 +16,27 @@ interface Circle {
   readonly participants: number;
 }
 
+/** Who is told of a person's presence: people one by one, and rooms too large for that all together. */
+export interface Audience {
+  readonly people: string[];
+  /** Rooms of more than HINT_PARTICIPANTS_MAX, among the conversations that are looked at. */
+  readonly rooms: string[];
+}
+
 /**
  * The people who may see a person's presence, the person among them: everyone in a conversation of theirs that is small
  * enough for hints (HINT_PARTICIPANTS_MAX), within PRESENCE_CONVERSATIONS_MAX and PRESENCE_PARTICIPANTS_MAX, up to
  * PRESENCE_PEERS_MAX in all. `within` limits the conversations that count.
  */
-export function readPeers(
+export function readAudience(
   environments: readonly LaneEnvironment[],
   user: string,
   within?: ReadonlySet<string>,
-): string[] {
+): Audience {
   const limit = Math.ceil(PRESENCE_CONVERSATIONS_MAX / environments.length);
-  const circles = environments.flatMap(({ tables }) => readCircles(tables, user, limit, within));
+  const all = environments.flatMap(({ tables }) => readCircles(tables, user, limit, within));
+  const rooms = all.filter(({ participants }) => participants > HINT_PARTICIPANTS_MAX).map(({ id }) => id);
+  const circles = all.filter(({ participants }) => participants <= HINT_PARTICIPANTS_MAX);
   // Whoever somebody talks to alone is closer to them than who sits in a room with hundreds.
   circles.sort((a, b) => a.participants - b.participants);
   const peers = new Set<string>();
@@ -37,10 +46,22 @@ export function readPeers(
     if (looked > PRESENCE_PARTICIPANTS_MAX || peers.size >= PRESENCE_PEERS_MAX) break;
     for (const itemKey of tables.members.getKeys(under(id))) peers.add(lastPart(itemKey));
   }
-  return [...peers].slice(0, PRESENCE_PEERS_MAX);
+  return { people: [...peers].slice(0, PRESENCE_PEERS_MAX), rooms };
 }
 
-/** A person's newest conversations in a lane whose people may see them: ids rise with the time. */
+/** Those of `users` who take part in a conversation. */
+export function membersAmong(tables: Tables, id: string, users: readonly string[]): string[] {
+  return users.filter((user) => tables.members.get(key(id, user)) !== undefined);
+}
+
+/** Usernames of a conversation's participants behind `after`, in order. */
+export function readMemberNames(tables: Tables, id: string, after: string, limit: number): string[] {
+  const { end, start } = under(id);
+  const from = after === '' ? start : Buffer.concat([key(id, after), Buffer.from([0])]);
+  return [...tables.members.getKeys({ start: from, end, limit })].map((itemKey) => lastPart(itemKey));
+}
+
+/** A person's newest conversations in a lane: ids rise with the time. */
 function readCircles(tables: Tables, user: string, limit: number, within?: ReadonlySet<string>): Circle[] {
   const circles: Circle[] = [];
   const { start, end } = under(user);
@@ -49,7 +70,7 @@ function readCircles(tables: Tables, user: string, limit: number, within?: Reado
     const id = lastPart(entry.key);
     if (within?.has(id) === false) continue;
     const record = readConversation(tables, id);
-    if (record === undefined || record.participantCount > HINT_PARTICIPANTS_MAX) continue;
+    if (record === undefined) continue;
     circles.push({ tables, id, participants: record.participantCount });
   }
   return circles;

@@ -46,6 +46,8 @@ export interface MemberRecord {
 export interface MembershipRecord {
   gone: boolean;
   stamp: number;
+  /** It ended since somebody else took them out: left out where they left, or the conversation went. */
+  removed?: boolean | undefined;
 }
 
 export interface Watermark {
@@ -117,7 +119,7 @@ export const conversationRecord = recordOf<ConversationRecord>(
   },
 );
 export const memberRecord = recordOf<MemberRecord>('member', ['role', 'joinedSeq']);
-export const membershipRecord = recordOf<MembershipRecord>('membership', ['gone', 'stamp']);
+export const membershipRecord = recordOf<MembershipRecord>('membership', ['gone', 'stamp', 'removed?']);
 export const changeRecord = recordOf<ChangeRecord>('change', ['type', 'seq?', 'ts', 'data?', 'head']);
 export const pinRecord = recordOf<PinRecord>('pin', ['by', 'at']);
 

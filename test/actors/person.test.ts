@@ -7,7 +7,10 @@ import { PresenceBudget } from '#actors/person/presence-budget.ts';
 import { unreachable } from '#actors/runtime/actor.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 8);
-const actor = makePersonActor({ peers: (user) => [`friend of ${user}`], budget: new PresenceBudget() });
+const actor = makePersonActor({
+  audience: (user) => ({ people: [`friend of ${user}`], rooms: [] }),
+  budget: new PresenceBudget(),
+});
 
 function person() {
   const state = actor.start('alice');
@@ -129,7 +132,7 @@ test('FRM-05 the loss of the last awake socket is told to the pushes of whoever 
   const attention = new Attention();
   const reached = new Set(['alice']);
   const watched = makePersonActor({
-    peers: () => [],
+    audience: () => ({ people: [], rooms: [] }),
     budget: new PresenceBudget(),
     attention,
     hasPushes: (user) => reached.has(user),

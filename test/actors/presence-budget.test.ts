@@ -33,7 +33,10 @@ test('a clock that is set back opens the budget instead of closing it for hours'
 test('FRM-03 presence that has no room is told later, as it is then', () => {
   const budget = new PresenceBudget();
   const peers: string[] = [];
-  const actor = makePersonActor({ peers: (user) => (peers.push(user), ['ben', 'cas']), budget });
+  const actor = makePersonActor({
+    audience: (user) => (peers.push(user), { people: ['ben', 'cas'], rooms: [] }),
+    budget,
+  });
   const state = actor.start('ann');
   const receive = (message: PersonMessage, now: number) => actor.receive(state, message, now);
   const soon = { kind: 'wake', after: PRESENCE_DELAY_MILLIS, message: { kind: 'announce' } };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Emitter } from '#src/client/emitter.ts';
-import type { ClientEvents } from '#src/client/events.ts';
+import type { ClientEvents, EventData, ServerEvent } from '#src/client/events.ts';
 import type { MessagingApi } from '#src/client/messaging-api.ts';
 import {
   PRESENCE_FIRST_MILLIS,
@@ -13,13 +13,18 @@ import {
 } from '#src/client/presences.ts';
 import { ManualTimers, settle } from './manual-timers.ts';
 
+const change = (data: EventData<'presence'>, conv?: string): ServerEvent<'presence'> => ({
+  ...{ type: 'presence', at: 0, data },
+  ...(conv === undefined ? {} : { conv }),
+});
+
 function setStage() {
   const timers = new ManualTimers();
   const emitter = new Emitter<ClientEvents>();
   const told: Presence[] = [];
   const troubles: string[] = [];
   const sent: boolean[] = [];
-  emitter.on('presence', ({ data }) => void told.push(data));
+  emitter.on('presence', ({ data }) => void ('user' in data && told.push(data)));
   emitter.on('trouble', ({ error }) => void troubles.push(error.code));
   const asked: PromiseWithResolvers<readonly Presence[]>[] = [];
   const call = async () => {
@@ -45,12 +50,20 @@ test('who is there is asked for a little after the socket opened, and told as ev
   assert.equal(asked.length, 1);
   assert.equal(presences.of('ben'), 'offline');
   // What an event tells meanwhile is newer than an answer that is on its way.
-  presences.observe({ user: 'cas', state: 'away' });
+  presences.observe(change({ user: 'cas', state: 'away' }));
   await answer({ user: 'ben', state: 'online' }, { user: 'cas', state: 'online' });
   assert.deepEqual(told, [{ user: 'ben', state: 'online' }]);
   assert.deepEqual([presences.of('ben'), presences.of('cas'), presences.of('dee')], ['online', 'away', 'offline']);
-  presences.observe({ user: 'ben', state: 'offline' });
+  presences.observe(change({ user: 'ben', state: 'offline' }));
   assert.equal(presences.of('ben'), 'offline');
+  // A large room says how many are there, and nothing of who is no acquaintance.
+  presences.observe(change({ count: 300, sample: [{ user: 'eva', state: 'online' }] }, 'c_1'));
+  assert.deepEqual(
+    [presences.countIn('c_1'), presences.countIn('c_2'), presences.of('eva')],
+    [300, undefined, 'offline'],
+  );
+  presences.opened();
+  assert.equal(presences.countIn('c_1'), undefined);
 });
 
 test('after a break those who went meanwhile are told of, and those who stayed are not', async () => {

@@ -15,6 +15,7 @@ import { originsOf } from '#src/http/cors.ts';
 import { QuotaGate } from '#src/limits/quotas.ts';
 import { readQuotaLimits } from '#src/settings/quota-settings.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
+import type { MeetingNews } from '#src/protocol/meetings/meetings.ts';
 import type { PolicySnapshot } from '#src/protocol/directory/policy-decision.ts';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
@@ -44,7 +45,8 @@ export type Announced =
   | { readonly what: 'directory'; readonly user: string; readonly rev: number }
   | { readonly what: 'group'; readonly group: string; readonly rev: number }
   | { readonly what: 'policies'; readonly snapshot: PolicySnapshot }
-  | { readonly what: 'recovery'; readonly inviter: string };
+  | { readonly what: 'recovery'; readonly inviter: string }
+  | { readonly what: 'meeting'; readonly people: readonly string[]; readonly news: MeetingNews };
 
 export interface Answer {
   readonly status: number;
@@ -78,6 +80,7 @@ export async function startCoordinator(context: TestContext, settings: Record<st
     groupChanged: (group, rev) => announced.push({ what: 'group', group, rev }),
     policiesChanged: async (snapshot) => void announced.push({ what: 'policies', snapshot }),
     guestRecoveryRequested: (inviter) => announced.push({ what: 'recovery', inviter }),
+    meetingChanged: (people, news) => announced.push({ what: 'meeting', people, news }),
   };
   /** Conversations by id: who is in them. Rooms of meetings appear here, and a test may put in what it needs. */
   const rooms = new Map<string, Set<string>>();
@@ -105,7 +108,13 @@ export async function startCoordinator(context: TestContext, settings: Record<st
         return id;
       },
       invite: async (conversation, _host, user) => void rooms.get(conversation)?.add(user),
-      add: async (conversation, _host, user) => void rooms.get(conversation)?.add(user),
+      remake: async (conversation, _title, host) => void rooms.set(conversation, new Set([host])),
+      seat: async (conversation, user) => void rooms.get(conversation)?.add(user),
+      standing: (conversation, user) => {
+        const role = rooms.get(conversation)?.has(user) === true ? 'member' : undefined;
+        return { room: 'there', role, wasRemoved: false };
+      },
+      endCalls: async () => undefined,
     },
     health: async (accept) => ({
       headers: { 'content-type': 'application/json', vary: 'Accept' },

@@ -159,7 +159,13 @@ test('one meeting more than a host may have is refused, until one is cancelled',
     Array.from({ length: MEETINGS_PER_HOST_MAX }, () => meetings.create('host', { ...form, participants: [] })),
   );
   await assert.rejects(meetings.create('host', { ...form, participants: [] }), { code: 'meetings_full' });
+  const { id } = await meetings.create('alice', { title: 'Standup', lobby: 'open', participants: ['host', 'visitor'] });
+  await assert.rejects(meetings.handOver('alice', id, 'host'), { code: 'meetings_full' });
+  await assert.rejects(meetings.handOver('alice', id, 'visitor'), { code: 'field_invalid', field: 'user' });
   await meetings.cancel('host', made[0]?.id ?? '');
+  assert.equal((await meetings.handOver('alice', id, 'host')).host, 'host');
+  await assert.rejects(meetings.create('host', { ...form, participants: [] }), { code: 'meetings_full' });
+  await meetings.cancel('host', id);
   assert.equal((await meetings.create('host', { ...form, participants: [] })).state, 'open');
 });
 

@@ -58,6 +58,7 @@ const LET_IN: Readonly<Record<Exclude<MessagingRoute, 'postWebhook'>, number | n
   readChanges: 200,
   readInbox: 200,
   readPresence: 200,
+  readConversationPresence: 200,
   searchMessages: 200,
   readCapabilities: null,
   putPush: null,

@@ -322,7 +322,7 @@ test('POL-01 the SDK lists, accepts and declines, and tells of an invitation as 
   };
   const [hers, his] = [await signIn(alice), await signIn(bob)];
   const heard: string[] = [];
-  his.on('membership', ({ data }) => void heard.push(`${data.action} ${data.title ?? ''}`));
+  his.on('membership', ({ data }) => void heard.push(`${data.action} ${('title' in data && data.title) || ''}`));
   const room = await hers.createRoom({ title: 'By hand', participants: ['bob', 'carol'] });
   await until(() => heard.includes('invited By hand'), 'the event');
   const [invitation] = await his.invitations.list();

@@ -101,7 +101,7 @@ test('CRD-02 a token is good while the clock is before its exp: gone with a jump
 });
 
 test('FRM-03 presence follows the sockets, not the clock: the event alone says the time', () => {
-  const actor = makePersonActor({ peers: () => ['friend'], budget: new PresenceBudget() });
+  const actor = makePersonActor({ audience: () => ({ people: ['friend'], rooms: [] }), budget: new PresenceBudget() });
   const state = actor.start('alice');
   const announced = (now: number): unknown[] =>
     actor

@@ -1,11 +1,24 @@
 /** The access policies in every surface of a server with two shards (POL-01), and guests at the end of their terms. */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { formatInstant } from '#src/base/time.ts';
+import { NO_POLICIES } from '#src/protocol/directory/policy-decision.ts';
+import { AccessChecks, SEATS_LOOKED_AT_MAX } from '#src/messaging/access/access-checks.ts';
+import { writeConversation, writeMember } from '#storage/conversations/conversation-writes.ts';
+import { openLane } from '#storage/engine/lane.ts';
+import type { ConversationRecord } from '#storage/engine/records.ts';
 import { startConsoleServer, type ConsoleServer } from '#test/support/console.ts';
 import { request, type Person } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
+import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { until } from '#test/support/waiting.ts';
+
+const ROOM_RECORD: Omit<ConversationRecord, 'id' | 'participantCount'> = {
+  ...{ kind: 'room', title: 'Room', createdAt: '2026-11-22T08:00:00Z', createdBy: 'yan', headSeq: 0, rev: 1 },
+  ...{ ownerCount: 0, pinCount: 0, stamp: 1, activeAt: 0, deleted: false, floorSeq: 0, floorRev: 0 },
+  ...{ retention: undefined, isHeld: false, emptiedSeq: 0 },
+};
 
 let running: ConsoleServer;
 let people: Record<'alice' | 'bob' | 'carol' | 'dave', Person>;
@@ -535,6 +548,28 @@ test('bad forms of the console name their field', async () => {
     const reply = await running.console(method, path, body);
     assert.deepEqual([reply.status, reply.body['field']], [400, field], `${method} ${path} ${reply.text}`);
   }
+});
+
+test('POL-01 a room of two is one behind 254 seats of nobody, and a room behind one more', async (context) => {
+  const lane = openLane(join(temporaryFolder(context), 'lane'), 2 ** 26);
+  context.after(async () => await lane.close());
+  const make = async (name: string, seats: number) => {
+    const gone = Array.from({ length: seats }, (_, n) => `gone${n}`);
+    const members = [...gone, 'yan', 'zoe'];
+    const writes = members.flatMap((user) => writeMember(name, user, { role: 'member', joinedSeq: 0 }, 1));
+    await lane.commit([writeConversation({ ...ROOM_RECORD, id: name, participantCount: members.length }), ...writes]);
+  };
+  await make('c_two', SEATS_LOOKED_AT_MAX - 2);
+  await make('c_many', SEATS_LOOKED_AT_MAX - 1);
+  lane.refresh();
+  const rules = [{ action: 'message', from: 'everyone', to: 'everyone', effect: 'deny' }] as const;
+  const checks = new AccessChecks({
+    snapshot: { ...NO_POLICIES, rules },
+    lanes: { environments: [lane], read: () => lane },
+    now: () => 0,
+    isPerson: (user) => !user.startsWith('gone'),
+  });
+  assert.deepEqual([checks.mayMessageIn('c_two', 'yan'), checks.mayMessageIn('c_many', 'yan')], [false, true]);
 });
 
 test('POL-01 a shard that comes back decides by the rules as they are then', async () => {

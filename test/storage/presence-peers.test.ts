@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { writeConversation, writeMember, writeMembership } from '#storage/conversations/conversation-writes.ts';
 import { openLane, type LaneEnvironment } from '#storage/engine/lane.ts';
-import { readPeers } from '#storage/conversations/presence-peers.ts';
+import { readAudience } from '#storage/conversations/presence-peers.ts';
 import type { ConversationRecord } from '#storage/engine/records.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
+
+const readPeers = (...asked: Parameters<typeof readAudience>) => readAudience(...asked).people;
 
 const RECORD: Omit<ConversationRecord, 'id' | 'participantCount'> = {
   kind: 'room',

@@ -80,7 +80,8 @@ const STORED: readonly [name: string, codec: AnyCodec, record: object, hex: stri
     '01dc0012a3635f31a6646972656374c0b8323032362d31312d32325430383a30303a30302e3030305aa5616c696365cd012cce00011170030100cb41f0000000000000cb427a1fd1e8c00000c20102c0c201',
   ],
   ['member', memberRecord, { role: 'moderator', joinedSeq: 9 }, '0192a96d6f64657261746f7209'],
-  ['membership', membershipRecord, { gone: true, stamp: 77 }, '0192c34d'],
+  ['membership', membershipRecord, { gone: true, stamp: 77, removed: undefined }, '0193c34dc0'],
+  ['membership that others ended', membershipRecord, { gone: true, stamp: 77, removed: true }, '0193c34dc3'],
   [
     'change',
     changeRecord,

@@ -52,7 +52,11 @@ const CASES: readonly [
     }),
   ],
   ['member', memberRecord, fc.record({ role, joinedSeq: count })],
-  ['membership', membershipRecord, fc.record({ gone: fc.boolean(), stamp: count })],
+  [
+    'membership',
+    membershipRecord,
+    fc.record({ gone: fc.boolean(), stamp: count, removed: fc.constantFrom(true, undefined) }),
+  ],
   [
     'change',
     changeRecord,

@@ -17,9 +17,9 @@ export interface EntryMeetings {
   /** @throws Refusal `meetings_full`. */
   make(host: string, plan: MeetingPlan, lobby: Lobby): Promise<JoinLink>;
   /** Has it follow its entry; answers whether it is still there to do so. */
-  follow(host: string, id: string, plan: MeetingPlan): Promise<boolean>;
-  /** Ends it, unless it is over already. */
-  cancel(host: string, id: string): Promise<void>;
+  follow(id: string, plan: MeetingPlan): Promise<boolean>;
+  /** Ends it, unless it is over already, whoever hosts it by now. */
+  cancel(id: string): Promise<void>;
   /** The link in force of a meeting that is not over. */
   find(id: string): JoinLink | undefined;
   /** The meeting that a URL leads to, if it is one of this installation and not over. */
@@ -91,7 +91,7 @@ export async function arrangeMeeting(
       releaseMeeting(draft, place);
       bindMeeting(draft, made.id, host, place);
     },
-    undo: async () => await meetings.cancel(host, made.id),
+    undo: async () => await meetings.cancel(made.id),
   };
 }
 

@@ -67,9 +67,9 @@ export class MeetingFollower {
     const { calendars, meetings } = this.#options;
     for (let after: string | undefined; ;) {
       const page = meetings.list(after, STEP);
-      for (const { host, id, madeAt } of page) {
+      for (const { id, madeAt } of page) {
         if (this.#work.isStopped) return;
-        if (madeAt < this.#startedAt && bindingOf(calendars, id) === undefined) await meetings.cancel(host, id);
+        if (madeAt < this.#startedAt && bindingOf(calendars, id) === undefined) await meetings.cancel(id);
       }
       after = page.at(-1)?.id;
       if (after === undefined) break;
@@ -103,8 +103,8 @@ export class MeetingFollower {
       }
       left = planned.map(([place]) => place);
       const plan = planned[0]?.[1];
-      if (plan === undefined) await meetings.cancel(binding.host, id);
-      else if (!(await meetings.follow(binding.host, id, plan))) left = [];
+      if (plan === undefined) await meetings.cancel(id);
+      else if (!(await meetings.follow(id, plan))) left = [];
     }
     await calendars.change((draft) => settleMeeting(draft, unsettled, left));
   }

@@ -309,7 +309,7 @@ function withMembership(
   record: ChatConversation | undefined,
   { data }: Extract<AnyServerEvent, { type: 'membership' }>,
 ): ChatConversation | undefined {
-  if (record === undefined) return undefined;
+  if (record === undefined || 'meeting_id' in data) return record;
   const { participants: known, ...rest } = record;
   const counted = { ...rest, participant_count: data.participant_count };
   if (known === undefined) return counted;

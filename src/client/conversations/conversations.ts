@@ -137,6 +137,7 @@ export class Conversations {
   }
 
   #isMyLeaving({ data }: Extract<AnyServerEvent, { type: 'membership' }>): boolean {
+    if ('meeting_id' in data) return false;
     const isLeaving = data.action === 'left' || data.action === 'removed';
     return isLeaving && data.participants.some(({ user }) => user === this.#options.me);
   }

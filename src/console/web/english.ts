@@ -228,6 +228,9 @@ export const ENGLISH = {
   'meetings.ends': 'Ends',
   'meetings.people': 'People',
   'meetings.waiting': 'Waiting',
+  'meetings.hand-over': 'Hand over',
+  'meetings.cancel': 'Cancel meeting',
+  'meetings.cancel-asked': 'Cancel “{title}” for everybody? Its link and its calls end, what was said stays.',
 } as const;
 
 export type Key = keyof typeof ENGLISH;

@@ -231,4 +231,7 @@ export const RUSSIAN: Dictionary = {
   'meetings.ends': 'Конец',
   'meetings.people': 'Людей',
   'meetings.waiting': 'Ожидают',
+  'meetings.hand-over': 'Передать',
+  'meetings.cancel': 'Отменить встречу',
+  'meetings.cancel-asked': 'Отменить «{title}» для всех? Ссылка и звонки закончатся, сказанное останется.',
 };

@@ -4,18 +4,13 @@ import { quotasScreen } from './screens/quotas.ts';
 import { auditScreen } from './screens/audit.ts';
 import { automationsScreen } from './screens/automations.ts';
 import { botsScreen } from './screens/bots.ts';
-import {
-  callsScreen,
-  clientSessionsScreen,
-  meetingsScreen,
-  populationScreen,
-  telemetryScreen,
-} from './screens/clients.ts';
+import { callsScreen, clientSessionsScreen, populationScreen, telemetryScreen } from './screens/clients.ts';
 import { encryptionScreen } from './screens/encryption.ts';
 import { groupsScreen } from './screens/people/groups.ts';
 import { guestsScreen, recoveryScreen } from './screens/people/guests.ts';
 import { erasuresScreen } from './screens/people/erasures.ts';
 import { holdsScreen } from './screens/people/holds.ts';
+import { meetingsScreen } from './screens/people/meetings.ts';
 import { gatewaysScreen, mailScreen, serversScreen } from './screens/hosts/hosts.ts';
 import { identityScreen } from './screens/identity.ts';
 import { logsScreen } from './screens/logs.ts';

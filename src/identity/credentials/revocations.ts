@@ -1,4 +1,5 @@
 /** Sessions that ended before their time: what every thread must know to refuse a token that still looks good. */
+import type { MeetingNews } from '#src/protocol/meetings/meetings.ts';
 import type { PolicySnapshot } from '#src/protocol/directory/policy-decision.ts';
 import type { Revocation } from '#storage/accounts/account-records.ts';
 import type { TokenBounds } from './refresh-tokens.ts';
@@ -54,6 +55,8 @@ export interface SessionAnnouncer {
   policiesChanged(snapshot: PolicySnapshot): Promise<void>;
   /** A guest whom this person invited asked for a new password (GST-05). */
   guestRecoveryRequested(inviter: string): void;
+  /** Something happened in a meeting's lobby, or to the meeting, that these people are to hear of (MTG-01). */
+  meetingChanged(people: readonly string[], news: MeetingNews): void;
 }
 
 /** For a server that is not running: there is nobody to tell. */
@@ -62,6 +65,7 @@ export const nobodyToTell: SessionAnnouncer = {
   renewed() {},
   directoryChanged() {},
   groupChanged() {},
+  meetingChanged() {},
   async policiesChanged() {},
   guestRecoveryRequested() {},
 };

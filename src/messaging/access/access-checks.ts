@@ -15,6 +15,7 @@ import type { ConversationRight } from '#src/protocol/conversations/rights.ts';
 import { readConversation, readParticipants, type Tables } from '#storage/conversations/conversation-reader.ts';
 import { shareConversation } from '#storage/conversations/inbox-reader.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
+import type { ConversationRecord } from '#storage/engine/records.ts';
 
 /** Who acts, as their credential proved it. */
 export interface Caller {
@@ -39,7 +40,7 @@ const POSTING: ReadonlySet<ConversationRight> = new Set([
  * Participants of a room that are looked at for a third person, who makes it more than a conversation of two. Seats of bots
  * and of people who left come before one in hardly any room; a room where they do is judged as a room.
  */
-const LOOKED_AT_MAX = 256;
+export const SEATS_LOOKED_AT_MAX = 256;
 const LOOKED_AT_ONCE = 16;
 
 export interface AccessChecksOptions {
@@ -110,6 +111,11 @@ export class AccessChecks {
   viewersOf(user: string, peers: readonly string[]): readonly string[] {
     if (!this.#policies.rules('see')) return peers;
     return peers.filter((peer) => this.#policies.allows('see', peer, user, () => true));
+  }
+
+  /** Whether any rule keeps somebody from seeing somebody. */
+  hidesSomebody(): boolean {
+    return this.#policies.rules('see');
   }
 
   /** Those of `peers`, who share a conversation with the person, whom the person may see. */
@@ -189,20 +195,20 @@ export class AccessChecks {
     if (record === undefined) return true;
     const people =
       record.kind === 'room'
-        ? this.#peopleOfRoom(environment.tables, conversation)
+        ? this.#peopleOfRoom(environment.tables, record)
         : readParticipants(environment.tables, conversation, 2).map((one) => one.user);
     if (people.length > 2 || !people.includes(user)) return true;
     return people.every((other) => this.#policies.allows(action, user, other, () => true));
   }
 
   /** Who takes part in a room and is a person, up to the third: a seat that a bot or somebody gone has is nobody's. */
-  #peopleOfRoom(tables: Tables, conversation: string): string[] {
+  #peopleOfRoom(tables: Tables, { id, participantCount }: ConversationRecord): string[] {
     const people: string[] = [];
     let after: string | undefined;
-    for (let looked = 0; looked < LOOKED_AT_MAX; looked += LOOKED_AT_ONCE) {
-      const page = readParticipants(tables, conversation, LOOKED_AT_ONCE, after).map((one) => one.user);
+    for (let looked = 0; looked < SEATS_LOOKED_AT_MAX; looked += LOOKED_AT_ONCE) {
+      const page = readParticipants(tables, id, LOOKED_AT_ONCE, after).map((one) => one.user);
       people.push(...page.filter((user) => this.#isPerson(user) && !this.isOver(user)));
-      if (people.length > 2 || page.length < LOOKED_AT_ONCE) return people;
+      if (people.length > 2 || looked + page.length >= participantCount) return people;
       after = page.at(-1);
     }
     return [];

@@ -80,6 +80,10 @@ export class BotSockets {
     this.#hearing.delete(conversation);
   }
 
+  hearers(conversation: string): number {
+    return this.#hearing.get(conversation)?.size ?? 0;
+  }
+
   hears(socket: Socket, conversation: string): boolean {
     return this.#hearing.get(conversation)?.has(socket) === true;
   }

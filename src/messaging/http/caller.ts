@@ -26,6 +26,7 @@ import type { QuotaChecks } from '../access/quota-checks.ts';
 import type { BotAccess } from '../bots/bot-access.ts';
 import type { ClientAddresses } from './client-addresses.ts';
 import type { LinkPreviews } from '../conversations/link-previews.ts';
+import type { RoomPresence } from '../conversations/room-presence.ts';
 import type { PushDispatch } from '../push/push-dispatch.ts';
 import type { SearchQueue } from '../search/search-queue.ts';
 import type { ShardRuntime, ShardServices } from '../thread-services.ts';
@@ -45,6 +46,8 @@ export interface Service {
   readonly attachments: AttachmentClient;
   /** Who is a bot, and what it may. */
   readonly bots: BotAccess;
+  /** Who is there of large rooms. */
+  readonly presence: RoomPresence;
   /** Where pushes go, and what is known of them. */
   readonly pushes: PushDispatch;
   /** What pages behind links say; undefined where the installation shows none. */

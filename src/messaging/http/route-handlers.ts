@@ -8,7 +8,7 @@ import * as invitations from '../conversations/invitation-handlers.ts';
 import { readInbox } from '../conversations/inbox-handlers.ts';
 import { readMentions } from '../conversations/mention-handlers.ts';
 import * as messages from '../conversations/message-handlers.ts';
-import { readPresence } from '../conversations/presence-handlers.ts';
+import { readConversationPresence, readPresence } from '../conversations/presence-handlers.ts';
 import * as pushes from '../push/push-handlers.ts';
 import * as retention from '../conversations/retention-handlers.ts';
 import { searchMessages } from '../search/search-handlers.ts';
@@ -53,6 +53,7 @@ export const HANDLERS: Readonly<Record<MessagingRoute, Handler>> = {
   postReceipt: messages.postReceipt,
   readChanges: messages.listChanges,
   readInbox,
+  readConversationPresence,
   readPresence,
   searchMessages,
   putPush: pushes.putPush,

@@ -95,6 +95,11 @@ export class SocketHub implements LocalSockets {
     this.#metrics.deliveries(receivers + bots - left.length);
   }
 
+  /** How many sockets hear what is published to a conversation here. */
+  hearers(conversation: string): number {
+    return this.#topics.numSubscribers(conversation) + this.#bots.hearers(conversation);
+  }
+
   publishTo(users: readonly string[], type: EventType, event: string, except: Except | undefined): void {
     for (const user of users) {
       if (user !== except?.user && this.#users.has(user)) this.publish(personTopic(user), type, event, except);

@@ -68,6 +68,7 @@ export const BOT_ROUTE_SCOPES: Readonly<Record<MessagingRoute, readonly BotScope
   readPush: null,
   deletePush: null,
   readPresence: ['presence:read'],
+  readConversationPresence: ['presence:read'],
   searchMessages: ['messages:read'],
   postSignal: ['signals:write'],
   readCalls: ['signals:read'],

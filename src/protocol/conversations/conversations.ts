@@ -248,6 +248,11 @@ export const presenceReply = z
   })
   .meta({ id: 'Presences' });
 
+/** GET /v1/conversations/{id}/presence: how many are not offline, and HINT_SAMPLE_MAX of them, the newest first. */
+export const conversationPresenceReply = z
+  .strictObject({ count, sample: z.array(z.strictObject({ user: username, state: z.enum(['online', 'away']) })) })
+  .meta({ id: 'ConversationPresence' });
+
 export const draftReply = z.strictObject({ body: z.string(), updated_at: z.string() }).meta({ id: 'Draft' });
 export const muteReply = z.strictObject({ until: z.string().nullable() }).meta({ id: 'Mute' });
 export const pinsReply = z.strictObject({ items: z.array(message), next: z.null() }).meta({ id: 'Pins' });

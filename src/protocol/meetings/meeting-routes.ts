@@ -32,8 +32,17 @@ export const MEETING_ROUTES = {
   }),
   cancelMeeting: route.post(
     '/v1/meetings/:meeting/cancel',
-    'Cancels a meeting; for its host. Its link ends, its room stays.',
+    'Cancels a meeting; for its host and the owners of its room. Its link and its calls end, its room stays.',
     { replies: { 200: meetings.meeting }, errors: [missing, right] },
+  ),
+  handOverMeeting: route.post(
+    '/v1/meetings/:meeting/host',
+    'Has another participant host it; for its host and the owners of its room.',
+    {
+      body: meetings.handOverMeeting,
+      replies: { 200: meetings.meeting },
+      errors: [missing, right, over, 'participant_not_found', 'meetings_full'],
+    },
   ),
   renewMeetingLink: route.post(
     '/v1/meetings/:meeting/link',

@@ -33,7 +33,7 @@ export const createMeeting = z
   .meta({ id: 'CreateMeeting' });
 export type CreateMeeting = z.infer<typeof createMeeting>;
 
-/** PATCH /v1/meetings/{meeting}. People are added; who is in the room is taken out of the room. */
+/** PATCH /v1/meetings/{meeting}. People are added, also those who were taken out or turned away; who is in the room is taken out of the room. */
 export const changeMeeting = z
   .strictObject({
     title: title.optional(),
@@ -93,6 +93,20 @@ export const joinReply = z
     z.strictObject({ status: z.literal('waiting'), title: z.string() }),
   ])
   .meta({ id: 'MeetingJoin' });
+
+/** POST /v1/meetings/{meeting}/host: who hosts it from now on. */
+export const handOverMeeting = z.strictObject({ user: username }).meta({ id: 'HandOverMeeting' });
+
+/**
+ * What the data of a `membership` event says that is of a meeting and of no conversation: somebody waits in its lobby, was let
+ * in or turned away; somebody else hosts it; it was cancelled. `user` is who waits, came, hosts or hosted.
+ */
+export const meetingNews = z.strictObject({
+  meeting_id: z.string(),
+  action: z.enum(['waiting', 'admitted', 'denied', 'host', 'ended']),
+  user: username,
+});
+export type MeetingNews = z.infer<typeof meetingNews>;
 
 /** A meeting as the console shows it: without its link, which lets people in. */
 export const listedMeeting = z

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { commandEvent, responseEvent } from '../bots/commands.ts';
 import { conversation, participant, RECEIPT_STATES } from '../conversations/conversations.ts';
 import { message } from '../conversations/messages.ts';
+import { meetingNews } from '../meetings/meetings.ts';
 import { count, seq, username } from '../names.ts';
 import { SIGNAL_KINDS, type SignalKind } from '../calls/signals.ts';
 
@@ -22,6 +23,8 @@ const reminder = z.strictObject({
   late: z.boolean(),
 });
 export type ReminderData = z.infer<typeof reminder>;
+
+const presence = z.strictObject({ user: username, state: z.enum(['online', 'away', 'offline']) });
 
 const receipt = z.strictObject({ user: username, seq, state: z.enum(RECEIPT_STATES) });
 
@@ -54,7 +57,8 @@ export const EVENT_DATA = {
   }),
   /** In large rooms the last one of a second, with how many there were and the newest of them (HINT_PARTICIPANTS_MAX). */
   typing: z.strictObject({ user: username, count: count.optional(), sample: z.array(username).optional() }),
-  presence: z.strictObject({ user: username, state: z.enum(['online', 'away', 'offline']) }),
+  /** With `conv` of a large room: how many are there, and the newest of who changed in the second (HINT_PARTICIPANTS_MAX). */
+  presence: z.union([presence, z.strictObject({ count, sample: z.array(presence) })]),
   inbox: conversation,
   'conversation.updated': conversation,
   /** What was done, and how the emoji stands on the message after it: names beyond REACTION_USERS_MAX are left out. */
@@ -67,15 +71,19 @@ export const EVENT_DATA = {
     users: z.array(username),
   }),
   pin: z.strictObject({ seq, user: username, pinned: z.boolean() }),
-  membership: z.strictObject({
-    /** The last three are of an invitation, and go to who it is about alone: without a `rev`, since nobody came or went. */
-    action: z.enum(['joined', 'left', 'removed', 'role', ...INVITATION_ACTIONS]),
-    user: username,
-    participants: z.array(participant),
-    participant_count: count,
-    /** Of the room that somebody is invited to. */
-    title: z.string().optional(),
-  }),
+  /** Without `conv` it is of a meeting, whose lobby is no part of a conversation (MTG-01). */
+  membership: z.union([
+    z.strictObject({
+      /** The last three are of an invitation, and go to who it is about alone: without a `rev`, since nobody came or went. */
+      action: z.enum(['joined', 'left', 'removed', 'role', ...INVITATION_ACTIONS]),
+      user: username,
+      participants: z.array(participant),
+      participant_count: count,
+      /** Of the room that somebody is invited to. */
+      title: z.string().optional(),
+    }),
+    meetingNews,
+  ]),
   unit: z.strictObject({ unit_id: z.string() }),
   draft: z.strictObject({ conversation_id: z.string(), body: z.string().nullable(), updated_at: z.string() }),
   avatar: z.strictObject({ user: username, rev: count }),

@@ -79,6 +79,8 @@ test('MTG-01 an entry has a meeting of its organiser: its times, its link, and p
     const { body } = await call<EntryView>(server, alice, 'GET', `/v1/calendars/${calendar}/entries/${entry.id}`);
     return body.attendees.find(({ user }) => user === 'bob')?.answer === 'declined';
   }, 'the answer that came of it');
+  // Whoever hosts it by now, the meeting goes on following its entry.
+  assert.equal((await ask(alice, 'POST', `/${id}/host`, { user: 'bob' })).body.host, 'bob');
   const later = await change(alice, entry, { start_at: '2026-11-24T09:00:00Z', title: 'Later' });
   assert.deepEqual(later.meeting, entry.meeting);
   const moved = await reaches(alice, id, (one) => one.title === 'Later', 'the other time');

@@ -1,4 +1,4 @@
-/** Meetings as an administrator sees them: without their links, which let people in (MTG-01). */
+/** Meetings as an administrator sees them, ends them and hands them over: without their links, which let people in (MTG-01). */
 import { shownOf, type MeetingRecord, type Meetings } from '#src/meetings/meetings.ts';
 import * as meetings from '#src/protocol/meetings/meetings.ts';
 import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
@@ -16,6 +16,25 @@ export const meetingsRoutes = {
     replies: { 200: meetings.listedMeeting },
     errors: ['meeting_not_found'],
   }),
+  cancelMeeting: consoleRoute.post(
+    '/meetings/:meeting/cancel',
+    'Cancels a meeting: its link and its calls end, its room stays.',
+    {
+      access: 'users:write',
+      vendor: 'closed',
+      audit: 'meeting.cancelled',
+      replies: { 200: meetings.listedMeeting },
+      errors: ['meeting_not_found'],
+    },
+  ),
+  handOverMeeting: consoleRoute.put('/meetings/:meeting/host', 'Has a participant host a meeting.', {
+    access: 'users:write',
+    vendor: 'closed',
+    audit: 'meeting.host_changed',
+    body: meetings.handOverMeeting,
+    replies: { 200: meetings.listedMeeting },
+    errors: ['meeting_not_found', 'meeting_over', 'participant_not_found', 'meetings_full'],
+  }),
 } as const satisfies Record<string, ConsoleRoute>;
 
 export function makeMeetingsPage({ meetings: planned }: { readonly meetings: Meetings }): ConsolePage {
@@ -28,6 +47,14 @@ export function makeMeetingsPage({ meetings: planned }: { readonly meetings: Mee
     readMeeting: ({ parameters: { meeting } }) => ({
       status: 200,
       body: viewOf(meeting, planned.readAny(meeting)),
+    }),
+    cancelMeeting: async ({ by, parameters: { meeting } }) => ({
+      status: 200,
+      body: viewOf(meeting, await planned.end(meeting, by)),
+    }),
+    handOverMeeting: async ({ body, by, parameters: { meeting } }) => ({
+      status: 200,
+      body: viewOf(meeting, await planned.give(meeting, body.user, by)),
     }),
   });
 }

@@ -1,4 +1,4 @@
-/** What people's devices are and do: sessions, telemetry, live calls, meetings, and what requests they make. */
+/** What people's devices are and do: sessions, telemetry, live calls, and what requests they make. */
 import type { ItemOf } from '../console-api.ts';
 import { element, facts, part } from '../elements.ts';
 import { formatNumber, t, when, word } from '../language.ts';
@@ -59,30 +59,6 @@ export const callsScreen: Screen = {
         { head: 'calls.people', cell: ({ participants }) => participants.map(({ user }) => user).join(', ') },
         { head: 'column.since', cell: ({ started_at: at }) => when(at) },
         { head: 'routing.node', cell: ({ node }) => node },
-      ],
-    }).element,
-  ],
-};
-
-export const meetingsScreen: Screen = {
-  path: 'meetings',
-  title: 'meetings.title',
-  section: 'people',
-  needs: 'users:read',
-  isForVendors: false,
-  show: (stage) => [
-    new Listing<ItemOf<'get /meetings'>>({
-      caption: 'meetings.title',
-      empty: 'meetings.empty',
-      load: async (after) => await stage.call('get /meetings', { query: { after } }),
-      columns: [
-        { head: 'meetings.name', cell: ({ title }) => title },
-        { head: 'column.state', cell: ({ state }) => word('state', state) },
-        { head: 'meetings.host', cell: ({ host }) => host },
-        { head: 'meetings.starts', cell: ({ starts_at: at, created_at: made }) => when(at ?? made) },
-        { head: 'meetings.ends', cell: ({ ends_at: at }) => when(at) },
-        { head: 'meetings.people', cell: ({ participant_count: count }) => formatNumber(count) },
-        { head: 'meetings.waiting', cell: ({ waiting_count: count }) => formatNumber(count) },
       ],
     }).element,
   ],
