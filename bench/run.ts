@@ -25,6 +25,7 @@ import { roomFanout } from './macro/room-fanout.ts';
 import { search } from './macro/search.ts';
 import { calendarExpand } from './micro/calendar-expand.ts';
 import { davXml } from './micro/dav-xml.ts';
+import { directorySearch } from './micro/directory-search.ts';
 import { portLink } from './micro/port-link.ts';
 import { redaction } from './micro/redaction.ts';
 
@@ -46,6 +47,7 @@ const BENCHES: readonly Bench[] = [
   pushDecision,
   calendarExpand,
   davXml,
+  directorySearch,
   portLink,
   redaction,
 ];

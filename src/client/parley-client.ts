@@ -7,6 +7,7 @@ import type { BodyOf, CallInput, ReplyOf } from './calls.ts';
 import { CatchUp, type Walk } from './conversations/catch-up.ts';
 import type { ConversationMirror } from './conversations/conversation-mirror.ts';
 import { Conversations } from './conversations/conversations.ts';
+import { Directory, directoryRequest } from './directory.ts';
 import type { Unsubscribe } from './emitter.ts';
 import type { AnyServerEvent, ClientEvents } from './events.ts';
 import { readUnixSeconds } from './instants.ts';
@@ -37,6 +38,8 @@ export class ParleyClient {
   /** Files: uploads, downloads, thumbnails. */
   readonly attachments: Attachments;
   readonly calendar: CalendarApi | undefined;
+  /** What people are called, and searching for them. */
+  readonly directory: Directory;
   /** Who is online or away; `presence` events tell of changes. */
   readonly presences: Presences;
   readonly #surroundings: ClientContext;
@@ -87,6 +90,8 @@ export class ParleyClient {
     const api = (this.#api = new MessagingApi(this.#session, messaging));
     this.reading = new MessageReading(api);
     this.calendar = context.calendar && new CalendarApi(this.#session, context.calendar);
+    const request = directoryRequest(this.#session, coordinator);
+    this.directory = new Directory({ request, timers });
     this.attachments = new Attachments({ session: this.#session, http: messaging, timers, random });
     this.#conversations = new Conversations({
       me: wire.user,
@@ -299,6 +304,7 @@ export class ParleyClient {
     this.#outbox.close();
     this.#receipts.close();
     this.presences.close();
+    this.directory.close();
     this.#session.close();
     this.#socket.stop('closed');
     this.#surroundings.coordinator.close();
@@ -321,6 +327,7 @@ export class ParleyClient {
     if (event.type === 'receipt' && event.data.user === this.user) {
       this.#receipts.observe(event.data.conversation_id, { [event.data.state]: event.data.seq });
     }
+    if (event.type === 'directory.changed') this.directory.observe(event.data.user);
     if (event.type === 'presence') this.presences.observe(event.data);
     this.#surroundings.emitter.emit(event.type, event);
   }
@@ -370,6 +377,7 @@ export class ParleyClient {
 
   #opened(): void {
     this.presences.opened();
+    this.directory.forget();
     this.#catchUp.run();
     this.#outbox.resume();
   }

@@ -74,6 +74,12 @@ export const REACTION_USERS_MAX = 16;
 /** Pinned messages in a conversation. [pins_full] */
 export const PINS_MAX = 100;
 
+/** What is searched for among names of people and rooms, in UTF-16 units: as long as a display name. [query_invalid] */
+export const SEARCHED_NAME_LENGTH_MAX = 100;
+
+/** People whose entries one request asks for by name: two screens of a room. Within a query of 8 KiB. [query_invalid] */
+export const DIRECTORY_NAMES_MAX = 100;
+
 /** A conversation title, in UTF-16 units. [field_invalid] */
 export const TITLE_LENGTH_MAX = 200;
 

@@ -3,14 +3,14 @@ import type { ShardSupervisor } from '#src/messaging/thread-services.ts';
 import type { Clock } from '#src/base/clock.ts';
 import { EVERYBODY, type RequireQuota } from '#src/protocol/quotas.ts';
 import { readRooms } from '#storage/conversations/usage-records.ts';
-import { shareConversation } from '#storage/conversations/inbox-reader.ts';
+import { makeSharing } from '#storage/conversations/inbox-reader.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
 import { makeMeetingRooms } from '#src/meetings/meeting-rooms.ts';
+import type { Sharing } from '#src/directory/access-control.ts';
 import type { MeetingRooms } from '#src/meetings/meetings.ts';
 
 export interface ConversationAccess {
-  /** Whether two people share a conversation. */
-  readonly shareConversation: (one: string, other: string) => boolean;
+  readonly sharing: Sharing;
   readonly rooms: MeetingRooms;
 }
 
@@ -22,10 +22,7 @@ export function makeConversationAccess(
 ): ConversationAccess {
   const rooms = makeMeetingRooms((to, message, millis) => supervisor.ask(to, message, millis), clock);
   return {
-    shareConversation: (one, other) => {
-      for (const environment of environments) environment.refresh();
-      return shareConversation(environments, one, other);
-    },
+    sharing: (one) => makeSharing(environments, one),
     rooms: {
       ...rooms,
       // The room of a meeting counts as one that its host made.

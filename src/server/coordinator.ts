@@ -19,7 +19,7 @@ import { RECOVERY_ROUTES } from '#src/protocol/directory/recovery-routes.ts';
 import { SESSION_ROUTES } from '#src/protocol/routes.ts';
 import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
-import { AccessControl } from '#src/directory/access-control.ts';
+import { AccessControl, type Sharing } from '#src/directory/access-control.ts';
 import { AppPasswords } from '#src/identity/app-passwords.ts';
 import {
   makeAppPasswordHandlers,
@@ -68,8 +68,8 @@ export interface CoordinatorOptions {
   readonly log: Logger;
   readonly health: Health;
   readonly allowsOrigin: (origin: string) => boolean;
-  /** Whether two people share a conversation, as the lanes say. */
-  readonly shareConversation: (one: string, other: string) => boolean;
+  /** Who shares a conversation with whom, as the lanes say. */
+  readonly sharing: Sharing;
   readonly rooms: MeetingRooms;
   /** Told of a session that was ended because two had a refresh token of it. */
   readonly sessionReused: SignInOptions['reused'];
@@ -142,7 +142,7 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
 
 function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, passwords: Passwords): PeopleServices {
   const { accounts, announcer, clock, config, limiter, log } = options;
-  const access = new AccessControl({ accounts, announcer, shareConversation: options.shareConversation, clock });
+  const access = new AccessControl({ accounts, announcer, sharing: options.sharing, clock });
   const invitations = new Invitations({ accounts, passwords, announcer, clock });
   const guests = new Guests({ accounts, access, announcer, clock, log });
   const { recoveryWebhook } = config;
@@ -187,9 +187,12 @@ function keepTidy(
   }, SWEEP_MILLIS);
   timer.unref();
   nouns.guests.watch();
+  // Beside other work, so that neither the start nor the first search waits for all names.
+  nouns.directory.startSearch((error) => log.warn('reading the directory for search failed', { error }));
   app.addHook('onClose', async () => {
     clearInterval(timer);
     nouns.guests.stop();
+    nouns.directory.stopSearch();
     await nouns.recovery.settle();
   });
 }

@@ -18,6 +18,6 @@ export function makePeoplePages(plane: PeopleServices, consoleRoles: ConsoleRole
     meetings: makeMeetingsPage(plane),
     policies: makePoliciesPage(plane),
     recovery: makeRecoveryPage(plane),
-    users: makeUsersPage({ people: plane.people, groups: plane.groups, consoleRoles }),
+    users: makeUsersPage({ people: plane.people, groups: plane.groups, directory: plane.directory, consoleRoles }),
   };
 }

@@ -1,8 +1,10 @@
 /** People: listing, creating, changing, blocking, letting go, and their sessions (DIR-01). */
 import type { ConsoleRoles } from '#src/identity/console/console-roles.ts';
+import type { Directory } from '#src/directory/directory.ts';
 import type { Groups } from '#src/directory/groups.ts';
 import { UnknownPerson, type People } from '#src/directory/people.ts';
 import * as directory from '#src/protocol/directory/directory.ts';
+import { isBotUser } from '#src/protocol/bots/bots.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { actorOf } from '#src/identity/console/principal.ts';
 import { assertOwner, page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
@@ -14,13 +16,13 @@ export const usersRoutes = {
   listUsers: {
     method: 'get',
     path: '/users',
-    summary: 'People and guests, by username.',
+    summary: 'People and guests, by username, or those who are called so, in the order that is asked for.',
     access: 'users:read',
     vendor: 'open',
     audit: null,
     query: directory.usersQuery,
     replies: { 200: directory.usersReply },
-    errors: [],
+    errors: ['cursor_invalid'],
   },
   createUser: {
     method: 'post',
@@ -109,10 +111,11 @@ export const usersRoutes = {
 export interface UsersPageOptions {
   readonly people: People;
   readonly groups: Groups;
+  readonly directory: Pick<Directory, 'find'>;
   readonly consoleRoles: Pick<ConsoleRoles, 'lastOwnerCheck'>;
 }
 
-export function makeUsersPage({ people, groups, consoleRoles }: UsersPageOptions): ConsolePage {
+export function makeUsersPage({ people, groups, directory: names, consoleRoles }: UsersPageOptions): ConsolePage {
   const viewOf = (username: string): directory.User => ({
     ...people.read(username),
     groups: groups.of(username).map(({ id, name }) => ({ id, name })),
@@ -124,8 +127,15 @@ export function makeUsersPage({ people, groups, consoleRoles }: UsersPageOptions
     return { status: 200, body: viewOf(username) };
   };
   return page(usersRoutes, {
-    listUsers: ({ query }) => {
-      const { items, next } = people.list(query.after ?? '', query.limit);
+    listUsers: async ({ query }) => {
+      const { q, sort, after, limit } = query;
+      if (q !== undefined || sort !== undefined) {
+        const order = sort ?? 'fit';
+        const isShown = ({ user }: { readonly user: string }) => !isBotUser(user);
+        const { users, next } = await names.find({ query: q, order, after, limit, isShown });
+        return { status: 200, body: { items: users.map(viewOf), next } };
+      }
+      const { items, next } = people.list(after ?? '', limit);
       return { status: 200, body: { items: items.map(({ username }) => viewOf(username)), next } };
     },
     createUser: async (request) => {
