@@ -1,4 +1,4 @@
-/** Who takes part: creating, adding, removing, roles, renaming, deleting. */
+/** Who takes part: creating, adding, removing, roles, deleting. */
 import { unixSeconds } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import type { Participant } from '#src/protocol/conversations/conversations.ts';
@@ -12,9 +12,11 @@ import {
   writeRetention,
   writeRoster,
 } from '#storage/conversations/conversation-writes.ts';
+import { isListed, writeBarred, writeListing } from '#storage/conversations/room-records.ts';
 import { countRoom } from '#storage/conversations/usage-records.ts';
 import type { ConversationRecord, MemberRecord } from '#storage/engine/records.ts';
 import { refuse, type Effect } from '../runtime/actor.ts';
+import { roomOf } from './describing.ts';
 import type { ConversationMessage, Reply } from './conversation.messages.ts';
 import { makeChange, type Change, type ConversationState } from './conversation.state.ts';
 
@@ -58,11 +60,13 @@ export function create(state: ConversationState, message: Of<'create'>, now: num
     retention: undefined,
     isHeld: state.record?.isHeld ?? false,
     emptiedSeq: state.record?.emptiedSeq ?? 0,
+    room: roomOf(message),
   };
   state.record = record;
   const change = membershipChange(state, record, now, 'joined', user, participants);
   const counted = kind === 'room' ? countRoom(state.view, user, 1) : [];
-  const writes = [...change.writes, ...counted, ...participants.flatMap((one) => joined(record, one))];
+  const members = participants.flatMap((one) => joined(record, one));
+  const writes = [...change.writes, ...counted, ...members, ...(isListed(record) ? [writeListing(record)] : [])];
   const users = participants.map((one) => one.user);
   const wire = JSON.stringify({ ...state.toWire(record), ...wireParticipants(record, participants) });
   return [
@@ -101,7 +105,13 @@ export function add(
   const change = membershipChange(state, record, now, 'joined', message.user, participants);
   const wire = JSON.stringify({ ...state.toWire(record), ...wireParticipants(record, all) });
   return [
-    { kind: 'append', writes: [...change.writes, ...participants.flatMap((one) => joined(record, one))] },
+    {
+      kind: 'append',
+      writes: [
+        ...change.writes,
+        ...participants.flatMap((one) => [...joined(record, one), writeBarred(state.id, one.user, false)]),
+      ],
+    },
     answer(200, wire),
     { kind: 'publish', topic: state.id, type: 'membership', event: change.event },
     { kind: 'membership', conversation: state.id, users, joined: true },
@@ -133,8 +143,10 @@ export function remove(
   if (target.role === 'owner') record.ownerCount -= 1;
   const who = [{ user: participant, role: target.role }];
   const change = membershipChange(state, record, now, leaves ? 'left' : 'removed', user, who);
+  // Who was removed stays out of a public room until somebody asks them in.
+  const barred = leaves ? [] : [writeBarred(state.id, participant, true)];
   return [
-    { kind: 'append', writes: [...change.writes, ...removeMember(state.id, participant, record.stamp)] },
+    { kind: 'append', writes: [...change.writes, ...removeMember(state.id, participant, record.stamp), ...barred] },
     answer(204, ''),
     { kind: 'publish', topic: state.id, type: 'membership', event: change.event },
     { kind: 'membership', conversation: state.id, users: [participant], joined: false },
@@ -171,26 +183,6 @@ export function setRole(
   ];
 }
 
-export function rename(
-  state: ConversationState,
-  record: ConversationRecord,
-  member: MemberRecord,
-  message: Of<'rename'>,
-  now: number,
-): readonly Effect[] {
-  if (!state.may(member.role, 'title.change')) return refuse('right_missing');
-  if (record.title === message.title) return [answer(200, JSON.stringify(state.toWire(record)))];
-  record.title = message.title;
-  // The record in the event carries the rev of the change itself.
-  const wire = JSON.stringify({ ...state.toWire(record), rev: record.rev + 1 });
-  const change = makeChange(record, state.view, now, { type: 'conversation.updated', data: wire, keepData: false });
-  return [
-    { kind: 'append', writes: change.writes },
-    answer(200, wire),
-    { kind: 'publish', topic: state.id, type: 'conversation.updated', event: change.event },
-  ];
-}
-
 /**
  * Deletes the conversation for everyone: unreadable with this one write, off the disk by `purge`, block by block. Its
  * record stays, so that seq and rev never start again.
@@ -211,6 +203,7 @@ export function deleteConversation(
   record.floorRev = record.rev;
   record.emptiedSeq = record.headSeq;
   record.retention = undefined;
+  record.room = undefined;
   state.forgetRecent();
   const head = { type: 'conversation.deleted', conv: state.id, ts: unixSeconds(now), rev: record.rev } as const;
   const event = encodeEvent(head, JSON.stringify({ conversation_id: state.id }));
@@ -225,6 +218,7 @@ export function deleteConversation(
         writeConversation(record),
         writePurge(state.id, 'emptied'),
         writeRetention(state.id, false),
+        writeListing(record),
         ...counted,
         ...ended,
       ],
@@ -237,7 +231,7 @@ export function deleteConversation(
 }
 
 /** The change and its event when people come, go or change roles. */
-function membershipChange(
+export function membershipChange(
   state: ConversationState,
   record: ConversationRecord,
   now: number,
@@ -252,17 +246,17 @@ function membershipChange(
   return { ...change, writes: [...change.writes, writeRoster(record.id, record.rev, entry)] };
 }
 
-function joined(record: ConversationRecord, one: Participant) {
+export function joined(record: ConversationRecord, one: Participant) {
   return writeMember(record.id, one.user, { role: one.role, joinedSeq: record.headSeq }, record.stamp);
 }
 
 /** The list that an answer or event carries right after a change, whose writes the record's reader cannot see yet. */
-function wireParticipants(record: ConversationRecord, participants: readonly Participant[]) {
+export function wireParticipants(record: ConversationRecord, participants: readonly Participant[]) {
   const listed = record.kind !== 'room' || record.participantCount <= EVENT_PARTICIPANTS_MAX;
   return listed ? { participants: participants.toSorted((a, b) => (a.user < b.user ? -1 : 1)) } : {};
 }
 
-function inboxEvent(state: ConversationState, users: readonly string[], wire: string, now: number): Effect {
+export function inboxEvent(state: ConversationState, users: readonly string[], wire: string, now: number): Effect {
   const event = encodeEvent({ type: 'inbox', conv: state.id, ts: unixSeconds(now) }, wire);
   return { kind: 'publishTo', users, type: 'inbox', event };
 }

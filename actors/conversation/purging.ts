@@ -148,6 +148,8 @@ function purgeEmptied({ id, record, view }: ConversationState): LaneWrite[] {
   });
   if (roster.length > 0) return roster.slice(0, PURGE_BLOCK).map((itemKey) => removeKey('roster', itemKey));
   if (!deleted || kind !== 'room') return [];
+  const barred = view.keys('meta', under('barred', id), PURGE_BLOCK);
+  if (barred.length > 0) return barred.map((itemKey) => removeKey('meta', itemKey));
   return view
     .keys('members', { start, end }, PURGE_BLOCK / 4)
     .flatMap((itemKey) => removeMember(id, lastPart(itemKey), view.nextStamp()));

@@ -193,8 +193,23 @@ export class ParleyClient {
     return await this.#create({ kind: 'direct', participants: [username] });
   }
 
-  async createRoom(room: { title?: string; participants?: string[] } = {}): Promise<ChatConversation> {
+  /** A new room of one's own; one that is to be public takes a title. */
+  async createRoom(
+    room: Omit<BodyOf<'createConversation'> & { kind: 'room' }, 'kind'> = {},
+  ): Promise<ChatConversation> {
     return await this.#create({ kind: 'room', participants: [], ...room });
+  }
+
+  /** A page of the rooms that are public within the organisation. It may be short while there are more. */
+  async browseRooms(query: { q?: string; after?: string; limit?: number } = {}): Promise<ReplyOf<'listRooms'>> {
+    return await this.#api.call('listRooms', { params: {}, query });
+  }
+
+  /** Comes into a public room. @throws ParleyError `conversation_forbidden`, `conversation_full`. */
+  async joinRoom(id: string): Promise<ChatConversation> {
+    const record = readConversation(await this.#api.call('joinRoom', { params: { id } }));
+    this.#conversations.add(record);
+    return record;
   }
 
   /**

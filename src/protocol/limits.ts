@@ -83,6 +83,13 @@ export const DIRECTORY_NAMES_MAX = 100;
 /** A conversation title, in UTF-16 units. [field_invalid] */
 export const TITLE_LENGTH_MAX = 200;
 
+/** What a room is about now, and what it is for, in UTF-16 units: a line on a screen each, and in every post's record. [field_invalid] */
+export const TOPIC_LENGTH_MAX = 250;
+export const PURPOSE_LENGTH_MAX = 250;
+
+/** Public rooms whose titles one search looks at: a few milliseconds. [the page ends, and `next` goes on] */
+export const ROOMS_LOOKED_AT_MAX = 2_000;
+
 /** How far ahead a mute may reach: about ten years, which is "for good". [field_invalid] */
 export const MUTE_MILLIS_MAX = 10 * 366 * 86_400_000;
 

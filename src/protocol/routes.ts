@@ -13,12 +13,14 @@ import { editMessage, message, postMessage } from './conversations/messages.ts';
 import { pushReply, putPush } from './push/push.ts';
 import { route, type Route } from './route.ts';
 import { RETENTION_ROUTES } from './conversations/retention-routes.ts';
+import { ROOM_ROUTES } from './conversations/room-routes.ts';
 import { rightsReply } from './conversations/rights.ts';
 import { searchQuery, searchReply } from './conversations/search.ts';
 import * as sessions from './sessions/sessions.ts';
 
 const forbidden = 'conversation_forbidden';
 const right = 'right_missing';
+const archived = 'conversation_archived';
 
 export const MESSAGING_ROUTES = {
   ...INTEGRATION_ROUTES,
@@ -36,11 +38,15 @@ export const MESSAGING_ROUTES = {
     replies: { 200: conversations.conversationReply },
     errors: [forbidden],
   }),
-  changeConversation: route.patch('/v1/conversations/:id', 'Renames a room.', {
-    body: conversations.changeConversation,
-    replies: { 200: conversations.conversation },
-    errors: [forbidden, right],
-  }),
+  changeConversation: route.patch(
+    '/v1/conversations/:id',
+    'Changes what a room says of itself: title, topic, purpose, who may find it, and whether it is archived.',
+    {
+      body: conversations.changeConversation,
+      replies: { 200: conversations.conversation },
+      errors: [forbidden, right, archived],
+    },
+  ),
   deleteConversation: route.delete('/v1/conversations/:id', 'Deletes a conversation for everyone in it.', {
     replies: { 204: null },
     errors: [forbidden, right],
@@ -56,7 +62,7 @@ export const MESSAGING_ROUTES = {
     {
       body: conversations.addParticipants,
       replies: { 200: conversations.conversation },
-      errors: [forbidden, right, 'participant_unknown', 'participants_fixed', 'conversation_full'],
+      errors: [forbidden, right, archived, 'participant_unknown', 'participants_fixed', 'conversation_full'],
     },
   ),
   changeParticipant: route.patch('/v1/conversations/:id/participants/:username', "Changes a participant's role.", {
@@ -82,6 +88,7 @@ export const MESSAGING_ROUTES = {
       errors: [
         forbidden,
         right,
+        archived,
         'message_kind_unknown',
         'system_kind_forbidden',
         'call_step_is_signalling',
@@ -113,6 +120,7 @@ export const MESSAGING_ROUTES = {
     errors: [
       forbidden,
       right,
+      archived,
       'attachment_not_found',
       'mention_unknown',
       'message_not_found',
@@ -195,6 +203,7 @@ export const MESSAGING_ROUTES = {
   deletePush: route.delete('/v1/push', 'Ends pushes to this device.', { replies: { 204: null } }),
   ...CALL_ROUTES,
   ...MESSAGE_LINK_ROUTES,
+  ...ROOM_ROUTES,
 } as const satisfies Record<string, Route>;
 
 export const SESSION_ROUTES = {

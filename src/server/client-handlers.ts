@@ -35,7 +35,7 @@ export function makeDirectoryHandlers(directory: Directory, groups: Groups): Cli
   return {
     listDirectory: async ({ user, query }) => {
       const { q, users, after, after_rev: afterRev, limit } = query as DirectoryQuery;
-      if (users !== undefined) return { status: 200, body: directory.named(user, users) };
+      if (users !== undefined) return { status: 200, body: directory.named(user, users.split(',')) };
       if (q !== undefined) return { status: 200, body: await directory.search(user, q, after, limit) };
       return afterRev === undefined
         ? directory.list(user, after ?? '', limit)

@@ -54,6 +54,8 @@ const LET_IN: Readonly<Record<Exclude<MessagingRoute, 'postWebhook'>, number | n
   readInbox: 200,
   readPresence: 200,
   searchMessages: 200,
+  listRooms: null,
+  joinRoom: null,
   readCapabilities: null,
   putPush: null,
   readPush: null,

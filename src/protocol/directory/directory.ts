@@ -47,10 +47,10 @@ export const nameQuery = z.string().trim().min(1).max(SEARCHED_NAME_LENGTH_MAX);
 
 const isName = (text: string | undefined) => text === undefined || username.safeParse(text).success;
 
-const namedUsers = z
-  .string()
-  .transform((text) => text.split(','))
-  .refine((users) => users.length <= DIRECTORY_NAMES_MAX && users.every(isName));
+const namedUsers = z.string().refine((text) => {
+  const users = text.split(',');
+  return users.length <= DIRECTORY_NAMES_MAX && users.every(isName);
+});
 
 /** A username, or the `next` of a search, which carries a name and is for the server to read. */
 const position = z.string().min(1).max(2048);
