@@ -25,6 +25,7 @@ import { roomFanout } from './macro/room-fanout.ts';
 import { search } from './macro/search.ts';
 import { calendarExpand } from './micro/calendar-expand.ts';
 import { davXml } from './micro/dav-xml.ts';
+import { directorySearch } from './micro/directory-search.ts';
 import { portLink } from './micro/port-link.ts';
 import { redaction } from './micro/redaction.ts';
 import { roomPresence } from './micro/room-presence.ts';
@@ -48,6 +49,7 @@ const BENCHES: readonly Bench[] = [
   roomPresence,
   calendarExpand,
   davXml,
+  directorySearch,
   portLink,
   redaction,
 ];

@@ -1,5 +1,11 @@
 /** What a conversation can be asked and told. `user` and `device` come from the authenticated session (GOV-02). */
-import type { ConversationKind, ReceiptState, Role } from '#src/protocol/conversations/conversations.ts';
+import type {
+  ChangeConversation,
+  ConversationKind,
+  ReceiptState,
+  Role,
+  Visibility,
+} from '#src/protocol/conversations/conversations.ts';
 import type { ErrorCode } from '#src/protocol/errors.ts';
 import type { LinkPreview } from '#src/protocol/conversations/links.ts';
 import type { AskingRule } from '#src/protocol/directory/policy-decision.ts';
@@ -27,8 +33,14 @@ export type ConversationMessage =
       /** The others; whoever acts takes part too. Checked against the directory by the surface. */
       readonly participants: readonly string[];
       readonly asking?: Asking | undefined;
+      readonly visibility?: Visibility | undefined;
+      readonly topic?: string | undefined;
+      readonly purpose?: string | undefined;
     } & Acting)
-  | ({ readonly kind: 'rename'; readonly title: string } & Acting)
+  /** What a conversation says of itself; a field that is not named stays as it is. */
+  | ({ readonly kind: 'describe'; readonly form: ChangeConversation } & Acting)
+  /** Somebody comes into a public room by themselves. */
+  | ({ readonly kind: 'join' } & Acting)
   | ({ readonly kind: 'delete' } & Acting)
   | ({
       readonly kind: 'add';

@@ -21,6 +21,7 @@ import {
   CHANGES_TRIM_BLOCK,
   conversationRecord,
   memberRecord,
+  membershipRecord,
   messageRecord,
   MESSAGE_FLAGS,
   personalRecord,
@@ -77,6 +78,12 @@ export class ConversationState {
   /** The record while the conversation exists for somebody. */
   get living(): ConversationRecord | undefined {
     return this.record?.deleted === false ? this.record : undefined;
+  }
+
+  /** Whether somebody does not take part since others took them out. */
+  wasRemoved(user: string): boolean {
+    const stored = this.view.get('memberships', key(user, this.id));
+    return stored !== undefined && membershipRecord.decode(stored).removed === true;
   }
 
   member(user: string): MemberRecord | undefined {

@@ -10,7 +10,9 @@ import { ConversationState } from './conversation.state.ts';
 import { eraseTrace } from './erasing-traces.ts';
 import { erase } from './erasing.ts';
 import { draft, mute, pin, react, receipt, typing } from './reactions-and-pins.ts';
-import { accept, add, create, deleteConversation, remove, rename, setRole } from './membership.ts';
+import { describe, isShutTo } from './describing.ts';
+import { join } from './joining.ts';
+import { accept, add, create, deleteConversation, remove, setRole } from './membership.ts';
 import { decline, withdraw } from './inviting.ts';
 import { deleteMessage, edit, post, refusePost } from './posting.ts';
 import { removePreview, showPreview } from './previewing.ts';
@@ -59,6 +61,7 @@ export function receive(
   purged?: ConversationOptions['purged'],
 ): readonly Effect[] {
   if (message.kind === 'create') return create(state, message, now);
+  if (message.kind === 'join') return join(state, message, now);
   state.expire(now);
   if (message.kind === 'purge') return purge(state, purged);
   if (message.kind === 'expire') return expire(state, now);
@@ -86,11 +89,12 @@ function decideFor(
     {
       kind:
         | ('create' | 'purge' | 'seat' | 'expire' | 'hold' | 'erase' | 'eraseTrace' | 'preview' | 'tellHints')
-        | ('acceptInvitation' | 'declineInvitation');
+        | ('acceptInvitation' | 'declineInvitation' | 'join');
     }
   >,
   now: number,
 ): readonly Effect[] {
+  if (isShutTo(record, message)) return message.kind === 'typing' ? [] : refuse('conversation_archived');
   switch (message.kind) {
     case 'post':
       return post(state, record, member, message, now);
@@ -122,8 +126,8 @@ function decideFor(
       return withdraw(state, record, member, message, now);
     case 'setRole':
       return setRole(state, record, member, message, now);
-    case 'rename':
-      return rename(state, record, member, message, now);
+    case 'describe':
+      return describe(state, record, member, message, now);
     case 'retain':
       return retain(state, record, member, message, now);
     case 'purgeBefore':

@@ -1,4 +1,4 @@
-/** Who takes part: creating, adding, removing, roles, renaming, deleting. */
+/** Who takes part: creating, adding, removing, roles, deleting. */
 import { unixSeconds } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import type { Conversation, Participant, Role } from '#src/protocol/conversations/conversations.ts';
@@ -13,10 +13,12 @@ import {
   writeRetention,
   writeRoster,
 } from '#storage/conversations/conversation-writes.ts';
+import { isListed, writeListing } from '#storage/conversations/room-records.ts';
 import { countRoom } from '#storage/conversations/usage-records.ts';
 import type { LaneWrite } from '#storage/engine/lane.ts';
 import type { ConversationRecord, MemberRecord } from '#storage/engine/records.ts';
 import { refuse, type Effect } from '../runtime/actor.ts';
+import { roomOf } from './describing.ts';
 import type { ConversationMessage, Reply } from './conversation.messages.ts';
 import { answeredInvitations, askedOf, invitationFor, invite } from './inviting.ts';
 import { makeChange, type Change, type ConversationState } from './conversation.state.ts';
@@ -64,13 +66,15 @@ export function create(state: ConversationState, message: Of<'create'>, now: num
     retention: undefined,
     isHeld: state.record?.isHeld ?? false,
     emptiedSeq: state.record?.emptiedSeq ?? 0,
+    room: roomOf(message),
   };
   const invited = invite(state, record, membersOf(state, asked), message, now);
   if ('refused' in invited) return invited.refused;
   state.record = record;
   const change = membershipChange(state, record, now, 'joined', user, participants);
   const counted = kind === 'room' ? countRoom(state.view, user, 1) : [];
-  const writes = [...change.writes, ...counted, ...participants.flatMap((one) => joined(record, one))];
+  const members = participants.flatMap((one) => joined(record, one));
+  const writes = [...change.writes, ...counted, ...members, ...(isListed(record) ? [writeListing(record)] : [])];
   const users = participants.map((one) => one.user);
   const wire = { ...state.toWire(record), ...wireParticipants(record, participants) };
   return [
@@ -118,7 +122,7 @@ export function add(
   const added = users
     .filter((user) => !asked.has(user))
     .map((user) => ({ user, role: state.roleOf(user, message.role) }));
-  const joining = added.length === 0 ? undefined : join(state, record, added, message.user, now);
+  const joining = added.length === 0 ? undefined : letIn(state, record, added, message.user, now);
   const writes = [...(joining?.writes ?? []), ...invited.writes];
   return [
     // Of people who wait for their answer already there is nothing to write.
@@ -143,12 +147,12 @@ export function accept(
   if (record === undefined || invitation === undefined) return refuse('invitation_not_found');
   if (record.participantCount >= PARTICIPANTS_MAX) return refuse('conversation_full');
   const who = [{ user, role: state.roleOf(user, invitation.role) }];
-  const { events, wire, writes } = join(state, record, who, user, now);
+  const { events, wire, writes } = letIn(state, record, who, user, now);
   return [{ kind: 'append', writes }, answer(200, JSON.stringify(wire)), ...events];
 }
 
 /** What it takes that people who do not take part do so from now on, `by` somebody: what is written and told. */
-function join(
+export function letIn(
   state: ConversationState,
   record: ConversationRecord,
   people: readonly Participant[],
@@ -241,26 +245,6 @@ export function setRole(
   ];
 }
 
-export function rename(
-  state: ConversationState,
-  record: ConversationRecord,
-  member: MemberRecord,
-  message: Of<'rename'>,
-  now: number,
-): readonly Effect[] {
-  if (!state.may(member.role, 'title.change')) return refuse('right_missing');
-  if (record.title === message.title) return [answer(200, JSON.stringify(state.toWire(record)))];
-  record.title = message.title;
-  // The record in the event carries the rev of the change itself.
-  const wire = JSON.stringify({ ...state.toWire(record), rev: record.rev + 1 });
-  const change = makeChange(record, state.view, now, { type: 'conversation.updated', data: wire, keepData: false });
-  return [
-    { kind: 'append', writes: change.writes },
-    answer(200, wire),
-    { kind: 'publish', topic: state.id, type: 'conversation.updated', event: change.event },
-  ];
-}
-
 /**
  * Deletes the conversation for everyone: unreadable with this one write, off the disk by `purge`, block by block. Its
  * record stays, so that seq and rev never start again.
@@ -281,6 +265,7 @@ export function deleteConversation(
   record.floorRev = record.rev;
   record.emptiedSeq = record.headSeq;
   record.retention = undefined;
+  record.room = undefined;
   state.forgetRecent();
   const head = { type: 'conversation.deleted', conv: state.id, ts: unixSeconds(now), rev: record.rev } as const;
   const event = encodeEvent(head, JSON.stringify({ conversation_id: state.id }));
@@ -296,6 +281,7 @@ export function deleteConversation(
         writeConversation(record),
         writePurge(state.id, 'emptied'),
         writeRetention(state.id, false),
+        writeListing(record),
         ...counted,
         ...ended,
       ],
@@ -308,7 +294,7 @@ export function deleteConversation(
 }
 
 /** The change and its event when people come, go or change roles. */
-function membershipChange(
+export function membershipChange(
   state: ConversationState,
   record: ConversationRecord,
   now: number,
@@ -323,17 +309,17 @@ function membershipChange(
   return { ...change, writes: [...change.writes, writeRoster(record.id, record.rev, entry)] };
 }
 
-function joined(record: ConversationRecord, one: Participant) {
+export function joined(record: ConversationRecord, one: Participant) {
   return writeMember(record.id, one.user, { role: one.role, joinedSeq: record.headSeq }, record.stamp);
 }
 
 /** The list that an answer or event carries right after a change, whose writes the record's reader cannot see yet. */
-function wireParticipants(record: ConversationRecord, participants: readonly Participant[]) {
+export function wireParticipants(record: ConversationRecord, participants: readonly Participant[]) {
   const listed = record.kind !== 'room' || record.participantCount <= EVENT_PARTICIPANTS_MAX;
   return listed ? { participants: participants.toSorted((a, b) => (a.user < b.user ? -1 : 1)) } : {};
 }
 
-function inboxEvent(state: ConversationState, users: readonly string[], wire: string, now: number): Effect {
+export function inboxEvent(state: ConversationState, users: readonly string[], wire: string, now: number): Effect {
   const event = encodeEvent({ type: 'inbox', conv: state.id, ts: unixSeconds(now) }, wire);
   return { kind: 'publishTo', users, type: 'inbox', event };
 }

@@ -46,6 +46,8 @@ export const CALLS: { readonly [Name in MessagingRoute]: readonly [Routes[Name][
   readPresence: ['get', '/v1/presence'],
   readConversationPresence: ['get', '/v1/conversations/:id/presence'],
   searchMessages: ['get', '/v1/search'],
+  listRooms: ['get', '/v1/rooms'],
+  joinRoom: ['post', '/v1/rooms/:id/join'],
   makeWebhook: ['post', '/v1/conversations/:id/webhooks'],
   readWebhooks: ['get', '/v1/conversations/:id/webhooks'],
   revokeWebhook: ['delete', '/v1/conversations/:id/webhooks/:webhook'],

@@ -8,6 +8,7 @@ import type { BodyOf, CallInput, ReplyOf } from './calls.ts';
 import { CatchUp, type Walk } from './conversations/catch-up.ts';
 import type { ConversationMirror } from './conversations/conversation-mirror.ts';
 import { Conversations } from './conversations/conversations.ts';
+import { Directory, directoryRequest } from './directory.ts';
 import type { Unsubscribe } from './emitter.ts';
 import type { AnyServerEvent, ClientEvents } from './events.ts';
 import { readUnixSeconds } from './instants.ts';
@@ -42,6 +43,8 @@ export class ParleyClient {
   /** The person's own account: password and app passwords. */
   readonly account: AccountApi;
   readonly calendar: CalendarApi | undefined;
+  /** What people are called, and searching for them. */
+  readonly directory: Directory;
   /** Who is online or away; `presence` events tell of changes. */
   readonly presences: Presences;
   /** Rooms that the person is asked into; `membership` events without a `rev` tell of changes. */
@@ -97,6 +100,8 @@ export class ParleyClient {
     this.reading = new MessageReading(api);
     this.account = new AccountApi(this.#session, coordinator);
     this.calendar = context.calendar && new CalendarApi(this.#session, context.calendar);
+    const request = directoryRequest(this.#session, coordinator);
+    this.directory = new Directory({ request, timers });
     this.attachments = new Attachments({ session: this.#session, http: messaging, timers, random });
     this.#conversations = new Conversations({
       me: wire.user,
@@ -199,8 +204,23 @@ export class ParleyClient {
     return await this.#create({ kind: 'direct', participants: [username] });
   }
 
-  async createRoom(room: { title?: string; participants?: string[] } = {}): Promise<ChatConversation> {
+  /** A new room of one's own; one that is to be public takes a title. */
+  async createRoom(
+    room: Omit<BodyOf<'createConversation'> & { kind: 'room' }, 'kind'> = {},
+  ): Promise<ChatConversation> {
     return await this.#create({ kind: 'room', participants: [], ...room });
+  }
+
+  /** A page of the rooms that are public within the organisation. It may be short while there are more. */
+  async browseRooms(query: { q?: string; after?: string; limit?: number } = {}): Promise<ReplyOf<'listRooms'>> {
+    return await this.#api.call('listRooms', { params: {}, query });
+  }
+
+  /** Comes into a public room. @throws ParleyError `conversation_forbidden`, `conversation_full`. */
+  async joinRoom(id: string): Promise<ChatConversation> {
+    const record = readConversation(await this.#api.call('joinRoom', { params: { id } }));
+    this.#conversations.add(record);
+    return record;
   }
 
   /**
@@ -314,6 +334,7 @@ export class ParleyClient {
     this.#receipts.close();
     this.presences.close();
     this.#rights.close();
+    this.directory.close();
     this.#session.close();
     this.#socket.stop('closed');
     this.#surroundings.coordinator.close();
@@ -337,6 +358,7 @@ export class ParleyClient {
       this.#receipts.observe(event.data.conversation_id, { [event.data.state]: event.data.seq });
     }
     if (event.type === 'directory.changed' && event.data.user === this.user) this.#rights.doubt();
+    if (event.type === 'directory.changed') this.directory.observe(event.data.user);
     if (event.type === 'presence') this.presences.observe(event);
     this.#surroundings.emitter.emit(event.type, event);
   }
@@ -387,6 +409,7 @@ export class ParleyClient {
   #opened(): void {
     this.presences.opened();
     this.#rights.doubt();
+    this.directory.forget();
     this.#catchUp.run();
     this.#outbox.resume();
   }

@@ -45,11 +45,14 @@ export function readPolicySnapshot(accounts: AccountsReader, asking: AskingRule)
   return { rules, groups: Object.fromEntries(groups), guests, asking };
 }
 
+/** With whom a person shares a conversation, read for as many others as are asked for. */
+export type Sharing = (one: string) => (other: string) => boolean;
+
 export interface AccessControlOptions {
   readonly accounts: AccountsReader;
   readonly announcer: SessionAnnouncer;
-  /** Whether two people share a conversation. */
-  readonly shareConversation: (one: string, other: string) => boolean;
+  /** Whether a person shares a conversation with others, asked of one after the other. */
+  readonly sharing: Sharing;
   readonly clock: Clock;
   /** When people who are added to rooms are asked, as it is set now. */
   readonly asking: () => AskingRule;
@@ -84,7 +87,13 @@ export class AccessControl {
   }
 
   allows(action: PolicyAction, from: string, to: string): boolean {
-    return this.#policies.allows(action, from, to, () => this.#options.shareConversation(from, to));
+    return this.#policies.allows(action, from, to, () => this.#options.sharing(from)(to));
+  }
+
+  /** Whom a person may reach, for asking of many: what they share with others is read once. */
+  reachOf(action: PolicyAction, from: string): (to: string) => boolean {
+    const shares = this.#options.sharing(from);
+    return (to) => this.#policies.allows(action, from, to, () => shares(to));
   }
 
   /** Takes over what is on disk; resolves when every thread has it. */

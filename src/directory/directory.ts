@@ -7,7 +7,7 @@
  */
 import { createHash } from 'node:crypto';
 import { isBotUser } from '#src/protocol/bots/bots.ts';
-import type { DirectoryEntry, ProfileChange } from '#src/protocol/directory/directory.ts';
+import type { DirectoryEntry, DirectoryFound, ProfileChange } from '#src/protocol/directory/directory.ts';
 import type { PolicySnapshot } from '#src/protocol/directory/policy-decision.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { PersonRecord } from '#storage/accounts/account-records.ts';
@@ -15,6 +15,7 @@ import type { Accounts, AccountsDraft, AccountsReader } from '#storage/accounts/
 import { defineCollection } from '#storage/accounts/collections.ts';
 import type { AccessControl } from './access-control.ts';
 import { DirectoryPages, type DirectoryPage, type DirectoryReply } from './directory-pages.ts';
+import { DirectorySearch, type SearchForm } from './directory-search.ts';
 import { guestRecords } from '#src/identity/guest-records.ts';
 import { shownPersonalFields } from './personal-fields.ts';
 
@@ -136,11 +137,16 @@ export class Directory {
   readonly #accounts: Accounts;
   readonly #access: AccessControl;
   readonly #pages = new DirectoryPages();
+  readonly #search: DirectorySearch;
   #scope: { readonly of: PolicySnapshot; readonly hash: string } | undefined;
 
   constructor(accounts: Accounts, access: AccessControl) {
     this.#accounts = accounts;
     this.#access = access;
+    this.#search = new DirectorySearch({
+      rev: () => accounts.directoryRev,
+      changedSince: (rev, limit) => this.changedSince(rev, limit),
+    });
   }
 
   /** Puts people from before there was a log into it; once in the life of a folder. */
@@ -170,6 +176,43 @@ export class Directory {
       const { entries, rev, more } = this.changedSince(afterRev, limit);
       return { entries, rev, next: more ? String(rev) : null };
     });
+  }
+
+  /**
+   * People and bots by the beginnings of the words in their names, of those whom the reader may see and who are active.
+   * @throws Refusal `cursor_invalid`.
+   */
+  async search(reader: string, query: string, after: string | undefined, limit: number): Promise<DirectoryFound> {
+    // Read before the people, so that whoever goes on from it misses nothing.
+    const { directoryRev: rev } = this.#accounts;
+    const mayReach = this.#access.reachOf('see', reader);
+    const form = { query, order: 'fit', after, limit } as const;
+    const isShown: SearchForm['isShown'] = ({ state, user }) => state === 'active' && mayReach(user);
+    const { users, next } = await this.#search.find({ ...form, isShown });
+    return { items: users.flatMap((user) => this.entry(user) ?? []), next, rev, scope: this.#scopeNow() };
+  }
+
+  /** Those of the named whom the reader may see, in that order: who is not there is left out like who may not be seen. */
+  named(reader: string, users: readonly string[]): DirectoryFound {
+    const { directoryRev: rev } = this.#accounts;
+    const mayReach = this.#access.reachOf('see', reader);
+    const entries = [...new Set(users)].map((user) => ({ entry: this.entry(user), isVisible: mayReach(user) }));
+    const items = entries.flatMap(({ entry, isVisible }) => (entry !== undefined && isVisible ? [entry] : []));
+    return { items, next: null, rev, scope: this.#scopeNow() };
+  }
+
+  /** As `search`, for those who run the installation: whatever the policies say. */
+  async find(form: SearchForm): Promise<{ users: string[]; next: string | null }> {
+    return await this.#search.find(form);
+  }
+
+  /** Reads all names for search, beside other work; `failed` is told of what goes wrong. */
+  startSearch(failed: (error: unknown) => void): void {
+    this.#search.catchUp().catch(failed);
+  }
+
+  stopSearch(): void {
+    this.#search.stop();
   }
 
   /** Everybody who changed behind a rev, whatever the access policies say; go on from `rev` while there is `more`. */

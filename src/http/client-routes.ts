@@ -32,7 +32,7 @@ export interface MadeReply {
   readonly etag: string;
 }
 
-export type ClientHandler = (request: ClientRequest) => Promise<ClientReply> | ClientReply | MadeReply;
+export type ClientHandler = (request: ClientRequest) => Promise<ClientReply | MadeReply> | ClientReply | MadeReply;
 export type ClientHandlers<Routes> = Readonly<Record<keyof Routes, ClientHandler>>;
 
 /** The person whose session a token is. @throws Refusal `token_missing`, `token_invalid`, `token_expired`, `session_revoked`. */

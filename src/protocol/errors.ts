@@ -190,6 +190,10 @@ export const ERRORS = {
   call_transfer_pending: { status: 409, error: 'A transfer of this call waits for its answer already.' },
   calls_full: { status: 409, error: 'There are as many calls here as there may be at once.' },
   command_ambiguous: { status: 409, error: 'Several bots offer this command here; name the bot.' },
+  conversation_archived: {
+    status: 409,
+    error: 'The room is archived; nothing is added to it until it is brought back.',
+  },
   conversation_full: { status: 409, error: 'The conversation has as many participants as it may have.' },
   conversation_held: { status: 409, error: 'The conversation is under a legal hold; nothing may be purged.' },
   encryption_off: { status: 409, error: 'Encryption at rest is off.' },

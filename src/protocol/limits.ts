@@ -99,8 +99,21 @@ export const REACTION_USERS_MAX = 16;
 /** Pinned messages in a conversation. [pins_full] */
 export const PINS_MAX = 100;
 
+/** What is searched for among names of people and rooms, in UTF-16 units: as long as a display name. [query_invalid] */
+export const SEARCHED_NAME_LENGTH_MAX = 100;
+
+/** People whose entries one request asks for by name: two screens of a room. Within a query of 8 KiB. [query_invalid] */
+export const DIRECTORY_NAMES_MAX = 100;
+
 /** A conversation title, in UTF-16 units. [field_invalid] */
 export const TITLE_LENGTH_MAX = 200;
+
+/** What a room is about now, and what it is for, in UTF-16 units: a line on a screen each, and in every post's record. [field_invalid] */
+export const TOPIC_LENGTH_MAX = 250;
+export const PURPOSE_LENGTH_MAX = 250;
+
+/** Public rooms whose titles one search looks at: a few milliseconds. [the page ends, and `next` goes on] */
+export const ROOMS_LOOKED_AT_MAX = 2_000;
 
 /** How far ahead a mute may reach: about ten years, which is "for good". [field_invalid] */
 export const MUTE_MILLIS_MAX = 10 * 366 * 86_400_000;

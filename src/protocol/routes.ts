@@ -14,12 +14,14 @@ import { pushReply, putPush } from './push/push.ts';
 import { route, type Route } from './route.ts';
 import { RETENTION_ROUTES } from './conversations/retention-routes.ts';
 import { ROOM_INVITATION_ROUTES } from './conversations/room-invitation-routes.ts';
+import { ROOM_ROUTES } from './conversations/room-routes.ts';
 import { rightsReply } from './conversations/rights.ts';
 import { searchQuery, searchReply } from './conversations/search.ts';
 import * as sessions from './sessions/sessions.ts';
 
 const forbidden = 'conversation_forbidden';
 const right = 'right_missing';
+const archived = 'conversation_archived';
 
 export const MESSAGING_ROUTES = {
   ...INTEGRATION_ROUTES,
@@ -37,11 +39,15 @@ export const MESSAGING_ROUTES = {
     replies: { 200: conversations.conversationReply },
     errors: [forbidden],
   }),
-  changeConversation: route.patch('/v1/conversations/:id', 'Renames a room.', {
-    body: conversations.changeConversation,
-    replies: { 200: conversations.conversation },
-    errors: [forbidden, right],
-  }),
+  changeConversation: route.patch(
+    '/v1/conversations/:id',
+    'Changes what a room says of itself: title, topic, purpose, who may find it, and whether it is archived.',
+    {
+      body: conversations.changeConversation,
+      replies: { 200: conversations.conversation },
+      errors: [forbidden, right, archived],
+    },
+  ),
   deleteConversation: route.delete('/v1/conversations/:id', 'Deletes a conversation for everyone in it.', {
     replies: { 204: null },
     errors: [forbidden, right],
@@ -60,6 +66,7 @@ export const MESSAGING_ROUTES = {
       errors: [
         forbidden,
         right,
+        archived,
         'participant_unknown',
         'participants_fixed',
         'conversation_full',
@@ -92,6 +99,7 @@ export const MESSAGING_ROUTES = {
       errors: [
         forbidden,
         right,
+        archived,
         'message_kind_unknown',
         'system_kind_forbidden',
         'call_step_is_signalling',
@@ -123,6 +131,7 @@ export const MESSAGING_ROUTES = {
     errors: [
       forbidden,
       right,
+      archived,
       'attachment_not_found',
       'mention_unknown',
       'message_not_found',
@@ -210,6 +219,7 @@ export const MESSAGING_ROUTES = {
   deletePush: route.delete('/v1/push', 'Ends pushes to this device.', { replies: { 204: null } }),
   ...CALL_ROUTES,
   ...MESSAGE_LINK_ROUTES,
+  ...ROOM_ROUTES,
 } as const satisfies Record<string, Route>;
 
 export const SESSION_ROUTES = {

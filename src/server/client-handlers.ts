@@ -33,8 +33,10 @@ export function makeAppPasswordHandlers(passwords: AppPasswords): ClientHandlers
 
 export function makeDirectoryHandlers(directory: Directory, groups: Groups): ClientHandlers<typeof DIRECTORY_ROUTES> {
   return {
-    listDirectory: ({ user, query }) => {
-      const { after, after_rev: afterRev, limit } = query as DirectoryQuery;
+    listDirectory: async ({ user, query }) => {
+      const { q, users, after, after_rev: afterRev, limit } = query as DirectoryQuery;
+      if (users !== undefined) return { status: 200, body: directory.named(user, users.split(',')) };
+      if (q !== undefined) return { status: 200, body: await directory.search(user, q, after, limit) };
       return afterRev === undefined
         ? directory.list(user, after ?? '', limit)
         : directory.changes(user, afterRev, limit);

@@ -5,13 +5,13 @@ import { EVERYBODY, type RequireQuota } from '#src/protocol/quotas.ts';
 import { readRooms } from '#storage/conversations/usage-records.ts';
 import type { AskingRule } from '#src/protocol/directory/policy-decision.ts';
 import { isInvitedEnough } from '#storage/conversations/room-invitations.ts';
-import { shareConversation } from '#storage/conversations/inbox-reader.ts';
+import { makeSharing } from '#storage/conversations/inbox-reader.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
 import { makeMeetingRooms, type MeetingRooms } from '#src/meetings/meeting-rooms.ts';
+import type { Sharing } from '#src/directory/access-control.ts';
 
 export interface ConversationAccess {
-  /** Whether two people share a conversation. */
-  readonly shareConversation: (one: string, other: string) => boolean;
+  readonly sharing: Sharing;
   readonly rooms: MeetingRooms;
 }
 
@@ -37,10 +37,7 @@ export function makeConversationAccess(
     for (const who of [host, EVERYBODY]) requireQuota('rooms', who, readRooms(environments, who), 1);
   };
   return {
-    shareConversation: (one, other) => {
-      for (const environment of environments) environment.refresh();
-      return shareConversation(environments, one, other);
-    },
+    sharing: (one) => makeSharing(environments, one),
     rooms: {
       ...rooms,
       // The room of a meeting counts as one that its host made.

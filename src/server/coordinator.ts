@@ -20,7 +20,7 @@ import { SESSION_ROUTES } from '#src/protocol/routes.ts';
 import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import { readAsking } from '#src/settings/asking-settings.ts';
-import { AccessControl } from '#src/directory/access-control.ts';
+import { AccessControl, type Sharing } from '#src/directory/access-control.ts';
 import { AppPasswords } from '#src/identity/app-passwords.ts';
 import {
   makeAppPasswordHandlers,
@@ -71,8 +71,8 @@ export interface CoordinatorOptions {
   readonly log: Logger;
   readonly health: Health;
   readonly allowsOrigin: (origin: string) => boolean;
-  /** Whether two people share a conversation, as the lanes say. */
-  readonly shareConversation: (one: string, other: string) => boolean;
+  /** Who shares a conversation with whom, as the lanes say. */
+  readonly sharing: Sharing;
   readonly rooms: MeetingRooms;
   /** Told of a session that was ended because two had a refresh token of it. */
   readonly sessionReused: SignInOptions['reused'];
@@ -152,7 +152,7 @@ function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, pass
   const access = new AccessControl({
     accounts,
     announcer,
-    shareConversation: options.shareConversation,
+    sharing: options.sharing,
     clock,
     asking: () => readAsking(accounts, config),
   });
@@ -203,9 +203,12 @@ function keepTidy(
   }, SWEEP_MILLIS);
   timer.unref();
   nouns.guests.watch();
+  // Beside other work, so that neither the start nor the first search waits for all names.
+  nouns.directory.startSearch((error) => log.warn('reading the directory for search failed', { error }));
   app.addHook('onClose', async () => {
     clearInterval(timer);
     nouns.guests.stop();
+    nouns.directory.stopSearch();
     await nouns.recovery.settle();
   });
 }

@@ -12,6 +12,7 @@ import { key, lastPart, numberAt, numbered, numberedThen, numberOf, under, under
 import { checkInvitations } from './invitation-check.ts';
 import { checkHoldRevisions } from './hold-revision-check.ts';
 import { blockEndingAt, indexedUpTo, POSTED_BLOCK } from '../conversations/posted-blocks.ts';
+import { isListed, listingKey } from '../conversations/room-records.ts';
 import { checkSearch } from './search-check.ts';
 import { checkLinks, checkMessageLinks } from './message-link-check.ts';
 import {
@@ -64,6 +65,7 @@ function checkRecord({ tables, record, stamp, findings }: Subject): void {
   if ((record.retention !== undefined) !== (tables.meta.get(key('retention', record.id)) !== undefined)) {
     wrong('has a retention or the mark of one, but not both');
   }
+  if (isListed(record) && tables.meta.get(listingKey(record.id)) === undefined) wrong('is public, but not listed');
   if (record.floorRev > record.rev) wrong(`was emptied up to rev ${record.floorRev}, beyond its rev ${record.rev}`);
   if (record.deleted && (record.floorSeq !== record.headSeq || record.floorRev !== record.rev)) {
     wrong('is deleted, but not all of it was emptied');

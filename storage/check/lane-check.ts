@@ -6,6 +6,7 @@ import { key, lastPart, numberAt, under } from '../engine/keys.ts';
 import { stampOf, type LaneEnvironment, type LaneTable } from '../engine/lane.ts';
 import { laneOf } from '../engine/lanes.ts';
 import { checkInvited } from './invitation-check.ts';
+import { isListed } from '../conversations/room-records.ts';
 import { checkMentioned } from './message-link-check.ts';
 import { checkPushes } from './push-check.ts';
 import { checkLaneUse } from './usage-check.ts';
@@ -135,6 +136,12 @@ function checkMeta(tables: Tables, findings: Findings): void {
     } else if (parts.length === 2 && parts[0] === 'retention') {
       const id = lastPart(entry.key);
       if (tables.conversations.get(key(id)) === undefined) findings.add('meta', parts, 'is of no conversation');
+    } else if (parts.length === 2 && parts[0] === 'public') {
+      const id = lastPart(entry.key);
+      const record = findings.attempt('conversations', [id], () => readRecord(tables, id));
+      if (record === undefined || !isListed(record)) findings.add('meta', parts, 'lists a room that is not public');
+      else if (record.title !== entry.value.toString('utf8'))
+        findings.add('meta', parts, 'has another title than its room');
     } else if (parts.length !== 2 || parts[0] !== 'release') {
       findings.add('meta', parts, 'is not a key that this server writes');
     }

@@ -118,6 +118,7 @@ export function toConversation(record: ConversationRecord, epoch: string, people
     id: record.id,
     kind: record.kind,
     ...(record.title === undefined ? {} : { title: record.title }),
+    ...roomView(record),
     created_at: record.createdAt,
     created_by: record.createdBy,
     head_seq: record.headSeq,
@@ -126,6 +127,20 @@ export function toConversation(record: ConversationRecord, epoch: string, people
     participant_count: record.participantCount,
     ...(record.retention === undefined ? {} : { retention_seconds: record.retention }),
     ...(listed ? { participants: people() } : {}),
+  };
+}
+
+/** What a room says of itself beyond its title. */
+export function roomView({
+  room,
+}: ConversationRecord): Pick<Conversation, 'topic' | 'purpose' | 'visibility' | 'archived_at'> {
+  if (room === undefined) return {};
+  const { archivedAt, isPublic, purpose, topic } = room;
+  return {
+    ...(topic === undefined ? {} : { topic }),
+    ...(purpose === undefined ? {} : { purpose }),
+    ...(isPublic ? { visibility: 'organisation' } : {}),
+    ...(archivedAt === undefined ? {} : { archived_at: archivedAt }),
   };
 }
 

@@ -126,6 +126,23 @@ export function shareConversation(environments: readonly LaneEnvironment[], one:
   });
 }
 
+/**
+ * With whom a person shares a conversation, for asking of many: theirs are read at the first question, as they are then.
+ */
+export function makeSharing(environments: readonly LaneEnvironment[], one: string): (other: string) => boolean {
+  let own: readonly { readonly tables: Tables; readonly id: string }[] | undefined;
+  const read = () => {
+    for (const environment of environments) environment.refresh();
+    return environments.flatMap((environment) =>
+      readMemberships([environment], one).map((id) => ({ tables: environment.tables, id })),
+    );
+  };
+  return (other) => {
+    own ??= read();
+    return own.some(({ tables, id }) => tables.members.get(key(id, other)) !== undefined);
+  };
+}
+
 /** Conversations of a lane that hold what is to be purged. */
 export function readPurges(tables: Tables): string[] {
   return [...tables.meta.getKeys(under('purge'))].map((itemKey) => lastPart(itemKey));

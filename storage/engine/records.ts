@@ -34,6 +34,17 @@ export interface ConversationRecord {
   isHeld: boolean;
   /** Messages up to here went with a deletion of the whole conversation, and so did their client_msg_ids. */
   emptiedSeq: number;
+  /** What a room says of itself beyond its title; undefined where nothing was ever set. */
+  room?: RoomFacts | undefined;
+}
+
+export interface RoomFacts {
+  /** Whether everybody of the organisation may find it and come in. */
+  readonly isPublic: boolean;
+  /** RFC 3339; undefined for a room that is not archived. */
+  readonly archivedAt: string | undefined;
+  readonly topic: string | undefined;
+  readonly purpose: string | undefined;
 }
 
 export interface MemberRecord {
@@ -109,12 +120,20 @@ export const conversationRecord = recordOf<ConversationRecord>(
     'retention?',
     'isHeld',
     'emptiedSeq',
+    'room?',
   ],
   {
     // Records from before there was a retention end before it, and nothing but a deletion emptied them.
     older: (record) => {
       record.isHeld ??= false;
       record.emptiedSeq ??= record.floorSeq;
+      // Nil within it is what was left out.
+      const { room } = record;
+      if (room !== undefined) {
+        const { archivedAt, topic, purpose } = room;
+        const [at, about, what] = [archivedAt, topic, purpose].map((text) => text ?? undefined);
+        record.room = { isPublic: room.isPublic, archivedAt: at, topic: about, purpose: what };
+      }
     },
   },
 );

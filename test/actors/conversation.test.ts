@@ -222,7 +222,8 @@ test('a room holds as many people as it may, and one more is conversation_full',
 test('SOC-09 a room’s record lists its participants up to the limit, and leaves them out one beyond', async (t) => {
   const host = openHost(t);
   await makeRoom(host, ROOM, people(EVENT_PARTICIPANTS_MAX - 1));
-  const rename = async (title: string) => (await host.reply(ROOM, { kind: 'rename', title, ...as('alice') })).body;
+  const rename = async (title: string) =>
+    (await host.reply(ROOM, { kind: 'describe', form: { title }, ...as('alice') })).body;
   assert.equal(((await rename('a'))['participants'] as object[]).length, 16);
   const { body } = await host.reply(ROOM, { kind: 'add', participants: ['more'], role: 'member', ...as('alice') });
   assert.deepEqual([body['participants'], body['participant_count']], [undefined, 17]);

@@ -31,6 +31,16 @@ const of = <Kind extends ConversationMessage['kind']>(
   },
 ) => fc.record({ kind: fc.constant(kind), ...fields, ...acting }) as unknown as fc.Arbitrary<ConversationMessage>;
 
+const described = fc.record(
+  {
+    title: body,
+    topic: fc.option(body),
+    visibility: fc.constantFrom('private', 'organisation'),
+    archived: fc.boolean(),
+  },
+  { requiredKeys: [] },
+);
+
 /** One thing somebody does. What is not allowed is refused and must change nothing. */
 export const action: fc.Arbitrary<ConversationMessage> = fc.oneof(
   { arbitrary: of('post', { form }), weight: 10 },
@@ -53,7 +63,8 @@ export const action: fc.Arbitrary<ConversationMessage> = fc.oneof(
   { arbitrary: of('withdrawInvitation', { invited: person }), weight: 1 },
   { arbitrary: of('remove', { participant: person }), weight: 2 },
   { arbitrary: of('setRole', { participant: person, role }), weight: 2 },
-  { arbitrary: of('rename', { title: body }), weight: 1 },
+  { arbitrary: of('describe', { form: described }), weight: 2 },
+  { arbitrary: of('join', {}), weight: 2 },
   { arbitrary: of('purgeBefore', { beforeSeq: seq }), weight: 1 },
   { arbitrary: of('retain', { seconds: fc.constantFrom(null, 3_600) }), weight: 1 },
   { arbitrary: of('draft', { body: fc.option(body) }), weight: 1 },

@@ -165,7 +165,7 @@ test('changes around a raised floor have no gap, whatever lies between the messa
     host.now = NOW + n * 60_000;
     await sayMany(host, n, n);
     if (n % 3 === 0) await host.reply(ROOM, { kind: 'react', seq: n - 1, emoji: '👍', added: true, ...by('alice') });
-    if (n % 5 === 0) await host.reply(ROOM, { kind: 'rename', title: `Room ${n}`, ...by('alice') });
+    if (n % 5 === 0) await host.reply(ROOM, { kind: 'describe', form: { title: `Room ${n}` }, ...by('alice') });
   }
   await host.reply(ROOM, { kind: 'retain', seconds: 1_800, ...by('alice') });
   for (let n = 1; n < 30; n += 1) {

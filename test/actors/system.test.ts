@@ -223,10 +223,10 @@ test('a lane takes its backlog, and one record beyond it asks are answered busy'
       })),
     );
   fill(0, LANE_BACKLOG_MAX);
-  const taken = host.converse('c_1', { kind: 'rename', title: 'x', user: 'alice', device: 'd' });
+  const taken = host.converse('c_1', { kind: 'describe', form: { title: 'x' }, user: 'alice', device: 'd' });
   assert.equal(codeOf(await taken), 'conversation_forbidden');
   fill(LANE_BACKLOG_MAX, LANE_BACKLOG_MAX + 1);
-  const refused = await host.converse('c_1', { kind: 'rename', title: 'x', user: 'alice', device: 'd' });
+  const refused = await host.converse('c_1', { kind: 'describe', form: { title: 'x' }, user: 'alice', device: 'd' });
   assert.deepEqual(refused, { ok: false, code: 'busy', field: undefined, retryAfter: 1 });
   host.environment.letGo();
 });

@@ -47,3 +47,42 @@ test('RED-03 RED-10 no page of client sessions names anybody to a vendor, in its
   const wrong = await call<{ code: string }>('vendor_active', 'GET', '/client-sessions?after=heron');
   assert.deepEqual([wrong.status, wrong.body.code], [400, 'cursor_invalid']);
 });
+
+test('DIR-01 the list of people is searched and ordered by the server, page by page', async (t) => {
+  const host = await startConsoleServer();
+  t.after(async () => await host.stop());
+  const { call } = host;
+  const named = { heron: 'Zoë Heron', ibis: 'Ада Heron', kestrel: 'Bea Kestrel' };
+  for (const [username, display_name] of Object.entries(named)) {
+    await call('owner', 'POST', '/users', { body: { username, password: 'a long password', display_name } });
+  }
+  const walk = async (query: string) => {
+    const users: string[] = [];
+    for (let after = ''; ;) {
+      const { status, text, body } = await call<Page>('administrator', 'GET', `/users?${query}&limit=2${after}`);
+      assert.equal(status, 200, text);
+      users.push(...body.items.map(({ user }) => user));
+      if (body.next === null) return users;
+      after = `&after=${encodeURIComponent(body.next)}`;
+    }
+  };
+  assert.deepEqual(await walk('q=HER'), ['heron', 'ibis']);
+  assert.deepEqual(await walk('q=her&sort=name'), ['heron', 'ibis']);
+  assert.deepEqual(await walk('q=her&sort=changed'), ['ibis', 'heron']);
+  // An administrator finds who may not come any more, too.
+  await call('owner', 'POST', '/users/heron/block');
+  assert.deepEqual(await walk('q=zoe'), ['heron']);
+  const ours = (users: readonly string[]) => users.filter((user) => user in named);
+  assert.deepEqual(ours(await walk('sort=changed')), ['heron', 'kestrel', 'ibis']);
+  assert.deepEqual(ours(await walk('sort=name')), ['kestrel', 'heron', 'ibis']);
+  assert.deepEqual(await walk('sort=user'), (await walk('')).toSorted());
+  const cases = [
+    ['sort=age', 'query_invalid', 'sort'],
+    ['after=%21', 'query_invalid', 'after'],
+    ['sort=name&after=heron', 'cursor_invalid', 'after'],
+  ];
+  for (const [query, ...answer] of cases) {
+    const { status, body } = await call<{ code: string; field: string }>('administrator', 'GET', `/users?${query}`);
+    assert.deepEqual([status, body.code, body.field], [400, ...answer], query);
+  }
+});

@@ -100,7 +100,7 @@ export async function startCoordinator(context: TestContext, settings: Record<st
     quotas: new QuotaGate({ limits: readQuotaLimits(accounts, config), now: () => clock.now(), near: () => {} }),
     log,
     clock,
-    shareConversation: (one, other) => [...rooms.values()].some((people) => people.has(one) && people.has(other)),
+    sharing: (one) => (other) => [...rooms.values()].some((people) => people.has(one) && people.has(other)),
     rooms: {
       make: async (_title, host, participants) => {
         const id = makeId('c', clock.now());

@@ -204,3 +204,117 @@ test('a session of a person ends alone, and one that is not theirs is not found'
   await assert.rejects(people.endSession('alice', second?.id ?? '', BY), { code: 'user_session_not_found' });
   assert.equal((await get('/v1/directory')).status, 200);
 });
+
+test('DIR-01 people are found by the beginnings of the words in their names, the best first, page by page', async (context) => {
+  const { people, get } = await started(context);
+  const called: [username: string, display_name: string, email?: string][] = [
+    ['petr', 'Пётр Алексеев', 'petr.alekseev@example.org'],
+    ['j.mueller', 'Jürgen Müller', 'muller@example.org'],
+    ['anna', 'Anna Peters'],
+    ['peters', 'Zoë Weiß'],
+    ['peter2', 'Peter Anders'],
+    ['peter1', 'Peter'],
+  ];
+  for (const [name, display_name, email] of called) await people.add(name, PASSWORD, { display_name, email }, BY);
+  const find = async (q: string, more = '') => (await get(`/v1/directory?q=${encodeURIComponent(q)}${more}`)).json;
+  const users = async (q: string) => (await find(q)).items.map(({ user }: { user: string }) => user);
+  // Exact, then names that begin so, then a word of the name; by name in each.
+  assert.deepEqual(await users('peter'), ['peter1', 'peter2', 'peters', 'anna']);
+  assert.deepEqual(await users('PETERS'), ['peters', 'anna']);
+  assert.deepEqual(await users('an pe'), ['anna', 'peter2']);
+  for (const q of ['петр', 'Пётр', 'ПЕТР ал', 'petr.al', 'petr.alekseev@exam'])
+    assert.deepEqual(await users(q), ['petr'], q);
+  for (const q of ['muller', 'Mülle', 'ju mu', 'j.mueller', 'm j']) assert.deepEqual(await users(q), ['j.mueller'], q);
+  assert.deepEqual(await users('weiss'), ['peters']);
+  // Neither the domain of everybody's address, nor the middle of a word, nor what has no letter.
+  for (const q of ['example', 'eter', '...', 'peter nobody']) assert.deepEqual(await users(q), [], q);
+  assert.deepEqual((await users('p')).toSorted(), ['anna', 'peter1', 'peter2', 'peters', 'petr']);
+  const paged: string[] = [];
+  for (let next: string | null = ''; next !== null;) {
+    const page: { items: { user: string }[]; next: string | null } = await find(
+      'peter',
+      `&limit=3${next === '' ? '' : `&after=${next}`}`,
+    );
+    paged.push(...page.items.map(({ user }) => user), '|');
+    ({ next } = page);
+  }
+  assert.deepEqual(paged, ['peter1', 'peter2', 'peters', '|', 'anna', '|']);
+  // What changed is found as it is now, and who may not come any more is not.
+  await people.change('anna', { display_name: 'Anna Smith' }, BY);
+  await people.block('peter2');
+  await people.leave('peters');
+  assert.deepEqual(await users('peter'), ['peter1']);
+  assert.deepEqual(await users('smi'), ['anna']);
+  await people.unblock('peter2');
+  assert.deepEqual(await users('peter'), ['peter1', 'peter2']);
+});
+
+test('POL-01 GST-06 a search answers whom the reader may see and nothing of the others, not by a page either', async (context) => {
+  const { people, policies, groups, enrollment, rooms, login, call, post, get } = await started(context);
+  for (const at of [1, 2, 3]) await people.add(`bob${at}`, PASSWORD, { display_name: `Bob ${at}` }, BY);
+  const board = await groups.create({ name: 'Board', members: ['bob', 'bob2'] }, BY);
+  await policies.create({ action: 'see', from: 'people', to: board.id, effect: 'deny' }, BY);
+  const page = async (path: string) => {
+    const { items, next } = (await get(path)).json;
+    return [items.map(({ user }: { user: string }) => user), next === null];
+  };
+  assert.deepEqual(await page('/v1/directory?q=bob'), [['bob1', 'bob3'], true]);
+  // Full as long as there is somebody for this reader, and the last when there is nobody: who is hidden is not counted.
+  assert.deepEqual(await page('/v1/directory?q=bob&limit=1'), [['bob1'], false]);
+  assert.deepEqual(await page('/v1/directory?q=bob&limit=2'), [['bob1', 'bob3'], true]);
+  assert.deepEqual(await page('/v1/directory?q=bob2'), [[], true]);
+  const { path } = await enrollment.invite(
+    { kind: 'guest', phone: '+79161234567', guest_until: '2026-12-21T08:00:00Z' },
+    'alice',
+    BY,
+  );
+  const guest = 'visitor';
+  assert.equal((await post(path, { username: guest, password: PASSWORD })).status, 201);
+  const { token } = await login(guest);
+  const seen = async () => {
+    const answer = await call('GET', '/v1/directory?q=bob', { headers: { authorization: `Bearer ${token}` } });
+    return answer.json.items.map(({ user }: { user: string }) => user);
+  };
+  assert.deepEqual(await seen(), []);
+  rooms.set('c_one', new Set([guest, 'bob2', 'bob3']));
+  assert.deepEqual(await seen(), ['bob2', 'bob3']);
+  rooms.delete('c_one');
+  assert.deepEqual(await seen(), []);
+});
+
+test('a search that is none names its parameter, and takes no cursor but its own', async (context) => {
+  const { get } = await started(context);
+  const { next } = (await get('/v1/directory?q=o&limit=1')).json;
+  assert.equal(next, null);
+  const long = 'b'.repeat(100);
+  assert.equal((await get(`/v1/directory?q=${long}`)).status, 200);
+  const cases: [query: string, code: string, field: string][] = [
+    ['q=', 'query_invalid', 'q'],
+    [`q=${long}b`, 'query_invalid', 'q'],
+    ['q=bob&after_rev=1', 'query_invalid', 'after_rev'],
+    ['q=bob&after=bob', 'cursor_invalid', 'after'],
+    [`q=bob&after=${Buffer.from('["fit",1,"bob"]').toString('base64url')}`, 'cursor_invalid', 'after'],
+    [`q=bob&after=${Buffer.from('["user","bob"]').toString('base64url')}`, 'cursor_invalid', 'after'],
+    [`q=bob&after=${Buffer.from('{}').toString('base64url')}`, 'cursor_invalid', 'after'],
+    [`after=${Buffer.from('["user","bob"]').toString('base64url')}`, 'query_invalid', 'after'],
+  ];
+  for (const [query, code, field] of cases) {
+    const answer = await get(`/v1/directory?${query}`);
+    assert.deepEqual([answer.status, answer.json.code, answer.json.field], [400, code, field], query);
+  }
+});
+
+test('NAM-01 ERR-05 people are read by name, so many at once, and who is not there is left out like who is hidden', async (context) => {
+  const { policies, groups, get } = await started(context);
+  const board = await groups.create({ name: 'Board', members: ['carol'] }, BY);
+  await policies.create({ action: 'see', from: 'everyone', to: board.id, effect: 'deny' }, BY);
+  const users = async (names: string) =>
+    (await get(`/v1/directory?users=${names}`)).json.items.map(({ user }: { user: string }) => user);
+  assert.deepEqual(await users('bob,nobody,carol,alice,bob'), ['bob', 'alice']);
+  const names = Array.from({ length: 99 }, (_, at) => `nobody${at}`);
+  assert.deepEqual(await users([...names, 'bob'].join(',')), ['bob']);
+  for (const query of [`users=${[...names, 'bob', 'alice'].join(',')}`, 'users=', 'users=A', 'users=bob&q=bob']) {
+    const answer = await get(`/v1/directory?${query}`);
+    assert.deepEqual([answer.status, answer.json.code, answer.json.field], [400, 'query_invalid', 'users'], query);
+  }
+});

@@ -60,6 +60,8 @@ const LET_IN: Readonly<Record<Exclude<MessagingRoute, 'postWebhook'>, number | n
   readPresence: 200,
   readConversationPresence: 200,
   searchMessages: 200,
+  listRooms: null,
+  joinRoom: null,
   readCapabilities: null,
   putPush: null,
   readPush: null,

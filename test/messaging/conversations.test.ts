@@ -176,7 +176,8 @@ test('CAP-02 each role’s rights are told, and exactly those are granted', asyn
   ];
   const member = [...guest, 'participant.add', 'pin.change'];
   const moderator = [...member, 'message.delete.any', 'participant.remove', 'title.change', 'webhook.manage'];
-  const owner = [...moderator, 'conversation.delete', 'retention.change', 'role.change'];
+  const own = ['conversation.archive', 'conversation.delete', 'retention.change', 'role.change', 'visibility.change'];
+  const owner = [...moderator, ...own];
   assert.deepEqual(await rights(p1), guest.toSorted());
   assert.deepEqual(await rights(carol), member.toSorted());
   assert.deepEqual(await rights(bob), moderator.toSorted());
@@ -194,6 +195,8 @@ test('CAP-02 each role’s rights are told, and exactly those are granted', asyn
     [carol, 'PATCH', '/participants/p1', { role: 'member' }],
     [bob, 'PATCH', '/participants/carol', { role: 'guest' }],
     [bob, 'DELETE', '/participants/alice'],
+    [bob, 'PATCH', '', { visibility: 'organisation' }],
+    [bob, 'PATCH', '', { archived: true }],
     [bob, 'DELETE', ''],
     [carol, 'DELETE', ''],
   ];

@@ -50,7 +50,7 @@ const ORACLES: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
   '/nodes': PAGED,
   '/servers': PAGED,
   '/telemetry': PAGED,
-  '/users': PAGED,
+  '/users': { q: 'matched', sort: 'choice', ...PAGED },
   '/webhooks': PAGED,
 };
 

@@ -221,7 +221,12 @@ test('the record that an answer carries is the one that readers get', async () =
   await withRoom(async (host) => {
     const steps: ConversationMessage[] = [
       { kind: 'add', participants: ['carol', 'dave'], role: 'member', user: 'alice', device: 'd' },
-      { kind: 'rename', title: 'Other', user: 'alice', device: 'd' },
+      {
+        kind: 'describe',
+        form: { title: 'Other', topic: 'News', visibility: 'organisation' },
+        user: 'alice',
+        device: 'd',
+      },
       { kind: 'setRole', participant: 'bob', role: 'moderator', user: 'alice', device: 'd' },
     ];
     for (const step of steps) {

@@ -19,8 +19,10 @@ export interface ChatMessage extends Omit<Message, 'created_at' | 'edited_at' | 
   forward?: { sender: string; createdAt: number };
 }
 
-export interface ChatConversation extends Omit<Conversation, 'created_at'> {
+export interface ChatConversation extends Omit<Conversation, 'created_at' | 'archived_at'> {
   createdAt: number;
+  /** Since when the room is archived; left out for one that takes messages. */
+  archivedAt?: number;
 }
 
 /** One conversation of the caller, with what is the caller's alone. */
@@ -62,8 +64,20 @@ export function readConversation(wire: object): ChatConversation {
     throw clientError('answer_unreadable', { field: 'id' });
   }
   // How far the others have read moves without a change of the record.
-  const { created_at, last_common_read: _moves, ...rest } = record as Conversation & { last_common_read?: number };
-  return { ...rest, createdAt: readInstant(created_at, 'created_at') };
+  const {
+    created_at,
+    archived_at,
+    last_common_read: _moves,
+    ...rest
+  } = record as Conversation & {
+    last_common_read?: number;
+  };
+  const createdAt = readInstant(created_at, 'created_at');
+  return {
+    ...rest,
+    createdAt,
+    ...(archived_at === undefined ? {} : { archivedAt: readInstant(archived_at, 'archived_at') }),
+  };
 }
 
 /** An inbox item from the wire: an entry, or the id of a conversation that the caller left. */

@@ -32,6 +32,8 @@ const CONVERSATION_RIGHTS: Readonly<Record<ConversationRight, true>> = {
   'reaction.add': true,
   'pin.change': true,
   'title.change': true,
+  'visibility.change': true,
+  'conversation.archive': true,
   'retention.change': true,
   'participant.add': true,
   'participant.remove': true,

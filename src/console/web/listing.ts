@@ -22,8 +22,6 @@ export interface ListingOptions<T> {
   readonly empty: Key;
   readonly columns: readonly Column<T>[];
   readonly load: (after: string | undefined) => Promise<Page<T>>;
-  /** Of what is loaded, what to show. */
-  readonly isShown?: (item: T) => boolean;
 }
 
 export class Listing<T> {
@@ -67,25 +65,17 @@ export class Listing<T> {
     await this.#load(undefined);
   }
 
-  /** Shows again what is loaded, after what is to be shown has changed. */
-  refresh(): void {
-    const { columns, empty, isShown } = this.#options;
-    const shown = isShown === undefined ? this.#items : this.#items.filter((item) => isShown(item));
-    fill(
-      this.#rows,
-      shown.map((item) =>
-        element(
-          'tr',
-          {},
-          columns.map(({ head, cell }) => element('td', { 'data-head': t(head) }, element('div', {}, cell(item)))),
-        ),
+  #show(): void {
+    const { columns, empty } = this.#options;
+    const rows = this.#items.map((item) =>
+      element(
+        'tr',
+        {},
+        columns.map(({ head, cell }) => element('td', { 'data-head': t(head) }, element('div', {}, cell(item)))),
       ),
     );
-    const isPart = shown.length < this.#items.length;
-    fill(
-      this.#state,
-      isPart ? t('list.part', { shown: shown.length, loaded: this.#items.length }) : shown.length === 0 && t(empty),
-    );
+    fill(this.#rows, rows);
+    fill(this.#state, rows.length === 0 && t(empty));
     const next = this.#next;
     fill(this.#foot, next !== null && button('list.more', () => void this.#load(next)));
   }
@@ -101,7 +91,7 @@ export class Listing<T> {
       if (loading !== this.#loading) return;
       this.#items = after === undefined ? items : [...this.#items, ...items];
       this.#next = next;
-      this.refresh();
+      this.#show();
     } catch (error) {
       if (loading !== this.#loading) return;
       fill(this.#state, element('span', { class: 'bad' }, sentenceOf(toParleyError(error))));

@@ -51,6 +51,7 @@ export const createConversation: Handler = async (request) => {
     kind: 'create',
     conversation: kind,
     title: kind === 'room' ? form.title : undefined,
+    ...(form.kind === 'room' ? { visibility: form.visibility, topic: form.topic, purpose: form.purpose } : {}),
     participants,
     asking,
     user: request.user,
@@ -87,9 +88,9 @@ export const readConversation: Handler = (request) => {
 };
 
 export const changeConversation: Handler = (request) => {
-  const { title } = request.body as z.infer<typeof forms.changeConversation>;
+  const form = request.body as z.infer<typeof forms.changeConversation>;
   request.service.access.requireMessage(request, pathConversation(request));
-  return askConversation(request, { kind: 'rename', title });
+  return askConversation(request, { kind: 'describe', form });
 };
 
 export const deleteConversation: Handler = (request) => {

@@ -11,6 +11,7 @@ import * as messages from '../conversations/message-handlers.ts';
 import { readConversationPresence, readPresence } from '../conversations/presence-handlers.ts';
 import * as pushes from '../push/push-handlers.ts';
 import * as retention from '../conversations/retention-handlers.ts';
+import * as rooms from '../conversations/room-handlers.ts';
 import { searchMessages } from '../search/search-handlers.ts';
 import { postSignal } from '../calls/signal-handlers.ts';
 import * as subscriptions from '../bots/subscription-handlers.ts';
@@ -65,6 +66,8 @@ export const HANDLERS: Readonly<Record<MessagingRoute, Handler>> = {
   readMentions,
   readReplies,
   readReadBy,
+  listRooms: rooms.listRooms,
+  joinRoom: rooms.joinRoom,
   makeWebhook: webhooks.makeWebhook,
   readWebhooks: webhooks.readWebhooks,
   revokeWebhook: webhooks.revokeWebhook,

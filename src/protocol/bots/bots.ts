@@ -54,6 +54,9 @@ export const BOT_ROUTE_SCOPES: Readonly<Record<MessagingRoute, readonly BotScope
   readPins: ['messages:read'],
   addPin: ['pins:write'],
   removePin: ['pins:write'],
+  // A bot comes in where somebody asks it in.
+  listRooms: null,
+  joinRoom: null,
   // A draft is what a person has begun to write, and a mute is for ears.
   putDraft: null,
   readDraft: null,

@@ -22,7 +22,7 @@ export const INTEGRATION_ROUTES = {
       rate: 'create',
       body: makeWebhook,
       replies: { 201: madeWebhook },
-      errors: [forbidden, right, 'participants_fixed', 'conversation_full', 'webhooks_full'],
+      errors: [forbidden, right, 'conversation_archived', 'participants_fixed', 'conversation_full', 'webhooks_full'],
     },
   ),
   readWebhooks: route.get(
@@ -44,7 +44,7 @@ export const INTEGRATION_ROUTES = {
       formField: 'payload',
       formBytesMax: WEBHOOK_FORM_BYTES_MAX,
       replies: { 200: webhookPosted, 201: webhookPosted },
-      errors: [forbidden, right, 'call_step_is_signalling', 'webhook_not_found'],
+      errors: [forbidden, right, 'call_step_is_signalling', 'conversation_archived', 'webhook_not_found'],
     },
   ),
   readCommands: route.get(

@@ -8,8 +8,10 @@ import {
   PARTICIPANTS_PER_REQUEST_MAX,
   RETENTION_SECONDS_MAX,
   RETENTION_SECONDS_MIN,
+  PURPOSE_LENGTH_MAX,
   TEXT_LENGTH_MAX,
   TITLE_LENGTH_MAX,
+  TOPIC_LENGTH_MAX,
 } from '../limits.ts';
 import { message } from './messages.ts';
 import { count, seq, username } from '../names.ts';
@@ -28,6 +30,13 @@ export const conversation = z
     id: z.string(),
     kind: z.enum(CONVERSATION_KINDS),
     title: z.string().optional(),
+    /** What a room is about now, and what it is for. */
+    topic: z.string().optional(),
+    purpose: z.string().optional(),
+    /** `organisation` for a public room; left out for one that only its people know of. */
+    visibility: z.literal('organisation').optional(),
+    /** When a room was archived; left out for one that takes messages. */
+    archived_at: z.string().optional(),
     created_at: z.string(),
     created_by: username,
     head_seq: count,
@@ -49,6 +58,10 @@ export interface Conversation {
   id: string;
   kind: ConversationKind;
   title?: string;
+  topic?: string;
+  purpose?: string;
+  visibility?: 'organisation';
+  archived_at?: string;
   created_at: string;
   created_by: string;
   head_seq: number;
@@ -76,6 +89,13 @@ export const conversationReply = conversation
   .meta({ id: 'ConversationRead' });
 
 const title = z.string().trim().min(1).max(TITLE_LENGTH_MAX);
+const topic = z.string().trim().min(1).max(TOPIC_LENGTH_MAX);
+const purpose = z.string().trim().min(1).max(PURPOSE_LENGTH_MAX);
+
+/** Who may find a room: its people alone, or everybody of the organisation. */
+export const VISIBILITIES = ['private', 'organisation'] as const;
+export type Visibility = (typeof VISIBILITIES)[number];
+const visibility = z.enum(VISIBILITIES);
 const people = z.array(username).max(PARTICIPANTS_PER_REQUEST_MAX);
 
 /** POST /v1/conversations. The caller takes part without being named, and owns a room it creates. */
@@ -83,12 +103,32 @@ export const createConversation = z
   .discriminatedUnion('kind', [
     z.strictObject({ kind: z.literal('direct'), participants: people.length(1) }),
     z.strictObject({ kind: z.literal('secret'), participants: people.length(1) }),
-    z.strictObject({ kind: z.literal('room'), title: title.optional(), participants: people.default([]) }),
+    z
+      .strictObject({
+        kind: z.literal('room'),
+        title: title.optional(),
+        topic: topic.optional(),
+        purpose: purpose.optional(),
+        visibility: visibility.optional(),
+        participants: people.default([]),
+      })
+      // What nobody could find by its name is not public.
+      .refine((room) => room.visibility !== 'organisation' || room.title !== undefined, { path: ['title'] }),
   ])
   .meta({ id: 'CreateConversation' });
 
-/** PATCH /v1/conversations/{id}. */
-export const changeConversation = z.strictObject({ title }).meta({ id: 'ChangeConversation' });
+/** PATCH /v1/conversations/{id}: the fields that are named change; null takes a text away. */
+export const changeConversation = z
+  .strictObject({
+    title: title.optional(),
+    topic: topic.nullable().optional(),
+    purpose: purpose.nullable().optional(),
+    visibility: visibility.optional(),
+    archived: z.boolean().optional(),
+  })
+  .refine((form) => Object.keys(form).length > 0)
+  .meta({ id: 'ChangeConversation' });
+export type ChangeConversation = z.infer<typeof changeConversation>;
 
 /** PUT …/retention: how long messages are kept, or `null` for as long as the installation keeps them. */
 export const putRetention = z

@@ -9,13 +9,23 @@ export const MARKING_ROUTES = {
     'Reacts to a message with one emoji.',
     {
       replies: { 200: message },
-      errors: ['conversation_forbidden', 'right_missing', 'message_not_found', 'message_deleted', 'reactions_full'],
+      errors: [
+        'conversation_archived',
+        'conversation_forbidden',
+        'right_missing',
+        'message_not_found',
+        'message_deleted',
+        'reactions_full',
+      ],
     },
   ),
   removeReaction: route.delete(
     '/v1/conversations/:id/messages/:seq/reactions/:emoji',
     "Takes one's own reaction back.",
-    { replies: { 200: message }, errors: ['conversation_forbidden', 'right_missing', 'message_not_found'] },
+    {
+      replies: { 200: message },
+      errors: ['conversation_archived', 'conversation_forbidden', 'right_missing', 'message_not_found'],
+    },
   ),
   readPins: route.get('/v1/conversations/:id/pins', 'Lists the pinned messages.', {
     replies: { 200: pinsReply },
@@ -23,10 +33,17 @@ export const MARKING_ROUTES = {
   }),
   addPin: route.put('/v1/conversations/:id/pins/:seq', 'Pins a message for everyone.', {
     replies: { 204: null },
-    errors: ['conversation_forbidden', 'right_missing', 'message_not_found', 'message_deleted', 'pins_full'],
+    errors: [
+      'conversation_archived',
+      'conversation_forbidden',
+      'right_missing',
+      'message_not_found',
+      'message_deleted',
+      'pins_full',
+    ],
   }),
   removePin: route.delete('/v1/conversations/:id/pins/:seq', 'Unpins a message.', {
     replies: { 204: null },
-    errors: ['conversation_forbidden', 'right_missing', 'message_not_found'],
+    errors: ['conversation_archived', 'conversation_forbidden', 'right_missing', 'message_not_found'],
   }),
 } as const satisfies Record<string, Route>;

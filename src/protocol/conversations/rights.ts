@@ -12,6 +12,8 @@ export const CONVERSATION_RIGHTS = [
   'reaction.add',
   'pin.change',
   'title.change',
+  'visibility.change',
+  'conversation.archive',
   'retention.change',
   'participant.add',
   'participant.remove',

@@ -6,8 +6,12 @@ import { route, type Route } from '../route.ts';
 export const DIRECTORY_ROUTES = {
   listDirectory: route.get(
     '/v1/directory',
-    'Pages through the people whom the caller may see, or through what changed of them since a rev; 304 for `If-None-Match`.',
-    { query: directory.directoryQuery, replies: { 200: directory.directoryReply, 304: null } },
+    'Pages through the people whom the caller may see, or through what changed of them since a rev, with 304 for `If-None-Match`; or searches among them by name; or reads those who are named.',
+    {
+      query: directory.directoryQuery,
+      replies: { 200: directory.directoryReply, 304: null },
+      errors: ['cursor_invalid'],
+    },
   ),
   readDirectoryEntry: route.get(
     '/v1/directory/:username',

@@ -1,6 +1,6 @@
 /** The directory: what people read of one another, and what the console reads and writes of them (DIR-01). */
 import { z } from 'zod';
-import { PAGE_LENGTH_MAX } from '../limits.ts';
+import { DIRECTORY_NAMES_MAX, PAGE_LENGTH_MAX, SEARCHED_NAME_LENGTH_MAX } from '../limits.ts';
 import { count, username } from '../names.ts';
 import { password } from '../sessions/sessions.ts';
 
@@ -69,14 +69,39 @@ const decimal = z
   .transform(Number)
   .pipe(count);
 
-/** GET /v1/directory: by username behind `after`, or what changed behind `after_rev`, in the order of the changes. */
+/** What is searched for: names are shorter. Words beyond the eighth are passed over. */
+export const nameQuery = z.string().trim().min(1).max(SEARCHED_NAME_LENGTH_MAX);
+
+const isName = (text: string | undefined) => text === undefined || username.safeParse(text).success;
+
+const namedUsers = z.string().refine((text) => {
+  const users = text.split(',');
+  return users.length <= DIRECTORY_NAMES_MAX && users.every(isName);
+});
+
+/** A username, or the `next` of a search, which carries a name and is for the server to read. */
+const position = z.string().min(1).max(2048);
+
+/**
+ * GET /v1/directory: by username behind `after`; or what changed behind `after_rev`, in the order of the changes; or who
+ * is called `q`, the best first; or who `users` names.
+ */
 export const directoryQuery = z
   .strictObject({
-    after: username.optional(),
+    q: nameQuery.optional(),
+    /** Usernames with commas between them: these, as far as the caller may see them, in one page. */
+    users: namedUsers.optional(),
+    after: position.optional(),
     after_rev: decimal.optional(),
     limit: decimal.pipe(z.number().min(1).max(PAGE_LENGTH_MAX)).default(PAGE_LENGTH_MAX),
   })
-  .refine((query) => query.after === undefined || query.after_rev === undefined, { path: ['after_rev'] });
+  .refine(({ q, after, after_rev: rev }) => rev === undefined || (after === undefined && q === undefined), {
+    path: ['after_rev'],
+  })
+  .refine(({ users, q, after, after_rev: rev }) => users === undefined || (q ?? after ?? rev) === undefined, {
+    path: ['users'],
+  })
+  .refine(({ q, after }) => q !== undefined || isName(after), { path: ['after'] });
 export type DirectoryQuery = z.infer<typeof directoryQuery>;
 
 /**
@@ -87,6 +112,8 @@ export type DirectoryQuery = z.infer<typeof directoryQuery>;
 export const directoryReply = z
   .strictObject({ items: z.array(directoryEntry), next: z.string().nullable(), rev: count, scope: z.string() })
   .meta({ id: 'Directory' });
+
+export type DirectoryFound = z.infer<typeof directoryReply>;
 
 /** Console: a new person with a password that an administrator hands over. */
 export const createUser = z
@@ -123,10 +150,18 @@ export const user = z
   .meta({ id: 'User' });
 export type User = z.infer<typeof user>;
 
-export const usersQuery = z.strictObject({
-  after: username.optional(),
-  limit: decimal.pipe(z.number().min(1).max(PAGE_LENGTH_MAX)).default(PAGE_LENGTH_MAX),
-});
+/** Orders of the console's list: by username, by name, or by the last change, the newest first. */
+export const USER_ORDERS = ['user', 'name', 'changed'] as const;
+
+/** Console: people by username, or those who are called `q`, the best first; `sort` says another order. */
+export const usersQuery = z
+  .strictObject({
+    q: nameQuery.optional(),
+    sort: z.enum(USER_ORDERS).optional(),
+    after: position.optional(),
+    limit: decimal.pipe(z.number().min(1).max(PAGE_LENGTH_MAX)).default(PAGE_LENGTH_MAX),
+  })
+  .refine(({ q, sort, after }) => q !== undefined || sort !== undefined || isName(after), { path: ['after'] });
 
 export const usersReply = z.strictObject({ items: z.array(user), next: z.string().nullable() }).meta({ id: 'Users' });
 

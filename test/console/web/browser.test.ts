@@ -163,6 +163,14 @@ describe('the console in Chromium', { skip: chromium === undefined && 'no Chromi
     await browser.sees('The link works once.');
     assert.match(await browser.read("document.querySelector('dialog pre.secret').textContent"), /\/v1\/enroll\/inv_/);
     await browser.press('Close', 'dialog');
+    // The list is searched, ordered and paged by the server.
+    await browser.fill('Find in the list', 'nobody at all');
+    await browser.sees('Nobody is here yet.');
+    await browser.fill('Find in the list', 'ROO');
+    await browser.fill('Order', 'name');
+    assert.match(await browser.read('location.hash'), /text=ROO&sort=name/);
+    await browser.press('root', 'tbody');
+    await browser.sees('Profile');
     await browser.press('Groups', 'nav');
     await browser.fill('Name', 'Second line');
     await browser.fill('Members', 'root');

@@ -106,7 +106,7 @@ test('every text of the dictionary is said somewhere', () => {
 });
 
 test('texts take values, words fall back to the server’s, and errors name their field', () => {
-  assert.equal(t('list.part', { shown: 2, loaded: 5 }), '2 of 5 loaded');
+  assert.equal(t('people.role-asked', { user: 'ann', role: 'owner' }), 'Give ann this role in the console: owner?');
   assert.equal(word('state', 'active'), 'active');
   assert.equal(word('state', 'hibernating'), 'hibernating');
   assert.equal(word('state', '__proto__'), '__proto__');

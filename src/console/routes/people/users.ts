@@ -1,10 +1,12 @@
 /** People: listing, creating, changing, blocking, letting go, and their sessions (DIR-01). */
 import type { ConsoleRoles } from '#src/identity/console/console-roles.ts';
+import type { Directory } from '#src/directory/directory.ts';
 import type { Groups } from '#src/directory/groups.ts';
 import { UnknownPerson, type People } from '#src/directory/people.ts';
 import type { PasswordResets } from '#src/directory/password-resets.ts';
 import { passwordResetLink } from '#src/protocol/account/passwords.ts';
 import * as directory from '#src/protocol/directory/directory.ts';
+import { isBotUser } from '#src/protocol/bots/bots.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { PASSWORD_POLICY_ERRORS } from '#src/protocol/sessions/sessions.ts';
 import { actorOf } from '#src/identity/console/principal.ts';
@@ -17,13 +19,13 @@ export const usersRoutes = {
   listUsers: {
     method: 'get',
     path: '/users',
-    summary: 'People and guests, by username.',
+    summary: 'People and guests, by username, or those who are called so, in the order that is asked for.',
     access: 'users:read',
     vendor: 'open',
     audit: null,
     query: directory.usersQuery,
     replies: { 200: directory.usersReply },
-    errors: [],
+    errors: ['cursor_invalid'],
   },
   createUser: {
     method: 'post',
@@ -123,6 +125,7 @@ export const usersRoutes = {
 export interface UsersPageOptions {
   readonly people: People;
   readonly groups: Groups;
+  readonly directory: Pick<Directory, 'find'>;
   readonly passwordResets: PasswordResets;
   /** Where clients reach the coordinator, without a slash at the end. */
   readonly coordinatorUrl: () => string;
@@ -130,7 +133,7 @@ export interface UsersPageOptions {
 }
 
 export function makeUsersPage(options: UsersPageOptions): ConsolePage {
-  const { people, groups, consoleRoles, coordinatorUrl, passwordResets } = options;
+  const { people, groups, directory: names, consoleRoles, coordinatorUrl, passwordResets } = options;
   const viewOf = (username: string): directory.User => ({
     ...people.read(username),
     groups: groups.of(username).map(({ id, name }) => ({ id, name })),
@@ -142,8 +145,15 @@ export function makeUsersPage(options: UsersPageOptions): ConsolePage {
     return { status: 200, body: viewOf(username) };
   };
   return page(usersRoutes, {
-    listUsers: ({ query }) => {
-      const { items, next } = people.list(query.after ?? '', query.limit);
+    listUsers: async ({ query }) => {
+      const { q, sort, after, limit } = query;
+      if (q !== undefined || sort !== undefined) {
+        const order = sort ?? 'fit';
+        const isShown = ({ user }: { readonly user: string }) => !isBotUser(user);
+        const { users, next } = await names.find({ query: q, order, after, limit, isShown });
+        return { status: 200, body: { items: users.map(viewOf), next } };
+      }
+      const { items, next } = people.list(after ?? '', limit);
       return { status: 200, body: { items: items.map(({ username }) => viewOf(username)), next } };
     },
     createUser: async (request) => {

@@ -1,8 +1,8 @@
 /** People: who there is, and inviting more (DIR-01). A person's own page is `person.ts`. */
 import type { ItemOf } from '../../console-api.ts';
 import { badge, button, element, link } from '../../elements.ts';
-import { input } from '../../form.ts';
-import { word } from '../../language.ts';
+import { input, select } from '../../form.ts';
+import { t, word } from '../../language.ts';
 import { Listing } from '../../listing.ts';
 import type { Screen } from '../../screen-context.ts';
 import { invite } from './invitation.ts';
@@ -25,13 +25,27 @@ export const peopleScreen: Screen = {
       label: 'people.filter',
       name: 'text',
       hint: 'people.filter-hint',
-      attributes: { type: 'search', value: stage.place.query.get('text') ?? '' },
+      attributes: { type: 'search', maxlength: 100, value: stage.place.query.get('text') ?? '' },
+    });
+    const order = select({
+      label: 'people.order',
+      name: 'sort',
+      value: stage.place.query.get('sort') ?? '',
+      choices: [
+        { value: '', label: t('people.order-best') },
+        { value: 'user', label: t('people.order-user') },
+        { value: 'name', label: t('people.order-name') },
+        { value: 'changed', label: t('people.order-changed') },
+      ],
+    });
+    const asked = () => ({
+      ...(filter.text === undefined ? {} : { q: filter.text }),
+      ...(order.value === '' ? {} : { sort: order.value }),
     });
     const listing = new Listing<User>({
       caption: 'people.title',
       empty: 'people.empty',
-      load: async (after) => await stage.call('get /users', { query: { after } }),
-      isShown: (user) => matches(user, filter.value),
+      load: async (after) => await stage.call('get /users', { query: { after, ...asked() } }),
       columns: [
         { head: 'people.user', cell: ({ user }) => link(`people/${encodeURIComponent(user)}`, user) },
         { head: 'people.name', cell: ({ display_name: name }) => name },
@@ -41,21 +55,14 @@ export const peopleScreen: Screen = {
         { head: 'people.groups', cell: ({ groups }) => groups.map(({ name }) => name).join(', ') },
       ],
     });
-    filter.onChange(() => {
-      stage.keepQuery(new URLSearchParams(filter.value === '' ? {} : { text: filter.value }));
-      listing.refresh();
-    });
+    for (const field of [filter, order]) {
+      field.onChange(() => {
+        const { q, ...rest } = asked();
+        stage.keepQuery(new URLSearchParams({ ...(q === undefined ? {} : { text: q }), ...rest }));
+        void listing.reload();
+      });
+    }
     const add = stage.may('users:write') && button('people.invite', () => invite(stage), { class: 'primary' });
-    return [element('div', { class: 'actions' }, add), filter.element, listing.element];
+    return [element('div', { class: 'actions' }, add), filter.element, order.element, listing.element];
   },
 };
-
-/** Whether any of what names a person has the text in it, whatever its case. */
-export function matches(
-  user: Pick<User, 'user' | 'display_name' | 'email' | 'phone' | 'title'>,
-  text: string,
-): boolean {
-  const wanted = text.trim().toLowerCase();
-  const names = [user.user, user.display_name, user.email, user.phone, user.title];
-  return names.some((name) => name?.toLowerCase().includes(wanted) === true);
-}

@@ -1,0 +1,86 @@
+/** What a conversation says of itself: title, topic, purpose, who may find it, and whether it is archived. */
+import { formatInstant } from '#src/base/time.ts';
+import type { ConversationRight } from '#src/protocol/conversations/rights.ts';
+import { isArchived, NO_ROOM_FACTS, writeListing } from '#storage/conversations/room-records.ts';
+import type { ConversationRecord, MemberRecord, RoomFacts } from '#storage/engine/records.ts';
+import { refuse, type Effect } from '../runtime/actor.ts';
+import type { ConversationMessage } from './conversation.messages.ts';
+import { makeChange, type ConversationState } from './conversation.state.ts';
+
+type Create = Extract<ConversationMessage, { kind: 'create' }>;
+type Describe = Extract<ConversationMessage, { kind: 'describe' }>;
+
+/** What nothing is added to while a room is archived. Taking away, reading and roles go on. */
+const ADDING: ReadonlySet<ConversationMessage['kind']> = new Set(['post', 'edit', 'react', 'pin', 'typing', 'add']);
+
+/** Whether a room is closed to what the message would add. */
+export function isShutTo(record: ConversationRecord, message: ConversationMessage): boolean {
+  return ADDING.has(message.kind) && isArchived(record);
+}
+
+/** What a new room says of itself; undefined for a conversation that says nothing beyond its title. */
+export function roomOf({ conversation, visibility, topic, purpose }: Create): RoomFacts | undefined {
+  const isPublic = visibility === 'organisation';
+  if (conversation !== 'room' || !(isPublic || topic || purpose)) return undefined;
+  return { isPublic, archivedAt: undefined, topic: topic ?? undefined, purpose: purpose ?? undefined };
+}
+
+/** Changes the fields that are named; one that is not theirs to change refuses them all. */
+export function describe(
+  state: ConversationState,
+  record: ConversationRecord,
+  member: MemberRecord,
+  { form }: Describe,
+  now: number,
+): readonly Effect[] {
+  for (const [field, right] of Object.entries(RIGHTS)) {
+    const value = form[field as keyof typeof RIGHTS];
+    if (value !== undefined && !state.may(member.role, right)) return refuse('right_missing');
+  }
+  const before = record.room ?? NO_ROOM_FACTS;
+  const after: RoomFacts = {
+    isPublic: form.visibility === undefined ? before.isPublic : form.visibility === 'organisation',
+    archivedAt: archivedAt(before, form.archived, now),
+    topic: form.topic === undefined ? before.topic : (form.topic ?? undefined),
+    purpose: form.purpose === undefined ? before.purpose : (form.purpose ?? undefined),
+  };
+  const title = form.title ?? record.title;
+  if (after.isPublic && title === undefined) return refuse('field_invalid', 'title');
+  // An archived room is brought back first: what is found of it afterwards is as it was left.
+  if (isArchived(record) && form.archived !== false) return refuse('conversation_archived');
+  const isSame = (Object.keys(after) as (keyof RoomFacts)[]).every((name) => before[name] === after[name]);
+  if (isSame && title === record.title) return answered(state, record);
+  record.title = title;
+  record.room = isSame ? record.room : after;
+  return tellUpdate(state, record, now);
+}
+
+const RIGHTS = {
+  title: 'title.change',
+  topic: 'title.change',
+  purpose: 'title.change',
+  visibility: 'visibility.change',
+  archived: 'conversation.archive',
+} as const satisfies Partial<Record<keyof Describe['form'], ConversationRight>>;
+
+function archivedAt({ archivedAt: since }: RoomFacts, archived: boolean | undefined, now: number): string | undefined {
+  if (archived === undefined || archived === (since !== undefined)) return since;
+  return archived ? formatInstant(now) : undefined;
+}
+
+function answered(state: ConversationState, record: ConversationRecord): readonly Effect[] {
+  return [{ kind: 'answer', value: { status: 200, json: JSON.stringify(state.toWire(record)) } }];
+}
+
+/** The change of a record, as its event and its answer tell it. */
+export function tellUpdate(state: ConversationState, record: ConversationRecord, now: number): readonly Effect[] {
+  // The record in the event carries the rev of the change itself.
+  const wire = JSON.stringify({ ...state.toWire(record), rev: record.rev + 1 });
+  const change = makeChange(record, state.view, now, { type: 'conversation.updated', data: wire, keepData: false });
+  const listed = record.kind === 'room' ? [writeListing(record)] : [];
+  return [
+    { kind: 'append', writes: [...change.writes, ...listed] },
+    { kind: 'answer', value: { status: 200, json: wire } },
+    { kind: 'publish', topic: state.id, type: 'conversation.updated', event: change.event },
+  ];
+}
