@@ -188,8 +188,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const lmtp = await listen(base, closers, { coordinator: coordinator.app, calendar, openMail }, urls);
   for (const origin of originsOf(config, portOf(coordinator.app.server.address()))) origins.add(origin);
   const stated = { quotas, quotaWarnings, origins: [...origins] };
-  const surroundings = { attachmentKeys, changes, health, ...stated, supervisor, vendorRefused };
-  const shardParts = { ...management, ...surroundings };
+  const shardParts = { ...management, attachmentKeys, changes, health, ...stated, supervisor, vendorRefused };
   urls.messaging = await startMessaging(base, closers, shardParts);
   followCertificate(base, closers, [coordinator.app, calendar], changes.announceCertificate);
   const control = await listenForCommands(base, { ...management, changes, coordinator, announcer, supervisor, urls });

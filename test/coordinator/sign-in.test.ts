@@ -241,12 +241,12 @@ test('CRD-08 a key that was retired proves what it signed for as long as that re
     await rotateSigningKeys({ accounts, announce, clock, config, tokens }, atOnce);
   const kept = () => KEY_RINGS.map((ring) => accounts.signingKeys(ring).length);
   const old = await login('alice');
-  const { links_until: links, session_key: id, sessions_until: until } = await rotate();
+  const { links_until: links, session_key: id, sessions_until: sessions } = await rotate();
   assert.deepEqual(
     announced.map(({ session_keys: [present, retired] }) => [present.id, retired?.retired?.validUntil]),
     [[id, NOW + 905]],
   );
-  assert.deepEqual([until, links], ['2026-11-22T08:15:05.000Z', '2026-11-21T08:15:05.000Z']);
+  assert.deepEqual([sessions, links], ['2026-11-22T08:15:05.000Z', '2026-11-21T08:15:05.000Z']);
   assert.equal(accounts.auditEntries({ limit: 1 })[0]?.event, 'keys.rotated');
   clock.advance(905);
   assert.equal((await withToken('/v1/auth/renew', old.token)).status, 200);
