@@ -49,6 +49,7 @@ const CONVERSATION = {
   retention: 86400,
   isHeld: true,
   emptiedSeq: 1,
+  room: { isPublic: true, archivedAt: undefined, topic: 'Plans', purpose: undefined },
 };
 
 interface AnyCodec {
@@ -71,13 +72,13 @@ const STORED: readonly [name: string, codec: AnyCodec, record: object, hex: stri
     'conversation',
     conversationRecord,
     CONVERSATION,
-    '01dc0012a3635f31a4726f6f6da45465616db8323032362d31312d32325430383a30303a30302e3030305aa5616c696365cd012cce00011170030100cb41f0000000000000cb427a1fd1e8c00000c20102ce00015180c301',
+    '01dc0013a3635f31a4726f6f6da45465616db8323032362d31312d32325430383a30303a30302e3030305aa5616c696365cd012cce00011170030100cb41f0000000000000cb427a1fd1e8c00000c20102ce00015180c301de0004a869735075626c6963c3aa61726368697665644174c0a5746f706963a5506c616e73a7707572706f7365c0',
   ],
   [
     'conversation without',
     conversationRecord,
-    { ...CONVERSATION, title: undefined, retention: undefined, kind: 'direct', isHeld: false },
-    '01dc0012a3635f31a6646972656374c0b8323032362d31312d32325430383a30303a30302e3030305aa5616c696365cd012cce00011170030100cb41f0000000000000cb427a1fd1e8c00000c20102c0c201',
+    { ...CONVERSATION, title: undefined, retention: undefined, kind: 'direct', isHeld: false, room: undefined },
+    '01dc0013a3635f31a6646972656374c0b8323032362d31312d32325430383a30303a30302e3030305aa5616c696365cd012cce00011170030100cb41f0000000000000cb427a1fd1e8c00000c20102c0c201c0',
   ],
   ['member', memberRecord, { role: 'moderator', joinedSeq: 9 }, '0192a96d6f64657261746f7209'],
   ['membership', membershipRecord, { gone: true, stamp: 77, removed: undefined }, '0193c34dc0'],
@@ -343,7 +344,8 @@ test('an object from before its class was kept has none, and may have been shown
 test('a conversation from before there was a retention has none, and was emptied as far as it goes', () => {
   const names = Object.keys(CONVERSATION);
   const values = Object.values(CONVERSATION).slice(0, names.indexOf('retention'));
-  const older = { ...CONVERSATION, retention: undefined, isHeld: false, emptiedSeq: CONVERSATION.floorSeq };
+  const ended = { retention: undefined, isHeld: false, emptiedSeq: CONVERSATION.floorSeq, room: undefined };
+  const older = { ...CONVERSATION, ...ended };
   assert.deepEqual(conversationRecord.decode(pack(values)), older);
 });
 

@@ -49,6 +49,14 @@ const CASES: readonly [
       retention: optional(count),
       isHeld: fc.boolean(),
       emptiedSeq: count,
+      room: optional(
+        fc.record({
+          isPublic: fc.boolean(),
+          archivedAt: optional(text),
+          topic: optional(text),
+          purpose: optional(text),
+        }),
+      ),
     }),
   ],
   ['member', memberRecord, fc.record({ role, joinedSeq: count })],
