@@ -8,7 +8,7 @@ export const PASSWORD_LENGTH_MAX = 256;
 
 export const password = z.string().min(PASSWORD_LENGTH_MIN).max(PASSWORD_LENGTH_MAX);
 
-const device = z.strictObject({ name: z.string().min(1).max(100), platform: z.string().min(1).max(32) });
+export const device = z.strictObject({ name: z.string().min(1).max(100), platform: z.string().min(1).max(32) });
 
 /** POST /v1/auth/login. `device_id` is one that an earlier sign-in of the same person got. */
 export const login = z
