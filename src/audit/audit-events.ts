@@ -25,6 +25,10 @@ export const AUDIT_EVENTS = {
   'second_factor.removed': 'An owner removed the second factor of a person.',
   'sso.identity_bound': 'An account of the identity provider was bound to a username: the issuer, by what.',
   'sso.identity_forgotten': 'What bound a username to an account of the identity provider was taken away: the issuer.',
+  'sso.provider_changed':
+    'A provider that people sign in at was made or changed: before and after, whether its secret was.',
+  'sso.provider_removed': 'A provider that people sign in at was removed: what it was.',
+  'sso.logged_out': 'A provider ended sessions that it had opened (back-channel logout): how many.',
   'break_glass.set': 'An owner set the break-glass account.',
   'break_glass.used': 'The break-glass account signed in.',
   'break_glass.refused': 'The password of the break-glass account was right and the code was not.',

@@ -24,6 +24,7 @@ import type { Lanes } from '#storage/engine/lanes.ts';
 import { removeAppPasswords } from '#src/identity/app-passwords.ts';
 import { consoleRoles } from '#src/identity/console/console-role-record.ts';
 import { endConsoleSessions } from '#src/identity/console/console-sessions.ts';
+import { forgetPerson } from '#src/identity/single-sign-on/person-identities.ts';
 import { forgetIdentity } from '#src/identity/single-sign-on/sso-bindings.ts';
 import { eraseTraces, NO_TRACES, PASS_START, type TraceProgress } from './erasure-traces.ts';
 import { removePersonalFields } from '#src/directory/personal-fields.ts';
@@ -146,6 +147,7 @@ export class Erasures {
       const revoked = endSessions(draft, user);
       secondFactors.forget(draft, user);
       forgetIdentity(draft, user);
+      forgetPerson(draft, user);
       const rev = emptyAccount(draft, { ...person, state: 'left', passwordHash });
       draft.putDocument(erasures, id, {
         user,

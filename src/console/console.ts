@@ -32,6 +32,10 @@ import { makeRoutingPage } from './routes/operations/routing.ts';
 import { makeSecondFactorPage } from './routes/access/second-factor.ts';
 import { makeServersPage } from './routes/operations/servers.ts';
 import { makeSignInPage } from './routes/access/sign-in.ts';
+import { addSignOnRoutes } from '#src/server/sign-on-routes.ts';
+import type { SignIn } from '#src/identity/sign-in.ts';
+import type { SignOn } from '#src/identity/single-sign-on/sign-on.ts';
+import { makeSsoProvidersPage } from './routes/access/sso-providers.ts';
 import { makeSsoPage } from './routes/access/sso.ts';
 import { makeStepUpPage } from './routes/access/step-up.ts';
 import { makeTelemetryPage } from './routes/operations/telemetry.ts';
@@ -50,6 +54,7 @@ import { addConsoleWeb } from './web-pages.ts';
 export interface ManagementServicesOptions extends Omit<ManagementOptions, 'redactionFailures'>, PeopleServices {
   /** The coordinator's app, which does not listen yet. */
   readonly app: FastifyInstance;
+  readonly signIn: SignIn;
   /** The claims of a client's session. @throws Refusal when the token is none. */
   readonly session: (token: string | undefined) => SessionClaims;
   /** The listeners of this process, by service, as clients reach them. */
@@ -94,11 +99,12 @@ export async function addManagementServices(options: ManagementServicesOptions):
     readQuotas: ({ user }) => ({ status: 200, body: { items: management.quotaReport.of(user), next: null } }),
   };
   addClientRoutes(app, QUOTA_ROUTES, quotaHandlers, (token) => options.session(token).sub, options.limiter);
+  const signOn = addSignOnRoutes({ ...options, ...management, app, baseUrl: () => options.listeners().coordinator });
   const { consoleSessions: sessions, vendorTokens, vendorTokenUse: ledger } = management;
   const authentication = new ConsoleAuthentication({ sessions, vendorTokens, ledger, clock });
   const gate = new VendorGate(ledger);
   const pseudonymOrder = new PseudonymOrder({ accounts, key: async () => await key.read() });
-  const pages = makePages(options, management, pseudonymOrder);
+  const pages = makePages(options, management, pseudonymOrder, signOn);
   await addConsoleRoutes(app, pages, { authentication, gate, depersonalisation, clock, limiter: options.limiter });
   addConsoleWeb(app);
   management.alerts.start();
@@ -110,6 +116,7 @@ function makePages(
   options: ManagementServicesOptions,
   management: Management,
   pseudonymOrder: PseudonymOrder,
+  signOn: SignOn,
 ): Readonly<Record<ConsolePageName, ConsolePage>> {
   const { accounts, clock, health, listeners, recentLines, startedAt } = options;
   const { alerts, asks, audit, chunks, nodes, reports, telemetry, vendorTokens } = management;
@@ -128,6 +135,7 @@ function makePages(
       idleSeconds,
     }),
     sso: makeSsoPage({ sso: management.singleSignOn, idleSeconds }),
+    ssoProviders: makeSsoProvidersPage({ providers: management.personProviders, signOn }),
     stepUp: makeStepUpPage({ stepUp: management.stepUp, sso: management.singleSignOn }),
     mcu: makeMcuPage({ reports, liveCalls: options.liveCalls }),
     alerts: makeAlertsPage({ alerts }),

@@ -37,6 +37,7 @@ import { secondFactorRoutes } from './routes/access/second-factor.ts';
 import { serversRoutes } from './routes/operations/servers.ts';
 import { settingsRoutes } from './routes/settings/settings.ts';
 import { signInRoutes } from './routes/access/sign-in.ts';
+import { ssoProvidersRoutes } from './routes/access/sso-providers.ts';
 import { ssoRoutes } from './routes/access/sso.ts';
 import { stepUpRoutes } from './routes/access/step-up.ts';
 import { telemetryRoutes } from './routes/operations/telemetry.ts';
@@ -97,6 +98,7 @@ export const CONSOLE_PAGES = {
   settings: settingsRoutes,
   signIn: signInRoutes,
   sso: ssoRoutes,
+  ssoProviders: ssoProvidersRoutes,
   stepUp: stepUpRoutes,
   telemetry: telemetryRoutes,
   users: usersRoutes,

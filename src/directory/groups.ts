@@ -118,6 +118,24 @@ export class Groups {
     return { ...viewOf(id, after), members: after.members };
   }
 
+  /**
+   * Has a person be a member of some of the groups `among`, of those `in`, and of no other of them. A group that is not
+   * there any more, or is full, is left as it is.
+   */
+  async follow(
+    username: string,
+    { among, in: wanted }: { readonly among: readonly string[]; readonly in: readonly string[] },
+    by: AuditActor,
+  ): Promise<void> {
+    for (const id of new Set(among)) {
+      const record = this.#options.accounts.document(groupRecords, id);
+      if (record === undefined || record.members.includes(username) === wanted.includes(id)) continue;
+      if (wanted.includes(id) && record.members.length >= GROUP_MEMBERS_MAX) continue;
+      const change = wanted.includes(id) ? { add: [username], remove: [] } : { add: [], remove: [username] };
+      await this.change(id, change, by);
+    }
+  }
+
   /** @throws Refusal `group_not_found`; `group_in_use` while a policy names it. */
   async remove(id: string, by: AuditActor): Promise<void> {
     const { accounts, announcer, clock } = this.#options;

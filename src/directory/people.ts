@@ -241,6 +241,27 @@ function memberOf(draft: AccountsDraft, username: string): PersonRecord {
   return person;
 }
 
+export interface ForeignPerson {
+  readonly username: string;
+  readonly displayName: string | undefined;
+  readonly email: string | undefined;
+  /** Of a password that nobody was told. */
+  readonly passwordHash: string;
+  readonly by: AuditActor;
+  /** Milliseconds. */
+  readonly now: number;
+}
+
+/** Adds a person whom a provider or a directory server knows, as part of a change. @throws as `addPerson` does. */
+export function addForeignPerson(draft: AccountsDraft, form: ForeignPerson): number {
+  const { by, displayName, email, now, passwordHash, username } = form;
+  const added = addPerson(draft, { username, passwordHash, role: 'person', now });
+  const { after } = putProfile(draft, username, { display_name: displayName, email });
+  const details = { role: 'person', ...after };
+  draft.audit(now, { event: 'user.created', ...by, subject: `user:${username}`, details });
+  return added;
+}
+
 export interface NewPerson {
   readonly username: string;
   readonly passwordHash: string;

@@ -1,6 +1,6 @@
 /** Routes of the protocol's tables on the coordinator's app: one handler by name each, called for whoever it takes. */
 import type { Limiter } from '#src/limits/limiter.ts';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { z } from 'zod';
 import { Refusal } from '#src/protocol/errors.ts';
 import { BODY_BYTES_MAX } from '#src/protocol/limits.ts';
@@ -18,11 +18,14 @@ export interface ClientRequest {
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: unknown;
   readonly body: unknown;
+  /** The `Cookie` header. A cookie here is no credential: it ties a walk through other pages to its browser. */
+  readonly cookie: string | undefined;
 }
 
 export interface ClientReply {
   readonly status: number;
   readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** An answer of 200 whose JSON was made before, for others too; a caller that has it as it is gets 304 instead. */
@@ -61,7 +64,7 @@ export function addClientRoutes<Routes extends Readonly<Record<string, Route>>>(
   const users = new WeakMap<FastifyRequest, string>();
   for (const [name, route] of Object.entries<Route>(routes)) {
     const handle = handlers[name as keyof Routes];
-    app.route({
+    addRoute(app, route, {
       method: route.method.toUpperCase(),
       url: route.path,
       bodyLimit: route.bodyBytesMax ?? BODY_BYTES_MAX,
@@ -88,12 +91,33 @@ export function addClientRoutes<Routes extends Readonly<Record<string, Route>>>(
           parameters: request.params as Record<string, string>,
           query: request.query,
           body: request.body,
+          cookie: request.headers.cookie,
         });
         if ('json' in answer) return await sendMade(request, reply, answer);
-        return await reply.code(answer.status).send(answer.body);
+        return await reply
+          .code(answer.status)
+          .headers(answer.headers ?? {})
+          .send(answer.body);
       },
     });
   }
+}
+
+/** Adds a route to the app; one that takes a form in a scope of its own, so that no other route takes forms. */
+function addRoute(app: FastifyInstance, route: Route, options: RouteOptions): void {
+  if (route.isForm !== true) return void app.route(options);
+  void app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    const parse = (_request: FastifyRequest, text: string, done: (error: Error | null, body?: unknown) => void) => {
+      const parameters = [...new URLSearchParams(text)];
+      const form = Object.fromEntries(parameters);
+      // Which of two would count is nothing to guess (RFC 6749, section 3.1).
+      const isTwice = Object.keys(form).length < parameters.length;
+      done(isTwice ? new Refusal('field_invalid') : null, form);
+    };
+    scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, parse);
+    scope.route(options);
+  });
 }
 
 /** Sends JSON under its tag. The caller may keep it, and asks each time whether it still holds. */

@@ -28,6 +28,7 @@ import type { DeviceRecord, LastUse, LiveSession, PersonRecord } from '#storage/
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { countDailyUse } from '#storage/accounts/daily-use.ts';
 import { guestRecords } from './guest-records.ts';
+import type { SignInSwitches } from './sign-in-switches.ts';
 
 /**
  * Devices of one person; the quota `devices` may say fewer. A script that signs in without the device id it was given makes a new one every time; beyond
@@ -44,6 +45,7 @@ export interface SignInOptions {
   readonly guard: SignInGuard;
   readonly clock: Clock;
   readonly quotas: Pick<QuotaGate, 'limits' | 'require'>;
+  readonly switches: Pick<SignInSwitches, 'refusePasswords'>;
   /** Told of a session that was ended because a refresh token was used that had been replaced. */
   readonly reused: (session: ReusedSession) => Promise<void> | void;
 }
@@ -61,6 +63,9 @@ export interface ReusedSession {
   readonly address: string;
 }
 
+/** What is kept of a session beside it, as part of the change that opens it. */
+export type Noted = (draft: AccountsDraft, opened: OpenedSession) => void;
+
 /** What a device says of itself at sign-in. */
 export interface DeviceSaid {
   readonly name: string;
@@ -77,11 +82,13 @@ export class SignIn {
   /**
    * Signs a person in on a device: theirs, when `device_id` names one, otherwise a new one.
    * @throws Refusal `login_failed`, at one cost for an unknown person, a wrong password and a blocked person;
+   * `sign_in_by_identity` where passwords do not sign in (CRD-10);
    * `rate_limited` after too many failures of this username from this address, of the address or of its network;
    * `quota_exceeded` for who has signed in too often today; `busy`. A device of the person is none of these addresses' concern.
    */
   async login(form: Login, address: string): Promise<Session> {
-    const { accounts, guard } = this.#options;
+    const { accounts, guard, switches } = this.#options;
+    if (switches.refusePasswords()) throw new Refusal('sign_in_by_identity');
     // Phones write a capital at the start of a line; usernames have none.
     const username = form.username.toLowerCase();
     const knownDevice = accounts.devices(username).find(({ id }) => id === form.device_id)?.id;
@@ -90,6 +97,25 @@ export class SignIn {
       const mayEnter = await this.#mayEnter(person, form.password, turn);
       if (person === undefined || !mayEnter) throw new Refusal('login_failed');
       return await this.#open(person, form, { address, turn });
+    });
+  }
+
+  /**
+   * Opens a session for somebody whom a provider vouches for; `noted` is part of the change.
+   * @throws Refusal `sso_failed` for a person who may not sign in; `quota_exceeded`, `busy`, `storage_full`.
+   */
+  async enter(
+    username: string,
+    form: Pick<Login, 'device' | 'device_id'>,
+    { address, noted }: Pick<Opening, 'address' | 'noted'>,
+  ): Promise<Session> {
+    return await this.#openSession(username, form, {
+      address,
+      check: (draft) => {
+        if (draft.person(username)?.state !== 'active') throw new Refusal('sso_failed');
+        if (endOf(draft, username) <= unixSeconds(this.#options.clock.now())) throw new Refusal('sso_failed');
+      },
+      noted,
     });
   }
 
@@ -234,30 +260,47 @@ export class SignIn {
   }
 
   async #open(person: PersonRecord, form: Login, { address, turn }: OpenBy): Promise<Session> {
-    const { accounts, announcer, passwords, clock, config, quotas } = this.#options;
-    const now = clock.now();
+    const { passwords, clock } = this.#options;
     const outdated = passwords.isOutdated(person.passwordHash);
     const fresh = outdated ? await passwords.hash(form.password, turn) : undefined;
+    return await this.#openSession(person.username, form, {
+      address,
+      check: (draft) => {
+        const current = draft.person(person.username);
+        // Blocked, or given another password, while this one was being checked.
+        if (current?.state !== 'active' || current.passwordHash !== person.passwordHash)
+          throw new Refusal('login_failed');
+        if (endOf(draft, person.username) <= unixSeconds(clock.now())) throw new Refusal('login_failed');
+        if (fresh !== undefined) draft.putPasswordHash(current, fresh);
+      },
+      noted: () => undefined,
+    });
+  }
+
+  async #openSession(
+    username: string,
+    form: Pick<Login, 'device' | 'device_id'>,
+    { address, check, noted }: Opening,
+  ): Promise<Session> {
+    const { accounts, announcer, clock, config, quotas } = this.#options;
+    const now = clock.now();
     const opened = await accounts.change((draft) => {
-      const current = draft.person(person.username);
-      // Blocked, or given another password, while this one was being checked.
-      if (current?.state !== 'active' || current.passwordHash !== person.passwordHash)
-        throw new Refusal('login_failed');
-      if (endOf(draft, person.username) <= unixSeconds(now)) throw new Refusal('login_failed');
-      countDailyUse(draft, 'sign_ins', person.username, now, quotas.require);
-      if (fresh !== undefined) draft.putPasswordHash(current, fresh);
-      return openSession(draft, person.username, {
+      check(draft);
+      countDailyUse(draft, 'sign_ins', username, now, quotas.require);
+      const session = openSession(draft, username, {
         device: form.device,
         deviceId: form.device_id,
         address,
         devicesMax: quotas.limits.devices,
         now,
         // A guest's session does not outlive the guest's term (GST-01).
-        renewSeconds: Math.min(config.renewSeconds, endOf(draft, person.username) - unixSeconds(now)),
+        renewSeconds: Math.min(config.renewSeconds, endOf(draft, username) - unixSeconds(now)),
       });
+      noted(draft, session);
+      return session;
     });
     if (opened.revoked.length > 0) await announcer.revoked(opened.revoked);
-    const issued = this.#issue(person.username, opened.deviceId, opened.session, unixSeconds(now));
+    const issued = this.#issue(username, opened.deviceId, opened.session, unixSeconds(now));
     return { ...issued, refresh_token: opened.refreshToken };
   }
 
@@ -303,6 +346,14 @@ function sessionIn(view: SessionView, { sid, username }: Pick<RefreshToken, 'sid
 /** The Unix second at which a guest's term ends; people of the organisation have none. */
 function endOf(view: Pick<AccountsDraft, 'document'>, username: string): number {
   return view.document(guestRecords, username)?.endsAt ?? Infinity;
+}
+
+/** How a session is opened once it is known for whom. */
+interface Opening {
+  readonly address: string;
+  /** Judges the person as they are in the change. @throws Refusal. */
+  readonly check: (draft: AccountsDraft) => void;
+  readonly noted: Noted;
 }
 
 /** Where a sign-in comes from, and whose turn its hash is in. */

@@ -123,6 +123,10 @@ const FIXED_POLICIES = {
     say: 'Refusals of one caller by one of these limits: a program that heeds `Retry-After` meets a few.',
     beyond: 'the refusal is answered a second later, so that a loop costs the others nothing',
   },
+  sso_walk: {
+    ...{ ...perMinute(240), beyond },
+    say: 'Sign-ins at a provider that one address starts, comes back from or exchanges: an office in the morning.',
+  },
   rsvp_guess: { ...perMinute(20), beyond, say: 'Links of invitations from one address that are none.' },
   rsvp_answer: { ...perMinute(RSVP_ANSWERS_PER_MINUTE_MAX), beyond, say: 'Answers by one link of an invitation.' },
 } as const satisfies Record<string, StatedPolicy>;

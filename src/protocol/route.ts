@@ -16,6 +16,8 @@ export interface Route {
   readonly auth: 'session' | 'renewable' | 'service' | 'none';
   readonly body?: z.ZodType;
   readonly bodyBytesMax?: number;
+  /** Its body is a form of `application/x-www-form-urlencoded`, and no JSON; each parameter once. */
+  readonly isForm?: true;
   /** Its JSON may also come as the field of that name in a form of `application/x-www-form-urlencoded`. */
   readonly formField?: string;
   readonly formBytesMax?: number;

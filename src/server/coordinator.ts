@@ -52,6 +52,8 @@ import { makeRecoveryWebhook } from '#src/directory/recovery-webhook.ts';
 import { makeSessionHandlers } from './session-routes.ts';
 import type { Certificate } from '#src/tls/certificate.ts';
 import { ServiceTokens } from '#src/identity/service-tokens.ts';
+import { SignInSwitches } from '#src/identity/sign-in-switches.ts';
+import { readSignInSettings } from '#src/settings/settings.ts';
 import { SignIn, type SignInOptions } from '#src/identity/sign-in.ts';
 
 /** How often what time has settled is removed from the accounts file. */
@@ -85,6 +87,7 @@ export interface Coordinator extends PeopleServices {
   /** Not listening yet; closing it is the caller's. */
   readonly app: FastifyInstance;
   readonly passwords: Passwords;
+  readonly signIn: SignIn;
   /** Whose session a token of the coordinator's own routes is. */
   readonly authenticate: Authenticate;
   /** The claims of that session. @throws Refusal as `authenticate` does. */
@@ -122,6 +125,7 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
     guard,
     clock,
     quotas,
+    switches: new SignInSwitches(readSignInSettings(accounts)),
     reused: options.sessionReused,
   });
   const authenticate: Authenticate = (token) => signIn.authenticate(token);
@@ -144,7 +148,8 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
   addPasswordResetPage(app);
   addMeetingPage(app, nouns.meetings);
   keepTidy(app, { ...options, clock }, nouns);
-  return { app, passwords, authenticate, session: (token) => signIn.session(token), signInGuard: guard, ...nouns };
+  const session = (token: string | undefined) => signIn.session(token);
+  return { app, passwords, signIn, authenticate, session, signInGuard: guard, ...nouns };
 }
 
 function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, passwords: Passwords): PeopleServices {

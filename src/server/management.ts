@@ -39,6 +39,7 @@ import { SecondFactors } from '#src/identity/console/second-factors.ts';
 import { makeSettingsServices, type SettingsServices, type SettingsServicesOptions } from './settings-services.ts';
 import { SignInSwitches } from '#src/identity/sign-in-switches.ts';
 import { SingleSignOn } from '#src/identity/single-sign-on/single-sign-on.ts';
+import { PersonProviders } from '#src/identity/single-sign-on/person-providers.ts';
 import { StepUp } from '#src/identity/console/step-up.ts';
 import { VendorRefusals } from '#src/identity/vendor-refusals.ts';
 import { VendorTokens } from '#src/identity/vendor-tokens.ts';
@@ -188,7 +189,9 @@ function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { 
       holdersOf: emailHoldersOf,
     }),
     stepUp: new StepUp({ accounts, sessions, secondFactors, breakGlass, clock }),
+    personProviders: new PersonProviders({ accounts, clock, vault }),
     signInSettings: settings.signIn,
+    signInSwitches: switches,
     vendorTokens,
     vendorTokenUse,
     vendorRefusals: new VendorRefusals({ tokens: vendorTokens, ledger: vendorTokenUse, clock, log }),

@@ -10,6 +10,7 @@ import { QUOTAS, type QuotaField, type QuotaName } from '#src/protocol/quotas.ts
 import { isIceUriList } from '#src/protocol/calls/calls.ts';
 import { isTargetUrl } from '#src/outgoing/targets.ts';
 import { SIGN_IN_SOURCES } from '#src/identity/sign-in-switches.ts';
+import { readRedirects } from '#src/identity/single-sign-on/app-redirects.ts';
 import { ssoSettings } from '#src/identity/single-sign-on/sso-settings.ts';
 
 interface AnyField {
@@ -154,12 +155,19 @@ export const SETTING_SCREENS = {
     },
   },
   'sign-in': {
-    say: 'Where people sign in to the console.',
+    say: 'Where people sign in, to the console and with their apps. With identity no password signs in anywhere.',
     effect: LIVE,
     isOwners: true,
     fields: {
       sign_in_mode: { schema: z.enum(SIGN_IN_SOURCES), say: 'Whose page people sign in on; local without it.' },
       platform_token: { schema: z.enum(SIGN_IN_SOURCES), say: 'Whose tokens are taken; local without it.' },
+      app_redirects: {
+        schema: z
+          .string()
+          .max(8_000)
+          .refine((text) => readRedirects(text) !== undefined, 'https, loopback or private-scheme URLs with commas.'),
+        say: 'Addresses of apps, separated by commas, that signing in at a provider may lead back to, letter by letter; http://127.0.0.1/… with any port. Without it no app signs in by a provider.',
+      },
     },
   },
   apns: {

@@ -15,6 +15,7 @@ import type { Vault } from '#storage/vault/vault.ts';
 import { fieldsOf, type SettingScreenName, type SettingValues } from './setting-screens.ts';
 import { CONSOLE_ROLES, permits, type ConsoleRole } from '#src/identity/console/permissions.ts';
 import type { SignInSettings, SignInSource } from '#src/identity/sign-in-switches.ts';
+import { readRedirects } from '#src/identity/single-sign-on/app-redirects.ts';
 import { ownerAtProvider } from '#src/identity/single-sign-on/sso-bindings.ts';
 import { ssoSettings, type SsoSettings, type SsoSettingsReader } from '#src/identity/single-sign-on/sso-settings.ts';
 
@@ -33,6 +34,12 @@ const settings = defineCollection<ScreenRecord>('settings', { version: 1 });
 /** The values of a screen as they were set, without its secrets: for what is read before there are settings. */
 export function readSetValues(view: View, name: SettingScreenName): Values {
   return view.document(settings, name)?.values ?? {};
+}
+
+/** `sign_in_mode` and `platform_token`, read at every sign-in, before there are settings too. */
+export function readSignInSettings(view: View): SignInSettings {
+  const source = (field: string) => (readSetValues(view, 'sign-in')[field] as SignInSource | undefined) ?? 'local';
+  return { signInMode: () => source('sign_in_mode'), platformToken: () => source('platform_token') };
 }
 
 /** A screen as it is looked at. */
@@ -179,9 +186,13 @@ export class Settings {
 
   /** `sign_in_mode` and `platform_token`, read at every sign-in. */
   get signIn(): SignInSettings {
-    const source = (field: string) =>
-      (this.#options.accounts.document(settings, 'sign-in')?.values[field] as SignInSource | undefined) ?? 'local';
-    return { signInMode: () => source('sign_in_mode'), platformToken: () => source('platform_token') };
+    return readSignInSettings(this.#options.accounts);
+  }
+
+  /** The addresses of apps that signing in at a provider may lead back to. */
+  appRedirects(): readonly string[] {
+    const text = this.#options.accounts.document(settings, 'sign-in')?.values['app_redirects'];
+    return typeof text === 'string' ? (readRedirects(text) ?? []) : [];
   }
 
   /** The identity provider, read at every sign-in. */

@@ -56,6 +56,8 @@ const CREDENTIAL_ENDINGS: Readonly<Record<string, Ending>> = {
 /** Collections of what goes with them. */
 const FOLLOWING_ENDINGS: Readonly<Record<string, Ending>> = {
   app_password_hashes: 'goes',
+  foreign_session_holders: 'goes',
+  foreign_sessions: 'goes',
   bot_directory: (entry, _at, id) => (WEBHOOK_USER.test(id) ? { ...entry, state: 'left' } : entry),
   node_health: 'goes',
   node_names: 'goes',
@@ -73,7 +75,7 @@ const FOLLOWING_ENDINGS: Readonly<Record<string, Ending>> = {
  * only who guesses would like to be forgotten; and what opens nothing. Links of meetings are sealed with a key that is made anew.
  */
 const KEPT_COLLECTIONS = words(`
-  break_glass console_identities console_identity_usernames sso_owner_sign_ins
+  break_glass console_identities console_identity_usernames person_identities person_identity_lists sso_owner_sign_ins sso_providers
   code_attempts recovery_attempts
   alerts audit_retention automation_cursor automation_deliveries automations bot_commands bot_uses client_releases console_roles
   directory_log directory_state email_holders erasures group_names group_totals groups guest_phones guests held_conversations

@@ -6,6 +6,7 @@ import { Provider, type Configuration } from 'oidc-provider';
 
 export const REDIRECT_URI = 'http://127.0.0.1:1/console/signed-in';
 export const CLIENT_ID = 'parley-console';
+export const APP_CLIENT_ID = 'parley-apps';
 export const CLIENT_SECRET = 'a client secret of thirty-two characters';
 
 /** What the provider says of an account, beside its subject. */
@@ -27,6 +28,8 @@ export interface IdentityProvider {
 export interface ProviderSettings {
   /** Whether the ID token holds all claims; otherwise they are in the user info, as the standard has it. */
   readonly claimsInIdToken?: boolean;
+  /** Addresses that a second client, APP_CLIENT_ID, may send people back to. */
+  readonly appRedirects?: readonly string[];
 }
 
 export async function startIdentityProvider(
@@ -66,12 +69,22 @@ function configurationOf(accounts: Map<string, Account>, settings: ProviderSetti
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const jwk = privateKey.export({ format: 'jwk' });
   return {
-    clients: [{ client_id: CLIENT_ID, client_secret: CLIENT_SECRET, redirect_uris: [REDIRECT_URI] }],
+    clients: [
+      { client_id: CLIENT_ID, client_secret: CLIENT_SECRET, redirect_uris: [REDIRECT_URI] },
+      ...(settings.appRedirects ?? []).slice(0, 1).map(() => ({
+        client_id: APP_CLIENT_ID,
+        client_secret: CLIENT_SECRET,
+        redirect_uris: [...(settings.appRedirects ?? [])],
+        backchannel_logout_uri: 'http://127.0.0.1:1/logout',
+        backchannel_logout_session_required: true,
+      })),
+    ],
+    features: { backchannelLogout: { enabled: true } },
     jwks: { keys: [{ ...jwk, kty: 'RSA', alg: 'RS256', use: 'sig', kid: 'of-the-test' }] },
     cookies: { keys: ['a key of the test'] },
     claims: {
       openid: ['sub'],
-      profile: ['preferred_username', 'groups', 'realm_access'],
+      profile: ['preferred_username', 'name', 'groups', 'realm_access'],
       email: ['email', 'email_verified'],
     },
     conformIdTokenClaims: settings.claimsInIdToken !== true,

@@ -26,10 +26,15 @@ export interface SsoServer extends ConsoleServer {
 }
 
 /** Starts both; they end with the file's last test. Awaited before the first one. */
-export async function shareSsoServer(environment: Readonly<Record<string, string>> = {}): Promise<SsoServer> {
+export async function shareSsoServer(
+  environment: Readonly<Record<string, string>> = {},
+  /** Paths of the coordinator that a client for apps is sent back to. */
+  appPaths: readonly string[] = [],
+): Promise<SsoServer> {
   const host = await startConsoleServer({ PARLEY_ALLOW_PRIVATE_TARGETS: '127.0.0.1', ...environment });
   after(async () => await host.stop());
-  const identity = await startIdentityProvider({ after: (end) => after(end) });
+  const appRedirects = appPaths.map((path) => host.server.coordinator + path);
+  const identity = await startIdentityProvider({ after: (end) => after(end) }, { appRedirects });
   const as = async <T>(token: string, method: string, path: string, body?: unknown) =>
     await host.call<T>('nobody', method, path, { headers: { 'x-admin-token': token }, body });
   const walk = async (start: { redirect_url: string; ticket: string }, subject: string) => {

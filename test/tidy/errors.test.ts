@@ -15,6 +15,7 @@ import { CLIENT_RELEASE_ROUTES } from '#src/protocol/hosts/client-releases.ts';
 import { DIRECTORY_ROUTES } from '#src/protocol/directory/directory-routes.ts';
 import { MEETING_ROUTES } from '#src/protocol/meetings/meeting-routes.ts';
 import { NODE_ROUTES } from '#src/protocol/hosts/node-routes.ts';
+import { SSO_ROUTES } from '#src/protocol/sessions/sso-routes.ts';
 import { RECOVERY_ROUTES } from '#src/protocol/directory/recovery-routes.ts';
 import { COMMON_ERRORS, MESSAGING_ROUTES, SESSION_ROUTES } from '#src/protocol/routes.ts';
 import { type Route } from '#src/protocol/route.ts';
@@ -103,6 +104,7 @@ test('ERR-02 every code of the catalogue is sent by somebody', () => {
 test('ERR-04 every code is promised by a route, a frame or the upgrade', () => {
   const coordinator = {
     ...SESSION_ROUTES,
+    ...SSO_ROUTES,
     ...RECOVERY_ROUTES,
     ...APP_PASSWORD_ROUTES,
     ...ACCOUNT_ROUTES,

@@ -21,6 +21,8 @@ const LIBRARIES = new Set(['nodemailer', 'openid-client', 'undici', 'web-push', 
 /** Source → why it connects, or loads what does, outside of the guard. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   'src/cli/control-client.ts': 'the control socket of the data folder',
+  'src/identity/single-sign-on/sign-on-walks.ts': 'random texts and nothing else',
+  'src/identity/single-sign-on/sign-on.ts': 'the library is given the fetch of the guard by sso-provider.ts',
   'src/identity/single-sign-on/single-sign-on.ts': 'the library is given the fetch of the guard by sso-provider.ts',
   'src/identity/single-sign-on/sso-provider.ts': 'gives the library the fetch of the guard',
   'src/identity/single-sign-on/sso-tickets.ts': 'random texts and nothing else',

@@ -15,6 +15,7 @@ import { INTERNAL_ROUTES } from '#src/protocol/services/internal-routes.ts';
 import { MEETING_ROUTES } from '#src/protocol/meetings/meeting-routes.ts';
 import { conversationId, seq, username } from '#src/protocol/names.ts';
 import { QUOTA_ROUTES } from '#src/protocol/quota-routes.ts';
+import { SSO_ROUTES } from '#src/protocol/sessions/sso-routes.ts';
 import { RECOVERY_ROUTES } from '#src/protocol/directory/recovery-routes.ts';
 import { NODE_ROUTES, type NodeRouteForm } from '#src/protocol/hosts/node-routes.ts';
 import { COMMON_ERRORS, MESSAGING_ROUTES, SESSION_ROUTES } from '#src/protocol/routes.ts';
@@ -42,6 +43,7 @@ const PATH_PARAMETERS: Readonly<Record<string, { schema: z.ZodType; say: string 
   entry: { schema: z.string(), say: 'The entry.' },
   password: { schema: z.string(), say: 'The id of the app password.' },
   webhook: { schema: z.string(), say: 'The id of the webhook.' },
+  provider: { schema: z.string(), say: 'The provider, by the id that an owner gave it.' },
   rsvp: { schema: z.string(), say: 'What stands behind `/rsvp/` in the link of an invitation by mail.' },
   token: { schema: z.string(), say: 'The secret of the webhook, as it stands in its URL.' },
   subscription: { schema: z.string(), say: 'The id of the subscription.' },
@@ -74,6 +76,7 @@ const VERSION_REPLY_HEADERS = {
 /** The routes that clients, hosts and services are served, by what they are about and the listener that serves them. */
 export const ROUTE_TABLES = [
   ['sessions', 'coordinator', SESSION_ROUTES],
+  ['sessions', 'coordinator', SSO_ROUTES],
   ['sessions', 'coordinator', RECOVERY_ROUTES],
   ['sessions', 'coordinator', APP_PASSWORD_ROUTES],
   ['account', 'coordinator', ACCOUNT_ROUTES],
@@ -239,7 +242,8 @@ function operation(name: string, tag: string, route: Route, schemas: SchemaColle
 }
 
 /** A body as JSON, and in a form where the route takes that. */
-function contentOf({ formField }: Route, schema: JsonObject): JsonObject {
+function contentOf({ formField, isForm }: Route, schema: JsonObject): JsonObject {
+  if (isForm === true) return { 'application/x-www-form-urlencoded': { schema } };
   const json = { 'application/json': { schema } };
   if (formField === undefined) return json;
   const form = {
@@ -268,6 +272,7 @@ const SUCCESSES: Readonly<Record<string, string>> = {
   201: 'Made.',
   202: 'Taken for delivery to those connected now.',
   204: 'Done; there is nothing to read.',
+  302: 'The browser goes on where `Location` says.',
 };
 
 function successes(route: Route, schemas: SchemaCollector): JsonObject {

@@ -184,7 +184,8 @@ export class Session {
   }
 }
 
-function readSession(wire: unknown): WireSession {
+/** An answer that holds a session. @throws ParleyError `answer_unreadable`. */
+export function readSession(wire: unknown): WireSession {
   const isSession =
     isRecord(wire) &&
     typeof wire['token'] === 'string' &&

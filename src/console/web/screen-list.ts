@@ -22,6 +22,7 @@ import { policiesScreen } from './screens/people/policies.ts';
 import { releasesScreen } from './screens/releases.ts';
 import { accountScreen, breakGlassScreen, secondFactorsScreen } from './screens/second-factors.ts';
 import { settingsScreen } from './screens/settings.ts';
+import { ssoProvidersScreen } from './screens/sso-providers.ts';
 import { vendorTokensScreen } from './screens/vendor-tokens.ts';
 import { webhooksScreen } from './screens/webhooks.ts';
 import type { Screen } from './screen-context.ts';
@@ -44,6 +45,7 @@ export const SCREENS: readonly Screen[] = [
   webhooksScreen,
   automationsScreen,
   settingsScreen,
+  ssoProvidersScreen,
   releasesScreen,
   encryptionScreen,
   identityScreen,

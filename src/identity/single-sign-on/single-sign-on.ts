@@ -35,13 +35,12 @@ import {
   usernameBoundTo,
   type IdentityRecord,
 } from './sso-bindings.ts';
-import { PROVIDER_SECONDS, ProviderConnection } from './sso-provider.ts';
+import { PROVIDER_SECONDS, ProviderConnection, type ProviderClaims } from './sso-provider.ts';
 import {
   areComplete,
   projectedRole,
   usernameOf,
   verifiedEmail,
-  type Claims,
   type SsoSettings,
   type SsoSettingsReader,
 } from './sso-settings.ts';
@@ -69,9 +68,6 @@ export interface SsoCallback {
   /** The issuer, where the provider states it in its answer (RFC 9207). */
   readonly iss?: string | undefined;
 }
-
-/** What the provider says of somebody, with the account's subject and when they signed in there, in Unix seconds. */
-type ProviderClaims = Claims & { readonly sub: string; readonly auth_time?: number | undefined };
 
 export interface SingleSignOnOptions {
   readonly accounts: Accounts;
@@ -265,24 +261,11 @@ export class SingleSignOn {
     form: SsoCallback,
     ticket: Ticket,
   ): Promise<ProviderClaims> {
-    const url = new URL(settings.redirect_uri);
-    url.searchParams.set('code', form.code);
-    url.searchParams.set('state', form.state);
-    if (form.iss !== undefined) url.searchParams.set('iss', form.iss);
-    return await this.#provider.ask(async () => {
-      const tokens = await oidc.authorizationCodeGrant(configuration, url, {
-        pkceCodeVerifier: ticket.verifier,
-        expectedState: ticket.state,
-        expectedNonce: ticket.nonce,
-        idTokenExpected: true,
-      });
-      const claims = tokens.claims();
-      if (claims === undefined) throw new Error('The provider gave no ID token.');
-      if (areComplete(settings, claims) || configuration.serverMetadata().userinfo_endpoint === undefined)
-        return claims;
-      // Many providers put groups and names into the user info only. When somebody signed in, the token alone says.
-      const more = await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub);
-      return { ...claims, ...more, auth_time: claims.auth_time };
+    return await this.#provider.exchange(configuration, {
+      ...form,
+      redirectUri: settings.redirect_uri,
+      expected: ticket,
+      isComplete: (claims) => areComplete(settings, claims),
     });
   }
 

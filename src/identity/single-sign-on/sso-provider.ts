@@ -6,16 +6,40 @@ import { Refusal } from '#src/protocol/errors.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import { makeFetch, type FetchBounds } from '#src/outgoing/fetch.ts';
 import type { PrivateTargets } from '#src/outgoing/targets.ts';
-import { isSecureUrl, type SsoSettings } from './sso-settings.ts';
+import { isSecureUrl, type Claims, type SsoSettings } from './sso-settings.ts';
 
 /** How long one request to the provider may take, in seconds. Beyond it: `sso_provider_unavailable`. */
 export const PROVIDER_SECONDS = 5;
 
 /** What is read of one answer of the provider: keys of a large one have some 20 KiB. [the rest is let go] */
-const ANSWER_BYTES_MAX = 1024 * 1024;
+export const ANSWER_BYTES_MAX = 1024 * 1024;
 
 /** How long its metadata is good for: providers change endpoints and keys rarely, and announce it. */
 export const METADATA_MILLIS = 3_600_000;
+
+/** The client that this server is at a provider. */
+export type ProviderClient = Pick<SsoSettings, 'client_id' | 'issuer'>;
+
+/** What the provider says of somebody, with the account's subject and when they signed in there, in Unix seconds. */
+export type ProviderClaims = Claims & {
+  readonly sub: string;
+  readonly auth_time?: number | undefined;
+  /** The session at the provider, where it tells it: what it names when it ends it. */
+  readonly sid?: string;
+};
+
+/** What a browser came back with, and what it was sent with. */
+export interface Return {
+  /** The registered address that it came back to. */
+  readonly redirectUri: string;
+  readonly code: string;
+  readonly state: string;
+  /** The issuer, where the provider states it in its answer (RFC 9207). */
+  readonly iss?: string | undefined;
+  readonly expected: { readonly verifier: string; readonly nonce: string; readonly state: string };
+  /** Whether these claims are all that is wanted; if not, the user info is asked. */
+  readonly isComplete: (claims: Claims) => boolean;
+}
 
 interface Connection {
   /** Of all settings it was made from. */
@@ -50,7 +74,7 @@ export class ProviderConnection {
   }
 
   /** The provider as it describes itself. @throws Refusal `sso_provider_unavailable`. */
-  async connect(settings: SsoSettings, clientSecret: string | undefined): Promise<oidc.Configuration> {
+  async connect(settings: ProviderClient, clientSecret: string | undefined): Promise<oidc.Configuration> {
     const key = hashSecret(JSON.stringify([settings.issuer, settings.client_id, clientSecret]));
     const now = this.#clock.now();
     const kept = this.#connection;
@@ -75,7 +99,36 @@ export class ProviderConnection {
     }
   }
 
-  async #discover(settings: SsoSettings, clientSecret: string | undefined): Promise<oidc.Configuration> {
+  /**
+   * Exchanges a code for what the provider says of who signed in: its ID token, whose signature is verified by the
+   * provider's keys, and the user info for what is not in it.
+   * @throws Refusal `sso_failed`, `sso_provider_unavailable`.
+   */
+  async exchange(configuration: oidc.Configuration, back: Return): Promise<ProviderClaims> {
+    const { code, expected, isComplete, iss, redirectUri, state } = back;
+    const url = new URL(redirectUri);
+    url.searchParams.set('code', code);
+    url.searchParams.set('state', state);
+    if (iss !== undefined) url.searchParams.set('iss', iss);
+    return await this.ask(async () => {
+      const tokens = await oidc.authorizationCodeGrant(configuration, url, {
+        pkceCodeVerifier: expected.verifier,
+        expectedState: expected.state,
+        expectedNonce: expected.nonce,
+        idTokenExpected: true,
+      });
+      const claims = tokens.claims();
+      if (claims === undefined) throw new Error('The provider gave no ID token.');
+      const { auth_time: authTime, sid } = claims;
+      const own = { ...claims, sid: typeof sid === 'string' ? sid : undefined } as ProviderClaims;
+      if (isComplete(claims) || configuration.serverMetadata().userinfo_endpoint === undefined) return own;
+      // Many providers put groups and names into the user info only. When and where somebody signed in, the token alone says.
+      const more = await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub);
+      return { ...own, ...more, auth_time: authTime, sid: own.sid } as ProviderClaims;
+    });
+  }
+
+  async #discover(settings: ProviderClient, clientSecret: string | undefined): Promise<oidc.Configuration> {
     try {
       const issuer = new URL(settings.issuer);
       const configuration = await oidc.discovery(issuer, settings.client_id, clientSecret, undefined, {
@@ -115,7 +168,7 @@ const allowLoopback: (configuration: oidc.Configuration) => void = oidc.allowIns
 /** The client's secret goes into the header, which is the standard's default, or the body where only that is taken. */
 function authenticated(
   configuration: oidc.Configuration,
-  settings: SsoSettings,
+  settings: ProviderClient,
   clientSecret: string | undefined,
 ): oidc.Configuration {
   const metadata = configuration.serverMetadata();
@@ -124,6 +177,8 @@ function authenticated(
   const authentication = clientSecret === undefined ? oidc.None() : secret(clientSecret);
   const made = new oidc.Configuration(metadata, settings.client_id, clientSecret, authentication);
   if (new URL(settings.issuer).protocol === 'http:') allowLoopback(made);
+  // The library trusts the connection that an ID token came over; who stands in between is found out by its signature.
+  oidc.enableNonRepudiationChecks(made);
   return made;
 }
 

@@ -8,7 +8,12 @@ import { USERNAME } from '#src/protocol/names.ts';
 import { highestRole } from '../console/console-role-record.ts';
 
 const roleMap = z.record(z.string().min(1).max(200), z.enum(PERSON_CONSOLE_ROLES));
-const claimName = z.string().min(1).max(200);
+export const claimName = z.string().min(1).max(200);
+
+/** Whether a host is this machine by its number, which no name server can say otherwise of (RFC 8252, section 8.3). */
+export function isLoopbackLiteral(host: string): boolean {
+  return host === '127.0.0.1' || host === '[::1]';
+}
 
 /** Plain HTTP carries codes and keys in the clear, so it is for a provider on this machine only. */
 export function isSecureUrl(text: string): boolean {
@@ -17,7 +22,7 @@ export function isSecureUrl(text: string): boolean {
   return url?.protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
 }
 
-const secureUrl = z.string().max(2000).refine(isSecureUrl, 'An https URL, or http on loopback.');
+export const secureUrl = z.string().max(2000).refine(isSecureUrl, 'An https URL, or http on loopback.');
 
 /** The settings without the client's secret, which is kept apart. */
 export const ssoSettings = z.strictObject({
@@ -50,14 +55,14 @@ export interface SsoSettingsReader {
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** The username that the claims give; undefined where they give none that this installation could have. */
-export function usernameOf(settings: SsoSettings, claims: Claims): string | undefined {
+export function usernameOf(settings: Pick<SsoSettings, 'username_claim'>, claims: Claims): string | undefined {
   const claim = claimAt(claims, settings.username_claim);
   const username = typeof claim === 'string' ? claim.toLowerCase() : '';
   return USERNAME.test(username) ? username : undefined;
 }
 
 /** The e-mail address that the provider has verified, in lower case, where such a one binds accounts. */
-export function verifiedEmail(settings: SsoSettings, claims: Claims): string | undefined {
+export function verifiedEmail(settings: Pick<SsoSettings, 'bind_by_email'>, claims: Claims): string | undefined {
   const { email, email_verified: isVerified } = claims;
   return settings.bind_by_email && isVerified === true && typeof email === 'string' ? email.toLowerCase() : undefined;
 }
@@ -81,14 +86,15 @@ export function areComplete(settings: SsoSettings, claims: Claims): boolean {
   return asked.every((name) => claimAt(claims, name) !== undefined);
 }
 
-function textsAt(claims: Claims, name: string): string[] {
+/** The texts that a claim lists; none where it lists something else. */
+export function textsAt(claims: Claims, name: string): string[] {
   const claim = claimAt(claims, name);
   const values: unknown[] = Array.isArray(claim) ? claim : [claim];
   return values.filter((value) => typeof value === 'string');
 }
 
 /** A claim by its name, or by its path: Keycloak has its roles in `realm_access.roles`. */
-function claimAt(claims: Claims, name: string): unknown {
+export function claimAt(claims: Claims, name: string): unknown {
   if (Object.hasOwn(claims, name)) return claims[name];
   let value: unknown = claims;
   for (const part of name.split('.')) {

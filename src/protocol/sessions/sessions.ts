@@ -16,7 +16,7 @@ export const password = z
   .max(PASSWORD_LENGTH_MAX)
   .meta({ description: `${PASSWORD_LENGTH_MIN} characters or more, none of the commonest, and more than a name.` });
 
-const device = z.strictObject({ name: z.string().min(1).max(100), platform: z.string().min(1).max(32) });
+export const device = z.strictObject({ name: z.string().min(1).max(100), platform: z.string().min(1).max(32) });
 
 /** POST /v1/auth/login. `device_id` is one that an earlier sign-in of the same person got. */
 export const login = z

@@ -9,10 +9,10 @@ import type { Screen, ScreenContext } from '../screen-context.ts';
 import { retentionPart } from './retention.ts';
 
 /** How a value is asked for: a line, a whole number, yes or no, a text of several lines, the same as a secret, names mapped to roles, or one of a few. */
-type Kind = 'line' | 'number' | 'switch' | 'text' | 'secret' | 'secret-text' | 'map' | readonly string[];
+export type SettingKind = 'line' | 'number' | 'switch' | 'text' | 'secret' | 'secret-text' | 'map' | readonly string[];
 type Kinds = {
   readonly [Name in SettingScreenName]: {
-    readonly [FieldName in keyof (typeof SETTING_SCREENS)[Name]['fields']]: Kind;
+    readonly [FieldName in keyof (typeof SETTING_SCREENS)[Name]['fields']]: SettingKind;
   };
 };
 
@@ -33,7 +33,7 @@ export const SETTING_KINDS: Kinds = {
     groups: 'map',
     bind_by_email: 'switch',
   },
-  'sign-in': { sign_in_mode: SOURCES, platform_token: SOURCES },
+  'sign-in': { sign_in_mode: SOURCES, platform_token: SOURCES, app_redirects: 'line' },
   apns: {
     team_id: 'line',
     key_id: 'line',
@@ -152,7 +152,7 @@ function show(stage: ScreenContext, name: SettingScreenName, view: SettingsView,
     ),
   ];
   if (name === 'retention') return [...head, retentionPart(stage, reload)];
-  const kinds = Object.entries<Kind>(SETTING_KINDS[name]);
+  const kinds = Object.entries<SettingKind>(SETTING_KINDS[name]);
   if (!stage.may(name in OWNERS ? 'access:write' : 'settings:write')) {
     const rows = kinds.map(([field]) =>
       element('div', {}, element('dt', {}, labelOf(field)), element('dd', {}, textOf(view.values[field]))),
@@ -184,13 +184,13 @@ function testPart(stage: ScreenContext, name: SettingScreenName): HTMLElement {
 /** One setting: its control, and what was changed by it. */
 export class SettingControl {
   readonly #name: string;
-  readonly #kind: Kind;
+  readonly #kind: SettingKind;
   readonly #field: Field;
   readonly #before: string;
   /** A secret is not shown, so that emptying its field cannot be what takes it away. */
   readonly #remove: Ticks | undefined;
 
-  constructor(name: string, kind: Kind, value: unknown) {
+  constructor(name: string, kind: SettingKind, value: unknown) {
     this.#name = name;
     this.#kind = kind;
     const isSecret = kind === 'secret' || kind === 'secret-text';
@@ -218,7 +218,7 @@ export class SettingControl {
   }
 }
 
-function fieldOf(name: string, kind: Kind, value: string): Field {
+function fieldOf(name: string, kind: SettingKind, value: string): Field {
   const label = { raw: labelOf(name) };
   const attributes = { spellcheck: 'false', autocapitalize: 'none' };
   if (typeof kind !== 'string' || kind === 'switch') {
