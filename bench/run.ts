@@ -23,6 +23,7 @@ import { presenceStorm } from './macro/presence-storm.ts';
 import { pushDecision } from './macro/push-decision.ts';
 import { roomFanout } from './macro/room-fanout.ts';
 import { search } from './macro/search.ts';
+import { tls } from './macro/tls.ts';
 import { calendarExpand } from './micro/calendar-expand.ts';
 import { davXml } from './micro/dav-xml.ts';
 import { portLink } from './micro/port-link.ts';
@@ -42,6 +43,7 @@ const BENCHES: readonly Bench[] = [
   attachments,
   consoleRead,
   neighbours,
+  tls,
   caldav,
   pushDecision,
   calendarExpand,
