@@ -16,9 +16,11 @@ const BACKPRESSURE_BYTES = 1024 * 1024;
 
 const rooms = new PeerRooms();
 const canned = new Map<number, string>();
-const [certificate, key] = process.argv.slice(2);
+const [certificateFile, keyFile] = process.argv.slice(2);
 const app =
-  certificate === undefined || key === undefined ? App() : SSLApp({ cert_file_name: certificate, key_file_name: key });
+  certificateFile === undefined || keyFile === undefined
+    ? App()
+    : SSLApp({ cert_file_name: certificateFile, key_file_name: keyFile });
 
 app.ws<PeerSocket>('/v1/ws', {
   idleTimeout: IDLE_SECONDS,

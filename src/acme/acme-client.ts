@@ -4,6 +4,7 @@
  */
 import { createHash, createPublicKey, sign, type KeyObject } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { z } from 'zod';
 import { readRetryAfter } from '#src/outgoing/retry-after.ts';
 import { sendOutgoing, type OutgoingReply, type OutgoingRequest } from '#src/outgoing/request.ts';
 
@@ -45,28 +46,23 @@ export interface AcmeClientOptions {
   readonly signal: AbortSignal;
 }
 
-type Directory = Readonly<Record<'newNonce' | 'newAccount' | 'newOrder', string>>;
-interface Order {
-  readonly status: string;
-  readonly authorizations: readonly string[];
-  readonly finalize: string;
-  readonly certificate?: string;
-  readonly error?: Problem;
-}
-interface Authorization {
-  readonly status: string;
-  readonly identifier: { readonly value: string };
-  readonly challenges: readonly {
-    readonly type: string;
-    readonly url: string;
-    readonly token: string;
-    readonly error?: Problem;
-  }[];
-}
-interface Problem {
-  readonly type?: string;
-  readonly detail?: string;
-}
+const url = z.url({ protocol: /^https?$/ });
+const problem = z.object({ type: z.string().optional(), detail: z.string().optional() });
+const directory = z.object({ newNonce: url, newAccount: url, newOrder: url });
+const order = z.object({
+  status: z.string(),
+  authorizations: z.array(url),
+  finalize: url,
+  certificate: url.optional(),
+  error: problem.optional(),
+});
+const authorization = z.object({
+  status: z.string(),
+  identifier: z.object({ value: z.string() }),
+  challenges: z.array(z.object({ type: z.string(), url, token: z.string().default(''), error: problem.optional() })),
+});
+type Directory = z.infer<typeof directory>;
+type Problem = z.infer<typeof problem>;
 
 export class AcmeClient {
   readonly #options: AcmeClientOptions;
@@ -90,23 +86,23 @@ export class AcmeClient {
     this.#due = performance.now() + ORDER_MILLIS;
     const { newAccount, newOrder } = await this.#readDirectory();
     const account = await this.#post(newAccount, { termsOfServiceAgreed: true });
-    this.#account = String(account.headers.location ?? '');
+    this.#account = locationOf(account);
     const identifiers = names.map((value) => ({ type: 'dns', value }));
     const made = await this.#post(newOrder, { identifiers });
-    const url = String(made.headers.location ?? '');
-    const order = readJson<Order>(made);
-    for (const authorization of order.authorizations) await this.#prove(authorization, answers);
-    await this.#until<Order>(url, ({ status }) => status !== 'pending');
-    await this.#post(order.finalize, { csr: Buffer.from(request).toString('base64url') });
-    const ended = await this.#until<Order>(url, ({ status }) => status !== 'processing' && status !== 'ready');
+    const at = locationOf(made);
+    const { authorizations, finalize } = readAs(order, made);
+    for (const one of authorizations) await this.#prove(one, answers);
+    await this.#until(order, at, ({ status }) => status !== 'pending');
+    await this.#post(finalize, { csr: Buffer.from(request).toString('base64url') });
+    const ended = await this.#until(order, at, ({ status }) => status !== 'processing' && status !== 'ready');
     if (ended.status !== 'valid' || ended.certificate === undefined)
       throw refused(ended.error, 'The order was refused');
     return (await this.#post(ended.certificate, undefined)).text;
   }
 
   /** Has the authority look at one name. */
-  async #prove(url: string, answers: ChallengeAnswers): Promise<void> {
-    const { challenges, identifier, status } = readJson<Authorization>(await this.#post(url, undefined));
+  async #prove(at: string, answers: ChallengeAnswers): Promise<void> {
+    const { challenges, identifier, status } = readAs(authorization, await this.#post(at, undefined));
     if (status === 'valid') return;
     const challenge = challenges.find(({ type }) => type === 'http-01');
     if (challenge === undefined) {
@@ -115,7 +111,7 @@ export class AcmeClient {
     const thumbprint = createHash('sha256').update(JSON.stringify(this.#jwk)).digest('base64url');
     answers.show(challenge.token, `${challenge.token}.${thumbprint}`);
     await this.#post(challenge.url, {});
-    const ended = await this.#until<Authorization>(url, (one) => one.status !== 'pending');
+    const ended = await this.#until(authorization, at, (one) => one.status !== 'pending');
     if (ended.status === 'valid') return;
     const fault = ended.challenges.find(({ error }) => error !== undefined)?.error;
     throw refused(fault, `The authority could not see that ${identifier.value} is this server`);
@@ -124,19 +120,15 @@ export class AcmeClient {
   async #readDirectory(): Promise<Directory> {
     if (this.#directory !== undefined) return this.#directory;
     const reply = await this.#send({ method: 'GET', url: this.#options.directory });
-    const directory = reply.status === 200 ? readJson<Directory>(reply) : undefined;
-    if (typeof directory?.newOrder !== 'string') {
-      throw new AcmeError('unreadable', `${this.#options.directory} is no directory of ACME (status ${reply.status}).`);
-    }
-    this.#directory = directory;
-    return directory;
+    this.#directory = readAs(directory, reply);
+    return this.#directory;
   }
 
   /** Asks until it is so; the authority may say how long to wait. */
-  async #until<T>(url: string, isSo: (state: T) => boolean): Promise<T> {
+  async #until<T>(form: z.ZodType<T>, at: string, isSo: (state: T) => boolean): Promise<T> {
     for (let wait = POLL_MILLIS; ; wait = Math.min(POLL_MILLIS_MAX, wait * 2)) {
-      const reply = await this.#post(url, undefined);
-      const state = readJson<T>(reply);
+      const reply = await this.#post(at, undefined);
+      const state = readAs(form, reply);
       if (isSo(state)) return state;
       if (performance.now() + wait > this.#due) throw new AcmeError('late', 'The authority did not decide in time.');
       const asked = Math.min(POLL_MILLIS_MAX, readRetryAfter(reply.headers['retry-after'], Date.now()) ?? wait);
@@ -145,23 +137,23 @@ export class AcmeClient {
   }
 
   /** Without a payload it reads (RFC 8555, 6.3). @throws AcmeError. */
-  async #post(url: string, payload: object | undefined): Promise<OutgoingReply> {
+  async #post(at: string, payload: object | undefined): Promise<OutgoingReply> {
     for (let attempt = 1; ; attempt += 1) {
       const nonce = await this.#takeNonce();
       const who = this.#account === undefined ? { jwk: this.#jwk } : { kid: this.#account };
-      const head = encode({ alg: 'ES256', ...who, nonce, url });
+      const head = encode({ alg: 'ES256', ...who, nonce, url: at });
       const said = payload === undefined ? '' : encode(payload);
       // Its two numbers, as JOSE has them, and not in DER (RFC 7518, 3.4).
       const how = { key: this.#options.accountKey, dsaEncoding: 'ieee-p1363' } as const;
       const signature = sign('sha256', Buffer.from(`${head}.${said}`), how).toString('base64url');
       const body = JSON.stringify({ protected: head, payload: said, signature });
       const headers = { 'content-type': 'application/jose+json' };
-      const reply = await this.#send({ method: 'POST', url, headers, body });
+      const reply = await this.#send({ method: 'POST', url: at, headers, body });
       this.#noteNonce(reply);
       if (reply.status < 400) return reply;
-      const problem = readProblem(reply);
-      if (problemOf(problem) === 'badNonce' && attempt < NONCES_MAX) continue;
-      throw refused(problem, `The authority answered ${reply.status}`, reply);
+      const fault = readProblem(reply);
+      if (problemOf(fault) === 'badNonce' && attempt < NONCES_MAX) continue;
+      throw refused(fault, `The authority answered ${reply.status}`, reply);
     }
   }
 
@@ -198,19 +190,28 @@ function encode(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-function readJson<T>({ status, text }: OutgoingReply): T {
-  try {
-    return JSON.parse(text) as T;
-  } catch {
-    throw new AcmeError('unreadable', `The authority answered ${status} with what is no JSON.`);
-  }
+/** Where what was made is (RFC 8555, 7.3 and 7.4). @throws AcmeError. */
+function locationOf({ headers: { location } }: OutgoingReply): string {
+  if (location !== undefined && url.safeParse(location).success) return location;
+  throw new AcmeError('unreadable', 'The authority did not say where to go on.');
+}
+
+/** @throws AcmeError for an answer that is none of this protocol. */
+function readAs<T>(form: z.ZodType<T>, { status, text }: OutgoingReply): T {
+  const read = form.safeParse(readJson(text));
+  if (read.success) return read.data;
+  throw new AcmeError('unreadable', `The authority answered ${status} with what is not of ACME.`);
 }
 
 function readProblem({ text }: OutgoingReply): Problem {
+  return problem.safeParse(readJson(text)).data ?? {};
+}
+
+function readJson(text: string): unknown {
   try {
-    return JSON.parse(text) as Problem;
+    return JSON.parse(text) as unknown;
   } catch {
-    return {};
+    return undefined;
   }
 }
 
@@ -218,10 +219,10 @@ function problemOf({ type = '' }: Problem): string {
   return type.slice(type.lastIndexOf(':') + 1);
 }
 
-function refused(problem: Problem | undefined, what: string, reply?: OutgoingReply): AcmeError {
-  const kind = problem === undefined ? 'unreadable' : problemOf(problem);
+function refused(fault: Problem | undefined, what: string, reply?: OutgoingReply): AcmeError {
+  const kind = fault === undefined ? 'unreadable' : problemOf(fault);
   // It says what the authority saw; the log is not a place for much of somebody else's words.
-  const detail = (problem?.detail ?? '').replaceAll(/\s+/g, ' ').slice(0, 300);
+  const detail = (fault?.detail ?? '').replaceAll(/\s+/g, ' ').slice(0, 300);
   const why = [kind, detail].filter((part) => part !== '').join(': ');
   return new AcmeError(kind, `${what} (${why}).`, readRetryAfter(reply?.headers['retry-after'], Date.now()));
 }

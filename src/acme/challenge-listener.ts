@@ -42,8 +42,9 @@ export class ChallengeListener implements ChallengeAnswers {
   }
 
   async close(): Promise<void> {
+    const closed = once(this.#server, 'close');
     this.#server.close();
     this.#server.closeAllConnections();
-    if (this.#server.listening) await once(this.#server, 'close');
+    await closed;
   }
 }

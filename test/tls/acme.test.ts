@@ -77,10 +77,10 @@ class Authority {
     const names = ['-dns01', `127.0.0.1:${dns}`, '-management', `127.0.0.1:${dnsManagement}`, '-defaultIPv6', ''];
     const programs = [
       new RealProgram('pebble-challtestsrv', [...names, ...off, '-defaultIPv4', '127.0.0.1']),
-      // Half of all nonces are refused, as a busy authority may refuse one.
+      // A fifth of all nonces is refused, as a busy authority may refuse one.
       new RealProgram('pebble', ['-config', at('pebble.json'), '-dnsserver', `127.0.0.1:${dns}`], {
         PEBBLE_VA_NOSLEEP: '1',
-        PEBBLE_WFE_NONCEREJECT: '50',
+        PEBBLE_WFE_NONCEREJECT: '20',
       }),
     ];
     const authority = new Authority(port as number, httpPort as number, at('chain.pem'), programs);
@@ -204,7 +204,7 @@ test('an authority that asks to be left alone is, for as long as it says; and on
   const long = await renewalAt(t, { status: 429, headers: { 'retry-after': '999999' }, body: '{}' });
   assert.equal(long.wait, 12 * 3_600_000);
   const none = await renewalAt(t, { status: 200, body: '<html>' });
-  assert.equal(none.why, 'The authority answered 200 with what is no JSON.');
+  assert.equal(none.why, 'The authority answered 200 with what is not of ACME.');
   assert.ok(none.wait > 0 && none.wait < 3_600_000, String(none.wait));
 });
 
