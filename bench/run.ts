@@ -23,6 +23,7 @@ import { presenceStorm } from './macro/presence-storm.ts';
 import { pushDecision } from './macro/push-decision.ts';
 import { roomFanout } from './macro/room-fanout.ts';
 import { search } from './macro/search.ts';
+import { tls } from './macro/tls.ts';
 import { calendarExpand } from './micro/calendar-expand.ts';
 import { davXml } from './micro/dav-xml.ts';
 import { directorySearch } from './micro/directory-search.ts';
@@ -44,6 +45,7 @@ const BENCHES: readonly Bench[] = [
   attachments,
   consoleRead,
   neighbours,
+  tls,
   caldav,
   pushDecision,
   roomPresence,

@@ -22,6 +22,14 @@ const proxy = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
 const isProxyList = (text: string) =>
   text === '' || text.split(',').every((part) => proxy.safeParse(part.trim()).success);
 
+/** A name that an authority can look up: two labels at least, and no wildcard, which HTTP-01 cannot prove. */
+const PUBLIC_NAME = /^(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
+const ACME_NAMES_MAX = 20;
+const isNameList = (text: string) => {
+  const names = text.split(',').map((name) => name.trim());
+  return text === '' || (names.length <= ACME_NAMES_MAX && names.every((name) => PUBLIC_NAME.test(name)));
+};
+
 /** Service → token. A text is JSON, as in a variable or a file; the configuration file may hold the object itself. */
 const serviceTokens = z
   .preprocess(
@@ -106,6 +114,23 @@ export const SETTINGS = {
     default: undefined,
     isSecret: true,
     say: 'File of the passphrase of that key, where it has one.',
+  },
+  acmeNames: {
+    schema: z
+      .string()
+      .refine(isNameList, 'must be public names such as chat.example.org, separated by commas, at most 20'),
+    default: '',
+    say: 'Public names of this server, separated by commas: with them it has a certificate of its own from an ACME authority, and renews it. Setting them agrees to the terms of that authority. TLS files of one’s own do not go with it.',
+  },
+  acmeDirectoryUrl: {
+    schema: z.url({ protocol: /^https$/ }),
+    default: 'https://acme-v02.api.letsencrypt.org/directory',
+    say: 'Directory of the ACME authority: Let’s Encrypt.',
+  },
+  acmeHttpPort: {
+    schema: whole(1, 65_535),
+    default: 80,
+    say: 'Port on the address of the listeners where challenges of the authority (HTTP-01) are answered while a certificate is ordered. The authority asks port 80 of each name, so that has to lead here.',
   },
   coordinatorUrl: {
     schema: origin,
@@ -395,9 +420,20 @@ function checkTogether(config: Config, given: ReadonlyMap<keyof Settings, unknow
   if ((certificate === undefined) !== (key === undefined)) {
     throw new ConfigError(`${variableOf(named)} is set, and ${variableOf(missing)} is missing: TLS takes both.`);
   }
+  if (config.acmeNames !== '' && certificate !== undefined) {
+    const names = `${variableOf('acmeNames')} and ${variableOf('tlsCertificateFile')}`;
+    throw new ConfigError(`${names} are both set: the certificate is either ordered or yours.`);
+  }
   if (passphrase !== undefined && key === undefined) {
     throw new ConfigError(`${variableOf('tlsPassphraseFile')} is set, and ${variableOf('tlsKeyFile')} is missing.`);
   }
+}
+
+export type TlsConfig = Pick<Config, 'acmeNames' | 'tlsCertificateFile'>;
+
+/** Whether the listeners speak TLS. */
+export function speaksTls({ acmeNames, tlsCertificateFile }: TlsConfig): boolean {
+  return acmeNames !== '' || tlsCertificateFile !== undefined;
 }
 
 function readFile(path: string | undefined): object {

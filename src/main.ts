@@ -11,7 +11,7 @@ import { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import { systemClock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
-import { ConfigError, readConfig } from '#src/config.ts';
+import { type Config, ConfigError, readConfig } from '#src/config.ts';
 import { AttachmentKeys } from '#src/server/attachment-keys.ts';
 import { openCalendar, type CalendarOpeningOptions, type OpenCalendar } from '#src/calendar/calendar-opening.ts';
 import { addManagementServices } from '#src/console/console.ts';
@@ -28,6 +28,7 @@ import { readQuotaLimits } from '#src/settings/quota-settings.ts';
 import { makePolicies } from '#src/limits/policies.ts';
 import { makeConversationAccess } from '#src/server/conversation-access.ts';
 import { readAsking } from '#src/settings/asking-settings.ts';
+import { CertificateRenewal, namesOf, prepareAcme } from '#src/acme/certificate-renewal.ts';
 import { makeCoordinator, type Coordinator } from '#src/server/coordinator.ts';
 import { makeEntryMeetings } from '#src/meetings/entry-meetings.ts';
 import { makeHttpSurface } from '#src/http/http-surface.ts';
@@ -94,9 +95,11 @@ async function main(): Promise<void> {
   const keep = (line: string) => recentLines.add(line);
   const log = new Log({ level: config.logLevel, thread: 'main', clock: systemClock, keep });
   const files = certificateFilesOf(config);
-  const certificate = files === undefined ? undefined : await CertificateWatch.open({ files, log });
+  let certificate = files === undefined ? undefined : await CertificateWatch.open({ files, log });
   const lock = await lockFolder(folder);
   const manifest = await migrateFolder(folder, openFolder(folder, config.lanes, formatInstant(release.startedAt)));
+  const renewal = await makeRenewal(config, folder, log);
+  if (renewal !== undefined) certificate = await CertificateWatch.open({ files: renewal.files, log });
   const accounts = await Accounts.open(folder);
   const tokens = new SessionTokens(accounts.signingKeys('session_keys'));
   const shards = Math.min(config.shards, manifest.lanes);
@@ -108,7 +111,7 @@ async function main(): Promise<void> {
   const limits = makeLimiterMemory();
   const limiter = new Limiter(limits, makePolicies(config));
   const parts = { accounts, tokens, placement, backups, limits, limiter, log, recentLines, metrics };
-  const base: Base = { config, certificate, folder, manifest, ...parts };
+  const base: Base = { config, certificate, renewal: renewal?.renewal, folder, manifest, ...parts };
   const closers: Closer[] = [
     () => {
       lock.release();
@@ -199,6 +202,14 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   printWelcome(version, folder, urls, setup);
 }
 
+/** What keeps a certificate of an ACME authority, and its files, which can be shown; undefined where none is ordered. */
+async function makeRenewal(config: Config, folder: string, log: Log) {
+  const names = namesOf(config);
+  if (names.length === 0) return undefined;
+  const files = await prepareAcme(folder, names, systemClock.now());
+  return { files: files.certificate, renewal: new CertificateRenewal({ config, files, clock: systemClock, log }) };
+}
+
 /** What people may use as this thread holds them to it, and how they are told that they are near. */
 function makeQuotas({ accounts, config, log }: Base, supervisor: ShardSupervisor) {
   const tell = (near: NearQuota) => supervisor.tellShards('quotaWarning.due', near);
@@ -256,7 +267,7 @@ async function startMessaging(
 
 /** Has all three listeners show another certificate when its files change. */
 function followCertificate(
-  { certificate, metrics }: Base,
+  { certificate, metrics, renewal }: Base,
   closers: Closer[],
   apps: readonly FastifyInstance[],
   announce: (certificate: Certificate) => Promise<void>,
@@ -267,7 +278,9 @@ function followCertificate(
     await announce(renewed);
   });
   closers.push(() => certificate.stop());
-  metrics.supply(() => ({ tls: certificate.metrics }));
+  renewal?.start();
+  closers.push(async () => await renewal?.stop());
+  metrics.supply(() => ({ tls: { ...certificate.metrics, ...renewal?.metrics } }));
 }
 
 /** Unlocks what the configuration has the key of, and starts what the management plane does by itself. */

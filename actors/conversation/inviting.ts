@@ -23,6 +23,8 @@ import type { ConversationState } from './conversation.state.ts';
 
 type Of<Kind extends ConversationMessage['kind']> = Extract<ConversationMessage, { kind: Kind }>;
 
+const LOOKED_AT_ONE_BY_ONE_MAX = 16;
+
 /** Whom of `users`, who do not take part yet, an add asks. Nobody where the server itself adds, without a policy. */
 export function askedOf(
   users: readonly string[],
@@ -78,9 +80,12 @@ export function invite(
 
 /** What goes with people who take part from now on, however they came. */
 export function answeredInvitations(state: ConversationState, users: ReadonlySet<string>): LaneWrite[] {
-  return invitationsOf(state)
-    .filter(({ user }) => users.has(user))
-    .flatMap(removeInvitation);
+  // Of a few people it takes a look at each; of many, one at the whole room.
+  const stored =
+    users.size <= LOOKED_AT_ONE_BY_ONE_MAX
+      ? [...users].flatMap((user) => invitationsOf(state, user))
+      : invitationsOf(state).filter(({ user }) => users.has(user));
+  return stored.flatMap(removeInvitation);
 }
 
 /** What goes with the person who is erased: what they were asked, and what they asked. */

@@ -17,10 +17,15 @@ export const PEERS = {
 
 export type PeerName = keyof typeof PEERS;
 
-/** Starts a peer. Its people are names only: it believes whoever speaks. */
-export async function startPeer(name: PeerName, size: WorldSize, cores: readonly number[]): Promise<Subject> {
+/** Starts a peer. Its people are names only: it believes whoever speaks. The bare one speaks TLS by the files of a certificate and its key. */
+export async function startPeer(
+  name: PeerName,
+  size: WorldSize,
+  cores: readonly number[],
+  files: readonly string[] = [],
+): Promise<Subject> {
   const kind = PEERS[name];
-  const child = spawnNode(new URL(`../peers/${kind.entry}`, import.meta.url), [], { cores });
+  const child = spawnNode(new URL(`../peers/${kind.entry}`, import.meta.url), files, { cores });
   const ready = await readyLine(name, child);
   const world = peerWorld(size);
   const roomsOf = Map.groupBy(

@@ -1,8 +1,9 @@
 /**
  * The floor: a bare uWebSockets.js app. Answers a post after parsing it and storing nothing, and publishes it to the
- * room's sockets; answers a read with as many bytes as its path asks for.
+ * room's sockets; answers a read with as many bytes as its path asks for. With the files of a certificate and its key as
+ * arguments it speaks TLS.
  */
-import { App, us_socket_local_port, type HttpRequest, type HttpResponse } from 'uWebSockets.js';
+import { App, SSLApp, us_socket_local_port, type HttpRequest, type HttpResponse } from 'uWebSockets.js';
 import { announce, PeerRooms, roomOfPath } from './events.ts';
 
 interface PeerSocket {
@@ -15,7 +16,11 @@ const BACKPRESSURE_BYTES = 1024 * 1024;
 
 const rooms = new PeerRooms();
 const canned = new Map<number, string>();
-const app = App();
+const [certificateFile, keyFile] = process.argv.slice(2);
+const app =
+  certificateFile === undefined || keyFile === undefined
+    ? App()
+    : SSLApp({ cert_file_name: certificateFile, key_file_name: keyFile });
 
 app.ws<PeerSocket>('/v1/ws', {
   idleTimeout: IDLE_SECONDS,

@@ -1,6 +1,6 @@
 /** Which pages may call the services from a browser: those of the coordinator and those the configuration names. */
 import type { FastifyInstance } from 'fastify';
-import type { Config } from '#src/config.ts';
+import type { Config, TlsConfig } from '#src/config.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { VERSION_HEADERS } from '#src/protocol/version.ts';
 import { reachableHost, schemeOf } from './listening-address.ts';
@@ -16,7 +16,7 @@ const RESPONSE_HEADERS = [VERSION_HEADERS.service, VERSION_HEADERS.serviceMin, '
 
 /** The origins whose pages may call: the configured ones, and the coordinator's own on the port that it has. */
 export function originsOf(
-  config: Pick<Config, 'allowedOrigins' | 'coordinatorUrl' | 'host' | 'tlsCertificateFile'>,
+  config: Pick<Config, 'allowedOrigins' | 'coordinatorUrl' | 'host'> & TlsConfig,
   coordinatorPort: number,
 ): ReadonlySet<string> {
   const named = config.allowedOrigins.split(',').map((origin) => origin.trim().replace(/\/+$/, ''));

@@ -1,6 +1,6 @@
 /** Where a listener is reached. */
 import type { AddressInfo } from 'node:net';
-import type { Config } from '#src/config.ts';
+import { speaksTls, type Config, type TlsConfig } from '#src/config.ts';
 
 /** The port that a listener has. @throws Error while it has none. */
 export function portOf(address: AddressInfo | string | null): number {
@@ -18,11 +18,11 @@ export function reachableHost({ host }: Pick<Config, 'host'>): string {
 }
 
 /** What the listeners speak. */
-export function schemeOf({ tlsCertificateFile }: Pick<Config, 'tlsCertificateFile'>): 'http' | 'https' {
-  return tlsCertificateFile === undefined ? 'http' : 'https';
+export function schemeOf(config: TlsConfig): 'http' | 'https' {
+  return speaksTls(config) ? 'https' : 'http';
 }
 
 /** The base URL under which a client on this machine reaches a port. */
-export function urlOf(config: Pick<Config, 'host' | 'tlsCertificateFile'>, port: number): string {
+export function urlOf(config: Pick<Config, 'host'> & TlsConfig, port: number): string {
   return `${schemeOf(config)}://${reachableHost(config)}:${port}`;
 }

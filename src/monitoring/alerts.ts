@@ -23,6 +23,9 @@ export const ALERT_KINDS = {
   certificate_unusable: {
     say: 'The files of the certificate that the listeners show were changed and cannot be served; the one from before is.',
   },
+  certificate_not_renewed: {
+    say: 'The ACME authority did not give a certificate when one was due; the one from before is shown.',
+  },
   redaction_failing: { say: 'De-personalised answers could not be given.' },
   break_glass_used: { say: 'The break-glass account was used.', lasting: 24 * 3_600_000 },
   subscription_disabled: {

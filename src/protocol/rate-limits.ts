@@ -34,6 +34,11 @@ export const RATE_LIMITS = {
     say: 'All other changes: edits, receipts, reactions, drafts, participants, parts of uploads.',
   },
   create: { perSecond: 1, burst: 100, say: 'Conversations and uploads begun, webhooks made.' },
+  invite: {
+    perSecond: 2,
+    burst: 2_000,
+    say: 'People asked into rooms, over all of one person’s requests: two rooms of a thousand, and then one every half second.',
+  },
   signal: { perSecond: 50, burst: 1_000, say: 'Signals. A call to ten devices sends some hundred candidates at once.' },
   search: {
     perSecond: 2,

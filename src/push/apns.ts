@@ -5,11 +5,11 @@ import { unixSeconds } from '#src/base/clock.ts';
 import { reasonOf } from '#src/outgoing/request.ts';
 import { checkedHost, makeLookup, type PrivateTargets } from '#src/outgoing/targets.ts';
 import type { PushAddress, PushCredentials } from '#src/protocol/push/push.ts';
+import { readRetryAfter } from '#src/outgoing/retry-after.ts';
 import {
   isTemporary,
   PUSH_ATTEMPT_MILLIS,
   PUSH_REPLY_BYTES_MAX,
-  readRetryAfter,
   tokenContent,
   unreachable,
   type OutgoingPush,

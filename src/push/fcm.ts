@@ -5,12 +5,12 @@ import { unixSeconds } from '#src/base/clock.ts';
 import { makeAgent, reasonOf, sendOutgoing, type OutgoingReply } from '#src/outgoing/request.ts';
 import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import type { PushAddress, PushCredentials } from '#src/protocol/push/push.ts';
+import { readRetryAfter } from '#src/outgoing/retry-after.ts';
 import {
   isTemporary,
   PUSH_ATTEMPT_MILLIS,
   PUSH_REPLY_BYTES_MAX,
   PUSH_SOCKETS_MAX,
-  readRetryAfter,
   tokenContent,
   unreachable,
   type OutgoingPush,

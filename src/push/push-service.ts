@@ -49,14 +49,6 @@ export function isTemporary(status: number): boolean {
   return status === 429 || status >= 500;
 }
 
-/** `Retry-After` in milliseconds: seconds, or a date (RFC 9110, 10.2.3). Undefined for anything else. */
-export function readRetryAfter(value: string | undefined, now: number): number | undefined {
-  if (value === undefined) return undefined;
-  if (/^\d{1,6}$/.test(value)) return Number(value) * 1000;
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
-}
-
 /** The part of a JSON Web Token that is signed. */
 export function tokenContent(header: object, claims: object): string {
   const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');

@@ -4,12 +4,12 @@ import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import type { PushAddress, PushCredentials } from '#src/protocol/push/push.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { makeAgent, reasonOf, sendOutgoing } from '#src/outgoing/request.ts';
+import { readRetryAfter } from '#src/outgoing/retry-after.ts';
 import {
   isTemporary,
   PUSH_ATTEMPT_MILLIS,
   PUSH_REPLY_BYTES_MAX,
   PUSH_SOCKETS_MAX,
-  readRetryAfter,
   unreachable,
   type OutgoingPush,
   type PushAnswer,

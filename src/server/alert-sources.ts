@@ -3,6 +3,7 @@ import { statfs } from 'node:fs/promises';
 import type { Clock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import type { AlertsOptions, Condition } from '#src/monitoring/alerts.ts';
+import type { CertificateRenewal } from '#src/acme/certificate-renewal.ts';
 import type { CertificateWatch } from '#src/tls/certificate-watch.ts';
 import type { Nodes } from '#src/hosts/nodes.ts';
 import { ACCOUNTS_MAP_BYTES } from '#storage/accounts/accounts-reader.ts';
@@ -31,6 +32,7 @@ export interface AlertSourcesOptions {
   readonly commitP99Seconds: () => Promise<number | null>;
   /** What the listeners show; undefined where they speak plain HTTP. */
   readonly certificate?: Pick<CertificateWatch, 'current' | 'fault'> | undefined;
+  readonly renewal?: Pick<CertificateRenewal, 'fault'> | undefined;
   /** When the certificate of the settings ends, in RFC 3339; undefined while there is none. */
   readonly certificateEnd?: () => string | undefined;
   /** Bytes of the accounts file that hold something. */
@@ -61,6 +63,13 @@ export function makeAlertSources(options: AlertSourcesOptions): AlertsOptions['s
       look: () => {
         const fault = options.certificate?.fault;
         return fault === undefined ? [] : [{ kind: 'certificate_unusable', subject: 'server', details: fault }];
+      },
+    },
+    renewal: {
+      kinds: ['certificate_not_renewed'],
+      look: () => {
+        const fault = options.renewal?.fault;
+        return fault === undefined ? [] : [{ kind: 'certificate_not_renewed', subject: 'server', details: fault }];
       },
     },
     commits: {

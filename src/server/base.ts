@@ -7,6 +7,7 @@ import type { Limiter } from '#src/limits/limiter.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import type { RecentLines } from '#src/telemetry/recent-lines.ts';
 import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
+import type { CertificateRenewal } from '#src/acme/certificate-renewal.ts';
 import type { CertificateWatch } from '#src/tls/certificate-watch.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import type { Manifest } from '#storage/engine/folder.ts';
@@ -15,6 +16,8 @@ export interface Base {
   readonly config: Config;
   /** What the listeners show; undefined where they speak plain HTTP. */
   readonly certificate: CertificateWatch | undefined;
+  /** Keeps that certificate, where an ACME authority gives it. */
+  readonly renewal: CertificateRenewal | undefined;
   readonly folder: string;
   readonly manifest: Manifest;
   readonly accounts: Accounts;

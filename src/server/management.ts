@@ -44,6 +44,7 @@ import { StepUp } from '#src/identity/console/step-up.ts';
 import { VendorRefusals } from '#src/identity/vendor-refusals.ts';
 import { VendorTokens } from '#src/identity/vendor-tokens.ts';
 import { VendorTokenUse } from '#src/identity/vendor-token-use.ts';
+import type { CertificateRenewal } from '#src/acme/certificate-renewal.ts';
 import type { CertificateWatch } from '#src/tls/certificate-watch.ts';
 
 export interface ManagementOptions extends Omit<SettingsServicesOptions, 'config'> {
@@ -65,6 +66,7 @@ export interface ManagementOptions extends Omit<SettingsServicesOptions, 'config
   readonly ask: (to: Address, message: Tell, millis: number) => Promise<Answer>;
   /** What the listeners show; undefined where they speak plain HTTP. */
   readonly certificate: Pick<CertificateWatch, 'current' | 'fault'> | undefined;
+  readonly renewal: Pick<CertificateRenewal, 'fault'> | undefined;
   readonly clock: Clock;
   readonly limiter: Limiter;
   readonly config: Config;
@@ -144,6 +146,7 @@ function makeAlerts(
     commitP99Seconds,
     certificateEnd: () => settings.certificateEnd(),
     certificate,
+    renewal: options.renewal,
     redactionFailures,
     accountsUsedBytes: () => accounts.usedBytes,
     quotaConditions: () => quotaReport.conditions(),

@@ -358,6 +358,11 @@ export const METRICS = {
     help: 'Whether the files of the certificate were changed and cannot be served, so that the one from before is: 1 or 0.',
     labels: [],
   },
+  parley_tls_renewal_failing: {
+    type: 'gauge',
+    help: 'Whether the last attempt to have a certificate of the ACME authority failed: 1 or 0. Missing where none is ordered.',
+    labels: [],
+  },
 } as const satisfies Record<string, Metric>;
 
 type Table = typeof METRICS;

@@ -126,7 +126,9 @@ export function isInvitedEnough(
   now: number,
 ): boolean {
   const waiting = environments.flatMap(({ tables }) =>
-    [...storedOf(tables, user)].filter((one) => isWaiting(one, now) && one.conversation !== conversation),
+    readInvitationsOf(tables, user, now).flatMap(({ invitation: one }) =>
+      one.conversation === conversation ? [] : [one],
+    ),
   );
   const ofOne = waiting.filter((invitation) => invitation.by === by);
   return waiting.length >= INVITATIONS_PER_PERSON_MAX || ofOne.length >= INVITATIONS_OF_ONE_MAX;

@@ -108,6 +108,18 @@ test('POL-01 members withdraw what they asked, moderators what anybody asked, an
   assert.equal(await said(host, withdraw('mo', 'carol')), 204);
   assert.equal(await said(host, withdraw('alice', 'dave')), 204);
   assert.equal(await said(host, withdraw('alice', 'dave')), 'invitation_not_found');
+  // An owner asks an owner; who is no owner any more has asked nobody to be one.
+  const owner = (user: string, invited: string): ConversationMessage => ({
+    ...{ kind: 'add', participants: [invited], role: 'owner', asking: ALWAYS },
+    ...as(user),
+  });
+  await said(host, owner('alice', 'eve'));
+  assert.equal(await said(host, accept('eve')), 200);
+  await said(host, owner('eve', 'frank'));
+  await said(host, { kind: 'setRole', participant: 'eve', role: 'member', ...as('alice') });
+  assert.equal(await said(host, accept('frank')), 'invitation_not_found');
+  await host.close();
+  assert.deepEqual((await checkFolder(host.folder)).problems, []);
 });
 
 test('POL-01 a room remembers 1,000 invitations, people who are asked too much are not, and bots are not asked', async (t) => {

@@ -6,6 +6,7 @@ import { Limiter, PACED_MILLIS_MAX } from '#src/limits/limiter.ts';
 import { makePolicies, STATED_POLICIES } from '#src/limits/policies.ts';
 import { RATE_LIMITS, rateOf } from '#src/protocol/rate-limits.ts';
 import { Refusal } from '#src/protocol/errors.ts';
+import { callControl } from '#test/support/control.ts';
 import { request, startServer, type TestServer } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
@@ -132,8 +133,8 @@ async function postUntilRefused(server: TestServer, conversation: string, who: P
   }
 }
 
-test('ERR-06 who posts too often is refused with rate_limited, and only they: sockets and others go on', async (t) => {
-  const server = await startServer({ environment: { PARLEY_RATE_LIMITS: '0.05' } });
+test('ERR-06 who posts or asks people into rooms too often is refused with rate_limited, and only they: sockets and others go on', async (t) => {
+  const server = await startServer({ environment: { PARLEY_RATE_LIMITS: '0.05', PARLEY_ADD_UNASKED: '2' } });
   t.after(() => server.stop());
   const { ann, ben } = await server.people('ann', 'ben');
   const { id } = await start(server, ann, 'room', ['ben']);
@@ -148,6 +149,16 @@ test('ERR-06 who posts too often is refused with rate_limited, and only they: so
   assert.equal(seq, taken + 1);
   await socket.event((event) => event.type === 'message.new' && event.seq === seq);
   assert.equal(socket.closed, undefined);
+  const asked = RATE_LIMITS.invite.burst * 0.05;
+  const seeded = await callControl(server.folder, 'seed', { people: asked + 1, rooms: 0, members: 1 });
+  const crowd = seeded.people.map(({ username }) => username);
+  const add = async (participants: string[]) =>
+    await server.api(ann, 'POST', `/v1/conversations/${id}/participants`, { participants });
+  const tooMany = await add(crowd);
+  assertRefused(tooMany, 429, 'rate_limited');
+  assert.equal(tooMany.headers.get('retry-after'), '1');
+  assert.equal((await add(crowd.slice(0, asked))).body['participant_count'], 2);
+  assertRefused(await add(crowd.slice(-1)), 429, 'rate_limited');
 });
 
 /** Five requests of somebody else, one after the other, that no limit counts. */

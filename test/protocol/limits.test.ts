@@ -72,6 +72,7 @@ const RATES = {
   post: [10, 200],
   change: [20, 400],
   create: [1, 100],
+  invite: [2, 2_000],
   signal: [50, 1_000],
   search: [2, 30],
   frame: [10, 100],

@@ -32,6 +32,7 @@ export const ROOMS = [
   'actors/push',
   'src/outgoing',
   'src/delivery',
+  'src/acme',
   'src/push',
   'src/http',
   'src/audit',

@@ -72,6 +72,7 @@ export const RUSSIAN_TERMS = {
   'alert.certificate_ending': 'Сертификат истекает в ближайшие 14 дней или уже истёк.',
   'alert.certificate_unusable':
     'Файлы сертификата, который показывает сервер, изменены и не годятся; используется прежний сертификат.',
+  'alert.certificate_not_renewed': 'Центр ACME не выдал сертификат в срок; используется прежний.',
   'alert.redaction_failing': 'Не удалось выдать обезличенные ответы.',
   'alert.break_glass_used': 'Использована аварийная учётная запись.',
   'alert.subscription_disabled': 'Подписка бота на события отключена: доставить их не удавалось три дня.',

@@ -4,6 +4,7 @@ import { askedOf } from '#actors/conversation/inviting.ts';
 import { formatInstant } from '#src/base/time.ts';
 import type { PendingInvitation, RoomInvitation } from '#src/protocol/conversations/room-invitation-routes.ts';
 import { rightsIn } from '#src/protocol/conversations/rights.ts';
+import { RATE_LIMITS } from '#src/protocol/rate-limits.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import {
   isInvitedEnough,
@@ -25,16 +26,25 @@ import {
 /** People whose invitations are counted in one go: some 40 µs each with four lanes. */
 const COUNTED_AT_ONCE = 50;
 
-/** The policy for an add to a room of so many `participants`, whose `people` do not take part yet. */
+/**
+ * The policy for an add to a room of so many `participants`, whose `people` do not take part yet. Whoever is to be asked
+ * counts, asked already or not: looking at them is what it costs. @throws Refusal `rate_limited`.
+ */
 export async function askingFor(
   request: ClientRequest,
   conversation: string,
   people: readonly string[],
   participants: number,
 ): Promise<Asking> {
-  const { access, bots, lanes, now } = request.service;
+  const { access, bots, lanes, now, rates } = request.service;
   const asking = { ...access.asking, bots: people.filter((person) => bots.isActive(person)) };
   const asked = [...askedOf(people, participants, asking, (person) => access.isGuest(person))];
+  const left = rates.left('invite', request.user);
+  if (asked.length > left) {
+    const retryAfter = Math.ceil((asked.length - left) / RATE_LIMITS.invite.perSecond);
+    throw new Refusal('rate_limited', { retryAfter });
+  }
+  if (asked.length > 0) rates.spend('invite', request.user, asked.length);
   const full: string[] = [];
   for (const environment of lanes.environments) environment.refresh();
   for (const [at, user] of asked.entries()) {

@@ -5,7 +5,7 @@
 import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
 import { monotonicMillis } from '#actors/runtime/monotonic.ts';
 import { unixSeconds } from '#src/base/clock.ts';
-import type { Config } from '#src/config.ts';
+import { speaksTls, type Config } from '#src/config.ts';
 import { ATTACHMENT_ROUTES } from '#src/protocol/attachments/attachment-routes.ts';
 import { TUS_EXTENSIONS, TUS_VERSION } from '#src/protocol/attachments/attachments.ts';
 import { Refusal } from '#src/protocol/errors.ts';
@@ -58,7 +58,7 @@ export function answerHeaders(config: Config): [string, string][] {
     [VERSION_HEADERS.serviceMin, String(config.protocolMin)],
     ['cache-control', 'no-store'],
     ['x-content-type-options', 'nosniff'],
-    ...(config.tlsCertificateFile === undefined
+    ...(!speaksTls(config)
       ? []
       : [['strict-transport-security', `max-age=${HSTS_SECONDS}`] satisfies [string, string]]),
   ];
