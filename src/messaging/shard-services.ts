@@ -125,6 +125,7 @@ type EventServices = Pick<
   | 'guestRecovery.requested'
   | 'quotaWarning.due'
   | 'reminder.due'
+  | 'unit.changed'
 >;
 
 /** What the coordinator and the calendar have changed, as events for sockets. */
@@ -141,6 +142,7 @@ function eventServices({ hub, now }: ShardParts): ServiceHandlers<EventServices>
     // Empty by design: it says that an invited guest cannot sign in, and not who (GST-05).
     'guestRecovery.requested': ({ inviter }) => publishTo([inviter], 'guest.recovery.requested', {}),
     'quotaWarning.due': ({ limit, quota, used, user }) => publishTo([user], 'quota.warning', { quota, used, limit }),
+    'unit.changed': ({ unit }) => hub.publishToAll('unit', encode('unit', { unit_id: unit })),
     'reminder.due': ({ reminder, user }) => publishTo([user], 'calendar.reminder', reminder),
   };
 }
