@@ -7,7 +7,13 @@ import type { PolicyAction } from '#src/protocol/directory/policy-decision.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { USERNAME } from '#src/protocol/names.ts';
 import { rightsAmong } from '#src/protocol/conversations/rights.ts';
-import { conversationView, readLastCommonRead, readParticipants } from '#storage/conversations/conversation-reader.ts';
+import {
+  conversationView,
+  isHidden,
+  readLastCommonRead,
+  readParticipants,
+  readPersonal,
+} from '#storage/conversations/conversation-reader.ts';
 import {
   ask,
   askConversation,
@@ -74,7 +80,8 @@ export const readConversation: Handler = (request) => {
   const { tables, record } = readable(request);
   const view = conversationView(tables, record, request.service.epoch);
   const last_common_read = readLastCommonRead(tables, record, request.user);
-  return { status: 200, json: JSON.stringify({ ...view, last_common_read }) };
+  const hidden = isHidden(record, readPersonal(tables, record.id, request.user)) ? { hidden: true } : {};
+  return { status: 200, json: JSON.stringify({ ...view, last_common_read, ...hidden }) };
 };
 
 export const changeConversation: Handler = (request) => {

@@ -48,11 +48,12 @@ export const BOT_ROUTE_SCOPES: Readonly<Record<MessagingRoute, readonly BotScope
   readPins: ['messages:read'],
   addPin: ['pins:write'],
   removePin: ['pins:write'],
-  // A draft is what a person has begun to write, and a mute is for ears.
+  // A draft is what a person has begun to write, a mute is for ears, and who hides has an inbox.
   putDraft: null,
   readDraft: null,
   deleteDraft: null,
   putMute: null,
+  putHidden: null,
   postReceipt: ['receipts:write'],
   readChanges: ['messages:read', 'conversations:read'],
   // Its items carry the last message.
