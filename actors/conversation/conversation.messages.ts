@@ -84,6 +84,8 @@ export type ConversationMessage =
   | ({ readonly kind: 'receipt'; readonly state: ReceiptState; readonly seq: number } & Acting)
   | ({ readonly kind: 'draft'; readonly body: string | null } & Acting)
   | ({ readonly kind: 'mute'; readonly until: string | null } & Acting)
+  /** From the person's own inbox: what came up to that seq is hidden, until more comes; null shows it again. */
+  | ({ readonly kind: 'hide'; readonly seq: number | null } & Acting)
   | ({ readonly kind: 'typing' } & Acting)
   /**
    * The server's own: `user` is the bot of a webhook, or who comes to a meeting, and takes part from now on, or no longer.

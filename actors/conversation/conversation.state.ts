@@ -24,6 +24,7 @@ import {
   membershipRecord,
   messageRecord,
   MESSAGE_FLAGS,
+  NOTHING_PERSONAL,
   personalRecord,
   reactionCounts,
   threadRecord,
@@ -194,7 +195,7 @@ export class ConversationState {
 
   personal(user: string): PersonalRecord {
     const stored = this.view.get('personal', key(user, this.id));
-    return stored === undefined ? { draft: undefined, mutedUntil: undefined } : personalRecord.decode(stored);
+    return stored === undefined ? NOTHING_PERSONAL : personalRecord.decode(stored);
   }
 
   reactions(seq: number): ReactionCounts {

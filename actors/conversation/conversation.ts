@@ -9,7 +9,7 @@ import type { ConversationMessage } from './conversation.messages.ts';
 import { ConversationState } from './conversation.state.ts';
 import { eraseTrace } from './erasing-traces.ts';
 import { erase } from './erasing.ts';
-import { draft, mute, pin, react, receipt, typing } from './reactions-and-pins.ts';
+import { draft, hide, mute, pin, react, receipt, typing } from './reactions-and-pins.ts';
 import { describe, isShutTo } from './describing.ts';
 import { join } from './joining.ts';
 import { accept, add, create, deleteConversation, remove, setRole } from './membership.ts';
@@ -116,6 +116,8 @@ function decideFor(
       return draft(state, message, now);
     case 'mute':
       return mute(state, message);
+    case 'hide':
+      return hide(state, record, message, now);
     case 'typing':
       return typing(state, record, message, now);
     case 'add':

@@ -19,7 +19,7 @@ import {
   writeReactionCounts,
   writeWatermark,
 } from '#storage/conversations/conversation-writes.ts';
-import { withReactions, withThread } from '#storage/conversations/conversation-reader.ts';
+import { isHidden, withReactions, withThread } from '#storage/conversations/conversation-reader.ts';
 import { lastPart, numberedThen } from '#storage/engine/keys.ts';
 import {
   MESSAGE_FLAGS,
@@ -186,6 +186,31 @@ export function mute(state: ConversationState, message: Of<'mute'>): readonly Ef
   return [
     { kind: 'append', writes: [writePersonal(state.id, user, record), touch(state, user)] },
     answer(200, JSON.stringify({ until })),
+  ];
+}
+
+/**
+ * Hides the conversation from the person's own inbox, or shows it again. A message behind the seq shows it by itself: whoever
+ * hid what they saw misses nothing. Their other devices hear that it stands otherwise with them, and read how: an event
+ * carries nothing that depends on who reads it (SOC-10).
+ */
+export function hide(
+  state: ConversationState,
+  record: ConversationRecord,
+  { device, seq, user }: Of<'hide'>,
+  now: number,
+): readonly Effect[] {
+  const old = state.personal(user);
+  const hiddenSeq = seq === null ? undefined : Math.min(seq, record.headSeq);
+  const personal = { ...old, hiddenSeq };
+  const reply = answer(200, JSON.stringify({ hidden: isHidden(record, personal) }));
+  if (old.hiddenSeq === hiddenSeq) return [reply];
+  const wire = JSON.stringify(state.toWire(record));
+  const event = encodeEvent({ type: 'inbox', conv: state.id, ts: unixSeconds(now) }, wire);
+  return [
+    { kind: 'append', writes: [writePersonal(state.id, user, personal), touch(state, user)] },
+    reply,
+    { kind: 'publishTo', users: [user], type: 'inbox', event, except: { device } },
   ];
 }
 

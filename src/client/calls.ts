@@ -39,6 +39,7 @@ export const CALLS: { readonly [Name in MessagingRoute]: readonly [Routes[Name][
   readDraft: ['get', '/v1/conversations/:id/draft'],
   deleteDraft: ['delete', '/v1/conversations/:id/draft'],
   putMute: ['put', '/v1/conversations/:id/mute'],
+  putHidden: ['put', '/v1/conversations/:id/hidden'],
   postReceipt: ['post', '/v1/conversations/:id/receipts'],
   readRights: ['get', '/v1/conversations/:id/rights'],
   readChanges: ['get', '/v1/conversations/:id/changes'],

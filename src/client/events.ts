@@ -103,6 +103,8 @@ export interface LocalEvents {
   afresh: { conv: string };
   /** A conversation is gone for this person. */
   gone: { conv: string };
+  /** The person hides a conversation from their inbox now, on whatever device, or it is back there. */
+  hidden: { conv: string; isHidden: boolean };
   /** Watermarks of a conversation moved while away: draw who read what anew from its mirror. */
   watermarks: { conv: string };
   /** Everything missed while away was told. */

@@ -112,6 +112,8 @@ export class ParleyClient {
         emitter.emit('gone', { conv });
       },
       onWatermarks: (conv) => emitter.emit('watermarks', { conv }),
+      onHidden: (conv, isHidden) => emitter.emit('hidden', { conv, isHidden }),
+      onStanding: (conv) => void this.#readStanding(conv).catch(onTrouble),
       onBehind: (conv) => void this.#catchUp.conversation(conv),
       onTrouble,
     });
@@ -290,6 +292,15 @@ export class ParleyClient {
     return await this.#api.readInbox(query.after, query.limit);
   }
 
+  /** Hides a conversation from the person's inbox on all devices until the next message, or shows it again. */
+  async hide(conv: string, isHidden = true): Promise<void> {
+    const params = { id: conv };
+    const known = this.#conversations.get(conv)?.conversation;
+    const seq = isHidden ? (known ?? (await this.#api.readConversation(conv))).head_seq : null;
+    const { hidden } = await this.#api.call('putHidden', { params, body: { seq } });
+    this.#conversations.hide(conv, hidden);
+  }
+
   /** Messages that hold every word and "phrase" of a query, the newest first. */
   readonly search: MessagingApi['search'] = async (...query) => await this.#api.search(...query);
 
@@ -351,6 +362,11 @@ export class ParleyClient {
   async #send({ conv, form, clientMsgId }: OutboxEntry): Promise<ChatMessage> {
     const body = { ...form, client_msg_id: clientMsgId };
     return readMessage(await this.#api.call('postMessage', { params: { id: conv }, body }));
+  }
+
+  async #readStanding(conv: string): Promise<void> {
+    const { hidden } = await this.#api.call('readConversation', { params: { id: conv } });
+    this.#conversations.hide(conv, hidden === true);
   }
 
   #announce(event: AnyServerEvent): void {

@@ -26,6 +26,8 @@ export const POLICY_RULES_ID = 'rules';
 
 export interface GroupRecord {
   readonly name: string;
+  /** A group that the organisation itself has; left out for one that is none. */
+  readonly kind?: 'unit';
   /** Usernames, in order. */
   readonly members: readonly string[];
   /** +1 with every change of the group. */

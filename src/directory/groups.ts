@@ -4,7 +4,7 @@ import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts'
 import type { Clock } from '#src/base/clock.ts';
 import { makeId } from '#src/base/ids.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { GROUP_MEMBERS_MAX, GROUPS_MAX, type Group } from '#src/protocol/directory/policies.ts';
+import { GROUP_MEMBERS_MAX, GROUPS_MAX, type Group, type GroupKind } from '#src/protocol/directory/policies.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
 import { groupRecords, POLICY_RULES_ID, policyRules, type AccessControl, type GroupRecord } from './access-control.ts';
@@ -27,6 +27,8 @@ export interface GroupsOptions {
 
 export interface GroupForm {
   readonly name: string;
+  /** A group without it. */
+  readonly kind?: GroupKind | undefined;
   readonly members: readonly string[];
 }
 
@@ -68,7 +70,8 @@ export class Groups {
     const now = clock.now();
     const id = makeId('grp', now);
     const members = [...new Set(form.members)].toSorted();
-    const record: GroupRecord = { name: form.name, members, rev: 1 };
+    const unit = form.kind === 'unit' ? ({ kind: 'unit' } as const) : {};
+    const record: GroupRecord = { name: form.name, ...unit, members, rev: 1 };
     await accounts.change((draft) => {
       const total = draft.document(groupTotals, 'all') ?? 0;
       if (total >= GROUPS_MAX) throw new Refusal('groups_full');
@@ -79,13 +82,13 @@ export class Groups {
       const details = { name: form.name, members: audited(members), member_count: members.length };
       draft.audit(now, { event: 'group.created', ...by, subject: `group:${id}`, details });
     });
-    this.#options.announcer.groupChanged(id, record.rev);
+    this.#tell(id, record);
     return { ...viewOf(id, record), members };
   }
 
   /** @throws Refusal `group_not_found`, `group_name_taken`, `group_full`, `field_invalid`. */
   async change(id: string, { name, add, remove }: GroupChange, by: AuditActor): Promise<GroupWithMembers> {
-    const { accounts, access, announcer, clock } = this.#options;
+    const { accounts, access, clock } = this.#options;
     const after = await accounts.change((draft) => {
       const before = draft.document(groupRecords, id);
       if (before === undefined) throw new Refusal('group_not_found');
@@ -97,7 +100,7 @@ export class Groups {
       const members = new Set([...before.members, ...add]);
       for (const username of remove) members.delete(username);
       if (members.size > GROUP_MEMBERS_MAX) throw new Refusal('group_full');
-      const changed = { name: name ?? before.name, members: [...members].toSorted(), rev: before.rev + 1 };
+      const changed = { ...before, name: name ?? before.name, members: [...members].toSorted(), rev: before.rev + 1 };
       draft.putDocument(groupRecords, id, changed);
       draft.audit(clock.now(), {
         event: 'group.changed',
@@ -114,7 +117,7 @@ export class Groups {
       return changed;
     });
     await access.refresh();
-    announcer.groupChanged(id, after.rev);
+    this.#tell(id, after);
     return { ...viewOf(id, after), members: after.members };
   }
 
@@ -138,7 +141,7 @@ export class Groups {
 
   /** @throws Refusal `group_not_found`; `group_in_use` while a policy names it. */
   async remove(id: string, by: AuditActor): Promise<void> {
-    const { accounts, announcer, clock } = this.#options;
+    const { accounts, clock } = this.#options;
     const before = await accounts.change((draft) => {
       const record = draft.document(groupRecords, id);
       if (record === undefined) throw new Refusal('group_not_found');
@@ -152,7 +155,14 @@ export class Groups {
       draft.audit(clock.now(), { event: 'group.deleted', ...by, subject: `group:${id}`, details });
       return record;
     });
-    announcer.groupChanged(id, before.rev + 1);
+    this.#tell(id, { ...before, rev: before.rev + 1 });
+  }
+
+  /** A unit is told as the group that it is, and as a unit (SOC-04). */
+  #tell(id: string, { kind, rev }: Pick<GroupRecord, 'kind' | 'rev'>): void {
+    const { announcer } = this.#options;
+    announcer.groupChanged(id, rev);
+    if (kind === 'unit') announcer.unitChanged(id);
   }
 }
 
@@ -179,6 +189,6 @@ function audited(names: readonly string[]): string[] {
   return names.slice(0, AUDITED_NAMES_MAX);
 }
 
-function viewOf(id: string, { name, members, rev }: GroupRecord): Group {
-  return { id, name, member_count: members.length, rev };
+function viewOf(id: string, { kind, name, members, rev }: GroupRecord): Group {
+  return { id, name, kind: kind ?? 'group', member_count: members.length, rev };
 }

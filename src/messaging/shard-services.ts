@@ -144,6 +144,7 @@ type EventServices = Pick<
   | 'meeting.changed'
   | 'quotaWarning.due'
   | 'reminder.due'
+  | 'unit.changed'
 >;
 
 /** What the coordinator and the calendar have changed, as events for sockets. */
@@ -162,6 +163,7 @@ function eventServices({ hub, now }: ShardParts): ServiceHandlers<EventServices>
     // Of no conversation: who waits is in none, and it counts as no change of one.
     'meeting.changed': ({ news, people }) => publishTo(people, 'membership', news),
     'quotaWarning.due': ({ limit, quota, used, user }) => publishTo([user], 'quota.warning', { quota, used, limit }),
+    'unit.changed': ({ unit }) => hub.publishToAll('unit', encode('unit', { unit_id: unit })),
     'reminder.due': ({ reminder, user }) => publishTo([user], 'calendar.reminder', reminder),
   };
 }

@@ -97,6 +97,7 @@ export type ShardServices = AttachmentServices & {
   'quotaWarning.due': { tell: NearQuota };
   'reminder.due': { tell: { user: string; reminder: ReminderData } };
   'session.renewed': { tell: Renewal };
+  'unit.changed': { tell: { unit: string } };
   /** Fails the shard, where the hooks of tests are on. */
   'shard.crash': { tell: null };
   /** A newer request of the same client wants the upload: whoever writes it under this lease lets go. */

@@ -164,6 +164,11 @@ export const MESSAGING_ROUTES = {
     'Mutes the conversation for the caller until an instant, or unmutes it.',
     { body: conversations.putMute, replies: { 200: conversations.muteReply }, errors: [forbidden] },
   ),
+  putHidden: route.put(
+    '/v1/conversations/:id/hidden',
+    "Hides the conversation from the caller's own inbox until the next message, or shows it again.",
+    { body: conversations.putHidden, replies: { 200: conversations.hiddenReply }, errors: [forbidden] },
+  ),
   postReceipt: route.post(
     '/v1/conversations/:id/receipts',
     'Moves the delivered or read watermark. It never moves back; read implies delivered.',

@@ -23,6 +23,7 @@ export function makeShardAnnouncer(supervisor: ShardSupervisor): SessionAnnounce
     renewed: (renewal) => supervisor.tellShards('session.renewed', renewal),
     directoryChanged: (user, rev) => supervisor.tellShards('directory.changed', { user, rev }),
     groupChanged: (group, rev) => supervisor.tellShards('group.changed', { group, rev }),
+    unitChanged: (unit) => supervisor.tellShards('unit.changed', { unit }),
     policiesChanged: async (snapshot) =>
       void (await supervisor.askShards('policies.changed', snapshot, ANNOUNCED_MILLIS)),
     guestRecoveryRequested: (inviter) => supervisor.tellShards('guestRecovery.requested', { inviter }),

@@ -16,6 +16,7 @@ import {
   membershipRecord,
   messageRecord,
   MESSAGE_FLAGS,
+  NOTHING_PERSONAL,
   personalRecord,
   reactionCounts,
   type ChangeRecord,
@@ -94,7 +95,12 @@ export function readWatermark(tables: Tables, id: string, user: string): Waterma
 
 export function readPersonal(tables: Tables, id: string, user: string): PersonalRecord {
   const value = tables.personal.get(key(user, id));
-  return value === undefined ? { draft: undefined, mutedUntil: undefined } : personalRecord.decode(value);
+  return value === undefined ? NOTHING_PERSONAL : personalRecord.decode(value);
+}
+
+/** Whether the person hid the conversation from their inbox, and no message has come since. */
+export function isHidden({ headSeq }: Pick<ConversationRecord, 'headSeq'>, { hiddenSeq }: PersonalRecord): boolean {
+  return hiddenSeq !== undefined && headSeq <= hiddenSeq;
 }
 
 /** Participants by username, behind `after`, at most `limit`. */

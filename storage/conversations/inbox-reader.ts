@@ -9,6 +9,7 @@ import { key, lastPart, numbered, numberOf, under } from '../engine/keys.ts';
 import { stampOf, type LaneEnvironment } from '../engine/lane.ts';
 import {
   conversationView,
+  isHidden,
   readConversation,
   readMember,
   readMessage,
@@ -77,6 +78,7 @@ export function inboxItemJson(tables: Tables, entry: InboxEntry, user: string, e
     mention_count: countUnreadMentions(tables, record, user, readUpTo(tables, record, user, watermark.read)),
     ...watermark,
     muted_until: personal.mutedUntil ?? null,
+    ...(isHidden(record, personal) ? { hidden: true } : {}),
     ...(personal.draft === undefined ? {} : { draft: personal.draft.body }),
   };
   const last = readMessage(tables, record, record.headSeq);

@@ -89,7 +89,12 @@ export interface ChangeRecord {
 export interface PersonalRecord {
   draft: { body: string; updatedAt: string } | undefined;
   mutedUntil: string | undefined;
+  /** The head at which the person hid it from their inbox: it is hidden while no message came behind it. */
+  hiddenSeq: number | undefined;
 }
+
+/** What a person keeps who keeps nothing. */
+export const NOTHING_PERSONAL: PersonalRecord = { draft: undefined, mutedUntil: undefined, hiddenSeq: undefined };
 
 export interface PinRecord {
   by: string;
@@ -143,16 +148,19 @@ export const changeRecord = recordOf<ChangeRecord>('change', ['type', 'seq?', 't
 export const pinRecord = recordOf<PinRecord>('pin', ['by', 'at']);
 
 export const personalRecord = {
-  encode: (p: PersonalRecord): Buffer => pack([p.draft?.body, p.draft?.updatedAt, p.mutedUntil]),
+  encode: (p: PersonalRecord): Buffer => pack([p.draft?.body, p.draft?.updatedAt, p.mutedUntil, p.hiddenSeq]),
   decode(buffer: Buffer): PersonalRecord {
-    const [body, updatedAt, mutedUntil] = unpack('personal record', buffer) as [
+    // Records from before anything could be hidden end before it.
+    const [body, updatedAt, mutedUntil, hiddenSeq] = unpack('personal record', buffer) as [
       string | null,
       string | null,
       string | null,
+      (number | null)?,
     ];
     return {
       draft: body === null || updatedAt === null ? undefined : { body, updatedAt },
       mutedUntil: mutedUntil ?? undefined,
+      hiddenSeq: hiddenSeq ?? undefined,
     };
   },
 };

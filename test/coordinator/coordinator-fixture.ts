@@ -44,6 +44,7 @@ export type Announced =
   | { readonly what: 'reused'; readonly sid: string; readonly user: string }
   | { readonly what: 'directory'; readonly user: string; readonly rev: number }
   | { readonly what: 'group'; readonly group: string; readonly rev: number }
+  | { readonly what: 'unit'; readonly unit: string }
   | { readonly what: 'policies'; readonly snapshot: PolicySnapshot }
   | { readonly what: 'recovery'; readonly inviter: string }
   | { readonly what: 'meeting'; readonly people: readonly string[]; readonly news: MeetingNews };
@@ -78,6 +79,7 @@ export async function startCoordinator(context: TestContext, settings: Record<st
     renewed: ({ sid, exp }) => announced.push({ what: 'renewed', sid, exp }),
     directoryChanged: (user, rev) => announced.push({ what: 'directory', user, rev }),
     groupChanged: (group, rev) => announced.push({ what: 'group', group, rev }),
+    unitChanged: (unit) => announced.push({ what: 'unit', unit }),
     policiesChanged: async (snapshot) => void announced.push({ what: 'policies', snapshot }),
     guestRecoveryRequested: (inviter) => announced.push({ what: 'recovery', inviter }),
     meetingChanged: (people, news) => announced.push({ what: 'meeting', people, news }),

@@ -81,7 +81,7 @@ test('groups have names of their own and members who exist', async (context) => 
   await groups.change(group.id, { name: 'SALES', add: [], remove: [] }, BY);
   const { token } = await login('alice');
   const own = await call('GET', '/v1/me/groups', { headers: { authorization: `Bearer ${token}` } });
-  assert.deepEqual(own.json.items, [{ id: group.id, name: 'SALES', member_count: 1, rev: 2 }]);
+  assert.deepEqual(own.json.items, [{ id: group.id, name: 'SALES', kind: 'group', member_count: 1, rev: 2 }]);
 });
 
 test('one rule and one group more than there may be are refused', async (context) => {

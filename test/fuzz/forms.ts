@@ -37,6 +37,7 @@ const BODIES: Readonly<Partial<Record<RouteName, Draw>>> = {
   editMessage: (_world, random) => ({ body: random.pick(MESSAGES)['body'] as Json }),
   putRetention: (_world, random) => ({ seconds: random.pick([null, 3_600, 86_400]) }),
   putDraft: () => ({ body: 'Not finished' }),
+  putHidden: (_world, random) => ({ seq: random.pick([null, 1, 1_000_000]) }),
   putMute: (_world, random) => ({ until: random.pick([null, '2027-01-01T00:00:00Z', '2020-01-01T00:00:00.5Z']) }),
   postReceipt: (_world, random) => ({ state: random.pick(['delivered', 'read']), seq: random.whole(1, 4) }),
   postSignal: ({ conversations, names }, random) => ({

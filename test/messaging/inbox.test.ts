@@ -3,7 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Conversation } from '#src/protocol/conversations/conversations.ts';
 import type { Message } from '#src/protocol/conversations/messages.ts';
-import type { Person } from '#test/support/server.ts';
+import { ParleyClient } from '#src/client/parley-client.ts';
+import { startServer, type Person } from '#test/support/server.ts';
+import { connect } from '#test/support/socket.ts';
+import { temporaryFolder } from '#test/support/temporary-folder.ts';
+import { until } from '#test/support/waiting.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { assertRefused, say, start } from './conversing.ts';
 
@@ -16,6 +20,7 @@ interface Item {
   read?: number;
   muted_until?: string | null;
   draft?: string;
+  hidden?: boolean;
 }
 
 interface Inbox {
@@ -217,4 +222,92 @@ test('SOC-11 a cursor of another epoch starts afresh', async () => {
   const parts = JSON.parse(Buffer.from(sync, 'base64url').toString()) as unknown[];
   const foreign = Buffer.from(JSON.stringify(['another', ...parts.slice(1)])).toString('base64url');
   assert.deepEqual(ids(await inbox(kim, { after: foreign })), [id]);
+});
+
+/** Whether the person hides it, as the inbox and the conversation by itself say. */
+async function isHidden(who: Person, id: string): Promise<boolean> {
+  const hidden = (await itemOf(who, id)).hidden === true;
+  const read = await server.api<{ hidden?: boolean }>(who, 'GET', `/v1/conversations/${id}`);
+  assert.equal(read.body.hidden === true, hidden);
+  return hidden;
+}
+
+test('a conversation is hidden from one’s own inbox until the next message, on all devices, and from nobody else’s', async () => {
+  const gus = await server.person('gus');
+  const { id } = await start(server, alice, 'direct', ['gus']);
+  const path = `/v1/conversations/${id}/hidden`;
+  const hide = async (who: Person, seq: unknown) => await server.api<{ hidden: boolean }>(who, 'PUT', path, { seq });
+  await say(server, alice, id, 'one');
+  const other: Person = { ...gus, session: await server.signIn('gus', gus.password) };
+  const [mine, others, hers] = [await connect(server, gus), await connect(server, other), await connect(server, alice)];
+  const { sync } = await inbox(other);
+  assert.deepEqual([(await hide(gus, 1)).body, await isHidden(gus, id)], [{ hidden: true }, true]);
+  assert.deepEqual(ids(await inbox(other, { after: sync })), [id]);
+  const told = await others.event(({ conv, type }) => type === 'inbox' && conv === id);
+  assert.equal('hidden' in told.data, false, 'SOC-10');
+  assert.equal(await isHidden(alice, id), false);
+  await server.api(alice, 'PATCH', `/v1/conversations/${id}/messages/1`, { body: 'an edit is no message' });
+  assert.equal(await isHidden(gus, id), true);
+  await say(server, alice, id, 'two');
+  assert.equal(await isHidden(gus, id), false);
+  // Whoever hides what they saw of it keeps what came meanwhile.
+  assert.deepEqual([(await hide(gus, 1)).body, await isHidden(gus, id)], [{ hidden: false }, false]);
+  assert.deepEqual([(await hide(gus, 99)).body, await isHidden(gus, id)], [{ hidden: true }, true]);
+  assert.deepEqual([(await hide(gus, null)).body, await isHidden(gus, id)], [{ hidden: false }, false]);
+  for (const seq of [-1, 1.5, '1', undefined]) assertRefused(await hide(gus, seq), 400, 'field_invalid', 'seq');
+  const zed = await server.person('zed');
+  assertRefused(await hide(zed, 1), 403, 'conversation_forbidden');
+  await Promise.all([mine, others, hers].map(async (socket) => await socket.close()));
+  for (const socket of [mine, hers]) assert.ok(!socket.events.some(({ type }) => type === 'inbox'));
+});
+
+test('what is hidden stays so over a kill, beside the draft and the mute', async (t) => {
+  const folder = temporaryFolder(t);
+  const first = await startServer({ folder });
+  t.after(async () => await first.end('SIGKILL'));
+  const { ida, jon } = await first.people('ida', 'jon');
+  const { id } = await start(first, ida, 'direct', ['jon']);
+  const at = `/v1/conversations/${id}`;
+  await say(first, jon, id, 'hello');
+  await first.api(ida, 'PUT', `${at}/draft`, { body: 'unsent' });
+  await first.api(ida, 'PUT', `${at}/mute`, { until: '2030-01-01T00:00:00Z' });
+  assert.equal((await first.api(ida, 'PUT', `${at}/hidden`, { seq: 1 })).status, 200);
+  await first.end('SIGKILL');
+  const second = await startServer({ folder });
+  t.after(async () => await second.stop());
+  const again = { ...ida, session: await second.signIn('ida', ida.password) };
+  const item = async () => (await second.api<Inbox>(again, 'GET', '/v1/inbox')).body.items[0];
+  const standing = ({ draft, hidden, muted_until: muted }: Item = {}) => [hidden, draft, muted];
+  assert.deepEqual(standing(await item()), [true, 'unsent', '2030-01-01T00:00:00Z']);
+  await say(second, again, id, 'one’s own message brings it back, too');
+  assert.deepEqual(standing(await item()), [undefined, 'unsent', '2030-01-01T00:00:00Z']);
+});
+
+test('SOC-10 the SDK hides a conversation, and another client of the person hears that it is hidden and that it is back', async () => {
+  const lou = await server.person('lou');
+  const { id } = await start(server, alice, 'direct', ['lou']);
+  await say(server, alice, id, 'one');
+  const urls = { coordinatorUrl: server.coordinator, messagingUrl: server.messaging };
+  const clients = [];
+  try {
+    for (let n = 0; n < 2; n += 1) {
+      clients.push(await ParleyClient.signIn({ ...urls, username: 'lou', password: lou.password }));
+    }
+    const [one, other] = clients as [ParleyClient, ParleyClient];
+    await Promise.all(clients.map(async (client) => await client.caughtUp()));
+    const heard: boolean[] = [];
+    other.on('hidden', ({ conv, isHidden: now }) => conv === id && heard.push(now));
+    await one.hide(id);
+    await until(() => heard.length === 1, 'the other client to hear that it is hidden');
+    assert.deepEqual(
+      [one, other].map((client) => client.conversations.get(id)?.isHidden),
+      [true, true],
+    );
+    await say(server, alice, id, 'two');
+    await until(() => heard.length === 2, 'the other client to hear that it is back');
+    assert.deepEqual(heard, [true, false]);
+    assert.equal(other.conversations.get(id)?.isHidden, false);
+  } finally {
+    for (const client of clients) client.close();
+  }
 });

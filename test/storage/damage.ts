@@ -21,7 +21,12 @@ import { writeHoldRevision } from '#storage/conversations/hold-revisions.ts';
 import { writeInvitation } from '#storage/conversations/room-invitations.ts';
 import { key, numbered } from '#storage/engine/keys.ts';
 import { openLane, type LaneWrite } from '#storage/engine/lane.ts';
-import { conversationRecord, messageRecord, type ConversationRecord } from '#storage/engine/records.ts';
+import {
+  conversationRecord,
+  messageRecord,
+  NOTHING_PERSONAL,
+  type ConversationRecord,
+} from '#storage/engine/records.ts';
 
 const NEVER = '2026-11-21T08:00:00.000Z';
 export const ROOM = 'c_0000000000000000000001';
@@ -230,7 +235,7 @@ export const DAMAGE: Readonly<
     [`watermarks [${ROOM}, carol] is of a person who does not take part`],
   ],
   'a draft of a stranger': [
-    [writePersonal(ROOM, 'carol', { draft: undefined, mutedUntil: undefined })],
+    [writePersonal(ROOM, 'carol', NOTHING_PERSONAL)],
     [`personal [carol, ${ROOM}] is of a person who does not take part`],
   ],
   'a missing change': [

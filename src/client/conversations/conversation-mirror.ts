@@ -64,6 +64,7 @@ export class ConversationMirror {
   #seenRev: number;
   #headSeq: number;
   #window: MessageWindow;
+  #isHidden = false;
   #unreadThen: { unread: number; headSeq: number; read: number } | undefined;
   readonly #held = new Map<number, Step>();
   readonly #watermarks = new Map<string, Watermark>();
@@ -93,6 +94,18 @@ export class ConversationMirror {
   /** The conversation as known now, or undefined until its record was read. */
   get conversation(): ChatConversation | undefined {
     return this.#record === undefined ? undefined : { ...this.#record, head_seq: this.#headSeq, rev: this.#rev };
+  }
+
+  /** Whether the person hides it from their inbox, as far as was told. */
+  get isHidden(): boolean {
+    return this.#isHidden;
+  }
+
+  /** Hides it or shows it again; answers whether it was otherwise. */
+  hide(isHidden: boolean): boolean {
+    const isOther = this.#isHidden !== isHidden;
+    this.#isHidden = isHidden;
+    return isOther;
   }
 
   get rev(): number {

@@ -13,6 +13,10 @@ export interface ConversationsOptions {
   readonly onAfresh: (conv: string) => void;
   readonly onGone: (conv: string) => void;
   readonly onWatermarks: (conv: string) => void;
+  /** The person hides it from their inbox now, or does not any more. */
+  readonly onHidden: (conv: string, isHidden: boolean) => void;
+  /** A conversation that was there stands otherwise with the person than before: it is to be asked how. */
+  readonly onStanding: (conv: string) => void;
   /** Something is missing: read the conversation's changes. */
   readonly onBehind: (conv: string) => void;
   readonly onTrouble: (error: ParleyError) => void;
@@ -71,7 +75,9 @@ export class Conversations {
     const isKnown = this.#mirrors.has(entry.conversation.id);
     const mirror = this.add(entry.conversation);
     mirror.observeEntry(this.#options.me, entry);
+    const isOther = mirror.hide(entry.isHidden);
     if (!isKnown) this.#options.onAfresh(mirror.id);
+    else if (isOther) this.#options.onHidden(mirror.id, entry.isHidden);
     return isKnown;
   }
 
@@ -91,6 +97,11 @@ export class Conversations {
     const announced = mirror.startAfresh(state);
     this.#options.onAfresh(mirror.id);
     this.#announceAll(mirror.id, announced);
+  }
+
+  /** The person hides a conversation from their inbox, or does not any more. */
+  hide(conv: string, isHidden: boolean): void {
+    if (this.#mirrors.get(conv)?.hide(isHidden) === true) this.#options.onHidden(conv, isHidden);
   }
 
   /** The conversation is gone for this person. */
@@ -119,7 +130,9 @@ export class Conversations {
       const { user, conversation_id, seq, state } = event.data;
       this.#mirrors.get(conversation_id)?.raiseWatermark(user, { [state]: seq });
     } else if (event.type === 'inbox') {
+      const isKnown = this.#mirrors.has(event.data.id);
       this.#receiveRecord(event.data);
+      if (isKnown) this.#options.onStanding(event.data.id);
     }
     this.#options.announce(event);
   }
@@ -132,6 +145,7 @@ export class Conversations {
   #announceAll(conv: string, events: readonly AnyServerEvent[]): void {
     for (const event of events) {
       this.#options.announce(event);
+      if (event.type === 'message.new') this.hide(conv, false);
       if (event.type === 'membership' && this.#isMyLeaving(event)) this.drop(conv);
     }
   }

@@ -3,7 +3,7 @@
  * instant in milliseconds under a name of its own, so that nobody takes the number for a string (TIM-02).
  */
 import type { z } from 'zod';
-import type { Conversation, inboxItem } from '#src/protocol/conversations/conversations.ts';
+import type { Conversation, conversationReply, inboxItem } from '#src/protocol/conversations/conversations.ts';
 import type { ForwardOrigin, message, Message } from '#src/protocol/conversations/messages.ts';
 import { readInstant } from '../instants.ts';
 import { clientError } from '../parley-error.ts';
@@ -36,6 +36,8 @@ export interface InboxEntry {
   read: number;
   /** Until when it is muted, in milliseconds; null when it is not. */
   mutedUntil: number | null;
+  /** Whether the caller hides it: it comes back with the next message. */
+  isHidden: boolean;
   draft?: string;
 }
 
@@ -57,6 +59,8 @@ function readOrigin({ sender, created_at }: ForwardOrigin): { sender: string; cr
   return { sender, createdAt: readInstant(created_at, 'forward.created_at') };
 }
 
+type Own = Pick<z.infer<typeof conversationReply>, 'hidden' | 'last_common_read'>;
+
 /** A conversation from the wire. @throws ParleyError `answer_unreadable` when it is not one. */
 export function readConversation(wire: object): ChatConversation {
   const record = wire as Conversation;
@@ -64,14 +68,7 @@ export function readConversation(wire: object): ChatConversation {
     throw clientError('answer_unreadable', { field: 'id' });
   }
   // How far the others have read moves without a change of the record.
-  const {
-    created_at,
-    archived_at,
-    last_common_read: _moves,
-    ...rest
-  } = record as Conversation & {
-    last_common_read?: number;
-  };
+  const { created_at, archived_at, last_common_read: _moves, hidden: _own, ...rest } = record as Conversation & Own;
   const createdAt = readInstant(created_at, 'created_at');
   return {
     ...rest,
@@ -93,6 +90,7 @@ export function readInboxItem(wire: WireInboxItem): InboxEntry | { gone: string 
     delivered: wire.delivered ?? 0,
     read: wire.read ?? 0,
     mutedUntil: mutedUntil === null ? null : readInstant(mutedUntil, 'muted_until'),
+    isHidden: wire.hidden === true,
     ...(wire.draft === undefined ? {} : { draft: wire.draft }),
   };
 }

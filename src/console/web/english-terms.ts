@@ -90,6 +90,8 @@ export const ENGLISH_TERMS = {
   'binding.administrator': 'an administrator',
   'binding.email': 'a verified address',
   'binding.first_sign_in': 'the first sign-in',
+  'group.group': 'group',
+  'group.unit': 'organisational unit',
   'period.minutes': 'minutes',
   'period.hours': 'hours',
   'period.days': 'days',

@@ -181,6 +181,7 @@ export const ENGLISH = {
   'invitation.made': 'Invitation',
   'invitation.hint': 'The link works once. Whoever opens it chooses username and password.',
   'invitation.until': 'It works until',
+  'groups.kind': 'Kind',
   'groups.title': 'Groups',
   'groups.empty': 'No groups yet.',
   'groups.back': 'All groups',

@@ -89,6 +89,8 @@ export const RUSSIAN_TERMS = {
   'binding.administrator': 'администратором',
   'binding.email': 'подтверждённым адресом',
   'binding.first_sign_in': 'первым входом',
+  'group.group': 'группа',
+  'group.unit': 'подразделение',
   'period.minutes': 'минуты',
   'period.hours': 'часы',
   'period.days': 'дни',

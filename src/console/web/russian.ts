@@ -184,6 +184,7 @@ export const RUSSIAN: Dictionary = {
   'invitation.made': 'Приглашение',
   'invitation.hint': 'Ссылка действует один раз. Открывший её выбирает имя и пароль.',
   'invitation.until': 'Действует до',
+  'groups.kind': 'Вид',
   'groups.title': 'Группы',
   'groups.empty': 'Групп пока нет.',
   'groups.back': 'Все группы',

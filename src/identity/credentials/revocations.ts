@@ -51,6 +51,8 @@ export interface SessionAnnouncer {
   directoryChanged(user: string, rev: number): void;
   /** A group appeared, changed or went; `rev` is the group's own change number. */
   groupChanged(group: string, rev: number): void;
+  /** An organisational unit, which is a group, appeared, changed or went. */
+  unitChanged(unit: string): void;
   /** The access policies are these from now on. Resolves when every thread decides by them, or is known to be gone. */
   policiesChanged(snapshot: PolicySnapshot): Promise<void>;
   /** A guest whom this person invited asked for a new password (GST-05). */
@@ -66,6 +68,7 @@ export const nobodyToTell: SessionAnnouncer = {
   directoryChanged() {},
   groupChanged() {},
   meetingChanged() {},
+  unitChanged() {},
   async policiesChanged() {},
   guestRecoveryRequested() {},
 };

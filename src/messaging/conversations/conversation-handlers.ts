@@ -9,9 +9,11 @@ import { USERNAME } from '#src/protocol/names.ts';
 import { rightsAmong } from '#src/protocol/conversations/rights.ts';
 import {
   conversationView,
+  isHidden,
   readLastCommonRead,
   readMember,
   readParticipants,
+  readPersonal,
 } from '#storage/conversations/conversation-reader.ts';
 import { askingFor } from './invitation-handlers.ts';
 import {
@@ -84,7 +86,8 @@ export const readConversation: Handler = (request) => {
   const { tables, record } = readable(request);
   const view = conversationView(tables, record, request.service.epoch);
   const last_common_read = readLastCommonRead(tables, record, request.user);
-  return { status: 200, json: JSON.stringify({ ...view, last_common_read }) };
+  const hidden = isHidden(record, readPersonal(tables, record.id, request.user)) ? { hidden: true } : {};
+  return { status: 200, json: JSON.stringify({ ...view, last_common_read, ...hidden }) };
 };
 
 export const changeConversation: Handler = (request) => {

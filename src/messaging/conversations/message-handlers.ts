@@ -211,6 +211,11 @@ export const putMute: Handler = (request) => {
   return askConversation(request, { kind: 'mute', until });
 };
 
+export const putHidden: Handler = (request) => {
+  const { seq } = request.body as z.infer<typeof forms.putHidden>;
+  return askConversation(request, { kind: 'hide', seq });
+};
+
 export const postReceipt: Handler = (request) => {
   const { state, seq } = request.body as z.infer<typeof forms.postReceipt>;
   return askConversation(request, { kind: 'receipt', state, seq });

@@ -51,6 +51,7 @@ export const HANDLERS: Readonly<Record<MessagingRoute, Handler>> = {
   readDraft: messages.readDraft,
   deleteDraft: messages.deleteDraft,
   putMute: messages.putMute,
+  putHidden: messages.putHidden,
   postReceipt: messages.postReceipt,
   readChanges: messages.listChanges,
   readInbox,

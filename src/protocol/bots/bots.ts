@@ -57,11 +57,12 @@ export const BOT_ROUTE_SCOPES: Readonly<Record<MessagingRoute, readonly BotScope
   // A bot comes in where somebody asks it in.
   listRooms: null,
   joinRoom: null,
-  // A draft is what a person has begun to write, and a mute is for ears.
+  // A draft is what a person has begun to write, a mute is for ears, and who hides has an inbox.
   putDraft: null,
   readDraft: null,
   deleteDraft: null,
   putMute: null,
+  putHidden: null,
   postReceipt: ['receipts:write'],
   readChanges: ['messages:read', 'conversations:read'],
   // Its items carry the last message.

@@ -85,6 +85,8 @@ export const conversationReply = conversation
   .extend({
     /** Up to where every other participant has read; left out in rooms of more than HINT_PARTICIPANTS_MAX. */
     last_common_read: count.optional(),
+    /** Of the conversation read by itself, while the caller hides it from their inbox. */
+    hidden: z.literal(true).optional(),
   })
   .meta({ id: 'ConversationRead' });
 
@@ -154,6 +156,10 @@ export const putDraft = z.strictObject({ body: z.string().min(1).max(TEXT_LENGTH
 
 /** PUT …/mute: until an instant, or `null` to unmute. */
 export const putMute = z.strictObject({ until: z.iso.datetime().nullable() }).meta({ id: 'PutMute' });
+
+/** PUT …/hidden: hides what came up to `seq` from the caller's inbox until more comes; `null` shows it again. */
+export const putHidden = z.strictObject({ seq: count.nullable() }).meta({ id: 'PutHidden' });
+export const hiddenReply = z.strictObject({ hidden: z.boolean() }).meta({ id: 'Hidden' });
 
 const decimal = z
   .string()
@@ -272,6 +278,8 @@ export const inboxItem = z
     delivered: count.optional(),
     read: count.optional(),
     muted_until: z.string().nullable().optional(),
+    /** Set while the caller hides it from their inbox: it comes back with the next message. */
+    hidden: z.literal(true).optional(),
     draft: z.string().optional(),
   })
   .meta({ id: 'InboxItem' });

@@ -19,11 +19,16 @@ export const groupId = z
   .refine((text) => isId('grp', text))
   .meta({ id: 'GroupId', description: 'A group identifier, made by the server.' });
 
+/** A unit is a group that the organisation itself has: a department, a team. Policies speak of both alike. */
+export const GROUP_KINDS = ['group', 'unit'] as const;
+export type GroupKind = (typeof GROUP_KINDS)[number];
+
+const groupKind = z.enum(GROUP_KINDS);
 const groupName = z.string().trim().min(1).max(100);
 const members = z.array(username).max(PARTICIPANTS_PER_REQUEST_MAX);
 
 export const createGroup = z
-  .strictObject({ name: groupName, members: members.default([]) })
+  .strictObject({ name: groupName, kind: groupKind.default('group'), members: members.default([]) })
   .meta({ id: 'CreateGroup' });
 
 /** Renames a group, takes people in and lets people go, in one change. */
@@ -32,7 +37,7 @@ export const changeGroup = z
   .meta({ id: 'ChangeGroup' });
 
 export const group = z
-  .strictObject({ id: z.string(), name: z.string(), member_count: count, rev: count })
+  .strictObject({ id: z.string(), name: z.string(), kind: groupKind, member_count: count, rev: count })
   .meta({ id: 'Group' });
 export type Group = z.infer<typeof group>;
 

@@ -2,8 +2,8 @@
 import type { ReplyOf } from '../../console-api.ts';
 import { confirmed } from '../../dialog.ts';
 import { element, link, part, workButton, type Child } from '../../elements.ts';
-import { form, input, textarea } from '../../form.ts';
-import { formatNumber, t } from '../../language.ts';
+import { allOf, form, input, select, textarea } from '../../form.ts';
+import { formatNumber, t, word } from '../../language.ts';
 import { Listing, loaded } from '../../listing.ts';
 import type { Screen, ScreenContext } from '../../screen-context.ts';
 
@@ -28,17 +28,24 @@ function showList(stage: ScreenContext): readonly Node[] {
     load: async () => await stage.call('get /groups', {}),
     columns: [
       { head: 'column.name', cell: ({ id, name }) => link(`groups/${id}`, name) },
+      { head: 'groups.kind', cell: ({ kind }) => word('group', kind) },
       { head: 'groups.members', cell: ({ member_count: count }) => formatNumber(count) },
     ],
   });
   if (!stage.may('users:write')) return [listing.element];
   const name = nameField('');
   const members = membersField();
+  const kind = select({
+    label: 'groups.kind',
+    name: 'kind',
+    choices: allOf<Group['kind']>({ group: true, unit: true }).map((value) => ({ value, label: word('group', value) })),
+  });
   const send = async () => {
-    const { id } = await stage.call('post /groups', { body: { name: name.value, members: namesIn(members.value) } });
+    const body = { name: name.value, kind: kind.value as Group['kind'], members: namesIn(members.value) };
+    const { id } = await stage.call('post /groups', { body });
     stage.go(`groups/${id}`);
   };
-  return [listing.element, part('groups.add', form({ submit: 'action.create', parts: [name, members], send }))];
+  return [listing.element, part('groups.add', form({ submit: 'action.create', parts: [name, kind, members], send }))];
 }
 
 function showGroup(stage: ScreenContext, id: string): readonly Node[] {
