@@ -48,6 +48,8 @@ export interface SessionAnnouncer {
   renewed(renewal: Renewal): void;
   /** A person appeared, changed or was blocked; `rev` is the directory's change number (DIR-01). */
   directoryChanged(user: string, rev: number): void;
+  /** A person has another picture, or none any more; `rev` is the directory's change number. */
+  avatarChanged(user: string, rev: number): void;
   /** A group appeared, changed or went; `rev` is the group's own change number. */
   groupChanged(group: string, rev: number): void;
   /** The access policies are these from now on. Resolves when every thread decides by them, or is known to be gone. */
@@ -61,6 +63,7 @@ export const nobodyToTell: SessionAnnouncer = {
   async revoked() {},
   renewed() {},
   directoryChanged() {},
+  avatarChanged() {},
   groupChanged() {},
   async policiesChanged() {},
   guestRecoveryRequested() {},

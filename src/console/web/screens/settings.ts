@@ -78,6 +78,7 @@ export const SETTING_KINDS: Kinds = {
     time_zone: 'switch',
     language: 'switch',
     status: 'switch',
+    avatar: 'switch',
   },
   quotas: {
     messages: 'number',
