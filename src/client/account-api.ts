@@ -1,10 +1,14 @@
 /** The person’s own account as the client asks the coordinator: each call typed by the protocol’s routes. */
 import type { z } from 'zod';
 import type { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
+import type { AvatarSize } from '#src/protocol/account/avatars.ts';
 import type { APP_PASSWORD_ROUTES } from '#src/protocol/sessions/app-password-routes.ts';
 import { fillPath, type Infer, type NamesIn } from './calls.ts';
 import type { Http } from './connection/http.ts';
 import type { Session } from './connection/session.ts';
+
+/** How long a picture may take: eight megabytes over a slow line. */
+const PICTURE_MILLIS_MAX = 60_000;
 
 type Routes = Omit<typeof ACCOUNT_ROUTES, 'usePasswordReset'> & typeof APP_PASSWORD_ROUTES;
 export type AccountRoute = keyof Routes;
@@ -44,6 +48,32 @@ export class AccountApi {
     const [method, path] = ACCOUNT_CALLS[name];
     const request = { method, path: fillPath(path, input.params ?? {}), body: input.body };
     return (await this.#session.request(this.#http, request)) as AccountReplyOf<Name>;
+  }
+
+  /**
+   * Gives the person another picture; answers its number.
+   * @throws ParleyError `avatar_invalid`, `body_too_large`, `field_managed`, `busy`.
+   */
+  async putAvatar(picture: Blob): Promise<number> {
+    const request = { method: 'put', path: '/v1/me/avatar', bytes: picture, millisMax: PICTURE_MILLIS_MAX };
+    const response = await this.#session.authorized((token) => this.#http.exchange({ ...request, token }));
+    return ((await response.json()) as { avatar: number }).avatar;
+  }
+
+  /** Takes the person's picture away. @throws ParleyError `field_managed`. */
+  async removeAvatar(): Promise<void> {
+    await this.#session.request(this.#http, { method: 'delete', path: '/v1/me/avatar' });
+  }
+
+  /**
+   * A picture of a person by the number that the directory says; keep it, for it never changes.
+   * @throws ParleyError `avatar_not_found`.
+   */
+  async readAvatar(user: string, avatar: number, size: AvatarSize): Promise<Blob> {
+    const path = fillPath('/v1/avatars/:username/:avatar', { username: user, avatar });
+    const request = { method: 'get', path, query: { size }, millisMax: PICTURE_MILLIS_MAX };
+    const response = await this.#session.authorized((token) => this.#http.exchange({ ...request, token }));
+    return await response.blob();
   }
 
   /**

@@ -16,6 +16,7 @@ const ENGLISH = {
 const RUSSIAN: Sentences = {
   attachment_too_large: 'Файл больше, чем может быть вложение.',
   attachment_type_forbidden: 'Файлы этого типа здесь прикладывать нельзя.',
+  avatar_invalid: 'Эту картинку показать нельзя. Нужен JPEG, PNG, WebP, GIF или AVIF не больше 64 мегапикселей.',
   body_invalid_json: 'Тело запроса не является корректным JSON.',
   body_invalid_utf8: 'Тело запроса не является корректным текстом UTF-8.',
   body_not_calendar: 'Это не файл iCalendar (text/calendar).',
@@ -109,6 +110,7 @@ const RUSSIAN: Sentences = {
   ask_not_found: 'Для этого узла нет такого открытого запроса.',
   attachment_not_found: 'Такого вложения для вас нет.',
   automation_not_found: 'Такой автоматизации нет.',
+  avatar_not_found: 'Такой картинки для вас нет.',
   bot_not_found: 'Такого бота нет.',
   calendar_read_only: 'Календарь показывает чужую ленту; её записи здесь не изменить.',
   calendar_subscription_not_found: 'Этот календарь не подписан ни на какую ленту.',

@@ -27,6 +27,7 @@ import { endConsoleSessions } from '#src/identity/console/console-sessions.ts';
 import { forgetPerson } from '#src/identity/single-sign-on/person-identities.ts';
 import { forgetIdentity } from '#src/identity/single-sign-on/sso-bindings.ts';
 import { eraseTraces, NO_TRACES, PASS_START, type TraceProgress } from './erasure-traces.ts';
+import { removeAvatar } from '#src/directory/avatars.ts';
 import { removePersonalFields } from '#src/directory/personal-fields.ts';
 import { removeResetLink } from '#src/directory/password-resets.ts';
 import { NO_PROFILE, putPerson, putProfile } from '#src/directory/directory.ts';
@@ -318,6 +319,7 @@ function emptyAccount(draft: AccountsDraft, person: PersonRecord): number {
   const user = person.username;
   endConsoleSessions(draft, user);
   putProfile(draft, user, NO_PROFILE);
+  removeAvatar(draft, user);
   removePersonalFields(draft, user);
   draft.putDevices(user, []);
   draft.removeDocument(consoleRoles, user);

@@ -8,6 +8,7 @@ import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts'
 import { guestRecords } from '#src/identity/guest-records.ts';
 import {
   OWN_FIELDS,
+  OWN_SETTINGS,
   STATUS_DAYS_MAX,
   type ChangeOwnProfile,
   type OwnField,
@@ -54,7 +55,7 @@ export class OwnProfiles {
       ...entryOf(accounts, person),
       ...(language === null ? {} : { language }),
       created_at: person.createdAt,
-      may_change: OWN_FIELDS.filter((field) => this.#mayChange(username, field)),
+      may_change: OWN_SETTINGS.filter((field) => this.#mayChange(username, field)),
     };
   }
 
@@ -66,8 +67,7 @@ export class OwnProfiles {
   async change(username: string, change: ChangeOwnProfile, address: string): Promise<OwnProfile> {
     const { accounts, announcer, clock } = this.#options;
     const now = clock.now();
-    const kept = OWN_FIELDS.find((field) => change[field] !== undefined && !this.#mayChange(username, field));
-    if (kept !== undefined) throw new Refusal('field_managed', { field: kept });
+    for (const field of OWN_FIELDS) if (change[field] !== undefined) this.assertMayChange(username, field);
     assertStatusEnd(change, now);
     const { display_name, phone, title } = change;
     const by = { actor: `user:${username}`, address };
@@ -82,6 +82,11 @@ export class OwnProfiles {
       this.watch();
     }
     return this.read(username);
+  }
+
+  /** @throws Refusal `field_managed` for what is not theirs to change. */
+  assertMayChange(username: string, field: OwnField): void {
+    if (!this.#mayChange(username, field)) throw new Refusal('field_managed', { field });
   }
 
   /** Ends what is over, and goes on doing so. Resolves when nothing is left that ended while the server was away. */

@@ -16,9 +16,11 @@ export interface PersonalFields {
   readonly time_zone: string | null;
   readonly language: string | null;
   readonly status: CustomStatus | null;
+  /** The directory's change number that the person's picture came with. */
+  readonly avatar: number | null;
 }
 
-const NOTHING: PersonalFields = { time_zone: null, language: null, status: null };
+const NOTHING: PersonalFields = { time_zone: null, language: null, status: null, avatar: null };
 
 /** Username → theirs. */
 const personalFields = defineCollection<PersonalFields>('personal_fields', { version: 1 });
@@ -32,16 +34,32 @@ export function personalFieldsOf(view: View, username: string): PersonalFields {
 }
 
 /** What others read of it: not the language, which is for who writes to the person. */
-export function shownPersonalFields(view: View, username: string): Pick<DirectoryEntry, 'time_zone' | 'status'> {
-  const { time_zone: zone, status } = personalFieldsOf(view, username);
-  return { ...(zone === null ? {} : { time_zone: zone }), ...(status === null ? {} : { status }) };
+export function shownPersonalFields(
+  view: View,
+  username: string,
+): Pick<DirectoryEntry, 'avatar' | 'status' | 'time_zone'> {
+  const { time_zone: zone, status, avatar } = personalFieldsOf(view, username);
+  return {
+    ...(zone === null ? {} : { time_zone: zone }),
+    ...(status === null ? {} : { status }),
+    ...(avatar === null ? {} : { avatar }),
+  };
 }
 
 /** Stores the fields that are named, as part of a change; answers whether anything is another. */
 export function putPersonalFields(draft: AccountsDraft, username: string, change: ChangeOwnProfile): boolean {
   const before = personalFieldsOf(draft, username);
   const { time_zone = before.time_zone, language = before.language, status = before.status } = change;
-  const after: PersonalFields = { time_zone, language, status };
+  return replace(draft, username, before, { time_zone, language, status, avatar: before.avatar });
+}
+
+/** Stores the number of a person's picture, or that there is none, as part of a change. */
+export function putAvatarRev(draft: AccountsDraft, username: string, avatar: number | null): void {
+  const before = personalFieldsOf(draft, username);
+  replace(draft, username, before, { ...before, avatar });
+}
+
+function replace(draft: AccountsDraft, username: string, before: PersonalFields, after: PersonalFields): boolean {
   if (JSON.stringify(after) === JSON.stringify(before)) return false;
   const [ended, ends] = [endId(username, before), endId(username, after)];
   if (ended !== undefined) draft.removeDocument(statusEnds, ended);

@@ -138,6 +138,7 @@ function sessionServices(parts: ShardParts): ServiceHandlers<SessionServices> {
 type EventServices = Pick<
   ShardServices,
   | 'calendar.changed'
+  | 'avatar.changed'
   | 'directory.changed'
   | 'group.changed'
   | 'guestRecovery.requested'
@@ -156,6 +157,7 @@ function eventServices({ hub, now }: ShardParts): ServiceHandlers<EventServices>
   return {
     'calendar.changed': ({ calendar, syncSeq, users }) =>
       publishTo(users, 'calendar.changed', { calendar_id: calendar, sync_seq: syncSeq }),
+    'avatar.changed': (changed) => hub.publishToAll('avatar', encode('avatar', changed)),
     'directory.changed': (changed) => hub.publishToAll('directory.changed', encode('directory.changed', changed)),
     'group.changed': ({ group, rev }) => hub.publishToAll('group', encode('group', { group_id: group, rev })),
     // Empty by design: it says that an invited guest cannot sign in, and not who (GST-05).

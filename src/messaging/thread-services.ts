@@ -83,6 +83,7 @@ export type ShardServices = AttachmentServices & {
   'uploads.dropAll': { ask: null; answer: null };
 
   'calendar.changed': { tell: { users: readonly string[]; calendar: string; syncSeq: number } };
+  'avatar.changed': { tell: { user: string; rev: number } };
   'directory.changed': { tell: { user: string; rev: number } };
   'group.changed': { tell: { group: string; rev: number } };
   /** A guest whom this person invited cannot sign in (GST-05). */

@@ -15,6 +15,10 @@ export const ERRORS = {
   // 400: the request is wrong, or names something unknown. A defect of the client: report it, do not retry.
   attachment_too_large: { status: 400, error: 'The file is larger than an attachment may be.' },
   attachment_type_forbidden: { status: 400, error: 'Files of this type may not be attached here.' },
+  avatar_invalid: {
+    status: 400,
+    error: 'This is no picture that can be shown: take a JPEG, PNG, WebP, GIF or AVIF of 64 megapixels at most.',
+  },
   body_invalid_json: { status: 400, error: 'The body is not valid JSON.' },
   body_invalid_utf8: { status: 400, error: 'The body is not valid UTF-8.' },
   body_not_calendar: { status: 400, error: 'The body is not an iCalendar file (text/calendar).' },
@@ -137,6 +141,7 @@ export const ERRORS = {
   ask_not_found: { status: 404, error: 'There is no such open ask for this node.' },
   attachment_not_found: { status: 404, error: 'There is no such attachment for you.' },
   automation_not_found: { status: 404, error: 'There is no such automation.' },
+  avatar_not_found: { status: 404, error: 'There is no such picture for you.' },
   bot_not_found: { status: 404, error: 'There is no such bot.' },
   calendar_not_found: { status: 404, error: 'There is no such calendar for you.' },
   calendar_subscription_not_found: { status: 404, error: 'This calendar follows no feed.' },

@@ -6,6 +6,9 @@
 /** The longest text, each unit escaped as six ASCII characters, takes 96 KiB; what is longer is a file. [body_too_large] */
 export const BODY_BYTES_MAX = 128 * 1024;
 
+/** A photograph of a telephone as it was taken; a person's picture is made of it, and it is not kept. [body_too_large] */
+export const AVATAR_BYTES_MAX = 8 * 1024 * 1024;
+
 /** Text in UTF-16 units: four times what Slack takes in one message. [field_invalid] */
 export const TEXT_LENGTH_MAX = 16_000;
 

@@ -29,6 +29,7 @@ import {
   makeRecoveryHandlers,
 } from './client-handlers.ts';
 import { addClientRoutes, type Authenticate } from '#src/http/client-routes.ts';
+import { Avatars } from '#src/directory/avatars.ts';
 import { Directory } from '#src/directory/directory.ts';
 import { Enrollment } from '#src/directory/enrollment.ts';
 import { addEnrollmentPage, addPasswordResetPage } from '#src/directory/enrollment-page.ts';
@@ -107,6 +108,7 @@ export interface PeopleServices {
   readonly guests: Guests;
   readonly invitations: Invitations;
   readonly enrollment: Enrollment;
+  readonly avatars: Avatars;
   readonly passwordResets: PasswordResets;
   readonly recovery: Recovery;
   readonly meetings: Meetings;
@@ -176,6 +178,7 @@ function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, pass
     guests,
     invitations,
     enrollment: new Enrollment({ accounts, passwords, announcer, access, guests, invitations, clock }),
+    avatars: new Avatars({ access, accounts, announcer, clock }),
     passwordResets: new PasswordResets({ accounts, passwords, announcer, clock }),
     recovery: new Recovery({ accounts, passwords, announcer, limiter, sender, clock, log }),
     meetings: new Meetings({

@@ -1,10 +1,13 @@
 /** What a person does with their own account, on the coordinator: put together, and its routes registered. */
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '#src/base/clock.ts';
+import type { Avatars } from '#src/directory/avatars.ts';
+import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
+import { addAvatarRoutes } from './avatar-routes.ts';
 import { OwnProfiles } from '#src/directory/own-profiles.ts';
 import { PasswordChanges } from '#src/directory/password-changes.ts';
 import type { PasswordResets } from '#src/directory/password-resets.ts';
-import { addClientRoutes, type ClientHandlers } from '#src/http/client-routes.ts';
+import { addClientRoutes, type Authenticate, type ClientHandlers } from '#src/http/client-routes.ts';
 import type { Passwords } from '#src/identity/credentials/passwords.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import type { SignInGuard } from '#src/identity/credentials/sign-in-guard.ts';
@@ -22,11 +25,13 @@ import type { Accounts } from '#storage/accounts/accounts.ts';
 export interface OwnAccountOptions {
   /** The coordinator's app, which does not listen yet. */
   readonly app: FastifyInstance;
+  readonly avatars: Avatars;
   readonly accounts: Accounts;
   readonly announcer: SessionAnnouncer;
   readonly clock: Clock;
   readonly limiter: Limiter;
   readonly log: Logger;
+  readonly metrics: ThreadMetrics;
   readonly passwords: Passwords;
   readonly passwordResets: PasswordResets;
   /** The claims of a client's session. @throws Refusal when the token is none. */
@@ -37,12 +42,17 @@ export interface OwnAccountOptions {
 
 /** Adds the routes of people's own accounts to the coordinator's app. Statuses that are over have ended when this resolves. */
 export async function addOwnAccount(options: OwnAccountOptions): Promise<void> {
-  const { accounts, app, limiter, passwordResets, session, signInGuard: guard } = options;
+  const { accounts, app, avatars, limiter, passwordResets, session, signInGuard: guard } = options;
   const mayChange = (field: OwnField) => readSetValues(accounts, 'profiles')[field] !== false;
   const sessions = new OwnSessions(options);
   const profiles = new OwnProfiles({ ...options, mayChange });
-  app.addHook('onClose', async () => profiles.stop());
+  options.metrics.supply(() => ({ attachments: avatars.metrics }));
+  app.addHook('onClose', async () => {
+    profiles.stop();
+    avatars.close();
+  });
   await profiles.start();
+  const authenticate: Authenticate = (token) => session(token).sub;
   const switches = new SignInSwitches(options.signInSettings);
   const changes = new PasswordChanges({ ...options, guard, isAtProvider: () => switches.refusePasswords() });
   const handlers: ClientHandlers<typeof ACCOUNT_ROUTES> = {
@@ -69,5 +79,6 @@ export async function addOwnAccount(options: OwnAccountOptions): Promise<void> {
       return { status: 200, body: { status: 'ok' } };
     },
   };
-  addClientRoutes(app, ACCOUNT_ROUTES, handlers, (token) => session(token).sub, limiter);
+  await addAvatarRoutes(app, { authenticate, avatars, limiter, profiles });
+  addClientRoutes(app, ACCOUNT_ROUTES, handlers, authenticate, limiter);
 }

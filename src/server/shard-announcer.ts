@@ -22,6 +22,7 @@ export function makeShardAnnouncer(supervisor: ShardSupervisor): SessionAnnounce
       void (await supervisor.askShards('sessions.revoked', { revocations }, ANNOUNCED_MILLIS)),
     renewed: (renewal) => supervisor.tellShards('session.renewed', renewal),
     directoryChanged: (user, rev) => supervisor.tellShards('directory.changed', { user, rev }),
+    avatarChanged: (user, rev) => supervisor.tellShards('avatar.changed', { user, rev }),
     groupChanged: (group, rev) => supervisor.tellShards('group.changed', { group, rev }),
     unitChanged: (unit) => supervisor.tellShards('unit.changed', { unit }),
     policiesChanged: async (snapshot) =>

@@ -5,7 +5,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { PARTICIPANTS_MAX, RETENTION_SECONDS_MAX, RETENTION_SECONDS_MIN } from '#src/protocol/limits.ts';
-import { OWN_FIELDS, type OwnField } from '#src/protocol/account/profile.ts';
+import { OWN_SETTINGS, type OwnField } from '#src/protocol/account/profile.ts';
 import { QUOTAS, type QuotaField, type QuotaName } from '#src/protocol/quotas.ts';
 import { isIceUriList } from '#src/protocol/calls/calls.ts';
 import { isTargetUrl } from '#src/outgoing/targets.ts';
@@ -115,7 +115,7 @@ function quotaFields(): Readonly<Record<QuotaField, PlainField>> {
 
 /** A switch for each field that people may change of themselves. */
 function ownFields(): Readonly<Record<OwnField, PlainField>> {
-  const fields = OWN_FIELDS.map((name): [OwnField, PlainField] => [
+  const fields = OWN_SETTINGS.map((name): [OwnField, PlainField] => [
     name,
     { schema: z.boolean(), say: `Whether people change their own ${name}; they do without it.` },
   ]);

@@ -1,6 +1,11 @@
 /** What people do with their own accounts: profile, sessions, notifications, and what a restart makes of it. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { test } from 'node:test';
+import sharp from 'sharp';
+import { ParleyClient } from '#src/client/parley-client.ts';
 import type { OwnSession } from '#src/protocol/account/own-sessions.ts';
 import type { OwnProfile } from '#src/protocol/account/profile.ts';
 import type { DirectoryEntry } from '#src/protocol/directory/directory.ts';
@@ -19,6 +24,23 @@ async function own<T = Record<string, unknown>>(
   body?: unknown,
 ): Promise<Reply<T>> {
   return await request<T>(method, `${host.server.coordinator}${path}`, { token: who.session.token, body });
+}
+
+/** The SDK as a person who has signed in. */
+async function signedIn({ password, username }: Person): Promise<ParleyClient> {
+  const { coordinator, messaging } = host.server;
+  return await ParleyClient.signIn({ coordinatorUrl: coordinator, messagingUrl: messaging, username, password });
+}
+
+/** The code that a picture of so many bytes is answered with before any of them was sent. */
+async function announced({ session }: Person, bytes: number): Promise<string> {
+  const headers = { authorization: `Bearer ${session.token}`, 'content-type': 'image/png', 'content-length': bytes };
+  const sent = httpRequest(`${host.server.coordinator}/v1/me/avatar`, { method: 'PUT', headers });
+  sent.flushHeaders();
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  const { code } = (await json(answer)) as { code: string };
+  sent.destroy();
+  return code;
 }
 
 const change = async (who: Person, form: object) => await own<OwnProfile>(who, 'PATCH', '/v1/me', form);
@@ -41,7 +63,7 @@ test('DIR-01 a person changes their profile, others read it and are told, and th
   assert.equal(changed.status, 200, changed.text);
   const { rev, created_at: _, may_change: may, state: __, ...profile } = changed.body;
   assert.deepEqual(profile, expected);
-  assert.deepEqual(may, ['display_name', 'title', 'phone', 'time_zone', 'language', 'status']);
+  assert.deepEqual(may, ['display_name', 'title', 'phone', 'time_zone', 'language', 'status', 'avatar']);
   assert.deepEqual((await own(ann, 'GET', '/v1/me')).body, changed.body);
   const told = await socket.event('directory.changed');
   assert.deepEqual(told.data, { user: 'ann', rev });
@@ -115,6 +137,71 @@ test('DIR-01 what the organisation keeps is not changed by the person', async ()
   assert.deepEqual([body.title, body.may_change.includes('display_name')], [undefined, false]);
   await kept(null);
   assert.equal((await change(dan, { display_name: 'Dan' })).status, 200);
+});
+
+test('SOC-04 a person’s picture is made small, told to who may see them, and read by its number', async () => {
+  const { kim, lea, max } = await host.server.people('kim', 'lea', 'max');
+  const socket = await connect(host.server, lea);
+  const background = { r: 10, g: 200, b: 20 };
+  const photograph = await sharp({ create: { width: 900, height: 300, channels: 3, background } })
+    .withExif({ IFD0: { Copyright: 'taken at home' } })
+    .jpeg()
+    .toBuffer();
+  const api = await signedIn(kim);
+  const avatar = await api.account.putAvatar(new Blob([photograph]));
+  const told = await socket.event('avatar');
+  assert.deepEqual(told.data, { user: 'kim', rev: avatar });
+  assert.equal((await entryOf(lea, 'kim')).avatar, avatar);
+  const read = async (who: Person, rev: number | string, size: number | string, headers = {}) =>
+    await fetch(`${host.server.coordinator}/v1/avatars/kim/${rev}?size=${size}`, {
+      headers: { authorization: `Bearer ${who.session.token}`, ...headers },
+    });
+  for (const size of [64, 256]) {
+    const answer = await read(lea, avatar, size);
+    assert.equal(answer.headers.get('content-type'), 'image/webp');
+    assert.equal(answer.headers.get('cache-control'), 'private, max-age=31536000, immutable');
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    const { exif, format, height, width } = await sharp(bytes).metadata();
+    assert.deepEqual([format, width, height, exif], ['webp', size, size, undefined]);
+    const again = await read(lea, avatar, size, { 'if-none-match': answer.headers.get('etag') ?? '' });
+    assert.equal(again.status, 304);
+  }
+  assert.equal((await api.account.readAvatar('kim', avatar, 64)).type, 'image/webp');
+  assert.equal((await read(lea, avatar, 65)).status, 400);
+  assert.equal((await read(lea, avatar + 1, 64)).status, 404);
+  assert.equal((await read(lea, '0x1', 64)).status, 404);
+  const rule = { action: 'see', from: 'people', to: 'people', effect: 'deny' };
+  const made = await host.ask<{ id: string }>('owner', 'POST', '/policies', rule);
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  assert.equal((await read(max, avatar, 64)).status, 404);
+  assert.equal((await read(kim, avatar, 64)).status, 200);
+  assert.equal((await host.ask('owner', 'DELETE', `/policies/${made.body.id}`)).status, 204);
+  // Somebody else's picture is the administrators' to take away.
+  assert.equal((await host.ask('viewer', 'DELETE', '/users/kim/avatar')).status, 403);
+  assert.equal((await host.ask('administrator', 'DELETE', '/users/kim/avatar')).status, 204);
+  assert.equal((await read(lea, avatar, 64)).status, 404);
+  assert.equal((await entryOf(lea, 'kim')).avatar, undefined);
+  await until(() => socket.events.filter(({ type }) => type === 'avatar').length === 2, 'the end of it to be told');
+  await socket.close();
+  api.close();
+});
+
+test('SOC-04 what is no picture is refused and changes nothing', async () => {
+  const ned = await host.server.person('ned');
+  const api = await signedIn(ned);
+  const put = async (bytes: BlobPart) => await api.account.putAvatar(new Blob([bytes]));
+  const drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>';
+  for (const bytes of ['', 'no picture', drawing, Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')]) {
+    await assert.rejects(put(bytes), { code: 'avatar_invalid' });
+  }
+  // One byte more than 8 MiB is refused by what it says of itself, before it is sent; as much as that is looked at.
+  assert.equal(await announced(ned, 8 * 1024 * 1024 + 1), 'body_too_large');
+  await assert.rejects(put(Buffer.alloc(8 * 1024 * 1024)), { code: 'avatar_invalid' });
+  assert.equal((await entryOf(ned, 'ned')).avatar, undefined);
+  await host.ask('administrator', 'PUT', '/settings/profiles', { avatar: false });
+  await assert.rejects(put('x'), { code: 'field_managed' });
+  await host.ask('administrator', 'PUT', '/settings/profiles', { avatar: null });
+  api.close();
 });
 
 test('CRD-08 a person sees their sessions and ends one, or all others', async () => {

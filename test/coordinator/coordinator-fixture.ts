@@ -43,6 +43,7 @@ export type Announced =
   | { readonly what: 'renewed'; readonly sid: string; readonly exp: number }
   | { readonly what: 'reused'; readonly sid: string; readonly user: string }
   | { readonly what: 'directory'; readonly user: string; readonly rev: number }
+  | { readonly what: 'avatar'; readonly user: string; readonly rev: number }
   | { readonly what: 'group'; readonly group: string; readonly rev: number }
   | { readonly what: 'unit'; readonly unit: string }
   | { readonly what: 'policies'; readonly snapshot: PolicySnapshot }
@@ -78,6 +79,7 @@ export async function startCoordinator(context: TestContext, settings: Record<st
     revoked: async (revocations) => void announced.push({ what: 'revoked', revocations }),
     renewed: ({ sid, exp }) => announced.push({ what: 'renewed', sid, exp }),
     directoryChanged: (user, rev) => announced.push({ what: 'directory', user, rev }),
+    avatarChanged: (user, rev) => announced.push({ what: 'avatar', user, rev }),
     groupChanged: (group, rev) => announced.push({ what: 'group', group, rev }),
     unitChanged: (unit) => announced.push({ what: 'unit', unit }),
     policiesChanged: async (snapshot) => void announced.push({ what: 'policies', snapshot }),

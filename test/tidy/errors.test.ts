@@ -6,6 +6,7 @@ import { CONSOLE_COMMON_ERRORS, consoleRoutes } from '#src/console/route-table.t
 import { breaches, extendErrorList, readErrorList } from '#src/cli/docs/error-list.ts';
 import { ERROR_CODES, ERRORS, RETIRED_CODES } from '#src/protocol/errors.ts';
 import { ATTACHMENT_ROUTES } from '#src/protocol/attachments/attachment-routes.ts';
+import { AVATAR_ROUTES } from '#src/protocol/account/avatar-routes.ts';
 import { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
 import { APP_PASSWORD_ROUTES } from '#src/protocol/sessions/app-password-routes.ts';
 import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendars/calendar-file-routes.ts';
@@ -108,6 +109,7 @@ test('ERR-04 every code is promised by a route, a frame or the upgrade', () => {
     ...RECOVERY_ROUTES,
     ...APP_PASSWORD_ROUTES,
     ...ACCOUNT_ROUTES,
+    ...AVATAR_ROUTES,
     ...DIRECTORY_ROUTES,
     ...MEETING_ROUTES,
     ...CLIENT_RELEASE_ROUTES,

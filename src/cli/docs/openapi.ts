@@ -1,5 +1,6 @@
 /** The OpenAPI 3.1 document of the HTTP forms, generated from the route tables that the servers register from. */
 import { z } from 'zod';
+import { AVATAR_ROUTES } from '#src/protocol/account/avatar-routes.ts';
 import { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
 import { APP_PASSWORD_ROUTES } from '#src/protocol/sessions/app-password-routes.ts';
 import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendars/calendar-file-routes.ts';
@@ -49,6 +50,7 @@ const PATH_PARAMETERS: Readonly<Record<string, { schema: z.ZodType; say: string 
   subscription: { schema: z.string(), say: 'The id of the subscription.' },
   meeting: { schema: z.string(), say: 'The meeting.' },
   link: { schema: z.string(), say: 'The link of the meeting.' },
+  avatar: { schema: z.string(), say: 'The number of the picture, as the directory says it.' },
   reset: { schema: z.string().min(1), say: 'What stands at the end of the link that sets a password.' },
   session: { schema: z.string(), say: 'The id of the session.' },
   invitation: { schema: z.string().min(1), say: 'The invitation, as it stands in the link.' },
@@ -80,6 +82,7 @@ export const ROUTE_TABLES = [
   ['sessions', 'coordinator', RECOVERY_ROUTES],
   ['sessions', 'coordinator', APP_PASSWORD_ROUTES],
   ['account', 'coordinator', ACCOUNT_ROUTES],
+  ['account', 'coordinator', AVATAR_ROUTES],
   ['directory', 'coordinator', DIRECTORY_ROUTES],
   ['sessions', 'coordinator', QUOTA_ROUTES],
   ['meetings', 'coordinator', MEETING_ROUTES],

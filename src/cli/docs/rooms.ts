@@ -30,6 +30,7 @@ export const ROOMS = [
   'actors/call',
   'actors/conversation',
   'actors/push',
+  'src/pictures',
   'src/outgoing',
   'src/delivery',
   'src/acme',

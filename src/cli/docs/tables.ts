@@ -9,6 +9,7 @@ import { STATED_POLICIES } from '#src/limits/policies.ts';
 import { QUOTAS } from '#src/protocol/quotas.ts';
 import { RATE_LIMITS } from '#src/protocol/rate-limits.ts';
 import { CONVERSATION_RIGHTS, rightsIn } from '#src/protocol/conversations/rights.ts';
+import { AVATAR_ROUTES } from '#src/protocol/account/avatar-routes.ts';
 import { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
 import { APP_PASSWORD_ROUTES } from '#src/protocol/sessions/app-password-routes.ts';
 import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendars/calendar-file-routes.ts';
@@ -88,6 +89,7 @@ export function routesTable(): string {
     ...RECOVERY_ROUTES,
     ...APP_PASSWORD_ROUTES,
     ...ACCOUNT_ROUTES,
+    ...AVATAR_ROUTES,
     ...DIRECTORY_ROUTES,
     ...MEETING_ROUTES,
     ...CLIENT_RELEASE_ROUTES,

@@ -160,6 +160,7 @@ export const ENGLISH = {
   'people.block': 'Block',
   'people.block-asked': 'Block {user}? All their sessions end, and they cannot sign in until they are unblocked.',
   'people.unblock': 'Unblock',
+  'people.remove-avatar': 'Remove the picture',
   'people.reset': 'Reset the password',
   'people.reset-asked': 'Make a link that sets the password of {user}? The one before is over.',
   'people.reset-link': 'Link to set a password',

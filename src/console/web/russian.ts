@@ -164,6 +164,7 @@ export const RUSSIAN: Dictionary = {
   'people.block': 'Заблокировать',
   'people.block-asked': 'Заблокировать {user}? Все сеансы завершатся, войти нельзя до разблокировки.',
   'people.unblock': 'Разблокировать',
+  'people.remove-avatar': 'Удалить фотографию',
   'people.reset': 'Сбросить пароль',
   'people.reset-asked': 'Создать ссылку для нового пароля {user}? Прежняя ссылка перестанет работать.',
   'people.reset-link': 'Ссылка для нового пароля',

@@ -49,6 +49,8 @@ export interface SessionAnnouncer {
   renewed(renewal: Renewal): void;
   /** A person appeared, changed or was blocked; `rev` is the directory's change number (DIR-01). */
   directoryChanged(user: string, rev: number): void;
+  /** A person has another picture, or none any more; `rev` is the directory's change number. */
+  avatarChanged(user: string, rev: number): void;
   /** A group appeared, changed or went; `rev` is the group's own change number. */
   groupChanged(group: string, rev: number): void;
   /** An organisational unit, which is a group, appeared, changed or went. */
@@ -66,6 +68,7 @@ export const nobodyToTell: SessionAnnouncer = {
   async revoked() {},
   renewed() {},
   directoryChanged() {},
+  avatarChanged() {},
   groupChanged() {},
   meetingChanged() {},
   unitChanged() {},

@@ -17,7 +17,7 @@ import { isSealedName } from '#storage/attachments/blob-sealing.ts';
 import { blobPath, removeUpload } from '#storage/attachments/blobs.ts';
 import type { LaneEnvironment } from '#storage/engine/lane.ts';
 import type { ShardRuntime } from '../thread-services.ts';
-import { thumbnailFormat, ThumbnailMaker } from './thumbnail-maker.ts';
+import { thumbnailFormat, ThumbnailMaker } from '#src/pictures/thumbnail-maker.ts';
 
 /** How long a request waits for the one before it to let go of the upload, once that was told to. */
 const LEASE_WAIT_MILLIS = 5_000;
@@ -229,7 +229,7 @@ export class AttachmentWriter {
     const name = `${hash}.${size}`;
     await this.#thumbnails.make(
       name,
-      { path: blobPath(folder, hash), bytes, opened, format, size },
+      { source: { path: blobPath(folder, hash), bytes, opened }, format, size },
       async (picture) => {
         const stored = isSealedName(hash) ? vault.keys.sealPart(name, picture) : picture;
         await attachments.keepThumbnail(hash, size, stored);

@@ -13,7 +13,7 @@ import type { ReadableAttachment } from './attachment-client.ts';
 import { LINK_SECONDS, openLink, signLink } from './attachment-links.ts';
 import { matchesTag, readRange } from './byte-ranges.ts';
 import { contentDisposition } from './file-names.ts';
-import { thumbnailFormat } from './thumbnail-maker.ts';
+import { thumbnailFormat } from '#src/pictures/thumbnail-maker.ts';
 import { isInline } from './type-sniffing.ts';
 import type { ByteCall } from './upload-handlers.ts';
 

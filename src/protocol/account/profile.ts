@@ -8,7 +8,9 @@ export const STATUS_DAYS_MAX = 366;
 
 /** Fields that people change themselves, unless the settings take one away. */
 export const OWN_FIELDS = ['display_name', 'title', 'phone', 'time_zone', 'language', 'status'] as const;
-export type OwnField = (typeof OWN_FIELDS)[number];
+/** What the settings may take away from people, the picture with it. */
+export const OWN_SETTINGS = [...OWN_FIELDS, 'avatar'] as const;
+export type OwnField = (typeof OWN_SETTINGS)[number];
 
 const instant = z.iso.datetime();
 
@@ -56,7 +58,7 @@ export const ownProfile = z
     status: customStatus.optional(),
     created_at: z.string(),
     /** What the person may change themselves. */
-    may_change: z.array(z.enum(OWN_FIELDS)),
+    may_change: z.array(z.enum(OWN_SETTINGS)),
   })
   .meta({ id: 'OwnProfile' });
 export type OwnProfile = z.infer<typeof ownProfile>;

@@ -55,6 +55,8 @@ export const directoryEntry = z
     title: z.string().optional(),
     time_zone: z.string().optional(),
     status: customStatus.optional(),
+    /** The number of the person's picture, for `GET /v1/avatars/{username}/{avatar}`; another one with each picture. */
+    avatar: count.optional(),
     kind: z.enum(['person', 'guest', 'bot']),
     state: z.enum(PERSON_STATES),
     /** The directory's change number at the person's last change. */

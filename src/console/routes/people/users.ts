@@ -3,6 +3,7 @@ import type { ConsoleRoles } from '#src/identity/console/console-roles.ts';
 import type { Directory } from '#src/directory/directory.ts';
 import type { Groups } from '#src/directory/groups.ts';
 import { UnknownPerson, type People } from '#src/directory/people.ts';
+import type { Avatars } from '#src/directory/avatars.ts';
 import type { PasswordResets } from '#src/directory/password-resets.ts';
 import { passwordResetLink } from '#src/protocol/account/passwords.ts';
 import * as directory from '#src/protocol/directory/directory.ts';
@@ -100,6 +101,16 @@ export const usersRoutes = {
     replies: { 201: passwordResetLink },
     errors: [missing, left, 'owner_reset_on_host'],
   },
+  removeUserAvatar: {
+    method: 'delete',
+    path: '/users/:username/avatar',
+    summary: 'Takes the picture of a person away.',
+    access: 'users:write',
+    vendor: 'closed',
+    audit: 'user.avatar_removed',
+    replies: { 204: null },
+    errors: [missing],
+  },
   listUserSessions: {
     method: 'get',
     path: '/users/:username/sessions',
@@ -126,6 +137,7 @@ export interface UsersPageOptions {
   readonly people: People;
   readonly groups: Groups;
   readonly directory: Pick<Directory, 'find'>;
+  readonly avatars: Avatars;
   readonly passwordResets: PasswordResets;
   /** Where clients reach the coordinator, without a slash at the end. */
   readonly coordinatorUrl: () => string;
@@ -133,7 +145,7 @@ export interface UsersPageOptions {
 }
 
 export function makeUsersPage(options: UsersPageOptions): ConsolePage {
-  const { people, groups, directory: names, consoleRoles, coordinatorUrl, passwordResets } = options;
+  const { avatars, people, groups, directory: names, consoleRoles, coordinatorUrl, passwordResets } = options;
   const viewOf = (username: string): directory.User => ({
     ...people.read(username),
     groups: groups.of(username).map(({ id, name }) => ({ id, name })),
@@ -187,6 +199,13 @@ export function makeUsersPage(options: UsersPageOptions): ConsolePage {
       await known(async () => {
         const { expiresAt, path } = await passwordResets.make(parameters['username'] ?? '', by);
         return { status: 201, body: { url: `${coordinatorUrl()}${path}`, expires_at: expiresAt } };
+      }),
+    removeUserAvatar: async (request) =>
+      await known(async () => {
+        const { username } = request.parameters;
+        assertMayTouch(request, people, username);
+        await avatars.remove(username, request.by);
+        return { status: 204 };
       }),
     listUserSessions: async ({ parameters }) =>
       await known(async () => ({

@@ -79,6 +79,7 @@ export const SETTING_KINDS: Kinds = {
     time_zone: 'switch',
     language: 'switch',
     status: 'switch',
+    avatar: 'switch',
   },
   'room-invitations': { unasked_up_to: 'number', guests: ['asked', 'unasked'] },
   quotas: {

@@ -45,7 +45,7 @@ function show(stage: ScreenContext, user: User, reload: () => void): Child[] {
 }
 
 /** Blocking, unblocking and letting go. */
-function standing(stage: ScreenContext, { role, state, user }: User, reload: () => void): Child[] {
+function standing(stage: ScreenContext, { avatar, role, state, user }: User, reload: () => void): Child[] {
   const { notices } = stage;
   const whom = { parameters: { username: user } };
   const done = () => {
@@ -76,7 +76,17 @@ function standing(stage: ScreenContext, { role, state, user }: User, reload: () 
     },
     { class: 'danger' },
   );
-  return [state === 'active' ? block : unblock, role !== 'owner' && passwordReset(stage, user), leave];
+  const removePicture = workButton('people.remove-avatar', notices, async () => {
+    await stage.call('delete /users/:username/avatar', whom);
+    done();
+  });
+  const hasPicture = avatar !== undefined;
+  return [
+    state === 'active' ? block : unblock,
+    hasPicture && removePicture,
+    role !== 'owner' && passwordReset(stage, user),
+    leave,
+  ];
 }
 
 /** A link by which the person sets another password, shown once (CRD-12). */

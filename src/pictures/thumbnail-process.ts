@@ -10,13 +10,20 @@ import type { OpenedContent } from '#storage/attachments/blob-sealing.ts';
 
 /** What the process is told. */
 export interface ThumbnailOrder {
+  /** Where the picture is, or its bytes. */
+  readonly source: StoredPicture | Uint8Array;
+  /** The format that the content's first bytes said; whichever it is without it. */
+  readonly format?: string | undefined;
+  /** Pixels of the longer side; with `isSquare` of both, what is beyond the middle cut off. */
+  readonly size: number;
+  readonly isSquare?: true;
+}
+
+export interface StoredPicture {
   readonly path: string;
   readonly bytes: number;
   /** Of a sealed content: what opens it, and nothing else. */
   readonly opened: OpenedContent | undefined;
-  /** The format that the content's first bytes said. */
-  readonly format: string;
-  readonly size: number;
 }
 
 /** What it answers: the thumbnail as WebP, or that there is none. */
@@ -57,20 +64,20 @@ function answer(result: ThumbnailResult): void {
   process.send?.(result);
 }
 
-async function make({ path, bytes, opened, format, size }: ThumbnailOrder): Promise<Buffer> {
-  const picture = await readWhole(path, bytes, opened);
+async function make({ format, isSquare, size, source }: ThumbnailOrder): Promise<Buffer> {
+  const picture = source instanceof Uint8Array ? source : await readWhole(source);
   const options = { limitInputPixels: PIXELS_MAX, failOn: 'error', pages: 1, sequentialRead: true } as const;
   const found = (await sharp(picture, options).metadata()).format;
-  if (found !== format) throw new Error(`The picture is ${found}, not ${format}.`);
+  if (format !== undefined && found !== format) throw new Error(`The picture is ${found}, not ${format}.`);
   // Turned as its metadata says, which is all that is taken from it: where and when it was taken goes to nobody.
   return await sharp(picture, options)
     .autoOrient()
-    .resize(size, size, { fit: 'inside', withoutEnlargement: true })
+    .resize(size, size, isSquare === true ? { fit: 'cover' } : { fit: 'inside', withoutEnlargement: true })
     .webp({ quality: QUALITY })
     .toBuffer();
 }
 
-async function readWhole(path: string, bytes: number, opened: OpenedContent | undefined): Promise<Buffer> {
+async function readWhole({ bytes, opened, path }: StoredPicture): Promise<Buffer> {
   const content = new Content(await open(path, 'r'), opened);
   try {
     const whole = Buffer.allocUnsafe(bytes);

@@ -4,13 +4,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { test, type TestContext } from 'node:test';
-import { ThumbnailMaker, type ThumbnailMakerOptions } from '#src/messaging/attachments/thumbnail-maker.ts';
+import { ThumbnailMaker, type ThumbnailMakerOptions } from '#src/pictures/thumbnail-maker.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 
 /** Does what the path of its order says. */
 const PROGRAM = `
 let made = 0;
-process.on('message', ({ path, size }) => {
+process.on('message', ({ source: { path }, size }) => {
   if (path === 'hang') return;
   if (path === 'spin') for (;;);
   if (path === 'die') process.exit(3);
@@ -31,7 +31,7 @@ function makerOf(t: TestContext, options: ThumbnailMakerOptions = {}): Thumbnail
 
 async function make(maker: ThumbnailMaker, name: string, path: string, size = 128): Promise<string[]> {
   const kept: string[] = [];
-  const order = { path, bytes: 1, opened: undefined, format: 'png', size };
+  const order = { source: { path, bytes: 1, opened: undefined }, format: 'png', size };
   await maker.make(
     name,
     order,
