@@ -1,4 +1,5 @@
 /** People: listing, creating, changing, blocking, letting go, and their sessions (DIR-01). */
+import type { z } from 'zod';
 import type { ConsoleRoles } from '#src/identity/console/console-roles.ts';
 import type { Directory } from '#src/directory/directory.ts';
 import type { Groups } from '#src/directory/groups.ts';
@@ -158,15 +159,8 @@ export function makeUsersPage(options: UsersPageOptions): ConsolePage {
   };
   return page(usersRoutes, {
     listUsers: async ({ query }) => {
-      const { q, sort, after, limit } = query;
-      if (q !== undefined || sort !== undefined) {
-        const order = sort ?? 'fit';
-        const isShown = ({ user }: { readonly user: string }) => !isBotUser(user);
-        const { users, next } = await names.find({ query: q, order, after, limit, isShown });
-        return { status: 200, body: { items: users.map(viewOf), next } };
-      }
-      const { items, next } = people.list(after ?? '', limit);
-      return { status: 200, body: { items: items.map(({ username }) => viewOf(username)), next } };
+      const { users, next } = await pageOf(query, people, names);
+      return { status: 200, body: { items: users.map(viewOf), next } };
     },
     createUser: async (request) => {
       const { username, password, ...profile } = request.body;
@@ -220,6 +214,20 @@ export function makeUsersPage(options: UsersPageOptions): ConsolePage {
         return { status: 204 };
       }),
   });
+}
+
+/** A page of usernames: of those who are found, in the order that was asked for, or of all by name. */
+async function pageOf(
+  { after, limit, q: query, sort }: z.infer<typeof directory.usersQuery>,
+  people: People,
+  names: UsersPageOptions['directory'],
+): Promise<{ readonly users: readonly string[]; readonly next: string | null }> {
+  if (query === undefined && sort === undefined) {
+    const { items, next } = people.list(after ?? '', limit);
+    return { users: items.map(({ username }) => username), next };
+  }
+  const isShown = ({ user }: { readonly user: string }) => !isBotUser(user);
+  return await names.find({ query, order: sort ?? 'fit', after, limit, isShown });
 }
 
 type Request = Pick<ConsoleRequest, 'principal' | 'hasSteppedUp' | 'address' | 'parameters'>;
