@@ -16,7 +16,7 @@ const ROOM_MILLIS = 10_000;
  */
 export function makeMeetingRooms(
   ask: (to: Address, message: Tell, millis: number) => Promise<Answer>,
-  askingFor: (conversation: string, host: string, people: readonly string[]) => Asking,
+  askingFor: (conversation: string, host: string, people: readonly string[]) => Promise<Asking>,
   clock: Clock,
 ): MeetingRooms {
   const askRoom = async (id: string, message: Tell): Promise<Reply> => {
@@ -31,12 +31,12 @@ export function makeMeetingRooms(
   return {
     make: async (title, host, participants) => {
       const id = makeId('c', clock.now());
-      const asking = askingFor(id, host, participants);
+      const asking = await askingFor(id, host, participants);
       const create = { kind: 'create', conversation: 'room', title, participants, asking, user: host, device: '' };
       return (JSON.parse((await askRoom(id, create)).json) as { id: string }).id;
     },
     invite: async (conversation, host, user, role) => {
-      await add(conversation, user, { role, user: host, asking: askingFor(conversation, host, [user]) });
+      await add(conversation, user, { role, user: host, asking: await askingFor(conversation, host, [user]) });
     },
     add: async (conversation, host, user, role) => await add(conversation, user, { role, user: host }),
   };
