@@ -38,7 +38,9 @@ export function create(state: ConversationState, message: Of<'create'>, now: num
   if (kind === 'room' && !mayMake) return refuse('right_missing');
   const named = [...new Set(message.participants)].filter((other) => other !== user);
   if (named.length + 1 > PARTICIPANTS_MAX) return refuse('conversation_full');
-  const asked = askedOf(named, 1, kind === 'room' ? message.asking : undefined, (other) => state.isGuest(other));
+  const asked = askedOf(named, 1, kind === 'room' ? (message.asking ?? undefined) : undefined, (other) =>
+    state.isGuest(other),
+  );
   const others = named.filter((other) => !asked.has(other));
   const first = kind === 'room' ? 'owner' : 'member';
   const participants: Participant[] = [
@@ -116,7 +118,7 @@ export function add(
   // Whoever is meant as a member comes as the guest that they are; nobody makes a guest more than that.
   const isRaised = message.role === 'moderator' || message.role === 'owner';
   if (isRaised && users.some((user) => state.isGuest(user))) return refuse('field_invalid', 'role');
-  const asked = askedOf(users, record.participantCount, message.asking, (user) => state.isGuest(user));
+  const asked = askedOf(users, record.participantCount, message.asking ?? undefined, (user) => state.isGuest(user));
   const invited = invite(state, record, membersOf(state, asked, message.role), message, now);
   if ('refused' in invited) return invited.refused;
   const added = users

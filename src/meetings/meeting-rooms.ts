@@ -45,7 +45,7 @@ export interface MeetingRoomsOptions {
   /** Reaches the actor of an address on whatever thread it lives. */
   readonly ask: (to: Address, message: Tell, millis: number) => Promise<Answer>;
   /** When those whom a host names for a room are asked first. */
-  readonly askingFor: (conversation: string, host: string, people: readonly string[]) => Asking;
+  readonly askingFor: (conversation: string, host: string, people: readonly string[]) => Promise<Asking>;
   readonly lanes: Pick<Lanes, 'read'>;
   readonly clock: Clock;
 }
@@ -58,7 +58,7 @@ export function makeMeetingRooms({ ask, askingFor, clock, lanes }: MeetingRoomsO
     return valueOf(answer) as Reply;
   };
   const create = async (id: string, title: string, host: string, participants: readonly string[]) => {
-    const asking = askingFor(id, host, participants);
+    const asking = await askingFor(id, host, participants);
     const form = { kind: 'create', conversation: 'room', title, participants, asking, user: host, device: '' };
     return (JSON.parse((await askRoom(id, form)).json) as { id: string }).id;
   };
@@ -66,7 +66,7 @@ export function makeMeetingRooms({ ask, askingFor, clock, lanes }: MeetingRoomsO
     make: async (...room) => await create(makeId('c', clock.now()), ...room),
     remake: async (conversation, title, host) => void (await create(conversation, title, host, [])),
     invite: async (conversation, host, user, role) => {
-      const asking = askingFor(conversation, host, [user]);
+      const asking = await askingFor(conversation, host, [user]);
       await askRoom(conversation, { kind: 'add', participants: [user], role, asking, user: host, device: '' } as Tell);
     },
     seat: async (conversation, user, role, by) => {

@@ -4,7 +4,7 @@ import type { Clock } from '#src/base/clock.ts';
 import { EVERYBODY, type RequireQuota } from '#src/protocol/quotas.ts';
 import { readRooms } from '#storage/conversations/usage-records.ts';
 import type { AskingRule } from '#src/protocol/directory/policy-decision.ts';
-import { isInvitedEnough } from '#storage/conversations/room-invitations.ts';
+import { readFull } from '#storage/conversations/room-invitations.ts';
 import { makeSharing } from '#storage/conversations/inbox-reader.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
 import { makeMeetingRooms, type MeetingRooms } from '#src/meetings/meeting-rooms.ts';
@@ -23,11 +23,10 @@ export function makeConversationAccess(
   asking: () => AskingRule,
 ): ConversationAccess {
   const { environments } = lanes;
-  const askingFor = (conversation: string, by: string, people: readonly string[]) => {
-    for (const environment of environments) environment.refresh();
-    const isFull = (user: string) => isInvitedEnough(environments, { conversation, user, by }, clock.now());
+  const askingFor = async (conversation: string, by: string, people: readonly string[]) => {
+    const full = await readFull(environments, people, { conversation, by }, clock.now());
     // No bot is invited to a meeting.
-    return { ...asking(), bots: [], full: people.filter(isFull) };
+    return { ...asking(), bots: [], full };
   };
   const rooms = makeMeetingRooms({
     ask: (to, message, millis) => supervisor.ask(to, message, millis),

@@ -10,6 +10,7 @@
  *     data/calendar.mdb       calendars and their entries
  *     data/uploads            attachments that are still arriving
  *     data/blobs              contents of attachments, by their hash
+ *     data/acme               the certificate of an ACME authority, where one is ordered; in no backup
  */
 import { randomBytes } from 'node:crypto';
 import {

@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import assert from 'node:assert/strict';
 import { webcrypto } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
 import { get } from 'node:https';
@@ -15,6 +15,7 @@ import { connect, type PeerCertificate } from 'node:tls';
 import { SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509';
 import { CertificateRenewal, prepareAcme, renewalDue } from '#src/acme/certificate-renewal.ts';
 import { readConfig } from '#src/config.ts';
+import { callControl } from '#test/support/control.ts';
 import { makeCertificate } from '#test/support/certificate.ts';
 import { freePort, RealProgram, unlessInstalled } from '#test/support/real-program.ts';
 import { startServer, type TestServer } from '#test/support/server.ts';
@@ -262,6 +263,14 @@ test(
     // Nobody answers challenges any more.
     await assert.rejects(fetch(`http://127.0.0.1:${authority.httpPort}/.well-known/acme-challenge/x`));
     const account = readFileSync(pathsOf(server)[0] as string, 'utf8');
+    const out = join(folder, 'backup');
+    await callControl(server.folder, 'backup', { out });
+    const kept = readdirSync(out, { recursive: true, encoding: 'utf8' });
+    assert.deepEqual(
+      kept.filter((name) => name.includes('acme') || name.endsWith('.pem')),
+      [],
+    );
+    assert.ok(kept.includes('accounts.mdb'));
     await server.end('SIGTERM');
 
     const again = await ordering(t, environment, blocked.folder);

@@ -7,7 +7,7 @@ import { rightsIn } from '#src/protocol/conversations/rights.ts';
 import { RATE_LIMITS } from '#src/protocol/rate-limits.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import {
-  isInvitedEnough,
+  readFull,
   readInvitationsOf,
   readInvitationsTo,
   type StoredInvitation,
@@ -22,9 +22,6 @@ import {
   type Handler,
   type Reply,
 } from '../http/caller.ts';
-
-/** People whose invitations are counted in one go: some 40 µs each with four lanes. */
-const COUNTED_AT_ONCE = 50;
 
 /**
  * The policy for an add to a room of so many `participants`, whose `people` do not take part yet. Whoever is to be asked
@@ -45,13 +42,7 @@ export async function askingFor(
     throw new Refusal('rate_limited', { retryAfter });
   }
   if (asked.length > 0) rates.spend('invite', request.user, asked.length);
-  const full: string[] = [];
-  for (const environment of lanes.environments) environment.refresh();
-  for (const [at, user] of asked.entries()) {
-    if (isInvitedEnough(lanes.environments, { conversation, user, by: request.user }, now())) full.push(user);
-    // Nobody else waits for a thousand people to be counted.
-    if (at % COUNTED_AT_ONCE === COUNTED_AT_ONCE - 1) await new Promise((resolve) => setImmediate(resolve));
-  }
+  const full = await readFull(lanes.environments, asked, { conversation, by: request.user }, now());
   return { ...asking, full };
 }
 
