@@ -38,6 +38,9 @@ import { portOf, urlOf } from '#src/http/listening-address.ts';
 import { renewCertificate } from '#src/http/tls-server.ts';
 import { makeLiveCalls } from '#src/server/live-calls.ts';
 import { makeCalendarAnnouncer, makeChangeAnnouncers, makeShardAnnouncer } from '#src/server/shard-announcer.ts';
+import { PersonnelPull } from '#src/directory/personnel-pull.ts';
+import { AlertTickets } from '#src/integrations/alert-tickets.ts';
+import type { Settings } from '#src/settings/settings.ts';
 import { watchCredentials } from '#src/settings/credential-watch.ts';
 import { readMailTrust } from '#src/settings/mail-trust.ts';
 import { readMediaServers } from '#src/settings/media-servers.ts';
@@ -183,6 +186,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   });
   management.settings.follow('room-invitations', async () => await coordinator.access.refresh());
   await startManagement(base, closers, management, attachmentKeys);
+  startOutsideSystems(base, closers, management.settings, coordinator.people);
   const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', metrics) });
   const tell = makeCalendarAnnouncer(supervisor);
   const meetings = makeEntryMeetings(coordinator.meetings, () => urls.coordinator);
@@ -313,6 +317,33 @@ async function startManagement(
   auditArchive.start();
   integrations.deliveries.start();
   metrics.supply(() => ({ subscriptions: integrations.deliveries.metrics }));
+}
+
+/** Asks a personnel system who has left, and opens tickets for alerts, also whenever these are others. */
+function startOutsideSystems(
+  { accounts, config, log }: Base,
+  closers: Closer[],
+  settings: Settings,
+  people: Coordinator['people'],
+): void {
+  const { allowPrivateTargets } = config;
+  const system = () => settings.read('hrms');
+  const pull = new PersonnelPull({ accounts, people, system, allowPrivateTargets, log });
+  settings.follow('hrms', async () => pull.pull());
+  const tickets = new AlertTickets({
+    accounts,
+    desk: () => settings.read('simpleone'),
+    model: () => settings.read('ai-keys'),
+    allowPrivateTargets,
+    log,
+  });
+  settings.follow('simpleone', async () => tickets.again());
+  closers.push(
+    () => pull.stop(),
+    () => tickets.stop(),
+  );
+  pull.start();
+  tickets.start();
 }
 
 /** Adds the calendar to its app; answers what opens its door for mail. Erasures begin with it, since they reach into it. */

@@ -41,9 +41,17 @@ interface SecretField extends AnyField {
 
 export type SettingField = PlainField | SecretField;
 
+/** What of the server goes by a screen: in words, and the modules in which every field of it is read. */
+interface SettingReader {
+  readonly say: string;
+  readonly modules: readonly string[];
+}
+
 export interface SettingScreen {
   /** What it is for. */
   readonly say: string;
+  /** What reads it; `pending` where that is the button alone that tries it. */
+  readonly readBy: SettingReader | 'pending';
   /** When a change counts, and for whom. */
   readonly effect: string;
   /** There is a check that can be made from here. */
@@ -130,6 +138,10 @@ const base = { schema: https, isRequired: true, say: 'Base URL of its API, https
 export const SETTING_SCREENS = {
   sso: {
     say: 'Sign-in to the console at an OpenID Connect provider.',
+    readBy: {
+      say: 'Sign-in to the console at the provider.',
+      modules: ['src/identity/single-sign-on/sso-settings.ts', 'src/settings/settings.ts'],
+    },
     effect: LIVE,
     isOwners: true,
     fields: {
@@ -156,6 +168,10 @@ export const SETTING_SCREENS = {
   },
   'sign-in': {
     say: 'Where people sign in, to the console and with their apps. With identity no password signs in anywhere.',
+    readBy: {
+      say: 'Every sign-in, to the console and with apps.',
+      modules: ['src/settings/settings.ts'],
+    },
     effect: LIVE,
     isOwners: true,
     fields: {
@@ -172,6 +188,7 @@ export const SETTING_SCREENS = {
   },
   apns: {
     say: 'Credentials for pushes to Apple devices.',
+    readBy: { say: 'Pushes to Apple devices.', modules: ['src/settings/push-credentials.ts'] },
     effect: AT_NEXT_USE,
     fields: {
       team_id: { schema: z.string().regex(/^[A-Z0-9]{10}$/), isRequired: true, say: 'The team, ten characters.' },
@@ -189,6 +206,7 @@ export const SETTING_SCREENS = {
   },
   fcm: {
     say: 'Credentials for pushes through Firebase.',
+    readBy: { say: 'Pushes through Firebase.', modules: ['src/settings/push-credentials.ts'] },
     effect: AT_NEXT_USE,
     fields: {
       project_id: {
@@ -207,6 +225,7 @@ export const SETTING_SCREENS = {
   },
   turn: {
     say: 'STUN and TURN servers that media of calls go over. While it is empty those of the configuration count.',
+    readBy: { say: '`GET /v1/calls/ice`, which devices in calls ask.', modules: ['src/settings/media-servers.ts'] },
     effect: 'Within a second or two, for whoever asks next. While encryption at rest is locked TURN is left out.',
     fields: {
       uris: {
@@ -227,7 +246,11 @@ export const SETTING_SCREENS = {
     },
   },
   'ai-keys': {
-    say: 'Credentials for a language model.',
+    say: 'A language model that answers `/chat/completions`.',
+    readBy: {
+      say: 'Tickets for alerts, which it gives advice for: it is told the kind of the alert and nothing of this installation.',
+      modules: ['src/integrations/alert-tickets.ts'],
+    },
     effect: AT_NEXT_USE,
     fields: {
       base_url: base,
@@ -242,7 +265,11 @@ export const SETTING_SCREENS = {
     },
   },
   simpleone: {
-    say: 'Credentials for a service desk of the SimpleOne type.',
+    say: 'A service desk of the SimpleOne type that takes tickets.',
+    readBy: {
+      say: 'Every alert that is raised: a ticket is opened for it.',
+      modules: ['src/integrations/alert-tickets.ts'],
+    },
     effect: AT_NEXT_USE,
     fields: {
       base_url: base,
@@ -251,10 +278,14 @@ export const SETTING_SCREENS = {
     },
   },
   hrms: {
-    say: 'Credentials for a personnel system.',
+    say: 'A personnel system that says who has left.',
+    readBy: {
+      say: 'Every 15 minutes and at each change, the pull of who has left: they are blocked.',
+      modules: ['src/directory/personnel-pull.ts'],
+    },
     effect: AT_NEXT_USE,
     fields: {
-      base_url: base,
+      base_url: { ...base, say: 'URL below which it has `/people`, https.' },
       api_token: {
         schema: secret,
         goesTo: ['base_url'],
@@ -266,6 +297,7 @@ export const SETTING_SCREENS = {
   },
   ldap: {
     say: 'Credentials for a directory server.',
+    readBy: 'pending',
     effect: AT_NEXT_USE,
     isOwners: true,
     isTestable: true,
@@ -285,6 +317,7 @@ export const SETTING_SCREENS = {
   },
   'external-stores': {
     say: 'Credentials for an object store of the S3 type.',
+    readBy: 'pending',
     effect: AT_NEXT_USE,
     isTestable: true,
     fields: {
@@ -297,6 +330,10 @@ export const SETTING_SCREENS = {
   },
   tls: {
     say: 'The certificate of the public name, with its key. Its end raises an alert 14 days before.',
+    readBy: {
+      say: 'The alert of a certificate that ends; the key is held against the certificate and goes nowhere.',
+      modules: ['src/settings/settings.ts', 'src/settings/setting-tests.ts'],
+    },
     effect: 'At once for the alert. Listeners of this server speak plain HTTP: TLS ends in the proxy in front.',
     isTestable: true,
     fields: {
@@ -310,6 +347,10 @@ export const SETTING_SCREENS = {
   },
   mail: {
     say: "The domain that mail is sent from: what its DNS records say, the DKIM record's key included, the server that sends it, and whom calendar mail that comes in is believed.",
+    readBy: {
+      say: 'Mail that leaves, calendar mail that comes in, and the DNS records to publish.',
+      modules: ['src/settings/mail-dns.ts', 'src/settings/mail-settings.ts', 'src/settings/mail-trust.ts'],
+    },
     effect:
       'At the next read of the records to publish; for the next mail that leaves, and for mail that comes in at once.',
     isTestable: true,
@@ -366,6 +407,10 @@ export const SETTING_SCREENS = {
   },
   retention: {
     say: 'How long messages are kept. A conversation may keep them for a shorter time.',
+    readBy: {
+      say: 'Every reader of messages, and the sweep that takes what is over its time off the disk.',
+      modules: ['src/compliance/retention.ts'],
+    },
     effect:
       'Longer at once. Shorter a day after it was confirmed: what is older is then unreadable, and off the disk soon after. It does not come back.',
     isOwners: true,
@@ -379,12 +424,17 @@ export const SETTING_SCREENS = {
   },
   profiles: {
     say: 'What people change of their own profiles. What is kept elsewhere, in a directory or by the personnel office, is switched off here.',
+    readBy: {
+      say: '`PATCH /v1/me`, which refuses the fields that are off.',
+      modules: ['src/server/own-account.ts', 'src/protocol/account/profile.ts'],
+    },
     effect: 'At once. What people wrote before stays until somebody changes it.',
     isClosedToVendors: true,
     fields: ownFields(),
   },
   'room-invitations': {
     say: 'When people who are added to a room are asked first. Whoever is asked sees the title, the size and who asks, and takes part once they accept. Bots, people who come by the link of a meeting and rooms that the server fills ask nobody.',
+    readBy: { say: 'Every add to a room.', modules: ['src/settings/asking-settings.ts'] },
     effect: 'At once, for whoever is added next. Who was asked stays asked, and who takes part stays.',
     isClosedToVendors: true,
     fields: {
@@ -400,6 +450,10 @@ export const SETTING_SCREENS = {
   },
   quotas: {
     say: 'How much one person, and the whole installation, may use. What each one counts is in docs/protocol.md.',
+    readBy: {
+      say: 'Whatever people store, on every door.',
+      modules: ['src/settings/quota-settings.ts', 'src/protocol/quotas.ts'],
+    },
     effect: 'At once. What is used already stays, also beyond a smaller quota.',
     isClosedToVendors: true,
     fields: quotaFields(),
@@ -419,6 +473,12 @@ type Required<Name extends SettingScreenName> = {
 export type SettingValues<Name extends SettingScreenName> = {
   readonly [Field in Required<Name>]: ValueOf<Fields<Name>[Field]>;
 } & { readonly [Field in Exclude<keyof Fields<Name>, Required<Name>>]?: ValueOf<Fields<Name>[Field]> };
+
+/** What reads a screen, for whoever looks at it. */
+export function readerOf(name: SettingScreenName): string {
+  const { readBy }: SettingScreen = SETTING_SCREENS[name];
+  return readBy === 'pending' ? 'The test of this screen alone.' : readBy.say;
+}
 
 /** The fields of a screen, for what treats all screens alike. */
 export function fieldsOf(name: SettingScreenName): [field: string, form: SettingField][] {

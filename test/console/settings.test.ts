@@ -12,6 +12,7 @@ interface Refused {
   readonly field?: string;
 }
 interface Screen {
+  readonly read_by: string;
   readonly is_complete: boolean;
   readonly values: Record<string, unknown>;
   readonly changed_by: string | null;
@@ -55,6 +56,7 @@ test('CON-02 VND-10 settings are set, and their secrets read as set by everybody
     for (const who of ['viewer', 'owner', 'vendor_active'] as const) {
       const read = await host.call<Screen>(who, 'GET', `/settings/${name}`);
       assert.deepEqual([read.status, read.body.is_complete], [200, true], name);
+      assert.match(read.body.read_by, /\w/, name);
       // The trail has the same change under a pseudonym.
       const by = who === 'vendor_active' ? /^user:u-[0-9a-f]{8}$/ : /^user:owner$/;
       assert.match(read.body.changed_by ?? '', by);

@@ -1,12 +1,19 @@
 /** Settings: values and secrets, what goes together, what they drive, and trying them. */
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { createServer as createTcp, type AddressInfo } from 'node:net';
 import { createServer as createTls } from 'node:tls';
 import { test, type TestContext } from 'node:test';
 import { makeAlertSources } from '#src/server/alert-sources.ts';
 import { makeNodeServices } from '#src/hosts/node-services.ts';
-import { changeForm, SETTING_SCREEN_NAMES } from '#src/settings/setting-screens.ts';
+import {
+  changeForm,
+  fieldsOf,
+  SETTING_SCREEN_NAMES,
+  SETTING_SCREENS,
+  type SettingScreen,
+} from '#src/settings/setting-screens.ts';
 import { testSettings, TESTABLE_SCREENS } from '#src/settings/setting-tests.ts';
 import { bindIdentity, noteOwnerSignIn } from '#src/identity/single-sign-on/sso-bindings.ts';
 import type { SsoSettings } from '#src/identity/single-sign-on/sso-settings.ts';
@@ -19,6 +26,25 @@ const SSO = { issuer: 'https://id.example.org', client_id: 'parley', redirect_ur
 const LDAP = { bind_dn: 'cn=parley', bind_password: 'heron of the bind', base_dn: 'dc=example' };
 const STORE = { bucket: 'parley', access_key_id: 'KEYID', secret_access_key: 'heron of the store' };
 const day = 86_400_000;
+
+test('VND-10 every field of every screen is read by a module that the screen names, but for screens that wait for theirs', () => {
+  const pending = SETTING_SCREEN_NAMES.filter((name) => SETTING_SCREENS[name].readBy === 'pending');
+  assert.deepEqual(pending, ['ldap', 'external-stores']);
+  for (const name of SETTING_SCREEN_NAMES) {
+    const { readBy }: SettingScreen = SETTING_SCREENS[name];
+    if (readBy === 'pending') continue;
+    assert.match(readBy.say, /\S{3}.*\.$/, name);
+    const texts = readBy.modules.map((path) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
+    for (const [field] of fieldsOf(name)) {
+      // A quota of all people is the one of a person under a name that is put together.
+      const word = new RegExp(`\\b${name === 'quotas' ? field.replace('installation_', '') : field}\\b`);
+      assert.ok(
+        texts.some((text) => word.test(text)),
+        `${name}.${field} is read in none of ${readBy.modules.join()}`,
+      );
+    }
+  }
+});
 
 test('CON-02 VND-10 a secret reads as set or not set, and whoever uses the screen reads it', async (context) => {
   const { accounts, settings, vault } = await openSettings(context);

@@ -47,6 +47,8 @@ export type ItemOf<N extends RouteName> = ReplyOf<N> extends { items: (infer T)[
 /** What a screen of settings answers: a secret among its values as set or not set, an empty value as null. */
 export interface SettingsView {
   readonly say: string;
+  /** What of the server goes by it. */
+  readonly read_by: string;
   readonly effect: string;
   readonly is_complete: boolean;
   readonly values: Readonly<Record<string, unknown>>;

@@ -176,6 +176,7 @@ export const ENGLISH_SCREENS = {
   'settings.back': 'All settings',
   'settings.complete': 'complete',
   'settings.incomplete': 'not complete',
+  'settings.read-by': 'Read by',
   'settings.effect': 'A change counts',
   'settings.changed': 'Changed',
   'settings.set': 'set',

@@ -177,6 +177,7 @@ export const RUSSIAN_SCREENS = {
   'settings.back': 'Все настройки',
   'settings.complete': 'задано',
   'settings.incomplete': 'задано не всё',
+  'settings.read-by': 'Что это читает',
   'settings.effect': 'Изменение действует',
   'settings.changed': 'Изменено',
   'settings.set': 'задано',

@@ -4,6 +4,7 @@ import { isTestable, TESTABLE_SCREENS, type SettingTest, type TestableScreen } f
 import {
   changeForm,
   fieldsOf,
+  readerOf,
   SETTING_SCREEN_NAMES,
   SETTING_SCREENS,
   type SettingScreen,
@@ -32,6 +33,7 @@ function screenReply(name: SettingScreenName) {
   return z
     .strictObject({
       say: z.string(),
+      read_by: z.string().meta({ description: 'What of the server goes by it.' }),
       effect: z.string().meta({ description: 'When a change counts.' }),
       is_complete: z.boolean(),
       values: z.strictObject(Object.fromEntries(values) as Record<string, z.ZodType>),
@@ -135,6 +137,7 @@ function bodyOf(name: SettingScreenName, view: ScreenView) {
   const { effect, say } = SETTING_SCREENS[name];
   return {
     say,
+    read_by: readerOf(name),
     effect,
     is_complete: view.isComplete,
     values: view.values,

@@ -139,7 +139,7 @@ function showSettings(stage: ScreenContext, name: SettingScreenName): readonly N
 }
 
 function show(stage: ScreenContext, name: SettingScreenName, view: SettingsView, reload: () => void): Child[] {
-  const { changed_at: at, changed_by: by, effect, is_complete: isComplete, say } = view;
+  const { changed_at: at, changed_by: by, effect, is_complete: isComplete, read_by: reader, say } = view;
   const head = [
     element('h2', {}, word('settings', name)),
     element('p', { lang: 'en' }, say),
@@ -148,6 +148,7 @@ function show(stage: ScreenContext, name: SettingScreenName, view: SettingsView,
         'column.state',
         badge(t(isComplete ? 'settings.complete' : 'settings.incomplete'), isComplete ? 'good' : 'warning'),
       ],
+      ['settings.read-by', element('span', { lang: 'en' }, reader)],
       ['settings.effect', element('span', { lang: 'en' }, effect)],
       ['settings.changed', at === null ? t('list.never') : [when(at), ' ', by]],
     ),
