@@ -14,6 +14,7 @@ import { formatInstant } from '#src/base/time.ts';
 import { type Config, ConfigError, readConfig } from '#src/config.ts';
 import { AttachmentKeys } from '#src/server/attachment-keys.ts';
 import { openCalendar, type CalendarOpeningOptions, type OpenCalendar } from '#src/calendar/calendar-opening.ts';
+import { erasePerson } from '#src/calendar/objects/person-erasure.ts';
 import { addManagementServices } from '#src/console/console.ts';
 import { originsOf } from '#src/http/cors.ts';
 import { makeControlHandlers } from '#src/server/control/control-commands.ts';
@@ -369,7 +370,10 @@ async function startCalendar(
     () => service.close(),
     () => erasures.stop(),
   );
-  erasures.start(service.calendars);
+  erasures.start(
+    service.calendars,
+    async (user, names, isStopping) => await erasePerson(service.services, user, names, isStopping),
+  );
   base.metrics.supply(() => ({ calendar: service.metrics() }));
   return service.openMail;
 }

@@ -105,6 +105,8 @@ export const AUDIT_EVENTS = {
   'mail.dkim_key_made': 'A DKIM key was made at the first read of the DNS records: domain, selector.',
   'audit.retention_changed': 'An owner changed how long the audit trail is kept: days before and after.',
   'audit.trimmed': 'Entries of the audit trail went by their time: from, through, the hash of the last, the days.',
+  'audit.details_erased':
+    'Details of entries were erased with a person: which entries, and a hash of what is left of each.',
   'audit.exported': 'The audit trail was exported: from which entry on.',
   'pseudonym_key.made': 'The key of pseudonyms was made at the first read of a vendor.',
   'backup.restored': 'A backup was restored: its time, epochs before and after, sessions ended.',

@@ -40,7 +40,10 @@ export async function proveExport(lines: AsyncIterator<string>): Promise<ProvenC
   if (first === 'unreadable' || !('anchor' in first))
     return { walk: undefined, broken: 'Line 1 is not the anchor of an export: the beginning was cut off or changed.' };
   const walk = new AuditWalk(first.anchor);
-  return { walk, broken: await breakOf(source, walk) };
+  const broken = await breakOf(source, walk);
+  const owed = walk.finish();
+  // An entry has a line, and the anchor the first. What is owed stands before the place where it breaks otherwise.
+  return { walk, broken: owed === undefined ? broken : unfollowed(owed - walk.anchor.number + 1, owed) };
 }
 
 async function breakOf(source: NumberedLines, walk: AuditWalk): Promise<string | undefined> {
@@ -53,9 +56,12 @@ async function breakOf(source: NumberedLines, walk: AuditWalk): Promise<string |
     if ('anchor' in line) return `${place}, behind entry ${last}, is a second anchor.`;
     if ('end' in line) return await faultOfEnd(source, walk, line.end);
     if (line.number !== last + 1) return await faultOfOrder(source, last + 1, line.number);
-    if (!walk.follow(line as AuditEntry))
-      return `${place}: entry ${line.number} does not follow from the one before it: it was changed, or that was.`;
+    if (!walk.follow(line as AuditEntry)) return unfollowed(source.at, line.number);
   }
+}
+
+function unfollowed(line: number, entry: number): string {
+  return `Line ${line}: entry ${entry} does not follow from the one before it: it was changed, or that was.`;
 }
 
 async function faultOfEnd(

@@ -45,8 +45,15 @@ function reportOf(walk: AuditWalk | undefined, problems: readonly string[]): Ver
 /** How far the chain goes: what is behind a break is not counted. */
 function figuresOf(walk: AuditWalk | undefined): string[] {
   if (walk === undefined) return ['entries: 0'];
-  const { anchor, entries, head, trimTold } = walk;
+  const { anchor, entries, erased, head, trimTold } = walk;
   const trimmed = trimTold === undefined ? [] : [`trimmed: through ${anchor.number}, told by entry ${trimTold}`];
   const first = entries === 0 ? [] : [`first: ${anchor.number + 1}`];
-  return [`entries: ${entries}`, ...first, `last: ${head.number}`, `hash: ${head.hash}`, ...trimmed];
+  return [
+    `entries: ${entries}`,
+    ...first,
+    `last: ${head.number}`,
+    `hash: ${head.hash}`,
+    ...trimmed,
+    ...(erased === 0 ? [] : [`erased: details of ${erased}, told by later entries`]),
+  ];
 }

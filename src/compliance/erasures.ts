@@ -1,7 +1,7 @@
 /**
  * Erasing people: what they said and did goes, their username stays taken, and the audit trail stays true. The account
  * is closed and emptied in one change; their calendars follow, and their conversations one after the other, in steps that
- * a restart goes on with. Their messages stay as stubs, so that no seq is missing. Then follows what others wrote of them:
+ * a restart goes on with. So do what calendars of others and the audit trail say of them: see `audit-traces.ts`. Their messages stay as stubs, so that no seq is missing. Then follows what others wrote of them:
  * forwards of their words and their name in mentions. What a legal hold keeps of all that stays, and the erasure waits:
  * when a hold ends, it goes over everything again, since what was kept may have been passed on meanwhile.
  */
@@ -26,16 +26,20 @@ import { consoleRoles } from '#src/identity/console/console-role-record.ts';
 import { endConsoleSessions } from '#src/identity/console/console-sessions.ts';
 import { forgetPerson } from '#src/identity/single-sign-on/person-identities.ts';
 import { forgetIdentity } from '#src/identity/single-sign-on/sso-bindings.ts';
+import { eraseFromAudit, readFormerNames } from './audit-traces.ts';
 import { eraseTraces, NO_TRACES, PASS_START, type TraceProgress } from './erasure-traces.ts';
+import { groupRecords, type AccessControl } from '#src/directory/access-control.ts';
 import { removeAvatar } from '#src/directory/avatars.ts';
 import { removePersonalFields } from '#src/directory/personal-fields.ts';
 import { removeResetLink } from '#src/directory/password-resets.ts';
-import { NO_PROFILE, putPerson, putProfile } from '#src/directory/directory.ts';
+import { NO_PROFILE, profileOf, putPerson, putProfile } from '#src/directory/directory.ts';
+import { forgetEnrollments } from '#src/directory/enrollment.ts';
+import { leaveGroups } from '#src/directory/groups.ts';
 import { removeUse } from '#storage/accounts/daily-use.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import type { CloseCheck } from '#src/directory/people.ts';
-import { removeGuest } from '#src/identity/guest-records.ts';
+import { guestRecords, removeGuest } from '#src/identity/guest-records.ts';
 import { readHoldEndings } from './retention.ts';
 import type { SecondFactors } from '#src/identity/console/second-factors.ts';
 import { endSessions } from '#src/identity/sign-in.ts';
@@ -58,7 +62,19 @@ interface ErasureRecord {
   readonly held: number;
   /** How far the search is for what others wrote of the person; none before it begins. */
   readonly traces?: TraceProgress;
+  /** What they were called, their address and number, until these are nowhere any more: null from then on. */
+  readonly names?: PersonalNames | null;
 }
+
+/** By what a person is named to others. */
+export interface PersonalNames {
+  readonly displayName: string | null;
+  readonly email: string | null;
+  readonly phone: string | null;
+}
+
+/** Takes somebody out of entries in the calendars of others; false when the server stops meanwhile. */
+export type EraseFromEntries = (user: string, names: readonly string[], isStopping: () => boolean) => Promise<boolean>;
 
 const erasures = defineCollection<ErasureRecord>('erasures', { version: 1 });
 
@@ -73,7 +89,8 @@ export const ERASURES_PAGE_MAX = 100;
 
 export interface ErasuresOptions {
   readonly accounts: Accounts;
-  readonly announcer: Pick<SessionAnnouncer, 'revoked' | 'directoryChanged'>;
+  readonly access: Pick<AccessControl, 'refresh'>;
+  readonly announcer: Pick<SessionAnnouncer, 'revoked' | 'directoryChanged' | 'groupChanged'>;
   readonly clock: Clock;
   readonly lanes: Pick<Lanes, 'environments'>;
   readonly log: Logger;
@@ -105,14 +122,16 @@ export class Erasures {
   readonly #stopping = new AbortController();
   #turn: Promise<void> = Promise.resolve();
   #calendars: Calendars | undefined;
+  #eraseFromEntries: EraseFromEntries | undefined;
 
   constructor(options: ErasuresOptions) {
     this.#options = options;
   }
 
   /** Goes on with what a restart interrupted; what is begun before waits for this. */
-  start(calendars: Calendars): void {
+  start(calendars: Calendars, eraseFromEntries: EraseFromEntries): void {
     this.#calendars = calendars;
+    this.#eraseFromEntries = eraseFromEntries;
     this.goOn();
   }
 
@@ -134,14 +153,14 @@ export class Erasures {
    * @throws Refusal `person_not_found`, `last_owner_required`, `busy`.
    */
   async erase(user: string, by: AuditActor, check: CloseCheck): Promise<Erasure> {
-    const { accounts, announcer, clock, passwords, secondFactors } = this.#options;
+    const { access, accounts, announcer, clock, passwords, secondFactors } = this.#options;
     // Of a password that nobody was ever told.
     const passwordHash = await passwords.hash(randomSymbols(32));
     const now = clock.now();
     const id = makeId('ers', now);
     const begun = await accounts.change((draft) => {
       const known = accounts.documents(erasures).find(({ document }) => document.user === user);
-      if (known !== undefined) return { id: known.id, revoked: [], rev: undefined };
+      if (known !== undefined) return { id: known.id, revoked: [], rev: undefined, groups: [] };
       const person = draft.person(user);
       if (person === undefined) throw new Refusal('person_not_found');
       check(draft);
@@ -149,6 +168,9 @@ export class Erasures {
       secondFactors.forget(draft, user);
       forgetIdentity(draft, user);
       forgetPerson(draft, user);
+      const names = namesOf(draft, user);
+      const groups = leaveGroups(draft, accounts.documents(groupRecords), user, by, now);
+      forgetEnrollments(accounts, draft, user);
       const rev = emptyAccount(draft, { ...person, state: 'left', passwordHash });
       draft.putDocument(erasures, id, {
         user,
@@ -156,13 +178,16 @@ export class Erasures {
         startedBy: by.actor,
         doneAt: null,
         holdEndings: readHoldEndings(draft),
+        names,
         ...{ lane: 0, after: '', conversations: 0, messages: 0, bytes: 0, held: 0 },
       });
       const details = { erasure: id, before: person.state, sessions_ended: revoked.length };
       draft.audit(now, { event: 'user.erasure_started', ...by, subject: `user:${user}`, details });
-      return { id, revoked, rev };
+      return { id, revoked, rev, groups };
     });
     if (begun.revoked.length > 0) await announcer.revoked(begun.revoked);
+    if (begun.groups.length > 0) await access.refresh();
+    for (const { id: group, rev } of begun.groups) announcer.groupChanged(group, rev);
     if (begun.rev !== undefined) {
       announcer.directoryChanged(user, begun.rev);
       this.#queue(begun.id);
@@ -192,7 +217,7 @@ export class Erasures {
   async #run(id: string): Promise<void> {
     const { accounts, lanes, log } = this.#options;
     try {
-      if (!(await this.#begin(id)) || !(await this.#eraseCalendars(id))) return;
+      if (!(await this.#begin(id)) || !(await this.#eraseCalendars(id)) || !(await this.#eraseNames(id))) return;
       for (;;) {
         const record = accounts.document(erasures, id);
         if (record === undefined || this.#stopping.signal.aborted) return;
@@ -261,6 +286,31 @@ export class Erasures {
     return false;
   }
 
+  /** Erases what the audit trail and the calendars of others call the person; false when the server stops meanwhile. */
+  async #eraseNames(id: string): Promise<boolean> {
+    const { accounts, clock } = this.#options;
+    const { names, user } = accounts.document(erasures, id) ?? {};
+    if (user === undefined) return false;
+    if (names === null) return true;
+    const isStopping = () => this.#stopping.signal.aborted;
+    const options = { accounts, clock, isStopping };
+    const known = Object.values(names ?? {}).filter((name): name is string => typeof name === 'string');
+    const all = await readFormerNames(user, known, options);
+    if (all === undefined) return false;
+    while (!isStopping()) {
+      try {
+        if ((await this.#eraseFromEntries?.(user, all, isStopping)) !== true) return false;
+        if (!(await eraseFromAudit(user, all, options))) return false;
+        await this.#note(id, { names: null });
+        return true;
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        await pause(RETRY_MILLIS, this.#stopping.signal);
+      }
+    }
+    return false;
+  }
+
   /** Erases the person from one conversation; false when the server stops meanwhile. */
   async #eraseIn(id: string, conversation: string): Promise<boolean> {
     const { accounts, ask } = this.#options;
@@ -312,6 +362,11 @@ export class Erasures {
       draft.audit(now, { event, actor: 'server', address: null, subject: `user:${record.user}`, details });
     });
   }
+}
+
+function namesOf(draft: AccountsDraft, user: string): PersonalNames {
+  const { display_name: displayName, email, phone } = profileOf(draft, user);
+  return { displayName, email, phone: draft.document(guestRecords, user)?.phone ?? phone };
 }
 
 /** Closes an account and takes out what it holds; answers the directory's change number. */

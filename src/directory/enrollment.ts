@@ -43,6 +43,13 @@ interface EnrollmentRecord {
 /** SHA-256 of the secret → what the account will be. */
 const enrollments = defineCollection<EnrollmentRecord>('enrollments', { version: 1 });
 
+/** Takes what invitations say of whoever came by them out of them: they are used, and stay so. */
+export function forgetEnrollments(accounts: Accounts, draft: AccountsDraft, user: string): void {
+  for (const { document, id } of accounts.documents(enrollments)) {
+    if (document.usedBy === user) draft.putDocument(enrollments, id, { ...document, profile: {}, guest: null });
+  }
+}
+
 /** An invitation as it is handed over: the path of its link, and when that ends (RFC 3339). */
 export interface EnrollmentLink {
   readonly path: string;

@@ -185,6 +185,30 @@ function assertPeople(draft: AccountsDraft, people: readonly string[], field: st
   if (missing !== -1) throw new Refusal('field_invalid', { field: `${field}.${missing}` });
 }
 
+/** Takes a person out of every group; answers the groups that changed, with their change numbers. */
+export function leaveGroups(
+  draft: AccountsDraft,
+  groups: readonly { readonly id: string }[],
+  user: string,
+  by: AuditActor,
+  now: number,
+): readonly { readonly id: string; readonly rev: number }[] {
+  return groups.flatMap(({ id }) => {
+    const before = draft.document(groupRecords, id);
+    if (before?.members.includes(user) !== true) return [];
+    const members = before.members.filter((member) => member !== user);
+    const after: GroupRecord = { ...before, members, rev: before.rev + 1 };
+    draft.putDocument(groupRecords, id, after);
+    const details = {
+      before: { name: before.name, member_count: before.members.length },
+      after: { name: after.name, member_count: members.length },
+      removed: { members: [user] },
+    };
+    draft.audit(now, { event: 'group.changed', ...by, subject: `group:${id}`, details });
+    return [{ id, rev: after.rev }];
+  });
+}
+
 function audited(names: readonly string[]): string[] {
   return names.slice(0, AUDITED_NAMES_MAX);
 }

@@ -29,6 +29,7 @@ import { BreakGlassAccount } from '#src/identity/console/break-glass.ts';
 import { ConsoleRoles } from '#src/identity/console/console-roles.ts';
 import { ConsoleSessions } from '#src/identity/console/console-sessions.ts';
 import { ConsoleSignIn } from '#src/identity/console/console-sign-in.ts';
+import type { AccessControl } from '#src/directory/access-control.ts';
 import { Erasures } from '#src/compliance/erasures.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import { Integrations } from '#src/integrations/integrations.ts';
@@ -59,6 +60,7 @@ export interface ManagementOptions extends Omit<SettingsServicesOptions, 'config
   /** Hands the bots to every messaging thread; resolves when each decides by them. */
   readonly announceBots: (snapshot: BotSnapshot) => Promise<void>;
   /** Hands the rule of retention to every thread that reads messages; resolves when each reads by it. */
+  readonly access: AccessControl;
   readonly announceRetention: (rule: RetentionRule) => Promise<void>;
   /** Counts what would go if messages were kept for so many seconds. @throws Refusal `unavailable`. */
   readonly countExpiring: RetentionOptions['countExpiring'];

@@ -26,7 +26,7 @@ import {
   type AccountTables,
   type AccountWrite,
 } from './accounts-reader.ts';
-import { nextAuditEntry, type AuditEntry, type AuditForm } from './audit-chain.ts';
+import { ERASED_EVENT, nextAuditEntry, remainsHash, type AuditEntry, type AuditForm } from './audit-chain.ts';
 import { documentKey, type Collection } from './collections.ts';
 import { key, numbered, numberValue } from '../engine/keys.ts';
 import { KEY_RINGS, RINGLESS, signingKeysRecord, type KeyRingName, type SigningKeys } from './signing-keys.ts';
@@ -129,6 +129,20 @@ export class AccountsDraft extends AccountsView {
     this.#put('audit', numbered(entry.number), auditRecord.encode(entry));
     this.#put('meta', AUDIT_HEAD, numberValue(entry.number));
     return entry;
+  }
+
+  /**
+   * Stores entries with other details, and adds the entry by which what is left of them is proven. None of them is the newest.
+   * @throws Error when there is no such entry.
+   */
+  eraseAuditDetails(nowMillis: number, entries: readonly AuditEntry[], subject: string): void {
+    const told = entries.map((entry) => {
+      if (this.auditEntry(entry.number)?.hash !== entry.hash)
+        throw new Error(`Audit entry ${entry.number} is not there.`);
+      this.#put('audit', numbered(entry.number), auditRecord.encode(entry));
+      return { number: entry.number, remains: remainsHash(entry) };
+    });
+    this.audit(nowMillis, { event: ERASED_EVENT, actor: 'server', address: null, subject, details: { entries: told } });
   }
 
   /**

@@ -1,8 +1,9 @@
 /**
  * The audit trail's records: numbered without a gap, each sealed by a hash over itself and the hash before it, so that
  * an entry that is changed, taken out or put in shows (CON-04). An entry is written in the same commit as the change it
- * tells of, and nothing in this program changes one. What a retention takes away goes from the oldest on, and leaves the
- * last hash behind as the anchor of the chain.
+ * tells of, and nothing in this program changes one, but for what erasing a person takes out of its details: a further entry
+ * proves what is left then. What a retention takes away goes from the oldest on, and leaves the last hash behind as the anchor
+ * of the chain.
  */
 import { createHash } from 'node:crypto';
 
@@ -68,6 +69,17 @@ export function auditHash(before: string, entry: Omit<AuditEntry, 'hash'>): stri
   const { number, at, event, actor, address, subject, details } = entry;
   const text = JSON.stringify([before, number, at, event, actor, address, subject, canonical(details)]);
   return createHash('sha256').update(text).digest('hex');
+}
+
+/** The event of an entry that tells of erased details: `entries` is a list of `{number, remains}`. */
+export const ERASED_EVENT = 'audit.details_erased';
+
+/**
+ * SHA-256, hex, over an entry as it stands now, its hash included. The hash of an entry whose details were erased is still
+ * what the next one follows from, and no longer says what stands in it: this does, in the entry that tells of the erasure.
+ */
+export function remainsHash({ hash, ...entry }: AuditEntry): string {
+  return auditHash(hash, entry);
 }
 
 /** The same value with the names of its objects in order, so that its text does not depend on how it was built. */

@@ -40,25 +40,36 @@ export function checkAudit(tables: AuditTables, findings: Findings): AuditWalk |
 
 /** Walks to the last entry; false, and a problem, where the chain breaks. */
 function followAll(tables: AuditTables, walk: AuditWalk, findings: Findings): boolean {
+  const broken = firstBreak(tables, walk, findings);
+  const owed = walk.finish();
+  // What is owed stands before the place where it breaks otherwise.
+  if (owed !== undefined) findings.add('audit', [owed], UNFOLLOWED);
+  else if (typeof broken === 'object') findings.add('audit', [broken.number], broken.problem);
+  return owed === undefined && broken === undefined;
+}
+
+const UNFOLLOWED = 'does not follow from the entry before it: it was changed or moved, or that was';
+
+/** Where the chain breaks and how; `unreadable` for an entry that is a problem already. */
+function firstBreak(
+  tables: AuditTables,
+  walk: AuditWalk,
+  findings: Findings,
+): { readonly number: number; readonly problem: string } | 'unreadable' | undefined {
   for (const item of tables.audit.getRange()) {
     const number = numberOf(item.key);
     const next = walk.head.number + 1;
-    if (number !== next) {
-      if (number < next) findings.add('audit', [number], 'lies before the anchor, and should be gone');
-      else findings.add('audit', [next], 'is missing');
-      return false;
-    }
+    if (number < next) return { number, problem: 'lies before the anchor, and should be gone' };
+    if (number > next) return { number: next, problem: 'is missing' };
     const follows = findings.attempt('audit', [number], () => {
       const entry = auditRecord.decode(item.value);
       return entry.number === number ? walk.follow(entry) : 'misplaced';
     });
     if (follows === true) continue;
-    if (follows === 'misplaced') findings.add('audit', [number], 'has the number of another entry');
-    if (follows === false)
-      findings.add('audit', [number], 'does not follow from the entry before it: it was changed or moved, or that was');
-    return false;
+    if (follows === undefined) return 'unreadable';
+    return { number, problem: follows === 'misplaced' ? 'has the number of another entry' : UNFOLLOWED };
   }
-  return true;
+  return undefined;
 }
 
 /**

@@ -2,10 +2,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { verifyFolder } from '#src/cli/audit-commands.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
+import { AUDIT_OWED_MAX, AuditWalk } from '#storage/accounts/audit-walk.ts';
 import { AUDIT_HEAD, auditRecord, openEnvironment, type AccountWrite } from '#storage/accounts/accounts-reader.ts';
 import {
   AUDIT_GENESIS,
+  AUDIT_START,
   auditHash,
   nextAuditEntry,
   type AuditEntry,
@@ -207,4 +210,73 @@ test('a restored trail is whole, and says that it was restored', async (t) => {
     sessions_ended: 0,
     credentials_ended: 0,
   });
+});
+
+/** Takes the names out of two entries, as an erasure does, and then once more out of one of them. */
+async function eraseTwice(folder: string): Promise<void> {
+  const accounts = await Accounts.open(folder);
+  for (const [numbers, left] of [
+    [[2, 4], { before: null, after: { name: '[erased]', age: 7 } }],
+    [[4], { before: null, after: '[erased]' }],
+  ] as const) {
+    const entries = numbers.map((number) => ({ ...accounts.auditEntriesAfter(number - 1, 1)[0], details: left }));
+    await accounts.change((draft) => draft.eraseAuditDetails(AT, entries as AuditEntry[], 'user:b'));
+  }
+  await assert.rejects(
+    accounts.change((draft) => {
+      const [newest] = accounts.auditEntries({ limit: 1 });
+      draft.eraseAuditDetails(AT, [{ ...newest, number: 99 } as AuditEntry], 'user:b');
+    }),
+    /Audit entry 99 is not there/,
+  );
+  await accounts.close();
+}
+
+const UNFOLLOWED = 'does not follow from the entry before it: it was changed or moved, or that was.';
+
+test('CON-04 erased details leave a chain that is proven by what later entries tell', async (t) => {
+  const folder = await makeFolder(t);
+  await eraseTwice(folder);
+  assert.deepEqual(await problemsOf(folder), []);
+  const { isWhole, lines } = await verifyFolder(folder);
+  assert.deepEqual(
+    [isWhole, lines[0], lines.at(-2)],
+    [true, 'entries: 7', 'erased: details of 2, told by later entries'],
+  );
+  const accounts = await Accounts.open(folder);
+  assert.ok(!JSON.stringify(accounts.auditEntriesAfter(1, 1)).includes('Боб'));
+  await accounts.close();
+});
+
+test('CON-04 what is left of an entry is as the erasure told, and details go by no other way', async (t) => {
+  const cases: [name: string, broken: number, writes: (entries: AuditEntry[]) => AccountWrite[]][] = [
+    ['another actor in what is left', 2, ([, second]) => [at(2, { ...second, actor: 'user:eve' } as AuditEntry)]],
+    [
+      'what was left between the two erasures',
+      4,
+      ([, second, , fourth]) => [at(4, { ...fourth, details: second?.details } as AuditEntry)],
+    ],
+    ['details of another entry erased by hand', 3, ([, , third]) => [at(3, { ...third, details: {} } as AuditEntry)]],
+    ['no entry of the erasure any more', 2, () => [gone(6), gone(7), head(5)]],
+    [
+      'another entry of the erasure',
+      2,
+      ([, , , , , sixth]) => [at(6, { ...sixth, details: { entries: [] } } as AuditEntry)],
+    ],
+  ];
+  for (const [name, broken, writes] of cases) {
+    const folder = await makeFolder(t);
+    await eraseTwice(folder);
+    await tamper(folder, writes);
+    const problems = await problemsOf(folder);
+    assert.ok(problems.includes(`In the accounts, audit [${broken}] ${UNFOLLOWED}`), `${name}: ${problems.join()}`);
+  }
+});
+
+test('one entry more than may be owed breaks the chain', () => {
+  const walk = new AuditWalk(AUDIT_START);
+  const entry = { ...nextAuditEntry(AUDIT_START, '2026-11-22T08:00:00.000Z', form('user:a')), hash: 'f' };
+  for (let number = 1; number <= AUDIT_OWED_MAX; number += 1) assert.ok(walk.follow({ ...entry, number }));
+  assert.equal(walk.follow({ ...entry, number: AUDIT_OWED_MAX + 1 }), false);
+  assert.deepEqual([walk.finish(), walk.head], [1, AUDIT_START]);
 });

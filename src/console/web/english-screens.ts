@@ -295,7 +295,7 @@ export const ENGLISH_SCREENS = {
   'holds.end-asked': 'End the hold? What was kept by it alone goes off the disk.',
   'erasures.title': 'Erasures',
   'erasures.hint':
-    'Erasing empties what a person wrote, their account and calendars, forwards of their words and mentions of them. Their username stays taken.',
+    'Erasing empties what a person wrote, their account and calendars, forwards of their words and mentions of them. They leave groups, and their name, address and number leave the entries of others and the audit trail. Their username stays taken.',
   'erasures.empty': 'Nobody was erased.',
   'erasures.add': 'Erase a person',
   'erasures.erase': 'Erase',

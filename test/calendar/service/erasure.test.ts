@@ -5,12 +5,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { CALENDAR_TABLES, openCalendars } from '#storage/calendars/calendar-records.ts';
+import { backupFolder } from '#storage/backup/backup.ts';
 import { checkFolder } from '#storage/check/check.ts';
+import { verifyFolder } from '#src/cli/audit-commands.ts';
+import type { EntryView } from '#src/protocol/calendars/calendars.ts';
 import { plantCallers } from '#test/console/callers.ts';
+import { filesWith } from '#test/support/personal-words.ts';
 import { request, startServer, type Person, type TestServer } from '#test/support/server.ts';
+import { connect } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
 import { alarm, event, importEvents, inSeconds } from '../reminders/importing.ts';
 import { basic, call, defaultCalendar, makeCalendar, makeEntry } from './calling.ts';
+
+/** What pilar is called; the first two before her marriage, by nobody but the audit trail. */
+const WORDS = [
+  'Ágnes Wysocka',
+  'agnes.wysocka@example.org',
+  'Ágnes Różewicz',
+  'agnes.rozewicz@example.org',
+  '36301234567',
+];
 
 /** Tables with a record whose key or value has one of these words in it. */
 async function tablesWith(folder: string, words: readonly string[]): Promise<string[]> {
@@ -88,4 +102,93 @@ test('an erased person has no calendar, share, feed, app password or reminder le
   assert.deepEqual((await call(server, bob, 'GET', `/v1/calendars/${bobs}/shares`)).body['items'], []);
   await server.stop();
   assert.deepEqual((await checkFolder(folder)).problems, []);
+});
+
+test('nothing in the folder calls an erased person by a name, an address or a number, and the trail is proven all the same', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-test-'));
+  t.after(async () => await rm(folder, { recursive: true, force: true }));
+  const callers = await plantCallers(folder);
+  let server = await startServer({ folder });
+  t.after(async () => await server.end('SIGKILL'));
+  const { bob, pilar } = await server.people('bob', 'pilar');
+  const ask = async <T = Record<string, unknown>>(method: string, path: string, body?: unknown) =>
+    await request<T>(method, `${server.coordinator}/admin/api${path}`, { headers: callers['owner'], body });
+  const [oldName, oldMail, name, email, digits] = WORDS;
+  for (const form of [
+    { display_name: oldName, email: oldMail },
+    { display_name: name, email, phone: `+${digits}`, title: 'Plumber' },
+  ]) {
+    assert.equal((await ask('PATCH', '/users/pilar', form)).status, 200);
+  }
+  const group = await ask('POST', '/groups', { name: 'Staff', members: ['bob', 'pilar'] });
+  // Entries that name her: bob's, with earlier states, one that is removed, and hers in bob's calendar.
+  const { id: calendar } = await makeCalendar(server, bob);
+  const times = { start_at: '2027-11-23T09:00:00Z', end_at: '2027-11-23T10:00:00Z' };
+  const make = async (title: string) =>
+    await makeEntry(server, bob, calendar, { title, ...times, attendees: ['pilar'] });
+  const [entry, gone] = [await make('herring'), await make('sprat')];
+  const path = `/v1/calendars/${calendar}/entries/`;
+  const change = async (title: string) =>
+    assert.equal((await call(server, bob, 'PATCH', `${path}${entry.id}`, { title })).status, 200);
+  await change('tench');
+  await call(server, bob, 'DELETE', `${path}${gone.id}`);
+  const own = (await makeCalendar(server, pilar)).id;
+  await makeEntry(server, pilar, own, { title: 'carp', ...times, attendees: ['bob'] });
+  const invited = async () =>
+    (await call<{ items: { entry: EntryView }[] }>(server, bob, 'GET', '/v1/invitations')).body.items.at(0)?.entry;
+  const copy = await until(invited, 'the invitation of pilar');
+  const read = async () => (await call<EntryView>(server, bob, 'GET', `${path}${entry.id}`)).body;
+  const before = await read();
+  const calledIn = (one: EntryView) => one.attendees.find(({ user }) => user === 'pilar')?.name;
+  assert.equal(calledIn(before), name);
+  // What is looked for afterwards is found as it lies.
+  const found = filesWith(folder, WORDS).map((line) => line.slice(line.indexOf(': ') + 2));
+  assert.deepEqual([...new Set(found)].toSorted(), WORDS.toSorted());
+  const socket = await connect(server, bob);
+
+  const begun = await ask('POST', '/users/pilar/erase');
+  assert.equal(begun.status, 202, begun.text);
+  const told = await socket.event(
+    ({ data, type }) => type === 'group' && data['group_id'] === group.body['id'],
+    'the group',
+  );
+  assert.equal(told.data['rev'], 2);
+  await socket.event(
+    ({ data, type }) => type === 'calendar.changed' && data['calendar_id'] === calendar,
+    'the change of the calendar',
+  );
+  await until(
+    async () => (await ask('GET', `/erasures/${String(begun.body['id'])}`)).body['state'] === 'done',
+    'the erasure to be done',
+  );
+  const after = await read();
+  assert.notEqual(after.etag, before.etag);
+  assert.equal(calledIn(after), 'pilar');
+  for (const id of [calendar, copy.calendar_id]) {
+    const text = await fetch(`${server.calendar}/v1/calendars/${id}/export`, {
+      headers: { authorization: `Bearer ${bob.session.token}` },
+    });
+    assert.match(
+      (await text.text()).replaceAll(/\r\n[ \t]/g, ''),
+      /(ATTENDEE|ORGANIZER)[^\r]*CN=\[erased\][^\r]*:urn:uuid:/,
+    );
+  }
+  assert.deepEqual((await ask('GET', `/groups/${String(group.body['id'])}`)).body['members'], ['bob']);
+  const trail = await ask<{ items: { event: string; details: unknown }[] }>('GET', '/audit?event=user.changed');
+  assert.match(JSON.stringify(trail.body.items[0]?.details), /"display_name":"\[erased\]".*"title":"\[erased\]"/);
+  await socket.close();
+  await server.stop();
+
+  assert.deepEqual((await checkFolder(folder)).problems, []);
+  const { isWhole, lines } = await verifyFolder(folder);
+  assert.ok(
+    isWhole && lines.some((line) => /^erased: details of [1-9]\d*, told by later entries$/.test(line)),
+    lines.join(),
+  );
+  // A backup is written without what the database has freed, so whatever is in it is stored.
+  const out = join(folder, 'backup');
+  await backupFolder(folder, out);
+  assert.deepEqual(filesWith(out, WORDS), []);
+  assert.deepEqual(filesWith(out, ['tench']), ['calendar.mdb: tench']);
+  server = await startServer({ folder });
 });
