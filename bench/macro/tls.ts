@@ -31,7 +31,8 @@ export const tls: Bench = {
     const spoken: Spoken[] = [];
     const generator = new Secured(context.pins.generator);
     try {
-      spoken.push(...(await startAll(context, folder)));
+      // Each is there to be stopped before the next one starts.
+      for await (const one of startAll(context, folder)) spoken.push(one);
       const rounds = bySize(context, { smoke: 1, default: 5, full: 7 });
       await interleave(context, rounds, spoken, async (one, round, isWarmUp) => {
         const values = await measure(context, generator, one);
@@ -57,7 +58,7 @@ export const tls: Bench = {
 };
 
 /** Ours and the peer's, each without TLS and with it, over one certificate of P-256. */
-async function startAll(context: BenchContext, folder: string): Promise<Spoken[]> {
+async function* startAll(context: BenchContext, folder: string): AsyncIterable<Spoken> {
   const { certificate, key } = await makeSelfSigned(['localhost'], Date.now());
   const paths = [join(folder, 'certificate.pem'), join(folder, 'key.pem')] as const;
   writeFileSync(paths[0], certificate);
@@ -65,12 +66,10 @@ async function startAll(context: BenchContext, folder: string): Promise<Spoken[]
   const size = { people: MEMBERS, rooms: 1, members: MEMBERS };
   const files = { PARLEY_TLS_CERTIFICATE_FILE: paths[0], PARLEY_TLS_KEY_FILE: paths[1] };
   const { server } = context.pins;
-  return [
-    { name: 'parley', subject: await startParley(context, size), isTls: false },
-    { name: 'parley, TLS', subject: await startParley(context, size, files), isTls: true },
-    { name: 'bare uWS', subject: await startPeer('bare uWS', size, server), isTls: false },
-    { name: 'bare uWS, TLS', subject: await startPeer('bare uWS', size, server, paths), isTls: true },
-  ];
+  yield { name: 'parley', subject: await startParley(context, size), isTls: false };
+  yield { name: 'parley, TLS', subject: await startParley(context, size, files), isTls: true };
+  yield { name: 'bare uWS', subject: await startPeer('bare uWS', size, server), isTls: false };
+  yield { name: 'bare uWS, TLS', subject: await startPeer('bare uWS', size, server, paths), isTls: true };
 }
 
 async function measure(context: BenchContext, generator: Secured, { isTls, subject }: Spoken) {
