@@ -26,7 +26,8 @@ import { endConsoleSessions } from '#src/identity/console/console-sessions.ts';
 import { forgetIdentity } from '#src/identity/single-sign-on/sso-bindings.ts';
 import { eraseTraces, NO_TRACES, PASS_START, type TraceProgress } from './erasure-traces.ts';
 import { removeAvatar } from '#src/directory/avatars.ts';
-import { removePersonalFields } from '#src/directory/personal-fields.ts';
+import { removeNotifications } from '#src/identity/notifications.ts';
+import { removePersonalFields } from '#src/identity/personal-fields.ts';
 import { removeResetLink } from '#src/directory/password-resets.ts';
 import { NO_PROFILE, putPerson, putProfile } from '#src/directory/directory.ts';
 import { removeUse } from '#storage/accounts/daily-use.ts';
@@ -315,6 +316,7 @@ function emptyAccount(draft: AccountsDraft, person: PersonRecord): number {
   endConsoleSessions(draft, user);
   putProfile(draft, user, NO_PROFILE);
   removeAvatar(draft, user);
+  removeNotifications(draft, user);
   removePersonalFields(draft, user);
   draft.putDevices(user, []);
   draft.removeDocument(consoleRoles, user);

@@ -16,7 +16,7 @@ import { defineCollection } from '#storage/accounts/collections.ts';
 import type { AccessControl } from './access-control.ts';
 import { DirectoryPages, type DirectoryPage, type DirectoryReply } from './directory-pages.ts';
 import { guestRecords } from '#src/identity/guest-records.ts';
-import { shownPersonalFields } from './personal-fields.ts';
+import { shownPersonalFields } from '#src/identity/personal-fields.ts';
 
 /** What is known of a person; null where nothing is. */
 export interface Profile {
