@@ -66,7 +66,7 @@ export async function addAvatarRoutes(app: FastifyInstance, options: AvatarRoute
       method: 'GET',
       url: AVATAR_ROUTES.readAvatar.path,
       schema: { querystring: AVATAR_ROUTES.readAvatar.query },
-      onRequest: enter('readAvatar') as never,
+      onRequest: enter('readAvatar'),
       handler: async (request, reply) => {
         const { avatar, username } = request.params;
         const size = Number(request.query.size) as AvatarSize;
