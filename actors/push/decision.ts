@@ -1,5 +1,7 @@
 /** The decision whether a message is pushed to a person, as one function of what is known of both. */
 
+import type { NotificationLevel } from '#src/protocol/account/notifications.ts';
+
 /** How a person stands to a conversation now. */
 export interface RecipientStatus {
   /** The seqs up to which the person has read, and up to which their devices have the messages. */
@@ -11,6 +13,8 @@ export interface RecipientStatus {
   readonly headSeq: number;
   /** Milliseconds since 1970 until which they do not want to hear of it. */
   readonly mutedUntil: number;
+  /** Whether it is of two people: what is said there is said to the person. */
+  readonly isPair: boolean;
 }
 
 /** What the decision needs of a message. */
@@ -32,9 +36,11 @@ export interface Moment {
   readonly countsDelivered: boolean;
   /** Whether the policies let the sender reach the person. */
   readonly reaches: (sender: string) => boolean;
+  /** Of what the person wants to be told in that conversation now; their quiet hours are `none`. */
+  readonly level: NotificationLevel;
 }
 
-export const VERDICTS = ['due', 'own', 'deleted', 'read', 'delivered', 'muted', 'forbidden'] as const;
+export const VERDICTS = ['due', 'own', 'deleted', 'read', 'delivered', 'muted', 'unwanted', 'forbidden'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
 /**
@@ -48,5 +54,7 @@ export function judge(message: Posted, standing: RecipientStatus, moment: Moment
   if (seq <= standing.read || seq <= standing.joinedSeq) return 'read';
   if (moment.countsDelivered && seq <= standing.delivered) return 'delivered';
   if (standing.mutedUntil > moment.now && !message.mentions) return 'muted';
+  const isNamed = message.mentions || standing.isPair;
+  if (moment.level === 'none' || (moment.level === 'mentions' && !isNamed)) return 'unwanted';
   return moment.reaches(sender) ? 'due' : 'forbidden';
 }

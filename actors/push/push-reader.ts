@@ -50,6 +50,7 @@ export class PushReader {
       joinedSeq: member.joinedSeq,
       floorSeq: record.floorSeq,
       headSeq: record.headSeq,
+      isPair: record.kind !== 'room',
       mutedUntil: mutedUntil === undefined ? 0 : Date.parse(mutedUntil),
     };
   }

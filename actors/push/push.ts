@@ -9,6 +9,7 @@
  */
 import type { Lane, LaneWrite } from '#storage/engine/lane.ts';
 import type { CallDetail, PushKind, PushRegistration, PushRow } from '#storage/conversations/push-records.ts';
+import type { NotificationLevel } from '#src/protocol/account/notifications.ts';
 import { PUSH_REGISTRATIONS_MAX } from '#src/protocol/limits.ts';
 import type { ReminderData } from '#src/protocol/sockets/events.ts';
 import type { Attention } from '../person/attention.ts';
@@ -54,6 +55,8 @@ export interface PushOptions {
   readonly counts: PushCounts;
   /** Whether the policies let one person reach another. */
   readonly reaches: (action: 'message' | 'call', from: string, to: string) => boolean;
+  /** Of what a person wants to be told in a conversation at that millisecond. */
+  readonly levelAt: (user: string, conversation: string, now: number) => NotificationLevel;
   /** How long after the last awake socket went what it may not have heard is decided anew, in milliseconds. */
   readonly redecideMillis: number;
 }
@@ -165,7 +168,7 @@ class Turn {
   }
 
   #decide({ conversation, from, since }: Extract<PushMessage, { kind: 'decide' }>): void {
-    const { counts, reader, reaches } = this.#options;
+    const { counts, levelAt, reader, reaches } = this.#options;
     const { user } = this.#state;
     this.#unregister(({ until }) => until * 1000 <= this.#now);
     const standing = this.#state.registrations.size === 0 ? undefined : reader.standing(user, conversation);
@@ -181,6 +184,7 @@ class Turn {
       now: this.#now,
       countsDelivered: since !== undefined,
       reaches: (sender: string) => reaches('message', sender, user),
+      level: levelAt(user, conversation, this.#now),
     };
     const due = reader.messages(conversation, first, headSeq).flatMap((message) => {
       const posted = postedFor(user, message);

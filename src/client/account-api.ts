@@ -17,6 +17,8 @@ export type AccountRoute = keyof Routes;
 const ACCOUNT_CALLS: { readonly [Name in AccountRoute]: readonly [Routes[Name]['method'], Routes[Name]['path']] } = {
   readOwnProfile: ['get', '/v1/me'],
   changeOwnProfile: ['patch', '/v1/me'],
+  readNotifications: ['get', '/v1/me/notifications'],
+  putNotifications: ['put', '/v1/me/notifications'],
   listOwnSessions: ['get', '/v1/me/sessions'],
   endOwnSession: ['delete', '/v1/me/sessions/:session'],
   endOtherSessions: ['delete', '/v1/me/sessions'],

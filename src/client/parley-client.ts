@@ -40,7 +40,7 @@ export class ParleyClient {
   readonly reading: MessageReading;
   /** Files: uploads, downloads, thumbnails. */
   readonly attachments: Attachments;
-  /** The person's own account: password and app passwords. */
+  /** The person's own account: profile, picture, sessions, notifications, passwords. */
   readonly account: AccountApi;
   readonly calendar: CalendarApi | undefined;
   /** What people are called, and searching for them. */

@@ -30,7 +30,8 @@ import { eraseFromAudit, readFormerNames } from './audit-traces.ts';
 import { eraseTraces, NO_TRACES, PASS_START, type TraceProgress } from './erasure-traces.ts';
 import { groupRecords, type AccessControl } from '#src/directory/access-control.ts';
 import { removeAvatar } from '#src/directory/avatars.ts';
-import { removePersonalFields } from '#src/directory/personal-fields.ts';
+import { removeNotifications } from '#src/identity/notifications.ts';
+import { removePersonalFields } from '#src/identity/personal-fields.ts';
 import { removeResetLink } from '#src/directory/password-resets.ts';
 import { NO_PROFILE, profileOf, putPerson, putProfile } from '#src/directory/directory.ts';
 import { forgetEnrollments } from '#src/directory/enrollment.ts';
@@ -375,6 +376,7 @@ function emptyAccount(draft: AccountsDraft, person: PersonRecord): number {
   endConsoleSessions(draft, user);
   putProfile(draft, user, NO_PROFILE);
   removeAvatar(draft, user);
+  removeNotifications(draft, user);
   removePersonalFields(draft, user);
   draft.putDevices(user, []);
   draft.removeDocument(consoleRoles, user);

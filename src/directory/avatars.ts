@@ -13,7 +13,7 @@ import { defineCollection } from '#storage/accounts/collections.ts';
 import type { AccessControl } from './access-control.ts';
 import { putPerson } from './directory.ts';
 import { UnknownPerson } from './people.ts';
-import { personalFieldsOf, putAvatarRev } from './personal-fields.ts';
+import { personalFieldsOf, putAvatarRev } from '#src/identity/personal-fields.ts';
 
 /** A WebP for each size. */
 type Pictures = Readonly<Record<AvatarSize, Uint8Array>>;

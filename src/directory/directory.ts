@@ -17,7 +17,7 @@ import type { AccessControl } from './access-control.ts';
 import { DirectoryPages, type DirectoryPage, type DirectoryReply } from './directory-pages.ts';
 import { DirectorySearch, type SearchForm } from './directory-search.ts';
 import { guestRecords } from '#src/identity/guest-records.ts';
-import { shownPersonalFields } from './personal-fields.ts';
+import { shownPersonalFields } from '#src/identity/personal-fields.ts';
 
 /** What is known of a person; null where nothing is. */
 export interface Profile {

@@ -19,7 +19,7 @@ import type { Logger } from '#src/telemetry/logger.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import { entryOf, putPerson } from './directory.ts';
 import { changeProfile } from './people.ts';
-import { nextStatusEnds, personalFieldsOf, putPersonalFields } from './personal-fields.ts';
+import { nextStatusEnds, personalFieldsOf, putPersonalFields } from '#src/identity/personal-fields.ts';
 
 /** Statuses ended in one commit: many end on the hour. The rest follow at once. */
 const ENDED_AT_ONCE = 500;

@@ -19,8 +19,8 @@ export interface PasswordChangesOptions {
   readonly guard: SignInGuard;
   readonly announcer: Pick<SessionAnnouncer, 'revoked'>;
   readonly clock: Clock;
-  /** Whether passwords are kept at the identity provider. */
-  readonly isAtProvider: () => boolean;
+  /** Whether the password of a person is kept at the identity provider. */
+  readonly isAtProvider: (username: string) => boolean;
 }
 
 export class PasswordChanges {
@@ -38,8 +38,8 @@ export class PasswordChanges {
    */
   async change(claims: SessionClaims, form: ChangePassword, address: string): Promise<number> {
     const { accounts, announcer, guard, isAtProvider } = this.#options;
-    if (isAtProvider()) throw new Refusal('password_at_provider');
     const username = claims.sub;
+    if (isAtProvider(username)) throw new Refusal('password_at_provider');
     // Judged first: it costs no hash, and says nothing of the old one.
     assertGoodPassword(form.new, namesIn(username, profileOf(accounts, username)), 'new');
     const revoked = await guard.attempt(

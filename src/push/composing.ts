@@ -3,6 +3,7 @@ import type { Attention } from '#actors/person/attention.ts';
 import { judge } from '#actors/push/decision.ts';
 import { postedFor, type PushedMessage, type PushReader } from '#actors/push/push-reader.ts';
 import type { PushDelivery } from '#actors/runtime/actor.ts';
+import type { NotificationLevel } from '#src/protocol/account/notifications.ts';
 import type { Composed } from './push-sender.ts';
 
 /** A text is cut here, in UTF-16 units: providers take 4 KiB in all, and a lock screen shows two lines. */
@@ -13,6 +14,7 @@ export interface ComposingOptions {
   readonly attention: Attention;
   readonly now: () => number;
   readonly reaches: (action: 'message' | 'call', from: string, to: string) => boolean;
+  readonly levelAt: (user: string, conversation: string, now: number) => NotificationLevel;
   /** Whether pushes show what was written, or only that something was. */
   readonly showsText: boolean;
 }
@@ -27,14 +29,15 @@ export function makeComposing(options: ComposingOptions): (delivery: PushDeliver
 }
 
 function composeMessage({ user, subject, seq }: PushDelivery, options: ComposingOptions): Composed {
-  const { attention, now, reaches, reader, showsText } = options;
+  const { attention, levelAt, now, reaches, reader, showsText } = options;
   if (attention.isAwake(user)) return { dropped: 'awake' };
   const standing = reader.standing(user, subject);
   if (standing === undefined) return { dropped: 'left' };
   const [message] = reader.messages(subject, seq, seq);
   if (message === undefined) return { dropped: 'deleted' };
   const reachesUser = (sender: string) => reaches('message', sender, user);
-  const moment = { user, now: now(), countsDelivered: false, reaches: reachesUser };
+  const level = levelAt(user, subject, now());
+  const moment = { user, now: now(), countsDelivered: false, reaches: reachesUser, level };
   const verdict = judge(postedFor(user, message), standing, moment);
   if (verdict !== 'due') return { dropped: verdict };
   const data = { conversation_id: subject, seq };

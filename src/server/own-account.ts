@@ -11,6 +11,8 @@ import { addClientRoutes, type Authenticate, type ClientHandlers } from '#src/ht
 import type { Passwords } from '#src/identity/credentials/passwords.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import type { SignInGuard } from '#src/identity/credentials/sign-in-guard.ts';
+import { notificationsOf, putNotifications } from '#src/identity/notifications.ts';
+import type { Notifications } from '#src/protocol/account/notifications.ts';
 import { OwnSessions } from '#src/identity/own-sessions.ts';
 import { SignInSwitches, type SignInSettings } from '#src/identity/sign-in-switches.ts';
 import type { Limiter } from '#src/limits/limiter.ts';
@@ -61,6 +63,12 @@ export async function addOwnAccount(options: OwnAccountOptions): Promise<void> {
       status: 200,
       body: await profiles.change(user, body as ChangeOwnProfile, address),
     }),
+    readNotifications: ({ user }) => ({ status: 200, body: notificationsOf(accounts, user) }),
+    putNotifications: async ({ user, body }) => {
+      const wanted = body as Notifications;
+      await accounts.change((draft) => putNotifications(draft, user, wanted));
+      return { status: 200, body: wanted };
+    },
     listOwnSessions: ({ token }) => ({ status: 200, body: { items: sessions.list(session(token)), next: null } }),
     endOwnSession: async ({ token, parameters, address }) => {
       await sessions.end(session(token), parameters['session'] ?? '', address);

@@ -45,6 +45,7 @@ export async function openScene(t: TestContext, folder?: string): Promise<PushSc
     laneOf: () => host.environment,
   });
   const actor: AnyActor = makePushActor({
+    levelAt: () => 'all',
     lane: () => host.lane,
     reader,
     registry,

@@ -12,9 +12,17 @@ import { until } from '#test/support/waiting.ts';
 import { makeRoom } from './actor-host.ts';
 import { openScene, ROOM, type PushScene } from './push-scene.ts';
 
-const STANDING: RecipientStatus = { read: 3, delivered: 5, joinedSeq: 1, floorSeq: 0, headSeq: 9, mutedUntil: 0 };
+const STANDING: RecipientStatus = {
+  isPair: false,
+  read: 3,
+  delivered: 5,
+  joinedSeq: 1,
+  floorSeq: 0,
+  headSeq: 9,
+  mutedUntil: 0,
+};
 const POSTED: Posted = { seq: 6, sender: 'alice', isDeleted: false, at: 0, mentions: false };
-const MOMENT: Moment = { user: 'bob', now: 1_000, countsDelivered: false, reaches: () => true };
+const MOMENT: Moment = { level: 'all', user: 'bob', now: 1_000, countsDelivered: false, reaches: () => true };
 const DECISIONS: readonly [
   say: string,
   verdict: Verdict,
@@ -34,6 +42,10 @@ const DECISIONS: readonly [
   ['one in a muted conversation', 'muted', {}, { mutedUntil: 1_001 }, {}],
   ['one after the mute', 'due', {}, { mutedUntil: 1_000 }, {}],
   ['one in a muted conversation that names them', 'due', { mentions: true }, { mutedUntil: 1_001 }, {}],
+  ['one, where they want none', 'unwanted', { mentions: true }, { isPair: true }, { level: 'none' }],
+  ['one, where they want what names them', 'unwanted', {}, {}, { level: 'mentions' }],
+  ['one that names them, where they want such', 'due', { mentions: true }, {}, { level: 'mentions' }],
+  ['one of two people, where they want what names them', 'due', {}, { isPair: true }, { level: 'mentions' }],
   [
     'one of somebody whom the policies keep away, or to a guest whose term is over',
     'forbidden',

@@ -6,7 +6,7 @@ import type { Session } from '#src/protocol/sessions/sessions.ts';
 import { KEYS_PER_RING_MAX, rotateSigningKeys } from '#src/server/signing-key-rotation.ts';
 import { KEY_RINGS, type RingsOfKeys } from '#storage/accounts/signing-keys.ts';
 import { AccountsReader } from '#storage/accounts/accounts.ts';
-import { until } from '#test/support/waiting.ts';
+import { until as waitUntil } from '#test/support/waiting.ts';
 import { PASSWORD, START, startCoordinator, type Answer } from './coordinator-fixture.ts';
 
 const NOW = START / 1000;
@@ -183,7 +183,7 @@ test('CRD-08 the last use of a session that is renewed by its token is written d
   await accounts.change(() => undefined);
   assert.equal(seenAt(), NOW);
   assert.equal((await withToken('/v1/auth/renew', token)).status, 200);
-  await until(() => seenAt() === NOW + 3_600, 'the use to be written down');
+  await waitUntil(() => seenAt() === NOW + 3_600, 'the use to be written down');
 });
 
 test('CRD-08 a refresh token that was replaced is taken for thirty seconds, and there is one rotation in them', async (context) => {

@@ -78,8 +78,12 @@ const placement = new Placement(2, 4);
  * never will be.
  */
 async function settle(conversation: string): Promise<void> {
+  await settleFor('ben', conversation);
+}
+
+async function settleFor(user: string, conversation: string): Promise<void> {
   do names += 1;
-  while (placement.shardOf(`push:cyn${names}`) !== placement.shardOf('push:ben'));
+  while (placement.shardOf(`push:cyn${names}`) !== placement.shardOf(`push:${user}`));
   const cyn = await server.person(`cyn${names}`);
   const subscription = await subscribe(cyn);
   const { id } = await start(server, ann, 'direct', [cyn.username]);
@@ -157,6 +161,81 @@ test('FRM-05 no push for one’s own message, in a muted conversation, or for a 
   const seqs = (await pushed(subscription, 2)).map((push) => push['seq']);
   assert.deepEqual(seqs, [seq, gone.seq]);
   await server.api(ben, 'DELETE', '/v1/push');
+});
+
+/** A span of the wall's clock in a zone that holds now, or one that is over, with an hour to spare on either side. */
+function hoursAround(isNow: boolean, zone: string): { from: string; until: string; time_zone: string } {
+  const at = (hours: number) =>
+    new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit' }).format(
+      Date.now() + hours * 3_600_000,
+    );
+  return isNow ? { from: at(-1), until: at(1), time_zone: zone } : { from: at(-3), until: at(-1), time_zone: zone };
+}
+
+test('FRM-05 a person is pushed what they want to be told of, and nothing in their quiet hours', async () => {
+  const { dot, eli } = await server.people('dot', 'eli');
+  const subscription = await subscribe(dot);
+  const { id: room } = await start(server, eli, 'room', ['dot'], 'Loud');
+  const { id: other } = await start(server, eli, 'room', ['dot'], 'Watched');
+  const { id: pair } = await start(server, eli, 'direct', ['dot']);
+  const want = async (form: object) => {
+    const wanted = { level: 'all', quiet: null, conversations: {}, ...form };
+    const path = `${server.coordinator}/v1/me/notifications`;
+    const set = await request('PUT', path, { token: dot.session.token, body: wanted });
+    assert.deepEqual([set.status, set.body], [200, wanted]);
+    assert.deepEqual((await request('GET', path, { token: dot.session.token })).body, wanted);
+  };
+  const named = async (conversation: string) =>
+    await server.api(eli, 'POST', `/v1/conversations/${conversation}/messages`, {
+      ...{
+        kind: 'text',
+        body: 'dot, come',
+        client_msg_id: `named-${conversation}`,
+        mentions: [{ username: 'dot', offset: 0, length: 3 }],
+      },
+    });
+  /** Says one thing after the other; which of them is pushed is asked when the last one is, which always is wanted. */
+  await want({ level: 'mentions', conversations: { [other]: 'all' } });
+  await say(server, eli, room, 'for all');
+  assert.equal((await named(room)).status, 201);
+  await say(server, eli, other, 'watched');
+  await say(server, eli, pair, 'to dot');
+  const first = (await pushed(subscription, 3)).map((push) => push['conversation_id']);
+  assert.deepEqual(new Set(first), new Set([room, other, pair]));
+  await want({ level: 'all', conversations: { [room]: 'none' }, quiet: hoursAround(true, 'Asia/Tokyo') });
+  for (const conversation of [room, other, pair]) await say(server, eli, conversation, 'at night');
+  await settleFor('dot', pair);
+  await want({ level: 'all', conversations: { [room]: 'none' }, quiet: hoursAround(false, 'Asia/Tokyo') });
+  await say(server, eli, room, 'never');
+  const last = await say(server, eli, pair, 'in the morning');
+  const all = await pushed(subscription, 4);
+  assert.deepEqual([all.length, all[3]?.['conversation_id'], all[3]?.['seq']], [4, pair, last.seq]);
+  await server.api(dot, 'DELETE', '/v1/push');
+});
+
+test('FRM-05 what nobody can want to be told of is refused with its field', async () => {
+  const path = `${server.coordinator}/v1/me/notifications`;
+  const good = { level: 'all', quiet: { from: '22:00', until: '07:00', days: [1, 7] }, conversations: {} };
+  const levels = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`c_${String(at).padStart(22, '0')}`, 'none']));
+  const cases: [form: object, field: string][] = [
+    [{ level: 'some' }, 'level'],
+    [{ quiet: { from: '24:00', until: '07:00' } }, 'quiet.from'],
+    [{ quiet: { from: '07:00', until: '07:00' } }, 'quiet.until'],
+    [{ quiet: { from: '22:00', until: '07:00', days: [] } }, 'quiet.days'],
+    [{ quiet: { from: '22:00', until: '07:00', days: [8] } }, 'quiet.days.0'],
+    [{ quiet: { from: '22:00', until: '07:00', days: [1, 1] } }, 'quiet.days'],
+    [{ quiet: { from: '22:00', until: '07:00', time_zone: 'Nowhere' } }, 'quiet.time_zone'],
+    [{ conversations: levels(501) }, 'conversations'],
+  ];
+  for (const [form, field] of cases) {
+    const body = { ...good, ...form };
+    assertRefused(await request('PUT', path, { token: ben.session.token, body }), 400, 'field_invalid', field);
+  }
+  const most = { ...good, conversations: levels(500) };
+  assert.equal((await request('PUT', path, { token: ben.session.token, body: most })).status, 200);
+  const none = { level: 'all', quiet: null, conversations: {} };
+  assert.equal((await request('PUT', path, { token: ben.session.token, body: none })).status, 200);
 });
 
 test('FRM-05 what was sent to a socket that died is decided again, unless a device has it', async () => {

@@ -19,6 +19,7 @@ import type { Log } from '#src/telemetry/log.ts';
 import type { ScalarName } from '#src/telemetry/metric-table.ts';
 import type { Sample } from '#src/telemetry/metrics.ts';
 import { LabelledCounts } from '#src/telemetry/labelled-counts.ts';
+import { levelAt } from '#src/identity/notifications.ts';
 import type { AccountsReader } from '#storage/accounts/accounts.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
 import {
@@ -67,6 +68,8 @@ export class PushDispatch {
     const { environments } = lanes;
     const laneOf = (conversation: string) => lanes.read(conversation);
     const reaches = (action: 'message' | 'call', from: string, to: string) => access.reaches(action, from, to);
+    const wantedAt = (user: string, conversation: string, at: number) =>
+      levelAt(options.accounts, user, conversation, at);
     const counts = {
       due: (kind: string, count: number) => this.#due.add(kind, count),
       dropped: (reason: string, count: number) => this.#dropped.add(reason, count),
@@ -96,13 +99,14 @@ export class PushDispatch {
       attention,
       counts,
       reaches,
+      levelAt: wantedAt,
       redecideMillis: config.pushRedecideSeconds * 1000,
     });
     this.#sender = new PushSender({
       credentials,
       allowPrivateTargets: config.allowPrivateTargets,
       now,
-      compose: makeComposing({ reader, attention, now, reaches, showsText: config.pushText }),
+      compose: makeComposing({ reader, attention, now, reaches, levelAt: wantedAt, showsText: config.pushText }),
       settle: (delivery, outcome) => {
         const { address, device, kind, seq, subject } = delivery;
         const row = { device, subject, seq, kind };

@@ -1,5 +1,6 @@
 /** The HTTP forms of a person’s own account on the coordinator, as data: see `routes.ts`. */
 import * as passwords from './passwords.ts';
+import { notifications, notificationsReply } from './notifications.ts';
 import { ownSessionsReply, sessionsEnded } from './own-sessions.ts';
 import { changeOwnProfile, ownProfile } from './profile.ts';
 import { route, type Route } from '../route.ts';
@@ -13,6 +14,13 @@ export const ACCOUNT_ROUTES = {
     body: changeOwnProfile,
     replies: { 200: ownProfile },
     errors: ['field_managed'],
+  }),
+  readNotifications: route.get('/v1/me/notifications', 'What the caller wants to be told of while no app is awake.', {
+    replies: { 200: notificationsReply },
+  }),
+  putNotifications: route.put('/v1/me/notifications', 'Sets it anew, as a whole.', {
+    body: notifications,
+    replies: { 200: notificationsReply },
   }),
   listOwnSessions: route.get('/v1/me/sessions', "The caller's sessions and the devices they are on.", {
     replies: { 200: ownSessionsReply },

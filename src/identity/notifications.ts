@@ -1,0 +1,76 @@
+/** What people want to be told of, as it is stored, and what of it holds for a message at an instant. */
+import type { NotificationLevel, Notifications, QuietHours } from '#src/protocol/account/notifications.ts';
+import type { AccountsDraft } from '#storage/accounts/accounts.ts';
+import { defineCollection } from '#storage/accounts/collections.ts';
+import { personalFieldsOf } from './personal-fields.ts';
+
+/** Who says nothing is told of everything. */
+const EVERYTHING: Notifications = { level: 'all', quiet: null, conversations: {} };
+
+/** Username → theirs. */
+const preferences = defineCollection<Notifications>('notifications', { version: 1 });
+
+type View = Pick<AccountsDraft, 'document'>;
+
+export function notificationsOf(view: View, username: string): Notifications {
+  return view.document(preferences, username) ?? EVERYTHING;
+}
+
+/** Stores what a person wants, in the place of what they wanted before, as part of a change. */
+export function putNotifications(draft: AccountsDraft, username: string, wanted: Notifications): void {
+  draft.putDocument(preferences, username, wanted);
+}
+
+export function removeNotifications(draft: AccountsDraft, username: string): void {
+  draft.removeDocument(preferences, username);
+}
+
+/** Of what a person is told in a conversation at an instant, in milliseconds: of nothing in their quiet hours. */
+export function levelAt(view: View, username: string, conversation: string, nowMillis: number): NotificationLevel {
+  const { conversations, level, quiet } = notificationsOf(view, username);
+  if (quiet !== null) {
+    const zone = quiet.time_zone ?? personalFieldsOf(view, username).time_zone ?? 'UTC';
+    if (isQuiet(quiet, wallClock(zone, nowMillis))) return 'none';
+  }
+  return conversations[conversation] ?? level;
+}
+
+/** A day of the week, 1 for Monday, and the minute of it. */
+interface WallClock {
+  readonly day: number;
+  readonly minute: number;
+}
+
+function isQuiet({ days, from, until }: QuietHours, { day, minute }: WallClock): boolean {
+  const [start, end] = [minuteOf(from), minuteOf(until)];
+  const counts = (which: number) => days === undefined || days.includes(which);
+  if (start < end) return counts(day) && minute >= start && minute < end;
+  // Over midnight: the evening of today, or the morning after yesterday's.
+  return (counts(day) && minute >= start) || (counts(day === 1 ? 7 : day - 1) && minute < end);
+}
+
+function minuteOf(time: string): number {
+  return Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
+}
+
+const DAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
+/** Zone → what writes its time: making one takes a millisecond. There are some 600 names of zones. */
+const clocks = new Map<string, Intl.DateTimeFormat>();
+
+function wallClock(zone: string, nowMillis: number): WallClock {
+  const clock =
+    clocks.get(zone) ??
+    new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      hourCycle: 'h23',
+      weekday: 'short',
+      hour: '2-digit',
+      minute: '2-digit',
+    });
+  clocks.set(zone, clock);
+  const parts = Object.fromEntries(clock.formatToParts(nowMillis).map(({ type, value }) => [type, value]));
+  return {
+    day: DAYS.indexOf(parts['weekday'] ?? '') + 1,
+    minute: Number(parts['hour']) * 60 + Number(parts['minute']),
+  };
+}
