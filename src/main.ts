@@ -148,6 +148,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     announcer,
     sessionReused: async ({ address }) =>
       await management.alerts.note('session_reused', 'server', `from ${address}; the audit trail says whose it was`),
+    directorySignIn: () => management.ldapSignIn,
     telemetry: countFor('coordinator', metrics),
     quotas,
     ...makeConversationAccess(lanes, supervisor, systemClock, quotas.require),
@@ -276,6 +277,7 @@ async function startManagement(
     auditArchive,
     automationOutbox,
     integrations,
+    ldapSync,
     retention,
     vault,
   }: Awaited<ReturnType<typeof addManagementServices>>,
@@ -285,6 +287,7 @@ async function startManagement(
     () => vault.close(),
     () => alerts.stop(),
     () => auditArchive.stop(),
+    () => ldapSync.stop(),
     () => automationOutbox.stop(),
     () => integrations.deliveries.stop(),
   );
@@ -293,6 +296,7 @@ async function startManagement(
   await retention.announce();
   automationOutbox.start();
   auditArchive.start();
+  ldapSync.start();
   integrations.deliveries.start();
   metrics.supply(() => ({ subscriptions: integrations.deliveries.metrics }));
 }

@@ -23,6 +23,12 @@ export const ALERT_KINDS = {
   certificate_unusable: {
     say: 'The files of the certificate that the listeners show were changed and cannot be served; the one from before is.',
   },
+  directory_sync_stopped: {
+    say: 'The directory server would have more people blocked at once than may be: nobody was. Look at it, and at the settings.',
+  },
+  directory_unreachable: {
+    say: 'The directory server cannot be read: people are as they were, and nobody signs in by it.',
+  },
   redaction_failing: { say: 'De-personalised answers could not be given.' },
   break_glass_used: { say: 'The break-glass account was used.', lasting: 24 * 3_600_000 },
   subscription_disabled: {
