@@ -202,7 +202,14 @@ export const SESSION_ROUTES = {
     auth: 'none',
     body: sessions.login,
     replies: { 200: sessions.session },
-    errors: ['directory_unavailable', 'login_failed', 'quota_exceeded', 'rate_limited', 'sign_in_by_identity'],
+    errors: [
+      'directory_unavailable',
+      'encryption_locked',
+      'login_failed',
+      'quota_exceeded',
+      'rate_limited',
+      'sign_in_by_identity',
+    ],
   }),
   renew: route.post('/v1/auth/renew', 'Prolongs a session until `rnw`: by its refresh token, which is replaced.', {
     auth: 'renewable',

@@ -32,6 +32,14 @@ const PAGE_ENTRIES = 500;
 /** `ACCOUNTDISABLE` of userAccountControl. */
 const ACCOUNT_DISABLED = 2;
 
+/** What the issuer of a directory server's accounts begins with: no URL of a provider does. */
+const ISSUER_PREFIX = 'ldap:';
+
+/** Whether accounts of an issuer are those of a directory server. */
+export function isDirectory(issuer: string): boolean {
+  return issuer.startsWith(ISSUER_PREFIX);
+}
+
 /** What the settings say, with defaults. */
 export interface LdapSettings extends LdapTarget {
   readonly bindDn: string;
@@ -91,7 +99,7 @@ export class LdapDirectory {
 
   /** Whose accounts these are, for what binds people to them. */
   static issuerOf({ baseDn }: Pick<LdapSettings, 'baseDn'>): string {
-    return `ldap:${baseDn.toLowerCase()}`;
+    return ISSUER_PREFIX + baseDn.toLowerCase();
   }
 
   /**

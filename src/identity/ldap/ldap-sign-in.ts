@@ -3,8 +3,14 @@ import { isBotUser } from '#src/protocol/bots/bots.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { USERNAME } from '#src/protocol/names.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
-import { bindPerson, identityAt, personBoundTo, type ForeignAccount } from '../single-sign-on/person-identities.ts';
-import { LdapDirectory, type LdapPerson, type LdapSettings } from './ldap-directory.ts';
+import {
+  bindPerson,
+  identitiesOf,
+  identityAt,
+  personBoundTo,
+  type ForeignAccount,
+} from '../single-sign-on/person-identities.ts';
+import { isDirectory, LdapDirectory, type LdapPerson, type LdapSettings } from './ldap-directory.ts';
 
 /** What somebody is made with, beside what the directory server says. */
 export interface Made {
@@ -29,13 +35,19 @@ export class LdapSignIn {
     this.#options = options;
   }
 
-  /** The settings of the server that judges a name: nobody's here, or of somebody who is bound to it. */
+  /**
+   * The settings of the server that judges a name: nobody's here, or of somebody who is bound to it.
+   * @throws Refusal `encryption_locked`.
+   */
   judges(username: string): LdapSettings | undefined {
     const { accounts, directory } = this.#options;
+    const isHere = accounts.person(username) !== undefined;
+    // Without reading the settings, so that people of here come in while encryption at rest is locked.
+    if (isHere && !identitiesOf(accounts, username).some(({ issuer }) => isDirectory(issuer))) return undefined;
     const settings = directory.settings();
     if (settings === undefined) return undefined;
     const isOfServer = identityAt(accounts, username, LdapDirectory.issuerOf(settings)) !== undefined;
-    return isOfServer || accounts.person(username) === undefined ? settings : undefined;
+    return isOfServer || !isHere ? settings : undefined;
   }
 
   /**
