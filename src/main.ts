@@ -157,6 +157,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     announcer,
     sessionReused: async ({ address }) =>
       await management.alerts.note('session_reused', 'server', `from ${address}; the audit trail says whose it was`),
+    directorySignIn: () => management.ldapSignIn,
     telemetry: countFor('coordinator', metrics),
     quotas,
     ...makeConversationAccess(lanes, supervisor, systemClock, quotas.require, () => readAsking(accounts, config)),
@@ -297,6 +298,7 @@ async function startManagement(
     auditArchive,
     automationOutbox,
     integrations,
+    ldapSync,
     retention,
     vault,
   }: Awaited<ReturnType<typeof addManagementServices>>,
@@ -307,6 +309,7 @@ async function startManagement(
     () => alerts.stop(),
     () => auditArchive.stop(),
     async () => retention.shortening.stop(),
+    () => ldapSync.stop(),
     () => automationOutbox.stop(),
     () => integrations.deliveries.stop(),
   );
@@ -316,6 +319,7 @@ async function startManagement(
   retention.shortening.watch();
   automationOutbox.start();
   auditArchive.start();
+  ldapSync.start();
   integrations.deliveries.start();
   metrics.supply(() => ({ subscriptions: integrations.deliveries.metrics }));
 }

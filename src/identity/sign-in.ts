@@ -28,6 +28,7 @@ import type { DeviceRecord, LastUse, LiveSession, PersonRecord } from '#storage/
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { countDailyUse } from '#storage/accounts/daily-use.ts';
 import { guestRecords } from './guest-records.ts';
+import type { LdapSignIn } from './ldap/ldap-sign-in.ts';
 import type { SignInSwitches } from './sign-in-switches.ts';
 
 /**
@@ -46,6 +47,8 @@ export interface SignInOptions {
   readonly clock: Clock;
   readonly quotas: Pick<QuotaGate, 'limits' | 'require'>;
   readonly switches: Pick<SignInSwitches, 'refusePasswords'>;
+  /** The directory server that judges some names; undefined before there is one to ask. */
+  readonly directory: () => LdapSignIn | undefined;
   /** Told of a session that was ended because a refresh token was used that had been replaced. */
   readonly reused: (session: ReusedSession) => Promise<void> | void;
 }
@@ -84,19 +87,34 @@ export class SignIn {
    * @throws Refusal `login_failed`, at one cost for an unknown person, a wrong password and a blocked person;
    * `sign_in_by_identity` where passwords do not sign in (CRD-10);
    * `rate_limited` after too many failures of this username from this address, of the address or of its network;
-   * `quota_exceeded` for who has signed in too often today; `busy`. A device of the person is none of these addresses' concern.
+   * `quota_exceeded` for who has signed in too often today; `directory_unavailable` while the directory server is away,
+   * for whoever's password is not right here; `busy`. A device of the person is none of these addresses' concern.
    */
   async login(form: Login, address: string): Promise<Session> {
     const { accounts, guard, switches } = this.#options;
+    const directory = this.#options.directory();
     if (switches.refusePasswords()) throw new Refusal('sign_in_by_identity');
     // Phones write a capital at the start of a line; usernames have none.
     const username = form.username.toLowerCase();
     const knownDevice = accounts.devices(username).find(({ id }) => id === form.device_id)?.id;
     return await guard.attempt({ username, address, knownDevice }, async (turn) => {
       const person = accounts.person(username);
-      const mayEnter = await this.#mayEnter(person, form.password, turn);
-      if (person === undefined || !mayEnter) throw new Refusal('login_failed');
-      return await this.#open(person, form, { address, turn });
+      const server = directory?.judges(username);
+      // Whoever judges, one hash is made, so that its time does not tell whose the name is.
+      const own = server === undefined ? person : undefined;
+      const mayEnter = await this.#mayEnter(own, form.password, turn);
+      if (directory !== undefined && server !== undefined) {
+        return await this.#openSession(await directory.signIn(server, username, form.password), form, {
+          address,
+          refuse: 'login_failed',
+          noted: () => undefined,
+        });
+      }
+      if (own === undefined || !mayEnter) {
+        await directory?.fail(username);
+        throw new Refusal('login_failed');
+      }
+      return await this.#open(own, form, { address, turn });
     });
   }
 
@@ -109,14 +127,7 @@ export class SignIn {
     form: Pick<Login, 'device' | 'device_id'>,
     { address, noted }: Pick<Opening, 'address' | 'noted'>,
   ): Promise<Session> {
-    return await this.#openSession(username, form, {
-      address,
-      check: (draft) => {
-        if (draft.person(username)?.state !== 'active') throw new Refusal('sso_failed');
-        if (endOf(draft, username) <= unixSeconds(this.#options.clock.now())) throw new Refusal('sso_failed');
-      },
-      noted,
-    });
+    return await this.#openSession(username, form, { address, refuse: 'sso_failed', noted });
   }
 
   /**
@@ -260,32 +271,32 @@ export class SignIn {
   }
 
   async #open(person: PersonRecord, form: Login, { address, turn }: OpenBy): Promise<Session> {
-    const { passwords, clock } = this.#options;
+    const { passwords } = this.#options;
     const outdated = passwords.isOutdated(person.passwordHash);
     const fresh = outdated ? await passwords.hash(form.password, turn) : undefined;
     return await this.#openSession(person.username, form, {
       address,
-      check: (draft) => {
+      refuse: 'login_failed',
+      noted: (draft) => {
         const current = draft.person(person.username);
-        // Blocked, or given another password, while this one was being checked.
-        if (current?.state !== 'active' || current.passwordHash !== person.passwordHash)
-          throw new Refusal('login_failed');
-        if (endOf(draft, person.username) <= unixSeconds(clock.now())) throw new Refusal('login_failed');
+        // Given another password while this one was being checked.
+        if (current?.passwordHash !== person.passwordHash) throw new Refusal('login_failed');
         if (fresh !== undefined) draft.putPasswordHash(current, fresh);
       },
-      noted: () => undefined,
     });
   }
 
   async #openSession(
     username: string,
     form: Pick<Login, 'device' | 'device_id'>,
-    { address, check, noted }: Opening,
+    { address, noted, refuse }: Opening,
   ): Promise<Session> {
     const { accounts, announcer, clock, config, quotas } = this.#options;
     const now = clock.now();
     const opened = await accounts.change((draft) => {
-      check(draft);
+      // Blocked, or over, since it was looked at.
+      if (draft.person(username)?.state !== 'active' || endOf(draft, username) <= unixSeconds(now))
+        throw new Refusal(refuse);
       countDailyUse(draft, 'sign_ins', username, now, quotas.require);
       const session = openSession(draft, username, {
         device: form.device,
@@ -351,8 +362,8 @@ function endOf(view: Pick<AccountsDraft, 'document'>, username: string): number 
 /** How a session is opened once it is known for whom. */
 interface Opening {
   readonly address: string;
-  /** Judges the person as they are in the change. @throws Refusal. */
-  readonly check: (draft: AccountsDraft) => void;
+  /** What a person is answered who may not sign in. */
+  readonly refuse: 'login_failed' | 'sso_failed';
   readonly noted: Noted;
 }
 

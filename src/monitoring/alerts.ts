@@ -26,6 +26,12 @@ export const ALERT_KINDS = {
   certificate_not_renewed: {
     say: 'The ACME authority did not give a certificate when one was due; the one from before is shown.',
   },
+  directory_sync_stopped: {
+    say: 'The directory server would have more people blocked at once than may be: nobody was. Look at it, and at the settings.',
+  },
+  directory_unreachable: {
+    say: 'The directory server cannot be read: people are as they were, and nobody signs in by it.',
+  },
   redaction_failing: { say: 'De-personalised answers could not be given.' },
   break_glass_used: { say: 'The break-glass account was used.', lasting: 24 * 3_600_000 },
   subscription_disabled: {

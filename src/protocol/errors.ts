@@ -276,6 +276,7 @@ export const ERRORS = {
 
   // 500 and 503: faults of the server. 503 carries Retry-After.
   busy: { status: 503, error: 'The server is busy; try again shortly.' },
+  directory_unavailable: { status: 503, error: 'The directory server cannot be reached right now.' },
   encryption_locked: { status: 503, error: 'Encryption at rest is locked; an owner has to unlock it.' },
   internal: { status: 500, error: 'Something failed inside the server.' },
   redaction_unavailable: {

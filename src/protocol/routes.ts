@@ -232,7 +232,14 @@ export const SESSION_ROUTES = {
     auth: 'none',
     body: sessions.login,
     replies: { 200: sessions.session },
-    errors: ['login_failed', 'quota_exceeded', 'rate_limited'],
+    errors: [
+      'directory_unavailable',
+      'encryption_locked',
+      'login_failed',
+      'quota_exceeded',
+      'rate_limited',
+      'sign_in_by_identity',
+    ],
   }),
   renew: route.post('/v1/auth/renew', 'Prolongs a session until `rnw`: by its refresh token, which is replaced.', {
     auth: 'renewable',

@@ -1,4 +1,5 @@
 /** Where alerts come from: one source for each thing that is looked at, and the bounds beyond which it is a trouble. */
+import type { LdapSyncFault } from '#src/directory/ldap-sync.ts';
 import { statfs } from 'node:fs/promises';
 import type { Clock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
@@ -39,6 +40,8 @@ export interface AlertSourcesOptions {
   readonly accountsUsedBytes: () => number;
   /** Quotas of all people together that are nearly used up. */
   readonly quotaConditions: () => Condition[];
+  /** What is wrong with the directory server. */
+  readonly directoryFault?: (() => LdapSyncFault | undefined) | undefined;
   /** De-personalised answers that failed since the start. */
   readonly redactionFailures: () => number;
 }
@@ -85,6 +88,13 @@ export function makeAlertSources(options: AlertSourcesOptions): AlertsOptions['s
       look: () => accountsCondition(options.accountsUsedBytes()),
     },
     quotas: { kinds: ['quota_near'], look: options.quotaConditions },
+    directory: {
+      kinds: ['directory_sync_stopped', 'directory_unreachable'],
+      look: () => {
+        const fault = options.directoryFault?.();
+        return fault === undefined ? [] : [{ ...fault, subject: 'server' }];
+      },
+    },
     redaction: {
       kinds: ['redaction_failing'],
       look: () => {

@@ -79,6 +79,8 @@ export interface CoordinatorOptions {
   readonly rooms: MeetingRooms;
   /** Told of a session that was ended because two had a refresh token of it. */
   readonly sessionReused: SignInOptions['reused'];
+  /** The directory server that judges some names; undefined before there is one to ask. */
+  readonly directorySignIn: SignInOptions['directory'];
   readonly telemetry?: HttpTelemetry | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -127,6 +129,7 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
     guard,
     clock,
     quotas,
+    directory: options.directorySignIn,
     switches: new SignInSwitches(readSignInSettings(accounts)),
     reused: options.sessionReused,
   });

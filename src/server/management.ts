@@ -15,7 +15,7 @@ import type { Accounts } from '#storage/accounts/accounts.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
 import type { RetentionRule } from '#storage/conversations/retention.ts';
 import { Vault } from '#storage/vault/vault.ts';
-import { makeAlertSources } from './alert-sources.ts';
+import { makeAlertSources, type AlertSourcesOptions } from './alert-sources.ts';
 import { Alerts } from '#src/monitoring/alerts.ts';
 import { QuotaReport } from '#src/monitoring/quota-report.ts';
 import type { QuotaGate } from '#src/limits/quotas.ts';
@@ -41,6 +41,12 @@ import { makeSettingsServices, type SettingsServices, type SettingsServicesOptio
 import { SignInSwitches } from '#src/identity/sign-in-switches.ts';
 import { SingleSignOn } from '#src/identity/single-sign-on/single-sign-on.ts';
 import { PersonProviders } from '#src/identity/single-sign-on/person-providers.ts';
+import { LdapDirectory } from '#src/identity/ldap/ldap-directory.ts';
+import { LdapSignIn } from '#src/identity/ldap/ldap-sign-in.ts';
+import { LdapSync, makeFromDirectory } from '#src/directory/ldap-sync.ts';
+import type { Groups } from '#src/directory/groups.ts';
+import { randomSymbols } from '#src/base/ids.ts';
+import { readLdapSettings } from '#src/settings/ldap-settings.ts';
 import { StepUp } from '#src/identity/console/step-up.ts';
 import { VendorRefusals } from '#src/identity/vendor-refusals.ts';
 import { VendorTokens } from '#src/identity/vendor-tokens.ts';
@@ -70,6 +76,7 @@ export interface ManagementOptions extends Omit<SettingsServicesOptions, 'config
   readonly certificate: Pick<CertificateWatch, 'current' | 'fault'> | undefined;
   readonly renewal: Pick<CertificateRenewal, 'fault'> | undefined;
   readonly clock: Clock;
+  readonly groups: Groups;
   readonly limiter: Limiter;
   readonly config: Config;
   /** The data folder. */
@@ -96,7 +103,12 @@ export function makeManagement(options: ManagementOptions) {
     options.quotas.use(readQuotaLimits(accounts, options.config));
     await options.announceQuotas(options.quotas.limits);
   });
-  const alerts = makeAlerts(options, plane, settingsServices, quotaReport);
+  const faultChanged = () => void alerts.evaluate();
+  const ldap = makeLdap(options, settingsServices, faultChanged);
+  const alerts: Alerts = makeAlerts(options, plane, settingsServices, {
+    quotaReport,
+    directoryFault: () => ldap.ldapSync.fault,
+  });
   const directoryChanged = (user: string, rev: number) => announcer.directoryChanged(user, rev);
   const integrations = new Integrations({
     ...options,
@@ -114,6 +126,7 @@ export function makeManagement(options: ManagementOptions) {
     ...plane,
     ...settingsServices,
     ...access,
+    ...ldap,
     alerts,
     audit: new AuditTrail(accounts),
     bots: new Bots({
@@ -136,7 +149,7 @@ function makeAlerts(
   options: ManagementOptions,
   { nodes }: NodeServices,
   { settings }: SettingsServices,
-  quotaReport: QuotaReport,
+  { directoryFault, quotaReport }: Pick<AlertSourcesOptions, 'directoryFault'> & { readonly quotaReport: QuotaReport },
 ): Alerts {
   const { accounts, certificate, clock, folder, health, log, redactionFailures, startedAt } = options;
   const commitP99Seconds = async () => (await health()).storage.commit.p99_seconds;
@@ -152,9 +165,31 @@ function makeAlerts(
     redactionFailures,
     accountsUsedBytes: () => accounts.usedBytes,
     quotaConditions: () => quotaReport.conditions(),
+    directoryFault,
   });
   const failed = (source: string, error: unknown) => log.warn('a source of alerts failed', { source, error });
   return new Alerts({ accounts, clock, sources, failed });
+}
+
+/** The directory server: signing in by it, and keeping people and groups as it has them. */
+function makeLdap(options: ManagementOptions, { settings }: SettingsServices, faultChanged: () => void) {
+  const { accounts, announcer, clock, config, groups, log, passwords } = options;
+  const { allowPrivateTargets } = config;
+  const directory = new LdapDirectory({ allowPrivateTargets, log, settings: () => readLdapSettings(settings) });
+  let hash: Promise<string> | undefined;
+  // Of one password that nobody was ever told: what it is of matters to nobody.
+  const unknownHash = async () => await (hash ??= passwords.hash(randomSymbols(32)));
+  return {
+    ldapSignIn: new LdapSignIn({
+      accounts,
+      directory,
+      unknownHash,
+      create: (draft, username, person, made) =>
+        makeFromDirectory(draft, username, person, { ...made, now: clock.now() }),
+      made: (username, rev) => announcer.directoryChanged(username, rev),
+    }),
+    ldapSync: new LdapSync({ accounts, announcer, clock, directory, faultChanged, groups, log, unknownHash }),
+  };
 }
 
 /** Who gets into the console, and by what. */

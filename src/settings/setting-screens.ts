@@ -10,6 +10,7 @@ import { QUOTAS, type QuotaField, type QuotaName } from '#src/protocol/quotas.ts
 import { isIceUriList } from '#src/protocol/calls/calls.ts';
 import { isTargetUrl } from '#src/outgoing/targets.ts';
 import { SIGN_IN_SOURCES } from '#src/identity/sign-in-switches.ts';
+import { isFilter } from '#src/identity/ldap/ldap-directory.ts';
 import { readRedirects } from '#src/identity/single-sign-on/app-redirects.ts';
 import { ssoSettings } from '#src/identity/single-sign-on/sso-settings.ts';
 
@@ -129,6 +130,12 @@ function ownFields(): Readonly<Record<OwnField, PlainField>> {
   ]);
   return Object.fromEntries(fields) as Record<OwnField, PlainField>;
 }
+
+/** The name of an attribute (RFC 4512, section 1.4). */
+const attribute = z.string().regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/);
+/** A round reads everybody: oftener than this the server has no rest. */
+const LDAP_SYNC_SECONDS_MIN = 1;
+const LDAP_SYNC_SECONDS_MAX = 86_400;
 
 const { shape: sso } = ssoSettings;
 const LIVE = 'At once, from the next sign-in on.';
@@ -296,9 +303,12 @@ export const SETTING_SCREENS = {
     },
   },
   ldap: {
-    say: 'Credentials for a directory server.',
-    readBy: 'pending',
-    effect: AT_NEXT_USE,
+    say: 'A directory server (LDAP, Active Directory) whose people sign in with their password of it, and whose people and groups are kept here as they are there.',
+    readBy: {
+      say: 'Every sign-in with an app, and the round that keeps people and groups.',
+      modules: ['src/settings/ldap-settings.ts'],
+    },
+    effect: 'At once for sign-ins; with the next round for people and groups.',
     isOwners: true,
     isTestable: true,
     fields: {
@@ -306,13 +316,48 @@ export const SETTING_SCREENS = {
       bind_dn: { schema: line(1_000), isRequired: true, say: 'Whom to bind as.' },
       bind_password: {
         schema: secret,
-        goesTo: ['url'],
+        goesTo: ['url', 'start_tls'],
         isSecret: true,
         isRequired: true,
         say: 'The password of the bind.',
       },
       base_dn: { schema: line(1_000), isRequired: true, say: 'Below which people are.' },
-      user_filter: { schema: line(1_000), say: 'Which entries are people; (objectClass=person) without it.' },
+      user_filter: {
+        schema: line(1_000).refine(isFilter, 'A filter (RFC 4515).'),
+        say: 'Which entries are people; (objectClass=person) without it.',
+      },
+      start_tls: {
+        schema: z.boolean(),
+        say: 'Whether ldap:// turns to TLS before anything is said; yes without it. With no, passwords travel in the clear.',
+      },
+      certificate: {
+        schema: z.string().max(CHAIN_LENGTH_MAX).refine(isCertificate, 'A certificate in PEM.'),
+        say: 'The certificate that vouches for the server, where it is none of the public ones.',
+      },
+      username_attribute: {
+        schema: attribute,
+        say: 'What people sign in with; uid without it, sAMAccountName for Active Directory.',
+      },
+      id_attribute: {
+        schema: attribute,
+        say: 'The id of an entry that outlives its name; entryUUID without it, objectGUID for Active Directory.',
+      },
+      name_attribute: { schema: attribute, say: 'The name that others read; cn without it.' },
+      mail_attribute: { schema: attribute, say: 'The mail address; mail without it.' },
+      group_base_dn: { schema: line(1_000), say: 'Below which groups are; without it none are taken.' },
+      group_filter: {
+        schema: line(1_000).refine(isFilter, 'A filter (RFC 4515).'),
+        say: 'Which entries are groups; groupOfNames, groupOfUniqueNames and group without it.',
+      },
+      creates_people: { schema: z.boolean(), say: 'Whether people of the server get accounts here; no without it.' },
+      sync_seconds: {
+        schema: z.int().min(LDAP_SYNC_SECONDS_MIN).max(LDAP_SYNC_SECONDS_MAX),
+        say: 'How long after a round the next one begins; 30 without it, so that who is disabled there is out within a minute.',
+      },
+      block_percent_max: {
+        schema: z.int().min(1).max(100),
+        say: 'A round that would block more than this share of the people, and more than three, stops with an alert; 10 without it.',
+      },
     },
   },
   'external-stores': {

@@ -1,11 +1,12 @@
 /** Trying what a settings screen says, where that can be done from here: a directory server, an object store, TLS, a mail server. */
 import type { Clock } from '#src/base/clock.ts';
-import { formatInstant } from '#src/base/time.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { tryConnection } from '#src/outgoing/connection.ts';
+import { tryLdap } from '#src/identity/ldap/ldap-directory.ts';
+import { ldapWordOf } from '#src/outgoing/ldap.ts';
 import { reasonOf, sendOutgoing } from '#src/outgoing/request.ts';
 import { smtpWordOf, trySmtp } from '#src/outgoing/smtp.ts';
 import type { PrivateTargets } from '#src/outgoing/targets.ts';
+import { readLdapSettings } from './ldap-settings.ts';
 import { smtpServerOf } from './mail-settings.ts';
 import {
   SETTING_SCREENS,
@@ -20,9 +21,6 @@ export const SETTING_TEST_MILLIS = 5_000;
 
 /** What is read of an object store's answer: its status is all that counts. */
 const ANSWER_BYTES_MAX = 1_024;
-
-const LDAP_PORT = 389;
-const LDAPS_PORT = 636;
 
 export interface SettingTest {
   readonly ok: boolean;
@@ -51,12 +49,14 @@ export const TESTABLE_SCREENS = SETTING_SCREEN_NAMES.filter((name): name is Test
 
 const TESTERS: Readonly<Record<TestableScreen, Tester>> = {
   ldap: async ({ settings, allowPrivateTargets, millis }) => {
-    const url = new URL(complete(settings.read('ldap')).url);
-    const isTls = url.protocol === 'ldaps:';
-    const port = isTls ? LDAPS_PORT : LDAP_PORT;
-    const end = await tryConnection({ url, port, isTls, allowPrivateTargets, millis });
-    if (end === null) return { ok: true, detail: 'connected', expires_at: null };
-    return { ok: true, detail: 'connected by TLS', expires_at: formatInstant(end) };
+    const server = complete(readLdapSettings(settings));
+    try {
+      await tryLdap(server, { allowPrivateTargets, millis });
+      return { ok: true, detail: 'bound, and the base is there', expires_at: null };
+    } catch (error) {
+      if (error instanceof Refusal) throw error;
+      return { ok: false, detail: ldapWordOf(error), expires_at: null };
+    }
   },
   'external-stores': async ({ settings, allowPrivateTargets, millis }) => {
     const { endpoint: url } = complete(settings.read('external-stores'));

@@ -85,7 +85,15 @@ const READ_AS_THEY_ARE = [
   ...['/guests', '/guests/:username', '/login', '/me', '/meetings', '/meetings/:meeting', '/nodes', '/nodes/:id'],
   ...['/nodes/:id/logs', '/policies', '/population', '/settings/ai-keys', '/settings/apns'],
   ...['/settings/external-stores', '/settings/fcm', '/settings/hrms', '/settings/ldap', '/settings/sign-in'],
-  ...['/settings/simpleone', '/settings/sso', '/settings/tls', '/settings/turn', '/users', '/users/:username'],
+  ...[
+    '/settings/simpleone',
+    '/settings/sso',
+    '/sso/providers',
+    '/settings/tls',
+    '/settings/turn',
+    '/users',
+    '/users/:username',
+  ],
   '/users/:username/sessions',
 ];
 

@@ -100,6 +100,7 @@ export async function startCoordinator(context: TestContext, settings: Record<st
     tokens,
     announcer,
     sessionReused: ({ sid, user }) => void announced.push({ what: 'reused', sid, user }),
+    directorySignIn: () => undefined,
     limiter: limiterBy(clock, config),
     quotas: new QuotaGate({ limits: readQuotaLimits(accounts, config), now: () => clock.now(), near: () => {} }),
     log,

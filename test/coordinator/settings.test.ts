@@ -269,7 +269,8 @@ test('a directory server is connected to, within a deadline, and only where that
     createTcp((socket) => void socket.end()),
   );
   await settings.change('ldap', { ...LDAP, url: `ldap://127.0.0.1:${port}` }, AS_OWNER);
-  assert.deepEqual(await testSettings('ldap', options), { ok: true, detail: 'connected', expires_at: null });
+  // It closes the connection before anything is said; what is said to a real one is in the tests of LDAP.
+  assert.equal((await testSettings('ldap', options)).ok, false);
   const isPrivate = { code: 'target_private' };
   await assert.rejects(testSettings('ldap', { ...options, allowPrivateTargets: false }), isPrivate);
   await settings.change('ldap', { ...LDAP, url: `ldap://localhost:${port}` }, AS_OWNER);

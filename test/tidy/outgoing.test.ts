@@ -16,11 +16,13 @@ const CONNECTING = new Set([
 ]);
 const PLATFORM = new Set(['node:dgram', 'node:http', 'node:http2', 'node:https', 'node:net', 'node:tls']);
 /** Packages that connect by themselves. */
-const LIBRARIES = new Set(['nodemailer', 'openid-client', 'undici', 'web-push', 'ws', 'socket.io-client']);
+const LIBRARIES = new Set(['ldapts', 'nodemailer', 'openid-client', 'undici', 'web-push', 'ws', 'socket.io-client']);
 
 /** Source → why it connects, or loads what does, outside of the guard. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   'src/cli/control-client.ts': 'the control socket of the data folder',
+  'src/identity/ldap/ldap-directory.ts':
+    'filters and errors of the library; its connections are those of src/outgoing/ldap.ts',
   'src/identity/single-sign-on/sign-on-walks.ts': 'random texts and nothing else',
   'src/identity/single-sign-on/sign-on.ts': 'the library is given the fetch of the guard by sso-provider.ts',
   'src/identity/single-sign-on/single-sign-on.ts': 'the library is given the fetch of the guard by sso-provider.ts',

@@ -68,6 +68,9 @@ export const RUSSIAN_TERMS = {
   'alert.commit_slow': 'Запись на диск идёт дольше, чем должна.',
   'alert.accounts_filling':
     'В файле учётных записей осталось меньше пятой части из 16 ГиБ: сократите срок хранения журнала аудита.',
+  'alert.directory_sync_stopped':
+    'По данным сервера каталога пришлось бы сразу заблокировать слишком многих: не заблокирован никто.',
+  'alert.directory_unreachable': 'Сервер каталога не читается.',
   'alert.quota_near': 'Общая квота израсходована на четыре пятых.',
   'alert.certificate_ending': 'Сертификат истекает в ближайшие 14 дней или уже истёк.',
   'alert.certificate_unusable':

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { formatInstant } from '#src/base/time.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Revocation } from '#storage/accounts/account-records.ts';
-import type { AccountsDraft } from '#storage/accounts/accounts.ts';
+import type { AccountsDraft, AccountsReader } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
 import { usernameBoundTo, type BoundBy, type Binding } from './sso-bindings.ts';
 
@@ -67,7 +67,7 @@ export function bindPerson(
   draft: AccountsDraft,
   username: string,
   { issuer, subject }: ForeignAccount,
-  binding: Omit<Binding, 'by'> & { readonly by: BoundBy | 'directory' },
+  binding: Omit<Binding, 'address' | 'by'> & { readonly by: BoundBy | 'directory'; readonly address: string | null },
 ): Revocation[] {
   const account = { issuer, subject };
   const holder = personBoundTo(draft, account);
@@ -80,6 +80,27 @@ export function bindPerson(
   const details = { issuer, by };
   draft.audit(now, { event: 'sso.identity_bound', actor, address, subject: `user:${username}`, details });
   return ended;
+}
+
+/** Keeps of a person's account whether its directory blocked them, as part of a change. */
+export function noteBlockedThere(draft: AccountsDraft, account: ForeignAccount, isBlocked: boolean): void {
+  const id = idOf(account);
+  const identity = draft.document(identities, id);
+  if (identity !== undefined) draft.putDocument(identities, id, { ...identity, isBlockedThere: isBlocked });
+}
+
+/** The accounts of an issuer, some at a time. */
+export function* identitiesOfIssuer(
+  view: Pick<AccountsReader, 'documents'>,
+  issuer: string,
+  limit: number,
+): Generator<PersonIdentity[]> {
+  for (let after = ''; ;) {
+    const page = view.documents(identities, after === '' ? { limit } : { after, limit });
+    yield page.map(({ document }) => document).filter((identity) => identity.issuer === issuer);
+    if (page.length < limit) return;
+    after = page.at(-1)?.id ?? '';
+  }
 }
 
 /** Takes away what binds a person at an issuer, and ends its sessions; undefined where nothing did. */

@@ -189,7 +189,7 @@ export class SignOn {
       if (person === undefined) throw new Refusal('person_not_found');
       if (person.role === 'owner') throw new Refusal('owner_binds_own_account');
       if (person.state === 'left') throw new Refusal('person_left');
-      const binding = { by: 'administrator', actor: by.actor, address: by.address ?? '', now: clock.now() } as const;
+      const binding = { by: 'administrator', actor: by.actor, address: by.address, now: clock.now() } as const;
       return bindPerson(draft, username, { issuer, subject }, binding);
     });
     if (ended.length > 0) await announcer.revoked(ended);

@@ -1,0 +1,277 @@
+/**
+ * Keeps people and groups as a directory server has them: whole, page by page, again and again. Somebody who is
+ * disabled or gone there is blocked here, and comes back with it; who was blocked here stays so.
+ *
+ *     pages of people ──► made, bound, changed, unblocked ──► whole? ──► who is gone or disabled ──► not too many? ──► blocked
+ *
+ * A round that broke off blocks nobody, and one that would block many stops with an alert: then it is the directory
+ * that is wrong, or the settings. Owners are never blocked by it.
+ */
+import { setImmediate as yieldTurn } from 'node:timers/promises';
+import type { Clock } from '#src/base/clock.ts';
+import { consoleRoleOf } from '#src/identity/console/console-role-record.ts';
+import { endConsoleSessions } from '#src/identity/console/console-sessions.ts';
+import type { Revocation, SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
+import { LdapDirectory, type LdapPerson, type LdapSettings } from '#src/identity/ldap/ldap-directory.ts';
+import { bindToDirectory, mayBeMade } from '#src/identity/ldap/ldap-sign-in.ts';
+import { endSessions } from '#src/identity/sign-in.ts';
+import {
+  identitiesOfIssuer,
+  identityAt,
+  noteBlockedThere,
+  personBoundTo,
+} from '#src/identity/single-sign-on/person-identities.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
+import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
+import { profileOf, putPerson, putProfile } from './directory.ts';
+import { DirectoryGroups } from './ldap-groups.ts';
+import type { Groups } from './groups.ts';
+import { addForeignPerson } from './people.ts';
+
+/** People judged in one change, so that no change holds the thread for long. */
+const PEOPLE_PER_CHANGE = 100;
+
+/** So many may go at once however few there are: in a small office one is a large share. */
+const BLOCKED_AT_ONCE_MIN = 3;
+
+/** How often the settings are looked at while the sync is off. */
+const IDLE_MILLIS = 5_000;
+
+/** Of a text of the directory that stands in a profile. */
+const TEXT_LENGTH_MAX = 100;
+
+const BY_SERVER = { actor: 'server', address: null } as const;
+
+export interface LdapSyncOptions {
+  readonly accounts: Accounts;
+  readonly announcer: Pick<SessionAnnouncer, 'directoryChanged' | 'revoked'>;
+  readonly clock: Clock;
+  readonly directory: LdapDirectory;
+  /** Told when something went wrong with it, or well again. */
+  readonly faultChanged: () => void;
+  readonly groups: Groups;
+  readonly log: Pick<Logger, 'warn'>;
+  /** The hash of a password that nobody was ever told. */
+  readonly unknownHash: () => Promise<string>;
+}
+
+/** What is wrong with the sync, for the alerts. */
+export interface LdapSyncFault {
+  readonly kind: 'directory_sync_stopped' | 'directory_unreachable';
+  readonly details: string;
+}
+
+/** People of one round. */
+interface Round {
+  readonly settings: LdapSettings;
+  readonly issuer: string;
+  /** Ids of those who are there and not disabled. */
+  readonly present: Set<string>;
+  /** Distinguished name, in lower case → who that is here. */
+  readonly names: Map<string, string>;
+  readonly passwordHash: string;
+}
+
+export class LdapSync {
+  readonly #options: LdapSyncOptions;
+  readonly #groups: DirectoryGroups;
+  readonly #stopping = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+  #round: Promise<void> = Promise.resolve();
+  #fault: LdapSyncFault | undefined;
+
+  constructor(options: LdapSyncOptions) {
+    this.#options = options;
+    this.#groups = new DirectoryGroups(options);
+  }
+
+  get fault(): LdapSyncFault | undefined {
+    return this.#fault;
+  }
+
+  start(): void {
+    this.#wait(0);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    clearTimeout(this.#timer);
+    await this.#round;
+  }
+
+  #wait(millis: number): void {
+    if (this.#stopping.signal.aborted) return;
+    this.#timer = setTimeout(() => {
+      this.#round = this.#goOn();
+    }, millis).unref();
+  }
+
+  async #goOn(): Promise<void> {
+    this.#wait(await this.#run());
+  }
+
+  /** One round; answers after how long the next one is due, in milliseconds. */
+  async #run(): Promise<number> {
+    const { directory, log } = this.#options;
+    try {
+      const settings = directory.settings();
+      if (settings === undefined) {
+        this.#note(undefined);
+        return IDLE_MILLIS;
+      }
+      this.#note(await this.#sync(settings));
+      return settings.syncSeconds * 1_000;
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return 0;
+      const code = error instanceof Refusal ? error.code : 'internal';
+      this.#note({ kind: 'directory_unreachable', details: code });
+      log.warn('the directory server was not synced', { code, error: code === 'internal' ? error : undefined });
+      return IDLE_MILLIS;
+    }
+  }
+
+  #note(fault: LdapSyncFault | undefined): void {
+    const isOther = fault?.kind !== this.#fault?.kind;
+    this.#fault = fault;
+    if (isOther) this.#options.faultChanged();
+  }
+
+  async #sync(settings: LdapSettings): Promise<LdapSyncFault | undefined> {
+    const { directory, unknownHash } = this.#options;
+    const issuer = LdapDirectory.issuerOf(settings);
+    const passwordHash = await unknownHash();
+    const round: Round = { settings, issuer, present: new Set(), names: new Map(), passwordHash };
+    await directory.people(settings, async (page) => {
+      for (let at = 0; at < page.length; at += PEOPLE_PER_CHANGE) {
+        this.#stopping.signal.throwIfAborted();
+        await this.#take(round, page.slice(at, at + PEOPLE_PER_CHANGE));
+      }
+    });
+    const fault = await this.#blockAbsent(round);
+    await directory.groups(settings, async (page) => await this.#groups.take(issuer, page, round.names));
+    return fault;
+  }
+
+  /** Takes over what the server says of some people. */
+  async #take(round: Round, people: readonly LdapPerson[]): Promise<void> {
+    const { accounts, announcer } = this.#options;
+    const changed = await accounts.change((draft) => people.flatMap((person) => this.#takeOne(draft, round, person)));
+    for (const { rev, username } of changed) announcer.directoryChanged(username, rev);
+    await yieldTurn();
+  }
+
+  #takeOne(draft: AccountsDraft, round: Round, person: LdapPerson): { username: string; rev: number }[] {
+    const { clock } = this.#options;
+    const { issuer, names, passwordHash, present, settings } = round;
+    const account = { issuer, subject: person.id };
+    if (!person.isDisabled) present.add(person.id);
+    const username = personBoundTo(draft, account);
+    if (username === undefined) {
+      const isNew = settings.createsPeople && !person.isDisabled && person.username !== undefined;
+      if (!isNew || !mayBeMade(draft, person.username)) return [];
+      names.set(person.dn.toLowerCase(), person.username);
+      const now = clock.now();
+      return [
+        {
+          username: person.username,
+          rev: makeFromDirectory(draft, person.username, person, { issuer, now, passwordHash }),
+        },
+      ];
+    }
+    const record = draft.person(username);
+    if (record === undefined || record.state === 'left') return [];
+    names.set(person.dn.toLowerCase(), username);
+    const isBack = record.state === 'blocked' && !person.isDisabled;
+    const isUnblocked = isBack && identityAt(draft, username, issuer)?.isBlockedThere === true;
+    if (isUnblocked) {
+      noteBlockedThere(draft, account, false);
+      const details = { by: 'directory' };
+      draft.audit(clock.now(), { event: 'user.unblocked', ...BY_SERVER, subject: `user:${username}`, details });
+    }
+    const isChanged = takeProfile(draft, username, person, clock.now());
+    if (!isUnblocked && !isChanged) return [];
+    return [{ username, rev: putPerson(draft, isUnblocked ? { ...record, state: 'active' } : record) }];
+  }
+
+  /** Blocks who is disabled or gone, unless these are too many. */
+  async #blockAbsent({ issuer, present, settings }: Round): Promise<LdapSyncFault | undefined> {
+    const { accounts } = this.#options;
+    const absent: string[] = [];
+    let bound = 0;
+    for (const page of identitiesOfIssuer(accounts, issuer, PEOPLE_PER_CHANGE)) {
+      this.#stopping.signal.throwIfAborted();
+      for (const { subject, username } of page) {
+        const person = accounts.person(username);
+        if (person?.state !== 'active' || person.role === 'owner') continue;
+        if (consoleRoleOf(accounts, username) === 'owner') continue;
+        bound += 1;
+        if (!present.has(subject)) absent.push(username);
+      }
+      await yieldTurn();
+    }
+    const most = Math.max(BLOCKED_AT_ONCE_MIN, Math.floor((bound * settings.blockPercentMax) / 100));
+    if (absent.length > most) {
+      return {
+        kind: 'directory_sync_stopped',
+        details: `${absent.length} of ${bound} people would be blocked, ${most} may be`,
+      };
+    }
+    for (let at = 0; at < absent.length; at += PEOPLE_PER_CHANGE) {
+      await this.#block(issuer, absent.slice(at, at + PEOPLE_PER_CHANGE));
+    }
+    return undefined;
+  }
+
+  async #block(issuer: string, usernames: readonly string[]): Promise<void> {
+    const { accounts, announcer, clock } = this.#options;
+    const blocked = await accounts.change((draft) =>
+      usernames.flatMap((username) => {
+        const person = draft.person(username);
+        const identity = identityAt(draft, username, issuer);
+        if (person?.state !== 'active' || person.role === 'owner' || identity === undefined) return [];
+        const revoked: Revocation[] = endSessions(draft, username);
+        endConsoleSessions(draft, username);
+        noteBlockedThere(draft, identity, true);
+        const details = { before: person.state, sessions_ended: revoked.length, by: 'directory' };
+        draft.audit(clock.now(), { event: 'user.blocked', ...BY_SERVER, subject: `user:${username}`, details });
+        return [{ username, revoked, rev: putPerson(draft, { ...person, state: 'blocked' }) }];
+      }),
+    );
+    const revoked = blocked.flatMap((each) => each.revoked);
+    if (revoked.length > 0) await announcer.revoked(revoked);
+    for (const { rev, username } of blocked) announcer.directoryChanged(username, rev);
+  }
+}
+
+/** Makes somebody whom the directory server has, bound to their account there; answers the directory's change number. */
+export function makeFromDirectory(
+  draft: AccountsDraft,
+  username: string,
+  person: LdapPerson,
+  { issuer, now, passwordHash }: { readonly issuer: string; readonly now: number; readonly passwordHash: string },
+): number {
+  const { displayName, email } = shownOf(person);
+  const rev = addForeignPerson(draft, { username, displayName, email, passwordHash, by: BY_SERVER, now });
+  bindToDirectory(draft, username, { issuer, subject: person.id }, now);
+  return rev;
+}
+
+/** Takes over name and address where they differ; answers whether they did. What the server does not say stays. */
+function takeProfile(draft: AccountsDraft, username: string, person: LdapPerson, now: number): boolean {
+  const { displayName, email } = shownOf(person);
+  const before = profileOf(draft, username);
+  const after = { display_name: displayName ?? before.display_name, email: email ?? before.email };
+  if (after.display_name === before.display_name && after.email === before.email) return false;
+  putProfile(draft, username, after);
+  const details = { before: { display_name: before.display_name, email: before.email }, after };
+  draft.audit(now, { event: 'user.changed', ...BY_SERVER, subject: `user:${username}`, details });
+  return true;
+}
+
+/** What of a person's entry a profile can hold. */
+function shownOf({ displayName, email }: LdapPerson) {
+  const isAddress = email !== undefined && email.length <= 254 && /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(email);
+  const name = displayName?.replaceAll(/\p{Cc}/gu, ' ').slice(0, TEXT_LENGTH_MAX);
+  return { displayName: name === '' ? undefined : name, email: isAddress ? email : undefined };
+}
