@@ -277,6 +277,7 @@ async function startManagement(
     automationOutbox,
     integrations,
     retention,
+    roomOwners,
     vault,
   }: Awaited<ReturnType<typeof addManagementServices>>,
   attachmentKeys: AttachmentKeys,
@@ -287,12 +288,14 @@ async function startManagement(
     () => auditArchive.stop(),
     () => automationOutbox.stop(),
     () => integrations.deliveries.stop(),
+    () => roomOwners.stop(),
   );
   await loadConfiguredMasterKey(vault, config.masterKey, log);
   await attachmentKeys.settle();
   await retention.announce();
   automationOutbox.start();
   auditArchive.start();
+  roomOwners.start();
   integrations.deliveries.start();
   metrics.supply(() => ({ subscriptions: integrations.deliveries.metrics }));
 }

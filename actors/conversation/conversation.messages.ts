@@ -67,6 +67,10 @@ export type ConversationMessage =
   | ({ readonly kind: 'typing' } & Acting)
   /** The server's own: `user` is the bot of a webhook, which takes part from now on, or no longer. */
   | ({ readonly kind: 'seat'; readonly isSeated: boolean } & Acting)
+  /** The server's own: an administrator, or the rule, gives a room an owner. */
+  | { readonly kind: 'giveOwner'; readonly participant: string }
+  /** The server's own: an administrator archives a room, or brings it back. */
+  | { readonly kind: 'archive'; readonly isArchived: boolean }
   /** How long messages are kept, in seconds; null for as long as the installation keeps them. */
   | ({ readonly kind: 'retain'; readonly seconds: number | null } & Acting)
   /** Everything in front of that seq goes. */

@@ -10,6 +10,7 @@ import { ConversationState } from './conversation.state.ts';
 import { eraseTrace } from './erasing-traces.ts';
 import { erase } from './erasing.ts';
 import { draft, mute, pin, react, receipt, typing } from './reactions-and-pins.ts';
+import { archive, giveOwner } from './administering.ts';
 import { describe, isShutTo } from './describing.ts';
 import { join } from './joining.ts';
 import { add, create, deleteConversation, remove, setRole } from './membership.ts';
@@ -69,6 +70,8 @@ export function receive(
   if (message.kind === 'hold') return hold(state, message);
   if (message.kind === 'tellHints') return state.hints.tell(state.id, now);
   const record = state.living;
+  if (message.kind === 'giveOwner') return giveOwner(state, record, message, now);
+  if (message.kind === 'archive') return archive(state, record, message, now);
   if (message.kind === 'preview') return showPreview(state, record, message, now);
   if (message.kind === 'seat') return seat(state, record, message, now);
   const member = record === undefined ? undefined : state.member(message.user);
@@ -84,7 +87,19 @@ function decideFor(
   message: Exclude<
     ConversationMessage,
     {
-      kind: 'create' | 'join' | 'purge' | 'seat' | 'expire' | 'hold' | 'erase' | 'eraseTrace' | 'preview' | 'tellHints';
+      kind:
+        | 'create'
+        | 'join'
+        | 'giveOwner'
+        | 'archive'
+        | 'purge'
+        | 'seat'
+        | 'expire'
+        | 'hold'
+        | 'erase'
+        | 'eraseTrace'
+        | 'preview'
+        | 'tellHints';
     }
   >,
   now: number,

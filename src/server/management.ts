@@ -33,8 +33,11 @@ import { Erasures } from '#src/compliance/erasures.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import { Integrations } from '#src/integrations/integrations.ts';
 import { makeNodeServices, type NodeServices } from '#src/hosts/node-services.ts';
+import { ConversationRegister } from '#src/compliance/conversation-register.ts';
+import { RoomOwners } from '#src/compliance/room-owners.ts';
 import { Retention } from '#src/compliance/retention.ts';
-import { emailHoldersOf } from '#src/directory/directory.ts';
+import type { AccessControl } from '#src/directory/access-control.ts';
+import { emailHoldersOf, type Directory } from '#src/directory/directory.ts';
 import { SecondFactors } from '#src/identity/console/second-factors.ts';
 import { makeSettingsServices, type SettingsServices, type SettingsServicesOptions } from './settings-services.ts';
 import { SignInSwitches } from '#src/identity/sign-in-switches.ts';
@@ -47,6 +50,8 @@ import type { CertificateWatch } from '#src/tls/certificate-watch.ts';
 
 export interface ManagementOptions extends Omit<SettingsServicesOptions, 'config'> {
   readonly lanes: Pick<Lanes, 'environments' | 'read'>;
+  readonly access: Pick<AccessControl, 'isGuest'>;
+  readonly directory: Pick<Directory, 'changedSince'>;
   readonly attachments: Pick<AttachmentReader, 'countContents' | 'find' | 'uploadedSince'>;
   /** What people may use, as this thread holds them to it. */
   readonly quotas: QuotaGate;
@@ -101,6 +106,7 @@ export function makeManagement(options: ManagementOptions) {
   });
   const access = makeAccess(options, vault, alerts, settingsServices);
   const erasures = new Erasures({ ...options, secondFactors: access.secondFactors });
+  const roomOwners = new RoomOwners(options);
   const holdEnded = () => erasures.goOn();
   const retention = new Retention({ ...options, holdEnded, settings: settingsServices.settings });
   return {
@@ -115,6 +121,8 @@ export function makeManagement(options: ManagementOptions) {
       announce: async (snapshot) => await integrations.announce(snapshot),
       directoryChanged,
     }),
+    conversationRegister: new ConversationRegister({ ...options, owners: roomOwners }),
+    roomOwners,
     erasures,
     integrations,
     auditArchive: new AuditArchive({ accounts, clock, log, isHeld: () => retention.rule.isHeld }),

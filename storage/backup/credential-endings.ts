@@ -73,8 +73,8 @@ const KEPT_COLLECTIONS = words(`
   code_attempts recovery_attempts
   alerts audit_retention automation_cursor automation_deliveries automations bot_commands bot_uses client_releases console_roles
   directory_log directory_state email_holders erasures group_names group_totals groups guest_phones guests held_conversations
-  hold_endings legal_hold meeting_attendance meeting_entries meeting_hosts meetings node_report_heads node_reports policies profiles
-  daily_use quota_warnings settings subscription_cursors vault_keys vault_secrets vendor_token_uses`);
+  hold_endings legal_hold meeting_attendance meeting_entries meeting_hosts meetings node_report_heads node_reports orphaned_rooms policies profiles
+  daily_use quota_warnings room_handovers settings subscription_cursors vault_keys vault_secrets vendor_token_uses`);
 
 /** Every collection that a restore knows what to do with. */
 export const DECIDED_COLLECTIONS: readonly string[] = [

@@ -12,6 +12,7 @@ import {
   telemetryScreen,
 } from './screens/clients.ts';
 import { encryptionScreen } from './screens/encryption.ts';
+import { conversationsScreen } from './screens/people/conversations.ts';
 import { groupsScreen } from './screens/people/groups.ts';
 import { guestsScreen, recoveryScreen } from './screens/people/guests.ts';
 import { erasuresScreen } from './screens/people/erasures.ts';
@@ -39,6 +40,7 @@ export const SCREENS: readonly Screen[] = [
   populationScreen,
   peopleScreen,
   groupsScreen,
+  conversationsScreen,
   policiesScreen,
   guestsScreen,
   recoveryScreen,
