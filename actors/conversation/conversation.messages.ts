@@ -64,6 +64,8 @@ export type ConversationMessage =
   | ({ readonly kind: 'receipt'; readonly state: ReceiptState; readonly seq: number } & Acting)
   | ({ readonly kind: 'draft'; readonly body: string | null } & Acting)
   | ({ readonly kind: 'mute'; readonly until: string | null } & Acting)
+  /** Where the person keeps the conversation among theirs. */
+  | ({ readonly kind: 'place'; readonly favourite: boolean; readonly category: string | null } & Acting)
   | ({ readonly kind: 'typing' } & Acting)
   /** The server's own: `user` is the bot of a webhook, which takes part from now on, or no longer. */
   | ({ readonly kind: 'seat'; readonly isSeated: boolean } & Acting)

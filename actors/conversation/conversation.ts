@@ -14,6 +14,7 @@ import { archive, giveOwner } from './administering.ts';
 import { describe, isShutTo } from './describing.ts';
 import { join } from './joining.ts';
 import { add, create, deleteConversation, remove, setRole } from './membership.ts';
+import { place } from './placing.ts';
 import { deleteMessage, edit, post, refusePost } from './posting.ts';
 import { removePreview, showPreview } from './previewing.ts';
 import { purge, type Purged } from './purging.ts';
@@ -126,6 +127,8 @@ function decideFor(
       return draft(state, message, now);
     case 'mute':
       return mute(state, message);
+    case 'place':
+      return place(state, record, message, now);
     case 'typing':
       return typing(state, record, message, now);
     case 'add':

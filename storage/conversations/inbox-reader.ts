@@ -77,6 +77,8 @@ export function inboxItemJson(tables: Tables, entry: InboxEntry, user: string, e
     mention_count: countUnreadMentions(tables, record, user, readUpTo(tables, record, user, watermark.read)),
     ...watermark,
     muted_until: personal.mutedUntil ?? null,
+    ...(personal.favourite === true ? { favourite: true } : {}),
+    ...(personal.category === undefined ? {} : { category: personal.category }),
     ...(personal.draft === undefined ? {} : { draft: personal.draft.body }),
   };
   const last = readMessage(tables, record, record.headSeq);

@@ -87,6 +87,9 @@ export interface ChangeRecord {
 export interface PersonalRecord {
   draft: { body: string; updatedAt: string } | undefined;
   mutedUntil: string | undefined;
+  /** Whether it stands with the person's favourites, and under what category of theirs. */
+  favourite?: boolean;
+  category?: string | undefined;
 }
 
 export interface PinRecord {
@@ -141,16 +144,22 @@ export const changeRecord = recordOf<ChangeRecord>('change', ['type', 'seq?', 't
 export const pinRecord = recordOf<PinRecord>('pin', ['by', 'at']);
 
 export const personalRecord = {
-  encode: (p: PersonalRecord): Buffer => pack([p.draft?.body, p.draft?.updatedAt, p.mutedUntil]),
+  encode: (p: PersonalRecord): Buffer =>
+    pack([p.draft?.body, p.draft?.updatedAt, p.mutedUntil, p.favourite === true, p.category]),
   decode(buffer: Buffer): PersonalRecord {
-    const [body, updatedAt, mutedUntil] = unpack('personal record', buffer) as [
+    // Records from before there were categories end before them.
+    const [body, updatedAt, mutedUntil, favourite, category] = unpack('personal record', buffer) as [
       string | null,
       string | null,
       string | null,
+      boolean?,
+      (string | null)?,
     ];
     return {
       draft: body === null || updatedAt === null ? undefined : { body, updatedAt },
       mutedUntil: mutedUntil ?? undefined,
+      favourite: favourite === true,
+      category: category ?? undefined,
     };
   },
 };

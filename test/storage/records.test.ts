@@ -49,6 +49,14 @@ const CASES: readonly [
       retention: optional(count),
       isHeld: fc.boolean(),
       emptiedSeq: count,
+      room: optional(
+        fc.record({
+          isPublic: fc.boolean(),
+          archivedAt: optional(text),
+          topic: optional(text),
+          purpose: optional(text),
+        }),
+      ),
     }),
   ],
   ['member', memberRecord, fc.record({ role, joinedSeq: count })],
@@ -65,6 +73,8 @@ const CASES: readonly [
     fc.record({
       draft: optional(fc.record({ body: text, updatedAt: text })),
       mutedUntil: optional(text),
+      favourite: fc.boolean(),
+      category: optional(text),
     }),
   ],
   ['pin', pinRecord, fc.record({ by: text, at: count })],

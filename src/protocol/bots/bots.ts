@@ -51,6 +51,8 @@ export const BOT_ROUTE_SCOPES: Readonly<Record<MessagingRoute, readonly BotScope
   // A bot comes in where somebody asks it in.
   listRooms: null,
   joinRoom: null,
+  // A bot has no list that anybody looks at.
+  putPlacement: null,
   // A draft is what a person has begun to write, and a mute is for ears.
   putDraft: null,
   readDraft: null,
