@@ -49,6 +49,7 @@ const CONVERSATION = {
   retention: 86400,
   isHeld: true,
   emptiedSeq: 1,
+  room: { isPublic: true, archivedAt: undefined, topic: 'News', purpose: undefined },
 };
 
 interface AnyCodec {
@@ -71,13 +72,13 @@ const STORED: readonly [name: string, codec: AnyCodec, record: object, hex: stri
     'conversation',
     conversationRecord,
     CONVERSATION,
-    '01dc0012a3635f31a4726f6f6da45465616db8323032362d31312d32325430383a30303a30302e3030305aa5616c696365cd012cce00011170030100cb41f0000000000000cb427a1fd1e8c00000c20102ce00015180c301',
+    '01dc0013a3635f31a4726f6f6da45465616db8323032362d31312d32325430383a30303a30302e3030305aa5616c696365cd012cce00011170030100cb41f0000000000000cb427a1fd1e8c00000c20102ce00015180c301de0004a869735075626c6963c3aa61726368697665644174c0a5746f706963a44e657773a7707572706f7365c0',
   ],
   [
     'conversation without',
     conversationRecord,
-    { ...CONVERSATION, title: undefined, retention: undefined, kind: 'direct', isHeld: false },
-    '01dc0012a3635f31a6646972656374c0b8323032362d31312d32325430383a30303a30302e3030305aa5616c696365cd012cce00011170030100cb41f0000000000000cb427a1fd1e8c00000c20102c0c201',
+    { ...CONVERSATION, title: undefined, retention: undefined, kind: 'direct', isHeld: false, room: undefined },
+    '01dc0013a3635f31a6646972656374c0b8323032362d31312d32325430383a30303a30302e3030305aa5616c696365cd012cce00011170030100cb41f0000000000000cb427a1fd1e8c00000c20102c0c201c0',
   ],
   ['member', memberRecord, { role: 'moderator', joinedSeq: 9 }, '0192a96d6f64657261746f7209'],
   ['membership', membershipRecord, { gone: true, stamp: 77 }, '0192c34d'],
@@ -96,14 +97,19 @@ const STORED: readonly [name: string, codec: AnyCodec, record: object, hex: stri
   [
     'personal',
     personalRecord,
-    { draft: { body: 'hi', updatedAt: '2026-11-22T08:00:00.000Z' }, mutedUntil: undefined },
-    '0193a26869b8323032362d31312d32325430383a30303a30302e3030305ac0',
+    {
+      draft: { body: 'hi', updatedAt: '2026-11-22T08:00:00.000Z' },
+      mutedUntil: undefined,
+      favourite: true,
+      category: 'Work',
+    },
+    '0195a26869b8323032362d31312d32325430383a30303a30302e3030305ac0c3a4576f726b',
   ],
   [
     'personal muted',
     personalRecord,
-    { draft: undefined, mutedUntil: '2027-01-01T00:00:00.000Z' },
-    '0193c0c0b8323032372d30312d30315430303a30303a30302e3030305a',
+    { draft: undefined, mutedUntil: '2027-01-01T00:00:00.000Z', favourite: false, category: undefined },
+    '0195c0c0b8323032372d30312d30315430303a30303a30302e3030305ac2c0',
   ],
   ['pin', pinRecord, { by: 'bob', at: 1795248000000 }, '0192a3626f62cb427a1fd1e8c00000'],
   ['reactions', reactionCounts, [['👍', 2, ['alice', 'bob']]], '019193a4f09f918d0292a5616c696365a3626f62'],
@@ -342,8 +348,22 @@ test('an object from before its class was kept has none, and may have been shown
 test('a conversation from before there was a retention has none, and was emptied as far as it goes', () => {
   const names = Object.keys(CONVERSATION);
   const values = Object.values(CONVERSATION).slice(0, names.indexOf('retention'));
-  const older = { ...CONVERSATION, retention: undefined, isHeld: false, emptiedSeq: CONVERSATION.floorSeq };
+  const older = {
+    ...CONVERSATION,
+    retention: undefined,
+    isHeld: false,
+    emptiedSeq: CONVERSATION.floorSeq,
+    room: undefined,
+  };
   assert.deepEqual(conversationRecord.decode(pack(values)), older);
+});
+
+test('a conversation and a person’s side of it from before there were public rooms and categories have none', () => {
+  const { room, ...values } = CONVERSATION;
+  assert.deepEqual(conversationRecord.decode(pack(Object.values(values))), { ...values, room: undefined });
+  assert.equal(room.topic, 'News');
+  const personal = personalRecord.decode(pack(['hi', '2026-11-22T08:00:00.000Z', null]));
+  assert.deepEqual([personal.draft?.body, personal.favourite, personal.category], ['hi', false, undefined]);
 });
 
 test('a calendar from before there were subscriptions is none', () => {
