@@ -24,6 +24,8 @@ const POSTING: ReadonlySet<ConversationRight> = new Set([
   'reaction.add',
   'pin.change',
   'title.change',
+  'visibility.change',
+  'conversation.archive',
   'retention.change',
   'webhook.manage',
   'conversation.delete',
