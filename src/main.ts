@@ -300,6 +300,7 @@ async function startManagement(
     integrations,
     ldapSync,
     retention,
+    roomOwners,
     vault,
   }: Awaited<ReturnType<typeof addManagementServices>>,
   attachmentKeys: AttachmentKeys,
@@ -312,6 +313,7 @@ async function startManagement(
     () => ldapSync.stop(),
     () => automationOutbox.stop(),
     () => integrations.deliveries.stop(),
+    () => roomOwners.stop(),
   );
   await loadConfiguredMasterKey(vault, config.masterKey, log);
   await attachmentKeys.settle();
@@ -320,6 +322,7 @@ async function startManagement(
   automationOutbox.start();
   auditArchive.start();
   ldapSync.start();
+  roomOwners.start();
   integrations.deliveries.start();
   metrics.supply(() => ({ subscriptions: integrations.deliveries.metrics }));
 }

@@ -84,6 +84,8 @@ export type ConversationMessage =
   | ({ readonly kind: 'receipt'; readonly state: ReceiptState; readonly seq: number } & Acting)
   | ({ readonly kind: 'draft'; readonly body: string | null } & Acting)
   | ({ readonly kind: 'mute'; readonly until: string | null } & Acting)
+  /** Where the person keeps the conversation among theirs. */
+  | ({ readonly kind: 'place'; readonly favourite: boolean; readonly category: string | null } & Acting)
   /** From the person's own inbox: what came up to that seq is hidden, until more comes; null shows it again. */
   | ({ readonly kind: 'hide'; readonly seq: number | null } & Acting)
   | ({ readonly kind: 'typing' } & Acting)
@@ -97,6 +99,10 @@ export type ConversationMessage =
       readonly role?: Role;
       readonly by?: string;
     } & Acting)
+  /** The server's own: an administrator, or the rule, gives a room an owner. */
+  | { readonly kind: 'giveOwner'; readonly participant: string }
+  /** The server's own: an administrator archives a room, or brings it back. */
+  | { readonly kind: 'archive'; readonly isArchived: boolean }
   /** How long messages are kept, in seconds; null for as long as the installation keeps them. */
   | ({ readonly kind: 'retain'; readonly seconds: number | null } & Acting)
   /** Everything in front of that seq goes. */

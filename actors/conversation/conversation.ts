@@ -10,10 +10,12 @@ import { ConversationState } from './conversation.state.ts';
 import { eraseTrace } from './erasing-traces.ts';
 import { erase } from './erasing.ts';
 import { draft, hide, mute, pin, react, receipt, typing } from './reactions-and-pins.ts';
+import { archive, giveOwner } from './administering.ts';
 import { describe, isShutTo } from './describing.ts';
 import { join } from './joining.ts';
 import { accept, add, create, deleteConversation, remove, setRole } from './membership.ts';
 import { decline, withdraw } from './inviting.ts';
+import { place } from './placing.ts';
 import { deleteMessage, edit, post, refusePost } from './posting.ts';
 import { removePreview, showPreview } from './previewing.ts';
 import { purge, type Purged } from './purging.ts';
@@ -70,6 +72,8 @@ export function receive(
   if (message.kind === 'hold') return hold(state, message);
   if (message.kind === 'tellHints') return state.hints.tell(state.id, now);
   const record = state.living;
+  if (message.kind === 'giveOwner') return giveOwner(state, record, message, now);
+  if (message.kind === 'archive') return archive(state, record, message, now);
   if (message.kind === 'preview') return showPreview(state, record, message, now);
   if (message.kind === 'seat') return seat(state, record, message, now);
   if (message.kind === 'acceptInvitation') return accept(state, record, message, now);
@@ -89,7 +93,7 @@ function decideFor(
     {
       kind:
         | ('create' | 'purge' | 'seat' | 'expire' | 'hold' | 'erase' | 'eraseTrace' | 'preview' | 'tellHints')
-        | ('acceptInvitation' | 'declineInvitation' | 'join');
+        | ('acceptInvitation' | 'declineInvitation' | 'join' | 'giveOwner' | 'archive');
     }
   >,
   now: number,
@@ -118,6 +122,8 @@ function decideFor(
       return mute(state, message);
     case 'hide':
       return hide(state, record, message, now);
+    case 'place':
+      return place(state, record, message, now);
     case 'typing':
       return typing(state, record, message, now);
     case 'add':

@@ -55,6 +55,19 @@ export function describe(
   return tellUpdate(state, record, now);
 }
 
+/** Archives a room or brings it back, whoever asked for it. */
+export function putArchived(
+  state: ConversationState,
+  record: ConversationRecord,
+  isWanted: boolean,
+  now: number,
+): readonly Effect[] {
+  const before = record.room ?? NO_ROOM_FACTS;
+  if (isWanted === isArchived(record)) return answered(state, record);
+  record.room = { ...before, archivedAt: archivedAt(before, isWanted, now) };
+  return tellUpdate(state, record, now);
+}
+
 const RIGHTS = {
   title: 'title.change',
   topic: 'title.change',
@@ -73,7 +86,7 @@ function answered(state: ConversationState, record: ConversationRecord): readonl
 }
 
 /** The change of a record, as its event and its answer tell it. */
-export function tellUpdate(state: ConversationState, record: ConversationRecord, now: number): readonly Effect[] {
+function tellUpdate(state: ConversationState, record: ConversationRecord, now: number): readonly Effect[] {
   // The record in the event carries the rev of the change itself.
   const wire = JSON.stringify({ ...state.toWire(record), rev: record.rev + 1 });
   const change = makeChange(record, state.view, now, { type: 'conversation.updated', data: wire, keepData: false });

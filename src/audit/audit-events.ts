@@ -81,6 +81,9 @@ export const AUDIT_EVENTS = {
   'retention.shortened':
     'The day was over, and messages are kept for a shorter time: in seconds, and who asked for it.',
   'legal_hold.changed': 'A legal hold over a conversation or everything began or ended: before and after.',
+  'conversation.owner_given': 'A room that nobody could run any more got an owner: who, and by the rule or by whom.',
+  'conversation.archived': 'An administrator archived a room.',
+  'conversation.restored': 'An administrator brought an archived room back.',
   'meeting.created': 'A person made a meeting: how many take part.',
   'meeting.cancelled': 'A meeting was cancelled: by its host, an owner of its room, an administrator or its entry.',
   'meeting.host_changed': 'Another participant hosts a meeting: who before and after.',

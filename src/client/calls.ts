@@ -49,6 +49,7 @@ export const CALLS: { readonly [Name in MessagingRoute]: readonly [Routes[Name][
   searchMessages: ['get', '/v1/search'],
   listRooms: ['get', '/v1/rooms'],
   joinRoom: ['post', '/v1/rooms/:id/join'],
+  putPlacement: ['put', '/v1/conversations/:id/placement'],
   makeWebhook: ['post', '/v1/conversations/:id/webhooks'],
   readWebhooks: ['get', '/v1/conversations/:id/webhooks'],
   revokeWebhook: ['delete', '/v1/conversations/:id/webhooks/:webhook'],

@@ -218,6 +218,11 @@ export class ParleyClient {
     return await this.#api.call('listRooms', { params: {}, query });
   }
 
+  /** Keeps a conversation with the favourites, or under a category of the person's own; their other devices are told. */
+  async place(id: string, placement: { favourite: boolean; category: string | null }): Promise<void> {
+    await this.#api.call('putPlacement', { params: { id }, body: placement });
+  }
+
   /** Comes into a public room. @throws ParleyError `conversation_forbidden`, `conversation_full`. */
   async joinRoom(id: string): Promise<ChatConversation> {
     const record = readConversation(await this.#api.call('joinRoom', { params: { id } }));

@@ -18,6 +18,7 @@ import { makeBotsPage } from './routes/people/bots.ts';
 import { makeAuditPage } from './routes/operations/audit.ts';
 import { makeBreakGlassPage } from './routes/access/break-glass.ts';
 import { makeConsoleRolesPage } from './routes/access/console-roles.ts';
+import { makeConversationsPage } from './routes/people/conversations.ts';
 import { makeErasuresPage } from './routes/people/erasures.ts';
 import { makeGatewaysPage } from './routes/operations/gateways.ts';
 import { makeLogsPage } from './routes/operations/logs.ts';
@@ -51,7 +52,8 @@ import { VendorGate } from './vendor-gate.ts';
 import { VendorRedactor } from './vendor-redactor.ts';
 import { addConsoleWeb } from './web-pages.ts';
 
-export interface ManagementServicesOptions extends Omit<ManagementOptions, 'redactionFailures'>, PeopleServices {
+export interface ManagementServicesOptions
+  extends Omit<ManagementOptions, 'redactionFailures' | 'access' | 'directory'>, PeopleServices {
   /** The coordinator's app, which does not listen yet. */
   readonly app: FastifyInstance;
   readonly signIn: SignIn;
@@ -146,6 +148,7 @@ function makePages(
     }),
     bots: makeBotsPage({ bots: management.bots }),
     botIntegrations: makeBotIntegrationsPage(management.integrations),
+    conversations: makeConversationsPage(management),
     erasures: makeErasuresPage(management),
     gateways: makeGatewaysPage({ nodes, reports, startedAt }),
     logs: makeLogsPage({ recentLines }),

@@ -13,6 +13,7 @@ import { breakGlassRoutes } from './routes/access/break-glass.ts';
 import { clientsRoutes } from './routes/operations/clients.ts';
 import { consoleRoleRoutes } from './routes/access/console-roles.ts';
 import { encryptionRoutes } from './routes/access/encryption.ts';
+import { conversationsRoutes } from './routes/people/conversations.ts';
 import { enrollRoutes } from './routes/people/enroll.ts';
 import { erasuresRoutes } from './routes/people/erasures.ts';
 import { gatewaysRoutes } from './routes/operations/gateways.ts';
@@ -72,6 +73,7 @@ export const CONSOLE_PAGES = {
   breakGlass: breakGlassRoutes,
   clients: clientsRoutes,
   consoleRoles: consoleRoleRoutes,
+  conversations: conversationsRoutes,
   encryption: encryptionRoutes,
   enroll: enrollRoutes,
   erasures: erasuresRoutes,

@@ -6,6 +6,7 @@
  * looking through candidates give way to other work: nothing here holds the thread for longer than SLICE_MILLIS.
  */
 import { setImmediate as othersFirst } from 'node:timers/promises';
+import { comparePlaces, decodePlace, encodePlace, FirstPlaces, type Place } from '#src/base/places.ts';
 import type { DirectoryEntry } from '#src/protocol/directory/directory.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { NameIndex, rankOf, readNameQuery, type NamedPerson } from './name-index.ts';
@@ -31,9 +32,6 @@ export interface SearchForm {
   /** Who may be answered at all. Asked for those only who would stand in the page. */
   readonly isShown: (person: NamedPerson) => boolean;
 }
-
-/** Where somebody stands in an order. Of somebody who was answered before, so that a cursor says nothing new. */
-type Place = readonly (string | number)[];
 
 /** The log of changes, as `Directory.changedSince` reads it. */
 export interface ChangeLog {
@@ -75,7 +73,7 @@ export class DirectorySearch {
     if (query !== undefined && asked.words.length === 0) return { users: [], next: null };
     const from = after === undefined ? undefined : readCursor(after, order);
     await this.catchUp();
-    const best = new Best(limit + 1);
+    const best = new FirstPlaces(limit + 1);
     let looked = 0;
     let since = performance.now();
     for (const person of this.#index.candidates(asked)) {
@@ -89,13 +87,14 @@ export class DirectorySearch {
       // Most are behind all that are kept already: they are told by what they have, before anything is made of it.
       if (best.isFull && isBehind(person, rank, best.last, order)) continue;
       const place = placeOf(person, order, rank);
-      if (from !== undefined && compare(place, from) <= 0) continue;
+      if (from !== undefined && comparePlaces(place, from) <= 0) continue;
       if (best.wants(place) && isShown(person)) best.add(place);
     }
     const { places } = best;
     const page = places.slice(0, limit);
+    // Of somebody who is answered, so that a cursor says nothing new.
     const last = page.at(-1);
-    const next = places.length > limit && last !== undefined ? writeCursor(order, last) : null;
+    const next = places.length > limit && last !== undefined ? encodePlace(order, last) : null;
     return { users: page.map((place) => String(place.at(-1))), next };
   }
 
@@ -107,48 +106,6 @@ export class DirectorySearch {
       more = isMore;
       if (more) await othersFirst();
     }
-  }
-}
-
-/** The first so many places of all that are added, in order. */
-class Best {
-  readonly #most: number;
-  readonly places: Place[] = [];
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  get isFull(): boolean {
-    return this.places.length === this.#most;
-  }
-
-  /** The last of them, of which there is one. */
-  get last(): Place {
-    return this.places.at(-1) as Place;
-  }
-
-  /** Whether a place would be among them: one that is there already would not. */
-  wants(place: Place): boolean {
-    if (this.isFull && compare(place, this.last) >= 0) return false;
-    const there = this.places[this.#search(place)];
-    return there === undefined || compare(there, place) !== 0;
-  }
-
-  add(place: Place): void {
-    this.places.splice(this.#search(place), 0, place);
-    if (this.places.length > this.#most) this.places.pop();
-  }
-
-  /** Where the place stands, or would. */
-  #search(place: Place): number {
-    let [low, high] = [0, this.places.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (compare(this.places[middle] as Place, place) < 0) low = middle + 1;
-      else high = middle;
-    }
-    return low;
   }
 }
 
@@ -167,17 +124,6 @@ function isBehind({ name, rev, user }: NamedPerson, rank: number, place: Place, 
   return order === 'changed' ? -rev > Number(first) : user > first;
 }
 
-function compare(one: Place, other: Place): number {
-  for (let at = 0; at < one.length; at += 1) {
-    const [a, b] = [one[at] as string, other[at] as string];
-    if (a !== b) return a < b ? -1 : 1;
-  }
-  return 0;
-}
-
-const writeCursor = (order: SearchOrder, place: Place) =>
-  Buffer.from(JSON.stringify([order, ...place])).toString('base64url');
-
 /** Types of the parts of a place, by order. */
 const PARTS: Readonly<Record<SearchOrder, readonly string[]>> = {
   fit: ['number', 'string', 'string'],
@@ -187,17 +133,7 @@ const PARTS: Readonly<Record<SearchOrder, readonly string[]>> = {
 };
 
 function readCursor(text: string, order: SearchOrder): Place {
-  const invalid = new Refusal('cursor_invalid', { field: 'after' });
-  let parts: unknown;
-  try {
-    parts = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
-  } catch {
-    throw invalid;
-  }
-  if (!Array.isArray(parts) || parts[0] !== order) throw invalid;
-  const place = parts.slice(1) as Place;
-  const isWhole = PARTS[order].every((type, at) => typeof place[at] === type) && place.length === PARTS[order].length;
-  // The decoder passes over what is no base64url, so a damaged cursor could read like a whole one.
-  if (!isWhole || writeCursor(order, place) !== text) throw invalid;
+  const place = decodePlace(text, order, PARTS[order]);
+  if (place === undefined) throw new Refusal('cursor_invalid', { field: 'after' });
   return place;
 }

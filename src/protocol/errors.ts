@@ -245,6 +245,7 @@ export const ERRORS = {
   sso_identity_taken: { status: 409, error: 'This account of the provider is bound to somebody else.' },
   sso_in_use: { status: 409, error: 'People sign in at the identity provider; change the sign-in mode first.' },
   sso_providers_full: { status: 409, error: 'There are as many providers as there may be.' },
+  room_owned: { status: 409, error: 'Somebody who may come owns the room.' },
   sso_owner_required: { status: 409, error: 'An owner has to sign in at the provider first, as it is set up now.' },
   sync_cursor_expired: { status: 409, error: 'The cursor is too old; read everything again.' },
   subscriptions_full: { status: 409, error: 'The bot has as many subscriptions as it may have.' },

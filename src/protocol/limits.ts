@@ -115,6 +115,9 @@ export const TITLE_LENGTH_MAX = 200;
 export const TOPIC_LENGTH_MAX = 250;
 export const PURPOSE_LENGTH_MAX = 250;
 
+/** What a person calls a part of their inbox, in UTF-16 units: a heading of a narrow list. [field_invalid] */
+export const CATEGORY_LENGTH_MAX = 50;
+
 /** Public rooms whose titles one search looks at: a few milliseconds. [the page ends, and `next` goes on] */
 export const ROOMS_LOOKED_AT_MAX = 2_000;
 

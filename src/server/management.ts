@@ -29,13 +29,15 @@ import { BreakGlassAccount } from '#src/identity/console/break-glass.ts';
 import { ConsoleRoles } from '#src/identity/console/console-roles.ts';
 import { ConsoleSessions } from '#src/identity/console/console-sessions.ts';
 import { ConsoleSignIn } from '#src/identity/console/console-sign-in.ts';
-import type { AccessControl } from '#src/directory/access-control.ts';
 import { Erasures } from '#src/compliance/erasures.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import { Integrations } from '#src/integrations/integrations.ts';
 import { makeNodeServices, type NodeServices } from '#src/hosts/node-services.ts';
+import { ConversationRegister } from '#src/compliance/conversation-register.ts';
+import { RoomOwners } from '#src/compliance/room-owners.ts';
 import { Retention, type RetentionOptions } from '#src/compliance/retention.ts';
-import { emailHoldersOf } from '#src/directory/directory.ts';
+import type { AccessControl } from '#src/directory/access-control.ts';
+import { emailHoldersOf, type Directory } from '#src/directory/directory.ts';
 import { SecondFactors } from '#src/identity/console/second-factors.ts';
 import { makeSettingsServices, type SettingsServices, type SettingsServicesOptions } from './settings-services.ts';
 import { SignInSwitches } from '#src/identity/sign-in-switches.ts';
@@ -56,6 +58,8 @@ import type { CertificateWatch } from '#src/tls/certificate-watch.ts';
 
 export interface ManagementOptions extends Omit<SettingsServicesOptions, 'config'> {
   readonly lanes: Pick<Lanes, 'environments' | 'read'>;
+  readonly access: AccessControl;
+  readonly directory: Pick<Directory, 'changedSince'>;
   readonly attachments: Pick<AttachmentReader, 'countContents' | 'find' | 'uploadedSince'>;
   /** What people may use, as this thread holds them to it. */
   readonly quotas: QuotaGate;
@@ -66,7 +70,6 @@ export interface ManagementOptions extends Omit<SettingsServicesOptions, 'config
   /** Hands the bots to every messaging thread; resolves when each decides by them. */
   readonly announceBots: (snapshot: BotSnapshot) => Promise<void>;
   /** Hands the rule of retention to every thread that reads messages; resolves when each reads by it. */
-  readonly access: AccessControl;
   readonly announceRetention: (rule: RetentionRule) => Promise<void>;
   /** Counts what would go if messages were kept for so many seconds. @throws Refusal `unavailable`. */
   readonly countExpiring: RetentionOptions['countExpiring'];
@@ -120,6 +123,7 @@ export function makeManagement(options: ManagementOptions) {
   });
   const access = makeAccess(options, vault, alerts, settingsServices);
   const erasures = new Erasures({ ...options, secondFactors: access.secondFactors });
+  const roomOwners = new RoomOwners(options);
   const holdEnded = () => erasures.goOn();
   const retention = new Retention({ ...options, holdEnded, settings: settingsServices.settings });
   return {
@@ -135,6 +139,8 @@ export function makeManagement(options: ManagementOptions) {
       announce: async (snapshot) => await integrations.announce(snapshot),
       directoryChanged,
     }),
+    conversationRegister: new ConversationRegister({ ...options, owners: roomOwners }),
+    roomOwners,
     erasures,
     integrations,
     auditArchive: new AuditArchive({ accounts, clock, log, isHeld: () => retention.rule.isHeld }),

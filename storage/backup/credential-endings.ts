@@ -79,8 +79,8 @@ const KEPT_COLLECTIONS = words(`
   code_attempts recovery_attempts
   avatars alerts directory_groups audit_retention automation_cursor automation_deliveries automations bot_commands bot_uses client_releases console_roles
   directory_log directory_state email_holders erasures group_names group_totals groups guest_phones guests held_conversations
-  hold_endings legal_hold meeting_attendance meeting_entries meeting_hosts meetings node_report_heads node_reports notifications personal_fields policies profiles
-  daily_use quota_warnings settings status_ends subscription_cursors ticket_cursor vault_keys vault_secrets vendor_token_uses`);
+  hold_endings legal_hold meeting_attendance meeting_entries meeting_hosts meetings node_report_heads node_reports notifications orphaned_rooms personal_fields policies profiles
+  daily_use quota_warnings room_handovers settings status_ends subscription_cursors ticket_cursor vault_keys vault_secrets vendor_token_uses`);
 
 /** Every collection that a restore knows what to do with. */
 export const DECIDED_COLLECTIONS: readonly string[] = [

@@ -79,6 +79,8 @@ export function inboxItemJson(tables: Tables, entry: InboxEntry, user: string, e
     ...watermark,
     muted_until: personal.mutedUntil ?? null,
     ...(isHidden(record, personal) ? { hidden: true } : {}),
+    ...(personal.favourite === true ? { favourite: true } : {}),
+    ...(personal.category === undefined ? {} : { category: personal.category }),
     ...(personal.draft === undefined ? {} : { draft: personal.draft.body }),
   };
   const last = readMessage(tables, record, record.headSeq);

@@ -4,7 +4,13 @@
  */
 import { key, lastPart, under } from '../engine/keys.ts';
 import type { LaneEnvironment, LaneWrite } from '../engine/lane.ts';
-import type { ConversationRecord, RoomFacts } from '../engine/records.ts';
+import {
+  conversationRecord,
+  memberRecord,
+  type ConversationRecord,
+  type MemberRecord,
+  type RoomFacts,
+} from '../engine/records.ts';
 
 export const NO_ROOM_FACTS: RoomFacts = {
   isPublic: false,
@@ -45,4 +51,32 @@ export function readListings(
   const rows = [...tables.meta.getRange({ start: from, end: start, reverse: true, limit: limit + 1 })];
   const found = rows.map((row) => ({ id: lastPart(row.key), title: row.value.toString('utf8') }));
   return found.filter(({ id }) => id !== before).slice(0, limit);
+}
+
+/** Somebody who takes part, with what says how long. */
+export interface SeatedMember extends MemberRecord {
+  readonly user: string;
+}
+
+/** Who takes part, by username behind `after`, as the records have it. */
+export function readMembers(
+  tables: LaneEnvironment['tables'],
+  id: string,
+  after: string | undefined,
+  limit: number,
+): SeatedMember[] {
+  const range = under(id);
+  const start = after === undefined ? range.start : key(id, after, '');
+  const rows = [...tables.members.getRange({ start, end: range.end, limit })];
+  return rows.map((row) => ({ user: lastPart(row.key), ...memberRecord.decode(row.value) }));
+}
+
+/** Records of a lane's conversations behind an id, those that were deleted too. */
+export function readRecords(
+  tables: LaneEnvironment['tables'],
+  after: string,
+  limit: number,
+): readonly ConversationRecord[] {
+  const rows = [...tables.conversations.getRange({ start: key(after, ''), limit })];
+  return rows.map(({ value }) => conversationRecord.decode(value));
 }

@@ -91,6 +91,9 @@ export interface PersonalRecord {
   mutedUntil: string | undefined;
   /** The head at which the person hid it from their inbox: it is hidden while no message came behind it. */
   hiddenSeq: number | undefined;
+  /** Whether it stands with the person's favourites, and under what category of theirs. */
+  favourite?: boolean;
+  category?: string | undefined;
 }
 
 /** What a person keeps who keeps nothing. */
@@ -148,19 +151,24 @@ export const changeRecord = recordOf<ChangeRecord>('change', ['type', 'seq?', 't
 export const pinRecord = recordOf<PinRecord>('pin', ['by', 'at']);
 
 export const personalRecord = {
-  encode: (p: PersonalRecord): Buffer => pack([p.draft?.body, p.draft?.updatedAt, p.mutedUntil, p.hiddenSeq]),
+  encode: (p: PersonalRecord): Buffer =>
+    pack([p.draft?.body, p.draft?.updatedAt, p.mutedUntil, p.hiddenSeq, p.favourite === true, p.category]),
   decode(buffer: Buffer): PersonalRecord {
-    // Records from before anything could be hidden end before it.
-    const [body, updatedAt, mutedUntil, hiddenSeq] = unpack('personal record', buffer) as [
+    // Records from before anything could be hidden, or had a category, end before it.
+    const [body, updatedAt, mutedUntil, hiddenSeq, favourite, category] = unpack('personal record', buffer) as [
       string | null,
       string | null,
       string | null,
       (number | null)?,
+      boolean?,
+      (string | null)?,
     ];
     return {
       draft: body === null || updatedAt === null ? undefined : { body, updatedAt },
       mutedUntil: mutedUntil ?? undefined,
       hiddenSeq: hiddenSeq ?? undefined,
+      favourite: favourite === true,
+      category: category ?? undefined,
     };
   },
 };

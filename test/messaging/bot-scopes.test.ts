@@ -63,6 +63,7 @@ const LET_IN: Readonly<Record<Exclude<MessagingRoute, 'postWebhook'>, number | n
   searchMessages: 200,
   listRooms: null,
   joinRoom: null,
+  putPlacement: null,
   readCapabilities: null,
   putPush: null,
   readPush: null,

@@ -240,3 +240,43 @@ test('what is public, archived and barred outlives a kill; a deleted room is fou
   assertRefused(await join(bob, kept.id), 403, 'conversation_forbidden');
   assertRefused(await join(carol, gone.id), 403, 'conversation_forbidden');
 });
+
+test('a person’s favourites and categories are theirs alone, told to their devices, and outlive a kill', async () => {
+  const { alice, bob } = people;
+  const { id } = await open(alice, 'Placed', { participants: ['bob'] });
+  interface Inbox {
+    readonly items: { conversation?: Conversation; favourite?: true; category?: string; muted_until?: string | null }[];
+    readonly sync: string;
+  }
+  const inbox = async (who: Person, after = '') => (await api<Inbox>(who, 'GET', `/inbox?limit=200${after}`)).body;
+  const placed = async (who: Person, after = '') => {
+    const item = (await inbox(who, after)).items.find(({ conversation }) => conversation?.id === id);
+    return item && [item.favourite, item.category];
+  };
+  const put = async (who: Person, body: object) => await api(who, 'PUT', `/conversations/${id}/placement`, body);
+  const { sync } = await inbox(alice);
+  const other = { ...alice, session: await site.server.signIn(alice.username, alice.password) };
+  const socket = await connect(site.server, other);
+  const answer = await put(alice, { favourite: true, category: ' Work ' });
+  assert.deepEqual([answer.status, answer.body], [200, { favourite: true, category: 'Work' }]);
+  const { data } = await socket.event(({ type, conv }) => type === 'inbox' && conv === id);
+  // Nothing in a record depends on who reads it (SOC-10).
+  assert.equal(JSON.stringify(data).includes('Work'), false);
+  assert.deepEqual(await placed(alice, `&after=${sync}`), [true, 'Work']);
+  assert.deepEqual(await placed(bob), [undefined, undefined]);
+  // A mute and a draft leave it as it is, and it leaves them.
+  await api(alice, 'PUT', `/conversations/${id}/mute`, { until: '2030-01-01T00:00:00Z' });
+  await api(alice, 'PUT', `/conversations/${id}/draft`, { body: 'begun' });
+  assert.deepEqual(await placed(alice), [true, 'Work']);
+  await site.restart('SIGKILL');
+  assert.deepEqual(await placed(alice), [true, 'Work']);
+  await put(alice, { favourite: false, category: null });
+  assert.deepEqual(await placed(alice), [undefined, undefined]);
+  const item = (await inbox(alice)).items.find(({ conversation }) => conversation?.id === id);
+  assert.equal(item?.muted_until, '2030-01-01T00:00:00Z');
+  assert.equal((await put(alice, { favourite: true, category: 'я'.repeat(50) })).status, 200);
+  for (const category of ['я'.repeat(51), ' ', 1]) {
+    assertRefused(await put(alice, { favourite: true, category }), 400, 'field_invalid', 'category');
+  }
+  assertRefused(await put(people.dave, { favourite: true, category: null }), 403, 'conversation_forbidden');
+});

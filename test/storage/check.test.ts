@@ -16,6 +16,7 @@ import {
 import { PROBLEMS_MAX } from '#storage/engine/findings.ts';
 import { lanePath, readManifest, writeManifest } from '#storage/engine/folder.ts';
 import { key, numberAt, numberValue } from '#storage/engine/keys.ts';
+import { listingKey } from '#storage/conversations/room-records.ts';
 import { postedKey, roomsKey } from '#storage/conversations/usage-records.ts';
 import { openLane, type LaneWrite } from '#storage/engine/lane.ts';
 import { ActorHost, makeRoom, post } from '#test/actors/actor-host.ts';
@@ -100,6 +101,29 @@ test('counts of what people use that are not those of what is there are found', 
     `In lane 0, meta [rooms, everybody] counts 0 rooms and there are ${numberAt(rooms)}.`,
     `In lane 0, meta [posted, alice] counts ${messages - 2} messages of the day, and there are ${messages - 1}.`,
   ]);
+});
+
+test('marks of public rooms have to agree with the rooms', async (t) => {
+  const folder = temporaryFolder(t);
+  const host = new ActorHost(folder, []);
+  await makeRoom(host, ROOM, ['bob', 'carol']);
+  await makeRoom(host, LONG, ['bob']);
+  await host.reply(ROOM, { kind: 'describe', form: { title: 'Open', visibility: 'organisation' }, ...as('alice') });
+  await host.reply(ROOM, { kind: 'remove', participant: 'carol', ...as('alice') });
+  await host.close();
+  assert.deepEqual((await checkFolder(folder)).problems, []);
+  const title = (text: string) => Buffer.from(text, 'utf8');
+  await change(folder, [
+    { table: 'meta', key: listingKey(ROOM), value: title('Other') },
+    { table: 'meta', key: listingKey(LONG), value: title('Long') },
+  ]);
+  assert.deepEqual((await checkFolder(folder)).problems.toSorted(), [
+    `In lane 0, meta [public, ${ROOM}] has another title than its room.`,
+    `In lane 0, meta [public, ${LONG}] lists a room that is not public.`,
+  ]);
+  await change(folder, [{ table: 'meta', key: listingKey(ROOM), value: null }]);
+  const [first] = (await checkFolder(folder)).problems;
+  assert.equal(first, `In lane 0, conversations [${ROOM}] is public, but not listed.`);
 });
 
 test('what a purge has not taken yet is in order while it is marked', async (t) => {

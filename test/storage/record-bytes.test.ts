@@ -98,14 +98,20 @@ const STORED: readonly [name: string, codec: AnyCodec, record: object, hex: stri
   [
     'personal',
     personalRecord,
-    { draft: { body: 'hi', updatedAt: '2026-11-22T08:00:00.000Z' }, mutedUntil: undefined },
-    '0193a26869b8323032362d31312d32325430383a30303a30302e3030305ac0',
+    {
+      draft: { body: 'hi', updatedAt: '2026-11-22T08:00:00.000Z' },
+      mutedUntil: undefined,
+      hiddenSeq: undefined,
+      favourite: true,
+      category: 'Work',
+    },
+    '0196a26869b8323032362d31312d32325430383a30303a30302e3030305ac0c0c3a4576f726b',
   ],
   [
     'personal muted',
     personalRecord,
-    { draft: undefined, mutedUntil: '2027-01-01T00:00:00.000Z' },
-    '0193c0c0b8323032372d30312d30315430303a30303a30302e3030305a',
+    { draft: undefined, mutedUntil: '2027-01-01T00:00:00.000Z', hiddenSeq: 7, favourite: false, category: undefined },
+    '0196c0c0b8323032372d30312d30315430303a30303a30302e3030305a07c2c0',
   ],
   ['pin', pinRecord, { by: 'bob', at: 1795248000000 }, '0192a3626f62cb427a1fd1e8c00000'],
   ['reactions', reactionCounts, [['👍', 2, ['alice', 'bob']]], '019193a4f09f918d0292a5616c696365a3626f62'],
@@ -347,6 +353,14 @@ test('a conversation from before there was a retention has none, and was emptied
   const ended = { retention: undefined, isHeld: false, emptiedSeq: CONVERSATION.floorSeq, room: undefined };
   const older = { ...CONVERSATION, ...ended };
   assert.deepEqual(conversationRecord.decode(pack(values)), older);
+});
+
+test('a conversation and a person’s side of it from before there were public rooms and categories have none', () => {
+  const { room, ...values } = CONVERSATION;
+  assert.deepEqual(conversationRecord.decode(pack(Object.values(values))), { ...values, room: undefined });
+  assert.equal(room.topic, 'Plans');
+  const personal = personalRecord.decode(pack(['hi', '2026-11-22T08:00:00.000Z', null]));
+  assert.deepEqual([personal.draft?.body, personal.favourite, personal.category], ['hi', false, undefined]);
 });
 
 test('a calendar from before there were subscriptions is none', () => {

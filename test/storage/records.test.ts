@@ -77,6 +77,8 @@ const CASES: readonly [
     fc.record({
       draft: optional(fc.record({ body: text, updatedAt: text })),
       mutedUntil: optional(text),
+      favourite: fc.boolean(),
+      category: optional(text),
     }),
   ],
   ['pin', pinRecord, fc.record({ by: text, at: count })],

@@ -34,6 +34,9 @@ export interface InboxEntry {
   mentions: number;
   delivered: number;
   read: number;
+  /** Whether it stands with the person's favourites, and under what category of theirs; null for none. */
+  isFavourite: boolean;
+  category: string | null;
   /** Until when it is muted, in milliseconds; null when it is not. */
   mutedUntil: number | null;
   /** Whether the caller hides it: it comes back with the next message. */
@@ -89,6 +92,8 @@ export function readInboxItem(wire: WireInboxItem): InboxEntry | { gone: string 
     mentions: wire.mention_count ?? 0,
     delivered: wire.delivered ?? 0,
     read: wire.read ?? 0,
+    isFavourite: wire.favourite === true,
+    category: wire.category ?? null,
     mutedUntil: mutedUntil === null ? null : readInstant(mutedUntil, 'muted_until'),
     isHidden: wire.hidden === true,
     ...(wire.draft === undefined ? {} : { draft: wire.draft }),

@@ -1,6 +1,6 @@
 /**
  * The permission catalogue of the console and the built-in roles over it (CON-03, VND-07). A permission is `area:read`
- * or `area:write`; the five reads are the contract's, and each area's writes are its own.
+ * or `area:write`; the five reads of the roles that only look on are the contract's.
  */
 export const PERMISSIONS = [
   'gateways:read',
@@ -12,12 +12,18 @@ export const PERMISSIONS = [
   'settings:read',
   'settings:write',
   'audit:read',
+  /** Which conversations there are, with the titles of rooms, and who is in them; never what is said. */
+  'conversations:read',
+  'conversations:write',
   /** Who may do what, and the keys: roles, second factors of others, break-glass, vendor tokens, encryption. */
   'access:write',
 ] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
-const READS = PERMISSIONS.filter((permission) => permission.endsWith(':read'));
+/** The contract's five. Titles of rooms are people's own words: whoever merely looks on is not shown them. */
+const READS = PERMISSIONS.filter(
+  (permission) => permission.endsWith(':read') && !permission.startsWith('conversations:'),
+);
 
 /** Roles of the console. `vendor_support` is that of vendor tokens and of nobody else. */
 export const CONSOLE_ROLES = {

@@ -1,5 +1,7 @@
-/** Handlers of public rooms: finding them, coming in. */
+/** Handlers of public rooms: finding them, coming in; and of where somebody keeps a conversation. */
+import type { z } from 'zod';
 import { isId } from '#src/base/ids.ts';
+import type { placement } from '#src/protocol/conversations/conversations.ts';
 import type { PublicRoom, RoomsQuery } from '#src/protocol/conversations/rooms.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { ROOMS_LOOKED_AT_MAX } from '#src/protocol/limits.ts';
@@ -39,6 +41,11 @@ export const joinRoom: Handler = (request) => {
   // A room that the policies keep from the caller is none for them.
   if (record !== undefined && !mayFind(request, record)) throw new Refusal('conversation_forbidden');
   return askConversation(request, { kind: 'join' });
+};
+
+export const putPlacement: Handler = (request) => {
+  const { category, favourite } = request.body as z.infer<typeof placement>;
+  return askConversation(request, { kind: 'place', category, favourite });
 };
 
 /** Public rooms of all lanes in front of an id, up to the first that another lane may have a newer one than. */

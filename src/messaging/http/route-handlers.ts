@@ -69,6 +69,7 @@ export const HANDLERS: Readonly<Record<MessagingRoute, Handler>> = {
   readReadBy,
   listRooms: rooms.listRooms,
   joinRoom: rooms.joinRoom,
+  putPlacement: rooms.putPlacement,
   makeWebhook: webhooks.makeWebhook,
   readWebhooks: webhooks.readWebhooks,
   revokeWebhook: webhooks.revokeWebhook,

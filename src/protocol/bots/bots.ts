@@ -57,6 +57,8 @@ export const BOT_ROUTE_SCOPES: Readonly<Record<MessagingRoute, readonly BotScope
   // A bot comes in where somebody asks it in.
   listRooms: null,
   joinRoom: null,
+  // A bot has no list that anybody looks at.
+  putPlacement: null,
   // A draft is what a person has begun to write, a mute is for ears, and who hides has an inbox.
   putDraft: null,
   readDraft: null,

@@ -1,6 +1,7 @@
 /** Conversations: their record, and the forms that create and change them. */
 import { z } from 'zod';
 import {
+  CATEGORY_LENGTH_MAX,
   CHANGES_REPLY_MAX,
   INBOX_PAGE_MAX,
   PAGE_LENGTH_DEFAULT,
@@ -154,6 +155,11 @@ export const postReceipt = z.strictObject({ state: z.enum(RECEIPT_STATES), seq }
 /** PUT …/draft. Drafts are the person's own and reach their own devices only. */
 export const putDraft = z.strictObject({ body: z.string().min(1).max(TEXT_LENGTH_MAX) }).meta({ id: 'PutDraft' });
 
+/** PUT …/placement: whether it stands with the caller's favourites, and under what category of theirs. */
+export const placement = z
+  .strictObject({ favourite: z.boolean(), category: z.string().trim().min(1).max(CATEGORY_LENGTH_MAX).nullable() })
+  .meta({ id: 'Placement' });
+
 /** PUT …/mute: until an instant, or `null` to unmute. */
 export const putMute = z.strictObject({ until: z.iso.datetime().nullable() }).meta({ id: 'PutMute' });
 
@@ -280,6 +286,9 @@ export const inboxItem = z
     muted_until: z.string().nullable().optional(),
     /** Set while the caller hides it from their inbox: it comes back with the next message. */
     hidden: z.literal(true).optional(),
+    /** Left out where it is none of the caller's favourites, and where it has no category. */
+    favourite: z.literal(true).optional(),
+    category: z.string().optional(),
     draft: z.string().optional(),
   })
   .meta({ id: 'InboxItem' });

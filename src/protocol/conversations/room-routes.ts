@@ -1,5 +1,5 @@
-/** The HTTP forms of public rooms, as data: see `routes.ts`. */
-import { conversation } from './conversations.ts';
+/** The HTTP forms of public rooms, and of where somebody keeps a conversation, as data: see `routes.ts`. */
+import { conversation, placement } from './conversations.ts';
 import { roomsQuery, roomsReply } from './rooms.ts';
 import { route, type Route } from '../route.ts';
 
@@ -13,4 +13,9 @@ export const ROOM_ROUTES = {
     replies: { 200: conversation },
     errors: ['conversation_forbidden', 'conversation_full'],
   }),
+  putPlacement: route.put(
+    '/v1/conversations/:id/placement',
+    'Where the caller keeps a conversation: with the favourites, under a category of their own. Their devices are told.',
+    { body: placement, replies: { 200: placement }, errors: ['conversation_forbidden'] },
+  ),
 } as const satisfies Record<string, Route>;

@@ -367,7 +367,7 @@ describe('the console in Chromium', { skip: chromium === undefined && 'no Chromi
     assert.ok(menu.includes('Audit trail'));
     const closed = ['Vendor tokens', 'Second factors', 'Break-glass account', 'Recovery codes of guests', 'Encryption'];
     // Under a banner that says that names are pseudonyms nobody stands by name.
-    closed.push('People', 'Groups', 'Guests', 'Access policies', 'Meetings', 'Bots');
+    closed.push('Conversations', 'People', 'Groups', 'Guests', 'Access policies', 'Meetings', 'Bots');
     assert.deepEqual(
       menu.filter((name) => closed.includes(name)),
       [],

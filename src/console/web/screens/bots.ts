@@ -1,5 +1,6 @@
 /** Bots: making, what each may, another token, revoking (CRD-04, BOT-01). */
 import type { Input, ItemOf } from '../console-api.ts';
+import { CONVERSATION_ID, conversationField } from './people/conversation-field.ts';
 import { confirmed, showDialog } from '../dialog.ts';
 import { badge, button, element, fill, link, part, workButton } from '../elements.ts';
 import { allOf, form, input, textarea, Ticks } from '../form.ts';
@@ -83,7 +84,7 @@ function showToken(once: HTMLElement, token: string): void {
 function actions(stage: ScreenContext, bot: Bot, once: HTMLElement, reload: () => Promise<void>): Node[] {
   const parameters = { id: bot.id };
   const change = button('action.change', () => {
-    const settings = settingsFields(bot);
+    const settings = settingsFields(stage, bot);
     const send = async () => {
       await stage.call('patch /bots/:id', { parameters, body: settings.read() });
       dialog.close();
@@ -118,7 +119,7 @@ function makeForm(stage: ScreenContext, once: HTMLElement, reload: () => Promise
     hint: 'bots.name-hint',
     attributes: { required: true, maxlength: 60, autocapitalize: 'none', spellcheck: 'false' },
   });
-  const settings = settingsFields();
+  const settings = settingsFields(stage);
   const send = async () => {
     const body: Input<'post /bots'>['body'] = { name: name.value.trim(), ...settings.read() };
     showToken(once, (await stage.call('post /bots', { body })).token);
@@ -127,7 +128,7 @@ function makeForm(stage: ScreenContext, once: HTMLElement, reload: () => Promise
   return form({ submit: 'action.create', parts: [name, ...settings.parts], send });
 }
 
-function settingsFields(bot?: Bot) {
+function settingsFields(stage: ScreenContext, bot?: Bot) {
   const name = input({
     label: 'people.name',
     name: 'display_name',
@@ -142,8 +143,15 @@ function settingsFields(bot?: Bot) {
     attributes: { spellcheck: 'false' },
   });
   conversations.value = bot?.conversations.join('\n') ?? '';
+  const room = conversationField(stage, { label: 'bots.add-room', name: 'room', attributes: { required: false } });
+  room.onChange(() => {
+    const chosen = room.text;
+    if (chosen === undefined || !CONVERSATION_ID.test(chosen)) return;
+    conversations.value = [...namesIn(conversations.value), chosen].join('\n');
+    room.value = '';
+  });
   return {
-    parts: [name, scopes, conversations],
+    parts: [name, scopes, conversations, room],
     read: () => ({
       display_name: name.value.trim(),
       scopes: scopes.values as Scope[],

@@ -1,6 +1,7 @@
 /** The export of a conversation's messages as a file: clear data, for owners alone. */
+import { conversationField } from './people/conversation-field.ts';
 import { badge, button, element, fill } from '../elements.ts';
-import { form, input } from '../form.ts';
+import { form } from '../form.ts';
 import { t } from '../language.ts';
 import type { Screen } from '../screen-context.ts';
 
@@ -11,16 +12,11 @@ export const messageExportScreen: Screen = {
   needs: 'access:write',
   isForVendors: false,
   show: (stage) => {
-    const conversation = input({
+    const conversation = conversationField(stage, {
       label: 'export.conversation',
       name: 'conversation',
       hint: 'export.conversation-hint',
-      attributes: {
-        required: true,
-        maxlength: 64,
-        spellcheck: 'false',
-        value: stage.place.query.get('conversation') ?? '',
-      },
+      attributes: { value: stage.place.query.get('conversation') ?? '' },
     });
     const place = element('p', { role: 'status' });
     const send = async () => {

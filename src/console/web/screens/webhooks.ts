@@ -1,5 +1,6 @@
 /** Incoming webhooks of all rooms: their last use, making one, and revoking (BOT-01). */
 import type { ItemOf } from '../console-api.ts';
+import { conversationField } from './people/conversation-field.ts';
 import { confirmed } from '../dialog.ts';
 import { element, fill, part, workButton } from '../elements.ts';
 import { form, input } from '../form.ts';
@@ -40,11 +41,10 @@ export const webhooksScreen: Screen = {
       ],
     });
     if (!stage.may('settings:write')) return [listing.element];
-    const conversation = input({
+    const conversation = conversationField(stage, {
       label: 'holds.conversation',
       name: 'conversation',
       hint: 'webhooks.room-hint',
-      attributes: { required: true, maxlength: 64, spellcheck: 'false', autocapitalize: 'none' },
     });
     const name = input({
       label: 'column.name',

@@ -1,8 +1,9 @@
 /** Legal holds: over everything or one conversation, begun and ended by owners, and the export of what is held. */
 import type { ItemOf, ReplyOf } from '../../console-api.ts';
+import { conversationField } from './conversation-field.ts';
 import { confirmed } from '../../dialog.ts';
 import { badge, element, facts, link, part, workButton, type Child } from '../../elements.ts';
-import { form, input } from '../../form.ts';
+import { form } from '../../form.ts';
 import { formatPeriod, t, when } from '../../language.ts';
 import { Listing, loaded } from '../../listing.ts';
 import type { Screen, ScreenContext } from '../../screen-context.ts';
@@ -38,11 +39,10 @@ export const holdsScreen: Screen = {
         },
       ],
     });
-    const conversation = input({
+    const conversation = conversationField(stage, {
       label: 'holds.conversation',
       name: 'conversation',
       hint: 'export.conversation-hint',
-      attributes: { required: true, maxlength: 64, spellcheck: 'false', autocapitalize: 'none' },
     });
     const send = async () => {
       const parameters = { id: conversation.value.trim() };
