@@ -18,7 +18,7 @@ const host = await startConsoleServer({
 });
 after(async () => await host.stop());
 const { server } = host;
-const skip = unlessInstalled('slapd', ['-V']);
+const skip = unlessInstalled('slapd', ['-VV']);
 const slapd: Slapd = skip === false ? await startSlapd({ after: (end) => after(end) }) : ({} as Slapd);
 
 const ask = async <T = Record<string, never>>(
