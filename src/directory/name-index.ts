@@ -1,6 +1,6 @@
 /**
  * Names of people and bots for search: every word of a name under its first two characters, so that a search looks at
- * those who have such a word and not at everybody. In memory, some 900 bytes a person; what it was made of is on disk.
+ * those who have such a word and not at everybody. In memory, some 550 bytes a person; what it was made of is on disk.
  */
 import { fold } from '#storage/search/search-folding.ts';
 import type { DirectoryEntry } from '#src/protocol/directory/directory.ts';
