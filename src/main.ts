@@ -180,12 +180,8 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     startedAt: release.startedAt,
   });
   await addOwnAccount({ ...base, ...coordinator, ...management, announcer, clock: systemClock });
-  const attachmentKeys = new AttachmentKeys({
-    accounts,
-    vault: management.vault,
-    log,
-    announce: changes.announceSealing,
-  });
+  const { vault } = management;
+  const attachmentKeys = new AttachmentKeys({ accounts, vault, log, announce: changes.announceSealing });
   management.settings.follow('room-invitations', async () => await coordinator.access.refresh());
   await startManagement(base, closers, management, attachmentKeys);
   startOutsideSystems(base, closers, management.settings, coordinator.people);
