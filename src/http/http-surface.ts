@@ -116,7 +116,7 @@ export async function makeHttpSurface(options: HttpSurfaceOptions): Promise<Fast
   const held = new HeldAnswers();
   app.setErrorHandler((error: FastifyError, _request, reply) => {
     const refusal = refusalOf(error);
-    held.hold(refusal, () => answerError(options, refusal, reply));
+    held.hold(refusal, () => answerError(options, error, reply));
   });
   app.get('/healthz', { config: { anyVersion: true } }, async (request, reply) => {
     options.limiter?.take('health_read', request.ip);

@@ -88,9 +88,9 @@ const READ_AS_THEY_ARE = [
   ...[
     '/settings/simpleone',
     '/settings/sso',
-    '/sso/providers',
     '/settings/tls',
     '/settings/turn',
+    '/sso/providers',
     '/users',
     '/users/:username',
   ],

@@ -29,7 +29,7 @@ const day = 86_400_000;
 
 test('VND-10 every field of every screen is read by a module that the screen names, but for screens that wait for theirs', () => {
   const pending = SETTING_SCREEN_NAMES.filter((name) => SETTING_SCREENS[name].readBy === 'pending');
-  assert.deepEqual(pending, ['ldap', 'external-stores']);
+  assert.deepEqual(pending, ['external-stores']);
   for (const name of SETTING_SCREEN_NAMES) {
     const { readBy }: SettingScreen = SETTING_SCREENS[name];
     if (readBy === 'pending') continue;

@@ -35,6 +35,8 @@ const forms = (): [string, string, object][] => [
   ['PATCH', `${messages()}/1`, { body: 'claimed' }],
   ['PUT', `/v1/conversations/${room}/draft`, { body: 'claimed' }],
   ['PUT', `/v1/conversations/${room}/mute`, { until: null }],
+  ['PUT', `/v1/conversations/${room}/placement`, { favourite: true, category: null }],
+  ['PUT', `/v1/conversations/${room}/hidden`, { seq: null }],
   ['POST', `/v1/conversations/${room}/receipts`, { state: 'read', seq: 1 }],
   ['POST', '/v1/signal', { to: room, kind: 'sub', step: 'subscribe', call: 'a', seq: 1 }],
   ['POST', `/v1/conversations/${room}/webhooks`, { name: 'claimed' }],

@@ -9,6 +9,7 @@ import { RATE_LIMITS } from '#src/protocol/rate-limits.ts';
 
 const FIGURES = {
   BODY_BYTES_MAX: 131_072,
+  AVATAR_BYTES_MAX: 8_388_608,
   TEXT_LENGTH_MAX: 16_000,
   FRAME_BYTES_MAX: 1_024,
   FRAME_BYTES_READ_MAX: 16_384,

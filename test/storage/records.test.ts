@@ -77,6 +77,7 @@ const CASES: readonly [
     fc.record({
       draft: optional(fc.record({ body: text, updatedAt: text })),
       mutedUntil: optional(text),
+      hiddenSeq: optional(count),
       favourite: fc.boolean(),
       category: optional(text),
     }),
