@@ -148,12 +148,13 @@ function purgeEmptied({ id, record, view }: ConversationState): LaneWrite[] {
     return deleted || (stored !== undefined && changeRecord.decode(stored).head < emptiedSeq);
   });
   if (roster.length > 0) return roster.slice(0, PURGE_BLOCK).map((itemKey) => removeKey('roster', itemKey));
-  if (!deleted || kind !== 'room') return [];
+  if (record === undefined || !deleted || kind !== 'room') return [];
   const invitations = view.keys('roomInvitations', { start, end }, PURGE_BLOCK / 2);
   if (invitations.length > 0) {
     return invitations.flatMap((itemKey) => removeInvitation(invitationNamed(itemKey)));
   }
+  // With the stamp of the deletion: whoever was told of that is not told again (SOC-11).
   return view
     .keys('members', { start, end }, PURGE_BLOCK / 4)
-    .flatMap((itemKey) => removeMember(id, lastPart(itemKey), view.nextStamp()));
+    .flatMap((itemKey) => removeMember(id, lastPart(itemKey), record.stamp));
 }

@@ -9,10 +9,12 @@ import {
   readConversation,
   readHistory,
   readMessage,
+  readRecord,
   type Tables,
 } from '#storage/conversations/conversation-reader.ts';
 import { countUnread, readPinnedSeqs, readPurges } from '#storage/conversations/inbox-reader.ts';
-import { under } from '#storage/engine/keys.ts';
+import { key, under } from '#storage/engine/keys.ts';
+import { membershipRecord } from '#storage/engine/records.ts';
 import { LANE_TABLES } from '#storage/engine/lane.ts';
 import { readLaneMentions, STAMP_MAX } from '#storage/conversations/mention-reader.ts';
 import { NO_RETENTION, useRetention } from '#storage/conversations/retention.ts';
@@ -73,6 +75,17 @@ function left({ tables }: ActorHost, floorSeq: number): string[] {
   }
   return found;
 }
+
+test('SOC-11 whoever was told that a room is deleted is not told again once its members are off the disk', async (t) => {
+  const host = await openRoom(t);
+  await host.reply(ROOM, { kind: 'delete', ...by('alice') });
+  host.environment.refresh();
+  const told = readRecord(host.tables, ROOM)?.stamp;
+  await settled(host);
+  const left = host.tables.memberships.get(key('bob', ROOM));
+  assert.ok(left !== undefined && told !== undefined);
+  assert.deepEqual(membershipRecord.decode(left), { gone: true, stamp: told, removed: undefined });
+});
 
 test('what is over its time is unreadable at that instant, everywhere, before any job', async (t) => {
   const host = await openRoom(t);
