@@ -13,6 +13,7 @@ import { AuditArchive } from '#src/audit/audit-archive.ts';
 import { putEnrollment } from '#src/directory/enrollment.ts';
 import { PasswordResets } from '#src/directory/password-resets.ts';
 import { BY_COMMAND, People } from '#src/directory/people.ts';
+import { isPasswordElsewhere } from '#src/server/kept-elsewhere.ts';
 import { rotateSigningKeys } from '#src/server/signing-key-rotation.ts';
 import { Seeder } from '#src/server/seed.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
@@ -68,7 +69,10 @@ async function makeHandlers(config: Config, accounts: Accounts): Promise<Control
   return makeControlHandlers({
     people: new People(shared),
     invitations: new Invitations(shared),
-    passwordResets: new PasswordResets(shared),
+    passwordResets: new PasswordResets({
+      ...shared,
+      isElsewhere: (username) => isPasswordElsewhere(accounts, username),
+    }),
     seeder,
     coordinatorBase: () => baseOf(config),
     status: async () => {

@@ -32,8 +32,8 @@ export interface OwnProfilesOptions {
   readonly announcer: Pick<SessionAnnouncer, 'directoryChanged'>;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'warn'>;
-  /** Whether the settings leave a field to people; read at every use. */
-  readonly mayChange: (field: OwnField) => boolean;
+  /** Whether the settings, and the system that keeps a person, leave them a field; read at every use. */
+  readonly mayChange: (username: string, field: OwnField) => boolean;
 }
 
 export class OwnProfiles {
@@ -147,7 +147,7 @@ export class OwnProfiles {
   #mayChange(username: string, field: OwnField): boolean {
     // A guest recovers by the number they were invited with.
     if (field === 'phone' && this.#options.accounts.document(guestRecords, username) !== undefined) return false;
-    return this.#options.mayChange(field);
+    return this.#options.mayChange(username, field);
   }
 }
 

@@ -19,8 +19,8 @@ export interface PasswordChangesOptions {
   readonly guard: SignInGuard;
   readonly announcer: Pick<SessionAnnouncer, 'revoked'>;
   readonly clock: Clock;
-  /** Whether the password of a person is kept at the identity provider. */
-  readonly isAtProvider: (username: string) => boolean;
+  /** Whether the password of a person is kept elsewhere, at a provider or a directory server. */
+  readonly isElsewhere: (username: string) => boolean;
 }
 
 export class PasswordChanges {
@@ -37,9 +37,9 @@ export class PasswordChanges {
    * policy with the field `new`, `password_unchanged`; `password_at_provider`; `session_revoked`, `storage_full`.
    */
   async change(claims: SessionClaims, form: ChangePassword, address: string): Promise<number> {
-    const { accounts, announcer, guard, isAtProvider } = this.#options;
+    const { accounts, announcer, guard, isElsewhere } = this.#options;
     const username = claims.sub;
-    if (isAtProvider(username)) throw new Refusal('password_at_provider');
+    if (isElsewhere(username)) throw new Refusal('password_at_provider');
     // Judged first: it costs no hash, and says nothing of the old one.
     assertGoodPassword(form.new, namesIn(username, profileOf(accounts, username)), 'new');
     const revoked = await guard.attempt(

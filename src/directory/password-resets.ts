@@ -11,7 +11,6 @@ import { unixSeconds, type Clock } from '#src/base/clock.ts';
 import { randomSymbols } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
 import { removeAppPasswords } from '#src/identity/app-passwords.ts';
-import { consoleRoleOf } from '#src/identity/console/console-role-record.ts';
 import { endConsoleSessions } from '#src/identity/console/console-sessions.ts';
 import type { Passwords } from '#src/identity/credentials/passwords.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
@@ -66,6 +65,8 @@ export interface PasswordResetsOptions {
   readonly passwords: Pick<Passwords, 'hashChosen'>;
   readonly announcer: Pick<SessionAnnouncer, 'revoked'>;
   readonly clock: Clock;
+  /** Whether the password of a person is kept elsewhere, at a provider or a directory server. */
+  readonly isElsewhere: (username: string) => boolean;
 }
 
 export class PasswordResets {
@@ -77,11 +78,11 @@ export class PasswordResets {
 
   /**
    * Makes the link of a person; the one before is over. Nobody in the console is above an owner, so theirs is made
-   * on the host alone (`isOnHost`).
-   * @throws UnknownPerson, Refusal `person_left`, `owner_reset_on_host`.
+   * on the host alone (`isOnHost`), wherever their password is kept: it is the last way in.
+   * @throws UnknownPerson, Refusal `person_left`, `owner_reset_on_host`, `password_at_provider`.
    */
   async make(username: string, by: AuditActor, isOnHost = false): Promise<ResetLink> {
-    const { accounts, clock } = this.#options;
+    const { accounts, clock, isElsewhere } = this.#options;
     const now = clock.now();
     const expires = unixSeconds(now) + RESET_LINK_SECONDS;
     const expiresAt = formatInstant(expires * 1000);
@@ -90,7 +91,8 @@ export class PasswordResets {
       const person = draft.person(username);
       if (person === undefined) throw new UnknownPerson(username);
       if (person.state === 'left') throw new Refusal('person_left');
-      if (!isOnHost && consoleRoleOf(draft, username) === 'owner') throw new Refusal('owner_reset_on_host');
+      if (!isOnHost && person.role === 'owner') throw new Refusal('owner_reset_on_host');
+      if (!isOnHost && isElsewhere(username)) throw new Refusal('password_at_provider');
       removeResetLink(draft, username);
       draft.putDocument(resets, hashOf(secret), { username, expiresAt: expires, createdBy: by.actor, isOnHost });
       draft.putDocument(resetLinks, username, hashOf(secret));
@@ -115,13 +117,15 @@ export class PasswordResets {
    * Sets the password by a link, and ends every session of the person, in clients and in the console; app passwords too,
    * unless they are to stay. Of two who try at once, one gets it.
    * @throws Refusal `reset_link_used` for one that was used, has expired or never was; the codes of the password policy,
-   * which leave the link as it is; `busy`, `storage_full`.
+   * which leave the link as it is; `password_at_provider` where the password is kept elsewhere by now; `busy`,
+   * `storage_full`.
    */
   async use(secret: string, form: UsePasswordReset, address: string): Promise<void> {
-    const { accounts, announcer, clock, passwords } = this.#options;
+    const { accounts, announcer, clock, isElsewhere, passwords } = this.#options;
     const hash = hashOf(secret);
     // Looked at before the password is hashed, so that a link that is over costs nothing.
-    const { username } = openRecord(accounts, hash, unixSeconds(clock.now())).record;
+    const { isOnHost, username } = openRecord(accounts, hash, unixSeconds(clock.now())).record;
+    if (!isOnHost && isElsewhere(username)) throw new Refusal('password_at_provider');
     const names = namesIn(username, profileOf(accounts, username));
     const passwordHash = await passwords.hashChosen(form.password, names);
     const now = clock.now();

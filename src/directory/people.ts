@@ -12,6 +12,7 @@ import type { AuditValue, AuditActor } from '#storage/accounts/audit-chain.ts';
 import { endConsoleSessions } from '#src/identity/console/console-sessions.ts';
 import { entryOf, namesIn, NO_PROFILE, putPerson, putProfile, type Profile } from './directory.ts';
 import { endSessions } from '#src/identity/sign-in.ts';
+import { forgetBlockedThere } from '#src/identity/single-sign-on/person-identities.ts';
 
 /** People in one page of the list. */
 export const PEOPLE_PAGE_MAX = 1000;
@@ -114,6 +115,7 @@ export class People {
     const rev = await accounts.change((draft) => {
       const person = memberOf(draft, username);
       if (person.state === 'active') return undefined;
+      forgetBlockedThere(draft, username);
       draft.audit(clock.now(), { event: 'user.unblocked', ...by, subject: `user:${username}`, details: {} });
       return putPerson(draft, { ...person, state: 'active' });
     });
@@ -179,6 +181,7 @@ export class People {
     const { revoked, rev } = await accounts.change((draft) => {
       const person = memberOf(draft, username);
       check?.(draft);
+      forgetBlockedThere(draft, username);
       const ended = endSessions(draft, username);
       endConsoleSessions(draft, username);
       // As it is already: nothing of the person changes, so the directory has nothing to tell.

@@ -54,12 +54,13 @@ function minuteOf(time: string): number {
 }
 
 const DAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
-/** Zone → what writes its time: making one takes a millisecond. There are some 600 names of zones. */
+/** Zone in lower case → what writes its time: making one takes a millisecond. Some 600 zones, each in any letters. */
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
 function wallClock(zone: string, nowMillis: number): WallClock {
+  const name = zone.toLowerCase();
   const clock =
-    clocks.get(zone) ??
+    clocks.get(name) ??
     new Intl.DateTimeFormat('en-US', {
       timeZone: zone,
       hourCycle: 'h23',
@@ -67,7 +68,7 @@ function wallClock(zone: string, nowMillis: number): WallClock {
       hour: '2-digit',
       minute: '2-digit',
     });
-  clocks.set(zone, clock);
+  clocks.set(name, clock);
   const parts = Object.fromEntries(clock.formatToParts(nowMillis).map(({ type, value }) => [type, value]));
   return {
     day: DAYS.indexOf(parts['weekday'] ?? '') + 1,

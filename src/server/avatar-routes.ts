@@ -9,7 +9,7 @@ import { AVATAR_REV, type AvatarSize } from '#src/protocol/account/avatars.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { AVATAR_BYTES_MAX } from '#src/protocol/limits.ts';
 
-/** Pictures that are taken in at once: each is in memory whole, and all of them are opened in turn. [busy] */
+/** Pictures that are taken in at once, one of a person: each is in memory whole, and all of them are opened in turn. [busy] */
 export const AVATARS_AT_ONCE_MAX = 4;
 
 /** Under its number a picture never changes; a shared cache would show it to who may not see the person. */
@@ -32,11 +32,12 @@ export async function addAvatarRoutes(app: FastifyInstance, options: AvatarRoute
     // Before the first byte of a body.
     if (name !== 'readAvatar') profiles.assertMayChange(user, 'avatar');
   };
-  let takenIn = 0;
-  const takePlace = async (_request: FastifyRequest, reply: FastifyReply) => {
-    if (takenIn >= AVATARS_AT_ONCE_MAX) throw new Refusal('busy', { retryAfter: 1 });
-    takenIn += 1;
-    reply.raw.once('close', () => (takenIn -= 1));
+  const takenIn = new Set<string>();
+  const takePlace = async (request: FastifyRequest, reply: FastifyReply) => {
+    const user = users.get(request) ?? '';
+    if (takenIn.has(user) || takenIn.size >= AVATARS_AT_ONCE_MAX) throw new Refusal('busy', { retryAfter: 1 });
+    takenIn.add(user);
+    reply.raw.once('close', () => void takenIn.delete(user));
   };
   await app.register(async (pictures) => {
     pictures.removeAllContentTypeParsers();

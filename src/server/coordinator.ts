@@ -54,6 +54,7 @@ import { makeSessionHandlers } from './session-routes.ts';
 import type { Certificate } from '#src/tls/certificate.ts';
 import { ServiceTokens } from '#src/identity/service-tokens.ts';
 import { SignInSwitches } from '#src/identity/sign-in-switches.ts';
+import { isPasswordElsewhere } from './kept-elsewhere.ts';
 import { readSignInSettings } from '#src/settings/settings.ts';
 import { SignIn, type SignInOptions } from '#src/identity/sign-in.ts';
 
@@ -182,7 +183,13 @@ function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, pass
     invitations,
     enrollment: new Enrollment({ accounts, passwords, announcer, access, guests, invitations, clock }),
     avatars: new Avatars({ access, accounts, announcer, clock }),
-    passwordResets: new PasswordResets({ accounts, passwords, announcer, clock }),
+    passwordResets: new PasswordResets({
+      accounts,
+      passwords,
+      announcer,
+      clock,
+      isElsewhere: (username) => isPasswordElsewhere(accounts, username),
+    }),
     recovery: new Recovery({ accounts, passwords, announcer, limiter, sender, clock, log }),
     meetings: new Meetings({
       accounts,

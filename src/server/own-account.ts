@@ -4,6 +4,7 @@ import type { Clock } from '#src/base/clock.ts';
 import type { Avatars } from '#src/directory/avatars.ts';
 import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import { addAvatarRoutes } from './avatar-routes.ts';
+import { isKeptByDirectory, isPasswordElsewhere } from './kept-elsewhere.ts';
 import { OwnProfiles } from '#src/directory/own-profiles.ts';
 import { PasswordChanges } from '#src/directory/password-changes.ts';
 import type { PasswordResets } from '#src/directory/password-resets.ts';
@@ -14,13 +15,13 @@ import type { SignInGuard } from '#src/identity/credentials/sign-in-guard.ts';
 import { notificationsOf, putNotifications } from '#src/identity/notifications.ts';
 import type { Notifications } from '#src/protocol/account/notifications.ts';
 import { OwnSessions } from '#src/identity/own-sessions.ts';
-import { SignInSwitches, type SignInSettings } from '#src/identity/sign-in-switches.ts';
 import type { Limiter } from '#src/limits/limiter.ts';
 import type { ChangeOwnProfile, OwnField } from '#src/protocol/account/profile.ts';
 import { readSetValues } from '#src/settings/settings.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
 import type { ChangePassword, UsePasswordReset } from '#src/protocol/account/passwords.ts';
+import { Refusal } from '#src/protocol/errors.ts';
 import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 
@@ -39,13 +40,14 @@ export interface OwnAccountOptions {
   /** The claims of a client's session. @throws Refusal when the token is none. */
   readonly session: (token: string | undefined) => SessionClaims;
   readonly signInGuard: SignInGuard;
-  readonly signInSettings: SignInSettings;
 }
 
 /** Adds the routes of people's own accounts to the coordinator's app. Statuses that are over have ended when this resolves. */
 export async function addOwnAccount(options: OwnAccountOptions): Promise<void> {
   const { accounts, app, avatars, limiter, passwordResets, session, signInGuard: guard } = options;
-  const mayChange = (field: OwnField) => readSetValues(accounts, 'profiles')[field] !== false;
+  const mayChange = (username: string, field: OwnField) =>
+    readSetValues(accounts, 'profiles')[field] !== false &&
+    !(field === 'display_name' && isKeptByDirectory(accounts, username));
   const sessions = new OwnSessions(options);
   const profiles = new OwnProfiles({ ...options, mayChange });
   options.metrics.supply(() => ({ attachments: avatars.metrics }));
@@ -55,8 +57,11 @@ export async function addOwnAccount(options: OwnAccountOptions): Promise<void> {
   });
   await profiles.start();
   const authenticate: Authenticate = (token) => session(token).sub;
-  const switches = new SignInSwitches(options.signInSettings);
-  const changes = new PasswordChanges({ ...options, guard, isAtProvider: () => switches.refusePasswords() });
+  const changes = new PasswordChanges({
+    ...options,
+    guard,
+    isElsewhere: (username) => isPasswordElsewhere(accounts, username),
+  });
   const handlers: ClientHandlers<typeof ACCOUNT_ROUTES> = {
     readOwnProfile: ({ user }) => ({ status: 200, body: profiles.read(user) }),
     changeOwnProfile: async ({ user, body, address }) => ({
@@ -66,7 +71,11 @@ export async function addOwnAccount(options: OwnAccountOptions): Promise<void> {
     readNotifications: ({ user }) => ({ status: 200, body: notificationsOf(accounts, user) }),
     putNotifications: async ({ user, body }) => {
       const wanted = body as Notifications;
-      await accounts.change((draft) => putNotifications(draft, user, wanted));
+      await accounts.change((draft) => {
+        // Erased while this change waited for its turn: nothing of theirs is stored any more.
+        if (draft.person(user)?.state !== 'active') throw new Refusal('session_revoked');
+        putNotifications(draft, user, wanted);
+      });
       return { status: 200, body: wanted };
     },
     listOwnSessions: ({ token }) => ({ status: 200, body: { items: sessions.list(session(token)), next: null } }),

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect as connectTo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { test } from 'node:test';
 import sharp from 'sharp';
@@ -9,6 +10,7 @@ import { ParleyClient } from '#src/client/parley-client.ts';
 import type { OwnSession } from '#src/protocol/account/own-sessions.ts';
 import type { OwnProfile } from '#src/protocol/account/profile.ts';
 import type { DirectoryEntry } from '#src/protocol/directory/directory.ts';
+import { AVATARS_AT_ONCE_MAX } from '#src/server/avatar-routes.ts';
 import { shareRestartedServer } from '#test/console/console-server.ts';
 import { assertRefused } from '#test/messaging/conversing.ts';
 import { request, type Person, type Reply } from '#test/support/server.ts';
@@ -202,6 +204,37 @@ test('SOC-04 what is no picture is refused and changes nothing', async () => {
   await assert.rejects(put('x'), { code: 'field_managed' });
   await host.ask('administrator', 'PUT', '/settings/profiles', { avatar: null });
   api.close();
+});
+
+test('SOC-04 pictures that one person begins to send keep nobody else from sending one', async () => {
+  const { oda, pia } = await host.server.people('oda', 'pia');
+  const { hostname, port } = new URL(host.server.coordinator);
+  const head = [
+    'PUT /v1/me/avatar HTTP/1.1',
+    'host: a',
+    `authorization: Bearer ${oda.session.token}`,
+    'content-type: image/png',
+    'content-length: 1000',
+    'expect: 100-continue',
+  ];
+  const begun = Array.from({ length: AVATARS_AT_ONCE_MAX }, () => {
+    const socket = connectTo(Number(port), hostname).setEncoding('latin1');
+    const said: string[] = [];
+    socket.on('data', (text: string) => said.push(text));
+    socket.write(`${head.join('\r\n')}\r\n\r\n`);
+    return { socket, said: () => said.join('') };
+  });
+  const isAnswered = () => begun.every(({ said }) => said() !== '');
+  await until(() => (isAnswered() ? true : undefined), 'the server to say something to each');
+  const picture = await sharp({ create: { width: 9, height: 9, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer();
+  const api = await signedIn(pia);
+  assert.ok((await api.account.putAvatar(new Blob([picture]))) > 0);
+  api.close();
+  const busy = () => begun.filter(({ said }) => said().includes('"code":"busy"')).length === AVATARS_AT_ONCE_MAX - 1;
+  await until(() => (busy() ? true : undefined), 'all but one to be refused');
+  for (const { socket } of begun) socket.destroy();
 });
 
 test('CRD-08 a person sees their sessions and ends one, or all others', async () => {

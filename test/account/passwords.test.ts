@@ -102,6 +102,28 @@ test('CRD-12 whoever guesses the old password is shut out here and at sign-in', 
   assert.equal(await signIn('cas', cas.password), 429);
 });
 
+test('CRD-12 CON-03 who has a role in the console is given another way in by owners alone', async () => {
+  const { ola, vic } = await server.people('ola', 'vic');
+  const owner = async (method: string, path: string, body?: object) =>
+    await host.call('owner', method, path, body === undefined ? {} : { body });
+  for (const [{ username }, role] of [[ola, 'administrator'] as const, [vic, 'viewer'] as const]) {
+    const user = `/users/${username}`;
+    assert.equal((await owner('PUT', `/console-roles/${username}`, { role })).status, 204);
+    const attempts = async () => {
+      assertRefused(await host.call('administrator', 'POST', `${user}/password-reset`), 403, 'right_missing');
+      const mail = { body: { email: 'mallory@example.org' } };
+      assertRefused(await host.call('administrator', 'PATCH', user, mail), 403, 'right_missing');
+    };
+    await attempts();
+    // Nor by the way round: blocked, given a link, let in again.
+    assert.equal((await host.call('administrator', 'POST', `${user}/block`)).status, 200);
+    await attempts();
+    assert.equal((await host.call('administrator', 'POST', `${user}/unblock`)).status, 200);
+    assert.equal((await host.call('administrator', 'PATCH', user, { body: { title: 'Pilot' } })).status, 200);
+    await makeLink(username, 'owner');
+  }
+});
+
 test('CRD-12 an administrator’s link sets a password once and ends every session', async () => {
   const eve = await server.person('eve');
   const token = eve.session.token;

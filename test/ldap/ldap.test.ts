@@ -217,6 +217,51 @@ test(
   },
 );
 
+test('CRD-08 who is blocked here as well stays so when the server lets them in again', { skip }, async () => {
+  await slapd.add('fred');
+  assert.equal((await login('fred')).status, 200);
+  await slapd.set(`uid=fred,${PEOPLE}`, 'userAccountControl', '514');
+  await becomes('fred', ({ state }) => state === 'blocked', 'fred to be blocked');
+  assert.ok((await ask('POST', '/users/fred/block', undefined, 'administrator')).status < 300);
+  await slapd.set(`uid=fred,${PEOPLE}`, 'userAccountControl', '512');
+  await slapd.set(`uid=fred,${PEOPLE}`, 'cn', 'Fred F.');
+  await becomes('fred', (each) => each.display_name === 'Fred F.', 'a round to pass');
+  assert.equal((await user('fred')).body.state, 'blocked');
+  assert.deepEqual(codeOf(await login('fred')), FAILED);
+});
+
+test(
+  'CRD-12 DIR-01 whom the server keeps has no password here beside it, and its name for them is not theirs to change',
+  { skip },
+  async () => {
+    const { body: session } = await login('anna');
+    const own = async (method: string, path: string, body?: object) =>
+      await request<{ code: string; field: string; may_change: string[] }>(method, server.coordinator + path, {
+        token: session.token,
+        ...(body === undefined ? {} : { body }),
+      });
+    const changing = { current: passwordOf('anna'), new: 'heron over the quiet lake', end_others: false };
+    const elsewhere = [403, 'password_at_provider'];
+    assert.deepEqual(codeOf(await own('POST', '/v1/me/password', changing)), elsewhere);
+    const reset = async () =>
+      await ask<{ url: string; code: string }>('POST', '/users/anna/password-reset', undefined, 'administrator');
+    assert.deepEqual(codeOf(await reset()), elsewhere);
+    const named = await own('PATCH', '/v1/me', { display_name: 'The Boss' });
+    assert.deepEqual([...codeOf(named), named.body.field], [403, 'field_managed', 'display_name']);
+    assert.equal((await own('GET', '/v1/me')).body.may_change.includes('display_name'), false);
+    assert.equal((await own('PATCH', '/v1/me', { title: 'Pilot' })).status, 200);
+    // Without the screen she is kept here, and with it again what was handed over meanwhile opens nothing.
+    await set({ base_dn: null });
+    const link = await reset();
+    assert.equal(link.status, 201, link.text);
+    await set({ base_dn: BASE });
+    const used = await request<{ code: string }>('POST', link.body.url, { body: { password: changing.new } });
+    assert.deepEqual(codeOf(used), elsewhere);
+    assert.deepEqual(codeOf(await login('anna', changing.new)), FAILED);
+    assert.equal((await login('anna')).status, 200);
+  },
+);
+
 test('groups of the server are groups here, with the members who are people here', { skip }, async () => {
   const dn = `cn=Night shift,${GROUPS}`;
   const member = [`uid=anna,${PEOPLE}`, `uid=nobody,${PEOPLE}`];

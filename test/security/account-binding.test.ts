@@ -24,7 +24,9 @@ test('CRD-13 somebody whom the provider calls by the name of an owner does not e
 });
 
 test('CRD-13 an account is not taken over by the address of its person either, where owners did not say so', async () => {
-  await site.ask('administrator', 'PATCH', '/users/viewer', { email: 'Viewer@Example.org' });
+  const theft = await site.ask('administrator', 'PATCH', '/users/viewer', { email: 'mallory@example.org' });
+  assert.deepEqual(codeOf(theft), [403, 'right_missing']);
+  await site.ask('owner', 'PATCH', '/users/viewer', { email: 'Viewer@Example.org' });
   site.identity.accounts.set('vera', { preferred_username: 'x', email: 'viewer@example.org', email_verified: true });
   await setSso({ scope: 'openid profile email' });
   assert.deepEqual(codeOf(await site.enter('vera')), [403, 'sso_not_bound']);
@@ -54,10 +56,13 @@ test('CRD-13 an administrator binds a person, who then enters whatever the provi
   const bind = async (user: string, subject: string) =>
     await site.ask('administrator', 'PUT', `/sso/identities/${user}`, { subject });
   assert.deepEqual(codeOf(await bind('nobody', 'anna')), [404, 'person_not_found']);
+  // Somebody else's way into the console is no administrator's to make.
+  assert.deepEqual(codeOf(await bind('viewer', 'anna')), [403, 'right_missing']);
   assert.equal((await bind('administrator', 'anna')).status, 204);
   const entered = await site.enter('anna');
   assert.deepEqual([entered.body.user, entered.body.role], ['administrator', 'administrator'], entered.text);
-  assert.deepEqual(codeOf(await bind('newcomer', 'anna')), [409, 'sso_identity_taken']);
+  const taken = await site.ask('owner', 'PUT', '/sso/identities/newcomer', { subject: 'anna' });
+  assert.deepEqual(codeOf(taken), [409, 'sso_identity_taken']);
   const [first] = await listed();
   assert.deepEqual(
     [first?.['user'], first?.['subject'], first?.['bound_by']],

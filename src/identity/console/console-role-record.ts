@@ -27,6 +27,11 @@ export function consoleRoleOf(view: RolesView, username: string): PersonConsoleR
   return person.role === 'owner' ? 'owner' : view.document(consoleRoles, username)?.role;
 }
 
+/** Whether a person has a console role, or has it again as soon as nobody blocks them. */
+export function holdsConsoleRole(view: RolesView, username: string): boolean {
+  return view.person(username)?.role === 'owner' || view.document(consoleRoles, username) !== undefined;
+}
+
 /** The highest of some roles; undefined of none. */
 export function highestRole(roles: Iterable<PersonConsoleRole>): PersonConsoleRole | undefined {
   const held = new Set(roles);

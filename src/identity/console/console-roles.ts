@@ -7,7 +7,7 @@ import { actorOf, type Principal } from './principal.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { PersonRecord } from '#storage/accounts/account-records.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
-import { consoleRoles, type ConsoleRoleRecord } from './console-role-record.ts';
+import { consoleRoles, holdsConsoleRole, type ConsoleRoleRecord } from './console-role-record.ts';
 import { endConsoleSessions } from './console-sessions.ts';
 import { guestRecords } from '../guest-records.ts';
 
@@ -72,6 +72,11 @@ export class ConsoleRoles {
     return (draft) => {
       if (draft.person(username)?.role === 'owner') assertOwnerLeft(draft, others);
     };
+  }
+
+  /** Whether a person has a role, blocked or not. */
+  isHeldBy(username: string): boolean {
+    return holdsConsoleRole(this.#options.accounts, username);
   }
 
   /** Those below owner, in the order of their usernames behind `after`. */

@@ -89,6 +89,13 @@ export function noteBlockedThere(draft: AccountsDraft, account: ForeignAccount, 
   if (identity !== undefined) draft.putDocument(identities, id, { ...identity, isBlockedThere: isBlocked });
 }
 
+/** Somebody here decided whether a person is blocked: what a directory said of it counts no more. Part of a change. */
+export function forgetBlockedThere(draft: AccountsDraft, username: string): void {
+  for (const account of identitiesOf(draft, username)) {
+    if (account.isBlockedThere === true) noteBlockedThere(draft, account, false);
+  }
+}
+
 /** The accounts of an issuer, some at a time. */
 export function* identitiesOfIssuer(
   view: Pick<AccountsReader, 'documents'>,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Clock } from '#src/base/clock.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { PROVIDER_ID, PROVIDERS_MAX } from '#src/protocol/sessions/sso.ts';
-import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
+import type { Accounts, AccountsDraft, AccountsReader } from '#storage/accounts/accounts.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
 import type { Vault } from '#storage/vault/vault.ts';
@@ -47,6 +47,11 @@ export const providerForm = personProvider.extend({
 export type ProviderForm = z.infer<typeof providerForm>;
 
 const providers = defineCollection<PersonProvider>('sso_providers', { version: 1 });
+
+/** The issuers of all providers, once each time that one is named. */
+export function issuersOfProviders(view: Pick<AccountsReader, 'documents'>): string[] {
+  return view.documents(providers).map(({ document }) => document.issuer);
+}
 
 export interface ProviderView extends PersonProvider {
   readonly id: string;

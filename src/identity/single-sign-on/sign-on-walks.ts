@@ -18,7 +18,7 @@ const SEALED_AS = 'sign-on-walk';
 /** How long an app may take to exchange its code: it has it as soon as its page is there (RFC 6749, section 4.1.2). */
 export const CODE_MILLIS = 60_000;
 
-/** Codes that wait to be exchanged, and states that came back. Beyond it: `busy`. */
+/** Codes that wait to be exchanged, beyond which it is `busy`; and states that came back, of which the oldest goes. */
 export const CODES_MAX = 10_000;
 
 export interface Walk {
@@ -75,14 +75,14 @@ export class SignOnWalks {
   /**
    * The walk that a browser comes back from, which it does once.
    * @throws Refusal `sso_failed` for one that is over, came back before, was begun in another browser or at another
-   * provider, or is made up; `busy`.
+   * provider, or is made up.
    */
   return(provider: string, state: string, cookie: string | undefined): Walk {
     const walk = this.#open(valueOf(cookie, cookieName(state)));
     const now = this.#clock.now();
     if (walk === undefined || walk.state !== state || walk.provider !== provider) throw new Refusal('sso_failed');
     if (now >= walk.startedAt + START_MILLIS || this.#returned.has(state)) throw new Refusal('sso_failed');
-    makeRoom(this.#returned, (until) => until <= now);
+    this.#forgetOldest();
     this.#returned.set(state, walk.startedAt + START_MILLIS);
     return walk;
   }
@@ -113,6 +113,15 @@ export class SignOnWalks {
   /** Forgets codes that are not to be exchanged any more. */
   forget(isMeant: (grant: Grant) => boolean): void {
     for (const [hash, grant] of this.#grants) if (isMeant(grant)) this.#grants.delete(hash);
+  }
+
+  /**
+   * Makes room for a state. Anybody can bring states back, from few addresses, so a full table forgets instead of
+   * refusing: a walk that would come back again has no second code, which its provider gives once.
+   */
+  #forgetOldest(): void {
+    const [oldest] = this.#returned.keys();
+    if (this.#returned.size >= CODES_MAX && oldest !== undefined) this.#returned.delete(oldest);
   }
 
   #open(text: string | undefined): Walk | undefined {

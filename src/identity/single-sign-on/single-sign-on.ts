@@ -19,7 +19,7 @@ import { Refusal } from '#src/protocol/errors.ts';
 import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import type { Entry } from '#storage/accounts/collections.ts';
-import { consoleRoleOf, highestRole } from '../console/console-role-record.ts';
+import { consoleRoleOf, highestRole, holdsConsoleRole } from '../console/console-role-record.ts';
 import { endProviderSessions, type ConsoleSessions } from '../console/console-sessions.ts';
 import type { SignedIn } from '../console/console-sign-in.ts';
 import { markStepUp } from '../console/step-up.ts';
@@ -164,8 +164,9 @@ export class SingleSignOn {
   }
 
   /**
-   * Binds somebody's account on an administrator's word; an owner's nobody binds but its owner (CRD-13).
-   * @throws Refusal `owner_binds_own_account`, `person_not_found`, `person_left`, `sso_identity_taken`, `sso_not_set`.
+   * Binds somebody's account on an administrator's word; an owner's nobody binds but its owner (CRD-13), and that of
+   * another who has a role in the console, which it opens in their name, an owner alone.
+   * @throws Refusal `owner_binds_own_account`, `right_missing`, `person_not_found`, `person_left`, `sso_identity_taken`, `sso_not_set`.
    */
   async assign(principal: Principal, username: string, subject: string, address: string): Promise<void> {
     const { accounts, clock, sso } = this.#options;
@@ -176,6 +177,8 @@ export class SingleSignOn {
       if (person === undefined) throw new Refusal('person_not_found');
       if (person.role === 'owner') throw new Refusal('owner_binds_own_account');
       if (person.state === 'left') throw new Refusal('person_left');
+      const isOwn = principal.kind === 'person' && principal.username === username;
+      if (principal.role !== 'owner' && !isOwn && holdsConsoleRole(draft, username)) throw new Refusal('right_missing');
       const binding = { by: 'administrator', actor: actorOf(principal), address, now: clock.now() } as const;
       bindIdentity(draft, username, { issuer, subject }, binding);
       endProviderSessions(draft, username);

@@ -61,10 +61,14 @@ export function usernameOf(settings: Pick<SsoSettings, 'username_claim'>, claims
   return USERNAME.test(username) ? username : undefined;
 }
 
-/** The e-mail address that the provider has verified, in lower case, where such a one binds accounts. */
+/**
+ * The e-mail address that the provider has verified, in lower case, where such a one binds accounts. Letters beyond ASCII
+ * stay as they are: some of them have one of ASCII as their lower case (U+212A is k), and are another's address.
+ */
 export function verifiedEmail(settings: Pick<SsoSettings, 'bind_by_email'>, claims: Claims): string | undefined {
   const { email, email_verified: isVerified } = claims;
-  return settings.bind_by_email && isVerified === true && typeof email === 'string' ? email.toLowerCase() : undefined;
+  if (!settings.bind_by_email || isVerified !== true || typeof email !== 'string') return undefined;
+  return email.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
 /** The role that the provider gives; undefined for none. */

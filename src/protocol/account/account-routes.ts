@@ -44,7 +44,7 @@ export const ACCOUNT_ROUTES = {
       auth: 'none',
       body: passwords.usePasswordReset,
       replies: { 200: passwords.passwordReset },
-      errors: [...PASSWORD_POLICY_ERRORS, 'reset_link_used'],
+      errors: [...PASSWORD_POLICY_ERRORS, 'password_at_provider', 'reset_link_used'],
     },
   ),
 } as const satisfies Record<string, Route>;

@@ -100,7 +100,7 @@ export const usersRoutes = {
     stepUp: true,
     audit: 'user.password_reset_made',
     replies: { 201: passwordResetLink },
-    errors: [missing, left, 'owner_reset_on_host'],
+    errors: [missing, left, 'owner_reset_on_host', 'password_at_provider'],
   },
   removeUserAvatar: {
     method: 'delete',
@@ -142,7 +142,7 @@ export interface UsersPageOptions {
   readonly passwordResets: PasswordResets;
   /** Where clients reach the coordinator, without a slash at the end. */
   readonly coordinatorUrl: () => string;
-  readonly consoleRoles: Pick<ConsoleRoles, 'lastOwnerCheck'>;
+  readonly consoleRoles: Pick<ConsoleRoles, 'isHeldBy' | 'lastOwnerCheck'>;
 }
 
 export function makeUsersPage(options: UsersPageOptions): ConsolePage {
@@ -172,6 +172,7 @@ export function makeUsersPage(options: UsersPageOptions): ConsolePage {
     changeUser: async (request) =>
       await doTo(request, async (username) => {
         assertMayTouch(request, people, username);
+        if (request.body.email !== undefined) assertMayGiveWayIn(request, consoleRoles, username);
         await people.change(username, request.body, doerOf(request));
       }),
     blockUser: async (request) =>
@@ -189,9 +190,12 @@ export function makeUsersPage(options: UsersPageOptions): ConsolePage {
         assertMayTouch(request, people, username);
         await people.leave(username, doerOf(request), await consoleRoles.lastOwnerCheck(username));
       }),
-    resetPassword: async ({ by, parameters }) =>
+    resetPassword: async (request) =>
       await known(async () => {
-        const { expiresAt, path } = await passwordResets.make(parameters['username'] ?? '', by);
+        const { username } = request.parameters;
+        // An owner's is refused by what makes links, to everybody.
+        if (people.read(username).role !== 'owner') assertMayGiveWayIn(request, consoleRoles, username);
+        const { expiresAt, path } = await passwordResets.make(username, request.by);
         return { status: 201, body: { url: `${coordinatorUrl()}${path}`, expires_at: expiresAt } };
       }),
     removeUserAvatar: async (request) =>
@@ -242,6 +246,18 @@ function doerOf({ principal, address }: Request) {
  */
 function assertMayTouch(request: Request, people: People, username: string): void {
   if (people.read(username).role === 'owner') assertOwner(request);
+}
+
+/**
+ * Whoever has a role in the console is given another way in by owners alone: a password opens the console before a second
+ * factor is set up, and an address may bind an account of the provider. @throws Refusal `right_missing`, `step_up_required`.
+ */
+function assertMayGiveWayIn(
+  request: Pick<ConsoleRequest, 'hasSteppedUp' | 'principal'>,
+  roles: Pick<ConsoleRoles, 'isHeldBy'>,
+  username: string,
+): void {
+  if (roles.isHeldBy(username)) assertOwner(request);
 }
 
 /** What an administrator may know: that there is no such person. @throws Refusal `person_not_found`. */

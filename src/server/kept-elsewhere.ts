@@ -1,0 +1,31 @@
+/** Whose name and password are kept by another system, as this server is set up now. */
+import { LdapDirectory } from '#src/identity/ldap/ldap-directory.ts';
+import { SignInSwitches } from '#src/identity/sign-in-switches.ts';
+import { identitiesOf, identityAt } from '#src/identity/single-sign-on/person-identities.ts';
+import { issuersOfProviders } from '#src/identity/single-sign-on/person-providers.ts';
+import { readSetValues, readSignInSettings } from '#src/settings/settings.ts';
+import type { AccountsReader } from '#storage/accounts/accounts.ts';
+
+type View = Pick<AccountsReader, 'document' | 'documents'>;
+
+/**
+ * Whether a person is one of the directory server's. Values of its screen that are no secrets tell, so that it is known
+ * while encryption at rest is locked; with the screen emptied, its people are this server's own.
+ */
+export function isKeptByDirectory(view: View, username: string): boolean {
+  const { base_dn: baseDn, url } = readSetValues(view, 'ldap');
+  if (typeof baseDn !== 'string' || typeof url !== 'string') return false;
+  return identityAt(view, username, LdapDirectory.issuerOf({ baseDn })) !== undefined;
+}
+
+/**
+ * Whether a person's password is kept elsewhere: everybody's while sign-in is at the provider, that of the directory
+ * server's people, and that of people whom a provider made, who were never told one of here. A local password beside it
+ * would go on where the other one ended.
+ */
+export function isPasswordElsewhere(view: View, username: string): boolean {
+  if (new SignInSwitches(readSignInSettings(view)).refusePasswords() || isKeptByDirectory(view, username)) return true;
+  const made = identitiesOf(view, username).filter(({ bound }) => bound.by === 'first_sign_in');
+  const issuers = made.length === 0 ? [] : issuersOfProviders(view);
+  return made.some(({ issuer }) => issuers.includes(issuer));
+}
