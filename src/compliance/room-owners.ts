@@ -140,7 +140,7 @@ export class RoomOwners {
     }
   }
 
-  /** Sees to every room that somebody was ever in; false when the server stops meanwhile. */
+  /** Sees to every room that somebody owns; false when the server stops meanwhile. */
   async #handOver(user: string): Promise<boolean> {
     for (const environment of this.#options.lanes.environments) {
       let after = '';
@@ -149,8 +149,7 @@ export class RoomOwners {
         const ids = readMembershipIds(environment.tables, user, after, READ_AT_ONCE);
         for (const id of ids) {
           if (this.#stopping.signal.aborted) return false;
-          const record = readConversation(environment.tables, id);
-          if (record?.kind === 'room' && record.participantCount > 0 && !(await this.#settle(id, user))) return false;
+          if (this.#owns(user, id) && !(await this.#settle(id, user))) return false;
         }
         more = ids.length === READ_AT_ONCE;
         after = ids.at(-1) ?? '';
@@ -163,12 +162,15 @@ export class RoomOwners {
   /** An owner who may come again runs their rooms again: these wait for nobody. */
   async #takeBack(user: string, orphaned: readonly string[]): Promise<void> {
     if (orphaned.length === 0 || !this.#mayOwn(user)) return;
-    const { lanes } = this.#options;
-    for (const conversation of orphaned) {
-      const environment = lanes.read(conversation);
-      environment.refresh();
-      if (readMember(environment.tables, conversation, user)?.role === 'owner') await this.#settled(conversation);
-    }
+    for (const id of orphaned) if (this.#owns(user, id)) await this.#settled(id);
+  }
+
+  /** Whether a room is there and somebody owns it, whether they may come or not: a room that they do not own lacks nothing. */
+  #owns(user: string, conversation: string): boolean {
+    const environment = this.#options.lanes.read(conversation);
+    environment.refresh();
+    const isThere = readConversation(environment.tables, conversation)?.kind === 'room';
+    return isThere && readMember(environment.tables, conversation, user)?.role === 'owner';
   }
 
   /** The room has somebody who can run it. */

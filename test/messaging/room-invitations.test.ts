@@ -255,6 +255,11 @@ test('POL-01 MSG-03 an archived room takes nobody in, whatever way they come, an
   assertRefused(await come(), 409, 'conversation_archived');
   assertRefused(await api(alice, 'POST', `${path}/webhooks`, { name: 'Hook' }), 409, 'conversation_archived');
   assert.deepEqual((await api<{ items: [] }>(alice, 'GET', `${path}/webhooks`)).body.items, []);
+  const signal = { to: body.conversation_id, kind: 'call', call: 'shut', seq: 1 };
+  const ring = await api(alice, 'POST', '/signal', { ...signal, step: 'invite', body: { video: false, room: 'r' } });
+  assertRefused(ring, 409, 'conversation_archived');
+  const begin = await api(alice, 'POST', '/signal', { ...signal, step: 'join', body: {} });
+  assertRefused(begin, 403, 'recipient_forbidden', 'to');
   assert.equal((await api(alice, 'GET', path)).body.participant_count, 1);
   assert.equal((await api(alice, 'POST', `${path}/messages`, text)).status, 200, 'it was acknowledged');
   const more = { ...text, client_msg_id: 'after' };
