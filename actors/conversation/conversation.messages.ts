@@ -23,6 +23,8 @@ export interface Asking extends AskingRule {
   readonly bots: readonly string[];
   /** For whom as many invitations wait as may. */
   readonly full: readonly string[];
+  /** Whom an invitation to this room waits for that they are not shown: its inviter may not reach them any more. */
+  readonly unreached?: readonly string[];
 }
 
 export type ConversationMessage =

@@ -98,7 +98,7 @@ function decideFor(
   >,
   now: number,
 ): readonly Effect[] {
-  if (isShutTo(record, message)) return message.kind === 'typing' ? [] : refuse('conversation_archived');
+  if (isShutTo(record, message)) return refuseShut(state, message);
   switch (message.kind) {
     case 'post':
       return post(state, record, member, message, now);
@@ -145,4 +145,13 @@ function decideFor(
     default:
       return unreachable(message);
   }
+}
+
+/** Nobody waits for an answer to typing, and a post that was answered before the room was archived is a repeat (MSG-03). */
+function refuseShut(state: ConversationState, message: ConversationMessage): readonly Effect[] {
+  if (message.kind === 'typing') return [];
+  if (message.kind !== 'post') return refuse('conversation_archived');
+  const { form, user, device } = message;
+  const clientMsgId = form.client_msg_id;
+  return refusePost(state, { kind: 'refusePost', clientMsgId, code: 'conversation_archived', user, device });
 }

@@ -10,12 +10,13 @@ import { makeChange, type ConversationState } from './conversation.state.ts';
 type Create = Extract<ConversationMessage, { kind: 'create' }>;
 type Describe = Extract<ConversationMessage, { kind: 'describe' }>;
 
-/** What nothing is added to while a room is archived. Taking away, reading and roles go on. */
+/** What nothing is added to while a room is archived. Reading and roles go on. */
 const ADDING: ReadonlySet<ConversationMessage['kind']> = new Set(['post', 'edit', 'react', 'pin', 'typing', 'add']);
 
-/** Whether a room is closed to what the message would add. */
+/** Whether a room is closed to what the message would add. What takes away goes on: a reaction back, a pin off. */
 export function isShutTo(record: ConversationRecord, message: ConversationMessage): boolean {
-  return ADDING.has(message.kind) && isArchived(record);
+  const takesAway = (message.kind === 'react' && !message.added) || (message.kind === 'pin' && !message.pinned);
+  return ADDING.has(message.kind) && !takesAway && isArchived(record);
 }
 
 /** What a new room says of itself; undefined for a conversation that says nothing beyond its title. */

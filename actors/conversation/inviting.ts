@@ -56,8 +56,9 @@ export function invite(
 ): Invited {
   if (asked.length === 0) return { writes: [], events: [] };
   const stored = invitationsOf(state);
-  const over = stored.filter(({ until }) => until <= now);
-  const known = stored.filter(({ until }) => until > now);
+  const gone = goneInvitations(state, stored, asked, message, now);
+  const over = stored.filter((one) => gone.has(one));
+  const known = stored.filter((one) => !gone.has(one));
   const waiting = new Set(known.filter(({ state: how }) => how === 'waiting').map(({ user }) => user));
   const own = new Map(known.filter(({ by }) => by === message.user).map((one) => [one.user, one.state]));
   const fieldOf = ({ user }: Participant) => `participants.${message.participants.indexOf(user)}`;
@@ -76,6 +77,25 @@ export function invite(
   const told = added.filter(({ user }) => !own.has(user)).map(({ user }) => user);
   const events = told.length === 0 ? [] : [invitationEvent(record, 'invited', message.user, told, now)];
   return { writes: [...over.flatMap(removeInvitation), ...writes], events };
+}
+
+/**
+ * Invitations that are over, and of those who are asked now the ones that nobody can accept, because whoever asked lost the
+ * right or may not reach them: they must not stand in the way of who asks now.
+ */
+function goneInvitations(
+  state: ConversationState,
+  stored: readonly StoredInvitation[],
+  asked: readonly Participant[],
+  { asking }: Pick<Of<'add'>, 'asking'>,
+  now: number,
+): ReadonlySet<StoredInvitation> {
+  const users = new Set(asked.map(({ user }) => user));
+  const unreached = new Set(asking?.unreached);
+  const isVoid = (one: StoredInvitation) => unreached.has(one.user) || !mayInvite(roleIn(state, one.by), one);
+  return new Set(
+    stored.filter((one) => one.until <= now || (one.state === 'waiting' && users.has(one.user) && isVoid(one))),
+  );
 }
 
 /** What goes with people who take part from now on, however they came. */

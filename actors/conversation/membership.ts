@@ -13,7 +13,7 @@ import {
   writeRetention,
   writeRoster,
 } from '#storage/conversations/conversation-writes.ts';
-import { isListed, writeListing } from '#storage/conversations/room-records.ts';
+import { isArchived, isListed, writeListing } from '#storage/conversations/room-records.ts';
 import { countRoom } from '#storage/conversations/usage-records.ts';
 import type { LaneWrite } from '#storage/engine/lane.ts';
 import type { ConversationRecord, MemberRecord } from '#storage/engine/records.ts';
@@ -147,6 +147,8 @@ export function accept(
   }
   const invitation = record === undefined ? undefined : invitationFor(state, user, now);
   if (record === undefined || invitation === undefined) return refuse('invitation_not_found');
+  // It goes on waiting, for the room to be brought back.
+  if (isArchived(record)) return refuse('conversation_archived');
   if (record.participantCount >= PARTICIPANTS_MAX) return refuse('conversation_full');
   const who = [{ user, role: state.roleOf(user, invitation.role) }];
   const { events, wire, writes } = letIn(state, record, who, user, now);

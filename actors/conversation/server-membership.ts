@@ -1,4 +1,5 @@
 /** Taking part and leaving on the server's own word, whoever asked for it: the bot of a webhook, who comes to a meeting. */
+import { isArchived } from '#storage/conversations/room-records.ts';
 import type { ConversationRecord } from '#storage/engine/records.ts';
 import { refuse, type Effect } from '../runtime/actor.ts';
 import type { ConversationMessage } from './conversation.messages.ts';
@@ -12,7 +13,7 @@ const SERVER = { role: 'owner', joinedSeq: 0 } as const;
 
 /**
  * Gives somebody a place in a room, or takes it away. Whoever has one keeps their role, unless they are to own the room:
- * its other owners stay.
+ * its other owners stay. Nobody new comes into an archived one.
  */
 export function seat(
   state: ConversationState,
@@ -25,6 +26,7 @@ export function seat(
   const acting = { user: message.by ?? user, device };
   const member = state.member(user);
   if (isSeated) {
+    if (member === undefined && isArchived(record)) return refuse('conversation_archived');
     if (member === undefined || role !== 'owner') {
       return add(state, record, SERVER, { kind: 'add', participants: [user], role, ...acting }, now);
     }

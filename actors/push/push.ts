@@ -253,10 +253,15 @@ class Turn {
     }
   }
 
-  /** As a message is: only where no app of the person is awake. */
+  /** As a message that names the person is: where no app of theirs is awake, and not while they want nothing. */
   #invite(conversation: string): void {
-    const { attention, counts } = this.#options;
-    if (attention.isAwake(this.#state.user)) return;
+    const { attention, counts, levelAt } = this.#options;
+    const { user } = this.#state;
+    if (attention.isAwake(user)) return;
+    if (levelAt(user, conversation, this.#now) === 'none') {
+      counts.dropped('unwanted', 1);
+      return;
+    }
     const row = { subject: `invitation:${conversation}`, seq: 0, kind: 'invitation', call: undefined } as const;
     for (const { device } of this.#state.registrations.values()) {
       counts.due('invitation', 1);

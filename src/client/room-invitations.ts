@@ -30,7 +30,7 @@ export class RoomInvitations {
     return items.map((item) => readTimes(item));
   }
 
-  /** Takes part from now on. @throws ParleyError `invitation_not_found`, `conversation_full` */
+  /** Takes part from now on. @throws ParleyError `invitation_not_found`, `conversation_archived`, `conversation_full` */
   async accept(conv: string): Promise<ChatConversation> {
     return readConversation(await this.#api.call('acceptRoomInvitation', { params: { id: conv } }));
   }

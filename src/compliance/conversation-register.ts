@@ -1,7 +1,7 @@
 /**
  * Which conversations there are, for those who run the installation: kinds, sizes and times, the titles of rooms and who
  * takes part; never what is said. Every list goes through all records, beside other work, one list after the other: a
- * hundred thousand take some 0.3 s.
+ * hundred thousand took 0.3 s of CPU, and 0.5 where words of a title were looked for.
  */
 import { setImmediate as othersFirst } from 'node:timers/promises';
 import type { Address, Answer, Tell } from '#actors/runtime/actor.ts';

@@ -25,7 +25,7 @@ import type { Lanes } from '#storage/engine/lanes.ts';
 const progress = defineCollection<{ readonly rev: number }>('room_handovers', { version: 1 });
 const PROGRESS_ID = 'state';
 
-/** Rooms that were left without anybody who could own them, until an administrator gives them an owner. */
+/** Rooms that nobody can run, until an administrator gives them an owner or one of theirs may come again. */
 const orphans = defineCollection<{ readonly since: string; readonly left: string }>('orphaned_rooms', { version: 1 });
 
 /** How often it is looked whether anybody went: one number is compared. */
@@ -98,7 +98,10 @@ export class RoomOwners {
     if (!this.#mayOwn(user)) throw new Refusal('participant_unknown', { field: 'user' });
     const { owner, successor } = await this.#standingIn(conversation);
     // A room with an owner is its people's own: nobody is put over them from outside, to read what they say.
-    if (owner !== undefined) throw new Refusal('room_owned');
+    if (owner !== undefined) {
+      await this.#settled(conversation);
+      throw new Refusal('room_owned');
+    }
     const isMember = readMember(environment.tables, conversation, user) !== undefined;
     if (successor !== undefined && !isMember) throw new Refusal('participant_not_found', { field: 'user' });
     await this.#note(conversation, user, by, null);
@@ -127,15 +130,17 @@ export class RoomOwners {
     const { accounts, directory } = this.#options;
     for (let more = true; more && !this.#stopping.signal.aborted;) {
       const page = directory.changedSince(this.#rev, READ_AT_ONCE);
+      const orphaned = [...this.orphaned];
       for (const { state, user } of page.entries) {
-        if ((state === 'blocked' || state === 'left') && !isBotUser(user) && !(await this.#handOver(user))) return;
+        if (state === 'active') await this.#takeBack(user, orphaned);
+        else if (!isBotUser(user) && !(await this.#handOver(user))) return;
       }
       await accounts.change((draft) => draft.putDocument(progress, PROGRESS_ID, { rev: page.rev }));
       ({ more } = page);
     }
   }
 
-  /** Sees to every room that somebody was ever in; false when the server stops meanwhile. */
+  /** Sees to every room that somebody owns; false when the server stops meanwhile. */
   async #handOver(user: string): Promise<boolean> {
     for (const environment of this.#options.lanes.environments) {
       let after = '';
@@ -144,8 +149,7 @@ export class RoomOwners {
         const ids = readMembershipIds(environment.tables, user, after, READ_AT_ONCE);
         for (const id of ids) {
           if (this.#stopping.signal.aborted) return false;
-          const record = readConversation(environment.tables, id);
-          if (record?.kind === 'room' && record.participantCount > 0 && !(await this.#settle(id, user))) return false;
+          if (this.#owns(user, id) && !(await this.#settle(id, user))) return false;
         }
         more = ids.length === READ_AT_ONCE;
         after = ids.at(-1) ?? '';
@@ -153,6 +157,26 @@ export class RoomOwners {
       }
     }
     return true;
+  }
+
+  /** An owner who may come again runs their rooms again: these wait for nobody. */
+  async #takeBack(user: string, orphaned: readonly string[]): Promise<void> {
+    if (orphaned.length === 0 || !this.#mayOwn(user)) return;
+    for (const id of orphaned) if (this.#owns(user, id)) await this.#settled(id);
+  }
+
+  /** Whether a room is there and somebody owns it, whether they may come or not: a room that they do not own lacks nothing. */
+  #owns(user: string, conversation: string): boolean {
+    const environment = this.#options.lanes.read(conversation);
+    environment.refresh();
+    const isThere = readConversation(environment.tables, conversation)?.kind === 'room';
+    return isThere && readMember(environment.tables, conversation, user)?.role === 'owner';
+  }
+
+  /** The room has somebody who can run it. */
+  async #settled(conversation: string): Promise<void> {
+    if (!this.isOrphaned(conversation)) return;
+    await this.#options.accounts.change((draft) => draft.removeDocument(orphans, conversation));
   }
 
   /** Gives one room an owner by the rule, or notes that nobody can be one; false when the server stops meanwhile. */
@@ -184,12 +208,9 @@ export class RoomOwners {
   }
 
   async #give(conversation: string, user: string): Promise<Answer> {
-    const { accounts, ask } = this.#options;
     const message = { kind: 'giveOwner', participant: user } as Tell;
-    const answer = await ask(`conversation:${conversation}`, message, OWNER_MILLIS);
-    if (answer.ok && this.isOrphaned(conversation)) {
-      await accounts.change((draft) => draft.removeDocument(orphans, conversation));
-    }
+    const answer = await this.#options.ask(`conversation:${conversation}`, message, OWNER_MILLIS);
+    if (answer.ok) await this.#settled(conversation);
     return answer;
   }
 

@@ -29,7 +29,7 @@ export interface WebhooksOptions {
   readonly directoryChanged: (user: string, rev: number) => void;
   /**
    * Makes it a participant of its room, or no longer one.
-   * @throws Refusal `conversation_forbidden`, `participants_fixed`, `conversation_full`.
+   * @throws Refusal `conversation_forbidden`, `conversation_archived`, `participants_fixed`, `conversation_full`.
    */
   readonly seat: (conversation: string, user: string, isSeated: boolean) => Promise<void>;
 }

@@ -429,10 +429,14 @@ export class Meetings {
     if (role !== 'owner') throw new Refusal('right_missing');
   }
 
-  /** One answer for people who are not there and people whom the host may not invite. @throws Refusal `participant_unknown`. */
+  /**
+   * One answer for people who are not there and people whom the host may not bring into a room, where they are spoken to.
+   * @throws Refusal `participant_unknown`.
+   */
   #assertInvitable(host: string, people: readonly string[], field: string): void {
     const { accounts, access } = this.#options;
-    const at = people.findIndex((user) => !accounts.isActive(user) || !access.allows('invite', host, user));
+    const mayReach = (user: string) => access.allows('invite', host, user) && access.allows('message', host, user);
+    const at = people.findIndex((user) => !accounts.isActive(user) || access.isOver(user) || !mayReach(user));
     if (at !== -1) throw new Refusal('participant_unknown', { field: `${field}.${at}` });
   }
 

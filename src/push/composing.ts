@@ -79,11 +79,12 @@ function composeReminder(
 
 /** Whoever was asked is told which room; who asks, and the title, where texts are shown. */
 function composeInvitation({ subject, user }: PushDelivery, options: ComposingOptions): Composed {
-  const { attention, now, reaches, reader, showsText } = options;
+  const { attention, levelAt, now, reaches, reader, showsText } = options;
   const conversation = subject.slice('invitation:'.length);
   const waiting = reader.invitation(user, conversation, now());
   if (waiting === undefined) return { dropped: 'deleted' };
   if (attention.isAwake(user)) return { dropped: 'awake' };
+  if (levelAt(user, conversation, now()) === 'none') return { dropped: 'unwanted' };
   const { invitation, record } = waiting;
   if (!reaches('message', invitation.by, user)) return { dropped: 'forbidden' };
   const text = showsText ? `${invitation.by}: ${record.title ?? ''}` : undefined;

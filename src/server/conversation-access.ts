@@ -4,7 +4,7 @@ import type { Clock } from '#src/base/clock.ts';
 import { EVERYBODY, type RequireQuota } from '#src/protocol/quotas.ts';
 import { readRooms } from '#storage/conversations/usage-records.ts';
 import type { AskingRule } from '#src/protocol/directory/policy-decision.ts';
-import { readFull } from '#storage/conversations/room-invitations.ts';
+import { readWaitingFor } from '#storage/conversations/room-invitations.ts';
 import { makeSharing } from '#storage/conversations/inbox-reader.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
 import { makeMeetingRooms, type MeetingRooms } from '#src/meetings/meeting-rooms.ts';
@@ -24,7 +24,7 @@ export function makeConversationAccess(
 ): ConversationAccess {
   const { environments } = lanes;
   const askingFor = async (conversation: string, by: string, people: readonly string[]) => {
-    const full = await readFull(environments, people, { conversation, by }, clock.now());
+    const { full } = await readWaitingFor(environments, people, { conversation, by }, clock.now());
     // No bot is invited to a meeting.
     return { ...asking(), bots: [], full };
   };

@@ -122,26 +122,36 @@ export function readInvitationsTo(tables: Tables, conversation: string, now: num
     .filter((invitation) => stands(tables, invitation, now));
 }
 
+/** What waits for people who are to be asked into a room. */
+export interface WaitingFor {
+  /** For whom as many invitations to other rooms wait as may, in all or of whoever asks. */
+  readonly full: readonly string[];
+  /** The invitations to the room itself. */
+  readonly here: readonly StoredInvitation[];
+}
+
 /**
- * Those of `people` for whom as many invitations to other rooms wait as may, in all or of that one other. Nobody else's
- * work waits for a thousand people to be looked at: somebody for whom none waits took 5 µs over four lanes, each that waits 30.
+ * What waits for `people`, whom `by` is to ask into a room. Nobody else's work waits for a thousand people to be looked
+ * at: somebody for whom none waits took 5 µs over four lanes, each that waits 30.
  */
-export async function readFull(
+export async function readWaitingFor(
   environments: readonly LaneEnvironment[],
   people: readonly string[],
   { conversation, by }: Pick<StoredInvitation, 'conversation' | 'by'>,
   now: number,
-): Promise<string[]> {
+): Promise<WaitingFor> {
   const full: string[] = [];
+  const here: StoredInvitation[] = [];
   for (const environment of environments) environment.refresh();
   for (const [at, user] of people.entries()) {
     const waiting = environments.flatMap(({ tables }) => readInvitationsOf(tables, user, now));
     const others = waiting.filter(({ invitation }) => invitation.conversation !== conversation);
+    here.push(...waiting.filter((one) => !others.includes(one)).map(({ invitation }) => invitation));
     const ofOne = others.filter(({ invitation }) => invitation.by === by);
     if (others.length >= INVITATIONS_PER_PERSON_MAX || ofOne.length >= INVITATIONS_OF_ONE_MAX) full.push(user);
     if (at % LOOKED_AT_ONCE === LOOKED_AT_ONCE - 1) await nextTurn();
   }
-  return full;
+  return { full, here };
 }
 
 /** Ids of a lane's rooms behind `after` that a person was asked into, in order. */

@@ -207,3 +207,14 @@ test('an administrator archives a room and brings it back, each once in the trai
   assert.equal((await put(true, pair.id)).body.code, 'conversation_forbidden');
   assert.equal((await request('GET', `${site.server.coordinator}/admin/api/conversations`)).status, 401);
 });
+
+test('a room whose owner comes back waits for nobody', async () => {
+  const { bea } = people;
+  const { id } = await room(bea, 'Of bea alone');
+  const isWaiting = async () => (await list('orphaned=true')).body.items.some((one) => one.id === id);
+  await user('bea', 'block');
+  await until(isWaiting, 'the room to wait for an owner');
+  await user('bea', 'unblock');
+  await until(async () => !(await isWaiting()), 'the room to wait no more');
+  assert.equal((await give(id, 'amy')).body.code, 'room_owned');
+});

@@ -192,3 +192,18 @@ test('MTG-01 an administrator hands over the meeting of a host who is blocked, a
   await atClara.close();
   assert.equal((await ask(anna, 'GET', `/${meeting}`)).status, 404);
 });
+
+test('POL-01 a host names nobody whom the policies keep them from messaging: in the room they would speak to them', async () => {
+  const { anna, boris } = people;
+  const group = async (name: string) =>
+    (await running.console<{ id: string }>('POST', '/groups', { name: `Of ${name}`, members: [name] })).body.id;
+  const { id } = await meet(anna);
+  const rule = { action: 'message', from: await group('anna'), to: await group('denis'), effect: 'deny' };
+  const made = await running.console<{ id: string }>('POST', '/policies', rule);
+  assert.equal(made.status, 201, made.text);
+  const form = { title: 'Talk', participants: ['boris', 'denis'] };
+  assertRefused(await ask(anna, 'POST', '', form), 400, 'participant_unknown', 'participants.1');
+  assertRefused(await ask(anna, 'PATCH', `/${id}`, { add: ['denis'] }), 400, 'participant_unknown', 'add.0');
+  assert.deepEqual((await meet(boris, { participants: ['denis'] })).participants, ['boris', 'denis']);
+  assert.equal((await running.console('DELETE', `/policies/${made.body.id}`)).status, 204);
+});

@@ -131,6 +131,25 @@ test('FRM-05 POL-01 an invitation to a room is pushed as a message is, and not o
     const reply = await fetch(`${server.messaging}/healthz`, { headers: { accept: 'text/plain' } });
     return /push_dropped_total\{[^}]*"deleted"/.test(await reply.text());
   }, 'the push to be dropped');
+  // Naming the person is what an invitation does; who wants nothing is not asked by a push either.
+  const want = async (level: string) => {
+    const form = { level, quiet: null, conversations: {} };
+    const path = `${server.coordinator}/v1/me/notifications`;
+    assert.equal((await request('PUT', path, { token: ben.session.token, body: form })).status, 200);
+  };
+  const unwanted = async () => {
+    const reply = await fetch(`${server.messaging}/healthz`, { headers: { accept: 'text/plain' } });
+    return Number(/push_dropped_total\{[^}]*"unwanted"[^}]*\} (\d+)/.exec(await reply.text())?.[1] ?? 0);
+  };
+  const [pushes, before] = [(await pushed(subscription, 2)).length, await unwanted()];
+  await want('none');
+  await start(server, ann, 'room', ['ben']);
+  await until(async () => (await unwanted()) > before, 'the push to be dropped as unwanted');
+  await want('mentions');
+  const wanted = await start(server, ann, 'room', ['ben']);
+  const all = await pushed(subscription, pushes + 1);
+  assert.deepEqual([all.length, all.at(-1)?.['invitation']], [pushes + 1, wanted.id]);
+  await want('all');
   assert.equal((await console('PUT', '/settings/room-invitations', { unasked_up_to: null })).status, 200);
   await server.api(ben, 'DELETE', '/v1/push');
 });

@@ -215,6 +215,63 @@ test('POL-01 an invitation does not outlive what lets its inviter ask: their sea
   assertRefused(await accept(dave, room.id), 404, 'invitation_not_found');
 });
 
+test('POL-01 an invitation that nobody can accept any more does not keep others from asking', async () => {
+  await set({ unasked_up_to: 2 });
+  const room = await start(scene.server, alice, 'room', ['bob'], 'Anew');
+  const asked = async () => (await invitationsOf(carol)).find(({ conversation_id: id }) => id === room.id)?.by;
+  await add(bob, room.id, ['carol']);
+  await callControl(scene.folder, 'user.block', { username: 'bob' });
+  assert.deepEqual((await add(alice, room.id, ['carol'])).body.invited, ['carol']);
+  assert.equal(await asked(), 'alice');
+  assert.equal((await api(alice, 'DELETE', `/conversations/${room.id}/invitations/carol`)).status, 204);
+  await callControl(scene.folder, 'user.unblock', { username: 'bob' });
+  bob.session = await scene.server.signIn('bob', bob.password);
+  // What was asked before the block was given up for that of alice.
+  assert.equal(await asked(), undefined);
+  await add(bob, room.id, ['carol']);
+  assert.equal(await asked(), 'bob');
+  assert.equal((await api(alice, 'DELETE', `/conversations/${room.id}/participants/bob`)).status, 204);
+  await set(ALWAYS);
+  assert.deepEqual((await add(alice, room.id, ['carol'])).body.invited, ['carol']);
+  assert.equal(await asked(), 'alice');
+  assert.equal((await accept(carol, room.id)).body.participant_count, 2);
+});
+
+test('POL-01 MSG-03 an archived room takes nobody in, whatever way they come, and answers a repeat with the first', async () => {
+  await set(ALWAYS);
+  const meetings = `${scene.server.coordinator}/v1/meetings`;
+  const form = { title: 'Shut', participants: ['bob'], lobby: 'open' };
+  const { body } = await request<{ conversation_id: string; link: string }>('POST', meetings, {
+    token: alice.session.token,
+    body: form,
+  });
+  const path = `/conversations/${body.conversation_id}`;
+  const come = async () => await request('POST', `${meetings}/join/${body.link}`, { token: dave.session.token });
+  const text = { kind: 'text', body: 'before', client_msg_id: 'before' };
+  assert.equal((await api(alice, 'POST', `${path}/messages`, text)).status, 201);
+  for (const mark of ['messages/1/reactions/%F0%9F%91%8D', 'pins/1']) await api(alice, 'PUT', `${path}/${mark}`);
+  assert.equal((await api(alice, 'PATCH', path, { archived: true })).status, 200);
+  assertRefused(await accept(bob, body.conversation_id), 409, 'conversation_archived');
+  assertRefused(await come(), 409, 'conversation_archived');
+  assertRefused(await api(alice, 'POST', `${path}/webhooks`, { name: 'Hook' }), 409, 'conversation_archived');
+  assert.deepEqual((await api<{ items: [] }>(alice, 'GET', `${path}/webhooks`)).body.items, []);
+  const signal = { to: body.conversation_id, kind: 'call', call: 'shut', seq: 1 };
+  const ring = await api(alice, 'POST', '/signal', { ...signal, step: 'invite', body: { video: false, room: 'r' } });
+  assertRefused(ring, 409, 'conversation_archived');
+  const begin = await api(alice, 'POST', '/signal', { ...signal, step: 'join', body: {} });
+  assertRefused(begin, 403, 'recipient_forbidden', 'to');
+  assert.equal((await api(alice, 'GET', path)).body.participant_count, 1);
+  assert.equal((await api(alice, 'POST', `${path}/messages`, text)).status, 200, 'it was acknowledged');
+  const more = { ...text, client_msg_id: 'after' };
+  assertRefused(await api(alice, 'POST', `${path}/messages`, more), 409, 'conversation_archived');
+  assert.equal((await api(alice, 'DELETE', `${path}/messages/1/reactions/%F0%9F%91%8D`)).status, 200);
+  assert.equal((await api(alice, 'DELETE', `${path}/pins/1`)).status, 204);
+  assert.equal(await isInvited(bob, body.conversation_id), true);
+  assert.equal((await api(alice, 'PATCH', path, { archived: false })).status, 200);
+  assert.equal((await accept(bob, body.conversation_id)).status, 200);
+  assert.equal((await come()).status, 200);
+});
+
 test('POL-01 one person has ten invitations of another waiting for them, and the eleventh is refused', async () => {
   await set(ALWAYS);
   const ids: string[] = [];

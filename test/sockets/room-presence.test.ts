@@ -133,6 +133,17 @@ test('POL-01 while a rule hides somebody, frames for all name nobody, and whoeve
   await atGalina.close();
 });
 
+test('POL-01 in a small room the count leaves out whom the caller may not see: of one other person it would be their state', async () => {
+  const { anna, fedor } = people;
+  const { id } = await start(running.server, anna, 'room', ['boris', 'fedor']);
+  const counted = async (who: Person) => {
+    const reply = await running.server.api<Told>(who, 'GET', `/v1/conversations/${id}/presence`);
+    return [reply.body.count, reply.body.sample.map(({ user }) => user).toSorted()];
+  };
+  assert.deepEqual(await counted(anna), [2, ['anna', 'boris']]);
+  assert.deepEqual(await counted(fedor), [3, ['anna', 'boris', 'fedor']]);
+});
+
 test('rooms wait for the next second when more people were looked for than a second allows, the longest waiting first', async (t) => {
   const lane = openLane(join(temporaryFolder(t), 'lane'), 2 ** 28);
   t.after(async () => await lane.close());

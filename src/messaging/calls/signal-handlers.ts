@@ -17,6 +17,7 @@ import {
 } from '#src/protocol/calls/signals.ts';
 import { readConversation, readMember } from '#storage/conversations/conversation-reader.ts';
 import { shareConversation } from '#storage/conversations/inbox-reader.ts';
+import { isArchived } from '#storage/conversations/room-records.ts';
 import { scopeOf } from './call-handlers.ts';
 import { ask, type ClientRequest, type Handler } from '../http/caller.ts';
 import { parseForm } from '../http/parsing.ts';
@@ -33,6 +34,7 @@ export const postSignal: Handler = async (request) => {
   if (isInvite(stanza)) {
     if (conversation === null) request.service.access.requireCallTo(request, stanza.to);
     else request.service.access.requireCall(request, conversation);
+    if (isShut(request, conversation)) throw new Refusal('conversation_archived');
   }
   if (stanza.kind === 'sub') relayFreely(request, stanza, conversation);
   else await takeStep(request, stanza, conversation);
@@ -109,10 +111,21 @@ async function takeStep(request: ClientRequest, stanza: Stanza, conversation: st
     seq,
     body,
     // In a room a join begins what nobody invited to.
-    mayBegin: step !== 'join' || conversation === null || request.service.access.mayCallIn(conversation, user),
+    mayBegin: step !== 'join' || conversation === null || mayBeginIn(request, conversation),
   };
   const taken = await ask<StepTaken>(request, `call:${place.scope}`, message);
   if (taken !== null) await ask(request, `call:${taken.moved}`, { ...message, isGroup: false });
+}
+
+/** No call begins in an archived room, whose outcome could not be posted; one that is live goes on. */
+function isShut({ service }: ClientRequest, conversation: string | null): boolean {
+  const record =
+    conversation === null ? undefined : readConversation(service.lanes.read(conversation).tables, conversation);
+  return record !== undefined && isArchived(record);
+}
+
+function mayBeginIn(request: ClientRequest, conversation: string): boolean {
+  return request.service.access.mayCallIn(conversation, request.user) && !isShut(request, conversation);
 }
 
 /**

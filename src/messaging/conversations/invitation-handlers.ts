@@ -7,9 +7,9 @@ import { rightsIn } from '#src/protocol/conversations/rights.ts';
 import { RATE_LIMITS } from '#src/protocol/rate-limits.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import {
-  readFull,
   readInvitationsOf,
   readInvitationsTo,
+  readWaitingFor,
   type StoredInvitation,
 } from '#storage/conversations/room-invitations.ts';
 import { conversationId } from '#src/protocol/names.ts';
@@ -42,8 +42,9 @@ export async function askingFor(
     throw new Refusal('rate_limited', { retryAfter });
   }
   if (asked.length > 0) rates.spend('invite', request.user, asked.length);
-  const full = await readFull(lanes.environments, asked, { conversation, by: request.user }, now());
-  return { ...asking, full };
+  const { full, here } = await readWaitingFor(lanes.environments, asked, { conversation, by: request.user }, now());
+  const unreached = here.filter((invitation) => !reaches(request, invitation)).map(({ user }) => user);
+  return { ...asking, full, unreached };
 }
 
 /** Whether who asked may still reach who was asked, by the policies and as somebody who may come (POL-01). */

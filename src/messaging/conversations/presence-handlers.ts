@@ -1,5 +1,6 @@
 /** Who is there already, for a client that has only just come: presence as events tell it, in one answer. */
-import { readAudience } from '#storage/conversations/presence-peers.ts';
+import { HINT_PARTICIPANTS_MAX } from '#src/protocol/limits.ts';
+import { readAudience, readMemberNames } from '#storage/conversations/presence-peers.ts';
 import { askShards, readable, type Handler } from '../http/caller.ts';
 
 /** Answers for the people whose presence the caller is told of, and whom they may see; a bot's in its conversations. */
@@ -12,17 +13,21 @@ export const readPresence: Handler = async (request) => {
   return { status: 200, json: JSON.stringify({ items, next: null }) };
 };
 
-/** How many of a conversation are there, and the newest of them whom the caller may see. */
+/**
+ * How many of a conversation are there, and the newest of them whom the caller may see. In a room of so few that presence is
+ * told person by person, those whom the caller may not see are not counted either: of one other person a count tells their state.
+ */
 export const readConversationPresence: Handler = async (request) => {
   const { access, presence } = request.service;
-  const { record } = readable(request);
-  const { count, newest } = await presence.read(record.id);
-  const visible = new Set(
-    access.visibleTo(
-      request.user,
-      newest.map(({ user }) => user),
-    ),
-  );
-  const sample = newest.filter(({ user }) => visible.has(user)).map(({ state, user }) => ({ user, state }));
+  const { record, tables } = readable(request);
+  const { user } = request;
+  const isSmall = record.participantCount <= HINT_PARTICIPANTS_MAX;
+  const { count, newest } =
+    isSmall && access.hidesSomebody()
+      ? presence.among(access.visibleTo(user, readMemberNames(tables, record.id, '', HINT_PARTICIPANTS_MAX)))
+      : await presence.read(record.id);
+  const named = newest.map((one) => one.user);
+  const visible = new Set(access.visibleTo(user, named));
+  const sample = newest.filter((one) => visible.has(one.user)).map((one) => ({ user: one.user, state: one.state }));
   return { status: 200, json: JSON.stringify({ count, sample }) };
 };

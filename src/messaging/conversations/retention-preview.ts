@@ -8,7 +8,10 @@ import type { Lanes } from '#storage/engine/lanes.ts';
 
 /** Conversations read in one turn: some forty look-ups each, where there are a million messages in it. */
 const COUNTED_AT_ONCE = 20;
-/** A count takes no longer; what it has then is answered as a part. Some 100,000 conversations. */
+/**
+ * A count takes no longer; what it has then is answered as a part. 10,000 conversations of forty messages beside 90,000 empty
+ * ones took 0.6 s of CPU.
+ */
 const COUNT_MILLIS_MAX = 8_000;
 
 export interface ExpiringCount {

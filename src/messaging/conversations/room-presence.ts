@@ -102,6 +102,11 @@ export class RoomPresence {
     return await shared.read();
   }
 
+  /** How many of these people are there, and the newest of them. */
+  among(users: readonly string[]): RoomCount {
+    return this.#counting({ count: 0, newest: [], looked: 0 }, users.length, users);
+  }
+
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#timer);

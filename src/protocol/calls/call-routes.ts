@@ -12,6 +12,7 @@ export const CALL_ROUTES = {
     replies: { 202: null },
     errors: [
       'recipient_forbidden',
+      'conversation_archived',
       'signal_kind_unknown',
       'signal_step_unknown',
       'call_already_joined',

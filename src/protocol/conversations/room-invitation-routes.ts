@@ -32,7 +32,7 @@ export const ROOM_INVITATION_ROUTES = {
   acceptRoomInvitation: route.post(
     '/v1/room-invitations/:id/accept',
     'Takes part in a room that the caller is invited to. Whoever takes part already is answered with the room.',
-    { replies: { 200: conversation }, errors: [NOT_FOUND, 'conversation_full'] },
+    { replies: { 200: conversation }, errors: [NOT_FOUND, 'conversation_archived', 'conversation_full'] },
   ),
   declineRoomInvitation: route.post(
     '/v1/room-invitations/:id/decline',

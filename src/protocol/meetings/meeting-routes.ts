@@ -5,6 +5,8 @@ import { route, type Route } from '../route.ts';
 const missing = 'meeting_not_found';
 const right = 'right_missing';
 const over = 'meeting_over';
+/** The room takes nobody in. */
+const shut = 'conversation_archived';
 
 export const MEETING_ROUTES = {
   createMeeting: route.post(
@@ -28,7 +30,16 @@ export const MEETING_ROUTES = {
   changeMeeting: route.patch('/v1/meetings/:meeting', 'Changes a meeting; for its host.', {
     body: meetings.changeMeeting,
     replies: { 200: meetings.meeting },
-    errors: [missing, right, over, 'participant_unknown', 'meeting_full', 'invitation_declined', 'invitations_full'],
+    errors: [
+      missing,
+      right,
+      over,
+      shut,
+      'participant_unknown',
+      'meeting_full',
+      'invitation_declined',
+      'invitations_full',
+    ],
   }),
   cancelMeeting: route.post(
     '/v1/meetings/:meeting/cancel',
@@ -41,7 +52,7 @@ export const MEETING_ROUTES = {
     {
       body: meetings.handOverMeeting,
       replies: { 200: meetings.meeting },
-      errors: [missing, right, over, 'participant_not_found', 'meetings_full'],
+      errors: [missing, right, over, shut, 'participant_not_found', 'meetings_full'],
     },
   ),
   renewMeetingLink: route.post(
@@ -52,12 +63,15 @@ export const MEETING_ROUTES = {
   joinMeeting: route.post(
     '/v1/meetings/join/:link',
     'Comes by link: into the room, or into the lobby. Ask again to hear what the host decided.',
-    { replies: { 200: meetings.joinReply }, errors: [missing, over, 'meeting_forbidden', 'meeting_full'] },
+    { replies: { 200: meetings.joinReply }, errors: [missing, over, shut, 'meeting_forbidden', 'meeting_full'] },
   ),
   admitToMeeting: route.post(
     '/v1/meetings/:meeting/waiting/:username/admit',
     'Lets somebody in who waits; for the host.',
-    { replies: { 200: meetings.meeting }, errors: [missing, right, over, 'participant_not_found', 'meeting_full'] },
+    {
+      replies: { 200: meetings.meeting },
+      errors: [missing, right, over, shut, 'participant_not_found', 'meeting_full'],
+    },
   ),
   denyMeeting: route.post(
     '/v1/meetings/:meeting/waiting/:username/deny',

@@ -33,7 +33,7 @@ export const meetingsRoutes = {
     audit: 'meeting.host_changed',
     body: meetings.handOverMeeting,
     replies: { 200: meetings.listedMeeting },
-    errors: ['meeting_not_found', 'meeting_over', 'participant_not_found', 'meetings_full'],
+    errors: ['meeting_not_found', 'meeting_over', 'conversation_archived', 'participant_not_found', 'meetings_full'],
   }),
 } as const satisfies Record<string, ConsoleRoute>;
 

@@ -56,6 +56,7 @@ export const botIntegrationsRoutes = {
     replies: { 201: madeWebhook },
     errors: [
       'conversation_forbidden',
+      'conversation_archived',
       'participants_fixed',
       'conversation_full',
       'webhooks_full',
