@@ -9,6 +9,12 @@ export const BODY_BYTES_MAX = 128 * 1024;
 /** A photograph of a telephone as it was taken; a person's picture is made of it, and it is not kept. [body_too_large] */
 export const AVATAR_BYTES_MAX = 8 * 1024 * 1024;
 
+/** Exports of own data under way at once: each has a connection and a block of messages in memory. [busy] */
+export const OWN_EXPORTS_MAX = 4;
+
+/** How long such an export may take: 10 GiB over a line of 25 Mbit/s. Then its connection ends. [no line `end`] */
+export const OWN_EXPORT_MILLIS = 3_600_000;
+
 /** Text in UTF-16 units: four times what Slack takes in one message. [field_invalid] */
 export const TEXT_LENGTH_MAX = 16_000;
 
