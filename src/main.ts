@@ -183,6 +183,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     startedAt: release.startedAt,
   });
   const profiles = await addOwnAccount({ ...base, ...coordinator, ...management, announcer, clock: systemClock });
+  const own = { attachments, lanes, profiles };
   const { vault } = management;
   const attachmentKeys = new AttachmentKeys({ accounts, vault, log, announce: changes.announceSealing });
   management.settings.follow('room-invitations', async () => await coordinator.access.refresh());
@@ -191,17 +192,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', metrics) });
   const tell = makeCalendarAnnouncer(supervisor);
   const meetings = makeEntryMeetings(coordinator.meetings, () => urls.coordinator);
-  const own = { attachments, lanes, profiles };
-  const parts = {
-    ...coordinator,
-    ...management,
-    ...own,
-    quotas,
-    meetings,
-    version,
-    tell,
-    baseUrl: () => urls.calendar,
-  };
+  const parts = { ...coordinator, ...management, ...own, quotas, meetings, tell, baseUrl: () => urls.calendar };
   const openMail = await startCalendar(base, closers, calendar, parts);
   const lmtp = await listen(base, closers, { coordinator: coordinator.app, calendar, openMail }, urls);
   for (const origin of originsOf(config, portOf(coordinator.app.server.address()))) origins.add(origin);
@@ -370,7 +361,7 @@ async function startCalendar(
   app: FastifyInstance,
   parts: Pick<
     CalendarOpeningOptions,
-    'access' | 'appPasswords' | 'authenticate' | 'directory' | 'meetings' | 'quotas' | 'tell' | 'vault' | 'version'
+    'access' | 'appPasswords' | 'authenticate' | 'directory' | 'meetings' | 'quotas' | 'tell' | 'vault'
   > &
     Pick<MailServicesOptions, 'baseUrl' | 'mailDns'> &
     Pick<OwnDataOptions, 'appPasswords' | 'attachments' | 'groups' | 'lanes' | 'profiles' | 'vault'> &
@@ -381,7 +372,7 @@ async function startCalendar(
   const mailTrust = () => readMailTrust(settings);
   const mail: CalendarOpeningOptions['mail'] = (own) => makeOutbox(own, { ...base, ...parts });
   const { epoch } = base.manifest;
-  const service = await openCalendar(app, { ...base, ...parts, mail, mailTrust, epoch, clock: systemClock });
+  const service = await openCalendar(app, { ...base, ...parts, mail, mailTrust, epoch, version, clock: systemClock });
   quotaReport.start(service.calendars);
   await addMailRoutes(app, service.services);
   const ownData = new OwnData({

@@ -124,7 +124,7 @@ test('a person takes along what is theirs, of all conversations, and no word of 
   await host.ask('owner', 'POST', '/groups', { name: 'Watchers', members: ['ann', 'cas'] });
 
   const lines = await linesOf(ann);
-  const { started_at: started, ...head } = lines[0]?.['export'] as Record<string, unknown>;
+  const { started_at: started, ...head } = under(lines, 'export')[0] ?? {};
   assert.deepEqual([head, typeof started], [{ version: 1, user: 'ann' }, 'string']);
   assert.deepEqual(under<string>(lines, 'part'), ['account', 'conversations', 'uploads', 'calendars']);
   const [own] = under(lines, 'profile');
@@ -143,13 +143,9 @@ test('a person takes along what is theirs, of all conversations, and no word of 
     ['Old phone'],
   );
   const conversations = new Map(under(lines, 'conversation').map((one) => [one['id'], one]));
-  assert.deepEqual(conversations.get(room), {
-    ...{ id: room, kind: 'room', takes_part: true, role: 'member', title: 'Herons' },
-    draft: {
-      body: 'half a thought',
-      updated_at: (conversations.get(room)?.['draft'] as { updated_at: string }).updated_at,
-    },
-  });
+  const { draft, ...kept } = conversations.get(room) ?? {};
+  assert.deepEqual(kept, { id: room, kind: 'room', takes_part: true, role: 'member', title: 'Herons' });
+  assert.equal((draft as { body: string }).body, 'half a thought');
   // What the room is called since is no business of who left it.
   assert.deepEqual(conversations.get(left), { id: left, kind: 'room', takes_part: false });
   const said = under(lines, 'message').map((one) => [one['conversation_id'], one['body']]);
