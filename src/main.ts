@@ -14,6 +14,7 @@ import { formatInstant } from '#src/base/time.ts';
 import { type Config, ConfigError, readConfig } from '#src/config.ts';
 import { AttachmentKeys } from '#src/server/attachment-keys.ts';
 import { openCalendar, type CalendarOpeningOptions, type OpenCalendar } from '#src/calendar/calendar-opening.ts';
+import { filesOf } from '#src/calendar/ics/calendar-file.ts';
 import { erasePerson } from '#src/calendar/objects/person-erasure.ts';
 import { addManagementServices } from '#src/console/console.ts';
 import { originsOf } from '#src/http/cors.ts';
@@ -46,6 +47,8 @@ import { watchCredentials } from '#src/settings/credential-watch.ts';
 import { readMailTrust } from '#src/settings/mail-trust.ts';
 import { readMediaServers } from '#src/settings/media-servers.ts';
 import { readPushCredentials } from '#src/settings/push-credentials.ts';
+import { OwnData, type OwnDataOptions } from '#src/compliance/own-data/own-data.ts';
+import { addOwnDataRoute } from '#src/compliance/own-data/own-data-route.ts';
 import { addOwnAccount } from '#src/server/own-account.ts';
 import { rotateSigningKeys } from '#src/server/signing-key-rotation.ts';
 import { Seeder } from '#src/server/seed.ts';
@@ -179,7 +182,8 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     epoch: manifest.epoch,
     startedAt: release.startedAt,
   });
-  await addOwnAccount({ ...base, ...coordinator, ...management, announcer, clock: systemClock });
+  const profiles = await addOwnAccount({ ...base, ...coordinator, ...management, announcer, clock: systemClock });
+  const own = { attachments, lanes, profiles };
   const { vault } = management;
   const attachmentKeys = new AttachmentKeys({ accounts, vault, log, announce: changes.announceSealing });
   management.settings.follow('room-invitations', async () => await coordinator.access.refresh());
@@ -188,7 +192,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', metrics) });
   const tell = makeCalendarAnnouncer(supervisor);
   const meetings = makeEntryMeetings(coordinator.meetings, () => urls.coordinator);
-  const parts = { ...coordinator, ...management, quotas, meetings, version, tell, baseUrl: () => urls.calendar };
+  const parts = { ...coordinator, ...management, ...own, quotas, meetings, tell, baseUrl: () => urls.calendar };
   const openMail = await startCalendar(base, closers, calendar, parts);
   const lmtp = await listen(base, closers, { coordinator: coordinator.app, calendar, openMail }, urls);
   for (const origin of originsOf(config, portOf(coordinator.app.server.address()))) origins.add(origin);
@@ -350,25 +354,34 @@ function startOutsideSystems(
   tickets.start();
 }
 
-/** Adds the calendar to its app; answers what opens its door for mail. Erasures begin with it, since they reach into it. */
+/** Adds the calendar to its app, and what people take with them of it and of the rest; answers what opens its door for mail. Erasures begin with it, since they reach into it. */
 async function startCalendar(
   base: Base,
   closers: Closer[],
   app: FastifyInstance,
   parts: Pick<
     CalendarOpeningOptions,
-    'access' | 'appPasswords' | 'authenticate' | 'directory' | 'meetings' | 'quotas' | 'tell' | 'vault' | 'version'
+    'access' | 'appPasswords' | 'authenticate' | 'directory' | 'meetings' | 'quotas' | 'tell' | 'vault'
   > &
     Pick<MailServicesOptions, 'baseUrl' | 'mailDns'> &
+    Pick<OwnDataOptions, 'appPasswords' | 'attachments' | 'groups' | 'lanes' | 'profiles' | 'vault'> &
+    Pick<Coordinator, 'app' | 'session'> &
     Pick<Awaited<ReturnType<typeof addManagementServices>>, 'erasures' | 'quotaReport' | 'settings'>,
 ): Promise<OpenCalendar['openMail']> {
   const { erasures, quotaReport, settings } = parts;
   const mailTrust = () => readMailTrust(settings);
   const mail: CalendarOpeningOptions['mail'] = (own) => makeOutbox(own, { ...base, ...parts });
   const { epoch } = base.manifest;
-  const service = await openCalendar(app, { ...base, ...parts, mail, mailTrust, epoch, clock: systemClock });
+  const service = await openCalendar(app, { ...base, ...parts, mail, mailTrust, epoch, version, clock: systemClock });
   quotaReport.start(service.calendars);
   await addMailRoutes(app, service.services);
+  const ownData = new OwnData({
+    ...base,
+    ...parts,
+    calendarsOf: (user) => filesOf(service.services, user),
+    clock: systemClock,
+  });
+  addOwnDataRoute(parts.app, { limiter: base.limiter, ownData, session: parts.session });
   closers.push(
     () => service.close(),
     () => erasures.stop(),

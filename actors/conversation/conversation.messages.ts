@@ -43,6 +43,17 @@ export type ConversationMessage =
   | ({ readonly kind: 'describe'; readonly form: ChangeConversation } & Acting)
   /** Somebody comes into a public room by themselves. */
   | ({ readonly kind: 'join' } & Acting)
+  /** Whoever acts makes a link into the room, of whose secret this is the hash: for so long, and for so many people. */
+  | ({
+      readonly kind: 'makeLink';
+      readonly link: string;
+      readonly hash: string;
+      readonly seconds: number;
+      readonly uses: number;
+    } & Acting)
+  | ({ readonly kind: 'revokeLink'; readonly link: string } & Acting)
+  /** Somebody comes in by a link, of whose secret this is the hash. */
+  | ({ readonly kind: 'joinByLink'; readonly hash: string } & Acting)
   | ({ readonly kind: 'delete' } & Acting)
   | ({
       readonly kind: 'add';

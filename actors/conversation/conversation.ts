@@ -12,7 +12,8 @@ import { erase } from './erasing.ts';
 import { draft, hide, mute, pin, react, receipt, typing } from './reactions-and-pins.ts';
 import { archive, giveOwner } from './administering.ts';
 import { describe, isShutTo } from './describing.ts';
-import { join } from './joining.ts';
+import { join, joinByLink } from './joining.ts';
+import { makeLink, revokeLink } from './linking-in.ts';
 import { accept, add, create, deleteConversation, remove, setRole } from './membership.ts';
 import { decline, withdraw } from './inviting.ts';
 import { place } from './placing.ts';
@@ -77,6 +78,7 @@ export function receive(
   if (message.kind === 'preview') return showPreview(state, record, message, now);
   if (message.kind === 'seat') return seat(state, record, message, now);
   if (message.kind === 'acceptInvitation') return accept(state, record, message, now);
+  if (message.kind === 'joinByLink') return joinByLink(state, record, message, now);
   if (message.kind === 'declineInvitation') return decline(state, record, message, now);
   const member = record === undefined ? undefined : state.member(message.user);
   // One answer for what does not exist and what is not the caller's (MSG-11, ERR-05).
@@ -93,7 +95,7 @@ function decideFor(
     {
       kind:
         | ('create' | 'purge' | 'seat' | 'expire' | 'hold' | 'erase' | 'eraseTrace' | 'preview' | 'tellHints')
-        | ('acceptInvitation' | 'declineInvitation' | 'join' | 'giveOwner' | 'archive');
+        | ('acceptInvitation' | 'declineInvitation' | 'join' | 'joinByLink' | 'giveOwner' | 'archive');
     }
   >,
   now: number,
@@ -132,6 +134,10 @@ function decideFor(
       return remove(state, record, member, message, now);
     case 'withdrawInvitation':
       return withdraw(state, record, member, message, now);
+    case 'makeLink':
+      return makeLink(state, record, member, message, now);
+    case 'revokeLink':
+      return revokeLink(state, member, message);
     case 'setRole':
       return setRole(state, record, member, message, now);
     case 'describe':

@@ -11,7 +11,15 @@ type Create = Extract<ConversationMessage, { kind: 'create' }>;
 type Describe = Extract<ConversationMessage, { kind: 'describe' }>;
 
 /** What nothing is added to while a room is archived. Reading and roles go on. */
-const ADDING: ReadonlySet<ConversationMessage['kind']> = new Set(['post', 'edit', 'react', 'pin', 'typing', 'add']);
+const ADDING: ReadonlySet<ConversationMessage['kind']> = new Set([
+  'post',
+  'edit',
+  'react',
+  'pin',
+  'typing',
+  'add',
+  'makeLink',
+]);
 
 /** Whether a room is closed to what the message would add. What takes away goes on: a reaction back, a pin off. */
 export function isShutTo(record: ConversationRecord, message: ConversationMessage): boolean {

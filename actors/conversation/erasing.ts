@@ -13,6 +13,7 @@ import { refuse, type Effect } from '../runtime/actor.ts';
 import type { ConversationMessage } from './conversation.messages.ts';
 import type { ConversationState } from './conversation.state.ts';
 import { eraseInvitations } from './inviting.ts';
+import { removeLinksBy } from './linking-in.ts';
 import { react } from './reactions-and-pins.ts';
 import { emptyMessage } from './posting.ts';
 
@@ -126,7 +127,7 @@ function takeReactions(
 
 const SEQ_BYTES = 6;
 
-/** What the person keeps to themself here, how far they read, and invitations to them and by them. */
+/** What the person keeps to themself here, how far they read, and invitations to them and by them, and their links. */
 function eraseOwn(state: ConversationState, user: string): LaneWrite[] {
   const own = [
     ['personal', key(user, state.id)],
@@ -135,5 +136,5 @@ function eraseOwn(state: ConversationState, user: string): LaneWrite[] {
   const kept = own.flatMap(([table, itemKey]) =>
     state.view.get(table, itemKey) === undefined ? [] : [removeKey(table, itemKey)],
   );
-  return [...kept, ...eraseInvitations(state, user)];
+  return [...kept, ...eraseInvitations(state, user), ...removeLinksBy(state, user)];
 }

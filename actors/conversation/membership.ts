@@ -21,6 +21,7 @@ import { refuse, type Effect } from '../runtime/actor.ts';
 import { roomOf } from './describing.ts';
 import type { ConversationMessage, Reply } from './conversation.messages.ts';
 import { answeredInvitations, askedOf, invitationFor, invite } from './inviting.ts';
+import { removeLinksBy } from './linking-in.ts';
 import { makeChange, type Change, type ConversationState } from './conversation.state.ts';
 
 type Of<Kind extends ConversationMessage['kind']> = Extract<ConversationMessage, { kind: Kind }>;
@@ -211,7 +212,11 @@ export function remove(
   return [
     {
       kind: 'append',
-      writes: [...change.writes, ...removeMember(state.id, participant, record.stamp, leaves ? undefined : true)],
+      writes: [
+        ...change.writes,
+        ...removeMember(state.id, participant, record.stamp, leaves ? undefined : true),
+        ...removeLinksBy(state, participant),
+      ],
     },
     answer(204, ''),
     { kind: 'publish', topic: state.id, type: 'membership', event: change.event },

@@ -149,6 +149,8 @@ function purgeEmptied({ id, record, view }: ConversationState): LaneWrite[] {
   });
   if (roster.length > 0) return roster.slice(0, PURGE_BLOCK).map((itemKey) => removeKey('roster', itemKey));
   if (record === undefined || !deleted || kind !== 'room') return [];
+  const links = view.keys('roomLinks', { start, end }, PURGE_BLOCK);
+  if (links.length > 0) return links.map((itemKey) => removeKey('roomLinks', itemKey));
   const invitations = view.keys('roomInvitations', { start, end }, PURGE_BLOCK / 2);
   if (invitations.length > 0) {
     return invitations.flatMap((itemKey) => removeInvitation(invitationNamed(itemKey)));

@@ -41,6 +41,7 @@ export const AUDIT_EVENTS = {
   'user.password_reset_made': 'A link was made that sets the password of a person: its end.',
   'user.password_reset':
     'A person set a password by a link: who made it, how many sessions ended, whether app passwords did.',
+  'user.data_exported': 'A person took their own data with them: in which session.',
   'user.avatar_removed': 'An administrator took the picture of a person away.',
   'user.erasure_started': 'An owner had a person erased: their account was closed and emptied.',
   'user.erasure_waits':

@@ -35,7 +35,8 @@ export type IdPrefix =
   | 'hook'
   | 'sub'
   | 'cmd'
-  | 'ers';
+  | 'ers'
+  | 'rml';
 
 /** A random source: fills the array it is given. The platform's own by default, a seeded one in tests. */
 export type RandomSource = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array;

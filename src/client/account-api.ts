@@ -4,8 +4,9 @@ import type { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
 import type { AvatarSize } from '#src/protocol/account/avatars.ts';
 import type { APP_PASSWORD_ROUTES } from '#src/protocol/sessions/app-password-routes.ts';
 import { fillPath, type Infer, type NamesIn } from './calls.ts';
-import type { Http } from './connection/http.ts';
+import { REQUEST_MILLIS_MAX, type Http } from './connection/http.ts';
 import type { Session } from './connection/session.ts';
+import { clientError } from './parley-error.ts';
 
 /** How long a picture may take: eight megabytes over a slow line. */
 const PICTURE_MILLIS_MAX = 60_000;
@@ -76,6 +77,18 @@ export class AccountApi {
     const request = { method: 'get', path, query: { size }, millisMax: PICTURE_MILLIS_MAX };
     const response = await this.#session.authorized((token) => this.#http.exchange({ ...request, token }));
     return await response.blob();
+  }
+
+  /**
+   * What the installation knows of the person, as lines of JSON (`application/x-ndjson`): to be piped into a file. It is whole
+   * with its last line, `{"end":{…}}`; whoever reads too slowly, or signs out meanwhile, gets none.
+   * @throws ParleyError `encryption_locked`, `rate_limited` while another one is under way, `busy`, `transfer_aborted`.
+   */
+  async exportOwnData({ signal }: { readonly signal?: AbortSignal } = {}): Promise<ReadableStream<Uint8Array>> {
+    const request = { method: 'get', path: '/v1/me/export', millisMax: REQUEST_MILLIS_MAX, signal };
+    const { body } = await this.#session.authorized((token) => this.#http.exchange({ ...request, token }));
+    if (body === null) throw clientError('answer_unreadable');
+    return body;
   }
 
   /**

@@ -230,6 +230,31 @@ export class ParleyClient {
     return record;
   }
 
+  /** Makes a link into a room; its `link` is in this answer alone. @throws ParleyError `right_missing`, `room_links_full`. */
+  async makeRoomLink(id: string, form: BodyOf<'makeRoomLink'> = {}): Promise<ReplyOf<'makeRoomLink'>> {
+    return await this.#api.call('makeRoomLink', { params: { id }, body: form });
+  }
+
+  /** The links into a room: one's own, or all of them where one may remove people. @throws ParleyError `right_missing`. */
+  async roomLinks(id: string): Promise<ReplyOf<'readRoomLinks'>['items']> {
+    return (await this.#api.call('readRoomLinks', { params: { id } })).items;
+  }
+
+  /** @throws ParleyError `right_missing`, `room_link_not_found`. */
+  async revokeRoomLink(id: string, link: string): Promise<void> {
+    await this.#api.call('revokeRoomLink', { params: { id, link } });
+  }
+
+  /**
+   * Comes into the room that a link leads to.
+   * @throws ParleyError `room_link_not_found`, `conversation_archived`, `conversation_full`, `rate_limited`.
+   */
+  async joinByLink(link: string): Promise<ChatConversation> {
+    const record = readConversation(await this.#api.call('joinByRoomLink', { params: { link } }));
+    this.#conversations.add(record);
+    return record;
+  }
+
   /**
    * Sends a message: a text, or a form of another kind. It waits in the outbox while there is no network.
    * @throws ParleyError see `Outbox.post`.

@@ -128,6 +128,7 @@ const FIXED_POLICIES = {
     say: 'Sign-ins at a provider that one address starts, comes back from or exchanges: an office in the morning.',
   },
   rsvp_guess: { ...perMinute(20), beyond, say: 'Links of invitations from one address that are none.' },
+  room_link_guess: { ...perMinute(20), beyond, say: 'Links into rooms from one person that are none for them.' },
   rsvp_answer: { ...perMinute(RSVP_ANSWERS_PER_MINUTE_MAX), beyond, say: 'Answers by one link of an invitation.' },
 } as const satisfies Record<string, StatedPolicy>;
 

@@ -9,6 +9,12 @@ export const BODY_BYTES_MAX = 128 * 1024;
 /** A photograph of a telephone as it was taken; a person's picture is made of it, and it is not kept. [body_too_large] */
 export const AVATAR_BYTES_MAX = 8 * 1024 * 1024;
 
+/** Exports of own data under way at once: each has a connection and a block of messages in memory. [busy] */
+export const OWN_EXPORTS_MAX = 4;
+
+/** How long such an export may take: 10 GiB over a line of 25 Mbit/s. Then its connection ends. [no line `end`] */
+export const OWN_EXPORT_MILLIS = 3_600_000;
+
 /** Text in UTF-16 units: four times what Slack takes in one message. [field_invalid] */
 export const TEXT_LENGTH_MAX = 16_000;
 
@@ -61,6 +67,19 @@ export const ROOM_INVITATION_MILLIS = 14 * 86_400_000;
 
 /** Whoever declined is not asked into that room again by the same person within 30 days. [invitation_declined] */
 export const INVITATION_DECLINED_MILLIS = 30 * 86_400_000;
+
+/** Links into one room that let people in: one for each place where it is announced. [room_links_full] */
+export const ROOM_LINKS_MAX = 20;
+
+/** How long a link into a room may let people in: 30 days. Who wants it for ever makes the room public. [field_invalid] */
+export const ROOM_LINK_SECONDS_MAX = 30 * 86_400;
+/** Where its maker says nothing: a week, in which a mail is read. */
+export const ROOM_LINK_SECONDS_DEFAULT = 7 * 86_400;
+
+/** How many people one link into a room may let in: as many as one request adds. [field_invalid] */
+export const ROOM_LINK_USES_MAX = 1_000;
+/** Where its maker says nothing: a team, and not whoever finds the link later. */
+export const ROOM_LINK_USES_DEFAULT = 25;
 
 /** Participants carried by a room's event (SOC-09, Limits of the contract). Above it the list is left out. */
 export const EVENT_PARTICIPANTS_MAX = 16;

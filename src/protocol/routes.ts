@@ -14,6 +14,7 @@ import { pushReply, putPush } from './push/push.ts';
 import { route, type Route } from './route.ts';
 import { RETENTION_ROUTES } from './conversations/retention-routes.ts';
 import { ROOM_INVITATION_ROUTES } from './conversations/room-invitation-routes.ts';
+import { ROOM_LINK_ROUTES } from './conversations/room-link-routes.ts';
 import { ROOM_ROUTES } from './conversations/room-routes.ts';
 import { rightsReply } from './conversations/rights.ts';
 import { searchQuery, searchReply } from './conversations/search.ts';
@@ -76,6 +77,7 @@ export const MESSAGING_ROUTES = {
     },
   ),
   ...ROOM_INVITATION_ROUTES,
+  ...ROOM_LINK_ROUTES,
   changeParticipant: route.patch('/v1/conversations/:id/participants/:username', "Changes a participant's role.", {
     body: conversations.changeParticipant,
     replies: { 200: conversations.conversation },

@@ -42,8 +42,11 @@ export interface OwnAccountOptions {
   readonly signInGuard: SignInGuard;
 }
 
-/** Adds the routes of people's own accounts to the coordinator's app. Statuses that are over have ended when this resolves. */
-export async function addOwnAccount(options: OwnAccountOptions): Promise<void> {
+/**
+ * Adds the routes of people's own accounts to the coordinator's app; answers their profiles. Statuses that are over have
+ * ended when this resolves.
+ */
+export async function addOwnAccount(options: OwnAccountOptions): Promise<OwnProfiles> {
   const { accounts, app, avatars, limiter, passwordResets, session, signInGuard: guard } = options;
   const mayChange = (username: string, field: OwnField) =>
     readSetValues(accounts, 'profiles')[field] !== false &&
@@ -98,4 +101,5 @@ export async function addOwnAccount(options: OwnAccountOptions): Promise<void> {
   };
   await addAvatarRoutes(app, { authenticate, avatars, limiter, profiles });
   addClientRoutes(app, ACCOUNT_ROUTES, handlers, authenticate, limiter);
+  return profiles;
 }

@@ -66,6 +66,26 @@ export class AttachmentReader {
     return stored === undefined ? undefined : attachmentRecord.decode(stored);
   }
 
+  /**
+   * Uploads of everybody that no message has, behind a key that an earlier answer gave; `limit` are looked at. `next` is
+   * undefined at the end.
+   */
+  unpostedAfter(
+    after: Buffer | undefined,
+    limit: number,
+  ): { readonly items: AttachmentRecord[]; readonly next: Buffer | undefined } {
+    this.environment.refresh();
+    const { end, start: first } = under('u');
+    // A NUL is the lowest byte: the first key that can follow is the same and a NUL.
+    const start = after === undefined ? first : Buffer.concat([after, Buffer.of(0)]);
+    const listed = [...this.environment.tables.unposted.getRange({ start, end, limit })].map((entry) => ({
+      itemKey: Buffer.from(entry.key),
+      id: entry.value.toString(),
+    }));
+    const items = listed.flatMap(({ id }) => this.find(id) ?? []);
+    return { items, next: listed.length < limit ? undefined : listed.at(-1)?.itemKey };
+  }
+
   /** Bytes that a person uploaded since the beginning of a day, which is counted from 1970. */
   uploadedSince(user: string, day: number): number {
     this.environment.refresh();

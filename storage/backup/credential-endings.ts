@@ -93,7 +93,8 @@ const GONE_TABLES = { accounts: ['invitations'], calendar: ['feeds', 'rsvps'] } 
 
 /**
  * Every table that a restore knows what to do with. Of `devices` the sessions go, of `secrets` the keys that sign, of `documents` what
- * their collections say. A registration for pushes goes at the server's start, since its session is not there any more.
+ * their collections say. A registration for pushes goes at the server's start, since its session is not there any more;
+ * a link into a room lets nobody in, since it is of another epoch.
  */
 export const DECIDED_TABLES: Readonly<Record<'accounts' | 'calendar' | 'lanes' | 'attachments', readonly string[]>> = {
   accounts: [...GONE_TABLES.accounts, ...words('people devices revocations secrets meta documents audit')],
@@ -106,7 +107,7 @@ export const DECIDED_TABLES: Readonly<Record<'accounts' | 'calendar' | 'lanes' |
   lanes: words(`
     conversations messages idempotency watermarks members memberships roster changes personal reactions reactionCounts pins senders
     deleted attachments references signatures segments mentions mentioned threads replies outcomes keptVersions roomInvitations
-    invited pushRegistrations pushOutbox pushCursors meta`),
+    invited roomLinks pushRegistrations pushOutbox pushCursors meta`),
   attachments: words('attachments contents unposted uploaded'),
 };
 

@@ -13,6 +13,7 @@ import { checkInvitations } from './invitation-check.ts';
 import { checkHoldRevisions } from './hold-revision-check.ts';
 import { blockEndingAt, indexedUpTo, POSTED_BLOCK } from '../conversations/posted-blocks.ts';
 import { isListed, listingKey } from '../conversations/room-records.ts';
+import { checkRoomLinks } from './room-link-check.ts';
 import { checkSearch } from './search-check.ts';
 import { checkLinks, checkMessageLinks } from './message-link-check.ts';
 import {
@@ -52,6 +53,7 @@ export function checkConversation(subject: Subject): number {
   checkSearch(subject);
   checkHoldRevisions(subject);
   checkInvitations(subject);
+  checkRoomLinks(subject);
   return messages;
 }
 

@@ -36,6 +36,7 @@ const BY_CONVERSATION = [
   'outcomes',
   'keptVersions',
   'roomInvitations',
+  'roomLinks',
 ] as const satisfies readonly LaneTable[];
 
 /** Looks for problems in one of a folder's `lanes`; answers how much there is. */

@@ -40,6 +40,7 @@ export const LANE_TABLES = [
   'keptVersions',
   'roomInvitations',
   'invited',
+  'roomLinks',
   'pushRegistrations',
   'pushOutbox',
   'pushCursors',

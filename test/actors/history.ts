@@ -31,6 +31,8 @@ const of = <Kind extends ConversationMessage['kind']>(
   },
 ) => fc.record({ kind: fc.constant(kind), ...fields, ...acting }) as unknown as fc.Arbitrary<ConversationMessage>;
 
+const hash = fc.constantFrom('aa', 'bb');
+
 const described = fc.record(
   {
     title: body,
@@ -65,6 +67,12 @@ export const action: fc.Arbitrary<ConversationMessage> = fc.oneof(
   { arbitrary: of('setRole', { participant: person, role }), weight: 2 },
   { arbitrary: of('describe', { form: described }), weight: 2 },
   { arbitrary: of('join', {}), weight: 2 },
+  {
+    arbitrary: of('makeLink', { link: fc.constant('rml_1'), hash, seconds: fc.constant(60), uses: fc.constant(2) }),
+    weight: 2,
+  },
+  { arbitrary: of('joinByLink', { hash }), weight: 2 },
+  { arbitrary: of('revokeLink', { link: fc.constant('rml_1') }), weight: 1 },
   { arbitrary: of('purgeBefore', { beforeSeq: seq }), weight: 1 },
   { arbitrary: of('retain', { seconds: fc.constantFrom(null, 3_600) }), weight: 1 },
   { arbitrary: of('draft', { body: fc.option(body) }), weight: 1 },

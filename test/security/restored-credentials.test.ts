@@ -73,7 +73,7 @@ function pathOf(url: string): string {
 const running = await startConsoleServer({ environment: { PARLEY_RECOVERY_WEBHOOK: 'http://127.0.0.1:9/codes' } });
 after(async () => await running.stop());
 const { console, server } = running;
-const { ann, bob } = await server.people('ann', 'bob');
+const { ann, bob, cleo } = await server.people('ann', 'bob', 'cleo');
 
 async function made<T>(asked: Promise<Reply<T>>): Promise<T> {
   const reply = await asked;
@@ -92,6 +92,8 @@ async function makeDoors() {
     kind: 'room',
     participants: ['bob'],
   });
+  const roomLink = await asAnn<{ link: string }>('messaging', 'POST', `/v1/conversations/${room.id}/links`, {});
+  assert.equal((await server.api(cleo, 'POST', `/v1/room-links/${roomLink.link}/join`)).status, 200);
   const calendar = await defaultCalendar(server, ann);
   const invite = async (form: object) => pathOf((await asOwner<{ url: string }>('POST', '/enroll', form)).url);
   const account = (username: string) => ({ body: { username, password: 'a long enough password' } });
@@ -107,6 +109,11 @@ async function makeDoors() {
     async () => (await asOwner<{ items: { code: string }[] }>('GET', '/recovery')).items[0]?.code,
     'the code of the guest',
   );
+  await callControl(server.folder, 'user.add', {
+    username: 'dora',
+    password: 'a long enough password',
+    role: 'person',
+  });
   await callControl(server.folder, 'user.add', { username: 'eve', password: 'a long enough password', role: 'person' });
   const reset = pathOf((await asOwner<{ url: string }>('POST', '/users/eve/password-reset')).url);
   const form = { name: 'support', purpose: 'to try what a restore leaves', term_days: 365 };
@@ -263,6 +270,7 @@ async function makeDoors() {
     meeting,
     node,
     room,
+    roomLink,
     secret,
     standing,
     unused,
@@ -327,6 +335,14 @@ test('CRD-11 after a restore nothing opens that was used, revoked or replaced si
 
   // Who knows a password, and has the app that gives the codes, comes in again.
   const again = { ...ann, session: await restored.signIn('ann', ann.password) };
+  // A link into a room is no credential of the accounts: it is of another epoch now.
+  const dora = await restored.signIn('dora', 'a long enough password');
+  const byLink = await request<{ code: string }>(
+    'POST',
+    `${restored.messaging}/v1/room-links/${doors.roomLink.link}/join`,
+    { token: dora.token },
+  );
+  assert.deepEqual([byLink.status, byLink.body.code], [404, 'room_link_not_found']);
   // The meeting of an entry gets its new link there, in the place of the one that lets nobody in any more.
   const path = `/v1/calendars/${doors.calendar.id}/entries/${doors.entry.id}`;
   const relinked = await call<EntryView>(restored, again, 'PATCH', path, { meeting: true });

@@ -7,6 +7,7 @@ import { breaches, extendErrorList, readErrorList } from '#src/cli/docs/error-li
 import { ERROR_CODES, ERRORS, RETIRED_CODES } from '#src/protocol/errors.ts';
 import { ATTACHMENT_ROUTES } from '#src/protocol/attachments/attachment-routes.ts';
 import { AVATAR_ROUTES } from '#src/protocol/account/avatar-routes.ts';
+import { OWN_DATA_ROUTES } from '#src/protocol/account/own-data-routes.ts';
 import { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
 import { APP_PASSWORD_ROUTES } from '#src/protocol/sessions/app-password-routes.ts';
 import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendars/calendar-file-routes.ts';
@@ -110,6 +111,7 @@ test('ERR-04 every code is promised by a route, a frame or the upgrade', () => {
     ...APP_PASSWORD_ROUTES,
     ...ACCOUNT_ROUTES,
     ...AVATAR_ROUTES,
+    ...OWN_DATA_ROUTES,
     ...DIRECTORY_ROUTES,
     ...MEETING_ROUTES,
     ...CLIENT_RELEASE_ROUTES,

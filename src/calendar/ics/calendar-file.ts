@@ -43,6 +43,15 @@ export async function* writeCalendarFile(
   yield Buffer.from('END:VCALENDAR\r\n');
 }
 
+/** A person's own calendars, those that follow feeds too, each with the pieces of its file. */
+export function* filesOf(services: Pick<CalendarServices, 'calendars' | 'pool'>, user: string) {
+  services.calendars.refresh();
+  for (const calendar of services.calendars.ownedBy(user)) {
+    const { displayname, id } = calendar;
+    yield { calendar: { id, displayname }, pieces: writeCalendarFile(services, calendar, 'whole') };
+  }
+}
+
 const LINE_END = Buffer.from('\r\n');
 
 /** An object that nobody can read any more keeps none of the others out of the file. */

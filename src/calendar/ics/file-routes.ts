@@ -12,7 +12,7 @@ import { takesGzip } from '../dav/request-preferences.ts';
 import { MAX_STREAM_BYTES } from '../icalendar/stream-reader.ts';
 import { writeCalendarFile } from './calendar-file.ts';
 import type { Feeds } from './feeds.ts';
-import { FilePlaces } from './file-places.ts';
+import { FilePlaces } from '#src/http/file-places.ts';
 import { audienceOf } from '../objects/calendar-contents.ts';
 import type { Detail } from './flattening.ts';
 import { importFile } from './import.ts';

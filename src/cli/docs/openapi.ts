@@ -1,6 +1,7 @@
 /** The OpenAPI 3.1 document of the HTTP forms, generated from the route tables that the servers register from. */
 import { z } from 'zod';
 import { AVATAR_ROUTES } from '#src/protocol/account/avatar-routes.ts';
+import { OWN_DATA_ROUTES } from '#src/protocol/account/own-data-routes.ts';
 import { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
 import { APP_PASSWORD_ROUTES } from '#src/protocol/sessions/app-password-routes.ts';
 import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendars/calendar-file-routes.ts';
@@ -83,6 +84,7 @@ export const ROUTE_TABLES = [
   ['sessions', 'coordinator', APP_PASSWORD_ROUTES],
   ['account', 'coordinator', ACCOUNT_ROUTES],
   ['account', 'coordinator', AVATAR_ROUTES],
+  ['account', 'coordinator', OWN_DATA_ROUTES],
   ['directory', 'coordinator', DIRECTORY_ROUTES],
   ['sessions', 'coordinator', QUOTA_ROUTES],
   ['meetings', 'coordinator', MEETING_ROUTES],

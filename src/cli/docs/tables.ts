@@ -10,6 +10,7 @@ import { QUOTAS } from '#src/protocol/quotas.ts';
 import { RATE_LIMITS } from '#src/protocol/rate-limits.ts';
 import { CONVERSATION_RIGHTS, rightsIn } from '#src/protocol/conversations/rights.ts';
 import { AVATAR_ROUTES } from '#src/protocol/account/avatar-routes.ts';
+import { OWN_DATA_ROUTES } from '#src/protocol/account/own-data-routes.ts';
 import { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
 import { APP_PASSWORD_ROUTES } from '#src/protocol/sessions/app-password-routes.ts';
 import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendars/calendar-file-routes.ts';
@@ -90,6 +91,7 @@ export function routesTable(): string {
     ...APP_PASSWORD_ROUTES,
     ...ACCOUNT_ROUTES,
     ...AVATAR_ROUTES,
+    ...OWN_DATA_ROUTES,
     ...DIRECTORY_ROUTES,
     ...MEETING_ROUTES,
     ...CLIENT_RELEASE_ROUTES,

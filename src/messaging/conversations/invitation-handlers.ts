@@ -47,8 +47,8 @@ export async function askingFor(
   return { ...asking, full, unreached };
 }
 
-/** Whether who asked may still reach who was asked, by the policies and as somebody who may come (POL-01). */
-function reaches({ service }: ClientRequest, { by, user }: StoredInvitation): boolean {
+/** Whether who asks somebody into a room, or made the link, may still reach them, by the policies and as somebody who may come (POL-01). */
+export function reaches({ service }: ClientRequest, { by, user }: Pick<StoredInvitation, 'by' | 'user'>): boolean {
   const { access, accounts, bots } = service;
   const isActive = accounts.isActive(by) || bots.isActive(by);
   return isActive && !access.isOver(by) && access.allows('invite', by, user) && access.allows('message', by, user);

@@ -11,6 +11,7 @@ import * as messages from '../conversations/message-handlers.ts';
 import { readConversationPresence, readPresence } from '../conversations/presence-handlers.ts';
 import * as pushes from '../push/push-handlers.ts';
 import * as retention from '../conversations/retention-handlers.ts';
+import * as links from '../conversations/room-link-handlers.ts';
 import * as rooms from '../conversations/room-handlers.ts';
 import { searchMessages } from '../search/search-handlers.ts';
 import { postSignal } from '../calls/signal-handlers.ts';
@@ -30,6 +31,10 @@ export const HANDLERS: Readonly<Record<MessagingRoute, Handler>> = {
   declineRoomInvitation: invitations.declineRoomInvitation,
   readPendingInvitations: invitations.readPendingInvitations,
   withdrawRoomInvitation: invitations.withdrawRoomInvitation,
+  makeRoomLink: links.makeRoomLink,
+  readRoomLinks: links.readLinks,
+  revokeRoomLink: links.revokeRoomLink,
+  joinByRoomLink: links.joinByRoomLink,
   changeParticipant: conversations.changeParticipant,
   removeParticipant: conversations.removeParticipant,
   readRights: conversations.readRights,

@@ -36,6 +36,11 @@ export const BOT_ROUTE_SCOPES: Readonly<Record<MessagingRoute, readonly BotScope
   declineRoomInvitation: null,
   readPendingInvitations: ['conversations:read'],
   withdrawRoomInvitation: ['conversations:write'],
+  // A link is for people, and somebody answers for whom it lets in.
+  makeRoomLink: null,
+  readRoomLinks: null,
+  revokeRoomLink: null,
+  joinByRoomLink: null,
   changeParticipant: ['conversations:write'],
   removeParticipant: ['conversations:write'],
   readRights: ['conversations:read'],
