@@ -13,7 +13,7 @@ import {
   type Tables,
 } from '#storage/conversations/conversation-reader.ts';
 import { countUnread, readPinnedSeqs, readPurges } from '#storage/conversations/inbox-reader.ts';
-import { key, under } from '#storage/engine/keys.ts';
+import { key as keyOf, under } from '#storage/engine/keys.ts';
 import { membershipRecord } from '#storage/engine/records.ts';
 import { LANE_TABLES } from '#storage/engine/lane.ts';
 import { readLaneMentions, STAMP_MAX } from '#storage/conversations/mention-reader.ts';
@@ -82,9 +82,9 @@ test('SOC-11 whoever was told that a room is deleted is not told again once its 
   host.environment.refresh();
   const told = readRecord(host.tables, ROOM)?.stamp;
   await settled(host);
-  const left = host.tables.memberships.get(key('bob', ROOM));
-  assert.ok(left !== undefined && told !== undefined);
-  assert.deepEqual(membershipRecord.decode(left), { gone: true, stamp: told, removed: undefined });
+  const membership = host.tables.memberships.get(keyOf('bob', ROOM));
+  assert.ok(membership !== undefined && told !== undefined);
+  assert.deepEqual(membershipRecord.decode(membership), { gone: true, stamp: told, removed: undefined });
 });
 
 test('what is over its time is unreadable at that instant, everywhere, before any job', async (t) => {
