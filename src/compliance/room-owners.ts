@@ -204,7 +204,9 @@ export class RoomOwners {
   async #note(conversation: string, user: string, by: AuditActor, left: string | null): Promise<void> {
     const { accounts, clock } = this.#options;
     const entry = { event: 'conversation.owner_given', ...by, subject: `conversation:${conversation}` } as const;
-    await accounts.change((draft) => draft.audit(clock.now(), { ...entry, details: { user, left } }));
+    // By a field that says of its value that it is a person: to a vendor it goes as a pseudonym.
+    const details = { user, left: left === null ? null : { user: left } };
+    await accounts.change((draft) => draft.audit(clock.now(), { ...entry, details }));
   }
 
   async #give(conversation: string, user: string): Promise<Answer> {

@@ -139,7 +139,11 @@ test('who leaves, is blocked or erased hands over: to the oldest moderator, else
   assert.deepEqual(await ownersOf(shared.id), ['bea', 'dan']);
   assert.equal((await trail('conversation.owner_given')).length, 2);
   const [entry] = (await trail('conversation.owner_given')).filter(({ about }) => about.endsWith(plain.id));
-  assert.deepEqual([entry?.actor, entry?.details], ['server', { user: 'gus', left: 'dan' }]);
+  assert.deepEqual([entry?.actor, entry?.details], ['server', { user: 'gus', left: { user: 'dan' } }]);
+  // A vendor reads that it happened, and to whom by pseudonyms alone (VND-15).
+  const shown = await site.ask('vendor_active', 'GET', '/audit?event=conversation.owner_given');
+  assert.equal(shown.status, 200, shown.text);
+  assert.doesNotMatch(shown.text, /"(gus|dan)"/);
   // The new owner does what owners do.
   const renamed = await site.server.api(people.gus, 'PATCH', `/v1/conversations/${plain.id}`, {
     visibility: 'organisation',

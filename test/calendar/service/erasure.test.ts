@@ -10,6 +10,7 @@ import { checkFolder } from '#storage/check/check.ts';
 import { verifyFolder } from '#src/cli/audit-commands.ts';
 import type { EntryView } from '#src/protocol/calendars/calendars.ts';
 import { plantCallers } from '#test/console/callers.ts';
+import { say, start } from '#test/messaging/conversing.ts';
 import { filesWith } from '#test/support/personal-words.ts';
 import { request, startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
@@ -141,6 +142,19 @@ test('nothing in the folder calls an erased person by a name, an address or a nu
   const before = await read();
   const calledIn = (one: EntryView) => one.attendees.find(({ user }) => user === 'pilar')?.name;
   assert.equal(calledIn(before), name);
+  // What she calls things herself: where she keeps a room, what she is about, what she says and has not sent.
+  const { id: room } = await start(server, bob, 'room', ['pilar']);
+  const put = async (rest: string, body: object) =>
+    assert.equal((await server.api(pilar, 'PUT', `/v1/conversations/${room}/${rest}`, body)).status, 200);
+  await put('placement', { favourite: true, category: `Of ${name}` });
+  await put('draft', { body: email });
+  await say(server, pilar, room, `${name} was here`);
+  const status = { text: `Ask ${name}`, expires_at: new Date(Date.now() + 86_400_000).toISOString() };
+  const profile = await request('PATCH', `${server.coordinator}/v1/me`, {
+    token: pilar.session.token,
+    body: { status },
+  });
+  assert.equal(profile.status, 200, profile.text);
   // What is looked for afterwards is found as it lies.
   const found = filesWith(folder, WORDS).map((line) => line.slice(line.indexOf(': ') + 2));
   assert.deepEqual([...new Set(found)].toSorted(), WORDS.toSorted());
