@@ -7,6 +7,7 @@ import {
   isOpen,
   removeRoomLink,
   roomLinkAt,
+  roomLinkView,
   writeRoomLink,
   type StoredRoomLink,
 } from '#storage/conversations/room-links.ts';
@@ -36,7 +37,7 @@ export function makeLink(
   const link = { conversation: state.id, id, hash, by, epoch: state.epoch, at: now, until, uses, used: 0 };
   return [
     { kind: 'append', writes: [...over.map(removeRoomLink), writeRoomLink(link)] },
-    { kind: 'answer', value: { status: 201, json: '' } },
+    { kind: 'answer', value: { status: 201, json: JSON.stringify(roomLinkView(link)) } },
   ];
 }
 

@@ -6,6 +6,8 @@
  * A link is of the epoch in which it was made: a restored folder does not know which were revoked since, so there none
  * lets anybody in.
  */
+import { formatInstant } from '#src/base/time.ts';
+import type { RoomLink } from '#src/protocol/conversations/room-link-routes.ts';
 import { rightsIn } from '#src/protocol/conversations/rights.ts';
 import { key, lastPart, under } from '../engine/keys.ts';
 import type { LaneWrite } from '../engine/lane.ts';
@@ -47,6 +49,11 @@ export function writeRoomLink({ conversation, id, ...record }: StoredRoomLink): 
 
 export function removeRoomLink({ conversation, id }: Pick<StoredRoomLink, 'conversation' | 'id'>): LaneWrite {
   return { table: 'roomLinks', key: key(conversation, id), value: null };
+}
+
+/** What is told of it to those who may see it: not its secret, which nobody has. */
+export function roomLinkView({ at, by, id, until, used, uses }: StoredRoomLink): RoomLink {
+  return { id, by, created_at: formatInstant(at), expires_at: formatInstant(until), uses, used };
 }
 
 /** Whether it lets anybody in as far as itself says: not over, not used up, and of this history. */

@@ -19,6 +19,7 @@ import {
 import { lanePath } from '#storage/engine/folder.ts';
 import { writeHoldRevision } from '#storage/conversations/hold-revisions.ts';
 import { writeInvitation } from '#storage/conversations/room-invitations.ts';
+import { writeRoomLink } from '#storage/conversations/room-links.ts';
 import { key, numbered } from '#storage/engine/keys.ts';
 import { openLane, type LaneWrite } from '#storage/engine/lane.ts';
 import {
@@ -61,6 +62,7 @@ const broken = (table: LaneWrite['table'], itemKey: Buffer): LaneWrite => ({
   value: Buffer.of(7, 7),
 });
 
+const LINK = { hash: 'aa', by: 'alice', epoch: 'e', at: 0, until: 1, uses: 2, used: 0 };
 const ASKED = { state: 'waiting', role: 'member', at: 1, until: 2 } as const;
 
 /** Name → what is written, and every sentence that tells of it. */
@@ -313,6 +315,18 @@ export const DAMAGE: Readonly<
       `roomInvitations [${PAIR}, carol, alice] is to a conversation that nobody is added to`,
       `invited [carol, ${PAIR}, alice] is missing`,
       `invited [dave, ${ROOM}, alice] is of no invitation`,
+    ],
+  ],
+  'links that lead nowhere': [
+    [
+      writeRoomLink({ conversation: ROOM, id: 'rml_1', ...LINK, used: 3 }),
+      writeRoomLink({ conversation: PAIR, id: 'rml_2', ...LINK }),
+      broken('roomLinks', key(ROOM, 'rml_3')),
+    ],
+    [
+      `roomLinks [${ROOM}, rml_1] let in 3 people, and may 2`,
+      `roomLinks [${ROOM}, rml_3] cannot be read (A room link has version 7; 1 is known)`,
+      `roomLinks [${PAIR}, rml_2] is into a conversation that nobody is added to`,
     ],
   ],
   'records of no conversation': [

@@ -1,11 +1,10 @@
 /** Handlers of links into rooms: made, listed, taken away, and used to come in. */
 import { isId, makeId } from '#src/base/ids.ts';
-import { formatInstant } from '#src/base/time.ts';
 import { hashSecret, makeSecret, SECRET_PATTERN } from '#src/identity/credentials/opaque-secrets.ts';
-import type { MakeRoomLink, RoomLink } from '#src/protocol/conversations/room-link-routes.ts';
+import type { MakeRoomLink } from '#src/protocol/conversations/room-link-routes.ts';
 import { rightsIn } from '#src/protocol/conversations/rights.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { readRoomLinks, type StoredRoomLink } from '#storage/conversations/room-links.ts';
+import { readRoomLinks, roomLinkView, type StoredRoomLink } from '#storage/conversations/room-links.ts';
 import {
   ask,
   askConversation,
@@ -22,15 +21,12 @@ const LINK = new RegExp(`^([0-9a-z]{22})(${SECRET_PATTERN})$`);
 
 export const makeRoomLink: Handler = async (request) => {
   const { seconds, uses } = request.body as MakeRoomLink;
-  const { now } = request.service;
-  const at = now();
   const secret = makeSecret();
-  const id = makeId('rml', at);
-  await askConversation(request, { kind: 'makeLink', link: id, hash: hashSecret(secret), seconds, uses });
-  const view = { id, by: request.user, created_at: formatInstant(at), uses, used: 0 };
-  const expires = { expires_at: formatInstant(at + seconds * 1_000) };
+  const id = makeId('rml', request.service.now());
+  const message = { kind: 'makeLink', link: id, hash: hashSecret(secret), seconds, uses } as const;
+  const { json, status } = await askConversation(request, message);
   const link = `${pathConversation(request).slice('c_'.length)}${secret}`;
-  return { status: 201, json: JSON.stringify({ ...view, ...expires, link }) };
+  return { status, json: `${json.slice(0, -1)},"link":${JSON.stringify(link)}}` };
 };
 
 export const readLinks: Handler = (request) => {
@@ -40,7 +36,7 @@ export const readLinks: Handler = (request) => {
   if (!seesAll && !rights.includes('participant.add')) throw new Refusal('right_missing');
   const { epoch, now } = request.service;
   const links = readRoomLinks(tables, record.id, epoch, now());
-  const items = links.filter(({ by }) => seesAll || by === request.user).map(viewOf);
+  const items = links.filter(({ by }) => seesAll || by === request.user).map(roomLinkView);
   return { status: 200, json: JSON.stringify({ items, next: null }) };
 };
 
@@ -70,8 +66,4 @@ function findLink({ service }: ClientRequest, conversation: string, hash: string
   environment.refresh();
   const links = readRoomLinks(environment.tables, conversation, service.epoch, service.now());
   return links.find((one) => one.hash === hash);
-}
-
-function viewOf({ at, by, id, until, used, uses }: StoredRoomLink): RoomLink {
-  return { id, by, created_at: formatInstant(at), expires_at: formatInstant(until), uses, used };
 }
