@@ -49,7 +49,7 @@ import { readMediaServers } from '#src/settings/media-servers.ts';
 import { readPushCredentials } from '#src/settings/push-credentials.ts';
 import { OwnData, type OwnDataOptions } from '#src/compliance/own-data/own-data.ts';
 import { addOwnDataRoute } from '#src/compliance/own-data/own-data-route.ts';
-import { addOwnAccount } from '#src/server/own-account.ts';
+import { addOwnAccount } from '#src/server/account/own-account.ts';
 import { rotateSigningKeys } from '#src/server/signing-key-rotation.ts';
 import { Seeder } from '#src/server/seed.ts';
 import { makeRooms } from '#src/server/seeded-rooms.ts';

@@ -471,7 +471,7 @@ export const SETTING_SCREENS = {
     say: 'What people change of their own profiles. What is kept elsewhere, in a directory or by the personnel office, is switched off here.',
     readBy: {
       say: '`PATCH /v1/me`, which refuses the fields that are off.',
-      modules: ['src/server/own-account.ts', 'src/protocol/account/profile.ts'],
+      modules: ['src/server/account/own-account.ts', 'src/protocol/account/profile.ts'],
     },
     effect: 'At once. What people wrote before stays until somebody changes it.',
     isClosedToVendors: true,

@@ -10,7 +10,7 @@ import { ParleyClient } from '#src/client/parley-client.ts';
 import type { OwnSession } from '#src/protocol/account/own-sessions.ts';
 import type { OwnProfile } from '#src/protocol/account/profile.ts';
 import type { DirectoryEntry } from '#src/protocol/directory/directory.ts';
-import { AVATARS_AT_ONCE_MAX } from '#src/server/avatar-routes.ts';
+import { AVATARS_AT_ONCE_MAX } from '#src/server/account/avatar-routes.ts';
 import { shareRestartedServer } from '#test/console/console-server.ts';
 import { assertRefused } from '#test/messaging/conversing.ts';
 import { request, type Person, type Reply } from '#test/support/server.ts';
