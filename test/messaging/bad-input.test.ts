@@ -37,6 +37,7 @@ const forms = (): [string, string, object][] => [
   ['PUT', `/v1/conversations/${room}/mute`, { until: null }],
   ['PUT', `/v1/conversations/${room}/placement`, { favourite: true, category: null }],
   ['PUT', `/v1/conversations/${room}/hidden`, { seq: null }],
+  ['POST', `/v1/conversations/${room}/links`, { uses: 1 }],
   ['POST', `/v1/conversations/${room}/receipts`, { state: 'read', seq: 1 }],
   ['POST', '/v1/signal', { to: room, kind: 'sub', step: 'subscribe', call: 'a', seq: 1 }],
   ['POST', `/v1/conversations/${room}/webhooks`, { name: 'claimed' }],

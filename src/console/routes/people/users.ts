@@ -146,7 +146,7 @@ export interface UsersPageOptions {
 }
 
 export function makeUsersPage(options: UsersPageOptions): ConsolePage {
-  const { avatars, people, groups, directory: names, consoleRoles, coordinatorUrl, passwordResets } = options;
+  const { avatars, people, groups, directory: names, consoleRoles } = options;
   const viewOf = (username: string): directory.User => ({
     ...people.read(username),
     groups: groups.of(username).map(({ id, name }) => ({ id, name })),
@@ -191,13 +191,7 @@ export function makeUsersPage(options: UsersPageOptions): ConsolePage {
         await people.leave(username, doerOf(request), await consoleRoles.lastOwnerCheck(username));
       }),
     resetPassword: async (request) =>
-      await known(async () => {
-        const { username } = request.parameters;
-        // An owner's is refused by what makes links, to everybody.
-        if (people.read(username).role !== 'owner') assertMayGiveWayIn(request, consoleRoles, username);
-        const { expiresAt, path } = await passwordResets.make(username, request.by);
-        return { status: 201, body: { url: `${coordinatorUrl()}${path}`, expires_at: expiresAt } };
-      }),
+      await known(async () => ({ status: 201, body: await resetLinkOf(request, options) })),
     removeUserAvatar: async (request) =>
       await known(async () => {
         const { username } = request.parameters;
@@ -246,6 +240,17 @@ function doerOf({ principal, address }: Request) {
  */
 function assertMayTouch(request: Request, people: People, username: string): void {
   if (people.read(username).role === 'owner') assertOwner(request);
+}
+
+/** A link that sets the password of the person of the path. An owner's is refused by what makes links, to everybody. */
+async function resetLinkOf(
+  request: Request & Pick<ConsoleRequest, 'by'>,
+  { coordinatorUrl, consoleRoles, passwordResets, people }: UsersPageOptions,
+) {
+  const username = request.parameters['username'] ?? '';
+  if (people.read(username).role !== 'owner') assertMayGiveWayIn(request, consoleRoles, username);
+  const { expiresAt, path } = await passwordResets.make(username, request.by);
+  return { url: `${coordinatorUrl()}${path}`, expires_at: expiresAt };
 }
 
 /**
