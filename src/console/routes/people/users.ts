@@ -146,7 +146,7 @@ export interface UsersPageOptions {
 }
 
 export function makeUsersPage(options: UsersPageOptions): ConsolePage {
-  const { avatars, people, groups, directory: names, consoleRoles, coordinatorUrl, passwordResets } = options;
+  const { avatars, people, groups, directory: names, consoleRoles } = options;
   const viewOf = (username: string): directory.User => ({
     ...people.read(username),
     groups: groups.of(username).map(({ id, name }) => ({ id, name })),
@@ -190,14 +190,7 @@ export function makeUsersPage(options: UsersPageOptions): ConsolePage {
         assertMayTouch(request, people, username);
         await people.leave(username, doerOf(request), await consoleRoles.lastOwnerCheck(username));
       }),
-    resetPassword: async (request) =>
-      await known(async () => {
-        const { username } = request.parameters;
-        // An owner's is refused by what makes links, to everybody.
-        if (people.read(username).role !== 'owner') assertMayGiveWayIn(request, consoleRoles, username);
-        const { expiresAt, path } = await passwordResets.make(username, request.by);
-        return { status: 201, body: { url: `${coordinatorUrl()}${path}`, expires_at: expiresAt } };
-      }),
+    resetPassword: async (request) => await known(async () => await resetOf(request, options)),
     removeUserAvatar: async (request) =>
       await known(async () => {
         const { username } = request.parameters;
@@ -218,6 +211,18 @@ export function makeUsersPage(options: UsersPageOptions): ConsolePage {
         return { status: 204 };
       }),
   });
+}
+
+/** A link that sets a password. @throws UnknownPerson, and the codes of the route. */
+async function resetOf(
+  request: ConsoleRequest,
+  { consoleRoles, coordinatorUrl, passwordResets, people }: UsersPageOptions,
+) {
+  const username = request.parameters['username'] ?? '';
+  // An owner's is refused by what makes links, to everybody.
+  if (people.read(username).role !== 'owner') assertMayGiveWayIn(request, consoleRoles, username);
+  const { expiresAt, path } = await passwordResets.make(username, request.by);
+  return { status: 201 as const, body: { url: `${coordinatorUrl()}${path}`, expires_at: expiresAt } };
 }
 
 /** A page of usernames: of those who are found, in the order that was asked for, or of all by name. */
