@@ -13,7 +13,7 @@ import { AuditArchive } from '#src/audit/audit-archive.ts';
 import { putEnrollment } from '#src/directory/enrollment.ts';
 import { PasswordResets } from '#src/directory/password-resets.ts';
 import { BY_COMMAND, People } from '#src/directory/people.ts';
-import { isPasswordElsewhere } from '#src/server/account/kept-elsewhere.ts';
+import { isPasswordElsewhere } from '#src/settings/kept-elsewhere.ts';
 import { rotateSigningKeys } from '#src/server/signing-key-rotation.ts';
 import { Seeder } from '#src/server/seed.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';

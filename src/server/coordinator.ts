@@ -54,7 +54,7 @@ import { makeSessionHandlers } from './session-routes.ts';
 import type { Certificate } from '#src/tls/certificate.ts';
 import { ServiceTokens } from '#src/identity/service-tokens.ts';
 import { SignInSwitches } from '#src/identity/sign-in-switches.ts';
-import { isPasswordElsewhere } from './account/kept-elsewhere.ts';
+import { isPasswordElsewhere } from '#src/settings/kept-elsewhere.ts';
 import { readSignInSettings } from '#src/settings/settings.ts';
 import { SignIn, type SignInOptions } from '#src/identity/sign-in.ts';
 

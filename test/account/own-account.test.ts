@@ -206,7 +206,7 @@ test('SOC-04 what is no picture is refused and changes nothing', async () => {
   api.close();
 });
 
-test('SOC-04 pictures that one person begins to send keep nobody else from sending one', async () => {
+test('SOC-04 pictures that one person begins to send keep nobody else from sending one', async (context) => {
   const { oda, pia } = await host.server.people('oda', 'pia');
   const { hostname, port } = new URL(host.server.coordinator);
   const head = [
@@ -219,12 +219,13 @@ test('SOC-04 pictures that one person begins to send keep nobody else from sendi
   ];
   const begun = Array.from({ length: AVATARS_AT_ONCE_MAX }, () => {
     const socket = connectTo(Number(port), hostname).setEncoding('latin1');
+    context.after(() => socket.destroy());
     const said: string[] = [];
     socket.on('data', (text: string) => said.push(text));
     socket.write(`${head.join('\r\n')}\r\n\r\n`);
-    return { socket, said: () => said.join('') };
+    return () => said.join('');
   });
-  const isAnswered = () => begun.every(({ said }) => said() !== '');
+  const isAnswered = () => begun.every((said) => said() !== '');
   await until(() => (isAnswered() ? true : undefined), 'the server to say something to each');
   const picture = await sharp({ create: { width: 9, height: 9, channels: 3, background: 'red' } })
     .png()
@@ -232,9 +233,8 @@ test('SOC-04 pictures that one person begins to send keep nobody else from sendi
   const api = await signedIn(pia);
   assert.ok((await api.account.putAvatar(new Blob([picture]))) > 0);
   api.close();
-  const busy = () => begun.filter(({ said }) => said().includes('"code":"busy"')).length === AVATARS_AT_ONCE_MAX - 1;
+  const busy = () => begun.filter((said) => said().includes('"code":"busy"')).length === AVATARS_AT_ONCE_MAX - 1;
   await until(() => (busy() ? true : undefined), 'all but one to be refused');
-  for (const { socket } of begun) socket.destroy();
 });
 
 test('CRD-08 a person sees their sessions and ends one, or all others', async () => {

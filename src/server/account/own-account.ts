@@ -4,7 +4,7 @@ import type { Clock } from '#src/base/clock.ts';
 import type { Avatars } from '#src/directory/avatars.ts';
 import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import { addAvatarRoutes } from './avatar-routes.ts';
-import { isKeptByDirectory, isPasswordElsewhere } from './kept-elsewhere.ts';
+import { isKeptByDirectory, isPasswordElsewhere } from '#src/settings/kept-elsewhere.ts';
 import { OwnProfiles } from '#src/directory/own-profiles.ts';
 import { PasswordChanges } from '#src/directory/password-changes.ts';
 import type { PasswordResets } from '#src/directory/password-resets.ts';

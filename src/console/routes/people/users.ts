@@ -190,8 +190,7 @@ export function makeUsersPage(options: UsersPageOptions): ConsolePage {
         assertMayTouch(request, people, username);
         await people.leave(username, doerOf(request), await consoleRoles.lastOwnerCheck(username));
       }),
-    resetPassword: async (request) =>
-      await known(async () => ({ status: 201, body: await resetLinkOf(request, options) })),
+    resetPassword: async (request) => await known(async () => await resetOf(request, options)),
     removeUserAvatar: async (request) =>
       await known(async () => {
         const { username } = request.parameters;
@@ -212,6 +211,18 @@ export function makeUsersPage(options: UsersPageOptions): ConsolePage {
         return { status: 204 };
       }),
   });
+}
+
+/** A link that sets a password. @throws UnknownPerson, and the codes of the route. */
+async function resetOf(
+  request: ConsoleRequest,
+  { consoleRoles, coordinatorUrl, passwordResets, people }: UsersPageOptions,
+) {
+  const username = request.parameters['username'] ?? '';
+  // An owner's is refused by what makes links, to everybody.
+  if (people.read(username).role !== 'owner') assertMayGiveWayIn(request, consoleRoles, username);
+  const { expiresAt, path } = await passwordResets.make(username, request.by);
+  return { status: 201 as const, body: { url: `${coordinatorUrl()}${path}`, expires_at: expiresAt } };
 }
 
 /** A page of usernames: of those who are found, in the order that was asked for, or of all by name. */
@@ -240,17 +251,6 @@ function doerOf({ principal, address }: Request) {
  */
 function assertMayTouch(request: Request, people: People, username: string): void {
   if (people.read(username).role === 'owner') assertOwner(request);
-}
-
-/** A link that sets the password of the person of the path. An owner's is refused by what makes links, to everybody. */
-async function resetLinkOf(
-  request: Request & Pick<ConsoleRequest, 'by'>,
-  { coordinatorUrl, consoleRoles, passwordResets, people }: UsersPageOptions,
-) {
-  const username = request.parameters['username'] ?? '';
-  if (people.read(username).role !== 'owner') assertMayGiveWayIn(request, consoleRoles, username);
-  const { expiresAt, path } = await passwordResets.make(username, request.by);
-  return { url: `${coordinatorUrl()}${path}`, expires_at: expiresAt };
 }
 
 /**

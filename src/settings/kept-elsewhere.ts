@@ -3,7 +3,7 @@ import { LdapDirectory } from '#src/identity/ldap/ldap-directory.ts';
 import { SignInSwitches } from '#src/identity/sign-in-switches.ts';
 import { identitiesOf, identityAt } from '#src/identity/single-sign-on/person-identities.ts';
 import { issuersOfProviders } from '#src/identity/single-sign-on/person-providers.ts';
-import { readSetValues, readSignInSettings } from '#src/settings/settings.ts';
+import { readSetValues, readSignInSettings } from './settings.ts';
 import type { AccountsReader } from '#storage/accounts/accounts.ts';
 
 type View = Pick<AccountsReader, 'document' | 'documents'>;
