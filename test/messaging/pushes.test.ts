@@ -141,10 +141,10 @@ test('FRM-05 POL-01 an invitation to a room is pushed as a message is, and not o
     const reply = await fetch(`${server.messaging}/healthz`, { headers: { accept: 'text/plain' } });
     return Number(/push_dropped_total\{[^}]*"unwanted"[^}]*\} (\d+)/.exec(await reply.text())?.[1] ?? 0);
   };
-  const [pushes, before] = [(await pushed(subscription, 2)).length, await unwanted()];
+  const [pushes, dropped] = [(await pushed(subscription, 2)).length, await unwanted()];
   await want('none');
   await start(server, ann, 'room', ['ben']);
-  await until(async () => (await unwanted()) > before, 'the push to be dropped as unwanted');
+  await until(async () => (await unwanted()) > dropped, 'the push to be dropped as unwanted');
   await want('mentions');
   const wanted = await start(server, ann, 'room', ['ben']);
   const all = await pushed(subscription, pushes + 1);

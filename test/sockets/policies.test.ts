@@ -233,8 +233,8 @@ test('POL-01 message: two people in a room are two people; nobody makes or fills
     ['DELETE', `${room}/messages?before_seq=2`],
     ['PATCH', room, { title: 'Words of another kind' }],
     ['PATCH', room, { topic: 'Words of another kind' }],
-    ['PATCH', room, { archived: true }],
     ['POST', `${room}/webhooks`, { name: 'Another' }],
+    ['PATCH', room, { archived: true }],
     ['DELETE', room],
   ];
   const rights = async (who: Person) =>
