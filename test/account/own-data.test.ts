@@ -194,7 +194,7 @@ test('own words are found in long conversations, wherever they stand', async () 
   const direct = await make(dan, 'direct', ['eve']);
   const own: number[] = [];
   // Blocks of 32: the first and last of one, alone in one, and in the last, which is not counted yet.
-  const at = new Set([1, 32, 33, 100, 200, 224, 230]);
+  const at = new Set([1, 32, 97, 200, 224, 230]);
   for (let n = 1; n <= 233; n += 1) {
     const seq = await say(at.has(n) ? dan : eve, direct, text(`line ${n}`));
     if (at.has(n)) own.push(seq);
