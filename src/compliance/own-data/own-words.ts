@@ -14,7 +14,7 @@ import { messageRecord, senderCounts, type ConversationRecord } from '#storage/e
 
 /** Conversations whose ids are read in one turn. */
 const CONVERSATIONS_AT_ONCE = 200;
-/** Blocks of messages looked up in one turn, of those in which the person said nothing: some hundred microseconds. */
+/** Blocks of messages looked up in one turn, of those in which the person said nothing: a lookup of one key each. */
 const BLOCKS_AT_ONCE = 64;
 
 /** What is told of a conversation, or of a message in it, in the order in which it is read. */
