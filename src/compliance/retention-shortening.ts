@@ -3,6 +3,7 @@
  * more, and a day passes in which it can be taken back. Nothing else shortens it, and what lengthens it counts at once.
  */
 import type { Clock } from '#src/base/clock.ts';
+import { DueTimer } from '#src/base/due-timer.ts';
 import { formatInstant } from '#src/base/time.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { RETENTION_NOTICE_SECONDS } from '#src/protocol/limits.ts';
@@ -25,11 +26,6 @@ export interface PendingShortening {
 /** The one that waits, under `INSTALLATION`. */
 export const pendings = defineCollection<PendingShortening>('retention_shortening', { version: 1 });
 export const INSTALLATION = 'installation';
-
-/** The clock may be set while a timer runs, so no timer runs for longer than this. */
-const LOOK_MILLIS_MAX = 60_000;
-/** After a shortening that could not be stored, the next try comes this much later. */
-const RETRY_MILLIS = 5_000;
 
 const UNITS = [
   ['day', 86_400],
@@ -56,11 +52,16 @@ export interface RetentionShorteningOptions {
 
 export class RetentionShortening {
   readonly #options: RetentionShorteningOptions;
-  #timer: NodeJS.Timeout | undefined;
-  #isStopped = false;
+  readonly #timer: DueTimer;
 
   constructor(options: RetentionShorteningOptions) {
     this.#options = options;
+    this.#timer = new DueTimer({
+      clock: options.clock,
+      next: () => this.pending?.dueAt,
+      work: async () => await this.#look(),
+      failed: (error) => options.log.warn('shortening the retention failed', { error }),
+    });
     options.settings.judge('retention', (draft, { before, after, by }) => {
       if (isShorter(after['seconds'], before['seconds'])) throw new Refusal('retention_shortens', { field: 'seconds' });
       // Whoever says now how long it is kept has not waited for another time.
@@ -105,26 +106,11 @@ export class RetentionShortening {
 
   /** Looks when the day is over, and shortens then: also one that ended while the server was down. */
   watch(): void {
-    clearTimeout(this.#timer);
-    const { pending } = this;
-    if (this.#isStopped || pending === null) return;
-    this.#wake(Math.max(0, Math.min(pending.dueAt - this.#options.clock.now(), LOOK_MILLIS_MAX)));
+    this.#timer.watch();
   }
 
   stop(): void {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
-  }
-
-  #wake(millis: number): void {
-    if (this.#isStopped) return;
-    this.#timer = setTimeout(() => {
-      this.#look().catch((error: unknown) => {
-        this.#options.log.warn('shortening the retention failed', { error });
-        this.#wake(RETRY_MILLIS);
-      });
-    }, millis);
-    this.#timer.unref();
+    this.#timer.stop();
   }
 
   async #look(): Promise<void> {
@@ -142,7 +128,6 @@ export class RetentionShortening {
       return true;
     });
     if (isDone) await announce();
-    this.watch();
   }
 
   #remove(draft: AccountsDraft, by: AuditActor): void {

@@ -4,6 +4,7 @@
  */
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import { unixSeconds, type Clock } from '#src/base/clock.ts';
+import { DueTimer } from '#src/base/due-timer.ts';
 import { formatInstant, parseInstant } from '#src/base/time.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { GUEST_TERM_DAYS_MAX, type GuestView } from '#src/protocol/directory/guests.ts';
@@ -16,11 +17,6 @@ import type { Logger } from '#src/telemetry/logger.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import { endSessions } from '#src/identity/sign-in.ts';
 
-/** The clock may be set while a timer runs, so no timer runs for longer than this. */
-const LOOK_MILLIS_MAX = 60_000;
-/** After a sweep that could not be stored, the next comes this much later. */
-const RETRY_MILLIS = 5_000;
-
 export interface GuestsOptions {
   readonly accounts: Accounts;
   readonly access: AccessControl;
@@ -31,11 +27,16 @@ export interface GuestsOptions {
 
 export class Guests {
   readonly #options: GuestsOptions;
-  #timer: NodeJS.Timeout | undefined;
-  #stopped = false;
+  readonly #timer: DueTimer;
 
   constructor(options: GuestsOptions) {
     this.#options = options;
+    this.#timer = new DueTimer({
+      clock: options.clock,
+      next: () => this.#nextEnd(),
+      work: async () => await this.sweep(),
+      failed: (error) => options.log.warn('ending the terms of guests failed', { error }),
+    });
   }
 
   /** Guests by username behind `after`. */
@@ -88,32 +89,17 @@ export class Guests {
 
   /** Looks when the next term ends, and sweeps then. Called again whenever terms changed. */
   watch(): void {
-    clearTimeout(this.#timer);
-    if (this.#stopped) return;
-    const { accounts, clock, log } = this.#options;
-    const ends = accounts.documents(guestRecords).flatMap(({ document }) => (document.closed ? [] : [document.endsAt]));
-    const next = ends.reduce((least, end) => Math.min(least, end), Infinity);
-    const delay = Math.max(0, Math.min(next * 1000 - clock.now(), LOOK_MILLIS_MAX));
-    this.#wake(delay, async () => {
-      try {
-        await this.sweep();
-        this.watch();
-      } catch (error) {
-        log.warn('ending the terms of guests failed', { error });
-        this.#wake(RETRY_MILLIS, async () => this.watch());
-      }
-    });
+    this.#timer.watch();
   }
 
   stop(): void {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
+    this.#timer.stop();
   }
 
-  #wake(delay: number, work: () => Promise<void>): void {
-    if (this.#stopped) return;
-    this.#timer = setTimeout(() => void work(), delay);
-    this.#timer.unref();
+  #nextEnd(): number | undefined {
+    const records = this.#options.accounts.documents(guestRecords);
+    const ends = records.flatMap(({ document }) => (document.closed ? [] : [document.endsAt * 1000]));
+    return ends.length === 0 ? undefined : ends.reduce((least, end) => Math.min(least, end));
   }
 
   async #setTerm(

@@ -3,6 +3,7 @@
  * server was not there when it should have.
  */
 import type { Clock } from '#src/base/clock.ts';
+import { DueTimer } from '#src/base/due-timer.ts';
 import { parseInstant } from '#src/base/time.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import { guestRecords } from '#src/identity/guest-records.ts';
@@ -23,9 +24,6 @@ import { nextStatusEnds, personalFieldsOf, putPersonalFields } from '#src/identi
 
 /** Statuses ended in one commit: many end on the hour. The rest follow at once. */
 const ENDED_AT_ONCE = 500;
-/** The clock may be set meanwhile, and timers do not reach beyond 24 days. */
-const LOOK_MILLIS_MAX = 3_600_000;
-const RETRY_MILLIS = 5_000;
 
 export interface OwnProfilesOptions {
   readonly accounts: Accounts;
@@ -38,11 +36,16 @@ export interface OwnProfilesOptions {
 
 export class OwnProfiles {
   readonly #options: OwnProfilesOptions;
-  #timer: NodeJS.Timeout | undefined;
-  #stopped = false;
+  readonly #timer: DueTimer;
 
   constructor(options: OwnProfilesOptions) {
     this.#options = options;
+    this.#timer = new DueTimer({
+      clock: options.clock,
+      next: () => nextStatusEnds(options.accounts, 1)[0]?.at,
+      work: async () => await this.sweep(),
+      failed: (error) => options.log.warn('ending statuses failed', { error }),
+    });
   }
 
   /** @throws Refusal `session_revoked` for somebody who is not there any more. */
@@ -118,30 +121,11 @@ export class OwnProfiles {
 
   /** Looks when the next status ends, and sweeps then. */
   watch(): void {
-    clearTimeout(this.#timer);
-    const { accounts, clock, log } = this.#options;
-    const [next] = nextStatusEnds(accounts, 1);
-    if (next === undefined) return;
-    this.#wake(Math.max(0, Math.min(next.at - clock.now(), LOOK_MILLIS_MAX)), async () => {
-      try {
-        await this.sweep();
-        this.watch();
-      } catch (error) {
-        log.warn('ending statuses failed', { error });
-        this.#wake(RETRY_MILLIS, async () => this.watch());
-      }
-    });
+    this.#timer.watch();
   }
 
   stop(): void {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-  }
-
-  #wake(delay: number, work: () => Promise<void>): void {
-    if (this.#stopped) return;
-    this.#timer = setTimeout(() => void work(), delay);
-    this.#timer.unref();
+    this.#timer.stop();
   }
 
   #mayChange(username: string, field: OwnField): boolean {

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { personProvider, providerForm, type PersonProviders } from '#src/identity/single-sign-on/person-providers.ts';
 import type { SignOn } from '#src/identity/single-sign-on/sign-on.ts';
+import { subject } from './sso.ts';
 import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 
 const provider = personProvider
@@ -15,9 +16,6 @@ const provider = personProvider
   .meta({ id: 'PersonProvider' });
 
 const missing = 'sso_provider_not_found';
-
-/** The longest subject that a provider may give (OpenID Connect Core, section 2). */
-const SUBJECT_LENGTH_MAX = 255;
 
 export const ssoProvidersRoutes = {
   listSsoProviders: consoleRoute.get(
@@ -60,15 +58,7 @@ export const ssoProvidersRoutes = {
       vendor: 'closed',
       audit: 'sso.identity_bound',
       stepUp: true,
-      body: z
-        .strictObject({
-          subject: z
-            .string()
-            .min(1)
-            .max(SUBJECT_LENGTH_MAX)
-            .regex(/^\P{Cc}+$/u),
-        })
-        .meta({ id: 'BindPersonIdentity' }),
+      body: z.strictObject({ subject }).meta({ id: 'BindPersonIdentity' }),
       replies: { 204: null },
       errors: [missing, 'owner_binds_own_account', 'person_not_found', 'person_left', 'sso_identity_taken'],
     },

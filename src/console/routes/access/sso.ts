@@ -20,6 +20,13 @@ export const ssoReturn = z.strictObject(returned).meta({ id: 'SsoReturn' });
 /** The longest subject that a provider may give (OpenID Connect Core, section 2). */
 const SUBJECT_LENGTH_MAX = 255;
 
+/** What a provider calls an account: no control characters. */
+export const subject = z
+  .string()
+  .min(1)
+  .max(SUBJECT_LENGTH_MAX)
+  .regex(/^\P{Cc}+$/u);
+
 export const ssoRoutes = {
   startSso: {
     method: 'get',
@@ -87,15 +94,7 @@ export const ssoRoutes = {
     vendor: 'closed',
     audit: 'sso.identity_bound',
     stepUp: true,
-    body: z
-      .strictObject({
-        subject: z
-          .string()
-          .min(1)
-          .max(SUBJECT_LENGTH_MAX)
-          .regex(/^\P{Cc}+$/u),
-      })
-      .meta({ id: 'BindIdentity' }),
+    body: z.strictObject({ subject }).meta({ id: 'BindIdentity' }),
     replies: { 204: null },
     errors: ['owner_binds_own_account', 'person_not_found', 'person_left', 'sso_identity_taken', 'sso_not_set'],
   },
