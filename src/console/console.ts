@@ -125,7 +125,7 @@ function makePages(
   const { idleSeconds } = management.consoleSessions;
   return {
     ...makeSettingsPages(options, management),
-    ...makePeoplePages(options, management.consoleRoles, () => listeners().coordinator),
+    ...makePeoplePages({ ...options, ...management }, management.consoleRoles, () => listeners().coordinator),
     breakGlass: makeBreakGlassPage({ breakGlass: management.breakGlass, idleSeconds }),
     consoleRoles: makeConsoleRolesPage({ roles: management.consoleRoles }),
     secondFactor: makeSecondFactorPage({ secondFactors: management.secondFactors }),

@@ -34,6 +34,7 @@ export const SETTING_KINDS: Kinds = {
     bind_by_email: 'switch',
   },
   'sign-in': { sign_in_mode: SOURCES, platform_token: SOURCES, app_redirects: 'line' },
+  'second-factors': { everybody: 'switch', groups: 'line', grace_days: 'number', exempt_providers: 'switch' },
   apns: {
     team_id: 'line',
     key_id: 'line',
@@ -124,7 +125,13 @@ export const SETTING_KINDS: Kinds = {
 type Owners = {
   [Name in SettingScreenName]: (typeof SETTING_SCREENS)[Name] extends { readonly isOwners: true } ? Name : never;
 }[SettingScreenName];
-const OWNERS: Readonly<Record<Owners, true>> = { sso: true, 'sign-in': true, ldap: true, retention: true };
+const OWNERS: Readonly<Record<Owners, true>> = {
+  sso: true,
+  'sign-in': true,
+  'second-factors': true,
+  ldap: true,
+  retention: true,
+};
 
 type Testable = {
   [Name in SettingScreenName]: (typeof SETTING_SCREENS)[Name] extends { readonly isTestable: true } ? Name : never;
