@@ -121,7 +121,7 @@ export class ClientFactors {
     const { code, passkey, recovery_code } = form;
     if (code !== undefined) await secondFactors.countAttempt(username);
     const verified =
-      passkey === undefined ? undefined : await passkeys.verify(passkey, `second-factor:${mark}`, address);
+      passkey === undefined ? undefined : await passkeys.verify(passkey, `second-factor:${mark}`, address, username);
     if (passkey !== undefined && verified === undefined) throw new Refusal('second_factor_wrong');
     return (draft) => void secondFactors.spend(draft, username, { code, recovery_code, verified });
   }

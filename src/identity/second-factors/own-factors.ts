@@ -289,9 +289,9 @@ export class OwnFactors {
     }
   }
 
-  async #verified({ sid }: SessionClaims, { passkey }: ProveOneself, address: string) {
+  async #verified({ sid, sub: username }: SessionClaims, { passkey }: ProveOneself, address: string) {
     if (passkey === undefined) return undefined;
-    const verified = await this.#options.passkeys.verify(passkey, `proof:${sid}`, address);
+    const verified = await this.#options.passkeys.verify(passkey, `proof:${sid}`, address, username);
     if (verified === undefined) throw new Refusal('second_factor_wrong');
     return verified;
   }

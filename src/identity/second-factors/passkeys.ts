@@ -51,8 +51,16 @@ const passkeys = defineCollection<PasskeysRecord>('passkeys', { version: 1 });
 /** SHA-256 of a credential’s id → whose it is. */
 const passkeyHolders = defineCollection<string>('passkey_holders', { version: 1 });
 
-/** ES256, EdDSA with Ed25519, RS256: what authenticators have, in the order of preference (RFC 9053). */
-const ALGORITHMS = [-7, -8, -257];
+/**
+ * ES256, EdDSA with Ed25519, RS256: what authenticators have, in the order of preference, and the type and curve that a key
+ * of each has (RFC 9053, RFC 8230).
+ */
+const KEYS_OF: ReadonlyMap<number, { readonly type: number; readonly curve: number | undefined }> = new Map([
+  [-7, { type: 2, curve: 1 }],
+  [-8, { type: 1, curve: 6 }],
+  [-257, { type: 3, curve: undefined }],
+]);
+const ALGORITHMS = [...KEYS_OF.keys()];
 
 const HANDLE_BYTES = 32;
 const RP_NAME = 'Parley';
@@ -151,7 +159,12 @@ export class Passkeys {
     });
     const credential = made?.verified === true ? made.registrationInfo.credential : undefined;
     // Of what a browser says twice, one would be believed and the other stored.
-    if (credential?.id !== given.id || !challenges.use(challenge, purpose, now)) throw new Refusal('passkey_invalid');
+    if (
+      credential?.id !== given.id ||
+      !(await isOfItsAlgorithm(credential.publicKey)) ||
+      !challenges.use(challenge, purpose, now)
+    )
+      throw new Refusal('passkey_invalid');
     const record: PasskeyRecord = {
       id: makeId('psk', now),
       credential: credential.id,
@@ -176,13 +189,14 @@ export class Passkeys {
 
   /**
    * Who signed a challenge of that purpose; undefined for whatever is wrong with it, an unknown passkey as any other. One whose
-   * counter went back is undefined, too, and told of.
+   * counter went back is undefined, too, and told of; so is one that is not `expected`’s, where somebody is.
    * @throws Refusal `passkeys_unavailable`.
    */
   async verify(
     given: PasskeyAssertion,
     purpose: ChallengePurpose,
     address: string,
+    expected?: string,
   ): Promise<VerifiedPasskey | undefined> {
     const { accounts, challenges, clock, copied } = this.#options;
     const { id: expectedRPID, origins } = this.#party();
@@ -205,6 +219,7 @@ export class Passkeys {
         }),
     );
     if (verified?.verified !== true || username === undefined || record === undefined) return undefined;
+    if (expected !== undefined && expected !== username) return undefined;
     const handle = given.response.userHandle ?? own?.handle;
     if (handle !== own?.handle || !challenges.use(challenge, purpose, now)) return undefined;
     const { newCounter: counter } = verified.authenticationInfo;
@@ -312,6 +327,16 @@ async function assertPlainAttestation(attestation: string): Promise<void> {
   const format = decoded.get('fmt');
   if (format === 'none' || (format === 'packed' && decoded.get('attStmt').get('x5c') === undefined)) return;
   throw new Error(`An attestation of format ${String(format)} was not asked for.`);
+}
+
+/** Whether a key is what its algorithm says: the library takes the one from here and the other from there. */
+async function isOfItsAlgorithm(publicKey: Uint8Array): Promise<boolean> {
+  const { decodeCredentialPublicKey } = await import('@simplewebauthn/server/helpers');
+  // Labels of COSE: 1 the type of the key, 3 its algorithm, -1 its curve, which is the modulus of one of RSA.
+  const key = decodeCredentialPublicKey(Uint8Array.from(publicKey)) as unknown as ReadonlyMap<number, unknown>;
+  const expected = KEYS_OF.get(key.get(3) as number);
+  if (expected === undefined || key.get(1) !== expected.type) return false;
+  return expected.curve === undefined || key.get(-1) === expected.curve;
 }
 
 /** The library throws for whatever is wrong with what came: who sent it reads one code for all of it. */
