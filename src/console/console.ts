@@ -27,6 +27,7 @@ import { makeMcuPage } from './routes/operations/mcu.ts';
 import { makeMePage } from './routes/access/me.ts';
 import { makeNodesPage } from './routes/operations/nodes.ts';
 import { makeOverviewPage } from './routes/operations/overview.ts';
+import { makePasskeysPage } from './routes/access/passkeys.ts';
 import { makePopulationPage } from './routes/operations/population.ts';
 import { makeQuotasPage } from './routes/operations/quotas.ts';
 import { makeRoutingPage } from './routes/operations/routing.ts';
@@ -174,6 +175,7 @@ function makePages(
         alerts: () => alerts.openCount,
       },
     }),
+    passkeys: makePasskeysPage({ passkeys: management.consolePasskeys }),
     population: makePopulationPage({ health }),
     quotas: makeQuotasPage({ people: options.people, quotaReport: management.quotaReport }),
     routing: makeRoutingPage({

@@ -26,6 +26,8 @@ import { Bots } from '#src/integrations/bots.ts';
 import { AuditArchive } from '#src/audit/audit-archive.ts';
 import { AuditTrail } from '#src/audit/audit-trail.ts';
 import { BreakGlassAccount } from '#src/identity/console/break-glass.ts';
+import { ConsolePasskeys } from '#src/identity/console/console-passkeys.ts';
+import { isPasswordElsewhere } from '#src/settings/kept-elsewhere.ts';
 import { ConsoleRoles } from '#src/identity/console/console-roles.ts';
 import { ConsoleSessions } from '#src/identity/console/console-sessions.ts';
 import { ConsoleSignIn } from '#src/identity/console/console-sign-in.ts';
@@ -213,10 +215,9 @@ function makeFactors(
   parts: { alerts: Alerts; guard: SignInGuard; sessions: ConsoleSessions; vault: Vault },
 ) {
   const { alerts, guard, sessions, vault } = parts;
-  const challenges = new WebauthnChallenges();
   const passkeys = new Passkeys({
     accounts,
-    challenges,
+    challenges: new WebauthnChallenges(),
     clock,
     party: () => relyingPartyOf(config, origins()),
     copied: async (username, address) => {
@@ -229,7 +230,7 @@ function makeFactors(
   const secondFactors = new SecondFactors({ accounts, secrets: vault, sessions, guard, passkeys, clock });
   const rule = makeSecondFactorRule(accounts);
   const clientFactors = new ClientFactors({ accounts, clock, passkeys, rule, secondFactors });
-  return { challenges, clientFactors, passkeys, secondFactors };
+  return { clientFactors, passkeys, secondFactors };
 }
 
 /** Who gets into the console, and by what. */
@@ -237,7 +238,7 @@ function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { 
   const { accounts, clock, config, limiter, log, passwords } = options;
   const guard = new SignInGuard({ limiter, realm: 'console' });
   const sessions = new ConsoleSessions({ accounts, config, log });
-  const { clientFactors, challenges, passkeys, secondFactors } = makeFactors(options, {
+  const { clientFactors, passkeys, secondFactors } = makeFactors(options, {
     alerts,
     guard,
     sessions,
@@ -261,9 +262,19 @@ function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { 
   return {
     breakGlass,
     consoleSessions: sessions,
-    consoleSignIn: new ConsoleSignIn({ accounts, passwords, guard, sessions, secondFactors, switches, clock }),
+    consoleSignIn: new ConsoleSignIn({
+      accounts,
+      passwords,
+      guard,
+      sessions,
+      secondFactors,
+      passkeys,
+      isElsewhere: (username) => isPasswordElsewhere(accounts, username),
+      switches,
+      clock,
+    }),
+    consolePasskeys: new ConsolePasskeys({ accounts, clock, passkeys, secondFactors }),
     secondFactors,
-    challenges,
     clientFactors,
     passkeys,
     factorRemovals: new FactorRemovals({ accounts, announcer: options.announcer, clock, secrets: vault }),
@@ -277,7 +288,7 @@ function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { 
       allowPrivateTargets: config.allowPrivateTargets,
       holdersOf: emailHoldersOf,
     }),
-    stepUp: new StepUp({ accounts, sessions, secondFactors, breakGlass, clock }),
+    stepUp: new StepUp({ accounts, sessions, secondFactors, passkeys, breakGlass, clock }),
     personProviders: new PersonProviders({ accounts, clock, vault }),
     signInSettings: settings.signIn,
     signInSwitches: switches,

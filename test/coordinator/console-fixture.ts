@@ -63,12 +63,15 @@ export async function openConsoleOn(folder: string, clock: HandClock) {
   const sources: { mode: SignInSource; token: SignInSource } = { mode: 'local', token: 'local' };
   const settings = { signInMode: () => sources.mode, platformToken: () => sources.token };
   const switches = new SignInSwitches(settings);
-  const signIn = new ConsoleSignIn({ accounts, passwords, guard, sessions, secondFactors, switches, clock });
+  const signIn = new ConsoleSignIn({
+    ...{ accounts, passwords, guard, sessions, secondFactors, passkeys, switches, clock },
+    isElsewhere: () => false,
+  });
   const alerts: BreakGlassUse[] = [];
   const raiseAlert = (use: BreakGlassUse) => void alerts.push(use);
   const breakGlassParts = { accounts, passwords, guard, sessions, secrets: vault, clock, log };
   const breakGlass = new BreakGlassAccount({ ...breakGlassParts, raiseAlert });
-  const stepUp = new StepUp({ accounts, sessions, secondFactors, breakGlass, clock });
+  const stepUp = new StepUp({ accounts, sessions, secondFactors, passkeys, breakGlass, clock });
   const announced: string[] = [];
   const announcer = { directoryChanged: (user: string) => void announced.push(user) };
   const roles = new ConsoleRoles({ accounts, announcer, clock });

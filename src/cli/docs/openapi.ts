@@ -45,6 +45,8 @@ const PATH_PARAMETERS: Readonly<Record<string, { schema: z.ZodType; say: string 
   file: { schema: z.string(), say: 'The last segment of the URL that publishing answered.' },
   entry: { schema: z.string(), say: 'The entry.' },
   password: { schema: z.string(), say: 'The id of the app password.' },
+  factor: { schema: z.string(), say: '`totp`, or the id of a passkey.' },
+  passkey: { schema: z.string(), say: 'The id of the passkey.' },
   webhook: { schema: z.string(), say: 'The id of the webhook.' },
   provider: { schema: z.string(), say: 'The provider, by the id that an owner gave it.' },
   rsvp: { schema: z.string(), say: 'What stands behind `/rsvp/` in the link of an invitation by mail.' },

@@ -15,8 +15,7 @@ const RECOVERY_CODE_LENGTH_MAX = 64;
 export const recoveryCode = z.string().min(1).max(RECOVERY_CODE_LENGTH_MAX);
 
 /** What a second factor may be proven with. */
-export const SECOND_FACTOR_WAYS = ['code', 'passkey', 'recovery_code'] as const;
-export type SecondFactorWay = (typeof SECOND_FACTOR_WAYS)[number];
+const SECOND_FACTOR_WAYS = ['code', 'passkey', 'recovery_code'] as const;
 
 /** What a sign-in is told that lacks its second factor: beside `second_factor_required`. */
 export const secondFactorAsk = z
