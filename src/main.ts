@@ -59,7 +59,6 @@ import { printWelcome } from '#src/server/welcome.ts';
 import { addMailRoutes, makeOutbox, type MailServicesOptions } from '#src/calendar/mail/mail-services.ts';
 import type { Base, Release } from '#src/server/base.ts';
 import type { FactorRemovals } from '#src/directory/factor-removals.ts';
-import { addSecondFactors } from '#src/server/account/second-factors.ts';
 import { METRICS_MILLIS, makeHealth } from '#src/server/health.ts';
 import { makeSupervisor, startShards, type ShardContext } from '#src/server/shard-supervision.ts';
 import type { HealthBody } from '#src/telemetry/health-body.ts';
@@ -187,10 +186,8 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     startedAt: release.startedAt,
   });
   const profiles = await addOwnAccount({ ...base, ...coordinator, ...management, announcer, clock: systemClock });
-  addSecondFactors({ ...base, ...coordinator, ...management, announcer, profiles, clock: systemClock });
   const own = { attachments, lanes, profiles };
-  const { vault } = management;
-  const attachmentKeys = new AttachmentKeys({ accounts, vault, log, announce: changes.announceSealing });
+  const attachmentKeys = new AttachmentKeys({ ...management, accounts, log, announce: changes.announceSealing });
   management.settings.follow('room-invitations', async () => await coordinator.access.refresh());
   await startManagement(base, closers, management, attachmentKeys);
   startOutsideSystems(base, closers, management.settings, coordinator.people);

@@ -4,6 +4,7 @@ import type { Clock } from '#src/base/clock.ts';
 import type { Avatars } from '#src/directory/avatars.ts';
 import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import { addAvatarRoutes } from './avatar-routes.ts';
+import { addSecondFactors, type SecondFactorsOptions } from './second-factors.ts';
 import { isKeptByDirectory, isPasswordElsewhere } from '#src/settings/kept-elsewhere.ts';
 import { OwnProfiles } from '#src/directory/own-profiles.ts';
 import { PasswordChanges } from '#src/directory/password-changes.ts';
@@ -25,7 +26,7 @@ import { Refusal } from '#src/protocol/errors.ts';
 import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 
-export interface OwnAccountOptions {
+export interface OwnAccountOptions extends Omit<SecondFactorsOptions, 'profiles'> {
   /** The coordinator's app, which does not listen yet. */
   readonly app: FastifyInstance;
   readonly avatars: Avatars;
@@ -99,6 +100,7 @@ export async function addOwnAccount(options: OwnAccountOptions): Promise<OwnProf
       return { status: 200, body: { status: 'ok' } };
     },
   };
+  addSecondFactors({ ...options, profiles });
   await addAvatarRoutes(app, { authenticate, avatars, limiter, profiles });
   addClientRoutes(app, ACCOUNT_ROUTES, handlers, authenticate, limiter);
   return profiles;
