@@ -282,6 +282,10 @@ export const ERRORS = {
   directory_unavailable: { status: 503, error: 'The directory server cannot be reached right now.' },
   encryption_locked: { status: 503, error: 'Encryption at rest is locked; an owner has to unlock it.' },
   internal: { status: 500, error: 'Something failed inside the server.' },
+  object_store_unavailable: {
+    status: 503,
+    error: 'The file lies in a store that cannot be reached right now; try again shortly.',
+  },
   redaction_unavailable: {
     status: 503,
     error: 'The answer could not be de-personalised, so it is not sent; try again shortly.',

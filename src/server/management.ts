@@ -108,9 +108,17 @@ export function makeManagement(options: ManagementOptions) {
   });
   const faultChanged = () => void alerts.evaluate();
   const ldap = makeLdap(options, settingsServices, faultChanged);
+  let storeFault: string | null = null;
+  const objectStoreFault = {
+    note: (fault: string | null): void => {
+      storeFault = fault;
+      faultChanged();
+    },
+  };
   const alerts: Alerts = makeAlerts(options, plane, settingsServices, {
     quotaReport,
     directoryFault: () => ldap.ldapSync.fault,
+    objectStoreFault: () => storeFault,
   });
   const directoryChanged = (user: string, rev: number) => announcer.directoryChanged(user, rev);
   const integrations = new Integrations({
@@ -139,6 +147,7 @@ export function makeManagement(options: ManagementOptions) {
       announce: async (snapshot) => await integrations.announce(snapshot),
       directoryChanged,
     }),
+    objectStoreFault,
     conversationRegister: new ConversationRegister({ ...options, owners: roomOwners }),
     roomOwners,
     erasures,
@@ -155,7 +164,7 @@ function makeAlerts(
   options: ManagementOptions,
   { nodes }: NodeServices,
   { settings }: SettingsServices,
-  { directoryFault, quotaReport }: Pick<AlertSourcesOptions, 'directoryFault'> & { readonly quotaReport: QuotaReport },
+  faults: Pick<AlertSourcesOptions, 'directoryFault' | 'objectStoreFault'> & { readonly quotaReport: QuotaReport },
 ): Alerts {
   const { accounts, certificate, clock, folder, health, log, redactionFailures, startedAt } = options;
   const commitP99Seconds = async () => (await health()).storage.commit.p99_seconds;
@@ -170,8 +179,9 @@ function makeAlerts(
     renewal: options.renewal,
     redactionFailures,
     accountsUsedBytes: () => accounts.usedBytes,
-    quotaConditions: () => quotaReport.conditions(),
-    directoryFault,
+    quotaConditions: () => faults.quotaReport.conditions(),
+    directoryFault: faults.directoryFault,
+    objectStoreFault: faults.objectStoreFault,
   });
   const failed = (source: string, error: unknown) => log.warn('a source of alerts failed', { source, error });
   return new Alerts({ accounts, clock, sources, failed });

@@ -32,6 +32,17 @@ export const attachmentLink = z
   .strictObject({ path: z.string(), expires_at: z.string() })
   .meta({ id: 'AttachmentLink' });
 
+/** The object store of the settings, as threads are told of it. */
+export interface ObjectStoreSettings {
+  readonly endpoint: string;
+  readonly region: string;
+  readonly bucket: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** Whether contents are kept there; with no, what lies there comes back to the server's disk. */
+  readonly keepsContents: boolean;
+}
+
 /** An upload that the virus scanner named, for the audit trail. */
 export interface InfectedUpload {
   readonly id: string;
