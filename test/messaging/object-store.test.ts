@@ -44,8 +44,8 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function restart(environment: Readonly<Record<string, string>> = NEAR): Promise<void> {
-  server = await startServer({ folder, environment });
+async function restart(): Promise<void> {
+  server = await startServer({ folder, environment: NEAR });
   ask = consoleOf(server, token);
   ada = { ...ada, session: await server.signIn('ada', ada.password) };
 }
@@ -154,8 +154,8 @@ test(
     assertRefused(refused, 503, 'object_store_unavailable');
     assert.equal(refused.headers.get('retry-after'), '5');
     const path = `/v1/attachments/${large.id}/thumbnail?conversation=${room.id}&size=128`;
-    const token = { authorization: `Bearer ${ada.session.token}` };
-    assertRefused(await fetchBytes(server, path, token), 404, 'thumbnail_not_found');
+    const headers = { authorization: `Bearer ${ada.session.token}` };
+    assertRefused(await fetchBytes(server, path, headers), 404, 'thumbnail_not_found');
     const bytes = randomBytes(50_000);
     const { id, seq } = await posted(bytes);
     assert.deepEqual((await download(server, ada, id, room.id)).bytes, bytes);
@@ -226,27 +226,28 @@ test(
   async () => {
     const needle = before.subarray(1_000, 1_100);
     assert.equal(swift.holds(needle), true);
-    await server.stop();
-    assert.deepEqual((await checkFolder(folder)).problems, []);
-    await restart({ ...NEAR, PARLEY_MASTER_KEY: MASTER_KEY });
+    const key = { master_key: MASTER_KEY };
+    assert.equal((await ask('POST', '/encryption/enable', key)).status, 200);
     const sealed = async () => (await readMetric(server, 'parley_attachments_contents'))['sealed'] === 12;
-    await until(async () => await sealed(), 'all contents to be sealed', LONG);
+    await until(sealed, 'all contents to be sealed', LONG);
     await settled(12);
     assert.equal(swift.holds(needle), false);
-    for (const key of await swift.objects())
-      assert.equal((await swift.bytes(key)).subarray(0, 8).toString(), 'PARLEYB1', key);
-    const read = await download(server, ada, large.id, room.id, { range: 'bytes=65530-9437190' });
+    for (const name of await swift.objects())
+      assert.equal((await swift.bytes(name)).subarray(0, 8).toString(), 'PARLEYB1', name);
+    const range = { range: 'bytes=65530-9437190' };
+    const read = await download(server, ada, large.id, room.id, range);
     assert.deepEqual([read.status, read.bytes.equals(long.subarray(65_530, 9_437_191))], [206, true]);
     const fresh = randomBytes(70_000);
     const { id } = await posted(fresh);
     await settled(13);
     assert.equal(swift.holds(fresh.subarray(1_000, 1_100)), false);
     assert.deepEqual((await download(server, ada, id, room.id)).bytes, fresh);
-    await server.stop();
-    await restart();
+    assert.equal((await ask('POST', '/encryption/lock')).status, 200);
     assertRefused(await download(server, ada, id, room.id), 503, 'encryption_locked');
-    await server.stop();
-    await restart({ ...NEAR, PARLEY_MASTER_KEY: MASTER_KEY });
+    await until(async () => (await alerts())[0] === 'not set', 'the alert of a key that is locked away');
+    assert.equal((await ask('POST', '/encryption/unlock', key)).status, 200);
+    await until(async () => (await alerts()).length === 0, 'the alert to close');
+    assert.deepEqual((await download(server, ada, id, room.id)).bytes, fresh);
   },
 );
 

@@ -1,5 +1,4 @@
 /** A real object store on loopback over a folder of its own: OpenStack Swift with its S3 API. */
-import { spawnSync } from 'node:child_process';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -134,7 +133,7 @@ export async function startSwift(context: { after(end: () => Promise<void>): voi
         started.assertRuns();
         return await client.send(new CreateBucketCommand({ Bucket: BUCKET })).then(
           () => true,
-          (error: Error) => (error.name === 'BucketAlreadyOwnedByYou' ? true : undefined),
+          (error: unknown) => ((error as Error).name === 'BucketAlreadyOwnedByYou' ? true : undefined),
         );
       },
       'Swift to answer',

@@ -33,7 +33,7 @@ import type { Caller } from '../access/access-checks.ts';
 import { readableBy } from '../access/readable-conversation.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { safeFileName } from './file-names.ts';
-import { StoreDoor } from './store-door.ts';
+import { StoreClient } from './store-client.ts';
 
 /** It answers within a few commits; finishing an upload may wait behind a removal. */
 const ASK_MILLIS = 30_000;
@@ -48,7 +48,7 @@ export interface AttachmentClientOptions {
   /** What seals contents, as this thread has it. */
   readonly vault: ContentVault;
   /** The object store, as this thread has it. */
-  readonly door: StoreDoor;
+  readonly storeClient: StoreClient;
   readonly runtime: ShardRuntime;
   /** The desk, on the shard that has it. */
   readonly writer: AttachmentWriter | undefined;
@@ -76,19 +76,19 @@ export interface AttachmentClientContext {
 export async function openAttachmentClient(context: AttachmentClientContext): Promise<AttachmentClient> {
   const { attachmentSealing, backups, config, folder, hasWriter, lanes, now, objectStore, quotas } = context;
   const vault = new ContentVault(attachmentSealing);
-  const door = new StoreDoor(objectStore, { allowPrivateTargets: config.allowPrivateTargets, now });
+  const storeClient = new StoreClient(objectStore, { allowPrivateTargets: config.allowPrivateTargets, now });
   const writer = hasWriter
     ? await openAttachmentWriter({
         ...context,
         vault,
-        door,
+        storeClient,
         lanes: lanes.environments,
         requireQuota: quotas.require,
         pauses: new Int32Array(backups),
       })
     : undefined;
   const reader = writer?.attachments ?? new AttachmentReader(openAttachments(folder));
-  return new AttachmentClient({ ...context, vault, door, reader, writer });
+  return new AttachmentClient({ ...context, vault, storeClient, reader, writer });
 }
 
 export class AttachmentClient {
@@ -142,14 +142,14 @@ export class AttachmentClient {
 
   /** Goes by this object store from now on. */
   useStore(settings: ObjectStoreSettings | null): void {
-    this.#options.door.use(settings);
+    this.#options.storeClient.use(settings);
     this.#options.writer?.storeChanged();
   }
 
   /** Opens the content of that name where it lies. @throws Refusal and Error as `Content.open`. */
   async open(name: string): Promise<Content> {
-    const { door, folder, reader, vault } = this.#options;
-    return await Content.open(folder, name, vault, (content) => door.at(reader.objectOf(content)));
+    const { storeClient, folder, reader, vault } = this.#options;
+    return await Content.open(folder, name, vault, (content) => storeClient.at(reader.objectOf(content)));
   }
 
   find(id: string): AttachmentRecord | undefined {
@@ -266,7 +266,7 @@ export class AttachmentClient {
 
   async close(): Promise<void> {
     // What is under way at the store ends here.
-    this.#options.door.close();
+    this.#options.storeClient.close();
     await this.#options.writer?.stop();
     await this.#options.reader.close();
   }

@@ -19,7 +19,7 @@ import { fetchObject } from '#storage/attachments/object-transfer.ts';
 import type { LaneEnvironment } from '#storage/engine/lane.ts';
 import type { ShardRuntime } from '../thread-services.ts';
 import { ContentMover } from './content-mover.ts';
-import type { StoreDoor } from './store-door.ts';
+import type { StoreClient } from './store-client.ts';
 import { thumbnailFormat, ThumbnailMaker } from '#src/pictures/thumbnail-maker.ts';
 
 /** How long a request waits for the one before it to let go of the upload, once that was told to. */
@@ -45,7 +45,7 @@ export interface AttachmentWriterOptions {
   readonly attachments: Attachments;
   /** Moves contents between this disk and the object store. */
   readonly mover: ContentMover;
-  readonly door: StoreDoor;
+  readonly storeClient: StoreClient;
   readonly log: Log;
   /** Tells a shard to let go of an upload: a newer request of the same client wants it. */
   readonly drop: (shard: number, id: string, token: string) => void;
@@ -59,7 +59,7 @@ export interface AttachmentWriterOptions {
 export interface AttachmentWriterContext {
   readonly folder: string;
   readonly vault: ContentVault;
-  readonly door: StoreDoor;
+  readonly storeClient: StoreClient;
   readonly lanes: readonly LaneEnvironment[];
   readonly requireQuota: RequireQuota;
   /** Of main: while its first number is not 0, a backup is being made. */
@@ -73,18 +73,18 @@ export interface AttachmentWriterContext {
 
 /** Opens the attachments to write them: on one shard of a server that has the folder. */
 export async function openAttachmentWriter(context: AttachmentWriterContext): Promise<AttachmentWriter> {
-  const { door, folder, isRestart, lanes, log, runtime, now, pauses, requireQuota, vault } = context;
+  const { storeClient, folder, isRestart, lanes, log, runtime, now, pauses, requireQuota, vault } = context;
   const quietUntil = isRestart ? now() + HOLD_MILLIS : 0;
   const noted = (name: string): void => mover.note(name);
   const attachments = await Attachments.open(folder, { lanes, now, requireQuota, quietUntil, pauses, noted });
   const faulted = (fault: string | null): void => runtime.tellMain('objectStore.faulted', { fault });
-  const mover: ContentMover = new ContentMover({ folder, attachments, vault, door, now, log, faulted });
+  const mover: ContentMover = new ContentMover({ folder, attachments, vault, storeClient, now, log, faulted });
   return new AttachmentWriter({
     folder,
     vault,
     attachments,
     mover,
-    door,
+    storeClient,
     log,
     drop: (shard, id, lease) => runtime.tellShard(shard, 'upload.drop', { id, lease }),
     dropAll: async () => {
@@ -243,12 +243,12 @@ export class AttachmentWriter {
    * `busy`.
    */
   async #makeThumbnail(id: string, size: number): Promise<void> {
-    const { attachments, door, folder, vault } = this.#options;
+    const { attachments, storeClient, folder, vault } = this.#options;
     const { bytes = 0, hash, type = '' } = attachments.find(id) ?? {};
     if (hash === undefined) throw new Refusal('attachment_not_found');
     const format = thumbnailFormat(type, bytes);
     if (format === undefined) throw new Refusal('thumbnail_not_found');
-    const find = () => door.at(attachments.objectOf(hash));
+    const find = () => storeClient.at(attachments.objectOf(hash));
     const content = await Content.open(folder, hash, vault, find);
     const { opened } = content;
     await content.close();

@@ -19,7 +19,7 @@ import type { ContentVault } from '#storage/attachments/blob-contents.ts';
 import { isSealedName, storedBytes } from '#storage/attachments/blob-sealing.ts';
 import { blobPath } from '#storage/attachments/blobs.ts';
 import { fetchObject, writeObject } from '#storage/attachments/object-transfer.ts';
-import type { StoreDoor } from './store-door.ts';
+import type { StoreClient } from './store-client.ts';
 
 /** Contents on their way at once: one large one does not hold up the small ones. */
 const AT_ONCE = 4;
@@ -34,7 +34,7 @@ export interface ContentMoverOptions {
   readonly folder: string;
   readonly attachments: Attachments;
   readonly vault: ContentVault;
-  readonly door: StoreDoor;
+  readonly storeClient: StoreClient;
   readonly now: () => number;
   readonly log: Log;
   /** Told what is wrong with the store, in a word, and null when it is right again. */
@@ -79,16 +79,16 @@ export class ContentMover {
 
   /** A content came to this disk, or its object is to go. */
   note(name: string): void {
-    if (!this.#options.door.isSet) return;
+    if (!this.#options.storeClient.isSet) return;
     if (this.#fresh.size < FRESH_MAX) this.#fresh.add(name);
     else this.#isWalkDue = true;
     this.#run();
   }
 
   get metrics(): Readonly<Partial<Record<ScalarName, Sample[]>>> {
-    const { attachments, door } = this.#options;
+    const { attachments, storeClient } = this.#options;
     const { doomed, placed } = attachments.countObjects();
-    if (!door.isSet && placed === 0 && doomed === 0) return {};
+    if (!storeClient.isSet && placed === 0 && doomed === 0) return {};
     return {
       parley_object_store_contents: oneSample(placed),
       parley_object_store_moves_total: this.#moves.samples(),
@@ -102,12 +102,12 @@ export class ContentMover {
    * already stays. @throws what the store refuses.
    */
   async bringBack(name: string, keptMillis?: number): Promise<void> {
-    const { attachments, door, folder } = this.#options;
+    const { attachments, storeClient, folder } = this.#options;
     const object = attachments.objectOf(name);
     const bytes = attachments.bytesOf(name);
     if (object === undefined || bytes === undefined) return;
     const stored = isSealedName(name) ? storedBytes(bytes) : bytes;
-    const path = await fetchObject(folder, { store: door.store, object }, { name, bytes, stored });
+    const path = await fetchObject(folder, { store: storeClient.store, object }, { name, bytes, stored });
     try {
       await attachments.returnContent(name, object, path, keptMillis);
       this.#moves.add('to_disk');
@@ -127,8 +127,8 @@ export class ContentMover {
   async #runAll(): Promise<void> {
     while (this.#isAgain && !this.#isStopped) {
       this.#isAgain = false;
-      const { door, log } = this.#options;
-      if (!door.isSet) {
+      const { storeClient, log } = this.#options;
+      if (!storeClient.isSet) {
         this.#say(this.#options.attachments.countObjects().placed > 0 ? 'not set' : null);
         return;
       }
@@ -156,12 +156,12 @@ export class ContentMover {
   }
 
   async #removeDue(): Promise<void> {
-    const { attachments, door, now } = this.#options;
+    const { attachments, storeClient, now } = this.#options;
     for (let due: string[]; !this.#isStopped;) {
       due = attachments.doomedAt(now(), STEP + this.#underWay.size).filter((object) => !this.#underWay.has(object));
       if (due.length === 0) return;
       await inLanes(due, async (object) => {
-        await door.store.remove(object);
+        await storeClient.store.remove(object);
         await attachments.forgetObject(object);
         this.#moves.add('removed');
       });
@@ -179,11 +179,11 @@ export class ContentMover {
 
   /** Looks through all contents, or those that lie in the store, for what lies where it should not. */
   async #walk(): Promise<void> {
-    const { attachments, door } = this.#options;
-    const { keepsContents } = door;
+    const { attachments, storeClient } = this.#options;
+    const { keepsContents } = storeClient;
     this.#isWalkDue = false;
     try {
-      for (let after = ''; door.keepsContents === keepsContents;) {
+      for (let after = ''; storeClient.keepsContents === keepsContents;) {
         const names = keepsContents ? attachments.contentsAfter(after, STEP) : attachments.placedAfter(after, STEP);
         if (names === undefined) return;
         await inLanes(names, async (name) => await this.#move(name));
@@ -198,10 +198,10 @@ export class ContentMover {
 
   /** Has one content lie where contents are kept. One that cannot be moved stays where it is, and is told of. */
   async #move(name: string): Promise<void> {
-    const { attachments, door, log } = this.#options;
+    const { attachments, storeClient, log } = this.#options;
     if (this.#isStopped || !attachments.usesContent(name)) return;
     try {
-      if (!door.keepsContents) await this.bringBack(name);
+      if (!storeClient.keepsContents) await this.bringBack(name);
       else if (attachments.objectOf(name) === undefined) await this.#place(name);
       else await attachments.removeCopy(name);
     } catch (error) {
@@ -212,7 +212,7 @@ export class ContentMover {
   }
 
   async #place(name: string): Promise<void> {
-    const { attachments, door, folder, vault } = this.#options;
+    const { attachments, storeClient, folder, vault } = this.#options;
     // It will be sealed first, and has another name then.
     if (!isSealedName(name) && !vault.isOff) return;
     if (attachments.isPaused) {
@@ -224,7 +224,7 @@ export class ContentMover {
     this.#underWay.add(object);
     try {
       await attachments.beginObject(object);
-      await writeObject({ store: door.store, object }, blobPath(folder, name));
+      await writeObject({ store: storeClient.store, object }, blobPath(folder, name));
       const isPlaced = await attachments.placeContent(name, object);
       if (isPlaced) this.#moves.add('to_store');
       // A backup began meanwhile.

@@ -8,7 +8,7 @@ import type { ObjectStore, StoredObject } from '#storage/attachments/object-stor
 /** How long a client waits before it asks for a file again whose store is not set, in seconds: an owner has to come first. */
 const UNSET_RETRY_SECONDS = 60;
 
-export class StoreDoor {
+export class StoreClient {
   readonly #options: { readonly allowPrivateTargets: PrivateTargets; readonly now: () => number };
   #settings: ObjectStoreSettings | null = null;
   #store: S3Store | undefined;
@@ -56,6 +56,6 @@ export class StoreDoor {
 }
 
 /** What the connections of a store are made with. */
-function placeOf({ keepsContents: _, ...settings }: ObjectStoreSettings): string {
-  return JSON.stringify(settings);
+function placeOf({ accessKeyId, bucket, endpoint, region, secretAccessKey }: ObjectStoreSettings): string {
+  return JSON.stringify([endpoint, region, bucket, accessKeyId, secretAccessKey]);
 }
