@@ -265,9 +265,8 @@ export class AttachmentClient {
   }
 
   async close(): Promise<void> {
-    // What is under way at the store ends here.
-    this.#options.storeClient.close();
     await this.#options.writer?.stop();
+    this.#options.storeClient.close();
     await this.#options.reader.close();
   }
 

@@ -68,6 +68,8 @@ export class ContentMover {
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);
+    // What is under way ends here; the next start takes it up.
+    this.#options.storeClient.close();
     await this.#pass;
   }
 
@@ -183,7 +185,7 @@ export class ContentMover {
     const { keepsContents } = storeClient;
     this.#isWalkDue = false;
     try {
-      for (let after = ''; storeClient.keepsContents === keepsContents;) {
+      for (let after = ''; !this.#isStopped && storeClient.keepsContents === keepsContents;) {
         const names = keepsContents ? attachments.contentsAfter(after, STEP) : attachments.placedAfter(after, STEP);
         if (names === undefined) return;
         await inLanes(names, async (name) => await this.#move(name));
