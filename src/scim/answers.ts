@@ -29,6 +29,9 @@ const SCIM_STATUSES: Partial<Record<ErrorCode, number>> = {
   scim_version_mismatch: 412,
 };
 
+/** The codes that have a meaning in SCIM alone: its own routes stand in no table of this server's. */
+export const SCIM_ERRORS: readonly string[] = Object.keys({ ...SCIM_TYPES, ...SCIM_STATUSES });
+
 /** A refusal of this server in the form of SCIM; `status` is that of the answer, which may become another one. */
 export function scimError(
   body: { readonly code: ErrorCode; readonly error: string; readonly field?: string },

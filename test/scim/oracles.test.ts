@@ -16,13 +16,18 @@ import { USERS } from '#src/scim/user-resource.ts';
 const TITLES = ['lead', 'Lead', 'sales lead', 'x"y', 'back\\slash'];
 const ADDRESSES = ['ada@example.org', 'bob@example.com'];
 
+const address = fc.record(
+  { value: fc.constantFrom(...ADDRESSES), type: fc.constantFrom('work', 'home') },
+  { noNullPrototype: true },
+);
+
 const person = fc.record(
   {
     userName: fc.constantFrom('ada', 'bob', 'adam'),
     title: fc.constantFrom(...TITLES),
     active: fc.boolean(),
     name: fc.record({ familyName: fc.constantFrom('Lovelace', 'Love') }, { noNullPrototype: true }),
-    emails: fc.uniqueArray(fc.record({ value: fc.constantFrom(...ADDRESSES), type: fc.constantFrom('work', 'home') }), {
+    emails: fc.uniqueArray(address, {
       selector: ({ type, value }) => `${type} ${value}`,
       minLength: 1,
       maxLength: 3,
@@ -69,11 +74,14 @@ test('filters mean what they mean to scim2-parse-filter', () => {
   assert.ok(meant > 300, `${meant} were meant`);
 });
 
+/** For a peer that takes who has no address at all for somebody who has each. */
+const withAddress = person.filter(({ emails }) => emails !== undefined);
+
 test('filters mean what they mean to scimmy', () => {
   fc.assert(
-    fc.property(written, fc.array(person, { minLength: 1, maxLength: 8 }), (text, people) => {
-      // This peer takes no parentheses around parentheses, and no negation of a group.
-      fc.pre(!/\(\(|not/.test(text) && text.length < 200);
+    fc.property(written, fc.array(withAddress, { minLength: 1, maxLength: 8 }), (text, people) => {
+      // This peer reads groups and negations otherwise, and finds no presence of a list.
+      fc.pre(!/\(|emails pr/.test(text));
       const own = people.filter((one) => matches(readFilter(text, USERS), one as Resource));
       assert.deepEqual(own, new scimmy.Types.Filter(text).match(people), text);
     }),
@@ -91,7 +99,7 @@ const operation = fc.oneof(
   fc.record({
     op: fc.constantFrom('add', 'replace'),
     path: fc.constant('emails'),
-    value: fc.array(fc.record({ value: fc.constantFrom(...ADDRESSES), type: fc.constantFrom('work', 'home') }), {
+    value: fc.array(address, {
       minLength: 1,
       maxLength: 2,
     }),
