@@ -112,7 +112,7 @@ export async function addManagementServices(options: ManagementServicesOptions):
     clients: management.scimClients,
     directory: {
       rev: () => accounts.directoryRev,
-      changedSince: (rev, limit) => options.directory.changedSince(rev, limit),
+      changedUsers: (rev, limit) => options.directory.changedUsers(rev, limit),
     },
     groups: management.scimGroups,
     holdersOf: (email) => emailHoldersOf(accounts, email),
@@ -144,7 +144,7 @@ function makePages(
     ...makePeoplePages(options, management.consoleRoles, () => listeners().coordinator),
     breakGlass: makeBreakGlassPage({ breakGlass: management.breakGlass, idleSeconds }),
     consoleRoles: makeConsoleRolesPage({ roles: management.consoleRoles }),
-    scimClients: makeScimClientsPage({ clients: management.scimClients, people: management.scimPeople }),
+    scimClients: makeScimClientsPage(management),
     secondFactor: makeSecondFactorPage({ secondFactors: management.secondFactors }),
     vendorTokens: makeVendorTokensPage({ vendorTokens }),
     signIn: makeSignInPage({

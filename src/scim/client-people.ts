@@ -4,13 +4,18 @@
  */
 import { setImmediate as othersFirst } from 'node:timers/promises';
 import type { ScimClient } from '#src/identity/scim-clients.ts';
-import type { ChangeLog } from '#src/directory/directory-search.ts';
 
 /** Lines of the log read in one go: a few milliseconds. */
 const CHANGES_AT_ONCE = 250;
 
+/** The log of changes, as `Directory.changedUsers` reads it. */
+export interface UserLog {
+  readonly rev: () => number;
+  readonly changedUsers: (rev: number, limit: number) => { users: string[]; rev: number; more: boolean };
+}
+
 export class ClientPeople {
-  readonly #log: ChangeLog;
+  readonly #log: UserLog;
   /** The id of the client that a person belongs to; undefined for nobody's. */
   readonly #clientOf: (username: string) => string | undefined;
   readonly #people = new Map<string, Set<string>>();
@@ -18,7 +23,7 @@ export class ClientPeople {
   #rev = 0;
   #catchingUp: Promise<void> | undefined;
 
-  constructor(log: ChangeLog, clientOf: (username: string) => string | undefined) {
+  constructor(log: UserLog, clientOf: (username: string) => string | undefined) {
     this.#log = log;
     this.#clientOf = clientOf;
   }
@@ -34,8 +39,8 @@ export class ClientPeople {
 
   async #read(): Promise<void> {
     for (let more = true; more;) {
-      const { entries, rev, more: isMore } = this.#log.changedSince(this.#rev, CHANGES_AT_ONCE);
-      for (const { user } of entries) this.#take(user);
+      const { users, rev, more: isMore } = this.#log.changedUsers(this.#rev, CHANGES_AT_ONCE);
+      for (const user of users) this.#take(user);
       this.#rev = rev;
       more = isMore;
       if (more) await othersFirst();

@@ -7,7 +7,7 @@
  */
 import type { Json } from '#src/base/json.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { AttributeFinder, NOWHERE, partOf, type Attribute, type AttributePath } from './attributes.ts';
+import { NOWHERE, partOf, type Attribute, type AttributeFinder, type AttributePath } from './attributes.ts';
 
 /** Characters of one filter: some twenty comparisons of addresses. [scim_filter_invalid] */
 export const FILTER_LENGTH_MAX = 2_000;
@@ -230,22 +230,15 @@ function comparedOf({ attribute, part }: AttributePath): Attribute {
 
 /** Whether a resource is one that the filter means. */
 export function matches(filter: Filter, resource: Resource): boolean {
-  switch (filter.kind) {
-    case 'and':
-      return filter.terms.every((term) => matches(term, resource));
-    case 'or':
-      return filter.terms.some((term) => matches(term, resource));
-    case 'not':
-      return !matches(filter.term, resource);
-    case 'some':
-      return listOf(resource[filter.attribute.name]).some(
-        (element) => isObject(element) && matches(filter.term, element),
-      );
-    case 'present':
-      return valuesAt(filter.path, resource).some((value) => value !== null && value !== '');
-    case 'compare':
-      return holds(filter, valuesAt(filter.path, resource));
+  if (filter.kind === 'not') return !matches(filter.term, resource);
+  if (filter.kind === 'present') return valuesAt(filter.path, resource).some((value) => value !== null && value !== '');
+  if (filter.kind === 'compare') return holds(filter, valuesAt(filter.path, resource));
+  if (filter.kind === 'some') {
+    const elements = listOf(resource[filter.attribute.name]);
+    return elements.some((element) => isObject(element) && matches(filter.term, element));
   }
+  if (filter.kind === 'and') return filter.terms.every((term) => matches(term, resource));
+  return filter.terms.some((term) => matches(term, resource));
 }
 
 function holds({ operator, path, value }: Filter & { kind: 'compare' }, found: readonly Json[]): boolean {

@@ -7,7 +7,7 @@ import { setImmediate as othersFirst } from 'node:timers/promises';
 import type { Json } from '#src/base/json.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { NOWHERE, type AttributeFinder, type AttributePath } from './attributes.ts';
-import { isObject, matches, readFilter, valuesAt, type Filter, type Resource } from './filter.ts';
+import { matches, readFilter, valuesAt, type Filter, type Resource } from './filter.ts';
 
 export const LIST_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:ListResponse';
 
@@ -153,7 +153,7 @@ function sorted(found: readonly Resource[], { isDescending, sortBy }: ListQuery)
 /** Of several values the primary one, else the first. */
 function keyOf(resource: Resource, path: AttributePath, isExact: boolean): string | undefined {
   const [value] = valuesAt(path, resource);
-  if (value === undefined || value === null || isObject(value)) return undefined;
+  if (value === undefined || value === null || typeof value === 'object') return undefined;
   return isExact ? String(value) : String(value).toLowerCase();
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Json } from '#src/base/json.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { AttributeFinder, NOWHERE, partOf, type Attribute } from './attributes.ts';
+import { NOWHERE, partOf, type Attribute, type AttributeFinder } from './attributes.ts';
 import { equalsOf, isObject, listOf, matches, readTarget, type Filter, type Resource, type Target } from './filter.ts';
 
 export const PATCH_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';

@@ -6,7 +6,6 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Json } from '#src/base/json.ts';
-import type { ChangeLog } from '#src/directory/directory-search.ts';
 import { bearerOf, matchesTag } from '#src/http/client-routes.ts';
 import { parseJsonBody } from '#src/http/http-surface.ts';
 import type { ScimClient, ScimClients } from '#src/identity/scim-clients.ts';
@@ -15,7 +14,7 @@ import { hostOf } from '#src/limits/networks.ts';
 import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
 import { project, readProjection, SCIM_MEDIA_TYPE, scimError, type Projection } from './answers.ts';
 import { NOWHERE, type AttributeFinder } from './attributes.ts';
-import { ClientPeople } from './client-people.ts';
+import { ClientPeople, type UserLog } from './client-people.ts';
 import { resourceTypes, schemas, serviceProviderConfig } from './discovery.ts';
 import { equalsOf, isObject, type Filter, type Resource } from './filter.ts';
 import { Listing, LIST_SCHEMA, readListQuery, type ListReply, type ListSource } from './listing.ts';
@@ -39,7 +38,7 @@ export interface ScimServiceOptions {
   readonly app: FastifyInstance;
   readonly baseUrl: () => string;
   readonly clients: ScimClients;
-  readonly directory: ChangeLog;
+  readonly directory: UserLog;
   /** Usernames of people with an e-mail address, given in lower case. */
   readonly holdersOf: (email: string) => readonly string[];
   readonly groups: ScimGroups;
@@ -195,7 +194,7 @@ class ScimService {
     let members = 0;
     for (const { id } of found.Resources) {
       if (members >= MEMBERS_PER_PAGE) break;
-      const group = this.#options.groups.find(caller, String(id), true);
+      const group = this.#options.groups.find(caller, id as string, true);
       if (group === undefined) continue;
       whole.push(group);
       members += Array.isArray(group['members']) ? group['members'].length : 0;

@@ -62,7 +62,7 @@ import type { CertificateWatch } from '#src/tls/certificate-watch.ts';
 export interface ManagementOptions extends Omit<SettingsServicesOptions, 'config'> {
   readonly lanes: Pick<Lanes, 'environments' | 'read'>;
   readonly access: AccessControl;
-  readonly directory: Pick<Directory, 'changedSince'>;
+  readonly directory: Pick<Directory, 'changedSince' | 'changedUsers'>;
   readonly attachments: Pick<AttachmentReader, 'countContents' | 'find' | 'uploadedSince'>;
   /** What people may use, as this thread holds them to it. */
   readonly quotas: QuotaGate;

@@ -146,7 +146,9 @@ test('Entra ID: a group is made, read without its members, filled, emptied, rena
   );
   const membersNow = async () => {
     const { body } = await entra.ask('GET', `/Groups/${id}`);
-    return body.members.map(({ value }: { value: string }) => value).toSorted();
+    return body.members
+      .map(({ value }: { value: string }) => value)
+      .toSorted((a: string, b: string) => a.localeCompare(b));
   };
   const add = patchOf({
     op: 'Add',
@@ -159,7 +161,10 @@ test('Entra ID: a group is made, read without its members, filled, emptied, rena
   assert.equal((await entra.ask('PATCH', `/Groups/${id}`, add)).status, 204);
   // The same again is no fault, and is stored once.
   assert.equal((await entra.ask('PATCH', `/Groups/${id}`, add)).status, 204);
-  assert.deepEqual(await membersNow(), [one, two].toSorted());
+  assert.deepEqual(
+    await membersNow(),
+    ids.slice(0, 2).toSorted((a, b) => a.localeCompare(b)),
+  );
   const isMember = `id eq "${id}" and members[value eq "${one}"]`;
   assert.equal((await entra.ask('GET', `/Groups${path(isMember)}`)).body.totalResults, 1);
   // As Entra ID takes members away, where the standard has a filter.

@@ -7,6 +7,7 @@ export interface ScimReply {
   readonly status: number;
   readonly headers: Headers;
   // What identity providers read is JSON of any form, and the tests say which.
+  // oxlint-disable-next-line no-explicit-any
   readonly body: any;
 }
 
@@ -24,9 +25,9 @@ export const PATCH = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
 export async function askScim(
   server: Pick<TestServer, 'coordinator'>,
   token: string | undefined,
-  ...[method, path, body, headers = {}]: Parameters<ScimClientUnderTest['ask']>
+  ...[method, below, body, headers = {}]: Parameters<ScimClientUnderTest['ask']>
 ): Promise<ScimReply> {
-  const reply = await fetch(`${server.coordinator}/scim/v2${path}`, {
+  const reply = await fetch(`${server.coordinator}/scim/v2${below}`, {
     method,
     headers: {
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),

@@ -90,11 +90,11 @@ export const scimClientRoutes = {
 } as const satisfies Record<string, ConsoleRoute>;
 
 export interface ScimClientsPageOptions {
-  readonly clients: ScimClients;
-  readonly people: ScimPeople;
+  readonly scimClients: ScimClients;
+  readonly scimPeople: ScimPeople;
 }
 
-export function makeScimClientsPage({ clients, people }: ScimClientsPageOptions): ConsolePage {
+export function makeScimClientsPage({ scimClients: clients, scimPeople: people }: ScimClientsPageOptions): ConsolePage {
   return page(scimClientRoutes, {
     createScimClient: async ({ body, by }) => {
       const { client, token } = await clients.create(body, by);
