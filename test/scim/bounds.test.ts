@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { SCIM_CLIENTS_MAX } from '#src/identity/scim-clients.ts';
 import { GROUP_MEMBERS_MAX } from '#src/protocol/directory/policies.ts';
 import { FILTER_DEPTH_MAX, FILTER_LENGTH_MAX, FILTER_TERMS_MAX } from '#src/scim/filter.ts';
 import { SCIM_PAGE_MAX } from '#src/scim/listing.ts';
@@ -355,4 +356,16 @@ test('erasing a person takes what the client said of them along', async () => {
   );
   // The name of who was erased is never given again.
   assert.match(next, /username_taken/);
+});
+
+test('there are no more clients than there may be, and the place of one that is removed is free again', async () => {
+  const before = await console<{ items: { id: string }[] }>('GET', '/scim-clients');
+  const made: string[] = [];
+  for (let at = before.body.items.length; at < SCIM_CLIENTS_MAX; at += 1) {
+    made.push((await makeScimClient(server, console, `client ${at}`)).id);
+  }
+  const full = await console('POST', '/scim-clients', { name: 'one more' });
+  assert.deepEqual([full.status, full.body['code']], [409, 'scim_clients_full']);
+  for (const id of made) assert.equal((await console('DELETE', `/scim-clients/${id}`)).status, 204);
+  await makeScimClient(server, console, 'in a free place');
 });
