@@ -184,12 +184,7 @@ function makePages(
     overview: makeOverviewPage({
       health,
       recentLines,
-      counts: {
-        people: () => accounts.personCount,
-        conversations: options.conversations,
-        nodes: () => nodes.all().length,
-        alerts: () => alerts.openCount,
-      },
+      counts: countsOf(options, management),
     }),
     population: makePopulationPage({ health }),
     quotas: makeQuotasPage({ people: options.people, quotaReport: management.quotaReport }),
@@ -199,5 +194,15 @@ function makePages(
     }),
     servers: makeServersPage({ nodes, reports, startedAt }),
     telemetry: makeTelemetryPage({ accounts, pseudonymOrder, telemetry, reports, clock }),
+  };
+}
+
+/** What the overview counts. */
+function countsOf({ accounts, conversations }: ManagementServicesOptions, { alerts, nodes }: Management) {
+  return {
+    people: () => accounts.personCount,
+    conversations,
+    nodes: () => nodes.all().length,
+    alerts: () => alerts.openCount,
   };
 }
