@@ -39,6 +39,9 @@ import { Retention, type RetentionOptions } from '#src/compliance/retention.ts';
 import type { AccessControl } from '#src/directory/access-control.ts';
 import { emailHoldersOf, type Directory } from '#src/directory/directory.ts';
 import { SecondFactors } from '#src/identity/console/second-factors.ts';
+import { ScimClients } from '#src/identity/scim-clients.ts';
+import { ScimGroups } from '#src/scim/scim-groups.ts';
+import { ScimPeople } from '#src/scim/scim-people.ts';
 import { makeSettingsServices, type SettingsServices, type SettingsServicesOptions } from './settings-services.ts';
 import { SignInSwitches } from '#src/identity/sign-in-switches.ts';
 import { SingleSignOn } from '#src/identity/single-sign-on/single-sign-on.ts';
@@ -59,7 +62,7 @@ import type { CertificateWatch } from '#src/tls/certificate-watch.ts';
 export interface ManagementOptions extends Omit<SettingsServicesOptions, 'config'> {
   readonly lanes: Pick<Lanes, 'environments' | 'read'>;
   readonly access: AccessControl;
-  readonly directory: Pick<Directory, 'changedSince'>;
+  readonly directory: Pick<Directory, 'changedSince' | 'changedUsers'>;
   readonly attachments: Pick<AttachmentReader, 'countContents' | 'find' | 'uploadedSince'>;
   /** What people may use, as this thread holds them to it. */
   readonly quotas: QuotaGate;
@@ -107,7 +110,8 @@ export function makeManagement(options: ManagementOptions) {
     await options.announceQuotas(options.quotas.limits);
   });
   const faultChanged = () => void alerts.evaluate();
-  const ldap = makeLdap(options, settingsServices, faultChanged);
+  const unknownHash = unknownHashOf(options);
+  const ldap = makeLdap(options, settingsServices, faultChanged, unknownHash);
   let storeFault: string | null = null;
   const objectStoreFault = {
     note: (fault: string | null): void => {
@@ -139,6 +143,7 @@ export function makeManagement(options: ManagementOptions) {
     ...settingsServices,
     ...access,
     ...ldap,
+    ...makeProvisioning(options, unknownHash),
     alerts,
     audit: new AuditTrail(accounts),
     bots: new Bots({
@@ -188,13 +193,15 @@ function makeAlerts(
 }
 
 /** The directory server: signing in by it, and keeping people and groups as it has them. */
-function makeLdap(options: ManagementOptions, { settings }: SettingsServices, faultChanged: () => void) {
-  const { accounts, announcer, clock, config, groups, log, passwords } = options;
+function makeLdap(
+  options: ManagementOptions,
+  { settings }: SettingsServices,
+  faultChanged: () => void,
+  unknownHash: () => Promise<string>,
+) {
+  const { accounts, announcer, clock, config, groups, log } = options;
   const { allowPrivateTargets } = config;
   const directory = new LdapDirectory({ allowPrivateTargets, log, settings: () => readLdapSettings(settings) });
-  let hash: Promise<string> | undefined;
-  // Of one password that nobody was ever told: what it is of matters to nobody.
-  const unknownHash = async () => await (hash ??= passwords.hash(randomSymbols(32)));
   return {
     ldapSignIn: new LdapSignIn({
       accounts,
@@ -205,6 +212,25 @@ function makeLdap(options: ManagementOptions, { settings }: SettingsServices, fa
       made: (username, rev) => announcer.directoryChanged(username, rev),
     }),
     ldapSync: new LdapSync({ accounts, announcer, clock, directory, faultChanged, groups, log, unknownHash }),
+  };
+}
+
+/** The hash of one password that nobody was ever told: what it is of matters to nobody. */
+function unknownHashOf({ passwords }: ManagementOptions): () => Promise<string> {
+  let hash: Promise<string> | undefined;
+  return async () => await (hash ??= passwords.hash(randomSymbols(32)));
+}
+
+/** Clients that provision people over SCIM, and what is theirs. */
+function makeProvisioning(
+  { accounts, announcer, clock, groups, log }: ManagementOptions,
+  unknownHash: () => Promise<string>,
+) {
+  const scimPeople = new ScimPeople({ accounts, announcer, clock, unknownHash });
+  return {
+    scimClients: new ScimClients({ accounts, clock, log }),
+    scimPeople,
+    scimGroups: new ScimGroups({ accounts, clock, groups, people: scimPeople }),
   };
 }
 

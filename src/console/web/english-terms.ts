@@ -24,6 +24,7 @@ export const ENGLISH_TERMS = {
   'state.left': 'left',
   'state.over': 'over',
   'state.revoked': 'revoked',
+  'state.token_ended': 'token ended',
   'state.expired': 'expired',
   'state.open': 'open',
   'state.closed': 'closed',

@@ -25,6 +25,7 @@ export const RUSSIAN_TERMS = {
   'state.left': 'ушёл',
   'state.over': 'срок окончен',
   'state.revoked': 'отозван',
+  'state.token_ended': 'токен недействителен',
   'state.expired': 'истёк',
   'state.open': 'открыто',
   'state.closed': 'закрыто',
