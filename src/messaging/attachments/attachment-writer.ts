@@ -17,6 +17,7 @@ import { isSealedName } from '#storage/attachments/blob-sealing.ts';
 import { blobPath, removeUpload } from '#storage/attachments/blobs.ts';
 import type { LaneEnvironment } from '#storage/engine/lane.ts';
 import type { ShardRuntime } from '../thread-services.ts';
+import { AvatarMaker } from '#src/pictures/avatar-maker.ts';
 import { thumbnailFormat, ThumbnailMaker } from '#src/pictures/thumbnail-maker.ts';
 
 /** How long a request waits for the one before it to let go of the upload, once that was told to. */
@@ -102,6 +103,7 @@ export class AttachmentWriter {
   #timer: NodeJS.Timeout | undefined;
   #work: Promise<void> = Promise.resolve();
   readonly #thumbnails = new ThumbnailMaker();
+  readonly #avatars = new AvatarMaker(this.#thumbnails);
   #sealing: Promise<void> = Promise.resolve();
   #contents: { readonly sealed: number; readonly plain: number } | undefined;
   #isSealing = false;
@@ -193,6 +195,7 @@ export class AttachmentWriter {
       'attachments.posted': async ({ id }) => await here().attachments.posted(id),
       'attachments.settle': async () => await here().attachments.settle(),
       'attachments.makeThumbnail': async ({ id, size }) => await here().#makeThumbnail(id, size),
+      'avatars.make': async ({ picture }) => await here().#avatars.make(picture),
       'attachments.release': async ({ ids }) => await here().attachments.release(ids),
     };
   }
