@@ -27,7 +27,13 @@ const ADDING: ReadonlySet<ConversationMessage['kind']> = new Set([
 /** Whether a room is closed to what the message would add. What takes away goes on: a reaction back, a pin off. */
 export function isShutTo(record: ConversationRecord, message: ConversationMessage): boolean {
   const takesAway = (message.kind === 'react' && !message.added) || (message.kind === 'pin' && !message.pinned);
-  return ADDING.has(message.kind) && !takesAway && isArchived(record);
+  return ADDING.has(message.kind) && !takesAway && !isOutcomeOfCall(message) && isArchived(record);
+}
+
+/** Whether a post says what became of an attempt that the server saw: no call begins in an archived room, but one may end there. */
+function isOutcomeOfCall(message: ConversationMessage): boolean {
+  if (message.kind !== 'post' || typeof message.form.body !== 'object') return false;
+  return 'outcome' in message.form.body && (message.attempts?.length ?? 0) > 0;
 }
 
 /** What a new room says of itself; undefined for a conversation that says nothing beyond its title. */

@@ -436,3 +436,27 @@ test('pictures that one person begins to send keep nobody else from sending one'
   assert.ok((await sdk.roomAvatars.put(quick as string, new Blob([await photograph('red')]))) > 0);
   assert.ok(begun.every((said) => !said().includes('200 OK')));
 });
+
+test('MSG-07 a call that was live when its room was archived ends there, and who was in it says what became of it', async () => {
+  const { alice, bob } = people;
+  const { id } = await open(alice, 'Talking', { participants: ['bob'] });
+  const step = async (name: string, seq: number, body: object) => {
+    const form = { to: id, kind: 'call', step: name, call: 'attempt', seq, body };
+    const reply = await api<unknown>(alice, 'POST', '/signal', form);
+    assert.equal(reply.status, 202, reply.text);
+  };
+  const outcome = async (who: Person, result: string, call?: string) => {
+    const body = { outcome: { result, duration: 0, flags: [] }, ...(call === undefined ? {} : { call }) };
+    return await post(site.server, who, id, { kind: 'call', body });
+  };
+  await step('invite', 1, { video: false, room: 'r' });
+  await change(alice, id, { archived: true });
+  assertRefused(await outcome(alice, 'cancelled', 'attempt'), 409, 'call_outcome_contradicts');
+  await step('cancel', 2, {});
+  assert.equal((await outcome(alice, 'cancelled', 'attempt')).status, 201);
+  assert.equal((await outcome(bob, 'missed')).status, 201);
+  // One each, of a call that there was, and no other words.
+  assertRefused(await outcome(alice, 'missed', 'attempt'), 409, 'call_outcome_posted', 'body.outcome');
+  assertRefused(await outcome(alice, 'failed', 'another'), 409, 'conversation_archived');
+  assertRefused(await post(site.server, bob, id, { kind: 'text', body: 'x' }), 409, 'conversation_archived');
+});
