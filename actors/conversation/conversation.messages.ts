@@ -21,6 +21,8 @@ export interface Acting {
 
 /** The policy, and what the surface knows of those who are added: it sees all lanes. */
 export interface Asking extends AskingRule {
+  /** Who wants to be asked, whatever the rule. */
+  readonly wishing?: readonly string[] | undefined;
   /** Nobody to ask. */
   readonly bots: readonly string[];
   /** For whom as many invitations wait as may. */
