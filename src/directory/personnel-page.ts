@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { USERNAME } from '#src/protocol/names.ts';
 
 /** What is wanted of a page: who has left by it, and where the next one begins. */
-export interface PersonnelPage {
+interface PersonnelPage {
   readonly left: readonly string[];
   readonly next: string | null;
 }

@@ -11,7 +11,7 @@ import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import type { People } from './people.ts';
-import type { PersonnelPage } from './personnel-page.ts';
+import type { readPersonnelPage } from './personnel-page.ts';
 
 const PULL_MILLIS = 15 * 60_000;
 /** One page, from the look-up to its last byte. */
@@ -45,7 +45,7 @@ export interface PersonnelPullOptions {
 export class PersonnelPull {
   readonly #options: PersonnelPullOptions;
   /** One page is read at a time, so nothing waits. */
-  readonly #pages = new WorkerPool<string, PersonnelPage>({
+  readonly #pages = new WorkerPool<string, ReturnType<typeof readPersonnelPage>>({
     worker: new URL('personnel-page.ts', import.meta.url),
     task: 'readPersonnelPage',
     threads: 1,
