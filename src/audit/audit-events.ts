@@ -87,6 +87,7 @@ export const AUDIT_EVENTS = {
   'legal_hold.changed': 'A legal hold over a conversation or everything began or ended: before and after.',
   'conversation.owner_given': 'A room that nobody could run any more got an owner: who, and by the rule or by whom.',
   'conversation.archived': 'An administrator archived a room.',
+  'conversation.avatar_removed': 'An administrator took the picture of a room away.',
   'conversation.restored': 'An administrator brought an archived room back.',
   'meeting.created': 'A person made a meeting: how many take part.',
   'meeting.cancelled': 'A meeting was cancelled: by its host, an owner of its room, an administrator or its entry.',

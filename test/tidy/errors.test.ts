@@ -8,6 +8,7 @@ import { SCIM_ERRORS } from '#src/scim/answers.ts';
 import { ERROR_CODES, ERRORS, RETIRED_CODES } from '#src/protocol/errors.ts';
 import { ATTACHMENT_ROUTES } from '#src/protocol/attachments/attachment-routes.ts';
 import { AVATAR_ROUTES } from '#src/protocol/account/avatar-routes.ts';
+import { ROOM_AVATAR_ROUTES } from '#src/protocol/conversations/room-avatar-routes.ts';
 import { OWN_DATA_ROUTES } from '#src/protocol/account/own-data-routes.ts';
 import { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
 import { APP_PASSWORD_ROUTES } from '#src/protocol/sessions/app-password-routes.ts';
@@ -121,6 +122,7 @@ test('ERR-04 every code is promised by a route, a frame or the upgrade', () => {
   const stated = [
     ...Object.values(routes),
     ...Object.values(ATTACHMENT_ROUTES),
+    ...Object.values(ROOM_AVATAR_ROUTES),
     ...Object.values(CALENDAR_FILE_ROUTES),
     ...Object.values(CALENDAR_MAIL_ROUTES),
     ...Object.values(NODE_ROUTES),

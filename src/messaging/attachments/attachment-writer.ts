@@ -18,6 +18,7 @@ import { blobPath, removeFile, removeUpload } from '#storage/attachments/blobs.t
 import { fetchObject } from '#storage/attachments/object-transfer.ts';
 import type { LaneEnvironment } from '#storage/engine/lane.ts';
 import type { ShardRuntime } from '../thread-services.ts';
+import { AvatarMaker } from '#src/pictures/avatar-maker.ts';
 import { ContentMover } from './content-mover.ts';
 import type { StoreClient } from './store-client.ts';
 import { thumbnailFormat, ThumbnailMaker } from '#src/pictures/thumbnail-maker.ts';
@@ -114,6 +115,7 @@ export class AttachmentWriter {
   #timer: NodeJS.Timeout | undefined;
   #work: Promise<void> = Promise.resolve();
   readonly #thumbnails = new ThumbnailMaker();
+  readonly #avatars = new AvatarMaker(this.#thumbnails);
   #sealing: Promise<void> = Promise.resolve();
   #contents: { readonly sealed: number; readonly plain: number } | undefined;
   #isSealing = false;
@@ -215,6 +217,7 @@ export class AttachmentWriter {
       'attachments.posted': async ({ id }) => await here().attachments.posted(id),
       'attachments.settle': async () => await here().attachments.settle(),
       'attachments.makeThumbnail': async ({ id, size }) => await here().#makeThumbnail(id, size),
+      'avatars.make': async ({ picture }) => await here().#avatars.make(picture),
       'attachments.release': async ({ ids }) => await here().attachments.release(ids),
     };
   }

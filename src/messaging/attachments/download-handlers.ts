@@ -87,12 +87,13 @@ async function readPicture(
   }
 }
 
-async function* only(bytes: Buffer): AsyncGenerator<Buffer> {
+/** A picture as a stream of one piece. */
+export async function* only(bytes: Buffer): AsyncGenerator<Buffer> {
   yield bytes;
 }
 
 /** What every answer with a person's bytes carries, so that a browser never runs them. */
-function safeHeaders(tag: string): [string, string][] {
+export function safeHeaders(tag: string): [string, string][] {
   return [
     ['etag', tag],
     // Readers keep it and ask each time: who may read it changes, what it is does not.

@@ -73,12 +73,12 @@ export async function addOwnAccount(options: OwnAccountOptions): Promise<OwnProf
     readNotifications: ({ user }) => ({ status: 200, body: notificationsOf(accounts, user) }),
     putNotifications: async ({ user, body }) => {
       const wanted = body as Notifications;
-      await accounts.change((draft) => {
+      const stored = await accounts.change((draft) => {
         // Erased while this change waited for its turn: nothing of theirs is stored any more.
         if (draft.person(user)?.state !== 'active') throw new Refusal('session_revoked');
-        putNotifications(draft, user, wanted);
+        return putNotifications(draft, user, wanted);
       });
-      return { status: 200, body: wanted };
+      return { status: 200, body: stored };
     },
     listOwnSessions: ({ token }) => ({ status: 200, body: { items: sessions.list(session(token)), next: null } }),
     endOwnSession: async ({ token, parameters, address }) => {
