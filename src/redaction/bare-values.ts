@@ -1,6 +1,6 @@
 /** Values without quotes: where they end depends on what they are. */
 import { cutSocketAddress } from './addresses.ts';
-import { isDigit, runStop, VALUE_END } from './bytes.ts';
+import { indexOf, runStop, VALUE_END } from './bytes.ts';
 import { columnOf, type Scan } from './context.ts';
 import { noteOpen, walkJson } from './json.ts';
 import { putNamed, putPerson, putPhone } from './people.ts';
@@ -84,11 +84,11 @@ export function bare(
         const end = walkJson(scan, start, 'text');
         if (end > start + 1) return end;
       }
-      return putText(scan, start, outerEnd(scan, keyStart, start, stop));
+      return putText(scan, found, keyStart, start, outerEnd(scan, keyStart, start, stop));
     case 'authorization':
       return putCredentials(scan, keyStart, start, stop);
     case 'cookie':
-      return putSecret(scan, start, outerEnd(scan, keyStart, start, stop), 'cookie');
+      return putSecret(scan, start, cookieEnd(scan, start, outerEnd(scan, keyStart, start, stop)), 'cookie');
     case 'audit':
       return putAudit(scan, start, stop);
     case 'address':
@@ -199,32 +199,56 @@ function isErrorCode({ text, floor }: Scan, keyStart: number): boolean {
 const OF_ERRORS =
   'error exit status return reason result response zip postal country area err http sqlstate signal'.split(' ');
 
-/** Text without quotes: up to the next `name=`, the `; from=` and ` from ` of a mail log, or the end of the line. */
-function putText(scan: Scan, start: number, stop: number): number {
-  const { bytes, text } = scan;
-  let end = stop;
-  for (let at = start; at < stop && end === stop; at += 1) {
-    const byte = bytes[at];
-    if (
-      (byte === 38 && /^&[\w.-]{1,40}=/.test(text.slice(at, at + 42))) ||
-      (byte === 59 && (text.startsWith('; from=', at) || /^;[\w.-]{1,40}=/.test(text.slice(at, at + 42)))) ||
-      (byte === 32 && isNextField(scan, at + 1, stop))
-    )
-      end = at;
+/** Cookies of a form end with their field, those of a header with the line. */
+function cookieEnd(scan: Scan, start: number, stop: number): number {
+  if (scan.bytes[start - 1] !== 61) return stop;
+  const next = /&[\w.-]{1,40}=/.exec(scan.text.slice(start, stop));
+  return next === null ? stop : start + next.index;
+}
+
+/** Bytes at which what is behind a text can begin: a tab, a space, `&`, `,`, `;`, `|`. */
+const FIELD_MARKS: ReadonlySet<number> = new Set([9, 32, 38, 44, 59, 124]);
+
+/** What is behind a text, by the sign that its own key has: the next field, or the ` from ` of a mail log. */
+const BEHIND_TEXT = {
+  equal: /(?:[ \t|]|, ?)(?!\d)[\w.-]{1,40}=(?! )|[&;][\w.-]{1,40}=|; from=| from [^\s[]{1,255}\[[^\]\s]{1,64}\][;:]/y,
+  spacedEqual: /[,;] ?[\w.-]{1,40} = /y,
+  colon: /,? [A-Za-z][\w.-]{0,39}[:=](?=[^\s/])/y,
+  listed: /, [\w.-]{1,40}: | (?!\d)[\w.-]{1,40}=(?! )|; from=| from [^\s[]{1,255}\[[^\]\s]{1,64}\][;:]/y,
+  arrow: /, ?[\w.-]{1,40} -> /y,
+};
+
+/** The bracket that closes what a key begins. */
+const CLOSERS: ReadonlyMap<string, number> = new Map([
+  ['[', 93],
+  ['(', 41],
+  ['{', 125],
+]);
+
+/** Text without quotes: up to the next field, the ` from ` of a mail log, or the end of the line. */
+function putText(scan: Scan, found: Found, keyStart: number, start: number, stop: number): number {
+  const { text, bytes, floor } = scan;
+  const before = keyStart > floor ? text.slice(Math.max(floor, keyStart - 2), keyStart) : '';
+  const pattern = behindText(found, before, bytes[start - 2]);
+  const closer = CLOSERS.get(before.slice(-1));
+  const close = closer === undefined ? -1 : indexOf(bytes, closer, start, stop);
+  const limit = close === -1 ? stop : close;
+  let end = start;
+  for (; end < limit; end += 1) {
+    if (!FIELD_MARKS.has(bytes[end] as number)) continue;
+    pattern.lastIndex = end;
+    if (pattern.test(text)) break;
   }
   while (end > start && ' ,;'.includes(text.charAt(end - 1))) end -= 1;
   return end > start ? putSecret(scan, start, end, 'text') : -1;
 }
 
-function isNextField(scan: Scan, from: number, stop: number): boolean {
-  const { bytes, text } = scan;
-  if (
-    bytes[from] === 102 &&
-    /^from [^\s[]{1,255}\[[^\]\s]{1,64}\][;:]/.test(text.slice(from, Math.min(stop, from + 330)))
-  )
-    return true;
-  const end = wordEnd(scan, from, Math.min(stop, from + 40));
-  return end > from && end < stop && bytes[end] === 61 && bytes[end + 1] !== 32 && !isDigit(bytes[from]);
+function behindText({ isColon, isSpaced }: Found, before: string, sign: number | undefined): RegExp {
+  if (sign === 62) return BEHIND_TEXT.arrow;
+  if (isColon && isSpaced)
+    return before === ', ' || CLOSERS.has(before.slice(-1)) ? BEHIND_TEXT.listed : BEHIND_TEXT.equal;
+  if (isColon) return BEHIND_TEXT.colon;
+  return isSpaced ? BEHIND_TEXT.spacedEqual : BEHIND_TEXT.equal;
 }
 
 function putCredentials(scan: Scan, keyStart: number, start: number, stop: number): number {
