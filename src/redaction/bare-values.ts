@@ -84,6 +84,7 @@ export function bare(
         const end = walkJson(scan, start, 'text');
         if (end > start + 1) return end;
       }
+      if (namesFields(scan, start, stop)) return -1;
       return putText(scan, found, keyStart, start, outerEnd(scan, keyStart, start, stop));
     case 'authorization':
       return putCredentials(scan, keyStart, start, stop);
@@ -98,7 +99,8 @@ export function bare(
       return cutSocketAddress(scan, start, wordEnd(scan, start, stop));
     case 'id': {
       const end = wordEnd(scan, start, stop);
-      return isNamedValue(text, start, end) ? end : -1;
+      // `hash=SCRAM-SHA-256$…` is more than its first word.
+      return bytes[end] !== 36 && isNamedValue(text, start, end) ? end : -1;
     }
     case 'password':
     case 'secret':
@@ -127,10 +129,26 @@ function bareSecret(
   // `auth: sql(alice)` of a mail server: the name of a part of it, which says nothing of a secret.
   if (isProse && keyEnd - keyStart === 4 && text.slice(keyStart, keyEnd).toLowerCase() === 'auth') return -1;
   const end = Math.max(secretEnd(scan, keyStart, start, stop), hashEnd(text, start, stop));
+  if (bytes[keyStart - 1] === 40 && /^(?:auth|account|session|chauthtok|setcred)\)/.test(text.slice(start, start + 10)))
+    return -1;
   if (end === start || isHarmlessAt(scan, keyStart, keyEnd, start, end)) return -1;
-  if (isProse && (bytes[start] === 40 || isSentence(scan, start, end, stop))) return -1;
+  if (isProse && (bytes[start] === 40 || (columnOf(scan, keyStart) === -1 && isSentence(scan, start, end, stop))))
+    return -1;
+  // `auth01:443`, `com.example.Auth:142`: a port, or a place in a program.
+  if (isPlace(text, keyStart, keyEnd, start)) return -1;
   if (end >= stop) noteOpen(scan, 'secret', 0);
   return putSecret(scan, start, wordsEnd(scan, keyStart, keyEnd, end, stop), 'secret');
+}
+
+const PLACE = /^[A-Za-z.]{0,60}(?:[Aa]uth|[Tt]oken|[Ss]ecret)\d{0,3}$/;
+
+function isPlace(text: string, keyStart: number, keyEnd: number, start: number): boolean {
+  return (
+    start === keyEnd + 1 &&
+    text.charCodeAt(keyEnd) === 58 &&
+    PLACE.test(text.slice(keyStart, keyEnd)) &&
+    /^\d{1,5}(?=[\s/,;)\]]|$)/.test(text.slice(start, start + 6))
+  );
 }
 
 /** Whether a word behind `token: ` goes on as a sentence does: in small letters, with two more such words behind it. */
@@ -173,6 +191,12 @@ function bareName(
   if (end === start) return -1;
   const value = text.slice(start, Math.min(end, start + 64));
   if (keyClass === 'user-id' && isId(value)) return end;
+  // `login: user "alice"`, `FAIL LOGIN: Client "…"`, `imap-login: Warning: …`: a word about what follows.
+  if (found.isColon && /^[A-Za-z]+$/.test(value) && isAbout(scan, keyStart, value, end)) return -1;
+  // The services of PAM: `login:auth`; a storage account of Azure.
+  if (before === '(' && bytes[end] === 41 && /^(?:auth|account|session|chauthtok|setcred|password)$/.test(value))
+    return end;
+  if (text.startsWith(';AccountKey=', end)) return end;
   if (found.isColon && found.isSpaced && engine.rules.words.has(value.toLowerCase())) return end;
   // A constant of a program, which says what kind of user is meant.
   if (/^USER_[A-Z_]+$|^\d{1,2}$|^(?:com|org|net|io)\.\w+\.\w/.test(value)) return end;
@@ -184,6 +208,11 @@ function bareName(
   if (/^(?:gecos$|[sd]user$|(?:display|full|real)[\w-]{0,20}(?:name|nick)$)/.test(key))
     end = isForm ? end : restOfName(scan, end, stop);
   return putPerson(scan, start, end, { isHex: key === 'acct', isForm });
+}
+
+function isAbout({ bytes, text }: Scan, keyStart: number, value: string, end: number): boolean {
+  if (bytes[end] === 58) return text.charCodeAt(keyStart - 1) === 45;
+  return /^(?:user|client|account|username|login)$/i.test(value) && / ["'<\w]/.test(text.slice(end, end + 2));
 }
 
 function isErrorCode({ text, floor }: Scan, keyStart: number): boolean {
@@ -199,8 +228,21 @@ function isErrorCode({ text, floor }: Scan, keyStart: number): boolean {
 const OF_ERRORS =
   'error exit status return reason result response zip postal country area err http sqlstate signal'.split(' ');
 
+/** Whether a text is a form, which is read by its fields, or the name of a certificate, which has names of its own. */
+function namesFields({ text, state }: Scan, start: number, stop: number): boolean {
+  const isNamed = /^(?:[\w.-]{1,40}=[^\s&]{0,200}&|\/?(?:CN|C|O|OU|ST|L|DC|emailAddress) ?= ?)/.test(
+    text.slice(start, Math.min(stop, start + 256)),
+  );
+  if (isNamed) state.folded = undefined;
+  return isNamed;
+}
+
 /** Cookies of a form end with their field, those of a header with the line. */
 function cookieEnd(scan: Scan, start: number, stop: number): number {
+  if (scan.bytes[start] === 123) {
+    const close = indexOf(scan.bytes, 125, start, stop);
+    if (close !== -1) return close + 1;
+  }
   if (scan.bytes[start - 1] !== 61) return stop;
   const next = /&[\w.-]{1,40}=/.exec(scan.text.slice(start, stop));
   return next === null ? stop : start + next.index;

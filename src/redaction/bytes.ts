@@ -72,7 +72,7 @@ for (let byte = 0; byte < 256; byte += 1) {
 }
 fill(MARK, '@:+%\\=$[{&(~"<#^-');
 
-fill(NEXT, '="\'`])', ASKS_KEY);
+fill(NEXT, '="\'`])}', ASKS_KEY);
 fill(NEXT, ':', ASKS_COLON);
 fill(NEXT, '.:', ASKS_NUMBER);
 fill(NEXT, ' \t', ASKS_GAP);

@@ -35,10 +35,10 @@ function classOf(scan: Scan, at: number, name: string, isGlued: boolean, isLong:
   // The program that stands nearest says what its option is.
   let nearest = -1;
   let found: ArgumentClass | undefined;
-  for (const { programs, glue, class: optionClass } of own) {
+  for (const { programs, glue, class: said } of own) {
     if (glue !== 'both' && (glue === 'glued') !== isGlued) continue;
     const last = [...line.matchAll(programs)].at(-1)?.index ?? -1;
-    if (last > nearest) [nearest, found] = [last, optionClass];
+    if (last > nearest) [nearest, found] = [last, said];
   }
   if (found !== undefined) return found === 'flag' ? 'none' : found;
   return isLong ? scan.engine.keys.classOf(name) : 'none';
@@ -82,7 +82,7 @@ export function cutArgument(scan: Scan, from: number, end: number, keyClass: Arg
   const marked = markerEnd(text, from);
   if (marked !== -1) return marked;
   const value = text.slice(from, Math.min(end, from + 256));
-  if (end <= from || bytes[from] === 45) return -1;
+  if (end <= from || bytes[from] === 45 || bytes[from] === 61) return -1;
   switch (keyClass) {
     case 'secret':
     case 'password':

@@ -24,11 +24,19 @@ export const INHERITED: ReadonlySet<KeyClass> = new Set<KeyClass>([
 /** Classes of names that say less than the key they stand below. */
 const WEAK: ReadonlySet<KeyClass> = new Set<KeyClass>(['none', 'id', 'audit', 'pair-name', 'pair-value', 'people']);
 
+/** Names below a secret's that tell about it: its kind, its term, where it counts. */
+const ABOUT_SECRET =
+  /(?:^|[_-])(?:type|expir(?:y|es|ation|es_?(?:in|at))|region|duration|renewable|polic(?:y|ies)|scopes?|ttl|status|count|enabled)$|(?:Type|Expir(?:y|es|ation)|ExpiresIn|ExpiresAt|Region|Duration)$/;
+
 /** The class of a value by its own key and by the class of what it is in. */
 export function innerClass(own: KeyClass, outer: KeyClass, key: string): KeyClass {
-  if (INHERITED.has(outer) && WEAK.has(own)) return outer;
+  if (INHERITED.has(outer) && WEAK.has(own)) return ABOUT_SECRET.test(key) && outer !== 'text' ? own : outer;
   // `{"sender": {"name": "alice"}}`: the name of whoever the outer key names.
-  return outer === 'user' && (key === 'name' || key === 'id' || key === 'title') ? 'user' : own;
+  return outer === 'user' && (key === 'name' || key === 'title')
+    ? 'user'
+    : outer === 'user' && key === 'id'
+      ? 'user-id'
+      : own;
 }
 
 /** An open object or list. */
@@ -240,7 +248,7 @@ class Walk {
     const own = hasEscape
       ? engine.keys.classOf(withoutUnseen(decodeEscapes(text, from, Math.min(to, from + 256)).text))
       : engine.keys.classAt(scan.bytes, from, to);
-    const key = to - from < 9 ? text.slice(from, to) : '';
+    const key = to - from < 32 ? text.slice(from, to) : '';
     this.#isKey = false;
     this.#isName = own === 'pair-name' || key === 'name' || key === 'Name';
     if (key === 'op') open.hasOp = true;

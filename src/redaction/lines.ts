@@ -28,9 +28,14 @@ export function cutLeft(scan: Scan, start: number, stop: number): number {
   const { state } = scan;
   if (state.open !== undefined) return cutOpen(scan, start, stop);
   if (state.folded !== undefined) {
-    const first = scan.bytes[start];
-    const goesOn = (first === 32 || first === 9) && !/^[ \t]+at [\w$.<>]+[.(]/.test(scan.text.slice(start, start + 80));
-    if (goesOn) return cutFolded(scan, state.folded, start, stop);
+    // What curl and a log put before each line of a header.
+    const from = /^[<>] [ \t]/.test(scan.text.slice(start, start + 3)) ? start + 2 : start;
+    const isIndented = scan.bytes[from] === 32 || scan.bytes[from] === 9;
+    // A line of a stack, and a field of an event of Windows, go on with nothing.
+    const isOther = /^[ \t]+(?:at [\w$.<>]+[.(]|[A-Z][A-Za-z ]{1,40}:\t)/.test(
+      scan.text.slice(from, Math.min(stop, from + 80)),
+    );
+    if (isIndented && !isOther) return cutFolded(scan, state.folded, from, stop);
     state.folded = undefined;
   }
   if (state.below !== undefined) {

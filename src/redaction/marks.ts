@@ -215,6 +215,8 @@ function cutCell(scan: Scan, from: number, at: number): number {
 function startJson(scan: Scan, at: number): number {
   // `["user"]=> …` of a program's dump is a key in brackets.
   if (/^\["[^"]{1,64}"\] ?=/.test(scan.text.slice(at, Math.min(scan.stop, at + 70)))) return -1;
+  // A table of Lua: `{ ["user"] = … }`.
+  if (scan.bytes[at] === 123 && /^\{\s{1,16}\[/.test(scan.text.slice(at, Math.min(scan.stop, at + 20)))) return -1;
   return walkJson(scan, at, 'none');
 }
 

@@ -120,7 +120,7 @@ function cutBearer(scan: Scan, after: number): number {
   if (marked !== -1) return marked;
   const to = credentialEnd(scan, after);
   const token = text.slice(after, Math.min(to, after + 64));
-  return token.length >= 6 && !token.startsWith('-') && !ABOUT_BEARER.test(token)
+  return token.length >= 6 && !token.startsWith('-') && scan.bytes[to] !== 58 && !ABOUT_BEARER.test(token)
     ? spans.secret(after, to, 'authorization')
     : -1;
 }

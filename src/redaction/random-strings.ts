@@ -214,6 +214,8 @@ export function isNamedId(scan: Scan, start: number): boolean {
   if (text.startsWith('WebKitFormBoundary', start)) return true;
   let end = start;
   while (end > from && '"\'=:/ \t@<(,\\[-'.includes(text.charAt(end - 1))) end -= 1;
+  // The id of a delivery, as dovecot writes it behind its process.
+  if (/\)<\d{1,9}><$/.test(text.slice(Math.max(0, start - 16), start))) return true;
   // `W/"` of an ETag.
   if (text.charAt(end - 1) === 'W') return true;
   let first = end;

@@ -181,12 +181,15 @@ export class TextScan implements Scan {
   }
 
   value(keyClass: KeyClass, from: number, to: number): void {
-    if (keyClass !== 'none' && keyClass !== 'audit' && cutValue(this, keyClass, from, to) !== -1) return;
+    const next = keyClass !== 'none' && keyClass !== 'audit' ? cutValue(this, keyClass, from, to) : -1;
+    if (next >= to) return;
+    // An address in the place of a name is left to the scan.
+    const left = Math.max(next, from);
     const { floor, stop, isJoined } = this;
     this.floor = from;
     this.stop = to;
     this.isJoined = false;
-    const at = this.state.key.lines > 0 && to - from > 7 ? Math.max(cutKeyLine(this, from, to), from) : from;
+    const at = this.state.key.lines > 0 && to - left > 7 ? Math.max(cutKeyLine(this, left, to), left) : left;
     if (at < to) this.#go(at, to);
     this.floor = floor;
     this.stop = stop;
@@ -274,7 +277,7 @@ export class TextScan implements Scan {
     if ((asks & ASKS_BASE64) !== 0) return start < this.judgedTo;
     if ((asks & ASKS_COLON) !== 0) return length > 4 && length !== INSTANT && !rules.mayName(bytes, start, end);
     if (next === 46) return length !== SHAPE_WORD;
-    if (next === 93 || next === 41) return behind !== 61 && (behind !== 32 || bytes[end + 2] !== 61);
+    if (next === 93 || next === 41 || next === 125) return behind !== 61 && (behind !== 32 || bytes[end + 2] !== 61);
     if (next === 44) return bytes[start - 1] !== 123;
     return next !== 61 && !rules.mayName(bytes, start, end);
   }
@@ -362,7 +365,8 @@ export class TextScan implements Scan {
     if (keyClass !== 'text' && keyClass !== 'cookie' && keyClass !== 'authorization') return;
     // A key of YAML stands further to the right, and what is below it is the next one.
     const column = columnOf(this, start);
-    const isHeader = keyClass === 'text' ? column < 1 && isSubject(this.bytes, start, end) : column === 0;
+    const isShown = start === this.floor + 2 && /^[<>] $/.test(this.text.slice(this.floor, start));
+    const isHeader = keyClass === 'text' ? column < 1 && isSubject(this.bytes, start, end) : column === 0 || isShown;
     if (isHeader) this.state.folded = keyClass;
   }
 

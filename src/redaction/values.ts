@@ -21,7 +21,7 @@ function findSeparator(scan: Scan, keyStart: number, keyEnd: number): Found | un
   const mark = at < stop ? (bytes[at] as number) : 10;
   const quote = mark === 34 || mark === 39 || mark === 96 ? mark : 0;
   if (quote !== 0) at += bytes[at + 1] === 93 ? 2 : 1;
-  else if (mark === 93 || mark === 41) at += 1;
+  else if (mark === 93 || mark === 41 || mark === 125) at += 1;
   at = gapEnd(bytes, at, stop);
   const sign = at < stop ? bytes[at] : 10;
   let isDouble = false;
@@ -83,6 +83,7 @@ export function hasSign({ bytes, stop, floor }: Scan, start: number, end: number
     case 96:
       return behind !== undefined && BEHIND_QUOTE.has(behind);
     case 93:
+    case 125:
     case 41:
       return behind === 61 || (behind === 32 && bytes[end + 2] === 61);
     case 44:

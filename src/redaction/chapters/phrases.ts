@@ -11,7 +11,7 @@ function special(does: Special, literal: string, go: string, stay?: string): Spe
 
 const AGO = '192.0.2.x port 22';
 /** What sshd says of a name between `for` and `from`. */
-const FOR = String.raw` [\w/.:-]{1,40} for (?:\(illegal user\) |invalid user |illegal user |user )?<peer>`;
+const FOR = String.raw` [\w/.:'-]{1,40} for (?:\(illegal user\) |invalid user |illegal user |user )?<peer>`;
 const ADDRESS = '[0-9a-fA-F.:x]{3,45} port ';
 
 const SSHD: readonly Row[] = [
@@ -58,7 +58,7 @@ const VERBS =
   '(?=:|,? (?:logged|signed|joined|left|not (?:found|known|in|allowed)|was|has|is|created|deleted|blocked|unblocked|authenticated|authorized|connected|disconnected|failed|added|removed|changed|does|from|NOT)(?![a-z]))';
 /** Words that follow `user` in sentences about users at large. */
 const NOBODY =
-  '(?!(?:name|agent|id|input|and|or|accounts?|session|data|was|is|has|not|unknown|does|interface|mode|space|slice|manager|service|list|table|logged|who|that|with|database|password|defined|request|cache|directory|limit|runtime|in|from|to|the|a|an|at|by|on|found|process|group|authentication|connection|message|NOT)(?![\\w.-]))';
+  '(?!(?:records?|name|agent|id|input|and|or|accounts?|session|data|was|is|has|not|unknown|does|interface|mode|space|slice|manager|service|list|table|logged|who|that|with|database|password|defined|request|cache|directory|limit|runtime|in|from|to|the|a|an|at|by|on|found|process|group|authentication|connection|message|NOT)(?![\\w.-]))';
 
 const SESSIONS: readonly Row[] = [
   phrase('unknown user <one>', 'no such: unknown user «kalomi»'),
@@ -78,7 +78,7 @@ const SESSIONS: readonly Row[] = [
   phrase("User <'user'>", 'User "«kalomi»" is gone'),
   phrase("role <'user'>", 'FATAL:  role "«kalomi»" does not exist', 'role admin does not exist'),
   phrase("Role <'user'>", 'DETAIL:  Role "«kalomi»" does not exist.', 'Role admin does not exist'),
-  phrase('nslcd; user <user>$', 'error opening connection to nslcd; user «kalomi»', 'nslcd; user unknown to it'),
+  phrase('nslcd; user <user>', 'error opening connection to nslcd; user «kalomi»', 'nslcd; users are none'),
   phrase(
     'Provided username <one>',
     'Provided username «kalomi» and/or password are incorrect',
@@ -95,6 +95,16 @@ const SESSIONS: readonly Row[] = [
     "GRANT [^'\\n]{1,120} TO ['\"\x60]<user>['\"\x60]",
     "GRANT ALL ON app.* TO '«kalomi»'@'%'",
     'GRANT ALL ON app.* TO x',
+  ),
+  phrase(
+    'ENVELOPE \\((?:NIL|"[^"\\n]{0,60}") <\'text\'>',
+    '* 5 FETCH (ENVELOPE ("Fri, 20 Nov 2026 10:11:12 +0300" "«see you at nine»" NIL))',
+    'ENVELOPE (NIL NIL)',
+  ),
+  phrase(
+    'password is (?=[^\\s]{0,64}\\d)<pass>',
+    'the password is «osvuh77»',
+    'password is 5 characters'.replace('5', 'five'),
   ),
   phrase('C: USER <user>$', 'C: USER «kalomi»', 'C: USER is asked for'),
   phrase('C: PASS <pass>$', 'C: PASS «osvuh»', 'C: PASS is asked for'),
