@@ -21,8 +21,6 @@ import { HASH } from './value-ends.ts';
 const REGION_MAX = 4096;
 /** Bytes of a cell that may hold a name and a value. */
 const CELL_MIN = 8;
-/** Bytes of an element's name and attributes. */
-const TAG_MAX = 640;
 /** What a number of a country may begin with behind its plus. */
 const NUMBER_START = /^\+(?:\d|\(\d)/;
 
@@ -225,7 +223,7 @@ function cutHash({ text, spans, stop }: Scan, at: number): number {
   return HASH.test(text) ? spans.secret(at, Math.min(HASH.lastIndex, stop), 'secret') : -1;
 }
 
-const TAG = /^<(?:[\w.-]{1,40}:)?([\w.-]{1,64})((?:\s[^<>]{0,512})?)>(<!\[CDATA\[)?/;
+const TAG = /<(?:[\w.-]{1,40}:)?([\w.-]{1,64})((?:\s[^<>]{0,512})?)>(<!\[CDATA\[)?/y;
 
 /** Classes of names whose elements hold no value of theirs. */
 const NAMELESS: ReadonlySet<KeyClass> = new Set<KeyClass>(['none', 'pair-name', 'pair-value', 'audit', 'people']);
@@ -260,8 +258,9 @@ function cutSibling(scan: Scan, from: number): number {
 /** The text of an element with the name of a key: `<password>…</password>`, in SOAP, in WebDAV, in reports. */
 function cutElement(scan: Scan, at: number): number {
   const { text, bytes, engine, stop } = scan;
-  const tag = TAG.exec(text.slice(at, Math.min(stop, at + TAG_MAX)));
-  if (tag === null) return -1;
+  TAG.lastIndex = at;
+  const tag = TAG.exec(text);
+  if (tag === null || TAG.lastIndex > stop) return -1;
   const keyClass = engine.keys.classOf(tag[1] as string);
   if (NAMELESS.has(keyClass)) return cutSibling(scan, at + tag[0].length);
   const from = at + tag[0].length;

@@ -125,8 +125,13 @@ export function cutKeyed(scan: Scan, keyStart: number, keyEnd: number, keyClass:
   return cutFound(scan, found, keyClass, keyStart, keyEnd);
 }
 
-/** The value of a class that stands at a place. Answers where the scan goes on, or -1. */
+/** The value of a class that stands at a place, and what it was changed to. Answers where the scan goes on, or -1. */
 export function cutFound(scan: Scan, found: Found, keyClass: KeyClass, keyStart: number, keyEnd: number): number {
+  const end = cutOne(scan, found, keyClass, keyStart, keyEnd);
+  return end === -1 ? -1 : further(scan, keyClass, end, lineStop(scan, found.start));
+}
+
+function cutOne(scan: Scan, found: Found, keyClass: KeyClass, keyStart: number, keyEnd: number): number {
   const { bytes, text } = scan;
   const start = unwrapped(scan, found.start);
   const marked = markerEnd(text, start);
@@ -149,7 +154,7 @@ export function cutFound(scan: Scan, found: Found, keyClass: KeyClass, keyStart:
       return -1;
     if (mark === 60 && keyClass === 'text' && !isAngled(scan, to))
       return bare(scan, found, keyClass, keyStart, keyEnd, start, stop);
-    return further(scan, keyClass, delimited(scan, keyClass, inside, to, mark), stop);
+    return delimited(scan, keyClass, inside, to, mark);
   }
   if (found.quote !== 0 && found.isColon) {
     const end = jsonBare(scan, found, keyClass, start, stop);
@@ -161,7 +166,7 @@ export function cutFound(scan: Scan, found: Found, keyClass: KeyClass, keyStart:
     const end = bracketed(scan, keyClass, start, stop);
     if (end !== -1) return end;
   }
-  return further(scan, keyClass, bare(scan, found, keyClass, keyStart, keyEnd, start, stop), stop);
+  return bare(scan, found, keyClass, keyStart, keyEnd, start, stop);
 }
 
 /** Classes of which the whole value goes. */
@@ -196,12 +201,12 @@ const CHANGED = /["'`]? ?(?:->|=>| to) ?(?=["'`])|(?<![->=]) -> (?=[^\s"'`])/y;
 
 /** `"old" -> "new"`: a second value behind the first one that ends at a place. Answers where the scan goes on. */
 function further(scan: Scan, keyClass: KeyClass, end: number, stop: number): number {
-  if (end === -1 || end >= stop || (!WHOLE.has(keyClass) && keyClass !== 'user')) return end;
+  if (end >= stop || (!WHOLE.has(keyClass) && keyClass !== 'user')) return end;
   CHANGED.lastIndex = end;
   if (!CHANGED.test(scan.text) || CHANGED.lastIndex >= stop) return end;
   const start = CHANGED.lastIndex;
   const found: Found = { start, isColon: false, isSpaced: false, quote: 0, isDouble: false };
-  const next = cutFound(scan, found, keyClass, start, start);
+  const next = cutOne(scan, found, keyClass, start, start);
   return next === -1 ? end : next;
 }
 
