@@ -59,6 +59,8 @@ import type { ShownVendorToken } from '#src/protocol/sessions/shown-vendor-token
 import { printWelcome } from '#src/server/welcome.ts';
 import { addMailRoutes, makeOutbox, type MailServicesOptions } from '#src/calendar/mail/mail-services.ts';
 import type { Base, Release } from '#src/server/base.ts';
+import type { FactorRemovals } from '#src/directory/factor-removals.ts';
+import { addSecondFactors } from '#src/server/account/second-factors.ts';
 import { METRICS_MILLIS, makeHealth } from '#src/server/health.ts';
 import { makeSupervisor, startShards, type ShardContext } from '#src/server/shard-supervision.ts';
 import type { HealthBody } from '#src/telemetry/health-body.ts';
@@ -162,6 +164,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     sessionReused: async ({ address }) =>
       await management.alerts.note('session_reused', 'server', `from ${address}; the audit trail says whose it was`),
     directorySignIn: () => management.ldapSignIn,
+    secondFactors: () => management.clientFactors,
     telemetry: countFor('coordinator', metrics),
     quotas,
     ...makeConversationAccess(lanes, supervisor, systemClock, quotas.require, () => readAsking(accounts, config)),
@@ -175,6 +178,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     clock: systemClock,
     health: async () => JSON.parse((await health('application/json')).body) as HealthBody,
     listeners: () => urls,
+    origins: () => origins,
     liveCalls: makeLiveCalls(() => supervisor.askShards('calls.list', null, METRICS_MILLIS)),
     conversations: () => lanes.conversationCount,
     attachments,
@@ -184,6 +188,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     startedAt: release.startedAt,
   });
   const profiles = await addOwnAccount({ ...base, ...coordinator, ...management, announcer, clock: systemClock });
+  addSecondFactors({ ...base, ...coordinator, ...management, announcer, profiles, clock: systemClock });
   const own = { attachments, lanes, profiles };
   const { vault } = management;
   const attachmentKeys = new AttachmentKeys({ accounts, vault, log, announce: changes.announceSealing });
@@ -448,6 +453,7 @@ async function listenForCommands(base: Base, parts: CommandParts): ReturnType<ty
     people: coordinator.people,
     invitations: coordinator.invitations,
     passwordResets: coordinator.passwordResets,
+    factorRemovals: parts.factorRemovals,
     seeder,
     coordinatorBase: () => urls.coordinator,
     status: async () => statusOf(base, urls),
@@ -464,6 +470,7 @@ async function listenForCommands(base: Base, parts: CommandParts): ReturnType<ty
 
 /** What the commands act on. */
 interface CommandParts {
+  readonly factorRemovals: FactorRemovals;
   readonly auditArchive: Pick<AuditArchive, 'export'>;
   readonly announcer: SessionAnnouncer;
   readonly changes: ReturnType<typeof makeChangeAnnouncers>;

@@ -22,7 +22,13 @@ export const AUDIT_EVENTS = {
   'second_factor.setup': 'Somebody began to set up a second factor.',
   'second_factor.confirmed': 'A second factor was confirmed and is in force.',
   'second_factor.recovery_codes': 'Recovery codes were made anew; those before are void.',
-  'second_factor.removed': 'An owner removed the second factor of a person.',
+  'second_factor.removed':
+    'Somebody else removed the second factors of a person: an owner, an administrator or who has the host.',
+  'second_factor.added': 'A person put a second factor in force: which kind, in which session.',
+  'second_factor.renamed': 'A person called a second factor something else: which, in which session.',
+  'second_factor.taken_away': 'A person took a second factor away: which, in which session.',
+  'second_factor.refused': 'The password of a sign-in with an app was right and the second factor was not.',
+  'passkey.copied': 'A passkey whose counter went back was refused: where it was used.',
   'sso.identity_bound': 'An account of the identity provider was bound to a username: the issuer, by what.',
   'sso.identity_forgotten': 'What bound a username to an account of the identity provider was taken away: the issuer.',
   'sso.provider_changed':

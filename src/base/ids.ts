@@ -37,7 +37,8 @@ export type IdPrefix =
   | 'cmd'
   | 'ers'
   | 'rml'
-  | 'scim';
+  | 'scim'
+  | 'psk';
 
 /** A random source: fills the array it is given. The platform's own by default, a seeded one in tests. */
 export type RandomSource = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array;

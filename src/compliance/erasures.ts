@@ -43,6 +43,7 @@ import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import type { CloseCheck } from '#src/directory/people.ts';
 import { guestRecords, removeGuest } from '#src/identity/guest-records.ts';
 import { readHoldEndings } from './retention.ts';
+import { forgetAsked } from '#src/identity/second-factors/client-factors.ts';
 import type { SecondFactors } from '#src/identity/console/second-factors.ts';
 import { endSessions } from '#src/identity/sign-in.ts';
 
@@ -168,6 +169,7 @@ export class Erasures {
       check(draft);
       const revoked = endSessions(draft, user);
       secondFactors.forget(draft, user);
+      forgetAsked(draft, user);
       forgetIdentity(draft, user);
       forgetPerson(draft, user);
       const names = namesOf(draft, user);

@@ -29,6 +29,7 @@ import { makeMcuPage } from './routes/operations/mcu.ts';
 import { makeMePage } from './routes/access/me.ts';
 import { makeNodesPage } from './routes/operations/nodes.ts';
 import { makeOverviewPage } from './routes/operations/overview.ts';
+import { makePasskeysPage } from './routes/access/passkeys.ts';
 import { makePopulationPage } from './routes/operations/population.ts';
 import { makeQuotasPage } from './routes/operations/quotas.ts';
 import { makeRoutingPage } from './routes/operations/routing.ts';
@@ -141,7 +142,7 @@ function makePages(
   const { idleSeconds } = management.consoleSessions;
   return {
     ...makeSettingsPages(options, management),
-    ...makePeoplePages(options, management.consoleRoles, () => listeners().coordinator),
+    ...makePeoplePages({ ...options, ...management }, management.consoleRoles, () => listeners().coordinator),
     breakGlass: makeBreakGlassPage({ breakGlass: management.breakGlass, idleSeconds }),
     consoleRoles: makeConsoleRolesPage({ roles: management.consoleRoles }),
     scimClients: makeScimClientsPage(management),
@@ -186,6 +187,7 @@ function makePages(
       recentLines,
       counts: countsOf(options, management),
     }),
+    passkeys: makePasskeysPage({ passkeys: management.consolePasskeys }),
     population: makePopulationPage({ health }),
     quotas: makeQuotasPage({ people: options.people, quotaReport: management.quotaReport }),
     routing: makeRoutingPage({

@@ -28,6 +28,7 @@ import { meetingsRoutes } from './routes/people/meetings.ts';
 import { messageExportRoutes } from './routes/settings/message-export.ts';
 import { nodesRoutes } from './routes/operations/nodes.ts';
 import { overviewRoutes } from './routes/operations/overview.ts';
+import { passkeysRoutes } from './routes/access/passkeys.ts';
 import { policiesRoutes } from './routes/people/policies.ts';
 import { populationRoutes } from './routes/operations/population.ts';
 import { quotasRoutes } from './routes/operations/quotas.ts';
@@ -90,6 +91,7 @@ export const CONSOLE_PAGES = {
   messageExport: messageExportRoutes,
   nodes: nodesRoutes,
   overview: overviewRoutes,
+  passkeys: passkeysRoutes,
   policies: policiesRoutes,
   population: populationRoutes,
   quotas: quotasRoutes,

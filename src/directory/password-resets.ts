@@ -117,9 +117,7 @@ export class PasswordResets {
    * @throws NotOneOwner, and what `make` throws.
    */
   async makeForOwner(name: string | undefined, by: AuditActor): Promise<ResetLink & { readonly username: string }> {
-    const owners = this.#owners();
-    const username = name ?? (owners.length === 1 ? owners[0] : undefined);
-    if (username === undefined || !owners.includes(username)) throw new NotOneOwner(owners);
+    const username = oneOwner(this.#options.accounts, name);
     return { username, ...(await this.make(username, by, true)) };
   }
 
@@ -157,18 +155,6 @@ export class PasswordResets {
     if (revoked.length > 0) await announcer.revoked(revoked);
   }
 
-  /** Those who own the installation, by username. */
-  #owners(): string[] {
-    const owners: string[] = [];
-    for (let after = ''; ;) {
-      const people = this.#options.accounts.people(after, PEOPLE_PAGE_MAX);
-      owners.push(...people.filter(({ role, state }) => role === 'owner' && state !== 'left').map(nameOf));
-      const last = people.at(-1);
-      if (last === undefined || people.length < PEOPLE_PAGE_MAX) return owners;
-      after = last.username;
-    }
-  }
-
   /** Forgets links whose time is over: they answer as those that never were. */
   async sweep(): Promise<void> {
     const { accounts, clock } = this.#options;
@@ -181,6 +167,26 @@ export class PasswordResets {
         if (draft.document(resetLinks, document.username) === id) draft.removeDocument(resetLinks, document.username);
       }
     });
+  }
+}
+
+/** The owner of that name, or the only one there is. @throws NotOneOwner */
+export function oneOwner(accounts: Accounts, name: string | undefined): string {
+  const owners = ownersOf(accounts);
+  const username = name ?? (owners.length === 1 ? owners[0] : undefined);
+  if (username === undefined || !owners.includes(username)) throw new NotOneOwner(owners);
+  return username;
+}
+
+/** Those who own the installation, by username. */
+function ownersOf(accounts: Accounts): string[] {
+  const owners: string[] = [];
+  for (let after = ''; ;) {
+    const people = accounts.people(after, PEOPLE_PAGE_MAX);
+    owners.push(...people.filter(({ role, state }) => role === 'owner' && state !== 'left').map(nameOf));
+    const last = people.at(-1);
+    if (last === undefined || people.length < PEOPLE_PAGE_MAX) return owners;
+    after = last.username;
   }
 }
 

@@ -272,7 +272,7 @@ function answerError(options: HttpSurfaceOptions, error: Error, reply: FastifyRe
     .code(statusOf(refusal.code))
     .type('application/json; charset=utf-8')
     .serializer(JSON.stringify)
-    .send(errorBody(refusal.code, refusal.field, refusal.limit));
+    .send(errorBody(refusal.code, refusal.field, refusal.limit, refusal.secondFactor));
 }
 
 function refusalOf(error: Error): Refusal {

@@ -6,6 +6,8 @@
  * longer sent moves to `RETIRED_CODES`. `docs/errors.json` is the frozen copy; a test compares the two.
  */
 
+import type { SecondFactorAsk } from './sessions/second-factors.ts';
+
 interface ErrorEntry {
   readonly status: 400 | 401 | 403 | 404 | 409 | 410 | 429 | 500 | 503;
   readonly error: string;
@@ -40,6 +42,7 @@ export const ERRORS = {
   mention_unknown: { status: 400, error: 'A person mentioned does not take part in this conversation.' },
   message_kind_unknown: { status: 400, error: 'The message kind is not known.' },
   participant_unknown: { status: 400, error: 'A person named in the request cannot be added.' },
+  passkey_invalid: { status: 400, error: 'This passkey cannot be added; begin anew.' },
   password_names_you: {
     status: 400,
     error: 'This password is little more than a name or an address of its owner; choose another.',
@@ -135,6 +138,8 @@ export const ERRORS = {
     error:
       'This account of the provider is bound to nobody here; sign in by password and bind it, or ask an administrator.',
   },
+  proof_required: { status: 403, error: 'Prove first that it is you, or sign in again.' },
+  proof_wrong: { status: 403, error: 'This proves nothing: it is wrong, or was used already.' },
   step_up_at_provider: { status: 403, error: 'This session gives its second factor at the identity provider.' },
   step_up_required: { status: 403, error: 'This takes the second factor again.' },
   system_kind_forbidden: { status: 403, error: 'System messages are written by the server only.' },
@@ -250,7 +255,13 @@ export const ERRORS = {
   scim_people_full: { status: 409, error: 'The client has as many people as its owner lets it have.' },
   scim_person_kept: { status: 409, error: 'A client provisions this person already.' },
   scim_version_mismatch: { status: 409, error: 'The resource was changed since; read it again.' },
+  passkeys_full: { status: 409, error: 'You have as many passkeys as one person may have.' },
+  passkeys_unavailable: {
+    status: 409,
+    error: 'This server has no public name with https that a passkey could be bound to.',
+  },
   second_factor_enrolled: { status: 409, error: 'This account has a second factor already.' },
+  second_factor_last: { status: 409, error: 'You need a second factor here, and this is the only one you have.' },
   second_factor_setup_missing: { status: 409, error: 'No set-up of a second factor is under way; begin anew.' },
   setting_incomplete: { status: 409, error: 'This settings screen is not filled in yet.' },
   shares_full: { status: 409, error: 'The calendar is shared with as many people as it may be.' },
@@ -276,6 +287,7 @@ export const ERRORS = {
     error: 'Call steps are not messages: send them to POST /v1/signal.',
   },
   client_too_old: { status: 410, error: 'This version of the app is no longer served; install the current one.' },
+  sign_in_over: { status: 410, error: 'This sign-in took too long or was finished already; begin anew.' },
   invitation_used: { status: 410, error: 'This invitation was used or has expired; ask for a new one.' },
   reset_link_used: { status: 410, error: 'This link was used or has expired; ask for a new one.' },
   join_token_used: { status: 410, error: 'This join token was used or has expired; make a new join command.' },
@@ -322,6 +334,8 @@ export interface ErrorBody {
   readonly field?: string;
   /** Of a quota that is used up: how much it is. */
   readonly limit?: number;
+  /** Of a sign-in that lacks its second factor: how it goes on. */
+  readonly second_factor?: SecondFactorAsk;
 }
 
 export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
@@ -331,12 +345,13 @@ export function statusOf(code: ErrorCode): ErrorEntry['status'] {
 }
 
 /** The error body of a code, as it goes on the wire. */
-export function errorBody(code: ErrorCode, field?: string, limit?: number): ErrorBody {
+export function errorBody(code: ErrorCode, field?: string, limit?: number, ask?: SecondFactorAsk): ErrorBody {
   return {
     code,
     error: ERRORS[code].error,
     ...(field === undefined ? {} : { field }),
     ...(limit === undefined ? {} : { limit }),
+    ...(ask === undefined ? {} : { second_factor: ask }),
   };
 }
 
@@ -349,6 +364,8 @@ export class Refusal extends Error {
   readonly field: string | undefined;
   /** Of a quota that is used up: how much it is. */
   readonly limit: number | undefined;
+  /** Of a sign-in that lacks its second factor: how it goes on. */
+  readonly secondFactor: SecondFactorAsk | undefined;
   /** Whole seconds after which a retry makes sense; sent as Retry-After. */
   readonly retryAfter: number | undefined;
   /** Whether the answer waits: its caller was told already, and goes on as fast as it is answered. */
@@ -359,6 +376,7 @@ export class Refusal extends Error {
     options: {
       field?: string | undefined;
       limit?: number | undefined;
+      secondFactor?: SecondFactorAsk | undefined;
       retryAfter?: number | undefined;
       isHeld?: boolean;
     } = {},
@@ -368,6 +386,7 @@ export class Refusal extends Error {
     this.code = code;
     this.field = options.field;
     this.limit = options.limit;
+    this.secondFactor = options.secondFactor;
     this.isHeld = options.isHeld ?? false;
     this.retryAfter = options.retryAfter ?? (ERRORS[code].status === 503 ? 1 : undefined);
   }

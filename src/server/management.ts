@@ -26,6 +26,8 @@ import { Bots } from '#src/integrations/bots.ts';
 import { AuditArchive } from '#src/audit/audit-archive.ts';
 import { AuditTrail } from '#src/audit/audit-trail.ts';
 import { BreakGlassAccount } from '#src/identity/console/break-glass.ts';
+import { ConsolePasskeys } from '#src/identity/console/console-passkeys.ts';
+import { isPasswordElsewhere } from '#src/settings/kept-elsewhere.ts';
 import { ConsoleRoles } from '#src/identity/console/console-roles.ts';
 import { ConsoleSessions } from '#src/identity/console/console-sessions.ts';
 import { ConsoleSignIn } from '#src/identity/console/console-sign-in.ts';
@@ -53,6 +55,12 @@ import type { Groups } from '#src/directory/groups.ts';
 import { randomSymbols } from '#src/base/ids.ts';
 import { readLdapSettings } from '#src/settings/ldap-settings.ts';
 import { StepUp } from '#src/identity/console/step-up.ts';
+import { ClientFactors } from '#src/identity/second-factors/client-factors.ts';
+import { Passkeys } from '#src/identity/second-factors/passkeys.ts';
+import { relyingPartyOf } from '#src/identity/second-factors/relying-party.ts';
+import { WebauthnChallenges } from '#src/identity/second-factors/webauthn-challenges.ts';
+import { FactorRemovals } from '#src/directory/factor-removals.ts';
+import { judgeSecondFactorRule, makeSecondFactorRule } from '#src/directory/second-factor-rule.ts';
 import { VendorRefusals } from '#src/identity/vendor-refusals.ts';
 import { VendorTokens } from '#src/identity/vendor-tokens.ts';
 import { VendorTokenUse } from '#src/identity/vendor-token-use.ts';
@@ -90,6 +98,8 @@ export interface ManagementOptions extends Omit<SettingsServicesOptions, 'config
   readonly health: () => Promise<HealthBody>;
   readonly log: Logger;
   readonly passwords: Passwords;
+  /** Origins whose pages may call, known once the coordinator listens: of them follow those that may ask for passkeys. */
+  readonly origins: () => Iterable<string>;
   /** De-personalised answers that failed since the start. */
   readonly redactionFailures: () => number;
   /** When the server started, in milliseconds. */
@@ -104,6 +114,7 @@ export function makeManagement(options: ManagementOptions) {
   const vault = new Vault({ accounts, clock, warn, countContents: () => options.attachments.countContents() });
   const plane = makeNodeServices(accounts, clock);
   const settingsServices = makeSettingsServices(options, vault);
+  settingsServices.settings.judge('second-factors', judgeSecondFactorRule);
   const quotaReport = new QuotaReport(options);
   settingsServices.settings.follow('quotas', async () => {
     options.quotas.use(readQuotaLimits(accounts, options.config));
@@ -234,12 +245,41 @@ function makeProvisioning(
   };
 }
 
+/** Second factors of people, and what asks for them. */
+function makeFactors(
+  { accounts, clock, config, origins }: ManagementOptions,
+  parts: { alerts: Alerts; guard: SignInGuard; sessions: ConsoleSessions; vault: Vault },
+) {
+  const { alerts, guard, sessions, vault } = parts;
+  const passkeys = new Passkeys({
+    accounts,
+    challenges: new WebauthnChallenges(),
+    clock,
+    party: () => relyingPartyOf(config, origins()),
+    copied: async (username, address) => {
+      const subject = `user:${username}`;
+      const entry = { event: 'passkey.copied', actor: 'server', address, subject, details: {} } as const;
+      await accounts.change((draft) => draft.audit(clock.now(), entry));
+      await alerts.note('passkey_copied', 'server', `from ${address}; the audit trail says whose it was`);
+    },
+  });
+  const secondFactors = new SecondFactors({ accounts, secrets: vault, sessions, guard, passkeys, clock });
+  const rule = makeSecondFactorRule(accounts);
+  const clientFactors = new ClientFactors({ accounts, clock, passkeys, rule, secondFactors });
+  return { clientFactors, passkeys, secondFactors };
+}
+
 /** Who gets into the console, and by what. */
 function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { settings }: SettingsServices) {
   const { accounts, clock, config, limiter, log, passwords } = options;
   const guard = new SignInGuard({ limiter, realm: 'console' });
   const sessions = new ConsoleSessions({ accounts, config, log });
-  const secondFactors = new SecondFactors({ accounts, secrets: vault, sessions, guard, clock });
+  const { clientFactors, passkeys, secondFactors } = makeFactors(options, {
+    alerts,
+    guard,
+    sessions,
+    vault,
+  });
   const switches = new SignInSwitches(settings.signIn);
   const vendorTokens = new VendorTokens({ accounts, clock });
   const vendorTokenUse = new VendorTokenUse({ accounts, clock, log });
@@ -258,8 +298,22 @@ function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { 
   return {
     breakGlass,
     consoleSessions: sessions,
-    consoleSignIn: new ConsoleSignIn({ accounts, passwords, guard, sessions, secondFactors, switches, clock }),
+    consoleSignIn: new ConsoleSignIn({
+      accounts,
+      passwords,
+      guard,
+      sessions,
+      secondFactors,
+      passkeys,
+      isElsewhere: (username) => isPasswordElsewhere(accounts, username),
+      switches,
+      clock,
+    }),
+    consolePasskeys: new ConsolePasskeys({ accounts, clock, passkeys, secondFactors }),
     secondFactors,
+    clientFactors,
+    passkeys,
+    factorRemovals: new FactorRemovals({ accounts, announcer: options.announcer, clock, secrets: vault }),
     singleSignOn: new SingleSignOn({
       accounts,
       sessions,
@@ -270,7 +324,7 @@ function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { 
       allowPrivateTargets: config.allowPrivateTargets,
       holdersOf: emailHoldersOf,
     }),
-    stepUp: new StepUp({ accounts, sessions, secondFactors, breakGlass, clock }),
+    stepUp: new StepUp({ accounts, sessions, secondFactors, passkeys, breakGlass, clock }),
     personProviders: new PersonProviders({ accounts, clock, vault }),
     signInSettings: settings.signIn,
     signInSwitches: switches,

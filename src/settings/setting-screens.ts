@@ -77,6 +77,9 @@ const TURN_SECRET_LENGTH_MIN = 16;
 const TURN_SECONDS_MIN = 600;
 const TURN_SECONDS_MAX = 86_400;
 
+/** Beyond a quarter nobody is asked for anything. */
+const GRACE_DAYS_MAX = 90;
+
 const line = (most: number) =>
   z
     .string()
@@ -193,6 +196,33 @@ export const SETTING_SCREENS = {
           .max(8_000)
           .refine((text) => readRedirects(text) !== undefined, 'https, loopback or private-scheme URLs with commas.'),
         say: 'Addresses of apps, separated by commas, that signing in at a provider may lead back to, letter by letter; http://127.0.0.1/… with any port. Without it no app signs in by a provider.',
+      },
+    },
+  },
+  'second-factors': {
+    say: 'Whom this installation wants to have a second factor when signing in with apps. The console wants one of everybody anyway.',
+    readBy: {
+      say: 'Every sign-in with an app, and every renewal.',
+      modules: ['src/directory/second-factor-rule.ts'],
+    },
+    effect: 'At once for sign-ins; for those who are signed in when their token is renewed.',
+    isOwners: true,
+    fields: {
+      everybody: { schema: z.boolean(), say: 'Whether everybody has to have one, guests included.' },
+      groups: {
+        schema: z
+          .string()
+          .max(1_000)
+          .regex(/^grp_[0-9a-z]{22}(?: *, *grp_[0-9a-z]{22})*$/),
+        say: 'Groups, by their ids with commas between, whose members have to have one.',
+      },
+      grace_days: {
+        schema: z.int().min(0).max(GRACE_DAYS_MAX),
+        say: 'Days for which a person without one is let in as before, from the first sign-in on that is told so; none without it.',
+      },
+      exempt_providers: {
+        schema: z.boolean(),
+        say: 'Whether sessions that a provider opened need none, since it asks for its own; yes without it.',
       },
     },
   },

@@ -40,6 +40,12 @@ const CREDENTIAL_ENDINGS: Readonly<Record<string, Ending>> = {
     node['state'] === 'revoked'
       ? node
       : { ...node, state: 'revoked', join: undefined, revokedAt: formatInstant(at), revokedBy: BY },
+  // The device stays; one that was taken away since opens nothing alone before it was used beside the password.
+  passkeys: (record) => {
+    const keys = record['keys'] as readonly Fields[];
+    const isAlone = keys.some((passkey) => passkey['isAlone'] === true);
+    return isAlone ? { ...record, keys: keys.map((passkey) => ({ ...passkey, isAlone: false })) } : record;
+  },
   password_resets: 'goes',
   publish_token: 'goes',
   recovery_codes: 'goes',
@@ -78,7 +84,7 @@ const FOLLOWING_ENDINGS: Readonly<Record<string, Ending>> = {
  */
 const KEPT_COLLECTIONS = words(`
   break_glass console_identities console_identity_usernames person_identities person_identity_lists sso_owner_sign_ins sso_providers
-  code_attempts recovery_attempts
+  code_attempts recovery_attempts passkey_holders second_factor_asked_since
   avatars alerts directory_groups audit_retention automation_cursor automation_deliveries automations bot_commands bot_uses client_releases console_roles
   directory_log directory_state email_holders erasures group_names group_totals groups guest_phones guests held_conversations
   hold_endings legal_hold meeting_attendance meeting_entries meeting_hosts meetings node_report_heads node_reports notifications orphaned_rooms personal_fields policies profiles

@@ -19,6 +19,7 @@ import { CLIENT_RELEASE_ROUTES } from '#src/protocol/hosts/client-releases.ts';
 import { DIRECTORY_ROUTES } from '#src/protocol/directory/directory-routes.ts';
 import { MEETING_ROUTES } from '#src/protocol/meetings/meeting-routes.ts';
 import { NODE_ROUTES } from '#src/protocol/hosts/node-routes.ts';
+import { FACTOR_SIGN_IN_ROUTES, OWN_FACTOR_ROUTES } from '#src/protocol/sessions/second-factor-routes.ts';
 import { SSO_ROUTES } from '#src/protocol/sessions/sso-routes.ts';
 import { RECOVERY_ROUTES } from '#src/protocol/directory/recovery-routes.ts';
 import { COMMON_ERRORS, MESSAGING_ROUTES, SESSION_ROUTES } from '#src/protocol/routes.ts';
@@ -109,6 +110,8 @@ test('ERR-04 every code is promised by a route, a frame or the upgrade', () => {
   const coordinator = {
     ...SESSION_ROUTES,
     ...SSO_ROUTES,
+    ...FACTOR_SIGN_IN_ROUTES,
+    ...OWN_FACTOR_ROUTES,
     ...RECOVERY_ROUTES,
     ...APP_PASSWORD_ROUTES,
     ...ACCOUNT_ROUTES,

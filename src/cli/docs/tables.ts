@@ -21,6 +21,7 @@ import { CLIENT_RELEASE_ROUTES } from '#src/protocol/hosts/client-releases.ts';
 import { DIRECTORY_ROUTES } from '#src/protocol/directory/directory-routes.ts';
 import { INTERNAL_ROUTES } from '#src/protocol/services/internal-routes.ts';
 import { MEETING_ROUTES } from '#src/protocol/meetings/meeting-routes.ts';
+import { FACTOR_SIGN_IN_ROUTES, OWN_FACTOR_ROUTES } from '#src/protocol/sessions/second-factor-routes.ts';
 import { SSO_ROUTES } from '#src/protocol/sessions/sso-routes.ts';
 import { RECOVERY_ROUTES } from '#src/protocol/directory/recovery-routes.ts';
 import { MESSAGING_ROUTES, SESSION_ROUTES } from '#src/protocol/routes.ts';
@@ -88,6 +89,8 @@ export function routesTable(): string {
   const coordinator = {
     ...SESSION_ROUTES,
     ...SSO_ROUTES,
+    ...FACTOR_SIGN_IN_ROUTES,
+    ...OWN_FACTOR_ROUTES,
     ...RECOVERY_ROUTES,
     ...APP_PASSWORD_ROUTES,
     ...ACCOUNT_ROUTES,

@@ -87,6 +87,7 @@ export const ENGLISH_TERMS = {
   'alert.redaction_failing': 'De-personalised answers could not be given.',
   'alert.break_glass_used': 'The break-glass account was used.',
   'alert.subscription_disabled': 'An event subscription of a bot was disabled: its deliveries failed for three days.',
+  'alert.passkey_copied': 'The counter of a passkey went back: somebody may have a copy of it. It signed nobody in.',
   'alert.session_reused':
     'A refresh token was used again after it had been replaced: somebody may have stolen a session, which was ended.',
   'alert.shard_restarted': 'A shard died and was started again.',
@@ -123,4 +124,5 @@ export const ENGLISH_TERMS = {
   'settings.profiles': 'What people change of themselves',
   'settings.quotas': 'Quotas',
   'settings.room-invitations': 'Being added to rooms',
+  'settings.second-factors': 'Second factors of people',
 } as const;

@@ -88,6 +88,7 @@ export const RUSSIAN_TERMS = {
   'alert.redaction_failing': 'Не удалось выдать обезличенные ответы.',
   'alert.break_glass_used': 'Использована аварийная учётная запись.',
   'alert.subscription_disabled': 'Подписка бота на события отключена: доставить их не удавалось три дня.',
+  'alert.passkey_copied': 'Счётчик ключа доступа пошёл назад: возможно, у кого-то есть его копия. Войти ею не удалось.',
   'alert.session_reused': 'Прежний токен продления использован повторно: возможно, сеанс украден. Сеанс завершён.',
   'alert.shard_restarted': 'Поток обмена сообщениями упал и был перезапущен.',
   'encryption.off': 'выключено',
@@ -123,4 +124,5 @@ export const RUSSIAN_TERMS = {
   'settings.profiles': 'Что люди меняют о себе сами',
   'settings.quotas': 'Квоты',
   'settings.room-invitations': 'Добавление в комнаты',
+  'settings.second-factors': 'Второй фактор сотрудников',
 } as const satisfies Readonly<Record<keyof typeof ENGLISH_TERMS, string>>;

@@ -7,10 +7,14 @@ import { makeGuestsPage } from './guests.ts';
 import { makeMeetingsPage } from './meetings.ts';
 import { makePoliciesPage } from './policies.ts';
 import { makeRecoveryPage } from './recovery.ts';
-import { makeUsersPage } from './users.ts';
+import { makeUsersPage, type UsersPageOptions } from './users.ts';
 
 /** `coordinatorUrl` is where clients reach the coordinator, without a slash at the end. */
-export function makePeoplePages(plane: PeopleServices, consoleRoles: ConsoleRoles, coordinatorUrl: () => string) {
+export function makePeoplePages(
+  plane: PeopleServices & Pick<UsersPageOptions, 'factorRemovals'>,
+  consoleRoles: ConsoleRoles,
+  coordinatorUrl: () => string,
+) {
   return {
     enroll: makeEnrollPage({ enrollment: plane.enrollment, coordinatorUrl }),
     groups: makeGroupsPage(plane),

@@ -34,6 +34,7 @@ export const SETTING_KINDS: Kinds = {
     bind_by_email: 'switch',
   },
   'sign-in': { sign_in_mode: SOURCES, platform_token: SOURCES, app_redirects: 'line' },
+  'second-factors': { everybody: 'switch', groups: 'line', grace_days: 'number', exempt_providers: 'switch' },
   apns: {
     team_id: 'line',
     key_id: 'line',
@@ -128,6 +129,7 @@ type Owners = {
 const OWNERS: Readonly<Record<Owners, true>> = {
   sso: true,
   'sign-in': true,
+  'second-factors': true,
   ldap: true,
   'external-stores': true,
   retention: true,
