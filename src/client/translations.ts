@@ -1,9 +1,9 @@
 /** What people read instead of an error code. A code without a sentence here fails the type check (ERR-03). */
 import { ERROR_CODES, ERRORS, type ErrorCode } from '#src/protocol/errors.ts';
+import { LANGUAGES, languageOf, type Language } from '#src/protocol/languages.ts';
 import { CLIENT_ERRORS, type ClientErrorCode } from './parley-error.ts';
 
-export const LANGUAGES = ['en', 'ru'] as const;
-export type Language = (typeof LANGUAGES)[number];
+export { LANGUAGES, languageOf, type Language };
 
 type Sentences = Readonly<Record<ErrorCode | ClientErrorCode, string>>;
 
