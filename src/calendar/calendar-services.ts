@@ -10,6 +10,7 @@ import { BasicAuthentication } from './basic-authentication.ts';
 import { ensureDefaultCalendar } from './calendar-access.ts';
 import type { DavContext, Principal, Principals } from './dav/dav-context.ts';
 import { busyTimes, type BusyTimes } from './objects/busy-times.ts';
+import { removeOwnCalendar } from './objects/calendar-removal.ts';
 import { CalendarContents } from './objects/calendar-contents.ts';
 import { DerivationPool } from './objects/derivation-pool.ts';
 import type { EntryMeetings } from './meetings/entry-meetings.ts';
@@ -110,6 +111,8 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
     calendars,
     contentsOf: (accessible) => new CalendarContents(calendars, accessible),
     writer,
+    removeCalendar: async (removal) =>
+      await removeOwnCalendar({ calendars, writer, pool, book, budgets, clock }, removal),
     principals: makePrincipals(book, maySee, isPerson),
     busyTimes: async (viewer, address, span) => {
       const user = book.userOf(address);

@@ -112,6 +112,7 @@ const RUSSIAN: Sentences = {
   automation_not_found: 'Такой автоматизации нет.',
   avatar_not_found: 'Такой картинки для вас нет.',
   bot_not_found: 'Такого бота нет.',
+  calendar_has_meetings: 'В этом календаре есть встречи с приглашёнными: укажите в notify, сообщать ли им.',
   calendar_read_only: 'Календарь показывает чужую ленту; её записи здесь не изменить.',
   calendar_subscription_not_found: 'Этот календарь не подписан ни на какую ленту.',
   calendar_not_found: 'Такого календаря у вас нет.',

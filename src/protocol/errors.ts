@@ -186,6 +186,10 @@ export const ERRORS = {
   bot_name_taken: { status: 409, error: 'A bot or a person of that name exists already.' },
   bot_not_active: { status: 409, error: 'The bot was revoked already.' },
   bots_full: { status: 409, error: 'The installation has as many bots as it may have.' },
+  calendar_has_meetings: {
+    status: 409,
+    error: 'People are invited to meetings in this calendar: say with notify whether they are told.',
+  },
   calendar_full: { status: 409, error: 'The calendar has as many entries as it may have.' },
   calendar_name_taken: { status: 409, error: 'A calendar of that name exists already.' },
   calendar_subscriptions_full: { status: 409, error: 'You follow as many feeds as one person may.' },

@@ -3,7 +3,12 @@ import type { z } from 'zod';
 import { makeId } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
 import type { CALENDAR_ROUTES } from '#src/protocol/calendars/calendar-routes.ts';
-import type { CalendarView, changeCalendar, createCalendar } from '#src/protocol/calendars/calendars.ts';
+import type {
+  CalendarView,
+  changeCalendar,
+  createCalendar,
+  deleteCalendarQuery,
+} from '#src/protocol/calendars/calendars.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { ClientHandlers, ClientRequest } from '#src/http/client-routes.ts';
 import type { AccessibleCalendar } from '#storage/calendars/calendar-reader.ts';
@@ -11,6 +16,7 @@ import { accessCalendar, defaultCalendarOf, ensureDefaultCalendar } from '../cal
 import type { CalendarServices } from '../calendar-services.ts';
 import type { CalendarRecord, ComponentKind } from '#storage/calendars/calendar-records.ts';
 import { TimeSlicer } from '../time-slicer.ts';
+import { removeOwnCalendar } from '../objects/calendar-removal.ts';
 import { isZone } from '../objects/derivation.ts';
 import type { Subscriptions } from '../subscriptions/subscriptions.ts';
 
@@ -74,7 +80,8 @@ export function makeCalendarHandlers(
     },
     deleteCalendar: async (request) => {
       const { calendar } = accessCalendar(calendars, request.user, calendarOf(request), 'owner');
-      await calendars.removeCalendar(calendar.id, byOf(request));
+      const { notify } = request.query as z.infer<typeof deleteCalendarQuery>;
+      await removeOwnCalendar(services, { calendar, notify, by: byOf(request) });
       return { status: 204, body: undefined };
     },
   };

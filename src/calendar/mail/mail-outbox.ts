@@ -203,12 +203,14 @@ export class Outbox implements OutsideMail {
     return this.#options.baseUrl() === '' ? undefined : this.#options.setup();
   }
 
-  /** Undefined where nobody is told anything any more: whoever says it left, or their calendar is gone. */
+  /** Undefined where nobody is told anything any more: whoever says it left, or the calendar is gone of what they are invited to. */
   #letterOf({ letter: number }: Waiting): QueuedMailRecord | undefined {
     const { calendars, isPerson } = this.#options;
     const letter = queuedMailOf(calendars, number);
-    const isThere = letter !== undefined && calendars.calendar(letter.calendar) !== undefined && isPerson(letter.from);
-    return isThere ? letter : undefined;
+    if (letter === undefined || !isPerson(letter.from)) return undefined;
+    // What is taken back, and what somebody declines, may go with its calendar.
+    const isLast = letter.kind === 'CANCEL' || letter.kind === 'REPLY';
+    return isLast || calendars.calendar(letter.calendar) !== undefined ? letter : undefined;
   }
 
   async #attempt(mail: Waiting, { ask, attempts, signal }: AttemptContext<End>): Promise<Attempt<End>> {

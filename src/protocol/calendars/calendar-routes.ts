@@ -50,8 +50,13 @@ export const CALENDAR_ROUTES = {
   }),
   deleteCalendar: route.delete(
     '/v1/calendars/:calendar',
-    'Deletes a calendar with its entries; for its owner. Whom it is shared with leaves it.',
-    { replies: { 204: null }, errors: [missing] },
+    'Deletes a calendar with its entries; for its owner. Whom it is shared with leaves it. Where its owner organises meetings in it, ' +
+      '`notify` has to say whether those who are invited hear of it.',
+    {
+      query: calendars.deleteCalendarQuery,
+      replies: { 204: null },
+      errors: [missing, right, 'calendar_has_meetings', 'busy'],
+    },
   ),
   readSubscription: route.get(
     '/v1/calendars/:calendar/subscription',

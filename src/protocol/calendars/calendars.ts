@@ -320,6 +320,9 @@ export const changeEntry = z
   .meta({ id: 'ChangeCalendarEntry' });
 export type ChangeEntry = z.infer<typeof changeEntry>;
 
+/** `all`: what is not over yet is cancelled for those whom the owner invited, and declined to those who invited the owner. */
+export const deleteCalendarQuery = z.strictObject({ notify: z.enum(['all', 'none']).optional() });
+
 export const deleteEntryQuery = z
   .strictObject({ scope, recurrence_id: recurrenceId.optional(), etag: z.string().max(64).optional() })
   .refine(scopeIsWhole, { path: ['recurrence_id'] });
