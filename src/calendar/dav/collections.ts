@@ -83,7 +83,8 @@ async function create(
   await context.calendars.change((draft) => {
     const { id } = draft.createCalendar(
       {
-        ...{ displayname: path.calendar, description: '', color: '', order: 0, zone: 'UTC', transparency: 'opaque' },
+        ...{ displayname: path.calendar, description: '', color: '', order: 0, transparency: 'opaque' },
+        ...{ zone: context.zoneOf(viewer) ?? 'UTC', followsOwner: record.zone === undefined },
         ...record,
         owner: viewer,
         name: path.calendar,

@@ -80,6 +80,8 @@ export interface DavContext {
   readonly busyTimes: (viewer: string, address: string, span: Span) => Promise<BusyTimes | undefined>;
   /** When one calendar takes its owner's time. */
   readonly busyIn: (viewer: string, calendar: CalendarRecord, span: Span) => Promise<BusyTimes>;
+  /** The time zone of somebody's profile; undefined where they have said none. */
+  readonly zoneOf: (user: string) => string | undefined;
   /** How much people may store. */
   readonly quotas: { readonly limits: QuotaLimits };
   /** What people's questions may cost the others. */

@@ -26,7 +26,7 @@ export function makeCalendarHandlers(
   services: CalendarServices,
   subscriptions: Subscriptions,
 ): ClientHandlers<Pick<typeof CALENDAR_ROUTES, Names>> {
-  const { calendars } = services;
+  const { book, calendars } = services;
   const viewOf = (user: string, { calendar, access }: AccessibleCalendar): CalendarView => ({
     id: calendar.id,
     owner: calendar.owner,
@@ -46,18 +46,19 @@ export function makeCalendarHandlers(
   });
   return {
     listCalendars: async ({ user }) => {
-      await ensureDefaultCalendar(calendars, user);
+      await ensureDefaultCalendar(calendars, user, book.zoneOf(user));
       const items = calendars.servedTo(user).map((accessible) => viewOf(user, accessible));
       return { status: 200, body: { items, next: null } };
     },
     createCalendar: async ({ user, body, address }) => {
       const { source, transparency, tz, ...fields } = body as z.infer<typeof createCalendar>;
-      assertZone(tz);
-      await ensureDefaultCalendar(calendars, user);
+      if (tz !== undefined) assertZone(tz);
+      await ensureDefaultCalendar(calendars, user, book.zoneOf(user));
       const by = byOf({ user, address });
       // What a feed says takes nobody's time, unless its follower says so.
       const standing = transparency ?? (source === undefined ? 'opaque' : 'transparent');
-      const form = { ...fields, owner: user, zone: tz, transparency: standing };
+      const zone = { zone: tz ?? book.zoneOf(user) ?? 'UTC', followsOwner: tz === undefined };
+      const form = { ...fields, ...zone, owner: user, transparency: standing };
       const name = makeId('cal', services.clock.now()).slice(4);
       const calendar =
         source === undefined

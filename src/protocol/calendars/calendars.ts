@@ -58,7 +58,7 @@ export const createCalendar = z
     description: shortText(2_000).default(''),
     color: color.default(''),
     order: z.int().min(0).max(1_000_000).default(0),
-    tz: zone.default('UTC'),
+    tz: zone.optional().meta({ description: 'Without it that of its owner’s profile, also when that changes.' }),
     kinds: kinds.default(['event']),
     transparency: transparency.optional().meta({ description: 'Opaque by default; transparent of a feed elsewhere.' }),
     /** A feed elsewhere that the calendar follows. Its entries are the feed's, and nobody changes them here. */

@@ -141,6 +141,7 @@ export async function startDav(): Promise<DavTestServer> {
     quotas: { limits: {} },
     contentsOf: (accessible) => new CalendarContents(calendars, accessible),
     writer,
+    zoneOf: (user) => book.zoneOf(user),
     removeCalendar: async (removal) =>
       await removeOwnCalendar({ calendars, writer, pool, book, budgets, clock: systemClock }, removal),
     principals: {
