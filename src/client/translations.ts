@@ -82,6 +82,7 @@ const RUSSIAN: Sentences = {
   device_forbidden: 'Этот сеанс принадлежит другому устройству.',
   field_managed: 'Эти сведения ведёт организация. Обратитесь к администратору.',
   forward_forbidden: 'Такого сообщения, которое вы могли бы переслать, нет.',
+  invitation_change_forbidden: 'Время, название и место меняет только организатор.',
   master_key_wrong: 'Это не тот главный ключ.',
   meeting_forbidden: 'Эта встреча для вас закрыта.',
   node_role_forbidden: 'Этому узлу такая роль не назначена.',

@@ -99,6 +99,10 @@ export const ERRORS = {
   device_forbidden: { status: 403, error: 'The device is not the one this session belongs to.' },
   field_managed: { status: 403, error: 'This is kept for you by the organisation; ask an administrator.' },
   forward_forbidden: { status: 403, error: 'There is no such message that you could forward.' },
+  invitation_change_forbidden: {
+    status: 403,
+    error: 'Only who organises it changes when it is, its title and its place.',
+  },
   master_key_wrong: { status: 403, error: 'This is not the master key.' },
   meeting_forbidden: { status: 403, error: 'This meeting is not open to you.' },
   node_role_forbidden: { status: 403, error: 'The host was not given that role.' },
