@@ -12,7 +12,7 @@ import {
   makeCalendar,
   makeEntry,
 } from '../calendar/service/calling.ts';
-import { calendarOf } from './mail-server.ts';
+import { calendarOf, smtpError } from './mail-server.ts';
 import { lineWhen, openMailScene, TALK, type MailScene } from './scene.ts';
 
 const ZOE = 'mailto:zoe@example.net';
@@ -31,7 +31,8 @@ async function copyWhen(scene: MailScene, who: Person, uid: string, isRight: (co
 }
 
 test('CAL-03 a calendar with meetings of its owner goes only with a word about who is told', async (t) => {
-  const scene = await openMailScene(t);
+  // The mail server takes the cancellation later, when the calendar is gone.
+  const scene = await openMailScene(t, { onMail: (number) => (number === 3 ? smtpError(451, 'Later') : undefined) });
   const { alice, bob, mails, server } = scene;
   const invited = { ...TALK, attendees: ['bob', ZOE] };
   const past = { ...invited, local_start: '2020-03-29T09:00:00', local_end: '2020-03-29T10:00:00' };
