@@ -1,9 +1,9 @@
 /** What people read instead of an error code. A code without a sentence here fails the type check (ERR-03). */
 import { ERROR_CODES, ERRORS, type ErrorCode } from '#src/protocol/errors.ts';
+import { LANGUAGES, languageOf, type Language } from '#src/protocol/languages.ts';
 import { CLIENT_ERRORS, type ClientErrorCode } from './parley-error.ts';
 
-export const LANGUAGES = ['en', 'ru'] as const;
-export type Language = (typeof LANGUAGES)[number];
+export { LANGUAGES, languageOf, type Language };
 
 type Sentences = Readonly<Record<ErrorCode | ClientErrorCode, string>>;
 
@@ -100,6 +100,7 @@ const RUSSIAN: Sentences = {
   device_forbidden: 'Этот сеанс принадлежит другому устройству.',
   field_managed: 'Эти сведения ведёт организация. Обратитесь к администратору.',
   forward_forbidden: 'Такого сообщения, которое вы могли бы переслать, нет.',
+  invitation_change_forbidden: 'Время, название и место меняет только организатор.',
   master_key_wrong: 'Это не тот главный ключ.',
   meeting_forbidden: 'Эта встреча для вас закрыта.',
   node_role_forbidden: 'Этому узлу такая роль не назначена.',
@@ -130,6 +131,7 @@ const RUSSIAN: Sentences = {
   automation_not_found: 'Такой автоматизации нет.',
   avatar_not_found: 'Такой картинки для вас нет.',
   bot_not_found: 'Такого бота нет.',
+  calendar_has_meetings: 'В этом календаре есть встречи с приглашёнными: укажите в notify, сообщать ли им.',
   calendar_read_only: 'Календарь показывает чужую ленту; её записи здесь не изменить.',
   calendar_subscription_not_found: 'Этот календарь не подписан ни на какую ленту.',
   calendar_not_found: 'Такого календаря у вас нет.',

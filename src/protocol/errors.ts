@@ -107,6 +107,10 @@ export const ERRORS = {
   device_forbidden: { status: 403, error: 'The device is not the one this session belongs to.' },
   field_managed: { status: 403, error: 'This is kept for you by the organisation; ask an administrator.' },
   forward_forbidden: { status: 403, error: 'There is no such message that you could forward.' },
+  invitation_change_forbidden: {
+    status: 403,
+    error: 'Only who organises it changes when it is, its title and its place.',
+  },
   master_key_wrong: { status: 403, error: 'This is not the master key.' },
   meeting_forbidden: { status: 403, error: 'This meeting is not open to you.' },
   node_role_forbidden: { status: 403, error: 'The host was not given that role.' },
@@ -198,6 +202,10 @@ export const ERRORS = {
   bot_name_taken: { status: 409, error: 'A bot or a person of that name exists already.' },
   bot_not_active: { status: 409, error: 'The bot was revoked already.' },
   bots_full: { status: 409, error: 'The installation has as many bots as it may have.' },
+  calendar_has_meetings: {
+    status: 409,
+    error: 'People are invited to meetings in this calendar: say with notify whether they are told.',
+  },
   calendar_full: { status: 409, error: 'The calendar has as many entries as it may have.' },
   calendar_name_taken: { status: 409, error: 'A calendar of that name exists already.' },
   calendar_subscriptions_full: { status: 409, error: 'You follow as many feeds as one person may.' },

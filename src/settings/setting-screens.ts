@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { PARTICIPANTS_MAX, RETENTION_SECONDS_MAX, RETENTION_SECONDS_MIN } from '#src/protocol/limits.ts';
 import { OWN_SETTINGS, type OwnField } from '#src/protocol/account/profile.ts';
 import { QUOTAS, type QuotaField, type QuotaName } from '#src/protocol/quotas.ts';
+import { LANGUAGES } from '#src/protocol/languages.ts';
 import { isIceUriList } from '#src/protocol/calls/calls.ts';
 import { isTargetUrl } from '#src/outgoing/targets.ts';
 import { SIGN_IN_SOURCES } from '#src/identity/sign-in-switches.ts';
@@ -498,6 +499,10 @@ export const SETTING_SCREENS = {
         goesTo: ['smtp_host', 'smtp_port', 'smtp_security'],
         isSecret: true,
         say: 'Its password.',
+      },
+      language: {
+        schema: z.enum(LANGUAGES),
+        say: 'The language of calendar mail to people outside, and to people here who chose none; en without it.',
       },
       from: { schema: z.email().max(254), say: 'The address that mail is sent from; calendar@ the domain without it.' },
     },

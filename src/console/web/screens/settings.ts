@@ -88,6 +88,7 @@ export const SETTING_KINDS: Kinds = {
     smtp_security: ['starttls', 'tls', 'none'],
     smtp_username: 'line',
     smtp_password: 'secret',
+    language: ['en', 'ru'],
     from: 'line',
   },
   retention: { seconds: 'number' },
