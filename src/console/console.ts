@@ -140,9 +140,10 @@ function makePages(
   const { accounts, clock, health, listeners, recentLines, startedAt } = options;
   const { alerts, asks, audit, chunks, nodes, reports, telemetry, vendorTokens } = management;
   const { idleSeconds } = management.consoleSessions;
+  const coordinatorUrl = () => listeners().coordinator;
   return {
     ...makeSettingsPages(options, management),
-    ...makePeoplePages({ ...options, ...management }, management.consoleRoles, () => listeners().coordinator),
+    ...makePeoplePages({ ...options, ...management, coordinatorUrl }),
     breakGlass: makeBreakGlassPage({ breakGlass: management.breakGlass, idleSeconds }),
     consoleRoles: makeConsoleRolesPage({ roles: management.consoleRoles }),
     scimClients: makeScimClientsPage(management),
@@ -173,14 +174,8 @@ function makePages(
     mail: makeMailPage({ reports, recordsToPublish: async (by) => await management.mailDns.records(by) }),
     me: makeMePage({ vendorToken: (id) => vendorTokens.record(id) }),
     nodes: makeNodesPage({
-      accounts,
-      nodes,
-      asks,
-      chunks,
-      clock,
+      ...{ accounts, asks, chunks, clock, coordinatorUrl, nodes, startedAt },
       takeVendorAsk: (tokenId) => options.limiter.take('journal_ask', tokenId),
-      coordinatorUrl: () => listeners().coordinator,
-      startedAt,
     }),
     overview: makeOverviewPage({
       health,

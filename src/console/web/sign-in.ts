@@ -9,7 +9,7 @@ import { type Field, form, input } from './form.ts';
 import { languageChoice } from './language-choice.ts';
 import { sentenceOf, t, type Key } from './language.ts';
 import { Notices } from './notices.ts';
-import { getPasskey, hasPasskeys } from './passkey.ts';
+import { getPasskey, hasPasskeys } from '#src/client/passkey.ts';
 import { credentialOf, startSso } from './single-sign-on.ts';
 
 const CODE_ATTRIBUTES = {

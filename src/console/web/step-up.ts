@@ -5,7 +5,7 @@ import { button, element, fill, workButton } from './elements.ts';
 import { form } from './form.ts';
 import { t } from './language.ts';
 import type { Notices } from './notices.ts';
-import { getPasskey, hasPasskeys } from './passkey.ts';
+import { getPasskey, hasPasskeys } from '#src/client/passkey.ts';
 import type { Me } from './screen-context.ts';
 import { codeField, recoveryField } from './sign-in.ts';
 import { leaveForProvider } from './single-sign-on.ts';

@@ -228,18 +228,18 @@ export class OwnFactors {
     const { announcer, clock, secondFactors } = this.#options;
     const { sid, sub: username } = claims;
     const { codes, hashes } = makeRecoveryCodes();
-    const { ended, ...added } = await this.#change(claims, address, 'second_factor.added', { kind }, (draft) => {
+    const { revoked, ...added } = await this.#change(claims, address, 'second_factor.added', { kind }, (draft) => {
       const isFirst = !secondFactors.isEnrolled(username, draft);
       const factor = put(draft);
       if (isFirst) secondFactors.putRecoveryHashes(draft, username, hashes);
       secondFactors.askInApps(draft, username);
       const unproven: Revocation[] = settleEnrollment(draft, username, sid);
-      const ended = [...unproven, ...(endOthers ? endSessions(draft, username, sid) : [])];
-      return { factor, recovery_codes: isFirst ? codes : null, ended };
+      const others = endOthers ? endSessions(draft, username, sid) : [];
+      return { factor, recovery_codes: isFirst ? codes : null, revoked: [...unproven, ...others] };
     });
-    if (ended.length > 0) await announcer.revoked(ended);
+    if (revoked.length > 0) await announcer.revoked(revoked);
     this.#remember(sid, { until: clock.now() + PROOF_MILLIS, isByFactor: true });
-    return { ...added, sessions_ended: ended.length };
+    return { ...added, sessions_ended: revoked.length };
   }
 
   /** Changes factors as part of one audited change of a session that has proven it. */

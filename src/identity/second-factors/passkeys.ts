@@ -326,7 +326,7 @@ async function assertPlainAttestation(attestation: string): Promise<void> {
   const decoded = decodeAttestationObject(Uint8Array.from(Buffer.from(attestation, 'base64url')));
   const format = decoded.get('fmt');
   if (format === 'none' || (format === 'packed' && decoded.get('attStmt').get('x5c') === undefined)) return;
-  throw new Error(`An attestation of format ${String(format)} was not asked for.`);
+  throw new Error(`An attestation of format ${format} was not asked for.`);
 }
 
 /** Whether a key is what its algorithm says: the library takes the one from here and the other from there. */

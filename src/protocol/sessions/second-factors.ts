@@ -33,12 +33,12 @@ const proofs = {
   recovery_code: recoveryCode.optional(),
   passkey: passkeyAssertion.optional(),
 };
-const isOne = (form: object) => Object.values(form).filter((value) => value !== undefined).length === 1;
+const isOne = (...given: readonly unknown[]) => given.filter((value) => value !== undefined).length === 1;
 
 /** POST /v1/auth/second-factor. One of the proofs. */
 export const finishSignIn = z
   .strictObject({ challenge: z.string().min(1).max(64), ...proofs })
-  .refine(({ challenge: _, ...given }) => isOne(given), { path: ['code'] })
+  .refine(({ code, passkey, recovery_code }) => isOne(code, passkey, recovery_code), { path: ['code'] })
   .meta({ id: 'FinishSignIn' });
 export type FinishSignIn = z.infer<typeof finishSignIn>;
 
@@ -58,7 +58,7 @@ export type PasskeySignIn = z.infer<typeof passkeySignIn>;
 /** POST /v1/me/second-factors/proof. One of them. */
 export const proveOneself = z
   .strictObject({ password: z.string().min(1).max(PASSWORD_LENGTH_MAX).optional(), ...proofs })
-  .refine(isOne, { path: ['password'] })
+  .refine((form) => isOne(...Object.values(form)), { path: ['password'] })
   .meta({ id: 'ProveOneself' });
 export type ProveOneself = z.infer<typeof proveOneself>;
 

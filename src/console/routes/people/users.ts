@@ -204,14 +204,7 @@ export function makeUsersPage(options: UsersPageOptions): ConsolePage {
         await people.leave(username, doerOf(request), await consoleRoles.lastOwnerCheck(username));
       }),
     resetPassword: async (request) => await known(async () => await resetOf(request, options)),
-    removeUserFactors: async (request) =>
-      await known(async () => {
-        const { username } = request.parameters;
-        // An owner's are refused by what removes them, to everybody.
-        if (people.read(username).role !== 'owner') assertMayGiveWayIn(request, consoleRoles, username);
-        await options.factorRemovals.remove(username, request.by);
-        return { status: 204 };
-      }),
+    removeUserFactors: async (request) => await known(async () => await removeFactorsOf(request, options)),
     removeUserAvatar: async (request) =>
       await known(async () => {
         const { username } = request.parameters;
@@ -244,6 +237,15 @@ async function resetOf(
   if (people.read(username).role !== 'owner') assertMayGiveWayIn(request, consoleRoles, username);
   const { expiresAt, path } = await passwordResets.make(username, request.by);
   return { status: 201 as const, body: { url: `${coordinatorUrl()}${path}`, expires_at: expiresAt } };
+}
+
+/** Takes second factors away. @throws UnknownPerson, and the codes of the route. */
+async function removeFactorsOf(request: ConsoleRequest, { consoleRoles, factorRemovals, people }: UsersPageOptions) {
+  const username = request.parameters['username'] ?? '';
+  // An owner's are refused by what removes them, to everybody.
+  if (people.read(username).role !== 'owner') assertMayGiveWayIn(request, consoleRoles, username);
+  await factorRemovals.remove(username, request.by);
+  return { status: 204 as const };
 }
 
 /** A page of usernames: of those who are found, in the order that was asked for, or of all by name. */

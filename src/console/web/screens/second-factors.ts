@@ -7,7 +7,7 @@ import { t, when } from '../language.ts';
 import { Listing, loaded } from '../listing.ts';
 import { recoveryCodesCard, setUpSecondFactor, totpFigure } from '../second-factor-setup.ts';
 import { codeField } from '../sign-in.ts';
-import { hasPasskeys, makePasskey } from '../passkey.ts';
+import { hasPasskeys, makePasskey } from '#src/client/passkey.ts';
 import type { Screen, ScreenContext } from '../screen-context.ts';
 
 export const accountScreen: Screen = {

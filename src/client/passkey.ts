@@ -1,6 +1,6 @@
-/** Passkeys in the browser: asked for, and made. What goes to the server and comes from it is JSON by the standard. */
-import { clientError } from '#src/client/parley-error.ts';
+/** Passkeys in a browser: asked for, and made. What goes to the server and comes from it is JSON by the standard. */
 import type { NewPasskey, PasskeyAssertion, PasskeyCreation, PasskeyRequest } from '#src/protocol/sessions/passkeys.ts';
+import { clientError } from './parley-error.ts';
 
 /** Whether this browser has passkeys, and on this page. */
 export function hasPasskeys(): boolean {
@@ -12,13 +12,13 @@ export function hasPasskeys(): boolean {
 /** Asks the person for a passkey. @throws ParleyError `transfer_aborted` where they give none. */
 export async function getPasskey(request: PasskeyRequest): Promise<PasskeyAssertion> {
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(request);
-  return json(await given(async () => await navigator.credentials.get({ publicKey }))) as PasskeyAssertion;
+  return jsonOf(await given(async () => await navigator.credentials.get({ publicKey }))) as PasskeyAssertion;
 }
 
 /** Has the person make a passkey. @throws ParleyError `transfer_aborted` where they make none. */
 export async function makePasskey(creation: PasskeyCreation): Promise<NewPasskey> {
-  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(creation as never);
-  return json(await given(async () => await navigator.credentials.create({ publicKey }))) as NewPasskey;
+  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(creation);
+  return jsonOf(await given(async () => await navigator.credentials.create({ publicKey }))) as NewPasskey;
 }
 
 async function given(work: () => Promise<Credential | null>): Promise<Credential | null> {
@@ -30,7 +30,7 @@ async function given(work: () => Promise<Credential | null>): Promise<Credential
   }
 }
 
-function json(credential: Credential | null): unknown {
+function jsonOf(credential: Credential | null): unknown {
   if (!(credential instanceof PublicKeyCredential)) throw clientError('transfer_aborted');
   return credential.toJSON();
 }
