@@ -1,0 +1,23 @@
+/** Every text of the app in English. Keys with `_one`, `_few`, `_many`, `_other` are forms of one text by a number. */
+export const ENGLISH = {
+  'app.loading': 'Loading…',
+  'app.elsewhere': 'Parley is open in another tab',
+  'app.elsewhereWhy': 'One tab at a time is connected.',
+  'app.useHere': 'Use it here',
+  'app.behind': 'There is a newer version of this app.',
+  'app.reload': 'Reload',
+  'app.tooOld': 'This version of the app is too old',
+  'app.tooOldWhy': 'The server does not serve it any more. Reload the page to get the current one. What you wrote and did not send stays here.',
+  'signIn.title': 'Sign in to Parley',
+  'signIn.again': 'Please sign in again',
+  'signIn.or': 'or',
+  'signIn.at': 'Continue with {{provider}}',
+  'signIn.noAccount': 'No account? Ask whoever runs this server for an invitation. You run it?',
+  'signIn.console': 'Console',
+  'signIn.welcome': 'Welcome, {{user}}. Your account is there: sign in with the password you chose.',
+  'signIn.username': 'Username',
+  'signIn.password': 'Password',
+  'signIn.showPassword': 'Show the password',
+  'signIn.send': 'Sign in',
+  'settings.language': 'Language',
+} as const;

@@ -1,0 +1,23 @@
+/** Every text of the app in Russian. */
+export const RUSSIAN = {
+  'app.loading': 'Загрузка…',
+  'app.elsewhere': 'Parley открыт в другой вкладке',
+  'app.elsewhereWhy': 'Подключена может быть только одна вкладка.',
+  'app.useHere': 'Перейти сюда',
+  'app.behind': 'Есть новая версия приложения.',
+  'app.reload': 'Перезагрузить',
+  'app.tooOld': 'Эта версия приложения устарела',
+  'app.tooOldWhy': 'Сервер её больше не обслуживает. Перезагрузите страницу, чтобы получить новую. Неотправленное сохранится.',
+  'signIn.title': 'Вход в Parley',
+  'signIn.again': 'Войдите ещё раз',
+  'signIn.or': 'или',
+  'signIn.at': 'Продолжить через {{provider}}',
+  'signIn.noAccount': 'Нет учётной записи? Попросите приглашение у того, кто управляет этим сервером. Это вы?',
+  'signIn.console': 'Консоль',
+  'signIn.welcome': 'Добро пожаловать, {{user}}! Учётная запись создана: войдите с выбранным паролем.',
+  'signIn.username': 'Имя пользователя',
+  'signIn.password': 'Пароль',
+  'signIn.showPassword': 'Показать пароль',
+  'signIn.send': 'Войти',
+  'settings.language': 'Язык',
+} as const;
