@@ -45,7 +45,10 @@ export function addWebApp(app: FastifyInstance, options: WebAppOptions): void {
     const messaging = messagingFor(request, options);
     // The page is never kept: each answer has a nonce of its own, and names the files of this very build.
     return await reply
-      .headers({ 'content-security-policy': policyOf(nonce, messaging), 'x-robots-tag': 'noindex, nofollow, noarchive' })
+      .headers({
+        'content-security-policy': policyOf(nonce, messaging),
+        'x-robots-tag': 'noindex, nofollow, noarchive',
+      })
       .type('text/html; charset=utf-8')
       .send(page.replaceAll(NONCE_PLACE, nonce).replace('{messaging}', messaging));
   });
@@ -94,15 +97,23 @@ function addAssets(app: FastifyInstance): void {
     const type = TYPES[extname(name)];
     if (type === undefined) continue;
     const encodings = Object.entries(ENCODINGS) as [keyof typeof ENCODINGS, string][];
-    const encoded = encodings.map(([encoding, ending]) => [encoding, readFileSync(join(folder, `${name}${ending}`))] as const);
+    const encoded = encodings.map(
+      ([encoding, ending]) => [encoding, readFileSync(join(folder, `${name}${ending}`))] as const,
+    );
     const asset = { type, plain: readFileSync(join(folder, name)), encoded: new Map(encoded) };
-    app.get(`/${ASSETS}/${name}`, { config: { anyVersion: true }, exposeHeadRoute: true }, async (request, reply) =>
-      await sendAsset(asset, request, reply),
+    app.get(
+      `/${ASSETS}/${name}`,
+      { config: { anyVersion: true }, exposeHeadRoute: true },
+      async (request, reply) => await sendAsset(asset, request, reply),
     );
   }
 }
 
-async function sendAsset({ encoded, plain, type }: Asset, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function sendAsset(
+  { encoded, plain, type }: Asset,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   void reply.headers({ 'cache-control': FOR_EVER, vary: 'Accept-Encoding, Origin' }).type(type);
   const taken = (request.headers['accept-encoding'] ?? '').split(',').map((part) => part.trim());
   for (const [encoding, bytes] of encoded) {

@@ -63,7 +63,14 @@ export function thisDevice(user: string): { name: string; platform: string; id?:
 function browserName(): string {
   const agent = navigator.userAgent;
   const browsers = { Edg: 'Edge', OPR: 'Opera', Firefox: 'Firefox', Chrome: 'Chrome', Safari: 'Safari' };
-  const systems = { Android: 'Android', iPhone: 'iPhone', iPad: 'iPad', Windows: 'Windows', Mac: 'macOS', Linux: 'Linux' };
+  const systems = {
+    Android: 'Android',
+    iPhone: 'iPhone',
+    iPad: 'iPad',
+    Windows: 'Windows',
+    Mac: 'macOS',
+    Linux: 'Linux',
+  };
   const nameIn = (names: Readonly<Record<string, string>>) =>
     Object.entries(names).find(([sign]) => agent.includes(sign))?.[1];
   return [nameIn(browsers) ?? 'Browser', nameIn(systems)].filter((name) => name !== undefined).join(', ');

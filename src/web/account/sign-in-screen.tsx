@@ -1,6 +1,18 @@
 /** Signing in: by name and password, or at a provider where there is one. */
-import { Alert, Anchor, Button, Center, Divider, Paper, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core';
-import { useEffect, useState, type FormEvent } from 'react';
+import {
+  Alert,
+  Anchor,
+  Button,
+  Center,
+  Divider,
+  Paper,
+  PasswordInput,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import { useEffect, useState, type SubmitEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Logo } from '../kit/logo.tsx';
 import { sentenceOf } from '../kit/language.ts';
@@ -61,7 +73,7 @@ function PasswordForm({ session }: { readonly session: SignInSession }) {
   const [password, setPassword] = useState('');
   const [refused, setRefused] = useState<string>();
   const [isBusy, setBusy] = useState(false);
-  const send = async (event: FormEvent) => {
+  const send = async (event: SubmitEvent) => {
     event.preventDefault();
     setBusy(true);
     setRefused(undefined);

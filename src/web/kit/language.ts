@@ -1,5 +1,5 @@
 /** The language of the app: the one that the person chose, or the first of the browser's that there is. */
-import i18next, { type TFunction } from 'i18next';
+import { createInstance, type TFunction } from 'i18next';
 import { initReactI18next } from 'react-i18next';
 import { LANGUAGES, translate, type Language } from '#src/client/translations.ts';
 import { ENGLISH } from './english.ts';
@@ -7,7 +7,19 @@ import { RUSSIAN } from './russian.ts';
 
 const KEPT = 'parley.language';
 
+/** A text that is not in the dictionary fails the type check. */
+declare module 'i18next' {
+  interface CustomTypeOptions {
+    defaultNS: 'translation';
+    resources: { translation: typeof ENGLISH };
+    keySeparator: false;
+    nsSeparator: false;
+  }
+}
+
 export type Words = TFunction;
+
+const dictionary = createInstance();
 
 function isLanguage(text: unknown): text is Language {
   return (LANGUAGES as readonly unknown[]).includes(text);
@@ -24,15 +36,21 @@ function languageOfBrowser(): Language {
 }
 
 export function currentLanguage(): Language {
-  return isLanguage(i18next.language) ? i18next.language : 'en';
+  return isLanguage(dictionary.language) ? dictionary.language : 'en';
+}
+
+/** The tag that dates and numbers are written by: the browser’s own form of the language where it has one, as `en-GB`. */
+export function currentLocale(): string {
+  const language = currentLanguage();
+  return navigator.languages.find((tag) => tag.split('-')[0] === language) ?? language;
 }
 
 export async function startLanguage(): Promise<void> {
   const language = chosenLanguage() ?? languageOfBrowser();
-  i18next.on('languageChanged', (now) => {
+  dictionary.on('languageChanged', (now) => {
     document.documentElement.lang = now;
   });
-  await i18next.use(initReactI18next).init({
+  await dictionary.use(initReactI18next).init({
     resources: { en: { translation: ENGLISH }, ru: { translation: RUSSIAN } },
     lng: language,
     fallbackLng: 'en',
@@ -47,7 +65,7 @@ export async function startLanguage(): Promise<void> {
 export async function chooseLanguage(language: Language | undefined): Promise<void> {
   if (language === undefined) localStorage.removeItem(KEPT);
   else localStorage.setItem(KEPT, language);
-  await i18next.changeLanguage(language ?? languageOfBrowser());
+  await dictionary.changeLanguage(language ?? languageOfBrowser());
 }
 
 /** The sentence for what a call failed with, whatever it was. */
