@@ -57,7 +57,10 @@ export function SignInScreen({ session, code }: SignInScreenProps) {
           </Stack>
         </Paper>
         <Text c="dimmed" size="sm" ta="center">
-          {t('signIn.noAccount')} <Anchor href="console/">{t('signIn.console')}</Anchor>
+          {t('signIn.noAccount')}{' '}
+          <Anchor href="console/" underline="always">
+            {t('signIn.console')}
+          </Anchor>
         </Text>
         <LanguageChoice />
       </Stack>

@@ -13,6 +13,7 @@ import type { ParleyClient } from '#src/client/parley-client.ts';
 import { SettingsScreen } from '../account/settings-screen.tsx';
 import { useObserved } from '../kit/observable.ts';
 import './chat.css';
+import { BrokenScreen } from './broken-screen.tsx';
 import { ChatContext, makeChat, useChat } from './chat-context.ts';
 import { ConnectionBanner } from './connection-banner.tsx';
 import { ConversationScreen } from './conversation/conversation-screen.tsx';
@@ -41,7 +42,14 @@ const joinRoute = createRoute({
 });
 const settingsRoute = createRoute({ getParentRoute: () => rootRoute, path: '/settings', component: SettingsScreen });
 const routeTree = rootRoute.addChildren([indexRoute, conversationRoute, joinRoute, settingsRoute]);
-const router = createRouter({ routeTree, history: createHashHistory(), defaultNotFoundComponent: NothingChosen });
+const router = createRouter({
+  routeTree,
+  history: createHashHistory(),
+  defaultNotFoundComponent: NothingChosen,
+  defaultErrorComponent: BrokenScreen,
+  // A screen that breaks is a fault of ours: it is told to whoever looks into the browser's console.
+  defaultOnCatch: (error) => reportError(error),
+});
 
 declare module '@tanstack/react-router' {
   interface Register {

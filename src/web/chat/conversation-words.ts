@@ -94,7 +94,7 @@ export function sizeOf(bytes: number): string {
   const options = {
     style: 'unit',
     unit: units[step] as string,
-    unitDisplay: 'short',
+    unitDisplay: step === 0 ? 'long' : 'short',
     maximumFractionDigits: 1,
   } as const;
   return new Intl.NumberFormat(currentLocale(), options).format(bytes / 1000 ** step);

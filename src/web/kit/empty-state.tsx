@@ -14,7 +14,7 @@ export function EmptyState({ icon, title, children }: EmptyStateProps) {
       <Text c="dimmed" span aria-hidden="true">
         {icon}
       </Text>
-      <Title order={2} size="h4">
+      <Title order={1} size="h4">
         {title}
       </Title>
       {children}

@@ -11,6 +11,7 @@ export const ENGLISH = {
   'app.elsewhereWhy': 'One tab at a time is connected.',
   'app.useHere': 'Use it here',
   'app.behind': 'There is a newer version of this app.',
+  'app.broken': 'This screen broke. What you wrote is kept.',
   'app.reload': 'Reload',
   'app.tooOld': 'This version of the app is too old',
   'app.tooOldWhy':

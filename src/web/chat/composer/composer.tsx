@@ -67,7 +67,7 @@ export function Composer({ title, aim, root, onSent }: ComposerProps) {
           onPaste={composing.paste}
           placeholder={t('composer.placeholder', { title })}
           aria-label={t('composer.placeholder', { title })}
-          aria-controls={mentions.id}
+          aria-controls={mentions.active === undefined ? undefined : mentions.id}
           aria-activedescendant={mentions.active}
         />
         <EmojiButton label={t('emoji.title')} onPick={composing.insert} size="lg">

@@ -67,7 +67,9 @@ export function ThreadPanel({ root }: { readonly root: number }) {
   const outgoing = useObserved(sending, () => sending.in(conv));
   const end = useRef<HTMLDivElement>(null);
   const count = thread.replies.length;
-  useEffect(() => end.current?.scrollIntoView({ block: 'end' }), [count, outgoing.length]);
+  useEffect(() => {
+    void end.current?.scrollIntoView({ block: 'end' });
+  }, [count, outgoing.length]);
   if (thread.root === undefined) {
     return (
       <Center flex={1}>

@@ -97,9 +97,10 @@ function Card({ conv, file }: FileMessageProps) {
   const download = useDownload({ conv, file });
   const name = harmlessName(file.name, 'file');
   return (
-    <UnstyledButton className="parley-file" onClick={download} aria-label={t('file.download', { name })}>
+    <UnstyledButton className="parley-file" onClick={download}>
+      <span className="parley-unseen">{t('file.download', { name })}</span>
       <FileIcon size={28} strokeWidth={1.5} aria-hidden="true" />
-      <div className="parley-person-words">
+      <div className="parley-person-words" aria-hidden="true">
         <Text size="sm" fw={500} truncate>
           <bdi>{name}</bdi>
         </Text>
