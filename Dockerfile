@@ -1,7 +1,15 @@
 # Node 22 on Debian 12: the prebuilt socket library wants glibc, so no Alpine. A tag moves; whoever builds may give a digest.
 ARG NODE_IMAGE=node:22-bookworm-slim
-FROM ${NODE_IMAGE}
 
+# The app for people is built with packages that the server does not need: in an image of its own, of which the build stays.
+FROM ${NODE_IMAGE} AS web
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts
+COPY src ./src
+RUN node src/cli/build-web.ts
+
+FROM ${NODE_IMAGE}
 WORKDIR /app
 COPY package.json package-lock.json ./
 # All native parts come prebuilt, so no script has to run. The image brings its own Node 22, and the socket library its
@@ -18,6 +26,7 @@ COPY LICENSE ./
 COPY src ./src
 COPY actors ./actors
 COPY storage ./storage
+COPY --from=web /app/build ./build
 
 # The command by its own name: npx would have to write to the folder.
 RUN ln -s /app/src/cli/parley.ts /usr/local/bin/parley \

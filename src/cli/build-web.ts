@@ -17,7 +17,7 @@ const { values } = parseArgs({ options: { watch: { type: 'boolean', default: fal
 
 if (!existsSync(join(ROOT, 'node_modules', 'vite'))) {
   process.stdout.write(
-    existsSync(join(BUILT, 'index.html'))
+    existsSync(join(BUILT, 'page.html'))
       ? 'The web app in build/web is left as it is: what builds it is not installed.\n'
       : 'The web app is not built: what builds it comes with `npm ci`, and `npm prune --omit=dev` takes it away again.\n',
   );
@@ -44,6 +44,7 @@ async function build(): Promise<void> {
       assetsInlineLimit: 0,
       // The limit that matters is one of the tests: what the first screen loads.
       chunkSizeWarningLimit: 2000,
+      rolldownOptions: { input: join(ROOT, 'src', 'web', 'page.html') },
       watch: values.watch ? {} : null,
     },
   });

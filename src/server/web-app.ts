@@ -34,7 +34,7 @@ export interface WebAppOptions {
 
 /** Adds the app, or the plain page where it was not built. */
 export function addWebApp(app: FastifyInstance, options: WebAppOptions): void {
-  const built = join(BUILT, 'index.html');
+  const built = join(BUILT, 'page.html');
   if (!existsSync(built)) return addFrontPage(app);
   addAssets(app);
   const page = readFileSync(built, 'utf8');

@@ -38,7 +38,8 @@ test('the image has every folder of code but those of tests, and nothing that is
   const copied = all('COPY').map((line) => line.split(' ')[0] ?? '');
   assert.deepEqual(
     folders.filter((folder) => copied.includes(folder)),
-    ['src', 'actors', 'storage'],
+    // The first one is of the stage that builds the app.
+    ['src', 'src', 'actors', 'storage'],
   );
   const ignored = read('.dockerignore').split('\n');
   assert.ok(ignored.includes('node_modules') && ignored.includes('data'));
@@ -51,7 +52,7 @@ test('the image has every folder of code but those of tests, and nothing that is
 test('its base image is an argument, by the name that operators are told', () => {
   const [argument = ''] = all('ARG');
   assert.match(argument, /^NODE_IMAGE=node:22-/);
-  assert.deepEqual(all('FROM'), ['${NODE_IMAGE}']);
+  assert.deepEqual(all('FROM'), ['${NODE_IMAGE} AS web', '${NODE_IMAGE}']);
   assert.ok(read('docs/operations/deployment.md').includes('--build-arg NODE_IMAGE='));
 });
 

@@ -17,7 +17,7 @@ function changedAt(path: string): number {
 
 function builtAt(): number {
   try {
-    return statSync(join(BUILT, 'index.html')).mtimeMs;
+    return statSync(join(BUILT, 'page.html')).mtimeMs;
   } catch {
     return 0;
   }

@@ -11,6 +11,7 @@ export const ROOMS = [
   'src/limits',
   'src/pool',
   'src/client',
+  'src/web',
   'src/redaction',
   'src/node-agent',
   'src/config',

@@ -1,7 +1,17 @@
 /** The messages, of which those in sight are drawn: scrolling reads on to both sides, and nothing moves under the eyes. */
 import { ActionIcon, Badge, Center, Loader, Text } from '@mantine/core';
 import { ArrowDown } from 'lucide-react';
-import { useCallback, useEffect, useImperativeHandle, useMemo, useRef, useState, type Ref } from 'react';
+import {
+  useCallback,
+  useEffect,
+  useImperativeHandle,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+  type Ref,
+  type RefObject,
+} from 'react';
 import { useTranslation } from 'react-i18next';
 import { Virtuoso, type ListRange, type VirtuosoHandle } from 'react-virtuoso';
 import type { ChatMessage } from '#src/client/conversations/records.ts';
@@ -41,6 +51,7 @@ export function MessageList({ ref }: { readonly ref: Ref<MessageListHandle> }) {
   const [isAtEnd, setAtEnd] = useState(true);
   const [target, setTarget] = useState<number>();
   const seen = useReading(state);
+  const end = useStayingAtEnd(list, state);
   const toNewest = useCallback(() => {
     setTarget(undefined);
     if (timeline.state.isAtHead) list.current?.scrollToIndex({ index: 'LAST', align: 'end' });
@@ -57,7 +68,7 @@ export function MessageList({ ref }: { readonly ref: Ref<MessageListHandle> }) {
   }));
   if (items.length === 0) return <NothingSaid />;
   return (
-    <div className="parley-messages">
+    <div className="parley-messages" {...end.touched}>
       <Virtuoso
         key={state.generation}
         ref={list}
@@ -74,7 +85,11 @@ export function MessageList({ ref }: { readonly ref: Ref<MessageListHandle> }) {
         followOutput={(isThere) => (isThere && state.isAtHead ? 'auto' : false)}
         startReached={() => void timeline.readOlder()}
         endReached={() => void timeline.readNewer()}
-        atBottomStateChange={setAtEnd}
+        atBottomStateChange={(isThere) => {
+          end.arrived(isThere);
+          setAtEnd(isThere);
+        }}
+        totalListHeightChanged={end.grown}
         rangeChanged={seen}
         components={{ Header: state.isFromStart ? Beginning : Older }}
         itemContent={(_, item) => <Drawn item={item} state={state} target={target} />}
@@ -93,6 +108,26 @@ function itemsOf({ messages, isAtHead }: TimelineState, outgoing: readonly Sendi
 function beginningOf({ beginAt }: TimelineState, items: readonly Item[]) {
   const at = items.findIndex((item) => item.kind === 'message' && item.message.seq === beginAt);
   return at < 0 ? ({ index: 'LAST', align: 'end' } as const) : ({ index: at, align: 'center' } as const);
+}
+
+/** Who is at the end stays there while rows get their heights and reactions come, until they scroll themselves. */
+function useStayingAtEnd(list: RefObject<VirtuosoHandle | null>, { beginAt, generation }: TimelineState) {
+  const isStaying = useRef(false);
+  useLayoutEffect(() => {
+    isStaying.current = beginAt === undefined;
+  }, [beginAt, generation]);
+  const leave = () => {
+    isStaying.current = false;
+  };
+  return {
+    touched: { onWheel: leave, onTouchMove: leave, onPointerDown: leave, onKeyDown: leave },
+    arrived: (isThere: boolean) => {
+      if (isThere) isStaying.current = true;
+    },
+    grown: () => {
+      if (isStaying.current) list.current?.scrollToIndex({ index: 'LAST', align: 'end' });
+    },
+  };
 }
 
 /** What is in sight of somebody who looks is read. */
@@ -126,14 +161,10 @@ function Drawn({ item, state, target }: DrawnProps) {
   if (item.kind === 'sending') return <SendingRow sending={item.sending} />;
   const { before, message } = item;
   const isUnreadFirst = message.seq === state.unreadFrom;
-  const isNewDay =
-    before === undefined || new Date(before.createdAt).toDateString() !== new Date(message.createdAt).toDateString();
-  const isJoined =
-    !isNewDay &&
-    !isUnreadFirst &&
-    before.sender === message.sender &&
-    before.deletedAt === undefined &&
-    message.createdAt - before.createdAt < GROUP_MILLIS;
+  // What stands before the first one is not known yet: it is drawn as if it went on, so that it stays where it is then.
+  const isCut = before === undefined && !state.isFromStart;
+  const isNewDay = !isCut && (before === undefined || !isSameDay(before, message));
+  const isJoined = !isNewDay && !isUnreadFirst && (isCut || (before !== undefined && goesOn(before, message)));
   return (
     <MessageRow
       message={message}
@@ -143,6 +174,15 @@ function Drawn({ item, state, target }: DrawnProps) {
       isTarget={message.seq === target}
     />
   );
+}
+
+function isSameDay(one: ChatMessage, other: ChatMessage): boolean {
+  return new Date(one.createdAt).toDateString() === new Date(other.createdAt).toDateString();
+}
+
+/** Whether a message stands under the name of the one before it. */
+function goesOn(before: ChatMessage, { createdAt, sender }: ChatMessage): boolean {
+  return before.sender === sender && before.deletedAt === undefined && createdAt - before.createdAt < GROUP_MILLIS;
 }
 
 function Older() {

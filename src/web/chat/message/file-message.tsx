@@ -14,6 +14,11 @@ const HEIGHT_MAX = 320;
 /** The thumbnail for twice the pixels of that. */
 const THUMBNAIL = 1024;
 const THUMBNAIL_SMALL = 320;
+/** Files up to here are held by the page on their way to the disk; what is larger goes there directly. */
+const HELD_BYTES_MAX = 64 * 1024 * 1024;
+/** By then the browser has taken what was handed to it. */
+const RELEASE_MILLIS = 60_000;
+const MESSAGING = document.documentElement.dataset['messaging'] ?? '';
 
 export interface FileMessageProps {
   readonly conv: string;
@@ -30,20 +35,36 @@ export function FileMessage({ conv, file }: FileMessageProps) {
   );
 }
 
-/** Opens a file where the browser puts downloads. The link is good for minutes and for this file alone. */
+/** Gets a file and puts it where the browser has downloads. */
 function useDownload({ conv, file }: FileMessageProps): () => void {
   const { client } = useChat();
   const { complain } = useOpenConversation();
   return () => {
-    client.attachments.link(file.attachment, conv).then(({ path }) => {
-      const anchor = document.createElement('a');
-      anchor.href = `${document.documentElement.dataset['messaging'] ?? ''}${path}`;
-      anchor.download = harmlessName(file.name, 'file');
-      anchor.rel = 'noopener noreferrer';
-      anchor.target = '_blank';
-      anchor.click();
-    }, complain);
+    const name = harmlessName(file.name, 'file');
+    if (file.size > HELD_BYTES_MAX) {
+      // Too much to hold: the browser gets it by a link, which is good for minutes and for this file alone.
+      const follow = ({ path }: { path: string }) => press(`${MESSAGING}${path}`, name);
+      client.attachments.link(file.attachment, conv).then(follow, complain);
+      return;
+    }
+    const take = async () => {
+      const response = await client.attachments.download(file.attachment, conv);
+      const url = URL.createObjectURL(await response.blob());
+      press(url, name);
+      setTimeout(() => URL.revokeObjectURL(url), RELEASE_MILLIS);
+    };
+    take().catch(complain);
   };
+}
+
+/** A page of its own, should the browser show it: this one stays. */
+function press(address: string, name: string): void {
+  const anchor = document.createElement('a');
+  anchor.href = address;
+  anchor.download = name;
+  anchor.rel = 'noopener noreferrer';
+  if (!address.startsWith('blob:')) anchor.target = '_blank';
+  anchor.click();
 }
 
 function Picture({ conv, file }: FileMessageProps) {

@@ -12,7 +12,8 @@ import type { ParleyClient } from '#src/client/parley-client.ts';
 import type { Unsubscribe } from '#src/client/emitter.ts';
 import { Observable } from '../../kit/observable.ts';
 
-const PAGE = 50;
+/** More than a screen and what is drawn ahead of it: what is read first is not what scrolls into sight next. */
+const PAGE = 100;
 /** Messages held for scrolling. Beyond it those on the far side go, and are read again when somebody scrolls there. */
 export const TIMELINE_KEPT_MAX = 1_000;
 
@@ -74,10 +75,19 @@ export class Timeline extends Observable {
     const mirror = await this.#client.open(this.conv);
     const read = mirror.watermarks.get(this.#client.user)?.read ?? 0;
     const unread = mirror.unread(this.#client.user) ?? 0;
-    const isFar = unread > 0 && mirror.headSeq - read > PAGE;
-    const unreadFrom = unread > 0 ? read + 1 : undefined;
+
+    const unreadFrom = this.#firstUnread(mirror.messages, read, unread);
     this.#state = { ...this.#state, unreadFrom };
-    await this.#begin(isFar ? { around: read + 1 } : { newest: true }, unreadFrom);
+    const isFar = unreadFrom !== undefined && mirror.headSeq - unreadFrom >= PAGE;
+    await this.#begin(isFar ? { around: unreadFrom } : { newest: true }, unreadFrom);
+  }
+
+  /** One's own words are not unread, and stand between others' that are: so it is counted back from the newest. */
+  #firstUnread(known: readonly ChatMessage[], read: number, unread: number): number | undefined {
+    if (unread === 0) return undefined;
+    const me = this.#client.user;
+    const others = known.filter(({ deletedAt, sender, seq }) => seq > read && sender !== me && deletedAt === undefined);
+    return others.at(-unread)?.seq ?? read + 1;
   }
 
   /** Goes to a message, wherever it is. @throws ParleyError */
