@@ -5,7 +5,7 @@ import { findChromium } from '#test/console/web/chromium.ts';
 /** Where Chromium is on this machine; undefined where it is not installed. */
 export const CHROMIUM = findChromium();
 /** On a machine under load a page draws late; what is waited for comes, or the test is wrong. */
-export const PAGE_PATIENCE_MILLIS = Number(process.env['PP'] ?? 30_000);
+export const PAGE_PATIENCE_MILLIS = 30_000;
 
 export class People {
   /** Exceptions, and what the page's policy refused. */

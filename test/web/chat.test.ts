@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { connect } from 'node:net';
 import { after, afterEach, before, describe, test } from 'node:test';
 import type { Locator, Page, WebSocketRoute } from 'playwright-core';
 import sharp from 'sharp';
@@ -25,22 +26,100 @@ const HOSTILE = {
   marked: `z${'\u0301'.repeat(1_000)} end`,
 };
 
+let server: TestServer;
+before(async () => {
+  buildApp();
+  server = await startServer();
+});
+after(async () => await server?.stop());
+
+const getPage = async () => {
+  const response = await fetch(server.coordinator, { headers: { accept: 'text/html,*/*;q=0.8' } });
+  return { response, html: await response.text(), policy: response.headers.get('content-security-policy') ?? '' };
+};
+
+test('the page comes under a policy of its own nonce, which lets in its build and the two services alone', async () => {
+  const [first, second] = [await getPage(), await getPage()];
+  assert.equal(first.response.status, 200);
+  assert.equal(first.response.headers.get('cache-control'), 'no-store');
+  const [, nonce = ''] = /script-src 'nonce-([\w+/=]{24})' 'strict-dynamic'/.exec(first.policy) ?? [];
+  assert.notEqual(nonce, '');
+  assert.ok(!second.policy.includes(nonce), 'another answer has another nonce');
+  assert.deepEqual(
+    [...first.html.matchAll(/nonce="([^"]*)"/g)].map(([, value]) => value).filter((value) => value !== nonce),
+    [],
+  );
+  assert.ok(first.html.includes('<script type="module"') && !first.html.includes('{'), 'every place is filled');
+  const { host } = new URL(server.messaging);
+  for (const part of [
+    "default-src 'none'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    `connect-src 'self' http://${host} ws://${host}`,
+    "require-trusted-types-for 'script'",
+    'trusted-types default',
+    "frame-ancestors 'none'",
+  ]) {
+    assert.ok(first.policy.split('; ').includes(part), part);
+  }
+  assert.doesNotMatch(first.policy, /unsafe|\*/);
+});
+
+test('the messaging service is looked for on the host that was asked, and on no other that a header makes up', async () => {
+  const { port } = new URL(server.coordinator);
+  const messagingOf = (html: string) => /data-messaging="([^"]*)"/.exec(html)?.[1];
+  const other = await fetch(`http://localhost:${port}/`, { headers: { accept: 'text/html' } });
+  assert.equal(messagingOf(await other.text()), `http://localhost:${new URL(server.messaging).port}`);
+  const lines = ['GET / HTTP/1.1', 'Host: a"><script>', 'Accept: text/html', 'Connection: close', '', ''];
+  const socket = connect(Number(port), '127.0.0.1');
+  socket.end(lines.join('\r\n'));
+  const made = Buffer.concat(await socket.toArray()).toString('utf8');
+  assert.ok(!made.includes('<script>'), 'a header is in the page');
+});
+
+test('files of the build are kept for ever and come compressed; nothing else of the disk is served', async () => {
+  const { html } = await getPage();
+  const paths = [...html.matchAll(/(?:src|href)="\.(\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
+  assert.ok(paths.some((path) => path.endsWith('.js')) && paths.some((path) => path.endsWith('.css')), paths.join());
+  for (const path of paths) {
+    const plain = await fetch(`${server.coordinator}${path}`, { headers: { 'accept-encoding': 'identity' } });
+    assert.equal(plain.headers.get('cache-control'), 'public, max-age=31536000, immutable', path);
+    assert.equal(plain.headers.get('x-content-type-options'), 'nosniff');
+    const text = await plain.text();
+    for (const encoding of ['br', 'gzip']) {
+      const encoded = await fetch(`${server.coordinator}${path}`, { headers: { 'accept-encoding': encoding } });
+      assert.equal(encoded.headers.get('content-encoding'), encoding, path);
+      assert.match(encoded.headers.get('vary') ?? '', /Accept-Encoding/);
+      assert.ok((await encoded.text()) === text, `${path} in ${encoding} is another file`);
+    }
+  }
+  for (const path of [
+    '/assets/',
+    '/assets/../page.html',
+    '/assets/%2e%2e/page.html',
+    '/assets/nothing.js',
+    '/page.html',
+  ]) {
+    const { status } = await fetch(`${server.coordinator}${path}`, { headers: { 'x-service-client-protocol': '1' } });
+    assert.equal(status, 404, path);
+  }
+  const api = await fetch(server.coordinator, {
+    headers: { accept: 'application/json', 'x-service-client-protocol': '1' },
+  });
+  assert.deepEqual([api.status, ((await api.json()) as { code: string }).code], [404, 'path_not_found']);
+});
+
 describe('the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on this machine' }, () => {
-  let server: TestServer;
   let people: People;
   let alice: Page;
   let bob: Page;
   let accounts: Record<'alice' | 'bob' | 'carol', Person>;
 
   before(async () => {
-    buildApp();
-    server = await startServer();
     accounts = await server.people('alice', 'bob', 'carol');
     people = await People.start();
   });
   after(async () => {
     await people?.stop();
-    await server?.stop();
   });
 
   afterEach(() => assert.deepEqual(people.complaints.splice(0), []));
@@ -84,6 +163,14 @@ describe('the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium o
     await alice.getByRole('heading', { name: 'Вход в Parley' }).waitFor();
     assert.equal(await alice.locator('html').getAttribute('lang'), 'ru');
     await alice.getByRole('button', { name: 'English' }).click();
+  });
+
+  test('a page without JavaScript says what is needed', async () => {
+    const page = await people.person({ javaScriptEnabled: false });
+    await page.goto(server.coordinator);
+    await page.getByText('Its app needs JavaScript').waitFor();
+    await page.getByRole('link', { name: 'the console' }).waitFor();
+    await page.context().close();
   });
 
   test('an invitation leads into the app', async () => {
@@ -277,9 +364,11 @@ describe('the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium o
     let isCut = false;
     const open = new Set<WebSocketRoute>();
     await train.routeWebSocket(/\/v1\/ws/, (socket) => {
-      if (isCut) return void socket.close({ code: 1001 });
-      open.add(socket);
-      socket.connectToServer();
+      if (isCut) void socket.close({ code: 1001 });
+      else {
+        open.add(socket);
+        socket.connectToServer();
+      }
     });
     await signIn(train, 'bob');
     await openRow(train, 'alice');
@@ -334,11 +423,11 @@ describe('the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium o
     await messageOf(bob, 'Line 230').waitFor();
     // Where a line stands, once it stands still.
     const topOf = async (text: string) => {
-      let before = Number.NaN;
+      let last = Number.NaN;
       return await until(async () => {
         const now = (await bob.getByText(text, { exact: true }).boundingBox())?.y ?? Number.NaN;
-        const isStill = now === before;
-        before = now;
+        const isStill = now === last;
+        last = now;
         return isStill ? now : undefined;
       }, `${text} to stand still`);
     };
@@ -354,10 +443,13 @@ describe('the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium o
       return (await bob.getByText(`Line ${first}`, { exact: true }).count()) === 1;
     }, 'the oldest one of the page');
     await bob.getByText(`Line ${first}`, { exact: true }).scrollIntoViewIfNeeded();
-    const before = await topOf(`Line ${first}`);
+    const stood = await topOf(`Line ${first}`);
     held.resolve();
     await bob.getByText(`Line ${first - 1}`, { exact: true }).waitFor({ state: 'attached' });
-    assert.ok(Math.abs((await topOf(`Line ${first}`)) - before) < 3, 'the older page moved what was in sight');
+    assert.ok(
+      Math.abs((await topOf(`Line ${first}`)) - stood) < 3,
+      `the older page moved what was in sight: ${stood} to ${await topOf(`Line ${first}`)}`,
+    );
     await until(async () => {
       await bob.mouse.wheel(0, -2000);
       return (await bob.getByText('Line 1', { exact: true }).count()) === 1;
@@ -510,7 +602,6 @@ describe('the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium o
 
 /** axe-core's findings of WCAG 2.2 A and AA, and its best practices. */
 async function assertAccessible(page: Page, name: string): Promise<void> {
-  if (process.env['SHOTS'] !== undefined) await page.screenshot({ path: `${process.env['SHOTS']}/${name}.png` });
   await page.evaluate(AXE);
   const { violations } = await page.evaluate<{
     violations: { id: string; nodes: { html: string; failureSummary: string }[] }[];

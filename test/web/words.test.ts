@@ -16,7 +16,7 @@ function faultsOf(words: Readonly<Record<string, string>>, language: string): st
   const wanted = [...bases.keys()].flatMap((base) =>
     isCounted(base) ? forms.map((form) => `${base}_${form}`) : [base],
   );
-  const placesOf = (text: string) => [...text.matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name).toSorted();
+  const placesOf = (text: string) => new Set([...text.matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name));
   return [
     ...wanted.filter((key) => (words[key] ?? '') === '').map((key) => `${key} is missing`),
     ...Object.keys(words)
@@ -24,7 +24,7 @@ function faultsOf(words: Readonly<Record<string, string>>, language: string): st
       .map((key) => `${key} is not used`),
     ...Object.entries(words).flatMap(([key, text]) => {
       const first = bases.get(key.replace(FORM, '')) ?? '';
-      return `${placesOf(first).join()}` === `${placesOf(text).join()}` ? [] : [`${key} has other places to fill`];
+      return placesOf(first).symmetricDifference(placesOf(text)).size === 0 ? [] : [`${key} has other places to fill`];
     }),
   ];
 }

@@ -1,5 +1,6 @@
 /** What others see of the person: name, picture, status. What the organisation keeps is shown and cannot be changed. */
 import { Button, FileButton, Group, Skeleton, Stack, Text, TextInput } from '@mantine/core';
+import { Smile } from 'lucide-react';
 import { useEffect, useState, type SubmitEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { OwnProfile } from '#src/protocol/account/profile.ts';
@@ -129,7 +130,7 @@ function ProfileForm({ profile, onAnswer, onChanged }: ProfileFormProps) {
             onChange={(event) => setText(event.currentTarget.value)}
           />
           <EmojiButton label={t('profile.statusEmoji')} size="lg" onPick={setEmoji}>
-            {emoji === '' ? '🙂' : emoji}
+            {emoji === '' ? <Smile size={18} /> : emoji}
           </EmojiButton>
           <Button variant="subtle" color="gray" onClick={() => (setText(''), setEmoji(''))}>
             {t('profile.noStatus')}

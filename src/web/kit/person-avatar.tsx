@@ -36,7 +36,7 @@ export function PersonAvatar({ id, name, picture, presence = 'offline', size = 3
       src={picture ?? null}
       alt=""
       size={size}
-      radius="xl"
+      radius="50%"
       aria-hidden="true"
       styles={{ placeholder: { background: colorOf(id), color: '#1b2733', fontWeight: 600 } }}
     >

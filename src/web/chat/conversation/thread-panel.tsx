@@ -68,7 +68,8 @@ export function ThreadPanel({ root }: { readonly root: number }) {
   const end = useRef<HTMLDivElement>(null);
   const count = thread.replies.length;
   useEffect(() => {
-    void end.current?.scrollIntoView({ block: 'end' });
+    // Newer browsers answer with a promise, which is not what an effect may answer with.
+    end.current?.scrollIntoView({ block: 'end' });
   }, [count, outgoing.length]);
   if (thread.root === undefined) {
     return (

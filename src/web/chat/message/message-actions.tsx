@@ -1,4 +1,4 @@
-/** What can be done with a message: shown when it is pointed at or has the keyboard's focus, and on touch screens always. */
+/** What can be done with a message: shown when it is pointed at, by a tap too, or has the keyboard's focus. */
 import { ActionIcon, Tooltip } from '@mantine/core';
 import { MessageSquareReply, MessageSquareText, Pencil, SmilePlus, Trash2 } from 'lucide-react';
 import type { ReactNode } from 'react';

@@ -19,7 +19,13 @@ export function ConversationAvatar({ conversation, title, size = 40 }: Conversat
   if (peer !== undefined) return <UserAvatar user={peer} name={title} size={size} />;
   const Sign = conversation.visibility === 'organisation' ? Globe : Hash;
   return (
-    <Avatar size={size} radius="md" aria-hidden="true" color="gray" variant="light" alt="">
+    <Avatar
+      size={size}
+      radius="md"
+      aria-hidden="true"
+      alt=""
+      styles={{ placeholder: { background: 'var(--parley-hover)', color: 'var(--mantine-color-dimmed)' } }}
+    >
       <Sign size={Math.round(size / 2)} />
     </Avatar>
   );
