@@ -38,8 +38,7 @@ test('the image has every folder of code but those of tests, and nothing that is
   const copied = all('COPY').map((line) => line.split(' ')[0] ?? '');
   assert.deepEqual(
     folders.filter((folder) => copied.includes(folder)),
-    // The first one is of the stage that builds the app.
-    ['src', 'src', 'actors', 'storage'],
+    ['src', 'actors', 'storage'],
   );
   const ignored = read('.dockerignore').split('\n');
   assert.ok(ignored.includes('node_modules') && ignored.includes('data'));

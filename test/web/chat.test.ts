@@ -4,19 +4,14 @@
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { connect } from 'node:net';
 import { after, afterEach, before, describe, test } from 'node:test';
 import type { Locator, Page, WebSocketRoute } from 'playwright-core';
 import sharp from 'sharp';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
-import { CHROMIUM, People } from './browser.ts';
+import { assertAccessible, CHROMIUM, NARROW, People, WIDE } from './browser.ts';
 import { buildApp } from './built-app.ts';
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const WIDE = { width: 1440, height: 900 };
-const NARROW = { width: 390, height: 844 };
 
 /** Marks that turn the writing round, nothing to be seen, one word of 10,000 letters, 1,000 marks on one letter. */
 const HOSTILE = {
@@ -602,15 +597,3 @@ describe('the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium o
     }
   }
 });
-
-/** axe-core's findings of WCAG 2.2 A and AA, and its best practices. */
-async function assertAccessible(page: Page, name: string): Promise<void> {
-  await page.evaluate(AXE);
-  const { violations } = await page.evaluate<{
-    violations: { id: string; nodes: { html: string; failureSummary: string }[] }[];
-  }>('axe.run(document, { resultTypes: ["violations"] })');
-  const found = violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ failureSummary, html }) => `${id}: ${html}\n${failureSummary}`),
-  );
-  assert.deepEqual(found, [], name);
-}
