@@ -10,8 +10,9 @@ import { NONCE_PLACE } from '#src/server/web-app.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const BUILT = join(ROOT, 'build', 'web');
-/** The build is made beside the one that is there and put in its place whole: a server never starts on half of one. */
-const MAKING = join(ROOT, 'build', 'web-making');
+/** The build is made beside the one that is there and put in its place whole, by each process that builds by itself. */
+const MAKING = join(ROOT, 'build', `making-${process.pid}`);
+const OLD = join(ROOT, 'build', `old-${process.pid}`);
 
 const { values } = parseArgs({ options: { watch: { type: 'boolean', default: false } } });
 
@@ -61,6 +62,7 @@ function takePlace(): void {
       brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }),
     );
   }
-  rmSync(BUILT, { recursive: true, force: true });
+  if (existsSync(BUILT)) renameSync(BUILT, OLD);
   renameSync(MAKING, BUILT);
+  rmSync(OLD, { recursive: true, force: true });
 }

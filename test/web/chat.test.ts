@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { after, afterEach, before, describe, test } from 'node:test';
 import type { Locator, Page, WebSocketRoute } from 'playwright-core';
 import sharp from 'sharp';
@@ -27,81 +26,6 @@ before(async () => {
   server = await startServer();
 });
 after(async () => await server?.stop());
-
-const getPage = async () => {
-  const response = await fetch(server.coordinator, { headers: { accept: 'text/html,*/*;q=0.8' } });
-  return { response, html: await response.text(), policy: response.headers.get('content-security-policy') ?? '' };
-};
-
-test('the page comes under a policy of its own nonce, which lets in its build and the two services alone', async () => {
-  const [first, second] = [await getPage(), await getPage()];
-  assert.equal(first.response.status, 200);
-  assert.equal(first.response.headers.get('cache-control'), 'no-store');
-  const [, nonce = ''] = /script-src 'nonce-([\w+/=]{24})' 'strict-dynamic'/.exec(first.policy) ?? [];
-  assert.notEqual(nonce, '');
-  assert.ok(!second.policy.includes(nonce), 'another answer has another nonce');
-  assert.deepEqual(
-    [...first.html.matchAll(/nonce="([^"]*)"/g)].map(([, value]) => value).filter((value) => value !== nonce),
-    [],
-  );
-  assert.ok(first.html.includes('<script type="module"') && !first.html.includes('{'), 'every place is filled');
-  const { host } = new URL(server.messaging);
-  for (const part of [
-    "default-src 'none'",
-    `style-src 'self' 'nonce-${nonce}'`,
-    `connect-src 'self' http://${host} ws://${host}`,
-    "require-trusted-types-for 'script'",
-    'trusted-types default',
-    "frame-ancestors 'none'",
-  ]) {
-    assert.ok(first.policy.split('; ').includes(part), part);
-  }
-  assert.doesNotMatch(first.policy, /unsafe|\*/);
-});
-
-test('the messaging service is looked for on the host that was asked, and on no other that a header makes up', async () => {
-  const { port } = new URL(server.coordinator);
-  const messagingOf = (html: string) => /data-messaging="([^"]*)"/.exec(html)?.[1];
-  const other = await fetch(`http://localhost:${port}/`, { headers: { accept: 'text/html' } });
-  assert.equal(messagingOf(await other.text()), `http://localhost:${new URL(server.messaging).port}`);
-  const lines = ['GET / HTTP/1.1', 'Host: a"><script>', 'Accept: text/html', 'Connection: close', '', ''];
-  const socket = connect(Number(port), '127.0.0.1');
-  socket.end(lines.join('\r\n'));
-  const made = Buffer.concat(await socket.toArray()).toString('utf8');
-  assert.ok(!made.includes('<script>'), 'a header is in the page');
-});
-
-test('files of the build are kept for ever and come compressed; nothing else of the disk is served', async () => {
-  const { html } = await getPage();
-  const paths = [...html.matchAll(/(?:src|href)="\.(\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
-  assert.ok(paths.some((path) => path.endsWith('.js')) && paths.some((path) => path.endsWith('.css')), paths.join());
-  for (const path of paths) {
-    const plain = await fetch(`${server.coordinator}${path}`, { headers: { 'accept-encoding': 'identity' } });
-    assert.equal(plain.headers.get('cache-control'), 'public, max-age=31536000, immutable', path);
-    assert.equal(plain.headers.get('x-content-type-options'), 'nosniff');
-    const text = await plain.text();
-    for (const encoding of ['br', 'gzip']) {
-      const encoded = await fetch(`${server.coordinator}${path}`, { headers: { 'accept-encoding': encoding } });
-      assert.equal(encoded.headers.get('content-encoding'), encoding, path);
-      assert.match(encoded.headers.get('vary') ?? '', /Accept-Encoding/);
-      assert.ok((await encoded.text()) === text, `${path} in ${encoding} is another file`);
-    }
-  }
-  for (const path of [
-    '/assets/',
-    '/assets/../page.html',
-    '/assets/%2e%2e/page.html',
-    '/assets/nothing.js',
-    '/page.html',
-  ]) {
-    const { status } = await fetch(`${server.coordinator}${path}`, { headers: { 'x-service-client-protocol': '1' } });
-    assert.equal(status, 404, path);
-  }
-  const api = await fetch(server.coordinator, {
-    headers: { accept: 'application/json', 'x-service-client-protocol': '1' },
-  });
-  assert.deepEqual([api.status, ((await api.json()) as { code: string }).code], [404, 'path_not_found']);
-});
 
 describe('the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on this machine' }, () => {
   let people: People;
@@ -343,6 +267,49 @@ describe('the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium o
     const card = bob.getByRole('button', { name: 'Download annualfdp.exe' });
     const [download] = await Promise.all([bob.waitForEvent('download'), card.click()]);
     assert.equal(readFileSync(await download.path(), 'utf8'), 'MZ');
+  });
+
+  test('the list is searched, walked by the keyboard, and has favourites on top', async () => {
+    await alice.keyboard.press('Control+k');
+    await alice.getByLabel('Search conversations').pressSequentially('bob');
+    await rowOf(alice, 'The harbour').waitFor({ state: 'detached' });
+    await alice.keyboard.press('Enter');
+    await field(alice, 'bob').waitFor();
+    await rowOf(alice, 'The harbour').waitFor();
+    await alice.keyboard.press('Alt+ArrowUp');
+    await field(alice, 'The harbour').waitFor();
+    await alice.keyboard.press('Alt+ArrowDown');
+    await field(alice, 'bob').waitFor();
+    await alice.getByLabel('Search conversations').fill('nobody at all');
+    await alice.getByText('No conversation is called “nobody at all”.').waitFor();
+    await alice.getByLabel('Search conversations').press('Escape');
+
+    await alice.getByRole('button', { name: 'More', exact: true }).click();
+    await alice.getByRole('menuitem', { name: 'Add to favourites' }).click();
+    await alice.getByRole('heading', { name: 'Favourites' }).waitFor();
+    assert.match((await alice.getByRole('navigation').getByRole('link').nth(1).textContent()) ?? '', /bob/);
+    // Another visit finds it there: the server keeps it.
+    await alice.reload();
+    await alice.getByRole('heading', { name: 'Favourites' }).waitFor();
+    await alice.getByRole('button', { name: 'More', exact: true }).click();
+    await alice.getByRole('menuitem', { name: 'Remove from favourites' }).click();
+    await alice.getByRole('heading', { name: 'Favourites' }).waitFor({ state: 'detached' });
+  });
+
+  test('a draft is where it was left, on another device too', async () => {
+    await field(alice, 'bob').fill('Half a thou');
+    await alice.reload();
+    await until(async () => (await field(alice, 'bob').inputValue()) === 'Half a thou', 'the draft after a reload');
+    const draft = async () => {
+      const { body } = await server.api<{ items: { draft?: string }[] }>(accounts.alice, 'GET', '/v1/inbox');
+      return body.items.some((item) => item.draft === 'Half a thou');
+    };
+    await field(alice, 'bob').press('End');
+    await field(alice, 'bob').press('g');
+    await field(alice, 'bob').press('Backspace');
+    await until(draft, 'the draft on the server');
+    await field(alice, 'bob').fill('');
+    await until(async () => !(await draft()), 'no draft on the server');
   });
 
   test('what is sent without a connection waits in sight, and goes out by itself', async () => {

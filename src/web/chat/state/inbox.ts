@@ -24,10 +24,19 @@ type Own = Pick<InboxEntry, 'mentions' | 'isFavourite' | 'category' | 'mutedUnti
   Partial<Pick<InboxEntry, 'draft' | 'lastMessage'>>;
 const NOTHING: Own = { mentions: 0, isFavourite: false, category: null, mutedUntil: null };
 
+interface MadeRow {
+  readonly rev: number;
+  readonly read: number;
+  readonly own: Own;
+  readonly row: InboxRow;
+}
+
 export class Inbox extends Observable {
   readonly #client: ParleyClient;
   readonly #own = new Map<string, Own>();
   #rows: readonly InboxRow[] = [];
+  /** Rows as they were made: of a thousand conversations an event changes one. */
+  readonly #made = new Map<string, MadeRow>();
   #invitations: readonly RoomInvitation[] = [];
   #isLoaded = false;
   #sync: string | undefined;
@@ -178,6 +187,17 @@ export class Inbox extends Observable {
     const { conversation, isHidden } = mirror;
     if (conversation === undefined || isHidden) return undefined;
     const own = this.#own.get(mirror.id) ?? NOTHING;
+    const read = mirror.watermarks.get(this.#client.user)?.read ?? 0;
+    const isMuted = (own.mutedUntil ?? 0) > Date.now();
+    const made = this.#made.get(mirror.id);
+    if (made?.rev === mirror.rev && made.read === read && made.own === own && made.row.isMuted === isMuted)
+      return made.row;
+    const row = { ...this.#makeRow(mirror, conversation, own), isMuted };
+    this.#made.set(mirror.id, { rev: mirror.rev, read, own, row });
+    return row;
+  }
+
+  #makeRow(mirror: ConversationMirror, conversation: ChatConversation, own: Own): Omit<InboxRow, 'isMuted'> {
     const newest = mirror.messages.at(-1);
     const lastMessage = (newest?.seq ?? 0) >= (own.lastMessage?.seq ?? 0) ? newest : own.lastMessage;
     const unread = mirror.unread(this.#client.user) ?? 0;
@@ -188,7 +208,6 @@ export class Inbox extends Observable {
       mentions: unread === 0 ? 0 : own.mentions,
       isFavourite: own.isFavourite,
       category: own.category,
-      isMuted: (own.mutedUntil ?? 0) > Date.now(),
       draft: own.draft,
     };
   }
