@@ -43,9 +43,10 @@ import { makeCalendarAnnouncer, makeChangeAnnouncers, makeShardAnnouncer } from 
 import { PersonnelPull } from '#src/directory/personnel-pull.ts';
 import { AlertTickets } from '#src/integrations/alert-tickets.ts';
 import type { Settings } from '#src/settings/settings.ts';
-import { watchCredentials } from '#src/settings/credential-watch.ts';
+import { unlessLocked, watchCredentials } from '#src/settings/credential-watch.ts';
 import { readMailTrust } from '#src/settings/mail-trust.ts';
 import { readMediaServers } from '#src/settings/media-servers.ts';
+import { readObjectStore } from '#src/settings/object-store-settings.ts';
 import { readPushCredentials } from '#src/settings/push-credentials.ts';
 import { OwnData, type OwnDataOptions } from '#src/compliance/own-data/own-data.ts';
 import { addOwnDataRoute } from '#src/compliance/own-data/own-data-route.ts';
@@ -238,6 +239,7 @@ async function startMessaging(
     | 'attachmentKeys'
     | 'health'
     | 'integrations'
+    | 'objectStoreFault'
     | 'origins'
     | 'quotas'
     | 'quotaWarnings'
@@ -254,11 +256,13 @@ async function startMessaging(
   const pushKey = accounts.secret('push_key');
   const push = () => readPushCredentials({ config, settings, pushKey });
   const mediaServers = () => readMediaServers({ config, settings });
+  const objectStore = () => unlessLocked(() => readObjectStore(settings));
   const port = await startShards(supervisor, base, {
     ...parts,
     release,
     push,
     mediaServers,
+    objectStore,
     restarted: (shard) => {
       const noted = alerts.note('shard_restarted', `shard:${shard}`, 'it died and is back');
       noted.catch((error: unknown) => log.warn('an alert could not be stored', { error }));
@@ -268,6 +272,7 @@ async function startMessaging(
     () => supervisor.stop(config.drainSeconds * 2000),
     watchCredentials(push, (credentials) => void changes.announcePush(credentials)),
     watchCredentials(mediaServers, (servers) => void changes.announceMediaServers(servers)),
+    watchCredentials(objectStore, (store) => void changes.announceObjectStore(store)),
   );
   return config.messagingUrl ?? urlOf(config, port);
 }

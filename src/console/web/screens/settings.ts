@@ -70,6 +70,7 @@ export const SETTING_KINDS: Kinds = {
     bucket: 'line',
     access_key_id: 'line',
     secret_access_key: 'secret',
+    keeps_attachments: 'switch',
   },
   tls: { certificate: 'text', private_key: 'secret-text' },
   mail: {
@@ -124,7 +125,13 @@ export const SETTING_KINDS: Kinds = {
 type Owners = {
   [Name in SettingScreenName]: (typeof SETTING_SCREENS)[Name] extends { readonly isOwners: true } ? Name : never;
 }[SettingScreenName];
-const OWNERS: Readonly<Record<Owners, true>> = { sso: true, 'sign-in': true, ldap: true, retention: true };
+const OWNERS: Readonly<Record<Owners, true>> = {
+  sso: true,
+  'sign-in': true,
+  ldap: true,
+  'external-stores': true,
+  retention: true,
+};
 
 type Testable = {
   [Name in SettingScreenName]: (typeof SETTING_SCREENS)[Name] extends { readonly isTestable: true } ? Name : never;
