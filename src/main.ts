@@ -161,6 +161,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     accounts,
     tokens,
     announcer,
+    messagingUrl: () => urls.messaging,
     sessionReused: async ({ address }) =>
       await management.alerts.note('session_reused', 'server', `from ${address}; the audit trail says whose it was`),
     directorySignIn: () => management.ldapSignIn,
