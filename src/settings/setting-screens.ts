@@ -2,7 +2,6 @@
  * The settings screens of the console as one table: every field with its form, whether it is a secret, and what it
  * does. Secrets lie in the vault and are never answered (CON-02, VND-10); the rest lies in the screen's document.
  */
-import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { PARTICIPANTS_MAX, RETENTION_SECONDS_MAX, RETENTION_SECONDS_MIN } from '#src/protocol/limits.ts';
 import { OWN_SETTINGS, type OwnField } from '#src/protocol/account/profile.ts';
@@ -14,6 +13,7 @@ import { SIGN_IN_SOURCES } from '#src/identity/sign-in-switches.ts';
 import { isFilter } from '#src/identity/ldap/ldap-directory.ts';
 import { readRedirects } from '#src/identity/single-sign-on/app-redirects.ts';
 import { ssoSettings } from '#src/identity/single-sign-on/sso-settings.ts';
+import { isCertificate, isPrivateKey, isServiceAccount } from './credential-forms.ts';
 
 interface AnyField {
   readonly schema: z.ZodType;
@@ -591,34 +591,4 @@ export function changeForm(name: SettingScreenName): z.ZodType<Readonly<Record<s
   return z.strictObject(
     Object.fromEntries(fieldsOf(name).map(([field, { schema }]) => [field, schema.nullable().optional()])),
   );
-}
-
-function isPrivateKey(text: string, isRight: (type: string | undefined) => boolean): boolean {
-  try {
-    return isRight(createPrivateKey(text).asymmetricKeyType);
-  } catch {
-    return false;
-  }
-}
-
-function isCertificate(text: string): boolean {
-  try {
-    return new X509Certificate(text).raw.length > 0;
-  } catch {
-    return false;
-  }
-}
-
-const serviceAccount = z.object({
-  type: z.literal('service_account'),
-  client_email: z.email(),
-  private_key: z.string().refine((text) => isPrivateKey(text, (type) => type === 'rsa')),
-});
-
-function isServiceAccount(text: string): boolean {
-  try {
-    return serviceAccount.safeParse(JSON.parse(text)).success;
-  } catch {
-    return false;
-  }
 }

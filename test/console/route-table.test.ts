@@ -82,7 +82,17 @@ test('VND-09 the closed areas are closed, every route of them', () => {
 /** What a vendor token reads as it is: names and settings that the contract opens. Anything else must be admitted here. */
 const READ_AS_THEY_ARE = [
   ...['/bots', '/bots/:id', '/console-roles', '/deployments', '/groups', '/groups/:group'],
-  ...['/guests', '/guests/:username', '/login', '/me', '/meetings', '/meetings/:meeting', '/nodes', '/nodes/:id'],
+  ...[
+    '/guests',
+    '/guests/:username',
+    '/login',
+    '/login/passkey',
+    '/me',
+    '/meetings',
+    '/meetings/:meeting',
+    '/nodes',
+    '/nodes/:id',
+  ],
   ...['/nodes/:id/logs', '/policies', '/population', '/settings/ai-keys', '/settings/apns'],
   ...['/settings/external-stores', '/settings/fcm', '/settings/hrms', '/settings/ldap', '/settings/sign-in'],
   ...[
