@@ -60,6 +60,7 @@ import { printWelcome } from '#src/server/welcome.ts';
 import { addMailRoutes, makeOutbox, type MailServicesOptions } from '#src/calendar/mail/mail-services.ts';
 import type { Base, Release } from '#src/server/base.ts';
 import type { FactorRemovals } from '#src/directory/factor-removals.ts';
+import type { Invitations } from '#src/directory/invitations.ts';
 import { addSecondFactors } from '#src/server/account/second-factors.ts';
 import { METRICS_MILLIS, makeHealth } from '#src/server/health.ts';
 import { makeSupervisor, startShards, type ShardContext } from '#src/server/shard-supervision.ts';
@@ -140,7 +141,7 @@ async function main(): Promise<void> {
 
 /** Opens the listeners and the control socket, and says so. */
 async function serve(base: Base, closers: Closer[]): Promise<void> {
-  const { accounts, config, limiter, metrics, folder, log, manifest, tokens } = base;
+  const { accounts, config, limiter, metrics, log, manifest, tokens } = base;
   const urls: Urls = { coordinator: '', messaging: '', calendar: '' };
   // Known once the coordinator listens; nobody calls before.
   const origins = new Set<string>();
@@ -210,8 +211,17 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const control = await listenForCommands(base, { ...management, changes, coordinator, announcer, supervisor, urls });
   closers.push(() => control.close());
   plantBugsOnSignal(supervisor, base.placement.shards);
-  const setup = await coordinator.invitations.ensureOwnerInvitation();
-  process.stdout.write(`${JSON.stringify({ event: 'ready', ...urls, lmtp })}\n`);
+  await sayReady(base, coordinator.invitations, { ...urls, lmtp });
+}
+
+/** Says that everything listens, and where, to programs and to people. */
+async function sayReady(
+  { folder }: Base,
+  invitations: Invitations,
+  urls: Urls & { readonly lmtp: number | undefined },
+): Promise<void> {
+  const setup = await invitations.ensureOwnerInvitation();
+  process.stdout.write(`${JSON.stringify({ event: 'ready', ...urls })}\n`);
   printWelcome(version, folder, urls, setup);
 }
 
