@@ -207,6 +207,7 @@ export const SETTING_SCREENS = {
       modules: ['src/directory/second-factor-rule.ts'],
     },
     effect: 'At once for sign-ins; for those who are signed in when their token is renewed.',
+    isClosedToVendors: true,
     isOwners: true,
     fields: {
       everybody: { schema: z.boolean(), say: 'Whether everybody has to have one, guests included.' },

@@ -1,6 +1,7 @@
 /** Passkeys of people, attacked by an authenticator that does what no honest one does (WebAuthn, sections 7.1 and 7.2). */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { signInWithPasskey } from '#src/client/second-factor.ts';
 import type { PasskeyCreation, PasskeyRequest } from '#src/protocol/sessions/passkeys.ts';
 import type { SecondFactorAsk } from '#src/protocol/sessions/second-factors.ts';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
@@ -238,4 +239,28 @@ test('a proof by a passkey counts in its own session', async () => {
   assertRefused(await prove(session.token, key.get(await begin(hal.session.token))), 403, 'proof_wrong');
   assert.equal((await prove(session.token, key.get(await begin(session.token)))).status, 200);
   assert.equal((await post(`${OWN}/totp`, undefined, session.token)).status, 200);
+});
+
+test('the SDK signs in by a passkey, and says when the person gives none', async () => {
+  const [ida, key] = await holder('ida');
+  /** What a browser has, and this runtime has not. */
+  class Credential {
+    readonly toJSON: () => object;
+    static parseRequestOptionsFromJSON = (given: object) => given;
+    constructor(json: object) {
+      this.toJSON = () => json;
+    }
+  }
+  let gives = true;
+  const get = async ({ publicKey }: { publicKey: { challenge: string } }) => {
+    if (!gives) throw new DOMException('no', 'NotAllowedError');
+    return new Credential(key.get(publicKey));
+  };
+  Object.assign(globalThis, { PublicKeyCredential: Credential });
+  Object.defineProperty(navigator, 'credentials', { value: { get }, configurable: true });
+  const device = { name: 'Laptop', platform: 'web', id: ida.session.device_id };
+  const session = await signInWithPasskey({ coordinatorUrl: server.coordinator, device });
+  assert.deepEqual([session.user, session.device_id], ['ida', ida.session.device_id]);
+  gives = false;
+  await assert.rejects(signInWithPasskey({ coordinatorUrl: server.coordinator }), { code: 'transfer_aborted' });
 });

@@ -1,6 +1,9 @@
 /** Second factors of people: authenticator apps and recovery codes, whom the rule asks, and who takes them away (TFA-01). */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { ParleyClient } from '#src/client/parley-client.ts';
+import type { ParleyError } from '#src/client/parley-error.ts';
+import { finishSignIn } from '#src/client/second-factor.ts';
 import type { SecondFactorAsk } from '#src/protocol/sessions/second-factors.ts';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
 import { startConsoleServer } from '#test/console/console-server.ts';
@@ -261,4 +264,22 @@ test('nothing tells whether an account exists: a wrong password reads the same w
   assertRefused(await finish('x'.repeat(43), { code: '123456' }), 410, 'sign_in_over');
   assertRefused(await finish('x'.repeat(65), { code: '123456' }), 400, 'field_invalid');
   assertRefused(await finish('x', { code: '123456', recovery_code: 'a' }), 400, 'field_invalid');
+});
+
+test('the SDK says how a sign-in goes on, and goes on with it', async () => {
+  const may = await server.person('may');
+  const { secret } = await enroll(may.session.token);
+  const options = { coordinatorUrl: server.coordinator, messagingUrl: server.messaging };
+  const error = await ParleyClient.signIn({ ...options, username: 'may', password: may.password }).then(
+    () => undefined,
+    (thrown: unknown) => thrown as ParleyError,
+  );
+  assert.equal(error?.code, 'second_factor_required');
+  const { secondFactor: ask } = error as ParleyError;
+  assert.ok(ask !== undefined);
+  const session = await finishSignIn({ ...options, ask, proof: { code: codeAt(secret, Date.now()) } });
+  const client = ParleyClient.resume({ ...options, session });
+  await client.caughtUp();
+  assert.equal((await client.account.call('listOwnFactors')).items.length, 1);
+  client.close();
 });

@@ -15,7 +15,10 @@ import { LANE_TABLES } from '#storage/engine/lane.ts';
 import { basic, call, defaultCalendar, makeEntry } from '#test/calendar/service/calling.ts';
 import { codeAt } from '#test/coordinator/console-fixture.ts';
 import type { EntryView } from '#src/protocol/calendars/calendars.ts';
+import type { PasskeyCreation, PasskeyRequest } from '#src/protocol/sessions/passkeys.ts';
+import type { SecondFactorAsk } from '#src/protocol/sessions/second-factors.ts';
 import { attach, upload } from '#test/messaging/attaching.ts';
+import { Authenticator } from '#test/support/authenticator.ts';
 import { makeBot } from '#test/support/bots.ts';
 import { consoleOf, OWNER_PASSWORD, startConsoleServer } from '#test/support/console.ts';
 import { callControl } from '#test/support/control.ts';
@@ -309,8 +312,45 @@ async function endAll(doors: Awaited<ReturnType<typeof makeDoors>>): Promise<voi
   await asAnn('coordinator', 'POST', '/v1/auth/logout');
 }
 
+/** A passkey of the backup that its person takes away afterwards: what it opens on a server that was restored. */
+async function makePasskey() {
+  const pia = await server.person('pia');
+  const originOf = ({ coordinator }: TestServer) => `http://localhost:${new URL(coordinator).port}`;
+  const device = new Authenticator(originOf(server));
+  const own = `${server.coordinator}/v1/me/second-factors`;
+  const { token } = pia.session;
+  const options = await made(request<PasskeyCreation>('POST', `${own}/passkeys/options`, { token }));
+  const body = { name: 'Key', passkey: device.create(options) };
+  const { factor } = await made(request<{ factor: { id: string } }>('POST', `${own}/passkeys`, { token, body }));
+  const alone = async (at: TestServer) => {
+    const asked = await made(
+      request<PasskeyRequest>('POST', `${at.coordinator}/v1/auth/passkey/options`, { body: {} }),
+    );
+    const given = device.get(asked, { origin: originOf(at) });
+    return (await request('POST', `${at.coordinator}/v1/auth/passkey`, { body: { passkey: given } })).status;
+  };
+  assert.equal(await alone(server), 200);
+  return {
+    takeAway: async () => {
+      assert.equal((await request('DELETE', `${own}/${factor.id}`, { token })).status, 204);
+      assert.equal(await alone(server), 401);
+    },
+    opensBesidePassword: async (at: TestServer) => {
+      assert.equal(await alone(at), 401);
+      const login = { body: { username: 'pia', password: pia.password } };
+      const asked = await request<{ second_factor: SecondFactorAsk }>('POST', `${at.coordinator}/v1/auth/login`, login);
+      const { challenge, passkey } = asked.body.second_factor;
+      assert.ok(passkey !== undefined, asked.text);
+      const form = { challenge, passkey: device.get(passkey, { origin: originOf(at) }) };
+      assert.equal((await request('POST', `${at.coordinator}/v1/auth/second-factor`, { body: form })).status, 200);
+      assert.equal(await alone(at), 200);
+    },
+  };
+}
+
 test('CRD-11 after a restore nothing opens that was used, revoked or replaced since the backup, and nothing that was not', async (t) => {
   const doors = await makeDoors();
+  const passkey = await makePasskey();
   const out = join(temporaryFolder(t), 'backup');
   await callControl(server.folder, 'backup', { out });
   const all = [...doors.standing, ...doors.used];
@@ -320,6 +360,7 @@ test('CRD-11 after a restore nothing opens that was used, revoked or replaced si
     all.map((one) => [one.name, one.open]),
   );
   await endAll(doors);
+  await passkey.takeAway();
   assert.deepEqual(
     await knockAll(doors.used, server),
     doors.used.map((one) => [one.name, one.closed]),
@@ -340,6 +381,7 @@ test('CRD-11 after a restore nothing opens that was used, revoked or replaced si
     [...all, doors.unused].map((one) => [one.name, one.closed]),
   );
 
+  await passkey.opensBesidePassword(restored);
   // Who knows a password, and has the app that gives the codes, comes in again.
   const again = { ...ann, session: await restored.signIn('ann', ann.password) };
   // A link into a room is no credential of the accounts: it is of another epoch now.
