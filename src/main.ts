@@ -192,15 +192,14 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const profiles = await addOwnAccount({ ...base, ...coordinator, ...management, announcer, clock: systemClock });
   addSecondFactors({ ...base, ...coordinator, ...management, announcer, profiles, clock: systemClock });
   const own = { attachments, lanes, profiles };
-  const { vault } = management;
-  const attachmentKeys = new AttachmentKeys({ accounts, vault, log, announce: changes.announceSealing });
+  const attachmentKeys = new AttachmentKeys({ ...base, ...management, announce: changes.announceSealing });
   management.settings.follow('room-invitations', async () => await coordinator.access.refresh());
   await startManagement(base, closers, management, attachmentKeys);
   startOutsideSystems(base, closers, management.settings, coordinator.people);
   const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', metrics) });
-  const tell = makeCalendarAnnouncer(supervisor);
   const meetings = makeEntryMeetings(coordinator.meetings, () => urls.coordinator);
-  const parts = { ...coordinator, ...management, ...own, quotas, meetings, tell, baseUrl: () => urls.calendar };
+  const announced = { meetings, tell: makeCalendarAnnouncer(supervisor), baseUrl: () => urls.calendar };
+  const parts = { ...coordinator, ...management, ...own, quotas, ...announced };
   const openMail = await startCalendar(base, closers, calendar, parts);
   const lmtp = await listen(base, closers, { coordinator: coordinator.app, calendar, openMail }, urls);
   for (const origin of originsOf(config, portOf(coordinator.app.server.address()))) origins.add(origin);
