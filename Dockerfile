@@ -1,8 +1,16 @@
 # The Node that is pinned, on Debian 12: the prebuilt socket library wants glibc, so no Alpine. A tag moves, a digest does
 # not: what is built tomorrow is what was built today, and moves on when both are changed here or given.
 ARG NODE_IMAGE=node:22.23.3-bookworm-slim@sha256:c3de60bf2f9dd0ac6370e6117950ff62d6e339527e7472301c9c78a017978392
-FROM ${NODE_IMAGE}
 
+# The app for people is built with packages that the server does not need: in an image of its own, of which the build stays.
+FROM ${NODE_IMAGE} AS web
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts
+COPY src ./src
+RUN node src/cli/build-web.ts
+
+FROM ${NODE_IMAGE}
 WORKDIR /app
 COPY package.json package-lock.json ./
 # All native parts come prebuilt, so no script has to run. The image brings its own Node 22, and the socket library its
@@ -19,6 +27,7 @@ COPY LICENSE ./
 COPY src ./src
 COPY actors ./actors
 COPY storage ./storage
+COPY --from=web /app/build ./build
 
 # The command by its own name: npx would have to write to the folder.
 RUN ln -s /app/src/cli/parley.ts /usr/local/bin/parley \

@@ -43,9 +43,10 @@ import { makeCalendarAnnouncer, makeChangeAnnouncers, makeShardAnnouncer } from 
 import { PersonnelPull } from '#src/directory/personnel-pull.ts';
 import { AlertTickets } from '#src/integrations/alert-tickets.ts';
 import type { Settings } from '#src/settings/settings.ts';
-import { watchCredentials } from '#src/settings/credential-watch.ts';
+import { unlessLocked, watchCredentials } from '#src/settings/credential-watch.ts';
 import { readMailTrust } from '#src/settings/mail-trust.ts';
 import { readMediaServers } from '#src/settings/media-servers.ts';
+import { readObjectStore } from '#src/settings/object-store-settings.ts';
 import { readPushCredentials } from '#src/settings/push-credentials.ts';
 import { OwnData, type OwnDataOptions } from '#src/compliance/own-data/own-data.ts';
 import { addOwnDataRoute } from '#src/compliance/own-data/own-data-route.ts';
@@ -59,6 +60,8 @@ import { printWelcome } from '#src/server/welcome.ts';
 import { addMailRoutes, makeOutbox, type MailServicesOptions } from '#src/calendar/mail/mail-services.ts';
 import type { Base, Release } from '#src/server/base.ts';
 import type { FactorRemovals } from '#src/directory/factor-removals.ts';
+import type { Invitations } from '#src/directory/invitations.ts';
+import { addSecondFactors } from '#src/server/account/second-factors.ts';
 import { METRICS_MILLIS, makeHealth } from '#src/server/health.ts';
 import { makeSupervisor, startShards, type ShardContext } from '#src/server/shard-supervision.ts';
 import type { HealthBody } from '#src/telemetry/health-body.ts';
@@ -138,7 +141,7 @@ async function main(): Promise<void> {
 
 /** Opens the listeners and the control socket, and says so. */
 async function serve(base: Base, closers: Closer[]): Promise<void> {
-  const { accounts, config, limiter, metrics, folder, log, manifest, tokens } = base;
+  const { accounts, config, limiter, metrics, log, manifest, tokens } = base;
   const urls: Urls = { coordinator: '', messaging: '', calendar: '' };
   // Known once the coordinator listens; nobody calls before.
   const origins = new Set<string>();
@@ -159,6 +162,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     accounts,
     tokens,
     announcer,
+    messagingUrl: () => urls.messaging,
     sessionReused: async ({ address }) =>
       await management.alerts.note('session_reused', 'server', `from ${address}; the audit trail says whose it was`),
     directorySignIn: () => management.ldapSignIn,
@@ -186,15 +190,16 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     startedAt: release.startedAt,
   });
   const profiles = await addOwnAccount({ ...base, ...coordinator, ...management, announcer, clock: systemClock });
+  addSecondFactors({ ...base, ...coordinator, ...management, announcer, profiles, clock: systemClock });
   const own = { attachments, lanes, profiles };
-  const attachmentKeys = new AttachmentKeys({ ...management, accounts, log, announce: changes.announceSealing });
+  const attachmentKeys = new AttachmentKeys({ ...base, ...management, announce: changes.announceSealing });
   management.settings.follow('room-invitations', async () => await coordinator.access.refresh());
   await startManagement(base, closers, management, attachmentKeys);
   startOutsideSystems(base, closers, management.settings, coordinator.people);
   const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', metrics) });
-  const tell = makeCalendarAnnouncer(supervisor);
   const meetings = makeEntryMeetings(coordinator.meetings, () => urls.coordinator);
-  const parts = { ...coordinator, ...management, ...own, quotas, meetings, tell, baseUrl: () => urls.calendar };
+  const announced = { meetings, tell: makeCalendarAnnouncer(supervisor), baseUrl: () => urls.calendar };
+  const parts = { ...coordinator, ...management, ...own, quotas, ...announced };
   const openMail = await startCalendar(base, closers, calendar, parts);
   const lmtp = await listen(base, closers, { coordinator: coordinator.app, calendar, openMail }, urls);
   for (const origin of originsOf(config, portOf(coordinator.app.server.address()))) origins.add(origin);
@@ -205,8 +210,17 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const control = await listenForCommands(base, { ...management, changes, coordinator, announcer, supervisor, urls });
   closers.push(() => control.close());
   plantBugsOnSignal(supervisor, base.placement.shards);
-  const setup = await coordinator.invitations.ensureOwnerInvitation();
-  process.stdout.write(`${JSON.stringify({ event: 'ready', ...urls, lmtp })}\n`);
+  await sayReady(base, coordinator.invitations, { ...urls, lmtp });
+}
+
+/** Says that everything listens, and where, to programs and to people. */
+async function sayReady(
+  { folder }: Base,
+  invitations: Invitations,
+  urls: Urls & { readonly lmtp: number | undefined },
+): Promise<void> {
+  const setup = await invitations.ensureOwnerInvitation();
+  process.stdout.write(`${JSON.stringify({ event: 'ready', ...urls })}\n`);
   printWelcome(version, folder, urls, setup);
 }
 
@@ -239,6 +253,7 @@ async function startMessaging(
     | 'attachmentKeys'
     | 'health'
     | 'integrations'
+    | 'objectStoreFault'
     | 'origins'
     | 'quotas'
     | 'quotaWarnings'
@@ -255,11 +270,13 @@ async function startMessaging(
   const pushKey = accounts.secret('push_key');
   const push = () => readPushCredentials({ config, settings, pushKey });
   const mediaServers = () => readMediaServers({ config, settings });
+  const objectStore = () => unlessLocked(() => readObjectStore(settings));
   const port = await startShards(supervisor, base, {
     ...parts,
     release,
     push,
     mediaServers,
+    objectStore,
     restarted: (shard) => {
       const noted = alerts.note('shard_restarted', `shard:${shard}`, 'it died and is back');
       noted.catch((error: unknown) => log.warn('an alert could not be stored', { error }));
@@ -269,6 +286,7 @@ async function startMessaging(
     () => supervisor.stop(config.drainSeconds * 2000),
     watchCredentials(push, (credentials) => void changes.announcePush(credentials)),
     watchCredentials(mediaServers, (servers) => void changes.announceMediaServers(servers)),
+    watchCredentials(objectStore, (store) => void changes.announceObjectStore(store)),
   );
   return config.messagingUrl ?? urlOf(config, port);
 }

@@ -37,6 +37,7 @@ export type IdPrefix =
   | 'cmd'
   | 'ers'
   | 'rml'
+  | 'scim'
   | 'psk';
 
 /** A random source: fills the array it is given. The platform's own by default, a seeded one in tests. */

@@ -80,7 +80,7 @@ export class AccountApi {
   }
 
   /**
-   * A picture of a person by the number that the directory says; keep it, for it never changes.
+   * A picture of a person by the number that the directory says: under one number it never changes, who may see it does.
    * @throws ParleyError `avatar_not_found`.
    */
   async readAvatar(user: string, avatar: number, size: AvatarSize): Promise<Blob> {

@@ -24,6 +24,7 @@ import type { Lanes } from '#storage/engine/lanes.ts';
 import { removeAppPasswords } from '#src/identity/app-passwords.ts';
 import { consoleRoles } from '#src/identity/console/console-role-record.ts';
 import { endConsoleSessions } from '#src/identity/console/console-sessions.ts';
+import { forgetProvisioned } from '#src/scim/scim-people.ts';
 import { forgetPerson } from '#src/identity/single-sign-on/person-identities.ts';
 import { forgetIdentity } from '#src/identity/single-sign-on/sso-bindings.ts';
 import { eraseFromAudit, readFormerNames } from './audit-traces.ts';
@@ -386,6 +387,7 @@ function emptyAccount(draft: AccountsDraft, person: PersonRecord): number {
   removeResetLink(draft, user);
   removeGuest(draft, user);
   removeUse(draft, user);
+  forgetProvisioned(draft, user);
   return putPerson(draft, person);
 }
 

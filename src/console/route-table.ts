@@ -35,6 +35,7 @@ import { quotasRoutes } from './routes/operations/quotas.ts';
 import { recoveryRoutes } from './routes/people/recovery.ts';
 import { retentionRoutes } from './routes/settings/retention.ts';
 import { routingRoutes } from './routes/operations/routing.ts';
+import { scimClientRoutes } from './routes/access/scim-clients.ts';
 import { secondFactorRoutes } from './routes/access/second-factor.ts';
 import { serversRoutes } from './routes/operations/servers.ts';
 import { settingsRoutes } from './routes/settings/settings.ts';
@@ -97,6 +98,7 @@ export const CONSOLE_PAGES = {
   recovery: recoveryRoutes,
   retention: retentionRoutes,
   routing: routingRoutes,
+  scimClients: scimClientRoutes,
   secondFactor: secondFactorRoutes,
   servers: serversRoutes,
   settings: settingsRoutes,

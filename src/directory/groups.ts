@@ -37,7 +37,11 @@ export interface GroupChange {
   readonly name?: string | undefined;
   readonly add: readonly string[];
   readonly remove: readonly string[];
+  readonly also?: AlsoChanged | undefined;
 }
+
+/** What is judged of a group, as it is when its change is decided, and stored with it; what it throws is the answer. */
+export type AlsoChanged = (draft: AccountsDraft, group: Group) => void;
 
 export type GroupWithMembers = Group & { members: string[] };
 
@@ -50,6 +54,17 @@ export class Groups {
 
   list(): Group[] {
     return this.#options.accounts.documents(groupRecords).map(({ id, document }) => viewOf(id, document));
+  }
+
+  /** One without its members; undefined where there is none. */
+  find(id: string): Group | undefined {
+    const record = this.#options.accounts.document(groupRecords, id);
+    return record === undefined ? undefined : viewOf(id, record);
+  }
+
+  /** The id of the group of a name, whose case does not count. */
+  named(name: string): string | undefined {
+    return this.#options.accounts.document(groupNames, nameId(name));
   }
 
   /** The groups a person is a member of. */
@@ -66,7 +81,7 @@ export class Groups {
   }
 
   /** @throws Refusal `group_name_taken`, `groups_full`, `field_invalid` for a member who does not exist. */
-  async create(form: GroupForm, by: AuditActor): Promise<GroupWithMembers> {
+  async create(form: GroupForm, by: AuditActor, also?: AlsoChanged): Promise<GroupWithMembers> {
     const { accounts, clock } = this.#options;
     const now = clock.now();
     const id = makeId('grp', now);
@@ -80,6 +95,7 @@ export class Groups {
       assertPeople(draft, form.members, 'members');
       draft.putDocument(groupRecords, id, record);
       draft.putDocument(groupTotals, 'all', total + 1);
+      also?.(draft, viewOf(id, record));
       const details = { name: form.name, members: audited(members), member_count: members.length };
       draft.audit(now, { event: 'group.created', ...by, subject: `group:${id}`, details });
     });
@@ -88,11 +104,12 @@ export class Groups {
   }
 
   /** @throws Refusal `group_not_found`, `group_name_taken`, `group_full`, `field_invalid`. */
-  async change(id: string, { name, add, remove }: GroupChange, by: AuditActor): Promise<GroupWithMembers> {
+  async change(id: string, { name, add, remove, also }: GroupChange, by: AuditActor): Promise<GroupWithMembers> {
     const { accounts, access, clock } = this.#options;
     const after = await accounts.change((draft) => {
       const before = draft.document(groupRecords, id);
       if (before === undefined) throw new Refusal('group_not_found');
+      also?.(draft, viewOf(id, before));
       if (name !== undefined) {
         draft.removeDocument(groupNames, nameId(before.name));
         takeName(draft, name, id);
@@ -141,11 +158,12 @@ export class Groups {
   }
 
   /** @throws Refusal `group_not_found`; `group_in_use` while a policy names it. */
-  async remove(id: string, by: AuditActor): Promise<void> {
+  async remove(id: string, by: AuditActor, also?: AlsoChanged): Promise<void> {
     const { accounts, clock } = this.#options;
     const before = await accounts.change((draft) => {
       const record = draft.document(groupRecords, id);
       if (record === undefined) throw new Refusal('group_not_found');
+      also?.(draft, viewOf(id, record));
       const rules = draft.document(policyRules, POLICY_RULES_ID) ?? [];
       // A rule whose group is gone would fit nobody, and a denial that fits nobody lets through.
       const isNamed = rules.some(({ from, to }) => from === id || to === id);

@@ -32,6 +32,9 @@ export const ALERT_KINDS = {
   directory_unreachable: {
     say: 'The directory server cannot be read: people are as they were, and nobody signs in by it.',
   },
+  object_store_failing: {
+    say: 'The object store cannot be used: attachments that lie in it are not read, and new ones wait on the disk of the server.',
+  },
   redaction_failing: { say: 'De-personalised answers could not be given.' },
   break_glass_used: { say: 'The break-glass account was used.', lasting: 24 * 3_600_000 },
   subscription_disabled: {

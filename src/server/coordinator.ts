@@ -38,7 +38,6 @@ import { Guests } from '#src/directory/guests.ts';
 import { makeHttpSurface, type Health } from '#src/http/http-surface.ts';
 import type { HttpTelemetry } from '#src/http/http-telemetry.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
-import { addFrontPage } from './front-page.ts';
 import { makeInternalHandlers } from './internal-handlers.ts';
 import { Invitations } from '#src/directory/invitations.ts';
 import { MeetingLinks } from '#src/meetings/meeting-links.ts';
@@ -57,6 +56,7 @@ import { SignInSwitches } from '#src/identity/sign-in-switches.ts';
 import { isPasswordElsewhere } from '#src/settings/kept-elsewhere.ts';
 import { readSignInSettings } from '#src/settings/settings.ts';
 import { SignIn, type SignInOptions } from '#src/identity/sign-in.ts';
+import { addWebApp } from './web-app.ts';
 
 /** How often what time has settled is removed from the accounts file. */
 const SWEEP_MILLIS = 3_600_000;
@@ -75,6 +75,8 @@ export interface CoordinatorOptions {
   readonly log: Logger;
   readonly health: Health;
   readonly allowsOrigin: (origin: string) => boolean;
+  /** Where the messaging service listens, for pages served before it does too. */
+  readonly messagingUrl: () => string;
   /** Who shares a conversation with whom, as the lanes say. */
   readonly sharing: Sharing;
   readonly rooms: MeetingRooms;
@@ -151,7 +153,7 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
     session: (token) => signIn.session(token),
     entry: (username) => nouns.directory.entry(username),
   });
-  addFrontPage(app);
+  addWebApp(app, { messaging: { named: config.messagingUrl, listening: options.messagingUrl } });
   addClientRoutes(app, INTERNAL_ROUTES, internal, (token) => services.authenticateInternal(token));
   addEnrollmentPage(app);
   addPasswordResetPage(app);

@@ -41,6 +41,9 @@ import { Retention, type RetentionOptions } from '#src/compliance/retention.ts';
 import type { AccessControl } from '#src/directory/access-control.ts';
 import { emailHoldersOf, type Directory } from '#src/directory/directory.ts';
 import { SecondFactors } from '#src/identity/console/second-factors.ts';
+import { ScimClients } from '#src/identity/scim-clients.ts';
+import { ScimGroups } from '#src/scim/scim-groups.ts';
+import { ScimPeople } from '#src/scim/scim-people.ts';
 import { makeSettingsServices, type SettingsServices, type SettingsServicesOptions } from './settings-services.ts';
 import { SignInSwitches } from '#src/identity/sign-in-switches.ts';
 import { SingleSignOn } from '#src/identity/single-sign-on/single-sign-on.ts';
@@ -67,7 +70,7 @@ import type { CertificateWatch } from '#src/tls/certificate-watch.ts';
 export interface ManagementOptions extends Omit<SettingsServicesOptions, 'config'> {
   readonly lanes: Pick<Lanes, 'environments' | 'read'>;
   readonly access: AccessControl;
-  readonly directory: Pick<Directory, 'changedSince'>;
+  readonly directory: Pick<Directory, 'changedSince' | 'changedUsers'>;
   readonly attachments: Pick<AttachmentReader, 'countContents' | 'find' | 'uploadedSince'>;
   /** What people may use, as this thread holds them to it. */
   readonly quotas: QuotaGate;
@@ -118,10 +121,19 @@ export function makeManagement(options: ManagementOptions) {
     await options.announceQuotas(options.quotas.limits);
   });
   const faultChanged = () => void alerts.evaluate();
-  const ldap = makeLdap(options, settingsServices, faultChanged);
+  const unknownHash = unknownHashOf(options);
+  const ldap = makeLdap(options, settingsServices, faultChanged, unknownHash);
+  let storeFault: string | null = null;
+  const objectStoreFault = {
+    note: (fault: string | null): void => {
+      storeFault = fault;
+      faultChanged();
+    },
+  };
   const alerts: Alerts = makeAlerts(options, plane, settingsServices, {
     quotaReport,
     directoryFault: () => ldap.ldapSync.fault,
+    objectStoreFault: () => storeFault,
   });
   const directoryChanged = (user: string, rev: number) => announcer.directoryChanged(user, rev);
   const integrations = new Integrations({
@@ -142,6 +154,7 @@ export function makeManagement(options: ManagementOptions) {
     ...settingsServices,
     ...access,
     ...ldap,
+    ...makeProvisioning(options, unknownHash),
     alerts,
     audit: new AuditTrail(accounts),
     bots: new Bots({
@@ -150,6 +163,7 @@ export function makeManagement(options: ManagementOptions) {
       announce: async (snapshot) => await integrations.announce(snapshot),
       directoryChanged,
     }),
+    objectStoreFault,
     conversationRegister: new ConversationRegister({ ...options, owners: roomOwners }),
     roomOwners,
     erasures,
@@ -166,7 +180,7 @@ function makeAlerts(
   options: ManagementOptions,
   { nodes }: NodeServices,
   { settings }: SettingsServices,
-  { directoryFault, quotaReport }: Pick<AlertSourcesOptions, 'directoryFault'> & { readonly quotaReport: QuotaReport },
+  faults: Pick<AlertSourcesOptions, 'directoryFault' | 'objectStoreFault'> & { readonly quotaReport: QuotaReport },
 ): Alerts {
   const { accounts, certificate, clock, folder, health, log, redactionFailures, startedAt } = options;
   const commitP99Seconds = async () => (await health()).storage.commit.p99_seconds;
@@ -181,21 +195,24 @@ function makeAlerts(
     renewal: options.renewal,
     redactionFailures,
     accountsUsedBytes: () => accounts.usedBytes,
-    quotaConditions: () => quotaReport.conditions(),
-    directoryFault,
+    quotaConditions: () => faults.quotaReport.conditions(),
+    directoryFault: faults.directoryFault,
+    objectStoreFault: faults.objectStoreFault,
   });
   const failed = (source: string, error: unknown) => log.warn('a source of alerts failed', { source, error });
   return new Alerts({ accounts, clock, sources, failed });
 }
 
 /** The directory server: signing in by it, and keeping people and groups as it has them. */
-function makeLdap(options: ManagementOptions, { settings }: SettingsServices, faultChanged: () => void) {
-  const { accounts, announcer, clock, config, groups, log, passwords } = options;
+function makeLdap(
+  options: ManagementOptions,
+  { settings }: SettingsServices,
+  faultChanged: () => void,
+  unknownHash: () => Promise<string>,
+) {
+  const { accounts, announcer, clock, config, groups, log } = options;
   const { allowPrivateTargets } = config;
   const directory = new LdapDirectory({ allowPrivateTargets, log, settings: () => readLdapSettings(settings) });
-  let hash: Promise<string> | undefined;
-  // Of one password that nobody was ever told: what it is of matters to nobody.
-  const unknownHash = async () => await (hash ??= passwords.hash(randomSymbols(32)));
   return {
     ldapSignIn: new LdapSignIn({
       accounts,
@@ -206,6 +223,25 @@ function makeLdap(options: ManagementOptions, { settings }: SettingsServices, fa
       made: (username, rev) => announcer.directoryChanged(username, rev),
     }),
     ldapSync: new LdapSync({ accounts, announcer, clock, directory, faultChanged, groups, log, unknownHash }),
+  };
+}
+
+/** The hash of one password that nobody was ever told: what it is of matters to nobody. */
+function unknownHashOf({ passwords }: ManagementOptions): () => Promise<string> {
+  let hash: Promise<string> | undefined;
+  return async () => await (hash ??= passwords.hash(randomSymbols(32)));
+}
+
+/** Clients that provision people over SCIM, and what is theirs. */
+function makeProvisioning(
+  { accounts, announcer, clock, groups, log }: ManagementOptions,
+  unknownHash: () => Promise<string>,
+) {
+  const scimPeople = new ScimPeople({ accounts, announcer, clock, unknownHash });
+  return {
+    scimClients: new ScimClients({ accounts, clock, log }),
+    scimPeople,
+    scimGroups: new ScimGroups({ accounts, clock, groups, people: scimPeople }),
   };
 }
 

@@ -2,17 +2,18 @@
  * The settings screens of the console as one table: every field with its form, whether it is a secret, and what it
  * does. Secrets lie in the vault and are never answered (CON-02, VND-10); the rest lies in the screen's document.
  */
-import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { PARTICIPANTS_MAX, RETENTION_SECONDS_MAX, RETENTION_SECONDS_MIN } from '#src/protocol/limits.ts';
 import { OWN_SETTINGS, type OwnField } from '#src/protocol/account/profile.ts';
 import { QUOTAS, type QuotaField, type QuotaName } from '#src/protocol/quotas.ts';
+import { LANGUAGES } from '#src/protocol/languages.ts';
 import { isIceUriList } from '#src/protocol/calls/calls.ts';
 import { isTargetUrl } from '#src/outgoing/targets.ts';
 import { SIGN_IN_SOURCES } from '#src/identity/sign-in-switches.ts';
 import { isFilter } from '#src/identity/ldap/ldap-directory.ts';
 import { readRedirects } from '#src/identity/single-sign-on/app-redirects.ts';
 import { ssoSettings } from '#src/identity/single-sign-on/sso-settings.ts';
+import { isCertificate, isPrivateKey, isServiceAccount } from './credential-forms.ts';
 
 interface AnyField {
   readonly schema: z.ZodType;
@@ -51,15 +52,18 @@ interface SettingReader {
 export interface SettingScreen {
   /** What it is for. */
   readonly say: string;
-  /** What reads it; `pending` where that is the button alone that tries it. */
-  readonly readBy: SettingReader | 'pending';
+  /** What goes by it. */
+  readonly readBy: SettingReader;
   /** When a change counts, and for whom. */
   readonly effect: string;
   /** There is a check that can be made from here. */
   readonly isTestable?: true;
   /** It holds what a vendor token has no business with: the contract opens the others, by name. */
   readonly isClosedToVendors?: true;
-  /** It decides who gets in, by what, or what of the installation goes for good: owners alone change it (VND-17). */
+  /**
+   * It decides who gets in, by what, what of the installation goes for good, or where people's files go: owners alone
+   * change it (VND-17).
+   */
   readonly isOwners?: true;
   readonly fields: Readonly<Record<string, SettingField>>;
 }
@@ -392,16 +396,35 @@ export const SETTING_SCREENS = {
     },
   },
   'external-stores': {
-    say: 'Credentials for an object store of the S3 type.',
-    readBy: 'pending',
-    effect: AT_NEXT_USE,
+    say: 'An object store of the S3 type, in which contents of attachments may lie.',
+    readBy: {
+      say: 'Whatever reads, keeps and removes contents of attachments.',
+      modules: ['src/settings/object-store-settings.ts'],
+    },
+    effect:
+      'Within a second. With attachments kept there, what lies on the disk of the server goes there one by one; with no, what lies there comes back.',
     isTestable: true,
+    isOwners: true,
     fields: {
-      endpoint: { schema: url('https:', 'http:'), isRequired: true, say: 'URL of the store.' },
+      endpoint: {
+        schema: url('https:', 'http:'),
+        isRequired: true,
+        say: 'URL of the store; the bucket goes into the path.',
+      },
       region: { schema: z.string().regex(/^[a-z0-9-]{1,64}$/), say: 'The region; us-east-1 without it.' },
       bucket: { schema: z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/), isRequired: true, say: 'The bucket.' },
-      access_key_id: { schema: z.string().regex(/^\w{3,128}$/), isRequired: true, say: 'The id of the key.' },
-      secret_access_key: { schema: secret, goesTo: ['endpoint'], isSecret: true, isRequired: true, say: 'The key.' },
+      access_key_id: { schema: z.string().regex(/^[\w:.@/+=$-]{3,128}$/), isRequired: true, say: 'The id of the key.' },
+      secret_access_key: {
+        schema: secret,
+        goesTo: ['endpoint', 'region', 'bucket'],
+        isSecret: true,
+        isRequired: true,
+        say: 'The key.',
+      },
+      keeps_attachments: {
+        schema: z.boolean(),
+        say: 'Whether contents of attachments are kept there, those from before included; no without it, and then what lies there comes back to the disk.',
+      },
     },
   },
   tls: {
@@ -478,6 +501,10 @@ export const SETTING_SCREENS = {
         isSecret: true,
         say: 'Its password.',
       },
+      language: {
+        schema: z.enum(LANGUAGES),
+        say: 'The language of calendar mail to people outside, and to people here who chose none; en without it.',
+      },
       from: { schema: z.email().max(254), say: 'The address that mail is sent from; calendar@ the domain without it.' },
     },
   },
@@ -552,8 +579,7 @@ export type SettingValues<Name extends SettingScreenName> = {
 
 /** What reads a screen, for whoever looks at it. */
 export function readerOf(name: SettingScreenName): string {
-  const { readBy }: SettingScreen = SETTING_SCREENS[name];
-  return readBy === 'pending' ? 'The test of this screen alone.' : readBy.say;
+  return SETTING_SCREENS[name].readBy.say;
 }
 
 /** The fields of a screen, for what treats all screens alike. */
@@ -566,34 +592,4 @@ export function changeForm(name: SettingScreenName): z.ZodType<Readonly<Record<s
   return z.strictObject(
     Object.fromEntries(fieldsOf(name).map(([field, { schema }]) => [field, schema.nullable().optional()])),
   );
-}
-
-function isPrivateKey(text: string, isRight: (type: string | undefined) => boolean): boolean {
-  try {
-    return isRight(createPrivateKey(text).asymmetricKeyType);
-  } catch {
-    return false;
-  }
-}
-
-function isCertificate(text: string): boolean {
-  try {
-    return new X509Certificate(text).raw.length > 0;
-  } catch {
-    return false;
-  }
-}
-
-const serviceAccount = z.object({
-  type: z.literal('service_account'),
-  client_email: z.email(),
-  private_key: z.string().refine((text) => isPrivateKey(text, (type) => type === 'rsa')),
-});
-
-function isServiceAccount(text: string): boolean {
-  try {
-    return serviceAccount.safeParse(JSON.parse(text)).success;
-  } catch {
-    return false;
-  }
 }

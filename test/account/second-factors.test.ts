@@ -275,7 +275,7 @@ test('the SDK says how a sign-in goes on, and goes on with it', async () => {
     (thrown: unknown) => thrown as ParleyError,
   );
   assert.equal(error?.code, 'second_factor_required');
-  const ask = error?.secondFactor;
+  const { secondFactor: ask } = error;
   assert.ok(ask !== undefined);
   const session = await finishSignIn({ ...options, ask, proof: { code: codeAt(secret, Date.now()) } });
   const client = ParleyClient.resume({ ...options, session });

@@ -95,6 +95,7 @@ export async function startCoordinator(context: TestContext, settings: Record<st
   const refused: string[] = [];
   const answered: [route: string | undefined, status: number, clientVersion: number][] = [];
   const coordinator = await makeCoordinator({
+    messagingUrl: () => '',
     config,
     accounts,
     tokens,

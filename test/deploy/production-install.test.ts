@@ -53,6 +53,9 @@ test('the server runs with the packages of npm ci --omit=dev alone', async (t) =
   assert.equal(event, 'ready');
   const health = (await (await fetch(`${coordinator}/healthz`)).json()) as { status: string };
   assert.equal(health.status, 'ok');
+  // No build of the app is among them: the plain page says so.
+  const page = await (await fetch(coordinator, { headers: { accept: 'text/html' } })).text();
+  assert.match(page, /installed\s+without one of its own/);
   child.kill('SIGTERM');
   assert.deepEqual(await deadline(gone, START_MILLIS, 'the server to end'), [0, null]);
 });

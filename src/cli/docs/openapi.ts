@@ -9,6 +9,7 @@ import { CALENDAR_MAIL_ROUTES } from '#src/protocol/calendars/calendar-mail-rout
 import { CALENDAR_ROUTES } from '#src/protocol/calendars/calendar-routes.ts';
 import { CLIENT_RELEASE_ROUTES } from '#src/protocol/hosts/client-releases.ts';
 import { DIRECTORY_ROUTES } from '#src/protocol/directory/directory-routes.ts';
+import { ROOM_AVATAR_ROUTES } from '#src/protocol/conversations/room-avatar-routes.ts';
 import { ATTACHMENT_ROUTES } from '#src/protocol/attachments/attachment-routes.ts';
 import { attachmentId } from '#src/protocol/attachments/attachments.ts';
 import { type ErrorCode, ERRORS } from '#src/protocol/errors.ts';
@@ -98,6 +99,7 @@ export const ROUTE_TABLES = [
   ['nodes', 'coordinator', NODE_ROUTES],
   ['messaging', 'messaging', MESSAGING_ROUTES],
   ['attachments', 'messaging', ATTACHMENT_ROUTES],
+  ['messaging', 'messaging', ROOM_AVATAR_ROUTES],
   ['calendar', 'calendar', CALENDAR_ROUTES],
   ['calendar', 'calendar', CALENDAR_FILE_ROUTES],
   ['calendar', 'calendar', CALENDAR_MAIL_ROUTES],

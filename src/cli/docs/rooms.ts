@@ -11,6 +11,7 @@ export const ROOMS = [
   'src/limits',
   'src/pool',
   'src/client',
+  'src/web',
   'src/redaction',
   'src/node-agent',
   'src/config',
@@ -40,6 +41,7 @@ export const ROOMS = [
   'src/identity',
   'src/settings',
   'src/directory',
+  'src/scim',
   'src/meetings',
   'src/monitoring',
   'src/integrations',
@@ -65,7 +67,7 @@ const FILES: Readonly<Record<string, string>> = {
 export function roomOf(room: string, readme: string): { readonly purpose: string; readonly start: string } {
   const [, paragraph] = /^# .+\n\n([\s\S]+?)\n\n/.exec(readme) ?? [];
   const purpose = paragraph?.replaceAll('\n', ' ').match(/^.*?\.(?=\s|$)/)?.[0];
-  const start = /\*\*Start at\*\* `([\w./-]+\.ts)`/.exec(readme)?.[1];
+  const start = /\*\*Start at\*\* `([\w./-]+\.tsx?)`/.exec(readme)?.[1];
   if (purpose === undefined || start === undefined)
     throw new Error(`${room}/README.md lacks a purpose or **Start at**`);
   return { purpose, start };

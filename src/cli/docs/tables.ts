@@ -10,6 +10,7 @@ import { QUOTAS } from '#src/protocol/quotas.ts';
 import { RATE_LIMITS } from '#src/protocol/rate-limits.ts';
 import { CONVERSATION_RIGHTS, rightsIn } from '#src/protocol/conversations/rights.ts';
 import { AVATAR_ROUTES } from '#src/protocol/account/avatar-routes.ts';
+import { ROOM_AVATAR_ROUTES } from '#src/protocol/conversations/room-avatar-routes.ts';
 import { OWN_DATA_ROUTES } from '#src/protocol/account/own-data-routes.ts';
 import { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
 import { APP_PASSWORD_ROUTES } from '#src/protocol/sessions/app-password-routes.ts';
@@ -103,6 +104,7 @@ export function routesTable(): string {
   const tables = {
     ...coordinator,
     ...MESSAGING_ROUTES,
+    ...ROOM_AVATAR_ROUTES,
     ...CALENDAR_ROUTES,
     ...CALENDAR_FILE_ROUTES,
     ...CALENDAR_MAIL_ROUTES,

@@ -24,6 +24,7 @@ export const ENGLISH_TERMS = {
   'state.left': 'left',
   'state.over': 'over',
   'state.revoked': 'revoked',
+  'state.token_ended': 'token ended',
   'state.expired': 'expired',
   'state.open': 'open',
   'state.closed': 'closed',
@@ -75,6 +76,7 @@ export const ENGLISH_TERMS = {
   'alert.accounts_filling':
     'The accounts file has less than a fifth of its 16 GiB left: keep the audit trail for a shorter time.',
   'alert.directory_sync_stopped': 'The directory server would have too many people blocked at once: nobody was.',
+  'alert.object_store_failing': 'The object store cannot be used.',
   'alert.directory_unreachable': 'The directory server cannot be read.',
   'alert.quota_near': 'Four fifths of a quota of all people together are used.',
   'alert.certificate_ending': 'A certificate ends within 14 days, or has ended.',

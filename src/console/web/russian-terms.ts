@@ -25,6 +25,7 @@ export const RUSSIAN_TERMS = {
   'state.left': 'ушёл',
   'state.over': 'срок окончен',
   'state.revoked': 'отозван',
+  'state.token_ended': 'токен недействителен',
   'state.expired': 'истёк',
   'state.open': 'открыто',
   'state.closed': 'закрыто',
@@ -77,6 +78,7 @@ export const RUSSIAN_TERMS = {
     'В файле учётных записей осталось меньше пятой части из 16 ГиБ: сократите срок хранения журнала аудита.',
   'alert.directory_sync_stopped':
     'По данным сервера каталога пришлось бы сразу заблокировать слишком многих: не заблокирован никто.',
+  'alert.object_store_failing': 'Объектное хранилище недоступно.',
   'alert.directory_unreachable': 'Сервер каталога не читается.',
   'alert.quota_near': 'Общая квота израсходована на четыре пятых.',
   'alert.certificate_ending': 'Сертификат истекает в ближайшие 14 дней или уже истёк.',

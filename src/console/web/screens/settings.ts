@@ -71,6 +71,7 @@ export const SETTING_KINDS: Kinds = {
     bucket: 'line',
     access_key_id: 'line',
     secret_access_key: 'secret',
+    keeps_attachments: 'switch',
   },
   tls: { certificate: 'text', private_key: 'secret-text' },
   mail: {
@@ -87,6 +88,7 @@ export const SETTING_KINDS: Kinds = {
     smtp_security: ['starttls', 'tls', 'none'],
     smtp_username: 'line',
     smtp_password: 'secret',
+    language: ['en', 'ru'],
     from: 'line',
   },
   retention: { seconds: 'number' },
@@ -130,6 +132,7 @@ const OWNERS: Readonly<Record<Owners, true>> = {
   'sign-in': true,
   'second-factors': true,
   ldap: true,
+  'external-stores': true,
   retention: true,
 };
 

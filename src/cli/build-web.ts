@@ -1,0 +1,68 @@
+/**
+ * Builds the app of `src/web` into `build/web`: `npm ci` and `npm install` run this as the root's `prepare`. With `--watch` it
+ * goes on, and builds again whenever a source changes.
+ */
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { NONCE_PLACE } from '#src/server/web-app.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const BUILT = join(ROOT, 'build', 'web');
+/** The build is made beside the one that is there and put in its place whole, by each process that builds by itself. */
+const MAKING = join(ROOT, 'build', `making-${process.pid}`);
+const OLD = join(ROOT, 'build', `old-${process.pid}`);
+
+const { values } = parseArgs({ options: { watch: { type: 'boolean', default: false } } });
+
+if (!existsSync(join(ROOT, 'node_modules', 'vite'))) {
+  process.stdout.write(
+    existsSync(join(BUILT, 'page.html'))
+      ? 'The web app in build/web is left as it is: what builds it is not installed.\n'
+      : 'The web app is not built: what builds it comes with `npm ci`, and `npm prune --omit=dev` takes it away again.\n',
+  );
+} else {
+  await build();
+}
+
+async function build(): Promise<void> {
+  // A server without the packages of development prepares itself by this program, too.
+  const [{ build: make }, { default: react }] = await Promise.all([import('vite'), import('@vitejs/plugin-react')]);
+  await make({
+    root: join(ROOT, 'src', 'web'),
+    configFile: false,
+    logLevel: 'warn',
+    // Behind a proxy the service may have a path of its own; everything is named from where the page is.
+    base: './',
+    html: { cspNonce: NONCE_PLACE },
+    plugins: [react(), { name: 'take-place', closeBundle: takePlace }],
+    build: {
+      outDir: MAKING,
+      emptyOutDir: true,
+      target: 'es2023',
+      // A file inlined as data would need a policy that lets data in.
+      assetsInlineLimit: 0,
+      // The limit that matters is one of the tests: what the first screen loads.
+      chunkSizeWarningLimit: 2000,
+      rolldownOptions: { input: join(ROOT, 'src', 'web', 'page.html') },
+      watch: values.watch ? {} : null,
+    },
+  });
+}
+
+function takePlace(): void {
+  const assets = join(MAKING, 'assets');
+  for (const name of readdirSync(assets)) {
+    const path = join(assets, name);
+    const bytes = readFileSync(path);
+    writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
+    writeFileSync(
+      `${path}.br`,
+      brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }),
+    );
+  }
+  if (existsSync(BUILT)) renameSync(BUILT, OLD);
+  renameSync(MAKING, BUILT);
+  rmSync(OLD, { recursive: true, force: true });
+}

@@ -1,0 +1,87 @@
+/** The person's own account: who they are to others, how the app looks, their password and their devices. */
+import {
+  ActionIcon,
+  Button,
+  Group,
+  Paper,
+  SegmentedControl,
+  Stack,
+  Text,
+  Title,
+  useMantineColorScheme,
+  type MantineColorScheme,
+} from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { ArrowLeft, LogOut } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useSignOut } from '../chat/sign-out.ts';
+import { DevicesSection } from './devices-section.tsx';
+import { LanguageChoice } from './language-choice.tsx';
+import { PasswordSection } from './password-section.tsx';
+import { ProfileSection } from './profile-section.tsx';
+
+export function SettingsScreen() {
+  const { t } = useTranslation();
+  const signOut = useSignOut();
+  return (
+    <div className="parley-settings">
+      <Stack maw={640} mx="auto" p="md" gap="lg">
+        <Group>
+          <ActionIcon component={Link} to="/" variant="subtle" color="gray" aria-label={t('app.toList')}>
+            <ArrowLeft size={20} />
+          </ActionIcon>
+          <Title order={1} size="h3" flex={1}>
+            {t('settings.title')}
+          </Title>
+          <Button variant="default" leftSection={<LogOut size={16} />} onClick={signOut}>
+            {t('settings.signOut')}
+          </Button>
+        </Group>
+        <Section title={t('settings.profile')}>
+          <ProfileSection />
+        </Section>
+        <Section title={t('settings.appearance')}>
+          <Appearance />
+        </Section>
+        <Section title={t('settings.password')}>
+          <PasswordSection />
+        </Section>
+        <Section title={t('settings.devices')}>
+          <DevicesSection />
+        </Section>
+      </Stack>
+    </div>
+  );
+}
+
+function Section({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <Paper withBorder p="md" component="section" aria-label={title}>
+      <Title order={2} size="h5" mb="md">
+        {title}
+      </Title>
+      {children}
+    </Paper>
+  );
+}
+
+function Appearance() {
+  const { t } = useTranslation();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const schemes = (['light', 'dark', 'auto'] as const).map((value) => ({ value, label: t(`appearance.${value}`) }));
+  return (
+    <Stack>
+      <SegmentedControl<MantineColorScheme>
+        aria-label={t('settings.appearance')}
+        data={schemes}
+        value={colorScheme}
+        onChange={setColorScheme}
+      />
+      <Group>
+        <Text>{t('settings.language')}</Text>
+        <LanguageChoice />
+      </Group>
+    </Stack>
+  );
+}

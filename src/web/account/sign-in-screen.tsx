@@ -1,0 +1,150 @@
+/** Signing in: by name and password, or at a provider where there is one. */
+import {
+  Alert,
+  Anchor,
+  Button,
+  Center,
+  Divider,
+  Paper,
+  PasswordInput,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import { useEffect, useState, type SubmitEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Logo } from '../kit/logo.tsx';
+import { sentenceOf } from '../kit/language.ts';
+import { ParleyError } from '#src/client/parley-error.ts';
+import { LanguageChoice } from './language-choice.tsx';
+import type { SignInSession, SignInWays } from './sign-in-session.ts';
+
+const BOTH: SignInWays = { password: true, providers: [] };
+
+export interface SignInScreenProps {
+  readonly session: SignInSession;
+  /** Why the person is here again, where they were signed in before. */
+  readonly code: string | undefined;
+}
+
+export function SignInScreen({ session, code }: SignInScreenProps) {
+  const { t } = useTranslation();
+  const [ways, setWays] = useState(BOTH);
+  useEffect(() => {
+    // A server that cannot be asked yet says so when somebody tries to sign in.
+    session.readWays().then(setWays, () => undefined);
+  }, [session]);
+  return (
+    <Center component="main" mih="100dvh" p="md">
+      <Stack w="100%" maw={400} gap="lg">
+        <Stack gap="xs" align="center">
+          <Logo size={56} />
+          <Title order={1} size="h2">
+            {t('signIn.title')}
+          </Title>
+        </Stack>
+        {code !== undefined && (
+          <Alert color="orange" role="alert" title={t('signIn.again')}>
+            {sentenceOf(new ParleyError(code, code))}
+          </Alert>
+        )}
+        <Paper withBorder p="lg" radius="lg">
+          <Stack>
+            {ways.password && <PasswordForm session={session} />}
+            {ways.password && ways.providers.length > 0 && <Divider label={t('signIn.or')} />}
+            <Providers session={session} providers={ways.providers} />
+          </Stack>
+        </Paper>
+        <Text c="dimmed" size="sm" ta="center">
+          {t('signIn.noAccount')}{' '}
+          <Anchor href="console/" underline="always">
+            {t('signIn.console')}
+          </Anchor>
+        </Text>
+        <LanguageChoice />
+      </Stack>
+    </Center>
+  );
+}
+
+function PasswordForm({ session }: { readonly session: SignInSession }) {
+  const { t } = useTranslation();
+  // The page behind an invitation's link leads here, and says whom it made.
+  const invited = new URLSearchParams(location.hash.split('?')[1]).get('user') ?? '';
+  const [username, setUsername] = useState(invited);
+  const [password, setPassword] = useState('');
+  const [refused, setRefused] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const send = async (event: SubmitEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setRefused(undefined);
+    try {
+      await session.signIn(username.trim(), password);
+    } catch (thrown) {
+      setRefused(sentenceOf(thrown));
+      setBusy(false);
+    }
+  };
+  return (
+    <form onSubmit={(event) => void send(event)}>
+      <Stack>
+        {invited !== '' && <Text>{t('signIn.welcome', { user: invited })}</Text>}
+        <TextInput
+          label={t('signIn.username')}
+          value={username}
+          onChange={(event) => setUsername(event.currentTarget.value)}
+          autoComplete="username"
+          autoCapitalize="none"
+          spellCheck={false}
+          required
+          withAsterisk={false}
+          maxLength={64}
+          autoFocus={invited === ''}
+        />
+        <PasswordInput
+          label={t('signIn.password')}
+          value={password}
+          onChange={(event) => setPassword(event.currentTarget.value)}
+          autoComplete="current-password"
+          required
+          withAsterisk={false}
+          maxLength={256}
+          autoFocus={invited !== ''}
+          visibilityToggleButtonProps={{ 'aria-label': t('signIn.showPassword') }}
+        />
+        {refused !== undefined && (
+          <Alert color="red" role="alert" p="sm">
+            {refused}
+          </Alert>
+        )}
+        <Button type="submit" loading={isBusy} fullWidth>
+          {t('signIn.send')}
+        </Button>
+      </Stack>
+    </form>
+  );
+}
+
+function Providers({ session, providers }: { readonly session: SignInSession } & Pick<SignInWays, 'providers'>) {
+  const { t } = useTranslation();
+  const [refused, setRefused] = useState<string>();
+  const go = (id: string) => {
+    session.goToProvider(id).catch((thrown: unknown) => setRefused(sentenceOf(thrown)));
+  };
+  return (
+    <>
+      {providers.map(({ id, name }) => (
+        <Button key={id} variant="default" fullWidth onClick={() => go(id)}>
+          {t('signIn.at', { provider: name })}
+        </Button>
+      ))}
+      {refused !== undefined && (
+        <Alert color="red" role="alert" p="sm">
+          {refused}
+        </Alert>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,95 @@
+/** Which of the app's faces is shown: the way in, another tab has it, or the conversations; and what is said over all of them. */
+import { Alert, Button, Center, Loader, Stack, Text, Title } from '@mantine/core';
+import { MonitorUp, RefreshCw } from 'lucide-react';
+import { lazy, Suspense } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { SignInSession } from './account/sign-in-session.ts';
+import { SignInScreen } from './account/sign-in-screen.tsx';
+import { EmptyState } from './kit/empty-state.tsx';
+import { useObserved } from './kit/observable.ts';
+
+/** Who is not signed in does not wait for what only those need who are. */
+const ChatApplication = lazy(async () => ({ default: (await import('./chat/chat-application.tsx')).ChatApplication }));
+
+export function Application({ session }: { readonly session: SignInSession }) {
+  const standing = useObserved(session, () => session.standing);
+  if (standing === 'too-old') return <TooOld />;
+  return (
+    <>
+      {standing === 'behind' && <Behind />}
+      <Face session={session} />
+    </>
+  );
+}
+
+function Face({ session }: { readonly session: SignInSession }) {
+  const state = useObserved(session, () => session.state);
+  switch (state.phase) {
+    case 'starting':
+      return <Waiting />;
+    case 'signed-out':
+      return <SignInScreen session={session} code={state.code} />;
+    case 'elsewhere':
+      return <Elsewhere session={session} />;
+    case 'signed-in':
+      return (
+        <Suspense fallback={<Waiting />}>
+          <ChatApplication key={state.client.user} client={state.client} onSignOut={() => void session.signOut()} />
+        </Suspense>
+      );
+    default:
+      return state satisfies never;
+  }
+}
+
+function Waiting() {
+  const { t } = useTranslation();
+  return (
+    <Center mih="100dvh">
+      <Loader aria-label={t('app.loading')} role="status" />
+    </Center>
+  );
+}
+
+function Elsewhere({ session }: { readonly session: SignInSession }) {
+  const { t } = useTranslation();
+  return (
+    <Center component="main" mih="100dvh">
+      <EmptyState icon={<MonitorUp size={48} />} title={t('app.elsewhere')}>
+        <Text>{t('app.elsewhereWhy')}</Text>
+        <Button onClick={() => void session.takeOver(true)}>{t('app.useHere')}</Button>
+      </EmptyState>
+    </Center>
+  );
+}
+
+/** VER-04: the server is newer than this page, which a reload settles. */
+function Behind() {
+  const { t } = useTranslation();
+  return (
+    <Alert color="blue" role="status" radius={0} py={6} icon={<RefreshCw size={16} />}>
+      {t('app.behind')}{' '}
+      <Button size="compact-xs" variant="default" onClick={() => location.reload()}>
+        {t('app.reload')}
+      </Button>
+    </Alert>
+  );
+}
+
+/** VER-04: the server does not serve this page any more. */
+function TooOld() {
+  const { t } = useTranslation();
+  return (
+    <Center component="main" mih="100dvh" p="xl">
+      <Stack align="center" ta="center" maw={440}>
+        <Title order={1} size="h3">
+          {t('app.tooOld')}
+        </Title>
+        <Text>{t('app.tooOldWhy')}</Text>
+        <Button leftSection={<RefreshCw size={16} />} onClick={() => location.reload()}>
+          {t('app.reload')}
+        </Button>
+      </Stack>
+    </Center>
+  );
+}

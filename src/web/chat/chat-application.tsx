@@ -1,0 +1,102 @@
+/** Conversations, for who is signed in: the routes behind the hash of the address, and the frame around them. */
+import {
+  createHashHistory,
+  createRootRoute,
+  createRoute,
+  createRouter,
+  Outlet,
+  RouterProvider,
+  useRouterState,
+} from '@tanstack/react-router';
+import { useState } from 'react';
+import type { ParleyClient } from '#src/client/parley-client.ts';
+import { SettingsScreen } from '../account/settings-screen.tsx';
+import { useObserved } from '../kit/observable.ts';
+import './chat.css';
+import { BrokenScreen } from './broken-screen.tsx';
+import { ChatContext, makeChat, useChat } from './chat-context.ts';
+import { ConnectionBanner } from './connection-banner.tsx';
+import { ConversationScreen } from './conversation/conversation-screen.tsx';
+import { JoinScreen } from './join-screen.tsx';
+import { NothingChosen } from './nothing-chosen.tsx';
+import { usePresence } from './presence.ts';
+import { Sidebar } from './sidebar/sidebar.tsx';
+import { SignOutContext } from './sign-out.ts';
+
+const rootRoute = createRootRoute({ component: Frame });
+const indexRoute = createRoute({ getParentRoute: () => rootRoute, path: '/', component: NothingChosen });
+const conversationRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/c/$conv',
+  component: function Conversation() {
+    const { conv } = conversationRoute.useParams();
+    return <ConversationScreen key={conv} conv={conv} />;
+  },
+});
+const joinRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/join/$link',
+  component: function Join() {
+    return <JoinScreen link={joinRoute.useParams().link} />;
+  },
+});
+const settingsRoute = createRoute({ getParentRoute: () => rootRoute, path: '/settings', component: SettingsScreen });
+const routeTree = rootRoute.addChildren([indexRoute, conversationRoute, joinRoute, settingsRoute]);
+const router = createRouter({
+  routeTree,
+  history: createHashHistory(),
+  defaultNotFoundComponent: NothingChosen,
+  defaultErrorComponent: BrokenScreen,
+  // A screen that breaks is a fault of ours: it is told to whoever looks into the browser's console.
+  defaultOnCatch: (error) => reportError(error),
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}
+
+export interface ChatApplicationProps {
+  readonly client: ParleyClient;
+  readonly onSignOut: () => void;
+}
+
+export function ChatApplication({ client, onSignOut }: ChatApplicationProps) {
+  const [chat] = useState(() => makeChat(client));
+  return (
+    <ChatContext value={chat}>
+      <SignOutContext value={onSignOut}>
+        <RouterProvider router={router} />
+      </SignOutContext>
+    </ChatContext>
+  );
+}
+
+/** On a narrow screen either the list or what was chosen is there; on a wide one both are. */
+function Frame() {
+  usePresence();
+  const isList = useRouterState({ select: ({ location }) => location.pathname === '/' });
+  return (
+    <div className="parley-frame" data-place={isList ? 'list' : 'content'}>
+      <ConnectionBanner />
+      <div className="parley-panes">
+        <Sidebar />
+        <main className="parley-content" id="content">
+          <Outlet />
+        </main>
+      </div>
+      <SpokenText />
+    </div>
+  );
+}
+
+function SpokenText() {
+  const { spoken } = useChat();
+  const text = useObserved(spoken, () => spoken.text);
+  return (
+    <div className="parley-unseen" role="log" aria-live="polite">
+      {text}
+    </div>
+  );
+}

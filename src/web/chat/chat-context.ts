@@ -1,0 +1,62 @@
+/** What every screen of somebody who is signed in has: the client, and the state that is drawn. */
+import { createContext, useContext } from 'react';
+import type { ParleyClient } from '#src/client/parley-client.ts';
+import { Observable } from '../kit/observable.ts';
+import { Drafts } from './state/drafts.ts';
+import { Inbox } from './state/inbox.ts';
+import { People } from './state/people.ts';
+import { ReadMarks } from './state/read-marks.ts';
+import { SendingMessages } from './state/sending.ts';
+import { TypingPeople } from './state/typing-people.ts';
+import { Uploads } from './state/uploads.ts';
+
+/** Words that a screen reader is to say, politely, when it comes to it. */
+export class SpokenWords extends Observable {
+  #text = '';
+
+  get text(): string {
+    return this.#text;
+  }
+
+  say(text: string): void {
+    this.#text = text;
+    this.changed();
+  }
+}
+
+export interface Chat {
+  readonly client: ParleyClient;
+  readonly me: string;
+  readonly people: People;
+  readonly inbox: Inbox;
+  readonly sending: SendingMessages;
+  readonly typing: TypingPeople;
+  readonly drafts: Drafts;
+  readonly uploads: Uploads;
+  readonly readMarks: ReadMarks;
+  readonly spoken: SpokenWords;
+}
+
+export function makeChat(client: ParleyClient): Chat {
+  const sending = new SendingMessages(client);
+  return {
+    client,
+    me: client.user,
+    people: new People(client),
+    inbox: new Inbox(client),
+    sending,
+    typing: new TypingPeople(client),
+    drafts: new Drafts(client),
+    uploads: new Uploads(client, sending),
+    readMarks: new ReadMarks(client),
+    spoken: new SpokenWords(),
+  };
+}
+
+export const ChatContext = createContext<Chat | undefined>(undefined);
+
+export function useChat(): Chat {
+  const chat = useContext(ChatContext);
+  if (chat === undefined) throw new Error('This screen is for somebody who is signed in.');
+  return chat;
+}

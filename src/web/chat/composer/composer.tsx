@@ -1,0 +1,97 @@
+/** The field under the messages: text with mentions, what it answers or changes, files, and the way out by Enter. */
+import { ActionIcon, CloseButton, FileButton, Group, Text, Textarea } from '@mantine/core';
+import { Paperclip, SendHorizontal, Smile } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { useName } from '../state/people.ts';
+import { lineOf } from '../conversation-words.ts';
+import { useChat } from '../chat-context.ts';
+import { useOpenConversation, type Aim } from '../conversation/open-conversation.ts';
+import { EmojiButton } from '../message/emoji-button.tsx';
+import { MentionList } from './mention-list.tsx';
+import { useComposing } from './composing.ts';
+
+export interface ComposerProps {
+  readonly title: string;
+  readonly aim: Aim | undefined;
+  /** In a thread: the message that it began with, which everything here answers. */
+  readonly root?: number;
+  readonly onSent: () => void;
+}
+
+export function Composer({ title, aim, root, onSent }: ComposerProps) {
+  const { t } = useTranslation();
+  const { uploads } = useChat();
+  const { aimAt, conv, conversation, may } = useOpenConversation();
+  const composing = useComposing({ aim, root, onSent });
+  const { field, mentions, text } = composing;
+  if (!may('message.post')) {
+    return (
+      <Text c="dimmed" p="md" ta="center">
+        {t(conversation.archivedAt === undefined ? 'composer.forbidden' : 'composer.archived')}
+      </Text>
+    );
+  }
+  return (
+    <div className="parley-composer">
+      {aim !== undefined && <AimLine aim={aim} onClose={() => aimAt(undefined)} />}
+      <MentionList mentions={mentions} onPick={composing.complete} />
+      <Group gap={4} align="flex-end" wrap="nowrap" className="parley-composer-field">
+        {root === undefined && (
+          <FileButton multiple onChange={(files) => uploads.add(conv, files)}>
+            {(props) => (
+              <ActionIcon
+                {...props}
+                variant="subtle"
+                color="gray"
+                size="lg"
+                aria-label={t('composer.attach')}
+                title={t('composer.attach')}
+              >
+                <Paperclip size={18} />
+              </ActionIcon>
+            )}
+          </FileButton>
+        )}
+        <Textarea
+          ref={field}
+          className="parley-composer-text"
+          variant="unstyled"
+          autosize
+          minRows={1}
+          maxRows={10}
+          dir="auto"
+          value={text}
+          onChange={(event) => composing.type(event.currentTarget.value)}
+          onKeyDown={composing.press}
+          onSelect={composing.look}
+          onPaste={composing.paste}
+          placeholder={t('composer.placeholder', { title })}
+          aria-label={t('composer.placeholder', { title })}
+          aria-controls={mentions.active === undefined ? undefined : mentions.id}
+          aria-activedescendant={mentions.active}
+        />
+        <EmojiButton label={t('emoji.title')} onPick={composing.insert} size="lg">
+          <Smile size={18} />
+        </EmojiButton>
+        <ActionIcon size="lg" aria-label={t('composer.send')} disabled={text.trim() === ''} onClick={composing.send}>
+          <SendHorizontal size={18} />
+        </ActionIcon>
+      </Group>
+    </div>
+  );
+}
+
+function AimLine({ aim, onClose }: { readonly aim: Aim; readonly onClose: () => void }) {
+  const { t } = useTranslation();
+  const { people } = useChat();
+  const name = useName(people, aim.message.sender);
+  const line = lineOf(aim.message, t);
+  return (
+    <Group gap="xs" wrap="nowrap" className="parley-aim">
+      <Text size="sm" truncate flex={1}>
+        {aim.kind === 'edit' ? t('composer.editing', { line }) : t('composer.replying', { name, line })}
+      </Text>
+      <CloseButton size="sm" aria-label={t('app.cancel')} onClick={onClose} />
+    </Group>
+  );
+}

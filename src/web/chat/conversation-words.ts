@@ -1,0 +1,101 @@
+/** What conversations and messages are called in lists: names, one line of a message, times. */
+import type { ChatConversation, ChatMessage } from '#src/client/conversations/records.ts';
+import { harmlessName, harmlessText } from '../kit/harmless-text.ts';
+import { currentLocale, type Words } from '../kit/language.ts';
+import { useObserved } from '../kit/observable.ts';
+import { useChat, type Chat } from './chat-context.ts';
+
+/** As much of a message as a line of the list can show. */
+const PREVIEW_LENGTH = 160;
+
+/** Whom a direct chat is with. */
+export function peerOf(chat: Chat, { kind, participants }: ChatConversation): string | undefined {
+  if (kind === 'room') return undefined;
+  return (participants?.find(({ user }) => user !== chat.me) ?? participants?.[0])?.user;
+}
+
+export function titleOf(chat: Chat, conversation: ChatConversation, t: Words): string {
+  const peer = peerOf(chat, conversation);
+  if (peer !== undefined) return chat.people.nameOf(peer);
+  return harmlessName(conversation.title ?? '', t('list.untitled'));
+}
+
+/** The title, as it is now and as it becomes. */
+export function useTitle(conversation: ChatConversation, t: Words): string {
+  const chat = useChat();
+  return useObserved(chat.people, () => titleOf(chat, conversation, t));
+}
+
+export interface FileBody {
+  readonly attachment: string;
+  readonly name: string;
+  readonly type: string;
+  readonly size: number;
+  readonly width?: number;
+  readonly height?: number;
+  readonly caption?: string;
+  readonly alt?: string;
+}
+
+/** What a media message holds; undefined for other kinds. */
+export function fileOf(message: Pick<ChatMessage, 'kind' | 'body'>): FileBody | undefined {
+  return message.kind === 'media' ? (message.body as unknown as FileBody) : undefined;
+}
+
+/** One line of a message. */
+export function lineOf(message: ChatMessage, t: Words): string {
+  if (message.deletedAt !== undefined) return t('message.deleted');
+  const file = fileOf(message);
+  if (file !== undefined) return file.caption ?? harmlessName(file.name);
+  if (typeof message.body === 'string') return plainLine(harmlessText(message.body.slice(0, PREVIEW_LENGTH)));
+  return t(`kind.${message.kind}`);
+}
+
+/** Without the marks of formatting that would only be in the way here. */
+function plainLine(text: string): string {
+  return text
+    .replaceAll(/^\s*(?:>|[-*+]|#{1,6})\s+/gmu, '')
+    .replaceAll(/\*\*|~~|`+/gu, '')
+    .replaceAll(/\s+/gu, ' ');
+}
+
+const DAY_MILLIS = 86_400_000;
+
+/** The time today, the weekday within a week, the date before that. */
+export function shortTime(at: number, now = Date.now()): string {
+  const date = new Date(at);
+  const isToday = date.toDateString() === new Date(now).toDateString();
+  if (isToday) return timeOf(at);
+  const isNear = now - at < 6 * DAY_MILLIS;
+  return date.toLocaleDateString(currentLocale(), isNear ? { weekday: 'short' } : { day: 'numeric', month: 'short' });
+}
+
+export function timeOf(at: number): string {
+  return new Date(at).toLocaleTimeString(currentLocale(), { hour: '2-digit', minute: '2-digit' });
+}
+
+export function dayOf(at: number): string {
+  return new Date(at).toLocaleDateString(currentLocale(), {
+    weekday: 'long',
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+  });
+}
+
+export function momentOf(at: number): string {
+  return new Date(at).toLocaleString(currentLocale(), { dateStyle: 'medium', timeStyle: 'short' });
+}
+
+/** Bytes as people read them. */
+export function sizeOf(bytes: number): string {
+  const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'];
+  const step = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));
+  const options = {
+    style: 'unit',
+    unit: units[step] as string,
+    unitDisplay: step === 0 ? 'long' : 'short',
+    maximumFractionDigits: 1,
+  } as const;
+  return new Intl.NumberFormat(currentLocale(), options).format(bytes / 1000 ** step);
+}

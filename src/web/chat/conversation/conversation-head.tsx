@@ -1,0 +1,134 @@
+/** Over the messages: what the conversation is called and about, and the ways to its people and settings. */
+import { ActionIcon, Group, Menu, Text, Title } from '@mantine/core';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { ArrowLeft, Bell, BellOff, EllipsisVertical, EyeOff, Settings2, Star, Users } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { harmlessName } from '../../kit/harmless-text.ts';
+import { useObserved } from '../../kit/observable.ts';
+import { useChat } from '../chat-context.ts';
+import { peerOf } from '../conversation-words.ts';
+import { ConversationAvatar } from '../people/conversation-avatar.tsx';
+import { useOpenConversation } from './open-conversation.ts';
+
+/** What stands beside the messages. */
+export type Beside =
+  | { readonly kind: 'members' }
+  | { readonly kind: 'settings' }
+  | { readonly kind: 'thread'; readonly root: number };
+
+export interface ConversationHeadProps {
+  readonly title: string;
+  readonly beside: Beside | undefined;
+  readonly onBeside: (beside: Beside | undefined) => void;
+}
+
+export function ConversationHead({ title, beside, onBeside }: ConversationHeadProps) {
+  const { t } = useTranslation();
+  const { conversation } = useOpenConversation();
+  const toggle = (kind: 'members' | 'settings') => onBeside(beside?.kind === kind ? undefined : { kind });
+  return (
+    <header className="parley-head">
+      <ActionIcon
+        component={Link}
+        to="/"
+        variant="subtle"
+        color="gray"
+        className="parley-back"
+        aria-label={t('app.toList')}
+      >
+        <ArrowLeft size={20} />
+      </ActionIcon>
+      <ConversationAvatar conversation={conversation} title={title} size={36} />
+      <div className="parley-person-words">
+        <Title order={1} size="md" lineClamp={1}>
+          <bdi>{title}</bdi>
+        </Title>
+        <Text size="xs" c="dimmed" truncate>
+          <UnderTitle />
+        </Text>
+      </div>
+      <Group gap={4} wrap="nowrap">
+        {conversation.kind === 'room' && (
+          <ActionIcon
+            variant={beside?.kind === 'members' ? 'light' : 'subtle'}
+            color="gray"
+            size="lg"
+            aria-label={t('members.title')}
+            aria-pressed={beside?.kind === 'members'}
+            onClick={() => toggle('members')}
+          >
+            <Users size={20} />
+          </ActionIcon>
+        )}
+        <More onSettings={() => toggle('settings')} />
+      </Group>
+    </header>
+  );
+}
+
+/** A room’s topic and how many are in it; of a person, whether they are there and their status. */
+function UnderTitle() {
+  const { t } = useTranslation();
+  const chat = useChat();
+  const { conversation } = useOpenConversation();
+  const peer = peerOf(chat, conversation);
+  const said = useObserved(chat.people, () => {
+    if (peer === undefined) return '';
+    const status = chat.people.entryOf(peer)?.status;
+    const own = [status?.emoji, status?.text].filter((part) => part !== undefined).join(' ');
+    return [t(`presence.${chat.people.presenceOf(peer)}`), harmlessName(own, '')]
+      .filter((part) => part !== '')
+      .join(' · ');
+  });
+  if (peer !== undefined) return <>{said}</>;
+  const parts = [
+    t('members.count', { count: conversation.participant_count }),
+    harmlessName(conversation.topic ?? '', ''),
+  ];
+  return <bdi>{parts.filter((part) => part !== '').join(' · ')}</bdi>;
+}
+
+function More({ onSettings }: { readonly onSettings: () => void }) {
+  const { t } = useTranslation();
+  const { client, inbox } = useChat();
+  const { conv, conversation, complain } = useOpenConversation();
+  const navigate = useNavigate();
+  const row = useObserved(inbox, () => inbox.rowOf(conv));
+  const isFavourite = row?.isFavourite === true;
+  const isMuted = row?.isMuted === true;
+  const hide = async () => {
+    await client.hide(conv);
+    await navigate({ to: '/' });
+  };
+  return (
+    <Menu position="bottom-end" withinPortal>
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t('conversation.more')}>
+          <EllipsisVertical size={20} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item
+          leftSection={<Star size={16} />}
+          onClick={() => void inbox.favour(conv, !isFavourite).catch(complain)}
+        >
+          {t(isFavourite ? 'conversation.unfavour' : 'conversation.favour')}
+        </Menu.Item>
+        <Menu.Item
+          leftSection={isMuted ? <Bell size={16} /> : <BellOff size={16} />}
+          onClick={() => void inbox.mute(conv, !isMuted).catch(complain)}
+        >
+          {t(isMuted ? 'conversation.unmute' : 'conversation.mute')}
+        </Menu.Item>
+        <Menu.Item leftSection={<EyeOff size={16} />} onClick={() => void hide().catch(complain)}>
+          {t('conversation.hide')}
+        </Menu.Item>
+        {conversation.kind === 'room' && (
+          <Menu.Item leftSection={<Settings2 size={16} />} onClick={onSettings}>
+            {t('room.settings')}
+          </Menu.Item>
+        )}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

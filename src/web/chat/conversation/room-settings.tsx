@@ -1,0 +1,156 @@
+/** A room's name, topic and who finds it; a link that lets people in; leaving it. */
+import { ActionIcon, Alert, Button, Group, Modal, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { useClipboard } from '@mantine/hooks';
+import { useNavigate } from '@tanstack/react-router';
+import { Check, Copy, LogOut, Link2 } from 'lucide-react';
+import { useState, type SubmitEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { sentenceOf } from '../../kit/language.ts';
+import type { BodyOf } from '#src/client/calls.ts';
+import { TITLE_LENGTH_MAX, TOPIC_LENGTH_MAX } from '#src/protocol/limits.ts';
+import { useChat } from '../chat-context.ts';
+import { useOpenConversation } from './open-conversation.ts';
+
+export function RoomSettings() {
+  const { may } = useOpenConversation();
+  return (
+    <Stack p="sm" className="parley-beside-body">
+      <NameForm />
+      {may('participant.add') && <InviteLink />}
+      {may('conversation.leave') && <Leave />}
+    </Stack>
+  );
+}
+
+function NameForm() {
+  const { t } = useTranslation();
+  const { client } = useChat();
+  const { conv, conversation, may } = useOpenConversation();
+  const isPublic = conversation.visibility === 'organisation';
+  const [title, setTitle] = useState(conversation.title ?? '');
+  const [topic, setTopic] = useState(conversation.topic ?? '');
+  const [answer, setAnswer] = useState<{ readonly text: string; readonly isDone: boolean }>();
+  const mayName = may('title.change');
+  const change = async (body: BodyOf<'changeConversation'>) => {
+    try {
+      await client.call('changeConversation', { params: { id: conv }, body });
+      setAnswer({ text: t('app.saved'), isDone: true });
+    } catch (thrown) {
+      setAnswer({ text: sentenceOf(thrown), isDone: false });
+    }
+  };
+  const save = (event: SubmitEvent) => {
+    event.preventDefault();
+    void change({ title, topic: topic.trim() === '' ? null : topic });
+  };
+  return (
+    <Stack component="form" onSubmit={save} gap="sm">
+      <TextInput
+        label={t('room.name')}
+        value={title}
+        readOnly={!mayName}
+        onChange={(event) => setTitle(event.currentTarget.value)}
+        maxLength={TITLE_LENGTH_MAX}
+      />
+      <TextInput
+        label={t('room.topic')}
+        value={topic}
+        readOnly={!mayName}
+        onChange={(event) => setTopic(event.currentTarget.value)}
+        maxLength={TOPIC_LENGTH_MAX}
+      />
+      {mayName && (
+        <Button type="submit" disabled={title.trim() === ''}>
+          {t('app.save')}
+        </Button>
+      )}
+      <Switch
+        label={t('room.public')}
+        description={t('room.publicWhat')}
+        checked={isPublic}
+        disabled={!may('visibility.change')}
+        onChange={(event) => void change({ visibility: event.currentTarget.checked ? 'organisation' : 'private' })}
+      />
+      {answer !== undefined && (
+        <Alert color={answer.isDone ? 'green' : 'red'} role={answer.isDone ? 'status' : 'alert'} p="xs">
+          {answer.text}
+        </Alert>
+      )}
+    </Stack>
+  );
+}
+
+/** The link is in the answer alone: who loses it makes another one. */
+function InviteLink() {
+  const { t } = useTranslation();
+  const { client } = useChat();
+  const { complain, conv } = useOpenConversation();
+  const clipboard = useClipboard();
+  const [link, setLink] = useState<string>();
+  const make = () => {
+    const base = `${location.origin}${location.pathname}`;
+    client.makeRoomLink(conv).then((made) => setLink(`${base}#/join/${made.link}`), complain);
+  };
+  if (link === undefined) {
+    return (
+      <Button variant="default" leftSection={<Link2 size={16} />} onClick={make}>
+        {t('room.makeLink')}
+      </Button>
+    );
+  }
+  return (
+    <div>
+      <TextInput
+        label={t('room.link')}
+        description={t('room.linkOnce')}
+        value={link}
+        readOnly
+        rightSection={
+          <ActionIcon variant="subtle" aria-label={t('room.copyLink')} onClick={() => clipboard.copy(link)}>
+            {clipboard.copied ? <Check size={16} /> : <Copy size={16} />}
+          </ActionIcon>
+        }
+      />
+      <Text size="sm" role="status">
+        {clipboard.copied ? t('room.copied') : ''}
+      </Text>
+    </div>
+  );
+}
+
+function Leave() {
+  const { t } = useTranslation();
+  const { client, inbox, me } = useChat();
+  const { complain, conv } = useOpenConversation();
+  const navigate = useNavigate();
+  const [isAsking, setAsking] = useState(false);
+  const leave = async () => {
+    setAsking(false);
+    await client.call('removeParticipant', { params: { id: conv, username: me } });
+    inbox.refresh();
+    await navigate({ to: '/' });
+  };
+  return (
+    <>
+      <Button variant="default" leftSection={<LogOut size={16} />} onClick={() => setAsking(true)}>
+        {t('room.leave')}
+      </Button>
+      <Modal
+        opened={isAsking}
+        onClose={() => setAsking(false)}
+        title={t('room.leaveTitle')}
+        closeButtonProps={{ 'aria-label': t('app.close') }}
+      >
+        <Text mb="md">{t('room.leaveWhat')}</Text>
+        <Group justify="flex-end">
+          <Button variant="default" data-autofocus onClick={() => setAsking(false)}>
+            {t('app.cancel')}
+          </Button>
+          <Button color="red.9" onClick={() => void leave().catch(complain)}>
+            {t('room.leave')}
+          </Button>
+        </Group>
+      </Modal>
+    </>
+  );
+}

@@ -1,0 +1,19 @@
+/** New messages of the open conversation, said to who listens instead of looking. */
+import { useEffect } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { ChatConversation } from '#src/client/conversations/records.ts';
+import { useChat } from '../chat-context.ts';
+import { lineOf } from '../conversation-words.ts';
+
+export function useSpokenMessages({ id }: ChatConversation): void {
+  const { client, me, people, spoken } = useChat();
+  const { t } = useTranslation();
+  useEffect(
+    () =>
+      client.on('message.new', ({ conv, data }) => {
+        if (conv !== id || data.sender === me) return;
+        spoken.say(t('message.spoken', { name: people.nameOf(data.sender), line: lineOf(data, t) }));
+      }),
+    [client, id, me, people, spoken, t],
+  );
+}

@@ -1,0 +1,172 @@
+/**
+ * The text of a message with its formatting: Markdown is read into a tree, and the tree is drawn element by element. Nothing is
+ * made of markup on the way, so there is nothing to sanitise: what looks like HTML is text.
+ */
+import { Anchor, Blockquote, Code, List, Text } from '@mantine/core';
+import { Lexer, type Token, type Tokens } from 'marked';
+import { memo, type ReactNode } from 'react';
+import type { Mention } from '#src/protocol/conversations/messages.ts';
+import { harmlessText } from '../../kit/harmless-text.ts';
+import { useName } from '../state/people.ts';
+import { useChat } from '../chat-context.ts';
+
+/** Stand where a mention was, so that formatting never takes one apart; a text’s own ones are taken out before. */
+const [OPEN, CLOSE] = ['\ue000', '\ue001'];
+const PLACES = /\ue000(\d+)\ue001/u;
+/** A list in a list in a quote: beyond this what is inside is text. */
+const DEPTH_MAX = 12;
+/** Addresses that a link of a message may lead to. */
+const SCHEMES = new Set(['http:', 'https:', 'mailto:']);
+
+interface Drawing {
+  readonly mentions: readonly Mention[];
+  readonly source: string;
+}
+
+export interface FormattedTextProps {
+  readonly text: string;
+  readonly mentions?: readonly Mention[] | undefined;
+}
+
+export const FormattedText = memo(function FormattedText({ text, mentions = [] }: FormattedTextProps) {
+  const tokens = Lexer.lex(harmlessText(withPlaces(text, mentions)), { gfm: true, breaks: true });
+  return <div className="parley-text">{drawAll(tokens, { mentions, source: text }, 0)}</div>;
+});
+
+function withPlaces(text: string, mentions: readonly Mention[]): string {
+  const bare = (part: string) => part.replaceAll(/[\ue000\ue001]/gu, '');
+  let at = 0;
+  let placed = '';
+  for (const [index, { offset, length }] of mentions.entries()) {
+    placed += `${bare(text.slice(at, offset))}${OPEN}${index}${CLOSE}`;
+    at = offset + length;
+  }
+  return placed + bare(text.slice(at));
+}
+
+function drawAll(tokens: readonly Token[], drawing: Drawing, depth: number): ReactNode[] {
+  return tokens.map((token, index) => <Drawn key={index} token={token} drawing={drawing} depth={depth} />);
+}
+
+interface DrawnProps {
+  readonly token: Token;
+  readonly drawing: Drawing;
+  readonly depth: number;
+}
+
+function Drawn({ token, drawing, depth }: DrawnProps): ReactNode {
+  if (depth > DEPTH_MAX) return withMentions(token.raw, drawing);
+  const inside = () => drawAll((token as Tokens.Generic).tokens ?? [], drawing, depth + 1);
+  switch (token.type) {
+    case 'space':
+    case 'def':
+      return null;
+    case 'paragraph':
+      return <p>{inside()}</p>;
+    case 'heading':
+      return (
+        <p>
+          <strong>{inside()}</strong>
+        </p>
+      );
+    case 'strong':
+      return <strong>{inside()}</strong>;
+    case 'em':
+      return <em>{inside()}</em>;
+    case 'del':
+      return <s>{inside()}</s>;
+    case 'br':
+      return <br />;
+    case 'codespan':
+      return <Code>{plain((token as Tokens.Codespan).text, drawing)}</Code>;
+    case 'code':
+      return (
+        <Code block tabIndex={0}>
+          {plain((token as Tokens.Code).text, drawing)}
+        </Code>
+      );
+    case 'blockquote':
+      return <Blockquote p="xs">{inside()}</Blockquote>;
+    case 'list':
+      return <DrawnList token={token as Tokens.List} drawing={drawing} depth={depth} />;
+    case 'link':
+      return <DrawnLink token={token as Tokens.Link} drawing={drawing} depth={depth} />;
+    case 'escape':
+      return withMentions((token as Tokens.Escape).text, drawing);
+    case 'text':
+      return 'tokens' in token && token.tokens !== undefined
+        ? inside()
+        : withMentions((token as Tokens.Text).text, drawing);
+    default:
+      // Tables, pictures of elsewhere, HTML: shown as they were written.
+      return token.type === 'hr' ? <hr /> : withMentions(token.raw, drawing);
+  }
+}
+
+function DrawnList({ token, drawing, depth }: DrawnProps & { readonly token: Tokens.List }) {
+  return (
+    <List
+      type={token.ordered ? 'ordered' : 'unordered'}
+      {...(token.ordered && token.start !== '' ? { start: token.start } : {})}
+    >
+      {token.items.map((item, index) => (
+        <List.Item key={index}>{drawAll(item.tokens, drawing, depth + 1)}</List.Item>
+      ))}
+    </List>
+  );
+}
+
+function DrawnLink({ token, drawing, depth }: DrawnProps & { readonly token: Tokens.Link }) {
+  const href = addressOf(token.href);
+  if (href === undefined) return withMentions(token.raw, drawing);
+  return (
+    <Anchor href={href} target="_blank" rel="noopener noreferrer nofollow" title={href} underline="always" inherit>
+      {drawAll(token.tokens, drawing, depth + 1)}
+    </Anchor>
+  );
+}
+
+/** An address that leads out to the web; undefined for scripts, files and what is none. */
+function addressOf(text: string): string | undefined {
+  try {
+    const url = new URL(text);
+    return SCHEMES.has(url.protocol) ? url.href : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The text with the mentions as they were written: nobody is mentioned inside code. */
+function plain(text: string, { mentions, source }: Drawing): string {
+  return text.replaceAll(new RegExp(PLACES, 'gu'), (_, index: string) => {
+    const mention = mentions[Number(index)];
+    return mention === undefined ? '' : source.slice(mention.offset, mention.offset + mention.length);
+  });
+}
+
+function withMentions(text: string, { mentions }: Drawing): ReactNode {
+  const parts = text.split(PLACES);
+  if (parts.length === 1) return text;
+  return parts.map((part, index) => {
+    const mention = index % 2 === 1 ? mentions[Number(part)] : undefined;
+    return mention === undefined ? part : <MentionMark key={index} mention={mention} />;
+  });
+}
+
+function MentionMark({ mention }: { readonly mention: Mention }) {
+  return 'all' in mention ? (
+    <span className="parley-mention parley-me">@all</span>
+  ) : (
+    <PersonMark user={mention.username} />
+  );
+}
+
+function PersonMark({ user }: { readonly user: string }) {
+  const { me, people } = useChat();
+  const name = useName(people, user);
+  return (
+    <Text span inherit className={user === me ? 'parley-mention parley-me' : 'parley-mention'} title={user}>
+      @<bdi>{name}</bdi>
+    </Text>
+  );
+}

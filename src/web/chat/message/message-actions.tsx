@@ -1,0 +1,69 @@
+/** What can be done with a message: shown when it is pointed at, by a tap too, or has the keyboard's focus. */
+import { ActionIcon, Tooltip } from '@mantine/core';
+import { MessageSquareReply, MessageSquareText, Pencil, SmilePlus, Trash2 } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { ChatMessage } from '#src/client/conversations/records.ts';
+import { useChat } from '../chat-context.ts';
+import { useOpenConversation } from '../conversation/open-conversation.ts';
+import { EmojiButton } from './emoji-button.tsx';
+
+export interface MessageActionsProps {
+  readonly message: ChatMessage;
+  readonly isInThread: boolean;
+}
+
+export function MessageActions({ message, isInThread }: MessageActionsProps) {
+  const { t } = useTranslation();
+  const { client, me } = useChat();
+  const { aimAt, askToDelete, complain, conv, may, openThread } = useOpenConversation();
+  const isOwn = message.sender === me;
+  const mayDelete = may('message.delete.any') || (isOwn && may('message.delete.own'));
+  const mayEdit = isOwn && message.kind === 'text' && message.forward === undefined && may('message.edit.own');
+  const react = (emoji: string) => void client.react(conv, message.seq, emoji).catch(complain);
+  return (
+    <div className="parley-actions">
+      {may('reaction.add') && (
+        <EmojiButton label={t('message.react')} onPick={react}>
+          <SmilePlus size={16} />
+        </EmojiButton>
+      )}
+      {may('message.post') && !isInThread && (
+        <Action label={t('message.reply')} onClick={() => aimAt({ kind: 'reply', message })}>
+          <MessageSquareReply size={16} />
+        </Action>
+      )}
+      {!isInThread && (
+        <Action label={t('thread.open')} onClick={() => openThread(message.root_seq ?? message.seq)}>
+          <MessageSquareText size={16} />
+        </Action>
+      )}
+      {mayEdit && !isInThread && (
+        <Action label={t('message.edit')} onClick={() => aimAt({ kind: 'edit', message })}>
+          <Pencil size={16} />
+        </Action>
+      )}
+      {mayDelete && (
+        <Action label={t('message.delete')} onClick={() => askToDelete(message)}>
+          <Trash2 size={16} />
+        </Action>
+      )}
+    </div>
+  );
+}
+
+interface ActionProps {
+  readonly label: string;
+  readonly onClick: () => void;
+  readonly children: ReactNode;
+}
+
+function Action({ label, onClick, children }: ActionProps) {
+  return (
+    <Tooltip label={label} openDelay={400} events={{ hover: true, focus: false, touch: false }}>
+      <ActionIcon variant="subtle" color="gray" aria-label={label} onClick={onClick}>
+        {children}
+      </ActionIcon>
+    </Tooltip>
+  );
+}

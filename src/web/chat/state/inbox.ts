@@ -1,0 +1,219 @@
+/** The person's conversations as the list shows them: their mirrors, and what is the person's own about each. */
+import type { ConversationMirror } from '#src/client/conversations/conversation-mirror.ts';
+import type { ChatConversation, ChatMessage, InboxEntry } from '#src/client/conversations/records.ts';
+import type { RoomInvitation } from '#src/client/room-invitations.ts';
+import type { ParleyClient } from '#src/client/parley-client.ts';
+import { Observable } from '../../kit/observable.ts';
+
+/** Changes of placement and mute come in bursts, from a person's other devices. */
+const WALK_GATHER_MILLIS = 300;
+
+export interface InboxRow {
+  readonly conversation: ChatConversation;
+  readonly lastMessage: ChatMessage | undefined;
+  readonly unread: number;
+  readonly mentions: number;
+  readonly isFavourite: boolean;
+  readonly category: string | null;
+  readonly isMuted: boolean;
+  readonly draft: string | undefined;
+}
+
+/** What is the person's own about a conversation and in no mirror of it. */
+type Own = Pick<InboxEntry, 'mentions' | 'isFavourite' | 'category' | 'mutedUntil'> &
+  Partial<Pick<InboxEntry, 'draft' | 'lastMessage'>>;
+const NOTHING: Own = { mentions: 0, isFavourite: false, category: null, mutedUntil: null };
+
+interface MadeRow {
+  readonly rev: number;
+  readonly read: number;
+  readonly own: Own;
+  readonly row: InboxRow;
+}
+
+export class Inbox extends Observable {
+  readonly #client: ParleyClient;
+  readonly #own = new Map<string, Own>();
+  #rows: readonly InboxRow[] = [];
+  /** Rows as they were made: of a thousand conversations an event changes one. */
+  readonly #made = new Map<string, MadeRow>();
+  #invitations: readonly RoomInvitation[] = [];
+  #isLoaded = false;
+  #sync: string | undefined;
+  #walking: Promise<void> = Promise.resolve();
+  #isWalkAhead = false;
+
+  constructor(client: ParleyClient) {
+    super();
+    this.#client = client;
+    const redraw = () => this.#redraw();
+    client.on('message.new', ({ conv, data }) => this.#heard(conv ?? data.conversation_id, data));
+    for (const type of [
+      'message.edit',
+      'message.delete',
+      'conversation.updated',
+      'watermarks',
+      'afresh',
+      'purge',
+    ] as const)
+      client.on(type, redraw);
+    for (const type of ['gone', 'hidden', 'receipt', 'conversation.deleted'] as const) client.on(type, redraw);
+    client.on('inbox', () => this.#walkSoon());
+    client.on('caught-up', () => this.#walkSoon());
+    client.on('draft', ({ data }) => this.#change(data.conversation_id, { draft: data.body ?? undefined }));
+    client.on('membership', ({ rev }) => {
+      if (rev === undefined) void this.#readInvitations();
+      redraw();
+    });
+    this.#walkSoon();
+  }
+
+  /** The newest first. */
+  get rows(): readonly InboxRow[] {
+    return this.#rows;
+  }
+
+  /** Rooms that the person is asked into. */
+  get invitations(): readonly RoomInvitation[] {
+    return this.#invitations;
+  }
+
+  /** Whether the list was read once: before that it is not empty, it is not known. */
+  get isLoaded(): boolean {
+    return this.#isLoaded;
+  }
+
+  rowOf(conv: string): InboxRow | undefined {
+    return this.#rows.find(({ conversation }) => conversation.id === conv);
+  }
+
+  /** @throws ParleyError */
+  async favour(conv: string, isFavourite: boolean): Promise<void> {
+    await this.#client.place(conv, { favourite: isFavourite, category: this.#own.get(conv)?.category ?? null });
+    this.#change(conv, { isFavourite });
+  }
+
+  /** Mutes without an end, or unmutes. @throws ParleyError */
+  async mute(conv: string, isMuted: boolean): Promise<void> {
+    const until = isMuted ? '9999-12-31T00:00:00.000Z' : null;
+    await this.#client.call('putMute', { params: { id: conv }, body: { until } });
+    this.#change(conv, { mutedUntil: until === null ? null : Date.parse(until) });
+  }
+
+  /** A conversation that this device made or joined is there at once. */
+  refresh(): void {
+    this.#redraw();
+    this.#walkSoon();
+  }
+
+  /** @throws ParleyError */
+  async answerInvitation(conv: string, isAccepted: boolean): Promise<void> {
+    const { invitations } = this.#client;
+    if (isAccepted) await invitations.accept(conv);
+    else await invitations.decline(conv);
+    await this.#readInvitations();
+    this.refresh();
+  }
+
+  #heard(conv: string, message: ChatMessage): void {
+    const { mentions = 0 } = this.#own.get(conv) ?? {};
+    const me = this.#client.user;
+    const isMeant = message.mentions?.some((one) => 'all' in one || one.username === me) === true;
+    this.#change(conv, { lastMessage: message, mentions: isMeant && message.sender !== me ? mentions + 1 : mentions });
+    if (message.sender !== me) this.#client.receipt(conv, 'delivered', message.seq);
+  }
+
+  #change(conv: string, change: { [Key in keyof Own]?: Own[Key] | undefined }): void {
+    this.#own.set(conv, { ...NOTHING, ...this.#own.get(conv), ...change } as Own);
+    this.#redraw();
+  }
+
+  #walkSoon(): void {
+    if (this.#isWalkAhead) return;
+    this.#isWalkAhead = true;
+    const walk = () => {
+      this.#isWalkAhead = false;
+      this.#walking = this.#walking.then(() => this.#walk()).catch(() => undefined);
+    };
+    setTimeout(walk, this.#isLoaded ? WALK_GATHER_MILLIS : 0);
+  }
+
+  /** Reads what changed since the last walk; a walk that fails is made again after the next reconnect. */
+  async #walk(): Promise<void> {
+    let after = this.#sync;
+    let sync: string | undefined;
+    for (;;) {
+      const page = await this.#client.inbox(after === undefined ? {} : { after });
+      sync ??= page.sync;
+      for (const item of page.items) this.#take(item);
+      if (page.next === null) break;
+      after = page.next;
+    }
+    this.#sync = sync;
+    if (!this.#isLoaded) await this.#readInvitations();
+    this.#isLoaded = true;
+    this.#redraw();
+  }
+
+  #take(item: InboxEntry | { gone: string }): void {
+    if ('gone' in item) {
+      this.#own.delete(item.gone);
+      return;
+    }
+    const { conversation, mentions, isFavourite, category, mutedUntil, draft, lastMessage } = item;
+    const optional = {
+      ...(draft === undefined ? {} : { draft }),
+      ...(lastMessage === undefined ? {} : { lastMessage }),
+    };
+    this.#own.set(conversation.id, { mentions, isFavourite, category, mutedUntil, ...optional });
+  }
+
+  async #readInvitations(): Promise<void> {
+    try {
+      this.#invitations = await this.#client.invitations.list();
+      this.changed();
+    } catch {
+      // They are read again with the next word of one.
+    }
+  }
+
+  #redraw(): void {
+    const rows = [...this.#client.conversations.values()].flatMap((mirror) => this.#rowOf(mirror) ?? []);
+    this.#rows = rows.toSorted((a, b) => instantOf(b) - instantOf(a));
+    this.changed();
+  }
+
+  #rowOf(mirror: ConversationMirror): InboxRow | undefined {
+    const { conversation, isHidden } = mirror;
+    if (conversation === undefined || isHidden) return undefined;
+    const own = this.#own.get(mirror.id) ?? NOTHING;
+    const read = mirror.watermarks.get(this.#client.user)?.read ?? 0;
+    const isMuted = (own.mutedUntil ?? 0) > Date.now();
+    const made = this.#made.get(mirror.id);
+    if (made?.rev === mirror.rev && made.read === read && made.own === own && made.row.isMuted === isMuted)
+      return made.row;
+    const row = { ...this.#makeRow(mirror, conversation, own), isMuted };
+    this.#made.set(mirror.id, { rev: mirror.rev, read, own, row });
+    return row;
+  }
+
+  #makeRow(mirror: ConversationMirror, conversation: ChatConversation, own: Own): Omit<InboxRow, 'isMuted'> {
+    const newest = mirror.messages.at(-1);
+    const lastMessage = (newest?.seq ?? 0) >= (own.lastMessage?.seq ?? 0) ? newest : own.lastMessage;
+    const unread = mirror.unread(this.#client.user) ?? 0;
+    return {
+      conversation,
+      lastMessage,
+      unread,
+      mentions: unread === 0 ? 0 : own.mentions,
+      isFavourite: own.isFavourite,
+      category: own.category,
+      draft: own.draft,
+    };
+  }
+}
+
+/** When something happened there last, in milliseconds. */
+function instantOf({ conversation, lastMessage }: InboxRow): number {
+  return lastMessage?.createdAt ?? conversation.createdAt;
+}

@@ -1,0 +1,2 @@
+/** Styles are imported for what the build does with them. */
+declare module '*.css';

@@ -1,0 +1,76 @@
+/** The language of the app: the one that the person chose, or the first of the browser's that there is. */
+import { createInstance, type TFunction } from 'i18next';
+import { initReactI18next } from 'react-i18next';
+import { LANGUAGES, translate, type Language } from '#src/client/translations.ts';
+import { ENGLISH } from './english.ts';
+import { RUSSIAN } from './russian.ts';
+
+const KEPT = 'parley.language';
+
+/** A text that is not in the dictionary fails the type check. */
+declare module 'i18next' {
+  interface CustomTypeOptions {
+    defaultNS: 'translation';
+    resources: { translation: typeof ENGLISH };
+    keySeparator: false;
+    nsSeparator: false;
+  }
+}
+
+export type Words = TFunction;
+
+const dictionary = createInstance();
+
+function isLanguage(text: unknown): text is Language {
+  return (LANGUAGES as readonly unknown[]).includes(text);
+}
+
+/** What the person chose on this device; undefined where they did not. */
+export function chosenLanguage(): Language | undefined {
+  const kept = localStorage.getItem(KEPT);
+  return isLanguage(kept) ? kept : undefined;
+}
+
+function languageOfBrowser(): Language {
+  return navigator.languages.map((tag) => tag.split('-')[0]).find(isLanguage) ?? 'en';
+}
+
+export function currentLanguage(): Language {
+  return isLanguage(dictionary.language) ? dictionary.language : 'en';
+}
+
+/** The tag that dates and numbers are written by: the browser’s own form of the language where it has one, as `en-GB`. */
+export function currentLocale(): string {
+  const language = currentLanguage();
+  return navigator.languages.find((tag) => tag.split('-')[0] === language) ?? language;
+}
+
+export async function startLanguage(): Promise<void> {
+  const language = chosenLanguage() ?? languageOfBrowser();
+  dictionary.on('languageChanged', (now) => {
+    document.documentElement.lang = now;
+  });
+  await dictionary.use(initReactI18next).init({
+    resources: { en: { translation: ENGLISH }, ru: { translation: RUSSIAN } },
+    lng: language,
+    fallbackLng: 'en',
+    // Elements are made of values, never markup: nothing is to be escaped.
+    interpolation: { escapeValue: false },
+    keySeparator: false,
+    nsSeparator: false,
+  });
+}
+
+/** Takes the language from now on; undefined for the browser's. */
+export async function chooseLanguage(language: Language | undefined): Promise<void> {
+  if (language === undefined) localStorage.removeItem(KEPT);
+  else localStorage.setItem(KEPT, language);
+  await dictionary.changeLanguage(language ?? languageOfBrowser());
+}
+
+/** The sentence for what a call failed with, whatever it was. */
+export function sentenceOf(thrown: unknown): string {
+  const isError = thrown instanceof Error;
+  const code = isError && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : 'network_failed';
+  return translate({ code, message: isError ? thrown.message : String(thrown) }, currentLanguage());
+}

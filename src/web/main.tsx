@@ -1,0 +1,30 @@
+/** The app for people: makes the page safe, settles the language, and draws whoever is signed in, or the way in. */
+import '@mantine/core/styles.css';
+import './kit/page.css';
+import { MantineProvider } from '@mantine/core';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { Application } from './application.tsx';
+import { startLanguage } from './kit/language.ts';
+import { NONCE, securePage } from './kit/page-security.ts';
+import { COLORS, THEME } from './kit/theme.ts';
+import { SignInSession } from './account/sign-in-session.ts';
+
+securePage();
+await startLanguage();
+const session = new SignInSession();
+const root = document.getElementById('app');
+if (root === null) throw new Error('The page has no place for the app.');
+createRoot(root).render(
+  <StrictMode>
+    <MantineProvider
+      theme={THEME}
+      cssVariablesResolver={COLORS}
+      defaultColorScheme="auto"
+      {...(NONCE === '' ? {} : { getStyleNonce: () => NONCE })}
+    >
+      <Application session={session} />
+    </MantineProvider>
+  </StrictMode>,
+);
+await session.start();

@@ -1,0 +1,66 @@
+/** Debian's Chromium driven by Playwright: a context of its own for each person, and what their pages complained of. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import { findChromium } from '#test/console/web/chromium.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Where Chromium is on this machine; undefined where it is not installed. */
+export const CHROMIUM = findChromium();
+/** On a machine under load a page draws late; what is waited for comes, or the test is wrong. */
+export const PAGE_PATIENCE_MILLIS = 30_000;
+
+export const WIDE = { width: 1440, height: 900 };
+export const NARROW = { width: 390, height: 844 };
+
+export class People {
+  /** Exceptions, and what the page's policy refused. */
+  readonly complaints: string[] = [];
+  readonly #browser: Browser;
+
+  private constructor(browser: Browser) {
+    this.#browser = browser;
+  }
+
+  static async start(): Promise<People> {
+    const options = { args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] };
+    return new People(await chromium.launch({ executablePath: CHROMIUM as string, ...options }));
+  }
+
+  /** A browser of one person: nothing of the others' is in it. */
+  async person(options: Parameters<Browser['newContext']>[0] = {}): Promise<Page> {
+    const context: BrowserContext = await this.#browser.newContext({
+      viewport: WIDE,
+      locale: 'en-GB',
+      ...options,
+    });
+    context.setDefaultTimeout(PAGE_PATIENCE_MILLIS);
+    const page = await context.newPage();
+    page.on('pageerror', (error) => this.complaints.push(String(error)));
+    page.on('console', (message) => {
+      // A refused request is a line of the network, which says nothing of the page.
+      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
+        this.complaints.push(message.text());
+      }
+    });
+    return page;
+  }
+
+  async stop(): Promise<void> {
+    await this.#browser.close();
+  }
+}
+
+/** axe-core's findings of WCAG 2.2 A and AA, and its best practices. */
+export async function assertAccessible(page: Page, name: string): Promise<void> {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate<{
+    violations: { id: string; nodes: { html: string; failureSummary: string }[] }[];
+  }>('axe.run(document, { resultTypes: ["violations"] })');
+  const found = violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ failureSummary, html }) => `${id}: ${html}\n${failureSummary}`),
+  );
+  assert.deepEqual(found, [], name);
+}

@@ -1,0 +1,77 @@
+/** The words of the app in both languages, and what becomes of hostile ones, without a browser. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { mentionBefore, mentionsIn } from '#src/web/chat/composer/mention-words.ts';
+import { ENGLISH } from '#src/web/kit/english.ts';
+import { harmlessName, harmlessText } from '#src/web/kit/harmless-text.ts';
+import { RUSSIAN } from '#src/web/kit/russian.ts';
+
+const FORM = /_(?:zero|one|two|few|many|other)$/;
+
+/** The texts that a language lacks, or has in too few forms, or with other places to fill than the first one. */
+function faultsOf(words: Readonly<Record<string, string>>, language: string): string[] {
+  const forms = new Intl.PluralRules(language).resolvedOptions().pluralCategories;
+  const bases = new Map<string, string>(Object.entries(ENGLISH).map(([key, text]) => [key.replace(FORM, ''), text]));
+  const isCounted = (base: string) => Object.hasOwn(ENGLISH, `${base}_other`);
+  const wanted = [...bases.keys()].flatMap((base) =>
+    isCounted(base) ? forms.map((form) => `${base}_${form}`) : [base],
+  );
+  const placesOf = (text: string) => new Set([...text.matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name));
+  return [
+    ...wanted.filter((key) => (words[key] ?? '') === '').map((key) => `${key} is missing`),
+    ...Object.keys(words)
+      .filter((key) => !wanted.includes(key))
+      .map((key) => `${key} is not used`),
+    ...Object.entries(words).flatMap(([key, text]) => {
+      const first = bases.get(key.replace(FORM, '')) ?? '';
+      return placesOf(first).symmetricDifference(placesOf(text)).size === 0 ? [] : [`${key} has other places to fill`];
+    }),
+  ];
+}
+
+test('no text is missing in a language, nor a form of one by its number', () => {
+  assert.deepEqual(faultsOf(ENGLISH, 'en'), []);
+  assert.deepEqual(faultsOf(RUSSIAN, 'ru'), []);
+});
+
+test('a missing text, form or place is found', () => {
+  const { 'app.close': _closed, 'list.unread_few': _few, ...rest } = RUSSIAN;
+  const found = faultsOf({ ...rest, 'list.draft': 'Черновик', 'list.other': 'лишний' }, 'ru');
+  assert.deepEqual(found.toSorted(), [
+    'app.close is missing',
+    'list.draft has other places to fill',
+    'list.other is not used',
+    'list.unread_few is missing',
+  ]);
+});
+
+test('a name is shown without what turns it round, hides, or piles up', () => {
+  assert.equal(harmlessName('annual\u202efdp.exe'), 'annualfdp.exe');
+  assert.equal(harmlessName('\u200b\u2060\u00ad\ufeff\u3164', 'somebody'), 'somebody');
+  assert.equal(harmlessName(`z${'\u0301'.repeat(1_000)}`), `z${'\u0301'.repeat(4)}`);
+  assert.equal(harmlessName('  a\n\u0000b  '), 'ab');
+  // Four marks are within what writing needs, and stay.
+  assert.equal(harmlessName(`a${'\u0323'.repeat(4)}`), `a${'\u0323'.repeat(4)}`);
+});
+
+test('a text keeps its lines and what joins letters, and loses what reorders it', () => {
+  assert.equal(harmlessText('one\ntwo \u202ethree\u202c 👩\u200d💻'), 'one\ntwo three 👩\u200d💻');
+  assert.equal(harmlessText(`x${'\u0301'.repeat(5)}y`), `x${'\u0301'.repeat(4)}y`);
+});
+
+test('who takes part is mentioned, and nobody else is', () => {
+  const isThere = (user: string) => ['bob', 'a.b'].includes(user);
+  assert.deepEqual(mentionsIn('Hi @bob, @BOB. @a.b. mail@bob @bobby @all', isThere, false), [
+    { username: 'bob', offset: 3, length: 4 },
+    { username: 'bob', offset: 9, length: 4 },
+    { username: 'a.b', offset: 15, length: 4 },
+  ]);
+  assert.deepEqual(mentionsIn('@all', isThere, true), [{ all: true, offset: 0, length: 4 }]);
+});
+
+test('a mention is completed while it is written, and not within a word', () => {
+  assert.deepEqual(mentionBefore('Look, @bo', 9), { query: 'bo', from: 6 });
+  assert.deepEqual(mentionBefore('@', 1), { query: '', from: 0 });
+  assert.equal(mentionBefore('mail@bo', 7), undefined);
+  assert.equal(mentionBefore('@bo and', 7), undefined);
+});
