@@ -7,8 +7,7 @@ import { ParleyClient } from '#src/client/parley-client.ts';
 import { beginSignOn, finishSignOn } from '#src/client/sign-on.ts';
 import { APP_CLIENT_ID, CLIENT_SECRET } from '#test/coordinator/identity-provider.ts';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
-import { codeAt } from '#test/coordinator/console-fixture.ts';
-import { request, type Person, type Reply } from '#test/support/server.ts';
+import { request, type Person } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 import { appBrowser } from './app-browser.ts';
 import { startForgedProvider } from './forged-provider.ts';
@@ -342,34 +341,6 @@ test('CRD-12 whom a provider made is given no password here beside it', async ()
   const reset = async (user: string) => await site.ask('administrator', 'POST', `/users/${user}/password-reset`);
   assert.deepEqual(refusal(await reset('tom')), [403, 'password_at_provider']);
   assert.equal((await reset('someone')).status, 201);
-});
-
-test('TFA-01 what a provider opened needs no second factor here, unless the installation says so', async () => {
-  const setRule = async (form: object) => {
-    const answer = await site.ask('owner', 'PUT', '/settings/second-factors', form);
-    assert.equal(answer.status, 200, answer.text);
-  };
-  await setRule({ everybody: true });
-  const exempt = await signIn('s-tom');
-  assert.deepEqual([exempt.status, exempt.body.second_factor], [200, undefined]);
-  await setRule({ exempt_providers: false });
-  const { body: session } = await signIn('s-tom');
-  assert.equal(session.second_factor, 'enrollment');
-  const own = async <T>(path: string, body: object = {}) =>
-    await request<T>('POST', `${server.coordinator}/v1/me/second-factors${path}`, { token: session.token, body });
-  // A sign-in of just now proves it, to whom no password was ever told.
-  assert.deepEqual(refusal(await own('/proof', { password: 'any' })), [403, 'password_at_provider']);
-  const { body: setup } = await own<{ secret: string }>('/totp');
-  assert.equal((await own('/totp/confirm', { code: codeAt(setup.secret, Date.now() - 30_000) })).status, 200);
-  const asked = (await signIn('s-tom')) as unknown as Reply<{ code: string; second_factor: { challenge: string } }>;
-  assert.deepEqual(refusal(asked), [401, 'second_factor_required']);
-  const { challenge } = asked.body.second_factor;
-  const form = { body: { challenge, code: codeAt(setup.secret, Date.now()) } };
-  const done = await request<Session>('POST', `${server.coordinator}/v1/auth/second-factor`, form);
-  assert.deepEqual([done.status, done.body.user], [200, 'tom']);
-  await setRule({ exempt_providers: null });
-  assert.equal((await signIn('s-tom')).status, 200);
-  await setRule({ everybody: null });
 });
 
 test('groups of the provider lead into groups here, and out of them, and touch no others', async () => {
