@@ -505,6 +505,28 @@ describe('the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium o
     await page.context().close();
   });
 
+  test('whoever signs in over another person of this browser finds nothing of theirs', async () => {
+    const first = await people.person();
+    const second = await first.context().newPage();
+    await second.goto(server.coordinator);
+    await second.getByLabel('Username').waitFor();
+    await signIn(first, 'bob');
+    await openRow(first, 'The harbour');
+    await field(first, 'The harbour').fill('Only bob thinks so');
+    const keeps = async (page: Page) =>
+      await page.evaluate(() => Object.values(localStorage).some((text) => text.includes('Only bob thinks so')));
+    assert.equal(await keeps(first), true);
+    // The second page asks still, as it was opened before.
+    await second.getByLabel('Username').fill('alice');
+    await second.getByLabel('Password', { exact: true }).fill('password of alice');
+    await second.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await openRow(second, 'The harbour');
+    await field(second, 'The harbour').waitFor();
+    assert.equal((await field(second, 'The harbour').inputValue()).includes('Only bob'), false);
+    assert.equal(await keeps(second), false);
+    await first.context().close();
+  });
+
   const screens: readonly [name: string, go: (page: Page) => Promise<unknown>][] = [
     ['list', async (page) => await page.goto(`${server.coordinator}/#/`)],
     [
