@@ -12,11 +12,12 @@ import { until } from '#test/support/waiting.ts';
 import { assertAccessible, CHROMIUM, NARROW, People, WIDE } from './browser.ts';
 import { buildApp } from './built-app.ts';
 
-/** Marks that turn the writing round, nothing to be seen, one word of 10,000 letters, 1,000 marks on one letter. */
+/** Marks that turn the writing round, nothing to be seen, one word of 10,000 letters, 16,000 quotes in each other, 1,000 marks on one letter. */
 const HOSTILE = {
   script: '<img src=x onerror="document.title=1"><script>document.title=1</script>[x](javascript:document.title=1)',
   turned: '\u202ereversed\u202c and \u200bunseen\u200b',
   long: 'w'.repeat(10_000),
+  nested: '>'.repeat(16_000),
   marked: `z${'\u0301'.repeat(1_000)} end`,
 };
 
@@ -441,6 +442,7 @@ describe('the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium o
     const turned = (await (await post('turned', 'reversed and')).textContent()) ?? '';
     assert.doesNotMatch(turned, /[\u202a-\u202e\u2066-\u2069]/u);
     await post('long', 'wwwwww');
+    await post('nested', '>>>>>>');
     const marked = await post('marked', ' end');
     assert.doesNotMatch((await marked.textContent()) ?? '', /\p{M}{5}/u);
     assert.ok(((await marked.boundingBox())?.height ?? Infinity) < 60, 'marks make no row taller');
