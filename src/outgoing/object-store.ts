@@ -6,7 +6,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { Agent as PlainAgent } from 'node:http';
 import { Agent as SecureAgent } from 'node:https';
-import { Readable } from 'node:stream';
+import { pipeline, Readable, Transform } from 'node:stream';
 import type * as Library from '@aws-sdk/client-s3';
 import type { ObjectStoreSettings } from '#src/protocol/attachments/attachments.ts';
 import { Refusal } from '#src/protocol/errors.ts';
@@ -41,6 +41,9 @@ const PARTS_MAX = 10_000;
 const PART_ATTEMPTS = 3;
 /** Bytes that are hashed, or handed to the connection, before others have their turn. */
 const STEP_BYTES = 256 * 1024;
+
+/** Bytes of one answer: the longest range that is asked for is 4 MiB. Beyond it the store says nothing worth holding. */
+export const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 
 /** The folder of the bucket, for policies and life-cycle rules. */
 const PREFIX = 'attachments/';
@@ -199,7 +202,8 @@ export class S3Store {
       this.#failures = 0;
       return answer;
     } catch (error) {
-      if ((error as Error).name === 'NoSuchKey') throw Object.assign(new Error('No such object.'), { code: 'ENOENT' });
+      // One that ends before what is asked for is not the object that was stored, and no fault of the store's.
+      if (GONE.has((error as Error).name)) throw Object.assign(new Error('No such object.'), { code: 'ENOENT' });
       this.#failures += 1;
       if (this.#failures >= OBJECT_STORE_FAILURES) {
         this.#failures = 0;
@@ -238,6 +242,16 @@ export class S3Store {
           logger: SILENT,
           requestHandler: new NodeHttpHandler({ httpAgent, httpsAgent, connectionTimeout: CONNECT_MILLIS }),
         });
+        // The library holds all of an answer that it reads itself, an error's too.
+        client.middlewareStack.add(
+          (next) => async (given) => {
+            const result = await next(given);
+            const response = result.response as { body?: unknown };
+            if (response.body instanceof Readable) response.body = boundedBody(response.body);
+            return result;
+          },
+          { step: 'deserialize', priority: 'low' },
+        );
         return { client, library };
       },
     );
@@ -245,9 +259,25 @@ export class S3Store {
   }
 }
 
+/** Codes of the store for an object that is not there, or is shorter than it was. */
+const GONE: ReadonlySet<string> = new Set(['NoSuchKey', 'InvalidRange']);
+
 const nothing = (): void => undefined;
 /** The library would write to the standard error by itself. */
 const SILENT = { trace: nothing, debug: nothing, info: nothing, warn: nothing, error: nothing };
+
+/** The same bytes, and a failure where there are more than an answer may have. */
+function boundedBody(body: Readable): Readable {
+  let bytes = 0;
+  const bounded = new Transform({
+    transform(chunk: Buffer, _, done) {
+      bytes += chunk.length;
+      if (bytes > ANSWER_BYTES_MAX) done(new Error('The store answers without end.'));
+      else done(null, chunk);
+    },
+  });
+  return pipeline(body, bounded, nothing);
+}
 
 async function* stepsOf(part: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < part.length; at += STEP_BYTES) {

@@ -259,7 +259,7 @@ export class Attachments extends AttachmentReader {
     });
   }
 
-  /** Takes away the file of a content that lies in the object store as well: it was uploaded once more. */
+  /** Takes away the file of a content whose object the store was just seen to have: it was uploaded once more. */
   async removeCopy(name: string): Promise<void> {
     await this.#inTurn(async () => {
       if (this.objectOf(name) !== undefined && !this.isPaused) await removeFile(blobPath(this.#folder, name));
@@ -361,14 +361,12 @@ export class Attachments extends AttachmentReader {
         return 1;
       });
     }
-    const hasPlaced = this.countObjects().placed > 0;
     for await (const names of blobFiles(this.#folder)) {
       for (const hash of new Set(names.map((name) => name.split('.', 1)[0] ?? ''))) {
         removed += await this.#inTurn(async () => {
           return CONTENT_NAME.test(hash) && (await this.#contents.removeUnused(hash)) ? 1 : 0;
         });
       }
-      if (hasPlaced) for (const name of names) if (CONTENT_NAME.test(name)) await this.removeCopy(name);
     }
     for (let after: string | undefined = ''; after !== undefined;) {
       const names: string[] = this.placedAfter(after, PLACED_STEP) ?? [];

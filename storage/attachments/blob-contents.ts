@@ -85,7 +85,8 @@ export class Content {
   }
 
   /**
-   * Opens the content of that name: the object that `find` answers, which is asked when the key is there, else the file.
+   * Opens the content of that name: the file where there is one, as of what was uploaded once more while the store is away, else
+   * the object that `find` answers, which is asked when the key is there.
    * @throws Refusal `encryption_locked`, `object_store_unavailable`; Error `ENOENT` where there is none, and for a sealed
    * one that does not open.
    */
@@ -96,8 +97,7 @@ export class Content {
     find?: (name: string) => StoredObject | undefined,
   ): Promise<Content> {
     const keys = isSealedName(name) ? vault.keys : undefined;
-    const object = find?.(name);
-    const stored = object === undefined ? await openFile(blobPath(folder, name)) : openObject(object);
+    const stored = await openStored(blobPath(folder, name), () => find?.(name));
     try {
       return new Content(stored, keys === undefined ? undefined : await readHead(stored, name, keys));
     } catch (error) {
@@ -131,6 +131,16 @@ export class Content {
   }
 }
 
+async function openStored(path: string, find: () => StoredObject | undefined): Promise<StoredBytes> {
+  try {
+    return await openFile(path);
+  } catch (error) {
+    const object = (error as NodeJS.ErrnoException).code === 'ENOENT' ? find() : undefined;
+    if (object === undefined) throw error;
+    return openObject(object);
+  }
+}
+
 async function openFile(path: string): Promise<StoredBytes> {
   const file: FileHandle = await open(path, constants.O_RDONLY);
   return {
@@ -149,6 +159,17 @@ function openObject({ object, store }: StoredObject): StoredBytes {
     size: async () => await Promise.resolve(undefined),
     close: async () => await Promise.resolve(),
   };
+}
+
+/** Reads all of the file of a sealed content. @throws Error where a part of it does not open. */
+export async function requireOpening(path: string, name: string, keys: ContentKeys): Promise<void> {
+  const file = await openFile(path);
+  try {
+    const opened = await readHead(file, name, keys);
+    for await (const piece of readSealed(file, opened, 0, opened.bytes - 1)) void piece;
+  } finally {
+    await file.close();
+  }
 }
 
 async function readHead(file: StoredBytes, name: string, keys: ContentKeys): Promise<OpenedContent> {

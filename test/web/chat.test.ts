@@ -12,11 +12,12 @@ import { until } from '#test/support/waiting.ts';
 import { assertAccessible, CHROMIUM, NARROW, People, WIDE } from './browser.ts';
 import { buildApp } from './built-app.ts';
 
-/** Marks that turn the writing round, nothing to be seen, one word of 10,000 letters, 1,000 marks on one letter. */
+/** Marks that turn the writing round, nothing to be seen, one word of 10,000 letters, 16,000 quotes in each other, 1,000 marks on one letter. */
 const HOSTILE = {
   script: '<img src=x onerror="document.title=1"><script>document.title=1</script>[x](javascript:document.title=1)',
   turned: '\u202ereversed\u202c and \u200bunseen\u200b',
   long: 'w'.repeat(10_000),
+  nested: '>'.repeat(16_000),
   marked: `z${'\u0301'.repeat(1_000)} end`,
 };
 
@@ -441,6 +442,7 @@ describe('the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium o
     const turned = (await (await post('turned', 'reversed and')).textContent()) ?? '';
     assert.doesNotMatch(turned, /[\u202a-\u202e\u2066-\u2069]/u);
     await post('long', 'wwwwww');
+    await post('nested', '>>>>>>');
     const marked = await post('marked', ' end');
     assert.doesNotMatch((await marked.textContent()) ?? '', /\p{M}{5}/u);
     assert.ok(((await marked.boundingBox())?.height ?? Infinity) < 60, 'marks make no row taller');
@@ -503,6 +505,28 @@ describe('the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium o
     await page.reload();
     await page.getByRole('heading', { name: 'This version of the app is too old' }).waitFor();
     await page.context().close();
+  });
+
+  test('whoever signs in over another person of this browser finds nothing of theirs', async () => {
+    const first = await people.person();
+    const second = await first.context().newPage();
+    await second.goto(server.coordinator);
+    await second.getByLabel('Username').waitFor();
+    await signIn(first, 'bob');
+    await openRow(first, 'The harbour');
+    await field(first, 'The harbour').fill('Only bob thinks so');
+    const keeps = async (page: Page) =>
+      await page.evaluate(() => Object.values(localStorage).some((text) => text.includes('Only bob thinks so')));
+    assert.equal(await keeps(first), true);
+    // The second page asks still, as it was opened before.
+    await second.getByLabel('Username').fill('alice');
+    await second.getByLabel('Password', { exact: true }).fill('password of alice');
+    await second.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await openRow(second, 'The harbour');
+    await field(second, 'The harbour').waitFor();
+    assert.equal((await field(second, 'The harbour').inputValue()).includes('Only bob'), false);
+    assert.equal(await keeps(second), false);
+    await first.context().close();
   });
 
   const screens: readonly [name: string, go: (page: Page) => Promise<unknown>][] = [

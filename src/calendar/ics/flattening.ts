@@ -16,6 +16,7 @@ import { writeComponent, writeProperty } from '../icalendar/component-writer.ts'
 import { zoneNamesIn } from '../icalendar/generated-calendar.ts';
 import { kindOf } from '../icalendar/component-kinds.ts';
 import { uidOf } from '../icalendar/object-reader.ts';
+import { ASKED_SEQUENCE } from '../scheduling/instances.ts';
 
 /**
  * `whole`: the bytes as they are stored. `shared`: for whom the calendar is shared with. `full`: what a stranger may read:
@@ -36,8 +37,17 @@ export interface FlatObject {
   readonly definitions: readonly (readonly [tzid: string, text: string])[];
 }
 
-/** Lines that say who takes part, let in who follows them, or carry files. */
-const PERSONAL = new Set(['ATTENDEE', 'ORGANIZER', 'ATTACH', 'CONTACT', 'CONFERENCE', 'REQUEST-STATUS']);
+/** Lines that say who takes part, let in who follows them, carry files, or are the server's own. */
+const PERSONAL = new Set([
+  'ATTENDEE',
+  'ORGANIZER',
+  'ATTACH',
+  'CONTACT',
+  'CONFERENCE',
+  'REQUEST-STATUS',
+  ASKED_SEQUENCE,
+]);
+
 /**
  * The objects of a stream of VCALENDARs, one of each; those that are not to be shown have no text. `salt` keeps the UIDs of
  * what is shown as busy time from being recognised elsewhere.

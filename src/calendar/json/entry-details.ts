@@ -1,6 +1,6 @@
 /** Reminders, attachments by reference and the due time of a task: as JSON says them, to and from a component. */
 import { parseInstant, formatInstant } from '#src/base/time.ts';
-import type { ChangeEntry, EntryView } from '#src/protocol/calendars/calendars.ts';
+import { ATTACHMENT_URL, type ChangeEntry, type EntryView } from '#src/protocol/calendars/calendars.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import {
   type Component,
@@ -100,20 +100,23 @@ function isAction(action: string): action is 'audio' | 'display' | 'email' {
   return action === 'audio' || action === 'display' || action === 'email';
 }
 
-/** References alone: bytes that stand in the entry are the calendar programs' own, and stay. */
+/**
+ * References to the web alone. Bytes that stand in the entry are the calendar programs' own, and stay; so do addresses that lead
+ * elsewhere (`file:`, `javascript:`), which come with invitations of strangers and are shown to nobody who might follow them.
+ */
 function attachmentLines(attachments: Attachments, component: Component): Property[] {
-  const inline = propertiesOf(component, 'ATTACH').filter(isInline);
+  const others = propertiesOf(component, 'ATTACH').filter((line) => !isReference(line));
   const lines = attachments.map(({ media_type: type, name, url }) =>
     makeProperty('ATTACH', url, [
       ...(type === undefined ? [] : [['FMTTYPE', type] as [string, string]]),
       ...(name === undefined ? [] : [['FILENAME', name] as [string, string]]),
     ]),
   );
-  return [...inline, ...lines];
+  return [...others, ...lines];
 }
 
 function attachmentIn(line: Property): EntryView['attachments'][number] | undefined {
-  if (isInline(line)) return undefined;
+  if (!isReference(line)) return undefined;
   const [name, type] = [parameterOf(line, 'FILENAME'), parameterOf(line, 'FMTTYPE')];
   return {
     url: line.value.trim(),
@@ -122,8 +125,8 @@ function attachmentIn(line: Property): EntryView['attachments'][number] | undefi
   };
 }
 
-function isInline(line: Property): boolean {
-  return parameterOf(line, 'VALUE')?.toUpperCase() === 'BINARY' || /^data:/i.test(line.value.trim());
+function isReference(line: Property): boolean {
+  return parameterOf(line, 'VALUE')?.toUpperCase() !== 'BINARY' && ATTACHMENT_URL.test(line.value.trim());
 }
 
 /** When a task is due, of one that says so; undefined for anything else. */

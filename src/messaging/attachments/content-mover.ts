@@ -7,6 +7,7 @@
  * leaves nothing in the store that nobody knows of.
  */
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { objectStoreWordOf } from '#src/outgoing/object-store.ts';
 import { Refusal } from '#src/protocol/errors.ts';
@@ -15,7 +16,7 @@ import { LabelledCounts } from '#src/telemetry/labelled-counts.ts';
 import { oneSample, type Sample } from '#src/telemetry/metrics.ts';
 import type { ScalarName } from '#src/telemetry/metric-table.ts';
 import type { Attachments } from '#storage/attachments/attachments.ts';
-import type { ContentVault } from '#storage/attachments/blob-contents.ts';
+import { requireOpening, type ContentVault } from '#storage/attachments/blob-contents.ts';
 import { isSealedName, storedBytes } from '#storage/attachments/blob-sealing.ts';
 import { blobPath } from '#storage/attachments/blobs.ts';
 import { fetchObject, writeObject } from '#storage/attachments/object-transfer.ts';
@@ -104,13 +105,15 @@ export class ContentMover {
    * already stays. @throws what the store refuses.
    */
   async bringBack(name: string, keptMillis?: number): Promise<void> {
-    const { attachments, storeClient, folder } = this.#options;
+    const { attachments, storeClient, folder, vault } = this.#options;
     const object = attachments.objectOf(name);
     const bytes = attachments.bytesOf(name);
     if (object === undefined || bytes === undefined) return;
     const stored = isSealedName(name) ? storedBytes(bytes) : bytes;
     const path = await fetchObject(folder, { store: storeClient.store, object }, { name, bytes, stored });
     try {
+      // The object goes next, so that every byte of it has to be here; without the key there is no store.
+      if (isSealedName(name)) await requireOpening(path, name, vault.keys);
       await attachments.returnContent(name, object, path, keptMillis);
       this.#moves.add('to_disk');
     } finally {
@@ -203,13 +206,34 @@ export class ContentMover {
     const { attachments, storeClient, log } = this.#options;
     if (this.#isStopped || !attachments.usesContent(name)) return;
     try {
+      await this.#settleCopy(name);
       if (!storeClient.keepsContents) await this.bringBack(name);
       else if (attachments.objectOf(name) === undefined) await this.#place(name);
-      else await attachments.removeCopy(name);
     } catch (error) {
       if (error instanceof Refusal) throw error;
       this.#moves.add('failed');
       log.warn('a content could not be moved', { name, reason: (error as Error).message });
+    }
+  }
+
+  /**
+   * Takes the file of a content away that lies in the store as well: it was uploaded once more, or a crash left it. Where the
+   * store has no such object, as of another bucket or after a rule of it, the file is all there is, and stays.
+   */
+  async #settleCopy(name: string): Promise<void> {
+    const { attachments, storeClient, folder } = this.#options;
+    const object = attachments.objectOf(name);
+    const path = blobPath(folder, name);
+    if (object === undefined || !existsSync(path)) return;
+    if (!storeClient.keepsContents) return await attachments.returnContent(name, object, path);
+    const bytes = attachments.bytesOf(name) ?? 0;
+    const last = (isSealedName(name) ? storedBytes(bytes) : bytes) - 1;
+    try {
+      if (last >= 0) await storeClient.store.read(object, last, last);
+      await attachments.removeCopy(name);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      await attachments.returnContent(name, object, path, 0);
     }
   }
 

@@ -277,6 +277,9 @@ export const occurrencesReply = z.strictObject({
   next: z.null(),
 });
 
+/** What an entry of JSON refers to: the web, and nothing that a client would run or read off its own disk. [field_invalid] */
+export const ATTACHMENT_URL = /^https?:\/\/[^\s"<>\p{Cc}]+$/iu;
+
 const entryFields = {
   title: shortText(500),
   description: z.string().max(32_000).optional(),
@@ -318,10 +321,7 @@ const entryFields = {
   attachments: z
     .array(
       z.strictObject({
-        url: z
-          .string()
-          .max(ATTACHMENT_URL_LENGTH_MAX)
-          .regex(/^https?:\/\/[^\s"<>\p{Cc}]+$/iu),
+        url: z.string().max(ATTACHMENT_URL_LENGTH_MAX).regex(ATTACHMENT_URL),
         name: shortText(ATTACHMENT_NAME_LENGTH_MAX)
           .min(1)
           .regex(/^[^"\p{Cc}]*$/u)

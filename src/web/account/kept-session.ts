@@ -37,7 +37,10 @@ export function keptSession(): Session | undefined {
   }
 }
 
+/** What another person left, who never signed out here, goes first: drafts and refused messages are under no name. */
 export function keepSession(session: Session): void {
+  const before = keptSession();
+  if (before !== undefined && before.user !== session.user) forgetSession();
   keep(SESSION, session);
   keep(DEVICES, { ...devices(), [session.user]: session.device_id });
 }

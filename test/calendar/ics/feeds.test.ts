@@ -55,7 +55,12 @@ async function filled(): Promise<string> {
   ];
   const text = [
     ...['BEGIN:VCALENDAR', 'VERSION:2.0'],
-    ...event('open', ['SUMMARY:Regatta', 'ATTENDEE:mailto:guest@example.org', 'X-NOTE:kept']),
+    ...event('open', [
+      'SUMMARY:Regatta',
+      'ATTENDEE:mailto:guest@example.org',
+      'X-NOTE:kept',
+      'X-PARLEY-ASKED-SEQUENCE:0',
+    ]),
     ...event('alarmed', ['SUMMARY:Rudern', 'BEGIN:VALARM', 'ACTION:DISPLAY', 'TRIGGER:-PT5M', 'END:VALARM']),
     ...event('secret@example.org', [
       'SUMMARY:Doctor',
@@ -89,7 +94,8 @@ test('CAL-02 a published feed shows what it is meant to, to whoever has its URL,
   for (const shown of ['SUMMARY:Regatta', 'X-NOTE:kept', 'SUMMARY:Rudern', 'SUMMARY:Reminder', 'SUMMARY:Busy']) {
     assert.ok(text.includes(`${shown}\r\n`), shown);
   }
-  for (const hidden of ['guest@', 'VALARM', 'Doctor', 'Clinic', 'secret@']) assert.ok(!text.includes(hidden), hidden);
+  for (const hidden of ['guest@', 'VALARM', 'Doctor', 'Clinic', 'secret@', 'X-PARLEY'])
+    assert.ok(!text.includes(hidden), hidden);
   assert.match(text, /REFRESH-INTERVAL;VALUE=DURATION:PT1H\r\n/);
   const busy = await publish(calendar, { detail: 'free_busy' });
   const times = (await read(busy.path)).text;

@@ -103,13 +103,17 @@ test('CAL-02 files elsewhere are attached by reference, and bytes in an entry st
   const entry = await makeEntry(server, alice, calendar, { ...TALK, attachments });
   assert.deepEqual(entry.attachments, attachments);
   const path = `/dav/calendars/alice/${name}/${entry.uid}.ics`;
-  const inline = 'ATTACH;ENCODING=BASE64;VALUE=BINARY:QUJD\r\nEND:VEVENT';
+  const elsewhere = ['ATTACH:javascript:alert(1)', 'ATTACH:file:///etc/passwd'];
+  const inline = ['ATTACH;ENCODING=BASE64;VALUE=BINARY:QUJD', ...elsewhere, 'END:VEVENT'].join('\r\n');
   assert.equal(
     (await putObject(server, headers, path, (await textOf(entry)).replace('END:VEVENT', inline))).status,
     204,
   );
+  // What the form would refuse is shown to no client that might follow it, and what is read can be written back.
+  assert.deepEqual((await change(entry.id, { title: 'Other' })).body.attachments, attachments);
   const none = await change(entry.id, { attachments: [] });
   assert.deepEqual(none.body.attachments, []);
+  for (const line of elsewhere) assert.ok((await textOf(entry)).includes(`${line}\r\n`), line);
   assert.match(await textOf(entry), /ATTACH;ENCODING=BASE64;VALUE=BINARY:QUJD\r\n/);
   const many = Array.from({ length: ENTRY_ATTACHMENTS_MAX }, (_, at) => ({ url: `https://x.example/${at}` }));
   assert.equal((await change(entry.id, { attachments: many })).body.attachments.length, ENTRY_ATTACHMENTS_MAX);

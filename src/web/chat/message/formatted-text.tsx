@@ -29,9 +29,18 @@ export interface FormattedTextProps {
 }
 
 export const FormattedText = memo(function FormattedText({ text, mentions = [] }: FormattedTextProps) {
-  const tokens = Lexer.lex(harmlessText(withPlaces(text, mentions)), { gfm: true, breaks: true });
+  const tokens = tokensOf(harmlessText(withPlaces(text, mentions)));
   return <div className="parley-text">{drawAll(tokens, { mentions, source: text }, 0)}</div>;
 });
+
+/** A text that is nested beyond what the reader of Markdown can follow, as 16,000 `>` in a row, is shown as it was written. */
+function tokensOf(text: string): readonly Token[] {
+  try {
+    return Lexer.lex(text, { gfm: true, breaks: true });
+  } catch {
+    return [{ type: 'text', raw: text, text }];
+  }
+}
 
 function withPlaces(text: string, mentions: readonly Mention[]): string {
   const bare = (part: string) => part.replaceAll(/[\ue000\ue001]/gu, '');
