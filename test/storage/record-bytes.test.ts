@@ -49,7 +49,7 @@ const CONVERSATION = {
   retention: 86400,
   isHeld: true,
   emptiedSeq: 1,
-  room: { isPublic: true, archivedAt: undefined, topic: 'Plans', purpose: undefined },
+  room: { isPublic: true, archivedAt: undefined, topic: 'Plans', purpose: undefined, avatar: undefined },
 };
 
 interface AnyCodec {
@@ -259,8 +259,9 @@ const STORED: readonly [name: string, codec: AnyCodec, record: object, hex: stri
       shares: 1,
       subscribed: undefined,
       bytes: 300,
+      followsOwner: undefined,
     },
-    '01dc0012a563616c5f31a5616c696365a4686f6d65a4486f6d65a0a72366663030303001ad4575726f70652f5a757269636892a56576656e74a4746f646fa66f7061717565cb427a1fd1e8c000000700020001d40000cd012c',
+    '01dc0013a563616c5f31a5616c696365a4686f6d65a4486f6d65a0a72366663030303001ad4575726f70652f5a757269636892a56576656e74a4746f646fa66f7061717565cb427a1fd1e8c000000700020001d40000cd012cd40000',
   ],
   [
     'calendar subscribed',
@@ -284,8 +285,9 @@ const STORED: readonly [name: string, codec: AnyCodec, record: object, hex: stri
       shares: 1,
       subscribed: true,
       bytes: 0,
+      followsOwner: true,
     },
-    '01dc0012a563616c5f31a5616c696365a4686f6d65a4486f6d65a0a0ffa355544391a56576656e74ab7472616e73706172656e74010700020001c300',
+    '01dc0013a563616c5f31a5616c696365a4686f6d65a4486f6d65a0a0ffa355544391a56576656e74ab7472616e73706172656e74010700020001c300c3',
   ],
   [
     'object',
@@ -340,6 +342,15 @@ for (const [name, codec, record, hex] of STORED) {
     assert.deepEqual(codec.decode(Buffer.from(hex, 'hex')), record);
   });
 }
+
+test('a calendar from before zones followed their owners has the one that it says', () => {
+  const older = Buffer.from(
+    '01dc0012a563616c5f31a5616c696365a4686f6d65a4486f6d65a0a0ffa355544391a56576656e74ab7472616e73706172656e74010700020001c300',
+    'hex',
+  );
+  const { bytes, followsOwner, zone } = calendarRecord.decode(older);
+  assert.deepEqual([zone, bytes, followsOwner], ['UTC', 0, undefined]);
+});
 
 test('an object from before its class was kept has none, and may have been shown', () => {
   const older = Buffer.from('019fa175a56576656e74fbc0c3c2c3c2a165a17303ccc80102920102', 'hex');

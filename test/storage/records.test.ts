@@ -55,6 +55,7 @@ const CASES: readonly [
           archivedAt: optional(text),
           topic: optional(text),
           purpose: optional(text),
+          avatar: optional(count),
         }),
       ),
     }),

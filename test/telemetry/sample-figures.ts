@@ -14,6 +14,10 @@ export function busyThread(name: string): ThreadMetrics {
     calls: { live: { ringing: 2 }, ended: { missed: 3 } },
     attachments: {
       parley_attachments_contents: [{ labels: ['sealed'], value: 4 }],
+      parley_object_store_contents: [{ labels: [], value: 3 }],
+      parley_object_store_moves_total: [{ labels: ['to_store'], value: 2 }],
+      parley_object_store_removals_waiting: [{ labels: [], value: 1 }],
+      parley_object_store_up: [{ labels: [], value: 1 }],
       parley_attachments_received_bytes_total: [{ labels: [], value: 1_024 }],
       parley_attachments_refusals_total: [{ labels: ['quota_exceeded'], value: 2 }],
       parley_attachments_scans_total: [{ labels: ['clean'], value: 3 }],

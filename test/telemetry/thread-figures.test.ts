@@ -71,7 +71,7 @@ test('VER-05 a refused form that is gone is counted as one, at zero before the f
 });
 
 test('VER-05 every 410 of the catalogue is a retired form, or is known to be something else', () => {
-  const others = ['client_too_old', 'invitation_used', 'join_token_used', 'reset_link_used'];
+  const others = ['client_too_old', 'invitation_used', 'join_token_used', 'reset_link_used', 'sign_in_over'];
   const gone = ERROR_CODES.filter((code) => statusOf(code) === 410 && !others.includes(code));
   assert.deepEqual(gone, RETIRED_FORM_CODES);
 });
