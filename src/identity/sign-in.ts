@@ -132,16 +132,18 @@ export class SignIn {
    * Goes on with a sign-in that waits for its second factor. `prove` judges what was given for it, and answers what spends it.
    * @throws Refusal `sign_in_over` for one that has ended, was finished or never was; `second_factor_wrong`, counted as a
    * failed sign-in, and what `prove` throws: five times at most; `login_failed`, `sso_failed` for who may not sign in any
-   * more; `rate_limited`, `quota_exceeded`, `busy`, `storage_full`.
+   * more; `sign_in_by_identity`; `rate_limited`, `quota_exceeded`, `busy`, `storage_full`.
    */
   async finish(
     secret: string,
     address: string,
     prove: (pending: PendingSignIn<unknown>) => Promise<(draft: AccountsDraft) => void>,
   ): Promise<Session> {
-    const { clock, guard } = this.#options;
+    const { clock, guard, switches } = this.#options;
     const pending = this.#pending.claim(secret, clock.now());
     const { username, what } = pending;
+    // Switched off since the password was given.
+    if (what.instead !== 'provider' && switches.refusePasswords()) throw new Refusal('sign_in_by_identity');
     try {
       const attempt = { username, address, knownDevice: this.#known(username, what.deviceId) };
       return await guard.attempt(attempt, async () => {
@@ -226,21 +228,30 @@ export class SignIn {
    */
   async renew(token: string | undefined, refreshToken: string | undefined, address: string): Promise<Session> {
     return refreshToken === undefined
-      ? this.#renewByToken(token, address)
+      ? await this.#renewByToken(token, address)
       : await this.#renewByRefreshToken(refreshToken, address);
   }
 
-  #renewByToken(token: string | undefined, address: string): Session {
+  async #renewByToken(token: string | undefined, address: string): Promise<Session> {
     const { accounts, announcer, clock } = this.#options;
     const { dev, exp, sid, sub } = this.#read(token);
     const now = unixSeconds(clock.now());
     const session = sessionIn(accounts, { username: sub, sid }, now);
     if (session.device.id !== dev || now >= exp + TOKEN_ALONE_SECONDS) throw new Refusal('session_over');
     if (session.live.refresh?.rotated !== undefined) throw new Refusal('refresh_token_missing');
+    if (this.#options.factors()?.isGraceToBegin(sub, session.live.instead) === true) {
+      await accounts.change((draft) => this.#beginGrace(draft, sub, session.live));
+    }
     const renewed = this.#issue(sub, dev, { ...session.live, rnw: session.rnw }, now);
     announcer.renewed({ sid, exp: renewed.exp, bounds: null });
     if (now - (session.live.seen?.at ?? 0) >= USE_NOTED_SECONDS) this.#noteUse(sub, sid, { at: now, address });
     return renewed;
+  }
+
+  /** Whoever stays signed in has as many days of grace as who signs in anew. */
+  #beginGrace(draft: AccountsDraft, username: string, { instead }: LiveSession): void {
+    const factors = this.#options.factors();
+    if (factors?.isGraceToBegin(username, instead, draft) === true) factors.noteAsked(draft, username);
   }
 
   /** Writes down when a session was used. That is worth no failed renewal: the next one does it. */
@@ -300,7 +311,7 @@ export class SignIn {
       const details = { session: given.sid, device: device.id };
       const subject = `user:${given.username}`;
       draft.audit(now, { event: 'session.reused', actor: 'server', address, subject, details });
-    }
+    } else this.#beginGrace(draft, given.username, live);
     device.session = outcome.reused ? undefined : { ...live, seen: { at: unixSeconds(now), address } };
     draft.putDevices(given.username, devices);
     return outcome;
@@ -542,16 +553,22 @@ export function endSessions(draft: AccountsDraft, username: string, except?: str
 
 /**
  * Has the session in which a person set up a factor be as any other, as part of that change, and ends the others that were to set
- * one up: none of them has proven the one there is now.
+ * one up, `unproven` among them: none of them has proven the one there is now.
  */
-export function settleEnrollment(draft: AccountsDraft, username: string, sid: string): Revocation[] {
+export function settleEnrollment(
+  draft: AccountsDraft,
+  username: string,
+  sid: string,
+  unproven: ReadonlySet<string>,
+): Revocation[] {
   const devices = draft.devices(username);
   const own = devices.find(({ session }) => session?.sid === sid)?.session;
   if (own?.instead === 'enrollment') {
     own.instead = undefined;
     draft.putDevices(username, devices);
   }
-  return endThose(draft, username, (session) => session.instead === 'enrollment' && session.sid !== sid);
+  const isUnproven = (session: LiveSession) => session.instead === 'enrollment' || unproven.has(session.sid);
+  return endThose(draft, username, (session) => isUnproven(session) && session.sid !== sid);
 }
 
 function endThose(draft: AccountsDraft, username: string, isMeant: (session: LiveSession) => boolean): Revocation[] {

@@ -7,6 +7,9 @@
 export const USER_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:User';
 export const GROUP_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:Group';
 
+/** UTF-16 units of a name, an id or a part of an element that a client says. [field_invalid] */
+export const TEXT_LENGTH_MAX = 256;
+
 /** An attribute as section 7 of RFC 7643 describes one; what is left out has the value that most have. */
 export interface Attribute {
   readonly name: string;

@@ -4,7 +4,7 @@
  */
 import type { Json } from '#src/base/json.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { NOWHERE, partOf, type Attribute, type AttributeFinder } from './attributes.ts';
+import { NOWHERE, partOf, TEXT_LENGTH_MAX, type Attribute, type AttributeFinder } from './attributes.ts';
 import { equalsOf, isObject, listOf, matches, readTarget, type Filter, type Resource, type Target } from './filter.ts';
 
 export const PATCH_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
@@ -99,7 +99,8 @@ function changedPart(
   part: Attribute,
   { kind, value }: Operation,
 ): { [key: string]: Json } {
-  if (kind !== 'remove' && value !== null && value !== undefined) return { ...before, [part.name]: value };
+  if (kind !== 'remove' && value !== null && value !== undefined)
+    return { ...before, [part.name]: simple(part, value) };
   return Object.fromEntries(Object.entries(before).filter(([name]) => name !== part.name));
 }
 
@@ -148,14 +149,14 @@ function newElement(among: Filter | undefined, { target, value }: Operation): Js
   const isOfType = among === undefined || (among.kind === 'compare' && type !== undefined && others.length === 0);
   if (!isOfType || value === undefined) throw new Refusal('scim_no_target');
   const made = type === undefined ? {} : { type };
-  if (part !== undefined) return { ...made, [part.name]: value };
+  if (part !== undefined) return { ...made, [part.name]: simple(part, value) };
   if (!isObject(value)) throw new Refusal('field_invalid', { field: attribute.name });
   return { ...made, ...partsIn(attribute, value) };
 }
 
 function elementsIn(attribute: Attribute, value: Json): Json[] {
   const given = listOf(value).map((each) => {
-    if (typeof each === 'string') return { value: each };
+    if (typeof each === 'string') return { value: simple(attribute, each) };
     if (!isObject(each)) throw new Refusal('field_invalid', { field: attribute.name });
     return partsIn(attribute, each);
   });
@@ -166,9 +167,19 @@ function elementsIn(attribute: Attribute, value: Json): Json[] {
 export function partsIn(attribute: Attribute, value: { readonly [key: string]: Json }): { [key: string]: Json } {
   const parts = Object.entries(value).flatMap(([name, each]): [string, Json][] => {
     const part = partOf(attribute, name);
-    return part === undefined || each === null ? [] : [[part.name, each]];
+    return part === undefined || each === null ? [] : [[part.name, simple(part, each)]];
   });
   return Object.fromEntries(parts);
+}
+
+/**
+ * A part as it is kept: no list and no object, and no longer than any text. The filters of all later operations are held
+ * against it within the change, before it is known whether the whole is right.
+ */
+function simple({ name }: Attribute, value: Json): Json {
+  const isLong = typeof value === 'string' && value.length > TEXT_LENGTH_MAX;
+  if (isLong || typeof value === 'object') throw new Refusal('field_invalid', { field: name });
+  return value;
 }
 
 /** Two elements are one where what they hold and what for is the same. */

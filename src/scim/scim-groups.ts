@@ -76,8 +76,15 @@ export class ScimGroups {
     return id !== undefined && this.#recordOf(client, id) !== undefined ? [id] : [];
   }
 
-  /** A group of the client, without its members unless they are asked for; undefined for every other one. */
-  find({ base, client }: Pick<Caller, 'base' | 'client'>, id: string, withMembers: boolean): Resource | undefined {
+  /**
+   * A group of the client, with those members who are among `people`, who are the client's; undefined for every other group.
+   * Somebody whom an administrator put into it is nobody of whom the client learns.
+   */
+  find(
+    { base, client }: Pick<Caller, 'base' | 'client'>,
+    id: string,
+    people: ReadonlySet<string> | undefined,
+  ): Resource | undefined {
     const { groups } = this.#options;
     const record = this.#recordOf(client, id);
     const group = groups.find(id);
@@ -90,14 +97,16 @@ export class ScimGroups {
       id,
       ...(externalId === null ? {} : { externalId }),
       displayName: group.name,
-      ...(withMembers ? { members: groups.read(id).members.map((user) => memberOf(user, base)) } : {}),
+      ...(people === undefined
+        ? {}
+        : { members: groups.read(id).members.flatMap((user) => (people.has(user) ? [memberOf(user, base)] : [])) }),
       meta: { resourceType: 'Group', created: createdAt, lastModified: changedAt, location, version },
     };
   }
 
   /** @throws Refusal `group_not_found`. */
-  read(caller: Pick<Caller, 'base' | 'client'>, id: string, withMembers: boolean): Resource {
-    const found = this.find(caller, id, withMembers);
+  read(caller: Pick<Caller, 'base' | 'client'>, id: string, people: ReadonlySet<string> | undefined): Resource {
+    const found = this.find(caller, id, people);
     if (found === undefined) throw new Refusal('group_not_found');
     return found;
   }

@@ -155,23 +155,27 @@ class ScimService {
       const caller = this.#callerOf(request);
       const asked = readListQuery(query, GROUPS);
       const projection = readProjection(query, GROUPS);
-      const found = await this.#listing.list(asked, this.#groupsSource(caller, asked.filter));
-      return shownList(this.#withMembers(caller, found, projection), projection);
+      const own = await this.#people.of(caller.client);
+      const found = await this.#listing.list(asked, this.#groupsSource(caller, asked.filter, own));
+      return shownList(this.#withMembers(caller, found, projection, own), projection);
     };
-    const read = (request: FastifyRequest, id: string) =>
-      groups.read(this.#callerOf(request), id, projectionOf(request, GROUPS).isWanted('members'));
+    const read = async (request: FastifyRequest, id: string) => {
+      const caller = this.#callerOf(request);
+      const isWanted = projectionOf(request, GROUPS).isWanted('members');
+      return groups.read(caller, id, isWanted ? await this.#people.of(caller.client) : undefined);
+    };
     on(scope, 'GET', '/Groups', async (request) => await list(request, request.query as Query));
     on(scope, 'POST', '/Groups/.search', async (request) => await list(request, searchIn(request.body)));
-    on(scope, 'GET', '/Groups/:id', (request, reply) =>
-      sent(request, reply, read(request, idOf(request)), projectionOf(request, GROUPS)),
+    on(scope, 'GET', '/Groups/:id', async (request, reply) =>
+      sent(request, reply, await read(request, idOf(request)), projectionOf(request, GROUPS)),
     );
     on(scope, 'POST', '/Groups', async (request, reply) => {
       const id = await groups.create(this.#callerOf(request), request.body as Json);
-      return sent(request, reply.code(201), read(request, id), projectionOf(request, GROUPS));
+      return sent(request, reply.code(201), await read(request, id), projectionOf(request, GROUPS));
     });
     on(scope, 'PUT', '/Groups/:id', async (request, reply) => {
       await groups.replace(this.#callerOf(request), idOf(request), request.body as Json, checkOf(request));
-      return sent(request, reply, read(request, idOf(request)), projectionOf(request, GROUPS));
+      return sent(request, reply, await read(request, idOf(request)), projectionOf(request, GROUPS));
     });
     on(scope, 'PATCH', '/Groups/:id', async (request, reply) => {
       const operations = readOperations(request.body as Json, GROUPS);
@@ -179,7 +183,7 @@ class ScimService {
       const projection = projectionOf(request, GROUPS);
       // A large group is not sent back for one who came or went (RFC 7644, section 3.5.2).
       if (!projection.isNamed) return reply.code(204).send();
-      return sent(request, reply, read(request, idOf(request)), projection);
+      return sent(request, reply, await read(request, idOf(request)), projection);
     });
     on(scope, 'DELETE', '/Groups/:id', async (request, reply) => {
       await groups.remove(this.#callerOf(request), idOf(request), checkOf(request));
@@ -188,13 +192,13 @@ class ScimService {
   }
 
   /** Members are read for what is answered alone, and a page ends early before it would hold too many. */
-  #withMembers(caller: Caller, found: ListReply, { isWanted }: Projection): ListReply {
+  #withMembers(caller: Caller, found: ListReply, { isWanted }: Projection, own: ReadonlySet<string>): ListReply {
     if (!isWanted('members')) return found;
     const whole: Resource[] = [];
     let members = 0;
     for (const { id } of found.Resources) {
       if (members >= MEMBERS_PER_PAGE) break;
-      const group = this.#options.groups.find(caller, id as string, true);
+      const group = this.#options.groups.find(caller, id as string, own);
       if (group === undefined) continue;
       whole.push(group);
       members += Array.isArray(group['members']) ? group['members'].length : 0;
@@ -219,7 +223,7 @@ class ScimService {
     };
   }
 
-  #groupsSource(caller: Caller, filter: Filter | undefined): ListSource {
+  #groupsSource(caller: Caller, filter: Filter | undefined, own: ReadonlySet<string>): ListSource {
     const { groups } = this.#options;
     const needsMembers = filter !== undefined && mentions(filter, 'members');
     return {
@@ -229,7 +233,7 @@ class ScimService {
           equalsOf(asked, 'id') ?? equalsOf(asked, 'displayName')?.flatMap((name) => groups.named(caller.client, name));
         return found === undefined ? undefined : [...new Set(found)];
       },
-      read: (id) => groups.find(caller, id, needsMembers),
+      read: (id) => groups.find(caller, id, needsMembers ? own : undefined),
     };
   }
 

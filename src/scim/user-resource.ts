@@ -3,12 +3,9 @@ import type { Json } from '#src/base/json.ts';
 import type { Profile } from '#src/directory/directory.ts';
 import { phone as e164, profileFields } from '#src/protocol/directory/directory.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { AttributeFinder, NOWHERE, USER_SCHEMA, USER_TYPE } from './attributes.ts';
+import { AttributeFinder, NOWHERE, TEXT_LENGTH_MAX, USER_SCHEMA, USER_TYPE } from './attributes.ts';
 import { isObject, listOf, type Resource } from './filter.ts';
 import { partsIn } from './patch.ts';
-
-/** UTF-16 units of a name or an id of a client. */
-const TEXT_LENGTH_MAX = 256;
 
 /** What is kept of a person beside their profile. */
 export interface ScimPersonRecord {

@@ -117,7 +117,7 @@ export const DECIDED_TABLES: Readonly<Record<'accounts' | 'calendar' | 'lanes' |
     conversations messages idempotency watermarks members memberships roster changes personal reactions reactionCounts pins senders
     deleted attachments references signatures segments mentions mentioned threads replies outcomes keptVersions roomInvitations
     invited roomLinks pushRegistrations pushOutbox pushCursors meta`),
-  attachments: words('attachments contents unposted uploaded'),
+  attachments: words('attachments contents unposted uploaded placed doomed'),
 };
 
 /** How many of each kind a restore ended. */

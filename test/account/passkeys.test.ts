@@ -6,6 +6,7 @@ import type { PasskeyCreation, PasskeyRequest } from '#src/protocol/sessions/pas
 import type { SecondFactorAsk } from '#src/protocol/sessions/second-factors.ts';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
 import { startConsoleServer } from '#test/console/console-server.ts';
+import { makeCertificate } from '#test/support/certificate.ts';
 import { Authenticator, text, byteString, type Wrongs } from '#test/support/authenticator.ts';
 import { request, type Person, type Reply } from '#test/support/server.ts';
 
@@ -170,6 +171,7 @@ test('what is wrong with a new passkey is refused with one code, and leaves none
     ['an algorithm that was not offered', {}, 'ES384'],
     ['a key that says it is of another algorithm', { algorithm: -257 }],
     ['no algorithm of signatures', { algorithm: -65_535 }],
+    ['an attestation by a certificate that is right', { certified: makeCertificate(Date.now(), 30) }],
     ['an attestation with a chain', { format: 'packed', statement: chain }],
     ['an attestation that nobody asked for', { format: 'android-safetynet' }],
     ['a statement where there is none', { statement: Buffer.concat([Buffer.from([0xa1]), text('a'), text('b')]) }],

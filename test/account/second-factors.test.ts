@@ -186,6 +186,7 @@ test('CRD-08 a change of factors ends other sessions as wished, and no other', a
 
 test('TFA-01 whom the rule names sets a factor up first: the session does that and nothing else', async () => {
   const { hal } = await server.people('hal');
+  const waiting = await anotherDevice(server, hal);
   const made = await host.call<{ id: string }>('owner', 'POST', '/groups', {
     body: { name: 'Vault', members: ['hal'] },
   });
@@ -204,8 +205,10 @@ test('TFA-01 whom the rule names sets a factor up first: the session does that a
   await assert.rejects(connect(server, who));
   const { added, secret } = await enroll(session.token);
   // Somebody who had the password alone is out: their session was opened without the factor.
-  assert.equal(added.sessions_ended, 1);
+  assert.equal(added.sessions_ended, 3);
   assertRefused(await own(mallory.token, 'GET'), 401, 'session_revoked');
+  // So is one of before the rule: it would have been as any other at its next renewal, by a factor that it never proved.
+  assertRefused(await server.api(waiting, 'GET', '/v1/inbox'), 401, 'session_revoked');
   const full = await renew(session);
   assert.equal(full.second_factor, undefined);
   assert.equal((await server.api({ ...hal, session: full }, 'GET', '/v1/inbox')).status, 200);
@@ -215,9 +218,41 @@ test('TFA-01 whom the rule names sets a factor up first: the session does that a
   await setRule({ groups: null });
 });
 
+test('a factor that comes into force ends at once what a password alone had proven in another session', async () => {
+  for (const name of ['ned', 'nia', 'nat', 'nell', 'nick', 'nora']) {
+    const person = await server.person(name);
+    const thief = await anotherDevice(server, person);
+    const { body: setup } = await own<{ secret: string }>(person.session.token, 'POST', '/totp');
+    let isOver = false;
+    const confirming = own(person.session.token, 'POST', '/totp/confirm', { code: codeAt(setup.secret, Date.now()) });
+    const confirmed = confirming.finally(() => (isOver = true));
+    const guess = async () => {
+      const seen: number[] = [];
+      while (!isOver) seen.push((await own(thief.session.token, 'POST', '/recovery-codes')).status);
+      return seen;
+    };
+    const seen = (await Promise.all(Array.from({ length: 8 }, guess))).flat();
+    assert.equal((await confirmed).status, 200);
+    assert.deepEqual(
+      seen.filter((status) => status === 200),
+      [],
+      name,
+    );
+  }
+});
+
 test('days of grace let a person in as before, and say until when', async () => {
-  const ivy = await server.person('ivy');
+  const { ian, ida, ivy } = await server.people('ian', 'ida', 'ivy');
   assert.equal((await setRule({ everybody: true, grace_days: 7 })).status, 200);
+  // Whoever was signed in and stays so has them once, too, and not anew at every renewal.
+  const first = await renew(ida.session);
+  assert.equal(first.second_factor, 'due');
+  assert.equal((await renew(first)).second_factor_due, first.second_factor_due);
+  const byToken = async () =>
+    (await request<Session>('POST', `${server.coordinator}/v1/auth/renew`, { token: ian.session.token })).body;
+  const due = (await byToken()).second_factor_due;
+  assert.ok(due !== undefined);
+  assert.equal((await byToken()).second_factor_due, due);
   const { body } = await login<Session>(ivy);
   assert.equal(body.second_factor, 'due');
   const left = Date.parse(body.second_factor_due ?? '') - Date.now();

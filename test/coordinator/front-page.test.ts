@@ -1,14 +1,24 @@
-/** The page at `/`: what it states, how it is protected, and that its links lead somewhere. */
+/** The page at `/` where the app was not built: what it states, how it is protected, and that its links lead somewhere. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, test } from 'node:test';
+import { readConfig } from '#src/config.ts';
+import { makeHttpSurface } from '#src/http/http-surface.ts';
+import { addFrontPage } from '#src/server/front-page.ts';
 import { request, startServer } from '#test/support/server.ts';
 
-const server = await startServer();
-after(async () => {
-  await server.stop();
+// A checkout has the app built, so the page is served by a listener of its own.
+const app = await makeHttpSurface({
+  config: readConfig({}),
+  log: { error: () => undefined, warn: () => undefined },
+  health: async () => await Promise.resolve({ headers: {}, body: '{}' }),
+  allowsOrigin: () => false,
 });
-const url = `${server.coordinator}/`;
+addFrontPage(app);
+const url = `${await app.listen({ port: 0, host: '127.0.0.1' })}/`;
+after(async () => await app.close());
+const server = await startServer();
+after(async () => await server.stop());
 
 test('the address of the coordinator opens a page that keeps nothing, runs nothing and lets nobody frame it', async () => {
   const reply = await fetch(url, { headers: { accept: 'text/html', cookie: 'a=1' } });
@@ -39,7 +49,9 @@ test('its links lead to the console and to the health of the server, under the a
   const html = await (await fetch(url, { headers: { accept: 'text/html' } })).text();
   const links = [...html.matchAll(/href="([^"]+)"/g)].map(([, link = '']) => link);
   assert.deepEqual(links, ['console/', 'healthz']);
-  const [console, health] = await Promise.all(links.map(async (link) => await fetch(new URL(link, url))));
+  const [console, health] = await Promise.all(
+    links.map(async (link) => await fetch(new URL(link, `${server.coordinator}/`))),
+  );
   assert.match(await (console as Response).text(), /<title>Parley/);
   assert.equal(((await (health as Response).json()) as { status: string }).status, 'ok');
   assert.equal(new URL(links[0] as string, 'https://example.org/chat/').pathname, '/chat/console/');

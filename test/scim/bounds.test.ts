@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { SCIM_CLIENTS_MAX } from '#src/identity/scim-clients.ts';
 import { GROUP_MEMBERS_MAX } from '#src/protocol/directory/policies.ts';
+import { TEXT_LENGTH_MAX } from '#src/scim/attributes.ts';
 import { FILTER_DEPTH_MAX, FILTER_LENGTH_MAX, FILTER_TERMS_MAX } from '#src/scim/filter.ts';
 import { SCIM_PAGE_MAX } from '#src/scim/listing.ts';
 import { OPERATIONS_MAX } from '#src/scim/patch.ts';
@@ -93,6 +94,21 @@ test('takeover: groups that were made here are neither seen, changed nor joined 
   refused(await idp.ask('POST', '/Groups', named), [409, 'group_name_taken', 'uniqueness']);
   const own = await idp.ask('POST', '/Groups', { schemas: [GROUP], displayName: 'Own', members: [{ value: user }] });
   refused(await rival.ask('GET', `/Groups/${own.body.id}`), [404, 'group_not_found']);
+  // Whom an administrator puts into it the client does not learn of.
+  const put = await console('PATCH', `/groups/${own.body.id}`, { add: ['local'] });
+  assert.equal(put.status, 200, put.text);
+  const read = await idp.ask('GET', `/Groups/${own.body.id}`);
+  assert.deepEqual(
+    read.body.members.map(({ value }: { value: string }) => value),
+    [user],
+  );
+  const listed = await idp.ask('GET', `/Groups${path('displayName eq "Own"')}`);
+  assert.equal(listed.body.Resources[0].members.length, 1);
+  for (const [value, total] of [
+    ['local', 0],
+    [user, 1],
+  ])
+    assert.equal((await idp.ask('GET', `/Groups${path(`members.value eq "${value}"`)}`)).body.totalResults, total);
 });
 
 test('rights: no attribute gives one, and who runs the installation is read and not changed', async () => {
@@ -217,8 +233,18 @@ test('changes beyond their bounds are refused and change nothing', async () => {
   const replace = (count: number) =>
     patchOf(...Array.from({ length: count }, () => ({ op: 'replace', path: 'title', value: 'Kept' })));
   assert.equal((await idp.ask('PATCH', url, replace(OPERATIONS_MAX))).status, 200);
+  // What later operations take away again was still held against their filters.
+  const passing = (value: unknown) =>
+    patchOf({ op: 'add', path: 'emails', value: [{ value }] }, { op: 'remove', path: 'emails' });
+  assert.equal((await idp.ask('PATCH', url, passing('x'.repeat(TEXT_LENGTH_MAX)))).status, 200);
   const cases: [unknown, readonly [number, string, string?]][] = [
     [replace(OPERATIONS_MAX + 1), [400, 'field_invalid', 'invalidValue']],
+    [passing('x'.repeat(TEXT_LENGTH_MAX + 1)), [400, 'field_invalid', 'invalidValue']],
+    [passing(['x']), [400, 'field_invalid', 'invalidValue']],
+    [
+      patchOf({ op: 'add', path: 'emails[type eq "work"].value', value: ['x'] }, { op: 'remove', path: 'emails' }),
+      [400, 'field_invalid', 'invalidValue'],
+    ],
     [
       patchOf({ op: 'replace', path: 'title', value: 'Lost' }, { op: 'explode', path: 'title' }),
       [400, 'field_invalid', 'invalidValue'],

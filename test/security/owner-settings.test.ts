@@ -11,6 +11,26 @@ import { shareSsoServer } from './sso-server.ts';
 const site = await shareSsoServer();
 const codeOf = ({ status, body }: { status: number; body: { code?: string } }) => [status, body.code];
 
+/** Signs somebody in with an app as far as their password goes; answers what gives the second factor. */
+async function halfSignIn() {
+  const { coordinator } = site.server;
+  const { messaging_session: headers } = site.callers;
+  const factors = `${coordinator}/v1/me/second-factors/totp`;
+  const { secret } = (await request<{ secret: string }>('POST', factors, { headers })).body;
+  const body = { code: codeAt(secret, Date.now() - 30_000) };
+  const enrolled = await request('POST', `${factors}/confirm`, { headers, body });
+  assert.equal(enrolled.status, 200, enrolled.text);
+  const login = { username: 'someone', password: CALLER_PASSWORD };
+  const asked = await request<{ second_factor: { challenge: string } }>('POST', `${coordinator}/v1/auth/login`, {
+    body: login,
+  });
+  const { challenge } = asked.body.second_factor;
+  return async () =>
+    await request<{ code: string }>('POST', `${coordinator}/v1/auth/second-factor`, {
+      body: { challenge, code: codeAt(secret, Date.now()) },
+    });
+}
+
 /** Signs the owner in by password, with a second factor of their own; the session is full and has not stepped up. */
 async function signInOwner() {
   const login = { username: 'owner', password: CALLER_PASSWORD };
@@ -133,7 +153,10 @@ test('VND-14 VND-17 passwords are not switched off before an owner has come in b
   assert.deepEqual(codeOf(await toIdentity()), [409, 'sso_owner_required']);
   site.identity.accounts.set('boss', { preferred_username: 'boss', groups: ['admins'] });
   assert.equal((await site.enter('boss')).body.role, 'owner');
+  const finish = await halfSignIn();
   assert.equal((await toIdentity()).status, 200);
+  // A sign-in that waited for its second factor is over with the passwords.
+  assert.deepEqual(codeOf(await finish()), [403, 'sign_in_by_identity']);
   const ways = await site.ask('nobody', 'GET', '/login');
   assert.deepEqual(ways.body, { sign_in_mode: 'identity', sso: true });
   const byPassword = await site.ask('nobody', 'POST', '/login', { username: 'viewer', password: CALLER_PASSWORD });

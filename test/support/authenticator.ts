@@ -17,6 +17,8 @@ export interface Wrongs {
   /** Beside a registration: another format of attestation, and what it states. */
   readonly format?: string;
   readonly statement?: Buffer;
+  /** An attestation by a certificate, whole and right (WebAuthn, section 8.6): PEM, as `makeCertificate` answers it. */
+  readonly certified?: { readonly certificate: string; readonly key: string };
   /** An algorithm that the key says it is of, which it is not. */
   readonly algorithm?: number;
 }
@@ -55,12 +57,14 @@ export class Authenticator {
     length.writeUInt16BE(id.length);
     const attested = Buffer.concat([Buffer.alloc(16), length, id, this.#cose(wrongs.algorithm)]);
     const data = Buffer.concat([this.#head(HAS_CREDENTIAL, wrongs), attested]);
+    const clientData = this.#clientData('webauthn.create', options.challenge, wrongs);
+    const certified = wrongs.certified === undefined ? undefined : this.#certify(wrongs.certified, data, clientData);
     const object = Buffer.concat([
       Buffer.from([0xa3]),
       text('fmt'),
-      text(wrongs.format ?? 'none'),
+      text(certified === undefined ? (wrongs.format ?? 'none') : 'fido-u2f'),
       text('attStmt'),
-      wrongs.statement ?? Buffer.from([0xa0]),
+      certified ?? wrongs.statement ?? Buffer.from([0xa0]),
       text('authData'),
       byteString(data),
     ]);
@@ -69,7 +73,7 @@ export class Authenticator {
       rawId: this.id,
       type: 'public-key',
       response: {
-        clientDataJSON: this.#clientData('webauthn.create', options.challenge, wrongs).toString('base64url'),
+        clientDataJSON: clientData.toString('base64url'),
         attestationObject: object.toString('base64url'),
         transports: ['internal'],
       },
@@ -92,6 +96,17 @@ export class Authenticator {
         userHandle: handle,
       },
     };
+  }
+
+  #certify({ certificate, key }: { certificate: string; key: string }, data: Buffer, clientData: Buffer): Buffer {
+    const { x, y } = this.#publicKey.export({ format: 'jwk' });
+    const point = [x, y].map((part) => Buffer.from(part as string, 'base64url'));
+    const hash = createHash('sha256').update(clientData).digest();
+    const id = Buffer.from(this.id, 'base64url');
+    const signed = Buffer.concat([Buffer.of(0), data.subarray(0, 32), hash, id, Buffer.of(4), ...point]);
+    const der = Buffer.from(certificate.replaceAll(/-----.*-----|\s/g, ''), 'base64');
+    const signature = byteString(sign('sha256', signed, key));
+    return Buffer.concat([Buffer.of(0xa2), text('sig'), signature, text('x5c'), Buffer.of(0x81), byteString(der)]);
   }
 
   #head(flags: number, { counter, isVerified = true, rpId }: Wrongs): Buffer {

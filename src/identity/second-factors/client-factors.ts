@@ -18,7 +18,7 @@ import type { SecondFactors } from '../console/second-factors.ts';
 import type { Passkeys } from './passkeys.ts';
 import type { PendingSignIn } from './pending-sign-ins.ts';
 
-/** Username → milliseconds of the first sign-in at which the rule asked for a factor and there was none. */
+/** Username → milliseconds of the first sign-in or renewal at which the rule asked for a factor and there was none. */
 const askedSince = defineCollection<number>('second_factor_asked_since', { version: 1 });
 
 type View = Pick<AccountsDraft, 'document'>;
@@ -85,7 +85,13 @@ export class ClientFactors {
     return now < dueAt ? { isEnrolling: false, dueAt } : ENROLLING;
   }
 
-  /** Begins the days of grace of a person, as part of the sign-in that tells them. */
+  /** Whether a session has days of grace that nobody counts yet: without a beginning they would never end. */
+  isGraceToBegin(username: string, instead: InsteadOfFactor | undefined, view: View = this.#options.accounts): boolean {
+    const isCounted = view.document(askedSince, username) !== undefined;
+    return !isCounted && this.standing(username, instead, view).dueAt !== undefined;
+  }
+
+  /** Begins the days of grace of a person, as part of the sign-in or the renewal that tells them. */
   noteAsked(draft: AccountsDraft, username: string): void {
     if (draft.document(askedSince, username) !== undefined) return;
     draft.putDocument(askedSince, username, this.#options.clock.now());

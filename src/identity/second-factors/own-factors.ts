@@ -28,6 +28,8 @@ export const PROOF_MILLIS = 5 * 60_000;
 /** Sessions whose proof is remembered; beyond it the oldest is asked again. */
 const PROOFS_MAX = 10_000;
 
+type FactorsView = Pick<AccountsDraft, 'document' | 'liveSession'>;
+
 /** The one factor that is no passkey. */
 const APP_ID = 'totp';
 
@@ -225,17 +227,22 @@ export class OwnFactors {
     }: { readonly address: string; readonly endOthers: boolean; readonly kind: OwnFactor['kind'] },
     put: (draft: AccountsDraft) => OwnFactor,
   ): Promise<FactorAdded> {
-    const { announcer, clock, secondFactors } = this.#options;
+    const { announcer, clientFactors, clock, secondFactors } = this.#options;
     const { sid, sub: username } = claims;
     const { codes, hashes } = makeRecoveryCodes();
     const { revoked, ...added } = await this.#change(claims, address, 'second_factor.added', { kind }, (draft) => {
       const isFirst = !secondFactors.isEnrolled(username, draft);
+      // Judged before there is one: sessions of before the rule, or of its days of grace, may only enrol by now, too.
+      const unproven = draft.devices(username).flatMap(({ session }) => {
+        const isHeld = session !== undefined && clientFactors.standing(username, session.instead, draft).isEnrolling;
+        return isHeld ? [session.sid] : [];
+      });
       const factor = put(draft);
       if (isFirst) secondFactors.putRecoveryHashes(draft, username, hashes);
       secondFactors.askInApps(draft, username);
-      const unproven: Revocation[] = settleEnrollment(draft, username, sid);
+      const ended: Revocation[] = settleEnrollment(draft, username, sid, new Set(unproven));
       const others = endOthers ? endSessions(draft, username, sid) : [];
-      return { factor, recovery_codes: isFirst ? codes : null, revoked: [...unproven, ...others] };
+      return { factor, recovery_codes: isFirst ? codes : null, revoked: [...ended, ...others] };
     });
     if (revoked.length > 0) await announcer.revoked(revoked);
     this.#remember(sid, { until: clock.now() + PROOF_MILLIS, isByFactor: true });
@@ -263,6 +270,8 @@ export class OwnFactors {
       if (draft.person(username)?.state !== 'active' || draft.liveSession(username, dev, sid) === undefined) {
         throw new Refusal('session_revoked');
       }
+      // A factor may have come into force while this change waited: what was proven before it proves it no more.
+      this.#assertProven(claims, draft);
       const done = work(draft);
       const actor = `user:${username}`;
       draft.audit(clock.now(), { event, actor, address, subject: actor, details: { session: sid, ...details } });
@@ -308,30 +317,33 @@ export class OwnFactors {
   }
 
   /** @throws Refusal `proof_required`, `second_factor_enrolled`. */
-  #assertProven(claims: SessionClaims): void {
-    this.#assertOwn(claims);
-    if (this.#provenUntil(claims) === undefined) throw new Refusal('proof_required');
+  #assertProven(claims: SessionClaims, view: FactorsView = this.#options.accounts): void {
+    this.#assertOwn(claims, view);
+    if (this.#provenUntil(claims, view) === undefined) throw new Refusal('proof_required');
   }
 
   /**
    * A session that only enrols was opened without a factor: where there is one by now, it may not touch it.
    * @throws Refusal `second_factor_enrolled`.
    */
-  #assertOwn({ enrolling, sub: username }: SessionClaims): void {
-    if (enrolling === true && this.#options.secondFactors.isEnrolled(username)) {
+  #assertOwn({ enrolling, sub: username }: SessionClaims, view: FactorsView = this.#options.accounts): void {
+    if (enrolling === true && this.#options.secondFactors.isEnrolled(username, view)) {
       throw new Refusal('second_factor_enrolled');
     }
   }
 
   /** Milliseconds until when this session counts as proven; undefined where it does not. */
-  #provenUntil({ dev, sid, sub: username }: SessionClaims): number | undefined {
-    const { accounts, clock, secondFactors } = this.#options;
+  #provenUntil(
+    { dev, sid, sub: username }: SessionClaims,
+    view: FactorsView = this.#options.accounts,
+  ): number | undefined {
+    const { clock, secondFactors } = this.#options;
     const now = clock.now();
-    const isEnrolled = secondFactors.isEnrolled(username);
+    const isEnrolled = secondFactors.isEnrolled(username, view);
     const proof = this.#proofs.get(sid);
     if (proof !== undefined && proof.until > now && (proof.isByFactor || !isEnrolled)) return proof.until;
     if (isEnrolled) return undefined;
-    const signedInUntil = (accounts.liveSession(username, dev, sid)?.iat ?? 0) * 1000 + PROOF_MILLIS;
+    const signedInUntil = (view.liveSession(username, dev, sid)?.iat ?? 0) * 1000 + PROOF_MILLIS;
     return signedInUntil > now ? signedInUntil : undefined;
   }
 

@@ -20,6 +20,7 @@ export const FACTOR_SIGN_IN_ROUTES = {
         'quota_exceeded',
         'rate_limited',
         'second_factor_wrong',
+        'sign_in_by_identity',
         'sign_in_over',
       ],
     },

@@ -168,7 +168,7 @@ test('SOC-04 calendar.changed reaches everybody who sees the calendar, once for 
   await call(server, alice, 'DELETE', `/v1/calendars/${id}/shares/bob`);
   await his.event(({ data }) => data['calendar_id'] === id && data['sync_seq'] === seq + 1, 'the last change');
   assert.deepEqual(
-    other.events.filter(({ type }) => type === 'calendar.changed'),
+    other.events.filter(({ type, data }) => type === 'calendar.changed' && data['calendar_id'] === id),
     [],
   );
   for (const socket of sockets) socket.raw.close();

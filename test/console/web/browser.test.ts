@@ -368,7 +368,7 @@ describe('the console in Chromium', { skip: chromium === undefined && 'no Chromi
   test('TFA-01 a passkey is added, signs in alone, beside a password, and to an app', async () => {
     // Passkeys are bound to a name, which an address is none.
     const named = `http://localhost:${new URL(server.coordinator).port}`;
-    await browser.plugAuthenticator();
+    const pullOut = await browser.plugAuthenticator();
     await browser.goTo(`${named}/console/`);
     await signInAgain();
     await browser.press('My second factor', 'nav');
@@ -393,6 +393,9 @@ describe('the console in Chromium', { skip: chromium === undefined && 'no Chromi
     await browser.press('Use a passkey', 'dialog');
     await browser.sees('You have no passkey.');
     await browser.press('Sign out');
+    // A browser asks a person which of two passkeys it is to be, and a test has no finger: this one was taken away above.
+    await pullOut();
+    await browser.plugAuthenticator();
     assert.deepEqual(await browser.read(passkeyOfApp('bea', (await server.person('bea')).session.token)), {
       added: 201,
       entered: 'bea',

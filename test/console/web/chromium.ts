@@ -75,14 +75,15 @@ export class Chromium {
     await this.#send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false });
   }
 
-  /** Plugs an authenticator in that has its person verified by itself (WebAuthn, section 11). */
-  async plugAuthenticator(): Promise<void> {
+  /** Plugs an authenticator in that has its person verified by itself (WebAuthn, section 11); answers what pulls it out. */
+  async plugAuthenticator(): Promise<() => Promise<void>> {
     await this.#send('WebAuthn.enable', {});
     const options = {
       ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true },
       ...{ isUserVerified: true, automaticPresenceSimulation: true },
     };
-    await this.#send('WebAuthn.addVirtualAuthenticator', { options });
+    const { authenticatorId } = await this.#send('WebAuthn.addVirtualAuthenticator', { options });
+    return async () => void (await this.#send('WebAuthn.removeVirtualAuthenticator', { authenticatorId }));
   }
 
   /** The value of an expression in the page. */

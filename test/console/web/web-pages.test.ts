@@ -84,6 +84,7 @@ test('every module of the folder is served, without types and with imports that 
   const other = [...served.keys()].filter((path) => path.endsWith('.ts') && !path.includes('/console/web/'));
   assert.deepEqual(other.toSorted(), [
     '/console/code/client/parley-error.ts',
+    '/console/code/client/passkey.ts',
     '/console/code/client/translations.ts',
     '/console/code/protocol/errors.ts',
     '/console/code/protocol/languages.ts',
