@@ -244,8 +244,8 @@ export class S3Store {
         });
         // The library holds all of an answer that it reads itself, an error's too.
         client.middlewareStack.add(
-          (next) => async (given) => {
-            const result = await next(given);
+          (proceed) => async (given) => {
+            const result = await proceed(given);
             const response = result.response as { body?: unknown };
             if (response.body instanceof Readable) response.body = boundedBody(response.body);
             return result;
