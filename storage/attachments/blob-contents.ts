@@ -135,9 +135,10 @@ async function openStored(path: string, find: () => StoredObject | undefined): P
   try {
     return await openFile(path);
   } catch (error) {
-    const object = (error as NodeJS.ErrnoException).code === 'ENOENT' ? find() : undefined;
-    if (object === undefined) throw error;
-    return openObject(object);
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    const object = find();
+    // One that came back between the two looks is a file by now.
+    return object === undefined ? await openFile(path) : openObject(object);
   }
 }
 
