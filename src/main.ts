@@ -10,7 +10,6 @@ import type { ShardSupervisor } from '#src/messaging/thread-services.ts';
 import { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import { systemClock } from '#src/base/clock.ts';
-import { formatInstant } from '#src/base/time.ts';
 import { type Config, ConfigError, readConfig } from '#src/config.ts';
 import { AttachmentKeys } from '#src/server/attachment-keys.ts';
 import { openCalendar, type CalendarOpeningOptions, type OpenCalendar } from '#src/calendar/calendar-opening.ts';
@@ -59,6 +58,7 @@ import type { ShownVendorToken } from '#src/protocol/sessions/shown-vendor-token
 import { printWelcome } from '#src/server/welcome.ts';
 import { addMailRoutes, makeOutbox, type MailServicesOptions } from '#src/calendar/mail/mail-services.ts';
 import type { Base, Release } from '#src/server/base.ts';
+import { openServed } from '#src/server/open-folder.ts';
 import type { FactorRemovals } from '#src/directory/factor-removals.ts';
 import type { Invitations } from '#src/directory/invitations.ts';
 import { addSecondFactors } from '#src/server/account/second-factors.ts';
@@ -72,9 +72,8 @@ import { type Certificate, CertificateError, certificateFilesOf } from '#src/tls
 import { CertificateWatch } from '#src/tls/certificate-watch.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
 import { AttachmentReader, openAttachments } from '#storage/attachments/attachment-records.ts';
-import { FolderError, lockFolder, openFolder } from '#storage/engine/folder.ts';
+import { FolderError, lockFolder } from '#storage/engine/folder.ts';
 import { Lanes } from '#storage/engine/lanes.ts';
-import { migrateFolder } from '#storage/engine/migrations.ts';
 
 /** The exit code when a setting or the folder is wrong. */
 const EXIT_UNUSABLE = 2;
@@ -108,7 +107,7 @@ async function main(): Promise<void> {
   const files = certificateFilesOf(config);
   let certificate = files === undefined ? undefined : await CertificateWatch.open({ files, log });
   const lock = await lockFolder(folder);
-  const manifest = await migrateFolder(folder, openFolder(folder, config.lanes, formatInstant(release.startedAt)));
+  const { manifest, setAside } = await openServed(folder, lock, { lanes: config.lanes, log, now: release.startedAt });
   const renewal = await makeRenewal(config, folder, log);
   if (renewal !== undefined) certificate = await CertificateWatch.open({ files: renewal.files, log });
   const accounts = await Accounts.open(folder);
@@ -119,10 +118,13 @@ async function main(): Promise<void> {
   metrics.start();
   const placement = new Placement(shards, manifest.lanes);
   const backups = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+  // What lies in a lane that is set aside may refer to any attachment: none is removed.
+  if (setAside.length > 0) Atomics.add(new Int32Array(backups), 0, 1);
+  metrics.supply(() => ({ lanesSetAside: setAside.length }));
   const limits = makeLimiterMemory();
   const limiter = new Limiter(limits, makePolicies(config));
   const parts = { accounts, tokens, placement, backups, limits, limiter, log, recentLines, metrics };
-  const base: Base = { config, certificate, renewal: renewal?.renewal, folder, manifest, ...parts };
+  const base: Base = { config, certificate, renewal: renewal?.renewal, folder, manifest, setAside, ...parts };
   const closers: Closer[] = [
     () => {
       lock.release();
@@ -490,9 +492,9 @@ interface CommandParts {
 }
 
 /** The lanes as this thread has them: to read alone. */
-function openLanes({ config, folder, manifest }: Base): Lanes {
+function openLanes({ config, folder, manifest, setAside }: Base): Lanes {
   const mapBytes = config.laneSize * 2 ** 30;
-  return new Lanes({ folder, lanes: manifest.lanes, mapBytes, owns: () => false, report: () => undefined });
+  return new Lanes({ folder, lanes: manifest.lanes, mapBytes, owns: () => false, report: () => undefined, setAside });
 }
 
 /** What `parley status` prints, a line each. */

@@ -3,22 +3,24 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Message, PostMessage } from '#src/protocol/conversations/messages.ts';
 import { numberAt } from '#storage/engine/keys.ts';
 import { outcomeKey } from '#storage/conversations/outcome-records.ts';
+import type { ConversationMessage } from './conversation.messages.ts';
 import type { ConversationState } from './conversation.state.ts';
 
 /**
- * Which attempt an outcome is taken for: the one that it names, or else the first of `attempts` whose outcome the person
- * has not posted yet. `posted` is the message that has it already. Undefined for another message, and for an outcome of
- * which nobody knows what it is about.
+ * Which attempt an outcome is taken for: the one that it is `about`, or else the first of `attempts` whose outcome the person
+ * has not posted yet, by the names that they are stored under. `posted` is the message that has it already. Undefined for another message, and for an outcome
+ * of which nobody knows what it is about.
  */
 export function attemptOf(
   state: ConversationState,
-  user: string,
-  { body }: PostMessage,
-  attempts: readonly string[] = [],
+  { about, attempts = [], form: { body }, user }: Extract<ConversationMessage, { kind: 'post' }>,
 ): { readonly call: string; readonly posted: number | undefined } | undefined {
   if (typeof body !== 'object' || !('outcome' in body)) return undefined;
-  const known = (body.call === undefined ? attempts : [body.call]).map((call) => {
-    const stored = state.view.get('outcomes', outcomeKey(state.id, call, user));
+  // Before 2026-11-23 an attempt was stored under its id, and an outcome that names it may be one of then.
+  const before =
+    body.call === undefined ? undefined : state.view.get('outcomes', outcomeKey(state.id, body.call, user));
+  const known = (about === undefined ? attempts : [about]).map((call) => {
+    const stored = state.view.get('outcomes', outcomeKey(state.id, call, user)) ?? before;
     const seq = stored === undefined ? 0 : numberAt(stored);
     // What went with a deletion was never posted to the conversation that took its place.
     return { call, posted: seq > (state.record?.emptiedSeq ?? 0) ? seq : undefined };

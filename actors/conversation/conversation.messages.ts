@@ -79,8 +79,10 @@ export type ConversationMessage =
       readonly form: PostMessage;
       /** Whose words the form has, when it passes a message on. */
       readonly origin?: ForwardOrigin;
-      /** The call attempts that an outcome without one may be about, by what the server saw. */
+      /** The call attempts that an outcome may be about, by what the server saw: the names that they are stored under. */
       readonly attempts?: readonly string[];
+      /** The name of the attempt that an outcome says it is about. */
+      readonly about?: string;
     } & Acting)
   /** A post that the surface refuses: that of a message which was posted before is answered with the message. */
   | ({

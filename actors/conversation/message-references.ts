@@ -37,8 +37,8 @@ export function link(
   member: MemberRecord,
   message: Post,
 ): Linked | { readonly refused: readonly Effect[] } | { readonly posted: number } {
-  const { form, origin, user, attempts } = message;
-  const about = attemptOf(state, user, form, attempts);
+  const { form, origin } = message;
+  const about = attemptOf(state, message);
   if (about?.posted !== undefined) {
     if (saysSame(state, about.posted, form)) return { posted: about.posted };
     return { refused: refuse('call_outcome_posted', 'body.outcome') };

@@ -6,8 +6,9 @@
  * The output gate: from an `append` on, whatever the actor says waits until the lane has it on disk, also what a
  * later message makes it say. If the disk refuses, none of it is said and the actor is loaded anew.
  */
-import type { ErrorCode } from '#src/protocol/errors.ts';
-import type { Batch } from '#storage/engine/lane.ts';
+import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
+import type { Batch, Lane } from '#storage/engine/lane.ts';
+import { isStorageFault } from '#storage/engine/storage-fault.ts';
 import {
   refused,
   type Actor,
@@ -82,7 +83,14 @@ export class ActorSystem {
   deliver(to: Address, message: Tell, asker?: Asker): void {
     const cell = this.#cellOf(to);
     if (cell.quarantinedUntil > monotonicMillis()) return this.#reject(cell, message, asker, 'unavailable');
-    const lane = cell.actor.lane?.(cell.key);
+    let lane: Lane | undefined;
+    try {
+      lane = cell.actor.lane?.(cell.key);
+    } catch (error) {
+      // There is nothing to write to, so there is nothing to decide.
+      if (!(error instanceof Refusal)) throw error;
+      return this.#reject(cell, message, asker, error.code);
+    }
     if (asker !== undefined && lane !== undefined && lane.backlog > LANE_BACKLOG_MAX) {
       return this.#reject(cell, message, asker, 'busy');
     }
@@ -195,7 +203,7 @@ export class ActorSystem {
       effects = cell.actor.receive(cell.state, message, this.#now());
     } catch (error) {
       this.#failed(cell, error as Error);
-      asker?.settle(refused('internal'));
+      asker?.settle(refused(isStorageFault(error) ? 'storage_damaged' : 'internal'));
       return;
     }
     this.#carryOut(cell, effects, asker);

@@ -3,7 +3,6 @@ import { nobodyToTell } from '#src/identity/credentials/revocations.ts';
 import { Passwords } from '#src/identity/credentials/passwords.ts';
 import { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
 import { systemClock } from '#src/base/clock.ts';
-import { formatInstant } from '#src/base/time.ts';
 import type { Config } from '#src/config.ts';
 import { makeControlHandlers, type ControlHandlers } from '#src/server/control/control-commands.ts';
 import { runCommand, sentenceOf } from '#src/server/control/control-server.ts';
@@ -19,10 +18,13 @@ import { rotateSigningKeys } from '#src/server/signing-key-rotation.ts';
 import { Seeder } from '#src/server/seed.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
 import { Vault } from '#storage/vault/vault.ts';
-import { lockFolder, openFolder, readManifest } from '#storage/engine/folder.ts';
-import { migrateFolder } from '#storage/engine/migrations.ts';
+import { openServed } from '#src/server/open-folder.ts';
+import { FolderError, lockFolder, readManifest } from '#storage/engine/folder.ts';
 import { CommandError } from './command-error.ts';
 import type { ControlConnection } from './control-client.ts';
+
+/** A command says what it has to say by itself. */
+const SILENT = { error: () => undefined, info: () => undefined };
 
 /**
  * Opens the folder of a stopped server; `make` makes it when it is empty or absent.
@@ -32,7 +34,11 @@ export async function openOffline(config: Config, make: boolean): Promise<Contro
   if (!make) readManifest(config.data);
   const lock = await lockFolder(config.data);
   try {
-    await migrateFolder(config.data, openFolder(config.data, config.lanes, formatInstant(systemClock.now())));
+    const now = systemClock.now();
+    const { setAside } = await openServed(config.data, lock, { lanes: config.lanes, log: SILENT, now });
+    // A command that finds its lane damaged has nobody to answer for it.
+    if (setAside.length > 0)
+      throw new FolderError(`Lane ${setAside[0]} of ${config.data} is damaged: parley check says how.`);
     const accounts = await Accounts.open(config.data);
     const handlers = await makeHandlers(config, accounts);
     return {

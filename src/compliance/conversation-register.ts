@@ -70,7 +70,7 @@ export interface RegisteredConversation {
 
 export interface ConversationRegisterOptions {
   readonly accounts: Accounts;
-  readonly lanes: Pick<Lanes, 'environments' | 'read'>;
+  readonly lanes: Pick<Lanes, 'environments' | 'read' | 'requireReadable'>;
   readonly owners: Pick<RoomOwners, 'orphaned' | 'isOrphaned'>;
   readonly clock: Clock;
   readonly ask: (to: Address, message: Tell, millis: number) => Promise<Answer>;
@@ -214,8 +214,9 @@ export class ConversationRegister {
     };
   }
 
-  /** @throws Refusal `conversation_forbidden`. */
+  /** @throws Refusal `conversation_forbidden`, `storage_damaged`. */
   #record(id: string): ConversationRecord {
+    this.#options.lanes.requireReadable(id);
     const record = this.#find(id);
     if (record === undefined) throw new Refusal('conversation_forbidden');
     return record;

@@ -95,7 +95,7 @@ export interface ErasuresOptions {
   readonly access: Pick<AccessControl, 'refresh'>;
   readonly announcer: Pick<SessionAnnouncer, 'revoked' | 'directoryChanged' | 'groupChanged'>;
   readonly clock: Clock;
-  readonly lanes: Pick<Lanes, 'environments'>;
+  readonly lanes: Pick<Lanes, 'environments' | 'requireWhole'>;
   readonly log: Logger;
   readonly passwords: Pick<Passwords, 'hash'>;
   readonly secondFactors: Pick<SecondFactors, 'forget'>;
@@ -223,6 +223,8 @@ export class Erasures {
     try {
       if (!(await this.#begin(id)) || !(await this.#eraseCalendars(id)) || !(await this.#eraseNames(id))) return;
       for (;;) {
+        // What lies in a lane that cannot be read would be left, and the erasure said to be done.
+        lanes.requireWhole();
         const record = accounts.document(erasures, id);
         if (record === undefined || this.#stopping.signal.aborted) return;
         const { lane, after, user } = record;

@@ -50,7 +50,7 @@ export interface ExportQuery {
 export interface MessageExportOptions {
   readonly accounts: Accounts;
   readonly clock: Clock;
-  readonly lanes: Pick<Lanes, 'read'>;
+  readonly lanes: Pick<Lanes, 'read' | 'requireReadable'>;
   /** The installation's epoch, by which a reader tells one history from another. */
   readonly epoch: string;
   /** What is known of an attachment. */
@@ -69,11 +69,12 @@ export class MessageExport {
    * Starts an export; resolves when it is audited, with its lines. Whoever does not read them to the end calls
    * `return` on them, as a stream does that is destroyed.
    * @throws Refusal `query_invalid` for an instant that is none, `conversation_forbidden` where there is no such
-   * conversation, `busy` beyond EXPORTS_MAX.
+   * conversation, `storage_damaged` where nobody can tell, `busy` beyond EXPORTS_MAX.
    */
   async start(query: ExportQuery, by: AuditActor): Promise<AsyncIterableIterator<string>> {
     const { accounts, attachments, clock, lanes } = this.#options;
     const isWanted = rangeOf(query);
+    lanes.requireReadable(query.conversation);
     const environment = lanes.read(query.conversation);
     environment.refresh();
     const { tables } = environment;

@@ -6,6 +6,7 @@ import { makePersonActor } from '#actors/person/person.ts';
 import { PresenceBudget } from '#actors/person/presence-budget.ts';
 import { monotonicMillis } from '#actors/runtime/monotonic.ts';
 import { ActorSystem } from '#actors/runtime/system.ts';
+import { isStorageFault } from '#storage/engine/storage-fault.ts';
 import { readAudience } from '#storage/conversations/presence-peers.ts';
 import type { AccessChecks } from './access/access-checks.ts';
 import type { Participation } from './access/participation.ts';
@@ -57,6 +58,7 @@ export function makeActorSystem(
     report: {
       restarted: (actor, address, error) => {
         metrics.actorRestarted(actor);
+        if (isStorageFault(error)) metrics.storageFault();
         log.error('an actor failed and was restarted', { actor, address, error });
       },
       quarantined: (actor, address) => {

@@ -47,6 +47,7 @@ export async function openShardBase(data: ShardData): Promise<ShardBase> {
     folder,
     lanes: placement.lanes,
     mapBytes: config.laneSize * 2 ** 30,
+    setAside: data.setAside,
     owns: (lane) => placement.ownsLane(shard, lane),
     report: (records, nanos, failed) => (failed ? metrics.commitFailed() : metrics.commit(records, nanos)),
   });

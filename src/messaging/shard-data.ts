@@ -17,6 +17,8 @@ export interface ShardData {
   readonly shard: number;
   readonly placement: { readonly shards: number; readonly lanes: number };
   readonly folder: string;
+  /** Lanes that cannot be read, by their numbers. */
+  readonly setAside: readonly number[];
   readonly config: Config;
   /** What the messaging port shows when the thread is started; changes are pushed. None: it speaks plain HTTP. */
   readonly certificate: Certificate | undefined;

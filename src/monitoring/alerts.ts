@@ -35,6 +35,9 @@ export const ALERT_KINDS = {
   object_store_failing: {
     say: 'The object store cannot be used: attachments that lie in it are not read, and new ones wait on the disk of the server.',
   },
+  storage_damaged: {
+    say: 'What is stored could not be read: restore a backup. The log says which file, or which message.',
+  },
   redaction_failing: { say: 'De-personalised answers could not be given.' },
   break_glass_used: { say: 'The break-glass account was used.', lasting: 24 * 3_600_000 },
   subscription_disabled: {

@@ -322,6 +322,10 @@ export const ERRORS = {
     error: 'The answer could not be de-personalised, so it is not sent; try again shortly.',
   },
   sso_provider_unavailable: { status: 503, error: 'The identity provider cannot be reached right now.' },
+  storage_damaged: {
+    status: 503,
+    error: 'What is stored of this cannot be read; an administrator has to restore it.',
+  },
   storage_full: { status: 503, error: 'The server cannot store anything right now.' },
   unavailable: { status: 503, error: 'This part of the server is restarting; try again shortly.' },
   virus_scan_unavailable: {

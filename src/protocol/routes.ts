@@ -283,6 +283,7 @@ export const COMMON_ERRORS: readonly ErrorCode[] = [
   'rate_limited',
   'request_malformed',
   'session_revoked',
+  'storage_damaged',
   'storage_full',
   'token_expired',
   'token_invalid',

@@ -44,6 +44,8 @@ export interface AlertSourcesOptions {
   readonly directoryFault?: (() => LdapSyncFault | undefined) | undefined;
   /** Why the object store cannot be used; null: it can, or there is none. */
   readonly objectStoreFault?: (() => string | null) | undefined;
+  /** Reads that found what is stored damaged, since the start, and lanes that are set aside. */
+  readonly storageDamage: () => Promise<{ readonly faults: number; readonly lanes_set_aside: number }>;
   /** De-personalised answers that failed since the start. */
   readonly redactionFailures: () => number;
 }
@@ -83,6 +85,15 @@ export function makeAlertSources(options: AlertSourcesOptions): AlertsOptions['s
         const seconds = await commitP99Seconds();
         if (seconds === null || seconds <= COMMIT_P99_SECONDS_MAX) return [];
         return [{ kind: 'commit_slow', subject: 'server', details: `p99 ${seconds.toFixed(3)} s` }];
+      },
+    },
+    storage: {
+      kinds: ['storage_damaged'],
+      look: async () => {
+        // Damage does not heal: what was found once since the start is told until the next.
+        const { faults, lanes_set_aside: lanes } = await options.storageDamage();
+        if (faults === 0 && lanes === 0) return [];
+        return [{ kind: 'storage_damaged', subject: 'server', details: `${faults} reads, ${lanes} lanes set aside` }];
       },
     },
     accounts: {

@@ -20,6 +20,8 @@ export interface Base {
   readonly renewal: CertificateRenewal | undefined;
   readonly folder: string;
   readonly manifest: Manifest;
+  /** Lanes that cannot be read, by their numbers. */
+  readonly setAside: readonly number[];
   readonly accounts: Accounts;
   readonly tokens: SessionTokens;
   readonly placement: Placement;

@@ -9,6 +9,8 @@ const SETTLE_MILLIS = 30_000;
 
 export interface LiveBackupOptions {
   readonly folder: string;
+  /** Lanes that cannot be read. */
+  readonly setAside: readonly number[];
   readonly supervisor: ShardSupervisor;
   readonly placement: Placement;
   /** Its first number counts the backups under way. All shards see it, those that are started meanwhile too. */
@@ -17,13 +19,16 @@ export interface LiveBackupOptions {
 
 /**
  * Copies the data folder to `out`. Whatever has no message from now on stays until it is done.
- * @throws FolderError as `backupFolder`, and when the shard that writes attachments does not answer.
+ * @throws FolderError as `backupFolder`, when the shard that writes attachments does not answer, and of a folder that is not
+ * whole: its backup would take the place of one that is.
  */
 export async function backUpRunning(
-  { backups, folder, placement, supervisor }: LiveBackupOptions,
+  { backups, folder, placement, setAside, supervisor }: LiveBackupOptions,
   out: string,
   earlier: string | undefined,
 ): Promise<BackupReport> {
+  if (setAside.length > 0)
+    throw new FolderError(`Lane ${setAside[0]} is damaged and set aside: no backup is made without it.`);
   const underWay = new Int32Array(backups);
   Atomics.add(underWay, 0, 1);
   try {

@@ -68,7 +68,7 @@ import type { CertificateRenewal } from '#src/acme/certificate-renewal.ts';
 import type { CertificateWatch } from '#src/tls/certificate-watch.ts';
 
 export interface ManagementOptions extends Omit<SettingsServicesOptions, 'config'> {
-  readonly lanes: Pick<Lanes, 'environments' | 'read'>;
+  readonly lanes: Pick<Lanes, 'environments' | 'read' | 'requireReadable' | 'requireWhole'>;
   readonly access: AccessControl;
   readonly directory: Pick<Directory, 'changedSince' | 'changedUsers'>;
   readonly attachments: Pick<AttachmentReader, 'countContents' | 'find' | 'uploadedSince'>;
@@ -190,6 +190,7 @@ function makeAlerts(
     folder,
     startedAt,
     commitP99Seconds,
+    storageDamage: async () => (await health()).storage,
     certificateEnd: () => settings.certificateEnd(),
     certificate,
     renewal: options.renewal,

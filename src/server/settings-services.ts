@@ -20,7 +20,7 @@ export interface SettingsServicesOptions {
   readonly config: Pick<Config, 'allowPrivateTargets'>;
   /** The epoch of the data folder. */
   readonly epoch: string;
-  readonly lanes: Pick<Lanes, 'read'>;
+  readonly lanes: Pick<Lanes, 'read' | 'requireReadable'>;
   readonly log: Logger;
 }
 

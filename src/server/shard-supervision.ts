@@ -107,7 +107,7 @@ export async function startShards(
 
 /** What a shard is started with, read anew whenever one is; `callsOf` has the calls of the thread before it. */
 function makeShardData(
-  { accounts, backups, certificate, config, folder, limits, manifest, placement }: Base,
+  { accounts, backups, certificate, config, folder, limits, manifest, placement, setAside }: Base,
   { attachmentKeys, mediaServers, objectStore, origins, push, quotas, release, retention }: ShardContext,
   callsOf: (shard: number) => readonly CallRecord[],
 ): (shard: number) => ShardData {
@@ -120,6 +120,7 @@ function makeShardData(
     objectStore: objectStore(),
     placement: { shards: placement.shards, lanes: placement.lanes },
     folder,
+    setAside,
     config: { ...config, masterKey: undefined, turnSecret: undefined },
     certificate: certificate?.current,
     epoch: manifest.epoch,

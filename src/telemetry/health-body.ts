@@ -55,6 +55,9 @@ export interface HealthBody {
     readonly records: number;
     readonly commit: Quantiles;
     readonly commit_failures: number;
+    /** Reads that found what is stored damaged or missing. */
+    readonly faults: number;
+    readonly lanes_set_aside: number;
   };
   /** Thread → how late its timers fire. */
   readonly event_loop: Readonly<Record<string, Quantiles & { readonly recent_max_seconds: number }>>;
@@ -107,6 +110,8 @@ export function healthBody(metrics: MetricSnapshot, gathered: Gathered, installa
       records: histogramOf(metrics, 'parley_storage_commit_records').sum,
       commit: commit.quantiles,
       commit_failures: total('parley_storage_commit_failures_total'),
+      faults: total('parley_storage_faults_total'),
+      lanes_set_aside: total('parley_storage_lanes_set_aside'),
     },
     event_loop: eventLoops(metrics, gathered.answered),
     memory: {

@@ -272,6 +272,16 @@ export const METRICS = {
     labels: [],
     bounds: LATENCY_SECONDS,
   },
+  parley_storage_faults_total: {
+    type: 'counter',
+    help: 'Reads that found what is stored damaged or missing; they were answered storage_damaged.',
+    labels: [],
+  },
+  parley_storage_lanes_set_aside: {
+    type: 'gauge',
+    help: 'Lanes whose file could not be read at the start: their conversations are answered storage_damaged.',
+    labels: [],
+  },
   parley_push_breakers_open: {
     type: 'gauge',
     help: 'Circuit breakers that are open, by provider: it fails, and is left alone for a while.',

@@ -49,6 +49,8 @@ export interface SuppliedMetrics {
     readonly deepest: number;
   };
   readonly asksPending?: number;
+  /** Lanes whose file could not be read at the start: of the main thread. */
+  readonly lanesSetAside?: number;
   /** Since the thread began. */
   readonly droppedLogLines?: number;
   /** Calls that are live, by state, and that ended since the thread began, by result. */
@@ -92,6 +94,7 @@ export class ThreadMetrics {
   readonly #commitSeconds = new Histogram(METRICS.parley_storage_commit_seconds.bounds);
   readonly #commitRecords = new Histogram(METRICS.parley_storage_commit_records.bounds);
   #commitFailures = 0;
+  #storageFaults = 0;
   readonly #actorRestarts = new LabelledCounts();
   readonly #actorsQuarantined = new LabelledCounts();
   readonly #threadRestarts = new LabelledCounts();
@@ -204,6 +207,11 @@ export class ThreadMetrics {
     this.#commitFailures += 1;
   }
 
+  /** What is stored could not be read, or was not there. */
+  storageFault(): void {
+    this.#storageFaults += 1;
+  }
+
   /** An actor of that kind was restarted after a fault. The kind, never the key. */
   actorRestarted(actor: string): void {
     this.#actorRestarts.add(actor);
@@ -259,6 +267,7 @@ export class ThreadMetrics {
       parley_protocol_refusals_total: [...this.#refusals].flatMap(([surface, codes]) => codes.samples([], [surface])),
       parley_protocol_retired_forms_total: this.#retiredForms.samples(),
       parley_storage_commit_failures_total: oneSample(this.#commitFailures),
+      parley_storage_faults_total: oneSample(this.#storageFaults),
       parley_storage_purged_bytes_total: oneSample(this.#purgedBytes),
       parley_storage_purged_messages_total: oneSample(this.#purgedMessages),
       parley_threads_restarts_total: this.#threadRestarts.samples(),
@@ -308,6 +317,7 @@ export class ThreadMetrics {
       ...supplied.find(({ previews }) => previews !== undefined)?.previews,
       ...supplied.find(({ subscriptions }) => subscriptions !== undefined)?.subscriptions,
       ...supplied.find(({ tls }) => tls !== undefined)?.tls,
+      parley_storage_lanes_set_aside: oneSample(sum(({ lanesSetAside }) => lanesSetAside)),
       parley_calls_ended_total: callsOf('ended'),
       parley_calls_live: callsOf('live'),
       parley_actors_active: active.samples(),

@@ -44,6 +44,7 @@ import {
   writeManifest,
 } from '../engine/folder.ts';
 import { LANE_TABLES } from '../engine/lane.ts';
+import { assertStoresThere, settleStores } from '../engine/stores.ts';
 
 /** What a backup or restore says of itself: one line each. */
 export type BackupReport = Readonly<Record<string, string | number>>;
@@ -93,7 +94,7 @@ type Description = z.infer<typeof descriptionSchema>;
  * Copies a data folder to `out`, which must be absent or empty, and reads every copy through before it calls it one.
  * Works on the folder of a stopped server and, within the server's main thread, on that of a running one, which removes
  * no attachment meanwhile. Contents of attachments that the backup `earlier` has are taken from there.
- * @throws FolderError when `folder` is not a data folder, `out` is not empty, `earlier` is no finished backup or a copy
+ * @throws FolderError when `folder` is not a data folder or lacks one of its stores, `out` is not empty, `earlier` is no finished backup or a copy
  * cannot be read.
  */
 export async function backupFolder(folder: string, out: string, earlier?: string): Promise<BackupReport> {
@@ -102,6 +103,7 @@ export async function backupFolder(folder: string, out: string, earlier?: string
   const createdAt = formatInstant(Date.now());
   claim(out);
   try {
+    assertStoresThere(folder);
     const files: BackupFile[] = [];
     let blobs = {};
     for (const path of filesOf(folder, lanes)) {
@@ -147,6 +149,7 @@ export async function restoreFolder(from: string, folder: string): Promise<Backu
       epoch_before: backup.epoch,
       epoch,
     });
+    await settleStores(folder, { lanes }, { anew: true });
     // Last, so that a restore that was interrupted is no data folder.
     writeManifest(folder, { format, epoch, lanes, created_at: formatInstant(Date.now()) });
     return {
@@ -241,10 +244,11 @@ async function describeFile(out: string, path: string): Promise<BackupFile> {
   return { path, bytes: (await stat(join(out, path))).size, sha256: await hashOf(join(out, path)) };
 }
 
-/** Reads every record of a copy. @throws FolderError when it holds fewer than it says. */
+/** Reads every record of a copy; one that was made and never opened has no table at all. @throws FolderError when it holds fewer than it says. */
 async function readThrough(path: string, names: readonly string[]): Promise<void> {
   const environment = new Environment(path, names, { mapBytes: mapBytesOf(path), readOnly: true });
   try {
+    if (names.every((name) => environment.tables[name] === undefined)) return;
     for (const name of names) {
       const table = environment.tables[name];
       if (table === undefined) throw new FolderError(`${path} has no table ${name}.`);

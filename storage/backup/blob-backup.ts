@@ -103,9 +103,11 @@ async function* contentsIn(out: string): AsyncGenerator<{ readonly name: string;
   const environment = new Environment(path, ATTACHMENT_TABLES, { mapBytes: mapBytesOf(path), readOnly: true });
   try {
     let last = '';
-    for (const itemKey of environment.tables.contents.getKeys()) {
+    // Of a server that never started there is the file and no table in it.
+    const { contents, placed }: Partial<typeof environment.tables> = environment.tables;
+    for (const itemKey of contents?.getKeys() ?? []) {
       const [name = ''] = itemKey.toString('latin1').split('\0');
-      if (name !== last) yield { name, isPlaced: environment.tables.placed.get(key(name)) !== undefined };
+      if (name !== last) yield { name, isPlaced: placed?.get(key(name)) !== undefined };
       last = name;
     }
   } finally {

@@ -12,6 +12,7 @@ import { Findings } from '../engine/findings.ts';
 import { FOLDER_FORMAT, folderPaths, lanePath, readManifest } from '../engine/folder.ts';
 import { checkLane } from './lane-check.ts';
 import { openLane, type LaneEnvironment } from '../engine/lane.ts';
+import { findStoreFaults } from '../engine/stores.ts';
 
 export interface CheckReport {
   /** One sentence each; empty when the folder is sound. */
@@ -33,11 +34,15 @@ export async function checkFolder(folder: string): Promise<CheckReport> {
     return { problems: findings.problems, conversations: 0, messages: 0, people: 0 };
   }
   const counts = { conversations: 0, messages: 0 };
+  // Read page by page before anything is mapped: of a damaged page the library would end the process.
+  const faults = findStoreFaults(folder, { lanes }, 'all');
+  for (const { sentence } of faults) findings.say(`${sentence}.`);
+  if (faults.length > 0) return { problems: findings.problems, ...counts, people: 0 };
   const open: LaneEnvironment[] = [];
   try {
     for (const lane of presentLanes(folder, lanes, findings)) {
-      const environment = openOrSay(folder, lane, findings);
-      if (environment === undefined) continue;
+      const path = lanePath(folder, lane);
+      const environment = openLane(path, mapBytesOf(path));
       open.push(environment);
       const here = findings.at(`In lane ${lane}, `);
       const { conversations, messages } = checkLane(environment.tables, lane, lanes, here);
@@ -55,26 +60,12 @@ export async function checkFolder(folder: string): Promise<CheckReport> {
   return { problems: findings.problems, ...counts, people };
 }
 
-/** The lane's environment, or undefined and a problem when its file is no such thing. */
-function openOrSay(folder: string, lane: number, findings: Findings): LaneEnvironment | undefined {
-  const path = lanePath(folder, lane);
-  try {
-    return openLane(path, mapBytesOf(path));
-  } catch (error) {
-    findings.say((error as Error).message);
-    return undefined;
-  }
-}
-
 /** The lanes that have a file. All have, or none: a folder whose server never started is sound and empty. */
 function presentLanes(folder: string, lanes: number, findings: Findings): number[] {
   const root = folderPaths(folder).lanes;
   const files = new Set((existsSync(root) ? readdirSync(root) : []).filter((name) => name.endsWith('.mdb')));
   const all = Array.from({ length: lanes }, (_, lane) => lane);
   const present = all.filter((lane) => files.delete(basename(lanePath('', lane))));
-  if (present.length > 0) {
-    for (const lane of all) if (!present.includes(lane)) findings.say(`Lane ${lane} has no file.`);
-  }
   for (const name of files) findings.say(`The file lanes/${name} belongs to none of the ${lanes} lanes.`);
   return present;
 }

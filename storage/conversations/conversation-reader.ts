@@ -8,6 +8,7 @@ import type { Conversation, Participant } from '#src/protocol/conversations/conv
 import { encodeEvent, type EventType } from '#src/protocol/sockets/events.ts';
 import { key, lastPart, numberAt, numbered, numberOf, under } from '../engine/keys.ts';
 import type { LaneEnvironment } from '../engine/lane.ts';
+import { StorageFault } from '../engine/storage-fault.ts';
 import { expiredUpTo, revOfPost, type LoggedChange, type RetentionRule } from './retention.ts';
 import {
   changeRecord,
@@ -189,43 +190,50 @@ export function readMessage(tables: Tables, record: ConversationRecord, seq: num
   return stored === undefined ? undefined : messageJson(tables, record.id, seq, stored);
 }
 
+/** The same. @throws StorageFault for one between floor and head that is not there. */
+export function readPromised(tables: Tables, record: ConversationRecord, seq: number): string | undefined {
+  const json = readMessage(tables, record, seq);
+  if (json === undefined && seq > record.floorSeq && seq <= record.headSeq) throw missingMessage(record.id, seq);
+  return json;
+}
+
+function missingMessage(id: string, seq: number): StorageFault {
+  return new StorageFault(`Message ${seq} of ${id} is missing.`);
+}
+
 export interface HistoryQuery {
   readonly afterSeq?: number | undefined;
   readonly beforeSeq?: number | undefined;
   readonly limit: number;
 }
 
-/** A page of history as JSON texts in seq order; `next` is the seq to go on from, or undefined at the end. */
+/**
+ * A page of history as JSON texts in seq order; `next` is the seq to go on from, or undefined at the end.
+ * @throws StorageFault where the page does not reach what the record promises: seqs have no gaps between floor and head.
+ */
 export function readHistory(
   tables: Tables,
   record: ConversationRecord,
   query: HistoryQuery,
 ): { items: string[]; next?: number } {
-  const { id, floorSeq } = record;
-  const range = { start: numbered(floorSeq + 1, id), end: under(id).end };
-  const forward = query.afterSeq !== undefined;
-  const options = forward
-    ? // Behind the head there is nothing, however far behind it a query looks.
-      { start: numbered(Math.min(Math.max(query.afterSeq ?? 0, floorSeq), record.headSeq) + 1, id), end: range.end }
-    : {
-        start: query.beforeSeq === undefined ? range.end : numbered(query.beforeSeq - 1, id),
-        // The end of a range is left out, also of one that is walked backwards.
-        end: numbered(floorSeq, id),
-        reverse: true,
-      };
-  const seqs: number[] = [];
+  const { id, floorSeq, headSeq } = record;
+  const { afterSeq, beforeSeq = headSeq + 1, limit } = query;
+  const step = afterSeq === undefined ? -1 : 1;
+  // Behind the head there is nothing, however far behind it a query looks.
+  const first = afterSeq === undefined ? Math.min(beforeSeq - 1, headSeq) : Math.max(afterSeq, floorSeq) + 1;
+  const there = Math.max(0, afterSeq === undefined ? first - floorSeq : headSeq - first + 1);
+  const count = Math.min(limit, there);
+  if (count === 0) return { items: [] };
+  // The end of a range is left out, also of one that is walked backwards.
+  const range = { start: numbered(first, id), end: numbered(first + step * count, id), reverse: step < 0 };
   const items: string[] = [];
-  // One more than asked tells whether there is a next page.
-  for (const entry of tables.messages.getRange({ ...options, limit: query.limit + 1 })) {
-    const seq = numberOf(entry.key);
-    if (items.length === query.limit) {
-      const last = seqs.at(-1) as number;
-      return { items: forward ? items : items.toReversed(), next: last };
-    }
-    seqs.push(seq);
-    items.push(messageJson(tables, id, seq, entry.value));
+  for (const entry of tables.messages.getRange(range)) {
+    if (numberOf(entry.key) !== first + step * items.length) break;
+    items.push(messageJson(tables, id, numberOf(entry.key), entry.value));
   }
-  return { items: forward ? items : items.toReversed() };
+  if (items.length < count) throw missingMessage(id, first + step * items.length);
+  if (step < 0) items.reverse();
+  return count < there ? { items, next: first + step * (count - 1) } : { items };
 }
 
 /**
@@ -283,7 +291,7 @@ export function purgeData({ id, floorSeq }: Pick<ConversationRecord, 'id' | 'flo
 /** The event of a message's post, with the message as it now stands. */
 function newMessageEvent(tables: Tables, record: ConversationRecord, rev: number, seq: number): string {
   const stored = tables.messages.get(numbered(seq, record.id));
-  if (stored === undefined) throw new Error(`Message ${seq} of ${record.id} is missing.`);
+  if (stored === undefined) throw missingMessage(record.id, seq);
   const ts = unixSeconds(Date.parse(messageRecord.facts(stored).createdAt));
   const head = { type: 'message.new', conv: record.id, seq, ts, rev, rev_count: 1 } as const;
   return encodeEvent(head, messageJson(tables, record.id, seq, stored));
@@ -293,7 +301,7 @@ function newMessageEvent(tables: Tables, record: ConversationRecord, rev: number
 function changeData(tables: Tables, record: ConversationRecord, epoch: string, seq: number | undefined): string {
   if (seq === undefined) return JSON.stringify(conversationView(tables, record, epoch));
   const json = readMessage(tables, record, seq);
-  if (json === undefined) throw new Error(`Message ${seq} of ${record.id} is missing.`);
+  if (json === undefined) throw missingMessage(record.id, seq);
   return json;
 }
 

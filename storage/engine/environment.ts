@@ -27,12 +27,15 @@ export interface EnvironmentOptions {
 }
 
 /** Address space that any installation's file fits, for tools, which know no setting of the server. */
-const TOOL_MAP_BYTES = 64 * 1024 ** 3;
+export const TOOL_MAP_BYTES = 64 * 1024 ** 3;
 
 /** Address space to open an existing file with, where the server's setting is not at hand. */
 export function mapBytesOf(path: string): number {
   return Math.max(TOOL_MAP_BYTES, statSync(path).size * 2);
 }
+
+/** Where a file says whose it is: beside the names of its tables, so that what knows no marks does not see it. */
+export const MARK_KEY = 'parley.mark';
 
 export class Environment<Name extends string> {
   readonly path: string;
@@ -97,6 +100,15 @@ export class Environment<Name extends string> {
   /** Runs reads and writes as one transaction, on disk when it returns. Blocks: for start-up, tools and migrations. */
   transact<T>(action: () => T): T {
     return this.#root.transactionSync(action);
+  }
+
+  /** Says in the file whose it is, or with null that it is nobody's. On disk when it returns. */
+  mark(text: string | null): void {
+    const itemKey = Buffer.from(MARK_KEY, 'latin1');
+    this.#root.transactionSync(() => {
+      if (text === null) void this.#root.remove(itemKey);
+      else void this.#root.put(itemKey, Buffer.from(text, 'utf8'));
+    });
   }
 
   /** Copies the environment to a new file while it is in use, compacted. */

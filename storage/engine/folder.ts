@@ -2,6 +2,7 @@
  * The data folder: its manifest, its lock and where everything lies.
  *
  *     data/manifest.json      format, epoch, number of lanes; written once, rewritten by restore and migrations
+ *     data/stores.json        the installation, and which of the .mdb files it has (`stores.ts`)
  *     data/lock               a socket of the process that has the folder
  *     data/control.sock       the command's door to a running server
  *     data/accounts.mdb       people, devices, sessions
@@ -48,6 +49,7 @@ export class FolderError extends Error {}
 
 export const folderPaths = (folder: string) => ({
   manifest: join(folder, 'manifest.json'),
+  stores: join(folder, 'stores.json'),
   lock: join(folder, 'lock'),
   control: join(folder, 'control.sock'),
   accounts: join(folder, 'accounts.mdb'),
@@ -127,10 +129,14 @@ export function readManifest(folder: string): Manifest {
   return manifest;
 }
 
-/** Replaces the manifest in one step, so that a crash leaves the old or the new one. */
+/** Replaces the manifest. */
 export function writeManifest(folder: string, manifest: Manifest): void {
-  const path = folderPaths(folder).manifest;
-  writeFileSync(`${path}.new`, `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600, flush: true });
+  replaceJson(folder, folderPaths(folder).manifest, manifest);
+}
+
+/** Replaces a file of a folder in one step, so that a crash leaves the old or the new one. On disk when it returns. */
+export function replaceJson(folder: string, path: string, value: unknown): void {
+  writeFileSync(`${path}.new`, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600, flush: true });
   renameSync(`${path}.new`, path);
   syncFolder(folder);
 }
@@ -147,6 +153,8 @@ export function syncFolder(folder: string): void {
 
 /** A folder that this process has to itself. */
 export interface FolderLock {
+  /** Whether whoever had it last died with it, so that nobody saw to what it was writing. */
+  readonly wasLeft: boolean;
   release(): void;
 }
 
@@ -165,11 +173,13 @@ const SOCKET_NAME_BYTES_MAX = 107;
 export async function lockFolder(folder: string): Promise<FolderLock> {
   makeFolder(folder);
   const path = folderPaths(folder).lock;
+  let wasLeft = false;
   for (let tries = 0; tries < LOCK_TRIES; tries += 1) {
     const server = await listenAt(folder, socketName(folder, path));
-    if (server !== undefined) return { release: () => void server.close() };
+    if (server !== undefined) return { wasLeft, release: () => void server.close() };
     if (await hasListener(socketName(folder, path))) throw new FolderError(`${folder} is in use by another process.`);
     await removeDeadLock(folder, path);
+    wasLeft = true;
   }
   throw new FolderError(`${folder} could not be locked.`);
 }

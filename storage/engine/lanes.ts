@@ -6,8 +6,10 @@
  * one lane, so that one transaction changes all of it.
  */
 import { SLOT_COUNT, slotOf } from '#src/base/slots.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import type { Table } from './environment.ts';
 import { lanePath } from './folder.ts';
-import { Lane, openLane, type CommitReport, type LaneEnvironment } from './lane.ts';
+import { Lane, LANE_TABLES, openLane, type CommitReport, type LaneEnvironment } from './lane.ts';
 
 /** The lane of a key, for a folder with that many lanes. */
 export function laneOf(itemKey: string, lanes: number): number {
@@ -26,19 +28,39 @@ export interface LanesOptions {
   /** Which lanes this thread writes. */
   readonly owns: (lane: number) => boolean;
   readonly report: CommitReport;
+  /** Lanes whose file cannot be read. They are not opened, and nothing is written to them. */
+  readonly setAside?: readonly number[];
 }
 
+const EMPTY_TABLE = {
+  get: () => undefined,
+  getKeys: () => [],
+  getKeysCount: () => 0,
+  getRange: () => [],
+  getStats: () => ({ entryCount: 0 }),
+} as unknown as Table;
+
+/** What stands in for a lane that is set aside, so that whoever looks through all lanes finds nothing there and goes on. */
+const SET_ASIDE = {
+  tables: Object.fromEntries(LANE_TABLES.map((name) => [name, EMPTY_TABLE])),
+  refresh: () => undefined,
+  close: async () => undefined,
+} as unknown as LaneEnvironment;
+
 export class Lanes {
+  /** All by their number. One that is set aside looks empty: ask `requireReadable` before that means anything. */
   readonly environments: readonly LaneEnvironment[];
+  readonly #setAside: ReadonlySet<number>;
   readonly #owned: ReadonlyMap<number, Lane>;
 
   constructor(options: LanesOptions) {
+    this.#setAside = new Set(options.setAside);
     this.environments = Array.from({ length: options.lanes }, (_, lane) =>
-      openLane(lanePath(options.folder, lane), options.mapBytes),
+      this.#setAside.has(lane) ? SET_ASIDE : openLane(lanePath(options.folder, lane), options.mapBytes),
     );
     this.#owned = new Map(
       this.environments.flatMap((environment, lane) =>
-        options.owns(lane) ? [[lane, new Lane(lane, environment, options.report)]] : [],
+        options.owns(lane) && !this.#setAside.has(lane) ? [[lane, new Lane(lane, environment, options.report)]] : [],
       ),
     );
   }
@@ -48,8 +70,22 @@ export class Lanes {
     return this.environments[laneOf(conversation, this.environments.length)] as LaneEnvironment;
   }
 
-  /** The lane a conversation is written to. A fault of placement if this thread does not own it. */
+  /** @throws Refusal `storage_damaged` for a conversation, or a person, whose lane is set aside. */
+  requireReadable(itemKey: string): void {
+    if (this.#setAside.has(laneOf(itemKey, this.environments.length))) throw new Refusal('storage_damaged');
+  }
+
+  /** @throws Refusal `storage_damaged` while any lane is set aside, for work that may leave none out. */
+  requireWhole(): void {
+    if (this.#setAside.size > 0) throw new Refusal('storage_damaged');
+  }
+
+  /**
+   * The lane a conversation is written to. A fault of placement if this thread does not own it.
+   * @throws Refusal `storage_damaged` where it is set aside.
+   */
   write(conversation: string): Lane {
+    this.requireReadable(conversation);
     const number = laneOf(conversation, this.environments.length);
     const lane = this.#owned.get(number);
     if (lane === undefined) throw new Error(`Lane ${number} belongs to another shard.`);

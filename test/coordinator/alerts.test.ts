@@ -143,6 +143,7 @@ test('the sources see silent nodes, low disks, ending certificates, slow commits
   const { accounts, clock, folder } = await openAccounts(context);
   const { nodes } = makeNodeServices(accounts, clock);
   let [p99, failures]: [number | null, number] = [null, 0];
+  let damage = { faults: 0, lanes_set_aside: 0 };
   const options: AlertSourcesOptions = {
     nodes,
     clock,
@@ -151,6 +152,7 @@ test('the sources see silent nodes, low disks, ending certificates, slow commits
     quotaConditions: () => [],
     accountsUsedBytes: () => 0,
     commitP99Seconds: async () => p99,
+    storageDamage: async () => damage,
     redactionFailures: () => failures,
   };
   const served = { chain: '', key: '', fingerprint: '', notAfter: clock.now() + 2 * CERTIFICATE_MILLIS_MIN };
@@ -190,6 +192,12 @@ test('the sources see silent nodes, low disks, ending certificates, slow commits
   assert.deepEqual(await look('commits'), []);
   p99 = COMMIT_P99_SECONDS_MAX + 0.001;
   assert.deepEqual(await look('commits'), [['commit_slow', 'server']]);
+
+  assert.deepEqual(await look('storage'), []);
+  damage = { faults: 0, lanes_set_aside: 1 };
+  assert.deepEqual(await look('storage'), [['storage_damaged', 'server']]);
+  damage = { faults: 1, lanes_set_aside: 0 };
+  assert.deepEqual(await look('storage'), [['storage_damaged', 'server']]);
 
   assert.deepEqual(await look('redaction'), []);
   failures = 2;

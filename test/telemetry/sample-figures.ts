@@ -10,6 +10,7 @@ export function busyThread(name: string): ThreadMetrics {
     activeActors: { conversation: 3, person: 2 },
     mailboxes: { system: 0, urgent: 1, main: 7, deepest: 4 },
     asksPending: 2,
+    lanesSetAside: 1,
     droppedLogLines: 5,
     calls: { live: { ringing: 2 }, ended: { missed: 3 } },
     attachments: {
@@ -66,6 +67,7 @@ export function busyThread(name: string): ThreadMetrics {
   metrics.postAcked(2_000_000);
   metrics.commit(3, 1_500_000);
   metrics.commitFailed();
+  metrics.storageFault();
   metrics.actorRestarted('conversation');
   metrics.actorQuarantined('person');
   metrics.threadRestarted('shard-1');

@@ -46,7 +46,7 @@ export interface OwnDataOptions {
   readonly calendarsOf: (user: string) => Iterable<ExportedCalendar>;
   readonly clock: Clock;
   readonly groups: Pick<Groups, 'of'>;
-  readonly lanes: Pick<Lanes, 'environments'>;
+  readonly lanes: Pick<Lanes, 'environments' | 'requireWhole'>;
   readonly profiles: Pick<OwnProfiles, 'read'>;
   readonly vault: Pick<Vault, 'state'>;
 }
@@ -67,11 +67,13 @@ export class OwnData {
 
   /**
    * Begins an export; resolves when it is audited, with its lines.
-   * @throws Refusal `encryption_locked` while names of contents are sealed; `busy`, `storage_full`.
+   * @throws Refusal `encryption_locked` while names of contents are sealed, `storage_damaged` while not all of it can be read;
+   * `busy`, `storage_full`.
    */
   async start(claims: SessionClaims, address: string): Promise<AsyncGenerator<string>> {
     const { accounts, clock, vault } = this.#options;
     if (vault.state === 'locked') throw new Refusal('encryption_locked');
+    this.#options.lanes.requireWhole();
     const actor = `user:${claims.sub}`;
     const details = { session: claims.sid };
     const entry = { event: 'user.data_exported', actor, address, subject: actor, details };

@@ -84,6 +84,8 @@ export const ENGLISH_TERMS = {
     'The files of the certificate that the listeners show were changed and cannot be served; the one from before is.',
   'alert.certificate_not_renewed':
     'The ACME authority did not give a certificate when one was due; the one from before is shown.',
+  'alert.storage_damaged':
+    'What is stored could not be read: restore a backup. The log says which file, or which message.',
   'alert.redaction_failing': 'De-personalised answers could not be given.',
   'alert.break_glass_used': 'The break-glass account was used.',
   'alert.subscription_disabled': 'An event subscription of a bot was disabled: its deliveries failed for three days.',

@@ -12,9 +12,11 @@ export interface Readable {
 
 /**
  * The conversation of that id, if `user` takes part in it.
- * @throws Refusal `conversation_forbidden` for one that is not there and one that is not theirs (MSG-11).
+ * @throws Refusal `conversation_forbidden` for one that is not there and one that is not theirs (MSG-11); `storage_damaged`
+ * where nobody can tell.
  */
-export function readableBy(lanes: Pick<Lanes, 'read'>, id: string, user: string): Readable {
+export function readableBy(lanes: Pick<Lanes, 'read' | 'requireReadable'>, id: string, user: string): Readable {
+  lanes.requireReadable(id);
   const environment = lanes.read(id);
   environment.refresh();
   const record = readConversation(environment.tables, id);

@@ -71,8 +71,12 @@ export function checkSignal(body: unknown): Stanza {
   }
 }
 
-/** @throws Refusal recipient_forbidden: one answer for a conversation that is not there and not theirs (SIG-04). */
+/**
+ * @throws Refusal recipient_forbidden: one answer for a conversation that is not there and not theirs (SIG-04);
+ * storage_damaged where nobody can tell.
+ */
 function requireMember(request: ClientRequest, conversation: string): void {
+  request.service.lanes.requireReadable(conversation);
   const environment = request.service.lanes.read(conversation);
   environment.refresh();
   const there = readConversation(environment.tables, conversation) !== undefined;

@@ -16,9 +16,11 @@ import {
   readChanges,
   readHistory,
   readMessage,
+  readPromised,
   readPersonal,
   readWatermarks,
 } from '#storage/conversations/conversation-reader.ts';
+import { nameOfAttempt } from '#storage/conversations/outcome-records.ts';
 import { readPinnedSeqs } from '#storage/conversations/inbox-reader.ts';
 import { requireTrueOutcome } from '../calls/call-handlers.ts';
 import {
@@ -91,6 +93,7 @@ interface Prepared {
   readonly form: PostMessage;
   readonly origin?: ForwardOrigin;
   readonly attempts?: readonly string[];
+  readonly about?: string;
 }
 
 /** What a form becomes by what the server knows of its file, its call, or the message that it passes on. @throws Refusal. */
@@ -99,8 +102,12 @@ async function prepare(request: ClientRequest, posted: PostMessage | ForwardMess
     const { form, origin } = readForwarded(request, posted);
     return { form: await prepareAttachment(request, form, 'forward'), origin };
   }
-  const attempts = await requireTrueOutcome(request, posted);
-  return { form: await prepareAttachment(request, posted, 'body.attachment'), attempts };
+  const nameOf = (call: string) => nameOfAttempt(request.service.idKey, call);
+  const attempts = (await requireTrueOutcome(request, posted)).map(nameOf);
+  const { body } = posted;
+  const about =
+    typeof body === 'object' && 'outcome' in body && body.call !== undefined ? { about: nameOf(body.call) } : {};
+  return { form: await prepareAttachment(request, posted, 'body.attachment'), attempts, ...about };
 }
 
 /** @throws Refusal as the attachment's door does, with the field to blame. */
@@ -153,7 +160,7 @@ export const readMessages: Handler = (request) => {
 
 export const readOneMessage: Handler = (request) => {
   const { record, tables } = readable(request);
-  const json = readMessage(tables, record, pathSeq(request));
+  const json = readPromised(tables, record, pathSeq(request));
   if (json === undefined) throw new Refusal('message_not_found');
   return { status: 200, json };
 };

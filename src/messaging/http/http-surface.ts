@@ -5,6 +5,7 @@
 import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
 import { monotonicMillis } from '#actors/runtime/monotonic.ts';
 import { unixSeconds } from '#src/base/clock.ts';
+import { isId } from '#src/base/ids.ts';
 import { speaksTls, type Config } from '#src/config.ts';
 import { TUS_EXTENSIONS, TUS_VERSION } from '#src/protocol/attachments/attachments.ts';
 import { Refusal } from '#src/protocol/errors.ts';
@@ -17,6 +18,7 @@ import { PROTOCOL_VERSION, readClientVersion, VERSION_HEADERS } from '#src/proto
 import type { Log } from '#src/telemetry/log.ts';
 import { HSTS_SECONDS } from '#src/tls/certificate.ts';
 import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
+import { isStorageFault } from '#storage/engine/storage-fault.ts';
 import { BYTE_ROUTES, registerByteRoutes, type ByteRoutesContext } from '../attachments/attachment-surface.ts';
 import { bearerToken, type Authentication } from '../access/authentication.ts';
 import type { VendorTokenWatch } from '../access/vendor-token-watch.ts';
@@ -208,6 +210,7 @@ export class HttpSurface {
     const query = route.query === undefined ? undefined : parseQuery(route.query, head.query);
     if (route.query === undefined && head.query !== '') parseNoQuery(head.query);
     const body = route.body === undefined ? undefined : await this.#readForm(exchange, route);
+    if (isId('c', params['id'] ?? '')) service.lanes.requireReadable(params['id'] as string);
     return { service, ...caller, params, query, body, cancellation: exchange.cancellation };
   }
 
@@ -363,9 +366,12 @@ export class HttpSurface {
   }
 
   #fail(exchange: Exchange, error: Error, route: string): void {
-    if (error instanceof Refusal) return this.#held.hold(error, () => exchange.refuse(error));
-    this.#options.log.error('a request failed', { route, error });
-    return exchange.refuse(new Refusal('internal'));
+    const isDamage = isStorageFault(error);
+    if (error instanceof Refusal && !isDamage) return this.#held.hold(error, () => exchange.refuse(error));
+    if (isDamage) this.#options.metrics.storageFault();
+    const message = isDamage ? 'what is stored cannot be read' : 'a request failed';
+    this.#options.log.error(message, { route, error: error.cause instanceof Error ? error.cause : error });
+    return exchange.refuse(new Refusal(isDamage ? 'storage_damaged' : 'internal'));
   }
 
   #dropSlow(): void {

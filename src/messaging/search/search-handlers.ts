@@ -55,8 +55,9 @@ function readRequest(form: SearchForm): SearchRequest {
   return { ...read, sender, kind, after, before };
 }
 
-/** @throws Refusal `conversation_forbidden` for one that is not there and one that is not theirs (MSG-11). */
+/** @throws Refusal `conversation_forbidden` for one that is not there and one that is not theirs (MSG-11); `storage_damaged`. */
 function requireReadable(request: ClientRequest, conversation: string): void {
+  request.service.lanes.requireReadable(conversation);
   const { tables } = refreshed(request, conversation);
   const isTheirs =
     request.reach?.has(conversation) !== false && readMember(tables, conversation, request.user) !== undefined;

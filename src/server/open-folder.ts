@@ -1,0 +1,39 @@
+/** The data folder of a server that starts: nothing maps a store before it was read page by page. */
+import { formatInstant } from '#src/base/time.ts';
+import type { Log } from '#src/telemetry/log.ts';
+import { FOLDER_FORMAT, FolderError, openFolder, type FolderLock, type Manifest } from '#storage/engine/folder.ts';
+import { migrateFolder } from '#storage/engine/migrations.ts';
+import { faultSentence, findStoreFaults, settleStores } from '#storage/engine/stores.ts';
+
+export interface OpenFolder {
+  readonly manifest: Manifest;
+  /** Lanes that cannot be read: their conversations are answered `storage_damaged`. */
+  readonly setAside: readonly number[];
+}
+
+/**
+ * Opens the folder for a server, or makes it; `lock` is the caller's. Presence, marks, lengths, first pages and free lists
+ * are compared at every start. Where whoever had the folder before died with it, every page is read: it may have died of one.
+ * @throws FolderError for a store that is missing, cut off or somebody else's, or damaged and no lane.
+ */
+export async function openServed(
+  folder: string,
+  lock: Pick<FolderLock, 'wasLeft'>,
+  { lanes, log, now }: { readonly lanes: number; readonly log: Pick<Log, 'error' | 'info'>; readonly now: number },
+): Promise<OpenFolder> {
+  const found = openFolder(folder, lanes, formatInstant(now));
+  if (lock.wasLeft) log.info('the process before this one died: every page of its stores is read', { folder });
+  const faults = findStoreFaults(folder, found, lock.wasLeft ? 'all' : 'tables');
+  const fatal = faults.filter(({ lane, part }) => lane === undefined || part === 'head');
+  if (fatal.length > 0) throw new FolderError(faultSentence(fatal));
+  for (const { lane, sentence } of faults) log.error('a lane cannot be read and is set aside', { lane, sentence });
+  const setAside = faults.flatMap(({ lane }) => lane ?? []);
+  if (setAside.length > 0) {
+    // A migration may leave no lane out; and what is hurt is not marked as whole.
+    if (found.format < FOLDER_FORMAT) throw new FolderError(faultSentence(faults));
+    return { manifest: found, setAside };
+  }
+  const manifest = await migrateFolder(folder, found);
+  await settleStores(folder, manifest);
+  return { manifest, setAside };
+}
