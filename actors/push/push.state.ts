@@ -1,9 +1,11 @@
 /** A person's registrations and outbox of pushes, as their lane has them, and what of it is on its way. */
 import type { PushDelivery } from '../runtime/actor.ts';
+import type { CallSealing } from '#storage/conversations/call-sealing.ts';
 import { key, lastPart, numberAt, under } from '#storage/engine/keys.ts';
 import type { LaneTable, LaneWrite } from '#storage/engine/lane.ts';
 import {
   pushRegistrationRecord,
+  pushRowKey,
   pushRowRecord,
   removePushRegistration,
   removePushRow,
@@ -38,10 +40,14 @@ export class PushState {
   /** When the last awake socket went, where that is still to be looked into. */
   lostAt: number | undefined;
   readonly #view: LaneView;
+  readonly #calls: CallSealing;
+  /** Row → where it lies, of those from before calls were sealed. */
+  readonly #plain = new Map<string, Buffer>();
 
-  constructor(user: string, view: LaneView) {
+  constructor(user: string, view: LaneView, calls: CallSealing) {
     this.user = user;
     this.#view = view;
+    this.#calls = calls;
     for (const itemKey of view.keys('pushRegistrations', under(user))) {
       const device = lastPart(itemKey);
       const stored = view.get('pushRegistrations', itemKey);
@@ -50,8 +56,9 @@ export class PushState {
     for (const itemKey of view.keys('pushOutbox', under(user))) {
       const stored = view.get('pushOutbox', itemKey);
       if (stored === undefined) continue;
-      const row = pushRowRecord.decode(itemKey, stored);
+      const row = pushRowRecord.decode(itemKey, stored, calls);
       this.rows.set(rowName(row), row);
+      if (!itemKey.equals(pushRowKey(user, row, calls))) this.#plain.set(rowName(row), itemKey);
     }
   }
 
@@ -63,14 +70,14 @@ export class PushState {
 
   put(row: PushRow): LaneWrite {
     this.rows.set(rowName(row), row);
-    return writePushRow(this.user, row);
+    return writePushRow(this.user, row, this.#calls);
   }
 
   remove(row: Pick<PushRow, 'device' | 'subject' | 'seq'>): LaneWrite {
     const name = rowName(row);
     this.rows.delete(name);
     this.tried.delete(name);
-    return removePushRow(this.user, row);
+    return removePushRow(this.#plain.get(name) ?? pushRowKey(this.user, row, this.#calls));
   }
 
   moveCursor(conversation: string, seq: number): LaneWrite {

@@ -11,6 +11,7 @@ import type { Lane, LaneWrite } from '#storage/engine/lane.ts';
 import type { CallDetail, PushKind, PushRegistration, PushRow } from '#storage/conversations/push-records.ts';
 import type { NotificationLevel } from '#src/protocol/account/notifications.ts';
 import { PUSH_REGISTRATIONS_MAX } from '#src/protocol/limits.ts';
+import type { CallSealing } from '#storage/conversations/call-sealing.ts';
 import type { ReminderData } from '#src/protocol/sockets/events.ts';
 import type { Attention } from '../person/attention.ts';
 import { unreachable, type Actor, type Effect } from '../runtime/actor.ts';
@@ -49,6 +50,8 @@ export interface PushCounts {
 export interface PushOptions {
   /** The lane of the person's name. */
   readonly lane: (user: string) => Lane;
+  /** How calls stand on disk. */
+  readonly calls: CallSealing;
   readonly reader: PushReader;
   readonly registry: PushRegistry;
   readonly attention: Attention;
@@ -69,7 +72,7 @@ export function makePushActor(options: PushOptions): Actor<PushState, PushMessag
     mailboxMax: PUSH_MAILBOX_MAX,
     urgent: ['ring', 'hush', 'register', 'unregister', 'sessionsEnded'],
     lane: options.lane,
-    start: (user) => new PushState(user, options.lane(user)),
+    start: (user) => new PushState(user, options.lane(user), options.calls),
     receive: (state, message, now) => new Turn(state, options, now).receive(message),
     isIdle: (state) => state.rows.size === 0 && state.lostAt === undefined,
     inspect: ({ registrations, rows }) => ({ registrations: registrations.size, waiting: rows.size }),

@@ -6,10 +6,11 @@
  *     pushCursors       [user, conversation]           up to which seq the person's pushes were decided
  *     meta              ['push']                       up to when all was decided for the people of this lane
  *
- * A subject is a conversation, `call:` and the name of a call attempt, `reminder:` and the id of a reminder, or
- * `invitation:` and the room that the person is asked into.
+ * A subject is a conversation, `call:` and a call attempt, `reminder:` and the id of a reminder, or `invitation:` and the room
+ * that the person is asked into. On disk an attempt is a name in its key and sealed in its value (`call-sealing.ts`).
  */
 import type { ReminderData } from '#src/protocol/sockets/events.ts';
+import type { CallSealing } from './call-sealing.ts';
 import type { PushAddress } from '#src/protocol/push/push.ts';
 import { key, lastPart, numberAt, numbered, numberOf, numberValue, under } from '../engine/keys.ts';
 import type { LaneEnvironment, LaneWrite } from '../engine/lane.ts';
@@ -66,22 +67,30 @@ export const pushRegistrationRecord = {
   },
 };
 
+/** What stands in front of the attempt in the subject of a call. */
+const CALL = 'call:';
+
 export const pushRowRecord = {
-  encode: (r: PushRow): Buffer => {
-    const [call, reminder] = [r.call, r.reminder].map((it) => (it === undefined ? null : JSON.stringify(it)));
+  encode: (r: PushRow, calls: CallSealing): Buffer => {
+    const call = r.call === undefined ? null : calls.seal(JSON.stringify(r.call));
+    const reminder = r.reminder === undefined ? null : JSON.stringify(r.reminder);
     return pack([r.kind, r.at, r.expiresAt, call, r.isSent, ...(reminder === null ? [] : [reminder])]);
   },
-  decode(itemKey: Buffer, buffer: Buffer): PushRow {
-    const [, device = '', subject = ''] = itemKey.toString('utf8', 0, itemKey.length - SEQ_BYTES - 1).split('\0');
+  /** Without `calls` a call stays sealed: its subject is its name. */
+  decode(itemKey: Buffer, buffer: Buffer, calls?: CallSealing): PushRow {
+    const [, device = '', stored = ''] = itemKey.toString('utf8', 0, itemKey.length - SEQ_BYTES - 1).split('\0');
     const [kind, at, expiresAt, call, isSent, reminder] = unpack('push', buffer) as [
       PushKind,
       number,
       number,
-      string | null,
+      Uint8Array | string | null,
       boolean,
       string | undefined,
     ];
-    const detail = call === null ? undefined : (JSON.parse(call) as CallDetail);
+    // Before 2026-11-23 it was a text as it is.
+    const text = typeof call === 'string' ? call : call === null ? undefined : calls?.open(call);
+    const detail = text === undefined ? undefined : (JSON.parse(text) as CallDetail);
+    const subject = detail === undefined ? stored : `${CALL}${detail.call}`;
     const told = reminder === undefined ? {} : { reminder: JSON.parse(reminder) as ReminderData };
     return { device, subject, seq: numberOf(itemKey), kind, at, expiresAt, call: detail, isSent, ...told };
   },
@@ -96,12 +105,13 @@ export function removePushRegistration(user: string, device: string): LaneWrite 
   return { table: 'pushRegistrations', key: key(user, device), value: null };
 }
 
-export function writePushRow(user: string, row: PushRow): LaneWrite {
-  return { table: 'pushOutbox', key: rowKey(user, row), value: pushRowRecord.encode(row) };
+export function writePushRow(user: string, row: PushRow, calls: CallSealing): LaneWrite {
+  return { table: 'pushOutbox', key: pushRowKey(user, row, calls), value: pushRowRecord.encode(row, calls) };
 }
 
-export function removePushRow(user: string, row: Pick<PushRow, 'device' | 'subject' | 'seq'>): LaneWrite {
-  return { table: 'pushOutbox', key: rowKey(user, row), value: null };
+/** Takes away what is stored under a key of `pushRowKey`. */
+export function removePushRow(itemKey: Buffer): LaneWrite {
+  return { table: 'pushOutbox', key: itemKey, value: null };
 }
 
 export function writePushCursor(user: string, conversation: string, seq: number): LaneWrite {
@@ -143,8 +153,14 @@ export function* readPushWaiting(tables: Tables): Iterable<string> {
   }
 }
 
-function rowKey(user: string, { device, subject, seq }: Pick<PushRow, 'device' | 'subject' | 'seq'>): Buffer {
-  return numbered(seq, user, device, subject);
+/** Where a row lies. */
+export function pushRowKey(
+  user: string,
+  { device, subject, seq }: Pick<PushRow, 'device' | 'subject' | 'seq'>,
+  calls: CallSealing,
+): Buffer {
+  const stored = subject.startsWith(CALL) ? `${CALL}${calls.nameOf(subject.slice(CALL.length))}` : subject;
+  return numbered(seq, user, device, stored);
 }
 
 function userOf(itemKey: Buffer): string {

@@ -2,6 +2,7 @@
 import type { TestContext } from 'node:test';
 import { Attention } from '#actors/person/attention.ts';
 import { makePushActor } from '#actors/push/push.ts';
+import { CallSealing } from '#storage/conversations/call-sealing.ts';
 import type { PushMessage, PushOutcome } from '#actors/push/push.messages.ts';
 import { PushReader } from '#actors/push/push-reader.ts';
 import { nameOf, PushRegistry } from '#actors/push/push-registry.ts';
@@ -48,6 +49,7 @@ export async function openScene(t: TestContext, folder?: string): Promise<PushSc
     levelAt: () => 'all',
     watchedBy: () => [],
     lane: () => host.lane,
+    calls: new CallSealing(Buffer.alloc(32)),
     reader,
     registry,
     attention,

@@ -7,6 +7,8 @@ import { judge, type Moment, type Posted, type RecipientStatus, type Verdict } f
 import type { PushDelivery } from '#actors/runtime/actor.ts';
 import { PUSH_REGISTRATIONS_MAX } from '#src/protocol/limits.ts';
 import { checkFolder } from '#storage/check/check.ts';
+import { numbered } from '#storage/engine/keys.ts';
+import { pack } from '#storage/engine/record-codec.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { until } from '#test/support/waiting.ts';
 import { makeRoom } from './actor-host.ts';
@@ -306,6 +308,30 @@ test('the end of a call does not overtake the call', async (t) => {
   assert.deepEqual(scene.pushed(), []);
   await scene.settle(ring as PushDelivery, { result: 'sent' });
   assert.deepEqual(brief(scene.pushed()), ['d_1 cancel 1']);
+});
+
+test('SUR-01 a call that a version before stored as it is, is over after a start, and nothing of it stays', async (t) => {
+  const folder = temporaryFolder(t);
+  const first = await roomScene(t, folder);
+  await first.register('d_1');
+  const detail = JSON.stringify({ call: 'old', conversation: ROOM, host: 'alice', video: false });
+  const value = pack(['call', first.host.now, first.host.now + CALL_LIFE_MILLIS, detail, true]);
+  first.host.lane.append([{ table: 'pushOutbox', key: numbered(0, 'bob', 'd_1', 'call:old'), value }]);
+  await first.host.close();
+  const second = await openScene(t, folder);
+  await second.push({ kind: 'callsLost' });
+  const [over] = second.pushed();
+  assert.deepEqual([over?.kind, over?.subject], ['cancel', 'call:old']);
+  const stored = [...second.host.tables.pushOutbox.getRange()].map(
+    ({ key: itemKey, value: row }) => `${itemKey} ${row}`,
+  );
+  assert.equal(stored.length, 1);
+  assert.ok(
+    stored.every((row) => !row.includes('old')),
+    stored[0],
+  );
+  await second.settle(over as PushDelivery, { result: 'sent' });
+  assert.deepEqual([...second.host.tables.pushOutbox.getKeys()], []);
 });
 
 test('calls that went with the process are over wherever they may have rung, and ring nowhere after it', async (t) => {

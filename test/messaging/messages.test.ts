@@ -364,6 +364,16 @@ test('SUR-01 FRM-04 of signals and frames no byte is in the data folder, while o
   };
   assert.equal((await own.api(people.alice, 'POST', '/v1/signal', stanza)).status, 202);
   await ofBob.event('signal');
+  // Its outcome is a message, which does not name it: the server knows from signalling alone which call it is about.
+  assert.equal(
+    (await own.api(people.alice, 'POST', '/v1/signal', { ...stanza, step: 'cancel', seq: 2, body: {} })).status,
+    202,
+  );
+  const outcome = { kind: 'call', body: { outcome: { result: 'cancelled', duration: 0, flags: [] } } };
+  const posted = await post(own, people.alice, id, outcome);
+  assert.equal(posted.status, 201, posted.text);
+  const again = await post(own, people.alice, id, outcome);
+  assert.deepEqual([again.status, again.body.seq], [200, posted.body.seq], 'the server knows it');
   ofAlice.send({ kind: 'typing', conv: id });
   await ofBob.event('typing');
   ofAlice.send({ kind: 'typing', conv: id, text: 'marker-of-a-frame' });

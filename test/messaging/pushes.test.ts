@@ -1,7 +1,7 @@
 /** Pushes over the real server with two shards: who gets one and when (FRM-05), and what crashes do not lose or double. */
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
@@ -322,6 +322,13 @@ test('FRM-05 what was sent to a socket that died is decided again, unless a devi
   await server.api(ben, 'DELETE', '/v1/push');
 });
 
+/** Whether any file of a folder has these words. */
+function holds(folder: string, words: string): boolean {
+  return readdirSync(folder, { recursive: true, withFileTypes: true }).some(
+    (file) => file.isFile() && readFileSync(join(file.parentPath, file.name)).includes(words),
+  );
+}
+
 test('a call rings by push and falls silent by push', async () => {
   const subscription = await subscribe(ben);
   const call = 'call-by-push';
@@ -334,6 +341,8 @@ test('a call rings by push and falls silent by push', async () => {
   await server.api(ann, 'POST', '/v1/signal', { ...step, step: 'cancel', seq: 2, body: {} });
   const [, over] = await pushed(subscription, 2);
   assert.deepEqual([over?.['call'], over?.['cancelled']], [call, true]);
+  // SUR-01: what a phone was told of it left no trace.
+  assert.deepEqual([holds(server.folder, call), holds(server.folder, direct)], [false, true]);
   await server.api(ben, 'DELETE', '/v1/push');
 });
 

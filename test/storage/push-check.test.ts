@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkFolder } from '#storage/check/check.ts';
+import { CallSealing } from '#storage/conversations/call-sealing.ts';
 import { key } from '#storage/engine/keys.ts';
 import {
   writePushCursor,
@@ -21,6 +22,7 @@ const row: PushRow = {
   call: undefined,
   isSent: false,
 };
+const calls = new CallSealing(Buffer.alloc(32));
 const address = { provider: 'apns', token: 'ab'.repeat(32) } as const;
 
 test('a push that waits for nobody, and records that cannot be read, are found', async (t) => {
@@ -29,9 +31,9 @@ test('a push that waits for nobody, and records that cannot be read, are found',
   const registration = { device: 'd_1', sid: 's_1', until: NOW / 1000, at: NOW, address };
   lane.append([
     writePushRegistration('bob', registration),
-    writePushRow('bob', row),
+    writePushRow('bob', row, calls),
     writePushCursor('bob', 'c_1', 7),
-    writePushRow('carol', { ...row, device: 'd_2' }),
+    writePushRow('carol', { ...row, device: 'd_2' }, calls),
     { table: 'pushRegistrations', key: key('dan', 'd_3'), value: Buffer.of(9) },
   ]);
   await host.close();

@@ -16,7 +16,13 @@ import {
   propertiesRecord,
   revisionRecord,
 } from '#storage/calendars/calendar-records.ts';
-import { pushRegistrationRecord, pushRowRecord } from '#storage/conversations/push-records.ts';
+import { CallSealing } from '#storage/conversations/call-sealing.ts';
+import {
+  pushRegistrationRecord,
+  pushRowKey,
+  pushRowRecord,
+  writePushRow,
+} from '#storage/conversations/push-records.ts';
 import { pack, recordOf } from '#storage/engine/record-codec.ts';
 import { numbered } from '#storage/engine/keys.ts';
 import {
@@ -57,6 +63,13 @@ interface AnyCodec {
   decode(value: Buffer): unknown;
 }
 
+/** What is sealed has other bytes each time; here it stays as it is. */
+const UNSEALED = {
+  nameOf: (call: string) => call,
+  seal: (text: string) => Buffer.from(text, 'utf8'),
+  open: (sealed: Uint8Array) => Buffer.from(sealed).toString('utf8'),
+} as CallSealing;
+
 /** Pushes take what stands in the key of a row from there. */
 const registrations: AnyCodec = {
   encode: pushRegistrationRecord.encode,
@@ -64,7 +77,10 @@ const registrations: AnyCodec = {
 };
 function rows(subject: string, seq: number): AnyCodec {
   const itemKey = numbered(seq, 'alice', 'd_1', subject);
-  return { encode: pushRowRecord.encode, decode: (value) => pushRowRecord.decode(itemKey, value) };
+  return {
+    encode: (row) => pushRowRecord.encode(row, UNSEALED),
+    decode: (value) => pushRowRecord.decode(itemKey, value, UNSEALED),
+  };
 }
 
 const STORED: readonly [name: string, codec: AnyCodec, record: object, hex: string][] = [
@@ -219,7 +235,7 @@ const STORED: readonly [name: string, codec: AnyCodec, record: object, hex: stri
       call: { call: 'x', conversation: null, host: 'bob', video: true },
       isSent: true,
     },
-    '0195a463616c6c0102d93a7b2263616c6c223a2278222c22636f6e766572736174696f6e223a6e756c6c2c22686f7374223a22626f62222c22766964656f223a747275657dc3',
+    '0195a463616c6c0102c43a7b2263616c6c223a2278222c22636f6e766572736174696f6e223a6e756c6c2c22686f7374223a22626f62222c22766964656f223a747275657dc3',
   ],
   [
     'push row of a reminder',
@@ -386,4 +402,31 @@ test('a record of another version is refused by its name', () => {
   assert.throws(() => door.decode(pack([true], 'nil', 2)), { message: 'A door has version 2; 1 is known.' });
   const entry = recordOf<{ isOpen: boolean }>('entry', ['isOpen']);
   assert.throws(() => entry.decode(pack([true], 'nil', 2)), { message: 'An entry has version 2; 1 is known.' });
+});
+
+test('SUR-01 a call of the outbox of pushes is sealed and found by a name; one from before is read as it is', () => {
+  const calls = new CallSealing(Buffer.alloc(32, 1));
+  const call = { call: 'known-from-signalling', conversation: 'c_1', host: 'bob', video: true };
+  const row = {
+    device: 'd_1',
+    subject: `call:${call.call}`,
+    seq: 0,
+    kind: 'call',
+    at: 1,
+    expiresAt: 2,
+    call,
+    isSent: true,
+  } as const;
+  const { key: itemKey, value } = writePushRow('alice', row, calls);
+  assert.ok(value !== null && !Buffer.concat([itemKey, value]).includes(call.call));
+  assert.deepEqual(pushRowRecord.decode(itemKey, value, calls), row);
+  assert.deepEqual(pushRowKey('alice', row, calls), itemKey);
+  assert.notDeepEqual(pushRowRecord.encode(row, calls), value);
+  assert.throws(() => pushRowRecord.decode(itemKey, value, new CallSealing(Buffer.alloc(32, 2))));
+  const before = Buffer.from(
+    '0195a463616c6c0102d93a7b2263616c6c223a2278222c22636f6e766572736174696f6e223a6e756c6c2c22686f7374223a22626f62222c22766964656f223a747275657dc3',
+    'hex',
+  );
+  const { subject, call: told } = pushRowRecord.decode(numbered(0, 'alice', 'd_1', 'call:x'), before, calls);
+  assert.deepEqual([subject, told?.call], ['call:x', 'x']);
 });

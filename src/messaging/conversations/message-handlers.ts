@@ -20,7 +20,7 @@ import {
   readPersonal,
   readWatermarks,
 } from '#storage/conversations/conversation-reader.ts';
-import { nameOfAttempt } from '#storage/conversations/outcome-records.ts';
+import { nameOfAttempt } from '#storage/conversations/call-sealing.ts';
 import { readPinnedSeqs } from '#storage/conversations/inbox-reader.ts';
 import { requireTrueOutcome } from '../calls/call-handlers.ts';
 import {

@@ -22,6 +22,7 @@ import { LabelledCounts } from '#src/telemetry/labelled-counts.ts';
 import { levelAt, watchedBy } from '#src/identity/notifications.ts';
 import type { AccountsReader } from '#storage/accounts/accounts.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
+import { CallSealing } from '#storage/conversations/call-sealing.ts';
 import {
   readDecidedUpTo,
   readPushRegistrations,
@@ -30,6 +31,7 @@ import {
   type PushRegistration,
 } from '#storage/conversations/push-records.ts';
 import type { AccessChecks } from '../access/access-checks.ts';
+import type { ShardData } from '../shard-data.ts';
 import type { ShardRuntime } from '../thread-services.ts';
 
 /** How often it is written down up to when all is decided, and outboxes are looked at whose actor lost its alarm. */
@@ -39,6 +41,7 @@ const OUTBOX_CHECK_MILLIS = 15_000;
 const DECIDE_MILLIS = 30_000;
 
 export interface PushDispatchOptions {
+  readonly data: Pick<ShardData, 'idKey'>;
   readonly credentials: PushCredentials;
   readonly config: Config;
   readonly lanes: Lanes;
@@ -95,6 +98,7 @@ export class PushDispatch {
     });
     this.actor = makePushActor({
       lane: (user) => lanes.write(user),
+      calls: new CallSealing(options.data.idKey),
       reader,
       registry,
       attention,
