@@ -65,6 +65,7 @@ import { addSecondFactors } from '#src/server/account/second-factors.ts';
 import { METRICS_MILLIS, makeHealth } from '#src/server/health.ts';
 import { makeSupervisor, startShards, type ShardContext } from '#src/server/shard-supervision.ts';
 import type { HealthBody } from '#src/telemetry/health-body.ts';
+import { logConsole } from '#src/telemetry/console-lines.ts';
 import { Log } from '#src/telemetry/log.ts';
 import { RecentLines } from '#src/telemetry/recent-lines.ts';
 import { ThreadMetrics, type Service } from '#src/telemetry/thread-metrics.ts';
@@ -104,6 +105,7 @@ async function main(): Promise<void> {
   const recentLines = new RecentLines();
   const keep = (line: string) => recentLines.add(line);
   const log = new Log({ level: config.logLevel, thread: 'main', clock: systemClock, keep });
+  logConsole(log);
   const files = certificateFilesOf(config);
   let certificate = files === undefined ? undefined : await CertificateWatch.open({ files, log });
   const lock = await lockFolder(folder);

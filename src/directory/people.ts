@@ -160,36 +160,42 @@ export class People {
   /** Ends one session and closes its socket. @throws UnknownPerson, Refusal `user_session_not_found`. */
   async endSession(username: string, sid: string, by: AuditActor): Promise<void> {
     const { accounts, announcer, clock } = this.#options;
-    const ended = await accounts.change((draft) => {
-      if (draft.person(username) === undefined) throw new UnknownPerson(username);
-      const devices = draft.devices(username);
-      const device = devices.find(({ session }) => session?.sid === sid);
-      if (device?.session === undefined) throw new Refusal('user_session_not_found');
-      const revocation: Revocation = { sid, until: device.session.rnw };
-      device.session = undefined;
-      draft.putDevices(username, devices);
-      draft.putRevocation(revocation);
-      const details = { session: sid, device: device.id };
-      draft.audit(clock.now(), { event: 'user.session_ended', ...by, subject: `user:${username}`, details });
-      return revocation;
-    });
+    const ended = await accounts.change(
+      (draft) => {
+        if (draft.person(username) === undefined) throw new UnknownPerson(username);
+        const devices = draft.devices(username);
+        const device = devices.find(({ session }) => session?.sid === sid);
+        if (device?.session === undefined) throw new Refusal('user_session_not_found');
+        const revocation: Revocation = { sid, until: device.session.rnw };
+        device.session = undefined;
+        draft.putDevices(username, devices);
+        draft.putRevocation(revocation);
+        const details = { session: sid, device: device.id };
+        draft.audit(clock.now(), { event: 'user.session_ended', ...by, subject: `user:${username}`, details });
+        return revocation;
+      },
+      { isUrgent: true },
+    );
     await announcer.revoked([ended]);
   }
 
   async #close(username: string, state: 'blocked' | 'left', by: AuditActor, check?: CloseCheck): Promise<void> {
     const { accounts, announcer, clock } = this.#options;
-    const { revoked, rev } = await accounts.change((draft) => {
-      const person = memberOf(draft, username);
-      check?.(draft);
-      forgetBlockedThere(draft, username);
-      const ended = endSessions(draft, username);
-      endConsoleSessions(draft, username);
-      // As it is already: nothing of the person changes, so the directory has nothing to tell.
-      if (person.state === state) return { revoked: ended, rev: undefined };
-      const details: Record<string, AuditValue> = { before: person.state, sessions_ended: ended.length };
-      draft.audit(clock.now(), { event: `user.${state}`, ...by, subject: `user:${username}`, details });
-      return { revoked: ended, rev: putPerson(draft, { ...person, state }) };
-    });
+    const { revoked, rev } = await accounts.change(
+      (draft) => {
+        const person = memberOf(draft, username);
+        check?.(draft);
+        forgetBlockedThere(draft, username);
+        const ended = endSessions(draft, username);
+        endConsoleSessions(draft, username);
+        // As it is already: nothing of the person changes, so the directory has nothing to tell.
+        if (person.state === state) return { revoked: ended, rev: undefined };
+        const details: Record<string, AuditValue> = { before: person.state, sessions_ended: ended.length };
+        draft.audit(clock.now(), { event: `user.${state}`, ...by, subject: `user:${username}`, details });
+        return { revoked: ended, rev: putPerson(draft, { ...person, state }) };
+      },
+      { isUrgent: true },
+    );
     if (revoked.length > 0) await announcer.revoked(revoked);
     if (rev !== undefined) announcer.directoryChanged(username, rev);
   }

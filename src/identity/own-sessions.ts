@@ -52,7 +52,9 @@ export class OwnSessions {
 
   async #end({ sub }: SessionClaims, address: string, matches: (revocation: Revocation) => boolean) {
     const { accounts, announcer, clock } = this.#options;
-    const ended = await accounts.change((draft) => endMatching(draft, sub, matches, { address, now: clock.now() }));
+    const ended = await accounts.change((draft) => endMatching(draft, sub, matches, { address, now: clock.now() }), {
+      isUrgent: true,
+    });
     if (ended.length > 0) await announcer.revoked(ended);
     return ended;
   }

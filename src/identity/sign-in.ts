@@ -324,18 +324,21 @@ export class SignIn {
   async logout(token: string | undefined): Promise<void> {
     const { accounts, announcer } = this.#options;
     const claims = this.#read(token);
-    const revocation = await accounts.change((draft) => {
-      if (draft.isRevoked(claims.sid)) throw new Refusal('session_revoked');
-      const devices = draft.devices(claims.sub);
-      const device = devices.find(({ id, session }) => id === claims.dev && session?.sid === claims.sid);
-      // A session of which nothing is known is one that ran out: its end is what was asked for.
-      if (device?.session === undefined) return undefined;
-      const ended = { sid: claims.sid, until: device.session.rnw };
-      device.session = undefined;
-      draft.putDevices(claims.sub, devices);
-      draft.putRevocation(ended);
-      return ended;
-    });
+    const revocation = await accounts.change(
+      (draft) => {
+        if (draft.isRevoked(claims.sid)) throw new Refusal('session_revoked');
+        const devices = draft.devices(claims.sub);
+        const device = devices.find(({ id, session }) => id === claims.dev && session?.sid === claims.sid);
+        // A session of which nothing is known is one that ran out: its end is what was asked for.
+        if (device?.session === undefined) return undefined;
+        const ended = { sid: claims.sid, until: device.session.rnw };
+        device.session = undefined;
+        draft.putDevices(claims.sub, devices);
+        draft.putRevocation(ended);
+        return ended;
+      },
+      { isUrgent: true },
+    );
     if (revocation !== undefined) await announcer.revoked([revocation]);
   }
 

@@ -3,6 +3,7 @@ import { Placement } from '#actors/runtime/placement.ts';
 import { ThreadRuntime } from '#actors/runtime/thread-runtime.ts';
 import { systemClock } from '#src/base/clock.ts';
 import type { Config } from '#src/config.ts';
+import { logConsole } from '#src/telemetry/console-lines.ts';
 import { Log } from '#src/telemetry/log.ts';
 import { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import { QuotaGate, type NearQuota } from '#src/limits/quotas.ts';
@@ -43,6 +44,7 @@ export async function openShardBase(data: ShardData): Promise<ShardBase> {
       if (level === 'error' || level === 'warn') runtime.tellMain('log.written', { line });
     },
   });
+  logConsole(log);
   const lanes = new Lanes({
     folder,
     lanes: placement.lanes,

@@ -60,6 +60,9 @@ export const auditAnchorRecord = defineCollection<AuditLink>('audit_anchor', { v
 /** How entries of the audit trail are stored, under their numbers. */
 export const auditRecord = defineCollection<AuditEntry>('audit', { version: 1 });
 
+/** The pages that every LMDB file begins with. */
+const META_PAGES = 2;
+
 interface TableStats {
   readonly pageSize: number;
   readonly treeBranchPageCount: number;
@@ -219,8 +222,19 @@ export class AccountsReader extends AccountsView {
   get usedBytes(): number {
     return ACCOUNT_TABLES.reduce((sum, name) => {
       const stats = this.#environment.tables[name].getStats() as TableStats;
-      return sum + (stats.treeBranchPageCount + stats.treeLeafPageCount + stats.overflowPages) * stats.pageSize;
+      return sum + pagesOf(stats) * stats.pageSize;
     }, 0);
+  }
+
+  /** Bytes of the file that hold nothing and are used before it grows. */
+  protected get freeBytes(): number {
+    const stats = this.#environment.tables.people.getStats() as TableStats & {
+      readonly lastPageNumber: number;
+      readonly root: TableStats;
+      readonly free: TableStats;
+    };
+    const pages = [stats.root, stats.free].reduce((sum, of) => sum + pagesOf(of), META_PAGES);
+    return (stats.lastPageNumber + 1 - pages) * stats.pageSize - this.usedBytes;
   }
 
   /** Hashes of the invitations there are. */
@@ -231,6 +245,11 @@ export class AccountsReader extends AccountsView {
   async close(): Promise<void> {
     await this.#environment.close();
   }
+}
+
+/** Pages of a tree. */
+function pagesOf({ overflowPages, treeBranchPageCount, treeLeafPageCount }: TableStats): number {
+  return treeBranchPageCount + treeLeafPageCount + overflowPages;
 }
 
 /** Opens the accounts of a data folder, made when they are not there. */

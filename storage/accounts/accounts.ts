@@ -5,12 +5,13 @@
  * is answered when all of it is on disk. Any thread reads it, through a handle of its own, and never sees what is not.
  */
 import { randomBytes } from 'node:crypto';
+import { statfs } from 'node:fs/promises';
 import { systemClock, unixSeconds } from '#src/base/clock.ts';
 import { invitationRecord, revocationRecord } from './account-records.ts';
 import { AccountsDraft, SECRET_BYTES, SECRET_NAMES, type SecretName } from './accounts-draft.ts';
 import { AccountsReader, openEnvironment, type AccountTable } from './accounts-reader.ts';
 import { KEY_RINGS, makeKeyRing, RINGLESS, trimKeyRing } from './signing-keys.ts';
-import { ChangeQueue } from '../engine/change-queue.ts';
+import { ChangeQueue, type ChangeUrgency } from '../engine/change-queue.ts';
 import type { Environment } from '../engine/environment.ts';
 import { key } from '../engine/keys.ts';
 
@@ -23,6 +24,17 @@ export { ACCOUNT_TABLES, AccountsReader } from './accounts-reader.ts';
  */
 export const CHANGES_WAITING_MAX = 4096;
 
+/**
+ * Bytes of the file that are kept free within it, so that sessions can be ended on a full disk: the file need not grow for
+ * that. A sign-out takes some ten pages, which are free again two commits later, and leaves some hundred bytes.
+ */
+export const RESERVE_BYTES = 512 * 1024;
+/** Below it they are made up to the whole again. */
+const RESERVE_BYTES_MIN = RESERVE_BYTES / 2;
+/** With less than this left on the disk, only what ends sessions is taken: all else would use the reserve up. */
+export const DISK_LEFT_BYTES_MIN = 1024 ** 2;
+const RESERVE_KEY = key('reserve');
+
 /** Records looked at in one step of a sweep, so that cleaning never holds the thread for long. */
 const SWEEP_STEP = 1000;
 
@@ -31,9 +43,11 @@ export class Accounts extends AccountsReader {
   readonly #environment: Environment<AccountTable>;
   readonly #secrets = new Map<SecretName, Uint8Array>();
   readonly #queue: ChangeQueue<AccountTable, AccountsDraft>;
+  readonly #folder: string;
 
   private constructor(folder: string, environment: Environment<AccountTable>) {
     super(folder, environment);
+    this.#folder = folder;
     this.#environment = environment;
     this.#queue = new ChangeQueue({
       draft: (before) => new AccountsDraft(before, environment.tables),
@@ -42,7 +56,27 @@ export class Accounts extends AccountsReader {
         this.refresh();
       },
       waitingMax: CHANGES_WAITING_MAX,
+      hasRoom: async () => await this.#hasRoom(),
     });
+  }
+
+  /** Whether there is room for any change, beside what is kept for those that end sessions. */
+  async #hasRoom(): Promise<boolean> {
+    const { bavail, bsize } = await statfs(this.#folder);
+    if (bavail * bsize < DISK_LEFT_BYTES_MIN) return false;
+    return this.freeBytes >= RESERVE_BYTES_MIN || (await this.#makeReserve());
+  }
+
+  /** Has the file grow by a value that is removed at once: its pages are free from then on, and the disk has them. */
+  async #makeReserve(): Promise<boolean> {
+    try {
+      await this.#environment.commit([{ table: 'meta', key: RESERVE_KEY, value: Buffer.alloc(RESERVE_BYTES) }]);
+      await this.#environment.commit([{ table: 'meta', key: RESERVE_KEY, value: null }]);
+      this.refresh();
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /** Opens the accounts of a data folder, whose lock the caller has, and makes its secrets when there are none. */
@@ -71,10 +105,11 @@ export class Accounts extends AccountsReader {
   /**
    * Decides a change on a draft of everything before it; resolves with what `decide` returned once it is on disk.
    * What `decide` throws is the answer, and nothing of that change is stored.
+   * An urgent one, which ends what somebody may do, is made on a full disk too.
    * @throws Refusal `busy` beyond CHANGES_WAITING_MAX, `storage_full` when the commit failed.
    */
-  async change<T>(decide: (draft: AccountsDraft) => T): Promise<T> {
-    return await this.#queue.change(decide);
+  async change<T>(decide: (draft: AccountsDraft) => T, urgency?: ChangeUrgency): Promise<T> {
+    return await this.#queue.change(decide, urgency);
   }
 
   /** Removes what time has settled: revocations, invitations and retired keys that could not be used any more anyway. */

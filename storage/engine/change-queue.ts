@@ -17,11 +17,18 @@ export interface ChangeQueueOptions<Table extends string, D extends Draft<Table>
   readonly commit: (writes: readonly Write<Table>[]) => Promise<void>;
   /** Changes that may wait for their turn; one more is refused with `busy`. */
   readonly waitingMax: number;
+  /** Whether there is room for any change; without it only urgent ones are taken. Asked before each batch. */
+  readonly hasRoom?: () => Promise<boolean>;
   /** Runs each batch, decisions and commit, while nobody else may change the file; at once without it. */
   readonly inTurn?: (batch: () => Promise<void>) => Promise<void>;
 }
 
-interface Waiting<D> {
+/** A change that is made in the room that is kept for it, too: what ends something that somebody may do. */
+export interface ChangeUrgency {
+  readonly isUrgent?: boolean;
+}
+
+interface Waiting<D> extends ChangeUrgency {
   readonly decide: (draft: D) => () => void;
   readonly fail: (error: Error) => void;
 }
@@ -38,12 +45,13 @@ export class ChangeQueue<Table extends string, D extends Draft<Table>> {
   /**
    * Decides a change on a draft of everything before it; resolves with what `decide` returned once it is on disk.
    * What `decide` throws is the answer, and nothing of that change is stored.
-   * @throws Refusal `busy`, `storage_full` when the commit failed.
+   * @throws Refusal `busy`, `storage_full` when the commit failed, or there is room for urgent changes only.
    */
-  async change<T>(decide: (draft: D) => T): Promise<T> {
+  async change<T>(decide: (draft: D) => T, { isUrgent = false }: ChangeUrgency = {}): Promise<T> {
     if (this.#waiting.length >= this.#options.waitingMax) throw new Refusal('busy');
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.#waiting.push({
+      isUrgent,
       decide: (draft) => {
         const result = decide(draft);
         return () => resolve(result);
@@ -68,6 +76,15 @@ export class ChangeQueue<Table extends string, D extends Draft<Table>> {
   }
 
   async #commit(changes: readonly Waiting<D>[]): Promise<void> {
+    const { hasRoom } = this.#options;
+    if (hasRoom === undefined || (await hasRoom())) return await this.#commitAll(changes);
+    const [urgent, others] = partition(changes);
+    failAll(others, new Error('The disk is full, and what is left is for what ends sessions.'));
+    if (urgent.length > 0) await this.#commitAll(urgent);
+    return undefined;
+  }
+
+  async #commitAll(changes: readonly Waiting<D>[]): Promise<void> {
     const writes = new Map<string, Write<Table>>();
     const answers: (() => void)[] = [];
     for (const change of changes) {
@@ -83,11 +100,24 @@ export class ChangeQueue<Table extends string, D extends Draft<Table>> {
     try {
       await this.#options.commit([...writes.values()]);
     } catch (error) {
-      const refusal = new Refusal('storage_full');
-      refusal.cause = error;
-      for (const change of changes) change.fail(refusal);
+      const [urgent, others] = partition(changes);
+      // Together with the others they did not fit; alone they may.
+      const fitAlone = urgent.length > 0 && others.length > 0;
+      failAll(fitAlone ? others : changes, error);
+      if (fitAlone) await this.#commitAll(urgent);
       return;
     }
     for (const answer of answers) answer();
   }
+}
+
+/** The urgent ones, and the others. */
+function partition<D>(changes: readonly Waiting<D>[]): [Waiting<D>[], Waiting<D>[]] {
+  return [changes.filter(({ isUrgent }) => isUrgent), changes.filter(({ isUrgent }) => isUrgent !== true)];
+}
+
+function failAll(changes: readonly Waiting<never>[], cause: unknown): void {
+  const refusal = new Refusal('storage_full');
+  refusal.cause = cause;
+  for (const change of changes) change.fail(refusal);
 }

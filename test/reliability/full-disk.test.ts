@@ -1,12 +1,13 @@
 /** A disk without room under the whole server: writes are refused with a code, all else goes on, and room is enough to recover. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Message } from '#src/protocol/conversations/messages.ts';
 import { checkFolder } from '#storage/check/check.ts';
+import { callControl } from '#test/support/control.ts';
 import { limitProcess } from '#test/support/process.ts';
 import { request, startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
@@ -134,6 +135,68 @@ test('MSG-08 a file system without room refuses writes with storage_full, and go
   writeFileSync(ballast, Buffer.alloc(14 * 1024 * 1024));
   return await outlive(server, () => rmSync(ballast));
 });
+
+test('CRD-08 on a disk without a byte left sessions are ended and people blocked, all else waits for room, and stderr has JSON lines alone', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-test-'));
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'parley-test', folder]).status === 0;
+  const started: TestServer[] = [];
+  t.after(async () => {
+    for (const server of started) await server.stop();
+    if (mounted) spawnSync('umount', [folder]);
+    rmSync(folder, { recursive: true });
+  });
+  if (!mounted) return t.skip('this user may not mount a file system');
+  const server = await startServer({ folder: join(folder, 'data') });
+  started.push(server);
+  const { ann, ben, cyn } = await server.people('ann', 'ben', 'cyn');
+  const { id } = await start(server, ann, 'room', ['ben', 'cyn']);
+  const socket = await connect(server, cyn);
+  const ballast = join(folder, 'ballast');
+  fillUp(ballast);
+  const before = server.output.length;
+  const login = () =>
+    request('POST', `${server.coordinator}/v1/auth/login`, { body: { username: 'ann', password: ann.password } });
+  for (let round = 0; round < 3; round += 1) assertRefused(await login(), 503, 'storage_full');
+  const { refused, taken } = await fill(server, ann, id);
+  for (const { reply } of refused) assertRefused(reply, 503, 'storage_full');
+  // What takes a right away does not wait: a sign-out, the end of another session, a block.
+  const out = await request('POST', `${server.coordinator}/v1/auth/logout`, { token: ben.session.token });
+  assert.ok(out.status < 300, out.text);
+  assertRefused(await server.api(ben, 'GET', '/v1/inbox'), 401, 'session_revoked');
+  await callControl(server.folder, 'user.block', { username: 'cyn' });
+  await until(() => socket.closed !== undefined, 'the socket of a person who was blocked to be closed');
+  assertRefused(await server.api(cyn, 'GET', '/v1/inbox'), 401, 'session_revoked');
+  assert.equal((await readAll(server, ann, id)).length, taken.length);
+  // The welcome on standard output is for people; what is said from then on is for programs.
+  const said = server.output.slice(before);
+  assert.ok(said.length > 0);
+  for (const line of said) assert.doesNotThrow(() => JSON.parse(line), line);
+  // It is on disk: a server that starts anew has not forgotten.
+  await server.end('SIGKILL');
+  rmSync(ballast);
+  const second = await startServer({ folder: server.folder });
+  started.push(second);
+  assertRefused(await second.api(ben, 'GET', '/v1/inbox'), 401, 'session_revoked');
+  assertRefused(await second.api(cyn, 'GET', '/v1/inbox'), 401, 'session_revoked');
+  assert.equal((await second.api(ann, 'GET', '/v1/inbox')).status, 200);
+  return undefined;
+});
+
+/** Writes until not one byte more fits. */
+function fillUp(path: string): void {
+  const file = openSync(path, 'w');
+  try {
+    for (let bytes = 1024 * 1024; bytes >= 1;) {
+      try {
+        if (writeSync(file, Buffer.alloc(bytes)) < bytes) bytes = Math.floor(bytes / 2);
+      } catch {
+        bytes = Math.floor(bytes / 2);
+      }
+    }
+  } finally {
+    closeSync(file);
+  }
+}
 
 test('CRD-02 without room signing in and adding people are refused with storage_full, and work again with it', async (t) => {
   const server = await startServer({ environment: { PARLEY_LOG_LEVEL: 'silent' } });

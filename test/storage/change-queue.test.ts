@@ -54,3 +54,33 @@ test('a commit that fails is storage_full to all in it, and the next one is trie
   isFull = false;
   assert.equal(await queue.change(() => 3), 3);
 });
+
+test('without room for more urgent changes alone are taken, and each of them alone where all together do not fit', async () => {
+  const commits: string[][] = [];
+  let [hasRoom, most] = [false, Infinity];
+  const queue = new ChangeQueue({
+    waitingMax: 10,
+    draft: (before: ReadonlyMap<string, Write<'t'>>) => ({ before, writes: new Map() as Writes }),
+    hasRoom: async () => hasRoom,
+    commit: async (writes) => {
+      if (writes.length > most) throw new Error('ENOSPC');
+      commits.push(writes.map(({ key }) => key.toString()));
+    },
+  });
+  const put = async (name: string, isUrgent: boolean) => {
+    await queue.change(({ writes }) => void writes.set(name, write(name)), { isUrgent });
+    return name;
+  };
+  const outcomes = async (changes: readonly Promise<string>[]) =>
+    (await Promise.allSettled(changes)).map((one) =>
+      one.status === 'fulfilled' ? one.value : refusal('storage_full')(one.reason),
+    );
+  assert.deepEqual(await outcomes([put('a', false), put('b', true), put('c', false)]), [true, 'b', true]);
+  assert.deepEqual(commits.splice(0), [['b']]);
+  [hasRoom, most] = [true, 1];
+  assert.deepEqual(await outcomes([put('d', true), put('e', false)]), ['d', true]);
+  assert.deepEqual(commits.splice(0), [['d']]);
+  most = 0;
+  assert.deepEqual(await outcomes([put('f', true), put('g', false)]), [true, true]);
+  assert.deepEqual(commits, []);
+});

@@ -84,14 +84,17 @@ export class BackChannelLogout {
     this.#takeOnce(`${issuer}\n${jti}`);
     const meant = { subject: sub, providerSid: typeof sid === 'string' ? sid : undefined };
     signedOut(issuer, meant);
-    const ended = await accounts.change((draft) => {
-      const found = endSessionsOf(draft, issuer, meant);
-      if (found === undefined || found.ended.length === 0) return [];
-      const details = { provider: id, sessions_ended: found.ended.length };
-      const subject = `user:${found.username}`;
-      draft.audit(clock.now(), { event: 'sso.logged_out', actor: 'server', address: null, subject, details });
-      return found.ended;
-    });
+    const ended = await accounts.change(
+      (draft) => {
+        const found = endSessionsOf(draft, issuer, meant);
+        if (found === undefined || found.ended.length === 0) return [];
+        const details = { provider: id, sessions_ended: found.ended.length };
+        const subject = `user:${found.username}`;
+        draft.audit(clock.now(), { event: 'sso.logged_out', actor: 'server', address: null, subject, details });
+        return found.ended;
+      },
+      { isUrgent: true },
+    );
     if (ended.length > 0) await announcer.revoked(ended);
   }
 
