@@ -66,6 +66,9 @@ function presentLanes(folder: string, lanes: number, findings: Findings): number
   const files = new Set((existsSync(root) ? readdirSync(root) : []).filter((name) => name.endsWith('.mdb')));
   const all = Array.from({ length: lanes }, (_, lane) => lane);
   const present = all.filter((lane) => files.delete(basename(lanePath('', lane))));
+  if (present.length > 0) {
+    for (const lane of all) if (!present.includes(lane)) findings.say(`Lane ${lane} has no file.`);
+  }
   for (const name of files) findings.say(`The file lanes/${name} belongs to none of the ${lanes} lanes.`);
   return present;
 }

@@ -145,9 +145,8 @@ function isThere(folder: string, store: string): boolean {
  * attachments and calendar came with later versions.
  */
 function dueUnmarked(present: ReadonlySet<string>, lanes: number): string[] {
-  const { accounts, attachments, calendar } = folderPaths('');
-  const hasLanes = [...present].some((store) => laneIn(store) !== undefined);
-  if (!hasLanes && !present.has(attachments) && !present.has(calendar)) return [];
+  const { accounts } = folderPaths('');
+  if (![...present].some((store) => laneIn(store) !== undefined)) return [];
   return storesOf(lanes).filter((store) => store === accounts || laneIn(store) !== undefined);
 }
 

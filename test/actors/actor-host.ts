@@ -1,4 +1,5 @@
 /** Actors on a real lane without threads or sockets: what they answer, and everything they say, in order. */
+import { existsSync, writeFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import { makeConversationActor } from '#actors/conversation/conversation.ts';
 import type { ConversationMessage, Reply } from '#actors/conversation/conversation.messages.ts';
@@ -6,7 +7,7 @@ import type { Address, Answer, AnyActor, Effect, Tell } from '#actors/runtime/ac
 import { monotonicMillis } from '#actors/runtime/monotonic.ts';
 import { ActorSystem, type Outlet } from '#actors/runtime/system.ts';
 import { formatInstant } from '#src/base/time.ts';
-import { lanePath, openFolder } from '#storage/engine/folder.ts';
+import { folderPaths, lanePath, openFolder } from '#storage/engine/folder.ts';
 import { Lane } from '#storage/engine/lane.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { HeldEnvironment } from './held-environment.ts';
@@ -43,6 +44,9 @@ export class ActorHost {
   constructor(folder: string, actors: readonly AnyActor[]) {
     this.folder = folder;
     openFolder(folder, 1, formatInstant(NOW));
+    // As a start leaves it that is cut short: there is a lane, and nothing else has to be there.
+    const { stores } = folderPaths(folder);
+    if (!existsSync(stores)) writeFileSync(stores, JSON.stringify({ installation: 'of the tests', stores: [] }));
     this.environment = new HeldEnvironment(lanePath(folder, 0));
     this.lane = new Lane(0, this.environment, () => undefined);
     const report = (what: Reported['what'], detail: string) => void this.reports.push({ what, detail });

@@ -117,9 +117,9 @@ async function serveTheRest(t: TestContext, fixture: Fixture): Promise<void> {
     assert.equal((await history(server, ann, room)).body.items.length, POSTS);
     await say(server, ann, room.id, 'goes on');
   }
-  const inbox = await server.api<{ items: { id: string }[] }>(ann, 'GET', '/v1/conversations?limit=100');
+  const inbox = await server.api<{ items: { conversation?: { id: string } }[] }>(ann, 'GET', '/v1/inbox?limit=100');
   assert.equal(inbox.status, 200, inbox.text);
-  const listed = new Set(inbox.body.items.map(({ id }) => id));
+  const listed = new Set(inbox.body.items.map(({ conversation }) => conversation?.id));
   assert.deepEqual(
     fixture.rooms.map(({ id }) => listed.has(id)),
     [false, true, true, true],

@@ -369,8 +369,9 @@ export class HttpSurface {
     const isDamage = isStorageFault(error);
     if (error instanceof Refusal && !isDamage) return this.#held.hold(error, () => exchange.refuse(error));
     if (isDamage) this.#options.metrics.storageFault();
-    const message = isDamage ? 'what is stored cannot be read' : 'a request failed';
-    this.#options.log.error(message, { route, error: error.cause instanceof Error ? error.cause : error });
+    // A refusal says what its caller may read; its cause says what is wrong.
+    const told = error instanceof Refusal ? (error.cause as Error) : error;
+    this.#options.log.error(isDamage ? 'what is stored cannot be read' : 'a request failed', { route, error: told });
     return exchange.refuse(new Refusal(isDamage ? 'storage_damaged' : 'internal'));
   }
 
