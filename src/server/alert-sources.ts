@@ -22,6 +22,12 @@ export const ACCOUNTS_FILLED_SHARE = 0.8;
 /** Renewal programs renew a month before the end, so that at 14 days one has failed for two weeks. */
 export const CERTIFICATE_MILLIS_MIN = 14 * 86_400_000;
 
+/** Reads that found damage, and lanes that are set aside. */
+interface StorageDamage {
+  readonly faults: number;
+  readonly lanes_set_aside: number;
+}
+
 export interface AlertSourcesOptions {
   readonly nodes: Nodes;
   readonly clock: Clock;
@@ -45,7 +51,7 @@ export interface AlertSourcesOptions {
   /** Why the object store cannot be used; null: it can, or there is none. */
   readonly objectStoreFault?: (() => string | null) | undefined;
   /** Reads that found what is stored damaged, since the start, and lanes that are set aside. */
-  readonly storageDamage: () => Promise<{ readonly faults: number; readonly lanes_set_aside: number }>;
+  readonly storageDamage: () => Promise<StorageDamage>;
   /** De-personalised answers that failed since the start. */
   readonly redactionFailures: () => number;
 }
@@ -89,12 +95,7 @@ export function makeAlertSources(options: AlertSourcesOptions): AlertsOptions['s
     },
     storage: {
       kinds: ['storage_damaged'],
-      look: async () => {
-        // Damage does not heal: what was found once since the start is told until the next.
-        const { faults, lanes_set_aside: lanes } = await options.storageDamage();
-        if (faults === 0 && lanes === 0) return [];
-        return [{ kind: 'storage_damaged', subject: 'server', details: `${faults} reads, ${lanes} lanes set aside` }];
-      },
+      look: async () => storageCondition(await options.storageDamage()),
     },
     accounts: {
       kinds: ['accounts_filling'],
@@ -166,6 +167,12 @@ interface Space {
 async function freeOn(folder: string): Promise<Space> {
   const { bavail, blocks, bsize } = await statfs(folder);
   return { total: blocks * bsize, free: bavail * bsize };
+}
+
+/** Damage to what is stored, as a condition. It does not heal: what was found once since the start is told until the next. */
+function storageCondition({ faults, lanes_set_aside: lanes }: StorageDamage): Condition[] {
+  if (faults === 0 && lanes === 0) return [];
+  return [{ kind: 'storage_damaged', subject: 'server', details: `${faults} reads, ${lanes} lanes set aside` }];
 }
 
 /** An accounts file that fills, as a condition: from its share of the cap on. */

@@ -322,8 +322,8 @@ test('SUR-01 a call that a version before stored as it is, is over after a start
   await second.push({ kind: 'callsLost' });
   const [over] = second.pushed();
   assert.deepEqual([over?.kind, over?.subject], ['cancel', 'call:old']);
-  const stored = [...second.host.tables.pushOutbox.getRange()].map(
-    ({ key: itemKey, value: row }) => `${itemKey} ${row}`,
+  const stored = [...second.host.tables.pushOutbox.getRange()].map(({ key: itemKey, value: row }) =>
+    Buffer.concat([itemKey, row]),
   );
   assert.equal(stored.length, 1);
   assert.ok(

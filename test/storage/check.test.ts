@@ -1,6 +1,6 @@
 /** `parley check`: a sound folder has no problems, and each kind of damage is named. */
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -14,7 +14,7 @@ import {
   writeSenders,
 } from '#storage/conversations/conversation-writes.ts';
 import { PROBLEMS_MAX } from '#storage/engine/findings.ts';
-import { lanePath, readManifest, writeManifest } from '#storage/engine/folder.ts';
+import { folderPaths, lanePath, readManifest, writeManifest } from '#storage/engine/folder.ts';
 import { key, numberAt, numberValue } from '#storage/engine/keys.ts';
 import { roomAvatarKey } from '#storage/conversations/room-avatars.ts';
 import { listingKey } from '#storage/conversations/room-records.ts';
@@ -182,6 +182,7 @@ test('a deleted room is in order at every block of its purge', async (t) => {
 
 async function copyFolder(host: ActorHost, copy: string): Promise<void> {
   await host.environment.copyTo(lanePath(copy, 0));
+  copyFileSync(folderPaths(host.folder).stores, folderPaths(copy).stores);
   writeManifest(copy, readManifest(host.folder));
 }
 
