@@ -78,6 +78,15 @@ const texts = fc
   .constantFrom(...ALPHABETS)
   .chain((letters) => fc.string({ unit: fc.constantFrom(...letters), minLength: 1, maxLength: 24 }));
 
+// Half of the queries are cut from what was said: one made up by itself has an answer in only some three of a hundred runs.
+const conversations = fc
+  .tuple(fc.array(texts, { minLength: 1, maxLength: 6 }), texts, fc.boolean(), fc.nat(), fc.nat(), fc.integer({ min: 2, max: 8 }))
+  .map(([said, madeUp, isCut, which, from, length]) => {
+    const text = said[which % said.length]!;
+    const start = from % text.length;
+    return { said, asked: isCut ? text.slice(start, start + length) : madeUp };
+  });
+
 test('folding what is folded changes nothing, and every unit has a place in the text it came from', () => {
   fc.assert(
     fc.property(fc.oneof(texts, fc.string({ unit: 'binary' })), (text) => {
@@ -93,7 +102,7 @@ test('folding what is folded changes nothing, and every unit has a place in the 
 test('the signature of texts of several alphabets has the places of every query that one of them answers', () => {
   let hits = 0;
   fc.assert(
-    fc.property(fc.array(texts, { minLength: 1, maxLength: 6 }), texts, fc.boolean(), (said, asked, isPhrase) => {
+    fc.property(conversations, fc.boolean(), ({ said, asked }, isPhrase) => {
       const read = readTerms(isPhrase ? `"${asked}"` : asked);
       if (typeof read === 'string') return;
       const signature = new Uint8Array(SIGNATURE_BYTES);
@@ -104,5 +113,5 @@ test('the signature of texts of several alphabets has the places of every query 
     }),
     { numRuns: 3_000 },
   );
-  assert.ok(hits > 100, `${hits} queries had an answer`);
+  assert.ok(hits > 300, `${hits} queries had an answer`);console.log(hits)
 });
