@@ -18,6 +18,7 @@ import { rotateSigningKeys } from '#src/server/signing-key-rotation.ts';
 import { Seeder } from '#src/server/seed.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
 import { lockFolder, openFolder, readManifest } from '#storage/engine/folder.ts';
+import { recoverLogs } from '#storage/engine/log-recovery.ts';
 import { migrateFolder } from '#storage/engine/migrations.ts';
 import { CommandError } from './command-error.ts';
 import type { ControlConnection } from './control-client.ts';
@@ -30,7 +31,9 @@ export async function openOffline(config: Config, make: boolean): Promise<Contro
   if (!make) readManifest(config.data);
   const lock = await lockFolder(config.data);
   try {
-    await migrateFolder(config.data, openFolder(config.data, config.lanes, formatInstant(systemClock.now())));
+    const opened = openFolder(config.data, config.lanes, formatInstant(systemClock.now()));
+    await recoverLogs(config.data, opened.lanes);
+    await migrateFolder(config.data, opened);
     const accounts = await Accounts.open(config.data);
     const handlers = await makeHandlers(config, accounts);
     return {

@@ -30,6 +30,7 @@ import {
   uploadTouchedAt,
   writeThumbnail,
 } from './blobs.ts';
+import type { DurableWords } from '../engine/durable-words.ts';
 import { ChangeQueue } from '../engine/change-queue.ts';
 import { ContentClaims } from './content-claims.ts';
 import { CONTENT_NAME } from './content-hash.ts';
@@ -61,6 +62,8 @@ export interface AttachmentsOptions {
   readonly quietUntil?: number;
   /** While its first number is not 0, nothing is removed that a message could have: backups are being made. */
   readonly pauses?: Int32Array;
+  /** How far the logs of the folder are durable, where other threads read what this one writes. */
+  readonly words?: DurableWords | undefined;
 }
 
 /** What a file turned out to be when it was whole. */
@@ -102,7 +105,7 @@ export class Attachments extends AttachmentReader {
   /** Opens the attachments of a data folder, whose lock the caller has. */
   static async open(folder: string, options: AttachmentsOptions): Promise<Attachments> {
     await prepareBlobs(folder);
-    const attachments = new Attachments(folder, openAttachments(folder), options);
+    const attachments = new Attachments(folder, openAttachments(folder, 'write', options.words), options);
     for (const { value } of attachments.environment.tables.unposted.getRange()) {
       const owner = attachments.find(value.toString())?.owner;
       if (owner !== undefined) attachments.admission.count(owner, 1);

@@ -8,6 +8,7 @@
  *     data/lanes/00.mdb …     conversations, one file a lane
  *     data/attachments.mdb    what is known of attachments
  *     data/calendar.mdb       calendars and their entries
+ *     data/log                what was committed last, a folder for each of these files (`segment-log.ts`)
  *     data/uploads            attachments that are still arriving
  *     data/blobs              contents of attachments, by their hash
  *     data/acme               the certificate of an ACME authority, where one is ordered; in no backup
@@ -32,7 +33,7 @@ import { join, relative } from 'node:path';
 import { z } from 'zod';
 
 /** What is on disk now. Raised with every migration (`storage/engine/migrations.ts`). */
-export const FOLDER_FORMAT = 3;
+export const FOLDER_FORMAT = 4;
 
 const manifestSchema = z.strictObject({
   format: z.int().min(0),
@@ -54,6 +55,7 @@ export const folderPaths = (folder: string) => ({
   lanes: join(folder, 'lanes'),
   attachments: join(folder, 'attachments.mdb'),
   calendar: join(folder, 'calendar.mdb'),
+  logs: join(folder, 'log'),
   uploads: join(folder, 'uploads'),
   blobs: join(folder, 'blobs'),
 });

@@ -10,7 +10,7 @@
  * everything in it and behind it fails, because what came behind was decided on top of what is not there.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Environment, type Table, type Write } from './environment.ts';
+import { Environment, type LogOptions, type Table, type Write } from './environment.ts';
 import { key, numberAt, numberValue } from './keys.ts';
 
 export const LANE_TABLES = [
@@ -52,8 +52,9 @@ export type LaneEnvironment = Environment<LaneTable>;
 
 const STAMP_KEY = key('stamp');
 
-export function openLane(path: string, mapBytes: number): LaneEnvironment {
-  return new Environment(path, LANE_TABLES, { mapBytes });
+/** Without a log, a commit is LMDB's own: for tools and files that are no server's. */
+export function openLane(path: string, mapBytes: number, log?: LogOptions): LaneEnvironment {
+  return new Environment(path, LANE_TABLES, log === undefined ? { mapBytes } : { mapBytes, log });
 }
 
 /** The lane's change number as the disk has it. Whatever carries a lower or equal stamp is visible too. */

@@ -133,7 +133,7 @@ test('CON-04 whoever takes entries away by hand and moves the anchor is found ou
     await archive.trim();
     const { hash } = accounts.auditEntry(through) ?? { hash: AUDIT_GENESIS };
     await accounts.close();
-    const environment = openEnvironment(folder);
+    const environment = openEnvironment(folder, 'write');
     const anchor = auditAnchorRecord.encode({ number: through, hash });
     await environment.commit([{ table: 'meta', key: AUDIT_ANCHOR, value: anchor }]);
     await environment.close();

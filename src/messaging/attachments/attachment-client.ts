@@ -23,6 +23,7 @@ import {
 } from '#storage/conversations/attachment-references.ts';
 import { ContentVault } from '#storage/attachments/blob-contents.ts';
 import type { AttachmentSealing } from '#storage/attachments/blob-sealing.ts';
+import type { DurableWords } from '#storage/engine/durable-words.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
 import type { ShardRuntime, ShardServices } from '../thread-services.ts';
 import { AttachmentWriter, openAttachmentWriter } from './attachment-writer.ts';
@@ -57,6 +58,7 @@ export interface AttachmentClientContext {
   readonly lanes: Lanes;
   readonly attachmentSealing: AttachmentSealing;
   readonly backups: SharedArrayBuffer;
+  readonly words: DurableWords;
   readonly isRestart: boolean;
   readonly quotas: QuotaGate;
   /** Whether this is the shard that writes attachments. */
@@ -68,7 +70,7 @@ export interface AttachmentClientContext {
 
 /** Opens the attachments for a shard's thread, and the desk where this is the one that has it. */
 export async function openAttachmentClient(context: AttachmentClientContext): Promise<AttachmentClient> {
-  const { attachmentSealing, backups, folder, hasWriter, lanes, quotas } = context;
+  const { attachmentSealing, backups, folder, hasWriter, lanes, quotas, words } = context;
   const vault = new ContentVault(attachmentSealing);
   const writer = hasWriter
     ? await openAttachmentWriter({
@@ -79,7 +81,7 @@ export async function openAttachmentClient(context: AttachmentClientContext): Pr
         pauses: new Int32Array(backups),
       })
     : undefined;
-  const reader = writer?.attachments ?? new AttachmentReader(openAttachments(folder));
+  const reader = writer?.attachments ?? new AttachmentReader(openAttachments(folder, 'read', words));
   return new AttachmentClient({ ...context, vault, reader, writer });
 }
 

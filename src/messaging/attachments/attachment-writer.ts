@@ -15,6 +15,7 @@ import { Attachments, HOLD_MILLIS } from '#storage/attachments/attachments.ts';
 import { Content, type ContentVault } from '#storage/attachments/blob-contents.ts';
 import { isSealedName } from '#storage/attachments/blob-sealing.ts';
 import { blobPath, removeUpload } from '#storage/attachments/blobs.ts';
+import type { DurableWords } from '#storage/engine/durable-words.ts';
 import type { LaneEnvironment } from '#storage/engine/lane.ts';
 import type { ShardRuntime } from '../thread-services.ts';
 import { thumbnailFormat, ThumbnailMaker } from '#src/pictures/thumbnail-maker.ts';
@@ -57,6 +58,7 @@ export interface AttachmentWriterContext {
   readonly requireQuota: RequireQuota;
   /** Of main: while its first number is not 0, a backup is being made. */
   readonly pauses: Int32Array;
+  readonly words: DurableWords;
   /** Whether this thread takes the place of one that died. */
   readonly isRestart: boolean;
   readonly now: () => number;
@@ -66,9 +68,9 @@ export interface AttachmentWriterContext {
 
 /** Opens the attachments to write them: on one shard of a server that has the folder. */
 export async function openAttachmentWriter(context: AttachmentWriterContext): Promise<AttachmentWriter> {
-  const { folder, isRestart, lanes, log, runtime, now, pauses, requireQuota, vault } = context;
+  const { folder, isRestart, lanes, log, runtime, now, pauses, requireQuota, vault, words } = context;
   const quietUntil = isRestart ? now() + HOLD_MILLIS : 0;
-  const attachments = await Attachments.open(folder, { lanes, now, requireQuota, quietUntil, pauses });
+  const attachments = await Attachments.open(folder, { lanes, now, requireQuota, quietUntil, pauses, words });
   return new AttachmentWriter({
     folder,
     vault,
