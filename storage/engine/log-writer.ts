@@ -100,13 +100,22 @@ export class LogWriter {
   }
 
   /**
-   * With a full disk behind it, LMDB decides: a change that makes room is taken, and one that needs it is refused. What
-   * it took is appended too, for whoever follows the log.
+   * With a full disk behind it, LMDB decides: a change that makes room or finds it is taken, and one that needs more is
+   * refused. What LMDB takes without what waits for room goes into the log behind that, so that a replay has their order.
    */
   async #storeWith(writes: readonly Write[]): Promise<void> {
     await this.#applying;
     const upTo = this.#position;
-    await this.#store.commit([...this.#overlay.writes(), ...writes], this.#placeAt(upTo));
+    const all = new Overlay();
+    // The last write to each key alone: what is removed takes no room for its time in between.
+    all.add(upTo, [...this.#overlay.writes(), ...writes]);
+    try {
+      await this.#store.commit([...all.writes()], this.#placeAt(upTo));
+    } catch {
+      await this.#log.reserve(encodeBatch(writes).length);
+      await this.#store.commit(writes);
+      return await this.#append(writes);
+    }
     this.#stored(upTo);
     // It is durable by now, whatever becomes of the log.
     await this.#append(writes).catch(() => undefined);

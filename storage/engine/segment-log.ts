@@ -93,13 +93,18 @@ export class SegmentLog implements CommitLog {
 
   /** @throws whatever a disk says that takes no more; the batch is not there then. */
   async append(batch: EncodedBatch): Promise<number> {
-    await this.#reach(this.#end + sectorsOf(batch.length));
+    await this.reserve(batch.length);
     await this.#put(layOut(this.#end, batch));
     this.#end += sectorsOf(batch.length);
     // The next segment is made ready while this one still has room.
     if (this.#end % SEGMENT_SECTORS > SEGMENT_SECTORS / 2)
       void this.#reach(nextSegment(this.#end)).catch(() => undefined);
     return this.#end;
+  }
+
+  /** Resolves when there is room for a batch of so many bytes. */
+  async reserve(bytes: number): Promise<void> {
+    await this.#reach(this.#end + sectorsOf(bytes));
   }
 
   /** Goes on in the next segment, so that this one can be trimmed; does nothing where it is empty. */

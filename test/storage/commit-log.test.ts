@@ -157,7 +157,7 @@ test('a walk that is under way sees one state of a table, whatever is committed 
   await until(() => {
     plain.refresh();
     return plain.tables.one.get(Buffer.from(nameOf(1)))?.toString() === 'after';
-  });
+  }, 'the log to be applied');
   await plain.close();
   for (const [at, walk] of walks.entries()) {
     const rest: string[] = [];
@@ -184,7 +184,7 @@ test('ERA: what was written and purged is off the log within its time, and at th
   await until(async () => {
     await writer.commit([put('two', 'other', 'work')]);
     return !isInLog(folder, 'the text that goes');
-  });
+  }, 'the text to go off the log');
   await writer.commit([put('one', 'secret', 'a text at the end')]);
   await writer.close();
   assert.ok(!isInLog(folder, 'a text at the end'));

@@ -9,7 +9,8 @@ import { numbered } from '#storage/engine/keys.ts';
 import { Lane, openLane, type LaneWrite } from '#storage/engine/lane.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-full-'));
-const environment = openLane(join(folder, '00.mdb'), 1024 ** 3);
+const log = { folder: join(folder, 'log'), access: 'write' } as const;
+const environment = openLane(join(folder, '00.mdb'), 1024 ** 3, log);
 const lane = new Lane(0, environment, () => undefined);
 
 async function store(seq: number, bytes: number): Promise<Error | undefined> {
