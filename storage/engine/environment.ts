@@ -221,6 +221,11 @@ export class Environment<Name extends string> {
     }
   }
 
+  /** What is in the log and not in LMDB: the last write to each key. */
+  pending(): readonly Write[] {
+    return [...(this.#log?.view()?.overlay.writes() ?? [])];
+  }
+
   /** Makes a copy one that has no log: the next that opens it to write begins a new one. */
   forgetLog(): void {
     this.#root.transactionSync(() => void this.#root.remove(PLACE_KEY));

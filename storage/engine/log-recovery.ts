@@ -1,7 +1,8 @@
 /** Brings what a server that did not end in order left in its logs to the files behind them. */
-import { existsSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
+import { LogFault } from './commit-log.ts';
 import { logNames, logOf, type DurableWords, type LogName } from './durable-words.ts';
-import { Environment, mapBytesOf } from './environment.ts';
+import { Environment, mapBytesOf, type LogOptions } from './environment.ts';
 import { folderPaths, lanePath } from './folder.ts';
 import { SegmentLog } from './segment-log.ts';
 
@@ -24,6 +25,44 @@ export async function recoverEach(folder: string, lanes: number, say: (sentence:
   for (const name of logNames(lanes)) {
     await recoverLog(folder, name).catch((error: unknown) => say((error as Error).message));
   }
+}
+
+/**
+ * Sets damaged logs of a locked folder aside, so that its server starts without what only they have; what is whole before
+ * the damage is applied first. Says what it did with each.
+ * @throws LogFault for a log whose file is missing: there is nothing to go on with.
+ */
+export async function dropDamagedLogs(folder: string, lanes: number, say: (sentence: string) => void): Promise<void> {
+  for (const name of logNames(lanes)) {
+    try {
+      await recoverLog(folder, name);
+    } catch (error) {
+      const path = fileOf(folder, name);
+      if (!(error instanceof LogFault) || !existsSync(path)) throw error;
+      const count = await applyWhole(path, logOf(folder, name, 'read'));
+      const { folder: log } = logOf(folder, name, 'read');
+      const aside = `${log}.damaged-${Date.now()}`;
+      if (existsSync(log)) renameSync(log, aside);
+      say(
+        `${error.message.split('. ', 1)[0]}. ${count} changes before that were kept, those behind it are lost; the log is ${aside} now.`,
+      );
+    }
+  }
+}
+
+/** Brings to a file what its log has before the damage, and makes it one without a log. How many changes that were. */
+async function applyWhole(path: string, log: LogOptions): Promise<number> {
+  const following = new Environment(path, [], { mapBytes: mapBytesOf(path), log });
+  const writes = following.pending();
+  await following.close();
+  const environment = new Environment<string>(path, [], { mapBytes: mapBytesOf(path) });
+  try {
+    await environment.commit(writes);
+    environment.forgetLog();
+  } finally {
+    await environment.close();
+  }
+  return writes.length;
 }
 
 async function recoverLog(folder: string, name: LogName, words?: DurableWords): Promise<void> {

@@ -164,4 +164,4 @@ export function assertHead(path: string, bytes: Buffer, id: Buffer, segment: num
 /** What an operator can do about a log that is damaged. */
 export const ADVICE =
   'It may hold changes that were acknowledged. Put the file back as it was if there is a copy, or restore a backup; ' +
-  'docs/operations.md says how to go on without what is lost.';
+  'parley check --drop-damaged-logs goes on without what is lost.';

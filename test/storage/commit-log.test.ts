@@ -1,6 +1,6 @@
 /** An environment with its log: what is acknowledged is read everywhere, kept through a crash, and not kept for longer. */
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { Worker } from 'node:worker_threads';
@@ -10,7 +10,7 @@ import { Environment, type LogOptions, type RangeOptions } from '#storage/engine
 import { FolderError, lanePath, openFolder } from '#storage/engine/folder.ts';
 import { numberAt, numberOf } from '#storage/engine/keys.ts';
 import { openLane } from '#storage/engine/lane.ts';
-import { recoverLogs } from '#storage/engine/log-recovery.ts';
+import { dropDamagedLogs, recoverLogs } from '#storage/engine/log-recovery.ts';
 import { freshSeed, SeededRandom } from '#test/support/random.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { until } from '#test/support/waiting.ts';
@@ -232,6 +232,23 @@ test('LOG-01: a log without its file, a file without its log, and a damaged log 
     assert.match(problems.join('\n'), sentence, name);
     if (name === 'no file') assert.ok(!existsSync(lanePath(folderLeft, 0)), 'nothing is made in its place');
   }
+  const torn = left();
+  const segment = join(torn, 'log', 'lane-00', '00000000.seg');
+  const bytes = readFileSync(segment);
+  bytes.writeUInt8(bytes.readUInt8(700) ^ 1, 700);
+  writeFileSync(segment, bytes);
+  assert.match((await checkFolder(torn)).problems.join(), /^Byte 512 of .* is damaged\./);
+  const said: string[] = [];
+  await dropDamagedLogs(torn, 1, (sentence) => said.push(sentence));
+  assert.match(
+    said.join(),
+    /^Byte 512 of .*seg is damaged\. 0 changes before that were kept, those behind it are lost; the log is .*lane-00\.damaged-\d+ now\.$/,
+  );
+  await recoverLogs(torn, 1);
+  const again = openLane(lanePath(torn, 0), MAP_BYTES, logOf(torn, 0, 'write'));
+  assert.equal(again.tables.meta.get(Buffer.from('a')), undefined);
+  await again.commit([{ table: 'meta', key: Buffer.from('a'), value: Buffer.from('anew') }]);
+  await again.close();
   const sound = left();
   await recoverLogs(sound, 1);
   const read = openLane(lanePath(sound, 0), MAP_BYTES);
