@@ -68,7 +68,7 @@ import { type Certificate, CertificateError, certificateFilesOf } from '#src/tls
 import { CertificateWatch } from '#src/tls/certificate-watch.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
 import { AttachmentReader, openAttachments } from '#storage/attachments/attachment-records.ts';
-import { makeDurableWords } from '#storage/engine/durable-words.ts';
+import { makeDurableWords } from '#storage/engine/folder-logs.ts';
 import { FolderError, lockFolder, openFolder } from '#storage/engine/folder.ts';
 import { Lanes } from '#storage/engine/lanes.ts';
 import { recoverLogs } from '#storage/engine/log-recovery.ts';

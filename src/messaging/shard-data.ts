@@ -10,7 +10,7 @@ import type { QuotaLimits } from '#src/protocol/quotas.ts';
 import type { Certificate } from '#src/tls/certificate.ts';
 import type { RetentionRule } from '#storage/conversations/retention.ts';
 import type { RingsOfKeys } from '#storage/accounts/signing-keys.ts';
-import type { DurableWords } from '#storage/engine/durable-words.ts';
+import type { DurableWords } from '#storage/engine/folder-logs.ts';
 import type { AttachmentSealing } from '#storage/attachments/blob-sealing.ts';
 
 export interface ShardData {

@@ -10,7 +10,7 @@ import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import type { CertificateRenewal } from '#src/acme/certificate-renewal.ts';
 import type { CertificateWatch } from '#src/tls/certificate-watch.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
-import type { DurableWords } from '#storage/engine/durable-words.ts';
+import type { DurableWords } from '#storage/engine/folder-logs.ts';
 import type { Manifest } from '#storage/engine/folder.ts';
 
 export interface Base {

@@ -23,7 +23,7 @@ import {
   type Collection,
   type Entry,
 } from './collections.ts';
-import { logOf, type DurableWords } from '../engine/durable-words.ts';
+import { logOf, type DurableWords } from '../engine/folder-logs.ts';
 import { Environment, type LogOptions, type Table, type Write } from '../engine/environment.ts';
 import { folderPaths } from '../engine/folder.ts';
 import { key, numberAt, numbered } from '../engine/keys.ts';

@@ -11,7 +11,7 @@ import { AccountsDraft, SECRET_BYTES, SECRET_NAMES, type SecretName } from './ac
 import { AccountsReader, openEnvironment, type AccountTable } from './accounts-reader.ts';
 import { KEY_RINGS, makeKeyRing, RINGLESS, trimKeyRing } from './signing-keys.ts';
 import { ChangeQueue } from '../engine/change-queue.ts';
-import type { DurableWords } from '../engine/durable-words.ts';
+import type { DurableWords } from '../engine/folder-logs.ts';
 import type { Environment } from '../engine/environment.ts';
 import { key } from '../engine/keys.ts';
 

@@ -3,7 +3,7 @@
  * each person uploaded by day. One shard writes it (`attachments.ts`); any thread reads it.
  */
 import { isSealedName } from './blob-sealing.ts';
-import { logOf, type DurableWords } from '../engine/durable-words.ts';
+import { logOf, type DurableWords } from '../engine/folder-logs.ts';
 import { Environment, type LogOptions } from '../engine/environment.ts';
 import { folderPaths } from '../engine/folder.ts';
 import { key, numberAt, numbered, numberedThen, under } from '../engine/keys.ts';

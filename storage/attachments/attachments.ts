@@ -30,7 +30,7 @@ import {
   uploadTouchedAt,
   writeThumbnail,
 } from './blobs.ts';
-import type { DurableWords } from '../engine/durable-words.ts';
+import type { DurableWords } from '../engine/folder-logs.ts';
 import { ChangeQueue } from '../engine/change-queue.ts';
 import { ContentClaims } from './content-claims.ts';
 import { CONTENT_NAME } from './content-hash.ts';

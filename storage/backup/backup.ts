@@ -33,7 +33,7 @@ import { ATTACHMENT_TABLES } from '../attachments/attachment-records.ts';
 import { CALENDAR_TABLES } from '../calendars/calendar-records.ts';
 import { endCalendarCredentials, endCredentials, removeSigningKeys, type Ended } from './credential-endings.ts';
 import { backUpBlobs, BLOB_LIST, restoreBlobs, verifyBlobs } from './blob-backup.ts';
-import { logOf, type LogName } from '../engine/durable-words.ts';
+import { logOf, type LogName } from '../engine/folder-logs.ts';
 import { Environment, mapBytesOf } from '../engine/environment.ts';
 import {
   FOLDER_FORMAT,

@@ -1,7 +1,7 @@
 /** What the calendar file holds: its tables, its records with a version byte each, its keys, and the limits on all. */
 import { createHash } from 'node:crypto';
 import type { AuditForm } from '../accounts/audit-chain.ts';
-import { logOf } from '../engine/durable-words.ts';
+import { logOf } from '../engine/folder-logs.ts';
 import { Environment, type LogOptions } from '../engine/environment.ts';
 import { folderPaths } from '../engine/folder.ts';
 import { key, numbered, numberedThen } from '../engine/keys.ts';

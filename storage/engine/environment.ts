@@ -13,53 +13,18 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { open, type RootDatabase, type Transaction } from 'lmdb';
-import { FolderError } from './folder.ts';
-import { LogFault } from './commit-log.ts';
-import { SegmentLog } from './segment-log.ts';
-import { LogReader } from './log-reader.ts';
-import { LogWriter } from './log-writer.ts';
-import type { LogFiles } from './log-files.ts';
-import type { DurableWord } from './durable-words.ts';
-import { OverlaidTable } from './overlay.ts';
-import type { LogPlace, LogStore } from './log-store.ts';
+import { open, type RootDatabase } from 'lmdb';
+import { LogFault } from '../log/commit-log.ts';
+import { FolderError } from '../log/folder-error.ts';
+import { LogReader } from '../log/log-reader.ts';
+import type { LogOptions, LogPlace, LogStore } from '../log/log-store.ts';
+import { LogWriter } from '../log/log-writer.ts';
+import { OverlaidTable } from '../log/overlay.ts';
+import { SegmentLog } from '../log/segment-log.ts';
+import type { Table, Write } from '../log/table.ts';
 
-/** What a range is read by. In reverse, `start` is its last key and `end` lies before its first. */
-export interface RangeOptions {
-  readonly start?: Buffer;
-  readonly end?: Buffer;
-  readonly limit?: number;
-  readonly offset?: number;
-  readonly reverse?: boolean;
-}
-
-/** A snapshot of LMDB that several reads share. */
-export interface ReadTransaction {
-  readonly transaction: Transaction;
-}
-
-/** A table as its readers have it. */
-export interface Table {
-  get(key: Buffer, transaction?: ReadTransaction): Buffer | undefined;
-  /** Bytes that hold until the next read. */
-  getBinaryFast(key: Buffer, transaction?: ReadTransaction): Buffer | undefined;
-  getRange(options?: RangeOptions): Iterable<{ readonly key: Buffer; readonly value: Buffer }>;
-  getKeys(options?: RangeOptions): Iterable<Buffer>;
-  getKeysCount(options?: RangeOptions): number;
-  getCount(options?: RangeOptions): number;
-  getStats(): object;
-  /** Within `transact` alone. */
-  put(key: Buffer, value: Buffer): Promise<boolean>;
-  /** Within `transact` alone. */
-  remove(key: Buffer): Promise<boolean>;
-}
-
-/** A write: a value for a key of a table, or null to remove the key. */
-export interface Write<Name extends string = string> {
-  readonly table: Name;
-  readonly key: Buffer;
-  readonly value: Buffer | null;
-}
+export type { LogOptions } from '../log/log-store.ts';
+export type { RangeOptions, Table, Write } from '../log/table.ts';
 
 export interface EnvironmentOptions {
   /** Address space, not disk. */
@@ -67,17 +32,6 @@ export interface EnvironmentOptions {
   /** For readers that must not make or change the file. */
   readonly readOnly?: boolean;
   readonly log?: LogOptions;
-}
-
-/** The log of an environment: one thread writes it, all others follow it. */
-export interface LogOptions {
-  readonly folder: string;
-  readonly access: 'write' | 'read';
-  /** How far the log is durable, for threads of one process. A reader without it follows as far as the files are whole. */
-  readonly durable?: DurableWord | undefined;
-  readonly files?: LogFiles;
-  /** How long what was written may stay in a segment; TURN_MILLIS by default. */
-  readonly turnMillis?: number;
 }
 
 /** Address space that any installation's file fits, for tools, which know no setting of the server. */

@@ -16,12 +16,9 @@
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
-  closeSync,
   existsSync,
-  fsyncSync,
   linkSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -31,6 +28,11 @@ import {
 import { connect, createServer, type Server } from 'node:net';
 import { join, relative } from 'node:path';
 import { z } from 'zod';
+import { FolderError } from '../log/folder-error.ts';
+import { syncFolder } from '../log/log-files.ts';
+
+export { FolderError } from '../log/folder-error.ts';
+export { syncFolder } from '../log/log-files.ts';
 
 /** What is on disk now. Raised with every migration (`storage/engine/migrations.ts`). */
 export const FOLDER_FORMAT = 4;
@@ -43,9 +45,6 @@ const manifestSchema = z.strictObject({
   created_at: z.string(),
 });
 export type Manifest = z.infer<typeof manifestSchema>;
-
-/** A folder that cannot be used, and why, in words for an operator. */
-export class FolderError extends Error {}
 
 export const folderPaths = (folder: string) => ({
   manifest: join(folder, 'manifest.json'),
@@ -135,16 +134,6 @@ export function writeManifest(folder: string, manifest: Manifest): void {
   writeFileSync(`${path}.new`, `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600, flush: true });
   renameSync(`${path}.new`, path);
   syncFolder(folder);
-}
-
-/** Makes the names in a folder durable: a file's own flush says nothing about the entry that leads to it. */
-export function syncFolder(folder: string): void {
-  const descriptor = openSync(folder, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }
 
 /** A folder that this process has to itself. */

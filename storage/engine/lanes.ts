@@ -6,7 +6,7 @@
  * one lane, so that one transaction changes all of it.
  */
 import { SLOT_COUNT, slotOf } from '#src/base/slots.ts';
-import { logOf, type DurableWords } from './durable-words.ts';
+import { logOf, type DurableWords } from './folder-logs.ts';
 import { lanePath } from './folder.ts';
 import { Lane, openLane, type CommitReport, type LaneEnvironment } from './lane.ts';
 

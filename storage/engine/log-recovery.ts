@@ -1,10 +1,10 @@
 /** Brings what a server that did not end in order left in its logs to the files behind them. */
 import { existsSync, renameSync } from 'node:fs';
-import { LogFault } from './commit-log.ts';
-import { logNames, logOf, type DurableWords, type LogName } from './durable-words.ts';
+import { LogFault } from '../log/commit-log.ts';
+import { logNames, logOf, type DurableWords, type LogName } from './folder-logs.ts';
 import { Environment, mapBytesOf, type LogOptions } from './environment.ts';
 import { folderPaths, lanePath } from './folder.ts';
-import { SegmentLog } from './segment-log.ts';
+import { SegmentLog } from '../log/segment-log.ts';
 
 /** The file that a log stands before. */
 function fileOf(folder: string, log: LogName): string {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { checkFolder } from '#storage/check/check.ts';
-import { logOf, makeDurableWords } from '#storage/engine/durable-words.ts';
+import { logOf, makeDurableWords } from '#storage/engine/folder-logs.ts';
 import { Environment, type LogOptions, type RangeOptions } from '#storage/engine/environment.ts';
 import { FolderError, lanePath, openFolder } from '#storage/engine/folder.ts';
 import { numberAt, numberOf } from '#storage/engine/keys.ts';
@@ -22,7 +22,7 @@ type Model = Record<(typeof TABLES)[number], Map<string, string>>;
 interface Opened {
   readonly folder: string;
   readonly words: SharedArrayBuffer;
-  open(access: LogOptions['access'], more?: Partial<LogOptions>): Environment<(typeof TABLES)[number]>;
+  readonly open: (access: LogOptions['access'], more?: Partial<LogOptions>) => Environment<(typeof TABLES)[number]>;
 }
 
 function place(t: TestContext): Opened {
@@ -65,12 +65,12 @@ function assertSame(
       string,
     ];
     const [limit, offset] = [random.whole(0, 12), random.chance(0.3) ? random.whole(0, 4) : 0];
-    const within = (rows: [string, string][]) =>
-      rows.slice(offset, offset + limit).map(([key, value]) => `${key}=${value}`);
-    const read = (options: RangeOptions) => [...stored.getRange(options)].map(({ key, value }) => `${key}=${value}`);
+    const within = (rows: [string, string][]) => rows.slice(offset, offset + limit).map((row) => row.join('='));
+    const read = (options: RangeOptions) =>
+      [...stored.getRange(options)].map(({ key, value }) => `${key.toString()}=${value.toString()}`);
     assert.deepEqual(
       read({}),
-      expected.map(([key, value]) => `${key}=${value}`),
+      expected.map((row) => row.join('=')),
       say,
     );
     const forward = { start: Buffer.from(low), end: Buffer.from(high), limit, offset };

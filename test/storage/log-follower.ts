@@ -1,7 +1,7 @@
 /** A thread that writes an environment with a log and says so after each commit, for a reader on another thread. */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { DurableWords } from '#storage/engine/durable-words.ts';
-import { logOf } from '#storage/engine/durable-words.ts';
+import type { DurableWords } from '#storage/engine/folder-logs.ts';
+import { logOf } from '#storage/engine/folder-logs.ts';
 import { lanePath } from '#storage/engine/folder.ts';
 import { numbered, numberValue } from '#storage/engine/keys.ts';
 import { openLane } from '#storage/engine/lane.ts';

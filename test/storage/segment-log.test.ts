@@ -4,7 +4,7 @@ import { appendFileSync, copyFileSync, readdirSync, readFileSync, rmSync, trunca
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { decodeBatch, encodeBatch, LogFault } from '#storage/engine/commit-log.ts';
+import { decodeBatch, encodeBatch, LogFault } from '#storage/log/commit-log.ts';
 import { FolderError } from '#storage/engine/folder.ts';
 import {
   crc32c,
@@ -14,9 +14,9 @@ import {
   sectorsOf,
   SEGMENT_BYTES,
   segmentOf,
-} from '#storage/engine/log-sectors.ts';
-import { segmentPath } from '#storage/engine/log-tail.ts';
-import { SegmentLog } from '#storage/engine/segment-log.ts';
+} from '#storage/log/log-sectors.ts';
+import { segmentPath } from '#storage/log/log-tail.ts';
+import { SegmentLog } from '#storage/log/segment-log.ts';
 import { freshSeed, SeededRandom } from '#test/support/random.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { UnsteadyFiles } from './unsteady-files.ts';
@@ -128,7 +128,8 @@ async function cutHistory(random: SeededRandom, name: string): Promise<void> {
   const log = SegmentLog.make({ folder: FOLDER, id: ID, files });
   /** Batches that were acknowledged, by the position behind them. */
   const acked = new Map<number, number>();
-  let [begun, applied, isOver] = [0, 0, false];
+  let [begun, applied] = [0, 0];
+  const state = { isOver: false };
   const work = (async () => {
     for (let step = 0; step < 40; step += 1) {
       if (random.chance(0.1)) await log.turn();
@@ -140,9 +141,9 @@ async function cutHistory(random: SeededRandom, name: string): Promise<void> {
       applied = random.chance(0.5) ? log.end : Math.max(applied, random.pick([...acked.keys()]));
       void log.trim(applied);
     }
-    isOver = true;
+    state.isOver = true;
   })();
-  while (!isOver) {
+  while (!state.isOver) {
     await nextTurn();
     if (!random.chance(0.15)) continue;
     const [left, from, told, most] = [files.cut(), applied, new Map(acked), begun];

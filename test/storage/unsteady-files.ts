@@ -2,8 +2,8 @@
  * Files under a commit log that a power cut can take things back from: what was not durable when the power went is there,
  * not there, or there sector by sector in any order.
  */
-import type { LogFiles } from '#storage/engine/log-files.ts';
-import { SECTOR_BYTES } from '#storage/engine/log-sectors.ts';
+import type { LogFiles } from '#storage/log/log-files.ts';
+import { SECTOR_BYTES } from '#storage/log/log-sectors.ts';
 import type { SeededRandom } from '#test/support/random.ts';
 
 type Files = Map<string, Buffer>;
@@ -69,7 +69,8 @@ export class UnsteadyFiles implements LogFiles {
     if (this.isFull) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
     await this.#later((files, random) => {
       const there = files.get(this.#pathOf(file));
-      for (let at = 0; there !== undefined && at < bytes.length; at += SECTOR_BYTES) {
+      if (there === undefined) return;
+      for (let at = 0; at < bytes.length; at += SECTOR_BYTES) {
         if (random.chance(0.5)) bytes.copy(there, offset + at, at, at + SECTOR_BYTES);
       }
     });

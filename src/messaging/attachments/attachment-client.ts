@@ -23,7 +23,7 @@ import {
 } from '#storage/conversations/attachment-references.ts';
 import { ContentVault } from '#storage/attachments/blob-contents.ts';
 import type { AttachmentSealing } from '#storage/attachments/blob-sealing.ts';
-import type { DurableWords } from '#storage/engine/durable-words.ts';
+import type { DurableWords } from '#storage/engine/folder-logs.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
 import type { ShardRuntime, ShardServices } from '../thread-services.ts';
 import { AttachmentWriter, openAttachmentWriter } from './attachment-writer.ts';

@@ -15,7 +15,7 @@ import { Attachments, HOLD_MILLIS } from '#storage/attachments/attachments.ts';
 import { Content, type ContentVault } from '#storage/attachments/blob-contents.ts';
 import { isSealedName } from '#storage/attachments/blob-sealing.ts';
 import { blobPath, removeUpload } from '#storage/attachments/blobs.ts';
-import type { DurableWords } from '#storage/engine/durable-words.ts';
+import type { DurableWords } from '#storage/engine/folder-logs.ts';
 import type { LaneEnvironment } from '#storage/engine/lane.ts';
 import type { ShardRuntime } from '../thread-services.ts';
 import { thumbnailFormat, ThumbnailMaker } from '#src/pictures/thumbnail-maker.ts';

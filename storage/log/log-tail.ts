@@ -36,8 +36,9 @@ export class LogTail {
    */
   read(after: number, upTo?: number): LoggedBatch[] | undefined {
     const batches: LoggedBatch[] = [];
-    for (let position = after; upTo === undefined || position < upTo;) {
-      const first = this.#sectors(position, upTo === undefined ? AHEAD : upTo - position);
+    const end = upTo ?? Infinity;
+    for (let position = after; position < end;) {
+      const first = this.#sectors(position, upTo === undefined ? AHEAD : end - position);
       const head = first === undefined ? undefined : headAt(first, position);
       if (first === undefined || head === undefined) return upTo === undefined ? batches : undefined;
       if (head.isTurn) {

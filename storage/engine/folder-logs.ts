@@ -1,32 +1,12 @@
-/**
- * How far each log of a folder is durable: a word of memory for each, shared by all threads of the process. Its writer
- * raises it before it acknowledges, so a reader that finds it where it was has missed nothing.
- */
+/** The logs of a folder by their names, and how far each is durable. */
 import { join } from 'node:path';
-import type { LogOptions } from './environment.ts';
+import { DurableWord } from '../log/durable-word.ts';
+import type { LogOptions } from '../log/log-store.ts';
 import { folderPaths } from './folder.ts';
 
-/** Logs beside those of the lanes: accounts, attachments, calendar. */
+/** Logs beside those of the lanes. */
 const OTHERS = ['accounts', 'attachments', 'calendar'] as const;
 export type LogName = (typeof OTHERS)[number] | number;
-
-export class DurableWord {
-  readonly #words: BigInt64Array;
-  readonly #at: number;
-
-  constructor(memory: SharedArrayBuffer = new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT), at = 0) {
-    [this.#words, this.#at] = [new BigInt64Array(memory), at];
-  }
-
-  /** The position up to which the log is durable; 0 before anybody writes it. */
-  get(): number {
-    return Number(Atomics.load(this.#words, this.#at));
-  }
-
-  set(position: number): void {
-    Atomics.store(this.#words, this.#at, BigInt(position));
-  }
-}
 
 /** The memory of a folder's words. */
 export type DurableWords = SharedArrayBuffer;

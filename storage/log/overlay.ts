@@ -1,5 +1,5 @@
 /** Writes that are durable in the log and not in LMDB yet, put over what LMDB has: the last write to each key. */
-import type { RangeOptions, ReadTransaction, Table, Write } from './environment.ts';
+import type { RangeOptions, ReadTransaction, Table, Write } from './table.ts';
 
 interface Pending {
   readonly key: Buffer;
@@ -168,7 +168,7 @@ export class OverlaidTable implements Table {
       if (to !== undefined && sign * Buffer.compare(one.key, to) >= 0) continue;
       found.push(one);
     }
-    return { pending: found.sort((a, b) => sign * Buffer.compare(a.key, b.key)), transaction: view?.transaction };
+    return { pending: found.toSorted((a, b) => sign * Buffer.compare(a.key, b.key)), transaction: view?.transaction };
   }
 }
 

@@ -1,5 +1,7 @@
-/** What a log needs of the LMDB file behind it. */
-import type { ReadTransaction, Write } from './environment.ts';
+/** What a log needs of the LMDB file behind it, and how it is opened. */
+import type { DurableWord } from './durable-word.ts';
+import type { LogFiles } from './log-files.ts';
+import type { ReadTransaction, Write } from './table.ts';
 
 /** How far an environment has its log, in the same commit as the data. */
 export interface LogPlace {
@@ -23,4 +25,15 @@ export interface LogStore {
   refresh(): void;
   /** Takes a snapshot of what is committed; `transaction.done()` gives it back. */
   begin(): ReadTransaction;
+}
+
+/** The log of an environment: one thread writes it, all others follow it. */
+export interface LogOptions {
+  readonly folder: string;
+  readonly access: 'write' | 'read';
+  /** How far the log is durable, for threads of one process. A reader without it follows as far as the files are whole. */
+  readonly durable?: DurableWord | undefined;
+  readonly files?: LogFiles;
+  /** How long what was written may stay in a segment; TURN_MILLIS by default. */
+  readonly turnMillis?: number;
 }

@@ -9,9 +9,9 @@
  */
 import { randomBytes } from 'node:crypto';
 import { decodeBatch, encodeBatch, LogFault } from './commit-log.ts';
-import { DurableWord } from './durable-words.ts';
-import type { LogOptions, Write } from './environment.ts';
-import type { LogPlace, LogStore } from './log-store.ts';
+import { DurableWord } from './durable-word.ts';
+import type { Write } from './table.ts';
+import type { LogOptions, LogPlace, LogStore } from './log-store.ts';
 import { Overlay, type View } from './overlay.ts';
 import { SegmentLog } from './segment-log.ts';
 

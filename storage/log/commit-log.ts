@@ -7,8 +7,8 @@
  * machine has a copy there. Positions rise from batch to batch and are told apart by nothing else: how far they rise is
  * the implementation's own. `segment-log.ts` keeps a log in files.
  */
-import type { Write } from './environment.ts';
-import { FolderError } from './folder.ts';
+import type { Write } from './table.ts';
+import { FolderError } from './folder-error.ts';
 
 /** Writes that become durable together, as bytes: what a log carries. */
 export type EncodedBatch = Buffer;

@@ -7,10 +7,10 @@
  * turn of the event loop ends.
  */
 import { decodeBatch, LogFault } from './commit-log.ts';
-import type { DurableWord } from './durable-words.ts';
-import type { LogOptions, ReadTransaction } from './environment.ts';
+import type { DurableWord } from './durable-word.ts';
+import type { ReadTransaction } from './table.ts';
 import { hostFiles } from './log-files.ts';
-import type { LogStore } from './log-store.ts';
+import type { LogOptions, LogStore } from './log-store.ts';
 import { LogTail } from './log-tail.ts';
 import { Overlay, type View } from './overlay.ts';
 

@@ -11,6 +11,7 @@ import {
   closeSync,
   constants,
   fsync,
+  fsyncSync,
   mkdirSync,
   open,
   openSync,
@@ -25,7 +26,6 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
-import { syncFolder } from './folder.ts';
 
 const [closeLater, openLater, renameLater, syncLater] = [
   promisify(close),
@@ -53,6 +53,16 @@ export interface LogFiles {
   rename(from: string, to: string): Promise<void>;
   remove(path: string): void;
   close(file: number): void;
+}
+
+/** Makes the names in a folder durable: a file's own flush says nothing about the entry that leads to it. */
+export function syncFolder(folder: string): void {
+  const descriptor = openSync(folder, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 async function syncFolderLater(folder: string): Promise<void> {
