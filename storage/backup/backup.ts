@@ -33,7 +33,7 @@ import { ATTACHMENT_TABLES } from '../attachments/attachment-records.ts';
 import { CALENDAR_TABLES } from '../calendars/calendar-records.ts';
 import { endCalendarCredentials, endCredentials, removeSigningKeys, type Ended } from './credential-endings.ts';
 import { backUpBlobs, BLOB_LIST, restoreBlobs, verifyBlobs } from './blob-backup.ts';
-import { logOf, type LogName } from '../engine/folder-logs.ts';
+import { logOf, type DurableWords, type LogName } from '../engine/folder-logs.ts';
 import { Environment, mapBytesOf } from '../engine/environment.ts';
 import {
   FOLDER_FORMAT,
@@ -99,11 +99,16 @@ type Description = z.infer<typeof descriptionSchema>;
 /**
  * Copies a data folder to `out`, which must be absent or empty, and reads every copy through before it calls it one.
  * Works on the folder of a stopped server and, within the server's main thread, on that of a running one, which removes
- * no attachment meanwhile. Contents of attachments that the backup `earlier` has are taken from there.
+ * no attachment meanwhile and shares how far its logs are durable, as `words`. Contents of attachments that the backup `earlier` has are taken from there.
  * @throws FolderError when `folder` is not a data folder, `out` is not empty, `earlier` is no finished backup or a copy
  * cannot be read.
  */
-export async function backupFolder(folder: string, out: string, earlier?: string): Promise<BackupReport> {
+export async function backupFolder(
+  folder: string,
+  out: string,
+  earlier?: string,
+  words?: DurableWords,
+): Promise<BackupReport> {
   const { format, epoch, lanes } = readManifest(folder);
   if (earlier !== undefined) readDescription(earlier);
   const createdAt = formatInstant(Date.now());
@@ -112,7 +117,7 @@ export async function backupFolder(folder: string, out: string, earlier?: string
     const files: BackupFile[] = [];
     let blobs = {};
     for (const path of filesOf(folder, lanes)) {
-      files.push(await copyEnvironment(folder, out, path));
+      files.push(await copyEnvironment(folder, out, path, words));
       if (path !== ATTACHMENTS_FILE) continue;
       blobs = await backUpBlobs(folder, out, earlier);
       files.push(await describeFile(out, BLOB_LIST));
@@ -203,12 +208,17 @@ function claim(out: string): void {
 }
 
 /** One snapshot of an environment, on disk and read through. */
-async function copyEnvironment(folder: string, out: string, path: string): Promise<BackupFile> {
+async function copyEnvironment(
+  folder: string,
+  out: string,
+  path: string,
+  words: DurableWords | undefined,
+): Promise<BackupFile> {
   const [source, copy] = [join(folder, path), join(out, path)];
   if (!existsSync(source)) throw new FolderError(`${source} is missing.`);
   mkdirSync(dirname(copy), { recursive: true, mode: 0o700 });
   // No table by name: opening one could race with a thread that opens it at the same time.
-  const log = logOf(folder, LOGS[path] ?? Number(basename(path, '.mdb')), 'read');
+  const log = logOf(folder, LOGS[path] ?? Number(basename(path, '.mdb')), 'read', words);
   const environment = new Environment(source, [], { mapBytes: mapBytesOf(source), readOnly: true, log });
   try {
     await environment.copyTo(copy);

@@ -42,6 +42,7 @@ export class LogWriter {
   #position: number;
   #applied: number;
   #turn: Promise<void> = Promise.resolve();
+  #storing: Promise<void> = Promise.resolve();
   #applying: Promise<void> | undefined;
   /** Whether LMDB refused its last commit: nothing more is acknowledged before it took what waits. */
   #isRefused = false;
@@ -73,7 +74,7 @@ export class LogWriter {
   /** Resolves when the writes are durable and every thread reads them; rejects when none of them is there. */
   async commit(writes: readonly Write[]): Promise<void> {
     await this.#inTurn(async () => {
-      if (this.#isRefused) await this.#storeWith(writes);
+      if (this.#isRefused) await this.#whileStoring(async () => await this.#storeWith(writes));
       else await this.#append(writes);
     });
     if (this.#overlay.bytes > PENDING_BYTES_MAX) await this.#apply();
@@ -100,25 +101,28 @@ export class LogWriter {
   }
 
   /**
-   * With a full disk behind it, LMDB decides: a change that makes room or finds it is taken, and one that needs more is
-   * refused. What LMDB takes without what waits for room goes into the log behind that, so that a replay has their order.
+   * With a full disk behind it, LMDB decides before anything is acknowledged: a change that makes room or finds it is
+   * taken, with all that waits or without it, and one that needs more is refused and taken back from the log.
    */
   async #storeWith(writes: readonly Write[]): Promise<void> {
-    await this.#applying;
-    const upTo = this.#position;
+    const batch = encodeBatch(writes);
+    const position = await this.#log.append(batch);
     const all = new Overlay();
     // The last write to each key alone: what is removed takes no room for its time in between.
-    all.add(upTo, [...this.#overlay.writes(), ...writes]);
+    all.add(position, [...this.#overlay.writes(), ...writes]);
+    let isAll = true;
     try {
-      await this.#store.commit([...all.writes()], this.#placeAt(upTo));
-    } catch {
-      await this.#log.reserve(encodeBatch(writes).length);
-      await this.#store.commit(writes);
-      return await this.#append(writes);
+      await this.#store.commit([...all.writes()], this.#placeAt(position)).catch(async () => {
+        isAll = false;
+        await this.#store.commit(writes);
+      });
+    } catch (error) {
+      await this.#log.takeBack(batch.length);
+      throw error;
     }
-    this.#stored(upTo);
-    // It is durable by now, whatever becomes of the log.
-    await this.#append(writes).catch(() => undefined);
+    this.#overlay.add(position, decodeBatch(batch));
+    this.#raise(position);
+    if (isAll) this.#stored(position);
   }
 
   #raise(position: number): void {
@@ -136,7 +140,7 @@ export class LogWriter {
   async #apply(): Promise<void> {
     clearTimeout(this.#applyTimer);
     this.#applyTimer = undefined;
-    this.#applying ??= this.#applyOnce().finally(() => {
+    this.#applying ??= this.#whileStoring(async () => await this.#applyOnce()).finally(() => {
       this.#applying = undefined;
       if (this.#position > this.#applied && !this.#isClosing) this.#schedule();
     });
@@ -153,6 +157,13 @@ export class LogWriter {
       return;
     }
     this.#stored(upTo);
+  }
+
+  /** One commit of LMDB at a time, so that none puts back what another one had over it. */
+  async #whileStoring(action: () => Promise<void>): Promise<void> {
+    const storing = this.#storing.then(action);
+    this.#storing = storing.catch(() => undefined);
+    await storing;
   }
 
   #stored(upTo: number): void {

@@ -93,7 +93,7 @@ export class SegmentLog implements CommitLog {
 
   /** @throws whatever a disk says that takes no more; the batch is not there then. */
   async append(batch: EncodedBatch): Promise<number> {
-    await this.reserve(batch.length);
+    await this.#reach(this.#end + sectorsOf(batch.length));
     await this.#put(layOut(this.#end, batch));
     this.#end += sectorsOf(batch.length);
     // The next segment is made ready while this one still has room.
@@ -102,9 +102,11 @@ export class SegmentLog implements CommitLog {
     return this.#end;
   }
 
-  /** Resolves when there is room for a batch of so many bytes. */
-  async reserve(bytes: number): Promise<void> {
-    await this.#reach(this.#end + sectorsOf(bytes));
+  /** Blanks the last batch, of so many bytes, which nobody was told of; where that fails, before the next append. */
+  async takeBack(bytes: number): Promise<void> {
+    this.#unsure = sectorsOf(bytes);
+    this.#end -= this.#unsure;
+    await this.#blankUnsure().catch(() => undefined);
   }
 
   /** Goes on in the next segment, so that this one can be trimmed; does nothing where it is empty. */
