@@ -1,5 +1,6 @@
-# Node 22 on Debian 12: the prebuilt socket library wants glibc, so no Alpine. A tag moves; whoever builds may give a digest.
-ARG NODE_IMAGE=node:22-bookworm-slim
+# The Node that is pinned, on Debian 12: the prebuilt socket library wants glibc, so no Alpine. A tag moves, a digest does
+# not: what is built tomorrow is what was built today, and moves on when both are changed here or given.
+ARG NODE_IMAGE=node:22.23.3-bookworm-slim@sha256:c3de60bf2f9dd0ac6370e6117950ff62d6e339527e7472301c9c78a017978392
 FROM ${NODE_IMAGE}
 
 WORKDIR /app

@@ -3,7 +3,7 @@
  * hangs is ended, and a failure is looked at twice.
  */
 import { globSync } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { run } from 'node:test';
@@ -22,6 +22,13 @@ const AGAIN_MAX = 3;
 /** Servers that are killed, cut off and flooded over and over: a quarter of the whole, and part of `npm run check`. */
 const LONG =
   /^test\/(?:calls|crash|fuzz|reliability)\/|\/(?:crash|hostile-feeds|kill|restarts|subscription-restarts)\.test\.ts$/;
+/**
+ * A file system in memory, for the folders that tests make: a commit there waits for no disk. What a killed process wrote
+ * outlives it there as well; the long ones, which are about little else, stay on the disk.
+ */
+const MEMORY = '/dev/shm';
+/** Far above what the folders of a run take; containers often have 64 MiB there, and stay on the disk. */
+const MEMORY_BYTES_MIN = 4 * 1024 ** 3;
 /** Where a run keeps what its servers are started from: below `node_modules`, where packages are found. */
 const CACHE = fileURLToPath(new URL('../node_modules/.cache/', import.meta.url));
 
@@ -64,6 +71,17 @@ async function prepare(folder: string, maps: boolean): Promise<void> {
   process.env['NODE_COMPILE_CACHE'] = join(folder, 'compiled');
 }
 
+/** A folder in memory for what the tests write, where there is room for it. */
+async function makeFolderInMemory(): Promise<string | undefined> {
+  try {
+    const { bavail, bsize } = await statfs(MEMORY);
+    return bavail * bsize >= MEMORY_BYTES_MIN ? await mkdtemp(join(MEMORY, 'parley-tests-')) : undefined;
+  } catch {
+    // Not there, or not ours to write to.
+    return undefined;
+  }
+}
+
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 const wanted = process.argv.slice(2);
 const all = globSync('test/**/*.test.ts').toSorted();
@@ -71,7 +89,9 @@ const group = wanted[0] === '--long' ? all.filter((file) => LONG.test(file)) : a
 const files = wanted.length > 0 && wanted[0] !== '--long' ? wanted : group;
 await mkdir(CACHE, { recursive: true });
 const folder = await mkdtemp(join(CACHE, 'parley-tests-'));
+const memory = wanted[0] === '--long' ? undefined : await makeFolderInMemory();
 try {
+  if (memory !== undefined) process.env['TMPDIR'] = memory;
   // A run within a run, which the tests of this file are, has what it needs. Coverage is counted in the sources: bundles
   // are gone when it is read, and code that comes out of a cache is counted less precisely.
   const isPrepared = process.env['TEST_BUNDLE'] !== undefined || process.env['NODE_V8_COVERAGE'] !== undefined;
@@ -80,4 +100,5 @@ try {
   process.exitCode = (await passes(files)) ? 0 : 1;
 } finally {
   await rm(folder, { recursive: true, force: true });
+  if (memory !== undefined) await rm(memory, { recursive: true, force: true });
 }

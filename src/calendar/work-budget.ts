@@ -7,7 +7,7 @@
 /** A tenth of a core, for as long as somebody asks. */
 export const WORK_MILLIS_PER_SECOND = 100;
 /** What may be taken at once: a first synchronisation of 10,000 objects takes some 100 ms, a year's overview 50. */
-export const WORK_BURST_MILLIS = 1_000;
+export const WORK_BURST_MILLIS = 300;
 /** People whose buckets are kept; of more, those that asked longest ago start afresh. */
 export const WORKERS_MAX = 10_000;
 

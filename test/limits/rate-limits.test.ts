@@ -4,7 +4,7 @@ import { makeLimiterMemory } from '#src/limits/bucket-table.ts';
 import { HELD_MAX, HeldAnswers } from '#src/limits/held-answers.ts';
 import { Limiter, PACED_MILLIS_MAX } from '#src/limits/limiter.ts';
 import { makePolicies, STATED_POLICIES } from '#src/limits/policies.ts';
-import { RATE_LIMITS, rateOf } from '#src/protocol/rate-limits.ts';
+import { RATE_LIMITS, rateOf, weightOf } from '#src/protocol/rate-limits.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { callControl } from '#test/support/control.ts';
 import { request, startServer, type TestServer } from '#test/support/server.ts';
@@ -107,6 +107,24 @@ void suite('refusals over and over', () => {
     assert.equal(answered, 2);
   });
 
+  test('QUO-02 a request counts as often as it weighs, and passes after some quiet whatever it weighs', () => {
+    assert.deepEqual([0, 1, 4_096, 4_097, 49_152, 49_153].map(weightOf), [1, 1, 1, 2, 12, 13]);
+    const { clock, limiter } = manualLimiter();
+    const { burst, perSecond } = RATE_LIMITS.post;
+    limiter.take('post', 'ann');
+    limiter.takeMore('post', 'ann', burst - 3);
+    assert.throws(
+      () => limiter.takeMore('post', 'ann', 3),
+      (error) => error instanceof Refusal && error.code === 'rate_limited' && error.retryAfter === 1,
+    );
+    limiter.takeMore('post', 'ann', 2);
+    assert.equal(limiter.left('post', 'ann'), 0);
+    clock.now += (BigInt(burst) * SECOND) / BigInt(perSecond);
+    limiter.take('post', 'ann');
+    limiter.takeMore('post', 'ann', 10 * burst);
+    assert.equal(limiter.left('post', 'ann'), 0);
+  });
+
   test('who is paced waits for their turn up to two seconds, and is refused beyond', () => {
     const { clock, limiter } = manualLimiter();
     const { burst, perSecond } = STATED_POLICIES.calendar_write;
@@ -134,10 +152,10 @@ async function postUntilRefused(server: TestServer, conversation: string, who: P
 }
 
 test('ERR-06 who posts or asks people into rooms too often is refused with rate_limited, and only they: sockets and others go on', async (t) => {
-  const server = await startServer({ environment: { PARLEY_RATE_LIMITS: '0.05', PARLEY_ADD_UNASKED: '2' } });
+  const server = await startServer({ environment: { PARLEY_RATE_LIMITS: '0.05', PARLEY_ADD_UNASKED: '3' } });
   t.after(() => server.stop());
-  const { ann, ben } = await server.people('ann', 'ben');
-  const { id } = await start(server, ann, 'room', ['ben']);
+  const { ann, ben, cat } = await server.people('ann', 'ben', 'cat');
+  const { id } = await start(server, ann, 'room', ['ben', 'cat']);
   const socket = await connect(server, ann);
   const { taken, reply } = await postUntilRefused(server, id, ann);
   assertRefused(reply, 429, 'rate_limited');
@@ -145,8 +163,11 @@ test('ERR-06 who posts or asks people into rooms too often is refused with rate_
   // Half a message a second comes on top; without a common count over both shards there would be twice as many.
   const burst = RATE_LIMITS.post.burst * 0.05;
   assert.ok(taken >= burst && taken < burst * 1.8, `${taken} posts were taken`);
+  // A message of 47 KB counts for twelve, or for all that there is here.
+  const long = { kind: 'text', body: '€'.repeat(16_000) };
+  assert.equal((await post(server, cat, id, long)).status, 201);
+  assertRefused(await post(server, cat, id, { kind: 'text', body: 'short' }), 429, 'rate_limited');
   const { seq } = await say(server, ben, id, 'from somebody else');
-  assert.equal(seq, taken + 1);
   await socket.event((event) => event.type === 'message.new' && event.seq === seq);
   assert.equal(socket.closed, undefined);
   const asked = RATE_LIMITS.invite.burst * 0.05;
@@ -157,7 +178,7 @@ test('ERR-06 who posts or asks people into rooms too often is refused with rate_
   const tooMany = await add(crowd);
   assertRefused(tooMany, 429, 'rate_limited');
   assert.equal(tooMany.headers.get('retry-after'), '1');
-  assert.equal((await add(crowd.slice(0, asked))).body['participant_count'], 2);
+  assert.equal((await add(crowd.slice(0, asked))).body['participant_count'], 3);
   assertRefused(await add(crowd.slice(-1)), 429, 'rate_limited');
 });
 

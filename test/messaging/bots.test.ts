@@ -266,6 +266,20 @@ test('BOT-01 a bot beyond its rate is told to wait, over all shards together, an
   }, 'every request in the audit trail, the refused ones in few entries');
 });
 
+test('BOT-01 QUO-02 a long message of a bot counts for what it weighs', async () => {
+  const { bot, room } = await seats.seated('wordy', EVERY_SCOPE);
+  // Forty of them weigh 480 requests, of which a hundred pass at once and fifty a second.
+  const body = '€'.repeat(16_000);
+  const replies = await Promise.all(
+    Array.from({ length: 40 }, async () => {
+      return await running.server.api(bot, 'POST', `/v1/conversations/${room}/messages`, { kind: 'text', body });
+    }),
+  );
+  const refused = replies.filter(({ status }) => status !== 201);
+  assert.ok(refused.length > 0);
+  for (const reply of refused) assertRefused(reply, 429, 'rate_limited');
+});
+
 test('CRD-04 a token that is tampered with is nobody’s, and a bot token opens no other door', async () => {
   const { bot, room } = await seats.seated('closed', EVERY_SCOPE);
   const { server } = running;

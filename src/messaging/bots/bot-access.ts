@@ -165,6 +165,14 @@ export class BotRequest {
   }
 
   /**
+   * Counts so many requests more, for a form as long as that. One a second is bound enough for a webhook, whose senders
+   * wrap their text in more than it. @throws Refusal `rate_limited`.
+   */
+  weigh(more: number): void {
+    if (this.bot.kind === 'bot') this.#options.limiter.takeMore(this.bot.kind, this.bot.id, more);
+  }
+
+  /**
    * Whether a route is one of the bot's, there.
    * @throws Refusal `right_missing` beyond its scopes; `conversation_forbidden` beyond its list, as for one that is not
    * there; `bot_conversation_limited` when it posts there more than anybody would read.

@@ -71,6 +71,7 @@ export class Exchange {
   readonly #options: ExchangeOptions;
   /** Cancelled when the client goes away before it is answered. */
   readonly cancellation = new Cancellation();
+  #bodyBytes = 0;
   #done = false;
   #closesAfter = false;
   #wakeStream: (() => void) | undefined;
@@ -88,6 +89,11 @@ export class Exchange {
 
   get isDone(): boolean {
     return this.#done;
+  }
+
+  /** How long the body was that was read; 0 before. */
+  get bodyBytes(): number {
+    return this.#bodyBytes;
   }
 
   /**
@@ -117,6 +123,7 @@ export class Exchange {
     let bytes = 0;
     this.#res.onData((chunk, isLast) => {
       bytes += chunk.byteLength;
+      this.#bodyBytes = bytes;
       if (bytes > bytesMax) return reject(new Refusal('body_too_large'));
       const part = Buffer.from(chunk);
       try {

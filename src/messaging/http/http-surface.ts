@@ -27,7 +27,7 @@ import { unambiguous } from './framing.ts';
 import { Exchange, isFormType, readHead, type ExchangeOptions, type RequestHead } from './exchange.ts';
 import { parseForm, parseQuery } from './parsing.ts';
 import { HeldAnswers } from '#src/limits/held-answers.ts';
-import { rateOf } from '#src/protocol/rate-limits.ts';
+import { rateOf, weightOf } from '#src/protocol/rate-limits.ts';
 import { HANDLERS } from './route-handlers.ts';
 
 export interface SurfaceOptions {
@@ -175,6 +175,7 @@ export class HttpSurface {
         session,
         reach: visit?.bot.conversations,
       });
+      this.#weigh(exchange, route, visit, caller.user);
       // Whoever passes a message on has read it.
       if (name === 'postMessage' && 'forward' in (request.body as object)) visit?.checkRoute('readMessage', undefined);
       const reply = await HANDLERS[name](request);
@@ -227,6 +228,19 @@ export class HttpSurface {
     }
     service.rates.take(rateOf(route), claims.sub);
     return { user: claims.sub, device: claims.dev, sid: claims.sid, until: claims.rnw };
+  }
+
+  /** Counts a long form for more than one request. @throws Refusal `rate_limited`. */
+  #weigh(
+    { bodyBytes }: Exchange,
+    route: Parameters<typeof rateOf>[0],
+    visit: BotRequest | undefined,
+    user: string,
+  ): void {
+    const more = weightOf(bodyBytes) - 1;
+    if (more === 0) return;
+    if (visit === undefined) this.#options.service.rates.takeMore(rateOf(route), user, more);
+    else visit.weigh(more);
   }
 
   /** The visit of a bot; undefined for whoever else it is. @throws Refusal `token_invalid`. */
