@@ -67,9 +67,8 @@ class Scan {
   /** The position behind the last whole batch. */
   follow(from: number): number {
     for (let position = from; ;) {
-      const start = this.#start(position);
-      if (start === undefined) return position;
-      if (start !== position) throw this.#damaged(position);
+      // What is there instead of it is for `behind` to judge.
+      if (this.#start(position) !== position) return position;
       const { bytes, isTurn } = batchHead(this.#segment(position), offsetOf(position));
       const next = isTurn ? nextSegment(position) : position + sectorsOf(bytes);
       if (!isTurn && this.#isTorn(position, next)) return position;

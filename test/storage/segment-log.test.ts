@@ -112,6 +112,19 @@ test('a disk that takes no more refuses a batch, keeps those before it, and take
   assert.deepEqual(numbersOf(log, 0), [1, 4, 5]);
   const again = SegmentLog.open({ folder: FOLDER, id: ID, files: files.cut() }, 0);
   assert.deepEqual(numbersOf(again, 0), [1, 4, 5]);
+  // What was refused is nowhere, though the disk had it.
+  files.failsLate = true;
+  await assert.rejects(log.append(batchOf(6, 3_000)), { code: 'EIO' });
+  const after = SegmentLog.open({ folder: FOLDER, id: ID, files: files.cut() }, 0);
+  assert.deepEqual(numbersOf(after, 0), [1, 4, 5]);
+  assert.equal(await log.append(batchOf(7, 100)), again.end + 1);
+  assert.deepEqual(numbersOf(log, 0), [1, 4, 5, 7]);
+  // A batch that is taken back leaves its place to the next.
+  const end = log.end;
+  await log.append(batchOf(8, 3_000));
+  await log.takeBack(3_000);
+  assert.deepEqual(numbersOf(SegmentLog.open({ folder: FOLDER, id: ID, files: files.cut() }, 0), 0), [1, 4, 5, 7]);
+  assert.equal(await log.append(batchOf(9, 100)), end + 1);
 });
 
 const seed = freshSeed();

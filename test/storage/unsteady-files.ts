@@ -19,6 +19,8 @@ export class UnsteadyFiles implements LogFiles {
   readonly #random: SeededRandom;
   /** Whether the disk takes nothing more. */
   isFull = false;
+  /** Whether the next write is there as a whole and fails all the same. */
+  failsLate = false;
 
   constructor(random: SeededRandom, files: Files = new Map<string, Buffer>()) {
     [this.#random, this.#files] = [random, files];
@@ -75,6 +77,9 @@ export class UnsteadyFiles implements LogFiles {
       }
     });
     this.writeNow(file, bytes, offset);
+    if (!this.failsLate) return;
+    this.failsLate = false;
+    throw Object.assign(new Error('i/o error'), { code: 'EIO' });
   }
 
   writeNow(file: number, bytes: Buffer, offset: number): void {
