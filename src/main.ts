@@ -43,9 +43,10 @@ import { makeCalendarAnnouncer, makeChangeAnnouncers, makeShardAnnouncer } from 
 import { PersonnelPull } from '#src/directory/personnel-pull.ts';
 import { AlertTickets } from '#src/integrations/alert-tickets.ts';
 import type { Settings } from '#src/settings/settings.ts';
-import { watchCredentials } from '#src/settings/credential-watch.ts';
+import { unlessLocked, watchCredentials } from '#src/settings/credential-watch.ts';
 import { readMailTrust } from '#src/settings/mail-trust.ts';
 import { readMediaServers } from '#src/settings/media-servers.ts';
+import { readObjectStore } from '#src/settings/object-store-settings.ts';
 import { readPushCredentials } from '#src/settings/push-credentials.ts';
 import { OwnData, type OwnDataOptions } from '#src/compliance/own-data/own-data.ts';
 import { addOwnDataRoute } from '#src/compliance/own-data/own-data-route.ts';
@@ -58,6 +59,8 @@ import type { ShownVendorToken } from '#src/protocol/sessions/shown-vendor-token
 import { printWelcome } from '#src/server/welcome.ts';
 import { addMailRoutes, makeOutbox, type MailServicesOptions } from '#src/calendar/mail/mail-services.ts';
 import type { Base, Release } from '#src/server/base.ts';
+import type { FactorRemovals } from '#src/directory/factor-removals.ts';
+import { addSecondFactors } from '#src/server/account/second-factors.ts';
 import { METRICS_MILLIS, makeHealth } from '#src/server/health.ts';
 import { makeSupervisor, startShards, type ShardContext } from '#src/server/shard-supervision.ts';
 import type { HealthBody } from '#src/telemetry/health-body.ts';
@@ -166,6 +169,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     sessionReused: async ({ address }) =>
       await management.alerts.note('session_reused', 'server', `from ${address}; the audit trail says whose it was`),
     directorySignIn: () => management.ldapSignIn,
+    secondFactors: () => management.clientFactors,
     telemetry: countFor('coordinator', metrics),
     quotas,
     ...makeConversationAccess(lanes, supervisor, systemClock, quotas.require, () => readAsking(accounts, config)),
@@ -179,6 +183,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     clock: systemClock,
     health: async () => JSON.parse((await health('application/json')).body) as HealthBody,
     listeners: () => urls,
+    origins: () => origins,
     liveCalls: makeLiveCalls(() => supervisor.askShards('calls.list', null, METRICS_MILLIS)),
     conversations: () => lanes.conversationCount,
     attachments,
@@ -188,6 +193,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     startedAt: release.startedAt,
   });
   const profiles = await addOwnAccount({ ...base, ...coordinator, ...management, announcer, clock: systemClock });
+  addSecondFactors({ ...base, ...coordinator, ...management, announcer, profiles, clock: systemClock });
   const own = { attachments, lanes, profiles };
   const { vault } = management;
   const attachmentKeys = new AttachmentKeys({ accounts, vault, log, announce: changes.announceSealing });
@@ -242,6 +248,7 @@ async function startMessaging(
     | 'attachmentKeys'
     | 'health'
     | 'integrations'
+    | 'objectStoreFault'
     | 'origins'
     | 'quotas'
     | 'quotaWarnings'
@@ -258,11 +265,13 @@ async function startMessaging(
   const pushKey = accounts.secret('push_key');
   const push = () => readPushCredentials({ config, settings, pushKey });
   const mediaServers = () => readMediaServers({ config, settings });
+  const objectStore = () => unlessLocked(() => readObjectStore(settings));
   const port = await startShards(supervisor, base, {
     ...parts,
     release,
     push,
     mediaServers,
+    objectStore,
     restarted: (shard) => {
       const noted = alerts.note('shard_restarted', `shard:${shard}`, 'it died and is back');
       noted.catch((error: unknown) => log.warn('an alert could not be stored', { error }));
@@ -272,6 +281,7 @@ async function startMessaging(
     () => supervisor.stop(config.drainSeconds * 2000),
     watchCredentials(push, (credentials) => void changes.announcePush(credentials)),
     watchCredentials(mediaServers, (servers) => void changes.announceMediaServers(servers)),
+    watchCredentials(objectStore, (store) => void changes.announceObjectStore(store)),
   );
   return config.messagingUrl ?? urlOf(config, port);
 }
@@ -448,6 +458,7 @@ async function listenForCommands(base: Base, parts: CommandParts): ReturnType<ty
     people: coordinator.people,
     invitations: coordinator.invitations,
     passwordResets: coordinator.passwordResets,
+    factorRemovals: parts.factorRemovals,
     seeder,
     coordinatorBase: () => urls.coordinator,
     status: async () => statusOf(base, urls),
@@ -464,6 +475,7 @@ async function listenForCommands(base: Base, parts: CommandParts): ReturnType<ty
 
 /** What the commands act on. */
 interface CommandParts {
+  readonly factorRemovals: FactorRemovals;
   readonly auditArchive: Pick<AuditArchive, 'export'>;
   readonly announcer: SessionAnnouncer;
   readonly changes: ReturnType<typeof makeChangeAnnouncers>;

@@ -11,6 +11,8 @@ import type { LinkPreview } from '#src/protocol/conversations/links.ts';
 import type { AskingRule } from '#src/protocol/directory/policy-decision.ts';
 import type { ForwardOrigin, Mention, MessageBody, PostMessage } from '#src/protocol/conversations/messages.ts';
 
+import type { RoomPictures } from '#storage/conversations/room-avatars.ts';
+
 /** Who acts: written by the messaging surface from the session, never from a request's body. */
 export interface Acting {
   readonly user: string;
@@ -19,6 +21,8 @@ export interface Acting {
 
 /** The policy, and what the surface knows of those who are added: it sees all lanes. */
 export interface Asking extends AskingRule {
+  /** Who wants to be asked, whatever the rule. */
+  readonly wishing?: readonly string[] | undefined;
   /** Nobody to ask. */
   readonly bots: readonly string[];
   /** For whom as many invitations wait as may. */
@@ -41,6 +45,8 @@ export type ConversationMessage =
     } & Acting)
   /** What a conversation says of itself; a field that is not named stays as it is. */
   | ({ readonly kind: 'describe'; readonly form: ChangeConversation } & Acting)
+  /** The picture of a room in every size, or its end. */
+  | ({ readonly kind: 'putAvatar'; readonly pictures: RoomPictures | null } & Acting)
   /** Somebody comes into a public room by themselves. */
   | ({ readonly kind: 'join' } & Acting)
   /** Whoever acts makes a link into the room, of whose secret this is the hash: for so long, and for so many people. */
@@ -116,6 +122,8 @@ export type ConversationMessage =
   | { readonly kind: 'giveOwner'; readonly participant: string }
   /** The server's own: an administrator archives a room, or brings it back. */
   | { readonly kind: 'archive'; readonly isArchived: boolean }
+  /** The server's own: an administrator takes the picture of a room away. */
+  | { readonly kind: 'takeAvatar' }
   /** How long messages are kept, in seconds; null for as long as the installation keeps them. */
   | ({ readonly kind: 'retain'; readonly seconds: number | null } & Acting)
   /** Everything in front of that seq goes. */

@@ -11,7 +11,7 @@ import { eraseTrace } from './erasing-traces.ts';
 import { erase } from './erasing.ts';
 import { draft, hide, mute, pin, react, receipt, typing } from './reactions-and-pins.ts';
 import { archive, giveOwner } from './administering.ts';
-import { describe, isShutTo } from './describing.ts';
+import { describe, isShutTo, putAvatar, takeAvatar } from './describing.ts';
 import { join, joinByLink } from './joining.ts';
 import { makeLink, revokeLink } from './linking-in.ts';
 import { accept, add, create, deleteConversation, remove, setRole } from './membership.ts';
@@ -75,6 +75,7 @@ export function receive(
   const record = state.living;
   if (message.kind === 'giveOwner') return giveOwner(state, record, message, now);
   if (message.kind === 'archive') return archive(state, record, message, now);
+  if (message.kind === 'takeAvatar') return takeAvatar(state, record, now);
   if (message.kind === 'preview') return showPreview(state, record, message, now);
   if (message.kind === 'seat') return seat(state, record, message, now);
   if (message.kind === 'acceptInvitation') return accept(state, record, message, now);
@@ -95,7 +96,7 @@ function decideFor(
     {
       kind:
         | ('create' | 'purge' | 'seat' | 'expire' | 'hold' | 'erase' | 'eraseTrace' | 'preview' | 'tellHints')
-        | ('acceptInvitation' | 'declineInvitation' | 'join' | 'joinByLink' | 'giveOwner' | 'archive');
+        | ('acceptInvitation' | 'declineInvitation' | 'join' | 'joinByLink' | 'giveOwner' | 'archive' | 'takeAvatar');
     }
   >,
   now: number,
@@ -142,6 +143,8 @@ function decideFor(
       return setRole(state, record, member, message, now);
     case 'describe':
       return describe(state, record, member, message, now);
+    case 'putAvatar':
+      return putAvatar(state, record, member, message, now);
     case 'retain':
       return retain(state, record, member, message, now);
     case 'purgeBefore':

@@ -1,7 +1,9 @@
-/** What a conversation says of itself: title, topic, purpose, who may find it, and whether it is archived. */
+/** What a conversation says of itself: title, topic, purpose, picture, who may find it, and whether it is archived. */
 import { formatInstant } from '#src/base/time.ts';
 import type { ConversationRight } from '#src/protocol/conversations/rights.ts';
+import { writeRoomAvatar, type RoomPictures } from '#storage/conversations/room-avatars.ts';
 import { isArchived, NO_ROOM_FACTS, writeListing } from '#storage/conversations/room-records.ts';
+import type { LaneWrite } from '#storage/engine/lane.ts';
 import type { ConversationRecord, MemberRecord, RoomFacts } from '#storage/engine/records.ts';
 import { refuse, type Effect } from '../runtime/actor.ts';
 import type { ConversationMessage } from './conversation.messages.ts';
@@ -19,19 +21,26 @@ const ADDING: ReadonlySet<ConversationMessage['kind']> = new Set([
   'typing',
   'add',
   'makeLink',
+  'putAvatar',
 ]);
 
 /** Whether a room is closed to what the message would add. What takes away goes on: a reaction back, a pin off. */
 export function isShutTo(record: ConversationRecord, message: ConversationMessage): boolean {
   const takesAway = (message.kind === 'react' && !message.added) || (message.kind === 'pin' && !message.pinned);
-  return ADDING.has(message.kind) && !takesAway && isArchived(record);
+  return ADDING.has(message.kind) && !takesAway && !isOutcomeOfCall(message) && isArchived(record);
+}
+
+/** Whether a post says what became of an attempt that the server saw: no call begins in an archived room, but one may end there. */
+function isOutcomeOfCall(message: ConversationMessage): boolean {
+  if (message.kind !== 'post' || typeof message.form.body !== 'object') return false;
+  return 'outcome' in message.form.body && (message.attempts?.length ?? 0) > 0;
 }
 
 /** What a new room says of itself; undefined for a conversation that says nothing beyond its title. */
 export function roomOf({ conversation, visibility, topic, purpose }: Create): RoomFacts | undefined {
   const isPublic = visibility === 'organisation';
   if (conversation !== 'room' || !(isPublic || topic || purpose)) return undefined;
-  return { isPublic, archivedAt: undefined, topic: topic ?? undefined, purpose: purpose ?? undefined };
+  return { ...NO_ROOM_FACTS, isPublic, topic: topic ?? undefined, purpose: purpose ?? undefined };
 }
 
 /** Changes the fields that are named; one that is not theirs to change refuses them all. */
@@ -48,6 +57,7 @@ export function describe(
   }
   const before = record.room ?? NO_ROOM_FACTS;
   const after: RoomFacts = {
+    ...before,
     isPublic: form.visibility === undefined ? before.isPublic : form.visibility === 'organisation',
     archivedAt: archivedAt(before, form.archived, now),
     topic: form.topic === undefined ? before.topic : (form.topic ?? undefined),
@@ -94,15 +104,61 @@ function answered(state: ConversationState, record: ConversationRecord): readonl
   return [{ kind: 'answer', value: { status: 200, json: JSON.stringify(state.toWire(record)) } }];
 }
 
-/** The change of a record, as its event and its answer tell it. */
-function tellUpdate(state: ConversationState, record: ConversationRecord, now: number): readonly Effect[] {
+/** The change of a record, as its event and its answer tell it, with what is written beside it. */
+function tellUpdate(
+  state: ConversationState,
+  record: ConversationRecord,
+  now: number,
+  writes: readonly LaneWrite[] = [],
+): readonly Effect[] {
   // The record in the event carries the rev of the change itself.
   const wire = JSON.stringify({ ...state.toWire(record), rev: record.rev + 1 });
   const change = makeChange(record, state.view, now, { type: 'conversation.updated', data: wire, keepData: false });
   const listed = record.kind === 'room' ? [writeListing(record)] : [];
   return [
-    { kind: 'append', writes: [...change.writes, ...listed] },
+    { kind: 'append', writes: [...change.writes, ...listed, ...writes] },
     { kind: 'answer', value: { status: 200, json: wire } },
     { kind: 'publish', topic: state.id, type: 'conversation.updated', event: change.event },
   ];
+}
+
+/** Gives a room another picture, or takes it away: whoever may name the room may. */
+export function putAvatar(
+  state: ConversationState,
+  record: ConversationRecord,
+  member: MemberRecord,
+  { pictures }: { readonly pictures: RoomPictures | null },
+  now: number,
+): readonly Effect[] {
+  if (!state.may(member.role, 'title.change')) return refuse('right_missing');
+  const { avatar, effects } = replace(state, record, pictures, now);
+  const value = avatar === undefined ? GONE : ({ status: 200, json: JSON.stringify({ avatar }) } as const);
+  return [...effects, { kind: 'answer', value }];
+}
+
+/** Takes the picture away, whoever asked for it. */
+export function takeAvatar(
+  state: ConversationState,
+  record: ConversationRecord | undefined,
+  now: number,
+): readonly Effect[] {
+  if (record === undefined) return refuse('conversation_forbidden');
+  return [...replace(state, record, null, now).effects, { kind: 'answer', value: GONE }];
+}
+
+const GONE = { status: 204, json: '' } as const;
+
+function replace(
+  state: ConversationState,
+  record: ConversationRecord,
+  pictures: RoomPictures | null,
+  now: number,
+): { readonly avatar: number | undefined; readonly effects: readonly Effect[] } {
+  const before = record.room ?? NO_ROOM_FACTS;
+  if (pictures === null && before.avatar === undefined) return { avatar: undefined, effects: [] };
+  // Under one number there is one picture, since no change has another's rev.
+  const avatar = pictures === null ? undefined : record.rev + 1;
+  record.room = { ...before, avatar };
+  const told = tellUpdate(state, record, now, writeRoomAvatar(state.id, pictures));
+  return { avatar, effects: told.filter(({ kind }) => kind !== 'answer') };
 }

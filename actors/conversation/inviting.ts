@@ -35,7 +35,9 @@ export function askedOf(
   if (asking === undefined) return new Set();
   const isLarge = participants + users.length > asking.above;
   const bots = new Set(asking.bots);
-  return new Set(users.filter((user) => !bots.has(user) && (isLarge || (asking.guests && isGuest(user)))));
+  const wishing = new Set(asking.wishing);
+  const isAsked = (user: string) => isLarge || wishing.has(user) || (asking.guests && isGuest(user));
+  return new Set(users.filter((user) => !bots.has(user) && isAsked(user)));
 }
 
 /** What asking these people does. */

@@ -13,6 +13,7 @@ import {
   writeRetention,
   writeRoster,
 } from '#storage/conversations/conversation-writes.ts';
+import { writeRoomAvatar } from '#storage/conversations/room-avatars.ts';
 import { isArchived, isListed, writeListing } from '#storage/conversations/room-records.ts';
 import { countRoom } from '#storage/conversations/usage-records.ts';
 import type { LaneWrite } from '#storage/engine/lane.ts';
@@ -274,6 +275,7 @@ export function deleteConversation(
   record.floorRev = record.rev;
   record.emptiedSeq = record.headSeq;
   record.retention = undefined;
+  const pictured = record.room?.avatar === undefined ? [] : writeRoomAvatar(state.id, null);
   record.room = undefined;
   state.forgetRecent();
   const head = { type: 'conversation.deleted', conv: state.id, ts: unixSeconds(now), rev: record.rev } as const;
@@ -291,6 +293,7 @@ export function deleteConversation(
         writePurge(state.id, 'emptied'),
         writeRetention(state.id, false),
         writeListing(record),
+        ...pictured,
         ...counted,
         ...ended,
       ],

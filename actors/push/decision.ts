@@ -24,7 +24,7 @@ export interface Posted {
   readonly isDeleted: boolean;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** Whether it names the person: a mute does not hold that back. */
+  /** Whether it names the person, or says what they watch for: a mute does not hold that back. */
   readonly mentions: boolean;
 }
 

@@ -13,6 +13,7 @@ import { readInvitationsOf, type WaitingInvitation } from '#storage/conversation
 import { numbered } from '#storage/engine/keys.ts';
 import type { LaneEnvironment } from '#storage/engine/lane.ts';
 import { MESSAGE_FLAGS, messageRecord } from '#storage/engine/records.ts';
+import { saysAny, wordedText, type WordedText } from '#storage/search/word-phrases.ts';
 import type { Posted, RecipientStatus } from './decision.ts';
 
 export interface PushReaderOptions {
@@ -100,15 +101,26 @@ export class PushReader {
   }
 }
 
-/** What the decision needs of a message, for one person. */
-export function postedFor(user: string, message: PushedMessage): Posted {
+/** What the decision needs of a message, for one person, who watches for this (`phraseOf`). */
+export function postedFor(user: string, message: PushedMessage, watched: readonly string[]): Posted {
   const { seq, sender, deleted_at: deletedAt, created_at: createdAt } = message;
-  return { seq, sender, isDeleted: deletedAt !== undefined, at: Date.parse(createdAt), mentions: names(message, user) };
+  const mentions = names(message, user) || (watched.length > 0 && says(message, watched));
+  return { seq, sender, isDeleted: deletedAt !== undefined, at: Date.parse(createdAt), mentions };
 }
 
 /** By name: who muted a conversation did not want to hear what is for everybody there. */
 function names({ mentions = [] }: PushedMessage, user: string): boolean {
   return mentions.some((mention) => 'username' in mention && mention.username === user);
+}
+
+/** Texts of messages in words: made once for all the people whom one may be pushed to. */
+const worded = new WeakMap<PushedMessage, WordedText>();
+
+function says(message: PushedMessage, watched: readonly string[]): boolean {
+  if (message.kind !== 'text' || typeof message.body !== 'string') return false;
+  const text = worded.get(message) ?? wordedText(message.body);
+  worded.set(message, text);
+  return saysAny(text, watched);
 }
 
 function parse(stored: Buffer): PushedMessage {

@@ -57,6 +57,8 @@ export interface PushOptions {
   readonly reaches: (action: 'message' | 'call', from: string, to: string) => boolean;
   /** Of what a person wants to be told in a conversation at that millisecond. */
   readonly levelAt: (user: string, conversation: string, now: number) => NotificationLevel;
+  /** What a person watches for in what others write, each as `phraseOf` makes it. */
+  readonly watchedBy: (user: string) => readonly string[];
   /** How long after the last awake socket went what it may not have heard is decided anew, in milliseconds. */
   readonly redecideMillis: number;
 }
@@ -168,7 +170,7 @@ class Turn {
   }
 
   #decide({ conversation, from, since }: Extract<PushMessage, { kind: 'decide' }>): void {
-    const { counts, levelAt, reader, reaches } = this.#options;
+    const { counts, levelAt, reader, reaches, watchedBy } = this.#options;
     const { user } = this.#state;
     this.#unregister(({ until }) => until * 1000 <= this.#now);
     const standing = this.#state.registrations.size === 0 ? undefined : reader.standing(user, conversation);
@@ -186,8 +188,9 @@ class Turn {
       reaches: (sender: string) => reaches('message', sender, user),
       level: levelAt(user, conversation, this.#now),
     };
+    const watched = watchedBy(user);
     const due = reader.messages(conversation, first, headSeq).flatMap((message) => {
-      const posted = postedFor(user, message);
+      const posted = postedFor(user, message, watched);
       if (posted.at < (since ?? 0)) return [];
       const verdict: Verdict = judge(posted, standing, moment);
       if (verdict !== 'due') counts.dropped(verdict, 1);

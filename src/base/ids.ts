@@ -36,7 +36,9 @@ export type IdPrefix =
   | 'sub'
   | 'cmd'
   | 'ers'
-  | 'rml';
+  | 'rml'
+  | 'scim'
+  | 'psk';
 
 /** A random source: fills the array it is given. The platform's own by default, a seeded one in tests. */
 export type RandomSource = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array;

@@ -41,6 +41,11 @@ export class AddressBook {
     while (this.#step()) await new Promise(setImmediate);
   }
 
+  /** The time zone of somebody's profile; undefined where they have said none. */
+  zoneOf(user: string): string | undefined {
+    return this.#directory.entry(user)?.time_zone;
+  }
+
   /** Whose address it is; undefined for one of nobody here. */
   userOf(address: string): string | undefined {
     this.#catchUp();

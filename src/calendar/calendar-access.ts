@@ -33,9 +33,35 @@ export const TASK_LIST = 'tasks';
 /** What each kind of access includes. */
 const RANK: Readonly<Record<Access, number>> = { free_busy: 0, read: 1, write: 2, delegate: 3, owner: 4 };
 
-/** Makes a person's own calendar when they come for the first time. */
-export async function ensureDefaultCalendar(calendars: CalendarsAlone, user: string): Promise<void> {
+/**
+ * Has those calendars of a person that nobody stated a zone of be in the one of their profile: what takes whole days is at other
+ * instants by it. Nothing to do is nothing written.
+ */
+export async function followOwnersZone(
+  calendars: CalendarsAlone,
+  user: string,
+  zone: string | undefined,
+): Promise<void> {
   calendars.refresh();
+  const moved = zone === undefined ? [] : calendars.ownedBy(user).filter((one) => follows(one) && one.zone !== zone);
+  if (zone === undefined || moved.length === 0) return;
+  await calendars.change((draft) => {
+    for (const { id } of moved) {
+      const calendar = draft.calendar(id);
+      // Somebody may have stated one, or removed it, this very moment.
+      if (calendar !== undefined && follows(calendar)) draft.changeCalendar(id, { zone, followsOwner: true });
+    }
+  });
+}
+
+/** Of a calendar from before that was kept: one that is as it was made. */
+function follows({ followsOwner, name, zone }: CalendarRecord): boolean {
+  return followsOwner ?? (name === DEFAULT_CALENDAR && zone === 'UTC');
+}
+
+/** Makes a person's own calendar when they come for the first time. @param zone of their profile, which it follows. */
+export async function ensureDefaultCalendar(calendars: CalendarsAlone, user: string, zone?: string): Promise<void> {
+  await followOwnersZone(calendars, user, zone);
   if (calendars.ownedByName(user, DEFAULT_CALENDAR) !== undefined || calendars.hasOwned(user)) return;
   try {
     await calendars.createCalendar({
@@ -45,7 +71,8 @@ export async function ensureDefaultCalendar(calendars: CalendarsAlone, user: str
       description: '',
       color: '',
       order: 0,
-      zone: 'UTC',
+      zone: zone ?? 'UTC',
+      followsOwner: true,
       kinds: ['event'],
       transparency: 'opaque',
     });
@@ -66,6 +93,7 @@ export async function ensureTaskList(calendars: CalendarsAlone, user: string): P
     color: '',
     order: 0,
     zone: defaultCalendarOf(calendars, user)?.zone ?? 'UTC',
+    followsOwner: true,
     kinds: ['todo'],
     transparency: 'opaque',
   };

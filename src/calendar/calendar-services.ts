@@ -7,9 +7,10 @@ import type { Logger } from '#src/telemetry/logger.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import { AddressBook, type DirectoryView } from './address-book.ts';
 import { BasicAuthentication } from './basic-authentication.ts';
-import { ensureDefaultCalendar } from './calendar-access.ts';
+import { ensureDefaultCalendar, followOwnersZone } from './calendar-access.ts';
 import type { DavContext, Principal, Principals } from './dav/dav-context.ts';
 import { busyTimes, type BusyTimes } from './objects/busy-times.ts';
+import { removeOwnCalendar } from './objects/calendar-removal.ts';
 import { CalendarContents } from './objects/calendar-contents.ts';
 import { DerivationPool } from './objects/derivation-pool.ts';
 import type { EntryMeetings } from './meetings/entry-meetings.ts';
@@ -103,13 +104,15 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
     return await busyTimes({ calendars, pool }, records, { window, addresses: book.addressesOf(owner), slicer });
   };
   const busyOf = async (asker: string, user: string, window: Window) => {
-    calendars.refresh();
+    await followOwnersZone(calendars, user, book.zoneOf(user));
     return await busyIn(asker, user, calendars.ownedBy(user), window);
   };
   const dav: DavContext = {
     calendars,
     contentsOf: (accessible) => new CalendarContents(calendars, accessible),
     writer,
+    removeCalendar: async (removal) =>
+      await removeOwnCalendar({ calendars, writer, pool, book, budgets, clock }, removal),
     principals: makePrincipals(book, maySee, isPerson),
     busyTimes: async (viewer, address, span) => {
       const user = book.userOf(address);
@@ -119,11 +122,12 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
     busyIn: async (viewer, calendar, span) => await busyIn(viewer, calendar.owner, [calendar], span),
     quotas: options.quotas,
     budgets,
+    zoneOf: (user) => book.zoneOf(user),
     epoch,
     publicUrl: options.publicUrl,
     authenticate: async (authorization, address) => {
       const user = basic.authenticate(authorization, address);
-      await ensureDefaultCalendar(calendars, user);
+      await ensureDefaultCalendar(calendars, user, book.zoneOf(user));
       return user;
     },
     pace: paceOf(limiter),

@@ -40,6 +40,17 @@ export const COMMANDS = {
     optional: { name: 'NAME' },
     say: 'The same for an owner, who is not reset in the console; the only one, or the one named.',
   },
+  'user forget-factors': {
+    takes: ['NAME'],
+    options: {},
+    say: 'Takes all second factors of a person away who lost theirs, and ends their sessions.',
+  },
+  'owner forget-factors': {
+    takes: [],
+    options: {},
+    optional: { name: 'NAME' },
+    say: 'The same for an owner; the only one, or the one named.',
+  },
   'user list': { takes: [], options: {}, say: 'Lists the people: username, state, role, devices.' },
   seed: {
     takes: [],

@@ -11,12 +11,14 @@ import { Invitations } from '#src/directory/invitations.ts';
 import { urlOf } from '#src/http/listening-address.ts';
 import { AuditArchive } from '#src/audit/audit-archive.ts';
 import { putEnrollment } from '#src/directory/enrollment.ts';
+import { FactorRemovals } from '#src/directory/factor-removals.ts';
 import { PasswordResets } from '#src/directory/password-resets.ts';
 import { BY_COMMAND, People } from '#src/directory/people.ts';
 import { isPasswordElsewhere } from '#src/settings/kept-elsewhere.ts';
 import { rotateSigningKeys } from '#src/server/signing-key-rotation.ts';
 import { Seeder } from '#src/server/seed.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
+import { Vault } from '#storage/vault/vault.ts';
 import { lockFolder, openFolder, readManifest } from '#storage/engine/folder.ts';
 import { dropDamagedLogs, recoverLogs } from '#storage/engine/log-recovery.ts';
 import { migrateFolder } from '#storage/engine/migrations.ts';
@@ -76,6 +78,7 @@ async function makeHandlers(config: Config, accounts: Accounts): Promise<Control
       ...shared,
       isElsewhere: (username) => isPasswordElsewhere(accounts, username),
     }),
+    factorRemovals: new FactorRemovals({ ...shared, secrets: new Vault({ ...shared, warn: () => undefined }) }),
     seeder,
     coordinatorBase: () => baseOf(config),
     status: async () => {

@@ -49,6 +49,17 @@ const RUNS: Readonly<Record<CommandName, Run>> = {
     await withConnection(config, false, async (connection) => {
       sayReset(await connection.call('owner.reset', name === undefined ? {} : { username: name }));
     }),
+  'user forget-factors': async ({ argument }, config) =>
+    await withConnection(config, false, async (connection) => {
+      await connection.call('user.forget-factors', { username: argument });
+      say(`${argument} has no second factor any more, and was signed out.`);
+    }),
+  'owner forget-factors': async ({ options: { name } }, config) =>
+    await withConnection(config, false, async (connection) => {
+      const form = name === undefined ? {} : { username: name };
+      const { username } = await connection.call('owner.forget-factors', form);
+      say(`${username} has no second factor any more, and was signed out.`);
+    }),
   'user list': async (_line, config) => await withConnection(config, false, listPeople),
   seed: async ({ options }, config) => await seed(config, options),
   status: async (_line, config) => {

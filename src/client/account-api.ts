@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import type { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
 import type { AvatarSize } from '#src/protocol/account/avatars.ts';
+import type { OWN_FACTOR_ROUTES } from '#src/protocol/sessions/second-factor-routes.ts';
 import type { APP_PASSWORD_ROUTES } from '#src/protocol/sessions/app-password-routes.ts';
 import { fillPath, type Infer, type NamesIn } from './calls.ts';
 import { REQUEST_MILLIS_MAX, type Http } from './connection/http.ts';
@@ -11,7 +12,7 @@ import { clientError } from './parley-error.ts';
 /** How long a picture may take: eight megabytes over a slow line. */
 const PICTURE_MILLIS_MAX = 60_000;
 
-type Routes = Omit<typeof ACCOUNT_ROUTES, 'usePasswordReset'> & typeof APP_PASSWORD_ROUTES;
+type Routes = Omit<typeof ACCOUNT_ROUTES, 'usePasswordReset'> & typeof APP_PASSWORD_ROUTES & typeof OWN_FACTOR_ROUTES;
 export type AccountRoute = keyof Routes;
 
 /** Written out for the reason that `CALLS` is: the route table would bring the schema library along. */
@@ -27,6 +28,16 @@ const ACCOUNT_CALLS: { readonly [Name in AccountRoute]: readonly [Routes[Name]['
   createAppPassword: ['post', '/v1/app-passwords'],
   listAppPasswords: ['get', '/v1/app-passwords'],
   revokeAppPassword: ['delete', '/v1/app-passwords/:password'],
+  listOwnFactors: ['get', '/v1/me/second-factors'],
+  beginProof: ['post', '/v1/me/second-factors/proof/options'],
+  proveOneself: ['post', '/v1/me/second-factors/proof'],
+  setUpTotp: ['post', '/v1/me/second-factors/totp'],
+  confirmTotp: ['post', '/v1/me/second-factors/totp/confirm'],
+  beginPasskey: ['post', '/v1/me/second-factors/passkeys/options'],
+  addPasskey: ['post', '/v1/me/second-factors/passkeys'],
+  renameFactor: ['patch', '/v1/me/second-factors/:factor'],
+  removeFactor: ['delete', '/v1/me/second-factors/:factor'],
+  renewOwnRecoveryCodes: ['post', '/v1/me/second-factors/recovery-codes'],
 };
 
 /** What a call takes: every path parameter by name, and the body of its route. */
@@ -69,7 +80,7 @@ export class AccountApi {
   }
 
   /**
-   * A picture of a person by the number that the directory says; keep it, for it never changes.
+   * A picture of a person by the number that the directory says: under one number it never changes, who may see it does.
    * @throws ParleyError `avatar_not_found`.
    */
   async readAvatar(user: string, avatar: number, size: AvatarSize): Promise<Blob> {

@@ -17,6 +17,7 @@ import { Attachments } from './conversations/attachments.ts';
 import { type HistoryPage, type HistoryQuery, type InboxPage, MessagingApi } from './messaging-api.ts';
 import { type MessageForm, Outbox, type OutboxEntry } from './conversations/outbox.ts';
 import { clientError, type ParleyError, refusal, toParleyError } from './parley-error.ts';
+import { RoomAvatars } from './room-avatars.ts';
 import { RoomInvitations } from './room-invitations.ts';
 import { OwnRights } from './own-rights.ts';
 import { Presences } from './presences.ts';
@@ -49,6 +50,8 @@ export class ParleyClient {
   readonly presences: Presences;
   /** Rooms that the person is asked into; `membership` events without a `rev` tell of changes. */
   readonly invitations: RoomInvitations;
+  /** Pictures of rooms. */
+  readonly roomAvatars: RoomAvatars;
   readonly #surroundings: ClientContext;
   readonly #session: Session;
   readonly #api: MessagingApi;
@@ -140,6 +143,7 @@ export class ParleyClient {
     const tell = (awake: boolean) => this.#socket.send({ kind: 'presence', awake });
     this.presences = new Presences(api, context, tell);
     this.invitations = new RoomInvitations(api);
+    this.roomAvatars = new RoomAvatars(this.#session, messaging);
     this.#typing = new Typing((conv) => this.#socket.send({ kind: 'typing', conv }), timers);
     this.#socket.open();
     void this.#outbox.start();

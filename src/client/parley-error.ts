@@ -1,5 +1,6 @@
 /** What a call of the client fails with: a code to branch on, wherever the failure arose. */
 import { ERRORS } from '#src/protocol/errors.ts';
+import type { SecondFactorAsk } from '#src/protocol/sessions/second-factors.ts';
 
 /**
  * Failures that no server sent, so that an application has one kind of code for everything. They share a namespace
@@ -30,6 +31,8 @@ export interface ParleyErrorOptions {
   readonly field?: string | undefined;
   /** Seconds that the server asked to wait. */
   readonly retryAfter?: number | undefined;
+  /** Of `second_factor_required` to a sign-in: how it goes on. */
+  readonly secondFactor?: SecondFactorAsk | undefined;
   readonly cause?: unknown;
 }
 
@@ -42,6 +45,8 @@ export class ParleyError extends Error {
   readonly field: string | undefined;
   /** Seconds after which a retry makes sense, where the server said so. */
   readonly retryAfter: number | undefined;
+  /** Of `second_factor_required` to a sign-in: what `finishSignIn` goes on with. */
+  readonly secondFactor: SecondFactorAsk | undefined;
 
   constructor(code: string, sentence: string, options: ParleyErrorOptions = {}) {
     super(sentence, options.cause === undefined ? {} : { cause: options.cause });
@@ -50,6 +55,7 @@ export class ParleyError extends Error {
     this.status = options.status ?? 0;
     this.field = options.field;
     this.retryAfter = options.retryAfter;
+    this.secondFactor = options.secondFactor;
   }
 }
 

@@ -1,9 +1,9 @@
 /** What people read instead of an error code. A code without a sentence here fails the type check (ERR-03). */
 import { ERROR_CODES, ERRORS, type ErrorCode } from '#src/protocol/errors.ts';
+import { LANGUAGES, languageOf, type Language } from '#src/protocol/languages.ts';
 import { CLIENT_ERRORS, type ClientErrorCode } from './parley-error.ts';
 
-export const LANGUAGES = ['en', 'ru'] as const;
-export type Language = (typeof LANGUAGES)[number];
+export { LANGUAGES, languageOf, type Language };
 
 type Sentences = Readonly<Record<ErrorCode | ClientErrorCode, string>>;
 
@@ -38,6 +38,13 @@ const RUSSIAN: Sentences = {
   mention_unknown: 'Упомянутый человек не участвует в этой беседе.',
   message_kind_unknown: 'Неизвестный вид сообщения.',
   participant_unknown: 'Одного из указанных людей добавить нельзя.',
+  passkey_invalid: 'Этот ключ доступа добавить нельзя. Начните заново.',
+  passkeys_full: 'У вас столько ключей доступа, сколько разрешено одному человеку.',
+  passkeys_unavailable: 'У этого сервера нет публичного имени с https, к которому привязать ключ доступа.',
+  proof_required: 'Сначала подтвердите, что это вы, или войдите ещё раз.',
+  proof_wrong: 'Это ничего не подтверждает: код или ключ неверен или уже использован.',
+  second_factor_last: 'Второй фактор здесь обязателен, а этот у вас единственный.',
+  sign_in_over: 'Вход занял слишком много времени или уже завершён. Начните заново.',
   password_names_you: 'Этот пароль почти весь состоит из имени или адреса владельца. Выберите другой.',
   password_too_common: 'Этот пароль — один из самых распространённых. Выберите другой.',
   password_too_short: 'Пароль слишком короткий: нужно не меньше 8 символов.',
@@ -65,6 +72,17 @@ const RUSSIAN: Sentences = {
   second_factor_required: 'Нужен код второго фактора.',
   second_factor_wrong: 'Код неверен или уже использован.',
   refresh_token_missing: 'Сеанс продлевается только своим токеном продления. Войдите снова.',
+  scim_filter_invalid: 'Сервер не может прочитать этот фильтр, или он слишком длинный.',
+  scim_no_target: 'Путь не ведёт ни к чему существующему.',
+  scim_path_invalid: 'У этого ресурса нет такого пути.',
+  scim_read_only: 'Путь ведёт к тому, что задаёт только сервер.',
+  scim_too_many: 'Один запрос не может просмотреть столько. Сузьте фильтр.',
+  scim_client_not_found: 'Такого клиента, передающего людей, нет.',
+  scim_not_supported: 'Эта часть SCIM здесь не поддерживается.',
+  scim_clients_full: 'Клиентов, передающих людей, уже столько, сколько может быть.',
+  scim_people_full: 'У клиента уже столько людей, сколько ему разрешил владелец.',
+  scim_person_kept: 'Этого человека уже передаёт другой клиент.',
+  scim_version_mismatch: 'Ресурс с тех пор изменился. Прочитайте его заново.',
   session_over: 'Сеанс завершён. Войдите снова.',
   session_reused: 'Сеанс завершён: прежний токен продления использован повторно. Войдите снова.',
   session_revoked: 'Сеанс отозван. Войдите снова.',
@@ -82,6 +100,7 @@ const RUSSIAN: Sentences = {
   device_forbidden: 'Этот сеанс принадлежит другому устройству.',
   field_managed: 'Эти сведения ведёт организация. Обратитесь к администратору.',
   forward_forbidden: 'Такого сообщения, которое вы могли бы переслать, нет.',
+  invitation_change_forbidden: 'Время, название и место меняет только организатор.',
   master_key_wrong: 'Это не тот главный ключ.',
   meeting_forbidden: 'Эта встреча для вас закрыта.',
   node_role_forbidden: 'Этому узлу такая роль не назначена.',
@@ -112,6 +131,7 @@ const RUSSIAN: Sentences = {
   automation_not_found: 'Такой автоматизации нет.',
   avatar_not_found: 'Такой картинки для вас нет.',
   bot_not_found: 'Такого бота нет.',
+  calendar_has_meetings: 'В этом календаре есть встречи с приглашёнными: укажите в notify, сообщать ли им.',
   calendar_read_only: 'Календарь показывает чужую ленту; её записи здесь не изменить.',
   calendar_subscription_not_found: 'Этот календарь не подписан ни на какую ленту.',
   calendar_not_found: 'Такого календаря у вас нет.',
@@ -241,6 +261,7 @@ const RUSSIAN: Sentences = {
   sso_provider_unavailable: 'Провайдер входа сейчас недоступен.',
   storage_full: 'Сервер сейчас не может ничего сохранить.',
   unavailable: 'Эта часть сервера перезапускается. Попробуйте чуть позже.',
+  object_store_unavailable: 'Хранилище, в котором лежит файл, сейчас недоступно. Попробуйте чуть позже.',
   virus_scan_unavailable: 'Сейчас файл нельзя проверить на вирусы. Попробуйте чуть позже.',
 
   answer_unreadable: 'Не удалось разобрать ответ сервера.',

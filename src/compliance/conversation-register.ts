@@ -5,6 +5,7 @@
  */
 import { setImmediate as othersFirst } from 'node:timers/promises';
 import type { Address, Answer, Tell } from '#actors/runtime/actor.ts';
+import type { AuditEvent } from '#src/audit/audit-events.ts';
 import type { Clock } from '#src/base/clock.ts';
 import { comparePlaces, decodePlace, encodePlace, FirstPlaces, type Place } from '#src/base/places.ts';
 import { formatInstant } from '#src/base/time.ts';
@@ -114,16 +115,31 @@ export class ConversationRegister {
    * @throws Refusal `conversation_forbidden` for what is no room, `busy`, `unavailable`.
    */
   async archive(id: string, isArchived: boolean, by: AuditActor): Promise<void> {
-    const { accounts, ask, clock } = this.#options;
     const { kind, room } = this.#record(id);
     if (kind !== 'room') throw new Refusal('conversation_forbidden');
     if ((room?.archivedAt !== undefined) === isArchived) return;
-    const event = isArchived ? 'conversation.archived' : 'conversation.restored';
+    await this.#change(id, isArchived ? 'conversation.archived' : 'conversation.restored', by, {
+      kind: 'archive',
+      isArchived,
+    } as Tell);
+  }
+
+  /**
+   * Takes a room's picture away, archived or not; where there is none, nothing happens.
+   * @throws Refusal `conversation_forbidden` where there is no such conversation, `busy`, `unavailable`.
+   */
+  async removeAvatar(id: string, by: AuditActor): Promise<void> {
+    if (this.#record(id).room?.avatar === undefined) return;
+    await this.#change(id, 'conversation.avatar_removed', by, { kind: 'takeAvatar' });
+  }
+
+  async #change(id: string, event: AuditEvent, by: AuditActor, message: Tell): Promise<void> {
+    const { accounts, ask, clock } = this.#options;
     // In the audit trail before the room is told: a crash in between leaves an entry too many, and never one too few.
     await accounts.change((draft) =>
       draft.audit(clock.now(), { event, ...by, subject: `conversation:${id}`, details: {} }),
     );
-    const answer = await ask(`conversation:${id}`, { kind: 'archive', isArchived } as Tell, ARCHIVE_MILLIS);
+    const answer = await ask(`conversation:${id}`, message, ARCHIVE_MILLIS);
     if (!answer.ok) throw new Refusal(answer.code);
   }
 

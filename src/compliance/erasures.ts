@@ -24,6 +24,7 @@ import type { Lanes } from '#storage/engine/lanes.ts';
 import { removeAppPasswords } from '#src/identity/app-passwords.ts';
 import { consoleRoles } from '#src/identity/console/console-role-record.ts';
 import { endConsoleSessions } from '#src/identity/console/console-sessions.ts';
+import { forgetProvisioned } from '#src/scim/scim-people.ts';
 import { forgetPerson } from '#src/identity/single-sign-on/person-identities.ts';
 import { forgetIdentity } from '#src/identity/single-sign-on/sso-bindings.ts';
 import { eraseFromAudit, readFormerNames } from './audit-traces.ts';
@@ -42,6 +43,7 @@ import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import type { CloseCheck } from '#src/directory/people.ts';
 import { guestRecords, removeGuest } from '#src/identity/guest-records.ts';
 import { readHoldEndings } from './retention.ts';
+import { forgetAsked } from '#src/identity/second-factors/client-factors.ts';
 import type { SecondFactors } from '#src/identity/console/second-factors.ts';
 import { endSessions } from '#src/identity/sign-in.ts';
 
@@ -167,6 +169,7 @@ export class Erasures {
       check(draft);
       const revoked = endSessions(draft, user);
       secondFactors.forget(draft, user);
+      forgetAsked(draft, user);
       forgetIdentity(draft, user);
       forgetPerson(draft, user);
       const names = namesOf(draft, user);
@@ -384,6 +387,7 @@ function emptyAccount(draft: AccountsDraft, person: PersonRecord): number {
   removeResetLink(draft, user);
   removeGuest(draft, user);
   removeUse(draft, user);
+  forgetProvisioned(draft, user);
   return putPerson(draft, person);
 }
 

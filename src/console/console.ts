@@ -10,6 +10,8 @@ import { CLIENT_RELEASE_ROUTES } from '#src/protocol/hosts/client-releases.ts';
 import { QUOTA_ROUTES } from '#src/protocol/quota-routes.ts';
 import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
 import type { RecentLines } from '#src/telemetry/recent-lines.ts';
+import { addScimService } from '#src/scim/scim-service.ts';
+import { emailHoldersOf } from '#src/directory/directory.ts';
 import { ConsoleAuthentication } from '#src/identity/console/console-authentication.ts';
 import { Depersonalisation } from './depersonalisation.ts';
 import { makeAlertsPage } from './routes/operations/alerts.ts';
@@ -27,9 +29,11 @@ import { makeMcuPage } from './routes/operations/mcu.ts';
 import { makeMePage } from './routes/access/me.ts';
 import { makeNodesPage } from './routes/operations/nodes.ts';
 import { makeOverviewPage } from './routes/operations/overview.ts';
+import { makePasskeysPage } from './routes/access/passkeys.ts';
 import { makePopulationPage } from './routes/operations/population.ts';
 import { makeQuotasPage } from './routes/operations/quotas.ts';
 import { makeRoutingPage } from './routes/operations/routing.ts';
+import { makeScimClientsPage } from './routes/access/scim-clients.ts';
 import { makeSecondFactorPage } from './routes/access/second-factor.ts';
 import { makeServersPage } from './routes/operations/servers.ts';
 import { makeSignInPage } from './routes/access/sign-in.ts';
@@ -102,6 +106,19 @@ export async function addManagementServices(options: ManagementServicesOptions):
   };
   addClientRoutes(app, QUOTA_ROUTES, quotaHandlers, (token) => options.session(token).sub, options.limiter);
   const signOn = addSignOnRoutes({ ...options, ...management, app, baseUrl: () => options.listeners().coordinator });
+  await addScimService({
+    ...options,
+    app,
+    baseUrl: () => options.listeners().coordinator,
+    clients: management.scimClients,
+    directory: {
+      rev: () => accounts.directoryRev,
+      changedUsers: (rev, limit) => options.directory.changedUsers(rev, limit),
+    },
+    groups: management.scimGroups,
+    holdersOf: (email) => emailHoldersOf(accounts, email),
+    people: management.scimPeople,
+  });
   const { consoleSessions: sessions, vendorTokens, vendorTokenUse: ledger } = management;
   const authentication = new ConsoleAuthentication({ sessions, vendorTokens, ledger, clock });
   const gate = new VendorGate(ledger);
@@ -123,11 +140,13 @@ function makePages(
   const { accounts, clock, health, listeners, recentLines, startedAt } = options;
   const { alerts, asks, audit, chunks, nodes, reports, telemetry, vendorTokens } = management;
   const { idleSeconds } = management.consoleSessions;
+  const coordinatorUrl = () => listeners().coordinator;
   return {
     ...makeSettingsPages(options, management),
-    ...makePeoplePages(options, management.consoleRoles, () => listeners().coordinator),
+    ...makePeoplePages({ ...options, ...management, coordinatorUrl }),
     breakGlass: makeBreakGlassPage({ breakGlass: management.breakGlass, idleSeconds }),
     consoleRoles: makeConsoleRolesPage({ roles: management.consoleRoles }),
+    scimClients: makeScimClientsPage(management),
     secondFactor: makeSecondFactorPage({ secondFactors: management.secondFactors }),
     vendorTokens: makeVendorTokensPage({ vendorTokens }),
     signIn: makeSignInPage({
@@ -155,25 +174,15 @@ function makePages(
     mail: makeMailPage({ reports, recordsToPublish: async (by) => await management.mailDns.records(by) }),
     me: makeMePage({ vendorToken: (id) => vendorTokens.record(id) }),
     nodes: makeNodesPage({
-      accounts,
-      nodes,
-      asks,
-      chunks,
-      clock,
+      ...{ accounts, asks, chunks, clock, coordinatorUrl, nodes, startedAt },
       takeVendorAsk: (tokenId) => options.limiter.take('journal_ask', tokenId),
-      coordinatorUrl: () => listeners().coordinator,
-      startedAt,
     }),
     overview: makeOverviewPage({
       health,
       recentLines,
-      counts: {
-        people: () => accounts.personCount,
-        conversations: options.conversations,
-        nodes: () => nodes.all().length,
-        alerts: () => alerts.openCount,
-      },
+      counts: countsOf(options, management),
     }),
+    passkeys: makePasskeysPage({ passkeys: management.consolePasskeys }),
     population: makePopulationPage({ health }),
     quotas: makeQuotasPage({ people: options.people, quotaReport: management.quotaReport }),
     routing: makeRoutingPage({
@@ -182,5 +191,15 @@ function makePages(
     }),
     servers: makeServersPage({ nodes, reports, startedAt }),
     telemetry: makeTelemetryPage({ accounts, pseudonymOrder, telemetry, reports, clock }),
+  };
+}
+
+/** What the overview counts. */
+function countsOf({ accounts, conversations }: ManagementServicesOptions, { alerts, nodes }: Management) {
+  return {
+    people: () => accounts.personCount,
+    conversations,
+    nodes: () => nodes.all().length,
+    alerts: () => alerts.openCount,
   };
 }

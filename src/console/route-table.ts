@@ -28,12 +28,14 @@ import { meetingsRoutes } from './routes/people/meetings.ts';
 import { messageExportRoutes } from './routes/settings/message-export.ts';
 import { nodesRoutes } from './routes/operations/nodes.ts';
 import { overviewRoutes } from './routes/operations/overview.ts';
+import { passkeysRoutes } from './routes/access/passkeys.ts';
 import { policiesRoutes } from './routes/people/policies.ts';
 import { populationRoutes } from './routes/operations/population.ts';
 import { quotasRoutes } from './routes/operations/quotas.ts';
 import { recoveryRoutes } from './routes/people/recovery.ts';
 import { retentionRoutes } from './routes/settings/retention.ts';
 import { routingRoutes } from './routes/operations/routing.ts';
+import { scimClientRoutes } from './routes/access/scim-clients.ts';
 import { secondFactorRoutes } from './routes/access/second-factor.ts';
 import { serversRoutes } from './routes/operations/servers.ts';
 import { settingsRoutes } from './routes/settings/settings.ts';
@@ -89,12 +91,14 @@ export const CONSOLE_PAGES = {
   messageExport: messageExportRoutes,
   nodes: nodesRoutes,
   overview: overviewRoutes,
+  passkeys: passkeysRoutes,
   policies: policiesRoutes,
   population: populationRoutes,
   quotas: quotasRoutes,
   recovery: recoveryRoutes,
   retention: retentionRoutes,
   routing: routingRoutes,
+  scimClients: scimClientRoutes,
   secondFactor: secondFactorRoutes,
   servers: serversRoutes,
   settings: settingsRoutes,

@@ -4,8 +4,9 @@
  */
 import type { Clock } from '#src/base/clock.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
+import { AvatarMaker, type AvatarPictures } from '#src/pictures/avatar-maker.ts';
 import { ThumbnailMaker } from '#src/pictures/thumbnail-maker.ts';
-import { AVATAR_SIZES, type AvatarSize } from '#src/protocol/account/avatars.ts';
+import type { AvatarSize } from '#src/protocol/account/avatars.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
@@ -15,11 +16,8 @@ import { putPerson } from './directory.ts';
 import { UnknownPerson } from './people.ts';
 import { personalFieldsOf, putAvatarRev } from '#src/identity/personal-fields.ts';
 
-/** A WebP for each size. */
-type Pictures = Readonly<Record<AvatarSize, Uint8Array>>;
-
 /** Username → theirs; with the number of it in their personal fields. */
-const avatars = defineCollection<Pictures>('avatars', { version: 1 });
+const avatars = defineCollection<AvatarPictures>('avatars', { version: 1 });
 
 export interface AvatarsOptions {
   readonly access: Pick<AccessControl, 'allows'>;
@@ -31,8 +29,7 @@ export interface AvatarsOptions {
 export class Avatars {
   readonly #options: AvatarsOptions;
   readonly #maker = new ThumbnailMaker();
-  /** Pictures that were given: each is made by a name of its own. */
-  #put = 0;
+  readonly #avatars = new AvatarMaker(this.#maker);
 
   constructor(options: AvatarsOptions) {
     this.#options = options;
@@ -44,14 +41,11 @@ export class Avatars {
    */
   async put(username: string, picture: Uint8Array): Promise<number> {
     const { accounts } = this.#options;
-    this.#put += 1;
-    const name = `avatar ${this.#put}`;
-    const made: [AvatarSize, Uint8Array][] = [];
-    for (const size of AVATAR_SIZES) made.push([size, await this.#make(`${name}.${size}`, picture, size)]);
+    const made = await this.#avatars.make(picture);
     const rev = await accounts.change((draft) => {
       const person = draft.person(username);
       if (person?.state !== 'active') throw new Refusal('session_revoked');
-      draft.putDocument(avatars, username, Object.fromEntries(made) as Pictures);
+      draft.putDocument(avatars, username, made);
       const changed = putPerson(draft, person);
       putAvatarRev(draft, username, changed);
       return changed;
@@ -94,22 +88,6 @@ export class Avatars {
   /** Ends what is being made. */
   close(): void {
     this.#maker.close();
-  }
-
-  async #make(name: string, source: Uint8Array, size: number): Promise<Uint8Array> {
-    const made: Uint8Array[] = [];
-    try {
-      await this.#maker.make(name, { source, size, isSquare: true }, async (picture) => {
-        made.push(picture);
-        await Promise.resolve();
-      });
-    } catch (error) {
-      const isFault = error instanceof Refusal && error.code === 'thumbnail_not_found';
-      throw isFault ? new Refusal('avatar_invalid') : error;
-    }
-    const [picture] = made;
-    if (picture === undefined) throw new Refusal('avatar_invalid');
-    return picture;
   }
 
   #announce(username: string, rev: number): void {

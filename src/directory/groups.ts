@@ -9,6 +9,7 @@ import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
 import { groupRecords, POLICY_RULES_ID, policyRules, type AccessControl, type GroupRecord } from './access-control.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
+import { isAskedForFactor } from './second-factor-rule.ts';
 
 /** Hash of a name without its case → the group that has it: names are for readers, and two alike would mislead them. */
 const groupNames = defineCollection<string>('group_names', { version: 1 });
@@ -36,7 +37,11 @@ export interface GroupChange {
   readonly name?: string | undefined;
   readonly add: readonly string[];
   readonly remove: readonly string[];
+  readonly also?: AlsoChanged | undefined;
 }
+
+/** What is judged of a group, as it is when its change is decided, and stored with it; what it throws is the answer. */
+export type AlsoChanged = (draft: AccountsDraft, group: Group) => void;
 
 export type GroupWithMembers = Group & { members: string[] };
 
@@ -49,6 +54,17 @@ export class Groups {
 
   list(): Group[] {
     return this.#options.accounts.documents(groupRecords).map(({ id, document }) => viewOf(id, document));
+  }
+
+  /** One without its members; undefined where there is none. */
+  find(id: string): Group | undefined {
+    const record = this.#options.accounts.document(groupRecords, id);
+    return record === undefined ? undefined : viewOf(id, record);
+  }
+
+  /** The id of the group of a name, whose case does not count. */
+  named(name: string): string | undefined {
+    return this.#options.accounts.document(groupNames, nameId(name));
   }
 
   /** The groups a person is a member of. */
@@ -65,7 +81,7 @@ export class Groups {
   }
 
   /** @throws Refusal `group_name_taken`, `groups_full`, `field_invalid` for a member who does not exist. */
-  async create(form: GroupForm, by: AuditActor): Promise<GroupWithMembers> {
+  async create(form: GroupForm, by: AuditActor, also?: AlsoChanged): Promise<GroupWithMembers> {
     const { accounts, clock } = this.#options;
     const now = clock.now();
     const id = makeId('grp', now);
@@ -79,6 +95,7 @@ export class Groups {
       assertPeople(draft, form.members, 'members');
       draft.putDocument(groupRecords, id, record);
       draft.putDocument(groupTotals, 'all', total + 1);
+      also?.(draft, viewOf(id, record));
       const details = { name: form.name, members: audited(members), member_count: members.length };
       draft.audit(now, { event: 'group.created', ...by, subject: `group:${id}`, details });
     });
@@ -87,11 +104,12 @@ export class Groups {
   }
 
   /** @throws Refusal `group_not_found`, `group_name_taken`, `group_full`, `field_invalid`. */
-  async change(id: string, { name, add, remove }: GroupChange, by: AuditActor): Promise<GroupWithMembers> {
+  async change(id: string, { name, add, remove, also }: GroupChange, by: AuditActor): Promise<GroupWithMembers> {
     const { accounts, access, clock } = this.#options;
     const after = await accounts.change((draft) => {
       const before = draft.document(groupRecords, id);
       if (before === undefined) throw new Refusal('group_not_found');
+      also?.(draft, viewOf(id, before));
       if (name !== undefined) {
         draft.removeDocument(groupNames, nameId(before.name));
         takeName(draft, name, id);
@@ -140,14 +158,16 @@ export class Groups {
   }
 
   /** @throws Refusal `group_not_found`; `group_in_use` while a policy names it. */
-  async remove(id: string, by: AuditActor): Promise<void> {
+  async remove(id: string, by: AuditActor, also?: AlsoChanged): Promise<void> {
     const { accounts, clock } = this.#options;
     const before = await accounts.change((draft) => {
       const record = draft.document(groupRecords, id);
       if (record === undefined) throw new Refusal('group_not_found');
+      also?.(draft, viewOf(id, record));
       const rules = draft.document(policyRules, POLICY_RULES_ID) ?? [];
       // A rule whose group is gone would fit nobody, and a denial that fits nobody lets through.
-      if (rules.some(({ from, to }) => from === id || to === id)) throw new Refusal('group_in_use');
+      const isNamed = rules.some(({ from, to }) => from === id || to === id);
+      if (isNamed || isAskedForFactor(draft, id)) throw new Refusal('group_in_use');
       draft.removeDocument(groupRecords, id);
       draft.removeDocument(groupNames, nameId(record.name));
       draft.putDocument(groupTotals, 'all', (draft.document(groupTotals, 'all') ?? 1) - 1);

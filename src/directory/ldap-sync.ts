@@ -10,21 +10,15 @@
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import type { Clock } from '#src/base/clock.ts';
 import { consoleRoleOf } from '#src/identity/console/console-role-record.ts';
-import { endConsoleSessions } from '#src/identity/console/console-sessions.ts';
-import type { Revocation, SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
+import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import { LdapDirectory, type LdapPerson, type LdapSettings } from '#src/identity/ldap/ldap-directory.ts';
 import { bindToDirectory, mayBeMade } from '#src/identity/ldap/ldap-sign-in.ts';
-import { endSessions } from '#src/identity/sign-in.ts';
-import {
-  identitiesOfIssuer,
-  identityAt,
-  noteBlockedThere,
-  personBoundTo,
-} from '#src/identity/single-sign-on/person-identities.ts';
+import { identitiesOfIssuer, personBoundTo } from '#src/identity/single-sign-on/person-identities.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { profileOf, putPerson, putProfile } from './directory.ts';
+import { blockByWord, unblockByWord, type ForeignWord } from './foreign-blocks.ts';
 import { DirectoryGroups } from './ldap-groups.ts';
 import type { Groups } from './groups.ts';
 import { addForeignPerson } from './people.ts';
@@ -182,16 +176,11 @@ export class LdapSync {
     const record = draft.person(username);
     if (record === undefined || record.state === 'left') return [];
     names.set(person.dn.toLowerCase(), username);
-    const isBack = record.state === 'blocked' && !person.isDisabled;
-    const isUnblocked = isBack && identityAt(draft, username, issuer)?.isBlockedThere === true;
-    if (isUnblocked) {
-      noteBlockedThere(draft, account, false);
-      const details = { by: 'directory' };
-      draft.audit(clock.now(), { event: 'user.unblocked', ...BY_SERVER, subject: `user:${username}`, details });
-    }
-    const isChanged = takeProfile(draft, username, person, clock.now());
-    if (!isUnblocked && !isChanged) return [];
-    return [{ username, rev: putPerson(draft, isUnblocked ? { ...record, state: 'active' } : record) }];
+    const now = clock.now();
+    const unblocked = person.isDisabled ? undefined : unblockByWord(draft, record, wordOf(issuer, now));
+    const isChanged = takeProfile(draft, username, person, now);
+    if (unblocked === undefined && !isChanged) return [];
+    return [{ username, rev: putPerson(draft, unblocked ?? record) }];
   }
 
   /** Blocks who is disabled or gone, unless these are too many. */
@@ -228,20 +217,19 @@ export class LdapSync {
     const blocked = await accounts.change((draft) =>
       usernames.flatMap((username) => {
         const person = draft.person(username);
-        const identity = identityAt(draft, username, issuer);
-        if (person?.state !== 'active' || person.role === 'owner' || identity === undefined) return [];
-        const revoked: Revocation[] = endSessions(draft, username);
-        endConsoleSessions(draft, username);
-        noteBlockedThere(draft, identity, true);
-        const details = { before: person.state, sessions_ended: revoked.length, by: 'directory' };
-        draft.audit(clock.now(), { event: 'user.blocked', ...BY_SERVER, subject: `user:${username}`, details });
-        return [{ username, revoked, rev: putPerson(draft, { ...person, state: 'blocked' }) }];
+        if (person?.state !== 'active' || person.role === 'owner') return [];
+        const done = blockByWord(draft, person, wordOf(issuer, clock.now()));
+        return done === undefined ? [] : [{ username, ...done }];
       }),
     );
     const revoked = blocked.flatMap((each) => each.revoked);
     if (revoked.length > 0) await announcer.revoked(revoked);
     for (const { rev, username } of blocked) announcer.directoryChanged(username, rev);
   }
+}
+
+function wordOf(issuer: string, now: number): ForeignWord {
+  return { issuer, by: BY_SERVER, said: 'directory', now };
 }
 
 /** Makes somebody whom the directory server has, bound to their account there; answers the directory's change number. */

@@ -53,10 +53,11 @@ export class OwnProfiles {
     const { accounts } = this.#options;
     const person = accounts.person(username);
     if (person === undefined) throw new Refusal('session_revoked');
-    const { language } = personalFieldsOf(accounts, username);
+    const { asked_first: wish, language } = personalFieldsOf(accounts, username);
     return {
       ...entryOf(accounts, person),
       ...(language === null ? {} : { language }),
+      ...(wish === null ? {} : { asked_first: wish }),
       created_at: person.createdAt,
       may_change: OWN_SETTINGS.filter((field) => this.#mayChange(username, field)),
     };

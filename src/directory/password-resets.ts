@@ -3,7 +3,7 @@
  * handed over by word or paper, works once, and is stored as a hash; a person has one at a time.
  *
  *     made ──a day──► over
- *      ├──another link, or the password changed by other means──► over
+ *      ├──another link, the password changed by other means, or a role in the console given──► over
  *      └──opened, a password chosen──► used: every session ended
  */
 import { createHash } from 'node:crypto';
@@ -11,6 +11,7 @@ import { unixSeconds, type Clock } from '#src/base/clock.ts';
 import { randomSymbols } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
 import { removeAppPasswords } from '#src/identity/app-passwords.ts';
+import { holdsConsoleRole } from '#src/identity/console/console-role-record.ts';
 import { endConsoleSessions } from '#src/identity/console/console-sessions.ts';
 import type { Passwords } from '#src/identity/credentials/passwords.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
@@ -38,6 +39,8 @@ interface ResetRecord {
   readonly createdBy: string;
   /** Made on the host: the only one that sets the password of an owner. */
   readonly isOnHost: boolean;
+  /** Whether the person had a role in the console then, for whom owners alone make one; left out by links of before. */
+  readonly hasRole?: boolean;
 }
 
 /** SHA-256 of the secret → whose password it sets. */
@@ -94,7 +97,14 @@ export class PasswordResets {
       if (!isOnHost && person.role === 'owner') throw new Refusal('owner_reset_on_host');
       if (!isOnHost && isElsewhere(username)) throw new Refusal('password_at_provider');
       removeResetLink(draft, username);
-      draft.putDocument(resets, hashOf(secret), { username, expiresAt: expires, createdBy: by.actor, isOnHost });
+      const hasRole = holdsConsoleRole(draft, username);
+      draft.putDocument(resets, hashOf(secret), {
+        username,
+        expiresAt: expires,
+        createdBy: by.actor,
+        isOnHost,
+        hasRole,
+      });
       draft.putDocument(resetLinks, username, hashOf(secret));
       const details = { expires_at: expiresAt };
       draft.audit(now, { event: 'user.password_reset_made', ...by, subject: `user:${username}`, details });
@@ -107,9 +117,7 @@ export class PasswordResets {
    * @throws NotOneOwner, and what `make` throws.
    */
   async makeForOwner(name: string | undefined, by: AuditActor): Promise<ResetLink & { readonly username: string }> {
-    const owners = this.#owners();
-    const username = name ?? (owners.length === 1 ? owners[0] : undefined);
-    if (username === undefined || !owners.includes(username)) throw new NotOneOwner(owners);
+    const username = oneOwner(this.#options.accounts, name);
     return { username, ...(await this.make(username, by, true)) };
   }
 
@@ -147,18 +155,6 @@ export class PasswordResets {
     if (revoked.length > 0) await announcer.revoked(revoked);
   }
 
-  /** Those who own the installation, by username. */
-  #owners(): string[] {
-    const owners: string[] = [];
-    for (let after = ''; ;) {
-      const people = this.#options.accounts.people(after, PEOPLE_PAGE_MAX);
-      owners.push(...people.filter(({ role, state }) => role === 'owner' && state !== 'left').map(nameOf));
-      const last = people.at(-1);
-      if (last === undefined || people.length < PEOPLE_PAGE_MAX) return owners;
-      after = last.username;
-    }
-  }
-
   /** Forgets links whose time is over: they answer as those that never were. */
   async sweep(): Promise<void> {
     const { accounts, clock } = this.#options;
@@ -171,6 +167,26 @@ export class PasswordResets {
         if (draft.document(resetLinks, document.username) === id) draft.removeDocument(resetLinks, document.username);
       }
     });
+  }
+}
+
+/** The owner of that name, or the only one there is. @throws NotOneOwner */
+export function oneOwner(accounts: Accounts, name: string | undefined): string {
+  const owners = ownersOf(accounts);
+  const username = name ?? (owners.length === 1 ? owners[0] : undefined);
+  if (username === undefined || !owners.includes(username)) throw new NotOneOwner(owners);
+  return username;
+}
+
+/** Those who own the installation, by username. */
+function ownersOf(accounts: Accounts): string[] {
+  const owners: string[] = [];
+  for (let after = ''; ;) {
+    const people = accounts.people(after, PEOPLE_PAGE_MAX);
+    owners.push(...people.filter(({ role, state }) => role === 'owner' && state !== 'left').map(nameOf));
+    const last = people.at(-1);
+    if (last === undefined || people.length < PEOPLE_PAGE_MAX) return owners;
+    after = last.username;
   }
 }
 
@@ -188,14 +204,15 @@ export function removeResetLink(draft: AccountsDraft, username: string): void {
   draft.removeDocument(resetLinks, username);
 }
 
-/** @throws Refusal `reset_link_used`, also where the person may not sign in, or became an owner since. */
+/** @throws Refusal `reset_link_used`, also where the person may not sign in, or was given a role in the console since. */
 function openRecord(view: Pick<AccountsDraft, 'document' | 'person'>, hash: string, now: number) {
   const record = view.document(resets, hash);
   const person = record === undefined ? undefined : view.person(record.username);
   if (record === undefined || record.expiresAt <= now || person?.state !== 'active') {
     throw new Refusal('reset_link_used');
   }
-  if (person.role === 'owner' && !record.isOnHost) throw new Refusal('reset_link_used');
+  const isRaised = person.role === 'owner' || (holdsConsoleRole(view, record.username) && record.hasRole !== true);
+  if (isRaised && !record.isOnHost) throw new Refusal('reset_link_used');
   return { record, person };
 }
 

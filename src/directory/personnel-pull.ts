@@ -5,13 +5,13 @@
  * Nobody is blocked before every page was read, owners never, and nobody where more would be than one pull may: a system
  * that lost its people would lock everybody out. Nobody is let in again by it either, which is for administrators.
  */
-import { z } from 'zod';
+import { WorkerPool } from '#src/pool/worker-pool.ts';
 import { sendOutgoing } from '#src/outgoing/request.ts';
 import type { PrivateTargets } from '#src/outgoing/targets.ts';
-import { USERNAME } from '#src/protocol/names.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import type { People } from './people.ts';
+import type { readPersonnelPage } from './personnel-page.ts';
 
 const PULL_MILLIS = 15 * 60_000;
 /** One page, from the look-up to its last byte. */
@@ -19,16 +19,13 @@ const PAGE_MILLIS = 30_000;
 /** A page of some 50,000 people; a longer one is cut and so no JSON. */
 const PAGE_BYTES_MAX = 4 * 1024 ** 2;
 const PAGES_MAX = 100;
+/** A page of four megabytes takes some tens of milliseconds; what takes this long will not end. */
+const READING_MILLIS = 5_000;
 
 /** People blocked by one pull; of more, nobody is, and the log says so. */
 export const LEAVERS_PER_PULL_MAX = 50;
 
 const BY = { actor: 'hrms', address: null } as const;
-
-const page = z.object({
-  items: z.array(z.object({ username: z.string().regex(USERNAME), state: z.enum(['active', 'left']) })),
-  next: z.string().min(1).max(500).nullable(),
-});
 
 /** The screen of the system, complete. */
 export interface PersonnelSystem {
@@ -47,6 +44,15 @@ export interface PersonnelPullOptions {
 
 export class PersonnelPull {
   readonly #options: PersonnelPullOptions;
+  /** One page is read at a time, so nothing waits. */
+  readonly #pages = new WorkerPool<string, ReturnType<typeof readPersonnelPage>>({
+    worker: new URL('personnel-page.ts', import.meta.url),
+    task: 'readPersonnelPage',
+    threads: 1,
+    waitingMax: 0,
+    deadlineMillis: READING_MILLIS,
+    refusal: () => new Error('A page took too long to be read.'),
+  });
   #timer: NodeJS.Timeout | undefined;
   #turn: Promise<void> = Promise.resolve();
 
@@ -63,6 +69,7 @@ export class PersonnelPull {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#turn;
+    await this.#pages.close();
   }
 
   /** Asks now, behind a pull that goes on. What fails is in the log, and tried again with the next one. */
@@ -105,10 +112,10 @@ export class PersonnelPull {
         allowPrivateTargets: this.#options.allowPrivateTargets,
       });
       if (status !== 200) throw new Error(`It answered ${status}.`);
-      const { items, next } = page.parse(JSON.parse(text));
-      left.push(...items.flatMap(({ state, username }) => (state === 'left' ? [username] : [])));
-      if (next === null) return [...new Set(left)];
-      after = next;
+      const read = await this.#pages.run(text);
+      left.push(...read.left);
+      if (read.next === null) return [...new Set(left)];
+      after = read.next;
     }
     throw new Error(`It has more than ${PAGES_MAX} pages.`);
   }

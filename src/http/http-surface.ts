@@ -147,24 +147,32 @@ function versionHeaders(protocolMin: number): Readonly<Record<string, string>> {
 
 /** A body is JSON in UTF-8 that a later reader can trust to be sound, or it is refused. */
 function readJsonOnly(app: FastifyInstance): void {
-  const utf8 = new TextDecoder('utf-8', { fatal: true });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, bytes: Buffer, done) => {
-    if (bytes.length === 0) return done(null, undefined);
-    let text: string;
-    try {
-      text = utf8.decode(bytes);
-    } catch {
-      return done(new Refusal('body_invalid_utf8'));
-    }
-    try {
-      const value: unknown = JSON.parse(text);
-      if (isSoundJson(value)) return done(null, value);
-    } catch {
-      // Not JSON: refused below, as what is JSON and not sound.
-    }
-    return done(new Refusal('body_invalid_json'));
-  });
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJsonBody);
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+/** A body of JSON for Fastify; also for what has a media type of its own. @throws Refusal `body_invalid_utf8`, `body_invalid_json`. */
+export function parseJsonBody(
+  _request: FastifyRequest,
+  bytes: Buffer,
+  done: (error: Error | null, body?: unknown) => void,
+): void {
+  if (bytes.length === 0) return done(null, undefined);
+  let text: string;
+  try {
+    text = UTF8.decode(bytes);
+  } catch {
+    return done(new Refusal('body_invalid_utf8'));
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isSoundJson(value)) return done(null, value);
+  } catch {
+    // Not JSON: refused below, as what is JSON and not sound.
+  }
+  return done(new Refusal('body_invalid_json'));
 }
 
 async function addHeaders(
@@ -264,7 +272,7 @@ function answerError(options: HttpSurfaceOptions, error: Error, reply: FastifyRe
     .code(statusOf(refusal.code))
     .type('application/json; charset=utf-8')
     .serializer(JSON.stringify)
-    .send(errorBody(refusal.code, refusal.field, refusal.limit));
+    .send(errorBody(refusal.code, refusal.field, refusal.limit, refusal.secondFactor));
 }
 
 function refusalOf(error: Error): Refusal {

@@ -2,23 +2,43 @@
 import type { NotificationLevel, Notifications, QuietHours } from '#src/protocol/account/notifications.ts';
 import type { AccountsDraft } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
+import { phraseOf } from '#storage/search/word-phrases.ts';
 import { personalFieldsOf } from './personal-fields.ts';
 
 /** Who says nothing is told of everything. */
 const EVERYTHING: Notifications = { level: 'all', quiet: null, conversations: {} };
 
+/** As it is stored: with the keywords in the form in which they are looked for. */
+interface StoredNotifications extends Notifications {
+  readonly watched?: readonly string[];
+}
+
 /** Username → theirs. */
-const preferences = defineCollection<Notifications>('notifications', { version: 1 });
+const preferences = defineCollection<StoredNotifications>('notifications', { version: 1 });
 
 type View = Pick<AccountsDraft, 'document'>;
 
 export function notificationsOf(view: View, username: string): Notifications {
-  return view.document(preferences, username) ?? EVERYTHING;
+  const stored: StoredNotifications = view.document(preferences, username) ?? EVERYTHING;
+  const { watched: _watched, ...wanted } = stored;
+  return wanted;
 }
 
-/** Stores what a person wants, in the place of what they wanted before, as part of a change. */
-export function putNotifications(draft: AccountsDraft, username: string, wanted: Notifications): void {
-  draft.putDocument(preferences, username, wanted);
+/**
+ * Stores what a person wants, in the place of what they wanted before, as part of a change, and answers it. Keywords that
+ * are left out stay, since a client that knows of none would take them away.
+ */
+export function putNotifications(draft: AccountsDraft, username: string, wanted: Notifications): Notifications {
+  const keywords = wanted.keywords ?? draft.document(preferences, username)?.keywords ?? [];
+  const watched = [...new Set(keywords.map(phraseOf))];
+  const { keywords: _before, ...rest } = wanted;
+  draft.putDocument(preferences, username, keywords.length === 0 ? rest : { ...rest, keywords, watched });
+  return keywords.length === 0 ? rest : { ...rest, keywords };
+}
+
+/** What a person watches for in what others write, in the form that `saysAny` takes. */
+export function watchedBy(view: View, username: string): readonly string[] {
+  return view.document(preferences, username)?.watched ?? [];
 }
 
 export function removeNotifications(draft: AccountsDraft, username: string): void {

@@ -1,4 +1,4 @@
-/** What people say of themselves beside their profiles: time zone, language and status, as it is stored. */
+/** What people say of themselves beside their profiles: time zone, language, status and a wish, as it is stored. */
 import type { ChangeOwnProfile } from '#src/protocol/account/profile.ts';
 import type { DirectoryEntry } from '#src/protocol/directory/directory.ts';
 import type { AccountsDraft, AccountsReader } from '#storage/accounts/accounts.ts';
@@ -18,22 +18,24 @@ export interface PersonalFields {
   readonly status: CustomStatus | null;
   /** The directory's change number that the person's picture came with. */
   readonly avatar: number | null;
+  /** Whether the person wants to be asked before anybody adds them to a room. */
+  readonly asked_first: true | null;
 }
 
-const NOTHING: PersonalFields = { time_zone: null, language: null, status: null, avatar: null };
+const NOTHING: PersonalFields = { time_zone: null, language: null, status: null, avatar: null, asked_first: null };
 
 /** Username → theirs. */
-const personalFields = defineCollection<PersonalFields>('personal_fields', { version: 1 });
+const personalFields = defineCollection<Partial<PersonalFields>>('personal_fields', { version: 1 });
 /** When a status ends, in milliseconds of 16 digits, and whose it is: in the order of the ends. */
 const statusEnds = defineCollection<string>('status_ends', { version: 1 });
 
 type View = Pick<AccountsDraft, 'document'>;
 
 export function personalFieldsOf(view: View, username: string): PersonalFields {
-  return view.document(personalFields, username) ?? NOTHING;
+  return { ...NOTHING, ...view.document(personalFields, username) };
 }
 
-/** What others read of it: not the language, which is for who writes to the person. */
+/** What others read of it: not the language, which is for who writes to the person, nor whether they want to be asked. */
 export function shownPersonalFields(
   view: View,
   username: string,
@@ -50,7 +52,8 @@ export function shownPersonalFields(
 export function putPersonalFields(draft: AccountsDraft, username: string, change: ChangeOwnProfile): boolean {
   const before = personalFieldsOf(draft, username);
   const { time_zone = before.time_zone, language = before.language, status = before.status } = change;
-  return replace(draft, username, before, { time_zone, language, status, avatar: before.avatar });
+  const wish = change.asked_first === undefined ? before.asked_first : change.asked_first || null;
+  return replace(draft, username, before, { time_zone, language, status, avatar: before.avatar, asked_first: wish });
 }
 
 /** Stores the number of a person's picture, or that there is none, as part of a change. */

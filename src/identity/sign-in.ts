@@ -24,11 +24,19 @@ import { formatInstant } from '#src/base/time.ts';
 import type { Config } from '#src/config.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Login, Session, SessionClaims } from '#src/protocol/sessions/sessions.ts';
-import type { DeviceRecord, LastUse, LiveSession, PersonRecord } from '#storage/accounts/account-records.ts';
+import type {
+  DeviceRecord,
+  InsteadOfFactor,
+  LastUse,
+  LiveSession,
+  PersonRecord,
+} from '#storage/accounts/account-records.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { countDailyUse } from '#storage/accounts/daily-use.ts';
 import { guestRecords } from './guest-records.ts';
 import type { LdapSignIn } from './ldap/ldap-sign-in.ts';
+import type { ClientFactors } from './second-factors/client-factors.ts';
+import { PendingSignIns, type PendingSignIn } from './second-factors/pending-sign-ins.ts';
 import type { SignInSwitches } from './sign-in-switches.ts';
 
 /**
@@ -49,6 +57,8 @@ export interface SignInOptions {
   readonly switches: Pick<SignInSwitches, 'refusePasswords'>;
   /** The directory server that judges some names; undefined before there is one to ask. */
   readonly directory: () => LdapSignIn | undefined;
+  /** What asks for second factors; undefined before there is a vault to keep them in. */
+  readonly factors: () => ClientFactors | undefined;
   /** Told of a session that was ended because a refresh token was used that had been replaced. */
   readonly reused: (session: ReusedSession) => Promise<void> | void;
 }
@@ -77,6 +87,7 @@ export interface DeviceSaid {
 
 export class SignIn {
   readonly #options: SignInOptions;
+  readonly #pending = new PendingSignIns<Opening>();
 
   constructor(options: SignInOptions) {
     this.#options = options;
@@ -89,6 +100,7 @@ export class SignIn {
    * `rate_limited` after too many failures of this username from this address, of the address or of its network;
    * `quota_exceeded` for who has signed in too often today; `directory_unavailable` while the directory server is away,
    * for whoever's password is not right here; `busy`. A device of the person is none of these addresses' concern.
+   * `second_factor_required` after the right password alone, with what `finish` goes on with.
    */
   async login(form: Login, address: string): Promise<Session> {
     const { accounts, guard, switches } = this.#options;
@@ -97,37 +109,113 @@ export class SignIn {
     // Phones write a capital at the start of a line; usernames have none.
     const username = form.username.toLowerCase();
     const knownDevice = accounts.devices(username).find(({ id }) => id === form.device_id)?.id;
-    return await guard.attempt({ username, address, knownDevice }, async (turn) => {
+    const opening = await guard.attempt({ username, address, knownDevice }, async (turn) => {
       const person = accounts.person(username);
       const server = directory?.judges(username);
       // Whoever judges, one hash is made, so that its time does not tell whose the name is.
       const own = server === undefined ? person : undefined;
       const mayEnter = await this.#mayEnter(own, form.password, turn);
       if (directory !== undefined && server !== undefined) {
-        return await this.#openSession(await directory.signIn(server, username, form.password), form, {
-          address,
-          refuse: 'login_failed',
-          noted: () => undefined,
-        });
+        const user = await directory.signIn(server, username, form.password);
+        return { ...formOf(form), username: user, refuse: 'login_failed' as const, noted: () => undefined };
       }
       if (own === undefined || !mayEnter) {
         await directory?.fail(username);
         throw new Refusal('login_failed');
       }
-      return await this.#open(own, form, { address, turn });
+      return await this.#judged(own, form, turn);
     });
+    return await this.#openOrAsk(opening, address);
+  }
+
+  /**
+   * Goes on with a sign-in that waits for its second factor. `prove` judges what was given for it, and answers what spends it.
+   * @throws Refusal `sign_in_over` for one that has ended, was finished or never was; `second_factor_wrong`, counted as a
+   * failed sign-in, and what `prove` throws: five times at most; `login_failed`, `sso_failed` for who may not sign in any
+   * more; `rate_limited`, `quota_exceeded`, `busy`, `storage_full`.
+   */
+  async finish(
+    secret: string,
+    address: string,
+    prove: (pending: PendingSignIn<unknown>) => Promise<(draft: AccountsDraft) => void>,
+  ): Promise<Session> {
+    const { clock, guard } = this.#options;
+    const pending = this.#pending.claim(secret, clock.now());
+    const { username, what } = pending;
+    try {
+      const attempt = { username, address, knownDevice: this.#known(username, what.deviceId) };
+      return await guard.attempt(attempt, async () => {
+        const spend = await prove(pending);
+        const noted: Noted = (draft, opened) => {
+          spend(draft);
+          what.noted(draft, opened);
+        };
+        return await this.#openSession({ ...what, noted }, address);
+      });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const isWrong = error.code === 'second_factor_wrong';
+      this.#pending.putBack(pending, isWrong);
+      if (isWrong) await this.#auditRefused(username, address);
+      throw error;
+    }
+  }
+
+  /**
+   * Signs in whom a passkey names that is both factors. `prove` answers who it is, and what uses the passkey.
+   * @throws Refusal `login_failed`, whatever is wrong; `sign_in_by_identity`, `rate_limited`, `quota_exceeded`, `busy`.
+   */
+  async enterAlone(
+    form: Pick<Login, 'device' | 'device_id'>,
+    { address, credential, holder }: { address: string; credential: string; holder: string | undefined },
+    prove: () => Promise<{ readonly username: string; readonly use: (draft: AccountsDraft) => boolean } | undefined>,
+  ): Promise<Session> {
+    const { guard, switches } = this.#options;
+    if (switches.refusePasswords()) throw new Refusal('sign_in_by_identity');
+    const knownDevice = holder === undefined ? undefined : this.#known(holder, form.device_id);
+    // Counted for the passkey that is named: whose it is, nobody is told by waiting.
+    return await guard.attempt({ username: `~${credential}`, address, knownDevice }, async () => {
+      const proven = await prove();
+      if (proven === undefined) throw new Refusal('login_failed');
+      const noted: Noted = (draft) => {
+        if (!proven.use(draft)) throw new Refusal('login_failed');
+      };
+      return await this.#openSession(
+        { ...formOf(form), username: proven.username, refuse: 'login_failed', noted },
+        address,
+      );
+    });
+  }
+
+  /** Somebody has the password and not the factor: its owner should know. Strangers cannot fill the trail by it. */
+  async #auditRefused(username: string, address: string): Promise<void> {
+    const { accounts, clock } = this.#options;
+    const entry = {
+      event: 'second_factor.refused',
+      actor: 'server',
+      address,
+      subject: `user:${username}`,
+      details: {},
+    };
+    await accounts.change((draft) => draft.audit(clock.now(), entry));
+  }
+
+  #known(username: string, deviceId: string | undefined): string | undefined {
+    return this.#options.accounts.devices(username).find(({ id }) => id === deviceId)?.id;
   }
 
   /**
    * Opens a session for somebody whom a provider vouches for; `noted` is part of the change.
-   * @throws Refusal `sso_failed` for a person who may not sign in; `quota_exceeded`, `busy`, `storage_full`.
+   * @throws Refusal `sso_failed` for a person who may not sign in; `second_factor_required` where providers do not exempt from
+   * it; `quota_exceeded`, `busy`, `storage_full`.
    */
   async enter(
     username: string,
     form: Pick<Login, 'device' | 'device_id'>,
-    { address, noted }: Pick<Opening, 'address' | 'noted'>,
+    { address, noted }: { readonly address: string; readonly noted: Noted },
   ): Promise<Session> {
-    return await this.#openSession(username, form, { address, refuse: 'sso_failed', noted });
+    const opening = { ...formOf(form), username, refuse: 'sso_failed' as const, instead: 'provider' as const, noted };
+    return await this.#openOrAsk(opening, address);
   }
 
   /**
@@ -250,6 +338,13 @@ export class SignIn {
 
   /** The claims of that session, for who needs its device too. @throws Refusal what `authenticate` throws. */
   session(token: string | undefined): SessionClaims {
+    const claims = this.enrollingSession(token);
+    if (claims.enrolling === true) throw new Refusal('two_factor_enrollment_required');
+    return claims;
+  }
+
+  /** As `session`, also for one that sets up a second factor and does nothing else. */
+  enrollingSession(token: string | undefined): SessionClaims {
     const { accounts, clock, tokens } = this.#options;
     if (token === undefined) throw new Refusal('token_missing');
     const now = unixSeconds(clock.now());
@@ -270,12 +365,14 @@ export class SignIn {
     return endOf(this.#options.accounts, person.username) > unixSeconds(this.#options.clock.now());
   }
 
-  async #open(person: PersonRecord, form: Login, { address, turn }: OpenBy): Promise<Session> {
+  /** Whose password was right, to be let in. */
+  async #judged(person: PersonRecord, form: Login, turn: HashTurn): Promise<Opening> {
     const { passwords } = this.#options;
     const outdated = passwords.isOutdated(person.passwordHash);
     const fresh = outdated ? await passwords.hash(form.password, turn) : undefined;
-    return await this.#openSession(person.username, form, {
-      address,
+    return {
+      ...formOf(form),
+      username: person.username,
       refuse: 'login_failed',
       noted: (draft) => {
         const current = draft.person(person.username);
@@ -283,24 +380,37 @@ export class SignIn {
         if (current?.passwordHash !== person.passwordHash) throw new Refusal('login_failed');
         if (fresh !== undefined) draft.putPasswordHash(current, fresh);
       },
-    });
+    };
+  }
+
+  /** @throws Refusal `second_factor_required` with what `finish` goes on with. */
+  async #openOrAsk(opening: Opening, address: string): Promise<Session> {
+    const { clock } = this.#options;
+    const factors = this.#options.factors();
+    const { instead, username } = opening;
+    if (factors?.isAsked(username, instead) !== true) return await this.#openSession(opening, address);
+    const { pending, secret } = this.#pending.begin(username, opening, clock.now());
+    throw new Refusal('second_factor_required', { secondFactor: factors.ask(secret, pending) });
   }
 
   async #openSession(
-    username: string,
-    form: Pick<Login, 'device' | 'device_id'>,
-    { address, noted, refuse }: Opening,
+    { device, deviceId, instead, noted, refuse, username }: Opening,
+    address: string,
   ): Promise<Session> {
     const { accounts, announcer, clock, config, quotas } = this.#options;
+    const factors = this.#options.factors();
     const now = clock.now();
     const opened = await accounts.change((draft) => {
       // Blocked, or over, since it was looked at.
       if (draft.person(username)?.state !== 'active' || endOf(draft, username) <= unixSeconds(now))
         throw new Refusal(refuse);
       countDailyUse(draft, 'sign_ins', username, now, quotas.require);
+      const standing = factors?.standing(username, instead, draft);
+      if (standing?.dueAt !== undefined || standing?.isEnrolling === true) factors?.noteAsked(draft, username);
       const session = openSession(draft, username, {
-        device: form.device,
-        deviceId: form.device_id,
+        device,
+        deviceId,
+        instead: standing?.isEnrolling === true ? 'enrollment' : instead,
         address,
         devicesMax: quotas.limits.devices,
         now,
@@ -316,8 +426,14 @@ export class SignIn {
   }
 
   #issue(username: string, deviceId: string, session: LiveSession, iat: number): Session {
-    const exp = Math.min(iat + this.#options.config.sessionSeconds, session.rnw);
-    const claims = { sub: username, sid: session.sid, dev: deviceId, exp, iat, rnw: session.rnw };
+    const standing = this.#options.factors()?.standing(username, session.instead);
+    const dueAt = standing?.dueAt;
+    const isEnrolling = standing?.isEnrolling === true;
+    // What may do everything ends when it may not any more.
+    const due = dueAt === undefined ? Infinity : Math.max(iat + 1, unixSeconds(dueAt));
+    const exp = Math.min(iat + this.#options.config.sessionSeconds, session.rnw, due);
+    const enrolling = isEnrolling ? ({ enrolling: true } as const) : {};
+    const claims = { sub: username, sid: session.sid, dev: deviceId, exp, iat, rnw: session.rnw, ...enrolling };
     return {
       token: this.#options.tokens.sign(claims),
       exp,
@@ -325,6 +441,8 @@ export class SignIn {
       rnw: session.rnw,
       user: username,
       device_id: deviceId,
+      ...(isEnrolling ? { second_factor: 'enrollment' as const } : {}),
+      ...(dueAt === undefined ? {} : { second_factor: 'due' as const, second_factor_due: formatInstant(dueAt) }),
     };
   }
 
@@ -359,18 +477,16 @@ function endOf(view: Pick<AccountsDraft, 'document'>, username: string): number 
   return view.document(guestRecords, username)?.endsAt ?? Infinity;
 }
 
-/** How a session is opened once it is known for whom. */
-interface Opening {
-  readonly address: string;
+/** How a session is opened once it is known for whom: at once, or when the second factor was given. */
+interface Opening extends Pick<OpenSession, 'device' | 'deviceId' | 'instead'> {
+  readonly username: string;
   /** What a person is answered who may not sign in. */
   readonly refuse: 'login_failed' | 'sso_failed';
   readonly noted: Noted;
 }
 
-/** Where a sign-in comes from, and whose turn its hash is in. */
-interface OpenBy {
-  readonly address: string;
-  readonly turn: HashTurn;
+function formOf({ device, device_id: deviceId }: Pick<Login, 'device' | 'device_id'>) {
+  return { device, deviceId };
 }
 
 export interface OpenSession {
@@ -378,6 +494,7 @@ export interface OpenSession {
   readonly address?: string;
   readonly device: DeviceSaid | undefined;
   readonly deviceId: string | undefined;
+  readonly instead?: InsteadOfFactor | undefined;
   /** DEVICES_PER_PERSON_MAX without it. */
   readonly devicesMax?: number | undefined;
   /** Milliseconds. */
@@ -405,7 +522,7 @@ export function openSession(draft: AccountsDraft, username: string, open: OpenSe
   const sid = makeId('s', open.now);
   const { state, token } = makeRefreshToken(username, sid);
   const seen = open.address === undefined ? undefined : { at: iat, address: open.address };
-  const session = { sid, iat, rnw: iat + open.renewSeconds, refresh: state, seen };
+  const session = { sid, iat, rnw: iat + open.renewSeconds, refresh: state, seen, instead: open.instead };
   Object.assign(device, { usedAt: iat, session }, open.device);
   if (known === undefined) {
     const most = Math.max(1, open.devicesMax ?? DEVICES_PER_PERSON_MAX);
@@ -420,8 +537,26 @@ export function openSession(draft: AccountsDraft, username: string, open: OpenSe
 
 /** Ends every session of a person, but that of `except`, as part of a change; their devices stay known. */
 export function endSessions(draft: AccountsDraft, username: string, except?: string): Revocation[] {
+  return endThose(draft, username, ({ sid }) => sid !== except);
+}
+
+/**
+ * Has the session in which a person set up a factor be as any other, as part of that change, and ends the others that were to set
+ * one up: none of them has proven the one there is now.
+ */
+export function settleEnrollment(draft: AccountsDraft, username: string, sid: string): Revocation[] {
   const devices = draft.devices(username);
-  const ending = devices.filter(({ session }) => session !== undefined && session.sid !== except);
+  const own = devices.find(({ session }) => session?.sid === sid)?.session;
+  if (own?.instead === 'enrollment') {
+    own.instead = undefined;
+    draft.putDevices(username, devices);
+  }
+  return endThose(draft, username, (session) => session.instead === 'enrollment' && session.sid !== sid);
+}
+
+function endThose(draft: AccountsDraft, username: string, isMeant: (session: LiveSession) => boolean): Revocation[] {
+  const devices = draft.devices(username);
+  const ending = devices.filter(({ session }) => session !== undefined && isMeant(session));
   const ended = ending.flatMap(({ session }) =>
     session === undefined ? [] : [{ sid: session.sid, until: session.rnw }],
   );

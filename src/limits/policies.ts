@@ -191,6 +191,18 @@ function routePolicies({ rateLimits: times }: Pick<PolicySettings, 'rateLimits'>
       ...{ ...often(600), beyond },
       say: 'Reads of `/healthz` by one address: ten probes a second.',
     },
+    scim_read: {
+      ...{ perSecond: 50 * times, burst: 500 * times, beyond },
+      say: 'Reads of one client that provisions people: identity providers keep to 25 requests a second.',
+    },
+    scim_write: {
+      ...{ perSecond: 25 * times, burst: 500 * times, beyond },
+      say: 'Writes of one client that provisions people: a first run of 10,000 takes seven minutes.',
+    },
+    scim_refused: {
+      ...{ ...often(60), beyond },
+      say: 'Requests of one address with a token for provisioning that is none.',
+    },
     login_success: {
       ...{ perSecond: times / 3, burst: times === 0 ? 0 : Math.max(3, 20 * times), beyond },
       say: 'Sign-ins of one name that succeed, each of which hashes for 20 ms: all apps of a person at once. No stranger’s failure counts.',

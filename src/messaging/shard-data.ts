@@ -2,6 +2,7 @@
 import type { LimiterMemory } from '#src/limits/bucket-table.ts';
 import type { CallRecord } from '#actors/call/call-record.ts';
 import type { Config } from '#src/config.ts';
+import type { ObjectStoreSettings } from '#src/protocol/attachments/attachments.ts';
 import type { BotSnapshot } from '#src/protocol/bots/bots.ts';
 import type { MediaServers } from '#src/protocol/calls/calls.ts';
 import type { PolicySnapshot } from '#src/protocol/directory/policy-decision.ts';
@@ -43,6 +44,8 @@ export interface ShardData {
   readonly quotas: QuotaLimits;
   /** How contents of attachments are kept when the thread is started; changes are pushed. */
   readonly attachmentSealing: AttachmentSealing;
+  /** The object store that contents may lie in when the thread is started; changes are pushed. */
+  readonly objectStore: ObjectStoreSettings | null;
   /** Backups under way, while which no attachment is removed. */
   readonly backups: SharedArrayBuffer;
   /** How far the logs of the folder are durable. */

@@ -80,6 +80,7 @@ export function makeShardServices(parts: ShardParts): ServiceHandlers<ShardServi
     'mediaServers.changed': (servers) => {
       media.servers = servers;
     },
+    'objectStore.changed': (settings) => attachments.useStore(settings),
     'policies.changed': (snapshot) => {
       access.replace(snapshot);
       rightsWatch.changed();

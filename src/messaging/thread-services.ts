@@ -9,7 +9,7 @@ import type { CallRecord } from '#actors/call/call-record.ts';
 import type { Supervisor } from '#actors/runtime/supervisor.ts';
 import type { ThreadRuntime } from '#actors/runtime/thread-runtime.ts';
 import type { Renewal, Revocation } from '#src/identity/credentials/revocations.ts';
-import type { AttachmentServices, InfectedUpload } from '#src/protocol/attachments/attachments.ts';
+import type { AttachmentServices, InfectedUpload, ObjectStoreSettings } from '#src/protocol/attachments/attachments.ts';
 import type { BotAuditBatch, BotSnapshot } from '#src/protocol/bots/bots.ts';
 import type { IntegrationServices } from '#src/protocol/bots/integrations.ts';
 import type { MediaServers } from '#src/protocol/calls/calls.ts';
@@ -49,6 +49,8 @@ export type MainServices = IntegrationServices & {
   'conversations.changed': { tell: { conversations: readonly string[] } };
   /** A line of the log that an operator should see. */
   'log.written': { tell: { line: string } };
+  /** The object store cannot be used, for this reason; null: it can. */
+  'objectStore.faulted': { tell: { fault: string | null } };
   /** Somebody is near a quota that is held there. */
   'quota.neared': { tell: NearQuota };
   /** A request that showed a vendor token was refused there. */
@@ -60,6 +62,7 @@ export type ShardServices = AttachmentServices & {
   'bots.changed': { ask: { bots: BotSnapshot }; answer: null };
   'certificate.changed': { ask: Certificate; answer: null };
   'mediaServers.changed': { ask: MediaServers; answer: null };
+  'objectStore.changed': { ask: ObjectStoreSettings | null; answer: null };
   'policies.changed': { ask: PolicySnapshot; answer: null };
   'pushCredentials.changed': { ask: PushCredentials; answer: null };
   'quotas.changed': { ask: QuotaLimits; answer: null };

@@ -32,6 +32,9 @@ export const ALERT_KINDS = {
   directory_unreachable: {
     say: 'The directory server cannot be read: people are as they were, and nobody signs in by it.',
   },
+  object_store_failing: {
+    say: 'The object store cannot be used: attachments that lie in it are not read, and new ones wait on the disk of the server.',
+  },
   redaction_failing: { say: 'De-personalised answers could not be given.' },
   break_glass_used: { say: 'The break-glass account was used.', lasting: 24 * 3_600_000 },
   subscription_disabled: {
@@ -42,10 +45,19 @@ export const ALERT_KINDS = {
     say: 'A refresh token was used again after it had been replaced: somebody may have stolen a session, which was ended.',
     lasting: 24 * 3_600_000,
   },
+  passkey_copied: {
+    say: 'The counter of a passkey went back: somebody may have a copy of it. It signed nobody in.',
+    lasting: 24 * 3_600_000,
+  },
   shard_restarted: { say: 'A shard died and was started again.', lasting: 3_600_000 },
 } as const satisfies Record<string, { readonly say: string; readonly lasting?: number }>;
 export type AlertKind = keyof typeof ALERT_KINDS;
-export type MomentKind = 'subscription_disabled' | 'break_glass_used' | 'session_reused' | 'shard_restarted';
+export type MomentKind =
+  | 'subscription_disabled'
+  | 'break_glass_used'
+  | 'session_reused'
+  | 'passkey_copied'
+  | 'shard_restarted';
 
 /** How often conditions are looked at. */
 export const ALERTS_EVALUATED_MILLIS = 15_000;

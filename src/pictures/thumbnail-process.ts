@@ -2,7 +2,6 @@
  * A process that makes thumbnails, one at a time: apart from the server, so that it can be killed whatever a picture
  * does to the libraries that open it. It reads the one file that it is told to, and answers with a picture or nothing.
  */
-import { open } from 'node:fs/promises';
 import { setPriority } from 'node:os';
 import sharp from 'sharp';
 import { Content } from '#storage/attachments/blob-contents.ts';
@@ -78,7 +77,7 @@ async function make({ format, isSquare, size, source }: ThumbnailOrder): Promise
 }
 
 async function readWhole({ bytes, opened, path }: StoredPicture): Promise<Buffer> {
-  const content = new Content(await open(path, 'r'), opened);
+  const content = await Content.ofFile(path, opened);
   try {
     const whole = Buffer.allocUnsafe(bytes);
     let position = 0;

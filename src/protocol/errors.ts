@@ -6,6 +6,8 @@
  * longer sent moves to `RETIRED_CODES`. `docs/errors.json` is the frozen copy; a test compares the two.
  */
 
+import type { SecondFactorAsk } from './sessions/second-factors.ts';
+
 interface ErrorEntry {
   readonly status: 400 | 401 | 403 | 404 | 409 | 410 | 429 | 500 | 503;
   readonly error: string;
@@ -40,6 +42,7 @@ export const ERRORS = {
   mention_unknown: { status: 400, error: 'A person mentioned does not take part in this conversation.' },
   message_kind_unknown: { status: 400, error: 'The message kind is not known.' },
   participant_unknown: { status: 400, error: 'A person named in the request cannot be added.' },
+  passkey_invalid: { status: 400, error: 'This passkey cannot be added; begin anew.' },
   password_names_you: {
     status: 400,
     error: 'This password is little more than a name or an address of its owner; choose another.',
@@ -50,6 +53,11 @@ export const ERRORS = {
   query_invalid: { status: 400, error: 'A query parameter is unknown or has a value that is not allowed.' },
   range_invalid: { status: 400, error: 'The range is not one of this file.' },
   request_malformed: { status: 400, error: 'The request could not be read as HTTP.' },
+  scim_filter_invalid: { status: 400, error: 'The filter is not one that this server can read, or it is too long.' },
+  scim_no_target: { status: 400, error: 'The path leads to nothing that is there.' },
+  scim_path_invalid: { status: 400, error: 'The path is not one of this resource.' },
+  scim_read_only: { status: 400, error: 'The path leads to what the server alone sets.' },
+  scim_too_many: { status: 400, error: 'This would look at more than one request may; filter for less.' },
   search_too_short: {
     status: 400,
     error: 'Search for two characters or more, or for one Chinese, Japanese or Korean one.',
@@ -99,6 +107,10 @@ export const ERRORS = {
   device_forbidden: { status: 403, error: 'The device is not the one this session belongs to.' },
   field_managed: { status: 403, error: 'This is kept for you by the organisation; ask an administrator.' },
   forward_forbidden: { status: 403, error: 'There is no such message that you could forward.' },
+  invitation_change_forbidden: {
+    status: 403,
+    error: 'Only who organises it changes when it is, its title and its place.',
+  },
   master_key_wrong: { status: 403, error: 'This is not the master key.' },
   meeting_forbidden: { status: 403, error: 'This meeting is not open to you.' },
   node_role_forbidden: { status: 403, error: 'The host was not given that role.' },
@@ -130,6 +142,8 @@ export const ERRORS = {
     error:
       'This account of the provider is bound to nobody here; sign in by password and bind it, or ask an administrator.',
   },
+  proof_required: { status: 403, error: 'Prove first that it is you, or sign in again.' },
+  proof_wrong: { status: 403, error: 'This proves nothing: it is wrong, or was used already.' },
   step_up_at_provider: { status: 403, error: 'This session gives its second factor at the identity provider.' },
   step_up_required: { status: 403, error: 'This takes the second factor again.' },
   system_kind_forbidden: { status: 403, error: 'System messages are written by the server only.' },
@@ -166,6 +180,8 @@ export const ERRORS = {
   path_not_found: { status: 404, error: 'There is no such path.' },
   person_not_found: { status: 404, error: 'There is no such person.' },
   policy_not_found: { status: 404, error: 'There is no such policy.' },
+  scim_client_not_found: { status: 404, error: 'There is no such client that provisions people.' },
+  scim_not_supported: { status: 404, error: 'This part of SCIM is not supported here.' },
   search_disabled: { status: 404, error: 'Search is switched off on this server.' },
   second_factor_not_found: { status: 404, error: 'This account has no second factor.' },
   sso_provider_not_found: { status: 404, error: 'There is no such provider to sign in at.' },
@@ -186,6 +202,10 @@ export const ERRORS = {
   bot_name_taken: { status: 409, error: 'A bot or a person of that name exists already.' },
   bot_not_active: { status: 409, error: 'The bot was revoked already.' },
   bots_full: { status: 409, error: 'The installation has as many bots as it may have.' },
+  calendar_has_meetings: {
+    status: 409,
+    error: 'People are invited to meetings in this calendar: say with notify whether they are told.',
+  },
   calendar_full: { status: 409, error: 'The calendar has as many entries as it may have.' },
   calendar_name_taken: { status: 409, error: 'A calendar of that name exists already.' },
   calendar_subscriptions_full: { status: 409, error: 'You follow as many feeds as one person may.' },
@@ -239,7 +259,17 @@ export const ERRORS = {
   properties_too_large: { status: 409, error: 'The properties take more space than they may.' },
   reactions_full: { status: 409, error: 'The message has as many different reactions as it may have.' },
   receipt_beyond_head: { status: 409, error: 'The receipt names a message that does not exist yet.' },
+  scim_clients_full: { status: 409, error: 'There are as many clients that provision people as there may be.' },
+  scim_people_full: { status: 409, error: 'The client has as many people as its owner lets it have.' },
+  scim_person_kept: { status: 409, error: 'A client provisions this person already.' },
+  scim_version_mismatch: { status: 409, error: 'The resource was changed since; read it again.' },
+  passkeys_full: { status: 409, error: 'You have as many passkeys as one person may have.' },
+  passkeys_unavailable: {
+    status: 409,
+    error: 'This server has no public name with https that a passkey could be bound to.',
+  },
   second_factor_enrolled: { status: 409, error: 'This account has a second factor already.' },
+  second_factor_last: { status: 409, error: 'You need a second factor here, and this is the only one you have.' },
   second_factor_setup_missing: { status: 409, error: 'No set-up of a second factor is under way; begin anew.' },
   setting_incomplete: { status: 409, error: 'This settings screen is not filled in yet.' },
   shares_full: { status: 409, error: 'The calendar is shared with as many people as it may be.' },
@@ -265,6 +295,7 @@ export const ERRORS = {
     error: 'Call steps are not messages: send them to POST /v1/signal.',
   },
   client_too_old: { status: 410, error: 'This version of the app is no longer served; install the current one.' },
+  sign_in_over: { status: 410, error: 'This sign-in took too long or was finished already; begin anew.' },
   invitation_used: { status: 410, error: 'This invitation was used or has expired; ask for a new one.' },
   reset_link_used: { status: 410, error: 'This link was used or has expired; ask for a new one.' },
   join_token_used: { status: 410, error: 'This join token was used or has expired; make a new join command.' },
@@ -282,6 +313,10 @@ export const ERRORS = {
   directory_unavailable: { status: 503, error: 'The directory server cannot be reached right now.' },
   encryption_locked: { status: 503, error: 'Encryption at rest is locked; an owner has to unlock it.' },
   internal: { status: 500, error: 'Something failed inside the server.' },
+  object_store_unavailable: {
+    status: 503,
+    error: 'The file lies in a store that cannot be reached right now; try again shortly.',
+  },
   redaction_unavailable: {
     status: 503,
     error: 'The answer could not be de-personalised, so it is not sent; try again shortly.',
@@ -307,6 +342,8 @@ export interface ErrorBody {
   readonly field?: string;
   /** Of a quota that is used up: how much it is. */
   readonly limit?: number;
+  /** Of a sign-in that lacks its second factor: how it goes on. */
+  readonly second_factor?: SecondFactorAsk;
 }
 
 export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
@@ -316,12 +353,13 @@ export function statusOf(code: ErrorCode): ErrorEntry['status'] {
 }
 
 /** The error body of a code, as it goes on the wire. */
-export function errorBody(code: ErrorCode, field?: string, limit?: number): ErrorBody {
+export function errorBody(code: ErrorCode, field?: string, limit?: number, ask?: SecondFactorAsk): ErrorBody {
   return {
     code,
     error: ERRORS[code].error,
     ...(field === undefined ? {} : { field }),
     ...(limit === undefined ? {} : { limit }),
+    ...(ask === undefined ? {} : { second_factor: ask }),
   };
 }
 
@@ -334,6 +372,8 @@ export class Refusal extends Error {
   readonly field: string | undefined;
   /** Of a quota that is used up: how much it is. */
   readonly limit: number | undefined;
+  /** Of a sign-in that lacks its second factor: how it goes on. */
+  readonly secondFactor: SecondFactorAsk | undefined;
   /** Whole seconds after which a retry makes sense; sent as Retry-After. */
   readonly retryAfter: number | undefined;
   /** Whether the answer waits: its caller was told already, and goes on as fast as it is answered. */
@@ -344,6 +384,7 @@ export class Refusal extends Error {
     options: {
       field?: string | undefined;
       limit?: number | undefined;
+      secondFactor?: SecondFactorAsk | undefined;
       retryAfter?: number | undefined;
       isHeld?: boolean;
     } = {},
@@ -353,6 +394,7 @@ export class Refusal extends Error {
     this.code = code;
     this.field = options.field;
     this.limit = options.limit;
+    this.secondFactor = options.secondFactor;
     this.isHeld = options.isHeld ?? false;
     this.retryAfter = options.retryAfter ?? (ERRORS[code].status === 503 ? 1 : undefined);
   }

@@ -287,5 +287,6 @@ export const COMMON_ERRORS: readonly ErrorCode[] = [
   'token_expired',
   'token_invalid',
   'token_missing',
+  'two_factor_enrollment_required',
   'unavailable',
 ];

@@ -15,6 +15,7 @@ export interface ComposingOptions {
   readonly now: () => number;
   readonly reaches: (action: 'message' | 'call', from: string, to: string) => boolean;
   readonly levelAt: (user: string, conversation: string, now: number) => NotificationLevel;
+  readonly watchedBy: (user: string) => readonly string[];
   /** Whether pushes show what was written, or only that something was. */
   readonly showsText: boolean;
 }
@@ -29,7 +30,7 @@ export function makeComposing(options: ComposingOptions): (delivery: PushDeliver
 }
 
 function composeMessage({ user, subject, seq }: PushDelivery, options: ComposingOptions): Composed {
-  const { attention, levelAt, now, reaches, reader, showsText } = options;
+  const { attention, levelAt, now, reaches, reader, showsText, watchedBy } = options;
   if (attention.isAwake(user)) return { dropped: 'awake' };
   const standing = reader.standing(user, subject);
   if (standing === undefined) return { dropped: 'left' };
@@ -38,7 +39,7 @@ function composeMessage({ user, subject, seq }: PushDelivery, options: Composing
   const reachesUser = (sender: string) => reaches('message', sender, user);
   const level = levelAt(user, subject, now());
   const moment = { user, now: now(), countsDelivered: false, reaches: reachesUser, level };
-  const verdict = judge(postedFor(user, message), standing, moment);
+  const verdict = judge(postedFor(user, message, watchedBy(user)), standing, moment);
   if (verdict !== 'due') return { dropped: verdict };
   const data = { conversation_id: subject, seq };
   return { push: { data, badge: reader.badge(user, now()), text: showsText ? textOf(message) : undefined } };

@@ -62,9 +62,16 @@ function isEndOfIPv4(scan: Scan, end: number): boolean {
   if (next === 46 && end + 1 < stop && isDigit(bytes[end + 1])) {
     // tcpdump writes the port as a fifth part; a number of an object has small parts or more of them.
     const port = digitsEnd(scan, end + 1, 6);
-    return numberAt(bytes, end + 1, port) > 255 && bytes[port] !== 46 && !isWordByte(bytes[port]);
+    if (bytes[port] === 46 || isWordByte(bytes[port])) return false;
+    return numberAt(bytes, end + 1, port) > 255 || isOfCapture(scan, end, port);
   }
   return !isWordByte(next);
+}
+
+/** `192.0.2.1.80 > 192.0.2.7.443: Flags`: on either side of the sign of a capture the fifth part is a port, however small. */
+function isOfCapture({ bytes, text, floor }: Scan, end: number, port: number): boolean {
+  if (text.startsWith(' > ', port)) return true;
+  return bytes[port] === 58 && / > [\d.]{7,15}$/.test(text.slice(Math.max(floor, end - 18), end));
 }
 
 /** Whether a product, `v` or `version` stands before a number of four parts. A port behind it, or a network, says no. */
@@ -88,6 +95,9 @@ function isVersion(scan: Scan, start: number, end: number): boolean {
       !isOfNetwork(scan, start, end)
     );
   }
+  // A string of JSON is looked at by itself; its key stands before it.
+  if (start === floor)
+    return /["'](?:\w{0,24}[a-z_])?[vV]ersion["']\s?[:=]>?\s?["']$/.test(text.slice(Math.max(0, start - 40), start));
   if (before !== 61 && before !== 32 && before !== 58 && before !== 34) return false;
   let cue = start - 1;
   while (cue > floor && start - cue < 5 && ' =:"\\'.includes(text.charAt(cue - 1))) cue -= 1;
@@ -107,7 +117,9 @@ function isOfNetwork({ bytes, text }: Scan, start: number, end: number): boolean
   return (
     bytes[end] === 58 ||
     bytes[end] === 47 ||
-    /^(?:10|127|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.|^\d{3}\./.test(text.slice(start, start + 8))
+    /^(?:10|127|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.|^\d{3}\./.test(text.slice(start, start + 8)) ||
+    // Of a version few parts have three digits.
+    (text.slice(start, end).match(/\d{3}/g)?.length ?? 0) > 1
   );
 }
 

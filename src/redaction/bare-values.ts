@@ -1,6 +1,6 @@
 /** Values without quotes: where they end depends on what they are. */
 import { cutSocketAddress } from './addresses.ts';
-import { isDigit, runStop, VALUE_END } from './bytes.ts';
+import { indexOf, runStop, VALUE_END } from './bytes.ts';
 import { columnOf, type Scan } from './context.ts';
 import { noteOpen, walkJson } from './json.ts';
 import { putNamed, putPerson, putPhone } from './people.ts';
@@ -84,11 +84,12 @@ export function bare(
         const end = walkJson(scan, start, 'text');
         if (end > start + 1) return end;
       }
-      return putText(scan, start, outerEnd(scan, keyStart, start, stop));
+      if (namesFields(scan, start, stop)) return -1;
+      return putText(scan, found, keyStart, start, outerEnd(scan, keyStart, start, stop));
     case 'authorization':
       return putCredentials(scan, keyStart, start, stop);
     case 'cookie':
-      return putSecret(scan, start, outerEnd(scan, keyStart, start, stop), 'cookie');
+      return putSecret(scan, start, cookieEnd(scan, start, outerEnd(scan, keyStart, start, stop)), 'cookie');
     case 'audit':
       return putAudit(scan, start, stop);
     case 'address':
@@ -98,7 +99,8 @@ export function bare(
       return cutSocketAddress(scan, start, wordEnd(scan, start, stop));
     case 'id': {
       const end = wordEnd(scan, start, stop);
-      return isNamedValue(text, start, end) ? end : -1;
+      // `hash=SCRAM-SHA-256$…` is more than its first word.
+      return bytes[end] !== 36 && isNamedValue(text, start, end) ? end : -1;
     }
     case 'password':
     case 'secret':
@@ -127,10 +129,26 @@ function bareSecret(
   // `auth: sql(alice)` of a mail server: the name of a part of it, which says nothing of a secret.
   if (isProse && keyEnd - keyStart === 4 && text.slice(keyStart, keyEnd).toLowerCase() === 'auth') return -1;
   const end = Math.max(secretEnd(scan, keyStart, start, stop), hashEnd(text, start, stop));
+  if (bytes[keyStart - 1] === 40 && /^(?:auth|account|session|chauthtok|setcred)\)/.test(text.slice(start, start + 10)))
+    return -1;
   if (end === start || isHarmlessAt(scan, keyStart, keyEnd, start, end)) return -1;
-  if (isProse && (bytes[start] === 40 || isSentence(scan, start, end, stop))) return -1;
+  if (isProse && (bytes[start] === 40 || (columnOf(scan, keyStart) === -1 && isSentence(scan, start, end, stop))))
+    return -1;
+  // `auth01:443`, `com.example.Auth:142`: a port, or a place in a program.
+  if (isPlace(text, keyStart, keyEnd, start)) return -1;
   if (end >= stop) noteOpen(scan, 'secret', 0);
   return putSecret(scan, start, wordsEnd(scan, keyStart, keyEnd, end, stop), 'secret');
+}
+
+const PLACE = /^[A-Za-z.]{0,60}(?:[Aa]uth|[Tt]oken|[Ss]ecret)\d{0,3}$/;
+
+function isPlace(text: string, keyStart: number, keyEnd: number, start: number): boolean {
+  return (
+    start === keyEnd + 1 &&
+    text.charCodeAt(keyEnd) === 58 &&
+    PLACE.test(text.slice(keyStart, keyEnd)) &&
+    /^\d{1,5}(?=[\s/,;)\]]|$)/.test(text.slice(start, start + 6))
+  );
 }
 
 /** Whether a word behind `token: ` goes on as a sentence does: in small letters, with two more such words behind it. */
@@ -173,6 +191,12 @@ function bareName(
   if (end === start) return -1;
   const value = text.slice(start, Math.min(end, start + 64));
   if (keyClass === 'user-id' && isId(value)) return end;
+  // `login: user "alice"`, `FAIL LOGIN: Client "…"`, `imap-login: Warning: …`: a word about what follows.
+  if (found.isColon && /^[A-Za-z]+$/.test(value) && isAbout(scan, keyStart, value, end)) return -1;
+  // The services of PAM: `login:auth`; a storage account of Azure.
+  if (before === '(' && bytes[end] === 41 && /^(?:auth|account|session|chauthtok|setcred|password)$/.test(value))
+    return end;
+  if (text.startsWith(';AccountKey=', end)) return end;
   if (found.isColon && found.isSpaced && engine.rules.words.has(value.toLowerCase())) return end;
   // A constant of a program, which says what kind of user is meant.
   if (/^USER_[A-Z_]+$|^\d{1,2}$|^(?:com|org|net|io)\.\w+\.\w/.test(value)) return end;
@@ -184,6 +208,11 @@ function bareName(
   if (/^(?:gecos$|[sd]user$|(?:display|full|real)[\w-]{0,20}(?:name|nick)$)/.test(key))
     end = isForm ? end : restOfName(scan, end, stop);
   return putPerson(scan, start, end, { isHex: key === 'acct', isForm });
+}
+
+function isAbout({ bytes, text }: Scan, keyStart: number, value: string, end: number): boolean {
+  if (bytes[end] === 58) return text.charCodeAt(keyStart - 1) === 45;
+  return /^(?:user|client|account|username|login)$/i.test(value) && / ["'<\w]/.test(text.slice(end, end + 2));
 }
 
 function isErrorCode({ text, floor }: Scan, keyStart: number): boolean {
@@ -199,32 +228,69 @@ function isErrorCode({ text, floor }: Scan, keyStart: number): boolean {
 const OF_ERRORS =
   'error exit status return reason result response zip postal country area err http sqlstate signal'.split(' ');
 
-/** Text without quotes: up to the next `name=`, the `; from=` and ` from ` of a mail log, or the end of the line. */
-function putText(scan: Scan, start: number, stop: number): number {
-  const { bytes, text } = scan;
-  let end = stop;
-  for (let at = start; at < stop && end === stop; at += 1) {
-    const byte = bytes[at];
-    if (
-      (byte === 38 && /^&[\w.-]{1,40}=/.test(text.slice(at, at + 42))) ||
-      (byte === 59 && (text.startsWith('; from=', at) || /^;[\w.-]{1,40}=/.test(text.slice(at, at + 42)))) ||
-      (byte === 32 && isNextField(scan, at + 1, stop))
-    )
-      end = at;
+/** Whether a text is a form, which is read by its fields, or the name of a certificate, which has names of its own. */
+function namesFields({ text, state }: Scan, start: number, stop: number): boolean {
+  const isNamed = /^(?:[\w.-]{1,40}=[^\s&]{0,200}&|\/?(?:CN|C|O|OU|ST|L|DC|emailAddress) ?= ?)/.test(
+    text.slice(start, Math.min(stop, start + 256)),
+  );
+  if (isNamed) state.folded = undefined;
+  return isNamed;
+}
+
+/** Cookies of a form end with their field, those of a header with the line. */
+function cookieEnd(scan: Scan, start: number, stop: number): number {
+  if (scan.bytes[start] === 123) {
+    const close = indexOf(scan.bytes, 125, start, stop);
+    if (close !== -1) return close + 1;
+  }
+  if (scan.bytes[start - 1] !== 61) return stop;
+  const next = /&[\w.-]{1,40}=/.exec(scan.text.slice(start, stop));
+  return next === null ? stop : start + next.index;
+}
+
+/** Bytes at which what is behind a text can begin: a tab, a space, `&`, `,`, `;`, `|`. */
+const FIELD_MARKS: ReadonlySet<number> = new Set([9, 32, 38, 44, 59, 124]);
+
+/** What is behind a text, by the sign that its own key has: the next field, or the ` from ` of a mail log. */
+const BEHIND_TEXT = {
+  equal: /(?:[ \t|]|, ?)(?!\d)[\w.-]{1,40}=(?! )|[&;][\w.-]{1,40}=|; from=| from [^\s[]{1,255}\[[^\]\s]{1,64}\][;:]/y,
+  spacedEqual: /[,;] ?[\w.-]{1,40} = /y,
+  colon: /,? [A-Za-z][\w.-]{0,39}[:=](?=[^\s/])/y,
+  listed: /, [\w.-]{1,40}: | (?!\d)[\w.-]{1,40}=(?! )|; from=| from [^\s[]{1,255}\[[^\]\s]{1,64}\][;:]/y,
+  arrow: /, ?[\w.-]{1,40} -> /y,
+};
+
+/** The bracket that closes what a key begins. */
+const CLOSERS: ReadonlyMap<string, number> = new Map([
+  ['[', 93],
+  ['(', 41],
+  ['{', 125],
+]);
+
+/** Text without quotes: up to the next field, the ` from ` of a mail log, or the end of the line. */
+function putText(scan: Scan, found: Found, keyStart: number, start: number, stop: number): number {
+  const { text, bytes, floor } = scan;
+  const before = keyStart > floor ? text.slice(Math.max(floor, keyStart - 2), keyStart) : '';
+  const pattern = behindText(found, before, bytes[start - 2]);
+  const closer = CLOSERS.get(before.slice(-1));
+  const close = closer === undefined ? -1 : indexOf(bytes, closer, start, stop);
+  const limit = close === -1 ? stop : close;
+  let end = start;
+  for (; end < limit; end += 1) {
+    if (!FIELD_MARKS.has(bytes[end] as number)) continue;
+    pattern.lastIndex = end;
+    if (pattern.test(text)) break;
   }
   while (end > start && ' ,;'.includes(text.charAt(end - 1))) end -= 1;
   return end > start ? putSecret(scan, start, end, 'text') : -1;
 }
 
-function isNextField(scan: Scan, from: number, stop: number): boolean {
-  const { bytes, text } = scan;
-  if (
-    bytes[from] === 102 &&
-    /^from [^\s[]{1,255}\[[^\]\s]{1,64}\][;:]/.test(text.slice(from, Math.min(stop, from + 330)))
-  )
-    return true;
-  const end = wordEnd(scan, from, Math.min(stop, from + 40));
-  return end > from && end < stop && bytes[end] === 61 && bytes[end + 1] !== 32 && !isDigit(bytes[from]);
+function behindText({ isColon, isSpaced }: Found, before: string, sign: number | undefined): RegExp {
+  if (sign === 62) return BEHIND_TEXT.arrow;
+  if (isColon && isSpaced)
+    return before === ', ' || CLOSERS.has(before.slice(-1)) ? BEHIND_TEXT.listed : BEHIND_TEXT.equal;
+  if (isColon) return BEHIND_TEXT.colon;
+  return isSpaced ? BEHIND_TEXT.spacedEqual : BEHIND_TEXT.equal;
 }
 
 function putCredentials(scan: Scan, keyStart: number, start: number, stop: number): number {

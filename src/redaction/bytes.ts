@@ -33,6 +33,8 @@ export const ASKS_NUMBER = 2;
 export const ASKS_GAP = 4;
 export const ASKS_BASE64 = 8;
 export const ASKS_COLON = 16;
+/** Nothing by itself, but a space before it asks for a key. */
+export const ASKS_SIGN = 32;
 export const NEXT = new Uint8Array(256);
 
 function fill(table: Uint8Array, bytes: string, value = 1): void {
@@ -70,12 +72,13 @@ for (let byte = 0; byte < 256; byte += 1) {
 }
 fill(MARK, '@:+%\\=$[{&(~"<#^-');
 
-fill(NEXT, '="\'`])', ASKS_KEY);
+fill(NEXT, '="\'`])}', ASKS_KEY);
 fill(NEXT, ':', ASKS_COLON);
 fill(NEXT, '.:', ASKS_NUMBER);
 fill(NEXT, ' \t', ASKS_GAP);
 fill(NEXT, '+/', ASKS_BASE64);
 fill(NEXT, ',', ASKS_KEY);
+fill(NEXT, '-|', ASKS_SIGN);
 
 /** For each mark the bytes behind it with which it can mean something: the mark in the upper half of the index. */
 export const MARK_NEXT = new Uint8Array(1 << 16);

@@ -9,9 +9,13 @@ import type { KeyCache } from './rules.ts';
 /** Bytes of a line of names; a longer one is read as any text. */
 const HEADER_MAX = 2048;
 /** Columns of fewer names are told apart from a sentence with commas by nothing. */
-const COLUMNS_MIN = 3;
+const COLUMNS_MIN = 2;
 /** What names are made of, with what stands between them. */
-const NAMES = /^(?:#[Ff]ields:?[ \t])?[\w "'.()@$-]+(?:[,;\t][\w "'.()@$-]+)*$/;
+const NAMES = /^(?:#[Ff]ields:?[ \t])?\|?[\w "'.()@$-]+(?:[,;|\t][\w "'.()@$-]+)*\|? ?$/;
+/** The line below the names of a table that is drawn. */
+const RULE = /^[-+| :=]{3,2048}$/;
+/** Two names make a table where they are no words of a sentence. */
+const TWO = /^(?:"?[\w.-]+"?[,;\t]"?[\w.-]+"?|\|? [\w.-]+ +\| [\w.-]+ *\|?)$/;
 const COPY = /^COPY [\w."]{1,128} \(([\w ,"]{1,1024})\) FROM stdin/i;
 const EXTENDED = /^#Fields: ([\w ().-]+)$/;
 
@@ -25,6 +29,7 @@ const OF_COLUMNS: ReadonlySet<KeyClass> = new Set<KeyClass>([
   'text',
   'address',
   'phone',
+  'id',
 ]);
 /** What a column has where there is nothing. */
 const NOTHING = /^(?:|-|\\N|null|nil|none|\(empty\)|n\/a)$/i;
@@ -35,7 +40,7 @@ function columnsNamed({ bytes, engine, text }: Scan, start: number, stop: number
   if (stop - start < 8 || stop - start > HEADER_MAX) return undefined;
   // Letters, a quote, and the mark of a comment.
   const isLetter = (first | 32) >= 97 && (first | 32) <= 122;
-  if (!isLetter && first !== 34 && first !== 35) return undefined;
+  if (!isLetter && first !== 34 && first !== 35 && first !== 124 && first !== 32) return undefined;
   const line = text.slice(start, stop);
   const [, copied] = first === 67 || first === 99 ? (COPY.exec(line) ?? []) : [];
   if (copied !== undefined) return columnsOf(copied.split(','), '\t', engine.keys);
@@ -43,8 +48,10 @@ function columnsNamed({ bytes, engine, text }: Scan, start: number, stop: number
   if (extended !== undefined) return columnsOf(extended.split(' '), ' ', engine.keys);
   if (!NAMES.test(line)) return undefined;
   const names = line.replace(/^#[Ff]ields:?[ \t]/, '');
-  const separator = ['\t', ',', ';'].find((sign) => names.includes(sign));
-  return separator === undefined ? undefined : columnsOf(names.split(separator), separator, engine.keys);
+  const separator = ['|', '\t', ',', ';'].find((sign) => names.includes(sign));
+  if (separator === undefined || (separator !== '|' && first === 32)) return undefined;
+  const all = names.split(separator);
+  return all.length > 2 || TWO.test(names) ? columnsOf(all, separator, engine.keys) : undefined;
 }
 
 function columnsOf(names: readonly string[], separator: string, keys: KeyCache): Columns | undefined {
@@ -62,26 +69,35 @@ function columnsOf(names: readonly string[], separator: string, keys: KeyCache):
     );
     return OF_COLUMNS.has(keyClass) ? keyClass : 'none';
   });
-  return classes.every((keyClass) => keyClass === 'none') ? undefined : { separator, classes };
+  return classes.every((keyClass) => keyClass === 'none' || keyClass === 'id') ? undefined : { separator, classes };
 }
 
 /** A line below the names. Answers where the scan goes on, or -1. */
 export function cutColumns(scan: Scan, columns: Columns, start: number, stop: number): number {
   const { bytes, state, text } = scan;
-  // A comment of the format stands between.
-  if (bytes[start] === 35) return -1;
+  // A comment of the format, or a line that is drawn, stands between.
+  if (bytes[start] === 35 || RULE.test(text.slice(start, stop))) return -1;
   const places = placesOf(text, start, stop, columns.separator);
   if (places.length !== columns.classes.length) {
     state.columns = undefined;
     return -1;
   }
-  for (const [index, [from, to]] of places.entries()) {
+  for (const [index, [first, last]] of places.entries()) {
+    const [from, to] = columns.separator === '|' ? trimmed(text, first, last) : [first, last];
     const keyClass = columns.classes[index] as KeyClass;
     const isValue = keyClass !== 'none' && !NOTHING.test(text.slice(from, Math.min(to, from + 16)));
     if (isValue) scan.value(keyClass, from, to);
     else if (to > from) scan.run(from, to);
   }
   return stop;
+}
+
+/** A cell without the blanks around it. */
+function trimmed(text: string, start: number, stop: number): [from: number, to: number] {
+  let [from, to] = [start, stop];
+  while (from < to && text.charCodeAt(from) === 32) from += 1;
+  while (to > from && text.charCodeAt(to - 1) === 32) to -= 1;
+  return [from, to];
 }
 
 /** Where the values of a line stand, without their quotes. */

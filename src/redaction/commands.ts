@@ -4,12 +4,15 @@ import type { Scan } from './context.ts';
 import { putPerson } from './people.ts';
 import type { KeyClass, OptionRow } from './rows.ts';
 import { markerEnd } from './spans.ts';
+import { cutValue } from './value-classes.ts';
 
 /** How far back the program's name may stand. */
 const PROGRAM_MAX = 256;
 /** The value stands behind a space, or as the next string of a list of arguments. */
 const LONG = /^--([A-Za-z][\w-]{2,40})(?: +|\\?["'], ?\\?(["']))/;
 const SHORT = /^-([A-Za-z])(?: +|\\?["'], ?\\?(["']))?/;
+/** Of PowerShell, Tcl and Java a long name has one dash. */
+const SINGLE = /^-([A-Za-z][A-Za-z_-]{2,40})(?: +|\\?["'], ?\\?(["']))/;
 
 /** What an option says of its value. */
 export type ArgumentClass = OptionRow['class'] | KeyClass;
@@ -24,16 +27,26 @@ export function optionClass(scan: Scan, from: number, to: number): ArgumentClass
 
 function classOf(scan: Scan, at: number, name: string, isGlued: boolean, isLong: boolean): ArgumentClass {
   const { options } = scan.engine.rules;
-  const own = options.get(name);
-  if (own === undefined) return isLong ? scan.engine.keys.classOf(name) : 'none';
+  const own = options.get(name) ?? [];
   const program =
     scan.text.slice(Math.max(scan.floor, at - PROGRAM_MAX, 0), at) ||
     scan.text.slice(Math.max(0, at - PROGRAM_MAX), at);
   const line = program.slice(program.lastIndexOf('\n') + 1);
-  return (
-    own.find(({ programs, glue }) => (glue === 'both' || (glue === 'glued') === isGlued) && programs.test(line))
-      ?.class ?? 'none'
-  );
+  // The program that stands nearest says what its option is.
+  let nearest = -1;
+  let found: ArgumentClass | undefined;
+  for (const { programs, glue, class: said } of own) {
+    if (glue !== 'both' && (glue === 'glued') !== isGlued) continue;
+    const last = [...line.matchAll(programs)].at(-1)?.index ?? -1;
+    if (last > nearest) [nearest, found] = [last, said];
+  }
+  if (found !== undefined) return found === 'flag' ? 'none' : found;
+  return isLong ? scan.engine.keys.classOf(name) : 'none';
+}
+
+function argumentOf(scan: Scan, at: number, match: RegExpExecArray, isLong: boolean): ArgumentClass {
+  const name = match[1] as string;
+  return classOf(scan, at, name, match[0].length === (isLong ? 2 : 1) + name.length, isLong);
 }
 
 /** An option at a place. Answers where the scan goes on, or -1. */
@@ -44,12 +57,18 @@ export function cutOption(scan: Scan, at: number): number {
   const near = text.slice(at, Math.min(stop, at + 60));
   const isLong = near.startsWith('--');
   const match = (isLong ? LONG : SHORT).exec(near);
-  if (match === null) return -1;
-  const name = match[1] as string;
-  const keyClass = classOf(scan, at, name, match[0].length === (isLong ? 2 : 1) + name.length, isLong);
+  let keyClass = match === null ? 'none' : argumentOf(scan, at, match, isLong);
+  let width = match?.[0].length ?? 0;
+  let opened = match?.[2] ?? '';
+  if (keyClass === 'none' && !isLong) {
+    const single = SINGLE.exec(near);
+    if (single === null) return -1;
+    keyClass = classOf(scan, at, single[1] as string, false, true);
+    width = single[0].length;
+    opened = single[2] ?? '';
+  }
   if (keyClass === 'none') return -1;
-  const start = at + match[0].length;
-  const opened = match[2] ?? '';
+  const start = at + width;
   const quote = opened === '' ? text.charAt(start) : opened;
   const isQuoted = quote === '"' || quote === "'";
   const from = isQuoted && opened === '' ? start + 1 : start;
@@ -63,7 +82,7 @@ export function cutArgument(scan: Scan, from: number, end: number, keyClass: Arg
   const marked = markerEnd(text, from);
   if (marked !== -1) return marked;
   const value = text.slice(from, Math.min(end, from + 256));
-  if (end <= from || bytes[from] === 45) return -1;
+  if (end <= from || bytes[from] === 45 || bytes[from] === 61) return -1;
   switch (keyClass) {
     case 'secret':
     case 'password':
@@ -75,6 +94,10 @@ export function cutArgument(scan: Scan, from: number, end: number, keyClass: Arg
       if (/^\d+(?::\d+)?$/.test(value)) return -1;
       if (/[:%]/.test(value)) return scan.spans.secret(from, end, 'url-credentials');
       return keyClass === 'user' ? putPerson(scan, from, end) : -1;
+    case 'text':
+    case 'authorization':
+    case 'phone':
+      return cutValue(scan, keyClass, from, end);
     default:
       return -1;
   }
@@ -90,6 +113,26 @@ function wordStop({ bytes, stop }: Scan, from: number): number {
 const COLUMNS_MAX = 128;
 const HEAD = /^(?:INSERT|REPLACE) INTO [^\s(]{1,128} ?\(([^()\n]{1,2000})\)[ \t]{0,4}VALUES[ \t]{0,4}/i;
 const KEY = /^Key \(([^()\n,]{1,200}, [^()\n]{1,200})\)=\(/;
+/** Bytes of a value that a change names. */
+const CHANGED_MAX = 1024;
+
+/** `password changed from "…" to "…"`: both values of a name before it. */
+export function cutChanged(scan: Scan, start: number, after: number): number {
+  const { bytes, text, engine, floor, stop } = scan;
+  const name = COLUMN_BEFORE.exec(text.slice(Math.max(floor, start - 72), start))?.[1];
+  const keyClass = name === undefined ? 'none' : engine.keys.classOf(name);
+  if (keyClass === 'none' || !'"\''.includes(text.charAt(after) || ' ')) return -1;
+  const mark = bytes[after] as number;
+  const close = indexOf(bytes, mark, after + 1, Math.min(stop, after + CHANGED_MAX));
+  if (close === -1) return -1;
+  putQuoted(scan, keyClass, after + 1, close);
+  const second = /^.(?: to| ->| =>) (?=["'])/.exec(text.slice(close, close + 8))?.[0].length ?? 0;
+  const end = second === 0 ? -1 : indexOf(bytes, mark, close + second + 1, Math.min(stop, close + CHANGED_MAX));
+  if (end === -1) return close;
+  putQuoted(scan, keyClass, close + second + 1, end);
+  return end;
+}
+
 const COLUMN_BEFORE = /(?:^|[^\w-])([\w-]{1,64})["'`\]]? (?:NOT )?$/;
 
 /** The classes of the columns that are named. A `name` among columns of people is one of them. */

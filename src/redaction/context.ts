@@ -67,8 +67,8 @@ export interface KeyState {
 /** What a line leaves to the next one. */
 export interface LineState {
   readonly key: KeyState;
-  /** The line before was a Subject, and a folded one goes on. */
-  isSubject: boolean;
+  /** The line before was a Subject or another header, and a folded one goes on; undefined for any other line. */
+  folded: 'text' | 'cookie' | 'authorization' | undefined;
   /** A key above whose value stands on the lines below it. */
   block: Block | undefined;
   /** A part of a form whose value stands below its name, behind an empty line. */
@@ -78,8 +78,13 @@ export interface LineState {
   pairLines: number;
   /** A line above named the columns of a table. */
   columns: Columns | undefined;
-  /** A value that a cut of a longer line went through: its class, and the byte that closes it, 0 for white space. */
-  open: { readonly keyClass: KeyClass; readonly closer: number } | undefined;
+  /**
+   * A value that a cut of a longer line went through, or one in quotes that goes on in the next lines: its class, the byte
+   * that closes it, 0 for white space, and the lines in which it may go on.
+   */
+  open: { readonly keyClass: KeyClass; readonly closer: number; readonly lines: number } | undefined;
+  /** A value that is to begin on the next line: the text of an element, what a program's dump has below a key. */
+  below: Below | undefined;
 }
 
 /** A key whose value stands below it, further to the right. */
@@ -95,6 +100,14 @@ export interface Block {
   lines: number;
 }
 
+/** What is known of a value that begins on the next line. */
+export interface Below {
+  readonly keyClass: KeyClass;
+  /** It is the text of an element of XML, which its end tag ends. */
+  readonly isElement: boolean;
+  readonly lines: number;
+}
+
 /** The columns below a line of names. */
 export interface Columns {
   readonly separator: string;
@@ -105,7 +118,8 @@ export interface Columns {
 export function startState(key: KeyState = { lines: 0, strange: 0, prefixWords: -1 }): LineState {
   return {
     key,
-    isSubject: false,
+    folded: undefined,
+    below: undefined,
     block: undefined,
     part: undefined,
     pairClass: 'none',

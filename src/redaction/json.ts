@@ -24,17 +24,28 @@ export const INHERITED: ReadonlySet<KeyClass> = new Set<KeyClass>([
 /** Classes of names that say less than the key they stand below. */
 const WEAK: ReadonlySet<KeyClass> = new Set<KeyClass>(['none', 'id', 'audit', 'pair-name', 'pair-value', 'people']);
 
+/** Names below a secret's that tell about it: its kind, its term, where it counts. */
+const ABOUT_SECRET =
+  /(?:^|[_-])(?:type|expir(?:y|es|ation|es_?(?:in|at))|region|duration|renewable|polic(?:y|ies)|scopes?|ttl|status|count|enabled)$|(?:Type|Expir(?:y|es|ation)|ExpiresIn|ExpiresAt|Region|Duration)$/;
+
 /** The class of a value by its own key and by the class of what it is in. */
 export function innerClass(own: KeyClass, outer: KeyClass, key: string): KeyClass {
-  if (INHERITED.has(outer) && WEAK.has(own)) return outer;
+  if (INHERITED.has(outer) && WEAK.has(own)) return ABOUT_SECRET.test(key) && outer !== 'text' ? own : outer;
   // `{"sender": {"name": "alice"}}`: the name of whoever the outer key names.
-  return outer === 'user' && (key === 'name' || key === 'id' || key === 'title') ? 'user' : own;
+  return outer === 'user' && (key === 'name' || key === 'title')
+    ? 'user'
+    : outer === 'user' && key === 'id'
+      ? 'user-id'
+      : own;
 }
 
 /** An open object or list. */
 interface Open {
   readonly keyClass: KeyClass;
-  readonly isObject: boolean;
+  /** Lists of Swift hold names with a colon, too. */
+  isObject: boolean;
+  /** A list in a list may be a pair: `[["email", "…"]]`. */
+  readonly isPair: boolean;
   /** What the name of a pair in it said of its value. */
   pair: KeyClass;
   hasPair: boolean;
@@ -65,6 +76,8 @@ class Walk {
   #class: KeyClass;
   #isKey = false;
   #isName = false;
+  /** No string of the list was read so far. */
+  #isFirst = false;
   /** What the option before says of this argument of a list. */
   #argument: ArgumentClass = 'none';
 
@@ -85,9 +98,11 @@ class Walk {
         const open = this.#open.at(-1);
         if (open === undefined) return at;
         this.#isKey = open.isObject;
-        this.#class = open.keyClass;
+        this.#class = open.isPair && open.hasPair ? open.pair : open.keyClass;
+        if (open.isPair) open.hasPair = false;
         at += 1;
-      } else if (byte === 123 || byte === 91) at = this.#enter(at, byte === 123);
+      } else if (byte === 61 && bytes[at + 1] === 62) at += 2;
+      else if (byte === 123 || byte === 91) at = this.#enter(at, byte === 123);
       else if (byte === 125 || byte === 93) {
         this.#open.pop();
         at += 1;
@@ -117,7 +132,16 @@ class Walk {
       const end = this.#closeOf(at);
       return spans.put(at, end, `"${marker('text')}"`, 'text');
     }
-    this.#open.push({ keyClass: this.#class, isObject, pair: 'none', hasPair: false, hasOp: false, names: undefined });
+    this.#open.push({
+      keyClass: this.#class,
+      isObject,
+      isPair: !isObject && this.#open.at(-1)?.isObject === false,
+      pair: 'none',
+      hasPair: false,
+      hasOp: false,
+      names: undefined,
+    });
+    this.#isFirst = true;
     this.#isKey = isObject;
     return at + 1;
   }
@@ -153,17 +177,42 @@ class Walk {
       }
     const isCut = to >= stop;
     if (isCut) to = stop;
-    if (this.#isKey && bytes[gapEnd(bytes, to + 1, stop)] === 58) {
+    if (this.#hasSign(to + 1)) {
       this.#key(from, to, hasEscape);
       return to + 1;
     }
     this.#isKey = false;
     this.#notePair(from, to);
+    const isFirst = this.#isFirst;
+    this.#isFirst = false;
+    if (isFirst && this.#open.at(-1)?.isPair === true && this.#opensPair(from, to)) return to + 1;
     if (this.#open.at(-1)?.isObject === false && this.#class === 'none' && this.#isArgument(from, to))
       return Math.min(stop, to + 1);
     if (to - from > 1 || this.#class !== 'none') this.#value(from, to, hasEscape);
     if (isCut) noteOpen(scan, this.#class, 34);
     return isCut ? stop : to + 1;
+  }
+
+  /** Whether a string that ends before a place is a key: a colon follows, or the `=>` of Ruby and Elixir. */
+  #hasSign(behind: number): boolean {
+    const { bytes, stop } = this.#scan;
+    const open = this.#open.at(-1);
+    if (open === undefined) return false;
+    const at = gapEnd(bytes, behind, stop);
+    if (bytes[at] === 61 ? bytes[at + 1] !== 62 : bytes[at] !== 58) return false;
+    if (this.#isKey) return true;
+    if (open.isObject) return false;
+    open.isObject = true;
+    return true;
+  }
+
+  /** Whether the first string of a list in a list is a name, which says what the second one is. */
+  #opensPair(from: number, to: number): boolean {
+    const { bytes, engine } = this.#scan;
+    const open = this.#open.at(-1) as Open;
+    open.pair = bytes[to + 1] === 44 ? pairClass(engine.keys.classAt(bytes, from, to)) : 'none';
+    open.hasPair = open.pair !== 'none';
+    return open.hasPair;
   }
 
   /** Whether a string of a list is the value of the option before it; what an option says is remembered. */
@@ -176,8 +225,20 @@ class Walk {
 
   #value(from: number, to: number, hasEscape: boolean): void {
     const keyClass = this.#class === 'people' ? 'none' : this.#class;
-    if (hasEscape) this.#scan.within(decodeEscapes(this.#scan.text, from, to), keyClass);
+    const inner = keyClass === 'none' && this.#open.at(-1)?.isObject === false ? this.#assigned(from, to) : undefined;
+    if (inner !== undefined) this.#scan.value(inner.keyClass, inner.start, to);
+    else if (hasEscape) this.#scan.within(decodeEscapes(this.#scan.text, from, to), keyClass);
     else this.#scan.value(keyClass, from, to);
+  }
+
+  /** `"DB_PASSWORD=…"` and `"--password=…"` of a list: the whole rest of the string is the value. */
+  #assigned(from: number, to: number): { keyClass: KeyClass; start: number } | undefined {
+    const { text, engine } = this.#scan;
+    const name = /^-{0,2}([A-Za-z][\w.-]{1,63})=./.exec(text.slice(from, Math.min(to, from + 70)));
+    if (name === null) return undefined;
+    const keyClass = engine.keys.classOf(name[1] as string);
+    const start = from + name[0].length - 1;
+    return INHERITED.has(keyClass) || keyClass === 'user' ? { keyClass, start } : undefined;
   }
 
   #key(from: number, to: number, hasEscape: boolean): void {
@@ -187,7 +248,7 @@ class Walk {
     const own = hasEscape
       ? engine.keys.classOf(withoutUnseen(decodeEscapes(text, from, Math.min(to, from + 256)).text))
       : engine.keys.classAt(scan.bytes, from, to);
-    const key = to - from < 9 ? text.slice(from, to) : '';
+    const key = to - from < 32 ? text.slice(from, to) : '';
     this.#isKey = false;
     this.#isName = own === 'pair-name' || key === 'name' || key === 'Name';
     if (key === 'op') open.hasOp = true;
@@ -238,7 +299,7 @@ const BEHIND = /^" ?, ?"(?:name|key|field|header|variable|param|parameter|proper
 
 /** What a name of a pair says of its value; another pair says nothing. */
 export function pairClass(keyClass: KeyClass): KeyClass {
-  return WEAK.has(keyClass) ? 'none' : keyClass;
+  return WEAK.has(keyClass) && keyClass !== 'id' ? 'none' : keyClass;
 }
 
 /** A key that reads like another one after its replacement gets a number. */
@@ -282,6 +343,7 @@ export function putNumber(scan: Scan, keyClass: KeyClass, start: number, end: nu
 }
 
 /** A value without an end: when the line was cut there, its rest is hidden in the next part. */
-export function noteOpen(scan: Scan, keyClass: KeyClass, closer: number): void {
-  if (keyClass !== 'none' && keyClass !== 'id') scan.state.open = { keyClass, closer };
+export function noteOpen(scan: Scan, keyClass: KeyClass, closer: number, lines = 0): void {
+  if (keyClass !== 'none' && keyClass !== 'id')
+    scan.state.open = { keyClass, closer, lines: INHERITED.has(keyClass) && keyClass !== 'phone' ? lines : 0 };
 }

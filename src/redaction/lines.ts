@@ -4,11 +4,12 @@
  */
 import { gapEnd, indexOf, isDigit, runStop, VALUE_END } from './bytes.ts';
 import { cutColumns } from './columns.ts';
-import { columnOf, lineStop, type Block, type LineState, type Scan } from './context.ts';
+import { columnOf, lineStop, type Below, type Block, type LineState, type Scan } from './context.ts';
+import { decodeReferences } from './encodings.ts';
 import { INHERITED, innerClass, pairClass, putNumber } from './json.ts';
 import type { KeyClass } from './rows.ts';
 import { markerEnd, type SecretClass } from './spans.ts';
-import { cutKeyed } from './values.ts';
+import { cutFound, cutKeyed } from './values.ts';
 import { cutValue } from './value-classes.ts';
 import { wordEnd } from './value-ends.ts';
 
@@ -20,17 +21,26 @@ const PAIR_LINES = 3;
 const NEAR_MAX = 120;
 
 /** Classes whose values are looked for on the next lines. */
-const OPENED: ReadonlySet<KeyClass> = new Set<KeyClass>([...INHERITED, 'user', 'people']);
+const OPENED: ReadonlySet<KeyClass> = new Set<KeyClass>([...INHERITED, 'user', 'people', 'id']);
 
 /** What the line before left for this one. Answers where the scan goes on, or -1. */
 export function cutLeft(scan: Scan, start: number, stop: number): number {
   const { state } = scan;
   if (state.open !== undefined) return cutOpen(scan, start, stop);
-  if (state.isSubject) {
-    const first = scan.bytes[start];
-    state.isSubject =
-      (first === 32 || first === 9) && !/^[ \t]+at [\w$.<>]+[.(]/.test(scan.text.slice(start, start + 80));
-    if (state.isSubject) return cutFolded(scan, start, stop);
+  if (state.folded !== undefined) {
+    // What curl and a log put before each line of a header.
+    const from = /^[<>] [ \t]/.test(scan.text.slice(start, start + 3)) ? start + 2 : start;
+    const isIndented = scan.bytes[from] === 32 || scan.bytes[from] === 9;
+    // A line of a stack, and a field of an event of Windows, go on with nothing.
+    const isOther = /^[ \t]+(?:at [\w$.<>]+[.(]|[A-Z][A-Za-z ]{1,40}:\t)/.test(
+      scan.text.slice(from, Math.min(stop, from + 80)),
+    );
+    if (isIndented && !isOther) return cutFolded(scan, state.folded, from, stop);
+    state.folded = undefined;
+  }
+  if (state.below !== undefined) {
+    const next = cutBelow(scan, state.below, start, stop);
+    if (next !== -1) return next;
   }
   if (state.columns !== undefined) {
     const next = cutColumns(scan, state.columns, start, stop);
@@ -44,7 +54,8 @@ export function cutLeft(scan: Scan, start: number, stop: number): number {
 /** Whether a line left nothing: most lines do. */
 export function isClear(state: LineState): boolean {
   return (
-    !state.isSubject &&
+    state.folded === undefined &&
+    state.below === undefined &&
     state.block === undefined &&
     state.part === undefined &&
     state.pairLines === 0 &&
@@ -56,7 +67,11 @@ export function isClear(state: LineState): boolean {
 /** The rest of a value that a cut went through. */
 function cutOpen(scan: Scan, start: number, stop: number): number {
   const { bytes, state } = scan;
-  const { keyClass, closer } = state.open as NonNullable<LineState['open']>;
+  const { keyClass, closer, lines } = state.open as NonNullable<LineState['open']>;
+  if (lines > 0 && LOG_LINE.test(scan.text.slice(start, Math.min(stop, start + 16)))) {
+    state.open = undefined;
+    return -1;
+  }
   let to = closer === 0 ? runStop(VALUE_END, bytes, start, stop) : indexOf(bytes, closer, start, stop);
   // An escaped quote closes nothing.
   if (closer !== 0) while (to > start && bytes[to - 1] === 92) to = indexOf(bytes, closer, to + 1, stop);
@@ -68,17 +83,49 @@ function cutOpen(scan: Scan, start: number, stop: number): number {
   return scan.spans.secret(start, to, name);
 }
 
-/** A Subject that goes on in this line. */
-function cutFolded(scan: Scan, start: number, stop: number): number {
+/** Lines in which the text of an element goes on, at most. */
+export const ELEMENT_LINES_MAX = 20;
+
+/** A value that begins on this line, below its name. Answers where the scan goes on, or -1. */
+function cutBelow(scan: Scan, below: Below, start: number, stop: number): number {
+  const { text, state } = scan;
+  const { keyClass, isElement, lines } = below;
+  const from = gapEnd(scan.bytes, start, stop, stop - start);
+  state.below = lines > 1 ? { ...below, lines: lines - 1 } : undefined;
+  if (from >= stop) return -1;
+  if (!isElement) {
+    const found = { start: from, isColon: false, isSpaced: false, quote: 0, isDouble: false };
+    return cutFound(scan, found, keyClass, from, from);
+  }
+  const tags = /^(?:<\w[^<>\n]{0,200}>){0,3}/.exec(text.slice(from, Math.min(stop, from + 640)))?.[0].length ?? 0;
+  const value = from + tags;
+  const close = indexOf(scan.bytes, 60, value, stop);
+  // A key that stands where a value would is a name beside a name.
+  if (close !== -1 || scan.engine.keys.classAt(scan.bytes, value, stop) !== 'none') state.below = undefined;
+  const to = close === -1 ? stop : close;
+  if (to <= value || (close !== -1 && scan.engine.keys.classAt(scan.bytes, value, to) !== 'none')) return -1;
+  if (markerEnd(text, value) === to) return to;
+  const before = scan.spans.list.length;
+  if (text.slice(value, to).includes('&')) scan.within(decodeReferences(text, value, to), keyClass);
+  else scan.value(keyClass, value, to);
+  return scan.spans.list.length > before ? Math.max(to, scan.spans.last) : to;
+}
+
+/** A header that goes on in this line. */
+function cutFolded(scan: Scan, name: SecretClass, start: number, stop: number): number {
   const from = gapEnd(scan.bytes, start, stop, stop - start);
   if (stop <= from || markerEnd(scan.text, from) !== -1) return Math.max(stop, from);
-  return scan.spans.secret(from, stop, 'text');
+  return scan.spans.secret(from, stop, name);
 }
 
 /** Whether a key has its value on the lines below it, which is then remembered. */
 export function opensBlock(scan: Scan, start: number, end: number, keyClass: KeyClass): boolean {
   const { bytes, text, state } = scan;
   const isQuoted = bytes[end] === 34;
+  if (isQuoted && bytes[end + 1] === 93 && OPENED.has(keyClass) && isDumped(scan, end + 2)) {
+    state.below = { keyClass, isElement: false, lines: 1 };
+    return true;
+  }
   const colon = isQuoted ? end + 1 : end;
   if (bytes[colon] !== 58 || !OPENED.has(keyClass)) return false;
   const at = gapEnd(bytes, colon + 1, scan.stop);
@@ -97,6 +144,11 @@ export function opensBlock(scan: Scan, start: number, end: number, keyClass: Key
     lines: BLOCK_LINES_MAX,
   };
   return true;
+}
+
+/** `["user"]=>` at the end of a line: the value of a dump of PHP stands below it. */
+function isDumped({ text, stop }: Scan, at: number): boolean {
+  return text.startsWith('=>', at) && text.slice(at + 2, Math.min(stop, at + 8)).trim() === '';
 }
 
 /** A line below a key. Answers where the scan goes on, or -1. */

@@ -6,11 +6,13 @@ import { DOUBLED, SLASH, type Scan } from './context.ts';
 import { decodeEncodedWord } from './decoding.ts';
 import { decodeDoubled, decodeEscapes, decodePercent, decodeQuotedPrintable, decodeReferences } from './encodings.ts';
 import { stringEnd, walkJson } from './json.ts';
+import { ELEMENT_LINES_MAX } from './lines.ts';
 import { cutEmail, isHighCode, putPerson } from './people.ts';
 import { cutInternational } from './phones.ts';
 import { cutBracket } from './phrases.ts';
 import { cutPrivateKey } from './private-keys.ts';
 import { isPseudonym } from './pseudonyms.ts';
+import type { KeyClass } from './rows.ts';
 import { markerEnd } from './spans.ts';
 import { cutUserinfo } from './uris.ts';
 import { HASH } from './value-ends.ts';
@@ -19,8 +21,6 @@ import { HASH } from './value-ends.ts';
 const REGION_MAX = 4096;
 /** Bytes of a cell that may hold a name and a value. */
 const CELL_MIN = 8;
-/** Bytes of an element's name and attributes. */
-const TAG_MAX = 640;
 /** What a number of a country may begin with behind its plus. */
 const NUMBER_START = /^\+(?:\d|\(\d)/;
 
@@ -51,7 +51,7 @@ export function cutMark(scan: Scan, byte: number, at: number): number {
       if (next === 82) return markerEnd(text, at);
       return next === 34 || next === 123 || next === 91
         ? startJson(scan, at)
-        : isDigit(next) && bytes[at - 1] === 58
+        : isDigit(next) && bytes[at - 1] === 58 && /^\[\d{1,3},/.test(text.slice(at, at + 5))
           ? startJson(scan, at)
           : -1;
     case 123: // {
@@ -213,6 +213,8 @@ function cutCell(scan: Scan, from: number, at: number): number {
 function startJson(scan: Scan, at: number): number {
   // `["user"]=> …` of a program's dump is a key in brackets.
   if (/^\["[^"]{1,64}"\] ?=/.test(scan.text.slice(at, Math.min(scan.stop, at + 70)))) return -1;
+  // A table of Lua: `{ ["user"] = … }`.
+  if (scan.bytes[at] === 123 && /^\{\s{1,16}\[/.test(scan.text.slice(at, Math.min(scan.stop, at + 20)))) return -1;
   return walkJson(scan, at, 'none');
 }
 
@@ -221,24 +223,52 @@ function cutHash({ text, spans, stop }: Scan, at: number): number {
   return HASH.test(text) ? spans.secret(at, Math.min(HASH.lastIndex, stop), 'secret') : -1;
 }
 
-const TAG = /^<(?:[\w.-]{1,40}:)?([\w.-]{1,64})((?:\s[^<>]{0,512})?)>(<!\[CDATA\[)?/;
+const TAG = /<(?:[\w.-]{1,40}:)?([\w.-]{1,64})((?:\s[^<>]{0,512})?)>(<!\[CDATA\[)?/y;
+
+/** Classes of names whose elements hold no value of theirs. */
+const NAMELESS: ReadonlySet<KeyClass> = new Set<KeyClass>(['none', 'pair-name', 'pair-value', 'audit', 'people']);
+
+const NAMED_ELEMENT = /([A-Za-z][\w .-]{1,63})<\/[\w:.-]{1,64}>((?:[ \t]{0,8}<\w[^<>\n]{0,200}>){0,3})/y;
+
+/** `<key>password</key><string>…</string>`: an element with a name says what the next one is. Answers -1 where none does. */
+function cutSibling(scan: Scan, from: number): number {
+  const { text, bytes, engine, stop, state } = scan;
+  NAMED_ELEMENT.lastIndex = from;
+  const named = NAMED_ELEMENT.exec(text);
+  if (named === null || NAMED_ELEMENT.lastIndex > stop) return -1;
+  const keyClass = engine.keys.classOf((named[1] as string).replaceAll(' ', '_'));
+  if (NAMELESS.has(keyClass)) return -1;
+  const value = from + named[0].length;
+  if (value >= stop) {
+    state.below = { keyClass, isElement: true, lines: 1 };
+    return value;
+  }
+  const close = indexOf(bytes, 60, value, stop);
+  // An element with a name of its own says itself what its text is.
+  const inner = /<(?:[\w.-]{1,40}:)?([\w.-]{1,64})[^<]*$/.exec(named[2] as string)?.[1];
+  if (inner === undefined || !NAMELESS.has(engine.keys.classOf(inner)) || close <= value || bytes[close + 1] !== 47)
+    return -1;
+  // A name beside a name is the head of a table.
+  if (engine.keys.classAt(bytes, value, close) !== 'none' || markerEnd(text, value) === close) return -1;
+  if (text.slice(value, close).includes('&')) scan.within(decodeReferences(text, value, close), keyClass);
+  else scan.value(keyClass, value, close);
+  return Math.max(close, scan.spans.last);
+}
 
 /** The text of an element with the name of a key: `<password>…</password>`, in SOAP, in WebDAV, in reports. */
 function cutElement(scan: Scan, at: number): number {
   const { text, bytes, engine, stop } = scan;
-  const tag = TAG.exec(text.slice(at, Math.min(stop, at + TAG_MAX)));
-  if (tag === null) return -1;
+  TAG.lastIndex = at;
+  const tag = TAG.exec(text);
+  if (tag === null || TAG.lastIndex > stop) return -1;
   const keyClass = engine.keys.classOf(tag[1] as string);
-  if (
-    keyClass === 'none' ||
-    keyClass === 'pair-name' ||
-    keyClass === 'pair-value' ||
-    keyClass === 'audit' ||
-    keyClass === 'people'
-  )
-    return -1;
+  if (NAMELESS.has(keyClass)) return cutSibling(scan, at + tag[0].length);
   const from = at + tag[0].length;
   if ((tag[2] as string) !== '') scan.run(at + 1, from - 1);
+  if (from >= stop && tag[3] === undefined) {
+    scan.state.below = { keyClass, isElement: true, lines: ELEMENT_LINES_MAX };
+    return from;
+  }
   const isData = tag[3] !== undefined;
   const end = isData ? text.indexOf(']]>', from) : indexOf(bytes, 60, from, stop);
   const to = end === -1 || end > stop ? stop : end;

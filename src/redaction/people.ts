@@ -140,6 +140,10 @@ export function putPhone(scan: Scan, from: number, to: number, wrap: string): nu
     : to;
 }
 
+/** Algorithms and extensions of SSH (RFC 4251, section 6) have the domain of who defined them. */
+const ALGORITHM =
+  /^(?:(?:chacha20|aes|curve|ecdsa|ed25519|rsa|ssh|sk|hmac|umac|sntrup|mlkem|zlib|webauthn|rijndael|kex)[\w.-]*|(?:hostkeys|keepalive|posix-rename|statvfs|fstatvfs|hardlink|fsync|lsetstat|limits|expand-path|copy-data|no-more-sessions|eow|tun|auth-agent|server-sig-algs|publickey-hostbound|ping)[\w.-]*)$/;
+
 /** An address around the at sign of `width` bytes at a place. Answers where the scan goes on, or -1. */
 export function cutEmail(scan: Scan, firstAt: number, width: number): number {
   const { bytes, text: source, spans, stop } = scan;
@@ -150,6 +154,11 @@ export function cutEmail(scan: Scan, firstAt: number, width: number): number {
   const start = localStart(scan, at);
   // A class of Java and what it stands for: `$Connector@0.0.0.0`.
   if (start === at || bytes[start - 1] === 36) return -1;
+  if (
+    /^(?:openssh\.com|libssh\.org|tinyssh\.org|lysator\.liu\.se)/.test(source.slice(domain, domain + 14)) &&
+    ALGORITHM.test(source.slice(start, at))
+  )
+    return domain;
   const isSip = bytes[start - 1] === 58 && /(?:sips?|tel)$/i.test(source.slice(Math.max(0, start - 5), start - 1));
   const hostEnd = (from: number): number => runEnd(DOMAIN, bytes, from, Math.min(stop, from + 255));
   let end = hostEnd(domain);

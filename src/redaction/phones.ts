@@ -196,7 +196,7 @@ export function isDialled(value: string): boolean {
 
 /** Last words of names under which numbers are counted: eleven digits under them are no phone. */
 const COUNTED = new Set(
-  'seq size offset bytes count packets id time ts timestamp length len total pos position lsn block blocks inode ino used free limit max min rx tx number no num order lag ns us ms cursor version rev epoch serial sum memory heap rss'.split(
+  'seq size offset bytes count packets id time ts timestamp length len total pos position lsn block blocks inode ino used free limit max min rx tx order lag ns us ms cursor version rev epoch serial sum memory heap rss'.split(
     ' ',
   ),
 );

@@ -1,6 +1,6 @@
 /** What begins with a literal of the table: tokens, phrases of programs, and what says by its content what it is. */
 import { WORD_BITS } from './bytes.ts';
-import { cutBehindColumn, cutFailingRow, cutInsert, cutKeyOfMany } from './commands.ts';
+import { cutBehindColumn, cutChanged, cutFailingRow, cutInsert, cutKeyOfMany } from './commands.ts';
 import type { Scan } from './context.ts';
 import { decodePrintableBase64 } from './decoding.ts';
 import { putDialled, putPerson } from './people.ts';
@@ -72,6 +72,8 @@ function cutOne(scan: Scan, lead: Lead, start: number): number {
       return cutFailingRow(scan, after);
     case 'behind-column':
       return cutBehindColumn(scan, start, after);
+    case 'changed':
+      return cutChanged(scan, start, after);
     case 'recipient':
       return cutRecipient(scan, start);
     default:
@@ -118,7 +120,9 @@ function cutBearer(scan: Scan, after: number): number {
   if (marked !== -1) return marked;
   const to = credentialEnd(scan, after);
   const token = text.slice(after, Math.min(to, after + 64));
-  return token.length >= 6 && !ABOUT_BEARER.test(token) ? spans.secret(after, to, 'authorization') : -1;
+  return token.length >= 6 && !token.startsWith('-') && scan.bytes[to] !== 58 && !ABOUT_BEARER.test(token)
+    ? spans.secret(after, to, 'authorization')
+    : -1;
 }
 
 /** Base64 that holds a name and a password. */

@@ -33,7 +33,7 @@ export function cutPrivateKey(scan: Scan, start: number): number {
   key.lines = KEY_LINES_MAX;
   key.strange = 0;
   key.prefixWords = wordsBefore(scan, start);
-  if (stop >= scan.bytes.length) scan.state.open = { keyClass: 'secret', closer: 34 };
+  if (stop >= scan.bytes.length) scan.state.open = { keyClass: 'secret', closer: 34, lines: 0 };
   // Behind the label stand the body's own bytes, or a quote and what is no body at all.
   let end = body;
   while (end < stop && isBodyByte(text.charCodeAt(end))) end += 1;

@@ -213,17 +213,20 @@ export function isNamedId(scan: Scan, start: number): boolean {
   // The boundary of a form, as browsers write it.
   if (text.startsWith('WebKitFormBoundary', start)) return true;
   let end = start;
-  while (end > from && '"\'=:/ @<(,\\[-'.includes(text.charAt(end - 1))) end -= 1;
+  while (end > from && '"\'=:/ \t@<(,\\[-'.includes(text.charAt(end - 1))) end -= 1;
+  // The id of a delivery, as dovecot writes it behind its process.
+  if (/\)<\d{1,9}><$/.test(text.slice(Math.max(0, start - 16), start))) return true;
   // `W/"` of an ETag.
   if (text.charAt(end - 1) === 'W') return true;
   let first = end;
   while (first > from && (WORD_BITS[text.charCodeAt(first - 1)] as number) !== 0) first -= 1;
-  const name = text.slice(first, end);
+  // `-Dsha256=…` of a virtual machine.
+  const name = text.slice(text.startsWith('-D', first) ? first + 2 : first, end);
   const near = text.slice(Math.max(0, start - 28), start);
   if (/\/(?:overlay2|docker|containers|layers|sha256|objects|commit|commits|tree|blob)\//.test(near)) return true;
   // `HEAD is now at`, `Merge … into`, `fetched … from`, `00-<trace>-`.
   if (
-    /(?:HEAD is now at|Updating|Fast-forward|cherry picked from commit|reset to|checked out|detached at|\b00-) ?$/i.test(
+    /(?:built from|HEAD is now at|Updating|Fast-forward|cherry picked from commit|reset to|checked out|detached at|\b00-) ?$/i.test(
       near,
     )
   )

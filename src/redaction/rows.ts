@@ -69,7 +69,8 @@ export interface OptionRow extends Examples {
   readonly kind: 'option';
   readonly option: string;
   readonly programs: string;
-  readonly class: 'user' | 'secret' | 'cookie' | 'login';
+  /** `flag`: of these programs the option has no value. */
+  readonly class: 'user' | 'secret' | 'cookie' | 'login' | 'flag';
   readonly glue?: 'glued' | 'both';
 }
 
@@ -88,7 +89,16 @@ export interface WordRow extends Examples {
 }
 
 /** What needs more than a pattern: rows of SQL, credentials that say by what they hold that they are some. */
-export type Special = 'bearer' | 'basic' | 'sasl' | 'insert' | 'columns' | 'failing' | 'behind-column' | 'recipient';
+export type Special =
+  | 'bearer'
+  | 'basic'
+  | 'sasl'
+  | 'insert'
+  | 'columns'
+  | 'failing'
+  | 'behind-column'
+  | 'changed'
+  | 'recipient';
 
 export interface SpecialRow extends Examples {
   readonly kind: 'special';
@@ -96,4 +106,17 @@ export interface SpecialRow extends Examples {
   readonly does: Special;
 }
 
-export type Row = NameRow | ShapeRow | TokenRow | PhraseRow | OptionRow | WordRow | SpecialRow;
+/** What programs write before a value that is none of it: `Some(`. */
+export interface WrapperRow extends Examples {
+  readonly kind: 'wrapper';
+  readonly pattern: string;
+}
+
+/** A sign between a key and its value other than `=` and `:`, and what stands before the key where it is one. */
+export interface SignRow extends Examples {
+  readonly kind: 'sign';
+  readonly sign: string;
+  readonly before?: string;
+}
+
+export type Row = NameRow | ShapeRow | TokenRow | PhraseRow | OptionRow | WordRow | SpecialRow | WrapperRow | SignRow;

@@ -99,6 +99,11 @@ export class Rules {
   /** Every pattern that was put together out of a row, for whoever checks that it takes linear time. */
   readonly patterns: RegExp[] = [];
   readonly shapes: { pattern: RegExp; class: SecretClass; least: number; most: number }[] = [];
+  /** Signs between keys and values, with what stands before such a key. */
+  readonly signs: { pattern: RegExp; before: RegExp }[] = [];
+  readonly #wrappers: string[] = [];
+  /** What stands before a value and is none of it. */
+  readonly wrapper: RegExp;
   /** Phrases that begin with an opening bracket. */
   readonly brackets: Lead[] = [];
   /** The last three letters of every name: most words that stand like a key end in no such three. */
@@ -109,6 +114,8 @@ export class Rules {
 
   constructor(rows: readonly Row[]) {
     for (const row of rows) this.#add(row);
+    this.wrapper = new RegExp(this.#wrappers.length === 0 ? '(?!)' : `(?:${this.#wrappers.join('|')}){1,2}`, 'y');
+    this.patterns.push(this.wrapper);
     for (const name of [...this.exact.keys(), ...this.last.keys(), 'private-lines', 'id', 'number'])
       this.#ends[endOf(Buffer.from(name), 0, name.length)] = 1;
     for (const leads of this.#leads.values()) leads.sort((left, right) => right.literal.length - left.literal.length);
@@ -141,6 +148,15 @@ export class Rules {
         this.shapes.push({ pattern, class: row.class, least: row.width[0], most: row.width[1] });
         break;
       }
+      case 'wrapper':
+        this.#wrappers.push(row.pattern);
+        break;
+      case 'sign': {
+        const sign = { pattern: new RegExp(row.sign, 'y'), before: new RegExp(row.before ?? '') };
+        this.patterns.push(sign.pattern, sign.before);
+        this.signs.push(sign);
+        break;
+      }
       case 'special':
         this.#lead({ literal: row.literal, pattern: /^/, token: undefined, special: row.does, slots: [] });
         break;
@@ -155,7 +171,7 @@ export class Rules {
   }
 
   #option({ option, programs, class: optionClass, glue }: OptionRow): void {
-    const pattern = new RegExp(`\\b(?:${programs})\\b`);
+    const pattern = new RegExp(`\\b(?:${programs})\\b`, 'g');
     this.patterns.push(pattern);
     this.options.set(option, [...(this.options.get(option) ?? []), { programs: pattern, class: optionClass, glue }]);
   }
@@ -262,6 +278,8 @@ export function classOfName({ exact, last }: Rules, name: string): KeyClass {
     .toLowerCase()
     .split(/[^a-z0-9]+/)
     .filter((word) => word !== '');
+  // `X-` says of a header that nobody registered it.
+  if (words[0] === 'x' && words.length > 1) words.shift();
   if (words.length === 0 || words.slice(0, -1).some((word) => ABOUT.has(word))) return 'none';
   // A number behind a name tells instances apart: `password2`.
   words[words.length - 1] = withoutNumber(words.at(-1) as string);

@@ -10,19 +10,20 @@ import {
   ASKS_GAP,
   ASKS_KEY,
   ASKS_NUMBER,
+  ASKS_SIGN,
   DASH,
   DIGIT,
-  gapEnd,
   HEX,
   isDigit,
   MARK_NEXT,
   NEXT,
   WORD_BITS,
 } from './bytes.ts';
-import { SIGNS, startState, type Engine, type LineState, type Scan, type Sign } from './context.ts';
+import { columnOf, SIGNS, startState, type Engine, type LineState, type Scan, type Sign } from './context.ts';
 import type { Decoded } from './encodings.ts';
 import { decodeUnseen } from './encodings.ts';
 import { noteColumns } from './columns.ts';
+import { cutDirective } from './directives.ts';
 import { cutLeft, cutPairValue, isClear, isNameOfPerson, notePairName, opensBlock, opensPart } from './lines.ts';
 import { cutMark } from './marks.ts';
 import { cutRussian } from './phones.ts';
@@ -32,7 +33,7 @@ import { cutKeyLine, cutOrphan, startPuttyLines } from './private-keys.ts';
 import type { KeyClass } from './rows.ts';
 import { fractionEnd, isInstant, isTime } from './times.ts';
 import { Spans } from './spans.ts';
-import { cutKeyed } from './values.ts';
+import { cutKeyed, hasSign } from './values.ts';
 import { cutValue } from './value-classes.ts';
 import { cutBeforeColon } from './uris.ts';
 
@@ -107,7 +108,7 @@ export class TextScan implements Scan {
       if (state.key.lines > 0 && this.#depth === 0) state.key.lines -= 1;
       this.spans.keepsBreaks = this.isJoined;
       this.#line(at, stop);
-      if (end < length) state.open = undefined;
+      if (end < length && state.open !== undefined) state.open = onNextLine(state.open);
       at = end + 1;
     }
   }
@@ -124,6 +125,7 @@ export class TextScan implements Scan {
       if (this.bytes[from] !== 123) from = Math.max(cutKeyLine(this, from, stop), from);
     } else if (stop - from >= BODY_LINE_MIN) from = Math.max(cutOrphan(this, from, stop), from);
     if (from < stop) {
+      from = Math.max(cutDirective(this, from, stop), from);
       this.#go(from, stop);
       noteColumns(this, start, stop);
     }
@@ -179,12 +181,15 @@ export class TextScan implements Scan {
   }
 
   value(keyClass: KeyClass, from: number, to: number): void {
-    if (keyClass !== 'none' && keyClass !== 'audit' && cutValue(this, keyClass, from, to) !== -1) return;
+    const next = keyClass !== 'none' && keyClass !== 'audit' ? cutValue(this, keyClass, from, to) : -1;
+    if (next >= to) return;
+    // An address in the place of a name is left to the scan.
+    const left = Math.max(next, from);
     const { floor, stop, isJoined } = this;
     this.floor = from;
     this.stop = to;
     this.isJoined = false;
-    const at = this.state.key.lines > 0 && to - from > 7 ? Math.max(cutKeyLine(this, from, to), from) : from;
+    const at = this.state.key.lines > 0 && to - left > 7 ? Math.max(cutKeyLine(this, left, to), left) : left;
     if (at < to) this.#go(at, to);
     this.floor = floor;
     this.stop = stop;
@@ -250,7 +255,7 @@ export class TextScan implements Scan {
           ? (asks & ASKS_NUMBER) === 0 && byte !== 56
           : end - at < SHAPE_WORD &&
             !rules.mayLead(bytes, at) &&
-            (asks === 0 || (asks === ASKS_GAP && nexts[bytes[end + 1] as number] === 0));
+            (asks === 0 || asks === ASKS_SIGN || (asks === ASKS_GAP && nexts[bytes[end + 1] as number] === 0));
       at = isPassed || this.#isPassed(at, end, bits, next) ? end : this.#word(at, end, bits);
     }
   }
@@ -267,12 +272,12 @@ export class TextScan implements Scan {
     }
     if (length >= RANDOM_WORD_MIN || rules.mayLead(bytes, start)) return false;
     const asks = NEXT[next] as number;
-    if (asks === 0) return true;
-    if ((asks & ASKS_GAP) !== 0) return behind !== 61 && behind !== 58 && behind !== 32 && behind !== 9;
+    if (asks === 0 || asks === ASKS_SIGN) return true;
+    if ((asks & ASKS_GAP) !== 0) return NEXT[behind ?? 10] === 0 || !mayBeSign(behind, bytes[end + 2]);
     if ((asks & ASKS_BASE64) !== 0) return start < this.judgedTo;
     if ((asks & ASKS_COLON) !== 0) return length > 4 && length !== INSTANT && !rules.mayName(bytes, start, end);
     if (next === 46) return length !== SHAPE_WORD;
-    if (next === 93 || next === 41) return behind !== 61 && (behind !== 32 || bytes[end + 2] !== 61);
+    if (next === 93 || next === 41 || next === 125) return behind !== 61 && (behind !== 32 || bytes[end + 2] !== 61);
     if (next === 44) return bytes[start - 1] !== 123;
     return next !== 61 && !rules.mayName(bytes, start, end);
   }
@@ -330,19 +335,8 @@ export class TextScan implements Scan {
   }
 
   #key(start: number, end: number, next: number): number {
-    const { bytes, text, stop, engine } = this;
-    if (next === 32 || next === 9) {
-      const sign = bytes[gapEnd(bytes, end, stop)];
-      if (sign !== 61 && (sign !== 58 || bytes[end + 1] !== 58)) return -1;
-    } else if (next === 34 || next === 39 || next === 96) {
-      const sign = bytes[end + 1];
-      if (sign !== 58 && sign !== 61 && sign !== 32 && sign !== 9 && sign !== 93 && sign !== 41 && sign !== 44)
-        return -1;
-    } else if (next === 93 || next === 41) {
-      const sign = bytes[end + 1];
-      if (sign !== 61 && (sign !== 32 || bytes[end + 2] !== 61)) return -1;
-    } else if (next === 44 && bytes[start - 1] !== 123) return -1;
-    else if (next === 58 && bytes[end + 1] === 58 && bytes[end + 2] !== 32) return -1;
+    const { bytes, text, engine } = this;
+    if (!hasSign(this, start, end, next)) return -1;
     if (!engine.rules.mayName(bytes, start, end)) return -1;
     let from = start;
     while (from > this.floor && bytes[from - 1] === 46 && end - from < 64) {
@@ -362,8 +356,18 @@ export class TextScan implements Scan {
     if (keyClass === 'audit' || keyClass === 'pair-name' || keyClass === 'pair-value')
       return this.#pair(start, end, keyClass);
     if (opensBlock(this, start, end, keyClass)) return -1;
-    if (keyClass === 'text' && next === 58 && end - start === 7) this.state.isSubject = true;
+    if (next === 58) this.#opensHeader(start, end, keyClass);
     return cutKeyed(this, start, end, keyClass);
+  }
+
+  /** A header whose value may go on in the next lines: a Subject anywhere, the others where they begin their line. */
+  #opensHeader(start: number, end: number, keyClass: KeyClass): void {
+    if (keyClass !== 'text' && keyClass !== 'cookie' && keyClass !== 'authorization') return;
+    // A key of YAML stands further to the right, and what is below it is the next one.
+    const column = columnOf(this, start);
+    const isShown = start === this.floor + 2 && /^[<>] $/.test(this.text.slice(this.floor, start));
+    const isHeader = keyClass === 'text' ? column < 1 && isSubject(this.bytes, start, end) : column === 0 || isShown;
+    if (isHeader) this.state.folded = keyClass;
   }
 
   /** A name of a pair, its value, or the name of a part of a form; any other `name` is one of auditd. */
@@ -392,6 +396,28 @@ export class TextScan implements Scan {
     const value = keyClass === 'none' ? -1 : cutKeyed(this, at, end, keyClass);
     return value === -1 ? end : value;
   }
+}
+
+/** A value in quotes goes on in the next lines; any other one ends with its own. */
+function onNextLine(open: NonNullable<LineState['open']>): LineState['open'] {
+  return open.lines > 0 ? { ...open, lines: open.lines - 1 } : undefined;
+}
+
+function isSubject(bytes: Uint8Array, start: number, end: number): boolean {
+  return end - start === 7 && ((bytes[start] as number) | 32) === 115 && ((bytes[start + 1] as number) | 32) === 117;
+}
+
+/** Whether two bytes behind a space can begin the sign of a key, or go on to it. */
+function mayBeSign(first: number | undefined, second: number | undefined): boolean {
+  return (
+    first === 61 ||
+    first === 58 ||
+    first === 32 ||
+    first === 9 ||
+    first === 34 ||
+    first === 124 ||
+    (first === 45 && second === 62)
+  );
 }
 
 function isSoft(bytes: Uint8Array, end: number, start: number): boolean {

@@ -27,7 +27,8 @@ export function cutUserinfo(scan: Scan, colon: number, start: number): number {
     if (byte === 64 || (byte === 61 && text.startsWith('40', end + 1))) at = end;
     else if (byte === 47 || byte === 63 || byte === 35) {
       if (at !== -1 || !holdsPassword(scan, start, end)) break;
-    } else if (VALUE_END[byte] !== 0 || byte === 92 || (byte === 44 && at !== -1) || byte === 123) break;
+    } else if (byte === 59 && at === -1 && /^;[\w ]{1,40}=/.test(text.slice(end, end + 42))) break;
+    else if (VALUE_END[byte] !== 0 || byte === 92 || (byte === 44 && at !== -1) || byte === 123) break;
   }
   if (at > start) return spans.secret(start, end === start + USERINFO_MAX ? end : at, 'url-credentials');
   return isLabel ? cutLabel(scan, start) : start;

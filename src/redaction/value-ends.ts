@@ -104,15 +104,25 @@ const WORDS_MAX = 160;
  */
 export function wordsEnd(scan: Scan, keyStart: number, keyEnd: number, end: number, stop: number): number {
   const { bytes, floor, text } = scan;
-  if (bytes[end] !== 32 || end >= stop) return end;
+  if ((bytes[end] !== 32 && bytes[end] !== 44) || end >= stop) return end;
   const rest = text.slice(end, Math.min(stop, end + WORDS_MAX));
   const before = keyStart > floor ? text.slice(Math.max(floor, keyStart - 2), keyStart) : '';
   const isEqual = bytes[keyEnd] === 61;
   if (isEqual && before.endsWith(';')) return end + (/^[^;"'<>\n]+(?=;)/.exec(rest)?.[0].length ?? 0);
   if (isEqual && (before.endsWith('(') || before === ', '))
     return end + (/^[^=()"\n]{1,120}?(?=, \w{1,40}=|\))/.exec(rest)?.[0].length ?? 0);
-  const column = bytes[keyEnd] === 58 ? columnOf(scan, keyStart) : -1;
-  return column > 0 && rest.length < WORDS_MAX && !/[:="]/.test(rest) ? stop : end;
+  // `Environment="DB_PASS=…"`: the quote before the key closes the value.
+  if (isEqual && /["']$/.test(before)) {
+    const close = rest.indexOf(before.slice(-1));
+    if (close !== -1 && !rest.slice(0, close).includes('=')) return end + close;
+  }
+  if (isEqual && bytes[end] === 44) return end;
+  // The one field of its line, of YAML or of an INI file.
+  const sign = bytes[keyEnd] === 32 ? bytes[keyEnd + 1] : bytes[keyEnd];
+  const isField = (sign === 58 || (sign === 61 && bytes[keyEnd] === 32)) && columnOf(scan, keyStart) >= 0;
+  if (!isField || rest.length >= WORDS_MAX || /[:="]/.test(rest)) return end;
+  const comment = / [#;]/.exec(rest);
+  return comment === null ? stop : end + comment.index;
 }
 
 /** Where a value ends that goes to the end of its line: at the quote that opened around it, or with the line. */
@@ -140,6 +150,8 @@ export function secretEnd(scan: Scan, keyStart: number, start: number, stop: num
     if (VALUE_END[byte] !== 0) return at;
     if (byte === 91 && markerEnd(text, at) !== -1) at = markerEnd(text, at) - 1;
     else if (byte === 92 && isEscapedEnd(scan, at)) return at;
+    // A shell's blank inside of a word.
+    else if (byte === 92 && bytes[at + 1] === 32 && bytes[keyStart - 1] === 32) at += 1;
     else if (isQuery && (byte === 38 || byte === 35)) return at;
     else if (JOINERS.includes(text.charAt(at)) && endsHere(scan, at + 1, stop)) return at;
   }

@@ -42,6 +42,8 @@ export interface AlertSourcesOptions {
   readonly quotaConditions: () => Condition[];
   /** What is wrong with the directory server. */
   readonly directoryFault?: (() => LdapSyncFault | undefined) | undefined;
+  /** Why the object store cannot be used; null: it can, or there is none. */
+  readonly objectStoreFault?: (() => string | null) | undefined;
   /** De-personalised answers that failed since the start. */
   readonly redactionFailures: () => number;
 }
@@ -93,6 +95,13 @@ export function makeAlertSources(options: AlertSourcesOptions): AlertsOptions['s
       look: () => {
         const fault = options.directoryFault?.();
         return fault === undefined ? [] : [{ ...fault, subject: 'server' }];
+      },
+    },
+    objectStore: {
+      kinds: ['object_store_failing'],
+      look: () => {
+        const details = options.objectStoreFault?.() ?? null;
+        return details === null ? [] : [{ kind: 'object_store_failing', subject: 'server', details }];
       },
     },
     redaction: {

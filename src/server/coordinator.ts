@@ -82,6 +82,8 @@ export interface CoordinatorOptions {
   readonly sessionReused: SignInOptions['reused'];
   /** The directory server that judges some names; undefined before there is one to ask. */
   readonly directorySignIn: SignInOptions['directory'];
+  /** What asks for second factors; undefined before there is a vault to keep them in. */
+  readonly secondFactors: SignInOptions['factors'];
   readonly telemetry?: HttpTelemetry | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -131,6 +133,7 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
     clock,
     quotas,
     directory: options.directorySignIn,
+    factors: options.secondFactors,
     switches: new SignInSwitches(readSignInSettings(accounts)),
     reused: options.sessionReused,
   });

@@ -26,6 +26,8 @@ import { Bots } from '#src/integrations/bots.ts';
 import { AuditArchive } from '#src/audit/audit-archive.ts';
 import { AuditTrail } from '#src/audit/audit-trail.ts';
 import { BreakGlassAccount } from '#src/identity/console/break-glass.ts';
+import { ConsolePasskeys } from '#src/identity/console/console-passkeys.ts';
+import { isPasswordElsewhere } from '#src/settings/kept-elsewhere.ts';
 import { ConsoleRoles } from '#src/identity/console/console-roles.ts';
 import { ConsoleSessions } from '#src/identity/console/console-sessions.ts';
 import { ConsoleSignIn } from '#src/identity/console/console-sign-in.ts';
@@ -39,6 +41,9 @@ import { Retention, type RetentionOptions } from '#src/compliance/retention.ts';
 import type { AccessControl } from '#src/directory/access-control.ts';
 import { emailHoldersOf, type Directory } from '#src/directory/directory.ts';
 import { SecondFactors } from '#src/identity/console/second-factors.ts';
+import { ScimClients } from '#src/identity/scim-clients.ts';
+import { ScimGroups } from '#src/scim/scim-groups.ts';
+import { ScimPeople } from '#src/scim/scim-people.ts';
 import { makeSettingsServices, type SettingsServices, type SettingsServicesOptions } from './settings-services.ts';
 import { SignInSwitches } from '#src/identity/sign-in-switches.ts';
 import { SingleSignOn } from '#src/identity/single-sign-on/single-sign-on.ts';
@@ -50,6 +55,12 @@ import type { Groups } from '#src/directory/groups.ts';
 import { randomSymbols } from '#src/base/ids.ts';
 import { readLdapSettings } from '#src/settings/ldap-settings.ts';
 import { StepUp } from '#src/identity/console/step-up.ts';
+import { ClientFactors } from '#src/identity/second-factors/client-factors.ts';
+import { Passkeys } from '#src/identity/second-factors/passkeys.ts';
+import { relyingPartyOf } from '#src/identity/second-factors/relying-party.ts';
+import { WebauthnChallenges } from '#src/identity/second-factors/webauthn-challenges.ts';
+import { FactorRemovals } from '#src/directory/factor-removals.ts';
+import { judgeSecondFactorRule, makeSecondFactorRule } from '#src/directory/second-factor-rule.ts';
 import { VendorRefusals } from '#src/identity/vendor-refusals.ts';
 import { VendorTokens } from '#src/identity/vendor-tokens.ts';
 import { VendorTokenUse } from '#src/identity/vendor-token-use.ts';
@@ -59,7 +70,7 @@ import type { CertificateWatch } from '#src/tls/certificate-watch.ts';
 export interface ManagementOptions extends Omit<SettingsServicesOptions, 'config'> {
   readonly lanes: Pick<Lanes, 'environments' | 'read'>;
   readonly access: AccessControl;
-  readonly directory: Pick<Directory, 'changedSince'>;
+  readonly directory: Pick<Directory, 'changedSince' | 'changedUsers'>;
   readonly attachments: Pick<AttachmentReader, 'countContents' | 'find' | 'uploadedSince'>;
   /** What people may use, as this thread holds them to it. */
   readonly quotas: QuotaGate;
@@ -87,6 +98,8 @@ export interface ManagementOptions extends Omit<SettingsServicesOptions, 'config
   readonly health: () => Promise<HealthBody>;
   readonly log: Logger;
   readonly passwords: Passwords;
+  /** Origins whose pages may call, known once the coordinator listens: of them follow those that may ask for passkeys. */
+  readonly origins: () => Iterable<string>;
   /** De-personalised answers that failed since the start. */
   readonly redactionFailures: () => number;
   /** When the server started, in milliseconds. */
@@ -101,16 +114,26 @@ export function makeManagement(options: ManagementOptions) {
   const vault = new Vault({ accounts, clock, warn, countContents: () => options.attachments.countContents() });
   const plane = makeNodeServices(accounts, clock);
   const settingsServices = makeSettingsServices(options, vault);
+  settingsServices.settings.judge('second-factors', judgeSecondFactorRule);
   const quotaReport = new QuotaReport(options);
   settingsServices.settings.follow('quotas', async () => {
     options.quotas.use(readQuotaLimits(accounts, options.config));
     await options.announceQuotas(options.quotas.limits);
   });
   const faultChanged = () => void alerts.evaluate();
-  const ldap = makeLdap(options, settingsServices, faultChanged);
+  const unknownHash = unknownHashOf(options);
+  const ldap = makeLdap(options, settingsServices, faultChanged, unknownHash);
+  let storeFault: string | null = null;
+  const objectStoreFault = {
+    note: (fault: string | null): void => {
+      storeFault = fault;
+      faultChanged();
+    },
+  };
   const alerts: Alerts = makeAlerts(options, plane, settingsServices, {
     quotaReport,
     directoryFault: () => ldap.ldapSync.fault,
+    objectStoreFault: () => storeFault,
   });
   const directoryChanged = (user: string, rev: number) => announcer.directoryChanged(user, rev);
   const integrations = new Integrations({
@@ -131,6 +154,7 @@ export function makeManagement(options: ManagementOptions) {
     ...settingsServices,
     ...access,
     ...ldap,
+    ...makeProvisioning(options, unknownHash),
     alerts,
     audit: new AuditTrail(accounts),
     bots: new Bots({
@@ -139,6 +163,7 @@ export function makeManagement(options: ManagementOptions) {
       announce: async (snapshot) => await integrations.announce(snapshot),
       directoryChanged,
     }),
+    objectStoreFault,
     conversationRegister: new ConversationRegister({ ...options, owners: roomOwners }),
     roomOwners,
     erasures,
@@ -155,7 +180,7 @@ function makeAlerts(
   options: ManagementOptions,
   { nodes }: NodeServices,
   { settings }: SettingsServices,
-  { directoryFault, quotaReport }: Pick<AlertSourcesOptions, 'directoryFault'> & { readonly quotaReport: QuotaReport },
+  faults: Pick<AlertSourcesOptions, 'directoryFault' | 'objectStoreFault'> & { readonly quotaReport: QuotaReport },
 ): Alerts {
   const { accounts, certificate, clock, folder, health, log, redactionFailures, startedAt } = options;
   const commitP99Seconds = async () => (await health()).storage.commit.p99_seconds;
@@ -170,21 +195,24 @@ function makeAlerts(
     renewal: options.renewal,
     redactionFailures,
     accountsUsedBytes: () => accounts.usedBytes,
-    quotaConditions: () => quotaReport.conditions(),
-    directoryFault,
+    quotaConditions: () => faults.quotaReport.conditions(),
+    directoryFault: faults.directoryFault,
+    objectStoreFault: faults.objectStoreFault,
   });
   const failed = (source: string, error: unknown) => log.warn('a source of alerts failed', { source, error });
   return new Alerts({ accounts, clock, sources, failed });
 }
 
 /** The directory server: signing in by it, and keeping people and groups as it has them. */
-function makeLdap(options: ManagementOptions, { settings }: SettingsServices, faultChanged: () => void) {
-  const { accounts, announcer, clock, config, groups, log, passwords } = options;
+function makeLdap(
+  options: ManagementOptions,
+  { settings }: SettingsServices,
+  faultChanged: () => void,
+  unknownHash: () => Promise<string>,
+) {
+  const { accounts, announcer, clock, config, groups, log } = options;
   const { allowPrivateTargets } = config;
   const directory = new LdapDirectory({ allowPrivateTargets, log, settings: () => readLdapSettings(settings) });
-  let hash: Promise<string> | undefined;
-  // Of one password that nobody was ever told: what it is of matters to nobody.
-  const unknownHash = async () => await (hash ??= passwords.hash(randomSymbols(32)));
   return {
     ldapSignIn: new LdapSignIn({
       accounts,
@@ -198,12 +226,60 @@ function makeLdap(options: ManagementOptions, { settings }: SettingsServices, fa
   };
 }
 
+/** The hash of one password that nobody was ever told: what it is of matters to nobody. */
+function unknownHashOf({ passwords }: ManagementOptions): () => Promise<string> {
+  let hash: Promise<string> | undefined;
+  return async () => await (hash ??= passwords.hash(randomSymbols(32)));
+}
+
+/** Clients that provision people over SCIM, and what is theirs. */
+function makeProvisioning(
+  { accounts, announcer, clock, groups, log }: ManagementOptions,
+  unknownHash: () => Promise<string>,
+) {
+  const scimPeople = new ScimPeople({ accounts, announcer, clock, unknownHash });
+  return {
+    scimClients: new ScimClients({ accounts, clock, log }),
+    scimPeople,
+    scimGroups: new ScimGroups({ accounts, clock, groups, people: scimPeople }),
+  };
+}
+
+/** Second factors of people, and what asks for them. */
+function makeFactors(
+  { accounts, clock, config, origins }: ManagementOptions,
+  parts: { alerts: Alerts; guard: SignInGuard; sessions: ConsoleSessions; vault: Vault },
+) {
+  const { alerts, guard, sessions, vault } = parts;
+  const passkeys = new Passkeys({
+    accounts,
+    challenges: new WebauthnChallenges(),
+    clock,
+    party: () => relyingPartyOf(config, origins()),
+    copied: async (username, address) => {
+      const subject = `user:${username}`;
+      const entry = { event: 'passkey.copied', actor: 'server', address, subject, details: {} } as const;
+      await accounts.change((draft) => draft.audit(clock.now(), entry));
+      await alerts.note('passkey_copied', 'server', `from ${address}; the audit trail says whose it was`);
+    },
+  });
+  const secondFactors = new SecondFactors({ accounts, secrets: vault, sessions, guard, passkeys, clock });
+  const rule = makeSecondFactorRule(accounts);
+  const clientFactors = new ClientFactors({ accounts, clock, passkeys, rule, secondFactors });
+  return { clientFactors, passkeys, secondFactors };
+}
+
 /** Who gets into the console, and by what. */
 function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { settings }: SettingsServices) {
   const { accounts, clock, config, limiter, log, passwords } = options;
   const guard = new SignInGuard({ limiter, realm: 'console' });
   const sessions = new ConsoleSessions({ accounts, config, log });
-  const secondFactors = new SecondFactors({ accounts, secrets: vault, sessions, guard, clock });
+  const { clientFactors, passkeys, secondFactors } = makeFactors(options, {
+    alerts,
+    guard,
+    sessions,
+    vault,
+  });
   const switches = new SignInSwitches(settings.signIn);
   const vendorTokens = new VendorTokens({ accounts, clock });
   const vendorTokenUse = new VendorTokenUse({ accounts, clock, log });
@@ -222,8 +298,22 @@ function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { 
   return {
     breakGlass,
     consoleSessions: sessions,
-    consoleSignIn: new ConsoleSignIn({ accounts, passwords, guard, sessions, secondFactors, switches, clock }),
+    consoleSignIn: new ConsoleSignIn({
+      accounts,
+      passwords,
+      guard,
+      sessions,
+      secondFactors,
+      passkeys,
+      isElsewhere: (username) => isPasswordElsewhere(accounts, username),
+      switches,
+      clock,
+    }),
+    consolePasskeys: new ConsolePasskeys({ accounts, clock, passkeys, secondFactors }),
     secondFactors,
+    clientFactors,
+    passkeys,
+    factorRemovals: new FactorRemovals({ accounts, announcer: options.announcer, clock, secrets: vault }),
     singleSignOn: new SingleSignOn({
       accounts,
       sessions,
@@ -234,7 +324,7 @@ function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { 
       allowPrivateTargets: config.allowPrivateTargets,
       holdersOf: emailHoldersOf,
     }),
-    stepUp: new StepUp({ accounts, sessions, secondFactors, breakGlass, clock }),
+    stepUp: new StepUp({ accounts, sessions, secondFactors, passkeys, breakGlass, clock }),
     personProviders: new PersonProviders({ accounts, clock, vault }),
     signInSettings: settings.signIn,
     signInSwitches: switches,

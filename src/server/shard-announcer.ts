@@ -54,6 +54,7 @@ export function makeChangeAnnouncers(supervisor: ShardSupervisor) {
       if (refused !== -1) throw new Error(`shard-${refused} did not take the certificate`);
     },
     announceMediaServers: announcer('mediaServers.changed'),
+    announceObjectStore: announcer('objectStore.changed'),
     announceSigningKeys: announcer('signingKeys.changed'),
     announcePush: announcer('pushCredentials.changed'),
     announceQuotas: announcer('quotas.changed'),

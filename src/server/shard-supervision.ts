@@ -15,6 +15,7 @@ import { auditInfected } from './infected-uploads.ts';
 import type { Integrations } from '#src/integrations/integrations.ts';
 import type { ShardData } from '#src/messaging/shard-data.ts';
 import type { ShardSupervisor } from '#src/messaging/thread-services.ts';
+import type { ObjectStoreSettings } from '#src/protocol/attachments/attachments.ts';
 import type { MediaServers } from '#src/protocol/calls/calls.ts';
 import type { PushCredentials } from '#src/protocol/push/push.ts';
 import type { AttachmentKeys } from './attachment-keys.ts';
@@ -49,6 +50,10 @@ export interface ShardContext {
   readonly push: () => PushCredentials;
   /** The servers that media of calls go over now. */
   readonly mediaServers: () => MediaServers;
+  /** The object store that contents of attachments may lie in now. */
+  readonly objectStore: () => ObjectStoreSettings | null;
+  /** What the shards say is wrong with it. */
+  readonly objectStoreFault: { readonly note: (fault: string | null) => void };
   readonly retention: Pick<Retention, 'rule'>;
   /** How contents of attachments are kept now. */
   readonly attachmentKeys: Pick<AttachmentKeys, 'sealing'>;
@@ -68,7 +73,7 @@ export async function startShards(
   surroundings: ShardContext,
 ): Promise<number> {
   const { accounts, config, log, metrics, placement, recentLines } = base;
-  const { health, integrations, quotaWarnings, restarted, vendorRefused } = surroundings;
+  const { health, integrations, objectStoreFault, quotaWarnings, restarted, vendorRefused } = surroundings;
   const botAudit = new BotAudit(accounts, systemClock);
   const calls = new CallBoard();
   return await supervisor.start({
@@ -81,6 +86,7 @@ export async function startShards(
       'audit.writeInfection': async (upload) => await auditInfected(accounts, systemClock, upload),
       'health.read': async ({ accept }) => await health(accept),
       'calls.changed': (change) => calls.follow(change),
+      'objectStore.faulted': ({ fault }) => objectStoreFault.note(fault),
       'conversations.changed': ({ conversations }) => integrations.deliveries.noteActivity(conversations),
       'quota.neared': (near) => quotaWarnings.note(near),
       'log.written': ({ line }) => recentLines.add(line),
@@ -102,7 +108,7 @@ export async function startShards(
 /** What a shard is started with, read anew whenever one is; `callsOf` has the calls of the thread before it. */
 function makeShardData(
   { accounts, backups, certificate, config, folder, limits, manifest, placement, words }: Base,
-  { attachmentKeys, mediaServers, origins, push, quotas, release, retention }: ShardContext,
+  { attachmentKeys, mediaServers, objectStore, origins, push, quotas, release, retention }: ShardContext,
   callsOf: (shard: number) => readonly CallRecord[],
 ): (shard: number) => ShardData {
   const started = new Set<number>();
@@ -112,6 +118,7 @@ function makeShardData(
     backups,
     words,
     attachmentSealing: attachmentKeys.sealing,
+    objectStore: objectStore(),
     placement: { shards: placement.shards, lanes: placement.lanes },
     folder,
     config: { ...config, masterKey: undefined, turnSecret: undefined },

@@ -1,5 +1,6 @@
 /** Whose name and password are kept by another system, as this server is set up now. */
 import { LdapDirectory } from '#src/identity/ldap/ldap-directory.ts';
+import { isScimClient } from '#src/identity/scim-clients.ts';
 import { SignInSwitches } from '#src/identity/sign-in-switches.ts';
 import { identitiesOf, identityAt } from '#src/identity/single-sign-on/person-identities.ts';
 import { issuersOfProviders } from '#src/identity/single-sign-on/person-providers.ts';
@@ -16,6 +17,16 @@ export function isKeptByDirectory(view: View, username: string): boolean {
   const { base_dn: baseDn, url } = readSetValues(view, 'ldap');
   if (typeof baseDn !== 'string' || typeof url !== 'string') return false;
   return identityAt(view, username, LdapDirectory.issuerOf({ baseDn })) !== undefined;
+}
+
+/** Fields of a profile that a client of SCIM keeps, and a person could change otherwise. */
+const PROVISIONED_FIELDS: ReadonlySet<string> = new Set(['display_name', 'title', 'phone']);
+
+/** Whether a field of a person's profile is what another system says, which would take the person's own word away again. */
+export function isFieldElsewhere(view: View, username: string, field: string): boolean {
+  if (field === 'display_name' && isKeptByDirectory(view, username)) return true;
+  const isProvisioned = identitiesOf(view, username).some(({ issuer }) => isScimClient(view, issuer));
+  return isProvisioned && PROVISIONED_FIELDS.has(field);
 }
 
 /**

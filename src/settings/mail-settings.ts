@@ -1,5 +1,6 @@
 /** The settings of outgoing mail as its sender reads them. */
 import type { SmtpServer } from '#src/outgoing/smtp.ts';
+import type { Language } from '#src/protocol/languages.ts';
 import type { SettingValues } from './setting-screens.ts';
 
 /** The port of mail submission (RFC 6409). */
@@ -16,4 +17,9 @@ export function smtpServerOf(mail: SettingValues<'mail'>): SmtpServer | undefine
 /** The address that mail is sent from. */
 export function senderOf(mail: SettingValues<'mail'>): string {
   return mail.from ?? `calendar@${mail.domain}`;
+}
+
+/** The language of mail to people outside, who say none. */
+export function mailLanguageOf(mail: Pick<SettingValues<'mail'>, 'language'> | undefined): Language {
+  return mail?.language ?? 'en';
 }

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { PARTICIPANTS_MAX, RETENTION_SECONDS_MAX, RETENTION_SECONDS_MIN } from '#src/protocol/limits.ts';
 import { OWN_SETTINGS, type OwnField } from '#src/protocol/account/profile.ts';
 import { QUOTAS, type QuotaField, type QuotaName } from '#src/protocol/quotas.ts';
+import { LANGUAGES } from '#src/protocol/languages.ts';
 import { isIceUriList } from '#src/protocol/calls/calls.ts';
 import { isTargetUrl } from '#src/outgoing/targets.ts';
 import { SIGN_IN_SOURCES } from '#src/identity/sign-in-switches.ts';
@@ -51,15 +52,18 @@ interface SettingReader {
 export interface SettingScreen {
   /** What it is for. */
   readonly say: string;
-  /** What reads it; `pending` where that is the button alone that tries it. */
-  readonly readBy: SettingReader | 'pending';
+  /** What goes by it. */
+  readonly readBy: SettingReader;
   /** When a change counts, and for whom. */
   readonly effect: string;
   /** There is a check that can be made from here. */
   readonly isTestable?: true;
   /** It holds what a vendor token has no business with: the contract opens the others, by name. */
   readonly isClosedToVendors?: true;
-  /** It decides who gets in, by what, or what of the installation goes for good: owners alone change it (VND-17). */
+  /**
+   * It decides who gets in, by what, what of the installation goes for good, or where people's files go: owners alone
+   * change it (VND-17).
+   */
   readonly isOwners?: true;
   readonly fields: Readonly<Record<string, SettingField>>;
 }
@@ -73,6 +77,9 @@ const TURN_SECRET_LENGTH_MIN = 16;
 /** Longer than a call takes to be set up, and shorter than somebody who left may go on. */
 const TURN_SECONDS_MIN = 600;
 const TURN_SECONDS_MAX = 86_400;
+
+/** Beyond a quarter nobody is asked for anything. */
+const GRACE_DAYS_MAX = 90;
 
 const line = (most: number) =>
   z
@@ -190,6 +197,33 @@ export const SETTING_SCREENS = {
           .max(8_000)
           .refine((text) => readRedirects(text) !== undefined, 'https, loopback or private-scheme URLs with commas.'),
         say: 'Addresses of apps, separated by commas, that signing in at a provider may lead back to, letter by letter; http://127.0.0.1/… with any port. Without it no app signs in by a provider.',
+      },
+    },
+  },
+  'second-factors': {
+    say: 'Whom this installation wants to have a second factor when signing in with apps. The console wants one of everybody anyway.',
+    readBy: {
+      say: 'Every sign-in with an app, and every renewal.',
+      modules: ['src/directory/second-factor-rule.ts'],
+    },
+    effect: 'At once for sign-ins; for those who are signed in when their token is renewed.',
+    isOwners: true,
+    fields: {
+      everybody: { schema: z.boolean(), say: 'Whether everybody has to have one, guests included.' },
+      groups: {
+        schema: z
+          .string()
+          .max(1_000)
+          .regex(/^grp_[0-9a-z]{22}(?: *, *grp_[0-9a-z]{22})*$/),
+        say: 'Groups, by their ids with commas between, whose members have to have one.',
+      },
+      grace_days: {
+        schema: z.int().min(0).max(GRACE_DAYS_MAX),
+        say: 'Days for which a person without one is let in as before, from the first sign-in on that is told so; none without it.',
+      },
+      exempt_providers: {
+        schema: z.boolean(),
+        say: 'Whether sessions that a provider opened need none, since it asks for its own; yes without it.',
       },
     },
   },
@@ -361,16 +395,35 @@ export const SETTING_SCREENS = {
     },
   },
   'external-stores': {
-    say: 'Credentials for an object store of the S3 type.',
-    readBy: 'pending',
-    effect: AT_NEXT_USE,
+    say: 'An object store of the S3 type, in which contents of attachments may lie.',
+    readBy: {
+      say: 'Whatever reads, keeps and removes contents of attachments.',
+      modules: ['src/settings/object-store-settings.ts'],
+    },
+    effect:
+      'Within a second. With attachments kept there, what lies on the disk of the server goes there one by one; with no, what lies there comes back.',
     isTestable: true,
+    isOwners: true,
     fields: {
-      endpoint: { schema: url('https:', 'http:'), isRequired: true, say: 'URL of the store.' },
+      endpoint: {
+        schema: url('https:', 'http:'),
+        isRequired: true,
+        say: 'URL of the store; the bucket goes into the path.',
+      },
       region: { schema: z.string().regex(/^[a-z0-9-]{1,64}$/), say: 'The region; us-east-1 without it.' },
       bucket: { schema: z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/), isRequired: true, say: 'The bucket.' },
-      access_key_id: { schema: z.string().regex(/^\w{3,128}$/), isRequired: true, say: 'The id of the key.' },
-      secret_access_key: { schema: secret, goesTo: ['endpoint'], isSecret: true, isRequired: true, say: 'The key.' },
+      access_key_id: { schema: z.string().regex(/^[\w:.@/+=$-]{3,128}$/), isRequired: true, say: 'The id of the key.' },
+      secret_access_key: {
+        schema: secret,
+        goesTo: ['endpoint', 'region', 'bucket'],
+        isSecret: true,
+        isRequired: true,
+        say: 'The key.',
+      },
+      keeps_attachments: {
+        schema: z.boolean(),
+        say: 'Whether contents of attachments are kept there, those from before included; no without it, and then what lies there comes back to the disk.',
+      },
     },
   },
   tls: {
@@ -447,6 +500,10 @@ export const SETTING_SCREENS = {
         isSecret: true,
         say: 'Its password.',
       },
+      language: {
+        schema: z.enum(LANGUAGES),
+        say: 'The language of calendar mail to people outside, and to people here who chose none; en without it.',
+      },
       from: { schema: z.email().max(254), say: 'The address that mail is sent from; calendar@ the domain without it.' },
     },
   },
@@ -521,8 +578,7 @@ export type SettingValues<Name extends SettingScreenName> = {
 
 /** What reads a screen, for whoever looks at it. */
 export function readerOf(name: SettingScreenName): string {
-  const { readBy }: SettingScreen = SETTING_SCREENS[name];
-  return readBy === 'pending' ? 'The test of this screen alone.' : readBy.say;
+  return SETTING_SCREENS[name].readBy.say;
 }
 
 /** The fields of a screen, for what treats all screens alike. */

@@ -3,11 +3,13 @@ import type { Clock } from '#src/base/clock.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { tryLdap } from '#src/identity/ldap/ldap-directory.ts';
 import { ldapWordOf } from '#src/outgoing/ldap.ts';
-import { reasonOf, sendOutgoing } from '#src/outgoing/request.ts';
+import { objectStoreWordOf, S3Store } from '#src/outgoing/object-store.ts';
+import { reasonOf } from '#src/outgoing/request.ts';
 import { smtpWordOf, trySmtp } from '#src/outgoing/smtp.ts';
 import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import { readLdapSettings } from './ldap-settings.ts';
 import { smtpServerOf } from './mail-settings.ts';
+import { readObjectStore } from './object-store-settings.ts';
 import {
   SETTING_SCREENS,
   SETTING_SCREEN_NAMES,
@@ -18,9 +20,6 @@ import { endOf, isPair, type Settings } from './settings.ts';
 
 /** How long a target may take. Somebody waits in front of the button, below the deadline of their own request. */
 export const SETTING_TEST_MILLIS = 5_000;
-
-/** What is read of an object store's answer: its status is all that counts. */
-const ANSWER_BYTES_MAX = 1_024;
 
 export interface SettingTest {
   readonly ok: boolean;
@@ -58,12 +57,18 @@ const TESTERS: Readonly<Record<TestableScreen, Tester>> = {
       return { ok: false, detail: ldapWordOf(error), expires_at: null };
     }
   },
-  'external-stores': async ({ settings, allowPrivateTargets, millis }) => {
-    const { endpoint: url } = complete(settings.read('external-stores'));
-    const request = { method: 'HEAD', url, millis, bytesMax: ANSWER_BYTES_MAX, allowPrivateTargets } as const;
-    const { status } = await sendOutgoing(request);
-    // Any answer of a service that works will do: without a signature most stores say 403.
-    return { ok: status < 500, detail: `answered ${status}`, expires_at: null };
+  'external-stores': async ({ settings, clock, allowPrivateTargets, millis }) => {
+    const now = () => clock.now();
+    const store = new S3Store(complete(readObjectStore(settings)), { allowPrivateTargets, millis, now });
+    try {
+      await store.probe();
+      return { ok: true, detail: 'wrote, read a range and removed', expires_at: null };
+    } catch (error) {
+      if (error instanceof Refusal) throw error;
+      return { ok: false, detail: objectStoreWordOf(error), expires_at: null };
+    } finally {
+      store.close();
+    }
   },
   tls: async ({ settings, clock }) => {
     const { certificate, private_key: key } = complete(settings.read('tls'));

@@ -70,7 +70,7 @@ export const METRICS = {
   },
   parley_attachments_contents: {
     type: 'gauge',
-    help: 'Contents of attachments on disk, by form: sealed or plain. Looked at once a minute.',
+    help: 'Contents of attachments, on disk and in the object store, by form: sealed or plain. Looked at once a minute.',
     labels: ['form'],
   },
   parley_attachments_received_bytes_total: {
@@ -200,6 +200,26 @@ export const METRICS = {
     labels: ['reason'],
   },
   parley_messaging_sockets_opened_total: { type: 'counter', help: 'Sockets opened.', labels: [] },
+  parley_object_store_contents: {
+    type: 'gauge',
+    help: 'Contents of attachments that lie in the object store. Absent where there is no store and nothing in one.',
+    labels: [],
+  },
+  parley_object_store_moves_total: {
+    type: 'counter',
+    help: 'Contents that went to_store or to_disk, objects removed, and contents that failed to move for another reason than the store.',
+    labels: ['move'],
+  },
+  parley_object_store_removals_waiting: {
+    type: 'gauge',
+    help: 'Objects of the store that no content has and that are still to be removed.',
+    labels: [],
+  },
+  parley_object_store_up: {
+    type: 'gauge',
+    help: 'Whether the object store did what it was last asked to: 1, or 0. Absent as parley_object_store_contents.',
+    labels: [],
+  },
   parley_process_build_info: {
     type: 'gauge',
     help: 'Always 1. The labels say what is running.',

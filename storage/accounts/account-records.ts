@@ -29,7 +29,12 @@ export interface LiveSession {
   refresh?: RefreshState | undefined;
   /** Its last use as far as it is kept; undefined for one of before that. */
   seen?: LastUse | undefined;
+  /** What stands in for a second factor that was not given; undefined where nothing has to. */
+  instead?: InsteadOfFactor | undefined;
 }
+
+/** A session that a provider opened brings the provider's factor; one that enrols has to set one up first. */
+export type InsteadOfFactor = 'provider' | 'enrollment';
 
 /** When a session was used, in Unix seconds, and where from. */
 export interface LastUse {
@@ -101,7 +106,8 @@ type PackedSession = [
   iat: number,
   rnw: number,
   refresh?: PackedRefresh | null,
-  seen?: [at: number, address: string],
+  seen?: [at: number, address: string] | null,
+  instead?: InsteadOfFactor,
 ];
 type PackedRefresh = [family: string, current: string, rotated: [string, Uint8Array, number, number] | null];
 type PackedDevice = [
@@ -123,7 +129,10 @@ function packDevice({ id, name, platform, createdAt, usedAt, session }: DeviceRe
   return [id, name, platform, createdAt, usedAt, session === undefined ? null : packSession(session)];
 }
 
-function packSession({ sid, iat, rnw, refresh, seen }: LiveSession): PackedSession {
+function packSession({ instead, sid, iat, rnw, refresh, seen }: LiveSession): PackedSession {
+  if (instead !== undefined) {
+    return [sid, iat, rnw, packRefresh(refresh), seen === undefined ? null : [seen.at, seen.address], instead];
+  }
   if (seen !== undefined) return [sid, iat, rnw, packRefresh(refresh), [seen.at, seen.address]];
   return refresh === undefined ? [sid, iat, rnw] : [sid, iat, rnw, packRefresh(refresh)];
 }
@@ -140,8 +149,9 @@ function unpackDevice([id, name, platform, createdAt, usedAt, packed]: PackedDev
   return { id, name, platform, createdAt, usedAt, session: packed === null ? undefined : unpackSession(packed) };
 }
 
-function unpackSession([sid, iat, rnw, packed, seen]: PackedSession): LiveSession {
-  const live = { sid, iat, rnw, ...(seen === undefined ? {} : { seen: { at: seen[0], address: seen[1] } }) };
+function unpackSession([sid, iat, rnw, packed, seen, instead]: PackedSession): LiveSession {
+  const used = seen === undefined || seen === null ? {} : { seen: { at: seen[0], address: seen[1] } };
+  const live = { sid, iat, rnw, ...used, ...(instead === undefined ? {} : { instead }) };
   if (packed === undefined || packed === null) return live;
   const [family, current, turn] = packed;
   const rotated = turn === null ? undefined : { used: turn[0], salt: turn[1], at: turn[2], before: turn[3] };

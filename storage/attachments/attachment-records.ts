@@ -1,15 +1,20 @@
 /**
- * The file of attachments: what is known of each upload, which contents are in use, what waits to be posted, and what
- * each person uploaded by day. One shard writes it (`attachments.ts`); any thread reads it.
+ * The file of attachments: what is known of each upload, which contents are in use, which of them lie in an object
+ * store, what waits to be posted, and what each person uploaded by day. One shard writes it (`attachments.ts`); any
+ * thread reads it.
  */
 import { isSealedName } from './blob-sealing.ts';
 import { logOf, type DurableWords } from '../engine/folder-logs.ts';
 import { Environment, type LogOptions } from '../engine/environment.ts';
 import { folderPaths } from '../engine/folder.ts';
-import { key, numberAt, numbered, numberedThen, under } from '../engine/keys.ts';
+import { key, lastPart, numberAt, numbered, numberedThen, under } from '../engine/keys.ts';
 import { recordOf } from '../engine/record-codec.ts';
 
-export const ATTACHMENT_TABLES = ['attachments', 'contents', 'unposted', 'uploaded'] as const;
+/**
+ * `placed` has the object of each content that lies in the object store; a content without one lies on this disk.
+ * `doomed` has every object that may be in the store and that no content has, with the instant from which it goes.
+ */
+export const ATTACHMENT_TABLES = ['attachments', 'contents', 'doomed', 'placed', 'unposted', 'uploaded'] as const;
 export type AttachmentTable = (typeof ATTACHMENT_TABLES)[number];
 export type AttachmentEnvironment = Environment<AttachmentTable>;
 
@@ -107,13 +112,61 @@ export class AttachmentReader {
     return [...this.environment.tables.contents.getKeys({ ...under(hash), limit: 1 })].length > 0;
   }
 
+  /** The object of a content that lies in the object store; undefined for one that lies on this disk. */
+  objectOf(name: string): string | undefined {
+    this.environment.refresh();
+    return this.environment.tables.placed.get(key(name))?.toString();
+  }
+
+  /** Plain bytes of a content; undefined for one that no attachment has. */
+  bytesOf(name: string): number | undefined {
+    this.environment.refresh();
+    const [itemKey] = [...this.environment.tables.contents.getKeys({ ...under(name), limit: 1 })];
+    return itemKey === undefined ? undefined : this.find(lastPart(itemKey))?.bytes;
+  }
+
+  /** Names of contents behind `after`, each once, of at most `limit` attachments; undefined at the end. */
+  contentsAfter(after: string, limit: number): string[] | undefined {
+    this.environment.refresh();
+    const range = { start: Buffer.from(`${after}\x01`, 'latin1'), limit };
+    const names = [...this.environment.tables.contents.getKeys(range)].map(contentOf);
+    return names.length === 0 ? undefined : [...new Set(names)];
+  }
+
+  /** Contents in the object store behind `after`, by name; undefined at the end. */
+  placedAfter(after: string, limit: number): string[] | undefined {
+    this.environment.refresh();
+    const range = { start: Buffer.from(`${after}\x01`, 'latin1'), limit };
+    const names = [...this.environment.tables.placed.getKeys(range)].map((itemKey) => itemKey.toString());
+    return names.length === 0 ? undefined : names;
+  }
+
+  /** Objects that no content has and that may go at that instant, in milliseconds since 1970. */
+  doomedAt(now: number, limit: number): string[] {
+    this.environment.refresh();
+    const due: string[] = [];
+    for (const { key: itemKey, value } of this.environment.tables.doomed.getRange()) {
+      if (numberAt(value) > now) continue;
+      due.push(itemKey.toString());
+      if (due.length === limit) break;
+    }
+    return due;
+  }
+
+  /** How many contents lie in the object store, and how many objects there wait to be removed. */
+  countObjects(): { readonly placed: number; readonly doomed: number } {
+    this.environment.refresh();
+    const { doomed, placed } = this.environment.tables;
+    return { placed: placed.getKeysCount(), doomed: doomed.getKeysCount() };
+  }
+
   /** The first content that is not sealed, behind `after`; undefined when there is none. */
   unsealedAfter(after: string): string | undefined {
     this.environment.refresh();
     // Sealed ones begin with a letter behind those of the digits.
     const range = { start: Buffer.from(`${after}\x01`, 'latin1'), end: Buffer.from('s'), limit: 1 };
     const [itemKey] = [...this.environment.tables.contents.getKeys(range)];
-    return itemKey?.toString('latin1').split('\0', 1)[0];
+    return itemKey === undefined ? undefined : contentOf(itemKey);
   }
 
   /** How many contents are sealed and how many are not, looked at in steps. */
@@ -122,9 +175,7 @@ export class AttachmentReader {
     for (let after = ''; ;) {
       this.environment.refresh();
       const range = { start: Buffer.from(`${after}\x01`, 'latin1'), limit: COUNT_STEP };
-      const names = [...this.environment.tables.contents.getKeys(range)].map(
-        (itemKey) => itemKey.toString('latin1').split('\0', 1)[0] ?? '',
-      );
+      const names = [...this.environment.tables.contents.getKeys(range)].map(contentOf);
       const last = names.at(-1);
       if (last === undefined) return counts;
       for (const name of new Set(names)) counts[isSealedName(name) ? 'sealed' : 'plain'] += 1;
@@ -136,4 +187,9 @@ export class AttachmentReader {
   async close(): Promise<void> {
     await this.environment.close();
   }
+}
+
+/** The name of the content that a key of `contents` begins with. */
+function contentOf(itemKey: Buffer): string {
+  return itemKey.toString('latin1').split('\0', 1)[0] ?? '';
 }

@@ -4,6 +4,7 @@
  * is removing is for `content-claims.ts` to see to.
  */
 import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { RequireQuota } from '#src/protocol/quotas.ts';
 import { AttachmentDraft, type AttachmentWrite } from './attachment-draft.ts';
@@ -22,7 +23,10 @@ import {
   adoptFile,
   adoptUpload,
   blobFiles,
+  blobPath,
   prepareBlobs,
+  removeBlob,
+  removeFile,
   removeUpload,
   sealedBlobPath,
   takeUpload,
@@ -34,7 +38,8 @@ import type { DurableWords } from '../engine/folder-logs.ts';
 import { ChangeQueue } from '../engine/change-queue.ts';
 import { ContentClaims } from './content-claims.ts';
 import { CONTENT_NAME } from './content-hash.ts';
-import { key, lastPart, under } from '../engine/keys.ts';
+import { key, lastPart, numberValue, under } from '../engine/keys.ts';
+import { folderPaths } from '../engine/folder.ts';
 import type { LaneEnvironment } from '../engine/lane.ts';
 import { chargeOf, UploadAdmission } from './upload-admission.ts';
 
@@ -48,6 +53,10 @@ const PAUSED_RETRY_SECONDS = 60;
 const WAITING_MAX = 10_000;
 /** Unposted uploads looked at in one pass of the sweep. */
 const SWEEP_STEP = 100;
+/** Contents in the object store looked at in one go. */
+const PLACED_STEP = 1_000;
+/** How long an object stays whose content was brought back to this disk: whoever is reading it goes on. */
+export const RETURNED_MILLIS = 900_000;
 
 export interface AttachmentsOptions {
   /** Lanes to read, for whether a message has an attachment. */
@@ -64,6 +73,8 @@ export interface AttachmentsOptions {
   readonly pauses?: Int32Array;
   /** How far the logs of the folder are durable, where other threads read what this one writes. */
   readonly words?: DurableWords | undefined;
+  /** Told of each content that came to this disk under its name, and of each whose object is to go. */
+  readonly noted?: (name: string) => void;
 }
 
 /** What a file turned out to be when it was whole. */
@@ -89,7 +100,10 @@ export class Attachments extends AttachmentReader {
     super(environment);
     this.#folder = folder;
     this.#options = options;
-    this.#contents = new ContentClaims(folder, (hash) => this.usesContent(hash));
+    this.#contents = new ContentClaims(
+      async (name) => await this.#removeContent(name),
+      (name) => this.usesContent(name),
+    );
     this.admission = new UploadAdmission({
       ...options,
       uploadedSince: (owner, day) => this.uploadedSince(owner, day),
@@ -105,6 +119,10 @@ export class Attachments extends AttachmentReader {
   /** Opens the attachments of a data folder, whose lock the caller has. */
   static async open(folder: string, options: AttachmentsOptions): Promise<Attachments> {
     await prepareBlobs(folder);
+    for (const name of await uploadFiles(folder)) {
+      // Nobody goes on with a copy of an object.
+      if (name.startsWith('fetch-')) await removeFile(join(folderPaths(folder).uploads, name));
+    }
     const attachments = new Attachments(folder, openAttachments(folder, 'write', options.words), options);
     for (const { value } of attachments.environment.tables.unposted.getRange()) {
       const owner = attachments.find(value.toString())?.owner;
@@ -140,6 +158,7 @@ export class Attachments extends AttachmentReader {
         });
       });
     });
+    this.#options.noted?.(hash);
   }
 
   /** Makes an upload whose bytes are all on disk an attachment. Doing it again changes nothing. */
@@ -153,6 +172,7 @@ export class Attachments extends AttachmentReader {
       });
       await removeUpload(this.#folder, id);
     });
+    this.#options.noted?.(hash);
   }
 
   /**
@@ -166,7 +186,7 @@ export class Attachments extends AttachmentReader {
       // A file that was never whole is in no message.
       if (record.hash !== undefined) {
         if (this.#isHeld(id) || this.#isReferenced(id)) throw new Refusal('attachment_in_use');
-        if (this.#isPaused()) throw new Refusal('busy', { retryAfter: PAUSED_RETRY_SECONDS });
+        if (this.isPaused) throw new Refusal('busy', { retryAfter: PAUSED_RETRY_SECONDS });
       }
       await this.#remove(record);
     });
@@ -214,10 +234,56 @@ export class Attachments extends AttachmentReader {
           ]),
         );
         await this.#contents.removeUnused(hash);
+        this.#options.noted?.(name);
       }
       await rm(sealedBlobPath(this.#folder, hash), { force: true });
       return records.length > 0;
     });
+  }
+
+  /** Writes down that there may be such an object, which no content has, before a byte of it is sent. */
+  async beginObject(object: string): Promise<void> {
+    await this.#commit([{ table: 'doomed', key: key(object), value: numberValue(this.#options.now()) }]);
+  }
+
+  /**
+   * Has a content lie in the object store, where all of it is, and not on this disk any more. Whether it does: not when
+   * nothing has it now, nor while a backup copies the files. The object goes then.
+   */
+  async placeContent(name: string, object: string): Promise<boolean> {
+    return await this.#inTurn(async () => {
+      if (!this.usesContent(name) || this.objectOf(name) !== undefined || this.isPaused) return false;
+      await this.#commit([
+        { table: 'doomed', key: key(object), value: null },
+        { table: 'placed', key: key(name), value: key(object) },
+      ]);
+      await removeFile(blobPath(this.#folder, name));
+      return true;
+    });
+  }
+
+  /** Takes away the file of a content that lies in the object store as well: it was uploaded once more. */
+  async removeCopy(name: string): Promise<void> {
+    await this.#inTurn(async () => {
+      if (this.objectOf(name) !== undefined && !this.isPaused) await removeFile(blobPath(this.#folder, name));
+    });
+  }
+
+  /** Has a content lie on this disk again, of which `source` is a whole copy. Its object goes after so many milliseconds. */
+  async returnContent(name: string, object: string, source: string, keptMillis = RETURNED_MILLIS): Promise<void> {
+    await this.#inTurn(async () => {
+      if (!this.usesContent(name) || this.objectOf(name) !== object) return;
+      await adoptFile(this.#folder, source, name);
+      await this.#commit([
+        { table: 'placed', key: key(name), value: null },
+        { table: 'doomed', key: key(object), value: numberValue(this.#options.now() + keptMillis) },
+      ]);
+    });
+  }
+
+  /** An object is gone from the store, with every part of it. */
+  async forgetObject(object: string): Promise<void> {
+    await this.#commit([{ table: 'doomed', key: key(object), value: null }]);
   }
 
   /** Keeps a thumbnail beside its content, unless that is gone. */
@@ -231,7 +297,7 @@ export class Attachments extends AttachmentReader {
   async release(ids: readonly string[]): Promise<string[]> {
     return await this.#inTurn(async () => {
       const settled: string[] = [];
-      if (this.#isPaused()) return settled;
+      if (this.isPaused) return settled;
       for (const id of ids) {
         if (this.#isHeld(id)) continue;
         const record = this.find(id);
@@ -269,7 +335,7 @@ export class Attachments extends AttachmentReader {
       return this.admission.count(record.owner, -1);
     }
     const touched = record.hash === undefined ? ((await uploadTouchedAt(this.#folder, id)) ?? 0) : 0;
-    const isKept = record.hash !== undefined && (this.#isHeld(id) || this.#isPaused());
+    const isKept = record.hash !== undefined && (this.#isHeld(id) || this.isPaused);
     if (isKept || isOpen || touched > now - UNPOSTED_MILLIS) {
       const later: AttachmentWrite = { table: 'unposted', key: unpostedKey(now, id), value: key(id) };
       return await this.#commit([forget, later]);
@@ -298,12 +364,22 @@ export class Attachments extends AttachmentReader {
         return 1;
       });
     }
+    const hasPlaced = this.countObjects().placed > 0;
     for await (const names of blobFiles(this.#folder)) {
       for (const hash of new Set(names.map((name) => name.split('.', 1)[0] ?? ''))) {
         removed += await this.#inTurn(async () => {
           return CONTENT_NAME.test(hash) && (await this.#contents.removeUnused(hash)) ? 1 : 0;
         });
       }
+      if (hasPlaced) for (const name of names) if (CONTENT_NAME.test(name)) await this.removeCopy(name);
+    }
+    for (let after: string | undefined = ''; after !== undefined;) {
+      const names: string[] = this.placedAfter(after, PLACED_STEP) ?? [];
+      for (const name of names) {
+        if (!this.usesContent(name)) await this.#inTurn(async () => void (await this.#contents.removeUnused(name)));
+      }
+      after = names.at(-1);
+      await new Promise(setImmediate);
     }
     return removed;
   }
@@ -330,6 +406,18 @@ export class Attachments extends AttachmentReader {
     else await this.#contents.removeUnused(hash);
   }
 
+  /** From the disk at once; the object that a content has is written down to go, in case the store is not there. */
+  async #removeContent(name: string): Promise<void> {
+    await removeBlob(this.#folder, name);
+    const object = this.objectOf(name);
+    if (object === undefined) return;
+    await this.#commit([
+      { table: 'placed', key: key(name), value: null },
+      { table: 'doomed', key: key(object), value: numberValue(this.#options.now()) },
+    ]);
+    this.#options.noted?.(name);
+  }
+
   /** Where an upload stands among the unposted: at its beginning, unless a sweep moved it. */
   #unpostedKeyOf({ id, createdAt }: AttachmentRecord): Buffer | undefined {
     const { unposted } = this.environment.tables;
@@ -344,7 +432,8 @@ export class Attachments extends AttachmentReader {
     return (this.#holds.get(id)?.until ?? 0) > this.#options.now();
   }
 
-  #isPaused(): boolean {
+  /** Whether nothing is removed now that a message could have. */
+  get isPaused(): boolean {
     const { now, pauses, quietUntil = 0 } = this.#options;
     return quietUntil > now() || (pauses !== undefined && Atomics.load(pauses, 0) > 0);
   }

@@ -1,4 +1,4 @@
-/** Contents of attachments as their readers get them, sealed on disk or not. */
+/** Contents of attachments as their readers get them: from this disk or from an object store, sealed or not. */
 import { constants } from 'node:fs';
 import { open, rm, type FileHandle } from 'node:fs/promises';
 import { blobPath } from './blobs.ts';
@@ -16,6 +16,7 @@ import {
   type OpenedContent,
 } from './blob-sealing.ts';
 import { makeContentHash } from './content-hash.ts';
+import { OBJECT_READ_BYTES, type StoredObject } from './object-store.ts';
 
 /** Bytes read from the disk at once, and held for one reader: whole chunks of a sealed content. */
 const READ_BYTES = 4 * SEALED_CHUNK_BYTES;
@@ -40,6 +41,11 @@ export class ContentVault {
     return this.#state === 'unlocked';
   }
 
+  /** Whether contents lie there as they are. */
+  get isOff(): boolean {
+    return this.#state === 'off';
+  }
+
   /** Whether new contents can be kept. */
   get keepsContents(): boolean {
     return this.#state !== 'locked';
@@ -57,26 +63,52 @@ export class ContentVault {
   }
 }
 
+/** The stored bytes of a content, wherever they lie. */
+interface StoredBytes {
+  /** Bytes that are read at once: whole chunks of a sealed content. */
+  readonly pieceBytes: number;
+  /** Fills `into` from `position`; answers how many bytes there were. */
+  read(into: Buffer, length: number, position: number): Promise<number>;
+  /** How many there are, where that can be told before they are read. */
+  size(): Promise<number | undefined>;
+  close(): Promise<void>;
+}
+
 /** A content that is open for reading. */
 export class Content {
-  readonly #file: FileHandle;
+  readonly #stored: StoredBytes;
   readonly #opened: OpenedContent | undefined;
 
-  constructor(file: FileHandle, opened: OpenedContent | undefined) {
-    this.#file = file;
+  private constructor(stored: StoredBytes, opened: OpenedContent | undefined) {
+    this.#stored = stored;
     this.#opened = opened;
   }
 
-  /** @throws Refusal `encryption_locked`; Error `ENOENT` where there is none, and for a sealed one that does not open. */
-  static async open(folder: string, name: string, vault: ContentVault): Promise<Content> {
+  /**
+   * Opens the content of that name: the object that `find` answers, which is asked when the key is there, else the file.
+   * @throws Refusal `encryption_locked`, `object_store_unavailable`; Error `ENOENT` where there is none, and for a sealed
+   * one that does not open.
+   */
+  static async open(
+    folder: string,
+    name: string,
+    vault: ContentVault,
+    find?: (name: string) => StoredObject | undefined,
+  ): Promise<Content> {
     const keys = isSealedName(name) ? vault.keys : undefined;
-    const file = await open(blobPath(folder, name), constants.O_RDONLY);
+    const object = find?.(name);
+    const stored = object === undefined ? await openFile(blobPath(folder, name)) : openObject(object);
     try {
-      return new Content(file, keys === undefined ? undefined : await readHead(file, name, keys));
+      return new Content(stored, keys === undefined ? undefined : await readHead(stored, name, keys));
     } catch (error) {
-      await file.close();
+      await stored.close();
       throw error;
     }
+  }
+
+  /** The content of a file that another process opened the head of. */
+  static async ofFile(path: string, opened: OpenedContent | undefined): Promise<Content> {
+    return new Content(await openFile(path), opened);
   }
 
   /** What another process needs to read it by itself; undefined for one that is not sealed. */
@@ -90,28 +122,49 @@ export class Content {
    */
   read(start: number, end: number): AsyncGenerator<Buffer> {
     return this.#opened === undefined
-      ? readPlain(this.#file, start, end)
-      : readSealed(this.#file, this.#opened, start, end);
+      ? readPlain(this.#stored, start, end)
+      : readSealed(this.#stored, this.#opened, start, end);
   }
 
   async close(): Promise<void> {
-    await this.#file.close();
+    await this.#stored.close();
   }
 }
 
-async function readHead(file: FileHandle, name: string, keys: ContentKeys): Promise<OpenedContent> {
+async function openFile(path: string): Promise<StoredBytes> {
+  const file: FileHandle = await open(path, constants.O_RDONLY);
+  return {
+    pieceBytes: READ_BYTES,
+    read: async (into, length, position) => (await file.read(into, 0, length, position)).bytesRead,
+    size: async () => (await file.stat()).size,
+    close: async () => await file.close(),
+  };
+}
+
+/** A sealed object that was cut off ends in an error where it ends: its length is asked for with no read of its own. */
+function openObject({ object, store }: StoredObject): StoredBytes {
+  return {
+    pieceBytes: OBJECT_READ_BYTES,
+    read: async (into, length, position) => (await store.read(object, position, position + length - 1)).copy(into),
+    size: async () => await Promise.resolve(undefined),
+    close: async () => await Promise.resolve(),
+  };
+}
+
+async function readHead(file: StoredBytes, name: string, keys: ContentKeys): Promise<OpenedContent> {
   const head = Buffer.alloc(SEALED_HEAD_BYTES);
-  const { bytesRead } = await file.read(head, 0, head.length, 0);
+  const bytesRead = await file.read(head, head.length, 0);
   const opened = keys.open(name, head.subarray(0, bytesRead));
-  if ((await file.stat()).size !== storedBytes(opened.bytes)) throw new Error(`The content ${name} was cut off.`);
+  const size = await file.size();
+  if (size !== undefined && size !== storedBytes(opened.bytes)) throw new Error(`The content ${name} was cut off.`);
   return opened;
 }
 
-async function* readPlain(file: FileHandle, start: number, end: number): AsyncGenerator<Buffer> {
-  const buffer = Buffer.allocUnsafeSlow(Math.min(READ_BYTES, Math.max(1, end - start + 1)));
+async function* readPlain(file: StoredBytes, start: number, end: number): AsyncGenerator<Buffer> {
+  const buffer = Buffer.allocUnsafeSlow(Math.min(file.pieceBytes, Math.max(1, end - start + 1)));
   for (let position = start; position <= end;) {
     const wanted = Math.min(buffer.length, end - position + 1);
-    const { bytesRead } = await file.read(buffer, 0, wanted, position);
+    const bytesRead = await file.read(buffer, wanted, position);
     if (bytesRead === 0) throw new Error('A content is shorter than it was.');
     position += bytesRead;
     yield buffer.subarray(0, bytesRead);
@@ -119,18 +172,18 @@ async function* readPlain(file: FileHandle, start: number, end: number): AsyncGe
 }
 
 async function* readSealed(
-  file: FileHandle,
+  file: StoredBytes,
   opened: OpenedContent,
   start: number,
   end: number,
 ): AsyncGenerator<Buffer> {
-  const stored = Buffer.allocUnsafeSlow(storedBytes(READ_BYTES));
+  const stored = Buffer.allocUnsafeSlow(storedBytes(file.pieceBytes));
   const last = Math.floor(end / SEALED_CHUNK_BYTES);
   for (let index = Math.floor(start / SEALED_CHUNK_BYTES); index <= last;) {
-    const until = Math.min(last, index + READ_BYTES / SEALED_CHUNK_BYTES - 1);
+    const until = Math.min(last, index + file.pieceBytes / SEALED_CHUNK_BYTES - 1);
     const from = chunkAt(opened.bytes, index).position;
     const { position, length } = chunkAt(opened.bytes, until);
-    const { bytesRead } = await file.read(stored, 0, position + length - from, from);
+    const bytesRead = await file.read(stored, position + length - from, from);
     for (; index <= until; index += 1) {
       const at = chunkAt(opened.bytes, index);
       const chunk = stored.subarray(at.position - from, at.position - from + at.length);
@@ -183,9 +236,9 @@ export async function writeSealedCopy(
   return name;
 }
 
-/** What is wrong with a sealed content, as far as can be told without its key; undefined when nothing is. */
-export async function faultOfSealed(folder: string, name: string, bytes: number): Promise<string | undefined> {
-  const file = await open(blobPath(folder, name), constants.O_RDONLY);
+/** What is wrong with the file of a sealed content, as far as can be told without its key; undefined when nothing is. */
+export async function faultOfSealed(path: string, bytes: number): Promise<string | undefined> {
+  const file = await open(path, constants.O_RDONLY);
   try {
     const head = Buffer.alloc(SEALED_HEAD_BYTES);
     const { bytesRead } = await file.read(head, 0, head.length, 0);

@@ -4,6 +4,7 @@
  *     uploads/att_…        what has arrived of an upload; its length is the upload's offset
  *     uploads/att_….sealed the sealed copy of a whole upload, before it gets its name
  *     uploads/seal-…       the sealed copy of a content that lay there unsealed
+ *     uploads/fetch-…      a copy of an object of the object store, for a thumbnail or to bring it back
  *     blobs/ab/babcd…      a content, never changed once it is there
  *     blobs/ab/cd/abcd…    one whose hash is a SHA-256, from before; blobs/s1/23/s123…, a sealed one
  *     blobs/…/babcd….320   its thumbnail of that size, made anew whenever it is not there
@@ -48,6 +49,12 @@ export function sealedUploadPath(folder: string, id: string): string {
 /** Where the sealed copy of a content gathers. */
 export function sealedBlobPath(folder: string, hash: string): string {
   return join(folderPaths(folder).uploads, `seal-${hash}`);
+}
+
+/** Where a copy of an object gathers. The object's name is the server's own, so that it is a safe one. */
+export function fetchedPath(folder: string, object: string): string {
+  if (!/^[0-9a-f-]{36}$/.test(object)) throw new Error('An object is named by a UUID.');
+  return join(folderPaths(folder).uploads, `fetch-${object}`);
 }
 
 /** Where a content's thumbnail lies. */

@@ -1,17 +1,15 @@
 /** Contents that are coming and going: none is removed that an upload is about to become an attachment with. */
-import { removeBlob } from './blobs.ts';
-
 export class ContentClaims {
-  readonly #folder: string;
+  readonly #remove: (name: string) => Promise<void>;
   readonly #isUsed: (name: string) => boolean;
   /** Content → how many uploads are becoming an attachment with it. */
   readonly #coming = new Map<string, number>();
-  /** Content → its removal from the disk, while that lasts. */
+  /** Content → its removal, while that lasts. */
   readonly #going = new Map<string, Promise<void>>();
 
-  /** `isUsed` says whether an attachment on disk has the content. */
-  constructor(folder: string, isUsed: (name: string) => boolean) {
-    this.#folder = folder;
+  /** `remove` takes a content away wherever it lies; `isUsed` says whether an attachment on disk has it. */
+  constructor(remove: (name: string) => Promise<void>, isUsed: (name: string) => boolean) {
+    this.#remove = remove;
     this.#isUsed = isUsed;
   }
 
@@ -36,7 +34,7 @@ export class ContentClaims {
   async removeUnused(name: string): Promise<boolean> {
     // Asked and begun in one go, so that nobody claims it in between.
     if (this.#coming.has(name) || this.#isUsed(name)) return false;
-    const removal = this.#going.get(name) ?? removeBlob(this.#folder, name).finally(() => this.#going.delete(name));
+    const removal = this.#going.get(name) ?? this.#remove(name).finally(() => this.#going.delete(name));
     this.#going.set(name, removal);
     await removal;
     return true;

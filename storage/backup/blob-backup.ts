@@ -4,6 +4,8 @@
  *     out/blobs/…      as in the data folder
  *     out/blobs.txt    name, bytes and hash of each, a line each
  *
+ * What lies in an object store is not copied: the backup says where it lies, and how many there are.
+ *
  * Contents never change, so one that an earlier backup has is the same file: it is read there, and given a second name.
  */
 import { createReadStream, existsSync, rmSync } from 'node:fs';
@@ -15,6 +17,7 @@ import { blobPath } from '../attachments/blobs.ts';
 import { makeContentHash } from '../attachments/content-hash.ts';
 import { Environment, mapBytesOf } from '../engine/environment.ts';
 import { FolderError, folderPaths, syncFolder } from '../engine/folder.ts';
+import { key } from '../engine/keys.ts';
 
 /** The list of contents in a backup. */
 export const BLOB_LIST = 'blobs.txt';
@@ -32,6 +35,8 @@ export interface BlobCount {
   readonly attachment_bytes: number;
   /** Contents that an attachment has and the disk has not, or not as they were: what `parley check` names. */
   readonly attachments_damaged: number;
+  /** Contents in the object store, which the backup leaves there; not said where there are none. */
+  readonly attachments_in_object_store?: number;
 }
 
 /**
@@ -41,9 +46,13 @@ export interface BlobCount {
 export async function backUpBlobs(folder: string, out: string, earlier: string | undefined): Promise<BlobCount> {
   const known = earlier === undefined ? new Map<string, BlobLine>() : await linesByName(earlier);
   const list = await open(join(out, BLOB_LIST), 'wx', 0o600);
-  let [attachments, bytes, damaged] = [0, 0, 0];
+  let [attachments, bytes, damaged, elsewhere] = [0, 0, 0, 0];
   try {
-    for await (const name of namesIn(out)) {
+    for await (const { isPlaced, name } of contentsIn(out)) {
+      if (isPlaced) {
+        elsewhere += 1;
+        continue;
+      }
       const line = await takeBlob(folder, out, earlier, known.get(name), name);
       if (line === undefined || isDamaged(line)) damaged += 1;
       if (line === undefined) continue;
@@ -55,7 +64,8 @@ export async function backUpBlobs(folder: string, out: string, earlier: string |
   } finally {
     await list.close();
   }
-  return { attachments, attachment_bytes: bytes, attachments_damaged: damaged };
+  const counted = { attachments, attachment_bytes: bytes, attachments_damaged: damaged };
+  return elsewhere === 0 ? counted : { ...counted, attachments_in_object_store: elsewhere };
 }
 
 /** A content that is named by its own hash has to have it; a sealed one says for itself whether it was changed. */
@@ -87,15 +97,15 @@ async function takeBlob(
   return { name, ...(await copyHashing(blobPath(folder, name), target, like)) };
 }
 
-/** The contents that the attachments of a backup have, each once. */
-async function* namesIn(out: string): AsyncGenerator<string> {
+/** The contents that the attachments of a backup have, each once, and whether they lie in the object store. */
+async function* contentsIn(out: string): AsyncGenerator<{ readonly name: string; readonly isPlaced: boolean }> {
   const path = folderPaths(out).attachments;
   const environment = new Environment(path, ATTACHMENT_TABLES, { mapBytes: mapBytesOf(path), readOnly: true });
   try {
     let last = '';
     for (const itemKey of environment.tables.contents.getKeys()) {
       const [name = ''] = itemKey.toString('latin1').split('\0');
-      if (name !== last) yield name;
+      if (name !== last) yield { name, isPlaced: environment.tables.placed.get(key(name)) !== undefined };
       last = name;
     }
   } finally {

@@ -40,6 +40,12 @@ const CREDENTIAL_ENDINGS: Readonly<Record<string, Ending>> = {
     node['state'] === 'revoked'
       ? node
       : { ...node, state: 'revoked', join: undefined, revokedAt: formatInstant(at), revokedBy: BY },
+  // The device stays; one that was taken away since opens nothing alone before it was used beside the password.
+  passkeys: (record) => {
+    const keys = record['keys'] as readonly Fields[];
+    const isAlone = keys.some((passkey) => passkey['isAlone'] === true);
+    return isAlone ? { ...record, keys: keys.map((passkey) => ({ ...passkey, isAlone: false })) } : record;
+  },
   password_resets: 'goes',
   publish_token: 'goes',
   recovery_codes: 'goes',
@@ -48,6 +54,8 @@ const CREDENTIAL_ENDINGS: Readonly<Record<string, Ending>> = {
     (factor['recoveryHashes'] as readonly string[]).length === 0 && factor['setupAt'] === null
       ? factor
       : { ...factor, recoveryHashes: [], setupAt: null },
+  // The client stays with its people, and is told that it wants another token.
+  scim_clients: (client) => (client['tokenHash'] === null ? client : { ...client, tokenHash: null }),
   vendor_tokens: (token, at) =>
     token['revokedAt'] === null ? { ...token, revokedBy: BY, revokedAt: Math.floor(at / 1_000) } : token,
   webhooks: 'goes',
@@ -76,10 +84,11 @@ const FOLLOWING_ENDINGS: Readonly<Record<string, Ending>> = {
  */
 const KEPT_COLLECTIONS = words(`
   break_glass console_identities console_identity_usernames person_identities person_identity_lists sso_owner_sign_ins sso_providers
-  code_attempts recovery_attempts
+  code_attempts recovery_attempts passkey_holders second_factor_asked_since
   avatars alerts directory_groups audit_retention automation_cursor automation_deliveries automations bot_commands bot_uses client_releases console_roles
   directory_log directory_state email_holders erasures group_names group_totals groups guest_phones guests held_conversations
   hold_endings legal_hold meeting_attendance meeting_entries meeting_hosts meetings node_report_heads node_reports notifications orphaned_rooms personal_fields policies profiles
+  scim_client_uses scim_groups scim_names scim_people scim_totals
   daily_use quota_warnings room_handovers settings status_ends subscription_cursors ticket_cursor vault_keys vault_secrets vendor_token_uses`);
 
 /** Every collection that a restore knows what to do with. */

@@ -50,6 +50,7 @@ export type CalendarForm = Pick<
   | 'color'
   | 'order'
   | 'zone'
+  | 'followsOwner'
   | 'kinds'
   | 'transparency'
   | 'subscribed'
@@ -141,7 +142,9 @@ export class CalendarDraft extends CalendarWriteSet {
   /** @throws Refusal `calendar_not_found`. */
   changeCalendar(id: string, change: CalendarChange): CalendarRecord {
     if (change.zone !== undefined) resetAlarms(this, id);
-    return this.#putCalendar({ ...this.#next(id), ...change });
+    // Whoever states a zone means that one, wherever the owner goes.
+    const stated = change.zone === undefined ? {} : { followsOwner: false };
+    return this.#putCalendar({ ...this.#next(id), ...stated, ...change });
   }
 
   /** Removes a calendar; its shares and objects go in steps behind it. @throws Refusal `calendar_not_found`. */

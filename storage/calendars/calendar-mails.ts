@@ -22,6 +22,8 @@ export interface QueuedMailRecord {
   readonly calendar: string;
   /** iCalendar, or of a reminder JSON. */
   readonly bytes: Buffer;
+  /** What of an invitation is another than before, as JSON; absent for who gets a first one. */
+  readonly revisions?: string | undefined;
 }
 
 export interface MailRecord {
@@ -45,7 +47,11 @@ export interface RsvpRecord {
   readonly expiresAt: number;
 }
 
-const letterRecord = calendarRecordOf<QueuedMailRecord>('letter', ['kind', 'from', 'uid', 'calendar', 'bytes']);
+const letterRecord = calendarRecordOf<QueuedMailRecord>('letter', [
+  ...(['kind', 'from', 'uid', 'calendar', 'bytes'] as const),
+  // Behind the others: letters from before have none.
+  'revisions',
+]);
 const mailRecord = calendarRecordOf<MailRecord>('mail', ['letter', 'to', 'at']);
 const rsvpRecord = calendarRecordOf<RsvpRecord>('RSVP link', ['uid', 'attendee', 'expiresAt']);
 

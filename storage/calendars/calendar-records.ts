@@ -103,6 +103,8 @@ export interface CalendarRecord {
   subscribed?: boolean;
   /** Bytes of its objects, as they are now. */
   bytes: number;
+  /** Whether its zone is that of its owner's profile, until somebody states one. Absent of calendars from before. */
+  followsOwner?: boolean;
 }
 
 /** Who is meant to see an object, by CLASS (RFC 5545, 3.8.1.3). */
@@ -240,6 +242,7 @@ export const calendarRecord = calendarRecordOf<CalendarRecord>('calendar', [
   // Behind the others: a calendar from before there were subscriptions has none.
   'subscribed',
   'bytes',
+  'followsOwner',
 ]);
 export const objectRecord = calendarRecordOf<ObjectRecord>('calendar object', [
   'uid',

@@ -74,6 +74,7 @@ export async function checkAttachments(
         findings.add('contents', [hash, id], 'is of no attachment');
       }
     }
+    checkPlaces(environment, findings);
     for (const { tables } of lanes) {
       for (const itemKey of tables.references.getKeys()) {
         const { attachment, conversation, seq } = referenceAt(itemKey);
@@ -85,6 +86,19 @@ export async function checkAttachments(
     if (findings.problems.length === 0) checkUploadUse(environment, findings);
   } finally {
     await environment.close();
+  }
+}
+
+/** Looks for contents in the object store that no attachment has, and for objects that would go and are in use. */
+function checkPlaces({ tables }: AttachmentEnvironment, findings: Findings): void {
+  for (const { key: itemKey, value } of tables.placed.getRange()) {
+    const name = itemKey.toString();
+    if ([...tables.contents.getKeys({ ...under(name), limit: 1 })].length === 0) {
+      findings.add('placed', [name], 'is a content in the object store that no attachment has');
+    }
+    if (tables.doomed.get(Buffer.from(value)) !== undefined) {
+      findings.add('placed', [name], 'has an object that is about to be removed');
+    }
   }
 }
 
@@ -104,10 +118,12 @@ async function checkRecord(
   if ([...tables.contents.getKeys({ ...under(hash), limit: 1 })].length === 0) {
     findings.add('attachments', [id], 'has a content that is not listed');
   }
+  // What lies in the object store is not looked at: the folder of a stopped server is, and nothing else.
+  if (tables.placed.get(key(hash)) !== undefined) return;
   if (isSealedName(hash)) {
     // Without the key only its length can be looked at: opening it tells the rest.
     const isThere = existsSync(blobPath(folder, hash));
-    const fault = isThere ? await faultOfSealed(folder, hash, bytes) : 'has no content on disk';
+    const fault = isThere ? await faultOfSealed(blobPath(folder, hash), bytes) : 'has no content on disk';
     if (fault !== undefined) findings.add('attachments', [id], fault);
     return;
   }

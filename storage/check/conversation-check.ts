@@ -4,6 +4,7 @@
  * What is below the floor (messages up to `floorSeq`, changes up to `floorRev`) may still be there while its purge is
  * marked as under way, and must be gone when it is not. A deleted room keeps its members until the purge gets to them.
  */
+import { AVATAR_SIZES } from '#src/protocol/account/avatars.ts';
 import { CONVERSATION_KINDS, ROLES } from '#src/protocol/conversations/conversations.ts';
 import { REACTION_USERS_MAX } from '#src/protocol/limits.ts';
 import { checkChanges } from './change-check.ts';
@@ -12,6 +13,7 @@ import { key, lastPart, numberAt, numbered, numberedThen, numberOf, under, under
 import { checkInvitations } from './invitation-check.ts';
 import { checkHoldRevisions } from './hold-revision-check.ts';
 import { blockEndingAt, indexedUpTo, POSTED_BLOCK } from '../conversations/posted-blocks.ts';
+import { roomAvatarKey } from '../conversations/room-avatars.ts';
 import { isListed, listingKey } from '../conversations/room-records.ts';
 import { checkRoomLinks } from './room-link-check.ts';
 import { checkSearch } from './search-check.ts';
@@ -68,6 +70,8 @@ function checkRecord({ tables, record, stamp, findings }: Subject): void {
     wrong('has a retention or the mark of one, but not both');
   }
   if (isListed(record) && tables.meta.get(listingKey(record.id)) === undefined) wrong('is public, but not listed');
+  const isBare = AVATAR_SIZES.some((size) => tables.meta.get(roomAvatarKey(record.id, size)) === undefined);
+  if (record.room?.avatar !== undefined && isBare) wrong('has the number of a picture, but not the picture');
   if (record.floorRev > record.rev) wrong(`was emptied up to rev ${record.floorRev}, beyond its rev ${record.rev}`);
   if (record.deleted && (record.floorSeq !== record.headSeq || record.floorRev !== record.rev)) {
     wrong('is deleted, but not all of it was emptied');

@@ -137,6 +137,10 @@ function checkMeta(tables: Tables, findings: Findings): void {
     } else if (parts.length === 2 && parts[0] === 'retention') {
       const id = lastPart(entry.key);
       if (tables.conversations.get(key(id)) === undefined) findings.add('meta', parts, 'is of no conversation');
+    } else if (parts.length === 3 && parts[0] === 'avatar') {
+      const [, id = ''] = parts;
+      const record = findings.attempt('conversations', [id], () => readRecord(tables, id));
+      if (record?.room?.avatar === undefined) findings.add('meta', parts, 'is a picture that its room does not have');
     } else if (parts.length === 2 && parts[0] === 'public') {
       const id = lastPart(entry.key);
       const record = findings.attempt('conversations', [id], () => readRecord(tables, id));

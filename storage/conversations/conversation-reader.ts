@@ -139,12 +139,13 @@ export function toConversation(record: ConversationRecord, epoch: string, people
 /** What a room says of itself beyond its title. */
 export function roomView({
   room,
-}: ConversationRecord): Pick<Conversation, 'topic' | 'purpose' | 'visibility' | 'archived_at'> {
+}: ConversationRecord): Pick<Conversation, 'topic' | 'purpose' | 'avatar' | 'visibility' | 'archived_at'> {
   if (room === undefined) return {};
-  const { archivedAt, isPublic, purpose, topic } = room;
+  const { archivedAt, avatar, isPublic, purpose, topic } = room;
   return {
     ...(topic === undefined ? {} : { topic }),
     ...(purpose === undefined ? {} : { purpose }),
+    ...(avatar === undefined ? {} : { avatar }),
     ...(isPublic ? { visibility: 'organisation' } : {}),
     ...(archivedAt === undefined ? {} : { archived_at: archivedAt }),
   };

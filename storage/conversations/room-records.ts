@@ -17,6 +17,7 @@ export const NO_ROOM_FACTS: RoomFacts = {
   archivedAt: undefined,
   topic: undefined,
   purpose: undefined,
+  avatar: undefined,
 };
 
 /** Whether a room can be found: it is public, and neither archived nor deleted. */

@@ -45,6 +45,8 @@ export interface RoomFacts {
   readonly archivedAt: string | undefined;
   readonly topic: string | undefined;
   readonly purpose: string | undefined;
+  /** The rev that its picture came with; undefined while it has none. */
+  readonly avatar: number | undefined;
 }
 
 export interface MemberRecord {
@@ -138,9 +140,10 @@ export const conversationRecord = recordOf<ConversationRecord>(
       // Nil within it is what was left out.
       const { room } = record;
       if (room !== undefined) {
-        const { archivedAt, topic, purpose } = room;
+        const { archivedAt, avatar, topic, purpose } = room;
         const [at, about, what] = [archivedAt, topic, purpose].map((text) => text ?? undefined);
-        record.room = { isPublic: room.isPublic, archivedAt: at, topic: about, purpose: what };
+        const picture = avatar ?? undefined;
+        record.room = { isPublic: room.isPublic, archivedAt: at, topic: about, purpose: what, avatar: picture };
       }
     },
   },

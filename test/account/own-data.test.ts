@@ -121,6 +121,9 @@ test('a person takes along what is theirs, of all conversations, and no word of 
   });
   const profile = { display_name: 'Ann Heron', language: 'sv' };
   await request('PATCH', `${host.server.coordinator}/v1/me`, { body: profile, token: ann.session.token });
+  const wanted = { level: 'all', quiet: null, conversations: {}, keywords: ['eggs'] };
+  const path = `${host.server.coordinator}/v1/me/notifications`;
+  await request('PUT', path, { body: wanted, token: ann.session.token });
   await host.ask('owner', 'POST', '/groups', { name: 'Watchers', members: ['ann', 'cas'] });
 
   const lines = await linesOf(ann);
@@ -133,7 +136,7 @@ test('a person takes along what is theirs, of all conversations, and no word of 
     under(lines, 'session').map((one) => [one['device_id'], one['is_current']]),
     [[ann.session.device_id, true]],
   );
-  assert.deepEqual(under(lines, 'notifications'), [{ level: 'all', quiet: null, conversations: {} }]);
+  assert.deepEqual(under(lines, 'notifications'), [wanted]);
   assert.deepEqual(
     under(lines, 'group').map(({ name }) => name),
     ['Watchers'],

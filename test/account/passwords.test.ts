@@ -169,6 +169,17 @@ test('CRD-12 app passwords end with a reset unless they are to stay, and a chang
   assert.deepEqual((await request<{ items: unknown[] }>('GET', at, { token })).body.items, []);
 });
 
+test('CRD-12 a link made before its person was given a role in the console is over, and one made by an owner since is not', async () => {
+  await server.person('ivy');
+  const before = await makeLink('ivy');
+  const raised = await host.call('owner', 'PUT', '/console-roles/ivy', { body: { role: 'viewer' } });
+  assert.equal(raised.status, 204, raised.text);
+  assertRefused(await request('POST', before, { body: { password: FRESH } }), 410, 'reset_link_used');
+  const made = await host.call<Link>('owner', 'POST', '/users/ivy/password-reset');
+  assert.equal(made.status, 201, made.text);
+  assert.equal((await request('POST', made.body.url, { body: { password: FRESH } })).status, 200);
+});
+
 test('CRD-12 nobody in the console resets an owner, and a link made before somebody owned the place is over', async () => {
   for (const who of ['administrator', 'owner', 'break_glass'] as const) {
     assertRefused(await host.call(who, 'POST', '/users/owner/password-reset'), 403, 'owner_reset_on_host');

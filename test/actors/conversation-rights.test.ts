@@ -43,6 +43,7 @@ const TABLE: Readonly<Record<string, readonly [Act, readonly (number | string)[]
   react: [(user) => ({ kind: 'react', seq: 1, emoji: '👍', added: true, ...by(user) }), [200, 200, 200, 200]],
   pin: [(user) => ({ kind: 'pin', seq: 1, pinned: true, ...by(user) }), [204, 204, 204, F]],
   rename: [(user) => ({ kind: 'describe', form: { title: 'x' }, ...by(user) }), [200, 200, F, F]],
+  picture: [(user) => ({ kind: 'putAvatar', pictures: null, ...by(user) }), [204, 204, F, F]],
   'add a member': [(user) => ({ kind: 'add', participants: ['new'], role: 'member', ...by(user) }), [200, 200, 200, F]],
   'add a guest': [(user) => ({ kind: 'add', participants: ['new'], role: 'guest', ...by(user) }), [200, 200, 200, F]],
   'add a moderator': [
@@ -98,6 +99,7 @@ const PAIR_TABLE: Readonly<Record<string, readonly [ConversationMessage, Said | 
   react: [{ kind: 'react', seq: 1, emoji: '👍', added: true, user: 'bob', device: 'd' }, 200],
   pin: [{ kind: 'pin', seq: 1, pinned: true, user: 'bob', device: 'd' }, 204],
   rename: [{ kind: 'describe', form: { title: 'x' }, user: 'bob', device: 'd' }, F],
+  picture: [{ kind: 'putAvatar', pictures: null, user: 'bob', device: 'd' }, F],
   'add somebody': [
     { kind: 'add', participants: ['carol'], role: 'member', user: 'bob', device: 'd' },
     'participants_fixed',

@@ -33,6 +33,7 @@ const of = <Kind extends ConversationMessage['kind']>(
 
 const hash = fc.constantFrom('aa', 'bb');
 
+const PICTURES = { 64: Buffer.from('small'), 256: Buffer.from('large') };
 const described = fc.record(
   {
     title: body,
@@ -66,6 +67,7 @@ export const action: fc.Arbitrary<ConversationMessage> = fc.oneof(
   { arbitrary: of('remove', { participant: person }), weight: 2 },
   { arbitrary: of('setRole', { participant: person, role }), weight: 2 },
   { arbitrary: of('describe', { form: described }), weight: 2 },
+  { arbitrary: of('putAvatar', { pictures: fc.constantFrom(null, PICTURES) }), weight: 1 },
   { arbitrary: of('join', {}), weight: 2 },
   {
     arbitrary: of('makeLink', { link: fc.constant('rml_1'), hash, seconds: fc.constant(60), uses: fc.constant(2) }),

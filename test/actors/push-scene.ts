@@ -46,6 +46,7 @@ export async function openScene(t: TestContext, folder?: string): Promise<PushSc
   });
   const actor: AnyActor = makePushActor({
     levelAt: () => 'all',
+    watchedBy: () => [],
     lane: () => host.lane,
     reader,
     registry,

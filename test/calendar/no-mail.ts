@@ -3,6 +3,7 @@ import type { OutsideMail } from '#src/calendar/scheduling/outside-mail.ts';
 
 export const NO_MAIL: OutsideMail = {
   isOn: () => false,
+  language: () => 'en',
   takes: () => false,
   roomOf: () => 0,
   send: () => undefined,

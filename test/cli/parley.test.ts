@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { FactorRemovals } from '#src/directory/factor-removals.ts';
 import { systemClock } from '#src/base/clock.ts';
 import { makeControlHandlers } from '#src/server/control/control-commands.ts';
 import { listenForControl } from '#src/server/control/control-server.ts';
@@ -51,6 +52,7 @@ async function startServer(context: TestContext) {
     people,
     invitations,
     passwordResets,
+    factorRemovals: new FactorRemovals({ accounts, announcer, clock: systemClock, secrets: { remove: () => {} } }),
     seeder,
     coordinatorBase: () => 'https://chat.example.org',
     status: async () => ({ state: 'running', sockets: 3 }),

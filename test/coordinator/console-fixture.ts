@@ -13,6 +13,8 @@ import type { Logger } from '#src/telemetry/logger.ts';
 import { SecondFactors } from '#src/identity/console/second-factors.ts';
 import { SignInSwitches, type SignInSource } from '#src/identity/sign-in-switches.ts';
 import { StepUp } from '#src/identity/console/step-up.ts';
+import { Passkeys } from '#src/identity/second-factors/passkeys.ts';
+import { WebauthnChallenges } from '#src/identity/second-factors/webauthn-challenges.ts';
 import { VendorTokenUse } from '#src/identity/vendor-token-use.ts';
 import { VendorTokens } from '#src/identity/vendor-tokens.ts';
 import { formatInstant } from '#src/base/time.ts';
@@ -50,16 +52,26 @@ export async function openConsoleOn(folder: string, clock: HandClock) {
   const vault = new Vault({ accounts, clock, warn: (error) => void logged.push(error) });
   const config = { consoleIdleSeconds: 1_800, consoleSessionSeconds: 43_200 };
   const sessions = new ConsoleSessions({ accounts, config, log });
-  const secondFactors = new SecondFactors({ accounts, secrets: vault, sessions, guard, clock });
+  const passkeys = new Passkeys({
+    accounts,
+    challenges: new WebauthnChallenges(),
+    clock,
+    party: () => undefined,
+    copied: () => undefined,
+  });
+  const secondFactors = new SecondFactors({ accounts, secrets: vault, sessions, guard, passkeys, clock });
   const sources: { mode: SignInSource; token: SignInSource } = { mode: 'local', token: 'local' };
   const settings = { signInMode: () => sources.mode, platformToken: () => sources.token };
   const switches = new SignInSwitches(settings);
-  const signIn = new ConsoleSignIn({ accounts, passwords, guard, sessions, secondFactors, switches, clock });
+  const signIn = new ConsoleSignIn({
+    ...{ accounts, passwords, guard, sessions, secondFactors, passkeys, switches, clock },
+    isElsewhere: () => false,
+  });
   const alerts: BreakGlassUse[] = [];
   const raiseAlert = (use: BreakGlassUse) => void alerts.push(use);
   const breakGlassParts = { accounts, passwords, guard, sessions, secrets: vault, clock, log };
   const breakGlass = new BreakGlassAccount({ ...breakGlassParts, raiseAlert });
-  const stepUp = new StepUp({ accounts, sessions, secondFactors, breakGlass, clock });
+  const stepUp = new StepUp({ accounts, sessions, secondFactors, passkeys, breakGlass, clock });
   const announced: string[] = [];
   const announcer = { directoryChanged: (user: string) => void announced.push(user) };
   const roles = new ConsoleRoles({ accounts, announcer, clock });

@@ -7,6 +7,7 @@ import { CONTROL_FORMS, makeControlHandlers } from '#src/server/control/control-
 import { CONTROL_CONNECTIONS_MAX, listenForControl } from '#src/server/control/control-server.ts';
 import { CONTROL_REQUEST_BYTES_MAX, controlAddress } from '#src/server/control/control-wire.ts';
 import { Seeder, type RoomPlan } from '#src/server/seed.ts';
+import { FactorRemovals } from '#src/directory/factor-removals.ts';
 import { systemClock } from '#src/base/clock.ts';
 import { PASSWORD, startCoordinator } from './coordinator-fixture.ts';
 
@@ -26,6 +27,7 @@ async function startControl(context: TestContext, lineMillis?: number) {
     people,
     invitations,
     passwordResets,
+    factorRemovals: new FactorRemovals({ accounts, announcer, clock: systemClock, secrets: { remove: () => {} } }),
     seeder,
     coordinatorBase: () => 'https://chat.example.org',
     status: async () => ({ state: 'running', sockets: 3 }),

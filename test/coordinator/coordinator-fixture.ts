@@ -101,6 +101,7 @@ export async function startCoordinator(context: TestContext, settings: Record<st
     announcer,
     sessionReused: ({ sid, user }) => void announced.push({ what: 'reused', sid, user }),
     directorySignIn: () => undefined,
+    secondFactors: () => undefined,
     limiter: limiterBy(clock, config),
     quotas: new QuotaGate({ limits: readQuotaLimits(accounts, config), now: () => clock.now(), near: () => {} }),
     log,

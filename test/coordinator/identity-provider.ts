@@ -61,8 +61,13 @@ export async function startIdentityProvider(
     hang: () => {
       hangs = true;
     },
-    signIn: async (url, subject) => await new Browser(issuer).signIn(url, subject),
+    signIn: async (url, subject) => await signInAt(issuer, url, subject),
   };
+}
+
+/** Signs in as a subject at a provider; the URL that it redirects back to. */
+export async function signInAt(issuer: string, url: string, subject: string): Promise<URL> {
+  return await new Browser(issuer).signIn(url, subject);
 }
 
 function configurationOf(accounts: Map<string, Account>, settings: ProviderSettings): Configuration {
@@ -122,7 +127,9 @@ class Browser {
       if (!page.url.startsWith(this.#issuer)) return new URL(page.url);
       const form = /action="([^"]+)"/.exec(page.text)?.[1];
       if (form === undefined) throw new Error(`The provider's page has no form: ${page.text.slice(0, 500)}`);
-      const body = new URLSearchParams({ prompt: 'login', login: subject, password: 'any' });
+      // A provider that leaves consent to its pages asks for it in a second one.
+      const prompt = /name="prompt" value="(\w+)"/.exec(page.text)?.[1] ?? 'login';
+      const body = new URLSearchParams({ prompt, login: subject, password: 'any' });
       page = await this.#follow(form.replaceAll('&amp;', '&'), { method: 'POST', body });
     }
     throw new Error('The provider asks for ever.');

@@ -3,13 +3,16 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
+import { createServer as createPlainServer } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { LEAVERS_PER_PULL_MAX } from '#src/directory/personnel-pull.ts';
+import { LEAVERS_PER_PULL_MAX, PersonnelPull } from '#src/directory/personnel-pull.ts';
+import type { Logger } from '#src/telemetry/logger.ts';
 import { TICKET_ATTEMPTS_MAX } from '#src/integrations/alert-tickets.ts';
+import type { PersonRecord } from '#storage/accounts/account-records.ts';
 import { makeCertificate } from '#test/support/certificate.ts';
 import { startConsoleServer, type ConsoleServer } from '#test/support/console.ts';
 import type { Person } from '#test/support/server.ts';
@@ -111,6 +114,34 @@ test('VND-10 a personnel system that lost its people locks nobody out', async ()
   const last = names.at(-1) ?? '';
   await until(async () => (await stateOf(last)) === 'blocked', 'the last of them to be blocked');
   assert.deepEqual([await stateOf('staff0'), await stateOf('staff1')], ['active', 'blocked']);
+});
+
+test('VND-10 a long page of the personnel system is not read on the thread that answers requests', async (context) => {
+  const items = Array.from({ length: 20_000 }, (_, number) => ({ username: `staff${number}`, state: 'active' }));
+  const page = JSON.stringify({ items: [...items, ...left('staff0')], next: null });
+  const system = createPlainServer((_request, response) => response.end(page)).listen(0, '127.0.0.1');
+  await once(system, 'listening');
+  context.after(() => system.close());
+  const blocked: string[] = [];
+  const warned: string[] = [];
+  const pull = new PersonnelPull({
+    accounts: { person: () => ({ state: 'active', role: 'person' }) as PersonRecord },
+    people: {
+      block: async (username) => {
+        blocked.push(username);
+        await Promise.resolve();
+      },
+    },
+    system: () => ({ base_url: `http://127.0.0.1:${(system.address() as AddressInfo).port}`, api_token: 'heron' }),
+    allowPrivateTargets: true,
+    log: { warn: (message: string) => void warned.push(message) } as unknown as Logger,
+  });
+  const parse = context.mock.method(JSON, 'parse');
+  pull.pull();
+  await until(() => blocked.length + warned.length > 0, 'the page to be read');
+  await pull.stop();
+  assert.deepEqual([blocked, warned], [['staff0'], []]);
+  assert.deepEqual(parse.mock.calls.filter(({ arguments: [text] }) => text.length > 10_000).length, 0);
 });
 
 test('VND-10 an alert opens a ticket with the advice of the model, and one that the desk did not take comes again', async () => {

@@ -7,6 +7,7 @@ import { makePolicies, STATED_POLICIES } from '#src/limits/policies.ts';
 import { RATE_LIMITS, rateOf, weightOf } from '#src/protocol/rate-limits.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { callControl } from '#test/support/control.ts';
+import { startConsoleServer } from '#test/support/console.ts';
 import { request, startServer, type TestServer } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
@@ -297,4 +298,32 @@ test('requests with tokens that do not hold are counted by address, and then ref
   for (let count = 0; count < 2 * burst; count += 1) await ask('/v1/inbox', 'nobody');
   assert.deepEqual(new Set(codes.slice(0, burst)), new Set(['401 token_invalid']));
   assert.equal(codes.at(-1), '429 rate_limited');
+});
+
+test('a client that provisions people is held to its rates, reads and writes apart, and so are tokens that are none', async (t) => {
+  const { console, server, stop } = await startConsoleServer({ environment: { PARLEY_RATE_LIMITS: '0.02' } });
+  t.after(stop);
+  const made = await console<{ token: string }>('POST', '/scim-clients', { name: 'provider' });
+  const ask = async (method: string, token: string) => {
+    const init = { method, headers: { authorization: `Bearer ${token}` } };
+    const reply = await fetch(`${server.coordinator}/scim/v2/Users`, init);
+    return { code: ((await reply.json()) as { code?: string }).code, status: reply.status, headers: reply.headers };
+  };
+  const untilRefused = async (method: string, token: string) => {
+    for (let taken = 0; ; taken += 1) {
+      const { code, headers, status } = await ask(method, token);
+      if (code !== 'rate_limited') continue;
+      assert.equal(status, 429);
+      assert.ok(Number(headers.get('retry-after')) >= 1);
+      return taken;
+    }
+  };
+  const burst = STATED_POLICIES.scim_read.burst * 0.02;
+  const reads = await untilRefused('GET', made.body.token);
+  assert.ok(reads >= burst && reads < 2 * burst, `${reads} reads were taken`);
+  // An empty body: each is refused for what it is, and counts.
+  const writes = await untilRefused('POST', made.body.token);
+  assert.ok(writes >= STATED_POLICIES.scim_write.burst * 0.02 && writes < 2 * burst, `${writes} writes were taken`);
+  const guesses = await untilRefused('GET', 'scim_guess');
+  assert.ok(guesses >= 1 && guesses <= 2, `${guesses} guesses were judged`);
 });

@@ -87,7 +87,14 @@ export async function openOutbox(
   const open = () =>
     new Outbox({
       ...parts,
-      ...{ log, isOn: () => true, sender: () => 'calendar@example.org', baseUrl: () => 'https://cal.example.org' },
+      ...{
+        log,
+        isOn: () => true,
+        language: () => 'en',
+        languageOf: () => undefined,
+        sender: () => 'calendar@example.org',
+        baseUrl: () => 'https://cal.example.org',
+      },
       setup: () => (port === undefined ? undefined : { server, from: 'calendar@example.org', dkim: undefined }),
       transport: new Transport({ allowPrivateTargets: true, ...bounds }),
       links: new RsvpLinks(parts),

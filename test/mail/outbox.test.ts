@@ -25,7 +25,7 @@ test('CAL-03 what a mail server puts off or drops is sent again under the same M
   assert.notEqual(ids[3], ids[0]);
   assert.deepEqual(
     mails.mails.map(({ email }) => email.subject),
-    ['Invitation: Talk', 'Invitation: Moved'],
+    ['Invitation: Talk', 'Updated invitation: Moved'],
   );
   assert.equal(statusOf('talk', 'zoe'), '1.1');
   assert.deepEqual(counts(), { sent: 2 });

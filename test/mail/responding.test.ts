@@ -77,7 +77,7 @@ test('CAL-03 times are shown on the clock of the entry', () => {
   const shown = (...lines: string[]) => {
     const bytes = Buffer.from(calendarText(['UID:x', ...lines].join('\n')));
     const { when } = describe({ bytes, zone: ZONE });
-    return when === undefined ? '' : whenOf(when).replaceAll('day,', 'day');
+    return when === undefined ? '' : whenOf(when, { locale: 'en-GB' }).replaceAll('day,', 'day');
   };
   assert.equal(
     shown('DTSTART;TZID=America/New_York:20270329T230000', 'DURATION:PT2H'),

@@ -232,6 +232,49 @@ test('FRM-05 a person is pushed what they want to be told of, and nothing in the
   await server.api(dot, 'DELETE', '/v1/push');
 });
 
+test('FRM-05 a message with a word that a person watches for is pushed like one that names them', async () => {
+  const { fay, gil } = await server.people('fay', 'gil');
+  const subscription = await subscribe(fay);
+  const { id: room } = await start(server, gil, 'room', ['fay'], 'Site');
+  const { id: muted } = await start(server, gil, 'room', ['fay'], 'Muted');
+  await server.api(fay, 'PUT', `/v1/conversations/${muted}/mute`, { until: '2030-01-01T00:00:00Z' });
+  const path = `${server.coordinator}/v1/me/notifications`;
+  const put = async (form: object) => {
+    const body = { level: 'mentions', quiet: null, conversations: {}, ...form };
+    const reply = await request<{ keywords?: string[] }>('PUT', path, { token: fay.session.token, body });
+    assert.equal(reply.status, 200, reply.text);
+    return reply.body.keywords;
+  };
+  const keywords = ['Crème', 'too  LATE', '東京'];
+  assert.deepEqual(await put({ keywords }), keywords);
+  // Whole words, in their order.
+  for (const body of ['cremes', 'late too', 'too very late', '東 and 京都', 'nothing'])
+    await say(server, gil, room, body);
+  const said = ['the CREME brûlée', 'you are (too late)!', 'あした東京に行く'];
+  for (const body of said) await say(server, gil, room, body);
+  await say(server, fay, room, 'my own creme');
+  await say(server, gil, muted, 'silent');
+  const last = await say(server, gil, muted, 'creme');
+  const told = await pushed(subscription, 4);
+  assert.deepEqual(
+    told.map((push) => push['seq']).toSorted((a, b) => Number(a) - Number(b)),
+    [last.seq, 6, 7, 8],
+  );
+  // Whoever knows of no keywords takes none away, and nobody else is told of them.
+  assert.deepEqual(await put({}), keywords);
+  const others = [
+    await request('GET', path, { token: gil.session.token }),
+    await request('GET', `${server.coordinator}/v1/directory/fay`, { token: gil.session.token }),
+    await server.api(gil, 'GET', `/v1/conversations/${room}/participants`),
+  ];
+  for (const { text } of others) assert.equal(/cr[èe]me/i.test(text), false, text);
+  assert.equal(await put({ keywords: [] }), undefined);
+  await say(server, gil, room, 'creme without anybody who watches');
+  await settleFor('fay', room);
+  assert.equal((await pushed(subscription, 4)).length, 4);
+  await server.api(fay, 'DELETE', '/v1/push');
+});
+
 test('FRM-05 what nobody can want to be told of is refused with its field', async () => {
   const path = `${server.coordinator}/v1/me/notifications`;
   const good = { level: 'all', quiet: { from: '22:00', until: '07:00', days: [1, 7] }, conversations: {} };
@@ -246,14 +289,20 @@ test('FRM-05 what nobody can want to be told of is refused with its field', asyn
     [{ quiet: { from: '22:00', until: '07:00', days: [1, 1] } }, 'quiet.days'],
     [{ quiet: { from: '22:00', until: '07:00', time_zone: 'Nowhere' } }, 'quiet.time_zone'],
     [{ conversations: levels(501) }, 'conversations'],
+    [{ keywords: Array.from({ length: 21 }, (_, at) => `word ${at}`) }, 'keywords'],
+    [{ keywords: ['я'.repeat(51)] }, 'keywords.0'],
+    [{ keywords: ['good', ' … '] }, 'keywords.1'],
   ];
   for (const [form, field] of cases) {
     const body = { ...good, ...form };
     assertRefused(await request('PUT', path, { token: ben.session.token, body }), 400, 'field_invalid', field);
   }
-  const most = { ...good, conversations: levels(500) };
+  const most = {
+    ...{ ...good, conversations: levels(500) },
+    keywords: Array.from({ length: 20 }, (_, at) => `${at}`.padStart(50, 'я')),
+  };
   assert.equal((await request('PUT', path, { token: ben.session.token, body: most })).status, 200);
-  const none = { level: 'all', quiet: null, conversations: {} };
+  const none = { level: 'all', quiet: null, conversations: {}, keywords: [] };
   assert.equal((await request('PUT', path, { token: ben.session.token, body: none })).status, 200);
 });
 

@@ -101,6 +101,32 @@ test('POL-01 a guest is asked by default whatever the size, colleagues beside th
   assert.deepEqual([open.participant_count, (open as Room).invited], [2, undefined]);
 });
 
+test('POL-01 who wants to be asked is asked by everybody and in every room, and others beside them are not', async () => {
+  const me = async (form: object) => {
+    const path = `${scene.server.coordinator}/v1/me`;
+    return await request<{ asked_first?: boolean }>('PATCH', path, { token: dave.session.token, body: form });
+  };
+  assert.equal((await me({ asked_first: true })).body.asked_first, true);
+  // Another change leaves the wish as it is.
+  assert.equal((await me({ title: 'Fitter' })).body.asked_first, true);
+  await set({ guests: 'unasked' });
+  const made = await start(scene.server, alice, 'room', ['bob', 'dave'], 'Small');
+  assert.deepEqual([made.participants?.map(({ user }) => user), (made as Room).invited], [['alice', 'bob'], ['dave']]);
+  assert.deepEqual((await add(bob, made.id, ['carol', 'dave'])).body.invited, ['dave']);
+  assert.equal(
+    (await accept(dave, made.id)).body.participants?.some(({ user }) => user === 'dave'),
+    true,
+  );
+  // It is the person's own, and shown to nobody.
+  const entry = await request('GET', `${scene.server.coordinator}/v1/directory/dave`, { token: bob.session.token });
+  assert.equal(entry.text.includes('asked_first'), false);
+  const wrong = await me({ asked_first: 'always' });
+  assertRefused(wrong, 400, 'field_invalid', 'asked_first');
+  assert.equal((await me({ asked_first: false })).body.asked_first, undefined);
+  const open = await start(scene.server, alice, 'room', ['dave']);
+  assert.deepEqual([open.participant_count, (open as Room).invited], [2, undefined]);
+});
+
 test('POL-01 the setting is an administrator’s, within its bounds, audited, and read with its explanation', async () => {
   const put = async (body: object) => await ask('administrator', 'PUT', '/settings/room-invitations', body);
   const viewer = await ask('viewer', 'PUT', '/settings/room-invitations', ALWAYS);

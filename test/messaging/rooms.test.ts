@@ -1,7 +1,14 @@
 /** Rooms that are public within the organisation: finding, joining, staying out, archiving, and what policies and guests see. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect as connectTo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { before, test } from 'node:test';
+import sharp from 'sharp';
 import { formatInstant } from '#src/base/time.ts';
+import { ParleyClient } from '#src/client/parley-client.ts';
+import { ROOM_AVATARS_AT_ONCE_MAX } from '#src/messaging/conversations/room-avatar-handlers.ts';
 import type { Conversation } from '#src/protocol/conversations/conversations.ts';
 import type { PublicRoom } from '#src/protocol/conversations/rooms.ts';
 import { shareRestartedServer } from '#test/console/console-server.ts';
@@ -279,4 +286,177 @@ test('a person’s favourites and categories are theirs alone, told to their dev
     assertRefused(await put(alice, { favourite: true, category }), 400, 'field_invalid', 'category');
   }
   assertRefused(await put(people.dave, { favourite: true, category: null }), 403, 'conversation_forbidden');
+});
+
+const raw = async (who: Person, method: string, path: string, body?: BodyInit, headers = {}) =>
+  await fetch(`${site.server.messaging}/v1/conversations/${path}`, {
+    method,
+    headers: { authorization: `Bearer ${who.session.token}`, ...headers },
+    ...(body === undefined ? {} : { body }),
+  });
+const codeOf = async (answer: Response) => ((await answer.json()) as { code: string }).code;
+
+/** The code that a picture of so many bytes is answered with before any of them was sent. */
+async function announced({ session }: Person, id: string, bytes: number): Promise<string> {
+  const headers = { authorization: `Bearer ${session.token}`, 'content-length': bytes };
+  const sent = httpRequest(`${site.server.messaging}/v1/conversations/${id}/avatar`, { method: 'PUT', headers });
+  sent.flushHeaders();
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  const { code } = (await json(answer)) as { code: string };
+  sent.destroy();
+  return code;
+}
+
+async function signedIn({ password, username }: Person): Promise<ParleyClient> {
+  const { coordinator, messaging } = site.server;
+  return await ParleyClient.signIn({ coordinatorUrl: coordinator, messagingUrl: messaging, username, password });
+}
+
+const photograph = async (background: string) =>
+  await sharp({ create: { width: 900, height: 300, channels: 3, background } })
+    .withExif({ IFD0: { Copyright: 'taken at home' } })
+    .jpeg()
+    .toBuffer();
+
+test('a room’s picture is given by who may name the room, told, found with the room, and outlives a kill', async (context) => {
+  const { alice, bob, carol } = people;
+  const { id } = await open(alice, 'Pictured', { participants: ['bob'] });
+  const socket = await connect(site.server, bob);
+  const sdk = await signedIn(alice);
+  context.after(() => sdk.close());
+  const avatar = await sdk.roomAvatars.put(id, new Blob([await photograph('green')]));
+  const told = await socket.event(({ type, conv }) => type === 'conversation.updated' && conv === id);
+  assert.deepEqual([told.data['avatar'], told.rev], [avatar, avatar]);
+  assert.equal((await browse(carol, '?q=pictured')).items[0]?.avatar, avatar);
+  const listed = await site.ask<{ avatar?: number }>('administrator', 'GET', `/conversations/${id}`);
+  assert.equal(listed.body.avatar, avatar);
+  // Another change leaves it as it is.
+  assert.equal((await change(alice, id, { topic: 'About' })).body.avatar, avatar);
+  for (const size of [64, 256]) {
+    for (const reader of [bob, carol]) {
+      const answer = await raw(reader, 'GET', `${id}/avatar/${avatar}?size=${size}`);
+      assert.equal(answer.headers.get('cache-control'), 'private, no-cache');
+      assert.equal(answer.headers.get('content-type'), 'image/webp');
+      const { exif, format, height, width } = await sharp(Buffer.from(await answer.arrayBuffer())).metadata();
+      assert.deepEqual([format, width, height, exif], ['webp', size, size, undefined]);
+      const tag = { 'if-none-match': answer.headers.get('etag') ?? '' };
+      assert.equal((await raw(reader, 'GET', `${id}/avatar/${avatar}?size=${size}`, undefined, tag)).status, 304);
+    }
+  }
+  assert.equal((await raw(bob, 'GET', `${id}/avatar/${avatar}?size=65`)).status, 400);
+  for (const other of [avatar - 1, avatar + 1, 'x', '0x1']) {
+    assert.equal(await codeOf(await raw(bob, 'GET', `${id}/avatar/${other}`)), 'avatar_not_found', String(other));
+  }
+  await change(alice, id, { visibility: 'private' });
+  assert.equal(await codeOf(await raw(carol, 'GET', `${id}/avatar/${avatar}`)), 'conversation_forbidden');
+  await site.restart('SIGKILL');
+  const again = await signedIn(alice);
+  context.after(() => again.close());
+  assert.equal((await again.roomAvatars.read(id, avatar, 64)).type, 'image/webp');
+  const next = await again.roomAvatars.put(id, new Blob([await photograph('red')]));
+  assert.ok(next > avatar);
+  assert.equal(await codeOf(await raw(bob, 'GET', `${id}/avatar/${avatar}`)), 'avatar_not_found');
+  await again.roomAvatars.remove(id);
+  assert.equal((await api(alice, 'GET', `/conversations/${id}`)).body.avatar, undefined);
+  assert.equal(await codeOf(await raw(bob, 'GET', `${id}/avatar/${next}`)), 'avatar_not_found');
+  // Nothing to take away changes nothing.
+  const { rev } = (await api(alice, 'GET', `/conversations/${id}`)).body;
+  await again.roomAvatars.remove(id);
+  assert.equal((await api(alice, 'GET', `/conversations/${id}`)).body.rev, rev);
+  // An administrator takes one away as well, and the room is told.
+  const last = await again.roomAvatars.put(id, new Blob([await photograph('red')]));
+  assert.equal((await site.ask('viewer', 'DELETE', `/conversations/${id}/avatar`)).status, 403);
+  assert.equal((await site.ask('administrator', 'DELETE', `/conversations/${id}/avatar`)).status, 204);
+  assert.equal(await codeOf(await raw(bob, 'GET', `${id}/avatar/${last}`)), 'avatar_not_found');
+  const trail = await site.ask<{ items: { about: string }[] }>(
+    'owner',
+    'GET',
+    '/audit?event=conversation.avatar_removed',
+  );
+  assert.deepEqual(
+    trail.body.items.map(({ about }) => about),
+    [`conversation:${id}`],
+  );
+  await socket.close();
+});
+
+test('whose room it is not to name, an archived room, a chat of two and what is no picture get none', async () => {
+  const { alice, bob, carol } = people;
+  const { id } = await open(alice, 'Bare', { participants: ['bob'] });
+  const picture = await photograph('blue');
+  const put = async (who: Person, to: string, body: BodyInit = new Blob([picture])) =>
+    await codeOf(await raw(who, 'PUT', `${to}/avatar`, body));
+  assert.equal(await put(bob, id), 'right_missing');
+  assert.equal(await put(carol, id), 'conversation_forbidden');
+  assert.equal(await put(carol, 'c_x'), 'conversation_forbidden');
+  const direct = await api(alice, 'POST', '/conversations', { kind: 'direct', participants: ['bob'] });
+  assert.equal(await put(alice, direct.body.id), 'right_missing');
+  const drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>';
+  for (const body of ['', 'no picture', drawing, Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')]) {
+    assert.equal(await put(alice, id, body), 'avatar_invalid');
+  }
+  assert.equal(await put(alice, id, Buffer.alloc(8 * 1024 * 1024)), 'avatar_invalid');
+  assert.equal(await announced(alice, id, 8 * 1024 * 1024 + 1), 'body_too_large');
+  assert.equal((await raw(alice, 'PUT', `${id}/avatar?size=64`, picture)).status, 400);
+  assert.equal((await api(alice, 'GET', `/conversations/${id}`)).body.avatar, undefined);
+  const given = await raw(alice, 'PUT', `${id}/avatar`, picture);
+  assert.equal(given.status, 200);
+  const { avatar } = (await given.json()) as { avatar: number };
+  assert.equal((await change(alice, id, { archived: true })).body.avatar, avatar);
+  assert.equal(await put(alice, id), 'conversation_archived');
+  assert.equal(await codeOf(await raw(alice, 'DELETE', `${id}/avatar`)), 'conversation_archived');
+  assert.equal((await raw(bob, 'GET', `${id}/avatar/${avatar}`)).status, 200);
+  assert.equal(await codeOf(await raw(bob, 'DELETE', `${id}/avatar`)), 'right_missing');
+});
+
+test('pictures that one person begins to send keep nobody else from sending one', async (context) => {
+  const { alice, bob } = people;
+  const rooms = await Promise.all([open(alice, 'Slow'), open(bob, 'Quick')]);
+  const [slow, quick] = rooms.map(({ id }) => id);
+  const { hostname, port } = new URL(site.server.messaging);
+  const head = [
+    `PUT /v1/conversations/${slow}/avatar HTTP/1.1`,
+    'host: a',
+    `authorization: Bearer ${alice.session.token}`,
+    'content-type: image/png',
+    'content-length: 1000',
+  ];
+  // More than all threads together take in at once.
+  const begun = Array.from({ length: 4 * ROOM_AVATARS_AT_ONCE_MAX }, () => {
+    const socket = connectTo(Number(port), hostname).setEncoding('latin1');
+    context.after(() => socket.destroy());
+    const said: string[] = [];
+    socket.on('data', (text: string) => said.push(text));
+    socket.write(`${head.join('\r\n')}\r\n\r\nx`);
+    return () => said.join('');
+  });
+  // The other half of a refused body is awaited, so nothing is said to it before.
+  const sdk = await signedIn(bob);
+  context.after(() => sdk.close());
+  assert.ok((await sdk.roomAvatars.put(quick as string, new Blob([await photograph('red')]))) > 0);
+  assert.ok(begun.every((said) => !said().includes('200 OK')));
+});
+
+test('MSG-07 a call that was live when its room was archived ends there, and who was in it says what became of it', async () => {
+  const { alice, bob } = people;
+  const { id } = await open(alice, 'Talking', { participants: ['bob'] });
+  const step = async (name: string, seq: number, body: object) => {
+    const form = { to: id, kind: 'call', step: name, call: 'attempt', seq, body };
+    const reply = await api<unknown>(alice, 'POST', '/signal', form);
+    assert.equal(reply.status, 202, reply.text);
+  };
+  const outcome = async (who: Person, result: string, call?: string) => {
+    const body = { outcome: { result, duration: 0, flags: [] }, ...(call === undefined ? {} : { call }) };
+    return await post(site.server, who, id, { kind: 'call', body });
+  };
+  await step('invite', 1, { video: false, room: 'r' });
+  await change(alice, id, { archived: true });
+  assertRefused(await outcome(alice, 'cancelled', 'attempt'), 409, 'call_outcome_contradicts');
+  await step('cancel', 2, {});
+  assert.equal((await outcome(alice, 'cancelled', 'attempt')).status, 201);
+  assert.equal((await outcome(bob, 'missed')).status, 201);
+  // One each, of a call that there was, and no other words.
+  assertRefused(await outcome(alice, 'missed', 'attempt'), 409, 'call_outcome_posted', 'body.outcome');
+  assertRefused(await outcome(alice, 'failed', 'another'), 409, 'conversation_archived');
+  assertRefused(await post(site.server, bob, id, { kind: 'text', body: 'x' }), 409, 'conversation_archived');
 });

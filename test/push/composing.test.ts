@@ -15,7 +15,15 @@ async function composingScene(t: TestContext, showsText: boolean) {
   await scene.register('d_1');
   const reader = new PushReader({ environments: [host.environment], laneOf: () => host.environment });
   const reaches = () => true;
-  const compose = makeComposing({ levelAt: () => 'all', reader, attention, now: () => host.now, reaches, showsText });
+  const compose = makeComposing({
+    levelAt: () => 'all',
+    watchedBy: () => [],
+    reader,
+    attention,
+    now: () => host.now,
+    reaches,
+    showsText,
+  });
   const push = async (text: string): Promise<PushDelivery> => {
     await scene.post('alice', text);
     const [delivery] = scene.pushed();

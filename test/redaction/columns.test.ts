@@ -41,9 +41,21 @@ test('RED-01 RED-03 columns of TSV, of COPY, of the extended log format and of Z
   );
 });
 
-test('a line of another number of values ends the table; a sentence with commas and two columns are none', () => {
+test('a table of two columns, and one that is drawn, are tables', () => {
+  assert.equal(redact('user,total\neva,5'), `user,total\n${EVA},5`);
+  assert.equal(
+    redact('| user | etag |\n|---|---|\n| eva | 4f9a1c7e2b8d3f6a0c5e9b1d7f3a8c2e |'),
+    `| user | etag |\n|---|---|\n| ${EVA} | 4f9a1c7e2b8d3f6a0c5e9b1d7f3a8c2e |`,
+  );
+  assert.equal(
+    redact(' username | total \n----------+-------\n eva      |     5'),
+    ` username | total \n----------+-------\n ${EVA}      |     5`,
+  );
+});
+
+test('a line of another number of values ends the table; a sentence with commas is none', () => {
   assert.equal(redact('a,user,b\n1,eva,2\n1,eva\n1,eva,2'), `a,user,b\n1,${EVA},2\n1,eva\n1,eva,2`);
-  for (const plain of ['Hello all, the user is here, and so are we\none,two,three', 'user,total\neva,5']) {
+  for (const plain of ['Hello all, the user is here, and so are we\none,two,three', 'the user, total\neva,5']) {
     assert.equal(redact(plain), plain);
   }
 });

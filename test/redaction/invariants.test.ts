@@ -264,3 +264,17 @@ test('a JSON value keeps its numbers, truths and nothings', () => {
   };
   assert.deepEqual(engine.value(value), value);
 });
+
+test('a value that changes over and over, and lines that open what nothing closes, are no depth of calls', () => {
+  for (const piece of [
+    'password -> x -> ',
+    'password: "a" -> ',
+    '["user"]=>\n',
+    '[["user", ',
+    'body: "\n',
+    'secret=[',
+  ]) {
+    const once = engine.text(piece.repeat(20_000));
+    assert.equal(engine.text(once), once, piece);
+  }
+});

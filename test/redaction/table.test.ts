@@ -23,6 +23,10 @@ function nameOf(row: Row): string {
       return `${row.does} behind ${row.literal}`;
     case 'shape':
       return `form ${row.pattern}`;
+    case 'wrapper':
+      return `wrapper ${row.pattern}`;
+    case 'sign':
+      return `sign ${row.sign}`;
     case 'word':
       return `word ${row.word}`;
     default:

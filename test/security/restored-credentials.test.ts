@@ -60,7 +60,7 @@ function door(
     knock: async (server) => {
       const init = { method, headers: sent, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
       const reply = await fetch(`${server[service]}${path}`, init);
-      return [reply.status, /^\{"code":"(\w+)"/.exec(await reply.text())?.[1]];
+      return [reply.status, /[{,]"code":"(\w+)"/.exec(await reply.text())?.[1]];
     },
   };
 }
@@ -118,6 +118,7 @@ async function makeDoors() {
   const reset = pathOf((await asOwner<{ url: string }>('POST', '/users/eve/password-reset')).url);
   const form = { name: 'support', purpose: 'to try what a restore leaves', term_days: 365 };
   const vendor = await asOwner<{ token: string; id: string }>('POST', '/vendor-tokens', form);
+  const scim = await asOwner<{ id: string; token: string }>('POST', '/scim-clients', { name: 'provider' });
   const bot = await makeBot(running, 'diary', ['conversations:read'], [room.id]);
   const kept = await makeBot(running, 'honest', ['conversations:read'], [room.id]);
   const webhook = await asAnn<{ id: string; path: string }>(
@@ -218,6 +219,10 @@ async function makeDoors() {
       401,
       'vendor_token_revoked',
     ]),
+    door('a provisioning token', ['GET', 'coordinator', '/scim/v2/Users'], bearer(scim.token), 200, [
+      401,
+      'token_invalid',
+    ]),
     door('a bot', rooms, bearer(bot.token), 403, [401, 'bot_token_ended']),
     door('a bot that nobody revoked', rooms, bearer(kept.token), 403, [401, 'bot_token_ended']),
     door('a webhook', ['POST', 'messaging', webhook.path], { body: { text: 'built' } }, 201, [
@@ -271,6 +276,7 @@ async function makeDoors() {
     node,
     room,
     roomLink,
+    scim,
     secret,
     standing,
     unused,
@@ -289,9 +295,10 @@ async function knockAll(doors: readonly Door[], at: TestServer): Promise<[name: 
 
 /** Ends what the doors lead through, as whoever it belongs to does. */
 async function endAll(doors: Awaited<ReturnType<typeof makeDoors>>): Promise<void> {
-  const { app, bot, calendar, consoleToken, feed, meeting, node, room, vendor, webhook } = doors;
+  const { app, bot, calendar, consoleToken, feed, meeting, node, room, scim, vendor, webhook } = doors;
   await asOwner('POST', `/vendor-tokens/${vendor.id}/revoke`);
   await asOwner('POST', `/bots/${bot.id}/revoke`);
+  await asOwner('DELETE', `/scim-clients/${scim.id}`);
   await asOwner('DELETE', `/nodes/${node.id}`);
   await asOwner('PUT', '/clients', { publish_token: null });
   await asAnn('messaging', 'DELETE', `/v1/conversations/${room.id}/webhooks/${webhook.id}`);

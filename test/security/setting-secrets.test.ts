@@ -76,8 +76,8 @@ const CASES: readonly [screen: string, whole: object, moves: readonly object[], 
   [
     'external-stores',
     { endpoint: 'https://s3.example.org', bucket: 'parley', access_key_id: 'KEY', secret_access_key: 'heron' },
-    [{ endpoint: 'https://s4.example.org' }],
-    { bucket: 'other' },
+    [{ endpoint: 'https://s4.example.org' }, { region: 'eu-west-1' }, { bucket: 'other' }],
+    { access_key_id: 'OTHER', keeps_attachments: true },
     'secret_access_key',
   ],
   [

@@ -16,6 +16,7 @@ import {
 import { PROBLEMS_MAX } from '#storage/engine/findings.ts';
 import { lanePath, readManifest, writeManifest } from '#storage/engine/folder.ts';
 import { key, numberAt, numberValue } from '#storage/engine/keys.ts';
+import { roomAvatarKey } from '#storage/conversations/room-avatars.ts';
 import { listingKey } from '#storage/conversations/room-records.ts';
 import { postedKey, roomsKey } from '#storage/conversations/usage-records.ts';
 import { openLane, type LaneWrite } from '#storage/engine/lane.ts';
@@ -124,6 +125,26 @@ test('marks of public rooms have to agree with the rooms', async (t) => {
   await change(folder, [{ table: 'meta', key: listingKey(ROOM), value: null }]);
   const [first] = (await checkFolder(folder)).problems;
   assert.equal(first, `In lane 0, conversations [${ROOM}] is public, but not listed.`);
+});
+
+test('pictures of rooms have to agree with the rooms, and go with them', async (t) => {
+  const folder = temporaryFolder(t);
+  const host = new ActorHost(folder, []);
+  await makeRoom(host, ROOM, ['bob']);
+  await makeRoom(host, LONG, ['bob']);
+  const pictures = { 64: Buffer.from('small'), 256: Buffer.from('large') };
+  for (const id of [ROOM, LONG]) await host.reply(id, { kind: 'putAvatar', pictures, ...as('alice') });
+  await host.reply(LONG, { kind: 'delete', ...as('alice') });
+  await host.close();
+  assert.deepEqual((await checkFolder(folder)).problems, []);
+  await change(folder, [
+    { table: 'meta', key: roomAvatarKey(ROOM, 64), value: null },
+    { table: 'meta', key: roomAvatarKey(LONG, 64), value: pictures[64] },
+  ]);
+  assert.deepEqual((await checkFolder(folder)).problems.toSorted(), [
+    `In lane 0, conversations [${ROOM}] has the number of a picture, but not the picture.`,
+    `In lane 0, meta [avatar, ${LONG}, 64] is a picture that its room does not have.`,
+  ]);
 });
 
 test('what a purge has not taken yet is in order while it is marked', async (t) => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { blobPath } from '#storage/attachments/blobs.ts';
+import { blobPath, removeBlob } from '#storage/attachments/blobs.ts';
 import { ContentClaims } from '#storage/attachments/content-claims.ts';
 import { contentHashOf } from '#storage/attachments/content-hash.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
@@ -16,7 +16,8 @@ function setStage(t: TestContext): { claims: ContentClaims; used: Set<string>; p
   const path = blobPath(folder, NAME);
   mkdirSync(dirname(path), { recursive: true });
   const write = (): void => writeFileSync(path, 'same');
-  return { claims: new ContentClaims(folder, (name) => used.has(name)), used, path, write };
+  const remove = async (name: string): Promise<void> => await removeBlob(folder, name);
+  return { claims: new ContentClaims(remove, (name) => used.has(name)), used, path, write };
 }
 
 test('one that is claimed stays, and goes when the last claim failed', async (t) => {

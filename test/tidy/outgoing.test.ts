@@ -16,7 +16,17 @@ const CONNECTING = new Set([
 ]);
 const PLATFORM = new Set(['node:dgram', 'node:http', 'node:http2', 'node:https', 'node:net', 'node:tls']);
 /** Packages that connect by themselves. */
-const LIBRARIES = new Set(['ldapts', 'nodemailer', 'openid-client', 'undici', 'web-push', 'ws', 'socket.io-client']);
+const LIBRARIES = new Set([
+  '@aws-sdk/client-s3',
+  '@smithy/node-http-handler',
+  'ldapts',
+  'nodemailer',
+  'openid-client',
+  'undici',
+  'web-push',
+  'ws',
+  'socket.io-client',
+]);
 
 /** Source → why it connects, or loads what does, outside of the guard. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {

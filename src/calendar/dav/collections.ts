@@ -83,7 +83,8 @@ async function create(
   await context.calendars.change((draft) => {
     const { id } = draft.createCalendar(
       {
-        ...{ displayname: path.calendar, description: '', color: '', order: 0, zone: 'UTC', transparency: 'opaque' },
+        ...{ displayname: path.calendar, description: '', color: '', order: 0, transparency: 'opaque' },
+        ...{ zone: context.zoneOf(viewer) ?? 'UTC', followsOwner: record.zone === undefined },
         ...record,
         owner: viewer,
         name: path.calendar,
@@ -107,12 +108,16 @@ function responseElement(name: XmlName, content: string): string {
 }
 
 /**
- * Removes a calendar: for everybody where it is one's own, from one's home where it is somebody else's.
+ * Removes a calendar: for everybody where it is one's own, from one's home where it is somebody else's. A client cannot say whom to
+ * tell, so everybody is told of whom removing each meeting would tell (RFC 6638, 3.2.3.2).
  * @throws DavRefusal
  */
 export async function removeCalendar(request: DavRequest, { calendar, access }: CalendarResource): Promise<void> {
   const { context, viewer } = request;
-  if (access === 'owner') return await context.calendars.removeCalendar(calendar.id, byOf(request));
+  if (access === 'owner') {
+    const isSilent = headerOf(request.headers, 'schedule-reply')?.trim().toUpperCase() === 'F';
+    return await context.removeCalendar({ calendar, by: byOf(request), notify: 'all', isSilent });
+  }
   await context.calendars.change((draft) => {
     if (draft.accessOf(viewer, calendar.id) === undefined) throw notFound();
     draft.share(calendar.id, viewer, null, byOf(request));

@@ -5,6 +5,7 @@ import type { QuotaLimits } from '#src/protocol/quotas.ts';
 import type { AccessibleCalendar } from '#storage/calendars/calendar-reader.ts';
 import type { BusyTimes } from '../objects/busy-times.ts';
 import type { CalendarsAlone } from '../calendar-access.ts';
+import type { CalendarRemoval } from '../objects/calendar-removal.ts';
 import type { CalendarContents } from '../objects/calendar-contents.ts';
 import type { WorkBudgets } from '../work-budget.ts';
 
@@ -72,11 +73,15 @@ export interface DavContext {
   /** What is in a calendar, as the person who has it so may see it. */
   readonly contentsOf: (accessible: AccessibleCalendar) => CalendarContents;
   readonly writer: ObjectWriter;
+  /** Removes a calendar of its owner's. */
+  readonly removeCalendar: (removal: CalendarRemoval) => Promise<void>;
   readonly principals: Principals;
   /** When the owner of a calendar address is taken; undefined for nobody and for somebody out of sight alike. */
   readonly busyTimes: (viewer: string, address: string, span: Span) => Promise<BusyTimes | undefined>;
   /** When one calendar takes its owner's time. */
   readonly busyIn: (viewer: string, calendar: CalendarRecord, span: Span) => Promise<BusyTimes>;
+  /** The time zone of somebody's profile; undefined where they have said none. */
+  readonly zoneOf: (user: string) => string | undefined;
   /** How much people may store. */
   readonly quotas: { readonly limits: QuotaLimits };
   /** What people's questions may cost the others. */

@@ -26,6 +26,7 @@ const AS_DAV: Readonly<Partial<Record<ErrorCode, readonly [RefusalStatus, Refusa
   entry_uid_taken: [403, { condition: caldav('no-uid-conflict') }],
   entry_too_large: [403, { condition: caldav('max-resource-size') }],
   field_invalid: [403, { condition: caldav('calendar-collection-location-ok') }],
+  invitation_change_forbidden: [403, { condition: caldav('allowed-attendee-scheduling-object-change') }],
   organizer_forbidden: [403, { condition: caldav('allowed-organizer-scheduling-object-change') }],
   path_not_found: [404],
   properties_too_large: [507, quota],

@@ -74,6 +74,19 @@ export function changeProperties(
   return splice(object, splices);
 }
 
+/** Has the master hold these components, such as alarms; those that it has already stay as they are written. */
+export function replaceSubcomponents(object: CalendarObject, components: readonly Component[]): Uint8Array {
+  const { master } = object;
+  if (master === undefined) return bytesOf(object.source);
+  const end = master.properties.at(-1)?.end ?? master.start;
+  const kept = master.components.filter((one) => components.includes(one));
+  const gone = master.components.filter((one) => !kept.includes(one)).map(removed);
+  const made = components
+    .filter((one) => !kept.includes(one))
+    .map((one) => ({ start: end, end, text: writeComponent(one) }));
+  return splice(object, [...gone, ...made]);
+}
+
 /**
  * Takes one instance out: an EXDATE in the master, and its override away. `recurrenceId` is an occurrence's. Undefined
  * when the object has no master or the text is no time.

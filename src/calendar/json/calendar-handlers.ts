@@ -3,7 +3,12 @@ import type { z } from 'zod';
 import { makeId } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
 import type { CALENDAR_ROUTES } from '#src/protocol/calendars/calendar-routes.ts';
-import type { CalendarView, changeCalendar, createCalendar } from '#src/protocol/calendars/calendars.ts';
+import type {
+  CalendarView,
+  changeCalendar,
+  createCalendar,
+  deleteCalendarQuery,
+} from '#src/protocol/calendars/calendars.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { ClientHandlers, ClientRequest } from '#src/http/client-routes.ts';
 import type { AccessibleCalendar } from '#storage/calendars/calendar-reader.ts';
@@ -11,6 +16,7 @@ import { accessCalendar, defaultCalendarOf, ensureDefaultCalendar } from '../cal
 import type { CalendarServices } from '../calendar-services.ts';
 import type { CalendarRecord, ComponentKind } from '#storage/calendars/calendar-records.ts';
 import { TimeSlicer } from '../time-slicer.ts';
+import { removeOwnCalendar } from '../objects/calendar-removal.ts';
 import { isZone } from '../objects/derivation.ts';
 import type { Subscriptions } from '../subscriptions/subscriptions.ts';
 
@@ -20,7 +26,7 @@ export function makeCalendarHandlers(
   services: CalendarServices,
   subscriptions: Subscriptions,
 ): ClientHandlers<Pick<typeof CALENDAR_ROUTES, Names>> {
-  const { calendars } = services;
+  const { book, calendars } = services;
   const viewOf = (user: string, { calendar, access }: AccessibleCalendar): CalendarView => ({
     id: calendar.id,
     owner: calendar.owner,
@@ -40,18 +46,19 @@ export function makeCalendarHandlers(
   });
   return {
     listCalendars: async ({ user }) => {
-      await ensureDefaultCalendar(calendars, user);
+      await ensureDefaultCalendar(calendars, user, book.zoneOf(user));
       const items = calendars.servedTo(user).map((accessible) => viewOf(user, accessible));
       return { status: 200, body: { items, next: null } };
     },
     createCalendar: async ({ user, body, address }) => {
       const { source, transparency, tz, ...fields } = body as z.infer<typeof createCalendar>;
-      assertZone(tz);
-      await ensureDefaultCalendar(calendars, user);
+      if (tz !== undefined) assertZone(tz);
+      await ensureDefaultCalendar(calendars, user, book.zoneOf(user));
       const by = byOf({ user, address });
       // What a feed says takes nobody's time, unless its follower says so.
       const standing = transparency ?? (source === undefined ? 'opaque' : 'transparent');
-      const form = { ...fields, owner: user, zone: tz, transparency: standing };
+      const zone = { zone: tz ?? book.zoneOf(user) ?? 'UTC', followsOwner: tz === undefined };
+      const form = { ...fields, ...zone, owner: user, transparency: standing };
       const name = makeId('cal', services.clock.now()).slice(4);
       const calendar =
         source === undefined
@@ -74,7 +81,8 @@ export function makeCalendarHandlers(
     },
     deleteCalendar: async (request) => {
       const { calendar } = accessCalendar(calendars, request.user, calendarOf(request), 'owner');
-      await calendars.removeCalendar(calendar.id, byOf(request));
+      const { notify } = request.query as z.infer<typeof deleteCalendarQuery>;
+      await removeOwnCalendar(services, { calendar, notify, by: byOf(request) });
       return { status: 204, body: undefined };
     },
   };

@@ -17,7 +17,10 @@ import { instantOf, wallOf, type Zone } from '../zones/zone.ts';
 /** Properties to set, by name: those listed replace those that are there, and an empty list takes them away. */
 export type PropertyChanges = Record<string, readonly Property[]>;
 
-type When = Pick<CreateEntry, 'local_start' | 'local_end' | 'tz' | 'start_at' | 'end_at' | 'date' | 'days'>;
+type When = Pick<
+  CreateEntry,
+  'local_start' | 'local_end' | 'tz' | 'start_at' | 'end_at' | 'date' | 'days' | 'local_due'
+>;
 type Words = Pick<
   ChangeEntry,
   'title' | 'description' | 'location' | 'status' | 'transparency' | 'visibility' | 'categories'
@@ -80,7 +83,7 @@ function timingFrom(form: When, calendarZone: string, kept: string | undefined):
   const start = form.start_at === undefined ? undefined : instantIn(form.start_at, 'start_at');
   const local = start === undefined ? form.local_start : writeLocal(wallOf(zone, start), false);
   if (local === undefined) {
-    if (form.tz !== undefined) throw new Refusal('field_invalid', { field: 'tz' });
+    if (form.tz !== undefined && form.local_due === undefined) throw new Refusal('field_invalid', { field: 'tz' });
     return undefined;
   }
   const begin = start ?? localInstant(local, zone, 'local_start');

@@ -12,6 +12,7 @@ import {
   type EntryView,
   type OccurrenceView,
   type RangeQuery,
+  type ReadEntryQuery,
 } from '#src/protocol/calendars/calendars.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { AccessibleCalendar } from '#storage/calendars/calendar-reader.ts';
@@ -33,17 +34,20 @@ import {
   withChanges,
   wordChanges,
 } from './entry-form.ts';
+import { detailChanges, withReminders } from './entry-details.ts';
 import { entryView, occurrenceTime, statusView } from './entry-view.ts';
 import { CalendarFault } from '../icalendar/calendar-fault.ts';
 import { readCalendarObject } from '../icalendar/object-reader.ts';
 import type { CalendarObject, Window } from '../icalendar/calendar-object.ts';
 import { COMPONENT_NAMES } from '../icalendar/component-kinds.ts';
 import { arrangeMeeting, type MeetingWish, type WithMeeting } from '../meetings/entry-meetings.ts';
+import { overrideFor } from '../icalendar/edits.ts';
+import { singleOccurrence } from '../scheduling/single-occurrence.ts';
 import { makeComponent, makeProperty } from '../icalendar/component.ts';
 import { writeCalendar } from '../icalendar/generated-calendar.ts';
 import { writeInstant } from '../icalendar/values.ts';
 import { Series } from '../recurrence/series.ts';
-import { changeObject, deleteFrom, makeUid, type EditContext } from './series-edits.ts';
+import { changeObject, deleteFrom, isOwnChange, makeUid, type EditContext } from './series-edits.ts';
 import { TimeSlicer } from '../time-slicer.ts';
 
 type Names = 'readRange' | 'createEntry' | 'readEntry' | 'changeEntry' | 'deleteEntry';
@@ -72,7 +76,11 @@ export function makeEntryHandlers(services: CalendarServices): ClientHandlers<Pi
     readEntry: (request) => {
       const accessible = accessCalendar(calendars, request.user, calendarOf(request), 'read');
       const { calendar } = accessible;
-      return { status: 200, body: readEntry(services, calendar, contentsOf(accessible), entryOf(request)) };
+      const { recurrence_id: recurrenceId } = request.query as ReadEntryQuery;
+      return {
+        status: 200,
+        body: readEntry(services, calendar, contentsOf(accessible), entryOf(request), recurrenceId),
+      };
     },
     changeEntry: async (request) => {
       const { etag } = request.body as ChangeEntry;
@@ -104,7 +112,7 @@ async function changeEntry(services: CalendarServices, request: ClientRequest): 
   const contents = new CalendarContents(calendars, accessible);
   const { stored, object } = findWritable(contents, entryOf(request), form.etag);
   const context = contextOf(services, user, calendar);
-  assertOrganizes(services, user, object);
+  if (!isOwnChange(form)) assertOrganizes(services, user, object);
   const { bytes: changed, split } = inContract(() => changeObject(object, form, context));
   const arranged = await arrange(services, user, calendar, stored.uid, form.meeting, changed as Uint8Array);
   const put = { name: stored.name, bytes: arranged.bytes, conditions: { ifMatch: [stored.etag] } };
@@ -171,7 +179,13 @@ function createdObject(form: CreateEntry, uid: string, context: EditContext): Ui
     form.attendees === undefined
       ? {}
       : peopleChanges(context.book, context.user, form.attendees, undefined, context.mayInvite);
-  const timed = withChanges(bare, { ...stampChanges(context.now), ...time, ...wordChanges(form), ...people });
+  const details = detailChanges(form, bare, context.zone);
+  const changes = { ...stampChanges(context.now), ...time, ...wordChanges(form), ...people, ...details };
+  const timed = withReminders(
+    withChanges(bare, changes),
+    form.reminders,
+    context.book.addressesOf(context.user)[0] ?? '',
+  );
   if (form.rule === undefined) return Buffer.from(writeCalendar([timed]));
   const object = readCalendarObject(Buffer.from(writeCalendar([timed])));
   const rule = ruleChange(form.rule, rulePlaceOf(timed, new Series(object, context.zone)));
@@ -212,10 +226,16 @@ export function readEntry(
   calendar: CalendarRecord,
   contents: CalendarContents,
   entry: string,
+  recurrenceId?: string,
 ): EntryView {
   services.calendars.refresh();
   const { stored, object } = findEntry(contents, entry);
-  return entryView(calendar, stored, object, services.book, services.meetings);
+  const { book, meetings } = services;
+  if (recurrenceId === undefined) return entryView(calendar, stored, object, book, meetings);
+  const { zone } = calendar;
+  const component = overrideFor(object, recurrenceId, zone) ?? singleOccurrence(object, recurrenceId, zone);
+  if (component === undefined) throw new Refusal('entry_not_found');
+  return entryView(calendar, stored, object, book, meetings, { recurrenceId, component });
 }
 
 /** The entry as it is by now; undefined of one that went since it was listed. */

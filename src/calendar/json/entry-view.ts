@@ -12,6 +12,7 @@ import { timesOf, writeDate, writeDateTime, writeInstant } from '../icalendar/va
 import { meetingIn, type EntryMeetings } from '../meetings/entry-meetings.ts';
 import { extentOf, placeAt } from '../recurrence/extent.ts';
 import { Series } from '../recurrence/series.ts';
+import { detailsView, dueView } from './entry-details.ts';
 import { ruleView } from './rule-form.ts';
 import { wallOf } from '../zones/zone.ts';
 
@@ -42,6 +43,12 @@ export function statusValue(status: NonNullable<EntryView['status']>): string {
   return status.toUpperCase().replace('_', '-');
 }
 
+/** One occurrence of a series, as it takes place. */
+export interface ShownOccurrence {
+  readonly recurrenceId: string;
+  readonly component: Component;
+}
+
 /** The whole view of an object: its master, or its first override where it has none. */
 export function entryView(
   calendar: Pick<CalendarRecord, 'id' | 'zone'>,
@@ -49,10 +56,12 @@ export function entryView(
   object: CalendarObject,
   book: AddressBook,
   meetings: Pick<EntryMeetings, 'read'>,
+  occurrence?: ShownOccurrence,
 ): EntryView {
   const series = new Series(object, calendar.zone);
   // What has no master has an override: the model refuses an object of neither.
-  const [component] = componentsOf(object) as [Component];
+  const [first] = componentsOf(object) as [Component];
+  const { component = first, recurrenceId } = occurrence ?? {};
   const text = (name: 'DESCRIPTION' | 'LOCATION') => textOf(component, name);
   const [description, location] = [text('DESCRIPTION'), text('LOCATION')];
   const status = statusView(propertyOf(component, 'STATUS')?.value.trim().toUpperCase());
@@ -64,6 +73,7 @@ export function entryView(
     uid: stored.uid,
     kind: stored.kind,
     ...timeView(component, series),
+    ...(recurrenceId === undefined ? {} : { recurrence_id: recurrenceId }),
     title: textOf(component, 'SUMMARY') ?? '',
     ...(description === undefined ? {} : { description }),
     ...(location === undefined ? {} : { location }),
@@ -71,10 +81,11 @@ export function entryView(
     transparency: isTransparent(component) ? 'transparent' : 'opaque',
     visibility: classificationOf(componentsOf(object)),
     categories: categoriesOf(component),
+    ...detailsView(component),
     ...peopleView(participationOf(component), book, stored.scheduled),
     ...(meeting === undefined ? {} : { meeting }),
     recurring: stored.recurring,
-    ...ruleOf(component, series),
+    ...(occurrence === undefined ? ruleOf(component, series) : {}),
     changed,
     excluded,
     etag: stored.etag,
@@ -94,11 +105,17 @@ function isTransparent(component: Component): boolean {
   return propertyOf(component, 'TRANSP')?.value.trim().toUpperCase() === 'TRANSPARENT';
 }
 
-function timeView(component: Component, series: Series): Pick<EntryView, 'all_day' | 'start_at' | 'end_at'> {
+function timeView(component: Component, series: Series): Pick<EntryView, 'all_day'> & Partial<EntryView> {
   const extent = extentOf(component, series.zones);
+  const due = dueView(component, series);
   if (extent === undefined) return { all_day: false };
+  // A task that is due and begins at no time.
+  if (due !== undefined && propertyOf(component, 'DTSTART') === undefined)
+    return { all_day: extent.start.isDate, ...due };
   const { start, end } = placeAt(extent.zone, extent.start.wall, extent.length);
-  return occurrenceTime({ start, end, isAllDay: extent.start.isDate, ...localOf(timingOf(extent)) });
+  const when = occurrenceTime({ start, end, isAllDay: extent.start.isDate, ...localOf(timingOf(extent)) });
+  const { due_at: at } = due ?? {};
+  return at === undefined ? when : { ...when, due_at: at };
 }
 
 function localOf({ start, tz }: { readonly start: string; readonly tz?: string }) {

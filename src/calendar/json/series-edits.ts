@@ -14,6 +14,7 @@ import {
   wordChanges,
   type PropertyChanges,
 } from './entry-form.ts';
+import { detailChanges, withReminders } from './entry-details.ts';
 import { expand } from '../recurrence/occurrences.ts';
 import { type CalendarObject } from '../icalendar/calendar-object.ts';
 import { makeProperty, propertiesOf, propertyOf, type Component } from '../icalendar/component.ts';
@@ -24,6 +25,7 @@ import {
   overrideFor,
   putOverride,
   removeOverride,
+  replaceSubcomponents,
 } from '../icalendar/edits.ts';
 import { readCalendarObject } from '../icalendar/object-reader.ts';
 import { writeCalendar } from '../icalendar/generated-calendar.ts';
@@ -101,14 +103,30 @@ function changesOf(component: Component, series: Series, form: ChangeEntry, cont
     form.attendees === undefined
       ? {}
       : peopleChanges(context.book, context.user, form.attendees, component, context.mayInvite);
-  const changes = { ...wordChanges(form), ...time, ...people };
+  const changes = { ...wordChanges(form), ...time, ...people, ...detailChanges(form, component, context.zone) };
   const sequence = Number(propertyOf(component, 'SEQUENCE')?.value ?? 0) || 0;
-  const isRevised = 'DTSTART' in time || form.rule !== undefined;
+  const isRevised = 'DTSTART' in changes || form.rule !== undefined;
+  const { DTSTAMP, ...stamps } = stampChanges(context.now);
   return {
     ...changes,
-    ...stampChanges(context.now),
+    ...stamps,
+    // DTSTAMP says how old the organiser's words are, which are not what is changed then.
+    ...(isOwnChange(form) ? {} : { DTSTAMP }),
     ...(isRevised ? { SEQUENCE: [makeProperty('SEQUENCE', String(sequence + 1))] } : {}),
   };
+}
+
+/** Fields that are each reader's own, of what somebody else organises too. */
+const OWN_FIELDS: ReadonlySet<string> = new Set(['reminders', 'transparency']);
+
+/** Whether a change is of nothing but what is each reader's own. */
+export function isOwnChange({ etag: _etag, recurrence_id: _id, scope: _scope, ...fields }: ChangeEntry): boolean {
+  const named = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return named.length > 0 && named.every(([name]) => OWN_FIELDS.has(name));
+}
+
+function remindedBy(component: Component, { reminders }: ChangeEntry, { book, user }: EditContext): Component {
+  return withReminders(component, reminders, book.addressesOf(user)[0] ?? '');
 }
 
 /** A series whose times or rule change for all starts afresh: its exceptions were made for the times of before. */
@@ -118,10 +136,14 @@ function changeAll(object: CalendarObject, form: ChangeEntry, context: EditConte
   const series = new Series(object, context.zone);
   const changes = changesOf(component, series, form, context);
   const isRevised = 'DTSTART' in changes || form.rule !== undefined;
-  if (!isRevised || (!series.isRecurring && form.rule === undefined))
-    return changeProperties(object, component, changes);
+  if (!isRevised || (!series.isRecurring && form.rule === undefined)) {
+    const changed = changeProperties(object, component, changes);
+    if (form.reminders === undefined) return changed;
+    const next = readCalendarObject(changed);
+    return replaceSubcomponents(next, remindedBy(next.master as Component, form, context).components);
+  }
   const timed = withChanges(component, { ...changes, RDATE: [], EXDATE: [], EXRULE: [] });
-  return rewritten(object, withRule(component, timed, series, form));
+  return rewritten(object, remindedBy(withRule(component, timed, series, form), form, context));
 }
 
 /** A changed component with the rule that is said, or the one it has, moved as it was. */
@@ -142,7 +164,7 @@ function changeOne(object: CalendarObject, form: ChangeEntry, recurrenceId: stri
   const found = findOccurrence(object, recurrenceId, zone);
   const base = found.override ?? occurrenceOf(object, recurrenceId, found.time, zone);
   const changes = changesOf(base, new Series(object, zone), form, context);
-  return putOverride(object, recurrenceId, withChanges(base, changes), zone);
+  return putOverride(object, recurrenceId, remindedBy(withChanges(base, changes), form, context), zone);
 }
 
 /** One occurrence of the series by itself, as it was before anybody changed it. */
@@ -193,7 +215,8 @@ function changeFollowing(
   const changes = changesOf(begun, series, form, context);
   const isRevised = 'DTSTART' in changes || form.rule !== undefined;
   const dropped = isRevised ? { RDATE: [], EXDATE: [], EXRULE: [] } : {};
-  const component = withRule(begun, withChanges(begun, { ...changes, ...dropped }), series, form);
+  const changed = withRule(begun, withChanges(begun, { ...changes, ...dropped }), series, form);
+  const component = remindedBy(changed, form, context);
   const key = series.keyOf(time);
   const later = isRevised ? [] : series.overrides().filter((one) => one.key >= key);
   const overrides = later.map((one) => withChanges(one.component, { UID: [makeProperty('UID', uid)] }));

@@ -5,8 +5,11 @@ import type { AddressBook } from '../address-book.ts';
 import type { DerivationPool } from '../objects/derivation-pool.ts';
 import type { Description } from '../scheduling/describing.ts';
 import type { EmailAlarm } from '../scheduling/outside-mail.ts';
+import type { Revision } from '../scheduling/revisions.ts';
+import type { Language } from '#src/protocol/languages.ts';
 import type { QueuedMailRecord, NumberedMail } from '#storage/calendars/calendar-mails.ts';
 import { escapeHtml, instantIn, lineOf, nameOf, notesOf, titleOf, whenOf } from './words.ts';
+import { type Answered, type Wording, wordingOf } from './wording.ts';
 
 export interface ComposingOptions {
   readonly book: AddressBook;
@@ -24,6 +27,8 @@ export interface Composing {
   readonly zone: string;
   /** Where the recipient answers; undefined where there is nothing to answer. */
   readonly link: string | undefined;
+  /** Its reader's. */
+  readonly language: Language;
 }
 
 /** An alarm as a letter keeps it. */
@@ -31,7 +36,7 @@ export type ReminderMail = Pick<EmailAlarm, 'title' | 'location' | 'start' | 'zo
 
 /** One mail to one recipient. @throws CalendarFault for a letter that is no message; Refusal `busy`. */
 export async function compose(composing: Composing, options: ComposingOptions): Promise<SendMailOptions> {
-  const { from, letter, mail } = composing;
+  const { from, language, letter, mail } = composing;
   const { book, epoch } = options;
   const to = mail.to.slice('mailto:'.length);
   const message = {
@@ -42,15 +47,15 @@ export async function compose(composing: Composing, options: ComposingOptions): 
     headers: { 'Auto-Submitted': 'auto-generated' },
   };
   if (letter.kind === 'REMINDER') {
-    const words = reminderWords(JSON.parse(letter.bytes.toString()) as ReminderMail);
-    return { ...message, ...words, from: { name: 'Calendar', address: from } };
+    const words = reminderWords(JSON.parse(letter.bytes.toString()) as ReminderMail, language);
+    return { ...message, ...words, from: { name: wordingOf(language).calendar, address: from } };
   }
   const name = nameOf(book.nameOf(letter.from));
   const description = await describe(composing, options);
   const own = book.addressesOf(letter.from).find((address) => address.startsWith('mailto:'));
   return {
     ...message,
-    ...schedulingWords(letter.kind, name, description, composing.link),
+    ...schedulingWords(composing, name, description),
     from: { name, address: from },
     // People answer whom the mail is from; the installation's address is read by no person.
     ...(own === undefined ? {} : { replyTo: { name, address: own.slice('mailto:'.length) } }),
@@ -77,81 +82,92 @@ function messageIdOf({ seq, to }: NumberedMail, from: string, epoch: string): st
 }
 
 type Words = Pick<SendMailOptions, 'subject' | 'text' | 'html'>;
+type Fact = readonly [name: string, value: string];
 
-const ANSWERED: Readonly<Record<string, string>> = {
-  ACCEPTED: 'Accepted',
-  DECLINED: 'Declined',
-  TENTATIVE: 'Tentative',
-};
-
-function schedulingWords(
-  kind: Exclude<QueuedMailRecord['kind'], 'REMINDER'>,
-  name: string,
-  description: Description,
-  link: string | undefined,
-): Words {
-  const title = titleOf(description);
-  const { answer = '', isRecurring, isRevised, location, notes, when } = description;
-  const answered = ANSWERED[answer] ?? 'Answer';
-  const heads = {
-    REQUEST: [isRevised ? 'Updated invitation' : 'Invitation', `${name} invites you:`],
-    CANCEL: ['Cancelled', `${name} has cancelled:`],
-    REPLY: [answered, `${name} has answered (${answered.toLowerCase()}):`],
-  } as const;
-  const [head, lead] = heads[kind];
-  const facts: [string, string][] = [
-    ...(when === undefined ? [] : [['When', `${whenOf(when)}${isRecurring ? ', repeating' : ''}`] as [string, string]]),
-    ...(location === '' ? [] : [['Where', lineOf(location)] as [string, string]]),
+function schedulingWords({ language, letter, link }: Composing, name: string, description: Description): Words {
+  const wording = wordingOf(language);
+  const { leads, subjects } = wording;
+  const { answer = '', isRecurring, location, notes, when } = description;
+  const answered = subjects[Object.hasOwn(wording.page.said, answer) ? (answer as Answered) : 'ANSWER'];
+  const revisions = letter.revisions === undefined ? [] : (JSON.parse(letter.revisions) as Revision[]);
+  const request = revisions.length > 0 ? 'UPDATE' : 'REQUEST';
+  const [head, lead] =
+    letter.kind === 'REPLY'
+      ? [answered, leads.REPLY(name, answered)]
+      : letter.kind === 'CANCEL'
+        ? [subjects.CANCEL, leads.CANCEL(name)]
+        : [subjects[request], leads[request](name)];
+  const repeats = isRecurring ? `, ${wording.repeating}` : '';
+  const facts: Fact[] = [
+    ...(when === undefined ? [] : [[wording.when, `${whenOf(when, wording)}${repeats}`] as const]),
+    ...(location === '' ? [] : [[wording.where, lineOf(location)] as const]),
   ];
-  const remarks = kind === 'REQUEST' ? notesOf(notes) : '';
-  return wordsOf({ subject: `${head}: ${title}`, lead, title, facts, remarks, link });
+  const title = titleOf(description, wording);
+  const remarks = letter.kind === 'REQUEST' ? notesOf(notes) : '';
+  const changes = revisions.flatMap((revision) => revisionLines(revision, wording));
+  return wordsOf({ subject: `${head}: ${title}`, lead, title, facts, remarks, link, changes, language });
 }
 
-function reminderWords({ location, start, title, zone }: ReminderMail): Words {
-  const facts: [string, string][] = [
-    ...(start === undefined ? [] : [['When', instantIn(start, zone)] as [string, string]]),
-    ...(location === undefined ? [] : [['Where', lineOf(location)] as [string, string]]),
-  ];
-  const shown = titleOf({ title });
-  return wordsOf({
-    subject: `Reminder: ${shown}`,
-    lead: 'Reminder:',
-    title: shown,
-    facts,
-    remarks: '',
-    link: undefined,
+/** `The occurrence of Monday 29 March 2027, 09:00–10:00 (Europe/Berlin): Where: Room 1 → Room 2`. */
+function revisionLines({ facts, occurrence }: Revision, wording: Wording): string[] {
+  const about = occurrence === undefined ? '' : `${wording.occurrence(whenOf(occurrence, wording))}: `;
+  return facts.map((fact) => {
+    const said = wording.facts[fact.what];
+    if (!('before' in fact || 'after' in fact)) return `${about}${said}`;
+    const [before, after] = [fact.before, fact.after].map((value) => {
+      const text = typeof value === 'object' ? whenOf(value, wording) : lineOf(value ?? '');
+      return text === '' ? wording.nothing : text;
+    });
+    return `${about}${said}: ${before} → ${after}`;
   });
+}
+
+function reminderWords({ location, start, title, zone }: ReminderMail, language: Language): Words {
+  const wording = wordingOf(language);
+  const facts: Fact[] = [
+    ...(start === undefined ? [] : [[wording.when, instantIn(start, zone, wording)] as const]),
+    ...(location === undefined ? [] : [[wording.where, lineOf(location)] as const]),
+  ];
+  const shown = titleOf({ title }, wording);
+  const subject = `${wording.subjects.REMINDER}: ${shown}`;
+  const lead = wording.leads.REMINDER;
+  return wordsOf({ subject, lead, title: shown, facts, remarks: '', link: undefined, changes: [], language });
 }
 
 interface Said {
   readonly subject: string;
   readonly lead: string;
   readonly title: string;
-  readonly facts: readonly (readonly [name: string, value: string])[];
+  readonly facts: readonly Fact[];
   readonly remarks: string;
   readonly link: string | undefined;
+  /** What is another than in the mail before. */
+  readonly changes: readonly string[];
+  readonly language: Language;
 }
 
-const LINK_NOTE = 'This link answers for you alone. Do not pass it on.';
-
-function wordsOf({ facts, lead, link, remarks, subject, title }: Said): Words {
+function wordsOf({ changes, facts, language, lead, link, remarks, subject, title }: Said): Words {
+  const wording = wordingOf(language);
   const text = [
     `${lead} ${title}`,
     '',
     ...facts.map(([name, value]) => `${name}: ${value}`),
+    ...(changes.length === 0 ? [] : ['', wording.changes, ...changes.map((line) => `- ${line}`)]),
     ...(remarks === '' ? [] : ['', remarks]),
-    ...(link === undefined ? [] : ['', `Answer: ${link}`, LINK_NOTE]),
+    ...(link === undefined ? [] : ['', `${wording.answer}: ${link}`, wording.linkNote]),
     '',
   ].join('\n');
   const rows = facts.map(([name, value]) => `<p>${name}: ${escapeHtml(value)}</p>`);
+  const items = changes.map((line) => `<li dir="auto">${escapeHtml(line)}</li>`);
   const html = [
-    '<!doctype html><html lang="en"><body>',
+    `<!doctype html><html lang="${language}"><body>`,
     `<p>${escapeHtml(lead)}</p><h2 dir="auto">${escapeHtml(title)}</h2>`,
     ...rows,
+    ...(changes.length === 0 ? [] : [`<p>${wording.changes}</p><ul>${items.join('')}</ul>`]),
     ...(remarks === '' ? [] : [`<p dir="auto">${escapeHtml(remarks).replaceAll('\n', '<br>')}</p>`]),
     ...(link === undefined
       ? []
-      : [`<p><a href="${escapeHtml(link)}">Answer this invitation</a></p><p>${LINK_NOTE}</p>`]),
+      : [`<p><a href="${escapeHtml(link)}">${wording.answerLink}</a></p><p>${wording.linkNote}</p>`]),
     '</body></html>',
   ].join('\n');
   return { subject, text, html };

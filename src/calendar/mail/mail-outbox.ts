@@ -23,6 +23,7 @@ import { QueueNumbers } from '../scheduling/queue-numbers.ts';
 import { DeliveryQueue, type Attempt, type AttemptContext } from '#src/delivery/delivery-queue.ts';
 import { smtpFailureOf, smtpWordOf } from '#src/outgoing/smtp.ts';
 import { Refusal } from '#src/protocol/errors.ts';
+import type { Language } from '#src/protocol/languages.ts';
 import { MAIL_RECIPIENTS_MAX } from '#src/protocol/limits.ts';
 import { oneSample } from '#src/telemetry/metrics.ts';
 import { LabelledCounts } from '#src/telemetry/labelled-counts.ts';
@@ -64,6 +65,10 @@ export interface OutboxOptions extends MailParts {
   readonly isOn: () => boolean;
   /** The installation's address; undefined while it has none. */
   readonly sender: () => string | undefined;
+  /** In which people outside are written to. */
+  readonly language: () => Language;
+  /** What a person of the installation reads; undefined where they have not said, or nothing is written in it. */
+  readonly languageOf: (user: string) => Language | undefined;
   /** What mail leaves by now; undefined while there is none, or its secrets are locked. */
   readonly setup: () => MailSetup | undefined;
   readonly transport: Pick<Transport, 'send' | 'close'>;
@@ -124,6 +129,10 @@ export class Outbox implements OutsideMail {
     return this.#options.isOn();
   }
 
+  language(): Language {
+    return this.#options.language();
+  }
+
   takes(address: string): boolean {
     // To itself the installation would answer itself.
     return MAILBOX.test(address) && address !== `mailto:${this.#options.sender()?.toLowerCase()}`;
@@ -138,8 +147,9 @@ export class Outbox implements OutsideMail {
     if (count === 0) return;
     this.#queue.reserve(count);
     this.#options.limiter.spend('mail_sent', from, count);
-    for (const { bytes, method, recipients } of messages) {
-      const letter: QueuedMailRecord = { kind: method, from, uid, calendar, bytes: Buffer.from(bytes) };
+    for (const { bytes, method, recipients, revisions } of messages) {
+      const said = revisions === undefined ? {} : { revisions: JSON.stringify(revisions) };
+      const letter: QueuedMailRecord = { kind: method, from, uid, calendar, bytes: Buffer.from(bytes), ...said };
       putMail(draft, letter, recipients, this.#numbers.next);
     }
   }
@@ -193,12 +203,14 @@ export class Outbox implements OutsideMail {
     return this.#options.baseUrl() === '' ? undefined : this.#options.setup();
   }
 
-  /** Undefined where nobody is told anything any more: whoever says it left, or their calendar is gone. */
+  /** Undefined where nobody is told anything any more: whoever says it left, or the calendar is gone of what they are invited to. */
   #letterOf({ letter: number }: Waiting): QueuedMailRecord | undefined {
     const { calendars, isPerson } = this.#options;
     const letter = queuedMailOf(calendars, number);
-    const isThere = letter !== undefined && calendars.calendar(letter.calendar) !== undefined && isPerson(letter.from);
-    return isThere ? letter : undefined;
+    if (letter === undefined || !isPerson(letter.from)) return undefined;
+    // What is taken back, and what somebody declines, may go with its calendar.
+    const isLast = letter.kind === 'CANCEL' || letter.kind === 'REPLY';
+    return isLast || calendars.calendar(letter.calendar) !== undefined ? letter : undefined;
   }
 
   async #attempt(mail: Waiting, { ask, attempts, signal }: AttemptContext<End>): Promise<Attempt<End>> {
@@ -211,13 +223,20 @@ export class Outbox implements OutsideMail {
       try {
         const link = letter.kind === 'REQUEST' ? await this.#link(mail, letter) : undefined;
         const zone = calendars.calendar(letter.calendar)?.zone ?? 'UTC';
-        const composed = await compose({ mail, letter, from: setup.from, zone, link }, this.#options);
+        const language = this.#languageFor(letter);
+        const composing = { mail, letter, from: setup.from, zone, link, language };
+        const composed = await compose(composing, this.#options);
         await transport.send(setup, composed, signal);
         return { result: 'over', answer: { outcome: 'sent', status: SENT } };
       } catch (error) {
         return this.#judge(error, attempts === 0 && !signal.aborted);
       }
     });
+  }
+
+  /** A reminder goes to whom it is from; of people outside no language is known. */
+  #languageFor({ from, kind }: QueuedMailRecord): Language {
+    return (kind === 'REMINDER' ? this.#options.languageOf(from) : undefined) ?? this.language();
   }
 
   /** What a failure means for the mail. */

@@ -2,10 +2,13 @@
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '#src/config.ts';
 import type { CalendarServices, MailParts } from '../calendar-services.ts';
-import { senderOf, smtpServerOf } from '#src/settings/mail-settings.ts';
+import { mailLanguageOf, senderOf, smtpServerOf } from '#src/settings/mail-settings.ts';
 import type { MailDns } from '#src/settings/mail-dns.ts';
 import type { SettingValues } from '#src/settings/setting-screens.ts';
 import type { Settings } from '#src/settings/settings.ts';
+import { personalFieldsOf } from '#src/identity/personal-fields.ts';
+import { languageOf } from '#src/protocol/languages.ts';
+import type { AccountsReader } from '#storage/accounts/accounts.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { Outbox, type OutboxOptions } from './mail-outbox.ts';
 import { RsvpLinks } from './rsvp-links.ts';
@@ -15,6 +18,7 @@ import { type MailSetup, Transport } from '#src/mail/transport.ts';
 export interface MailServicesOptions {
   readonly settings: Pick<Settings, 'read' | 'view'>;
   readonly mailDns: Pick<MailDns, 'signing'>;
+  readonly accounts: AccountsReader;
   readonly config: Pick<Config, 'allowPrivateTargets'>;
   /** Base URL of the calendar as people reach it; empty until it listens. */
   readonly baseUrl: () => string;
@@ -22,12 +26,15 @@ export interface MailServicesOptions {
 }
 
 /** The outbox over the calendar's parts. */
-export function makeOutbox(parts: MailParts, { baseUrl, config, log, mailDns, settings }: MailServicesOptions): Outbox {
+export function makeOutbox(parts: MailParts, options: MailServicesOptions): Outbox {
+  const { accounts, baseUrl, config, log, mailDns, settings } = options;
   return new Outbox({
     ...parts,
     ...{ baseUrl, log },
     links: new RsvpLinks(parts),
     transport: new Transport(config),
+    language: () => mailLanguageOf(publicOf(settings)),
+    languageOf: (user) => languageOf(personalFieldsOf(accounts, user).language),
     isOn: () => publicOf(settings)?.smtp_host !== undefined,
     sender: () => {
       const mail = publicOf(settings);

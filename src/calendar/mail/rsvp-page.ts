@@ -1,8 +1,11 @@
 /** The page behind an RSVP link: one form, no script, nothing from elsewhere. */
 import { createHash } from 'node:crypto';
+import { ERRORS, type ErrorCode } from '#src/protocol/errors.ts';
+import type { Language } from '#src/protocol/languages.ts';
 import { RSVP_COMMENT_LENGTH_MAX } from '#src/protocol/limits.ts';
 import type { OpenInvitation } from './rsvp-links.ts';
 import { escapeHtml, lineOf, nameOf, notesOf, titleOf, whenOf } from './words.ts';
+import { wordingOf } from './wording.ts';
 
 const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:2rem auto;padding:0 1rem;color:#1b1b1f;background:#fff}
 h1{font-size:1.4rem}dt{font-weight:600}dd{margin:0 0 .5rem}textarea{width:100%;box-sizing:border-box}
@@ -20,46 +23,53 @@ export const RSVP_POLICY = [
 
 export type RsvpAnswer = 'accepted' | 'tentative' | 'declined';
 
-const ANSWERS: Readonly<Record<RsvpAnswer, string>> = { accepted: 'Accept', tentative: 'Maybe', declined: 'Decline' };
-const ANSWERED: Readonly<Record<string, string>> = {
-  ACCEPTED: 'You have accepted.',
-  TENTATIVE: 'You have said that you may come.',
-  DECLINED: 'You have declined.',
-};
+export interface RsvpShown {
+  readonly invitation: OpenInvitation;
+  /** What the directory calls who organises it. */
+  readonly organizerName: string;
+  readonly language: Language;
+  /** The answer that was sent just now. */
+  readonly given?: RsvpAnswer;
+}
 
-/** @param organizerName what the directory calls who organises it. @param given the answer that was sent just now. */
-export function rsvpPage(invitation: OpenInvitation, organizerName: string, given?: RsvpAnswer): string {
+export function rsvpPage({ given, invitation, language, organizerName }: RsvpShown): string {
+  const wording = wordingOf(language);
+  const { page } = wording;
   const { attendee, description } = invitation;
   const { isRecurring, location, notes, when } = description;
   const facts = [
-    ['When', when === undefined ? '' : `${whenOf(when)}${isRecurring ? ', repeating' : ''}`],
-    ['Where', lineOf(location)],
-    ['Organiser', nameOf(organizerName)],
-    ['Invited', lineOf(attendee.slice('mailto:'.length))],
+    [wording.when, when === undefined ? '' : `${whenOf(when, wording)}${isRecurring ? `, ${wording.repeating}` : ''}`],
+    [wording.where, lineOf(location)],
+    [page.organiser, nameOf(organizerName)],
+    [page.invited, lineOf(attendee.slice('mailto:'.length))],
   ].filter(([, value]) => value !== '');
-  const said = ANSWERED[given?.toUpperCase() ?? description.answer ?? ''];
-  const buttons = Object.entries(ANSWERS).map(
+  const sentences: Readonly<Record<string, string>> = page.said;
+  const said = sentences[given?.toUpperCase() ?? description.answer ?? ''];
+  const title = titleOf(description, wording);
+  const buttons = Object.entries(page.buttons).map(
     ([answer, word]) => `<button name="answer" value="${answer}">${word}</button>`,
   );
-  return pageOf(titleOf(description), [
-    `<h1 dir="auto">${escapeHtml(titleOf(description))}</h1>`,
+  return pageOf(title, language, [
+    `<h1 dir="auto">${escapeHtml(title)}</h1>`,
     `<dl>${facts.map(([name = '', value = '']) => `<dt>${name}</dt><dd dir="auto">${escapeHtml(value)}</dd>`).join('')}</dl>`,
     `<p dir="auto">${escapeHtml(notesOf(notes)).replaceAll('\n', '<br>')}</p>`,
     ...(said === undefined ? [] : [`<p role="status"><strong>${said}</strong></p>`]),
     '<form method="post">',
-    `<label>Comment (optional)<textarea name="comment" rows="3" maxlength="${RSVP_COMMENT_LENGTH_MAX}"></textarea></label>`,
+    `<label>${page.comment}<textarea name="comment" rows="3" maxlength="${RSVP_COMMENT_LENGTH_MAX}"></textarea></label>`,
     `${buttons.join('')}</form>`,
   ]);
 }
 
 /** What stands where there is nothing to answer, or an answer could not be taken. */
-export function rsvpNote(sentence: string): string {
-  return pageOf('Invitation', ['<h1>Invitation</h1>', `<p role="status">${escapeHtml(sentence)}</p>`]);
+export function rsvpNote(code: ErrorCode, language: Language): string {
+  const { invitation, refusals } = wordingOf(language).page;
+  const sentence = refusals[code] ?? ERRORS[code].error;
+  return pageOf(invitation, language, [`<h1>${invitation}</h1>`, `<p role="status">${escapeHtml(sentence)}</p>`]);
 }
 
-function pageOf(title: string, parts: readonly string[]): string {
+function pageOf(title: string, language: Language, parts: readonly string[]): string {
   return [
-    '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+    `<!doctype html><html lang="${language}"><head><meta charset="utf-8">`,
     '<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex,nofollow">',
     `<title>${escapeHtml(title)}</title><style>${STYLE}</style></head><body><main>`,
     ...parts,

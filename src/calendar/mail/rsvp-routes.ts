@@ -3,7 +3,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { hostOf } from '#src/limits/networks.ts';
 import type { CalendarServices } from '../calendar-services.ts';
 import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendars/calendar-file-routes.ts';
-import { ERRORS, Refusal, statusOf } from '#src/protocol/errors.ts';
+import { Refusal, statusOf } from '#src/protocol/errors.ts';
 import { RSVP_COMMENT_LENGTH_MAX } from '#src/protocol/limits.ts';
 import type { OpenInvitation, RsvpLinks } from './rsvp-links.ts';
 import { RSVP_POLICY, type RsvpAnswer, rsvpNote, rsvpPage } from './rsvp-page.ts';
@@ -31,6 +31,11 @@ export async function addRsvpRoutes(app: FastifyInstance, services: CalendarServ
     limiter.spend('rsvp_guess', hostOf(ip), -1);
     return invitation;
   };
+  const pageOf = (invitation: OpenInvitation) => ({
+    invitation,
+    organizerName: services.book.nameOf(invitation.organizer),
+    language: services.mail.language(),
+  });
   const show = async (reply: FastifyReply, html: string) =>
     await reply
       .headers({ 'content-security-policy': RSVP_POLICY, 'x-robots-tag': 'noindex, nofollow, noarchive' })
@@ -46,7 +51,7 @@ export async function addRsvpRoutes(app: FastifyInstance, services: CalendarServ
     pages.setErrorHandler(async (error: FastifyError, _request, reply) => {
       if (!(error instanceof Refusal)) throw error;
       if (error.retryAfter !== undefined) void reply.header('retry-after', String(error.retryAfter));
-      return await show(reply.code(statusOf(error.code)), rsvpNote(ERRORS[error.code].error));
+      return await show(reply.code(statusOf(error.code)), rsvpNote(error.code, services.mail.language()));
     });
     pages.route<{ Params: { rsvp: string } }>({
       method: 'GET',
@@ -54,7 +59,7 @@ export async function addRsvpRoutes(app: FastifyInstance, services: CalendarServ
       config: { anyVersion: true },
       handler: async (request, reply) => {
         const invitation = await open(request);
-        return await show(reply, rsvpPage(invitation, services.book.nameOf(invitation.organizer)));
+        return await show(reply, rsvpPage(pageOf(invitation)));
       },
     });
     pages.route<{ Params: { rsvp: string } }>({
@@ -67,7 +72,7 @@ export async function addRsvpRoutes(app: FastifyInstance, services: CalendarServ
         const { answer, comment } = readForm(request.body);
         limiter.take('rsvp_answer', request.params.rsvp);
         await send(services, invitation, answer, comment);
-        return await show(reply, rsvpPage(invitation, services.book.nameOf(invitation.organizer), answer));
+        return await show(reply, rsvpPage({ ...pageOf(invitation), given: answer }));
       },
     });
   });

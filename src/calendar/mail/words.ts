@@ -1,5 +1,6 @@
 /** Words of people and times as they stand in a mail or on a page: bounded, and without what would change the rest. */
 import type { Description, When } from '../scheduling/describing.ts';
+import type { Wording } from './wording.ts';
 
 /** Code points of a name, a title or a place; of notes. What is longer is cut, the calendar object has all of it. */
 export const LINE_LENGTH_MAX = 200;
@@ -28,28 +29,27 @@ export function nameOf(text: string): string {
 }
 
 /** A title, or what stands for one. */
-export function titleOf({ title }: Pick<Description, 'title'>): string {
-  return lineOf(title) || 'Untitled event';
+export function titleOf({ title }: Pick<Description, 'title'>, { untitled }: Pick<Wording, 'untitled'>): string {
+  return lineOf(title) || untitled;
 }
 
-const DAY = new Intl.DateTimeFormat('en-GB', {
-  ...{ timeZone: 'UTC', weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' },
-});
-const TIME = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', hour: '2-digit', minute: '2-digit' });
-
 /** `Monday 23 November 2026, 09:00–10:00 (Europe/Berlin)`; wall times are formatted as they are. */
-export function whenOf({ end, isAllDay, start, zone }: When): string {
-  const [from, to] = [DAY.format(start * 1000), DAY.format(end * 1000)];
+export function whenOf({ end, isAllDay, start, zone }: When, { locale }: Pick<Wording, 'locale'>): string {
+  const day = new Intl.DateTimeFormat(locale, {
+    ...{ timeZone: 'UTC', weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' },
+  });
+  const time = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', hour: '2-digit', minute: '2-digit' });
+  const [from, to] = [day.format(start * 1000), day.format(end * 1000)];
   if (isAllDay) return from === to ? from : `${from} – ${to}`;
-  const [begins, ends] = [TIME.format(start * 1000), TIME.format(end * 1000)];
+  const [begins, ends] = [time.format(start * 1000), time.format(end * 1000)];
   const span =
     from !== to ? `${from}, ${begins} – ${to}, ${ends}` : `${from}, ${begins}${begins === ends ? '' : `–${ends}`}`;
   return zone === '' ? span : `${span} (${lineOf(zone)})`;
 }
 
 /** An instant as it is on the clock of an IANA zone. */
-export function instantIn(millis: number, zone: string): string {
-  const form = new Intl.DateTimeFormat('en-GB', { timeZone: zone, dateStyle: 'full', timeStyle: 'short' });
+export function instantIn(millis: number, zone: string, { locale }: Pick<Wording, 'locale'>): string {
+  const form = new Intl.DateTimeFormat(locale, { timeZone: zone, dateStyle: 'full', timeStyle: 'short' });
   return `${form.format(millis)} (${zone})`;
 }
 

@@ -18,6 +18,7 @@ import type { AlarmAnswer, AlarmQuestion } from '../reminders/alarm-times.ts';
 import type { Detail, FlatObject } from '../ics/flattening.ts';
 import type { Split } from '../ics/splitting.ts';
 import type { FeedAnswer, FeedQuestion } from '../subscriptions/feed-reading.ts';
+import type { AttendeeChange } from '../scheduling/attendee-changes.ts';
 import type { Applied } from '../scheduling/itip-application.ts';
 import type { Inspected, OutsideMessage, OutsideResult } from '../scheduling/itip-inbound.ts';
 import type { Response } from '../scheduling/itip-reply.ts';
@@ -65,6 +66,11 @@ export class DerivationPool {
   /** What follows from a change of an object that people are invited to. @throws CalendarFault; Refusal `busy`. */
   async schedule(task: Extract<SchedulingTask, { kind: 'schedule' }>): Promise<Scheduled> {
     return (await this.#run(task)) as Scheduled;
+  }
+
+  /** Whether an attendee leaves what is their organiser's to say. @throws CalendarFault; Refusal `busy`. */
+  async leavesOrganizers(change: AttendeeChange): Promise<boolean> {
+    return (await this.#run({ kind: 'compare', ...change })) as boolean;
   }
 
   /** What a scheduling message makes of a copy. @throws CalendarFault; Refusal `busy`. */
@@ -131,7 +137,8 @@ function isFile({ kind }: DerivationTask): boolean {
 }
 
 function sizeOf(task: DerivationTask): number {
-  if (task.kind === 'schedule') return (task.before?.length ?? 0) + (task.after?.length ?? 0);
+  if (task.kind === 'schedule' || task.kind === 'compare')
+    return (task.before?.length ?? 0) + (task.after?.length ?? 0);
   if (task.kind === 'outside') return task.message.length + (task.copy?.length ?? 0) + (task.removed?.length ?? 0);
   return task.kind === 'apply' ? task.message.length + (task.copy?.length ?? 0) : task.bytes.length;
 }
@@ -140,6 +147,8 @@ function sizeOf(task: DerivationTask): number {
 function detached(task: DerivationTask): DerivationTask {
   const own = (bytes: Uint8Array | undefined) => (bytes === undefined ? undefined : new Uint8Array(bytes));
   if (task.kind === 'schedule') return { ...task, before: own(task.before), after: own(task.after) };
+  if (task.kind === 'compare')
+    return { ...task, before: new Uint8Array(task.before), after: new Uint8Array(task.after) };
   if (task.kind === 'outside') {
     return { ...task, message: new Uint8Array(task.message), copy: own(task.copy), removed: own(task.removed) };
   }

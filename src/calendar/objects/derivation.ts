@@ -22,6 +22,7 @@ import { splitFile, type Split } from '../ics/splitting.ts';
 import { bytesOf } from '../icalendar/component-reader.ts';
 import { writeProperty } from '../icalendar/component-writer.ts';
 import { answerAlarms, type AlarmAnswer, type AlarmQuestion } from '../reminders/alarm-times.ts';
+import { leavesOrganizers, type AttendeeChange } from '../scheduling/attendee-changes.ts';
 import { answer, respond, type Response } from '../scheduling/itip-reply.ts';
 import { readFeed, type FeedAnswer, type FeedQuestion } from '../subscriptions/feed-reading.ts';
 import { apply, type Applied, type Incoming } from '../scheduling/itip-application.ts';
@@ -126,6 +127,7 @@ export type FileTask =
  */
 export type SchedulingTask =
   | (ChangedObject & { readonly kind: 'schedule'; readonly role: 'organizer' | 'attendee'; readonly own: string })
+  | (AttendeeChange & { readonly kind: 'compare' })
   | (Incoming & { readonly kind: 'apply' })
   | (OutsideMessage & { readonly kind: 'outside' })
   | { readonly kind: 'inspect'; readonly bytes: Uint8Array }
@@ -138,6 +140,7 @@ type OutsideAnswer = OutsideResult | Inspected | Description | undefined;
 export function carryOut(
   task: DerivationTask,
 ):
+  | boolean
   | Derived
   | DerivedExpansion
   | Uint8Array
@@ -153,6 +156,7 @@ export function carryOut(
   if (task.kind === 'split') return splitFile(task.bytes);
   if (task.kind === 'flatten') return flatten(task.bytes, task.detail, task.salt);
   if (task.kind === 'schedule') return task.role === 'organizer' ? organize(task, task.own) : answer(task, task.own);
+  if (task.kind === 'compare') return leavesOrganizers(task);
   if (task.kind === 'apply') return apply(task);
   if (task.kind === 'outside') return applyFromOutside(task);
   if (task.kind === 'inspect') return inspectMessage(task.bytes);

@@ -221,6 +221,11 @@ export class CalendarObjectWriter {
     if (isKeptAlone(book, of)) return unscheduled(bytes, index, prior);
     const corrections = judgeWriting(book, { user, before: before?.participations ?? [], after: participations });
     const organizer = participations.find((one) => one.organizer !== undefined)?.organizer;
+    const whose = organizer === undefined ? undefined : book.userOf(organizer);
+    if (before?.isScheduled === true && whose !== undefined && whose !== user && whose !== calendar.owner) {
+      const change = { before: before.bytes, after: bytes, zone: calendar.zone };
+      if (!(await pool.leavesOrganizers(change))) throw new Refusal('invitation_change_forbidden');
+    }
     const corrected = corrections.length === 0 ? bytes : await pool.correct(bytes, corrections);
     const change = { user, calendar, uid: index.uid, before, after: { bytes: corrected, participations } };
     const plan = isJudged ? await scheduler.plan(change) : undefined;
@@ -231,7 +236,7 @@ export class CalendarObjectWriter {
       index: storedIndex(index, isScheduled, isUnanswered),
       isCorrected: stored !== bytes && Buffer.compare(stored, bytes) !== 0,
       judgedEtag: prior?.etag,
-      isInvitation: organizer !== undefined && book.userOf(organizer) !== user,
+      isInvitation: organizer !== undefined && whose !== user,
       plan,
     };
   }

@@ -2,10 +2,12 @@
 import { Refusal } from '#src/protocol/errors.ts';
 import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
+import type { AddressBook } from '../address-book.ts';
 import { defaultCalendarOf, ensureDefaultCalendar, ensureTaskList } from '../calendar-access.ts';
 
 export interface PlacingOptions {
   readonly calendars: Calendars;
+  readonly book: Pick<AddressBook, 'zoneOf'>;
   /** Whether somebody is there who may get a calendar for what they are invited to. */
   readonly isPerson: (user: string) => boolean;
 }
@@ -27,7 +29,7 @@ const TASK = /^BEGIN:VTODO\s*$/im;
  * @throws Refusal `calendar_not_found` where they have no calendar for it.
  */
 export async function placeOf(
-  { calendars, isPerson }: PlacingOptions,
+  { book, calendars, isPerson }: PlacingOptions,
   user: string,
   { bytes, method, uid }: { readonly method: string; readonly uid: string; readonly bytes?: Uint8Array },
 ): Promise<Place | undefined> {
@@ -45,7 +47,7 @@ export async function placeOf(
   }
   if (method !== 'REQUEST') return undefined;
   // Whoever left while it was on its way gets no calendar any more.
-  if (isPerson(user)) await ensureDefaultCalendar(calendars, user);
+  if (isPerson(user)) await ensureDefaultCalendar(calendars, user, book.zoneOf(user));
   const isTask = bytes !== undefined && TASK.test(Buffer.from(bytes).toString('latin1'));
   if (isTask && isPerson(user)) await ensureTaskList(calendars, user);
   calendars.refresh();

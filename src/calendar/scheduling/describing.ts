@@ -92,7 +92,8 @@ export function describe({ addresses, attendee, bytes, zone }: Described): Descr
   };
 }
 
-function whenOf({ length, start, zone }: Extent): When {
+/** An extent as a mail says it. */
+export function whenOf({ length, start, zone }: Extent): When {
   const span = placeAt(zone, start.wall, length);
   if (start.isDate) {
     const days = Math.max(1, length.days);

@@ -9,6 +9,12 @@ import { wallOf } from '../zones/zone.ts';
 /** The key of the master: all that no override stands for. */
 export const WHOLE = '';
 
+/**
+ * The SEQUENCE with which an organiser's object got the times that it has, where it is an earlier one: a date that was left out,
+ * or new words, raise SEQUENCE (RFC 5546, 2.1.4), and what people had answered by then still counts. It goes to nobody else.
+ */
+export const ASKED_SEQUENCE = 'X-PARLEY-ASKED-SEQUENCE';
+
 /** The series, or one instance of it that has a component of its own. */
 export interface Instance {
   /** WHOLE, or which instance it is, the same however the RECURRENCE-ID is written. */
@@ -17,6 +23,8 @@ export interface Instance {
   /** Equal for two states of it that take place at the same times. */
   readonly timing: string;
   readonly sequence: number;
+  /** The SEQUENCE since which it takes place at these times: an answer to an earlier one is to what was before. */
+  readonly askedSequence: number;
   readonly isCancelled: boolean;
 }
 
@@ -67,9 +75,16 @@ export function recurrenceIdOf(object: CalendarObject, key: string, zone: string
 }
 
 function instanceOf(key: string, component: Component, timing: string): Instance {
-  const sequence = Number(propertyOf(component, 'SEQUENCE')?.value ?? 0);
+  const sequence = numberIn(component, 'SEQUENCE') ?? 0;
+  const askedSequence = Math.min(sequence, numberIn(component, ASKED_SEQUENCE) ?? sequence);
   const isCancelled = propertyOf(component, 'STATUS')?.value.trim().toUpperCase() === 'CANCELLED';
-  return { key, component, timing, sequence: Number.isSafeInteger(sequence) ? sequence : 0, isCancelled };
+  return { key, component, timing, sequence, askedSequence, isCancelled };
+}
+
+function numberIn(component: Component, name: string): number | undefined {
+  const value = propertyOf(component, name)?.value;
+  const number = value === undefined ? undefined : Number(value);
+  return number !== undefined && Number.isSafeInteger(number) ? number : undefined;
 }
 
 /** Whether an override takes place when the series has its instance: nobody has to answer anew for it. */

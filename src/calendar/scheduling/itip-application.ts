@@ -221,7 +221,7 @@ function takeReply(message: State, copy: State, { from, recipients, zone }: Inco
     const line = stored === undefined ? undefined : lineOf(recipients, stored.component, from);
     // An answer to what was before, or of somebody who is not invited, changes nothing.
     if (answer === undefined || stored === undefined || line === undefined || !isServers(line)) continue;
-    if (reply.sequence < stored.sequence) continue;
+    if (reply.sequence < stored.askedSequence) continue;
     const partstat = said(answer, 'PARTSTAT', UNANSWERED);
     const answered = { PARTSTAT: partstat, 'SCHEDULE-STATUS': '2.0', RSVP: undefined };
     const changed = withParameters(line, { ...answered, ...remarksOf(reply.component, from) });

@@ -294,7 +294,7 @@ function takeReply(message: State, copy: State, incoming: OutsideMessage): Outsi
     const last = stored.key === reply.key ? parameterOf(line, REPLY_STAMP) : undefined;
     const stamp = stampOf(reply.component);
     const isNewer = last === undefined || stamp === undefined || stamp > last;
-    return isNewer && reply.sequence >= stored.sequence ? [reply] : [];
+    return isNewer && reply.sequence >= stored.askedSequence ? [reply] : [];
   });
   if (fresh.length === 0) return 'stale';
   const components = fresh.map(({ component }) => component);

@@ -3,10 +3,11 @@ import { type CalendarObject } from '../icalendar/calendar-object.ts';
 import { readCalendarObject } from '../icalendar/object-reader.ts';
 import { makeProperty, parameterOf, propertiesOf, type Property, propertyOf } from '../icalendar/component.ts';
 import { replaceLines } from '../icalendar/edits.ts';
-import { type Instance, instancesOf, isInPlace, said, WHOLE } from './instances.ts';
+import { ASKED_SEQUENCE, exclusionsOf, type Instance, instancesOf, isInPlace, said, WHOLE } from './instances.ts';
 import { type Keeping, withKeptAnswers, withKnownReplies } from './kept-answers.ts';
 import { cancelOf, requestOf, type SchedulingMessage, signatureOf, viewOf } from './messages.ts';
 import { isOutside, UNDELIVERED, UNKNOWN } from './outside-mail.ts';
+import { type Revision, revisionsBetween } from './revisions.ts';
 import { identityOf, type Invited, invitedTo, isServers, lineOf, type Recipients, withParameters } from './people.ts';
 
 /** An object before and after a change, with whom it is about. */
@@ -63,8 +64,8 @@ function mergedAnswers({ object }: State, { instances }: State, keeping: Keeping
 }
 
 /**
- * What takes place at another time is answered anew and counts as a revision (RFC 6638, 3.2.8): undefined where the
- * client has said all of that.
+ * What takes place at another time is answered anew. That, a date that the series leaves out or takes back, and an end or a
+ * return of it are revisions (RFC 5546, 2.1.4; RFC 6638, 3.2.8). Undefined where the client has said all of that.
  */
 function revise(
   given: State,
@@ -74,29 +75,52 @@ function revise(
 ): Uint8Array | undefined {
   const known = new Map(before.instances.map((instance) => [instance.key, instance]));
   const whole = known.get(WHOLE);
-  const edits: [Pick<Property, 'start' | 'end'>, Property][] = [];
+  const leftOut = [before, given].map(({ object }) => exclusionsOf(object, zone).map(({ key }) => key));
+  const edits: LineEdit[] = [];
   for (const instance of given.instances) {
     const prior = known.get(instance.key) ?? whole;
     const isMoved = known.has(instance.key)
       ? prior?.timing !== instance.timing
       : prior !== undefined && instance.key !== WHOLE && !isInPlace(instance, given.object, zone);
-    if (prior === undefined || !isMoved) continue;
+    if (prior === undefined) continue;
+    const isRevised = isMoved || (known.has(instance.key) && isRevisedInPlace(instance, prior, leftOut));
+    const sequence = isRevised ? Math.max(instance.sequence, prior.sequence + 1) : instance.sequence;
+    const asked = isMoved ? sequence : Math.min(sequence, prior.askedSequence);
+    edits.push(...sequenceEdits(instance, sequence, asked));
+    if (!isMoved) continue;
     for (const line of propertiesOf(instance.component, 'ATTENDEE')) {
       if (identityOf(recipients, line.value) === organizer || !isServers(line)) continue;
       if (said(line, 'PARTSTAT', UNANSWERED) === UNANSWERED) continue;
       edits.push([line, withParameters(line, { PARTSTAT: UNANSWERED })]);
     }
-    if (instance.sequence <= prior.sequence) edits.push(sequenceEdit(instance, prior.sequence + 1));
   }
   return edits.length === 0 ? undefined : replaceLines(given.object, edits);
 }
 
 const UNANSWERED = 'NEEDS-ACTION';
 
-function sequenceEdit({ component }: Instance, sequence: number): [Pick<Property, 'start' | 'end'>, Property] {
-  const line = propertyOf(component, 'SEQUENCE');
+type LineEdit = readonly [line: Pick<Property, 'start' | 'end'>, by: Property];
+
+/** Whether something else takes place at the same times: the series has other dates left out, or it was ended, or is back. */
+function isRevisedInPlace(instance: Instance, prior: Instance, leftOut: readonly (readonly string[])[]): boolean {
+  if (instance.isCancelled !== prior.isCancelled) return true;
+  const [before, after] = leftOut.map((keys) => [...new Set(keys)].toSorted().join(' '));
+  return instance.key === WHOLE && before !== after;
+}
+
+/** SEQUENCE, and beside it the one that answers may be to, where a client wrote something else of either. */
+function sequenceEdits({ component, sequence: given }: Instance, sequence: number, asked: number): LineEdit[] {
   const end = propertyOf(component, 'UID')?.end ?? component.start;
-  return [line ?? { start: end, end }, makeProperty('SEQUENCE', String(sequence))];
+  const edit = (name: string, value: number): LineEdit => [
+    propertyOf(component, name) ?? { start: end, end },
+    makeProperty(name, String(value)),
+  ];
+  const known = propertyOf(component, ASKED_SEQUENCE)?.value;
+  const isAsked = known === undefined ? asked === sequence : known === String(asked);
+  return [
+    ...(sequence === given ? [] : [edit('SEQUENCE', sequence)]),
+    ...(isAsked ? [] : [edit(ASKED_SEQUENCE, asked)]),
+  ];
 }
 
 interface Told {
@@ -118,7 +142,7 @@ function messagesFor(before: State | undefined, after: State | undefined, change
   };
   const told = new Map<string, string>();
   let room = change.mailRoom;
-  const groups = new Map<string, { readonly what: What; readonly recipients: string[] }>();
+  const groups = new Map<string, Group>();
   for (const identity of new Set([...(before?.invited.keys() ?? []), ...(after?.invited.keys() ?? [])])) {
     const what = whatFor(identity, before, after, signed);
     const recipient = known.get(identity);
@@ -131,16 +155,37 @@ function messagesFor(before: State | undefined, after: State | undefined, change
     told.set(identity, isFull ? UNDELIVERED : recipient.status);
     if (!isSent || isFull) continue;
     if (isOutside(identity)) room -= 1;
-    const group = groups.get(JSON.stringify(what)) ?? { what, recipients: [] };
-    groups.set(JSON.stringify(what), group);
+    // People of the installation see what is new in their calendars.
+    const isTold = isOutside(identity) && !isTakenBack && wasTold(before, identity, change.recipients);
+    const knew = isTold ? before?.invited.get(identity)?.keys : undefined;
+    const id = JSON.stringify([what, knew]);
+    const group = groups.get(id) ?? { what, knew, recipients: [] };
+    groups.set(id, group);
     group.recipients.push(identity);
   }
-  const messages = [...groups.values()].map(({ what, recipients }) => ({
-    method: what.method,
-    bytes: written(what, before, after, change.now),
-    recipients,
+  const messages = [...groups.values()].map(({ knew, recipients, what }) => ({
+    ...{ method: what.method, bytes: written(what, before, after, change.now), recipients },
+    ...(knew === undefined ? {} : { revisions: revisionsFor(what, knew, before, after, change) }),
   }));
   return { told, messages };
+}
+
+interface Group {
+  readonly what: What;
+  /** Keys of the instances that its recipients were told of before; undefined for nothing. */
+  readonly knew: readonly string[] | undefined;
+  readonly recipients: string[];
+}
+
+function revisionsFor(
+  { keys }: What,
+  knew: readonly string[],
+  before: State | undefined,
+  after: State | undefined,
+  { recipients, zone }: ChangedObject,
+): Revision[] {
+  const [was, is] = [before as State, after as State];
+  return revisionsBetween({ ...was, keys: new Set(knew) }, { ...is, keys: new Set(keys) }, recipients, zone);
 }
 
 /** Whether somebody may have been told of an object: its lines of them do not all say that they could not be. */

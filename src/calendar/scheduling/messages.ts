@@ -12,8 +12,9 @@ import {
 } from '../icalendar/component.ts';
 import { writeCalendar } from '../icalendar/generated-calendar.ts';
 import { writeInstant } from '../icalendar/values.ts';
-import { exclusionsOf, type Instance, WHOLE } from './instances.ts';
+import { ASKED_SEQUENCE, exclusionsOf, type Instance, WHOLE } from './instances.ts';
 import { identityOf, type Recipients, withoutLocal } from './people.ts';
+import type { Revision } from './revisions.ts';
 
 /** ADD is not sent: a REQUEST says all of the object that its reader is invited to. */
 export type Method = 'REQUEST' | 'CANCEL' | 'REPLY';
@@ -24,6 +25,8 @@ export interface SchedulingMessage<M = Method> {
   readonly bytes: Uint8Array;
   /** Identities, each of whom gets it once. */
   readonly recipients: readonly string[];
+  /** Of a REQUEST by mail to who had one before: what of it is another. */
+  readonly revisions?: readonly Revision[];
 }
 
 /** What of a component changes without anything being new for those who are invited. */
@@ -42,9 +45,9 @@ const OF_CANCELLED = new Set([
 /** What an answer says of what is answered, beside who answers. */
 const OF_ANSWERED = new Set(['UID', 'DTSTART', 'DTEND', 'DUE', 'DURATION', 'SUMMARY', 'SEQUENCE']);
 
-/** Lines that a client keeps for itself. */
+/** Lines that a client, or the server, keeps for itself. */
 function isPrivate({ name }: Property): boolean {
-  return name.startsWith('X-MOZ-') || name === 'TRANSP';
+  return name.startsWith('X-MOZ-') || name === 'TRANSP' || name === ASKED_SEQUENCE;
 }
 
 /** The instances that somebody is invited to; what of the series they are not becomes a date that is left out. */

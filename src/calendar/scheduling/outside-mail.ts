@@ -1,4 +1,5 @@
 /** People who are not of the installation, and how scheduling reaches them: by mail, where an operator switched it on. */
+import type { Language } from '#src/protocol/languages.ts';
 import type { Sample } from '#src/telemetry/metrics.ts';
 import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
 import type { Sending } from './messages.ts';
@@ -34,6 +35,8 @@ export interface EmailAlarm {
 export interface OutsideMail {
   /** Whether an operator has named a mail server. */
   isOn(): boolean;
+  /** In which people outside are written to. */
+  language(): Language;
   /** Whether an address can be written to, as `mailto:…`. */
   takes(address: string): boolean;
   /** How many people may still be written to on behalf of somebody, in this change. */

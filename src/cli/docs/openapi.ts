@@ -9,6 +9,7 @@ import { CALENDAR_MAIL_ROUTES } from '#src/protocol/calendars/calendar-mail-rout
 import { CALENDAR_ROUTES } from '#src/protocol/calendars/calendar-routes.ts';
 import { CLIENT_RELEASE_ROUTES } from '#src/protocol/hosts/client-releases.ts';
 import { DIRECTORY_ROUTES } from '#src/protocol/directory/directory-routes.ts';
+import { ROOM_AVATAR_ROUTES } from '#src/protocol/conversations/room-avatar-routes.ts';
 import { ATTACHMENT_ROUTES } from '#src/protocol/attachments/attachment-routes.ts';
 import { attachmentId } from '#src/protocol/attachments/attachments.ts';
 import { type ErrorCode, ERRORS } from '#src/protocol/errors.ts';
@@ -17,6 +18,7 @@ import { INTERNAL_ROUTES } from '#src/protocol/services/internal-routes.ts';
 import { MEETING_ROUTES } from '#src/protocol/meetings/meeting-routes.ts';
 import { conversationId, seq, username } from '#src/protocol/names.ts';
 import { QUOTA_ROUTES } from '#src/protocol/quota-routes.ts';
+import { FACTOR_SIGN_IN_ROUTES, OWN_FACTOR_ROUTES } from '#src/protocol/sessions/second-factor-routes.ts';
 import { SSO_ROUTES } from '#src/protocol/sessions/sso-routes.ts';
 import { RECOVERY_ROUTES } from '#src/protocol/directory/recovery-routes.ts';
 import { NODE_ROUTES, type NodeRouteForm } from '#src/protocol/hosts/node-routes.ts';
@@ -44,6 +46,8 @@ const PATH_PARAMETERS: Readonly<Record<string, { schema: z.ZodType; say: string 
   file: { schema: z.string(), say: 'The last segment of the URL that publishing answered.' },
   entry: { schema: z.string(), say: 'The entry.' },
   password: { schema: z.string(), say: 'The id of the app password.' },
+  factor: { schema: z.string(), say: '`totp`, or the id of a passkey.' },
+  passkey: { schema: z.string(), say: 'The id of the passkey.' },
   webhook: { schema: z.string(), say: 'The id of the webhook.' },
   provider: { schema: z.string(), say: 'The provider, by the id that an owner gave it.' },
   rsvp: { schema: z.string(), say: 'What stands behind `/rsvp/` in the link of an invitation by mail.' },
@@ -80,6 +84,8 @@ const VERSION_REPLY_HEADERS = {
 export const ROUTE_TABLES = [
   ['sessions', 'coordinator', SESSION_ROUTES],
   ['sessions', 'coordinator', SSO_ROUTES],
+  ['sessions', 'coordinator', FACTOR_SIGN_IN_ROUTES],
+  ['account', 'coordinator', OWN_FACTOR_ROUTES],
   ['sessions', 'coordinator', RECOVERY_ROUTES],
   ['sessions', 'coordinator', APP_PASSWORD_ROUTES],
   ['account', 'coordinator', ACCOUNT_ROUTES],
@@ -93,6 +99,7 @@ export const ROUTE_TABLES = [
   ['nodes', 'coordinator', NODE_ROUTES],
   ['messaging', 'messaging', MESSAGING_ROUTES],
   ['attachments', 'messaging', ATTACHMENT_ROUTES],
+  ['messaging', 'messaging', ROOM_AVATAR_ROUTES],
   ['calendar', 'calendar', CALENDAR_ROUTES],
   ['calendar', 'calendar', CALENDAR_FILE_ROUTES],
   ['calendar', 'calendar', CALENDAR_MAIL_ROUTES],

@@ -10,6 +10,7 @@ import { QUOTAS } from '#src/protocol/quotas.ts';
 import { RATE_LIMITS } from '#src/protocol/rate-limits.ts';
 import { CONVERSATION_RIGHTS, rightsIn } from '#src/protocol/conversations/rights.ts';
 import { AVATAR_ROUTES } from '#src/protocol/account/avatar-routes.ts';
+import { ROOM_AVATAR_ROUTES } from '#src/protocol/conversations/room-avatar-routes.ts';
 import { OWN_DATA_ROUTES } from '#src/protocol/account/own-data-routes.ts';
 import { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
 import { APP_PASSWORD_ROUTES } from '#src/protocol/sessions/app-password-routes.ts';
@@ -20,6 +21,7 @@ import { CLIENT_RELEASE_ROUTES } from '#src/protocol/hosts/client-releases.ts';
 import { DIRECTORY_ROUTES } from '#src/protocol/directory/directory-routes.ts';
 import { INTERNAL_ROUTES } from '#src/protocol/services/internal-routes.ts';
 import { MEETING_ROUTES } from '#src/protocol/meetings/meeting-routes.ts';
+import { FACTOR_SIGN_IN_ROUTES, OWN_FACTOR_ROUTES } from '#src/protocol/sessions/second-factor-routes.ts';
 import { SSO_ROUTES } from '#src/protocol/sessions/sso-routes.ts';
 import { RECOVERY_ROUTES } from '#src/protocol/directory/recovery-routes.ts';
 import { MESSAGING_ROUTES, SESSION_ROUTES } from '#src/protocol/routes.ts';
@@ -87,6 +89,8 @@ export function routesTable(): string {
   const coordinator = {
     ...SESSION_ROUTES,
     ...SSO_ROUTES,
+    ...FACTOR_SIGN_IN_ROUTES,
+    ...OWN_FACTOR_ROUTES,
     ...RECOVERY_ROUTES,
     ...APP_PASSWORD_ROUTES,
     ...ACCOUNT_ROUTES,
@@ -100,6 +104,7 @@ export function routesTable(): string {
   const tables = {
     ...coordinator,
     ...MESSAGING_ROUTES,
+    ...ROOM_AVATAR_ROUTES,
     ...CALENDAR_ROUTES,
     ...CALENDAR_FILE_ROUTES,
     ...CALENDAR_MAIL_ROUTES,

@@ -1,4 +1,5 @@
 /** One HTTP request to one service: version header, credential, deadline, and the answer or a ParleyError. */
+import type { SecondFactorAsk } from '#src/protocol/sessions/second-factors.ts';
 import { PROTOCOL_VERSION, VERSION_HEADERS } from '#src/protocol/version.ts';
 import { clientError, ParleyError } from '../parley-error.ts';
 import { isRecord } from '../conversations/records.ts';
@@ -171,12 +172,18 @@ function readRefusal(response: Response, text: string, now: number): ParleyError
   if (!isRecord(body) || typeof body['code'] !== 'string') {
     return clientError('answer_unreadable', { status, retryAfter });
   }
-  const { code, error, field } = body;
+  const { code, error, field, second_factor: ask } = body;
   return new ParleyError(code, typeof error === 'string' ? error : code, {
     status,
     field: typeof field === 'string' ? field : undefined,
     retryAfter,
+    secondFactor: isAsk(ask) ? ask : undefined,
   });
+}
+
+/** Whether an answer says how a sign-in goes on. */
+function isAsk(value: unknown): value is SecondFactorAsk {
+  return isRecord(value) && typeof value['challenge'] === 'string' && Array.isArray(value['ways']);
 }
 
 /** Retry-After in seconds, from either of its forms (RFC 9110, 10.2.3): seconds, or a date. */

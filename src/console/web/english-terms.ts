@@ -24,6 +24,7 @@ export const ENGLISH_TERMS = {
   'state.left': 'left',
   'state.over': 'over',
   'state.revoked': 'revoked',
+  'state.token_ended': 'token ended',
   'state.expired': 'expired',
   'state.open': 'open',
   'state.closed': 'closed',
@@ -75,6 +76,7 @@ export const ENGLISH_TERMS = {
   'alert.accounts_filling':
     'The accounts file has less than a fifth of its 16 GiB left: keep the audit trail for a shorter time.',
   'alert.directory_sync_stopped': 'The directory server would have too many people blocked at once: nobody was.',
+  'alert.object_store_failing': 'The object store cannot be used.',
   'alert.directory_unreachable': 'The directory server cannot be read.',
   'alert.quota_near': 'Four fifths of a quota of all people together are used.',
   'alert.certificate_ending': 'A certificate ends within 14 days, or has ended.',
@@ -85,6 +87,7 @@ export const ENGLISH_TERMS = {
   'alert.redaction_failing': 'De-personalised answers could not be given.',
   'alert.break_glass_used': 'The break-glass account was used.',
   'alert.subscription_disabled': 'An event subscription of a bot was disabled: its deliveries failed for three days.',
+  'alert.passkey_copied': 'The counter of a passkey went back: somebody may have a copy of it. It signed nobody in.',
   'alert.session_reused':
     'A refresh token was used again after it had been replaced: somebody may have stolen a session, which was ended.',
   'alert.shard_restarted': 'A shard died and was started again.',
@@ -121,4 +124,5 @@ export const ENGLISH_TERMS = {
   'settings.profiles': 'What people change of themselves',
   'settings.quotas': 'Quotas',
   'settings.room-invitations': 'Being added to rooms',
+  'settings.second-factors': 'Second factors of people',
 } as const;

@@ -1,5 +1,5 @@
 /** What the console says, in the reader's language, and dates and numbers as the reader writes them. */
-import { LANGUAGES, translate, type Language } from '#src/client/translations.ts';
+import { languageOf, translate, type Language } from '#src/client/translations.ts';
 import { ENGLISH, type Dictionary, type Key } from './english.ts';
 import { RUSSIAN } from './russian.ts';
 
@@ -22,8 +22,7 @@ export function setLanguage(chosen: Language): void {
 
 /** The first of the wanted languages that the console speaks; English where it speaks none. */
 export function languageFor(wanted: readonly (string | null)[]): Language {
-  const found = wanted.map((tag) => LANGUAGES.find((each) => tag?.toLowerCase().split('-')[0] === each));
-  return found.find((each) => each !== undefined) ?? 'en';
+  return wanted.map(languageOf).find((each) => each !== undefined) ?? 'en';
 }
 
 /** A text of the dictionary, with `{name}` replaced by a value. */

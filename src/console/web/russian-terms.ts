@@ -25,6 +25,7 @@ export const RUSSIAN_TERMS = {
   'state.left': 'ушёл',
   'state.over': 'срок окончен',
   'state.revoked': 'отозван',
+  'state.token_ended': 'токен недействителен',
   'state.expired': 'истёк',
   'state.open': 'открыто',
   'state.closed': 'закрыто',
@@ -77,6 +78,7 @@ export const RUSSIAN_TERMS = {
     'В файле учётных записей осталось меньше пятой части из 16 ГиБ: сократите срок хранения журнала аудита.',
   'alert.directory_sync_stopped':
     'По данным сервера каталога пришлось бы сразу заблокировать слишком многих: не заблокирован никто.',
+  'alert.object_store_failing': 'Объектное хранилище недоступно.',
   'alert.directory_unreachable': 'Сервер каталога не читается.',
   'alert.quota_near': 'Общая квота израсходована на четыре пятых.',
   'alert.certificate_ending': 'Сертификат истекает в ближайшие 14 дней или уже истёк.',
@@ -86,6 +88,7 @@ export const RUSSIAN_TERMS = {
   'alert.redaction_failing': 'Не удалось выдать обезличенные ответы.',
   'alert.break_glass_used': 'Использована аварийная учётная запись.',
   'alert.subscription_disabled': 'Подписка бота на события отключена: доставить их не удавалось три дня.',
+  'alert.passkey_copied': 'Счётчик ключа доступа пошёл назад: возможно, у кого-то есть его копия. Войти ею не удалось.',
   'alert.session_reused': 'Прежний токен продления использован повторно: возможно, сеанс украден. Сеанс завершён.',
   'alert.shard_restarted': 'Поток обмена сообщениями упал и был перезапущен.',
   'encryption.off': 'выключено',
@@ -121,4 +124,5 @@ export const RUSSIAN_TERMS = {
   'settings.profiles': 'Что люди меняют о себе сами',
   'settings.quotas': 'Квоты',
   'settings.room-invitations': 'Добавление в комнаты',
+  'settings.second-factors': 'Второй фактор сотрудников',
 } as const satisfies Readonly<Record<keyof typeof ENGLISH_TERMS, string>>;

@@ -21,6 +21,7 @@ import { overviewScreen } from './screens/overview.ts';
 import { peopleScreen } from './screens/people/people.ts';
 import { policiesScreen } from './screens/people/policies.ts';
 import { releasesScreen } from './screens/releases.ts';
+import { scimClientsScreen } from './screens/scim-clients.ts';
 import { accountScreen, breakGlassScreen, secondFactorsScreen } from './screens/second-factors.ts';
 import { settingsScreen } from './screens/settings.ts';
 import { ssoProvidersScreen } from './screens/sso-providers.ts';
@@ -48,6 +49,7 @@ export const SCREENS: readonly Screen[] = [
   automationsScreen,
   settingsScreen,
   ssoProvidersScreen,
+  scimClientsScreen,
   releasesScreen,
   encryptionScreen,
   identityScreen,

@@ -1,5 +1,6 @@
 /** Signing in: by password and second factor, at the provider, as break-glass, or with a vendor token. */
 import { ParleyError, toParleyError } from '#src/client/parley-error.ts';
+import type { PasskeyAssertion } from '#src/protocol/sessions/passkeys.ts';
 import type { Language } from '#src/client/translations.ts';
 import type { ConsoleApi } from './console-api.ts';
 import type { Credential } from './credentials.ts';
@@ -8,6 +9,7 @@ import { type Field, form, input } from './form.ts';
 import { languageChoice } from './language-choice.ts';
 import { sentenceOf, t, type Key } from './language.ts';
 import { Notices } from './notices.ts';
+import { getPasskey, hasPasskeys } from '#src/client/passkey.ts';
 import { credentialOf, startSso } from './single-sign-on.ts';
 
 const CODE_ATTRIBUTES = {
@@ -128,18 +130,35 @@ export class SignIn {
       this.#ways,
       this.#hasSso &&
         workButton('sign-in.sso', this.#notices, async () => await startSso(this.#options.api), { class: 'primary' }),
+      this.#takesPasswords &&
+        hasPasskeys() &&
+        workButton('sign-in.passkey', this.#notices, async () => await this.#byPasskey()),
       button('sign-in.vendor', () => this.#showVendor(), { class: 'quiet' }),
       button('sign-in.break-glass', () => this.#showBreakGlass(), { class: 'quiet' }),
     );
   }
 
+  /** By a passkey alone: it is both factors. */
+  async #byPasskey(): Promise<void> {
+    const { api, entered } = this.#options;
+    const passkey = await getPasskey(await api.call('get /login/passkey', {}));
+    await entered(credentialOf(await api.call('post /login/passkey', { body: { passkey } })));
+  }
+
   #showCode(given: { readonly username: string; readonly password: string }): void {
     const code = codeField();
     const send = async () => await this.#login({ ...given, code: code.value.trim() });
+    const byPasskey = async () => {
+      await this.#login({
+        ...given,
+        passkey: await getPasskey(await this.#options.api.call('get /login/passkey', {})),
+      });
+    };
     this.#show(
       'sign-in.second',
       [form({ submit: 'sign-in.submit', parts: [code], send })],
       [
+        ...(hasPasskeys() ? [workButton('sign-in.passkey', this.#notices, byPasskey, { class: 'quiet' })] : []),
         button('sign-in.use-recovery', () => this.#showRecovery(given), { class: 'quiet' }),
         button('action.back', () => this.#showPassword(), { class: 'quiet' }),
       ],
@@ -201,6 +220,7 @@ export class SignIn {
     readonly password: string;
     readonly code?: string;
     readonly recovery_code?: string;
+    readonly passkey?: PasskeyAssertion;
   }): Promise<void> {
     await this.#options.entered(credentialOf(await this.#options.api.call('post /login', { body })));
   }

@@ -5,6 +5,7 @@ import { button, element, fill, workButton } from './elements.ts';
 import { form } from './form.ts';
 import { t } from './language.ts';
 import type { Notices } from './notices.ts';
+import { getPasskey, hasPasskeys } from '#src/client/passkey.ts';
 import type { Me } from './screen-context.ts';
 import { codeField, recoveryField } from './sign-in.ts';
 import { leaveForProvider } from './single-sign-on.ts';
@@ -32,8 +33,15 @@ export async function askStepUp({ api, me, notices }: StepUpOptions): Promise<bo
       done();
     };
     const other = button('sign-in.use-recovery', showRecovery, { class: 'quiet' });
-    // The break-glass account has no recovery codes.
-    fill(body, form({ submit: 'factor.confirm', parts: [code], send }), me.kind === 'person' && other);
+    const byPasskey = async () => {
+      const passkey = await getPasskey(await api.call('get /step-up/passkey', {}));
+      await api.call('post /step-up', { body: { passkey } });
+      done();
+    };
+    const isPerson = me.kind === 'person';
+    const key = isPerson && hasPasskeys() && workButton('sign-in.passkey', notices, byPasskey, { class: 'quiet' });
+    // The break-glass account has neither recovery codes nor passkeys.
+    fill(body, form({ submit: 'factor.confirm', parts: [code], send }), isPerson && other, key);
     body.querySelector('input')?.focus();
   };
   const showRecovery = () => {

@@ -13,13 +13,19 @@ import type { PersonConsoleRole } from './permissions.ts';
 import { actorOf, type Principal } from './principal.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { PersonRecord } from '#storage/accounts/account-records.ts';
-import type { Accounts } from '#storage/accounts/accounts.ts';
+import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { consoleRoleOf } from './console-role-record.ts';
 import { BREAK_GLASS_HOLDER, type ConsoleSessions, type OpenedConsoleSession } from './console-sessions.ts';
+import type { PasskeyAssertion, PasskeyRequest } from '#src/protocol/sessions/passkeys.ts';
+import type { Passkeys } from '../second-factors/passkeys.ts';
 import type { SecondFactorProof, SecondFactors } from './second-factors.ts';
 import type { SignInSwitches } from '../sign-in-switches.ts';
 
-export interface ConsoleLogin extends SecondFactorProof {
+/** What passkeys of the console's sign-in are asked for with. */
+const PURPOSE = 'console:sign-in';
+
+export interface ConsoleLogin extends Omit<SecondFactorProof, 'verified'> {
+  readonly passkey?: PasskeyAssertion | undefined;
   readonly username: string;
   readonly password: string;
 }
@@ -37,6 +43,9 @@ export interface ConsoleSignInOptions {
   readonly guard: SignInGuard;
   readonly sessions: ConsoleSessions;
   readonly secondFactors: SecondFactors;
+  readonly passkeys: Passkeys;
+  /** Whether the password of a person is kept elsewhere, at a provider or a directory server. */
+  readonly isElsewhere: (username: string) => boolean;
   readonly switches: SignInSwitches;
   readonly clock: Clock;
 }
@@ -56,7 +65,7 @@ export class ConsoleSignIn {
    * this address, wrong codes among them, and after too many wrong codes of this username from anywhere; `busy`.
    */
   async login(form: ConsoleLogin, address: string): Promise<SignedIn> {
-    const { accounts, guard, passwords, secondFactors, switches } = this.#options;
+    const { accounts, guard, passkeys, passwords, secondFactors, switches } = this.#options;
     if (switches.refusePasswords()) throw new Refusal('sign_in_by_identity');
     const username = form.username.toLowerCase();
     return await guard.attempt({ username, address }, async (turn) => {
@@ -65,9 +74,46 @@ export class ConsoleSignIn {
       if (person === undefined || !isRight || consoleRoleOf(accounts, username) === undefined) {
         throw new Refusal('login_failed');
       }
-      const hasProof = form.code !== undefined || form.recovery_code !== undefined;
+      const { code, passkey, recovery_code } = form;
+      const hasProof = [code, passkey, recovery_code].some((one) => one !== undefined);
       if (secondFactors.isEnrolled(username) && !hasProof) throw new Refusal('second_factor_required');
-      return await this.#open(person, form, address);
+      const verified = passkey === undefined ? undefined : await passkeys.verify(passkey, PURPOSE, address, username);
+      if (passkey !== undefined && verified === undefined) throw new Refusal('second_factor_wrong');
+      return await this.#open(person, { code, recovery_code, verified }, address);
+    });
+  }
+
+  /** What a passkey is asked for with. @throws Refusal `passkeys_unavailable`, `sign_in_by_identity`. */
+  passkeyRequest(): PasskeyRequest {
+    const { passkeys, switches } = this.#options;
+    if (switches.refusePasswords()) throw new Refusal('sign_in_by_identity');
+    return passkeys.request(PURPOSE);
+  }
+
+  /**
+   * Opens a console session by a passkey alone.
+   * @throws Refusal `login_failed`, whatever is wrong with it or its person; `sign_in_by_identity`, `passkeys_unavailable`,
+   * `rate_limited`, `busy`.
+   */
+  async byPasskey(passkey: PasskeyAssertion, address: string): Promise<SignedIn> {
+    const { accounts, clock, guard, isElsewhere, passkeys, sessions, switches } = this.#options;
+    if (switches.refusePasswords()) throw new Refusal('sign_in_by_identity');
+    return await guard.attempt({ username: `~${passkey.id}`, address }, async () => {
+      const verified = await passkeys.verify(passkey, PURPOSE, address);
+      if (verified === undefined || isElsewhere(verified.username)) throw new Refusal('login_failed');
+      const { username } = verified;
+      return await accounts.change((draft) => {
+        const now = clock.now();
+        const role = consoleRoleOf(draft, username);
+        const person = draft.person(username);
+        if (role === undefined || person === undefined || !passkeys.use(draft, verified, true)) {
+          throw new Refusal('login_failed');
+        }
+        const { passwordHash } = person;
+        const opened = sessions.open(draft, username, { signIn: 'password', isFull: true, passwordHash, address, now });
+        this.#audit(draft, username, address, { sign_in: 'passkey', second_factor: 'passkey', session: opened.sid });
+        return { ...opened, username, role, signIn: 'password' };
+      });
     });
   }
 
@@ -83,10 +129,10 @@ export class ConsoleSignIn {
     });
   }
 
-  async #open(person: PersonRecord, form: ConsoleLogin, address: string): Promise<SignedIn> {
+  async #open(person: PersonRecord, proof: SecondFactorProof, address: string): Promise<SignedIn> {
     const { accounts, clock, secondFactors, sessions } = this.#options;
     const { username, passwordHash } = person;
-    if (secondFactors.isEnrolled(username) && form.recovery_code === undefined) {
+    if (secondFactors.isEnrolled(username) && proof.code !== undefined) {
       await secondFactors.countAttempt(username);
     }
     try {
@@ -98,22 +144,21 @@ export class ConsoleSignIn {
           throw new Refusal('login_failed');
         }
         const isEnrolled = secondFactors.isEnrolled(username, draft);
-        const factor = isEnrolled ? secondFactors.spend(draft, username, form) : 'enrollment';
+        const factor = isEnrolled ? secondFactors.spend(draft, username, proof) : 'enrollment';
         const open = { signIn: 'password', isFull: isEnrolled, passwordHash, address, now } as const;
         const opened = sessions.open(draft, username, open);
-        draft.audit(now, {
-          event: 'console.signed_in',
-          actor: `user:${username}`,
-          address,
-          subject: null,
-          details: { sign_in: 'password', second_factor: factor, session: opened.sid },
-        });
+        this.#audit(draft, username, address, { sign_in: 'password', second_factor: factor, session: opened.sid });
         return { ...opened, username, role, signIn: 'password' };
       });
     } catch (error) {
       if (error instanceof Refusal && error.code === 'second_factor_wrong') await this.#auditRefused(username, address);
       throw error;
     }
+  }
+
+  #audit(draft: AccountsDraft, username: string, address: string, details: Readonly<Record<string, string>>): void {
+    const entry = { event: 'console.signed_in', actor: `user:${username}`, address, subject: null, details };
+    draft.audit(this.#options.clock.now(), entry);
   }
 
   /** Somebody has the password and not the factor: its owner should know. Strangers cannot fill the trail by it. */

@@ -11,12 +11,20 @@ import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import type { BreakGlassAccount } from './break-glass.ts';
 import { BREAK_GLASS_HOLDER, type ConsoleSessions } from './console-sessions.ts';
 import { actorOf, type ConsolePerson, type BreakGlass, type Principal } from './principal.ts';
+import type { PasskeyAssertion } from '#src/protocol/sessions/passkeys.ts';
+import type { Passkeys } from '../second-factors/passkeys.ts';
 import type { SecondFactorProof, SecondFactors } from './second-factors.ts';
+
+/** What is given to step up. */
+export interface StepUpProof extends Omit<SecondFactorProof, 'verified'> {
+  readonly passkey?: PasskeyAssertion | undefined;
+}
 
 export interface StepUpOptions {
   readonly accounts: Accounts;
   readonly sessions: Pick<ConsoleSessions, 'stepUp'>;
   readonly secondFactors: Pick<SecondFactors, 'prove'>;
+  readonly passkeys: Pick<Passkeys, 'verify'>;
   readonly breakGlass: Pick<BreakGlassAccount, 'prove'>;
   readonly clock: Clock;
 }
@@ -29,12 +37,12 @@ export class StepUp {
   }
 
   /**
-   * Takes a code, or a recovery code; answers until when it counts, in milliseconds.
+   * Takes a code, a recovery code or a passkey; answers until when it counts, in milliseconds.
    * @throws Refusal `step_up_at_provider` for a session of the identity provider; `field_invalid` for the break-glass
    * account without a code, which has no others; `second_factor_wrong`, `second_factor_not_found`, `rate_limited`,
    * `encryption_locked`; `vendor_token_forbidden`.
    */
-  async byCode(principal: Principal, proof: SecondFactorProof, address: string): Promise<number> {
+  async byCode(principal: Principal, proof: StepUpProof, address: string): Promise<number> {
     if (principal.kind === 'vendor') throw new Refusal('vendor_token_forbidden');
     try {
       return await this.#prove(principal, proof, address);
@@ -45,7 +53,7 @@ export class StepUp {
     }
   }
 
-  async #prove(principal: ConsolePerson | BreakGlass, proof: SecondFactorProof, address: string): Promise<number> {
+  async #prove(principal: ConsolePerson | BreakGlass, proof: StepUpProof, address: string): Promise<number> {
     const { breakGlass, clock, secondFactors, sessions } = this.#options;
     let until = 0;
     const mark = (draft: AccountsDraft, factor: string) => {
@@ -57,8 +65,17 @@ export class StepUp {
       return until;
     }
     if (principal.signIn === 'sso') throw new Refusal('step_up_at_provider');
-    await secondFactors.prove(principal.username, proof, address, mark);
+    await secondFactors.prove(principal.username, await this.#verified(principal, proof, address), address, mark);
     return until;
+  }
+
+  /** @throws Refusal `second_factor_wrong`, `passkeys_unavailable`. */
+  async #verified({ sid, username }: ConsolePerson, proof: StepUpProof, address: string): Promise<SecondFactorProof> {
+    const { code, passkey, recovery_code } = proof;
+    if (passkey === undefined) return { code, recovery_code };
+    const verified = await this.#options.passkeys.verify(passkey, `step-up:${sid}`, address, username);
+    if (verified === undefined) throw new Refusal('second_factor_wrong');
+    return { verified };
   }
 
   /** Somebody has the session and not the factor: its owner should know. How often is bounded by the limiter. */

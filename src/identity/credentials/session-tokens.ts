@@ -53,8 +53,8 @@ export class SessionTokens {
 
   /** The token of a session. `exp`, `iat` and `rnw` are Unix seconds (TIM-02). */
   sign(claims: SessionClaims): string {
-    const { sub, sid, dev, exp, iat, rnw } = claims;
-    return this.#sign({ sub, sid, dev, exp, iat, rnw });
+    const { enrolling, sub, sid, dev, exp, iat, rnw } = claims;
+    return this.#sign({ sub, sid, dev, exp, iat, rnw, ...(enrolling === undefined ? {} : { enrolling }) });
   }
 
   /** The claims of a token of ours, or why it is refused. A token is valid before the second that `exp` names. */
@@ -83,15 +83,16 @@ function headOf(token: string): string {
   return token.slice(0, token.indexOf('.'));
 }
 
-/** The six claims of a session; whatever else a payload holds is left behind. */
+/** The claims of a session; whatever else a payload holds is left behind. */
 function readClaims(payload: unknown): SessionClaims | undefined {
   if (typeof payload !== 'object' || payload === null) return undefined;
-  const { sub, sid, dev, exp, iat, rnw } = payload as Record<keyof SessionClaims, unknown>;
+  const { enrolling, sub, sid, dev, exp, iat, rnw } = payload as Record<keyof SessionClaims, unknown>;
   if (typeof sub !== 'string' || !USERNAME.test(sub)) return undefined;
   if (typeof sid !== 'string' || !isId('s', sid)) return undefined;
   if (typeof dev !== 'string' || !isId('d', dev)) return undefined;
   if (!isSeconds(exp) || !isSeconds(iat) || !isSeconds(rnw) || exp > rnw) return undefined;
-  return { sub, sid, dev, exp, iat, rnw };
+  // Whatever it says there, it is no token that may do everything.
+  return { sub, sid, dev, exp, iat, rnw, ...(enrolling === undefined ? {} : { enrolling: true }) };
 }
 
 function isSeconds(value: unknown): value is number {

@@ -11,16 +11,19 @@ import type { AccountsDraft, AccountsReader } from '#storage/accounts/accounts.t
 import { defineCollection } from '#storage/accounts/collections.ts';
 import { usernameBoundTo, type BoundBy, type Binding } from './sso-bindings.ts';
 
-/** An account elsewhere: of an OpenID provider, or of a directory server. */
+/** An account elsewhere: of an OpenID provider, of a directory server, or with a client that provisions people. */
 export interface ForeignAccount {
   readonly issuer: string;
   readonly subject: string;
 }
 
+/** By what a person is bound; those besides what binds for the console are systems that keep people. */
+type PersonBoundBy = BoundBy | 'directory' | 'provisioning';
+
 interface PersonIdentity extends ForeignAccount {
   readonly username: string;
-  readonly bound: { readonly by: BoundBy | 'directory'; readonly actor: string; /** RFC 3339. */ readonly at: string };
-  /** Whether it was the directory server's word, and nobody's here, that blocked the person. */
+  readonly bound: { readonly by: PersonBoundBy; readonly actor: string; /** RFC 3339. */ readonly at: string };
+  /** Whether it was the word of the system that keeps them, and nobody's here, that blocked the person. */
   readonly isBlockedThere?: boolean;
 }
 
@@ -67,7 +70,7 @@ export function bindPerson(
   draft: AccountsDraft,
   username: string,
   { issuer, subject }: ForeignAccount,
-  binding: Omit<Binding, 'address' | 'by'> & { readonly by: BoundBy | 'directory'; readonly address: string | null },
+  binding: Omit<Binding, 'address' | 'by'> & { readonly by: PersonBoundBy; readonly address: string | null },
 ): Revocation[] {
   const account = { issuer, subject };
   const holder = personBoundTo(draft, account);

@@ -45,7 +45,8 @@ export class Authentication {
 
   /**
    * The claims of a session that is good now.
-   * @throws Refusal token_missing, token_invalid, token_expired, session_revoked.
+   * @throws Refusal token_missing, token_invalid, token_expired, session_revoked; two_factor_enrollment_required for one that
+   * sets up a second factor and does nothing else.
    */
   authenticate(token: string | undefined, nowSeconds: number): SessionClaims {
     if (token === undefined || token === '') throw new Refusal('token_missing');
@@ -77,6 +78,7 @@ export class Authentication {
       throw new Refusal(verified.refuse);
     }
     const { claims } = verified;
+    if (claims.enrolling === true) throw new Refusal('two_factor_enrollment_required');
     const session = this.#findSession(claims);
     if (session === undefined) throw new Refusal('session_revoked');
     if (this.#remembered.size >= REMEMBERED_TOKENS_MAX) this.#forgetOldest();

@@ -7,9 +7,10 @@ import {
   type ServiceHandlers,
 } from '#actors/runtime/thread-services.ts';
 import { isId } from '#src/base/ids.ts';
-import type { AttachmentServices } from '#src/protocol/attachments/attachments.ts';
+import type { AttachmentServices, ObjectStoreSettings } from '#src/protocol/attachments/attachments.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { MessageBody, PostMessage } from '#src/protocol/conversations/messages.ts';
+import type { Config } from '#src/config.ts';
 import type { QuotaGate } from '#src/limits/quotas.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import { AttachmentReader, openAttachments, type AttachmentRecord } from '#storage/attachments/attachment-records.ts';
@@ -21,7 +22,7 @@ import {
   readReleases,
   removeRelease,
 } from '#storage/conversations/attachment-references.ts';
-import { ContentVault } from '#storage/attachments/blob-contents.ts';
+import { Content, ContentVault } from '#storage/attachments/blob-contents.ts';
 import type { AttachmentSealing } from '#storage/attachments/blob-sealing.ts';
 import type { DurableWords } from '#storage/engine/folder-logs.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
@@ -33,6 +34,7 @@ import type { Caller } from '../access/access-checks.ts';
 import { readableBy } from '../access/readable-conversation.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { safeFileName } from './file-names.ts';
+import { StoreClient } from './store-client.ts';
 
 /** It answers within a few commits; finishing an upload may wait behind a removal. */
 const ASK_MILLIS = 30_000;
@@ -46,6 +48,8 @@ export interface AttachmentClientOptions {
   readonly lanes: Lanes;
   /** What seals contents, as this thread has it. */
   readonly vault: ContentVault;
+  /** The object store, as this thread has it. */
+  readonly storeClient: StoreClient;
   readonly runtime: ShardRuntime;
   /** The desk, on the shard that has it. */
   readonly writer: AttachmentWriter | undefined;
@@ -57,6 +61,8 @@ export interface AttachmentClientContext {
   readonly shard: number;
   readonly lanes: Lanes;
   readonly attachmentSealing: AttachmentSealing;
+  readonly objectStore: ObjectStoreSettings | null;
+  readonly config: Pick<Config, 'allowPrivateTargets'>;
   readonly backups: SharedArrayBuffer;
   readonly words: DurableWords;
   readonly isRestart: boolean;
@@ -70,19 +76,21 @@ export interface AttachmentClientContext {
 
 /** Opens the attachments for a shard's thread, and the desk where this is the one that has it. */
 export async function openAttachmentClient(context: AttachmentClientContext): Promise<AttachmentClient> {
-  const { attachmentSealing, backups, folder, hasWriter, lanes, quotas, words } = context;
+  const { attachmentSealing, backups, config, folder, hasWriter, lanes, now, objectStore, quotas, words } = context;
   const vault = new ContentVault(attachmentSealing);
+  const storeClient = new StoreClient(objectStore, { allowPrivateTargets: config.allowPrivateTargets, now });
   const writer = hasWriter
     ? await openAttachmentWriter({
         ...context,
         vault,
+        storeClient,
         lanes: lanes.environments,
         requireQuota: quotas.require,
         pauses: new Int32Array(backups),
       })
     : undefined;
   const reader = writer?.attachments ?? new AttachmentReader(openAttachments(folder, 'read', words));
-  return new AttachmentClient({ ...context, vault, reader, writer });
+  return new AttachmentClient({ ...context, vault, storeClient, reader, writer });
 }
 
 export class AttachmentClient {
@@ -132,6 +140,18 @@ export class AttachmentClient {
   keep(sealing: AttachmentSealing): void {
     this.vault.take(sealing);
     this.#options.writer?.sealRest();
+  }
+
+  /** Goes by this object store from now on. */
+  useStore(settings: ObjectStoreSettings | null): void {
+    this.#options.storeClient.use(settings);
+    this.#options.writer?.storeChanged();
+  }
+
+  /** Opens the content of that name where it lies. @throws Refusal and Error as `Content.open`. */
+  async open(name: string): Promise<Content> {
+    const { storeClient, folder, reader, vault } = this.#options;
+    return await Content.open(folder, name, vault, (content) => storeClient.at(reader.objectOf(content)));
   }
 
   find(id: string): AttachmentRecord | undefined {
@@ -248,6 +268,7 @@ export class AttachmentClient {
 
   async close(): Promise<void> {
     await this.#options.writer?.stop();
+    this.#options.storeClient.close();
     await this.#options.reader.close();
   }
 

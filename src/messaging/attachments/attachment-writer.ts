@@ -13,11 +13,15 @@ import type { ScalarName } from '#src/telemetry/metric-table.ts';
 import { sealContents } from '#storage/attachments/attachment-sealing.ts';
 import { Attachments, HOLD_MILLIS } from '#storage/attachments/attachments.ts';
 import { Content, type ContentVault } from '#storage/attachments/blob-contents.ts';
-import { isSealedName } from '#storage/attachments/blob-sealing.ts';
-import { blobPath, removeUpload } from '#storage/attachments/blobs.ts';
+import { isSealedName, storedBytes } from '#storage/attachments/blob-sealing.ts';
+import { blobPath, removeFile, removeUpload } from '#storage/attachments/blobs.ts';
+import { fetchObject } from '#storage/attachments/object-transfer.ts';
 import type { DurableWords } from '#storage/engine/folder-logs.ts';
 import type { LaneEnvironment } from '#storage/engine/lane.ts';
 import type { ShardRuntime } from '../thread-services.ts';
+import { AvatarMaker } from '#src/pictures/avatar-maker.ts';
+import { ContentMover } from './content-mover.ts';
+import type { StoreClient } from './store-client.ts';
 import { thumbnailFormat, ThumbnailMaker } from '#src/pictures/thumbnail-maker.ts';
 
 /** How long a request waits for the one before it to let go of the upload, once that was told to. */
@@ -41,6 +45,9 @@ export interface AttachmentWriterOptions {
   /** What seals contents, as this thread has it. */
   readonly vault: ContentVault;
   readonly attachments: Attachments;
+  /** Moves contents between this disk and the object store. */
+  readonly mover: ContentMover;
+  readonly storeClient: StoreClient;
   readonly log: Log;
   /** Tells a shard to let go of an upload: a newer request of the same client wants it. */
   readonly drop: (shard: number, id: string, token: string) => void;
@@ -54,6 +61,7 @@ export interface AttachmentWriterOptions {
 export interface AttachmentWriterContext {
   readonly folder: string;
   readonly vault: ContentVault;
+  readonly storeClient: StoreClient;
   readonly lanes: readonly LaneEnvironment[];
   readonly requireQuota: RequireQuota;
   /** Of main: while its first number is not 0, a backup is being made. */
@@ -68,13 +76,18 @@ export interface AttachmentWriterContext {
 
 /** Opens the attachments to write them: on one shard of a server that has the folder. */
 export async function openAttachmentWriter(context: AttachmentWriterContext): Promise<AttachmentWriter> {
-  const { folder, isRestart, lanes, log, runtime, now, pauses, requireQuota, vault, words } = context;
+  const { storeClient, folder, isRestart, lanes, log, runtime, now, pauses, requireQuota, vault, words } = context;
   const quietUntil = isRestart ? now() + HOLD_MILLIS : 0;
-  const attachments = await Attachments.open(folder, { lanes, now, requireQuota, quietUntil, pauses, words });
+  const noted = (name: string): void => mover.note(name);
+  const attachments = await Attachments.open(folder, { lanes, now, requireQuota, quietUntil, pauses, noted, words });
+  const faulted = (fault: string | null): void => runtime.tellMain('objectStore.faulted', { fault });
+  const mover: ContentMover = new ContentMover({ folder, attachments, vault, storeClient, now, log, faulted });
   return new AttachmentWriter({
     folder,
     vault,
     attachments,
+    mover,
+    storeClient,
     log,
     drop: (shard, id, lease) => runtime.tellShard(shard, 'upload.drop', { id, lease }),
     dropAll: async () => {
@@ -104,6 +117,7 @@ export class AttachmentWriter {
   #timer: NodeJS.Timeout | undefined;
   #work: Promise<void> = Promise.resolve();
   readonly #thumbnails = new ThumbnailMaker();
+  readonly #avatars = new AvatarMaker(this.#thumbnails);
   #sealing: Promise<void> = Promise.resolve();
   #contents: { readonly sealed: number; readonly plain: number } | undefined;
   #isSealing = false;
@@ -124,6 +138,7 @@ export class AttachmentWriter {
     });
     this.#keep(() => this.sealRest());
     this.#keep(async () => await this.#countContents());
+    this.#keep(() => this.#options.mover.start());
     this.#timer = setInterval(() => {
       this.#keep(() => this.sweep());
       this.#keep(async () => await this.#countContents());
@@ -137,7 +152,15 @@ export class AttachmentWriter {
     clearInterval(this.#timer);
     this.#thumbnails.close();
     await this.#work;
+    await this.#options.mover.stop();
     await this.#sealing;
+  }
+
+  /** Another object store, or another place to keep contents in. */
+  storeChanged(): void {
+    this.#options.mover.changed();
+    // What could not be sealed because it lay there can be now.
+    this.sealRest();
   }
 
   /** Removes everything that is due now. */
@@ -155,6 +178,7 @@ export class AttachmentWriter {
     const counted = Object.entries(this.#contents ?? {});
     return {
       ...this.#thumbnails.metrics,
+      ...this.#options.mover.metrics,
       parley_attachments_contents: counted.map(([form, value]) => ({ labels: [form], value })),
     };
   }
@@ -195,6 +219,7 @@ export class AttachmentWriter {
       'attachments.posted': async ({ id }) => await here().attachments.posted(id),
       'attachments.settle': async () => await here().attachments.settle(),
       'attachments.makeThumbnail': async ({ id, size }) => await here().#makeThumbnail(id, size),
+      'avatars.make': async ({ picture }) => await here().#avatars.make(picture),
       'attachments.release': async ({ ids }) => await here().attachments.release(ids),
     };
   }
@@ -218,25 +243,33 @@ export class AttachmentWriter {
     this.#options.attachments.admission.release(id);
   }
 
-  /** @throws Refusal `attachment_not_found`, `thumbnail_not_found`, `encryption_locked`, `busy`. */
+  /**
+   * @throws Refusal `attachment_not_found`, `thumbnail_not_found`, `encryption_locked`, `object_store_unavailable`,
+   * `busy`.
+   */
   async #makeThumbnail(id: string, size: number): Promise<void> {
-    const { attachments, folder, vault } = this.#options;
+    const { attachments, storeClient, folder, vault } = this.#options;
     const { bytes = 0, hash, type = '' } = attachments.find(id) ?? {};
     if (hash === undefined) throw new Refusal('attachment_not_found');
     const format = thumbnailFormat(type, bytes);
     if (format === undefined) throw new Refusal('thumbnail_not_found');
-    const content = await Content.open(folder, hash, vault);
+    const find = () => storeClient.at(attachments.objectOf(hash));
+    const content = await Content.open(folder, hash, vault, find);
     const { opened } = content;
     await content.close();
+    const object = find();
+    const stored = isSealedName(hash) ? storedBytes(bytes) : bytes;
+    const path =
+      object === undefined ? blobPath(folder, hash) : await fetchObject(folder, object, { name: hash, bytes, stored });
     const name = `${hash}.${size}`;
-    await this.#thumbnails.make(
-      name,
-      { source: { path: blobPath(folder, hash), bytes, opened }, format, size },
-      async (picture) => {
-        const stored = isSealedName(hash) ? vault.keys.sealPart(name, picture) : picture;
-        await attachments.keepThumbnail(hash, size, stored);
-      },
-    );
+    try {
+      await this.#thumbnails.make(name, { source: { path, bytes, opened }, format, size }, async (picture) => {
+        const kept = isSealedName(hash) ? vault.keys.sealPart(name, picture) : picture;
+        await attachments.keepThumbnail(hash, size, kept);
+      });
+    } finally {
+      if (object !== undefined) await removeFile(path);
+    }
   }
 
   /**
@@ -244,12 +277,12 @@ export class AttachmentWriter {
    * minute, and whenever the keys change.
    */
   sealRest(): void {
-    const { attachments, folder, log, vault } = this.#options;
+    const { attachments, folder, log, mover, vault } = this.#options;
     if (this.#isSealing || !vault.isUnlocked || attachments.unsealedAfter('') === undefined) return;
     this.#isSealing = true;
     const { keys } = vault;
     const goesOn = () => !this.#isStopped && vault.isUnlocked && vault.keys === keys;
-    this.#sealing = sealContents(folder, attachments, keys, goesOn)
+    this.#sealing = sealContents(folder, attachments, keys, goesOn, async (name) => await mover.bringBack(name, 0))
       .then(({ left, sealed }) => {
         this.#keep(async () => await this.#countContents());
         if (left > 0) log.warn('attachments could not be sealed', { sealed, left });

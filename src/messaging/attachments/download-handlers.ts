@@ -5,7 +5,7 @@ import { unixSeconds } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import type { attachmentQuery, linkQuery, thumbnailQuery } from '#src/protocol/attachments/attachments.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import { Content } from '#storage/attachments/blob-contents.ts';
+import type { Content } from '#storage/attachments/blob-contents.ts';
 import { isSealedName } from '#storage/attachments/blob-sealing.ts';
 import { thumbnailPath } from '#storage/attachments/blobs.ts';
 import type { AttachmentRecord } from '#storage/attachments/attachment-records.ts';
@@ -87,12 +87,13 @@ async function readPicture(
   }
 }
 
-async function* only(bytes: Buffer): AsyncGenerator<Buffer> {
+/** A picture as a stream of one piece. */
+export async function* only(bytes: Buffer): AsyncGenerator<Buffer> {
   yield bytes;
 }
 
 /** What every answer with a person's bytes carries, so that a browser never runs them. */
-function safeHeaders(tag: string): [string, string][] {
+export function safeHeaders(tag: string): [string, string][] {
   return [
     ['etag', tag],
     // Readers keep it and ask each time: who may read it changes, what it is does not.
@@ -120,24 +121,38 @@ async function send({ client, exchange, head }: ByteCall, attachment: ReadableAt
   const content = await openContent(client, attachment);
   try {
     const status = range === undefined ? 200 : 206;
-    await exchange.sendStream(status, headers, end - start + 1, content.read(start, end));
+    await exchange.sendStream(status, headers, end - start + 1, await begun(content.read(start, end)));
   } finally {
     await content.close();
   }
 }
 
+/** The same pieces, the first of which is there: a store that is away is an answer, and no answer that breaks off. */
+async function begun(pieces: AsyncGenerator<Buffer>): Promise<AsyncGenerator<Buffer>> {
+  const first = await pieces.next().catch((error: unknown) => {
+    throw isAbsent(error) ? new Refusal('attachment_not_found') : error;
+  });
+  return (async function* () {
+    if (first.done !== true) yield first.value;
+    yield* pieces;
+  })();
+}
+
 /**
- * @throws Refusal `attachment_not_found` when the last message that had it was deleted a moment ago, `encryption_locked`.
+ * @throws Refusal `attachment_not_found` when the last message that had it was deleted a moment ago, `encryption_locked`,
+ * `object_store_unavailable`.
  */
 async function openContent(client: ByteCall['client'], { id, hash }: ReadableAttachment): Promise<Content> {
   try {
-    return await Content.open(client.folder, hash, client.vault);
+    return await client.open(hash);
   } catch (error) {
     if (!isAbsent(error)) throw error;
-    // It may have been sealed a moment ago, and have another name now.
+    // It may have been sealed or moved a moment ago, and have another name or place now.
     const now = client.find(id)?.hash;
-    if (now === undefined || now === hash) throw new Refusal('attachment_not_found');
-    return await Content.open(client.folder, now, client.vault);
+    if (now === undefined) throw new Refusal('attachment_not_found');
+    return await client.open(now).catch((failure: unknown) => {
+      throw isAbsent(failure) ? new Refusal('attachment_not_found') : failure;
+    });
   }
 }
 

@@ -27,8 +27,10 @@ export interface ByteCall {
   /** Of the authenticated session; empty for a form that takes none. */
   readonly user: string;
   readonly address: string;
-  /** The attachment of the path, whether or not there is such a one. */
+  /** The attachment or the room of the path, whether or not there is such a one. */
   readonly id: string;
+  /** What else the path names; empty where it does not. */
+  readonly part: string;
   readonly query: unknown;
 }
 

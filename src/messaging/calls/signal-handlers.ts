@@ -117,7 +117,7 @@ async function takeStep(request: ClientRequest, stanza: Stanza, conversation: st
   if (taken !== null) await ask(request, `call:${taken.moved}`, { ...message, isGroup: false });
 }
 
-/** No call begins in an archived room, whose outcome could not be posted; one that is live goes on. */
+/** No call begins in an archived room; one that is live goes on, and its outcome is posted. */
 function isShut({ service }: ClientRequest, conversation: string | null): boolean {
   const record =
     conversation === null ? undefined : readConversation(service.lanes.read(conversation).tables, conversation);

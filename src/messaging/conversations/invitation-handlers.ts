@@ -2,6 +2,7 @@
 import type { Asking } from '#actors/conversation/conversation.messages.ts';
 import { askedOf } from '#actors/conversation/inviting.ts';
 import { formatInstant } from '#src/base/time.ts';
+import { personalFieldsOf } from '#src/identity/personal-fields.ts';
 import type { PendingInvitation, RoomInvitation } from '#src/protocol/conversations/room-invitation-routes.ts';
 import { rightsIn } from '#src/protocol/conversations/rights.ts';
 import { RATE_LIMITS } from '#src/protocol/rate-limits.ts';
@@ -33,8 +34,9 @@ export async function askingFor(
   people: readonly string[],
   participants: number,
 ): Promise<Asking> {
-  const { access, bots, lanes, now, rates } = request.service;
-  const asking = { ...access.asking, bots: people.filter((person) => bots.isActive(person)) };
+  const { access, accounts, bots, lanes, now, rates } = request.service;
+  const wishing = people.filter((person) => personalFieldsOf(accounts, person).asked_first === true);
+  const asking = { ...access.asking, wishing, bots: people.filter((person) => bots.isActive(person)) };
   const asked = [...askedOf(people, participants, asking, (person) => access.isGuest(person))];
   const left = rates.left('invite', request.user);
   if (asked.length > left) {

@@ -72,12 +72,13 @@ function view(request: ClientRequest, id: string): PublicRoom | undefined {
   const { tables } = laneOf(request, id);
   const record = readConversation(tables, id);
   if (record === undefined || !isListed(record) || !mayFind(request, record)) return undefined;
-  const { topic, purpose } = roomView(record);
+  const { avatar, topic, purpose } = roomView(record);
   return {
     id,
     title: record.title ?? '',
     ...(topic === undefined ? {} : { topic }),
     ...(purpose === undefined ? {} : { purpose }),
+    ...(avatar === undefined ? {} : { avatar }),
     created_at: record.createdAt,
     participant_count: record.participantCount,
     joined: readMember(tables, id, request.user) !== undefined,
@@ -85,7 +86,10 @@ function view(request: ClientRequest, id: string): PublicRoom | undefined {
 }
 
 /** Whoever comes in speaks to who is there: a room is for those who may see and message the person who made it. */
-function mayFind({ service, user }: ClientRequest, { createdBy }: ConversationRecord): boolean {
+export function mayFind(
+  { service, user }: Pick<ClientRequest, 'service' | 'user'>,
+  { createdBy }: ConversationRecord,
+): boolean {
   return service.access.allows('see', user, createdBy) && service.access.allows('message', user, createdBy);
 }
 

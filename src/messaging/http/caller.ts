@@ -99,7 +99,7 @@ export interface Reply {
 
 /** Asks an actor. @throws Refusal with the actor's code, or `unavailable`, `busy` from the runtime. */
 export async function ask<T>(
-  request: ClientRequest,
+  request: Pick<ClientRequest, 'service' | 'cancellation'>,
   to: Address,
   message: ConversationMessage | CallMessage | PushMessage,
 ): Promise<T> {

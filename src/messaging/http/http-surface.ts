@@ -6,7 +6,6 @@ import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
 import { monotonicMillis } from '#actors/runtime/monotonic.ts';
 import { unixSeconds } from '#src/base/clock.ts';
 import { speaksTls, type Config } from '#src/config.ts';
-import { ATTACHMENT_ROUTES } from '#src/protocol/attachments/attachment-routes.ts';
 import { TUS_EXTENSIONS, TUS_VERSION } from '#src/protocol/attachments/attachments.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { BODY_BYTES_MAX } from '#src/protocol/limits.ts';
@@ -18,7 +17,7 @@ import { PROTOCOL_VERSION, readClientVersion, VERSION_HEADERS } from '#src/proto
 import type { Log } from '#src/telemetry/log.ts';
 import { HSTS_SECONDS } from '#src/tls/certificate.ts';
 import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
-import { registerAttachments, type AttachmentRoutesContext } from '../attachments/attachment-surface.ts';
+import { BYTE_ROUTES, registerByteRoutes, type ByteRoutesContext } from '../attachments/attachment-surface.ts';
 import { bearerToken, type Authentication } from '../access/authentication.ts';
 import type { VendorTokenWatch } from '../access/vendor-token-watch.ts';
 import type { BotEntrance, BotRequest } from '../bots/bot-access.ts';
@@ -77,7 +76,7 @@ export class HttpSurface {
   constructor(options: SurfaceOptions) {
     this.#options = options;
     this.#headers = answerHeaders(options.service.config);
-    this.#paths = [...Object.values<Route>(MESSAGING_ROUTES), ...Object.values(ATTACHMENT_ROUTES)].map(({ path }) => ({
+    this.#paths = [...Object.values<Route>(MESSAGING_ROUTES), ...Object.values(BYTE_ROUTES)].map(({ path }) => ({
       path,
       pattern: new RegExp(`^${path.replaceAll(/:[a-z]+/g, '[^/]+')}$`),
     }));
@@ -101,15 +100,15 @@ export class HttpSurface {
         (res, req) => void this.#serve(name as MessagingRoute, route, readParams(parameters, req), res, req),
       );
     }
-    registerAttachments(app, this.#options.service.attachments, this.#doorway());
+    registerByteRoutes(app, this.#options.service.attachments, this.#doorway());
     app.get('/healthz', (res, req) => void this.#health(res, req));
     app.head('/healthz', (res, req) => void this.#health(res, req));
     app.options('/*', (res, req) => this.#preflight(res, req));
     app.any('/*', (res, req) => this.#unknown(res, req));
   }
 
-  /** What attachments share with the forms of JSON. Bots bring and take no files: none of their scopes is about them. */
-  #doorway(): AttachmentRoutesContext {
+  /** What bytes share with the forms of JSON. Bots bring and take no files: none of their scopes is about them. */
+  #doorway(): ByteRoutesContext {
     return {
       service: this.#options.service,
       open: (res, req, route) => this.#exchange(res, readHead(req), route),

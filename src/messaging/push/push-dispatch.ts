@@ -19,7 +19,7 @@ import type { Log } from '#src/telemetry/log.ts';
 import type { ScalarName } from '#src/telemetry/metric-table.ts';
 import type { Sample } from '#src/telemetry/metrics.ts';
 import { LabelledCounts } from '#src/telemetry/labelled-counts.ts';
-import { levelAt } from '#src/identity/notifications.ts';
+import { levelAt, watchedBy } from '#src/identity/notifications.ts';
 import type { AccountsReader } from '#storage/accounts/accounts.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
 import {
@@ -70,6 +70,7 @@ export class PushDispatch {
     const reaches = (action: 'message' | 'call', from: string, to: string) => access.reaches(action, from, to);
     const wantedAt = (user: string, conversation: string, at: number) =>
       levelAt(options.accounts, user, conversation, at);
+    const watched = (user: string) => watchedBy(options.accounts, user);
     const counts = {
       due: (kind: string, count: number) => this.#due.add(kind, count),
       dropped: (reason: string, count: number) => this.#dropped.add(reason, count),
@@ -100,13 +101,17 @@ export class PushDispatch {
       counts,
       reaches,
       levelAt: wantedAt,
+      watchedBy: watched,
       redecideMillis: config.pushRedecideSeconds * 1000,
     });
     this.#sender = new PushSender({
       credentials,
       allowPrivateTargets: config.allowPrivateTargets,
       now,
-      compose: makeComposing({ reader, attention, now, reaches, levelAt: wantedAt, showsText: config.pushText }),
+      compose: makeComposing({
+        ...{ reader, attention, now, reaches, levelAt: wantedAt, watchedBy: watched },
+        showsText: config.pushText,
+      }),
       settle: (delivery, outcome) => {
         const { address, device, kind, seq, subject } = delivery;
         const row = { device, subject, seq, kind };

@@ -3,12 +3,16 @@ import { z } from 'zod';
 import { timeZone } from '../directory/directory.ts';
 import { conversationId } from '../names.ts';
 
-/** Messages that name the person, and those of two people, are `mentions`. */
+/** Messages that name the person or say one of their keywords, and those of two people, are `mentions`. */
 export const NOTIFICATION_LEVELS = ['all', 'mentions', 'none'] as const;
 export type NotificationLevel = (typeof NOTIFICATION_LEVELS)[number];
 
 /** Conversations with a level of their own: more than anybody sets by hand. [field_invalid] */
 export const NOTIFIED_CONVERSATIONS_MAX = 500;
+
+/** Words and phrases that a person watches for, and characters of one. [field_invalid] */
+export const KEYWORDS_MAX = 20;
+export const KEYWORD_LENGTH_MAX = 50;
 
 const level = z.enum(NOTIFICATION_LEVELS);
 /** A time of day on the clock of the wall. */
@@ -40,6 +44,17 @@ export const notifications = z
     conversations: z
       .record(conversationId, level)
       .refine((levels) => Object.keys(levels).length <= NOTIFIED_CONVERSATIONS_MAX, 'Too many conversations.'),
+    /** What the person watches for, as whole words: told to nobody else. Left out, there are none; in a PUT, those there are stay. */
+    keywords: z
+      .array(
+        z
+          .string()
+          .trim()
+          .max(KEYWORD_LENGTH_MAX)
+          .regex(/[\p{L}\p{N}]/u),
+      )
+      .max(KEYWORDS_MAX)
+      .optional(),
   })
   .meta({ id: 'Notifications' });
 export const notificationsReply = z.strictObject(notifications.shape).meta({ id: 'NotificationsReply' });

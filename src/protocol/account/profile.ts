@@ -47,6 +47,8 @@ export const changeOwnProfile = z
     time_zone: timeZone.nullable().optional(),
     language: language.nullable().optional(),
     status: status.nullable().optional(),
+    /** Whether the person wants to be asked before anybody adds them to a room, whatever the installation's rule. */
+    asked_first: z.boolean().nullable().optional(),
   })
   .meta({ id: 'ChangeOwnProfile' });
 export type ChangeOwnProfile = z.infer<typeof changeOwnProfile>;
@@ -56,6 +58,8 @@ export const ownProfile = z
     ...directoryEntry.shape,
     language: z.string().optional(),
     status: customStatus.optional(),
+    /** Left out where the person goes by the installation's rule. */
+    asked_first: z.literal(true).optional(),
     created_at: z.string(),
     /** What the person may change themselves. */
     may_change: z.array(z.enum(OWN_SETTINGS)),

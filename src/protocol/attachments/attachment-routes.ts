@@ -12,6 +12,8 @@ export interface AttachmentForm extends Omit<Route, 'method' | 'body' | 'bodyByt
 const absent = 'attachment_not_found';
 const upload = ['tus_version_unknown', 'header_invalid', 'upload_body_type', 'upload_too_long'] as const;
 const locked = 'encryption_locked';
+/** Of what gives the bytes of a content. */
+const away = 'object_store_unavailable';
 const finish = [
   locked,
   'attachment_infected',
@@ -54,7 +56,7 @@ export const ATTACHMENT_ROUTES = {
     {
       query: attachmentQuery,
       replies: { 200: null, 206: null, 304: null },
-      errors: [absent, 'conversation_forbidden', 'range_invalid', locked],
+      errors: [absent, 'conversation_forbidden', 'range_invalid', locked, away],
     },
   ),
   readAttachmentLink: route.get(
@@ -69,7 +71,7 @@ export const ATTACHMENT_ROUTES = {
       auth: 'none',
       query: linkQuery,
       replies: { 200: null, 206: null, 304: null },
-      errors: ['attachment_link_invalid', absent, 'range_invalid', locked],
+      errors: ['attachment_link_invalid', absent, 'range_invalid', locked, away],
     },
   ),
   readThumbnail: route.get(
@@ -78,7 +80,7 @@ export const ATTACHMENT_ROUTES = {
     {
       query: thumbnailQuery,
       replies: { 200: null, 304: null },
-      errors: [absent, 'conversation_forbidden', 'thumbnail_not_found', locked],
+      errors: [absent, 'conversation_forbidden', 'thumbnail_not_found', locked, away],
     },
   ),
 } as const satisfies Record<string, AttachmentForm>;

@@ -1,4 +1,5 @@
 /** Attachments: the forms of upload, download and links, and what the threads of the server ask each other about them. */
+import type { AvatarSize } from '../account/avatars.ts';
 import { z } from 'zod';
 import { isId } from '#src/base/ids.ts';
 import { conversationId } from '../names.ts';
@@ -32,6 +33,17 @@ export const attachmentLink = z
   .strictObject({ path: z.string(), expires_at: z.string() })
   .meta({ id: 'AttachmentLink' });
 
+/** The object store of the settings, as threads are told of it. */
+export interface ObjectStoreSettings {
+  readonly endpoint: string;
+  readonly region: string;
+  readonly bucket: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** Whether contents are kept there; with no, what lies there comes back to the server's disk. */
+  readonly keepsContents: boolean;
+}
+
 /** An upload that the virus scanner named, for the audit trail. */
 export interface InfectedUpload {
   readonly id: string;
@@ -62,6 +74,8 @@ export type AttachmentServices = {
   'attachments.posted': { ask: { id: string }; answer: null };
   /** To make a thumbnail of one of THUMBNAIL_SIZES, unless there is one. */
   'attachments.makeThumbnail': { ask: { id: string; size: number }; answer: null };
+  /** A picture made square and small, in each of AVATAR_SIZES. */
+  'avatars.make': { ask: { picture: Uint8Array }; answer: Readonly<Record<AvatarSize, Uint8Array>> };
   /** To wait until what was being removed is removed: for a backup, before which removing is paused. */
   'attachments.settle': { ask: null; answer: null };
   /** Removes those that no message has any more; answers which of them need not be looked at again. */

@@ -23,6 +23,7 @@ export const CALENDAR_FILE_ROUTES = {
         'calendar_full',
         'quota_exceeded',
         'organizer_forbidden',
+        'invitation_change_forbidden',
         'rate_limited',
       ],
     },

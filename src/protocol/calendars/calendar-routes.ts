@@ -50,8 +50,13 @@ export const CALENDAR_ROUTES = {
   }),
   deleteCalendar: route.delete(
     '/v1/calendars/:calendar',
-    'Deletes a calendar with its entries; for its owner. Whom it is shared with leaves it.',
-    { replies: { 204: null }, errors: [missing] },
+    'Deletes a calendar with its entries; for its owner. Whom it is shared with leaves it. Where its owner organises meetings in it, ' +
+      '`notify` has to say whether those who are invited hear of it.',
+    {
+      query: calendars.deleteCalendarQuery,
+      replies: { 204: null },
+      errors: [missing, right, 'calendar_has_meetings', 'busy'],
+    },
   ),
   readSubscription: route.get(
     '/v1/calendars/:calendar/subscription',
@@ -125,10 +130,15 @@ export const CALENDAR_ROUTES = {
       errors: [missing, right, 'participant_unknown', 'meetings_full', ...written],
     },
   ),
-  readEntry: route.get('/v1/calendars/:calendar/entries/:entry', 'Reads an entry as it is stored.', {
-    replies: { 200: calendars.entry },
-    errors: [missing, entryMissing],
-  }),
+  readEntry: route.get(
+    '/v1/calendars/:calendar/entries/:entry',
+    'Reads an entry as it is stored, or one occurrence of it as it takes place.',
+    {
+      query: calendars.readEntryQuery,
+      replies: { 200: calendars.entry },
+      errors: [missing, entryMissing],
+    },
+  ),
   changeEntry: route.patch(
     '/v1/calendars/:calendar/entries/:entry',
     'Changes an entry, one occurrence of a series, or that one and all that follow, which then are their own.',

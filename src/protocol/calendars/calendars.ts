@@ -27,6 +27,17 @@ export const FREE_BUSY_PERIODS_MAX = 1_000;
 export const CATEGORIES_MAX = 50;
 export const CATEGORY_LENGTH_MAX = 100;
 
+/** Reminders of one entry that JSON takes: as many as go off. [field_invalid] */
+export const REMINDERS_MAX = 16;
+
+/** Seconds between an entry and a reminder of it: a year. [field_invalid] */
+export const REMINDER_OFFSET_SECONDS_MAX = 366 * 86_400;
+
+/** Attachments of one entry that JSON takes, and characters of an address or a name. [field_invalid] */
+export const ENTRY_ATTACHMENTS_MAX = 50;
+export const ATTACHMENT_URL_LENGTH_MAX = 2_000;
+export const ATTACHMENT_NAME_LENGTH_MAX = 200;
+
 /** Attendees of one entry that JSON takes. [field_invalid] */
 export const ATTENDEES_MAX = 200;
 
@@ -58,7 +69,7 @@ export const createCalendar = z
     description: shortText(2_000).default(''),
     color: color.default(''),
     order: z.int().min(0).max(1_000_000).default(0),
-    tz: zone.default('UTC'),
+    tz: zone.optional().meta({ description: 'Without it that of its owner’s profile, also when that changes.' }),
     kinds: kinds.default(['event']),
     transparency: transparency.optional().meta({ description: 'Opaque by default; transparent of a feed elsewhere.' }),
     /** A feed elsewhere that the calendar follows. Its entries are the feed's, and nobody changes them here. */
@@ -183,6 +194,20 @@ const time = {
   date: z.string().optional(),
   days: z.int().optional(),
 };
+/** When a task is due, which has no start then: wall time with `tz`, or a day, and the instant beside both. */
+const dueTime = {
+  due_at: z.string().optional(),
+  local_due: z.string().optional(),
+  due_date: z.string().optional(),
+};
+/** At an instant, or so many seconds behind the start or the end: fewer than none are before it. */
+const reminder = {
+  action: z.enum(['display', 'audio', 'email']),
+  at: z.string().optional(),
+  offset_seconds: z.int().optional(),
+  related: z.enum(['start', 'end']).optional(),
+};
+const attachment = { url: z.string(), name: z.string().optional(), media_type: z.string().optional() };
 /** Whom the owner shares it with: CLASS of RFC 5545, 3.8.1.3. */
 const visibility = z.enum(['public', 'confidential', 'private']);
 const content = {
@@ -194,6 +219,10 @@ const content = {
   /** The strictest in it, which goes for all of it. */
   visibility,
   categories: z.array(z.string()),
+  /** Those that JSON has words for. */
+  reminders: z.array(z.strictObject(reminder)),
+  /** Files elsewhere; what stands in the entry itself is read by CalDAV. */
+  attachments: z.array(z.strictObject(attachment)),
   organizer: z.strictObject(person).optional(),
   attendees: z.array(z.strictObject({ ...person, answer: standing })),
 };
@@ -206,7 +235,10 @@ export const entry = z
     uid: z.string(),
     kind: z.enum(ENTRY_KINDS),
     ...time,
+    ...dueTime,
     ...content,
+    /** Which occurrence it is, where one was asked for. */
+    recurrence_id: z.string().optional(),
     /** The meeting of this installation that it leads to. Who may come in is the meeting's to say. */
     meeting: z.strictObject({ id: z.string(), url: z.string() }).optional(),
     recurring: z.boolean(),
@@ -262,6 +294,47 @@ const entryFields = {
   end_at: instant.optional(),
   date: date.optional(),
   days: z.int().min(1).max(3_660).optional(),
+  /** Of a task instead of all of these; `local_due` with `tz`. */
+  due_at: instant.optional(),
+  local_due: localTime.optional(),
+  due_date: date.optional(),
+  /** They take the place of all that are there. */
+  reminders: z
+    .array(
+      z
+        .strictObject({
+          action: z.enum(['display', 'audio', 'email']).default('display'),
+          at: instant.optional(),
+          offset_seconds: z.int().min(-REMINDER_OFFSET_SECONDS_MAX).max(REMINDER_OFFSET_SECONDS_MAX).optional(),
+          related: z.enum(['start', 'end']).optional(),
+        })
+        .refine(({ at, offset_seconds: offset, related }) =>
+          at === undefined ? offset !== undefined : offset === undefined && related === undefined,
+        ),
+    )
+    .max(REMINDERS_MAX)
+    .optional(),
+  /** References, which take the place of all that are there. */
+  attachments: z
+    .array(
+      z.strictObject({
+        url: z
+          .string()
+          .max(ATTACHMENT_URL_LENGTH_MAX)
+          .regex(/^https?:\/\/[^\s"<>\p{Cc}]+$/iu),
+        name: shortText(ATTACHMENT_NAME_LENGTH_MAX)
+          .min(1)
+          .regex(/^[^"\p{Cc}]*$/u)
+          .optional(),
+        media_type: z
+          .string()
+          .max(127)
+          .regex(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/)
+          .optional(),
+      }),
+    )
+    .max(ENTRY_ATTACHMENTS_MAX)
+    .optional(),
   /** Usernames and `mailto:` addresses. The caller organises it. */
   attendees: z
     .array(z.union([username, z.string().regex(/^mailto:[^\s@:"<>,;]{1,64}@[^\s@:"<>,;]{1,190}$/i)]))
@@ -272,13 +345,17 @@ const entryFields = {
 const meeting = z.union([z.literal(true), z.strictObject({ lobby: z.enum(LOBBIES) })]);
 /** Each way to say when excludes the others, and an end needs its start. */
 const timeIsOne = (form: { readonly [name in keyof typeof entryFields]?: unknown }): boolean => {
-  const starts = [form.local_start, form.start_at, form.date].filter((start) => start !== undefined);
-  if (starts.length > 1) return false;
+  const starts = [form.local_start, form.start_at, form.date, form.due_at, form.local_due, form.due_date];
+  if (starts.filter((start) => start !== undefined).length > 1) return false;
   if (form.local_end !== undefined && form.local_start === undefined) return false;
   if (form.end_at !== undefined && form.start_at === undefined) return false;
   if (form.days !== undefined && form.date === undefined) return false;
-  return form.tz === undefined || form.date === undefined;
+  return form.tz === undefined || (form.date === undefined && form.due_date === undefined && form.due_at === undefined);
 };
+
+/** A series is counted from its start. */
+const isDueAlone = (form: { readonly [name in 'due_at' | 'due_date' | 'local_due']?: string | undefined }): boolean =>
+  [form.due_at, form.due_date, form.local_due].some((due) => due !== undefined);
 
 export const createEntry = z
   .strictObject({
@@ -288,6 +365,7 @@ export const createEntry = z
     meeting: meeting.optional(),
   })
   .refine(timeIsOne, { path: ['local_start'] })
+  .refine((form) => form.rule === undefined || !isDueAlone(form), { path: ['rule'] })
   .meta({ id: 'CreateCalendarEntry' });
 export type CreateEntry = z.infer<typeof createEntry>;
 
@@ -320,10 +398,17 @@ export const changeEntry = z
   .meta({ id: 'ChangeCalendarEntry' });
 export type ChangeEntry = z.infer<typeof changeEntry>;
 
+/** `all`: what is not over yet is cancelled for those whom the owner invited, and declined to those who invited the owner. */
+export const deleteCalendarQuery = z.strictObject({ notify: z.enum(['all', 'none']).optional() });
+
 export const deleteEntryQuery = z
   .strictObject({ scope, recurrence_id: recurrenceId.optional(), etag: z.string().max(64).optional() })
   .refine(scopeIsWhole, { path: ['recurrence_id'] });
 export type DeleteEntryQuery = z.infer<typeof deleteEntryQuery>;
+
+/** One occurrence of a series, with all that is said of it. */
+export const readEntryQuery = z.strictObject({ recurrence_id: recurrenceId.optional() });
+export type ReadEntryQuery = z.infer<typeof readEntryQuery>;
 
 export const rangeQuery = z.strictObject({ from: instant, to: instant });
 export type RangeQuery = z.infer<typeof rangeQuery>;

@@ -34,6 +34,8 @@ export const conversation = z
     /** What a room is about now, and what it is for. */
     topic: z.string().optional(),
     purpose: z.string().optional(),
+    /** The number of its picture; left out while it has none. */
+    avatar: count.optional(),
     /** `organisation` for a public room; left out for one that only its people know of. */
     visibility: z.literal('organisation').optional(),
     /** When a room was archived; left out for one that takes messages. */
@@ -61,6 +63,7 @@ export interface Conversation {
   title?: string;
   topic?: string;
   purpose?: string;
+  avatar?: number;
   visibility?: 'organisation';
   archived_at?: string;
   created_at: string;

@@ -18,6 +18,8 @@ export const publicRoom = z
     title: z.string(),
     topic: z.string().optional(),
     purpose: z.string().optional(),
+    /** The number of its picture; left out while it has none. */
+    avatar: count.optional(),
     created_at: z.string(),
     participant_count: count,
     /** Whether the caller takes part. */

@@ -52,6 +52,11 @@ export const session = z
     user: username,
     device_id: z.string(),
     refresh_token: z.string().optional(),
+    second_factor: z.enum(['enrollment', 'due']).optional().meta({
+      description:
+        'A second factor is asked for and there is none: the session sets one up and does nothing else, or will from `second_factor_due` on.',
+    }),
+    second_factor_due: z.string().optional(),
   })
   .meta({ id: 'Session' });
 export type Session = z.infer<typeof session>;
@@ -73,6 +78,8 @@ export type SessionClaims = {
   iat: number;
   /** Until when the session may be renewed. */
   rnw: number;
+  /** It sets up a second factor and does nothing else. */
+  enrolling?: true;
 };
 
 /** GET /v1/ws: the session's own device, and its token where no header can carry it. */

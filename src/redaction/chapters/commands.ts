@@ -22,6 +22,10 @@ function option(
   };
 }
 
+function flag(name: string, programs: string, stay: string): OptionRow {
+  return { kind: 'option', option: name, programs, class: 'flag', go: [], stay: [stay] };
+}
+
 export const COMMANDS: readonly Row[] = [
   option(
     'u',
@@ -44,20 +48,14 @@ export const COMMANDS: readonly Row[] = [
     'run psql -U «kalomi.ren» chat',
     'run grep -U notes',
   ),
-  option(
+  flag(
     'user',
-    `curl|wget|${MYSQL}|psql|mongosh?|ldap\\w{1,16}|htpasswd|swaks|runuser`,
-    'user',
-    'run curl --user «kalomi:osvuh1» https://h/',
+    'systemctl|journalctl|loginctl|busctl|systemd-\\w{1,16}|pip[\\d.]{0,5}|gem|flatpak',
     'systemctl --user start chat.service',
   ),
-  option(
-    'login',
-    `curl|wget|${MYSQL}|psql|mongosh?|ldap\\w{1,16}|htpasswd|swaks|runuser`,
-    'user',
-    'run psql --login «kalomi.ren» chat',
-    'bash --login script',
-  ),
+  flag('login', 'bash|sh|zsh|ksh|fish|su|sudo', 'bash --login script'),
+  flag('p', 'ssh|scp|sftp|mkdir|cp|nmap', 'sshpass -f file ssh -p 2222 host'),
+  option('u', 'curl|wget|http', 'login', 'run curl -u«kalomi:osvuh1» https://h/', 'run sort -unames', 'glued'),
   option('b', 'curl', 'cookie', "run curl -b '«sid=osvuh1»' https://h/", 'run diff -b one two'),
   option(
     'p',

@@ -42,7 +42,7 @@ export const NAMES: readonly Row[] = [
   ...names('secret', 'secret secrets token apikey credential credentials dsn signature authtoken', true),
   ...names(
     'secret',
-    'accesskey secretkey privatekey presharedkey signingkey encryptionkey masterkey sharedkey authkey auth sig xamzsignature accountkey sharedaccesskey privatemac nonce cnonce receivedhash expectedresponse challenge mnemonic sessionkey hmackey jsessionid phpsessid sessid gitlabsession csrf invitation invite wskey secwebsocketkey webhookkey licensekey servicekey storagekey consumerkey integrationkey xamzcredential',
+    'accesskey secretkey privatekey presharedkey signingkey encryptionkey masterkey sharedkey authkey auth sig xamzsignature accountkey sharedaccesskey privatemac nonce cnonce receivedhash expectedresponse challenge mnemonic sessionkey secretid hmackey jsessionid phpsessid sessid gitlabsession csrf invitation invite wskey secwebsocketkey webhookkey licensekey servicekey storagekey consumerkey integrationkey xamzcredential',
   ),
   ...names('authorization', 'authorization', true),
   ...names('authorization', 'authorisation'),
@@ -91,6 +91,6 @@ export const NAMES: readonly Row[] = [
     'users usernames logins recipients attendees invitees organizers senders admins administrators owners assignees authors',
   ),
   ...words(
-    'null true false none nil undefined yes no set unset not ok required disabled enabled hidden redacted empty missing invalid expired unknown incorrect wrong mismatch mismatched failed failure is was must too the has unexpected unsupported unauthorized denied rejected accepted verified valid ok revoked changed unchanged optional default never absent malformed given provided found blocked locked error authentication',
+    'null true false none nil undefined yes no set unset not ok required disabled enabled hidden redacted empty missing invalid expired unknown incorrect wrong mismatch mismatched failed failure is was must too the has unexpected unsupported unauthorized denied rejected accepted verified valid ok revoked changed unchanged optional default never absent malformed given provided found blocked locked error authentication refreshed renewed rotated protected masked filtered removed',
   ).filter(({ word }, at, all) => all.findIndex((other) => other.word === word) === at),
 ];

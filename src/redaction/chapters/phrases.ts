@@ -11,7 +11,7 @@ function special(does: Special, literal: string, go: string, stay?: string): Spe
 
 const AGO = '192.0.2.x port 22';
 /** What sshd says of a name between `for` and `from`. */
-const FOR = String.raw` [\w/.:-]{1,40} for (?:\(illegal user\) |invalid user |illegal user |user )?<peer>`;
+const FOR = String.raw` [\w/.:'-]{1,40} for (?:\(illegal user\) |invalid user |illegal user |user )?<peer>`;
 const ADDRESS = '[0-9a-fA-F.:x]{3,45} port ';
 
 const SSHD: readonly Row[] = [
@@ -23,7 +23,7 @@ const SSHD: readonly Row[] = [
   phrase(`Accepted${FOR}`, `Accepted publickey for «kalomi» from ${AGO} ssh2`),
   phrase(`Postponed${FOR}`, `Postponed publickey for «kalomi» from ${AGO} ssh2`),
   phrase(`Partial${FOR}`, `Partial publickey for «kalomi» from ${AGO} ssh2`),
-  phrase(`Starting session: [^"\\n]{0,44}?${FOR}`, `Starting session: shell on pts/0 for «kalomi» from ${AGO} id 0`),
+  phrase(`Starting session:[^"\\n]{0,44}?${FOR}`, `Starting session: command for «kalomi» from ${AGO} id 0`),
   phrase('Invalid user <peer>', `Invalid user «kalomi ren» from ${AGO}`, `Invalid user  from ${AGO}`),
   phrase('invalid user <peer>', 'input_userauth_request: invalid user «kalomi» [preauth]'),
   phrase('Illegal user <peer>', 'Illegal user «kalomi ren» from 192.0.2.x'),
@@ -34,7 +34,7 @@ const SSHD: readonly Row[] = [
     'Too many authentication failures for «kalomi» [preauth]',
   ),
   phrase(
-    'failure for (?:invalid user |illegal user )?<peer>',
+    'failure for (?:invalid user |illegal user |user )?<peer>',
     'PAM: Authentication failure for «kalomi» from 192.0.2.x',
     'authentication failure for "/private"',
   ),
@@ -58,7 +58,7 @@ const VERBS =
   '(?=:|,? (?:logged|signed|joined|left|not (?:found|known|in|allowed)|was|has|is|created|deleted|blocked|unblocked|authenticated|authorized|connected|disconnected|failed|added|removed|changed|does|from|NOT)(?![a-z]))';
 /** Words that follow `user` in sentences about users at large. */
 const NOBODY =
-  '(?!(?:name|agent|id|input|and|or|accounts?|session|data|was|is|has|not|unknown|does|interface|mode|space|slice|manager|service|list|table|logged|who|that|with|database|password|defined|request|cache|directory|limit|runtime|in|from|to|the|a|an|at|by|on|found|process|group|authentication|connection|message|NOT)(?![\\w.-]))';
+  '(?!(?:records?|name|agent|id|input|and|or|accounts?|session|data|was|is|has|not|unknown|does|interface|mode|space|slice|manager|service|list|table|logged|who|that|with|database|password|defined|request|cache|directory|limit|runtime|in|from|to|the|a|an|at|by|on|found|process|group|authentication|connection|message|NOT)(?![\\w.-]))';
 
 const SESSIONS: readonly Row[] = [
   phrase('unknown user <one>', 'no such: unknown user «kalomi»'),
@@ -77,6 +77,38 @@ const SESSIONS: readonly Row[] = [
   phrase("user <'user'>", 'no entry, user "«kalomi»", no encryption'),
   phrase("User <'user'>", 'User "«kalomi»" is gone'),
   phrase("role <'user'>", 'FATAL:  role "«kalomi»" does not exist', 'role admin does not exist'),
+  phrase("Role <'user'>", 'DETAIL:  Role "«kalomi»" does not exist.', 'Role admin does not exist'),
+  phrase('nslcd; user <user>', 'error opening connection to nslcd; user «kalomi»', 'nslcd; users are none'),
+  phrase(
+    'Provided username <one>',
+    'Provided username «kalomi» and/or password are incorrect',
+    'Provided username id=5',
+  ),
+  phrase(
+    'authentication attempt for <user> from ',
+    'Failed authentication attempt for «kalomi» from 192.0.2.x:5',
+    'authentication attempt for "x" from y',
+  ),
+  phrase("u'<user>'\\)", "as dev-1 (p2, c1, k60, u'«kalomi»').", "u'x', n"),
+  phrase('for client : <user> / ', '[DENIED LOGIN] for client : «kalomi» / 192.0.2.x', 'for client : 5'),
+  phrase(
+    "GRANT [^'\\n]{1,120} TO ['\"\x60]<user>['\"\x60]",
+    "GRANT ALL ON app.* TO '«kalomi»'@'%'",
+    'GRANT ALL ON app.* TO x',
+  ),
+  phrase(
+    'ENVELOPE \\((?:NIL|"[^"\\n]{0,60}") <\'text\'>',
+    '* 5 FETCH (ENVELOPE ("Fri, 20 Nov 2026 10:11:12 +0300" "«see you at nine»" NIL))',
+    'ENVELOPE (NIL NIL)',
+  ),
+  phrase(
+    'password is (?=[^\\s]{0,64}\\d)<pass>',
+    'the password is «osvuh77»',
+    'password is 5 characters'.replace('5', 'five'),
+  ),
+  phrase('C: USER <user>$', 'C: USER «kalomi»', 'C: USER is asked for'),
+  phrase('C: PASS <pass>$', 'C: PASS «osvuh»', 'C: PASS is asked for'),
+  phrase('IDENTIFY <pass>$', 'PRIVMSG NickServ :IDENTIFY «osvuh»', 'IDENTIFY yourself first'),
   phrase("login <'user'>", "login '«kalomi»' was refused", 'login page shown'),
   phrase(String.raw`User@Host: <user>\[<user>\]`, '# User@Host: «kalomi»[«osvuh»] @  [192.0.2.x]'),
   phrase(String.raw`USERID:\[<n>\] <'user'>`, 'SESSIONID:[1] "5" USERID:[6] "«KALOMI»" ACTION:[3] "100"', 'USERID:[0]'),
@@ -194,32 +226,18 @@ const CREDENTIALS: readonly Row[] = [
   phrase('LOGIN "<user>" <\'secret\'>', 'a1 LOGIN "«kalomi»" "«osvuh and more»"', 'LOGIN "page" shown'),
   phrase('USER <user>"', 'FTP command: "USER «kalomi»"', 'a USER is asked for'),
   phrase('USER <user>: no such user', 'ftp1 (192.0.2.x): USER «kalomi»: no such user found', 'USER id: 5'),
-  phrase('PASS <pass>"', 'FTP command: "PASS «osvuh»"', 'PASS test_one'),
+  phrase('PASS <pass>"', 'FTP command: "PASS «osvuh»"', 'PASS test one'),
   phrase(
     String.raw`pid <n>\] \[<user>\] (?:FAIL|OK) [A-Z]`,
     '[pid 42] [«kalomi»] FAIL DOWNLOAD of it',
     '[pid 42] CONNECT',
   ),
-  phrase(
-    String.raw`s:<n>:"(?:user|username|login|user_login|email|name)";s:<n>:"<user>"`,
-    'a:2:{s:8:"username";s:6:"«kalomi»";}',
-    's:5:"count";s:1:"5";',
-  ),
-  phrase(
-    String.raw`s:<n>:"(?:\w{0,24}(?:password|passwd|pass|secret|token))";s:<n>:<'secret'>`,
-    'a:2:{s:8:"password";s:5:"«osvuh»";}',
-    's:5:"count";s:1:"7";',
-  ),
-  phrase('subject: <<angled>>', 'rcpts: none, subject: <«see you at nine»>', 'subject: <>'),
   phrase('A=[a-z_]{1,32}:<user> ', 'P=esmtpsa A=login_server:«kalomi» S=5', 'A=5'),
   phrase(
     'Service="SIP",AccountID="<dialled>"',
     'Service="SIP",AccountID="«79160001122»",SessionID="0x7"',
     'Service="x"',
   ),
-  phrase('masterauth <pass>(?=\\s|$)', 'masterauth «osvuh»'),
-  phrase('rootpw <pass>(?=\\s|$)', 'rootpw «osvuh»', 'rootpw: none'),
-  phrase('bindpw <pass>(?=\\s|$)', 'bindpw «osvuh»', 'bindpw: none'),
   phrase(
     'username <user> (?:privilege <n> )?(?:password|secret) \\d <pass>',
     'username «kalomi» privilege 5 password 0 «osvuh»',
@@ -277,6 +295,9 @@ const SQL: readonly Row[] = [
     'Key (tenant, total)=(1, 2) already exists.',
   ),
   special('failing', 'Failing row contains (', 'DETAIL:  Failing row contains («1, kalomi, osvuh»).'),
+  ...['changed from ', 'updated from ', 'set to ', 'changed to ', 'changed: '].map((literal) =>
+    special('changed', literal, `audit: secretKey ${literal}"«os vuh»"`, `topic ${literal}"a b"`),
+  ),
   ...['LIKE ', 'ILIKE ', 'like '].map((literal) =>
     special('behind-column', literal, `WHERE u.login ${literal}'«kalomi»%'`, `WHERE topic ${literal}'a%'`),
   ),

@@ -12,8 +12,8 @@ import { AVATAR_BYTES_MAX } from '#src/protocol/limits.ts';
 /** Pictures that are taken in at once, one of a person: each is in memory whole, and all of them are opened in turn. [busy] */
 export const AVATARS_AT_ONCE_MAX = 4;
 
-/** Under its number a picture never changes; a shared cache would show it to who may not see the person. */
-const FOREVER = 'private, max-age=31536000, immutable';
+/** Under its number a picture never changes, but who may see it does: readers keep it, and ask each time. */
+const ASKED_EACH_TIME = 'private, no-cache';
 
 export interface AvatarRoutesOptions {
   readonly authenticate: Authenticate;
@@ -74,7 +74,7 @@ export async function addAvatarRoutes(app: FastifyInstance, options: AvatarRoute
         if (!AVATAR_REV.test(avatar)) throw new Refusal('avatar_not_found');
         const picture = avatars.read(users.get(request) ?? '', username, Number(avatar), size);
         const etag = `"${avatar}-${size}"`;
-        void reply.headers({ etag, 'cache-control': FOREVER, 'x-content-type-options': 'nosniff' });
+        void reply.headers({ etag, 'cache-control': ASKED_EACH_TIME, 'x-content-type-options': 'nosniff' });
         if (matchesTag(request.headers['if-none-match'], etag)) return await reply.code(304).send();
         return await reply.type('image/webp').send(Buffer.from(picture));
       },

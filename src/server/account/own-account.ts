@@ -4,7 +4,7 @@ import type { Clock } from '#src/base/clock.ts';
 import type { Avatars } from '#src/directory/avatars.ts';
 import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import { addAvatarRoutes } from './avatar-routes.ts';
-import { isKeptByDirectory, isPasswordElsewhere } from '#src/settings/kept-elsewhere.ts';
+import { isFieldElsewhere, isPasswordElsewhere } from '#src/settings/kept-elsewhere.ts';
 import { OwnProfiles } from '#src/directory/own-profiles.ts';
 import { PasswordChanges } from '#src/directory/password-changes.ts';
 import type { PasswordResets } from '#src/directory/password-resets.ts';
@@ -49,8 +49,7 @@ export interface OwnAccountOptions {
 export async function addOwnAccount(options: OwnAccountOptions): Promise<OwnProfiles> {
   const { accounts, app, avatars, limiter, passwordResets, session, signInGuard: guard } = options;
   const mayChange = (username: string, field: OwnField) =>
-    readSetValues(accounts, 'profiles')[field] !== false &&
-    !(field === 'display_name' && isKeptByDirectory(accounts, username));
+    readSetValues(accounts, 'profiles')[field] !== false && !isFieldElsewhere(accounts, username, field);
   const sessions = new OwnSessions(options);
   const profiles = new OwnProfiles({ ...options, mayChange });
   options.metrics.supply(() => ({ attachments: avatars.metrics }));
@@ -74,12 +73,12 @@ export async function addOwnAccount(options: OwnAccountOptions): Promise<OwnProf
     readNotifications: ({ user }) => ({ status: 200, body: notificationsOf(accounts, user) }),
     putNotifications: async ({ user, body }) => {
       const wanted = body as Notifications;
-      await accounts.change((draft) => {
+      const stored = await accounts.change((draft) => {
         // Erased while this change waited for its turn: nothing of theirs is stored any more.
         if (draft.person(user)?.state !== 'active') throw new Refusal('session_revoked');
-        putNotifications(draft, user, wanted);
+        return putNotifications(draft, user, wanted);
       });
-      return { status: 200, body: wanted };
+      return { status: 200, body: stored };
     },
     listOwnSessions: ({ token }) => ({ status: 200, body: { items: sessions.list(session(token)), next: null } }),
     endOwnSession: async ({ token, parameters, address }) => {

@@ -8,6 +8,7 @@ import { PARTICIPANTS_MAX } from '#src/protocol/limits.ts';
 import { username } from '#src/protocol/names.ts';
 import { password } from '#src/protocol/sessions/sessions.ts';
 import type { Invitations } from '#src/directory/invitations.ts';
+import type { FactorRemovals } from '#src/directory/factor-removals.ts';
 import type { PasswordResets } from '#src/directory/password-resets.ts';
 import { BY_COMMAND, PEOPLE_PAGE_MAX, type ListedPerson, type People } from '#src/directory/people.ts';
 import type { Seeded, Seeder } from '../seed.ts';
@@ -34,6 +35,8 @@ export const CONTROL_FORMS = {
   'user.unblock': person,
   'user.reset': person,
   'owner.reset': z.strictObject({ username: username.optional() }),
+  'user.forget-factors': person,
+  'owner.forget-factors': z.strictObject({ username: username.optional() }),
   'user.list': z.strictObject({ after: z.string().max(64), limit: z.int().min(1).max(PEOPLE_PAGE_MAX) }),
   'invite.owner': z.strictObject({}),
   seed: seedSize,
@@ -61,6 +64,8 @@ export interface ControlResults {
   'user.unblock': { username: string };
   'user.reset': MadeReset;
   'owner.reset': MadeReset;
+  'user.forget-factors': { username: string };
+  'owner.forget-factors': { username: string };
   'user.list': { items: ListedPerson[]; next: string | null };
   /** The link by which the first owner is made; null when there is an owner. */
   'invite.owner': { url: string | null };
@@ -80,6 +85,7 @@ export interface ControlOptions {
   readonly people: People;
   readonly invitations: Invitations;
   readonly passwordResets: PasswordResets;
+  readonly factorRemovals: FactorRemovals;
   readonly seeder: Seeder;
   /** Base of links: where the coordinator is reached, without a slash at the end. */
   readonly coordinatorBase: () => string;
@@ -93,7 +99,7 @@ export interface ControlOptions {
 }
 
 export function makeControlHandlers(options: ControlOptions): ControlHandlers {
-  const { people, invitations, passwordResets, seeder } = options;
+  const { factorRemovals, people, invitations, passwordResets, seeder } = options;
   return {
     status: async () => await options.status(),
     'user.add': async ({ username: name, password: secret, role }) => {
@@ -120,6 +126,13 @@ export function makeControlHandlers(options: ControlOptions): ControlHandlers {
         expires_at: made.expiresAt,
       };
     },
+    'user.forget-factors': async ({ username: name }) => {
+      await factorRemovals.remove(name, BY_COMMAND);
+      return { username: name };
+    },
+    'owner.forget-factors': async ({ username: name }) => ({
+      username: await factorRemovals.removeForOwner(name, BY_COMMAND),
+    }),
     'user.list': async ({ after, limit }) => people.list(after, limit),
     'invite.owner': async () => {
       const path = await invitations.ensureOwnerInvitation();

@@ -12,6 +12,7 @@ import { TimeSlicer } from '#src/calendar/time-slicer.ts';
 import { WorkBudgets } from '#src/calendar/work-budget.ts';
 import { CalendarContents } from '#src/calendar/objects/calendar-contents.ts';
 import { DerivationPool } from '#src/calendar/objects/derivation-pool.ts';
+import { removeOwnCalendar } from '#src/calendar/objects/calendar-removal.ts';
 import { CalendarObjectWriter } from '#src/calendar/objects/object-writer.ts';
 import { Deliveries } from '#src/calendar/scheduling/deliveries.ts';
 import { Scheduler } from '#src/calendar/scheduling/scheduler.ts';
@@ -134,11 +135,15 @@ export async function startDav(): Promise<DavTestServer> {
     allowsOrigin: () => false,
   });
   const budgets = new WorkBudgets();
+  const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler, clock: systemClock });
   await addDavRoutes(app, {
     calendars,
     quotas: { limits: {} },
     contentsOf: (accessible) => new CalendarContents(calendars, accessible),
-    writer: new CalendarObjectWriter({ calendars, pool, book, scheduler, clock: systemClock }),
+    writer,
+    zoneOf: (user) => book.zoneOf(user),
+    removeCalendar: async (removal) =>
+      await removeOwnCalendar({ calendars, writer, pool, book, budgets, clock: systemClock }, removal),
     principals: {
       find: (viewer, user) => (isSeen(viewer, user) ? principalOf(user) : undefined),
       search: (viewer, text, limit) =>

@@ -273,6 +273,41 @@ test('answers count in the order in which they were given', async () => {
   assert.equal(await eves(), 'accepted');
 });
 
+test('CAL-03 a date that is left out raises SEQUENCE, and what was answered before still counts; what is moved does not', async () => {
+  const { id } = await defaultCalendar(server, bob);
+  const made = await makeEntry(server, bob, id, {
+    ...{ title: 'Own', start_at: '2027-03-01T09:00:00Z', end_at: '2027-03-01T10:00:00Z', attendees: [`mailto:${EVE}`] },
+    rule: { frequency: 'weekly', count: 5 },
+  });
+  const path = `/v1/calendars/${id}/entries/${made.id}`;
+  const sequenceOf = async () => {
+    const text = (await exported(server, bob)).split('BEGIN:VEVENT').find((it) => it.includes(`UID:${made.uid}\r\n`));
+    return /^SEQUENCE:(\d+)/m.exec(text ?? '')?.[1];
+  };
+  const eves = async () =>
+    (await entryOf(server, bob, made.uid))?.attendees.find(({ user }) => user === undefined)?.answer;
+  const reply = (minute: number, said: string, sequence: number) => [
+    ...[`DTSTAMP:20261121T080${minute}00Z`, 'DTSTART:20270301T090000Z', `SEQUENCE:${sequence}`],
+    ...[organizer('bob@example.org'), attendee(EVE, said)],
+  ];
+  assert.equal(await sequenceOf(), '0');
+  const left = await call(server, bob, 'DELETE', `${path}?scope=this&recurrence_id=20270308T090000Z`);
+  assert.equal(left.status, 204, left.text);
+  assert.equal(await sequenceOf(), '1');
+  const cancelled = await call(server, bob, 'PATCH', path, { status: 'cancelled' });
+  assert.equal(cancelled.status, 200, cancelled.text);
+  assert.equal(await sequenceOf(), '2');
+  assert.equal((await call(server, bob, 'PATCH', path, { status: 'confirmed' })).status, 200);
+  // On its way since before all of that.
+  assert.equal(await send('REPLY', made.uid, reply(1, 'ACCEPTED', 0)), 'applied');
+  assert.equal(await eves(), 'accepted');
+  const moved = { start_at: '2027-03-02T09:00:00Z', end_at: '2027-03-02T10:00:00Z' };
+  assert.equal((await call(server, bob, 'PATCH', path, moved)).status, 200);
+  assert.equal(await eves(), 'needs_action');
+  for (const sequence of [0, 3]) assert.equal(await send('REPLY', made.uid, reply(2, 'DECLINED', sequence)), 'stale');
+  assert.equal(await send('REPLY', made.uid, reply(3, 'DECLINED', 4)), 'applied');
+});
+
 test('an answer by mail is shown to the others of the installation', async () => {
   const { id } = await defaultCalendar(server, bob);
   const form = { title: 'Own', start_at: '2027-02-01T09:00:00Z', end_at: '2027-02-01T10:00:00Z' };

@@ -64,6 +64,9 @@ test('MTG-01 an entry has a meeting of its organiser: its times, its link, and p
   const text = await textOf(alice, entry);
   assert.ok(text.includes(`CONFERENCE;VALUE=URI;FEATURE=AUDIO,VIDEO:${url}\r\n`), text);
   assert.ok(text.includes(`\r\nURL:${url}\r\n`), text);
+  // Whoever follows the link in their calendar program gets a page.
+  const page = await fetch(url, { headers: { accept: 'text/html' } });
+  assert.deepEqual([page.status, page.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
   // The invitation brings it along, and the meeting's own rules let its readers in.
   const copy = await until(async () => {
     const { body } = await call<{ items: { entry: EntryView }[] }>(server, bob, 'GET', '/v1/invitations');

@@ -328,3 +328,61 @@ test('CAL-04 a task comes to a list of tasks, which is made where there is none,
     'kinds',
   );
 });
+
+test('CAL-03 who is invited changes their answer and what is their own, and not the time, the title or the place', async () => {
+  const rule = { frequency: 'weekly', count: 4 } as const;
+  const { entry } = await invite(['bob'], { rule, location: 'Pier' });
+  const copy = await entryWhen(bob, entry.uid, () => true);
+  const home = '/dav/calendars/bob/default/';
+  const headers = { ...(await appPassword(bob)), 'content-type': 'text/calendar' };
+  const hrefs = (await dav(headers, 'PROPFIND', home, { depth: '1' })).text.match(/<D:href>[^<]+\.ics/g) ?? [];
+  const texts = hrefs.map((href) => href.slice('<D:href>'.length));
+  let path = '';
+  for (const href of texts) if ((await dav(headers, 'GET', href)).text.includes(entry.uid)) path = href;
+  const { text } = await dav(headers, 'GET', path);
+  const changed = (...edits: [RegExp | string, string][]) =>
+    edits.reduce((body, [from, to]) => body.replace(from, to), text);
+  const second = (lines: string) =>
+    changed([
+      'END:VEVENT\r\n',
+      `END:VEVENT\r\nBEGIN:VEVENT\r\nUID:${entry.uid}\r\nRECURRENCE-ID:20261130T090000Z\r\n${lines}` +
+        `ORGANIZER:${ALICE}\r\nATTENDEE;PARTSTAT=DECLINED:${BOB}\r\nEND:VEVENT\r\n`,
+    ]);
+  const times = (hour: string) => `DTSTART:20261130T${hour}0000Z\r\nDTEND:20261130T${Number(hour) + 1}0000Z\r\n`;
+  const refused = [
+    changed([/DTSTART(.*)T090000/, 'DTSTART$1T100000']),
+    changed([/DURATION:PT1H|DURATION:PT3600S/, 'DURATION:PT2H']),
+    changed(['SUMMARY:Talk', 'SUMMARY:Mine']),
+    changed(['LOCATION:Pier', 'LOCATION:Home']),
+    changed([/RRULE:.*/, 'RRULE:FREQ=DAILY;COUNT=4']),
+    second(`${times('11')}SUMMARY:Talk\r\nLOCATION:Pier\r\n`),
+    second(`${times('09')}SUMMARY:Other\r\nLOCATION:Pier\r\n`),
+  ];
+  for (const body of refused) {
+    assert.notEqual(body, text);
+    const reply = await dav(headers, 'PUT', path, {}, body);
+    assert.equal(reply.status, 403, body);
+    assert.match(reply.text, /<C:allowed-attendee-scheduling-object-change\/>/);
+  }
+  assert.equal((await dav(headers, 'GET', path)).text, text, 'nothing is lost by it');
+  // A file is no way around it.
+  const form = {
+    method: 'POST',
+    headers: { ...headers, authorization: `Bearer ${bob.session.token}` },
+    body: refused[2] as string,
+  };
+  const file = await fetch(`${server.calendar}/v1/calendars/${copy.calendar_id}/import`, form);
+  const report = (await file.json()) as { failed: number; faults: { code: string }[] };
+  assert.deepEqual([report.failed, report.faults[0]?.code], [1, 'invitation_change_forbidden']);
+
+  const own =
+    'TRANSP:TRANSPARENT\r\nX-OWN:1\r\nBEGIN:VALARM\r\nACTION:DISPLAY\r\nTRIGGER:-PT5M\r\nDESCRIPTION:x\r\nEND:VALARM\r\n';
+  const taken = second(`${times('09')}SUMMARY:Talk\r\nLOCATION:Pier\r\n`)
+    .replace('END:VEVENT\r\n', `${own}END:VEVENT\r\n`)
+    .replace(/TRANSP:OPAQUE\r\n/, '')
+    .replace(/RRULE.*\r\n/, (line) => `${line}EXDATE:20261207T090000Z\r\n`);
+  const reply = await dav(headers, 'PUT', path, {}, taken);
+  assert.equal(reply.status, 204, reply.text);
+  const organizers = await entryWhen(alice, entry.uid, ({ changed: ids }) => ids.length === 2);
+  assert.deepEqual(organizers.changed, ['20261130T090000Z', '20261207T090000Z']);
+});

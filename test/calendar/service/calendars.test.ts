@@ -6,7 +6,7 @@ import type { CalendarView } from '#src/protocol/calendars/calendars.ts';
 import { request } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { connect } from '#test/support/socket.ts';
-import { assertRefused, call, defaultCalendar, makeCalendar, makeEntry } from './calling.ts';
+import { appPassword, assertRefused, call, defaultCalendar, makeCalendar, makeEntry } from './calling.ts';
 
 const { server, alice, bob, carol, dora } = await shareServer(['alice', 'bob', 'carol', 'dora']);
 const EVENT = { title: 'Talk', start_at: '2026-11-23T09:00:00Z', end_at: '2026-11-23T10:00:00Z' };
@@ -33,6 +33,49 @@ test('SVC-05 everybody has a calendar from the first call on, once, however many
       [['default', 'owner', true, 'dora']],
     );
   }
+});
+
+test('CAL-02 a calendar that nobody stated a zone of is in that of its owner’s profile, and so is what takes whole days', async () => {
+  const live = async (zone: string | null) => {
+    const form = { token: carol.session.token, body: { time_zone: zone } };
+    assert.equal((await request('PATCH', `${server.coordinator}/v1/me`, form)).status, 200);
+  };
+  const busy = async () => {
+    const body = { users: ['carol'], from: '2026-11-22T00:00:00Z', to: '2026-11-25T00:00:00Z' };
+    const reply = await call<{ items: { busy: { start_at: string }[] }[] }>(
+      server,
+      alice,
+      'POST',
+      '/v1/free-busy',
+      body,
+    );
+    return reply.body.items[0]?.busy.map((one) => one.start_at);
+  };
+  const zoneOf = async (id: string) => (await call<CalendarView>(server, carol, 'GET', `/v1/calendars/${id}`)).body.tz;
+  await live('Asia/Tokyo');
+  const { id, tz } = await defaultCalendar(server, carol);
+  assert.equal(tz, 'Asia/Tokyo');
+  await makeEntry(server, carol, id, { title: 'Away', date: '2026-11-23' });
+  assert.deepEqual(await busy(), ['2026-11-22T15:00:00.000Z']);
+  const [own, stated] = [await makeCalendar(server, carol), await makeCalendar(server, carol, { tz: 'Europe/Paris' })];
+  const headers = await appPassword(server, carol);
+  const made = await fetch(`${server.calendar}/dav/calendars/carol/made/`, { method: 'MKCALENDAR', headers });
+  assert.equal(made.status, 201);
+  // Whoever moves takes their days along, also where somebody else asks first.
+  await live('America/New_York');
+  assert.deepEqual(await busy(), ['2026-11-23T05:00:00.000Z']);
+  const { items } = (await call<{ items: CalendarView[] }>(server, carol, 'GET', '/v1/calendars')).body;
+  assert.equal(items.find(({ name }) => name === 'made')?.tz, 'America/New_York');
+  assert.deepEqual(await Promise.all([id, own.id, stated.id].map(zoneOf)), [
+    ...['America/New_York', 'America/New_York', 'Europe/Paris'],
+  ]);
+  const set = await call(server, carol, 'PATCH', `/v1/calendars/${own.id}`, { tz: 'UTC' });
+  assert.equal(set.status, 200, set.text);
+  await live('Asia/Tokyo');
+  await defaultCalendar(server, carol);
+  assert.deepEqual(await Promise.all([id, own.id].map(zoneOf)), ['Asia/Tokyo', 'UTC']);
+  await live(null);
+  assert.equal((await defaultCalendar(server, carol)).tz, 'Asia/Tokyo', 'who says nothing stays where they were');
 });
 
 test('SVC-05 a calendar is created, changed and deleted by its owner', async () => {

@@ -55,6 +55,28 @@ async function startProvider() {
   };
 }
 
+/** What the page of an app does to make a passkey and to sign in by it: nothing of Parley's is in it. */
+function passkeyOfApp(name: string, token: string): string {
+  return `(async () => {
+    const call = async (path, body, token) => {
+      const headers = { 'content-type': 'application/json', ...(token ? { authorization: 'Bearer ' + token } : {}) };
+      const answer = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
+      return { status: answer.status, body: await answer.json() };
+    };
+    const own = '/v1/me/second-factors/passkeys';
+    const token = ${JSON.stringify(token)};
+    const made = (await call(own + '/options', {}, token)).body;
+    const creation = PublicKeyCredential.parseCreationOptionsFromJSON(made);
+    const created = await navigator.credentials.create({ publicKey: creation });
+    const added = await call(own, { name: ${JSON.stringify(name)}, passkey: created.toJSON() }, token);
+    const asked = (await call('/v1/auth/passkey/options', {})).body;
+    const request = PublicKeyCredential.parseRequestOptionsFromJSON(asked);
+    const given = await navigator.credentials.get({ publicKey: request });
+    const entered = await call('/v1/auth/passkey', { passkey: given.toJSON() });
+    return { added: added.status, entered: entered.body.user ?? JSON.stringify(entered) };
+  })()`;
+}
+
 describe('the console in Chromium', { skip: chromium === undefined && 'no Chromium on this machine' }, () => {
   let server: TestServer;
   let browser: Chromium;
@@ -341,6 +363,42 @@ describe('the console in Chromium', { skip: chromium === undefined && 'no Chromi
     await browser.press('Sign in');
     await browser.sees('No vendor token was issued.');
     assert.equal(await browser.read('location.hash'), '#/vendor-tokens');
+  });
+
+  test('TFA-01 a passkey is added, signs in alone, beside a password, and to an app', async () => {
+    // Passkeys are bound to a name, which an address is none.
+    const named = `http://localhost:${new URL(server.coordinator).port}`;
+    await browser.plugAuthenticator();
+    await browser.goTo(`${named}/console/`);
+    await signInAgain();
+    await browser.press('My second factor', 'nav');
+    await browser.sees('You have no passkey.');
+    await browser.fill('Name of the passkey', 'Laptop');
+    await browser.press('Add a passkey');
+    await stepUp();
+    await browser.sees('Laptop');
+    await browser.press('Sign out');
+    await browser.press('Use a passkey');
+    await browser.sees('root · Owner');
+    await browser.press('Sign out');
+    await browser.fill('Username', 'root');
+    await browser.fill('Password', PASSWORD);
+    await browser.press('Sign in');
+    await browser.sees('Six digits from your authenticator app.');
+    await browser.press('Use a passkey');
+    await browser.sees('root · Owner');
+    await browser.press('My second factor', 'nav');
+    await browser.press('Take it away', 'table');
+    await browser.sees('Confirm that it is you');
+    await browser.press('Use a passkey', 'dialog');
+    await browser.sees('You have no passkey.');
+    await browser.press('Sign out');
+    assert.deepEqual(await browser.read(passkeyOfApp('bea', (await server.person('bea')).session.token)), {
+      added: 201,
+      entered: 'bea',
+    });
+    await browser.goTo(`${server.coordinator}/console/#/vendor-tokens`);
+    await browser.sees('No vendor token was issued.');
   });
 
   test('VND-02 VND-04 VND-17 an owner issues a vendor token, with the second factor again, and it is shown once', async () => {

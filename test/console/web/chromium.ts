@@ -75,6 +75,16 @@ export class Chromium {
     await this.#send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false });
   }
 
+  /** Plugs an authenticator in that has its person verified by itself (WebAuthn, section 11). */
+  async plugAuthenticator(): Promise<void> {
+    await this.#send('WebAuthn.enable', {});
+    const options = {
+      ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true },
+      ...{ isUserVerified: true, automaticPresenceSimulation: true },
+    };
+    await this.#send('WebAuthn.addVirtualAuthenticator', { options });
+  }
+
   /** The value of an expression in the page. */
   async read<T>(expression: string): Promise<T> {
     const { result, exceptionDetails } = await this.#send('Runtime.evaluate', {

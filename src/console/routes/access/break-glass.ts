@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { BreakGlassAccount } from '#src/identity/console/break-glass.ts';
 import { password, PASSWORD_LENGTH_MAX } from '#src/protocol/sessions/sessions.ts';
 import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
-import { totpSetup } from './second-factor.ts';
-import { consoleSession, oneTimeCode, sessionBody } from './signed-in.ts';
+import { oneTimeCode, totpSetup } from '#src/protocol/sessions/second-factors.ts';
+import { consoleSession, sessionBody } from './signed-in.ts';
 
 const breakGlassState = z
   .strictObject({

@@ -3,17 +3,9 @@ import { z } from 'zod';
 import type { SecondFactors } from '#src/identity/console/second-factors.ts';
 import { USERNAME } from '#src/protocol/names.ts';
 import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
-import { oneTimeCode } from './signed-in.ts';
+import { oneTimeCode, totpSetup } from '#src/protocol/sessions/second-factors.ts';
 
 const SECOND_FACTORS_PAGE_MAX = 200;
-
-export const totpSetup = z
-  .strictObject({
-    secret: z.string().meta({ description: 'Base 32. Shown once.' }),
-    otpauth_url: z.string(),
-    qr: z.string().meta({ description: 'The URL as a QR code: an SVG document.' }),
-  })
-  .meta({ id: 'TotpSetup' });
 
 const recoveryCodes = z
   .strictObject({ recovery_codes: z.array(z.string()) })

@@ -5,7 +5,9 @@ import { SIGN_IN_SOURCES, type SignInSettings } from '#src/identity/sign-in-swit
 import type { SingleSignOn } from '#src/identity/single-sign-on/single-sign-on.ts';
 import { PASSWORD_LENGTH_MAX } from '#src/protocol/sessions/sessions.ts';
 import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
-import { consoleSession, oneTimeCode, sessionBody } from './signed-in.ts';
+import { passkeyAssertion, passkeyRequest } from '#src/protocol/sessions/passkeys.ts';
+import { oneTimeCode } from '#src/protocol/sessions/second-factors.ts';
+import { consoleSession, sessionBody } from './signed-in.ts';
 
 const consoleLogin = z
   .strictObject({
@@ -13,9 +15,16 @@ const consoleLogin = z
     password: z.string().min(1).max(PASSWORD_LENGTH_MAX),
     code: oneTimeCode.optional(),
     recovery_code: z.string().min(1).max(64).optional(),
+    passkey: passkeyAssertion.optional(),
   })
-  .refine((form) => form.code === undefined || form.recovery_code === undefined, { path: ['recovery_code'] })
-  .meta({ id: 'ConsoleLogin', description: 'With a code or a recovery code, not both.' });
+  .refine(({ code, passkey, recovery_code }) => countOf(code, passkey, recovery_code) <= 1, { path: ['recovery_code'] })
+  .meta({ id: 'ConsoleLogin', description: 'With a code, a recovery code or a passkey, one of them.' });
+
+const passkeyLogin = z.strictObject({ passkey: passkeyAssertion }).meta({ id: 'ConsolePasskeyLogin' });
+
+function countOf(...given: readonly unknown[]): number {
+  return given.filter((one) => one !== undefined).length;
+}
 
 export const signInRoutes = {
   readSignIn: consoleRoute.get('/login', 'How people sign in to this console.', {
@@ -36,6 +45,7 @@ export const signInRoutes = {
         'login_failed',
         'second_factor_required',
         'second_factor_wrong',
+        'passkeys_unavailable',
         'sign_in_by_identity',
         'encryption_locked',
         'rate_limited',
@@ -43,6 +53,24 @@ export const signInRoutes = {
       ],
     },
   ),
+  beginPasskeyLogin: consoleRoute.get(
+    '/login/passkey',
+    'What a passkey is asked for with: alone, or beside the password.',
+    {
+      access: 'public',
+      vendor: 'open',
+      replies: { 200: passkeyRequest },
+      errors: ['passkeys_unavailable', 'sign_in_by_identity'],
+    },
+  ),
+  passkeyLogin: consoleRoute.post('/login/passkey', 'Signs in to the console by a passkey alone: it is both factors.', {
+    access: 'public',
+    vendor: 'closed',
+    audit: 'console.signed_in',
+    body: passkeyLogin,
+    replies: { 200: consoleSession },
+    errors: ['login_failed', 'passkeys_unavailable', 'sign_in_by_identity', 'rate_limited', 'busy'],
+  }),
   logout: consoleRoute.post('/logout', 'Ends the console session of the request.', {
     access: 'second_factor_setup',
     vendor: 'closed',
@@ -64,6 +92,11 @@ export function makeSignInPage({ signIn, sso, settings, idleSeconds }: SignInPag
     login: async ({ body, address }) => ({
       status: 200,
       body: sessionBody(await signIn.login(body, address), idleSeconds),
+    }),
+    beginPasskeyLogin: () => ({ status: 200, body: signIn.passkeyRequest() }),
+    passkeyLogin: async ({ body, address }) => ({
+      status: 200,
+      body: sessionBody(await signIn.byPasskey(body.passkey, address), idleSeconds),
     }),
     logout: async ({ principal, address }) => {
       await signIn.logout(principal, address);

@@ -4,12 +4,6 @@ import type { SignedIn } from '#src/identity/console/console-sign-in.ts';
 import { formatInstant } from '#src/base/time.ts';
 import { PERSON_CONSOLE_ROLES } from '#src/identity/console/permissions.ts';
 
-/** Six digits, in two groups as apps show them. */
-export const oneTimeCode = z
-  .string()
-  .regex(/^\d{3} ?\d{3}$/)
-  .meta({ description: 'A code of the authenticator app.' });
-
 export const consoleSession = z
   .strictObject({
     token: z.string().meta({ description: 'For X-Admin-Token or Authorization: Bearer. Shown once.' }),

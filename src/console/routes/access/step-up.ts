@@ -4,13 +4,18 @@ import { formatInstant } from '#src/base/time.ts';
 import type { StepUp } from '#src/identity/console/step-up.ts';
 import type { SingleSignOn } from '#src/identity/single-sign-on/single-sign-on.ts';
 import { page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
-import { oneTimeCode } from './signed-in.ts';
+import { passkeyAssertion } from '#src/protocol/sessions/passkeys.ts';
+import { oneTimeCode } from '#src/protocol/sessions/second-factors.ts';
 import { ssoReturn, ssoStart } from './sso.ts';
 
 const proof = z
-  .strictObject({ code: oneTimeCode.optional(), recovery_code: z.string().min(1).max(64).optional() })
-  .refine((form) => (form.code === undefined) !== (form.recovery_code === undefined), { path: ['code'] })
-  .meta({ id: 'StepUp', description: 'A code or a recovery code.' });
+  .strictObject({
+    code: oneTimeCode.optional(),
+    recovery_code: z.string().min(1).max(64).optional(),
+    passkey: passkeyAssertion.optional(),
+  })
+  .refine((form) => Object.values(form).filter((one) => one !== undefined).length === 1, { path: ['code'] })
+  .meta({ id: 'StepUp', description: 'A code, a recovery code or a passkey.' });
 
 const steppedUp = z
   .strictObject({ expires_at: z.string() })
@@ -28,6 +33,7 @@ export const stepUpRoutes = {
     errors: [
       'second_factor_wrong',
       'second_factor_not_found',
+      'passkeys_unavailable',
       'step_up_at_provider',
       'encryption_locked',
       'rate_limited',

@@ -24,6 +24,8 @@ const registered = z
     title: z.string().optional(),
     topic: z.string().optional(),
     purpose: z.string().optional(),
+    /** The number of its picture. */
+    avatar: count.optional(),
     visibility: z.literal('organisation').optional(),
     archived_at: z.string().optional(),
     created_at: z.string(),
@@ -100,6 +102,13 @@ export const conversationsRoutes = {
     replies: { 200: registered },
     errors: [missing, 'busy', 'unavailable'],
   }),
+  removeRoomAvatar: consoleRoute.delete('/conversations/:id/avatar', "Takes a room's picture away.", {
+    access: 'conversations:write',
+    vendor: 'closed',
+    audit: 'conversation.avatar_removed',
+    replies: { 204: null },
+    errors: [missing, 'busy', 'unavailable'],
+  }),
 } as const satisfies Record<string, ConsoleRoute>;
 
 export interface ConversationsPageOptions {
@@ -132,6 +141,10 @@ export function makeConversationsPage({
       const id = idOf(parameters);
       await register.archive(id, body.archived, by);
       return { status: 200, body: register.read(id) };
+    },
+    removeRoomAvatar: async ({ by, parameters }) => {
+      await register.removeAvatar(idOf(parameters), by);
+      return { status: 204, body: undefined };
     },
   });
 }

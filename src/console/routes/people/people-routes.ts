@@ -7,17 +7,20 @@ import { makeGuestsPage } from './guests.ts';
 import { makeMeetingsPage } from './meetings.ts';
 import { makePoliciesPage } from './policies.ts';
 import { makeRecoveryPage } from './recovery.ts';
-import { makeUsersPage } from './users.ts';
+import { makeUsersPage, type UsersPageOptions } from './users.ts';
 
 /** `coordinatorUrl` is where clients reach the coordinator, without a slash at the end. */
-export function makePeoplePages(plane: PeopleServices, consoleRoles: ConsoleRoles, coordinatorUrl: () => string) {
+export function makePeoplePages(
+  plane: PeopleServices &
+    Pick<UsersPageOptions, 'coordinatorUrl' | 'factorRemovals'> & { readonly consoleRoles: ConsoleRoles },
+) {
   return {
-    enroll: makeEnrollPage({ enrollment: plane.enrollment, coordinatorUrl }),
+    enroll: makeEnrollPage(plane),
     groups: makeGroupsPage(plane),
     guests: makeGuestsPage(plane),
     meetings: makeMeetingsPage(plane),
     policies: makePoliciesPage(plane),
     recovery: makeRecoveryPage(plane),
-    users: makeUsersPage({ ...plane, consoleRoles, coordinatorUrl }),
+    users: makeUsersPage(plane),
   };
 }

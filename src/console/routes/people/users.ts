@@ -5,6 +5,7 @@ import type { Directory } from '#src/directory/directory.ts';
 import type { Groups } from '#src/directory/groups.ts';
 import { UnknownPerson, type People } from '#src/directory/people.ts';
 import type { Avatars } from '#src/directory/avatars.ts';
+import type { FactorRemovals } from '#src/directory/factor-removals.ts';
 import type { PasswordResets } from '#src/directory/password-resets.ts';
 import { passwordResetLink } from '#src/protocol/account/passwords.ts';
 import * as directory from '#src/protocol/directory/directory.ts';
@@ -102,6 +103,17 @@ export const usersRoutes = {
     replies: { 201: passwordResetLink },
     errors: [missing, left, 'owner_reset_on_host', 'password_at_provider'],
   },
+  removeUserFactors: {
+    method: 'delete',
+    path: '/users/:username/second-factors',
+    summary: 'Takes all second factors of a person away who lost theirs, and ends their sessions.',
+    access: 'users:write',
+    vendor: 'closed',
+    stepUp: true,
+    audit: 'second_factor.removed',
+    replies: { 204: null },
+    errors: [missing, left, 'owner_reset_on_host', 'second_factor_not_found'],
+  },
   removeUserAvatar: {
     method: 'delete',
     path: '/users/:username/avatar',
@@ -140,6 +152,7 @@ export interface UsersPageOptions {
   readonly directory: Pick<Directory, 'find'>;
   readonly avatars: Avatars;
   readonly passwordResets: PasswordResets;
+  readonly factorRemovals: FactorRemovals;
   /** Where clients reach the coordinator, without a slash at the end. */
   readonly coordinatorUrl: () => string;
   readonly consoleRoles: Pick<ConsoleRoles, 'isHeldBy' | 'lastOwnerCheck'>;
@@ -191,6 +204,7 @@ export function makeUsersPage(options: UsersPageOptions): ConsolePage {
         await people.leave(username, doerOf(request), await consoleRoles.lastOwnerCheck(username));
       }),
     resetPassword: async (request) => await known(async () => await resetOf(request, options)),
+    removeUserFactors: async (request) => await known(async () => await removeFactorsOf(request, options)),
     removeUserAvatar: async (request) =>
       await known(async () => {
         const { username } = request.parameters;
@@ -223,6 +237,15 @@ async function resetOf(
   if (people.read(username).role !== 'owner') assertMayGiveWayIn(request, consoleRoles, username);
   const { expiresAt, path } = await passwordResets.make(username, request.by);
   return { status: 201 as const, body: { url: `${coordinatorUrl()}${path}`, expires_at: expiresAt } };
+}
+
+/** Takes second factors away. @throws UnknownPerson, and the codes of the route. */
+async function removeFactorsOf(request: ConsoleRequest, { consoleRoles, factorRemovals, people }: UsersPageOptions) {
+  const username = request.parameters['username'] ?? '';
+  // An owner's are refused by what removes them, to everybody.
+  if (people.read(username).role !== 'owner') assertMayGiveWayIn(request, consoleRoles, username);
+  await factorRemovals.remove(username, request.by);
+  return { status: 204 as const };
 }
 
 /** A page of usernames: of those who are found, in the order that was asked for, or of all by name. */

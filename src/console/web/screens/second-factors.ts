@@ -7,6 +7,7 @@ import { t, when } from '../language.ts';
 import { Listing, loaded } from '../listing.ts';
 import { recoveryCodesCard, setUpSecondFactor, totpFigure } from '../second-factor-setup.ts';
 import { codeField } from '../sign-in.ts';
+import { hasPasskeys, makePasskey } from '#src/client/passkey.ts';
 import type { Screen, ScreenContext } from '../screen-context.ts';
 
 export const accountScreen: Screen = {
@@ -37,6 +38,7 @@ export const accountScreen: Screen = {
     });
     return [
       place,
+      ...(hasPasskeys() ? [passkeysPart(stage)] : []),
       part(
         'account.codes',
         element('p', {}, t('account.codes-hint')),
@@ -50,6 +52,37 @@ export const accountScreen: Screen = {
     ];
   },
 };
+
+/** The person's passkeys, and adding one. */
+function passkeysPart(stage: ScreenContext): HTMLElement {
+  const listing: Listing<ItemOf<'get /second-factor/passkeys'>> = new Listing<ItemOf<'get /second-factor/passkeys'>>({
+    caption: 'account.passkeys',
+    empty: 'account.no-passkeys',
+    load: async () => await stage.call('get /second-factor/passkeys', {}),
+    columns: [
+      { head: 'column.name', cell: ({ name }) => name },
+      { head: 'column.since', cell: ({ created_at: since }) => when(since) },
+      { head: 'vendor.used', cell: ({ last_used_at: used }) => (used === null ? t('list.never') : when(used)) },
+      {
+        head: 'column.actions',
+        cell: ({ id }) =>
+          workButton('account.passkey-remove', stage.notices, async () => {
+            await stage.call('delete /second-factor/passkeys/:passkey', { parameters: { passkey: id } });
+            await listing.reload();
+          }),
+      },
+    ],
+  });
+  const name = input({ label: 'account.passkey-name', name: 'name', attributes: { required: true, maxlength: 100 } });
+  const send = async () => {
+    const passkey = await makePasskey(await stage.call('get /second-factor/passkeys/options', {}));
+    await stage.call('post /second-factor/passkeys', { body: { name: name.value.trim(), passkey } });
+    name.value = '';
+    stage.notices.say('notice.done');
+    await listing.reload();
+  };
+  return part('account.passkeys', listing.element, form({ submit: 'account.passkey-add', parts: [name], send }));
+}
 
 export const secondFactorsScreen: Screen = {
   path: 'second-factors',

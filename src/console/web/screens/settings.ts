@@ -34,6 +34,7 @@ export const SETTING_KINDS: Kinds = {
     bind_by_email: 'switch',
   },
   'sign-in': { sign_in_mode: SOURCES, platform_token: SOURCES, app_redirects: 'line' },
+  'second-factors': { everybody: 'switch', groups: 'line', grace_days: 'number', exempt_providers: 'switch' },
   apns: {
     team_id: 'line',
     key_id: 'line',
@@ -70,6 +71,7 @@ export const SETTING_KINDS: Kinds = {
     bucket: 'line',
     access_key_id: 'line',
     secret_access_key: 'secret',
+    keeps_attachments: 'switch',
   },
   tls: { certificate: 'text', private_key: 'secret-text' },
   mail: {
@@ -86,6 +88,7 @@ export const SETTING_KINDS: Kinds = {
     smtp_security: ['starttls', 'tls', 'none'],
     smtp_username: 'line',
     smtp_password: 'secret',
+    language: ['en', 'ru'],
     from: 'line',
   },
   retention: { seconds: 'number' },
@@ -124,7 +127,14 @@ export const SETTING_KINDS: Kinds = {
 type Owners = {
   [Name in SettingScreenName]: (typeof SETTING_SCREENS)[Name] extends { readonly isOwners: true } ? Name : never;
 }[SettingScreenName];
-const OWNERS: Readonly<Record<Owners, true>> = { sso: true, 'sign-in': true, ldap: true, retention: true };
+const OWNERS: Readonly<Record<Owners, true>> = {
+  sso: true,
+  'sign-in': true,
+  'second-factors': true,
+  ldap: true,
+  'external-stores': true,
+  retention: true,
+};
 
 type Testable = {
   [Name in SettingScreenName]: (typeof SETTING_SCREENS)[Name] extends { readonly isTestable: true } ? Name : never;

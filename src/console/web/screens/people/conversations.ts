@@ -129,7 +129,7 @@ function show(stage: ScreenContext, one: Registered, reload: () => void): Child[
       ['conversations.active', when(one.last_activity_at)],
       ['conversations.messages', formatNumber(one.messages)],
     ),
-    isRoom && stage.may('conversations:write') && archiveButton(stage, one, reload),
+    isRoom && stage.may('conversations:write') && roomButtons(stage, one, reload),
     one.orphaned &&
       stage.may('conversations:write') &&
       part(
@@ -140,7 +140,7 @@ function show(stage: ScreenContext, one: Registered, reload: () => void): Child[
   ];
 }
 
-function archiveButton(stage: ScreenContext, { archived_at: since, id }: Registered, reload: () => void): Child {
+function roomButtons(stage: ScreenContext, { archived_at: since, avatar, id }: Registered, reload: () => void): Child {
   const isArchived = since !== undefined;
   const label = isArchived ? 'conversations.bring-back' : 'conversations.archive';
   const act = workButton(label, stage.notices, async () => {
@@ -149,5 +149,10 @@ function archiveButton(stage: ScreenContext, { archived_at: since, id }: Registe
     stage.notices.say('notice.done');
     reload();
   });
-  return element('div', { class: 'actions' }, act);
+  const removePicture = workButton('people.remove-avatar', stage.notices, async () => {
+    await stage.call('delete /conversations/:id/avatar', { parameters: { id } });
+    stage.notices.say('notice.done');
+    reload();
+  });
+  return element('div', { class: 'actions' }, act, avatar !== undefined && removePicture);
 }

@@ -85,6 +85,7 @@ function standing(stage: ScreenContext, { avatar, role, state, user }: User, rel
     state === 'active' ? block : unblock,
     hasPicture && removePicture,
     role !== 'owner' && passwordReset(stage, user),
+    role !== 'owner' && factorRemoval(stage, user),
     leave,
   ];
 }
@@ -99,6 +100,15 @@ function passwordReset(stage: ScreenContext, user: string): HTMLElement {
       shownOnce({ title: 'people.reset-link', hint: 'people.reset-hint', secret: made.url }),
       element('p', {}, t('invitation.until'), ' ', when(made.expires_at)),
     );
+  });
+}
+
+/** For whoever lost theirs. */
+function factorRemoval(stage: ScreenContext, user: string): HTMLElement {
+  return workButton('people.factors', stage.notices, async () => {
+    if (!(await confirmed('people.factors', t('people.factors-asked', { user }), 'people.factors'))) return;
+    await stage.call('delete /users/:username/second-factors', { parameters: { username: user } });
+    stage.notices.say('notice.done');
   });
 }
 

@@ -1,0 +1,36 @@
+/** What an attendee may change of their copy: their answer and what is their own, not what their organiser says (RFC 6638, 3.2.2.1). */
+import { readCalendarObject } from '../icalendar/object-reader.ts';
+import { type Component, textOf } from '../icalendar/component.ts';
+import { type Instance, instancesOf, isInPlace, WHOLE } from './instances.ts';
+
+/** Two states of an attendee's copy. */
+export interface AttendeeChange {
+  readonly before: Uint8Array;
+  readonly after: Uint8Array;
+  /** The calendar's. */
+  readonly zone: string;
+}
+
+/** What a reader of an invitation goes by. The rest a client may write anew in its own way, and the next REQUEST brings it back. */
+const ORGANIZERS = ['SUMMARY', 'LOCATION'] as const;
+
+/**
+ * Whether times, title and place are as they were. An occurrence may be left out, which declines it, and may get a component of
+ * its own for an answer of its own. @throws CalendarFault.
+ */
+export function leavesOrganizers({ after, before, zone }: AttendeeChange): boolean {
+  const prior = readCalendarObject(before);
+  const known = new Map(instancesOf(prior, zone).map((instance) => [instance.key, instance]));
+  const whole = known.get(WHOLE);
+  const isSame = (instance: Instance): boolean => {
+    const told = known.get(instance.key);
+    if (told !== undefined) return told.timing === instance.timing && saysSame(told.component, instance.component);
+    return whole !== undefined && isInPlace(instance, prior, zone) && saysSame(whole.component, instance.component);
+  };
+  return instancesOf(readCalendarObject(after), zone).every(isSame);
+}
+
+function saysSame(one: Component, other: Component): boolean {
+  const text = (component: Component, name: (typeof ORGANIZERS)[number]) => (textOf(component, name) ?? '').trim();
+  return ORGANIZERS.every((name) => text(one, name) === text(other, name));
+}
