@@ -3,9 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Mailbox } from '#actors/runtime/mailbox.ts';
-import { PROPERTY_SEED } from '#test/support/random.ts';
-
-fc.configureGlobal({ seed: PROPERTY_SEED });
 
 function drain<Item>(mailbox: Mailbox<Item>): Item[] {
   const items: Item[] = [];

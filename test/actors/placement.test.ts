@@ -5,9 +5,6 @@ import * as fc from 'fast-check';
 import { Placement } from '#actors/runtime/placement.ts';
 import { makeId } from '#src/base/ids.ts';
 import { laneOf, shardOfLane } from '#storage/engine/lanes.ts';
-import { PROPERTY_SEED } from '#test/support/random.ts';
-
-fc.configureGlobal({ seed: PROPERTY_SEED });
 
 const size = fc
   .integer({ min: 1, max: 64 })

@@ -28,9 +28,6 @@ import { POSTED_BLOCK } from '#storage/conversations/posted-blocks.ts';
 import { ActorHost, EPOCH, makeRoom, post } from '#test/actors/actor-host.ts';
 import { NO_RETENTION, useRetention } from '#storage/conversations/retention.ts';
 import { history, PEOPLE } from '#test/actors/history.ts';
-import { PROPERTY_SEED } from '#test/support/random.ts';
-
-fc.configureGlobal({ seed: PROPERTY_SEED });
 
 const ROOM = 'c_0000000000000000000001';
 const RUNS = { numRuns: 40 };

@@ -13,9 +13,6 @@ import {
   under,
   underNumber,
 } from '#storage/engine/keys.ts';
-import { PROPERTY_SEED } from '#test/support/random.ts';
-
-fc.configureGlobal({ seed: PROPERTY_SEED });
 
 /** Text as keys hold it: printable ASCII, so no NUL. */
 const text = fc.string({

@@ -16,9 +16,6 @@ import {
   type ReactionCounts,
   type SenderCounts,
 } from '#storage/engine/records.ts';
-import { PROPERTY_SEED } from '#test/support/random.ts';
-
-fc.configureGlobal({ seed: PROPERTY_SEED });
 
 const count = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 const text = fc.string({ unit: 'binary' });

@@ -5,9 +5,6 @@ import * as fc from 'fast-check';
 import { fold, foldWithPlaces } from '#storage/search/search-folding.ts';
 import { addText, hasPlaces, SIGNATURE_BYTES } from '#storage/search/search-grams.ts';
 import { highlight, matches, readTerms } from '#storage/search/search-query.ts';
-import { PROPERTY_SEED } from '#test/support/random.ts';
-
-fc.configureGlobal({ seed: PROPERTY_SEED });
 
 for (const [written, folded] of [
   ['Hello WORLD', 'hello world'],
@@ -81,6 +78,22 @@ const texts = fc
   .constantFrom(...ALPHABETS)
   .chain((letters) => fc.string({ unit: fc.constantFrom(...letters), minLength: 1, maxLength: 24 }));
 
+// Half of the queries are cut from what was said: one made up by itself has an answer in only some three of a hundred runs.
+const conversations = fc
+  .tuple(
+    fc.array(texts, { minLength: 1, maxLength: 6 }),
+    texts,
+    fc.boolean(),
+    fc.nat(),
+    fc.nat(),
+    fc.integer({ min: 2, max: 8 }),
+  )
+  .map(([said, madeUp, isCut, which, from, length]) => {
+    const text = said[which % said.length]!;
+    const start = from % text.length;
+    return { said, asked: isCut ? text.slice(start, start + length) : madeUp };
+  });
+
 test('folding what is folded changes nothing, and every unit has a place in the text it came from', () => {
   fc.assert(
     fc.property(fc.oneof(texts, fc.string({ unit: 'binary' })), (text) => {
@@ -93,18 +106,10 @@ test('folding what is folded changes nothing, and every unit has a place in the 
   );
 });
 
-/** Texts, and what is asked for: a piece of one of them, or anything. */
-const saidAndAsked = fc.array(texts, { minLength: 1, maxLength: 6 }).chain((said) => {
-  const piece = fc
-    .tuple(fc.constantFrom(...said), fc.nat({ max: 12 }), fc.integer({ min: 2, max: 12 }))
-    .map(([text, from, length]) => text.slice(from, from + length));
-  return fc.tuple(fc.constant(said), fc.oneof(piece, texts));
-});
-
 test('the signature of texts of several alphabets has the places of every query that one of them answers', () => {
   let hits = 0;
   fc.assert(
-    fc.property(saidAndAsked, fc.boolean(), ([said, asked], isPhrase) => {
+    fc.property(conversations, fc.boolean(), ({ said, asked }, isPhrase) => {
       const read = readTerms(isPhrase ? `"${asked}"` : asked);
       if (typeof read === 'string') return;
       const signature = new Uint8Array(SIGNATURE_BYTES);
@@ -115,6 +120,5 @@ test('the signature of texts of several alphabets has the places of every query 
     }),
     { numRuns: 3_000 },
   );
-  // Some 670 have one.
-  assert.ok(hits > 100, `${hits} queries had an answer`);
+  assert.ok(hits > 300, `${hits} queries had an answer`);
 });

@@ -5,10 +5,7 @@ import * as fc from 'fast-check';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import type { Vault } from '#storage/vault/vault.ts';
-import { PROPERTY_SEED } from '#test/support/random.ts';
 import { MASTER, open, OTHER, OWNER, put, textOf } from './vault-fixture.ts';
-
-fc.configureGlobal({ seed: PROPERTY_SEED });
 
 const NAMES = ['pseudonym_key', 'totp:alice', 'totp:bob', 'sso_secret'];
 const MASTERS = [MASTER, OTHER, Buffer.alloc(32, 3)];

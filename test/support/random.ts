@@ -1,11 +1,5 @@
 /** Chance that can be had again: everything drawn follows from a seed. */
 
-/**
- * What properties are drawn from, the same in every run: one that fails then fails by what was changed, and not by the draw.
- * `SEED=n` has another.
- */
-export const PROPERTY_SEED = Number(process.env['SEED'] ?? 20_261_123);
-
 export class SeededRandom {
   readonly seed: number;
   #state: number;

@@ -29,10 +29,7 @@ import {
 } from '#src/calendar/icalendar/component-reader.ts';
 import { writeComponent } from '#src/calendar/icalendar/component-writer.ts';
 import { zoneDefinition, writeCalendar } from '#src/calendar/icalendar/generated-calendar.ts';
-import { PROPERTY_SEED } from '#test/support/random.ts';
 import { calendarText, objectOf } from '../calendar-text.ts';
-
-fc.configureGlobal({ seed: PROPERTY_SEED });
 
 const read = (text: string) => readCalendarObject(Buffer.from(text));
 const EVENT = 'DTSTART:20261102T090000Z';

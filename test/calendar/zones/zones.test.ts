@@ -11,10 +11,7 @@ import { WINDOWS_ZONES } from '#src/calendar/zones/windows-zones.ts';
 import { knownZone } from '#src/calendar/zones/zone-resolver.ts';
 import { instantOf, wallOf, type Zone } from '#src/calendar/zones/zone.ts';
 import { zoneDefinition } from '#src/calendar/icalendar/generated-calendar.ts';
-import { PROPERTY_SEED } from '#test/support/random.ts';
 import { minute } from '../calendar-text.ts';
-
-fc.configureGlobal({ seed: PROPERTY_SEED });
 
 function zone(name: string): Zone {
   const found = ianaZone(name);
