@@ -109,10 +109,14 @@ async function main(): Promise<void> {
   const files = certificateFilesOf(config);
   let certificate = files === undefined ? undefined : await CertificateWatch.open({ files, log });
   const lock = await lockFolder(folder);
-  const { manifest, setAside } = await openServed(folder, lock, { lanes: config.lanes, log, now: release.startedAt });
+  const { manifest, setAside, words } = await openServed(folder, lock, {
+    lanes: config.lanes,
+    log,
+    now: release.startedAt,
+  });
   const renewal = await makeRenewal(config, folder, log);
   if (renewal !== undefined) certificate = await CertificateWatch.open({ files: renewal.files, log });
-  const accounts = await Accounts.open(folder);
+  const accounts = await Accounts.open(folder, words);
   const tokens = new SessionTokens(accounts.signingKeys('session_keys'));
   const shards = Math.min(config.shards, manifest.lanes);
   if (shards < config.shards) log.warn('there are fewer lanes than shards', { shards, lanes: manifest.lanes });
@@ -125,7 +129,7 @@ async function main(): Promise<void> {
   metrics.supply(() => ({ lanesSetAside: setAside.length }));
   const limits = makeLimiterMemory();
   const limiter = new Limiter(limits, makePolicies(config));
-  const parts = { accounts, tokens, placement, backups, limits, limiter, log, recentLines, metrics };
+  const parts = { accounts, tokens, placement, backups, words, limits, limiter, log, recentLines, metrics };
   const base: Base = { config, certificate, renewal: renewal?.renewal, folder, manifest, setAside, ...parts };
   const closers: Closer[] = [
     () => {
@@ -443,7 +447,7 @@ async function listen(
 /** Opens the lanes and the attachments as this thread has them: to read alone. */
 function openStores(base: Base, closers: Closer[]): { readonly attachments: AttachmentReader; readonly lanes: Lanes } {
   const lanes = openLanes(base);
-  const attachments = new AttachmentReader(openAttachments(base.folder));
+  const attachments = new AttachmentReader(openAttachments(base.folder, 'read', base.words));
   closers.push(
     () => lanes.close(),
     () => attachments.close(),
@@ -494,9 +498,17 @@ interface CommandParts {
 }
 
 /** The lanes as this thread has them: to read alone. */
-function openLanes({ config, folder, manifest, setAside }: Base): Lanes {
+function openLanes({ config, folder, manifest, setAside, words }: Base): Lanes {
   const mapBytes = config.laneSize * 2 ** 30;
-  return new Lanes({ folder, lanes: manifest.lanes, mapBytes, owns: () => false, report: () => undefined, setAside });
+  return new Lanes({
+    folder,
+    lanes: manifest.lanes,
+    mapBytes,
+    owns: () => false,
+    report: () => undefined,
+    setAside,
+    words,
+  });
 }
 
 /** What `parley status` prints, a line each. */

@@ -20,6 +20,7 @@ import { Accounts } from '#storage/accounts/accounts.ts';
 import { Vault } from '#storage/vault/vault.ts';
 import { openServed } from '#src/server/open-folder.ts';
 import { FolderError, lockFolder, readManifest } from '#storage/engine/folder.ts';
+import { dropDamagedLogs } from '#storage/engine/log-recovery.ts';
 import { CommandError } from './command-error.ts';
 import type { ControlConnection } from './control-client.ts';
 
@@ -132,6 +133,17 @@ export async function restore(from: string, config: Config): Promise<Readonly<Re
 /** Base of links: where the coordinator is reached, without a slash at the end. */
 function baseOf(config: Config): string {
   return config.coordinatorUrl ?? urlOf(config, config.coordinatorPort);
+}
+
+/** Sets damaged logs of a stopped server aside, with what only they have. @throws FolderError when it is in use. */
+export async function dropLogs(folder: string, say: (sentence: string) => void): Promise<void> {
+  const { lanes } = readManifest(folder);
+  const lock = await lockFolder(folder);
+  try {
+    await dropDamagedLogs(folder, lanes, say);
+  } finally {
+    lock.release();
+  }
 }
 
 /** What is wrong with a folder, a sentence each; nothing when it is sound. */

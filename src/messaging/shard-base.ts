@@ -8,6 +8,7 @@ import { Log } from '#src/telemetry/log.ts';
 import { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import { QuotaGate, type NearQuota } from '#src/limits/quotas.ts';
 import { AccountsReader } from '#storage/accounts/accounts.ts';
+import { openEnvironment } from '#storage/accounts/accounts-reader.ts';
 import { Lanes } from '#storage/engine/lanes.ts';
 import { openAttachmentClient, type AttachmentClient } from './attachments/attachment-client.ts';
 import type { ShardData } from './shard-data.ts';
@@ -52,8 +53,9 @@ export async function openShardBase(data: ShardData): Promise<ShardBase> {
     setAside: data.setAside,
     owns: (lane) => placement.ownsLane(shard, lane),
     report: (records, nanos, failed) => (failed ? metrics.commitFailed() : metrics.commit(records, nanos)),
+    words: data.words,
   });
-  const accounts = new AccountsReader(folder);
+  const accounts = new AccountsReader(folder, openEnvironment(folder, 'read', data.words));
   const near = (one: NearQuota) => runtime.tellMain('quota.neared', one);
   const quotas = new QuotaGate({ limits: data.quotas, now, near });
   const hasWriter = shard === placement.attachmentShard;

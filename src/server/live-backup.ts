@@ -2,6 +2,7 @@
 import type { ShardSupervisor } from '#src/messaging/thread-services.ts';
 import type { Placement } from '#actors/runtime/placement.ts';
 import { backupFolder, type BackupReport } from '#storage/backup/backup.ts';
+import type { DurableWords } from '#storage/engine/folder-logs.ts';
 import { FolderError } from '#storage/engine/folder.ts';
 
 /** How long what is being removed may take to be removed. */
@@ -15,6 +16,7 @@ export interface LiveBackupOptions {
   readonly placement: Placement;
   /** Its first number counts the backups under way. All shards see it, those that are started meanwhile too. */
   readonly backups: SharedArrayBuffer;
+  readonly words: DurableWords;
 }
 
 /**
@@ -23,7 +25,7 @@ export interface LiveBackupOptions {
  * whole: its backup would take the place of one that is.
  */
 export async function backUpRunning(
-  { backups, folder, placement, setAside, supervisor }: LiveBackupOptions,
+  { backups, folder, placement, setAside, supervisor, words }: LiveBackupOptions,
   out: string,
   earlier: string | undefined,
 ): Promise<BackupReport> {
@@ -34,7 +36,7 @@ export async function backUpRunning(
   try {
     const answer = await supervisor.askShard(placement.attachmentShard, 'attachments.settle', null, SETTLE_MILLIS);
     if (!answer.ok) throw new FolderError('The attachments are not answering: back up again shortly.');
-    return await backupFolder(folder, out, earlier);
+    return await backupFolder(folder, out, earlier, words);
   } finally {
     Atomics.sub(underWay, 0, 1);
   }

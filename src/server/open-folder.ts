@@ -1,7 +1,9 @@
 /** The data folder of a server that starts: nothing maps a store before it was read page by page. */
 import { formatInstant } from '#src/base/time.ts';
 import type { Log } from '#src/telemetry/log.ts';
+import { makeDurableWords, type DurableWords } from '#storage/engine/folder-logs.ts';
 import { FOLDER_FORMAT, FolderError, openFolder, type FolderLock, type Manifest } from '#storage/engine/folder.ts';
+import { recoverLogs } from '#storage/engine/log-recovery.ts';
 import { migrateFolder } from '#storage/engine/migrations.ts';
 import { faultSentence, findStoreFaults, settleStores } from '#storage/engine/stores.ts';
 
@@ -9,6 +11,8 @@ export interface OpenFolder {
   readonly manifest: Manifest;
   /** Lanes that cannot be read: their conversations are answered `storage_damaged`. */
   readonly setAside: readonly number[];
+  /** How far each log is durable, for all threads. */
+  readonly words: DurableWords;
 }
 
 /**
@@ -27,13 +31,16 @@ export async function openServed(
   const fatal = faults.filter(({ lane, part }) => lane === undefined || part === 'head');
   if (fatal.length > 0) throw new FolderError(faultSentence(fatal));
   for (const { lane, sentence } of faults) log.error('a lane cannot be read and is set aside', { lane, sentence });
+  const words = makeDurableWords(found.lanes);
   const setAside = faults.flatMap(({ lane }) => lane ?? []);
   if (setAside.length > 0) {
     // A migration may leave no lane out; and what is hurt is not marked as whole.
     if (found.format < FOLDER_FORMAT) throw new FolderError(faultSentence(faults));
-    return { manifest: found, setAside };
+    await recoverLogs(folder, found.lanes, words, setAside);
+    return { manifest: found, setAside, words };
   }
+  await recoverLogs(folder, found.lanes, words);
   const manifest = await migrateFolder(folder, found);
   await settleStores(folder, manifest);
-  return { manifest, setAside };
+  return { manifest, setAside, words };
 }

@@ -12,6 +12,7 @@ import { AccountsDraft, SECRET_BYTES, SECRET_NAMES, type SecretName } from './ac
 import { AccountsReader, openEnvironment, type AccountTable } from './accounts-reader.ts';
 import { KEY_RINGS, makeKeyRing, RINGLESS, trimKeyRing } from './signing-keys.ts';
 import { ChangeQueue, type ChangeUrgency } from '../engine/change-queue.ts';
+import type { DurableWords } from '../engine/folder-logs.ts';
 import type { Environment } from '../engine/environment.ts';
 import { key } from '../engine/keys.ts';
 
@@ -33,7 +34,6 @@ export const RESERVE_BYTES = 512 * 1024;
 const RESERVE_BYTES_MIN = RESERVE_BYTES / 2;
 /** With less than this left on the disk, only what ends sessions is taken: all else would use the reserve up. */
 export const DISK_LEFT_BYTES_MIN = 1024 ** 2;
-const RESERVE_KEY = key('reserve');
 
 /** Records looked at in one step of a sweep, so that cleaning never holds the thread for long. */
 const SWEEP_STEP = 1000;
@@ -64,14 +64,14 @@ export class Accounts extends AccountsReader {
   async #hasRoom(): Promise<boolean> {
     const { bavail, bsize } = await statfs(this.#folder);
     if (bavail * bsize < DISK_LEFT_BYTES_MIN) return false;
-    return this.freeBytes >= RESERVE_BYTES_MIN || (await this.#makeReserve());
+    return this.freeBytes >= RESERVE_BYTES_MIN || this.#makeReserve();
   }
 
   /** Has the file grow by a value that is removed at once: its pages are free from then on, and the disk has them. */
-  async #makeReserve(): Promise<boolean> {
+  #makeReserve(): boolean {
     try {
-      await this.#environment.commit([{ table: 'meta', key: RESERVE_KEY, value: Buffer.alloc(RESERVE_BYTES) }]);
-      await this.#environment.commit([{ table: 'meta', key: RESERVE_KEY, value: null }]);
+      // Past the log, which would bring neither: the value is gone before LMDB has it.
+      this.#environment.makeFree(RESERVE_BYTES);
       this.refresh();
       return true;
     } catch {
@@ -80,8 +80,8 @@ export class Accounts extends AccountsReader {
   }
 
   /** Opens the accounts of a data folder, whose lock the caller has, and makes its secrets when there are none. */
-  static async open(folder: string): Promise<Accounts> {
-    const accounts = new Accounts(folder, openEnvironment(folder));
+  static async open(folder: string, words?: DurableWords): Promise<Accounts> {
+    const accounts = new Accounts(folder, openEnvironment(folder, 'write', words));
     for (const name of SECRET_NAMES) {
       const stored = accounts.#environment.tables.secrets.get(key(name));
       const secret = stored === undefined ? randomBytes(SECRET_BYTES) : Uint8Array.from(stored);

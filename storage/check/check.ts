@@ -10,6 +10,7 @@ import { checkCalendars } from './calendar-check.ts';
 import { mapBytesOf } from '../engine/environment.ts';
 import { Findings } from '../engine/findings.ts';
 import { FOLDER_FORMAT, folderPaths, lanePath, readManifest } from '../engine/folder.ts';
+import { recoverEach } from '../engine/log-recovery.ts';
 import { checkLane } from './lane-check.ts';
 import { openLane, type LaneEnvironment } from '../engine/lane.ts';
 import { findStoreFaults } from '../engine/stores.ts';
@@ -37,7 +38,8 @@ export async function checkFolder(folder: string): Promise<CheckReport> {
   // Read page by page before anything is mapped: of a damaged page the library would end the process.
   const faults = findStoreFaults(folder, { lanes }, 'all');
   for (const { sentence } of faults) findings.say(`${sentence}.`);
-  if (faults.length > 0) return { problems: findings.problems, ...counts, people: 0 };
+  if (faults.length === 0) await recoverEach(folder, lanes, (sentence) => findings.say(sentence));
+  if (findings.problems.length > 0) return { problems: findings.problems, ...counts, people: 0 };
   const open: LaneEnvironment[] = [];
   try {
     for (const lane of presentLanes(folder, lanes, findings)) {

@@ -8,6 +8,7 @@
 import { SLOT_COUNT, slotOf } from '#src/base/slots.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Table } from './environment.ts';
+import { logOf, type DurableWords } from './folder-logs.ts';
 import { lanePath } from './folder.ts';
 import { Lane, LANE_TABLES, openLane, type CommitReport, type LaneEnvironment } from './lane.ts';
 
@@ -30,6 +31,8 @@ export interface LanesOptions {
   readonly report: CommitReport;
   /** Lanes whose file cannot be read. They are not opened, and nothing is written to them. */
   readonly setAside?: readonly number[];
+  /** How far each lane's log is durable, where several threads have the lanes. */
+  readonly words?: DurableWords;
 }
 
 const EMPTY_TABLE = {
@@ -54,13 +57,17 @@ export class Lanes {
   readonly #owned: ReadonlyMap<number, Lane>;
 
   constructor(options: LanesOptions) {
+    const { folder, mapBytes, owns, words } = options;
     this.#setAside = new Set(options.setAside);
+    const isOwn = (lane: number) => owns(lane) && !this.#setAside.has(lane);
     this.environments = Array.from({ length: options.lanes }, (_, lane) =>
-      this.#setAside.has(lane) ? SET_ASIDE : openLane(lanePath(options.folder, lane), options.mapBytes),
+      this.#setAside.has(lane)
+        ? SET_ASIDE
+        : openLane(lanePath(folder, lane), mapBytes, logOf(folder, lane, owns(lane) ? 'write' : 'read', words)),
     );
     this.#owned = new Map(
       this.environments.flatMap((environment, lane) =>
-        options.owns(lane) && !this.#setAside.has(lane) ? [[lane, new Lane(lane, environment, options.report)]] : [],
+        isOwn(lane) ? [[lane, new Lane(lane, environment, options.report)]] : [],
       ),
     );
   }
