@@ -326,10 +326,7 @@ test('SUR-01 a call that a version before stored as it is, is over after a start
     Buffer.concat([itemKey, row]),
   );
   assert.equal(stored.length, 1);
-  assert.ok(
-    stored.every((row) => !row.includes('old')),
-    stored[0],
-  );
+  assert.ok(stored.every((row) => !row.includes('old')));
   await second.settle(over as PushDelivery, { result: 'sent' });
   assert.deepEqual([...second.host.tables.pushOutbox.getKeys()], []);
 });
