@@ -44,9 +44,6 @@ export function mapBytesOf(path: string): number {
 
 /** Where a file says whose it is: beside the names of its tables, so that what knows no marks does not see it. */
 export const MARK_KEY = 'parley.mark';
-/** What a file grows by for its reserve, and does not keep. */
-const RESERVE_KEY = Buffer.from('parley.reserve');
-
 /** Where an environment keeps how far its log is applied: in LMDB's own table of tables, which every handle has open. */
 const PLACE_KEY = Buffer.from('commit-log');
 
@@ -169,12 +166,6 @@ export class Environment<Name extends string> {
       if (text === null) void this.#root.remove(itemKey);
       else void this.#root.put(itemKey, Buffer.from(text, 'utf8'));
     });
-  }
-
-  /** Has the file grow by bytes that are free in it from then on, and that the disk has. Blocks, for two commits of LMDB. */
-  makeFree(bytes: number): void {
-    this.#root.transactionSync(() => void this.#root.put(RESERVE_KEY, Buffer.alloc(bytes)));
-    this.#root.transactionSync(() => void this.#root.remove(RESERVE_KEY));
   }
 
   /** Copies the environment to a new file while it is in use, compacted, with all that was committed before. */
