@@ -6,7 +6,6 @@
  */
 import { randomBytes } from 'node:crypto';
 import { statfs } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock, unixSeconds } from '#src/base/clock.ts';
 import { invitationRecord, revocationRecord } from './account-records.ts';
 import { AccountsDraft, SECRET_BYTES, SECRET_NAMES, type SecretName } from './accounts-draft.ts';
@@ -33,11 +32,6 @@ export const CHANGES_WAITING_MAX = 4096;
 export const RESERVE_BYTES = 512 * 1024;
 /** Below it they are made up to the whole again. */
 const RESERVE_BYTES_MIN = RESERVE_BYTES / 2;
-const RESERVE_KEY = key('reserve');
-/** How often the log is asked whether it has brought the value: LMDB has it after some 40 ms. */
-const RESERVE_LOOK_MILLIS = 5;
-/** A full disk may hold it up for ever: half a second is waited. */
-const RESERVE_LOOKS_MAX = 100;
 /** With less than this left on the disk, only what ends sessions is taken: all else would use the reserve up. */
 export const DISK_LEFT_BYTES_MIN = 1024 ** 2;
 
@@ -73,19 +67,10 @@ export class Accounts extends AccountsReader {
     return this.freeBytes >= RESERVE_BYTES_MIN || (await this.#makeReserve());
   }
 
-  /** Whether the log has the value still, and the file has not. */
-  #waitsForReserve(): boolean {
-    return this.#environment.pending().some((write) => write.key.equals(RESERVE_KEY));
-  }
-
-  /** Has the file grow by a value that is removed at once: its pages are free from then on, and the disk has them. */
+  /** Whether the reserve could be made up: not on a disk that has no room for it. */
   async #makeReserve(): Promise<boolean> {
     try {
-      await this.#environment.commit([{ table: 'meta', key: RESERVE_KEY, value: Buffer.alloc(RESERVE_BYTES) }]);
-      // The log brings the last write to each key: removed any earlier, the value would never have been in the file.
-      for (let looks = 0; looks < RESERVE_LOOKS_MAX && this.#waitsForReserve(); looks += 1)
-        await sleep(RESERVE_LOOK_MILLIS);
-      await this.#environment.commit([{ table: 'meta', key: RESERVE_KEY, value: null }]);
+      await this.#environment.makeFree(RESERVE_BYTES);
       this.refresh();
       return true;
     } catch {

@@ -44,6 +44,9 @@ export function mapBytesOf(path: string): number {
 
 /** Where a file says whose it is: beside the names of its tables, so that what knows no marks does not see it. */
 export const MARK_KEY = 'parley.mark';
+/** What a file grows by for a reserve, and does not keep; beside the names of its tables, too. */
+const RESERVE_KEY = Buffer.from('parley.reserve', 'latin1');
+
 /** Where an environment keeps how far its log is applied: in LMDB's own table of tables, which every handle has open. */
 const PLACE_KEY = Buffer.from('commit-log');
 
@@ -130,18 +133,36 @@ export class Environment<Name extends string> {
 
   /** Writes to LMDB. */
   async #store(writes: Iterable<Write>, place?: LogPlace): Promise<void> {
+    await this.#batch(() => {
+      // Within a batch the writes have no outcome of their own.
+      for (const { table, key, value } of writes) {
+        if (value === null) void this.#table(table).remove(key);
+        else void this.#table(table).put(key, value);
+      }
+      if (place !== undefined) void this.#root.put(PLACE_KEY, placeBytes(place));
+    });
+  }
+
+  async #batch(write: () => void): Promise<void> {
     try {
-      await this.#root.batch(() => {
-        // Within a batch the writes have no outcome of their own.
-        for (const { table, key, value } of writes) {
-          if (value === null) void this.#table(table).remove(key);
-          else void this.#table(table).put(key, value);
-        }
-        if (place !== undefined) void this.#root.put(PLACE_KEY, placeBytes(place));
-      });
+      await this.#root.batch(write);
     } catch (error) {
       throw await causeOf(error as Error);
     }
+  }
+
+  /**
+   * Has the file grow by that many bytes, which are free in it from then on: a value of that size is written and removed
+   * again. Both are LMDB's own commits: the log brings the last write to each key, which would be the removal alone.
+   * Rejects on a disk that has no room for them.
+   */
+  async makeFree(bytes: number): Promise<void> {
+    const make = async (): Promise<void> => {
+      await this.#batch(() => void this.#root.put(RESERVE_KEY, Buffer.alloc(bytes)));
+      await this.#batch(() => void this.#root.remove(RESERVE_KEY));
+    };
+    if (this.#log instanceof LogWriter) await this.#log.storeInTurn(make);
+    else await make();
   }
 
   /**

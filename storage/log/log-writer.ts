@@ -74,10 +74,17 @@ export class LogWriter {
   /** Resolves when the writes are durable and every thread reads them; rejects when none of them is there. */
   async commit(writes: readonly Write[]): Promise<void> {
     await this.#inTurn(async () => {
-      if (this.#isRefused) await this.#whileStoring(async () => await this.#storeWith(writes));
+      if (this.#isRefused) await this.storeInTurn(async () => await this.#storeWith(writes));
       else await this.#append(writes);
     });
     if (this.#overlay.bytes > PENDING_BYTES_MAX) await this.#apply();
+  }
+
+  /** Commits to LMDB in turn: one at a time, so that none puts back what another one had over it, or fails with it. */
+  async storeInTurn(action: () => Promise<void>): Promise<void> {
+    const storing = this.#storing.then(action);
+    this.#storing = storing.catch(() => undefined);
+    await storing;
   }
 
   /** Brings everything to LMDB and leaves an empty log; where LMDB takes no more, the log keeps it. */
@@ -140,7 +147,7 @@ export class LogWriter {
   async #apply(): Promise<void> {
     clearTimeout(this.#applyTimer);
     this.#applyTimer = undefined;
-    this.#applying ??= this.#whileStoring(async () => await this.#applyOnce()).finally(() => {
+    this.#applying ??= this.storeInTurn(async () => await this.#applyOnce()).finally(() => {
       this.#applying = undefined;
       if (this.#position > this.#applied && !this.#isClosing) this.#schedule();
     });
@@ -157,13 +164,6 @@ export class LogWriter {
       return;
     }
     this.#stored(upTo);
-  }
-
-  /** One commit of LMDB at a time, so that none puts back what another one had over it. */
-  async #whileStoring(action: () => Promise<void>): Promise<void> {
-    const storing = this.#storing.then(action);
-    this.#storing = storing.catch(() => undefined);
-    await storing;
   }
 
   #stored(upTo: number): void {
