@@ -7,8 +7,8 @@
  *
  * A store is marked when it is made, before anything is in it, and listed once it is marked: what is listed and not there
  * was taken away, and what is there and not listed was being made. The first list is empty, and written before the first
- * mark. The list stands beside the manifest and the mark beside the tables, where a version from before does not see them:
- * it goes on with the folder.
+ * mark. The list stands beside the manifest and the mark beside the tables, where whoever does not look for them does not
+ * see them.
  *
  * A folder from before has no list and no marks: with all its lanes and its accounts it is whole, and is marked as it is.
  */
