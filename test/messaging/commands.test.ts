@@ -14,7 +14,7 @@ import type { MadeSubscription, Subscription } from '#src/protocol/bots/subscrip
 import { makeBot, trailOf, type TestBot } from '#test/support/bots.ts';
 import { startConsoleServer, type ConsoleServer } from '#test/support/console.ts';
 import { startReceiver } from '#test/support/receivers.ts';
-import type { Person, Reply } from '#test/support/server.ts';
+import type { Person } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
 import { BotSeats } from './bot-seats.ts';
@@ -142,7 +142,7 @@ test('BOT-01 a bot that says too much in one conversation is held there alone, a
   const { bot, room } = await seats.seated('circle', HEARER);
   const other = await seats.roomWith(bot);
   await seats.list(bot, [room, other]);
-  const replies: Reply[] = [];
+  const replies: Awaited<ReturnType<typeof post>>[] = [];
   // One a second comes back meanwhile.
   for (
     let number = 0;

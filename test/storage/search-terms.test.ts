@@ -106,6 +106,13 @@ test('folding what is folded changes nothing, and every unit has a place in the 
   );
 });
 
+test('more signs than are remembered fold as they did the first time', () => {
+  const signs = Array.from({ length: 2 * 16_384 }, (_, at) => `${String.fromCodePoint(0x3400 + at)}\u0332`);
+  const first = signs.map(fold);
+  assert.deepEqual(signs.map(fold), first);
+  assert.deepEqual([fold('É\u0332'), fold('€'), fold('Ⅷ')], ['e', '€', 'viii']);
+});
+
 test('the signature of texts of several alphabets has the places of every query that one of them answers', () => {
   let hits = 0;
   fc.assert(
