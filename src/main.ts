@@ -193,7 +193,8 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   addSecondFactors({ ...base, ...coordinator, ...management, announcer, profiles, clock: systemClock });
   const own = { attachments, lanes, profiles };
   const attachmentKeys = new AttachmentKeys({ ...base, ...management, announce: changes.announceSealing });
-  management.settings.follow('room-invitations', async () => await coordinator.access.refresh());
+  for (const name of ['room-invitations', 'custom-emoji', 'guests'] as const)
+    management.settings.follow(name, async () => await coordinator.access.refresh());
   await startManagement(base, closers, management, attachmentKeys);
   startOutsideSystems(base, closers, management.settings, coordinator.people);
   const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', metrics) });

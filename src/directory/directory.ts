@@ -248,7 +248,9 @@ export class Directory {
     // Decided for both alike, so that neither answers sooner.
     const visible = this.#access.allows('see', reader, username);
     if (entry === undefined || !visible) throw new Refusal('person_forbidden');
-    return entry;
+    const host = entry.kind === 'guest' ? this.#accounts.document(guestRecords, username)?.invitedBy : undefined;
+    const isShown = host !== undefined && this.#access.allows('see', reader, host);
+    return isShown ? { ...entry, invited_by: host } : entry;
   }
 
   /** One person or bot, whatever the access policies say; undefined for nobody. */
@@ -280,7 +282,9 @@ export class Directory {
   #scopeNow(): string {
     const { snapshot } = this.#access;
     if (this.#scope?.of !== snapshot) {
-      const text = JSON.stringify([snapshot.rules.filter(({ action }) => action === 'see'), snapshot.groups]);
+      const rules = snapshot.rules.filter(({ action }) => action === 'see');
+      const groups = rules.flatMap(({ from, to }) => [from, to]).map((name) => snapshot.groups[name]);
+      const text = JSON.stringify([rules, groups]);
       this.#scope = { of: snapshot, hash: createHash('sha256').update(text).digest('hex').slice(0, 16) };
     }
     return this.#scope.hash;

@@ -9,7 +9,7 @@ import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
 import { groupRecords, POLICY_RULES_ID, policyRules, type AccessControl, type GroupRecord } from './access-control.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
-import { isAskedForFactor } from './second-factor-rule.ts';
+import { isNamedInSettings } from './named-groups.ts';
 
 /** Hash of a name without its case → the group that has it: names are for readers, and two alike would mislead them. */
 const groupNames = defineCollection<string>('group_names', { version: 1 });
@@ -167,7 +167,7 @@ export class Groups {
       const rules = draft.document(policyRules, POLICY_RULES_ID) ?? [];
       // A rule whose group is gone would fit nobody, and a denial that fits nobody lets through.
       const isNamed = rules.some(({ from, to }) => from === id || to === id);
-      if (isNamed || isAskedForFactor(draft, id)) throw new Refusal('group_in_use');
+      if (isNamed || isNamedInSettings(draft, id)) throw new Refusal('group_in_use');
       draft.removeDocument(groupRecords, id);
       draft.removeDocument(groupNames, nameId(record.name));
       draft.putDocument(groupTotals, 'all', (draft.document(groupTotals, 'all') ?? 1) - 1);

@@ -60,7 +60,8 @@ import { Passkeys } from '#src/identity/second-factors/passkeys.ts';
 import { relyingPartyOf } from '#src/identity/second-factors/relying-party.ts';
 import { WebauthnChallenges } from '#src/identity/second-factors/webauthn-challenges.ts';
 import { FactorRemovals } from '#src/directory/factor-removals.ts';
-import { judgeSecondFactorRule, makeSecondFactorRule } from '#src/directory/second-factor-rule.ts';
+import { GROUP_NAMING_SCREENS, judgeNamedGroups } from '#src/directory/named-groups.ts';
+import { makeSecondFactorRule } from '#src/directory/second-factor-rule.ts';
 import { VendorRefusals } from '#src/identity/vendor-refusals.ts';
 import { VendorTokens } from '#src/identity/vendor-tokens.ts';
 import { VendorTokenUse } from '#src/identity/vendor-token-use.ts';
@@ -114,7 +115,7 @@ export function makeManagement(options: ManagementOptions) {
   const vault = new Vault({ accounts, clock, warn, countContents: () => options.attachments.countContents() });
   const plane = makeNodeServices(accounts, clock);
   const settingsServices = makeSettingsServices(options, vault);
-  settingsServices.settings.judge('second-factors', judgeSecondFactorRule);
+  for (const name of GROUP_NAMING_SCREENS) settingsServices.settings.judge(name, judgeNamedGroups);
   const quotaReport = new QuotaReport(options);
   settingsServices.settings.follow('quotas', async () => {
     options.quotas.use(readQuotaLimits(accounts, options.config));

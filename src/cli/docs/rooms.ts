@@ -41,6 +41,7 @@ export const ROOMS = [
   'src/identity',
   'src/settings',
   'src/directory',
+  'src/emoji',
   'src/scim',
   'src/meetings',
   'src/monitoring',

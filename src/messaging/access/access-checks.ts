@@ -7,6 +7,7 @@ import { Refusal } from '#src/protocol/errors.ts';
 import {
   AccessPolicies,
   type AskingRule,
+  type GrantedRight,
   type PolicyAction,
   type PolicySnapshot,
 } from '#src/protocol/directory/policy-decision.ts';
@@ -81,9 +82,23 @@ export class AccessChecks {
     return this.#policies.isGuest(user);
   }
 
+  /** Whoever invited a guest with an app, and whom somebody invited so. */
+  hostOf(user: string): string | undefined {
+    return this.#policies.hostOf(user);
+  }
+
+  guestsOf(host: string): readonly string[] {
+    return this.#policies.guestsOf(host);
+  }
+
   /** Whether the person is a guest whose term is over. */
   isOver(user: string): boolean {
     return this.#policies.isOver(user, unixSeconds(this.#now()));
+  }
+
+  /** Whether the settings give somebody a right that is nobody's without them. */
+  grants(right: GrantedRight, user: string): boolean {
+    return this.#policies.grants(right, user);
   }
 
   allows(action: PolicyAction, from: string, to: string): boolean {
