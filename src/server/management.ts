@@ -39,7 +39,7 @@ import { ConversationRegister } from '#src/compliance/conversation-register.ts';
 import { RoomOwners } from '#src/compliance/room-owners.ts';
 import { Retention, type RetentionOptions } from '#src/compliance/retention.ts';
 import type { AccessControl } from '#src/directory/access-control.ts';
-import { emailHoldersOf, type Directory } from '#src/directory/directory.ts';
+import { bindableHoldersOf, type Directory } from '#src/directory/directory.ts';
 import { SecondFactors } from '#src/identity/console/second-factors.ts';
 import { ScimClients } from '#src/identity/scim-clients.ts';
 import { ScimGroups } from '#src/scim/scim-groups.ts';
@@ -146,6 +146,7 @@ export function makeManagement(options: ManagementOptions) {
     directoryChanged,
   });
   const access = makeAccess(options, vault, alerts, settingsServices);
+  settingsServices.settings.follow('second-factors', async () => await access.clientFactors.forgetUnasked());
   const erasures = new Erasures({ ...options, secondFactors: access.secondFactors });
   const roomOwners = new RoomOwners(options);
   const holdEnded = () => erasures.goOn();
@@ -323,7 +324,7 @@ function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { 
       clock,
       log,
       allowPrivateTargets: config.allowPrivateTargets,
-      holdersOf: emailHoldersOf,
+      holdersOf: bindableHoldersOf,
     }),
     stepUp: new StepUp({ accounts, sessions, secondFactors, passkeys, breakGlass, clock }),
     personProviders: new PersonProviders({ accounts, clock, vault }),
