@@ -5,7 +5,7 @@
 import type { Address, Answer, Tell } from '#actors/runtime/actor.ts';
 import { SignInGuard } from '#src/identity/credentials/sign-in-guard.ts';
 import type { Passwords } from '#src/identity/credentials/passwords.ts';
-import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
+import type { Revocation, SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import type { Limiter } from '#src/limits/limiter.ts';
 import type { Clock } from '#src/base/clock.ts';
 import type { Config } from '#src/config.ts';
@@ -56,6 +56,7 @@ import { randomSymbols } from '#src/base/ids.ts';
 import { readLdapSettings } from '#src/settings/ldap-settings.ts';
 import { StepUp } from '#src/identity/console/step-up.ts';
 import { ClientFactors } from '#src/identity/second-factors/client-factors.ts';
+import { endUnproven } from '#src/identity/second-factors/own-factors.ts';
 import { Passkeys } from '#src/identity/second-factors/passkeys.ts';
 import { relyingPartyOf } from '#src/identity/second-factors/relying-party.ts';
 import { WebauthnChallenges } from '#src/identity/second-factors/webauthn-challenges.ts';
@@ -249,7 +250,7 @@ function makeProvisioning(
 
 /** Second factors of people, and what asks for them. */
 function makeFactors(
-  { accounts, clock, config, origins }: ManagementOptions,
+  { accounts, announcer, clock, config, origins }: ManagementOptions,
   parts: { alerts: Alerts; guard: SignInGuard; sessions: ConsoleSessions; vault: Vault },
 ) {
   const { alerts, guard, sessions, vault } = parts;
@@ -265,9 +266,12 @@ function makeFactors(
       await alerts.note('passkey_copied', 'server', `from ${address}; the audit trail says whose it was`);
     },
   });
-  const secondFactors = new SecondFactors({ accounts, secrets: vault, sessions, guard, passkeys, clock });
+  const secondFactors = new SecondFactors({
+    ...{ accounts, announcer, clock, guard, passkeys, secrets: vault, sessions },
+    endUnproven: (draft, username): readonly Revocation[] => endUnproven(draft, clientFactors, username),
+  });
   const rule = makeSecondFactorRule(accounts);
-  const clientFactors = new ClientFactors({ accounts, clock, passkeys, rule, secondFactors });
+  const clientFactors: ClientFactors = new ClientFactors({ accounts, clock, passkeys, rule, secondFactors });
   return { clientFactors, passkeys, secondFactors };
 }
 

@@ -1,5 +1,5 @@
 /** Rights that screens of the settings give: to everybody of the organisation, or to groups by their ids. */
-import { GRANTED_RIGHTS, type GrantedRight, type Grants } from '#src/protocol/directory/policy-decision.ts';
+import type { GrantedRight, Grants } from '#src/protocol/directory/policy-decision.ts';
 import type { AccountsReader } from '#storage/accounts/accounts.ts';
 import type { SettingScreenName } from './setting-screens.ts';
 import { readSetValues } from './settings.ts';
@@ -14,11 +14,11 @@ export const GRANTING_SCREENS = {
 
 /** Whom each right is given, as it is set now. */
 export function readGrants(view: View): Grants {
-  const given = GRANTED_RIGHTS.map((right): [GrantedRight, string[]] => {
+  const whom = (right: GrantedRight) => {
     const { everybody, groups } = readSetValues(view, GRANTING_SCREENS[right]);
-    return [right, everybody === true ? ['people'] : groupIdsIn(groups)];
-  });
-  return Object.fromEntries(given) as Grants;
+    return everybody === true ? ['people'] : groupIdsIn(groups);
+  };
+  return { 'emoji.create': whom('emoji.create'), 'guest.invite': whom('guest.invite') };
 }
 
 /** The ids in a field that names groups, with commas between. */

@@ -1,6 +1,6 @@
 /** Emoji of the installation’s own in the accounts file: written by the coordinator, looked up by every thread. */
 import type { AccountsDraft } from './accounts-draft.ts';
-import type { AccountsView } from './accounts-reader.ts';
+import type { AccountsReader, AccountsView } from './accounts-reader.ts';
 import { defineCollection, type Entry } from './collections.ts';
 
 export interface EmojiRecord {
@@ -29,7 +29,7 @@ export function readEmoji(view: View, name: string): EmojiRecord | undefined {
 }
 
 /** All of them, by name. */
-export function readAllEmoji(view: Pick<AccountsView, 'documents'>): Entry<EmojiRecord>[] {
+export function readAllEmoji(view: Pick<AccountsReader, 'documents'>): Entry<EmojiRecord>[] {
   return view.documents(emoji);
 }
 

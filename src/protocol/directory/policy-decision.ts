@@ -25,8 +25,7 @@ export interface PolicyRule {
 }
 
 /** Rights of an account that a setting gives to everybody of the organisation or to groups, and to nobody without it. */
-export const GRANTED_RIGHTS = ['emoji.create', 'guest.invite'] as const;
-export type GrantedRight = (typeof GRANTED_RIGHTS)[number];
+export type GrantedRight = 'emoji.create' | 'guest.invite';
 
 /** Right → whom it is given: the organisation's people, or the ids of groups. */
 export type Grants = Readonly<Record<GrantedRight, readonly string[]>>;
