@@ -67,7 +67,8 @@ export const AUDIT_EVENTS = {
   'policy.changed': 'An access policy was changed: the rule before and after.',
   'policy.deleted': 'An access policy was deleted: the rule.',
   'guest.term_changed': "A guest's term was changed: before and after.",
-  'guest.ended': "A guest's term was ended by an administrator, by who invited them, or since that one left: when it would have ended.",
+  'guest.ended':
+    "A guest's term was ended by an administrator, by who invited them, or since that one left: when it would have ended.",
   'enrollment.invited': 'An invitation was made: its kind and its end.',
   'enrollment.withdrawn': 'A person took an invitation of a guest back: its end, the number of the guest.',
   'enrollment.exchanged': 'An invitation was exchanged for an account: its kind and who made it.',

@@ -65,7 +65,11 @@ export class CustomEmojis {
    * @throws ParleyError `right_missing`, `emoji_invalid`, `emoji_taken`, `emoji_full`, `body_too_large`, `busy`.
    */
   async make(name: string, picture: Blob): Promise<CustomEmoji> {
-    const response = await this.#exchange({ method: 'put', path: fillPath('/v1/emoji/:name', { name }), bytes: picture });
+    const response = await this.#exchange({
+      method: 'put',
+      path: fillPath('/v1/emoji/:name', { name }),
+      bytes: picture,
+    });
     this.#askedAt = -Infinity;
     return (await response.json()) as CustomEmoji;
   }

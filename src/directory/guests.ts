@@ -173,11 +173,7 @@ interface Closed {
   readonly rev: number;
 }
 
-function closeGuest(
-  draft: AccountsDraft,
-  username: string,
-  now: number,
-): Closed | undefined {
+function closeGuest(draft: AccountsDraft, username: string, now: number): Closed | undefined {
   const [guest, person] = [draft.document(guestRecords, username), draft.person(username)];
   // The term may have been extended while this change waited for its turn.
   if (guest === undefined || person === undefined || !isDue(draft, guest, now)) return undefined;
@@ -186,7 +182,13 @@ function closeGuest(
   if (guest.isHosted === true) dropHosted(draft, guest.invitedBy, { guest: username });
   if (isEarly) {
     const details = { before: formatInstant(guest.endsAt * 1000) };
-    const entry = { event: 'guest.ended', actor: 'server', address: null, subject: `user:${username}`, details } as const;
+    const entry = {
+      event: 'guest.ended',
+      actor: 'server',
+      address: null,
+      subject: `user:${username}`,
+      details,
+    } as const;
     draft.audit(now * 1000, entry);
   }
   return { username, isEarly, revoked: endSessions(draft, username), rev: putPerson(draft, person) };

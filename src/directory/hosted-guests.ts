@@ -99,7 +99,10 @@ export class HostedGuests {
   }
 }
 
-function viewOf(name: string | null | undefined, { endsAt, phone }: { readonly endsAt: number; readonly phone: string }) {
+function viewOf(
+  name: string | null | undefined,
+  { endsAt, phone }: { readonly endsAt: number; readonly phone: string },
+) {
   const shown = typeof name === 'string' ? { display_name: name } : {};
   return { ...shown, phone, guest_until: formatInstant(endsAt * 1000) };
 }

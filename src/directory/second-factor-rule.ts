@@ -15,7 +15,9 @@ export function makeSecondFactorRule(view: View): SecondFactorRule {
     asks: (username) => {
       const set = readSetValues(view, 'second-factors');
       if (set['everybody'] === true) return true;
-      return groupIdsIn(set['groups']).some((id) => view.document(groupRecords, id)?.members.includes(username) === true);
+      return groupIdsIn(set['groups']).some(
+        (id) => view.document(groupRecords, id)?.members.includes(username) === true,
+      );
     },
     graceSeconds: () =>
       ((readSetValues(view, 'second-factors')['grace_days'] as number | undefined) ?? 0) * DAY_SECONDS,

@@ -297,6 +297,15 @@ export class ScimPeople {
   }
 }
 
+/** What a provisioning client keeps of a person beside their profile, for who takes their own data with them; at most one. */
+export function provisionedOf(view: Pick<AccountsDraft, 'document'>, username: string): object[] {
+  const record = view.document(scimPeople, username);
+  if (record === undefined) return [];
+  const { changedAt, client, externalId, familyName, formatted, givenName, userName } = record;
+  const named = { formatted, family_name: familyName, given_name: givenName };
+  return [{ client, user_name: userName, external_id: externalId, ...named, changed_at: changedAt }];
+}
+
 /** Forgets what is kept of a person beside their profile, as part of a change. */
 export function forgetProvisioned(draft: AccountsDraft, username: string): void {
   const record = draft.document(scimPeople, username);

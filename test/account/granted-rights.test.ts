@@ -117,7 +117,10 @@ test('SOC-04 a reaction with an emoji of the installation is counted, and stays 
   assertRefused(await host.ask('viewer', 'POST', '/emoji', form), 403, 'right_missing');
   assert.equal((await host.ask('administrator', 'POST', '/emoji', form)).status, 201);
   const shown = await host.ask<{ items: MadeEmoji[] }>('viewer', 'GET', '/emoji');
-  assert.deepEqual(shown.body.items.map(({ made_by, name }) => [name, made_by]), [['party', 'user:administrator']]);
+  assert.deepEqual(
+    shown.body.items.map(({ made_by, name }) => [name, made_by]),
+    [['party', 'user:administrator']],
+  );
   const { id } = await start(host.server, cat, 'room', ['dov']);
   await say(host.server, cat, id, 'We are done');
   const socket = await connect(host.server, dov);
@@ -268,7 +271,8 @@ test('GST-01 a guest is invited by whom the setting names, within its term and n
   assertRefused(await own(gil, 'DELETE', '/v1/guests/gina'), 404, 'guest_not_found');
   assert.equal((await own(guest, 'GET', '/v1/me')).status, 401);
   assert.deepEqual(await hostedBy(gil), []);
-  const trail = (await host.ask<{ items: { event: string; actor: string }[] }>('owner', 'GET', '/audit?limit=200')).body;
+  const trail = (await host.ask<{ items: { event: string; actor: string }[] }>('owner', 'GET', '/audit?limit=200'))
+    .body;
   const done = trail.items.filter(({ actor }) => actor === 'user:gil').map(({ event }) => event);
   assert.deepEqual(done, ['guest.ended', 'enrollment.withdrawn', 'enrollment.invited', 'enrollment.invited']);
 });

@@ -34,6 +34,7 @@ import {
   CONSOLE_SECURITY_SCHEMES,
   consoleStatements,
 } from './console-operations.ts';
+import { SCIM_SECURITY_SCHEME, scimPaths } from './scim-operations.ts';
 import { danglingReferences, type JsonObject, SchemaCollector } from './schemas.ts';
 
 /** What the parameters in paths are. A route with a parameter that is not here stops the generation. */
@@ -42,7 +43,10 @@ const PATH_PARAMETERS: Readonly<Record<string, { schema: z.ZodType; say: string 
   seq: { schema: seq, say: 'The seq of the message.' },
   username: { schema: username, say: 'The person.' },
   attachment: { schema: attachmentId, say: 'The attachment.' },
-  emoji: { schema: z.string().min(1).max(40), say: 'One emoji, or `:name:` of one of the installation’s own; percent-encoded.' },
+  emoji: {
+    schema: z.string().min(1).max(40),
+    say: 'One emoji, or `:name:` of one of the installation’s own; percent-encoded.',
+  },
   name: { schema: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,31}$/), say: 'What the emoji is called.' },
   picture: { schema: z.string(), say: 'The picture, as the list of emoji says it.' },
   calendar: { schema: z.string(), say: 'The calendar.' },
@@ -130,6 +134,7 @@ export function openApiDocument(): JsonObject {
     const described = operation(`${page}.${name}`, 'console', consoleForm(route), schemas);
     paths[path][route.method] = { ...described, ...consoleStatements(route) };
   }
+  Object.assign(paths, scimPaths(SERVERS.coordinator));
   paths['/v1/ws'] = socketPath();
   paths['/healthz'] = healthPath();
   const document = {
@@ -149,6 +154,7 @@ export function openApiDocument(): JsonObject {
       { name: 'meetings', description: 'Rooms with a link and a lobby, on the coordinator.' },
       { name: 'internal', description: 'What services of the installation ask the coordinator.' },
       { name: 'clients', description: 'Releases of the clients, on the coordinator.' },
+      { name: 'provisioning', description: 'People and groups by SCIM 2.0, on the coordinator.' },
       { name: 'nodes', description: 'The doors of hosts, on the coordinator.' },
       { name: 'messaging', description: 'Conversations, messages and signalling, on the messaging service.' },
       { name: 'attachments', description: 'Files, on the messaging service: uploads by tus 1.0.0, reads with ranges.' },
@@ -198,6 +204,7 @@ function components(): JsonObject {
       service: { type: 'http', scheme: 'bearer', description: 'A service token of the setting `serviceTokens`.' },
       node: { type: 'apiKey', in: 'header', name: 'X-Node-Token', description: 'The token that joining answered.' },
       ...CONSOLE_SECURITY_SCHEMES,
+      ...SCIM_SECURITY_SCHEME,
     },
     headers: {
       ServiceProtocol: {

@@ -16,9 +16,7 @@ export function customEmojiOf(text: string): string | undefined {
   return name !== undefined && isEmojiName(name) ? name : undefined;
 }
 
-/** What a picture is called: a part of the hash of its bytes, so that what it answers under that never changes. */
-export const EMOJI_PICTURE = /^[A-Za-z0-9_-]{22}$/;
-
+/** `picture` is a part of the hash of the picture's bytes, so that what it answers under that never changes. */
 const fields = { name: z.string(), picture: z.string(), is_moving: z.boolean(), created_at: z.string() };
 
 export const customEmoji = z.strictObject(fields).meta({ id: 'CustomEmoji' });
@@ -29,7 +27,5 @@ export const customEmojiReply = z
   .meta({ id: 'CustomEmojiList' });
 
 /** One as the console shows it: with who made it, an actor of the audit trail, and what it takes. */
-export const madeEmoji = z
-  .strictObject({ ...fields, made_by: z.string(), bytes: count })
-  .meta({ id: 'MadeEmoji' });
+export const madeEmoji = z.strictObject({ ...fields, made_by: z.string(), bytes: count }).meta({ id: 'MadeEmoji' });
 export type MadeEmoji = z.infer<typeof madeEmoji>;
