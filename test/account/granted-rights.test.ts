@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { connect as connectTo } from 'node:net';
 import { test } from 'node:test';
-import sharp from 'sharp';
+import sharp, { type Sharp } from 'sharp';
 import { formatInstant } from '#src/base/time.ts';
 import { ParleyClient } from '#src/client/parley-client.ts';
 import type { CustomEmoji, MadeEmoji } from '#src/protocol/conversations/custom-emoji.ts';
@@ -66,7 +66,7 @@ const square = async (background: string, side = 9) =>
     .png()
     .toBuffer();
 /** Frames below each other, no two of which are alike. */
-function noise(side: number, frames: number): sharp.Sharp {
+function noise(side: number, frames: number): Sharp {
   const length = side * side * 3 * frames;
   const bytes = Buffer.from(Array.from({ length }, (_, at) => ((at * 2_654_435_761) >>> 13) % 256));
   return sharp(bytes, { raw: { width: side, height: side * frames, channels: 3, pageHeight: side } });
