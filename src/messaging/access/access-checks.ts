@@ -18,6 +18,14 @@ import { shareConversation } from '#storage/conversations/inbox-reader.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
 import type { ConversationRecord } from '#storage/engine/records.ts';
 
+/** Whom people of one standing see. */
+export interface Sight {
+  /** The rules that fit them, as text. */
+  readonly standing: string;
+  /** Whether they see somebody; of oneself it says what it says of the others of the standing. */
+  readonly sees: (user: string) => boolean;
+}
+
 /** Who acts, as their credential proved it. */
 export interface Caller {
   readonly user: string;
@@ -133,6 +141,11 @@ export class AccessChecks {
   /** Whether any rule keeps somebody from seeing somebody. */
   hidesSomebody(): boolean {
     return this.#policies.rules('see');
+  }
+
+  /** How somebody sees people who share a conversation with them, by the rules: as everybody does whom the same rules fit. */
+  sightOf(user: string): Sight {
+    return { standing: this.rulesOf(user), sees: (other) => this.#policies.decides('see', user, other) ?? true };
   }
 
   /** Those of `peers`, who share a conversation with the person, whom the person may see. */

@@ -144,11 +144,15 @@ export class AccessPolicies {
 
   /** Whether `from` may do that to `to`. `shares` says whether they share a conversation; asked only when it matters. */
   allows(action: PolicyAction, from: string, to: string, shares: () => boolean): boolean {
-    if (from === to) return true;
+    return from === to || (this.decides(action, from, to) ?? (!this.#guests.has(from) || shares()));
+  }
+
+  /** What the first rule says that fits two, who may be one and the same; undefined where none fits. */
+  decides(action: PolicyAction, from: string, to: string): boolean | undefined {
     for (const rule of this.#rules[action]) {
       if (this.#fits(rule.from, from) && this.#fits(rule.to, to)) return rule.effect === 'allow';
     }
-    return !this.#guests.has(from) || shares();
+    return undefined;
   }
 
   /**
