@@ -37,7 +37,7 @@ import { Enrollment } from '#src/directory/enrollment.ts';
 import { addEnrollmentPage, addPasswordResetPage } from '#src/directory/enrollment-page.ts';
 import { Groups } from '#src/directory/groups.ts';
 import { Guests } from '#src/directory/guests.ts';
-import { HostedGuests } from '#src/directory/hosted-guests.ts';
+import { HostedGuests } from '#src/hosting/hosted-guests.ts';
 import { makeHttpSurface, type Health } from '#src/http/http-surface.ts';
 import type { HttpTelemetry } from '#src/http/http-telemetry.ts';
 import type { Logger } from '#src/telemetry/logger.ts';

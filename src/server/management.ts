@@ -51,7 +51,7 @@ import { PersonProviders } from '#src/identity/single-sign-on/person-providers.t
 import { LdapDirectory } from '#src/identity/ldap/ldap-directory.ts';
 import { LdapSignIn } from '#src/identity/ldap/ldap-sign-in.ts';
 import { LdapSync, makeFromDirectory } from '#src/directory/ldap-sync.ts';
-import type { Groups } from '#src/directory/groups.ts';
+import { GROUP_NAMING_SCREENS, judgeNamedGroups, type Groups } from '#src/directory/groups.ts';
 import { randomSymbols } from '#src/base/ids.ts';
 import { readLdapSettings } from '#src/settings/ldap-settings.ts';
 import { StepUp } from '#src/identity/console/step-up.ts';
@@ -61,7 +61,6 @@ import { Passkeys } from '#src/identity/second-factors/passkeys.ts';
 import { relyingPartyOf } from '#src/identity/second-factors/relying-party.ts';
 import { WebauthnChallenges } from '#src/identity/second-factors/webauthn-challenges.ts';
 import { FactorRemovals } from '#src/directory/factor-removals.ts';
-import { GROUP_NAMING_SCREENS, judgeNamedGroups } from '#src/directory/named-groups.ts';
 import { makeSecondFactorRule } from '#src/directory/second-factor-rule.ts';
 import { VendorRefusals } from '#src/identity/vendor-refusals.ts';
 import { VendorTokens } from '#src/identity/vendor-tokens.ts';

@@ -4,12 +4,6 @@
  */
 import { z } from 'zod';
 import { PARTICIPANTS_MAX, RETENTION_SECONDS_MAX, RETENTION_SECONDS_MIN } from '#src/protocol/limits.ts';
-import {
-  GUEST_TERM_DAYS_DEFAULT,
-  GUEST_TERM_DAYS_MAX,
-  GUESTS_PER_PERSON_DEFAULT,
-  GUESTS_PER_PERSON_MAX,
-} from '#src/protocol/directory/guests.ts';
 import { OWN_SETTINGS, type OwnField } from '#src/protocol/account/profile.ts';
 import { QUOTAS, type QuotaField, type QuotaName } from '#src/protocol/quotas.ts';
 import { LANGUAGES } from '#src/protocol/languages.ts';
@@ -19,6 +13,7 @@ import { SIGN_IN_SOURCES } from '#src/identity/sign-in-switches.ts';
 import { isFilter } from '#src/identity/ldap/ldap-directory.ts';
 import { readRedirects } from '#src/identity/single-sign-on/app-redirects.ts';
 import { ssoSettings } from '#src/identity/single-sign-on/sso-settings.ts';
+import { GRANTING_SETTINGS, groupIds } from './granting-screens.ts';
 import { isCertificate, isPrivateKey, isServiceAccount } from './credential-forms.ts';
 
 interface AnyField {
@@ -143,12 +138,6 @@ function ownFields(): Readonly<Record<OwnField, PlainField>> {
   ]);
   return Object.fromEntries(fields) as Record<OwnField, PlainField>;
 }
-
-/** Groups by their ids, with commas between. */
-const groupIds = z
-  .string()
-  .max(1_000)
-  .regex(/^grp_[0-9a-z]{22}(?: *, *grp_[0-9a-z]{22})*$/);
 
 /** The name of an attribute (RFC 4512, section 1.4). */
 const attribute = z.string().regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/);
@@ -560,40 +549,7 @@ export const SETTING_SCREENS = {
       },
     },
   },
-  'custom-emoji': {
-    say: 'Who makes emoji of the installation’s own with their apps, and takes away those that they made. Administrators do it in the console anyway; guests never.',
-    readBy: {
-      say: '`PUT` and `DELETE /v1/emoji/{name}`, and `GET /v1/me/capabilities`.',
-      modules: ['src/settings/granted-rights.ts'],
-    },
-    effect: 'At once; apps of whoever is signed in are told within a second.',
-    isClosedToVendors: true,
-    fields: {
-      everybody: { schema: z.boolean(), say: 'Whether everybody of the organisation may; nobody without it.' },
-      groups: { schema: groupIds, say: 'Groups, by their ids with commas between, whose members may.' },
-    },
-  },
-  guests: {
-    say: 'Who invites guests with their apps, for how long and how many. Administrators invite in the console anyway; guests never.',
-    readBy: {
-      say: '`POST /v1/guests`, and `GET /v1/me/capabilities`.',
-      modules: ['src/settings/granted-rights.ts', 'src/settings/guest-settings.ts'],
-    },
-    effect: 'At once. Guests who were invited before stay until their terms end.',
-    isClosedToVendors: true,
-    fields: {
-      everybody: { schema: z.boolean(), say: 'Whether everybody of the organisation may; nobody without it.' },
-      groups: { schema: groupIds, say: 'Groups, by their ids with commas between, whose members may.' },
-      term_days: {
-        schema: z.int().min(1).max(GUEST_TERM_DAYS_MAX),
-        say: `Days that the term of such a guest takes at most; ${GUEST_TERM_DAYS_DEFAULT} without it.`,
-      },
-      per_person: {
-        schema: z.int().min(1).max(GUESTS_PER_PERSON_MAX),
-        say: `Guests whom one person has at once, invitations that wait included; ${GUESTS_PER_PERSON_DEFAULT} without it.`,
-      },
-    },
-  },
+  ...GRANTING_SETTINGS,
   quotas: {
     say: 'How much one person, and the whole installation, may use. What each one counts is in docs/protocol.md.',
     readBy: {

@@ -11,7 +11,6 @@ import { request, type Person } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 import { appBrowser } from './app-browser.ts';
 import { startForgedProvider } from './forged-provider.ts';
-import { makeScimClient, patchOf, USER } from '#test/scim/scim-client.ts';
 import { shareSsoServer } from './sso-server.ts';
 
 const APP = 'https://chat.example.org/signed-in';
@@ -308,45 +307,6 @@ test('CRD-13 a name, and an address that owners did not switch on, never open an
     email_verified: true,
   });
   assert.equal(await errorOf('s-eve-2'), 'sso_not_bound');
-  await put('office');
-});
-
-test('CRD-13 an address that a provisioning client gives to an account which is there opens it for nobody', async () => {
-  const asOwner = async (method: string, path: string, body?: unknown) => await site.ask('owner', method, path, body);
-  const client = await makeScimClient(server, asOwner as Parameters<typeof makeScimClient>[1], 'Personnel');
-  const make = async (userName: string, address: string) => {
-    const made = await client.ask('POST', '/Users', { schemas: [USER], userName, emails: [{ value: address }] });
-    assert.equal(made.status, 201);
-  };
-  const give = async (userName: string, address: string) => {
-    const operation = { op: 'replace', path: 'emails', value: [{ value: address }] };
-    assert.equal((await client.ask('PATCH', `/Users/${userName}`, patchOf(operation))).status, 200);
-  };
-  const claim = (subject: string, email: string) =>
-    site.identity.accounts.set(subject, { preferred_username: 'nobody-here', email, email_verified: true });
-  await put('office', { bind_by_email: true, creates_people: false });
-  await make('nora', 'nora@example.org');
-  await give('nora', 'Thief@example.org');
-  claim('s-thief', 'thief@example.org');
-  assert.equal(await errorOf('s-thief'), 'sso_not_bound');
-  // Nor after it was another one in between.
-  await give('nora', 'nora@example.org');
-  await give('nora', 'thief@example.org');
-  assert.equal(await errorOf('s-thief'), 'sso_not_bound');
-  // An address that somebody has here opens theirs, whoever is given it besides.
-  await asOwner('POST', '/users', { username: 'zoe', password: CALLER_PASSWORD, email: 'zoe@example.org' });
-  await make('mole', 'zoe@example.org');
-  claim('s-zoe', 'zoe@example.org');
-  assert.equal((await signIn('s-zoe')).body.user, 'zoe');
-  // What a person was made with opens their account, and what an administrator says does.
-  await make('olga', 'olga@example.org');
-  claim('s-olga', 'olga@example.org');
-  assert.equal((await signIn('s-olga')).body.user, 'olga');
-  assert.equal((await asOwner('DELETE', `/scim-clients/${client.id}`)).status, 204);
-  assert.equal(await errorOf('s-thief'), 'sso_not_bound');
-  await asOwner('PATCH', '/users/nora', { email: 'nora@example.org' });
-  claim('s-nora', 'nora@example.org');
-  assert.equal((await signIn('s-nora')).body.user, 'nora');
   await put('office');
 });
 

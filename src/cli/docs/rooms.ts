@@ -42,6 +42,7 @@ export const ROOMS = [
   'src/settings',
   'src/directory',
   'src/emoji',
+  'src/hosting',
   'src/scim',
   'src/meetings',
   'src/monitoring',

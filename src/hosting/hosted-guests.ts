@@ -11,10 +11,10 @@ import { Refusal } from '#src/protocol/errors.ts';
 import { readGuestRule } from '#src/settings/guest-settings.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
-import type { AccessControl } from './access-control.ts';
-import { profileOf } from './directory.ts';
-import { putEnrollment, removeEnrollment, waitingGuestOf, type EnrollmentLink } from './enrollment.ts';
-import { termEnd, type Guests } from './guests.ts';
+import type { AccessControl } from '#src/directory/access-control.ts';
+import { profileOf } from '#src/directory/directory.ts';
+import { putEnrollment, removeEnrollment, waitingGuestOf, type EnrollmentLink } from '#src/directory/enrollment.ts';
+import { termEnd, type Guests } from '#src/directory/guests.ts';
 
 const DAY_MILLIS = 86_400_000;
 
