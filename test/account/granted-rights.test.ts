@@ -195,10 +195,14 @@ test('QUO-01 of pictures that one person begins to send for emoji, one is waited
     socket.write(
       `${[...head, 'content-type: image/png', 'content-length: 9', 'expect: 100-continue'].join('\r\n')}\r\n\r\n`,
     );
-    return () => said.join('');
+    return { said: () => said.join(''), send: (text: string) => socket.write(text) };
   });
-  const refused = () => begun.filter((said) => said().includes('"code":"busy"')).length;
-  await until(() => (refused() === 1 ? true : undefined), 'one of the two to be refused');
+  const isBusy = ({ said }: (typeof begun)[number]) => said().includes('"code":"busy"');
+  await until(() => begun.some(isBusy), 'one of the two to be refused');
+  // The other one is still waited for, and looked at.
+  const waiting = begun.find((one) => !isBusy(one));
+  waiting?.send('no pictur');
+  await until(() => waiting?.said().includes('"code":"emoji_invalid"'), 'the other one to be looked at');
 });
 
 test('WEB-02 the SDK learns of emoji by the tag of their list, which survives a restart', async () => {
