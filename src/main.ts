@@ -391,7 +391,7 @@ async function startCalendar(
     'access' | 'appPasswords' | 'authenticate' | 'directory' | 'meetings' | 'quotas' | 'tell' | 'vault'
   > &
     Pick<MailServicesOptions, 'baseUrl' | 'mailDns'> &
-    Pick<OwnDataOptions, 'appPasswords' | 'attachments' | 'groups' | 'lanes' | 'profiles' | 'vault'> &
+    Pick<OwnDataOptions, 'appPasswords' | 'attachments' | 'groups' | 'hostedGuests' | 'lanes' | 'profiles' | 'vault'> &
     Pick<Coordinator, 'app' | 'session'> &
     Pick<Awaited<ReturnType<typeof addManagementServices>>, 'erasures' | 'quotaReport' | 'settings'>,
 ): Promise<OpenCalendar['openMail']> {

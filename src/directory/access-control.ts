@@ -88,6 +88,11 @@ export class AccessControl {
     return this.#policies.isGuest(user);
   }
 
+  /** Whoever invited a guest with an app. */
+  hostOf(user: string): string | undefined {
+    return this.#policies.hostOf(user);
+  }
+
   /** Whether the person is a guest whose term is over. */
   isOver(user: string): boolean {
     return this.#policies.isOver(user, unixSeconds(this.#options.clock.now()));

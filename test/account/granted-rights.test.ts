@@ -217,7 +217,7 @@ test('WEB-02 the SDK learns of emoji by the tag of their list, which survives a 
     password: 'password of fay',
     fetch: async (...args) => {
       const answer = await fetch(...args);
-      if (String(args[0]).endsWith('/v1/emoji')) lists += answer.status === 200 ? 1 : 0;
+      if (answer.url.endsWith('/v1/emoji')) lists += answer.status === 200 ? 1 : 0;
       return answer;
     },
   });
@@ -371,6 +371,14 @@ test('GST-06 a guest who was asked into a room comes in only while the host is t
   assertRefused(await accept(), 404, 'invitation_not_found');
   await host.server.api(lou, 'POST', `/v1/conversations/${id}/participants`, { participants: ['kai'] });
   assert.equal((await accept()).status, 200);
+  // Nor does the link of a meeting let them in without the host.
+  const meeting = await own<{ link: string }>(lou, 'POST', '/v1/meetings', { title: 'M', lobby: 'open' });
+  assert.equal(meeting.status, 201, meeting.text);
+  const join = async (who: Person) =>
+    await own(who, 'POST', `/v1/meetings/join/${meeting.body.link.slice(meeting.body.link.lastIndexOf('/') + 1)}`);
+  assertRefused(await join(guest), 403, 'meeting_forbidden');
+  assert.equal((await join(kai)).status, 200);
+  assert.equal((await join(guest)).status, 200);
 });
 
 test('CRD-07 an invitation lets nobody in when its host may invite no more', async () => {
