@@ -6,7 +6,6 @@ import {
   GUESTS_PER_PERSON_DEFAULT,
   GUESTS_PER_PERSON_MAX,
 } from '#src/protocol/directory/guests.ts';
-import type { SettingScreen } from './setting-screens.ts';
 
 /** Groups by their ids, with commas between. */
 export const groupIds = z
@@ -14,6 +13,7 @@ export const groupIds = z
   .max(1_000)
   .regex(/^grp_[0-9a-z]{22}(?: *, *grp_[0-9a-z]{22})*$/);
 
+/** The table of all screens holds them to the form of a screen. */
 export const GRANTING_SETTINGS = {
   'custom-emoji': {
     say: 'Who makes emoji of the installation’s own with their apps, and takes away those that they made. Administrators do it in the console anyway; guests never.',
@@ -49,4 +49,4 @@ export const GRANTING_SETTINGS = {
       },
     },
   },
-} as const satisfies Readonly<Record<string, SettingScreen>>;
+} as const;
