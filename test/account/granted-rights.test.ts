@@ -9,14 +9,12 @@ import type { CustomEmoji, MadeEmoji } from '#src/protocol/conversations/custom-
 import type { Message } from '#src/protocol/conversations/messages.ts';
 import type { DirectoryEntry } from '#src/protocol/directory/directory.ts';
 import type { HostedGuest } from '#src/protocol/directory/guests.ts';
-import { EMOJI_BYTES_MAX, EMOJI_FRAMES_MAX, EMOJI_MAX } from '#src/protocol/limits.ts';
+import { EMOJI_BYTES_MAX, EMOJI_FRAMES_MAX } from '#src/protocol/limits.ts';
 import { shareRestartedServer } from '#test/console/console-server.ts';
 import { assertRefused, say, start } from '#test/messaging/conversing.ts';
 import { request, type Person, type Reply } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
-import { Accounts } from '#storage/accounts/accounts.ts';
-import { addEmoji } from '#storage/accounts/custom-emoji.ts';
 
 const host = await shareRestartedServer();
 const DAY_MILLIS = 86_400_000;
@@ -244,25 +242,6 @@ test('WEB-02 the SDK learns of emoji by the tag of their list, which survives a 
   const again = { username: 'fay', password: 'password of fay', session: { ...api.session, token } };
   assert.equal((await own(again, 'DELETE', '/v1/emoji/wave')).status, 204);
   assert.equal((await fetch(`${host.server.coordinator}/v1/emoji`, { headers })).status, 200);
-});
-
-test('QUO-01 an installation has as many emoji as it may have, and one more when one is gone', async () => {
-  await host.restart('SIGTERM', async () => {
-    const accounts = await Accounts.open(host.folder);
-    const record = { picture: 'x', isMoving: false, bytes: 1, madeBy: 'server', createdAt: inDays(0) };
-    await accounts.change((draft) => {
-      for (let at = 1; at < EMOJI_MAX; at += 1) addEmoji(draft, `planted-${at}`, record, Buffer.of(at % 256));
-    });
-    await accounts.close();
-  });
-  const picture = (await square('red')).toString('base64');
-  const make = async (name: string) => await host.ask('administrator', 'POST', '/emoji', { name, picture });
-  assert.equal((await make('last')).status, 201);
-  assertRefused(await make('more'), 409, 'emoji_full');
-  assert.equal((await host.ask('administrator', 'DELETE', '/emoji/planted-1')).status, 204);
-  assert.equal((await make('more')).status, 201);
-  const shown = await host.ask<{ items: MadeEmoji[] }>('administrator', 'GET', '/emoji');
-  assert.equal(shown.body.items.length, EMOJI_MAX);
 });
 
 let numbers = 0;
