@@ -8,6 +8,7 @@ import type { BodyOf, CallInput, ReplyOf } from './calls.ts';
 import { CatchUp, type Walk } from './conversations/catch-up.ts';
 import type { ConversationMirror } from './conversations/conversation-mirror.ts';
 import { Conversations } from './conversations/conversations.ts';
+import { CustomEmojis } from './custom-emoji.ts';
 import { Directory, directoryRequest } from './directory.ts';
 import type { Unsubscribe } from './emitter.ts';
 import type { AnyServerEvent, ClientEvents } from './events.ts';
@@ -50,6 +51,8 @@ export class ParleyClient {
   readonly presences: Presences;
   /** Rooms that the person is asked into; `membership` events without a `rev` tell of changes. */
   readonly invitations: RoomInvitations;
+  /** Emoji of the installation's own. */
+  readonly customEmojis: CustomEmojis;
   /** Pictures of rooms. */
   readonly roomAvatars: RoomAvatars;
   readonly #surroundings: ClientContext;
@@ -105,6 +108,7 @@ export class ParleyClient {
     this.calendar = context.calendar && new CalendarApi(this.#session, context.calendar);
     const request = directoryRequest(this.#session, coordinator);
     this.directory = new Directory({ request, timers });
+    this.customEmojis = new CustomEmojis({ session: this.#session, http: coordinator, timers });
     this.attachments = new Attachments({ session: this.#session, http: messaging, timers, random });
     this.#conversations = new Conversations({
       me: wire.user,
@@ -275,7 +279,7 @@ export class ParleyClient {
   /** Takes the preview of a link off a message. */
   readonly removePreview: MessagingApi['removePreview'] = async (...of) => await this.#api.removePreview(...of);
 
-  /** Reacts to a message with an emoji, or takes that back. */
+  /** Reacts to a message with an emoji, or `:name:` of one of the installation's own, or takes that back. */
   async react(conv: string, seq: number, emoji: string, isAdded = true): Promise<ChatMessage> {
     const params = { id: conv, seq, emoji };
     return readMessage(await this.#api.call(isAdded ? 'addReaction' : 'removeReaction', { params }));

@@ -7,6 +7,8 @@ import type { LiveCall } from '#src/server/live-calls.ts';
 import { makeManagement, type Management, type ManagementOptions } from '#src/server/management.ts';
 import { addNodeServices } from '#src/hosts/node-services.ts';
 import { CLIENT_RELEASE_ROUTES } from '#src/protocol/hosts/client-releases.ts';
+import { GUEST_ROUTES } from '#src/protocol/directory/guest-routes.ts';
+import { makeGuestHandlers } from '#src/server/client-handlers.ts';
 import { QUOTA_ROUTES } from '#src/protocol/quota-routes.ts';
 import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
 import type { RecentLines } from '#src/telemetry/recent-lines.ts';
@@ -105,6 +107,8 @@ export async function addManagementServices(options: ManagementServicesOptions):
     readQuotas: ({ user }) => ({ status: 200, body: { items: management.quotaReport.of(user), next: null } }),
   };
   addClientRoutes(app, QUOTA_ROUTES, quotaHandlers, (token) => options.session(token).sub, options.limiter);
+  const guestHandlers = makeGuestHandlers(options.hostedGuests, () => options.listeners().coordinator);
+  addClientRoutes(app, GUEST_ROUTES, guestHandlers, (token) => options.session(token).sub, options.limiter);
   const signOn = addSignOnRoutes({ ...options, ...management, app, baseUrl: () => options.listeners().coordinator });
   await addScimService({
     ...options,

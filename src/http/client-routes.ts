@@ -121,7 +121,7 @@ function addRoute(app: FastifyInstance, route: Route, options: RouteOptions): vo
 }
 
 /** Sends JSON under its tag. The caller may keep it, and asks each time whether it still holds. */
-async function sendMade(
+export async function sendMade(
   request: FastifyRequest,
   reply: FastifyReply,
   { json, etag }: MadeReply,

@@ -30,11 +30,14 @@ import {
 } from './client-handlers.ts';
 import { addClientRoutes, type Authenticate } from '#src/http/client-routes.ts';
 import { Avatars } from '#src/directory/avatars.ts';
+import { CustomEmojis } from '#src/emoji/custom-emoji.ts';
+import { ThumbnailMaker } from '#src/pictures/thumbnail-maker.ts';
 import { Directory } from '#src/directory/directory.ts';
 import { Enrollment } from '#src/directory/enrollment.ts';
 import { addEnrollmentPage, addPasswordResetPage } from '#src/directory/enrollment-page.ts';
 import { Groups } from '#src/directory/groups.ts';
 import { Guests } from '#src/directory/guests.ts';
+import { HostedGuests } from '#src/hosting/hosted-guests.ts';
 import { makeHttpSurface, type Health } from '#src/http/http-surface.ts';
 import type { HttpTelemetry } from '#src/http/http-telemetry.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
@@ -113,9 +116,13 @@ export interface PeopleServices {
   readonly groups: Groups;
   readonly policies: Policies;
   readonly guests: Guests;
+  readonly hostedGuests: HostedGuests;
   readonly invitations: Invitations;
   readonly enrollment: Enrollment;
   readonly avatars: Avatars;
+  readonly customEmojis: CustomEmojis;
+  /** What opens pictures that people send to the coordinator. */
+  readonly pictures: ThumbnailMaker;
   readonly passwordResets: PasswordResets;
   readonly recovery: Recovery;
   readonly meetings: Meetings;
@@ -177,6 +184,7 @@ function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, pass
   const { recoveryWebhook } = config;
   const sender = recoveryWebhook === undefined ? undefined : makeRecoveryWebhook(recoveryWebhook);
   const links = new MeetingLinks(accounts.secret('meeting_key'));
+  const pictures = new ThumbnailMaker();
   return {
     access,
     appPasswords: new AppPasswords(accounts, clock),
@@ -187,7 +195,10 @@ function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, pass
     guests,
     invitations,
     enrollment: new Enrollment({ accounts, passwords, announcer, access, guests, invitations, clock }),
-    avatars: new Avatars({ access, accounts, announcer, clock }),
+    avatars: new Avatars({ access, accounts, announcer, clock, maker: pictures }),
+    customEmojis: new CustomEmojis({ accounts, clock, maker: pictures }),
+    pictures,
+    hostedGuests: new HostedGuests({ accounts, access, clock, guests }),
     passwordResets: new PasswordResets({
       accounts,
       passwords,
@@ -218,6 +229,7 @@ function keepTidy(
   const sweep = async () => {
     await accounts.sweep(unixSeconds(clock.now()));
     await nouns.enrollment.sweep();
+    await nouns.guests.sweep();
     await nouns.passwordResets.sweep();
     await nouns.recovery.sweep();
   };

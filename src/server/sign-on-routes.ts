@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
 import type { Clock } from '#src/base/clock.ts';
 import type { Config } from '#src/config.ts';
-import { emailHoldersOf } from '#src/directory/directory.ts';
+import { bindableHoldersOf } from '#src/directory/directory.ts';
 import type { Groups } from '#src/directory/groups.ts';
 import { addForeignPerson } from '#src/directory/people.ts';
 import { addClientRoutes, type ClientHandlers } from '#src/http/client-routes.ts';
@@ -49,7 +49,7 @@ export function addSignOnRoutes(options: SignOnRoutesOptions): SignOn {
     appRedirects: () => settings.appRedirects(),
     createPerson: (draft, form) => addForeignPerson(draft, { ...form, now: clock.now() }),
     follow: async (username, among, by) => await groups.follow(username, among, by),
-    holdersOf: emailHoldersOf,
+    holdersOf: bindableHoldersOf,
   });
   const signedOut: SignOn['signedOut'] = (issuer, meant) => signOn.signedOut(issuer, meant);
   const logout = new BackChannelLogout({ ...common, signedOut });
