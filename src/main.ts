@@ -381,7 +381,7 @@ async function startCalendar(
   app: FastifyInstance,
   parts: Pick<
     CalendarOpeningOptions,
-    'access' | 'appPasswords' | 'authenticate' | 'directory' | 'meetings' | 'quotas' | 'tell' | 'vault'
+    'access' | 'appPasswords' | 'authenticate' | 'directory' | 'meetings' | 'quotas' | 'resources' | 'tell' | 'vault'
   > &
     Pick<MailServicesOptions, 'baseUrl' | 'mailDns'> &
     Pick<OwnDataOptions, 'appPasswords' | 'attachments' | 'groups' | 'lanes' | 'profiles' | 'vault'> &

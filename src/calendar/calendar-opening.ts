@@ -7,6 +7,7 @@ import type { Config } from '#src/config.ts';
 import type { AccessControl } from '#src/directory/access-control.ts';
 import type { AppPasswords } from '#src/identity/app-passwords.ts';
 import type { Authenticate } from '#src/http/client-routes.ts';
+import type { Resources } from '#src/directory/bookable/resources.ts';
 import type { Directory } from '#src/directory/directory.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import { Calendars } from '#storage/calendars/calendars.ts';
@@ -40,6 +41,7 @@ export interface CalendarOpeningOptions {
   readonly access: Pick<AccessControl, 'allows'>;
   readonly appPasswords: Pick<AppPasswords, 'verify'>;
   readonly directory: Directory;
+  readonly resources: Resources;
   readonly meetings: EntryMeetings;
   readonly authenticate: Authenticate;
   /** Tells the sockets of people on every messaging thread. */
@@ -117,6 +119,11 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
     isRefreshing: (calendar) => refreshes.isRefreshing(calendar),
   });
   await addCalendarService(app, services, subscriptions, options.authenticate);
+  options.resources.watchRemovals((user) => {
+    removeResourceCalendars(calendars, options.resources, user).catch((error: unknown) => {
+      options.log.warn('the calendar of a resource could not be removed; the next start tries again', { error });
+    });
+  });
   const reminders = new ReminderSchedule({ ...services, log: options.log, tell });
   const follower = new MeetingFollower({ ...services, log: options.log });
   const { answerUpdates } = services;
@@ -142,4 +149,11 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
       await calendars.close();
     },
   };
+}
+
+/** Removes what a resource had, which was removed itself, and forgets it then. @throws Refusal `busy`, `storage_full`. */
+async function removeResourceCalendars(calendars: Calendars, resources: Resources, user: string): Promise<void> {
+  calendars.refresh();
+  for (const { id } of calendars.ownedBy(user)) await calendars.removeCalendar(id);
+  await resources.forget(user);
 }

@@ -5,7 +5,7 @@ import { USERNAME } from '#src/protocol/names.ts';
 import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
-import { AddressBook, type DirectoryView } from './address-book.ts';
+import { AddressBook, type DirectoryView, type ResourcesView } from './address-book.ts';
 import { BasicAuthentication } from './basic-authentication.ts';
 import { ensureDefaultCalendar, followOwnersZone } from './calendar-access.ts';
 import type { DavContext, Principal, Principals } from './dav/dav-context.ts';
@@ -15,6 +15,7 @@ import { CalendarContents } from './objects/calendar-contents.ts';
 import { DerivationPool } from './objects/derivation-pool.ts';
 import type { EntryMeetings } from './meetings/entry-meetings.ts';
 import { CalendarObjectWriter } from './objects/object-writer.ts';
+import { Bookings } from './scheduling/bookings.ts';
 import { AnswerUpdates } from './scheduling/answer-updates.ts';
 import { Deliveries } from './scheduling/deliveries.ts';
 import type { OutsideMail } from './scheduling/outside-mail.ts';
@@ -27,6 +28,8 @@ import type { Window } from './icalendar/calendar-object.ts';
 export interface CalendarServicesOptions {
   readonly calendars: Calendars;
   readonly directory: DirectoryView;
+  /** Rooms and resources, and which of them somebody may book. */
+  readonly resources: ResourcesView & { bookableBy(person: string): (user: string) => boolean };
   /** Whether somebody may see somebody, by the access policies. */
   readonly maySee: (viewer: string, user: string) => boolean;
   /** Whether somebody may invite somebody, by the access policies. */
@@ -67,6 +70,9 @@ export interface CalendarServices {
   /** Whether a person is there whom the organiser may invite. */
   readonly mayInvite: (organizer: string, user: string) => boolean;
   readonly maySee: (viewer: string, user: string) => boolean;
+  /** Whether somebody may ask when a person is taken, or a resource that they may book. */
+  readonly mayAskAbout: (viewer: string, user: string) => boolean;
+  readonly resources: CalendarServicesOptions['resources'];
   /** Whether a person is there who may be shared with and invited. */
   readonly isPerson: (user: string) => boolean;
   /** When somebody is taken by calendars of their own, worked out at the asker's cost. */
@@ -83,7 +89,8 @@ export interface CalendarServices {
 /** The calendar's parts over its store. The pool is the caller's to close. */
 export async function makeCalendarServices(options: CalendarServicesOptions): Promise<CalendarServices> {
   const { calendars, clock, directory, epoch, limiter, log, maySee, meetings } = options;
-  const book = new AddressBook(directory);
+  const { resources } = options;
+  const book = new AddressBook(directory, resources);
   await book.prepare();
   const pool = new DerivationPool();
   const basic = new BasicAuthentication(options.verifyAppPassword, limiter, (address) => book.userOf(address));
@@ -91,9 +98,17 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
     const entry = USERNAME.test(user) ? directory.entry(user) : undefined;
     return entry !== undefined && entry.kind !== 'bot' && entry.state === 'active';
   };
-  const deliveries = new Deliveries({ calendars, pool, book, isPerson, clock, log });
+  const resource = (user: string) => resources.find(user);
+  const mayBook = (person: string, user: string) => isPerson(person) && resources.bookableBy(person)(user);
+  const bookings = new Bookings({ calendars, pool, book, clock, resource, mayBook });
+  const hasCalendar = (user: string) => isPerson(user) || resource(user) !== undefined;
+  const deliveries = new Deliveries({ calendars, pool, book, isPerson: hasCalendar, bookings, clock, log });
   const mayInvite: CalendarServices['mayInvite'] = (organizer, user) =>
-    isPerson(user) && options.mayInvite(organizer, user);
+    resource(user) === undefined ? isPerson(user) && options.mayInvite(organizer, user) : mayBook(organizer, user);
+  const mayAskAbout = (viewer: string, user: string) => {
+    if (resource(user) !== undefined) return mayBook(viewer, user);
+    return user === viewer || (isPerson(user) && maySee(viewer, user));
+  };
   const answerUpdates = new AnswerUpdates({ calendars, pool, book, mayInvite, isPerson, deliveries, clock, log });
   const mail = options.mail({ book, calendars, clock, epoch, isPerson, limiter, pool });
   const scheduler = new Scheduler({ pool, book, clock, deliveries, mail, mayInvite });
@@ -113,11 +128,10 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
     writer,
     removeCalendar: async (removal) =>
       await removeOwnCalendar({ calendars, writer, pool, book, budgets, clock }, removal),
-    principals: makePrincipals(book, maySee, isPerson),
+    principals: makePrincipals(book, mayAskAbout),
     busyTimes: async (viewer, address, span) => {
       const user = book.userOf(address);
-      const isKnown = user !== undefined && (user === viewer || (isPerson(user) && maySee(viewer, user)));
-      return isKnown ? await busyOf(viewer, user, span) : undefined;
+      return user !== undefined && mayAskAbout(viewer, user) ? await busyOf(viewer, user, span) : undefined;
     },
     busyIn: async (viewer, calendar, span) => await busyIn(viewer, calendar.owner, [calendar], span),
     quotas: options.quotas,
@@ -135,18 +149,14 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
   };
   return {
     ...{ calendars, book, pool, meetings, deliveries, answerUpdates, mail, writer },
-    ...{ mayInvite, maySee, isPerson, epoch, clock, limiter, dav, budgets, busyTimes: busyOf },
+    ...{ mayInvite, mayAskAbout, maySee, isPerson, resources, epoch, clock, limiter, dav, budgets, busyTimes: busyOf },
   };
 }
 
-function makePrincipals(
-  book: AddressBook,
-  maySee: CalendarServices['maySee'],
-  isPerson: CalendarServices['isPerson'],
-): Principals {
+function makePrincipals(book: AddressBook, mayAskAbout: CalendarServices['mayAskAbout']): Principals {
   const find = (viewer: string, user: string): Principal | undefined => {
-    if (viewer !== user && !(isPerson(user) && maySee(viewer, user))) return undefined;
-    return { user, displayName: book.nameOf(user), addresses: book.addressesOf(user) };
+    if (!mayAskAbout(viewer, user)) return undefined;
+    return { user, displayName: book.nameOf(user), addresses: book.addressesOf(user), type: book.typeOf(user) };
   };
   return {
     find,

@@ -35,6 +35,7 @@ const CALENDAR_CALLS: { readonly [Name in CalendarRoute]: readonly [Routes[Name]
   readCalendarChanges: ['get', '/v1/calendars/:calendar/changes'],
   listInvitations: ['get', '/v1/invitations'],
   answerInvitation: ['put', '/v1/invitations/:calendar/:entry/answer'],
+  listResources: ['get', '/v1/resources'],
   askFreeBusy: ['post', '/v1/free-busy'],
 };
 

@@ -34,6 +34,7 @@ import { Directory } from '#src/directory/directory.ts';
 import { Enrollment } from '#src/directory/enrollment.ts';
 import { addEnrollmentPage, addPasswordResetPage } from '#src/directory/enrollment-page.ts';
 import { Groups } from '#src/directory/groups.ts';
+import { Resources } from '#src/directory/bookable/resources.ts';
 import { Guests } from '#src/directory/guests.ts';
 import { makeHttpSurface, type Health } from '#src/http/http-surface.ts';
 import type { HttpTelemetry } from '#src/http/http-telemetry.ts';
@@ -111,6 +112,7 @@ export interface PeopleServices {
   readonly people: People;
   readonly directory: Directory;
   readonly groups: Groups;
+  readonly resources: Resources;
   readonly policies: Policies;
   readonly guests: Guests;
   readonly invitations: Invitations;
@@ -183,6 +185,7 @@ function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, pass
     people: new People({ accounts, passwords, announcer, clock }),
     directory: new Directory(accounts, access),
     groups: new Groups({ accounts, access, announcer, clock }),
+    resources: new Resources({ accounts, access, clock }),
     policies: new Policies({ accounts, access, clock }),
     guests,
     invitations,

@@ -16,8 +16,7 @@ export function makeFreeBusyHandlers(
       const items = [];
       for (const asked of new Set(users)) {
         // Decided for both alike: nobody learns who exists (ERR-05).
-        const visible = services.maySee(user, asked) || asked === user;
-        const known = services.isPerson(asked) && visible;
+        const known = services.mayAskAbout(user, asked);
         const { periods, isCut } = known
           ? await services.busyTimes(user, asked, window)
           : { periods: [], isCut: false };
@@ -34,7 +33,8 @@ export function makeFreeBusyHandlers(
   };
 }
 
-function windowOf(from: string, to: string): { readonly from: number; readonly to: number } {
+/** @throws Refusal `field_invalid`. */
+export function windowOf(from: string, to: string): { readonly from: number; readonly to: number } {
   const [first, last] = [parseInstant(from), parseInstant(to)];
   if (first === undefined) throw new Refusal('field_invalid', { field: 'from' });
   if (last === undefined || last <= first || last - first > FREE_BUSY_MILLIS_MAX) {

@@ -28,6 +28,8 @@ export interface BusyQuestion {
   readonly window: { readonly from: number; readonly to: number };
   /** Whose time it is, by their calendar addresses: what they declined does not take it. */
   readonly addresses: readonly string[];
+  /** UID of what is left out: what is to be put in its own place. */
+  readonly except?: string;
   readonly slicer: TimeSlicer;
 }
 
@@ -35,7 +37,7 @@ export interface BusyQuestion {
 export async function busyTimes(
   stored: StoredObjects,
   calendars: readonly CalendarRecord[],
-  { addresses, slicer, window }: BusyQuestion,
+  { addresses, except, slicer, window }: BusyQuestion,
 ): Promise<BusyTimes> {
   const periods: BusyPeriod[] = [];
   let left = BUSY_OCCURRENCES_MAX;
@@ -46,6 +48,7 @@ export async function busyTimes(
     isCut ||= objects.length > BUSY_OBJECTS_MAX;
     for (const object of objects.slice(0, BUSY_OBJECTS_MAX)) {
       await slicer.pass();
+      if (object.uid === except) continue;
       if (object.kind !== 'event' || (object.transparent && !object.recurring)) continue;
       const most = Math.min(OCCURRENCES_PER_OBJECT_MAX, left);
       if (most === 0) return { periods: joinPeriods(periods), isCut: true };

@@ -20,6 +20,7 @@ import type { Split } from '../ics/splitting.ts';
 import type { FeedAnswer, FeedQuestion } from '../subscriptions/feed-reading.ts';
 import type { AttendeeChange } from '../scheduling/attendee-changes.ts';
 import type { Applied } from '../scheduling/itip-application.ts';
+import type { AnsweredBooking, BookingAnswers, BookingParts, BookingQuestion } from '../scheduling/booking-parts.ts';
 import type { Inspected, OutsideMessage, OutsideResult } from '../scheduling/itip-inbound.ts';
 import type { Response } from '../scheduling/itip-reply.ts';
 import type { Described, Description } from '../scheduling/describing.ts';
@@ -96,6 +97,16 @@ export class DerivationPool {
   /** The REPLY of somebody who has no copy here; undefined where they are not invited. @throws CalendarFault; Refusal `busy`. */
   async respond(task: Response): Promise<Uint8Array | undefined> {
     return (await this.#run({ kind: 'respond', ...task })) as Uint8Array | undefined;
+  }
+
+  /** When a copy wants the resource that it invites. @throws CalendarFault; Refusal `busy`. */
+  async readBooking(question: BookingQuestion): Promise<BookingParts> {
+    return (await this.#run({ kind: 'booking', ...question })) as BookingParts;
+  }
+
+  /** A copy with the answers of the resource that it invites, and what its organiser is told. @throws CalendarFault; Refusal `busy`. */
+  async answerBooking(answers: BookingAnswers): Promise<AnsweredBooking> {
+    return (await this.#run({ kind: 'book', ...answers })) as AnsweredBooking;
   }
 
   /** The objects of an import file. @throws CalendarFault where the whole is not iCalendar; Refusal `busy`. */

@@ -2,6 +2,7 @@
 import * as files from './calendar-files.ts';
 import * as calendars from './calendars.ts';
 import * as subscriptions from './calendar-subscriptions.ts';
+import * as resources from '../directory/resources.ts';
 import { route, type Route } from '../route.ts';
 
 const missing = 'calendar_not_found';
@@ -180,7 +181,12 @@ export const CALENDAR_ROUTES = {
       errors: ['invitation_not_found', 'answer_forbidden'],
     },
   ),
-  askFreeBusy: route.post('/v1/free-busy', 'When people are busy, and nothing else about it.', {
+  listResources: route.get(
+    '/v1/resources',
+    'Rooms and resources that the caller may book by inviting them, and with `from` and `to` those that are free all that time.',
+    { query: resources.resourcesQuery, replies: { 200: resources.resourcesReply } },
+  ),
+  askFreeBusy: route.post('/v1/free-busy', 'When people and resources are busy, and nothing else about it.', {
     body: calendars.askFreeBusy,
     replies: { 200: calendars.freeBusyReply },
   }),

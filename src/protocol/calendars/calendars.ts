@@ -224,7 +224,14 @@ const content = {
   /** Files elsewhere; what stands in the entry itself is read by CalDAV. */
   attachments: z.array(z.strictObject(attachment)),
   organizer: z.strictObject(person).optional(),
-  attendees: z.array(z.strictObject({ ...person, answer: standing })),
+  attendees: z.array(
+    z.strictObject({
+      ...person,
+      answer: standing,
+      /** What they added to it: of a room, why it is declined. Only the organiser has it. */
+      comment: z.string().optional(),
+    }),
+  ),
 };
 
 /** An entry as it is stored: a single one, or a series with its rule. */

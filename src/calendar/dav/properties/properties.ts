@@ -198,7 +198,7 @@ const PRINCIPAL: readonly [XmlName, LiveProperty['reads']][] = [
     },
   ],
   [caldav('calendar-user-address-set'), { principal: addressSet }],
-  [caldav('calendar-user-type'), { principal: () => 'INDIVIDUAL' }],
+  [caldav('calendar-user-type'), { principal: ({ principal }) => principal.type }],
   [
     calendarserver('email-address-set'),
     {

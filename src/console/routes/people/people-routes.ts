@@ -7,6 +7,7 @@ import { makeGuestsPage } from './guests.ts';
 import { makeMeetingsPage } from './meetings.ts';
 import { makePoliciesPage } from './policies.ts';
 import { makeRecoveryPage } from './recovery.ts';
+import { makeResourcesPage } from './resources.ts';
 import { makeUsersPage, type UsersPageOptions } from './users.ts';
 
 /** `coordinatorUrl` is where clients reach the coordinator, without a slash at the end. */
@@ -21,6 +22,7 @@ export function makePeoplePages(
     meetings: makeMeetingsPage(plane),
     policies: makePoliciesPage(plane),
     recovery: makeRecoveryPage(plane),
+    resources: makeResourcesPage(plane),
     users: makeUsersPage(plane),
   };
 }
