@@ -29,7 +29,10 @@ export interface CalendarServicesOptions {
   readonly calendars: Calendars;
   readonly directory: DirectoryView;
   /** Rooms and resources, and which of them somebody may book. */
-  readonly resources: ResourcesView & { bookableBy(person: string): (user: string) => boolean };
+  readonly resources: ResourcesView & { mayBook(person: string, user: string): boolean };
+  readonly memberships: { isMember(user: string, group: string): boolean };
+  /** What a group is called; undefined for one that is not there. */
+  readonly groupName: (group: string) => string | undefined;
   /** Whether somebody may see somebody, by the access policies. */
   readonly maySee: (viewer: string, user: string) => boolean;
   /** Whether somebody may invite somebody, by the access policies. */
@@ -73,6 +76,8 @@ export interface CalendarServices {
   /** Whether somebody may ask when a person is taken, or a resource that they may book. */
   readonly mayAskAbout: (viewer: string, user: string) => boolean;
   readonly resources: CalendarServicesOptions['resources'];
+  readonly memberships: CalendarServicesOptions['memberships'];
+  readonly groupName: CalendarServicesOptions['groupName'];
   /** Whether a person is there who may be shared with and invited. */
   readonly isPerson: (user: string) => boolean;
   /** When somebody is taken by calendars of their own, worked out at the asker's cost. */
@@ -99,7 +104,7 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
     return entry !== undefined && entry.kind !== 'bot' && entry.state === 'active';
   };
   const resource = (user: string) => resources.find(user);
-  const mayBook = (person: string, user: string) => isPerson(person) && resources.bookableBy(person)(user);
+  const mayBook = (person: string, user: string) => isPerson(person) && resources.mayBook(person, user);
   const bookings = new Bookings({ calendars, pool, book, clock, resource, mayBook });
   const hasCalendar = (user: string) => isPerson(user) || resource(user) !== undefined;
   const deliveries = new Deliveries({ calendars, pool, book, isPerson: hasCalendar, bookings, clock, log });
@@ -149,7 +154,21 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
   };
   return {
     ...{ calendars, book, pool, meetings, deliveries, answerUpdates, mail, writer },
-    ...{ mayInvite, mayAskAbout, maySee, isPerson, resources, epoch, clock, limiter, dav, budgets, busyTimes: busyOf },
+    ...{
+      mayInvite,
+      mayAskAbout,
+      maySee,
+      isPerson,
+      resources,
+      memberships: options.memberships,
+      groupName: options.groupName,
+      epoch,
+      clock,
+      limiter,
+      dav,
+      budgets,
+      busyTimes: busyOf,
+    },
   };
 }
 

@@ -24,6 +24,8 @@ const CALENDAR_CALLS: { readonly [Name in CalendarRoute]: readonly [Routes[Name]
   listCalendarShares: ['get', '/v1/calendars/:calendar/shares'],
   putCalendarShare: ['put', '/v1/calendars/:calendar/shares/:username'],
   deleteCalendarShare: ['delete', '/v1/calendars/:calendar/shares/:username'],
+  putCalendarGroupShare: ['put', '/v1/calendars/:calendar/shares/groups/:group'],
+  deleteCalendarGroupShare: ['delete', '/v1/calendars/:calendar/shares/groups/:group'],
   listFeeds: ['get', '/v1/calendars/:calendar/feeds'],
   publishFeed: ['post', '/v1/calendars/:calendar/feeds'],
   revokeFeed: ['delete', '/v1/calendars/:calendar/feeds/:feed'],

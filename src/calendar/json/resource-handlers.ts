@@ -17,7 +17,7 @@ export function makeResourceHandlers(
     listResources: async ({ user, query }) => {
       const { after = '', from, limit, to, ...wanted } = query as ResourcesQuery;
       const window = from === undefined || to === undefined ? undefined : windowOf(from, to);
-      const mayBook = isPerson(user) ? resources.bookableBy(user) : () => false;
+      const mayBook = (resource: string) => isPerson(user) && resources.mayBook(user, resource);
       const fitting = resources
         .all()
         .filter((one) => one.user > after && fits(one, wanted) && mayBook(one.user))
@@ -45,6 +45,7 @@ function fits(
   return name.toLowerCase().includes(text) || place?.toLowerCase().includes(text) === true;
 }
 
-function viewOf({ booking_groups: _, email: __, rev: ___, ...shown }: ManagedResource) {
-  return shown;
+function viewOf(found: ManagedResource) {
+  const { advance_days_max, capacity, duration_minutes_max, kind, name, place, recurring, time_zone, user } = found;
+  return { user, kind, name, capacity, place, time_zone, duration_minutes_max, advance_days_max, recurring };
 }

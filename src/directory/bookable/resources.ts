@@ -16,6 +16,7 @@ import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
 import { groupRecords, type AccessControl } from '../access-control.ts';
+import type { GroupMemberships } from './group-memberships.ts';
 import { emailHoldersOf } from '../directory.ts';
 
 /** A resource as it is stored. One that was removed stays until its calendar is gone as well. */
@@ -32,6 +33,7 @@ const resourceTotals = defineCollection<number>('resource_totals', { version: 1 
 export interface ResourcesOptions {
   readonly accounts: Accounts;
   readonly access: Pick<AccessControl, 'isGuest'>;
+  readonly memberships: Pick<GroupMemberships, 'isMember'>;
   readonly clock: Clock;
 }
 
@@ -46,7 +48,7 @@ export class Resources {
   constructor(options: ResourcesOptions) {
     this.#options = options;
     for (const { id, document } of options.accounts.documents(resourceRecords)) {
-      if (!document.isRemoved) this.#keep(viewOf(id, document));
+      this.#keep(id, viewOf(id, document));
     }
   }
 
@@ -65,23 +67,17 @@ export class Resources {
   }
 
   /**
-   * Which of them somebody may see and book, asked of one after the other: by the groups as they are now. Whether the person is
-   * there at all is for the caller to know.
+   * Whether somebody may see and book it, by the groups as they are now. Whether the person is there at all is for the caller to
+   * know.
    */
-  bookableBy(person: string): (user: string) => boolean {
-    const { access, accounts } = this.#options;
-    const memberships = new Map<string, boolean>();
-    const isMember = (group: string): boolean => {
-      const known = memberships.get(group) ?? accounts.document(groupRecords, group)?.members.includes(person) === true;
-      memberships.set(group, known);
-      return known;
-    };
-    return (user) => {
-      const found = this.#known.get(user);
-      if (found === undefined) return false;
-      // A group that was deleted lets nobody in.
-      return found.booking_groups === null ? !access.isGuest(person) : found.booking_groups.some(isMember);
-    };
+  mayBook(person: string, user: string): boolean {
+    const { access, memberships } = this.#options;
+    const found = this.#known.get(user);
+    if (found === undefined) return false;
+    // A group that was deleted lets nobody in.
+    return found.booking_groups === null
+      ? !access.isGuest(person)
+      : found.booking_groups.some((group) => memberships.isMember(person, group));
   }
 
   /** @throws Refusal `resource_not_found`. */
@@ -107,7 +103,8 @@ export class Resources {
       const details = { name: record.name, kind: record.kind };
       draft.audit(now, { event: 'resource.created', ...by, subject: `resource:${user}`, details });
     });
-    return this.#keep(viewOf(user, record));
+    this.#keep(user, viewOf(user, record));
+    return this.read(user);
   }
 
   /** @throws Refusal `resource_not_found`; as `create`. */
@@ -129,7 +126,8 @@ export class Resources {
       draft.audit(clock.now(), { event: 'resource.changed', ...by, subject: `resource:${user}`, details });
       return changed;
     });
-    return this.#keep(viewOf(user, after));
+    this.#keep(user, viewOf(user, after));
+    return this.read(user);
   }
 
   /** Nobody sees or books it any more; its calendar goes behind it. @throws Refusal `resource_not_found`. */
@@ -144,7 +142,7 @@ export class Resources {
       const details = { name: before.name };
       draft.audit(clock.now(), { event: 'resource.removed', ...by, subject: `resource:${user}`, details });
     });
-    this.#drop(user);
+    this.#keep(user, undefined);
     this.#onRemoved?.(user);
   }
 
@@ -163,18 +161,13 @@ export class Resources {
     });
   }
 
-  #keep(resource: ManagedResource): ManagedResource {
-    const before = this.#known.get(resource.user);
-    if (before?.email != null) this.#holders.delete(before.email);
-    this.#known.set(resource.user, resource);
-    if (resource.email !== null) this.#holders.set(resource.email, resource.user);
-    return resource;
-  }
-
-  #drop(user: string): void {
-    const before = this.#known.get(user);
-    if (before?.email != null) this.#holders.delete(before.email);
-    this.#known.delete(user);
+  /** Takes one as it is now; undefined for one that is gone. */
+  #keep(user: string, resource: ManagedResource | undefined): void {
+    const email = this.#known.get(user)?.email ?? null;
+    if (email !== null) this.#holders.delete(email);
+    if (resource === undefined) this.#known.delete(user);
+    else this.#known.set(user, resource);
+    if (resource?.email !== undefined && resource.email !== null) this.#holders.set(resource.email, user);
   }
 }
 
@@ -197,6 +190,6 @@ function moveEmail(draft: AccountsDraft, user: string, before: string | null, af
   if (after !== null) draft.putDocument(resourceEmails, after, user);
 }
 
-function viewOf(user: string, { isRemoved: _, ...record }: ResourceRecord): ManagedResource {
-  return { user, ...record };
+function viewOf(user: string, { isRemoved, ...record }: ResourceRecord): ManagedResource | undefined {
+  return isRemoved ? undefined : { user, ...record };
 }

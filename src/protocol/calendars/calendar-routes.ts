@@ -102,6 +102,20 @@ export const CALENDAR_ROUTES = {
     'Ends a share; for the owner, and for oneself.',
     { replies: { 204: null }, errors: [missing, right] },
   ),
+  putCalendarGroupShare: route.put(
+    '/v1/calendars/:calendar/shares/groups/:group',
+    'Shares a calendar with the members of a group that its owner is in, as long as they are members.',
+    {
+      body: calendars.putShare,
+      replies: { 200: calendars.groupShare },
+      errors: [missing, right, 'group_not_found', 'shares_full', 'calendars_full'],
+    },
+  ),
+  deleteCalendarGroupShare: route.delete(
+    '/v1/calendars/:calendar/shares/groups/:group',
+    'Ends a share with a group; for the owner.',
+    { replies: { 204: null }, errors: [missing, right] },
+  ),
   listFeeds: route.get(
     '/v1/calendars/:calendar/feeds',
     "A calendar's published feeds, without their URLs; for its owner.",

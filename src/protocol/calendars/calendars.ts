@@ -117,7 +117,12 @@ export const calendarsReply = z.strictObject({ items: z.array(calendar), next: z
 
 export const share = z.strictObject({ user: username, access: z.enum(SHARE_ACCESS) }).meta({ id: 'CalendarShare' });
 export const putShare = z.strictObject({ access: z.enum(SHARE_ACCESS) }).meta({ id: 'PutCalendarShare' });
-export const sharesReply = z.strictObject({ items: z.array(share), next: z.null() });
+/** A group that a calendar is shared with; without a name once it is deleted. */
+export const groupShare = z
+  .strictObject({ group: z.string(), name: z.string().optional(), access: z.enum(SHARE_ACCESS) })
+  .meta({ id: 'CalendarGroupShare' });
+/** `items` are people, each by themselves. */
+export const sharesReply = z.strictObject({ items: z.array(share), groups: z.array(groupShare), next: z.null() });
 
 const WEEKDAYS = ['mo', 'tu', 'we', 'th', 'fr', 'sa', 'su'] as const;
 export type Weekday = (typeof WEEKDAYS)[number];

@@ -28,8 +28,7 @@ export const BOOKING_ADVANCE_DAYS_MAX = 731;
 export const FREE_RESOURCES_LOOKED_AT_MAX = 50;
 
 /** CUTYPE of RFC 5545, 3.2.3, in the words of JSON. */
-export const RESOURCE_KINDS = ['room', 'resource'] as const;
-export type ResourceKind = (typeof RESOURCE_KINDS)[number];
+const RESOURCE_KINDS = ['room', 'resource'] as const;
 
 /** Whether no person may take that username: bots and resources are called so. */
 export function isReservedUsername(name: string): boolean {
