@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { addClientRoutes, type Authenticate } from '#src/http/client-routes.ts';
 import { CALENDAR_ROUTES } from '#src/protocol/calendars/calendar-routes.ts';
 import { addDavRoutes } from './dav/routes.ts';
+import { makeAvailabilityHandlers } from './json/availability-handlers.ts';
 import { makeCalendarHandlers } from './json/calendar-handlers.ts';
 import type { CalendarServices } from './calendar-services.ts';
 import { makeChangeHandlers } from './json/change-handlers.ts';
@@ -27,6 +28,7 @@ export async function addCalendarService(
 ): Promise<void> {
   const feeds = new Feeds(services);
   const handlers = {
+    ...makeAvailabilityHandlers(services),
     ...makeCalendarHandlers(services, subscriptions),
     ...makeChangeHandlers(services),
     ...makeEntryHandlers(services),

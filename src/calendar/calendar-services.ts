@@ -9,6 +9,8 @@ import { AddressBook, type DirectoryView, type ResourcesView } from './address-b
 import { BasicAuthentication } from './basic-authentication.ts';
 import { ensureDefaultCalendar, followOwnersZone } from './calendar-access.ts';
 import type { DavContext, Principal, Principals } from './dav/dav-context.ts';
+import { availabilityOf } from './availability/working-hours.ts';
+import { joinPeriods } from './icalendar/free-busy.ts';
 import { busyTimes, type BusyTimes } from './objects/busy-times.ts';
 import { removeOwnCalendar } from './objects/calendar-removal.ts';
 import { CalendarContents } from './objects/calendar-contents.ts';
@@ -21,7 +23,7 @@ import { Deliveries } from './scheduling/deliveries.ts';
 import type { OutsideMail } from './scheduling/outside-mail.ts';
 import { Scheduler } from './scheduling/scheduler.ts';
 import { paceOf } from './pace.ts';
-import { TimeSlicer } from './time-slicer.ts';
+import { rested, TimeSlicer } from './time-slicer.ts';
 import { WorkBudgets } from './work-budget.ts';
 import type { Window } from './icalendar/calendar-object.ts';
 
@@ -125,7 +127,14 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
   };
   const busyOf = async (asker: string, user: string, window: Window) => {
     await followOwnersZone(calendars, user, book.zoneOf(user));
-    return await busyIn(asker, user, calendars.ownedBy(user), window);
+    const taken = await busyIn(asker, user, calendars.ownedBy(user), window);
+    const availability = availabilityOf(calendars, user);
+    if (availability === undefined) return taken;
+    await rested({ budgets, user: asker });
+    const outside = await pool.unavailable({ text: availability, window, zone: book.zoneOf(user) ?? 'UTC' });
+    budgets.charge(asker, outside.millis);
+    const periods = joinPeriods([...taken.periods, ...outside.periods]);
+    return { periods, isCut: taken.isCut || outside.isCut, isUnsure: taken.isUnsure };
   };
   const dav: DavContext = {
     calendars,

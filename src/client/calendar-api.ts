@@ -38,6 +38,10 @@ const CALENDAR_CALLS: { readonly [Name in CalendarRoute]: readonly [Routes[Name]
   listInvitations: ['get', '/v1/invitations'],
   answerInvitation: ['put', '/v1/invitations/:calendar/:entry/answer'],
   listResources: ['get', '/v1/resources'],
+  readWorkingHours: ['get', '/v1/working-hours'],
+  putWorkingHours: ['put', '/v1/working-hours'],
+  deleteWorkingHours: ['delete', '/v1/working-hours'],
+  findTime: ['post', '/v1/find-time'],
   askFreeBusy: ['post', '/v1/free-busy'],
 };
 

@@ -16,6 +16,8 @@ import {
   type Component,
   type Property,
 } from '../icalendar/component.ts';
+import { answerAvailability, type AvailabilityQuestion, type UnavailableTimes } from '../availability/availability.ts';
+import { findSlots, type Slot, type SlotQuestion } from '../availability/slots.ts';
 import { canonicalAddress } from '../address-book.ts';
 import { flatten, type Detail, type FlatObject } from '../ics/flattening.ts';
 import { splitFile, type Split } from '../ics/splitting.ts';
@@ -110,6 +112,8 @@ export interface ExpansionLimits {
 }
 
 export type DerivationTask =
+  | (AvailabilityQuestion & { readonly kind: 'availability' })
+  | (SlotQuestion & { readonly kind: 'slots' })
   | AlarmTask
   | FileTask
   | { readonly kind: 'correct'; readonly bytes: Uint8Array; readonly corrections: readonly Correction[] }
@@ -165,7 +169,11 @@ export function carryOut(
   | Split
   | FlatObject[]
   | AlarmAnswer
+  | Slot[]
+  | UnavailableTimes
   | FeedAnswer {
+  if (task.kind === 'slots') return findSlots(task);
+  if (task.kind === 'availability') return answerAvailability(task);
   if (task.kind === 'alarms') return answerAlarms(task);
   if (task.kind === 'feed') return readFeed(task);
   if (task.kind === 'split') return splitFile(task.bytes);

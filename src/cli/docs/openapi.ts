@@ -42,6 +42,7 @@ const PATH_PARAMETERS: Readonly<Record<string, { schema: z.ZodType; say: string 
   attachment: { schema: attachmentId, say: 'The attachment.' },
   emoji: { schema: z.string().min(1).max(40), say: 'One emoji, percent-encoded.' },
   calendar: { schema: z.string(), say: 'The calendar.' },
+  group: { schema: z.string(), say: 'The group.' },
   feed: { schema: z.string(), say: 'The id of the feed.' },
   file: { schema: z.string(), say: 'The last segment of the URL that publishing answered.' },
   entry: { schema: z.string(), say: 'The entry.' },

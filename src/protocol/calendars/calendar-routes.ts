@@ -1,4 +1,5 @@
 /** The HTTP forms of the calendar service, as data: see `routes.ts` (SVC-05). */
+import * as availability from './availability.ts';
 import * as files from './calendar-files.ts';
 import * as calendars from './calendars.ts';
 import * as subscriptions from './calendar-subscriptions.ts';
@@ -200,6 +201,26 @@ export const CALENDAR_ROUTES = {
     'Rooms and resources that the caller may book by inviting them, and with `from` and `to` those that are free all that time.',
     { query: resources.resourcesQuery, replies: { 200: resources.resourcesReply } },
   ),
+  readWorkingHours: route.get('/v1/working-hours', "The caller's working hours.", {
+    replies: { 200: availability.workingHours },
+  }),
+  putWorkingHours: route.put(
+    '/v1/working-hours',
+    'Sets the hours of a week in which the caller may be asked for their time; the rest of it is shown as unavailable.',
+    { body: availability.putWorkingHours, replies: { 200: availability.workingHours } },
+  ),
+  deleteWorkingHours: route.delete(
+    '/v1/working-hours',
+    "Takes the caller's working hours away, whichever client set them.",
+    {
+      replies: { 204: null },
+    },
+  ),
+  findTime: route.post('/v1/find-time', 'Times that suit several people and a room, the best ones first.', {
+    body: availability.findTime,
+    replies: { 200: availability.foundTimes },
+    errors: ['busy'],
+  }),
   askFreeBusy: route.post('/v1/free-busy', 'When people and resources are busy, and nothing else about it.', {
     body: calendars.askFreeBusy,
     replies: { 200: calendars.freeBusyReply },

@@ -124,7 +124,7 @@ export const groupShare = z
 /** `items` are people, each by themselves. */
 export const sharesReply = z.strictObject({ items: z.array(share), groups: z.array(groupShare), next: z.null() });
 
-const WEEKDAYS = ['mo', 'tu', 'we', 'th', 'fr', 'sa', 'su'] as const;
+export const WEEKDAYS = ['mo', 'tu', 'we', 'th', 'fr', 'sa', 'su'] as const;
 export type Weekday = (typeof WEEKDAYS)[number];
 const within = (least: number, most: number, length = 400) =>
   z
@@ -467,7 +467,15 @@ export const freeBusyReply = z
         user: username,
         /** False for somebody who is not there or whom the caller may not see: one answer for both. */
         known: z.boolean(),
-        busy: z.array(z.strictObject({ start_at: z.string(), end_at: z.string(), tentative: z.boolean() })),
+        busy: z.array(
+          z.strictObject({
+            start_at: z.string(),
+            end_at: z.string(),
+            tentative: z.boolean(),
+            /** Outside of their working hours, or not known to be free. */
+            unavailable: z.boolean(),
+          }),
+        ),
         is_cut: z.boolean(),
       }),
     ),
