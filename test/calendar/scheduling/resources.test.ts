@@ -389,6 +389,22 @@ test('resources are found by kind, room for people, words and free time, page by
   assert.equal((await listed(alice, `${cells}&after=${first.body.next}`)).length, 1);
 });
 
+test('CAL-05 a time is found at which one of several rooms is free, of those that the caller may book', async () => {
+  const [first, second] = [await makeRoom({ name: 'Finch' }), await makeRoom({ name: 'Siskin' })];
+  const hidden = await makeRoom({ name: 'Owl', booking_groups: [await makeGroup('Owls', ['dave'])] });
+  assert.deepEqual(await answered(alice, first.user, span(20, 9, 2)), ACCEPTED);
+  assert.deepEqual(await answered(alice, second.user, span(20, 9)), ACCEPTED);
+  const form = { people: ['carol'], from: at(20, 9), to: at(20, 11), duration_minutes: 60, limit: 1 };
+  const rooms = [first.user, second.user, hidden.user];
+  const found = await call(server, bob, 'POST', '/v1/find-time', { ...form, rooms });
+  assert.deepEqual(found.body, {
+    items: [{ start_at: at(20, 10), end_at: at(20, 11), doubtful: [], busy: [], rooms: [second.user] }],
+    ...{ unknown: [hidden.user], next: null },
+  });
+  const none = await call(server, bob, 'POST', '/v1/find-time', { ...form, rooms: [first.user, hidden.user] });
+  assert.deepEqual(none.body['items'], []);
+});
+
 test('CAL-04 a room that is removed takes its calendar along, answers nobody, and never comes back', async () => {
   const { user: room } = await makeRoom({ email: 'gone@example.org' });
   assert.deepEqual(await answered(alice, room, span(13, 9)), ACCEPTED);
