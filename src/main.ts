@@ -166,10 +166,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const { attachments, lanes } = openStores(base, closers);
   const coordinator = await makeCoordinator({
     ...surface,
-    accounts,
-    tokens,
-    announcer,
-    memberships,
+    ...{ accounts, tokens, announcer, memberships },
     messagingUrl: () => urls.messaging,
     sessionReused: async ({ address }) =>
       await management.alerts.note('session_reused', 'server', `from ${address}; the audit trail says whose it was`),

@@ -1,11 +1,11 @@
 /** What the doors of the calendar work with, put together once. */
 import type { Limiter } from '#src/limits/limiter.ts';
 import type { Clock } from '#src/base/clock.ts';
-import { USERNAME } from '#src/protocol/names.ts';
 import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
-import { AddressBook, type DirectoryView, type ResourcesView } from './address-book.ts';
+import { AddressBook, type DirectoryView } from './address-book.ts';
+import { makeReach, type Reach, type ReachOptions } from './calendar-reach.ts';
 import { BasicAuthentication } from './basic-authentication.ts';
 import { ensureDefaultCalendar, followOwnersZone } from './calendar-access.ts';
 import type { DavContext, Principal, Principals } from './dav/dav-context.ts';
@@ -31,7 +31,7 @@ export interface CalendarServicesOptions {
   readonly calendars: Calendars;
   readonly directory: DirectoryView;
   /** Rooms and resources, and which of them somebody may book. */
-  readonly resources: ResourcesView & { mayBook(person: string, user: string): boolean };
+  readonly resources: ReachOptions['resources'];
   readonly memberships: { isMember(user: string, group: string): boolean };
   /** What a group is called; undefined for one that is not there. */
   readonly groupName: (group: string) => string | undefined;
@@ -61,7 +61,7 @@ export type MailParts = Pick<
   'book' | 'calendars' | 'clock' | 'epoch' | 'isPerson' | 'limiter' | 'pool'
 >;
 
-export interface CalendarServices {
+export interface CalendarServices extends Pick<Reach, 'isPerson' | 'mayAskAbout' | 'mayInvite'> {
   readonly calendars: Calendars;
   readonly book: AddressBook;
   readonly pool: DerivationPool;
@@ -72,16 +72,10 @@ export interface CalendarServices {
   /** Answers that the other attendees are still to be shown. */
   readonly answerUpdates: AnswerUpdates;
   readonly mail: OutsideMail;
-  /** Whether a person is there whom the organiser may invite. */
-  readonly mayInvite: (organizer: string, user: string) => boolean;
   readonly maySee: (viewer: string, user: string) => boolean;
-  /** Whether somebody may ask when a person is taken, or a resource that they may book. */
-  readonly mayAskAbout: (viewer: string, user: string) => boolean;
   readonly resources: CalendarServicesOptions['resources'];
   readonly memberships: CalendarServicesOptions['memberships'];
   readonly groupName: CalendarServicesOptions['groupName'];
-  /** Whether a person is there who may be shared with and invited. */
-  readonly isPerson: (user: string) => boolean;
   /** When somebody is taken by calendars of their own, worked out at the asker's cost. */
   readonly busyTimes: (asker: string, user: string, window: Window) => Promise<BusyTimes>;
   /** What people's questions may cost the others. */
@@ -96,46 +90,21 @@ export interface CalendarServices {
 /** The calendar's parts over its store. The pool is the caller's to close. */
 export async function makeCalendarServices(options: CalendarServicesOptions): Promise<CalendarServices> {
   const { calendars, clock, directory, epoch, limiter, log, maySee, meetings } = options;
-  const { resources } = options;
+  const { groupName, memberships, resources } = options;
   const book = new AddressBook(directory, resources);
   await book.prepare();
   const pool = new DerivationPool();
   const basic = new BasicAuthentication(options.verifyAppPassword, limiter, (address) => book.userOf(address));
-  const isPerson = (user: string): boolean => {
-    const entry = USERNAME.test(user) ? directory.entry(user) : undefined;
-    return entry !== undefined && entry.kind !== 'bot' && entry.state === 'active';
-  };
-  const resource = (user: string) => resources.find(user);
-  const mayBook = (person: string, user: string) => isPerson(person) && resources.mayBook(person, user);
-  const bookings = new Bookings({ calendars, pool, book, clock, resource, mayBook });
-  const hasCalendar = (user: string) => isPerson(user) || resource(user) !== undefined;
-  const deliveries = new Deliveries({ calendars, pool, book, isPerson: hasCalendar, bookings, clock, log });
-  const mayInvite: CalendarServices['mayInvite'] = (organizer, user) =>
-    resource(user) === undefined ? isPerson(user) && options.mayInvite(organizer, user) : mayBook(organizer, user);
-  const mayAskAbout = (viewer: string, user: string) => {
-    if (resource(user) !== undefined) return mayBook(viewer, user);
-    return user === viewer || (isPerson(user) && maySee(viewer, user));
-  };
+  const reach = makeReach(options);
+  const { isPerson, mayAskAbout, mayInvite } = reach;
+  const bookings = new Bookings({ ...reach, calendars, pool, book, clock });
+  const deliveries = new Deliveries({ calendars, pool, book, isPerson: reach.hasCalendar, bookings, clock, log });
   const answerUpdates = new AnswerUpdates({ calendars, pool, book, mayInvite, isPerson, deliveries, clock, log });
   const mail = options.mail({ book, calendars, clock, epoch, isPerson, limiter, pool });
   const scheduler = new Scheduler({ pool, book, clock, deliveries, mail, mayInvite });
   const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler, clock });
   const budgets = new WorkBudgets();
-  const busyIn = async (asker: string, owner: string, records: readonly CalendarRecord[], window: Window) => {
-    const slicer = new TimeSlicer({ budgets, user: asker });
-    return await busyTimes({ calendars, pool }, records, { window, addresses: book.addressesOf(owner), slicer });
-  };
-  const busyOf = async (asker: string, user: string, window: Window) => {
-    await followOwnersZone(calendars, user, book.zoneOf(user));
-    const taken = await busyIn(asker, user, calendars.ownedBy(user), window);
-    const availability = availabilityOf(calendars, user);
-    if (availability === undefined) return taken;
-    await rested({ budgets, user: asker });
-    const outside = await pool.unavailable({ text: availability, window, zone: book.zoneOf(user) ?? 'UTC' });
-    budgets.charge(asker, outside.millis);
-    const periods = joinPeriods([...taken.periods, ...outside.periods]);
-    return { periods, isCut: taken.isCut || outside.isCut, isUnsure: taken.isUnsure };
-  };
+  const { busyIn, busyOf } = makeBusy({ book, budgets, calendars, pool });
   const dav: DavContext = {
     calendars,
     contentsOf: (accessible) => new CalendarContents(calendars, accessible),
@@ -163,22 +132,34 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
   };
   return {
     ...{ calendars, book, pool, meetings, deliveries, answerUpdates, mail, writer },
-    ...{
-      mayInvite,
-      mayAskAbout,
-      maySee,
-      isPerson,
-      resources,
-      memberships: options.memberships,
-      groupName: options.groupName,
-      epoch,
-      clock,
-      limiter,
-      dav,
-      budgets,
-      busyTimes: busyOf,
-    },
+    ...{ mayInvite, mayAskAbout, maySee, isPerson, resources, memberships, groupName },
+    ...{ epoch, clock, limiter, dav, budgets, busyTimes: busyOf },
   };
+}
+
+/** When people are taken: by some calendars, and by all that there is of them, their working hours included. */
+function makeBusy({
+  book,
+  budgets,
+  calendars,
+  pool,
+}: Pick<CalendarServices, 'book' | 'budgets' | 'calendars' | 'pool'>) {
+  const busyIn = async (asker: string, owner: string, records: readonly CalendarRecord[], window: Window) => {
+    const slicer = new TimeSlicer({ budgets, user: asker });
+    return await busyTimes({ calendars, pool }, records, { window, addresses: book.addressesOf(owner), slicer });
+  };
+  const busyOf = async (asker: string, user: string, window: Window): Promise<BusyTimes> => {
+    await followOwnersZone(calendars, user, book.zoneOf(user));
+    const taken = await busyIn(asker, user, calendars.ownedBy(user), window);
+    const availability = availabilityOf(calendars, user);
+    if (availability === undefined) return taken;
+    await rested({ budgets, user: asker });
+    const outside = await pool.unavailable({ text: availability, window, zone: book.zoneOf(user) ?? 'UTC' });
+    budgets.charge(asker, outside.millis);
+    const periods = joinPeriods([...taken.periods, ...outside.periods]);
+    return { periods, isCut: taken.isCut || outside.isCut, isUnsure: taken.isUnsure };
+  };
+  return { busyIn, busyOf };
 }
 
 function makePrincipals(book: AddressBook, mayAskAbout: CalendarServices['mayAskAbout']): Principals {

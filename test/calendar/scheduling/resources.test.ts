@@ -102,7 +102,7 @@ test('CAL-04 a room accepts what is free, declines what is taken with the reason
   assert.deepEqual(await answered(bob, room, span(3, 11)), ACCEPTED);
   assert.deepEqual(await busyOf(bob, room, at(3, 0), at(3, 24)), {
     ...{ user: room, known: true, is_cut: false },
-    busy: [{ start_at: at(3, 9), end_at: at(3, 12), tentative: false }],
+    busy: [{ start_at: at(3, 9), end_at: at(3, 12), tentative: false, unavailable: false }],
   });
   // New words are no new booking; another time is.
   await change(alice, first, { title: 'Long talk' });
