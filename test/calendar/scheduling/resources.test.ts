@@ -4,7 +4,13 @@ import { after, test } from 'node:test';
 import { uuidAddress } from '#src/calendar/address-book.ts';
 import { BOOKED_OCCURRENCES_MAX, BOOKING_REASONS } from '#src/calendar/scheduling/bookings.ts';
 import type { EntryView } from '#src/protocol/calendars/calendars.ts';
-import { FREE_RESOURCES_LOOKED_AT_MAX, type ManagedResource } from '#src/protocol/directory/resources.ts';
+import {
+  BOOKING_ADVANCE_DAYS_MAX,
+  BOOKING_GROUPS_MAX,
+  BOOKING_MINUTES_MAX,
+  FREE_RESOURCES_LOOKED_AT_MAX,
+  type ManagedResource,
+} from '#src/protocol/directory/resources.ts';
 import { startConsoleServer } from '#test/support/console.ts';
 import { request, type Person } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
@@ -403,6 +409,38 @@ test('CAL-05 a time is found at which one of several rooms is free, of those tha
   });
   const none = await call(server, bob, 'POST', '/v1/find-time', { ...form, rooms: [first.user, hidden.user] });
   assert.deepEqual(none.body['items'], []);
+});
+
+test('a resource that is no such thing is refused, one step beyond each bound', async () => {
+  const group = await makeGroup('Some', ['alice']);
+  const unknown = `grp_${'0'.repeat(22)}`;
+  for (const [field, wrong] of [
+    ['kind', { kind: 'person' }],
+    ['name', { name: ' ' }],
+    ['capacity', { capacity: 0 }],
+    ['time_zone', { time_zone: 'Europe/Nowhere' }],
+    ['duration_minutes_max', { duration_minutes_max: BOOKING_MINUTES_MAX + 1 }],
+    ['advance_days_max', { advance_days_max: BOOKING_ADVANCE_DAYS_MAX + 1 }],
+    ['booking_groups', { booking_groups: Array.from({ length: BOOKING_GROUPS_MAX + 1 }, () => group) }],
+    ['booking_groups.1', { booking_groups: [group, unknown] }],
+    ['user', { user: 'resource.mine' }],
+  ] as const) {
+    assertRefused(
+      await console('POST', '/resources', { kind: 'room', name: 'Heron', ...wrong }),
+      'field_invalid',
+      field,
+    );
+  }
+  const widest = { duration_minutes_max: BOOKING_MINUTES_MAX, advance_days_max: BOOKING_ADVANCE_DAYS_MAX };
+  const groups = { booking_groups: Array.from({ length: BOOKING_GROUPS_MAX }, () => group) };
+  const { user: room } = await makeRoom({ ...widest, ...groups });
+  assertRefused(await console('PATCH', `/resources/${room}`, { kind: 'resource' }), 'field_invalid', 'kind');
+  assertRefused(
+    await console('PATCH', `/resources/${room}`, { booking_groups: [unknown] }),
+    'field_invalid',
+    'booking_groups.0',
+  );
+  assert.equal((await console('GET', `/resources/${room}`)).body['rev'], 1);
 });
 
 test('CAL-04 a room that is removed takes its calendar along, answers nobody, and never comes back', async () => {

@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { uuidAddress } from '#src/calendar/address-book.ts';
-import { AVAILABILITY_BYTES_MAX, AVAILABILITY_PARTS_MAX } from '#src/calendar/availability/availability.ts';
+import {
+  AVAILABILITY_BYTES_MAX,
+  AVAILABILITY_PARTS_MAX,
+  AVAILABLE_TIMES_MAX,
+} from '#src/calendar/availability/availability.ts';
 import { FIND_TIME_SLOTS_MAX, WORKING_HOURS_MAX } from '#src/protocol/calendars/availability.ts';
 import type { Person } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
@@ -164,6 +168,17 @@ test('CAL-05 what is no availability is refused, and leaves the one that is ther
   const most = calendarOf('BEGIN:VAVAILABILITY', ...many.slice(1), 'END:VAVAILABILITY');
   assert.deepEqual((await call(server, bob, 'GET', '/v1/working-hours')).body, { state: 'hours', ...WEEK });
   assert.match((await patch(bob, most)).text, /HTTP\/1\.1 200/);
+  // More times than are looked at: what lies behind them is not said to be free.
+  const often = `RRULE:FREQ=DAILY;BYHOUR=${Array.from({ length: 24 }, (_, hour) => hour).join(',')}`;
+  const minutes = ['DTSTART:20260101T000000Z', 'DTEND:20260101T003000Z', often];
+  assert.match((await patch(bob, calendarOf(block([], minutes)))).text, /HTTP\/1\.1 200/);
+  const cut = async (days: number) => {
+    const form = { users: ['bob'], from: at(0), to: at(0, 2 + days) };
+    const asked = await call<{ items: { is_cut: boolean }[] }>(server, carol, 'POST', '/v1/free-busy', form);
+    return asked.body.items[0]?.is_cut;
+  };
+  const wholeDays = Math.floor(AVAILABLE_TIMES_MAX / 24);
+  assert.deepEqual([await cut(wholeDays), await cut(wholeDays + 1)], [false, true]);
   const [monday] = WEEK.hours;
   const rows = Array.from({ length: WORKING_HOURS_MAX + 1 }, () => monday);
   for (const form of [

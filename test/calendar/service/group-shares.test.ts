@@ -2,8 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { CalendarView } from '#src/protocol/calendars/calendars.ts';
+import { ensureDefaultCalendar } from '#src/calendar/calendar-access.ts';
+import { SHARES_PER_CALENDAR_MAX } from '#storage/calendars/calendar-records.ts';
+import { Calendars } from '#storage/calendars/calendars.ts';
 import { startConsoleServer } from '#test/support/console.ts';
 import type { Person } from '#test/support/server.ts';
+import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import {
   allEntries,
   appPassword,
@@ -134,4 +138,23 @@ test('CAL-04 a calendar that is removed is gone for the members of its groups as
   await shareWith(alice, id, group, 'read');
   assert.equal((await call(server, alice, 'DELETE', `/v1/calendars/${id}`)).status, 204);
   assert.deepEqual(await seen(bob, id), [undefined, false]);
+});
+
+test('of a group of thousands as many are told of changes as a calendar has sharees', async (context) => {
+  const members = Array.from({ length: SHARES_PER_CALENDAR_MAX + 1 }, (_, index) => `member${index}`);
+  const calendars = Calendars.open(temporaryFolder(context), {
+    now: () => 0,
+    groups: {
+      groupsOf: (user) => (members.includes(user) ? ['grp_many'] : []),
+      membersOf: () => members,
+      reaches: () => true,
+    },
+  });
+  context.after(async () => await calendars.close());
+  await ensureDefaultCalendar(calendars, 'alice');
+  const id = calendars.ownedByName('alice', 'default') ?? '';
+  await calendars.change((draft) => draft.share(id, '@grp_many', 'read'));
+  assert.equal(calendars.viewersOf(id).length, 1 + SHARES_PER_CALENDAR_MAX);
+  // Each of them has it all the same.
+  assert.equal(calendars.accessOf(members.at(-1) ?? '', id), 'read');
 });
