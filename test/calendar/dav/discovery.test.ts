@@ -177,7 +177,7 @@ test('CAL-01 people are found by those who may see them, and by nobody else', as
   assert.deepEqual(await found(`<D:principal-match ${DAV_NS}><D:self/></D:principal-match>`), ['/dav/principals/ann/']);
   const set = await dav.call('REPORT', '/principals/', { body: `<D:principal-search-property-set ${DAV_NS}/>` });
   assert.equal(set.status, 200);
-  assert.equal(set.xml.children.length, 3);
+  assert.equal(set.xml.children.length, 4);
 });
 
 test('CAL-01 expand-property answers what lies behind an href in the same answer', async () => {
