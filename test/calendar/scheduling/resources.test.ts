@@ -423,7 +423,6 @@ test('a resource that is no such thing is refused, one step beyond each bound', 
     ['advance_days_max', { advance_days_max: BOOKING_ADVANCE_DAYS_MAX + 1 }],
     ['booking_groups', { booking_groups: Array.from({ length: BOOKING_GROUPS_MAX + 1 }, () => group) }],
     ['booking_groups.1', { booking_groups: [group, unknown] }],
-    ['user', { user: 'resource.mine' }],
   ] as const) {
     assertRefused(
       await console('POST', '/resources', { kind: 'room', name: 'Heron', ...wrong }),
@@ -431,6 +430,8 @@ test('a resource that is no such thing is refused, one step beyond each bound', 
       field,
     );
   }
+  const named = { kind: 'room', name: 'Heron', user: 'resource.mine' };
+  assertRefused(await console('POST', '/resources', named), 'field_unknown', 'user');
   const widest = { duration_minutes_max: BOOKING_MINUTES_MAX, advance_days_max: BOOKING_ADVANCE_DAYS_MAX };
   const groups = { booking_groups: Array.from({ length: BOOKING_GROUPS_MAX }, () => group) };
   const { user: room } = await makeRoom({ ...widest, ...groups });
