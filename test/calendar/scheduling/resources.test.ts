@@ -29,9 +29,10 @@ after(stop);
 const { alice, bob, carol, dave } = await server.people('alice', 'bob', 'carol', 'dave');
 
 const DAY_MILLIS = 86_400_000;
+/** The same through all of the file, also where a day ends meanwhile. */
+const TODAY = Math.floor(Date.now() / DAY_MILLIS);
 /** An hour of a day behind today. */
-const at = (day: number, hour: number) =>
-  new Date((Math.floor(Date.now() / DAY_MILLIS) + day) * DAY_MILLIS + hour * 3_600_000).toISOString();
+const at = (day: number, hour: number) => new Date((TODAY + day) * DAY_MILLIS + hour * 3_600_000).toISOString();
 const span = (day: number, hour: number, hours = 1) => ({ start_at: at(day, hour), end_at: at(day, hour + hours) });
 const utc = (instant: string) => instant.replaceAll(/[-:]|\.000/g, '');
 
