@@ -41,6 +41,7 @@ import { portOf, urlOf } from '#src/http/listening-address.ts';
 import { renewCertificate } from '#src/http/tls-server.ts';
 import { makeLiveCalls } from '#src/server/live-calls.ts';
 import { makeCalendarAnnouncer, makeChangeAnnouncers, makeShardAnnouncer } from '#src/server/shard-announcer.ts';
+import { GroupMemberships } from '#src/directory/bookable/group-memberships.ts';
 import { PersonnelPull } from '#src/directory/personnel-pull.ts';
 import { AlertTickets } from '#src/integrations/alert-tickets.ts';
 import type { Settings } from '#src/settings/settings.ts';
@@ -154,7 +155,8 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const supervisor = makeSupervisor(base);
   const health = makeHealth(base, release, supervisor);
   metrics.supply(() => ({ asksPending: supervisor.asksPending, droppedLogLines: log.droppedLines }));
-  const announcer = makeShardAnnouncer(supervisor);
+  const memberships = new GroupMemberships(accounts);
+  const announcer = makeShardAnnouncer(supervisor, memberships);
   const { quotas, quotaWarnings } = makeQuotas(base, supervisor);
   const changes = makeChangeAnnouncers(supervisor);
   // Nobody calls before there is a management to note it.
@@ -165,9 +167,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const { attachments, lanes } = openStores(base, closers);
   const coordinator = await makeCoordinator({
     ...surface,
-    accounts,
-    tokens,
-    announcer,
+    ...{ accounts, tokens, announcer, memberships },
     messagingUrl: () => urls.messaging,
     sessionReused: async ({ address }) =>
       await management.alerts.note('session_reused', 'server', `from ${address}; the audit trail says whose it was`),
@@ -393,11 +393,20 @@ async function startCalendar(
   app: FastifyInstance,
   parts: Pick<
     CalendarOpeningOptions,
-    'access' | 'appPasswords' | 'authenticate' | 'directory' | 'meetings' | 'quotas' | 'tell' | 'vault'
+    | 'access'
+    | 'appPasswords'
+    | 'authenticate'
+    | 'directory'
+    | 'meetings'
+    | 'memberships'
+    | 'quotas'
+    | 'resources'
+    | 'tell'
+    | 'vault'
   > &
     Pick<MailServicesOptions, 'baseUrl' | 'mailDns'> &
     Pick<OwnDataOptions, 'appPasswords' | 'attachments' | 'groups' | 'hostedGuests' | 'lanes' | 'profiles' | 'vault'> &
-    Pick<Coordinator, 'app' | 'session'> &
+    Pick<Coordinator, 'app' | 'groups' | 'session'> &
     Pick<Awaited<ReturnType<typeof addManagementServices>>, 'erasures' | 'quotaReport' | 'settings'>,
 ): Promise<OpenCalendar['openMail']> {
   const { erasures, quotaReport, settings } = parts;

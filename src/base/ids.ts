@@ -38,7 +38,8 @@ export type IdPrefix =
   | 'ers'
   | 'rml'
   | 'scim'
-  | 'psk';
+  | 'psk'
+  | 'res';
 
 /** A random source: fills the array it is given. The platform's own by default, a seeded one in tests. */
 export type RandomSource = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array;

@@ -1,5 +1,10 @@
 /** Which calendars are there for a person, what they may in them, and the calendar that everybody has. */
-import type { Access, CalendarRecord, ComponentKind } from '#storage/calendars/calendar-records.ts';
+import {
+  ACCESS_RANK,
+  type Access,
+  type CalendarRecord,
+  type ComponentKind,
+} from '#storage/calendars/calendar-records.ts';
 import type { AccessibleCalendar, OwnCalendar } from '#storage/calendars/calendar-reader.ts';
 import type { CalendarForm } from '#storage/calendars/calendar-draft.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
@@ -29,9 +34,6 @@ export const DEFAULT_CALENDAR = 'default';
 
 /** The name in paths of the list that tasks come to, of whoever has one. */
 export const TASK_LIST = 'tasks';
-
-/** What each kind of access includes. */
-const RANK: Readonly<Record<Access, number>> = { free_busy: 0, read: 1, write: 2, delegate: 3, owner: 4 };
 
 /**
  * Has those calendars of a person that nobody stated a zone of be in the one of their profile: what takes whole days is at other
@@ -140,7 +142,7 @@ export function accessCalendar(calendars: CalendarsAlone, user: string, id: stri
   const calendar = isId('cal', id) ? calendars.calendar(id) : undefined;
   const access = calendar === undefined ? undefined : calendars.accessOf(user, id);
   if (calendar === undefined || access === undefined) throw new Refusal('calendar_not_found');
-  if (RANK[access] < RANK[least]) throw new Refusal('right_missing');
+  if (ACCESS_RANK[access] < ACCESS_RANK[least]) throw new Refusal('right_missing');
   if (least === 'write' && calendar.subscribed === true) throw new Refusal('calendar_read_only');
   return { calendar, access };
 }

@@ -24,6 +24,8 @@ const CALENDAR_CALLS: { readonly [Name in CalendarRoute]: readonly [Routes[Name]
   listCalendarShares: ['get', '/v1/calendars/:calendar/shares'],
   putCalendarShare: ['put', '/v1/calendars/:calendar/shares/:username'],
   deleteCalendarShare: ['delete', '/v1/calendars/:calendar/shares/:username'],
+  putCalendarGroupShare: ['put', '/v1/calendars/:calendar/shares/groups/:group'],
+  deleteCalendarGroupShare: ['delete', '/v1/calendars/:calendar/shares/groups/:group'],
   listFeeds: ['get', '/v1/calendars/:calendar/feeds'],
   publishFeed: ['post', '/v1/calendars/:calendar/feeds'],
   revokeFeed: ['delete', '/v1/calendars/:calendar/feeds/:feed'],
@@ -35,6 +37,11 @@ const CALENDAR_CALLS: { readonly [Name in CalendarRoute]: readonly [Routes[Name]
   readCalendarChanges: ['get', '/v1/calendars/:calendar/changes'],
   listInvitations: ['get', '/v1/invitations'],
   answerInvitation: ['put', '/v1/invitations/:calendar/:entry/answer'],
+  listResources: ['get', '/v1/resources'],
+  readWorkingHours: ['get', '/v1/working-hours'],
+  putWorkingHours: ['put', '/v1/working-hours'],
+  deleteWorkingHours: ['delete', '/v1/working-hours'],
+  findTime: ['post', '/v1/find-time'],
   askFreeBusy: ['post', '/v1/free-busy'],
 };
 

@@ -34,6 +34,7 @@ import { policiesRoutes } from './routes/people/policies.ts';
 import { populationRoutes } from './routes/operations/population.ts';
 import { quotasRoutes } from './routes/operations/quotas.ts';
 import { recoveryRoutes } from './routes/people/recovery.ts';
+import { resourcesRoutes } from './routes/people/resources.ts';
 import { retentionRoutes } from './routes/settings/retention.ts';
 import { routingRoutes } from './routes/operations/routing.ts';
 import { scimClientRoutes } from './routes/access/scim-clients.ts';
@@ -98,6 +99,7 @@ export const CONSOLE_PAGES = {
   population: populationRoutes,
   quotas: quotasRoutes,
   recovery: recoveryRoutes,
+  resources: resourcesRoutes,
   retention: retentionRoutes,
   routing: routingRoutes,
   scimClients: scimClientRoutes,

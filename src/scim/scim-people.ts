@@ -25,7 +25,7 @@ import { holdsConsoleRole } from '#src/identity/console/console-role-record.ts';
 import type { Revocation, SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import { countOne, countOneLess, isScimClient, type ScimClient } from '#src/identity/scim-clients.ts';
 import { bindPerson, identitiesOf, identityAt, unbindPerson } from '#src/identity/single-sign-on/person-identities.ts';
-import { isBotUser } from '#src/protocol/bots/bots.ts';
+import { isReservedUsername } from '#src/protocol/directory/resources.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { USERNAME } from '#src/protocol/names.ts';
 import type { PersonRecord } from '#storage/accounts/account-records.ts';
@@ -392,7 +392,7 @@ function freeUsername(draft: AccountsDraft, client: ScimClient, userName: string
   for (let number = 1; number <= NAMESAKES_MAX; number += 1) {
     const suffix = number === 1 ? '' : `-${number}`;
     const name = `${wanted.slice(0, USERNAME_LENGTH_MAX - suffix.length)}${suffix}`;
-    if (draft.person(name) === undefined && !isBotUser(name)) return name;
+    if (draft.person(name) === undefined && !isReservedUsername(name)) return name;
     if (number === 1 && draft.document(scimPeople, name)?.client !== client.id) break;
   }
   throw new Refusal('username_taken');

@@ -36,6 +36,8 @@ import { Directory } from '#src/directory/directory.ts';
 import { Enrollment } from '#src/directory/enrollment.ts';
 import { addEnrollmentPage, addPasswordResetPage } from '#src/directory/enrollment-page.ts';
 import { Groups } from '#src/directory/groups.ts';
+import type { GroupMemberships } from '#src/directory/bookable/group-memberships.ts';
+import { Resources } from '#src/directory/bookable/resources.ts';
 import { Guests } from '#src/directory/guests.ts';
 import { HostedGuests } from '#src/hosting/hosted-guests.ts';
 import { makeHttpSurface, type Health } from '#src/http/http-surface.ts';
@@ -70,6 +72,8 @@ export interface CoordinatorOptions {
   /** Made with `accounts.signingKeys('session_keys')`. */
   readonly tokens: SessionTokens;
   readonly announcer: SessionAnnouncer;
+  /** Told of every change of a group by the announcer. */
+  readonly memberships: GroupMemberships;
   readonly limiter: Limiter;
   /** What people may use. */
   readonly quotas: QuotaGate;
@@ -114,6 +118,8 @@ export interface PeopleServices {
   readonly people: People;
   readonly directory: Directory;
   readonly groups: Groups;
+  readonly memberships: GroupMemberships;
+  readonly resources: Resources;
   readonly policies: Policies;
   readonly guests: Guests;
   readonly hostedGuests: HostedGuests;
@@ -171,7 +177,7 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
 }
 
 function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, passwords: Passwords): PeopleServices {
-  const { accounts, announcer, clock, config, limiter, log } = options;
+  const { accounts, announcer, clock, config, limiter, log, memberships } = options;
   const access = new AccessControl({
     accounts,
     announcer,
@@ -191,6 +197,8 @@ function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, pass
     people: new People({ accounts, passwords, announcer, clock }),
     directory: new Directory(accounts, access),
     groups: new Groups({ accounts, access, announcer, clock }),
+    memberships,
+    resources: new Resources({ accounts, access, memberships, clock }),
     policies: new Policies({ accounts, access, clock }),
     guests,
     invitations,

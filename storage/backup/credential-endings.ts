@@ -88,6 +88,7 @@ const KEPT_COLLECTIONS = words(`
   avatars alerts directory_groups audit_retention automation_cursor automation_deliveries automations bot_commands bot_uses client_releases console_roles
   directory_log directory_state email_holders emoji emoji_pictures emoji_totals given_emails erasures group_names group_totals groups guest_phones guests held_conversations hosted_guest_totals hosted_guests
   hold_endings legal_hold meeting_attendance meeting_entries meeting_hosts meetings node_report_heads node_reports notifications orphaned_rooms personal_fields policies profiles
+  resources resource_emails resource_totals
   scim_client_uses scim_groups scim_names scim_people scim_totals
   daily_use quota_warnings room_handovers settings status_ends subscription_cursors ticket_cursor vault_keys vault_secrets vendor_token_uses`);
 

@@ -11,12 +11,14 @@ import { resetAlarms } from './calendar-alarms.ts';
 import { moveMeeting, touchMeeting } from './calendar-meetings.ts';
 import { setObjectProperties } from './calendar-properties.ts';
 import { dropSubscription } from './calendar-subscriptions.ts';
+import type { GroupSharing } from './calendar-reader.ts';
 import { CalendarWriteSet, type CalendarWrite } from './calendar-write-set.ts';
 import {
   calendarRecord,
   CALENDARS_PER_PERSON_MAX,
   changeRecord,
   etagOf,
+  GROUP_SHAREE,
   statusEtag,
   writingOf,
   tombstoneRecord,
@@ -118,8 +120,9 @@ export class CalendarDraft extends CalendarWriteSet {
     graves: TombstoneReader,
     now: number,
     requireQuota: RequireQuota,
+    groups?: GroupSharing,
   ) {
-    super(before, get, now);
+    super(before, get, now, groups);
     this.#graves = graves;
     this.#require = requireQuota;
   }
@@ -163,7 +166,7 @@ export class CalendarDraft extends CalendarWriteSet {
   }
 
   /**
-   * Lets somebody into a calendar, changes what they may, or with null shuts them out.
+   * Lets somebody, or a group (`@grp_…`), into a calendar, changes what they may, or with null shuts them out.
    * @throws Refusal `calendar_not_found`, `shares_full`, `calendars_full` when they have as many as one may have.
    */
   share(id: string, user: string, access: ShareAccess | null, doer?: AuditActor): void {
@@ -178,8 +181,11 @@ export class CalendarDraft extends CalendarWriteSet {
     this.put('shares', key(id, user), value);
     this.put('shared', key(user, id), value);
     this.#putCount('shared', user, count + by);
-    if (access === null) this.shutOut.set(id, [...(this.shutOut.get(id) ?? []), user]);
-    const details = { user, before: before?.toString() ?? null, after: access };
+    const told = user.startsWith(GROUP_SHAREE) ? this.groups.membersOf(user.slice(GROUP_SHAREE.length)) : [user];
+    if (access === null)
+      this.shutOut.set(id, [...(this.shutOut.get(id) ?? []), ...told].slice(-SHARES_PER_CALENDAR_MAX));
+    const whom = user.startsWith(GROUP_SHAREE) ? { group: user.slice(GROUP_SHAREE.length) } : { user };
+    const details = { ...whom, before: before?.toString() ?? null, after: access };
     this.#putDeed(calendar, 'calendar.shared', doer, details);
     this.#putCalendar({ ...calendar, shares: calendar.shares + by });
   }

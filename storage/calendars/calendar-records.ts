@@ -73,6 +73,12 @@ export const COMPONENT_KINDS = ['event', 'todo', 'journal'] as const satisfies r
 export type ShareAccess = 'read' | 'write' | 'delegate' | 'free_busy';
 export type Access = 'owner' | ShareAccess;
 
+/** Each includes those below it. */
+export const ACCESS_RANK: Readonly<Record<Access, number>> = { free_busy: 0, read: 1, write: 2, delegate: 3, owner: 4 };
+
+/** What the name of a group begins with where it stands among the people that a calendar is shared with. No username has it. */
+export const GROUP_SHAREE = '@';
+
 export interface CalendarRecord {
   /** `cal_…` */
   id: string;

@@ -20,6 +20,9 @@ import type { Split } from '../ics/splitting.ts';
 import type { FeedAnswer, FeedQuestion } from '../subscriptions/feed-reading.ts';
 import type { AttendeeChange } from '../scheduling/attendee-changes.ts';
 import type { Applied } from '../scheduling/itip-application.ts';
+import type { AnsweredBooking, BookingAnswers, BookingParts, BookingQuestion } from '../scheduling/booking-parts.ts';
+import type { AvailabilityQuestion, UnavailableTimes } from '../availability/availability.ts';
+import type { Slot, SlotQuestion } from '../availability/slots.ts';
 import type { Inspected, OutsideMessage, OutsideResult } from '../scheduling/itip-inbound.ts';
 import type { Response } from '../scheduling/itip-reply.ts';
 import type { Described, Description } from '../scheduling/describing.ts';
@@ -98,6 +101,26 @@ export class DerivationPool {
     return (await this.#run({ kind: 'respond', ...task })) as Uint8Array | undefined;
   }
 
+  /** When a copy wants the resource that it invites. @throws CalendarFault; Refusal `busy`. */
+  async readBooking(question: BookingQuestion): Promise<BookingParts> {
+    return (await this.#run({ kind: 'booking', ...question })) as BookingParts;
+  }
+
+  /** A copy with the answers of the resource that it invites, and what its organiser is told. @throws CalendarFault; Refusal `busy`. */
+  async answerBooking(answers: BookingAnswers): Promise<AnsweredBooking> {
+    return (await this.#run({ kind: 'book', ...answers })) as AnsweredBooking;
+  }
+
+  /** Times that suit several people. On a thread: two months of a hundred people are some 600,000 looks. @throws Refusal `busy`. */
+  async findSlots(question: SlotQuestion): Promise<Slot[]> {
+    return (await this.#run({ kind: 'slots', ...question })) as Slot[];
+  }
+
+  /** When somebody is not to be asked for their time. On a thread: its rules are a client's. @throws CalendarFault; Refusal `busy`. */
+  async unavailable(question: AvailabilityQuestion): Promise<UnavailableTimes> {
+    return (await this.#run({ kind: 'availability', ...question })) as UnavailableTimes;
+  }
+
   /** The objects of an import file. @throws CalendarFault where the whole is not iCalendar; Refusal `busy`. */
   async split(bytes: Uint8Array): Promise<Split> {
     return (await this.#run({ kind: 'split', bytes })) as Split;
@@ -123,7 +146,7 @@ export class DerivationPool {
   }
 
   async #run(task: DerivationTask): Promise<ReturnType<typeof carryOut>> {
-    if (task.kind !== 'feed' && sizeOf(task) <= INLINE_BYTES_MAX) return carryOut(task);
+    if (!hasNoSize(task) && sizeOf(task) <= INLINE_BYTES_MAX) return carryOut(task);
     const deadlineMillis = isFile(task) ? FILE_DEADLINE_MILLIS : DEADLINE_MILLIS;
     const answer = await this.#pool.run(detached(task), { deadlineMillis });
     if (answer.ok) return answer.value;
@@ -136,7 +159,12 @@ function isFile({ kind }: DerivationTask): boolean {
   return kind === 'split' || kind === 'feed';
 }
 
-function sizeOf(task: DerivationTask): number {
+/** What costs more than its bytes say goes to a thread whatever its size. */
+function hasNoSize(task: DerivationTask): task is Extract<DerivationTask, { kind: 'availability' | 'feed' | 'slots' }> {
+  return task.kind === 'availability' || task.kind === 'feed' || task.kind === 'slots';
+}
+
+function sizeOf(task: Exclude<DerivationTask, { kind: 'availability' | 'feed' | 'slots' }>): number {
   if (task.kind === 'schedule' || task.kind === 'compare')
     return (task.before?.length ?? 0) + (task.after?.length ?? 0);
   if (task.kind === 'outside') return task.message.length + (task.copy?.length ?? 0) + (task.removed?.length ?? 0);
@@ -145,6 +173,7 @@ function sizeOf(task: DerivationTask): number {
 
 /** A task with bytes of its own: of a view the whole buffer behind it would be copied to the thread. */
 function detached(task: DerivationTask): DerivationTask {
+  if (task.kind === 'availability' || task.kind === 'slots') return task;
   const own = (bytes: Uint8Array | undefined) => (bytes === undefined ? undefined : new Uint8Array(bytes));
   if (task.kind === 'schedule') return { ...task, before: own(task.before), after: own(task.after) };
   if (task.kind === 'compare')

@@ -29,11 +29,12 @@ import { CalendarFault } from '../icalendar/calendar-fault.ts';
 import type { DerivationPool } from '../objects/derivation-pool.ts';
 import { awaitsAnswer } from '../objects/identity.ts';
 import { storedIndex } from '../objects/stored-index.ts';
+import type { Bookings } from './bookings.ts';
 import { noteStatus } from './delivery-status.ts';
 import type { Sending } from './messages.ts';
 import { UNDELIVERED } from './outside-mail.ts';
 import type { Recipients } from './people.ts';
-import { placeOf } from './delivery-calendar.ts';
+import { placeOf, type Place } from './delivery-calendar.ts';
 import { QueueNumbers } from './queue-numbers.ts';
 
 /** Recipients that wait at most: some hundred large meetings at once. Whoever would add one more is told `busy`. */
@@ -51,6 +52,8 @@ export interface DeliveriesOptions {
   readonly book: AddressBook;
   /** Whether somebody is there who may get a calendar for what they are invited to. */
   readonly isPerson: (user: string) => boolean;
+  /** How rooms and resources answer; without it there are none. */
+  readonly bookings?: Bookings;
   readonly clock: Clock;
   /** Recipients that wait at most: DELIVERIES_WAITING_MAX. */
   readonly waitingMax?: number;
@@ -181,6 +184,8 @@ export class Deliveries {
       await calendars.change((draft) => strikeOff(draft, waiting));
       return true;
     }
+    if (this.#options.bookings?.resource(waiting.to) !== undefined)
+      return await this.#book(waiting, message, place, applied);
     const { calendar, name = `${entryIdOf(message.uid)}.ics` } = place;
     const { index, participations } = await pool.derive(applied, calendar.zone);
     const isUnanswered = !index.isCancelled && awaitsAnswer(book, calendar.owner, participations);
@@ -194,6 +199,40 @@ export class Deliveries {
       strikeOff(draft, waiting);
       return true;
     });
+  }
+
+  /**
+   * Writes the copy of a room or resource, with its answer on its way in the same commit. False where its calendar has changed
+   * since it was looked at. @throws as `#apply`.
+   */
+  async #book(waiting: Waiting, message: MessageRecord, place: Place, applied: Uint8Array): Promise<boolean> {
+    const { bookings, calendars, pool } = this.#options;
+    const { calendar, name = `${entryIdOf(message.uid)}.ics` } = place;
+    const resource = bookings?.resource(waiting.to);
+    calendars.refresh();
+    const syncSeq = calendars.calendar(calendar.id)?.syncSeq;
+    const booking = { calendar, uid: message.uid, bytes: applied, organizer: message.from };
+    const decided =
+      message.method !== 'REQUEST' || resource === undefined || bookings === undefined
+        ? { bytes: applied, reply: undefined }
+        : await bookings.decide({ ...booking, resource, recipients: this.#known(message.from, waiting.to) });
+    const { bytes, reply } = decided;
+    const derived = bytes === undefined ? undefined : await pool.derive(bytes, calendar.zone);
+    const isWritten = await calendars.change((draft) => {
+      if (draft.calendar(calendar.id)?.syncSeq !== syncSeq) return false;
+      // What was declined or taken back is in the way of nothing, and nobody reads it there.
+      if (bytes === undefined || derived === undefined || derived.index.isCancelled) {
+        if (draft.object(calendar.id, name) !== undefined) draft.removeObject(calendar.id, name);
+      } else draft.putObject(calendar.id, name, bytes, storedIndex(derived.index, true, false));
+      if (reply !== undefined) {
+        const messages = [{ method: 'REPLY' as const, bytes: reply, recipients: [message.from] }];
+        this.send(draft, { from: waiting.to, uid: message.uid, calendar: calendar.id, messages });
+      }
+      strikeOff(draft, waiting);
+      return true;
+    });
+    if (isWritten) this.wake();
+    return isWritten;
   }
 
   /** The addresses of the two people that a message is between. */

@@ -124,12 +124,14 @@ export interface Answer {
   readonly recurrenceId: Property | undefined;
   /** Their own line, with the answer in it. */
   readonly line: Property;
+  /** What is added to this one; an empty text for nothing. Without it that of all of them. */
+  readonly comment?: string;
 }
 
-/** A REPLY with these answers, and what somebody adds to them; an empty text for nothing. */
+/** A REPLY with these answers, and what somebody adds to all of them; an empty text for nothing. */
 export function replyOf(object: CalendarObject, answers: readonly Answer[], now: number, comment = ''): Uint8Array {
-  const words = comment === '' ? [] : [makeProperty('COMMENT', escapeText(comment))];
-  const components = answers.map(({ component, recurrenceId, line }) => {
+  const components = answers.map(({ component, recurrenceId, line, comment: own = comment }) => {
+    const words = own === '' ? [] : [makeProperty('COMMENT', escapeText(own))];
     const organizer = propertiesOf(component, 'ORGANIZER').map(withoutLocal);
     const about = component.properties.filter(({ name }) => OF_ANSWERED.has(name));
     const id = recurrenceId === undefined ? [] : [recurrenceId];

@@ -50,6 +50,7 @@ const PATH_PARAMETERS: Readonly<Record<string, { schema: z.ZodType; say: string 
   name: { schema: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,31}$/), say: 'What the emoji is called.' },
   picture: { schema: z.string(), say: 'The picture, as the list of emoji says it.' },
   calendar: { schema: z.string(), say: 'The calendar.' },
+  group: { schema: z.string(), say: 'The group.' },
   feed: { schema: z.string(), say: 'The id of the feed.' },
   file: { schema: z.string(), say: 'The last segment of the URL that publishing answered.' },
   entry: { schema: z.string(), say: 'The entry.' },

@@ -1,7 +1,9 @@
 /** The HTTP forms of the calendar service, as data: see `routes.ts` (SVC-05). */
+import * as availability from './availability.ts';
 import * as files from './calendar-files.ts';
 import * as calendars from './calendars.ts';
 import * as subscriptions from './calendar-subscriptions.ts';
+import * as resources from '../directory/resources.ts';
 import { route, type Route } from '../route.ts';
 
 const missing = 'calendar_not_found';
@@ -101,6 +103,20 @@ export const CALENDAR_ROUTES = {
     'Ends a share; for the owner, and for oneself.',
     { replies: { 204: null }, errors: [missing, right] },
   ),
+  putCalendarGroupShare: route.put(
+    '/v1/calendars/:calendar/shares/groups/:group',
+    'Shares a calendar with the members of a group that its owner is in, as long as they are members.',
+    {
+      body: calendars.putShare,
+      replies: { 200: calendars.groupShare },
+      errors: [missing, right, 'group_not_found', 'shares_full', 'calendars_full'],
+    },
+  ),
+  deleteCalendarGroupShare: route.delete(
+    '/v1/calendars/:calendar/shares/groups/:group',
+    'Ends a share with a group; for the owner.',
+    { replies: { 204: null }, errors: [missing, right] },
+  ),
   listFeeds: route.get(
     '/v1/calendars/:calendar/feeds',
     "A calendar's published feeds, without their URLs; for its owner.",
@@ -180,7 +196,32 @@ export const CALENDAR_ROUTES = {
       errors: ['invitation_not_found', 'answer_forbidden'],
     },
   ),
-  askFreeBusy: route.post('/v1/free-busy', 'When people are busy, and nothing else about it.', {
+  listResources: route.get(
+    '/v1/resources',
+    'Rooms and resources that the caller may book by inviting them, and with `from` and `to` those that are free all that time.',
+    { query: resources.resourcesQuery, replies: { 200: resources.resourcesReply } },
+  ),
+  readWorkingHours: route.get('/v1/working-hours', "The caller's working hours.", {
+    replies: { 200: availability.workingHours },
+  }),
+  putWorkingHours: route.put(
+    '/v1/working-hours',
+    'Sets the hours of a week in which the caller may be asked for their time; the rest of it is shown as unavailable.',
+    { body: availability.putWorkingHours, replies: { 200: availability.workingHours } },
+  ),
+  deleteWorkingHours: route.delete(
+    '/v1/working-hours',
+    "Takes the caller's working hours away, whichever client set them.",
+    {
+      replies: { 204: null },
+    },
+  ),
+  findTime: route.post('/v1/find-time', 'Times that suit several people and a room, the best ones first.', {
+    body: availability.findTime,
+    replies: { 200: availability.foundTimes },
+    errors: ['busy'],
+  }),
+  askFreeBusy: route.post('/v1/free-busy', 'When people and resources are busy, and nothing else about it.', {
     body: calendars.askFreeBusy,
     replies: { 200: calendars.freeBusyReply },
   }),

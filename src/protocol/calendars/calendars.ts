@@ -117,9 +117,14 @@ export const calendarsReply = z.strictObject({ items: z.array(calendar), next: z
 
 export const share = z.strictObject({ user: username, access: z.enum(SHARE_ACCESS) }).meta({ id: 'CalendarShare' });
 export const putShare = z.strictObject({ access: z.enum(SHARE_ACCESS) }).meta({ id: 'PutCalendarShare' });
-export const sharesReply = z.strictObject({ items: z.array(share), next: z.null() });
+/** A group that a calendar is shared with; without a name once it is deleted. */
+export const groupShare = z
+  .strictObject({ group: z.string(), name: z.string().optional(), access: z.enum(SHARE_ACCESS) })
+  .meta({ id: 'CalendarGroupShare' });
+/** `items` are people, each by themselves. */
+export const sharesReply = z.strictObject({ items: z.array(share), groups: z.array(groupShare), next: z.null() });
 
-const WEEKDAYS = ['mo', 'tu', 'we', 'th', 'fr', 'sa', 'su'] as const;
+export const WEEKDAYS = ['mo', 'tu', 'we', 'th', 'fr', 'sa', 'su'] as const;
 export type Weekday = (typeof WEEKDAYS)[number];
 const within = (least: number, most: number, length = 400) =>
   z
@@ -224,7 +229,14 @@ const content = {
   /** Files elsewhere; what stands in the entry itself is read by CalDAV. */
   attachments: z.array(z.strictObject(attachment)),
   organizer: z.strictObject(person).optional(),
-  attendees: z.array(z.strictObject({ ...person, answer: standing })),
+  attendees: z.array(
+    z.strictObject({
+      ...person,
+      answer: standing,
+      /** What they added to it: of a room, why it is declined. Only the organiser has it. */
+      comment: z.string().optional(),
+    }),
+  ),
 };
 
 /** An entry as it is stored: a single one, or a series with its rule. */
@@ -455,7 +467,15 @@ export const freeBusyReply = z
         user: username,
         /** False for somebody who is not there or whom the caller may not see: one answer for both. */
         known: z.boolean(),
-        busy: z.array(z.strictObject({ start_at: z.string(), end_at: z.string(), tentative: z.boolean() })),
+        busy: z.array(
+          z.strictObject({
+            start_at: z.string(),
+            end_at: z.string(),
+            tentative: z.boolean(),
+            /** Outside of their working hours, or not known to be free. */
+            unavailable: z.boolean(),
+          }),
+        ),
         is_cut: z.boolean(),
       }),
     ),

@@ -116,7 +116,12 @@ export async function startDav(): Promise<DavTestServer> {
   const pool = new DerivationPool();
   const isSeen = (viewer: string, user: string) =>
     Object.hasOwn(PEOPLE, user) && (user !== 'hidden' || viewer === user);
-  const principalOf = (user: string) => ({ user, displayName: book.nameOf(user), addresses: book.addressesOf(user) });
+  const principalOf = (user: string) => ({
+    user,
+    displayName: book.nameOf(user),
+    addresses: book.addressesOf(user),
+    type: book.typeOf(user),
+  });
   const isRight = (user: string, password: string) => Object.hasOwn(PEOPLE, user) && password === passwordOf(user);
   const basic = new BasicAuthentication(isRight, limiterBy(systemClock, { loginAttemptsPerMinute: 1_000 }), (address) =>
     book.userOf(address),

@@ -31,7 +31,7 @@ export function privilegesOn(
 /** On principals and the paths above the homes. */
 export const READ_PRIVILEGES: readonly XmlName[] = [dav('read'), dav('read-current-user-privilege-set')];
 /** On the collections of scheduling: reading, and each its own way of a message. */
-export const INBOX_PRIVILEGES: readonly XmlName[] = [...READ, caldav('schedule-deliver')];
+export const INBOX_PRIVILEGES: readonly XmlName[] = [...READ, dav('write-properties'), caldav('schedule-deliver')];
 export const OUTBOX_PRIVILEGES: readonly XmlName[] = [...READ, caldav('schedule-send')];
 /** On one's own home: calendars are made and removed there. */
 export const HOME_PRIVILEGES: readonly XmlName[] = WRITE;

@@ -5,6 +5,7 @@ import { CalendarFault } from '../../icalendar/calendar-fault.ts';
 import { COMPONENT_NAMES } from '../../icalendar/component-kinds.ts';
 import { MAX_ATTENDEES, MAX_INSTANCES } from '../../icalendar/object-reader.ts';
 import { MAX_DATE_TIME, MIN_DATE_TIME } from '../../icalendar/values.ts';
+import { availabilityOf } from '../../availability/working-hours.ts';
 import { defaultCalendarOf } from '../../calendar-access.ts';
 import { COLLATIONS } from '../filter.ts';
 import type { DavContext } from '../dav-context.ts';
@@ -186,6 +187,15 @@ const PRINCIPAL: readonly [XmlName, LiveProperty['reads']][] = [
       root: (_, { viewer }) => href(homeHref(viewer)),
     },
   ],
+  [
+    caldav('calendar-availability'),
+    {
+      inbox: (_, { context, viewer }) => {
+        const text = availabilityOf(context.calendars, viewer);
+        return text === undefined ? undefined : escapeText(text);
+      },
+    },
+  ],
   [caldav('schedule-inbox-URL'), { principal: ownScheduling('inbox') }],
   [caldav('schedule-outbox-URL'), { principal: ownScheduling('outbox') }],
   [
@@ -198,7 +208,7 @@ const PRINCIPAL: readonly [XmlName, LiveProperty['reads']][] = [
     },
   ],
   [caldav('calendar-user-address-set'), { principal: addressSet }],
-  [caldav('calendar-user-type'), { principal: () => 'INDIVIDUAL' }],
+  [caldav('calendar-user-type'), { principal: ({ principal }) => principal.type }],
   [
     calendarserver('email-address-set'),
     {

@@ -8,6 +8,7 @@ import { makeGuestsPage } from './guests.ts';
 import { makeMeetingsPage } from './meetings.ts';
 import { makePoliciesPage } from './policies.ts';
 import { makeRecoveryPage } from './recovery.ts';
+import { makeResourcesPage } from './resources.ts';
 import { makeUsersPage, type UsersPageOptions } from './users.ts';
 
 /** `coordinatorUrl` is where clients reach the coordinator, without a slash at the end. */
@@ -23,6 +24,7 @@ export function makePeoplePages(
     meetings: makeMeetingsPage(plane),
     policies: makePoliciesPage(plane),
     recovery: makeRecoveryPage(plane),
+    resources: makeResourcesPage(plane),
     users: makeUsersPage(plane),
   };
 }
