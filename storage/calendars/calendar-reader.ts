@@ -3,6 +3,7 @@ import {
   ANYBODY,
   calendarRecord,
   changeRecord,
+  isInbox,
   tombstoneRecord,
   nameInTimeKey,
   objectRecord,
@@ -81,13 +82,20 @@ export class CalendarView {
   accessOf(user: string, id: string): Access | undefined {
     const calendar = this.calendar(id);
     // A calendar that was removed is nobody's, though its shares may still be there.
-    if (calendar === undefined || calendar.owner === user) return calendar === undefined ? undefined : 'owner';
+    if (calendar === undefined || isInbox(calendar)) return undefined;
+    if (calendar.owner === user) return 'owner';
     return this.#get('shares', key(id, user))?.toString() as ShareAccess | undefined;
   }
 
   /** The id of a person's own calendar by its name in paths. */
   ownedByName(owner: string, name: string): string | undefined {
     return this.#get('owned', key(owner, name))?.toString();
+  }
+
+  /** Where scheduling messages to a person come in; undefined of whoever got none yet and never looked. */
+  inboxOf(user: string): CalendarRecord | undefined {
+    const id = this.#get('meta', key('inbox', user));
+    return id === undefined ? undefined : this.calendar(id.toString());
   }
 
   /** Entries, and their bytes, in a person's own calendars that follow no feed; with EVERYBODY in all people's. */
