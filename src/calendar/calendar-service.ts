@@ -13,6 +13,7 @@ import { paceOf } from './pace.ts';
 import { Feeds } from './ics/feeds.ts';
 import { addFileRoutes } from './ics/file-routes.ts';
 import { makeInvitationHandlers } from './json/invitation-handlers.ts';
+import { makeProposalHandlers } from './json/proposal-handlers.ts';
 import { makeShareHandlers } from './json/share-handlers.ts';
 import { makeSubscriptionHandlers } from './subscriptions/subscription-handlers.ts';
 import type { Subscriptions } from './subscriptions/subscriptions.ts';
@@ -32,6 +33,7 @@ export async function addCalendarService(
     ...makeFeedHandlers(services, feeds),
     ...makeFreeBusyHandlers(services),
     ...makeInvitationHandlers(services),
+    ...makeProposalHandlers(services),
     ...makeShareHandlers(services),
     ...makeSubscriptionHandlers(services, subscriptions),
   };

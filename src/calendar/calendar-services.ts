@@ -7,7 +7,7 @@ import type { Logger } from '#src/telemetry/logger.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import { AddressBook, type DirectoryView } from './address-book.ts';
 import { BasicAuthentication } from './basic-authentication.ts';
-import { ensureDefaultCalendar, followOwnersZone } from './calendar-access.ts';
+import { ensureDefaultCalendar, ensureOwnInbox, followOwnersZone } from './calendar-access.ts';
 import type { DavContext, Principal, Principals } from './dav/dav-context.ts';
 import { busyTimes, type BusyTimes } from './objects/busy-times.ts';
 import { removeOwnCalendar } from './objects/calendar-removal.ts';
@@ -18,6 +18,7 @@ import { CalendarObjectWriter } from './objects/object-writer.ts';
 import { AnswerUpdates } from './scheduling/answer-updates.ts';
 import { Deliveries } from './scheduling/deliveries.ts';
 import type { OutsideMail } from './scheduling/outside-mail.ts';
+import { Proposals } from './scheduling/proposals.ts';
 import { Scheduler } from './scheduling/scheduler.ts';
 import { paceOf } from './pace.ts';
 import { TimeSlicer } from './time-slicer.ts';
@@ -64,6 +65,8 @@ export interface CalendarServices {
   /** Answers that the other attendees are still to be shown. */
   readonly answerUpdates: AnswerUpdates;
   readonly mail: OutsideMail;
+  /** Other times that people propose to each other. */
+  readonly proposals: Proposals;
   /** Whether a person is there whom the organiser may invite. */
   readonly mayInvite: (organizer: string, user: string) => boolean;
   readonly maySee: (viewer: string, user: string) => boolean;
@@ -98,6 +101,7 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
   const mail = options.mail({ book, calendars, clock, epoch, isPerson, limiter, pool });
   const scheduler = new Scheduler({ pool, book, clock, deliveries, mail, mayInvite });
   const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler, clock });
+  const proposals = new Proposals({ book, calendars, clock, isPerson, mail, pool, scheduler });
   const budgets = new WorkBudgets();
   const busyIn = async (asker: string, owner: string, records: readonly CalendarRecord[], window: Window) => {
     const slicer = new TimeSlicer({ budgets, user: asker });
@@ -111,6 +115,7 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
     calendars,
     contentsOf: (accessible) => new CalendarContents(calendars, accessible),
     writer,
+    propose: async (user, message) => await proposals.post(user, message),
     removeCalendar: async (removal) =>
       await removeOwnCalendar({ calendars, writer, pool, book, budgets, clock }, removal),
     principals: makePrincipals(book, maySee, isPerson),
@@ -128,13 +133,14 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
     authenticate: async (authorization, address) => {
       const user = basic.authenticate(authorization, address);
       await ensureDefaultCalendar(calendars, user, book.zoneOf(user));
+      await ensureOwnInbox(calendars, user, book.zoneOf(user));
       return user;
     },
     pace: paceOf(limiter),
     log,
   };
   return {
-    ...{ calendars, book, pool, meetings, deliveries, answerUpdates, mail, writer },
+    ...{ calendars, book, pool, meetings, deliveries, answerUpdates, mail, proposals, writer },
     ...{ mayInvite, maySee, isPerson, epoch, clock, limiter, dav, budgets, busyTimes: busyOf },
   };
 }

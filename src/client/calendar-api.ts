@@ -35,6 +35,9 @@ const CALENDAR_CALLS: { readonly [Name in CalendarRoute]: readonly [Routes[Name]
   readCalendarChanges: ['get', '/v1/calendars/:calendar/changes'],
   listInvitations: ['get', '/v1/invitations'],
   answerInvitation: ['put', '/v1/invitations/:calendar/:entry/answer'],
+  proposeTime: ['post', '/v1/invitations/:calendar/:entry/proposals'],
+  listProposals: ['get', '/v1/proposals'],
+  answerProposal: ['put', '/v1/proposals/:proposal/answer'],
   askFreeBusy: ['post', '/v1/free-busy'],
 };
 

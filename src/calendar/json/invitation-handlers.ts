@@ -58,7 +58,7 @@ export function makeInvitationHandlers(
 }
 
 /** An entry that somebody else organises, in a calendar of the person's own. @throws Refusal `invitation_not_found`. */
-function findInvitation(services: CalendarServices, user: string, id: string, entry: string) {
+export function findInvitation(services: CalendarServices, user: string, id: string, entry: string) {
   try {
     const accessible = accessCalendar(services.calendars, user, id, 'owner');
     const { calendar } = accessible;

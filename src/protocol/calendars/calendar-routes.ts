@@ -1,5 +1,6 @@
 /** The HTTP forms of the calendar service, as data: see `routes.ts` (SVC-05). */
 import * as files from './calendar-files.ts';
+import * as proposals from './calendar-proposals.ts';
 import * as calendars from './calendars.ts';
 import * as subscriptions from './calendar-subscriptions.ts';
 import { route, type Route } from '../route.ts';
@@ -178,6 +179,29 @@ export const CALENDAR_ROUTES = {
       body: calendars.answerInvitation,
       replies: { 200: calendars.invitation },
       errors: ['invitation_not_found', 'answer_forbidden'],
+    },
+  ),
+  proposeTime: route.post(
+    '/v1/invitations/:calendar/:entry/proposals',
+    'Proposes another time to who organises an entry. The newest proposal of one person for one entry counts.',
+    {
+      body: proposals.proposeTime,
+      replies: { 204: null },
+      errors: ['invitation_not_found', 'proposal_forbidden', 'proposal_outdated', 'entry_invalid', 'busy'],
+    },
+  ),
+  listProposals: route.get(
+    '/v1/proposals',
+    "Times that are proposed for what the caller organises, and the caller's own that were declined, the oldest first.",
+    { replies: { 200: proposals.proposalsReply } },
+  ),
+  answerProposal: route.put(
+    '/v1/proposals/:proposal/answer',
+    'Takes a proposed time, which moves the entry and asks everybody anew, or tells who proposed it that it is not taken.',
+    {
+      body: proposals.answerProposal,
+      replies: { 204: null },
+      errors: ['proposal_not_found', missing, entryMissing, right, 'entry_changed', 'busy', ...written],
     },
   ),
   askFreeBusy: route.post('/v1/free-busy', 'When people are busy, and nothing else about it.', {
