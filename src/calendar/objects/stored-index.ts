@@ -1,7 +1,6 @@
 /** The index row that the store keeps of an object, from what its bytes say. */
 import type { ObjectIndex } from '#storage/calendars/calendar-records.ts';
 import type { ObjectIndex as ModelIndex } from '../icalendar/calendar-object.ts';
-import type { DerivationPool } from './derivation-pool.ts';
 
 /** `scheduled`: whether people take part in it; `unanswered`: whether it waits for the answer of the calendar's owner. */
 export function storedIndex(index: ModelIndex, scheduled: boolean, unanswered: boolean): ObjectIndex {
@@ -17,14 +16,4 @@ export function storedIndex(index: ModelIndex, scheduled: boolean, unanswered: b
     unanswered,
     classification,
   };
-}
-
-/** The index row of a scheduling message in an inbox. @throws CalendarFault; Refusal `busy`. */
-export async function messageIndex(
-  pool: Pick<DerivationPool, 'derive'>,
-  bytes: Uint8Array,
-  zone: string,
-): Promise<ObjectIndex> {
-  const { index } = await pool.derive(bytes, zone, { isMessage: true });
-  return storedIndex(index, true, false);
 }

@@ -24,8 +24,15 @@ import { type Extent, extentOf, placeAt } from '../recurrence/extent.ts';
 import { knownZone, ZoneResolver } from '../zones/zone-resolver.ts';
 import { UTC, wallOf } from '../zones/zone.ts';
 import { type Instance, instancesOf, recurrenceIdOf, said, WHOLE } from './instances.ts';
-import { hasRange, isOrganizedBy, messageState, type OutsideWord, stampOf, stateOf } from './itip-inbound.ts';
-import type { MessageState } from './itip-inbound.ts';
+import {
+  hasRange,
+  isOrganizedBy,
+  type MessageState,
+  messageState,
+  type OutsideWord,
+  stampOf,
+  stateOf,
+} from './itip-inbound.ts';
 import { isServers, lineOf, organizerOf, type Recipients, withoutLocal } from './people.ts';
 import { singleOccurrence } from './single-occurrence.ts';
 

@@ -4,7 +4,7 @@ import { putMessage } from '#storage/calendars/calendar-inbox.ts';
 import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
 import { entryIdOf } from '#storage/calendars/calendar-records.ts';
 import type { DerivationPool } from '../objects/derivation-pool.ts';
-import { messageIndex } from '../objects/stored-index.ts';
+import { messageIndex } from '../objects/message-index.ts';
 import { placeOf, type PlacingOptions } from './delivery-calendar.ts';
 import type { OutsideWord } from './itip-inbound.ts';
 import type { Recipients } from './people.ts';

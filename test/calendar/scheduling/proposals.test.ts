@@ -24,7 +24,7 @@ import {
 } from '../mail/mailing.ts';
 import { appPassword, assertRefused, call, defaultCalendar, makeEntry } from '../service/calling.ts';
 
-const ending = { after: (end: () => void | Promise<void>) => void after(end) };
+const ending = { after: (end: () => void | Promise<void>) => after(end) };
 const mails = await MailServer.open(ending);
 const { console, server, stop } = await startConsoleServer({
   environment: { ...trusting(ending), ...MAIL_ENVIRONMENT },
@@ -317,8 +317,8 @@ test('CAL-04 a mail proposes for its sender alone, and moves nothing by itself',
   assert.equal(await mailed(asked), 'applied');
   const waiting = await proposalWhen(alice, id);
   assert.deepEqual([waiting.from.address, waiting.from.user, waiting.comment], [`mailto:${EVE}`, undefined, 'Noon?']);
-  const after = await entryWhen(alice, alices, uid);
-  assert.deepEqual([after.etag, after.start_at, after.attendees], [before.etag, before.start_at, before.attendees]);
+  const now = await entryWhen(alice, alices, uid);
+  assert.deepEqual([now.etag, now.start_at, now.attendees], [before.etag, before.start_at, before.attendees]);
   // In the order in which they were written, and once.
   assert.equal(await mailed(asked), 'unchanged');
   assert.equal(await mailed(evesCounter(uid, { minute: 0 })), 'stale');
