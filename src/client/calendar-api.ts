@@ -33,6 +33,7 @@ const CALENDAR_CALLS: { readonly [Name in CalendarRoute]: readonly [Routes[Name]
   changeEntry: ['patch', '/v1/calendars/:calendar/entries/:entry'],
   deleteEntry: ['delete', '/v1/calendars/:calendar/entries/:entry'],
   readCalendarChanges: ['get', '/v1/calendars/:calendar/changes'],
+  searchEntries: ['get', '/v1/entries'],
   listInvitations: ['get', '/v1/invitations'],
   answerInvitation: ['put', '/v1/invitations/:calendar/:entry/answer'],
   proposeTime: ['post', '/v1/invitations/:calendar/:entry/proposals'],

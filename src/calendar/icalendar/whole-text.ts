@@ -9,6 +9,8 @@ export function wholeText(bytes: Buffer): string {
   // A fold may stand within a character (RFC 5545, 3.1), so it is taken out of the bytes.
   const raw = bytes.toString('latin1');
   const isFolded = raw.includes('\n ') || raw.includes('\n\t');
-  const unfolded = isFolded ? Buffer.from(raw.replaceAll(/\r?\n[ \t]/g, ''), 'latin1') : bytes;
-  return unescapeText(unfolded.toString('utf8'));
+  const unfolded = isFolded ? raw.replaceAll(/\r?\n[ \t]/g, '') : raw;
+  // What has bytes of ASCII alone is read already.
+  const text = /[\u0080-\u00ff]/.test(unfolded) ? Buffer.from(unfolded, 'latin1').toString('utf8') : unfolded;
+  return unescapeText(text);
 }

@@ -1,6 +1,7 @@
 /** The HTTP forms of the calendar service, as data: see `routes.ts` (SVC-05). */
 import * as files from './calendar-files.ts';
 import * as proposals from './calendar-proposals.ts';
+import * as search from './calendar-search.ts';
 import * as calendars from './calendars.ts';
 import * as subscriptions from './calendar-subscriptions.ts';
 import { route, type Route } from '../route.ts';
@@ -165,6 +166,15 @@ export const CALENDAR_ROUTES = {
       query: calendars.changesQuery,
       replies: { 200: calendars.changesReply },
       errors: [missing, 'cursor_invalid', 'sync_cursor_expired'],
+    },
+  ),
+  searchEntries: route.get(
+    '/v1/entries',
+    'Entries with all of these words in their title, place, description, categories and people, of every calendar that the caller may read.',
+    {
+      query: search.entrySearchQuery,
+      replies: { 200: search.entrySearchReply },
+      errors: [missing, right, 'cursor_invalid', 'search_too_short'],
     },
   ),
   listInvitations: route.get('/v1/invitations', "Entries of the caller's calendars that wait for their answer.", {
