@@ -12,6 +12,7 @@ export type CalendarsAlone = Omit<
   Calendars,
   | 'bytesOf'
   | 'changesSince'
+  | 'eachBetween'
   | 'environment'
   | 'nameByEntry'
   | 'nameByUid'

@@ -42,6 +42,9 @@ export interface SyncPosition {
 /** What two zones may differ by: from UTC-12 to UTC+14. */
 const ZONE_MILLIS_MAX = 26 * 3_600_000;
 
+/** Keys of the time index read at a time. */
+const KEYS_PER_READ = 256;
+
 /** Where whoever has nothing begins. */
 export const SYNC_START: SyncPosition = { after: 0, base: 0 };
 
@@ -236,19 +239,33 @@ export class CalendarReader extends CalendarView {
    * whole days and floating times was made with the zone that the calendar had then: a day more is looked at.
    */
   objectsBetween(calendar: string, from: number, to: number, limit = Number.MAX_SAFE_INTEGER): NamedObject[] {
-    const found = new Map<string, NamedObject>();
+    const found: NamedObject[] = [];
+    for (const object of this.eachBetween(calendar, from, to)) {
+      found.push(object);
+      if (found.length >= limit) break;
+    }
+    return found;
+  }
+
+  /** The same one by one, for whoever stops in between: no read stays open meanwhile. */
+  *eachBetween(calendar: string, from: number, to: number): Generator<NamedObject> {
+    const seen = new Set<string>();
     const [first, last] = [from - ZONE_MILLIS_MAX, to + ZONE_MILLIS_MAX];
-    for (const range of timeRanges(calendar, first, last)) {
-      for (const itemKey of this.environment.tables.times.getKeys(range)) {
-        const name = nameInTimeKey(itemKey, calendar);
-        if (found.has(name)) continue;
-        const record = this.object(calendar, name);
-        if (record === undefined || !touches(record, first, last)) continue;
-        found.set(name, { name, ...record });
-        if (found.size >= limit) return [...found.values()];
+    for (const { end, start } of timeRanges(calendar, first, last)) {
+      for (let behind: Buffer | undefined = start; behind !== undefined;) {
+        const range = { start: behind, end, limit: KEYS_PER_READ };
+        const keys = [...this.environment.tables.times.getKeys(range)].map((itemKey) => Buffer.from(itemKey));
+        behind = keys.length < KEYS_PER_READ ? undefined : Buffer.concat([keys.at(-1) as Buffer, Buffer.of(0)]);
+        for (const itemKey of keys) {
+          const name = nameInTimeKey(itemKey, calendar);
+          // In two buckets at most, side by side.
+          if (seen.has(name)) continue;
+          seen.add(name);
+          const record = this.object(calendar, name);
+          if (record !== undefined && touches(record, first, last)) yield { name, ...record };
+        }
       }
     }
-    return [...found.values()];
   }
 
   /**

@@ -87,6 +87,14 @@ export class CalendarContents {
     return this.#shownOf(this.#calendars.objectsBetween(this.#id, from, to, limit));
   }
 
+  /** As `between`, one by one: see `eachBetween` of the store. */
+  *eachBetween({ from, to }: Window): Generator<ShownObject> {
+    for (const object of this.#calendars.eachBetween(this.#id, from, to)) {
+      const shown = this.#shown(object);
+      if (shown !== undefined) yield shown;
+    }
+  }
+
   /** See `changesSince` of the store. What became hidden was removed for those who may have it. */
   changesSince(position: SyncPosition, limit: number): SyncPage<ShownObject> | 'expired' {
     const page = this.#calendars.changesSince(this.#id, position, limit);

@@ -17,8 +17,8 @@ import { knownZone } from '../../zones/zone-resolver.ts';
 import { readTimezone } from '../properties/zone-property.ts';
 import { objectRow, readObjectRequest } from './object-rows.ts';
 
-/** A span up to which the time index is asked; most objects of a calendar touch a longer one, and are read in pages. */
-const INDEXED_MILLIS = 100 * 86_400_000;
+/** A span up to which the time index is asked; most objects of a calendar touch a longer one, and are read by their names. */
+const INDEXED_MILLIS = 1_100 * 86_400_000;
 
 /** Answers the report. @throws DavRefusal */
 export function calendarQuery(request: DavRequest, root: XmlElement, collection: CalendarResource): DavAnswer {
@@ -88,7 +88,7 @@ function* candidates({ contents }: CalendarResource, { filter, isOwnZone }: Quer
   const slack = isOwnZone ? 0 : ZONE_MILLIS_MAX;
   const range = asked === undefined ? undefined : { from: asked.from - slack, to: asked.to + slack };
   const isShort = range !== undefined && range.to - range.from <= INDEXED_MILLIS;
-  const objects = isShort ? contents.between(range) : objectsOf(contents);
+  const objects = isShort ? contents.eachBetween(range) : objectsOf(contents);
   for (const object of objects) {
     if ((kind === undefined || object.kind === kind) && (range === undefined || mayTouch(object, range))) yield object;
   }
