@@ -253,8 +253,8 @@ export class CalendarReader extends CalendarView {
     const [first, last] = [from - ZONE_MILLIS_MAX, to + ZONE_MILLIS_MAX];
     for (const { end, start } of timeRanges(calendar, first, last)) {
       for (let behind: Buffer | undefined = start; behind !== undefined;) {
-        const range = { start: behind, end, limit: KEYS_PER_READ };
-        const keys = [...this.environment.tables.times.getKeys(range)].map((itemKey) => Buffer.from(itemKey));
+        const range: { start: Buffer; end: Buffer; limit: number } = { start: behind, end, limit: KEYS_PER_READ };
+        const keys: Buffer[] = [...this.environment.tables.times.getKeys(range)].map((itemKey) => Buffer.from(itemKey));
         behind = keys.length < KEYS_PER_READ ? undefined : Buffer.concat([keys.at(-1) as Buffer, Buffer.of(0)]);
         for (const itemKey of keys) {
           const name = nameInTimeKey(itemKey, calendar);

@@ -7,7 +7,7 @@ import { broken } from '../dav-refusal.ts';
 import { answerStream, type DavAnswer, type DavRequest } from '../exchange.ts';
 import { matchesText, readFilter, type ComponentFilter, type TextMatch } from '../filter.ts';
 import { matches } from '../filter-matching.ts';
-import type { ShownObject } from '../../objects/calendar-contents.ts';
+import type { CalendarContents, ShownObject } from '../../objects/calendar-contents.ts';
 import { objectsOf } from '../properties/propfind.ts';
 import { isBrief } from '../request-preferences.ts';
 import { objectResource, type CalendarResource } from '../resources.ts';
