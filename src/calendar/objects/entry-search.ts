@@ -78,7 +78,7 @@ function hintsOf(book: SearchedBy['book'], term: string): readonly (readonly str
   const people: string[] = [];
   for (const user of book.search(term)) {
     people.push(user);
-    if (people.length > NAMESAKES_MAX) return [];
+    if (people.length > NAMESAKES_MAX) return [term.split(' ')];
   }
   const addresses = people.flatMap((user) => [...book.addressesOf(user), `/dav/principals/${user}`]);
   return [term.split(' '), ...addresses.map((address) => [fold(address)])];
@@ -96,7 +96,7 @@ function holds(
   // A circumflex may stand for another character within a parameter (RFC 6868), which is looked at closely.
   const folded = text.includes('^') ? undefined : fold(text);
   const may = (some: (typeof hints)[number]) =>
-    some.length === 0 || some.some((words) => words.every((word) => folded?.includes(word) !== false));
+    some.some((words) => words.every((word) => folded?.includes(word) !== false));
   if (!hints.every(may)) return false;
   try {
     const read = contents.read(object);

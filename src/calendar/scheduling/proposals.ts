@@ -16,6 +16,7 @@ import { CalendarFault } from '../icalendar/calendar-fault.ts';
 import type { Property } from '../icalendar/component.ts';
 import { CalendarContents } from '../objects/calendar-contents.ts';
 import type { DerivationPool } from '../objects/derivation-pool.ts';
+import { TimeSlicer } from '../time-slicer.ts';
 import { placeOf, type Place } from './delivery-calendar.ts';
 import { declineOf, isCurrent, readProposal, type Proposal } from './itip-counter.ts';
 import { isProposal, type OutsideWord } from './itip-inbound.ts';
@@ -117,11 +118,13 @@ export class Proposals {
     const inbox = calendars.inboxOf(user);
     if (inbox === undefined) return [];
     const contents = new CalendarContents(calendars, { calendar: inbox, access: 'owner' });
+    const slicer = new TimeSlicer();
     const found: (KeptProposal & { readonly seq: number })[] = [];
     for (let after: string | undefined; ;) {
       const { next, objects } = contents.page(PAGE, after);
       for (const { name, seq, uid } of objects) {
         if (!PROPOSING.test(uid)) continue;
+        await slicer.pass();
         const kept = await this.#read(user, inbox, name);
         if (kept !== undefined) found.push({ ...kept, seq });
       }
