@@ -97,6 +97,7 @@ const RUSSIAN: Sentences = {
   vendor_token_invalid: 'Сервер не знает такого токена поставщика.',
   vendor_token_revoked: 'Токен поставщика отозван.',
   answer_forbidden: 'Отвечать на приглашение можно только за себя.',
+  proposal_forbidden: 'Для этого события нельзя предложить другое время.',
 
   conversation_forbidden: 'Такой беседы для вас нет.',
   device_forbidden: 'Этот сеанс принадлежит другому устройству.',
@@ -152,6 +153,8 @@ const RUSSIAN: Sentences = {
   guest_not_found: 'Такого гостя нет.',
   room_link_not_found: 'Такой ссылки для вас нет.',
   invitation_not_found: 'Такого приглашения у вас нет.',
+  proposal_not_found: 'Такого предложения у вас нет или уже нет.',
+  proposal_outdated: 'Встреча с тех пор изменилась.',
   meeting_not_found: 'Такой встречи для вас нет.',
   message_not_found: 'Такого сообщения нет.',
   method_not_found: 'По этому адресу такое действие недоступно.',

@@ -107,6 +107,7 @@ export const ERRORS = {
 
   // 403: known, and without the right. An answer, not a failure. One code for not-there and not-yours (ERR-05).
   answer_forbidden: { status: 403, error: 'You may answer an invitation only for yourself.' },
+  proposal_forbidden: { status: 403, error: 'Another time cannot be proposed for this entry.' },
   calendar_read_only: { status: 403, error: 'The calendar follows a feed; its entries are not changed here.' },
   conversation_forbidden: { status: 403, error: 'There is no such conversation for you.' },
   device_forbidden: { status: 403, error: 'The device is not the one this session belongs to.' },
@@ -179,6 +180,7 @@ export const ERRORS = {
   guest_not_found: { status: 404, error: 'There is no such guest.' },
   room_link_not_found: { status: 404, error: 'There is no such link for you.' },
   invitation_not_found: { status: 404, error: 'There is no such invitation for you.' },
+  proposal_not_found: { status: 404, error: 'There is no such proposal for you, or not any more.' },
   meeting_not_found: { status: 404, error: 'There is no such meeting for you.' },
   message_not_found: { status: 404, error: 'There is no such message.' },
   method_not_found: { status: 404, error: 'This path does not have that method.' },
@@ -201,6 +203,7 @@ export const ERRORS = {
   webhook_not_found: { status: 404, error: 'There is no such webhook.' },
 
   // 409: the state of things forbids it. Resolve and retry.
+  proposal_outdated: { status: 409, error: 'The entry has changed since, or does not take place.' },
   app_passwords_full: { status: 409, error: 'You have as many app passwords as you may; revoke one first.' },
   attachment_in_use: { status: 409, error: 'A message has this attachment; delete the message instead.' },
   attachment_infected: { status: 409, error: 'The virus scanner found something in this file; it was removed.' },

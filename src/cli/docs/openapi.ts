@@ -54,6 +54,7 @@ const PATH_PARAMETERS: Readonly<Record<string, { schema: z.ZodType; say: string 
   feed: { schema: z.string(), say: 'The id of the feed.' },
   file: { schema: z.string(), say: 'The last segment of the URL that publishing answered.' },
   entry: { schema: z.string(), say: 'The entry.' },
+  proposal: { schema: z.string(), say: 'The proposal.' },
   password: { schema: z.string(), say: 'The id of the app password.' },
   factor: { schema: z.string(), say: '`totp`, or the id of a passkey.' },
   passkey: { schema: z.string(), say: 'The id of the passkey.' },
