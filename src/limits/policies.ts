@@ -188,7 +188,7 @@ function routePolicies({ rateLimits: times }: Pick<PolicySettings, 'rateLimits'>
       beyond: 'answered in turn, up to two seconds later; then `rate_limited`',
     },
     health_read: {
-      ...{ ...often(600), beyond },
+      ...{ perSecond: 10 * times, burst: 60 * times, beyond },
       say: 'Reads of `/healthz` by one address: ten probes a second.',
     },
     scim_read: {
