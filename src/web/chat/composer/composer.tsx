@@ -41,8 +41,7 @@ export interface ComposerProps {
 
 export function Composer({ title, aim, root, onSent }: ComposerProps) {
   const { t } = useTranslation();
-  const { uploads } = useChat();
-  const { aimAt, conv, conversation, may } = useOpenConversation();
+  const { aimAt, conversation, may } = useOpenConversation();
   const composing = useComposing({ aim, root, onSent });
   const { field, mentions, text } = composing;
   const [hasFormatting, toggleFormatting] = useFormattingShown();
@@ -62,22 +61,7 @@ export function Composer({ title, aim, root, onSent }: ComposerProps) {
           <FormattingBar onFormat={(format) => field.current !== null && formatField(field.current, format)} />
         )}
         <Group gap={4} align="flex-end" wrap="nowrap">
-          {root === undefined && (
-            <FileButton multiple onChange={(files) => uploads.add(conv, files)}>
-              {(props) => (
-                <ActionIcon
-                  {...props}
-                  variant="subtle"
-                  color="gray"
-                  size="lg"
-                  aria-label={t('composer.attach')}
-                  title={t('composer.attach')}
-                >
-                  <Paperclip size={18} />
-                </ActionIcon>
-              )}
-            </FileButton>
-          )}
+          {root === undefined && <AttachButton />}
           <Textarea
             ref={field}
             className="parley-composer-text"
@@ -96,17 +80,7 @@ export function Composer({ title, aim, root, onSent }: ComposerProps) {
             aria-controls={mentions.active === undefined ? undefined : mentions.id}
             aria-activedescendant={mentions.active}
           />
-          <ActionIcon
-            variant="subtle"
-            color="gray"
-            size="lg"
-            aria-label={t('format.title')}
-            title={t('format.title')}
-            aria-pressed={hasFormatting}
-            onClick={toggleFormatting}
-          >
-            <CaseSensitive size={20} />
-          </ActionIcon>
+          <FormattingToggle isShown={hasFormatting} onToggle={toggleFormatting} />
           <EmojiButton label={t('emoji.title')} onPick={composing.insert} size="lg">
             <Smile size={18} />
           </EmojiButton>
@@ -116,6 +90,45 @@ export function Composer({ title, aim, root, onSent }: ComposerProps) {
         </Group>
       </div>
     </div>
+  );
+}
+
+function AttachButton() {
+  const { t } = useTranslation();
+  const { uploads } = useChat();
+  const { conv } = useOpenConversation();
+  return (
+    <FileButton multiple onChange={(files) => uploads.add(conv, files)}>
+      {(props) => (
+        <ActionIcon
+          {...props}
+          variant="subtle"
+          color="gray"
+          size="lg"
+          aria-label={t('composer.attach')}
+          title={t('composer.attach')}
+        >
+          <Paperclip size={18} />
+        </ActionIcon>
+      )}
+    </FileButton>
+  );
+}
+
+function FormattingToggle({ isShown, onToggle }: { readonly isShown: boolean; readonly onToggle: () => void }) {
+  const { t } = useTranslation();
+  return (
+    <ActionIcon
+      variant="subtle"
+      color="gray"
+      size="lg"
+      aria-label={t('format.title')}
+      title={t('format.title')}
+      aria-pressed={isShown}
+      onClick={onToggle}
+    >
+      <CaseSensitive size={20} />
+    </ActionIcon>
   );
 }
 

@@ -13,8 +13,7 @@ import type { ChatMessage } from '#src/client/conversations/records.ts';
 import type { Mention } from '#src/protocol/conversations/messages.ts';
 import { useChat, type Chat } from '../chat-context.ts';
 import { useOpenConversation, type Aim, type OpenConversation } from '../conversation/open-conversation.ts';
-import { formatField } from '../formatting/format-field.ts';
-import { formatOf } from '../formatting/formats.ts';
+import { formatByKey } from '../formatting/format-field.ts';
 import { mentionBefore, mentionsIn } from './mention-words.ts';
 
 const CANDIDATES_MAX = 8;
@@ -96,12 +95,7 @@ export function useComposing({ aim, root, onSent }: ComposingOptions): Composing
   const press = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (event.nativeEvent.isComposing) return;
     if (choice.candidates.length > 0 && choice.press(event, complete)) return event.preventDefault();
-    const format = event.ctrlKey || event.metaKey ? formatOf(event) : undefined;
-    if (format !== undefined) {
-      event.preventDefault();
-      formatField(event.currentTarget, format);
-      return;
-    }
+    if (formatByKey(event)) return;
     if (event.key === 'Enter' && !event.shiftKey) {
       event.preventDefault();
       send();
