@@ -49,7 +49,7 @@ const searchRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/search',
   validateSearch: readSearchWords,
-  component: lazyRouteComponent(async () => await import('./search/search-screen.tsx'), 'SearchScreen'),
+  component: lazyRouteComponent(async () => ({ default: (await import('./search/search-screen.tsx')).SearchScreen })),
 });
 const joinRoute = createRoute({
   getParentRoute: () => rootRoute,
