@@ -12,7 +12,6 @@ import {
 import { useHotkeys } from '@mantine/hooks';
 import { lazy, Suspense, useState } from 'react';
 import type { ParleyClient } from '#src/client/parley-client.ts';
-import { SettingsScreen } from '../account/settings-screen.tsx';
 import { useObserved } from '../kit/observable.ts';
 import './chat.css';
 import { BrokenScreen } from './broken-screen.tsx';
@@ -58,7 +57,13 @@ const joinRoute = createRoute({
     return <JoinScreen link={joinRoute.useParams().link} />;
   },
 });
-const settingsRoute = createRoute({ getParentRoute: () => rootRoute, path: '/settings', component: SettingsScreen });
+const settingsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/settings',
+  component: lazyRouteComponent(async () => ({
+    default: (await import('../account/settings-screen.tsx')).SettingsScreen,
+  })),
+});
 const routeTree = rootRoute.addChildren([indexRoute, conversationRoute, searchRoute, joinRoute, settingsRoute]);
 const router = createRouter({
   routeTree,
