@@ -76,6 +76,13 @@ export interface ReusedSession {
   readonly address: string;
 }
 
+/** What a browser has of a session: the device that it says it is, the refresh token of its cookie, the token of its page. */
+export interface KeptSession {
+  readonly device: string;
+  readonly refreshToken: string | undefined;
+  readonly token: string | undefined;
+}
+
 /** What is kept of a session beside it, as part of the change that opens it. */
 export type Noted = (draft: AccountsDraft, opened: OpenedSession) => void;
 
@@ -229,7 +236,38 @@ export class SignIn {
   async renew(token: string | undefined, refreshToken: string | undefined, address: string): Promise<Session> {
     return refreshToken === undefined
       ? await this.#renewByToken(token, address)
-      : await this.#renewByRefreshToken(refreshToken, address);
+      : await this.#renewByRefreshToken(readRefreshToken(refreshToken), address);
+  }
+
+  /**
+   * As `renew` by a refresh token that a cookie of one device brought: for a session on that device, and of the token beside it.
+   * @throws Refusal as `renew` does, and `session_cookie_invalid` for a cookie that is missing, none of ours or another device’s.
+   */
+  async renewOnDevice(kept: KeptSession, address: string): Promise<Session> {
+    return await this.#renewByRefreshToken(this.#ofDevice(kept), address);
+  }
+
+  /**
+   * Ends the session that a device’s cookie names, or without one that of the token.
+   * @throws Refusal `session_over`, `session_revoked` for one that had ended; what `renewOnDevice` throws for a wrong cookie.
+   */
+  async logoutOnDevice(kept: KeptSession): Promise<void> {
+    if (kept.refreshToken === undefined) return await this.logout(kept.token);
+    const { sid, username } = this.#ofDevice(kept);
+    await this.#end({ sub: username, dev: kept.device, sid });
+  }
+
+  /** The refresh token that a device kept, once it is known for one of that device’s live session. */
+  #ofDevice({ device, refreshToken, token }: KeptSession): RefreshToken {
+    const { accounts, clock, tokens } = this.#options;
+    const given = readRefreshToken(refreshToken ?? '');
+    if (given === undefined) throw new Refusal('session_cookie_invalid');
+    const found = this.#refreshed(accounts, given, clock.now());
+    // A token that cannot be read any more, as after other keys, says nothing.
+    const claims = token === undefined ? undefined : tokens.verify(token, unixSeconds(clock.now())).claims;
+    const isAnother = claims !== undefined && claims.sid !== given.sid;
+    if (found.device.id !== device || isAnother) throw new Refusal('session_cookie_invalid');
+    return given;
   }
 
   async #renewByToken(token: string | undefined, address: string): Promise<Session> {
@@ -266,9 +304,8 @@ export class SignIn {
     noted.catch(() => undefined);
   }
 
-  async #renewByRefreshToken(text: string, address: string): Promise<Session> {
+  async #renewByRefreshToken(given: RefreshToken | undefined, address: string): Promise<Session> {
     const { accounts, announcer, clock } = this.#options;
-    const given = readRefreshToken(text);
     if (given === undefined) throw new Refusal('token_invalid');
     const now = clock.now();
     // Looked at first without a change: a repeat writes nothing, and what is wrong costs no commit.
@@ -322,8 +359,11 @@ export class SignIn {
    * @throws Refusal `session_revoked` when it was ended before, `token_missing`, `token_invalid`.
    */
   async logout(token: string | undefined): Promise<void> {
+    await this.#end(this.#read(token));
+  }
+
+  async #end(claims: Pick<SessionClaims, 'dev' | 'sid' | 'sub'>): Promise<void> {
     const { accounts, announcer } = this.#options;
-    const claims = this.#read(token);
     const revocation = await accounts.change((draft) => {
       if (draft.isRevoked(claims.sid)) throw new Refusal('session_revoked');
       const devices = draft.devices(claims.sub);

@@ -1,11 +1,10 @@
-/** Which of the app's faces is shown: the way in, another tab has it, or the conversations; and what is said over all of them. */
+/** Which of the app's faces is shown: the way in, or the conversations; and what is said over all of them. */
 import { Alert, Button, Center, Loader, Stack, Text, Title } from '@mantine/core';
-import { MonitorUp, RefreshCw } from 'lucide-react';
+import { RefreshCw } from 'lucide-react';
 import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { SignInSession } from './account/sign-in-session.ts';
 import { SignInScreen } from './account/sign-in-screen.tsx';
-import { EmptyState } from './kit/empty-state.tsx';
 import { useObserved } from './kit/observable.ts';
 
 /** Who is not signed in does not wait for what only those need who are. */
@@ -29,8 +28,6 @@ function Face({ session }: { readonly session: SignInSession }) {
       return <Waiting />;
     case 'signed-out':
       return <SignInScreen session={session} code={state.code} />;
-    case 'elsewhere':
-      return <Elsewhere session={session} />;
     case 'signed-in':
       return (
         <Suspense fallback={<Waiting />}>
@@ -47,18 +44,6 @@ function Waiting() {
   return (
     <Center mih="100dvh">
       <Loader aria-label={t('app.loading')} role="status" />
-    </Center>
-  );
-}
-
-function Elsewhere({ session }: { readonly session: SignInSession }) {
-  const { t } = useTranslation();
-  return (
-    <Center component="main" mih="100dvh">
-      <EmptyState icon={<MonitorUp size={48} />} title={t('app.elsewhere')}>
-        <Text>{t('app.elsewhereWhy')}</Text>
-        <Button onClick={() => void session.takeOver(true)}>{t('app.useHere')}</Button>
-      </EmptyState>
     </Center>
   );
 }
