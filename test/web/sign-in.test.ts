@@ -132,6 +132,24 @@ describe('signing in in Chromium', { skip: CHROMIUM === undefined && 'no Chromiu
     await second.page.keyboard.press('Enter');
     await shown(third.page, 'From the second').waitFor();
 
+    // The device is in front of the person while any of its tabs is.
+    const show = async (page: Page, hidden: boolean) =>
+      await page.evaluate((isHidden) => {
+        Object.defineProperty(document, 'hidden', { value: isHidden, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));
+      }, hidden);
+    const presences = () => (first.sockets[0]?.sent ?? []).filter((text) => text.includes('"presence"'));
+    const awake = (isAwake: boolean) => JSON.stringify({ kind: 'presence', awake: isAwake });
+    const before = presences();
+    assert.equal(before.at(-1), awake(true));
+    await show(first.page, true);
+    await show(second.page, true);
+    await show(third.page, true);
+    await until(() => presences().length > before.length, 'the device to fall asleep');
+    assert.deepEqual(presences().slice(before.length), [awake(false)]);
+    await show(third.page, false);
+    await until(() => presences().at(-1) === awake(true), 'the device to wake');
+
     await first.page.close();
     await until(() => second.sockets.length + third.sockets.length === 1, 'another tab to have the socket');
     await bobSays('After the first');
@@ -147,11 +165,27 @@ describe('signing in in Chromium', { skip: CHROMIUM === undefined && 'no Chromiu
     });
     assert.equal(sessions.body.items.length, 2, 'that of this test, and one of all tabs');
 
+    // What a tab could not send before it closed, the next one that opens sends.
+    await context.setOffline(true);
+    await third.page.getByRole('textbox', { name: /^Message/ }).fill('Written on the train');
+    await third.page.keyboard.press('Enter');
+    await third.page.locator('[data-sending=waiting]', { hasText: 'Written on the train' }).waitFor();
+    await third.page.close();
+    await context.setOffline(false);
+    const fourth = await tabOf(context);
+    await open(fourth.page);
+    const texts = async () => {
+      const reply = await server.api<{ items: { body: unknown }[] }>(bob, 'GET', `/v1/conversations/${room}/messages`);
+      return reply.body.items.map(({ body }) => body);
+    };
+    await until(async () => (await texts()).includes('Written on the train'), 'the message to be sent');
+    assert.equal((await texts()).filter((text) => text === 'Written on the train').length, 1);
+
     await second.page.getByRole('navigation').getByTitle('Settings').click();
     await second.page.getByRole('button', { name: 'Sign out' }).first().click();
     await second.page.getByLabel('Username').waitFor();
-    await third.page.getByLabel('Username').waitFor();
-    assert.doesNotMatch(await readable(third.page), /parley\.session|For every tab/);
+    await fourth.page.getByLabel('Username').waitFor();
+    assert.doesNotMatch(await readable(fourth.page), /parley\.session|outbox/);
     await context.close();
   });
 });
