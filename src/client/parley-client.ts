@@ -170,6 +170,11 @@ export class ParleyClient {
     if (this.#session.adopt(session)) this.#connect();
   }
 
+  /** Renews the session now: what it may has changed, as with a second factor. @throws ParleyError */
+  async renewSession(): Promise<void> {
+    await this.#session.renew(this.#session.token);
+  }
+
   get standing(): Standing {
     return this.#surroundings.standing.current;
   }

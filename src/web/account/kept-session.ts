@@ -71,7 +71,7 @@ export function thisDevice(user: string): { name: string; platform: string; id?:
   return { name: browserName(), platform: 'web', ...(id === undefined ? {} : { id }) };
 }
 
-function browserName(): string {
+export function browserName(): string {
   const agent = navigator.userAgent;
   const browsers = { Edg: 'Edge', OPR: 'Opera', Firefox: 'Firefox', Chrome: 'Chrome', Safari: 'Safari' };
   const systems = {

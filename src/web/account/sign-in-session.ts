@@ -2,22 +2,28 @@
  * Who is signed in here, and the client that speaks for them. All tabs of the browser are one device: they share a socket, and who
  * signs in or out in one of them does so in all.
  */
+import { AccountApi } from '#src/client/account-api.ts';
 import { canShareTabs, ClientTabs } from '#src/client/client-tabs.ts';
 import { ParleyClient } from '#src/client/parley-client.ts';
 import { beginSignOn, finishSignOn, type SignOnWalk } from '#src/client/sign-on.ts';
+import { ParleyError } from '#src/client/parley-error.ts';
+import { finishSignIn, signInWithPasskey } from '#src/client/second-factor.ts';
 import { Http } from '#src/client/connection/http.ts';
-import { cookieForm, signIn } from '#src/client/connection/session.ts';
+import { cookieForm, Session as KeptSession, signIn } from '#src/client/connection/session.ts';
 import { StandingWatch, type Standing } from '#src/client/connection/standing.ts';
 import { systemTimers } from '#src/client/connection/timers.ts';
+import type { FinishSignIn, SecondFactorAsk } from '#src/protocol/sessions/second-factors.ts';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
 import { PROTOCOL_VERSION } from '#src/protocol/version.ts';
 import { Observable } from '../kit/observable.ts';
 import { forgetSession, keepSession, keptOutbox, keptSession, SESSION_KEY, thisDevice } from './kept-session.ts';
 
-/** `code` says why the person has to sign in again, or why signing in at a provider came to nothing. */
+/** `code` says why the person has to sign in again, or why signing in at a provider came to nothing; `ask`, what is wanted besides. */
 export type SignInState =
   | { readonly phase: 'starting' }
-  | { readonly phase: 'signed-out'; readonly code?: string }
+  | { readonly phase: 'signed-out'; readonly code?: string; readonly ask?: SecondFactorAsk }
+  /** The installation wants a second factor, and until there is one the session sets one up and does nothing else. */
+  | { readonly phase: 'enrolling'; readonly account: AccountApi; readonly session: KeptSession }
   | { readonly phase: 'signed-in'; readonly client: ParleyClient };
 
 export interface SignInWays {
@@ -75,7 +81,34 @@ export class SignInSession extends Observable {
   async signIn(username: string, password: string): Promise<void> {
     const { id, ...device } = thisDevice(username);
     const own = id === undefined ? {} : { device_id: id };
-    this.#enter(await signIn(this.#http, { username, password, device, ...own, ...cookieForm(true) }));
+    try {
+      this.#enter(await signIn(this.#http, { username, password, device, ...own, ...cookieForm(true) }));
+    } catch (thrown) {
+      if (!this.#isAsked(thrown)) throw thrown;
+    }
+  }
+
+  /** Goes on with a sign-in that asks for a second factor. @throws ParleyError `second_factor_wrong`, `sign_in_over`. */
+  async finish(ask: SecondFactorAsk, proof: Omit<FinishSignIn, 'challenge'>): Promise<void> {
+    this.#enter(await finishSignIn({ ...OPTIONS, ask, proof }));
+  }
+
+  /** Begins a sign-in anew. */
+  startOver(): void {
+    this.#be({ phase: 'signed-out' });
+  }
+
+  /** Signs in whom a passkey names. @throws ParleyError `login_failed`, `transfer_aborted`, `passkeys_unavailable`. */
+  async signInWithPasskey(): Promise<void> {
+    // Whose it is, is known afterwards: the device that a name had here cannot be said.
+    this.#enter(await signInWithPasskey({ ...OPTIONS, device: thisDevice('') }));
+  }
+
+  /** From when on a second factor is wanted of the person who has none, in milliseconds; undefined for everybody else. */
+  get factorDue(): number | undefined {
+    if (this.#state.phase !== 'signed-in') return undefined;
+    const due = this.#state.client.session.second_factor_due;
+    return due === undefined ? undefined : Date.parse(due);
   }
 
   /** How people sign in here. @throws ParleyError */
@@ -93,11 +126,11 @@ export class SignInSession extends Observable {
 
   /** Ends the session here, in all tabs, and on the server where it can be told. */
   async signOut(): Promise<void> {
-    if (this.#state.phase !== 'signed-in') return;
-    const { client } = this.#state;
+    const state = this.#state;
+    if (state.phase !== 'signed-in' && state.phase !== 'enrolling') return;
     forgetSession();
     try {
-      await client.signOut();
+      await (state.phase === 'signed-in' ? state.client.signOut() : state.session.logout());
     } catch {
       // The server could not be told: the token's life ends it there.
     }
@@ -108,14 +141,47 @@ export class SignInSession extends Observable {
     try {
       this.#enter(await finishSignOn({ ...OPTIONS, walk, returned, device: thisDevice('') }));
     } catch (thrown) {
+      if (this.#isAsked(thrown)) return;
       this.#be({ phase: 'signed-out', code: (thrown as { code?: string }).code ?? 'sso_failed' });
     }
+  }
+
+  /** Whether a sign-in goes on with a second factor, for which is asked then. */
+  #isAsked(thrown: unknown): boolean {
+    if (!(thrown instanceof ParleyError) || thrown.secondFactor === undefined) return false;
+    this.#be({ phase: 'signed-out', ask: thrown.secondFactor });
+    return true;
   }
 
   /** Somebody signed in in this tab. */
   #enter(session: Session): void {
     keepSession(session);
-    this.#follow(session);
+    if (session.second_factor === 'enrollment') this.#enroll(session);
+    else this.#follow(session);
+  }
+
+  /** Goes on with nothing but setting up a factor. */
+  #enroll(wire: Session): void {
+    const session = new KeptSession(wire, {
+      coordinator: this.#http,
+      timers: systemTimers,
+      inCookie: true,
+      onRenewed: () => undefined,
+      onOver: ({ code }) => {
+        forgetSession();
+        this.#leave({ phase: 'signed-out', code });
+      },
+    });
+    this.#be({ phase: 'enrolling', account: new AccountApi(session, this.#http), session });
+  }
+
+  /** A factor is in force: the next token opens everything. @throws ParleyError */
+  async enrolled(): Promise<void> {
+    if (this.#state.phase !== 'enrolling') return;
+    const { session } = this.#state;
+    await session.renew(session.token);
+    session.close();
+    this.#enter(session.wire);
   }
 
   #follow(session: Session): void {
@@ -126,7 +192,13 @@ export class SignInSession extends Observable {
     tabs?.attach(client);
     this.#tabs = tabs;
     client.on('renewed', () => {
-      if (this.#isOf(client)) keepSession(client.session);
+      if (!this.#isOf(client)) return;
+      keepSession(client.session);
+      this.changed();
+      // The days of grace are over, or the rule is new and has none.
+      if (client.session.second_factor !== 'enrollment') return;
+      this.#leave({ phase: 'starting' });
+      this.#enroll(client.session);
     });
     client.on('signed-out', ({ code }) => {
       if (!this.#isOf(client)) return;
@@ -145,7 +217,7 @@ export class SignInSession extends Observable {
   #lookAgain(): void {
     if (this.#state.phase === 'starting') return;
     const kept = keptSession();
-    const user = this.#state.phase === 'signed-in' ? this.#state.client.user : undefined;
+    const user = userOf(this.#state);
     if (kept?.user === user) return;
     if (user !== undefined) this.#leave({ phase: 'signed-out' });
     if (kept !== undefined) this.#follow(kept);
@@ -154,6 +226,7 @@ export class SignInSession extends Observable {
   /** The session is over: nothing of it goes on here. */
   #leave(state: SignInState): void {
     if (this.#state.phase === 'signed-in') this.#state.client.close();
+    if (this.#state.phase === 'enrolling') this.#state.session.close();
     this.#tabs?.close();
     this.#tabs = undefined;
     this.#be(state);
@@ -168,4 +241,9 @@ export class SignInSession extends Observable {
     this.#state = state;
     this.changed();
   }
+}
+
+function userOf(state: SignInState): string | undefined {
+  if (state.phase === 'signed-in') return state.client.user;
+  return state.phase === 'enrolling' ? state.session.wire.user : undefined;
 }
