@@ -67,12 +67,14 @@ export function SignInScreen({ ask, code, session }: SignInScreenProps) {
             <SecondFactor session={session} ask={ask} />
           )}
         </Paper>
-        <Text c="dimmed" size="sm" ta="center">
-          {t('signIn.noAccount')}{' '}
-          <Anchor href="console/" underline="always">
-            {t('signIn.console')}
-          </Anchor>
-        </Text>
+        {ask === undefined && (
+          <Text c="dimmed" size="sm" ta="center">
+            {t('signIn.noAccount')}{' '}
+            <Anchor href="console/" underline="always">
+              {t('signIn.console')}
+            </Anchor>
+          </Text>
+        )}
         <LanguageChoice />
       </Stack>
     </Center>

@@ -1,5 +1,5 @@
 /** Recovery codes, which are shown once: to be copied or kept as a file before one goes on. */
-import { Alert, Button, Code, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Button, Code, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 
@@ -27,8 +27,9 @@ export function RecoveryCodes({ codes, onKept }: RecoveryCodesProps) {
     URL.revokeObjectURL(link.href);
   };
   return (
-    <Alert color="orange" variant="light" title={t('factor.codes')} role="group" aria-label={t('factor.codes')}>
+    <div role="group" aria-label={t('factor.codes')}>
       <Stack gap="sm">
+        <Text fw={650}>{t('factor.codes')}</Text>
         <Text size="sm">{t('factor.codesWhy')}</Text>
         <SimpleGrid cols={2} spacing="xs" verticalSpacing="xs">
           {codes.map((code) => (
@@ -47,6 +48,6 @@ export function RecoveryCodes({ codes, onKept }: RecoveryCodesProps) {
           <Button onClick={onKept}>{t('factor.kept')}</Button>
         </Group>
       </Stack>
-    </Alert>
+    </div>
   );
 }

@@ -180,8 +180,7 @@ function FactorRow({ factor, onRemove }: { readonly factor: Factor; readonly onR
           )}
         </Text>
         <Text size="xs" c="dimmed">
-          {t(`factor.kind.${kind}`)}
-          {' · '}
+          {shown !== t(`factor.kind.${kind}`) && `${t(`factor.kind.${kind}`)} · `}
           {usedAt === null ? t('factor.neverUsed') : t('devices.lastUsed', { at: day(usedAt) })}
         </Text>
       </div>
@@ -233,7 +232,9 @@ function AppSetup({ account, onAdded, onBack, setup }: SetupProps & { readonly s
   const { t } = useTranslation();
   const [code, setCode] = useState('');
   const add = async () => {
-    const { recovery_codes: codes } = await account.call('confirmTotp', { body: { code: code.trim() } });
+    const { recovery_codes: codes } = await account.call('confirmTotp', {
+      body: { code: code.trim(), name: t('factor.kind.totp') },
+    });
     await onAdded(codes);
   };
   return (
