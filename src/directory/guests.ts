@@ -15,7 +15,7 @@ import { profileOf, putPerson } from './directory.ts';
 import { guestOfPhone, guestPhones, guestRecords, phoneId, type GuestRecord } from '#src/identity/guest-records.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
-import { endSessions } from '#src/identity/sign-in.ts';
+import { endSessions } from '#src/identity/device-sessions.ts';
 
 export interface GuestsOptions {
   readonly accounts: Accounts;

@@ -140,13 +140,13 @@ describe('signing in in Chromium', { skip: CHROMIUM === undefined && 'no Chromiu
       }, hidden);
     const presences = () => (first.sockets[0]?.sent ?? []).filter((text) => text.includes('"presence"'));
     const awake = (isAwake: boolean) => JSON.stringify({ kind: 'presence', awake: isAwake });
-    const before = presences();
-    assert.equal(before.at(-1), awake(true));
+    const earlier = presences();
+    assert.equal(earlier.at(-1), awake(true));
     await show(first.page, true);
     await show(second.page, true);
     await show(third.page, true);
-    await until(() => presences().length > before.length, 'the device to fall asleep');
-    assert.deepEqual(presences().slice(before.length), [awake(false)]);
+    await until(() => presences().length > earlier.length, 'the device to fall asleep');
+    assert.deepEqual(presences().slice(earlier.length), [awake(false)]);
     await show(third.page, false);
     await until(() => presences().at(-1) === awake(true), 'the device to wake');
 

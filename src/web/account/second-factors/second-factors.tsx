@@ -33,7 +33,35 @@ export interface SecondFactorsProps {
   readonly onAdded?: () => void;
 }
 
-export function SecondFactors({ account, onAdded }: SecondFactorsProps) {
+export function SecondFactors({ account, onAdded = () => undefined }: SecondFactorsProps) {
+  const factors = useOwnFactors(account, onAdded);
+  const { added, answer, back, own, step } = factors;
+  if (own === undefined) return answer === undefined ? <Skeleton height={80} /> : <FormAnswer answer={answer} />;
+  switch (step.kind) {
+    case 'proof':
+      return <OwnProof account={account} own={own} onProven={() => factors.proven(step.next)} onBack={back} />;
+    case 'app':
+      return <AppSetup account={account} setup={step.setup} onAdded={added} onBack={back} />;
+    case 'passkey':
+      return <PasskeySetup account={account} onAdded={added} onBack={back} />;
+    case 'codes':
+      return <RecoveryCodes codes={step.codes} onKept={factors.kept} />;
+    default:
+      return (
+        <FactorList
+          own={own}
+          answer={answer}
+          onApp={factors.setUpApp}
+          onPasskey={factors.addPasskey}
+          onCodes={factors.renewCodes}
+          onRemove={factors.remove}
+        />
+      );
+  }
+}
+
+/** What there is, what is asked of the person now, and what they can do. */
+function useOwnFactors(account: SecondFactorsProps['account'], onAdded: () => void) {
   const { t } = useTranslation();
   const [own, setOwn] = useState<Own>();
   const [step, setStep] = useState<Step>(LIST);
@@ -41,83 +69,53 @@ export function SecondFactors({ account, onAdded }: SecondFactorsProps) {
   const fail = (thrown: unknown) => setAnswer({ text: sentenceOf(thrown), isDone: false });
   const read = async () => setOwn(await account.call('listOwnFactors'));
   useEffect(() => void read().catch(fail), [account]);
-  const finish = async () => {
-    setStep(LIST);
-    await read();
-  };
   /** Does something that wants a proof: one is asked for where the server says that none counts. */
   const proven = (action: () => Promise<void>) => {
     setAnswer(undefined);
+    setStep(LIST);
     action().catch((thrown: unknown) => {
       if (toParleyError(thrown).code === 'proof_required') setStep({ kind: 'proof', next: action });
       else fail(thrown);
     });
   };
-  /** A factor is in force; the first one comes with recovery codes. */
-  const added = async (codes: readonly string[] | null) => {
-    await read();
-    if (codes === null) {
+  const kept = () => {
+    setStep(LIST);
+    read().catch(fail);
+    onAdded();
+  };
+  return {
+    own,
+    step,
+    answer,
+    proven,
+    kept,
+    back: () => setStep(LIST),
+    /** A factor is in force; the first one comes with recovery codes. */
+    added: async (codes: readonly string[] | null) => {
+      await read();
+      if (codes !== null) return setStep({ kind: 'codes', codes });
       setStep(LIST);
       setAnswer({ text: t('factor.added'), isDone: true });
-      onAdded?.();
-    } else setStep({ kind: 'codes', codes });
+      onAdded();
+    },
+    setUpApp: () => proven(async () => setStep({ kind: 'app', setup: await account.call('setUpTotp') })),
+    addPasskey: () =>
+      proven(async () => {
+        // Judged before a name is asked for; what the passkey is made with is asked for anew.
+        await account.call('beginPasskey');
+        setStep({ kind: 'passkey' });
+      }),
+    renewCodes: () =>
+      proven(async () => {
+        setStep({ kind: 'codes', codes: (await account.call('renewOwnRecoveryCodes')).recovery_codes });
+      }),
+    remove: (factor: Factor) =>
+      proven(async () => {
+        await account.call('removeFactor', { params: { factor: factor.id } });
+        await read();
+        setAnswer({ text: t('factor.removed'), isDone: true });
+      }),
   };
-  if (own === undefined) return answer === undefined ? <Skeleton height={80} /> : <FormAnswer answer={answer} />;
-  switch (step.kind) {
-    case 'proof':
-      return (
-        <OwnProof
-          account={account}
-          own={own}
-          onProven={() => {
-            setStep(LIST);
-            proven(step.next);
-          }}
-          onBack={() => setStep(LIST)}
-        />
-      );
-    case 'app':
-      return <AppSetup account={account} setup={step.setup} onAdded={added} onBack={() => setStep(LIST)} />;
-    case 'passkey':
-      return <PasskeySetup account={account} onAdded={added} onBack={() => setStep(LIST)} />;
-    case 'codes':
-      return (
-        <RecoveryCodes
-          codes={step.codes}
-          onKept={() => {
-            void finish().catch(fail);
-            onAdded?.();
-          }}
-        />
-      );
-    default:
-      return (
-        <FactorList
-          own={own}
-          answer={answer}
-          onApp={() => proven(async () => setStep({ kind: 'app', setup: await account.call('setUpTotp') }))}
-          onPasskey={() =>
-            proven(async () => {
-              // Judged before a name is asked for; what the passkey is made with is asked for anew.
-              await account.call('beginPasskey');
-              setStep({ kind: 'passkey' });
-            })
-          }
-          onCodes={() =>
-            proven(async () =>
-              setStep({ kind: 'codes', codes: (await account.call('renewOwnRecoveryCodes')).recovery_codes }),
-            )
-          }
-          onRemove={(factor) =>
-            proven(async () => {
-              await account.call('removeFactor', { params: { factor: factor.id } });
-              await finish();
-              setAnswer({ text: t('factor.removed'), isDone: true });
-            })
-          }
-        />
-      );
-  }
 }
 
 interface FactorListProps {
