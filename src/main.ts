@@ -72,8 +72,10 @@ import { type Certificate, CertificateError, certificateFilesOf } from '#src/tls
 import { CertificateWatch } from '#src/tls/certificate-watch.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
 import { AttachmentReader, openAttachments } from '#storage/attachments/attachment-records.ts';
+import { makeDurableWords } from '#storage/engine/folder-logs.ts';
 import { FolderError, lockFolder, openFolder } from '#storage/engine/folder.ts';
 import { Lanes } from '#storage/engine/lanes.ts';
+import { recoverLogs } from '#storage/engine/log-recovery.ts';
 import { migrateFolder } from '#storage/engine/migrations.ts';
 
 /** The exit code when a setting or the folder is wrong. */
@@ -108,10 +110,13 @@ async function main(): Promise<void> {
   const files = certificateFilesOf(config);
   let certificate = files === undefined ? undefined : await CertificateWatch.open({ files, log });
   const lock = await lockFolder(folder);
-  const manifest = await migrateFolder(folder, openFolder(folder, config.lanes, formatInstant(release.startedAt)));
+  const opened = openFolder(folder, config.lanes, formatInstant(release.startedAt));
+  const words = makeDurableWords(opened.lanes);
+  await recoverLogs(folder, opened.lanes, words);
+  const manifest = await migrateFolder(folder, opened);
   const renewal = await makeRenewal(config, folder, log);
   if (renewal !== undefined) certificate = await CertificateWatch.open({ files: renewal.files, log });
-  const accounts = await Accounts.open(folder);
+  const accounts = await Accounts.open(folder, words);
   const tokens = new SessionTokens(accounts.signingKeys('session_keys'));
   const shards = Math.min(config.shards, manifest.lanes);
   if (shards < config.shards) log.warn('there are fewer lanes than shards', { shards, lanes: manifest.lanes });
@@ -121,7 +126,7 @@ async function main(): Promise<void> {
   const backups = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
   const limits = makeLimiterMemory();
   const limiter = new Limiter(limits, makePolicies(config));
-  const parts = { accounts, tokens, placement, backups, limits, limiter, log, recentLines, metrics };
+  const parts = { accounts, tokens, placement, backups, words, limits, limiter, log, recentLines, metrics };
   const base: Base = { config, certificate, renewal: renewal?.renewal, folder, manifest, ...parts };
   const closers: Closer[] = [
     () => {
@@ -439,7 +444,7 @@ async function listen(
 /** Opens the lanes and the attachments as this thread has them: to read alone. */
 function openStores(base: Base, closers: Closer[]): { readonly attachments: AttachmentReader; readonly lanes: Lanes } {
   const lanes = openLanes(base);
-  const attachments = new AttachmentReader(openAttachments(base.folder));
+  const attachments = new AttachmentReader(openAttachments(base.folder, 'read', base.words));
   closers.push(
     () => lanes.close(),
     () => attachments.close(),
@@ -490,9 +495,9 @@ interface CommandParts {
 }
 
 /** The lanes as this thread has them: to read alone. */
-function openLanes({ config, folder, manifest }: Base): Lanes {
+function openLanes({ config, folder, manifest, words }: Base): Lanes {
   const mapBytes = config.laneSize * 2 ** 30;
-  return new Lanes({ folder, lanes: manifest.lanes, mapBytes, owns: () => false, report: () => undefined });
+  return new Lanes({ folder, lanes: manifest.lanes, mapBytes, owns: () => false, report: () => undefined, words });
 }
 
 /** What `parley status` prints, a line each. */

@@ -92,7 +92,12 @@ export const COMMANDS = {
     optional: { hosts: 'NAME,…' },
     say: 'Makes a certificate for a first look over TLS, for this machine’s names or those given, and prints its fingerprint.',
   },
-  check: { takes: [], options: {}, say: 'Looks for damage in the data. The server must be stopped.' },
+  check: {
+    takes: [],
+    options: {},
+    flags: ['drop-damaged-logs'],
+    say: 'Looks for damage in the data. The server must be stopped. The option sets damaged logs aside: what only they have is lost.',
+  },
   'node join': {
     takes: [],
     options: { coordinator: 'URL', token: 'TOKEN' },

@@ -20,6 +20,7 @@ import { Seeder } from '#src/server/seed.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
 import { Vault } from '#storage/vault/vault.ts';
 import { lockFolder, openFolder, readManifest } from '#storage/engine/folder.ts';
+import { dropDamagedLogs, recoverLogs } from '#storage/engine/log-recovery.ts';
 import { migrateFolder } from '#storage/engine/migrations.ts';
 import { CommandError } from './command-error.ts';
 import type { ControlConnection } from './control-client.ts';
@@ -32,7 +33,9 @@ export async function openOffline(config: Config, make: boolean): Promise<Contro
   if (!make) readManifest(config.data);
   const lock = await lockFolder(config.data);
   try {
-    await migrateFolder(config.data, openFolder(config.data, config.lanes, formatInstant(systemClock.now())));
+    const opened = openFolder(config.data, config.lanes, formatInstant(systemClock.now()));
+    await recoverLogs(config.data, opened.lanes);
+    await migrateFolder(config.data, opened);
     const accounts = await Accounts.open(config.data);
     const handlers = await makeHandlers(config, accounts);
     return {
@@ -126,6 +129,17 @@ export async function restore(from: string, config: Config): Promise<Readonly<Re
 /** Base of links: where the coordinator is reached, without a slash at the end. */
 function baseOf(config: Config): string {
   return config.coordinatorUrl ?? urlOf(config, config.coordinatorPort);
+}
+
+/** Sets damaged logs of a stopped server aside, with what only they have. @throws FolderError when it is in use. */
+export async function dropLogs(folder: string, say: (sentence: string) => void): Promise<void> {
+  const { lanes } = readManifest(folder);
+  const lock = await lockFolder(folder);
+  try {
+    await dropDamagedLogs(folder, lanes, say);
+  } finally {
+    lock.release();
+  }
 }
 
 /** What is wrong with a folder, a sentence each; nothing when it is sound. */

@@ -10,7 +10,7 @@ import { CommandError, EXIT, UsageError } from './command-error.ts';
 import { helpPage, readCommandLine, readCount, type CommandLine, type CommandName } from './command-line.ts';
 import { connectToServer, type ControlConnection } from './control-client.ts';
 import { joinNode, runNode } from './node-commands.ts';
-import { check, openOffline, restore } from './offline.ts';
+import { check, dropLogs, openOffline, restore } from './offline.ts';
 import { readPassword } from './password-input.ts';
 import { readKeyFile, redactStream } from './redact.ts';
 import { writeSelfSigned } from './tls-commands.ts';
@@ -98,8 +98,9 @@ const RUNS: Readonly<Record<CommandName, Run>> = {
       say(`${name}: ${value}`);
     return EXIT.ok;
   },
-  check: async (_line, config) => {
+  check: async ({ flags }, config) => {
     await assertStopped(config);
+    if (flags.has('drop-damaged-logs')) await dropLogs(config.data, say);
     const problems = await check(config.data);
     for (const problem of problems) say(problem);
     say(problems.length === 0 ? 'No problems found.' : `Problems found: ${problems.length}.`);

@@ -7,6 +7,7 @@ import { Log } from '#src/telemetry/log.ts';
 import { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import { QuotaGate, type NearQuota } from '#src/limits/quotas.ts';
 import { AccountsReader } from '#storage/accounts/accounts.ts';
+import { openEnvironment } from '#storage/accounts/accounts-reader.ts';
 import { Lanes } from '#storage/engine/lanes.ts';
 import { openAttachmentClient, type AttachmentClient } from './attachments/attachment-client.ts';
 import type { ShardData } from './shard-data.ts';
@@ -49,8 +50,9 @@ export async function openShardBase(data: ShardData): Promise<ShardBase> {
     mapBytes: config.laneSize * 2 ** 30,
     owns: (lane) => placement.ownsLane(shard, lane),
     report: (records, nanos, failed) => (failed ? metrics.commitFailed() : metrics.commit(records, nanos)),
+    words: data.words,
   });
-  const accounts = new AccountsReader(folder);
+  const accounts = new AccountsReader(folder, openEnvironment(folder, 'read', data.words));
   const near = (one: NearQuota) => runtime.tellMain('quota.neared', one);
   const quotas = new QuotaGate({ limits: data.quotas, now, near });
   const hasWriter = shard === placement.attachmentShard;

@@ -11,6 +11,7 @@ import type { QuotaLimits } from '#src/protocol/quotas.ts';
 import type { Certificate } from '#src/tls/certificate.ts';
 import type { RetentionRule } from '#storage/conversations/retention.ts';
 import type { RingsOfKeys } from '#storage/accounts/signing-keys.ts';
+import type { DurableWords } from '#storage/engine/folder-logs.ts';
 import type { AttachmentSealing } from '#storage/attachments/blob-sealing.ts';
 
 export interface ShardData {
@@ -47,6 +48,8 @@ export interface ShardData {
   readonly objectStore: ObjectStoreSettings | null;
   /** Backups under way, while which no attachment is removed. */
   readonly backups: SharedArrayBuffer;
+  /** How far the logs of the folder are durable. */
+  readonly words: DurableWords;
   /** What ids are derived with: a direct conversation’s from its pair. */
   readonly idKey: Uint8Array;
   readonly origins: readonly string[];

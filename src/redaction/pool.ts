@@ -10,8 +10,11 @@ import type { ValueContext } from './redactor.ts';
 
 /** Tasks that wait for a thread; more are refused at once. Four readers a minute are allowed, so this is a flood. */
 export const QUEUE_MAX = 64;
-/** A chunk of a megabyte takes some 20 ms; what takes this long will not end. The thread is stopped, and another begins. */
-export const DEADLINE_MS = 2000;
+/**
+ * A chunk of a megabyte takes some 20 ms of a core, of which these threads get a tenth where all want one, and less where
+ * twenty processes want two. What takes this long will not end: the thread is stopped, and another begins.
+ */
+export const DEADLINE_MS = 8_000;
 /** Bytes of one task: a page of a journal. A larger one is refused; the caller cuts at line ends. */
 export const TASK_BYTES_MAX = 8 * 1024 * 1024;
 

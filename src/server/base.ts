@@ -10,6 +10,7 @@ import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import type { CertificateRenewal } from '#src/acme/certificate-renewal.ts';
 import type { CertificateWatch } from '#src/tls/certificate-watch.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
+import type { DurableWords } from '#storage/engine/folder-logs.ts';
 import type { Manifest } from '#storage/engine/folder.ts';
 
 export interface Base {
@@ -25,6 +26,8 @@ export interface Base {
   readonly placement: Placement;
   /** Backups under way, for all shards to see. */
   readonly backups: SharedArrayBuffer;
+  /** How far the logs of the folder are durable. */
+  readonly words: DurableWords;
   /** What all threads count requests in, and this thread's way to count. */
   readonly limits: LimiterMemory;
   readonly limiter: Limiter;

@@ -2,6 +2,7 @@
 import type { ShardSupervisor } from '#src/messaging/thread-services.ts';
 import type { Placement } from '#actors/runtime/placement.ts';
 import { backupFolder, type BackupReport } from '#storage/backup/backup.ts';
+import type { DurableWords } from '#storage/engine/folder-logs.ts';
 import { FolderError } from '#storage/engine/folder.ts';
 
 /** How long what is being removed may take to be removed. */
@@ -13,6 +14,7 @@ export interface LiveBackupOptions {
   readonly placement: Placement;
   /** Its first number counts the backups under way. All shards see it, those that are started meanwhile too. */
   readonly backups: SharedArrayBuffer;
+  readonly words: DurableWords;
 }
 
 /**
@@ -20,7 +22,7 @@ export interface LiveBackupOptions {
  * @throws FolderError as `backupFolder`, and when the shard that writes attachments does not answer.
  */
 export async function backUpRunning(
-  { backups, folder, placement, supervisor }: LiveBackupOptions,
+  { backups, folder, placement, supervisor, words }: LiveBackupOptions,
   out: string,
   earlier: string | undefined,
 ): Promise<BackupReport> {
@@ -29,7 +31,7 @@ export async function backUpRunning(
   try {
     const answer = await supervisor.askShard(placement.attachmentShard, 'attachments.settle', null, SETTLE_MILLIS);
     if (!answer.ok) throw new FolderError('The attachments are not answering: back up again shortly.');
-    return await backupFolder(folder, out, earlier);
+    return await backupFolder(folder, out, earlier, words);
   } finally {
     Atomics.sub(underWay, 0, 1);
   }

@@ -107,7 +107,7 @@ export async function startShards(
 
 /** What a shard is started with, read anew whenever one is; `callsOf` has the calls of the thread before it. */
 function makeShardData(
-  { accounts, backups, certificate, config, folder, limits, manifest, placement }: Base,
+  { accounts, backups, certificate, config, folder, limits, manifest, placement, words }: Base,
   { attachmentKeys, mediaServers, objectStore, origins, push, quotas, release, retention }: ShardContext,
   callsOf: (shard: number) => readonly CallRecord[],
 ): (shard: number) => ShardData {
@@ -116,6 +116,7 @@ function makeShardData(
     shard,
     isRestart: started.size === started.add(shard).size,
     backups,
+    words,
     attachmentSealing: attachmentKeys.sealing,
     objectStore: objectStore(),
     placement: { shards: placement.shards, lanes: placement.lanes },

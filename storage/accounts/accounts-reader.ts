@@ -23,7 +23,8 @@ import {
   type Collection,
   type Entry,
 } from './collections.ts';
-import { Environment, type Table, type Write } from '../engine/environment.ts';
+import { logOf, type DurableWords } from '../engine/folder-logs.ts';
+import { Environment, type LogOptions, type Table, type Write } from '../engine/environment.ts';
 import { folderPaths } from '../engine/folder.ts';
 import { key, numberAt, numbered } from '../engine/keys.ts';
 import { signingKeysRecord, type KeyRingName, type SigningKeys } from './signing-keys.ts';
@@ -234,6 +235,11 @@ export class AccountsReader extends AccountsView {
 }
 
 /** Opens the accounts of a data folder, made when they are not there. */
-export function openEnvironment(folder: string): Environment<AccountTable> {
-  return new Environment(folderPaths(folder).accounts, ACCOUNT_TABLES, { mapBytes: ACCOUNTS_MAP_BYTES });
+export function openEnvironment(
+  folder: string,
+  access: LogOptions['access'] = 'read',
+  words?: DurableWords,
+): Environment<AccountTable> {
+  const log = logOf(folder, 'accounts', access, words);
+  return new Environment(folderPaths(folder).accounts, ACCOUNT_TABLES, { mapBytes: ACCOUNTS_MAP_BYTES, log });
 }

@@ -11,6 +11,7 @@ import { AccountsDraft, SECRET_BYTES, SECRET_NAMES, type SecretName } from './ac
 import { AccountsReader, openEnvironment, type AccountTable } from './accounts-reader.ts';
 import { KEY_RINGS, makeKeyRing, RINGLESS, trimKeyRing } from './signing-keys.ts';
 import { ChangeQueue } from '../engine/change-queue.ts';
+import type { DurableWords } from '../engine/folder-logs.ts';
 import type { Environment } from '../engine/environment.ts';
 import { key } from '../engine/keys.ts';
 
@@ -46,8 +47,8 @@ export class Accounts extends AccountsReader {
   }
 
   /** Opens the accounts of a data folder, whose lock the caller has, and makes its secrets when there are none. */
-  static async open(folder: string): Promise<Accounts> {
-    const accounts = new Accounts(folder, openEnvironment(folder));
+  static async open(folder: string, words?: DurableWords): Promise<Accounts> {
+    const accounts = new Accounts(folder, openEnvironment(folder, 'write', words));
     for (const name of SECRET_NAMES) {
       const stored = accounts.#environment.tables.secrets.get(key(name));
       const secret = stored === undefined ? randomBytes(SECRET_BYTES) : Uint8Array.from(stored);

@@ -4,7 +4,8 @@
  * thread reads it.
  */
 import { isSealedName } from './blob-sealing.ts';
-import { Environment } from '../engine/environment.ts';
+import { logOf, type DurableWords } from '../engine/folder-logs.ts';
+import { Environment, type LogOptions } from '../engine/environment.ts';
 import { folderPaths } from '../engine/folder.ts';
 import { key, lastPart, numberAt, numbered, numberedThen, under } from '../engine/keys.ts';
 import { recordOf } from '../engine/record-codec.ts';
@@ -53,8 +54,13 @@ export const unpostedBefore = (until: number) => ({ start: numbered(0, 'u'), end
 /** What a person uploaded in a day, counted in days since 1970. */
 export const uploadedKey = (user: string, day: number): Buffer => numbered(day, user);
 
-export function openAttachments(folder: string): AttachmentEnvironment {
-  return new Environment(folderPaths(folder).attachments, ATTACHMENT_TABLES, { mapBytes: MAP_BYTES });
+export function openAttachments(
+  folder: string,
+  access: LogOptions['access'] = 'read',
+  words?: DurableWords,
+): AttachmentEnvironment {
+  const log = logOf(folder, 'attachments', access, words);
+  return new Environment(folderPaths(folder).attachments, ATTACHMENT_TABLES, { mapBytes: MAP_BYTES, log });
 }
 
 export class AttachmentReader {

@@ -34,6 +34,7 @@ import {
   uploadTouchedAt,
   writeThumbnail,
 } from './blobs.ts';
+import type { DurableWords } from '../engine/folder-logs.ts';
 import { ChangeQueue } from '../engine/change-queue.ts';
 import { ContentClaims } from './content-claims.ts';
 import { CONTENT_NAME } from './content-hash.ts';
@@ -70,6 +71,8 @@ export interface AttachmentsOptions {
   readonly quietUntil?: number;
   /** While its first number is not 0, nothing is removed that a message could have: backups are being made. */
   readonly pauses?: Int32Array;
+  /** How far the logs of the folder are durable, where other threads read what this one writes. */
+  readonly words?: DurableWords | undefined;
   /** Told of each content that came to this disk under its name, and of each whose object is to go. */
   readonly noted?: (name: string) => void;
 }
@@ -120,7 +123,7 @@ export class Attachments extends AttachmentReader {
       // Nobody goes on with a copy of an object.
       if (name.startsWith('fetch-')) await removeFile(join(folderPaths(folder).uploads, name));
     }
-    const attachments = new Attachments(folder, openAttachments(folder), options);
+    const attachments = new Attachments(folder, openAttachments(folder, 'write', options.words), options);
     for (const { value } of attachments.environment.tables.unposted.getRange()) {
       const owner = attachments.find(value.toString())?.owner;
       if (owner !== undefined) attachments.admission.count(owner, 1);

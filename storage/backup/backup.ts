@@ -25,7 +25,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { open, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { formatInstant } from '#src/base/time.ts';
 import { ACCOUNT_TABLES, Accounts } from '../accounts/accounts.ts';
@@ -33,6 +33,7 @@ import { ATTACHMENT_TABLES } from '../attachments/attachment-records.ts';
 import { CALENDAR_TABLES } from '../calendars/calendar-records.ts';
 import { endCalendarCredentials, endCredentials, removeSigningKeys, type Ended } from './credential-endings.ts';
 import { backUpBlobs, BLOB_LIST, restoreBlobs, verifyBlobs } from './blob-backup.ts';
+import { logOf, type DurableWords, type LogName } from '../engine/folder-logs.ts';
 import { Environment, mapBytesOf } from '../engine/environment.ts';
 import {
   FOLDER_FORMAT,
@@ -59,6 +60,12 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   [ACCOUNTS_FILE]: ACCOUNT_TABLES,
   [ATTACHMENTS_FILE]: ATTACHMENT_TABLES,
   [CALENDAR_FILE]: CALENDAR_TABLES,
+};
+/** The logs before files that are no lanes. */
+const LOGS: Readonly<Record<string, LogName>> = {
+  [ACCOUNTS_FILE]: 'accounts',
+  [ATTACHMENTS_FILE]: 'attachments',
+  [CALENDAR_FILE]: 'calendar',
 };
 /** Records of a copy read between two turns of the event loop: about a millisecond of a running server's main thread. */
 const VERIFY_BLOCK = 2_000;
@@ -92,11 +99,16 @@ type Description = z.infer<typeof descriptionSchema>;
 /**
  * Copies a data folder to `out`, which must be absent or empty, and reads every copy through before it calls it one.
  * Works on the folder of a stopped server and, within the server's main thread, on that of a running one, which removes
- * no attachment meanwhile. Contents of attachments that the backup `earlier` has are taken from there.
+ * no attachment meanwhile and shares how far its logs are durable, as `words`. Contents of attachments that the backup `earlier` has are taken from there.
  * @throws FolderError when `folder` is not a data folder, `out` is not empty, `earlier` is no finished backup or a copy
  * cannot be read.
  */
-export async function backupFolder(folder: string, out: string, earlier?: string): Promise<BackupReport> {
+export async function backupFolder(
+  folder: string,
+  out: string,
+  earlier?: string,
+  words?: DurableWords,
+): Promise<BackupReport> {
   const { format, epoch, lanes } = readManifest(folder);
   if (earlier !== undefined) readDescription(earlier);
   const createdAt = formatInstant(Date.now());
@@ -105,7 +117,7 @@ export async function backupFolder(folder: string, out: string, earlier?: string
     const files: BackupFile[] = [];
     let blobs = {};
     for (const path of filesOf(folder, lanes)) {
-      files.push(await copyEnvironment(join(folder, path), out, path));
+      files.push(await copyEnvironment(folder, out, path, words));
       if (path !== ATTACHMENTS_FILE) continue;
       blobs = await backUpBlobs(folder, out, earlier);
       files.push(await describeFile(out, BLOB_LIST));
@@ -139,6 +151,7 @@ export async function restoreFolder(from: string, folder: string): Promise<Backu
   try {
     const files = backup.files.filter(({ path }) => path !== BLOB_LIST);
     for (const file of files) await copyFile(from, folder, file);
+    for (const { path } of files) await forgetLog(join(folder, path));
     const attachments = await restoreBlobs(from, folder);
     const { format, lanes } = backup;
     const epoch = makeEpoch();
@@ -195,12 +208,18 @@ function claim(out: string): void {
 }
 
 /** One snapshot of an environment, on disk and read through. */
-async function copyEnvironment(source: string, out: string, path: string): Promise<BackupFile> {
-  const copy = join(out, path);
+async function copyEnvironment(
+  folder: string,
+  out: string,
+  path: string,
+  words: DurableWords | undefined,
+): Promise<BackupFile> {
+  const [source, copy] = [join(folder, path), join(out, path)];
   if (!existsSync(source)) throw new FolderError(`${source} is missing.`);
   mkdirSync(dirname(copy), { recursive: true, mode: 0o700 });
   // No table by name: opening one could race with a thread that opens it at the same time.
-  const environment = new Environment(source, [], { mapBytes: mapBytesOf(source), readOnly: true });
+  const log = logOf(folder, LOGS[path] ?? Number(basename(path, '.mdb')), 'read', words);
+  const environment = new Environment(source, [], { mapBytes: mapBytesOf(source), readOnly: true, log });
   try {
     await environment.copyTo(copy);
   } finally {
@@ -315,6 +334,13 @@ async function copyFile(from: string, folder: string, file: BackupFile): Promise
   }
   syncFolder(dirname(target));
   if (hash.digest('hex') !== file.sha256) throw new FolderError(`${file.path} changed while it was restored.`);
+}
+
+/** The log of a copy is that of the server it was made from: a restored folder begins its own. */
+async function forgetLog(path: string): Promise<void> {
+  const environment = new Environment(path, [], { mapBytes: mapBytesOf(path) });
+  environment.forgetLog();
+  await environment.close();
 }
 
 /**

@@ -115,7 +115,7 @@ export class Calendars extends CalendarReader {
 
   /** Opens the calendars of a data folder, whose lock the caller has, and goes on removing what was being removed. */
   static open(folder: string, options: CalendarsOptions): Calendars {
-    const calendars = new Calendars(openCalendars(folder), options);
+    const calendars = new Calendars(openCalendars(folder, 'write'), options);
     calendars.#purge();
     calendars.#audit().catch(() => undefined);
     return calendars;

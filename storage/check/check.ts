@@ -10,6 +10,7 @@ import { checkCalendars } from './calendar-check.ts';
 import { mapBytesOf } from '../engine/environment.ts';
 import { Findings } from '../engine/findings.ts';
 import { FOLDER_FORMAT, folderPaths, lanePath, readManifest } from '../engine/folder.ts';
+import { recoverEach } from '../engine/log-recovery.ts';
 import { checkLane } from './lane-check.ts';
 import { openLane, type LaneEnvironment } from '../engine/lane.ts';
 
@@ -32,6 +33,8 @@ export async function checkFolder(folder: string): Promise<CheckReport> {
     findings.say(`The folder has format ${format}: start the server once, which brings it to ${FOLDER_FORMAT}.`);
     return { problems: findings.problems, conversations: 0, messages: 0, people: 0 };
   }
+  await recoverEach(folder, lanes, (sentence) => findings.say(sentence));
+  if (findings.problems.length > 0) return { problems: findings.problems, conversations: 0, messages: 0, people: 0 };
   const counts = { conversations: 0, messages: 0 };
   const open: LaneEnvironment[] = [];
   try {

@@ -8,6 +8,7 @@
  *     data/lanes/00.mdb …     conversations, one file a lane
  *     data/attachments.mdb    what is known of attachments
  *     data/calendar.mdb       calendars and their entries
+ *     data/log                what was committed last, a folder for each of these files (`segment-log.ts`)
  *     data/uploads            attachments that are still arriving
  *     data/blobs              contents of attachments, by their hash
  *     data/acme               the certificate of an ACME authority, where one is ordered; in no backup
@@ -15,12 +16,9 @@
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
-  closeSync,
   existsSync,
-  fsyncSync,
   linkSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -30,9 +28,14 @@ import {
 import { connect, createServer, type Server } from 'node:net';
 import { join, relative } from 'node:path';
 import { z } from 'zod';
+import { FolderError } from '../log/folder-error.ts';
+import { syncFolder } from '../log/log-files.ts';
+
+export { FolderError } from '../log/folder-error.ts';
+export { syncFolder } from '../log/log-files.ts';
 
 /** What is on disk now. Raised with every migration (`storage/engine/migrations.ts`). */
-export const FOLDER_FORMAT = 3;
+export const FOLDER_FORMAT = 4;
 
 const manifestSchema = z.strictObject({
   format: z.int().min(0),
@@ -43,9 +46,6 @@ const manifestSchema = z.strictObject({
 });
 export type Manifest = z.infer<typeof manifestSchema>;
 
-/** A folder that cannot be used, and why, in words for an operator. */
-export class FolderError extends Error {}
-
 export const folderPaths = (folder: string) => ({
   manifest: join(folder, 'manifest.json'),
   lock: join(folder, 'lock'),
@@ -54,6 +54,7 @@ export const folderPaths = (folder: string) => ({
   lanes: join(folder, 'lanes'),
   attachments: join(folder, 'attachments.mdb'),
   calendar: join(folder, 'calendar.mdb'),
+  logs: join(folder, 'log'),
   uploads: join(folder, 'uploads'),
   blobs: join(folder, 'blobs'),
 });
@@ -133,16 +134,6 @@ export function writeManifest(folder: string, manifest: Manifest): void {
   writeFileSync(`${path}.new`, `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600, flush: true });
   renameSync(`${path}.new`, path);
   syncFolder(folder);
-}
-
-/** Makes the names in a folder durable: a file's own flush says nothing about the entry that leads to it. */
-export function syncFolder(folder: string): void {
-  const descriptor = openSync(folder, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }
 
 /** A folder that this process has to itself. */

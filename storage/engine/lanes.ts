@@ -6,6 +6,7 @@
  * one lane, so that one transaction changes all of it.
  */
 import { SLOT_COUNT, slotOf } from '#src/base/slots.ts';
+import { logOf, type DurableWords } from './folder-logs.ts';
 import { lanePath } from './folder.ts';
 import { Lane, openLane, type CommitReport, type LaneEnvironment } from './lane.ts';
 
@@ -26,6 +27,8 @@ export interface LanesOptions {
   /** Which lanes this thread writes. */
   readonly owns: (lane: number) => boolean;
   readonly report: CommitReport;
+  /** How far each lane's log is durable, where several threads have the lanes. */
+  readonly words?: DurableWords;
 }
 
 export class Lanes {
@@ -33,12 +36,13 @@ export class Lanes {
   readonly #owned: ReadonlyMap<number, Lane>;
 
   constructor(options: LanesOptions) {
+    const { folder, mapBytes, owns, words } = options;
     this.environments = Array.from({ length: options.lanes }, (_, lane) =>
-      openLane(lanePath(options.folder, lane), options.mapBytes),
+      openLane(lanePath(folder, lane), mapBytes, logOf(folder, lane, owns(lane) ? 'write' : 'read', words)),
     );
     this.#owned = new Map(
       this.environments.flatMap((environment, lane) =>
-        options.owns(lane) ? [[lane, new Lane(lane, environment, options.report)]] : [],
+        owns(lane) ? [[lane, new Lane(lane, environment, options.report)]] : [],
       ),
     );
   }

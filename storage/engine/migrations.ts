@@ -11,12 +11,13 @@ import { FOLDER_FORMAT, FolderError, writeManifest, type Manifest } from './fold
 import { addFloors } from './format-1.ts';
 import { gatherBlocks } from './format-2.ts';
 import { countUses } from './format-3.ts';
+import { beginLogs } from './format-4.ts';
 
 /** Brings a folder from the format of its place in the list to the next one. Everything it does is on disk when it ends. */
 export type Migration = (folder: string, manifest: Manifest) => Promise<void>;
 
 /** The migration at place n leads from format n to n + 1. None is ever changed or removed once it was released. */
-export const MIGRATIONS: readonly Migration[] = [addFloors, gatherBlocks, countUses];
+export const MIGRATIONS: readonly Migration[] = [addFloors, gatherBlocks, countUses, beginLogs];
 
 /**
  * Brings a locked folder to FOLDER_FORMAT; answers its manifest. Does nothing to one that is there already.

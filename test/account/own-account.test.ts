@@ -278,7 +278,7 @@ test('CRD-08 a person sees their sessions and ends one, or all others', async ()
 test('DIR-01 a status ends by itself, with its readers told, also while the server is away', async () => {
   const { eve, fay } = await host.server.people('eve', 'fay');
   const socket = await connect(host.server, fay);
-  const soon = () => new Date(Date.now() + 1_500).toISOString();
+  const soon = () => new Date(Date.now() + 3_000).toISOString();
   const set = await change(eve, { status: { text: 'Back in a second', expires_at: soon() } });
   assert.equal(set.status, 200, set.text);
   const revAt = async (at: number) => {

@@ -48,13 +48,21 @@ async function renew(session: Session): Promise<Session> {
   return reply.body;
 }
 
-/** Sets an app up; answers its secret, and the codes that are shown once. Its first code is used. */
-async function enroll(token: string, more: object = {}): Promise<{ secret: string; added: Added }> {
+/**
+ * Sets an app up; answers its secret, and the codes that are shown once. The code of this half minute is used, so that the
+ * next one is `nextCode`: both are taken for half a minute at least, whenever in its half minute a test comes by.
+ */
+async function enroll(token: string, more: object = {}): Promise<{ secret: string; code: string; added: Added }> {
   const { body: setup } = await own<{ secret: string }>(token, 'POST', '/totp');
-  const code = codeAt(setup.secret, Date.now() - 30_000);
+  const code = codeAt(setup.secret, Date.now());
   const reply = await own<Added>(token, 'POST', '/totp/confirm', { code, ...more });
   assert.equal(reply.status, 200, reply.text);
-  return { secret: setup.secret, added: reply.body };
+  return { secret: setup.secret, code, added: reply.body };
+}
+
+/** The code that a phone shows next, which is taken already (RFC 6238, section 5.2). */
+function nextCode(secret: string): string {
+  return codeAt(secret, Date.now() + 30_000);
 }
 
 async function setRule(form: object): Promise<Reply> {
@@ -80,7 +88,7 @@ test('TFA-01 an app that is set up is asked for at the next sign-in, and its cod
   assertRefused(asked, 401, 'second_factor_required');
   const { challenge, ways } = asked.body.second_factor;
   assert.deepEqual(ways, ['code', 'recovery_code']);
-  const code = codeAt(secret, Date.now());
+  const code = nextCode(secret);
   const done = await finish(challenge, { code });
   assert.equal(done.status, 200, done.text);
   assert.equal((await server.api({ ...ann, session: done.body }, 'GET', '/v1/inbox')).status, 200);
@@ -104,7 +112,7 @@ test('a recovery code signs in once, and a sign-in takes five wrong proofs and n
   for (let tries = 2; tries <= 5; tries += 1) {
     assertRefused(await finish(challenge, { code }), 401, 'second_factor_wrong');
   }
-  assertRefused(await finish(challenge, { code: codeAt(secret, Date.now()) }), 410, 'sign_in_over');
+  assertRefused(await finish(challenge, { code: nextCode(secret) }), 410, 'sign_in_over');
 });
 
 test('of six sign-ins that wait the first is over', async () => {
@@ -112,7 +120,7 @@ test('of six sign-ins that wait the first is over', async () => {
   const { secret } = await enroll(bea.session.token);
   const challenges: string[] = [];
   for (let at = 0; at < 6; at += 1) challenges.push((await login(bea)).body.second_factor.challenge);
-  const code = codeAt(secret, Date.now());
+  const code = nextCode(secret);
   assertRefused(await finish(challenges[0] as string, { code }), 410, 'sign_in_over');
   assert.equal((await finish(challenges[1] as string, { code })).status, 200);
 });
@@ -126,7 +134,7 @@ test('a challenge goes on as its own person on its own device, whoever brings a 
   const theirs = codeAt(other.secret, Date.now());
   assertRefused(await finish(challenge, { code: theirs }), 401, 'second_factor_wrong');
   assertRefused(await finish(challenge, { code: theirs, device_id: 'd_0' }), 400, 'field_unknown');
-  const done = await finish(challenge, { code: codeAt(secret, Date.now()) });
+  const done = await finish(challenge, { code: nextCode(secret) });
   assert.deepEqual([done.body.user, done.body.device_id], ['dan', dan.session.device_id]);
 });
 
@@ -151,16 +159,14 @@ test('with a factor in force a factor proves it, and without one the password or
   const none = await own(fay.session.token, 'POST', '/proof', { code: '123456' });
   assertRefused(none, 404, 'second_factor_not_found');
   assert.equal((await own(fay.session.token, 'POST', '/proof', { password: fay.password })).status, 200);
-  const { secret } = await enroll(fay.session.token);
+  const { added, code, secret } = await enroll(fay.session.token);
   // A session that was there before has proven the password at most.
-  const other = (await finish((await login(fay)).body.second_factor.challenge, { code: codeAt(secret, Date.now()) }))
-    .body;
+  const [recovery_code] = added.recovery_codes ?? [];
+  const other = (await finish((await login(fay)).body.second_factor.challenge, { recovery_code })).body;
   assertRefused(await own(other.token, 'DELETE', '/totp'), 403, 'proof_required');
   assertRefused(await own(other.token, 'POST', '/proof', { password: fay.password }), 403, 'proof_required');
-  const code = codeAt(secret, Date.now());
   assertRefused(await own(other.token, 'POST', '/proof', { code }), 403, 'proof_wrong');
-  const next = codeAt(secret, Date.now() + 30_000);
-  assert.equal((await own(other.token, 'POST', '/proof', { code: next })).status, 200);
+  assert.equal((await own(other.token, 'POST', '/proof', { code: nextCode(secret) })).status, 200);
   const renamed = await own<{ name: string }>(other.token, 'PATCH', '/totp', { name: 'Tablet' });
   assert.equal(renamed.body.name, 'Tablet');
   const { body } = await own<{ recovery_codes: string[] }>(other.token, 'POST', '/recovery-codes');
@@ -213,7 +219,7 @@ test('TFA-01 whom the rule names sets a factor up first: the session does that a
   assert.equal(full.second_factor, undefined);
   assert.equal((await server.api({ ...hal, session: full }, 'GET', '/v1/inbox')).status, 200);
   assertRefused(await own(full.token, 'DELETE', '/totp'), 409, 'second_factor_last');
-  const done = await finish((await login(hal)).body.second_factor.challenge, { code: codeAt(secret, Date.now()) });
+  const done = await finish((await login(hal)).body.second_factor.challenge, { code: nextCode(secret) });
   assert.equal(done.body.second_factor, undefined);
   await setRule({ groups: null });
 });
@@ -312,7 +318,7 @@ test('the SDK says how a sign-in goes on, and goes on with it', async () => {
   assert.equal(error?.code, 'second_factor_required');
   const { secondFactor: ask } = error;
   assert.ok(ask !== undefined);
-  const session = await finishSignIn({ ...options, ask, proof: { code: codeAt(secret, Date.now()) } });
+  const session = await finishSignIn({ ...options, ask, proof: { code: nextCode(secret) } });
   const client = ParleyClient.resume({ ...options, session });
   await client.caughtUp();
   assert.equal((await client.account.call('listOwnFactors')).items.length, 1);

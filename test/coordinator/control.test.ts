@@ -10,6 +10,7 @@ import { Seeder, type RoomPlan } from '#src/server/seed.ts';
 import { FactorRemovals } from '#src/directory/factor-removals.ts';
 import { systemClock } from '#src/base/clock.ts';
 import { PASSWORD, startCoordinator } from './coordinator-fixture.ts';
+import { until } from '#test/support/waiting.ts';
 
 async function startControl(context: TestContext, lineMillis?: number) {
   const coordinator = await startCoordinator(context);
@@ -217,10 +218,11 @@ test('one connection more than there may be is closed, and the others are served
   );
   assert.deepEqual(await talk(folder, line('status')), []);
   open.pop()?.destroy();
-  let served: unknown[] = [];
   // The server learns of the end of a connection a moment later.
-  for (const deadline = Date.now() + 5000; served.length === 0 && Date.now() < deadline;)
-    served = await talk(folder, line('status'));
+  const served = await until(async () => {
+    const answers = await talk(folder, line('status'));
+    return answers.length > 0 && answers;
+  }, 'the place to be free');
   assert.deepEqual(served, [{ ok: true, result: { state: 'running', sockets: 3 } }]);
   for (const socket of open) socket.destroy();
 });

@@ -3,13 +3,12 @@ import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { signInAt } from '#test/coordinator/identity-provider.ts';
 import { startConsoleServer } from '#test/support/console.ts';
+import { freePort } from '#test/support/real-program.ts';
 import { deadline } from '#test/support/waiting.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -21,15 +20,6 @@ function programNamed(name: string): string {
   const [, program] = new RegExp(`save it as \`${name}\`[^]*?\n\`\`\`js\n([^]*?)\n\`\`\``).exec(README) ?? [];
   assert.ok(program, `the README has no ${name}`);
   return program;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Runs a program as if it lay in the project folder; what it prints first, and what it prints then. */

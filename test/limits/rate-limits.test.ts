@@ -236,17 +236,18 @@ void suite('a loop', () => {
     const { ben } = await server.people('ben');
     const headers = { authorization: `Bearer ${ben.session.token}` };
     const ask = async () => (await fetch(`${server.calendar}/v1/calendars`, { headers })).status;
-    const burst = STATED_POLICIES.calendar_read.burst * 0.05;
-    assert.deepEqual(new Set(await Promise.all(Array.from({ length: burst }, ask))), new Set([200]));
     const made = await request<{ password: string }>('POST', `${server.coordinator}/v1/app-passwords`, {
       body: { name: 'calendar' },
       token: ben.session.token,
     });
     const authorization = `Basic ${Buffer.from(`ben:${made.body.password}`).toString('base64')}`;
-    // One more, by the other door, is served, and others before it.
+    const burst = STATED_POLICIES.calendar_read.burst * 0.05;
+    assert.deepEqual(new Set(await Promise.all(Array.from({ length: burst }, ask))), new Set([200]));
+    // The next one waits a second, and one more, by the other door, behind it: both are served, and others before them.
+    const next = ask();
     const late = fetch(`${server.calendar}/dav/`, { method: 'PROPFIND', headers: { authorization, depth: '0' } });
     assert.equal(await Promise.race([late, others(server.calendar)]), 'others');
-    assert.equal((await late).status, 207);
+    assert.deepEqual([await next, (await late).status], [200, 207]);
     const answers = await Promise.all(Array.from({ length: 6 }, ask));
     assert.deepEqual(new Set(answers), new Set([200, 429]));
   });

@@ -16,6 +16,7 @@ import {
 } from '#src/protocol/bots/bots.ts';
 import { refusal } from '#test/coordinator/console-fixture.ts';
 import { limiterBy } from '#test/support/limiter.ts';
+import { PATIENCE_MILLIS } from '#test/support/waiting.ts';
 
 const fact = (number: number): BotFact => ({
   event: 'bot.request',
@@ -41,7 +42,7 @@ function trailTo(answer: () => Answer) {
 }
 
 const GOOD: Answer = { ok: true, value: null };
-const soon = () => performance.now() + 5_000;
+const soon = () => performance.now() + PATIENCE_MILLIS;
 
 const BOT: BotGrant = {
   kind: 'bot',

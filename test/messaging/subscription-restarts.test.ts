@@ -12,6 +12,7 @@ import { Lanes } from '#storage/engine/lanes.ts';
 import { Vault } from '#storage/vault/vault.ts';
 import { refusal } from '#test/coordinator/console-fixture.ts';
 import { startConsoleServer, type ConsoleServer } from '#test/support/console.ts';
+import { freePort } from '#test/support/real-program.ts';
 import { startReceiver } from '#test/support/receivers.ts';
 import { startServer } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
@@ -27,8 +28,8 @@ async function scene(t: TestContext) {
   const { alice } = await running.server.people('alice', 'bob');
   const seats = new BotSeats(running, alice);
   const { bot, room } = await seats.seated('heir', ['events:subscribe', 'messages:read', 'commands:write']);
-  // A port that was free a moment ago: nobody is there until the receiver takes it again.
-  const absent = await startReceiver();
+  // Nobody is there until the receiver takes the port again.
+  const absent = await startReceiver(await freePort());
   const { port, url } = absent;
   await absent.stop();
   const path = '/v1/bots/self/subscriptions';

@@ -1,7 +1,7 @@
 /** A disk without room under the whole server: writes are refused with a code, all else goes on, and room is enough to recover. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -120,7 +120,7 @@ test('MSG-08 files that may not grow refuse writes with storage_full, reads and 
 
 test('MSG-08 a file system without room refuses writes with storage_full, and goes on once there is room', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-test-'));
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'parley-test', folder]).status === 0;
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=32m', 'parley-test', folder]).status === 0;
   const started: TestServer[] = [];
   t.after(async () => {
     for (const server of started) await server.stop();
@@ -131,7 +131,8 @@ test('MSG-08 a file system without room refuses writes with storage_full, and go
   const server = await startServer({ folder: join(folder, 'data'), environment: { PARLEY_LOG_LEVEL: 'silent' } });
   started.push(server);
   const ballast = join(folder, 'ballast');
-  writeFileSync(ballast, Buffer.alloc(14 * 1024 * 1024));
+  const { bavail, bsize } = statfsSync(folder);
+  writeFileSync(ballast, Buffer.alloc(bavail * bsize - 2 * 1024 * 1024));
   return await outlive(server, () => rmSync(ballast));
 });
 

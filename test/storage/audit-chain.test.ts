@@ -48,7 +48,7 @@ async function tamper(folder: string, writes: (entries: AuditEntry[]) => Account
   const accounts = await Accounts.open(folder);
   const entries = accounts.auditEntriesAfter(0, 100);
   await accounts.close();
-  const environment = openEnvironment(folder);
+  const environment = openEnvironment(folder, 'write');
   await environment.commit(writes(entries));
   await environment.close();
 }

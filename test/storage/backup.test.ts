@@ -82,7 +82,7 @@ test('a backup names every file with its size and checksum, and nothing else is 
     description.files.map(({ path }) => path),
     ['lanes/00.mdb', 'accounts.mdb'],
   );
-  assert.equal(description.format, 3);
+  assert.equal(description.format, 4);
   assert.equal(description.epoch, readManifest(folder).epoch);
   for (const { path, bytes, sha256 } of description.files) {
     const content = readFileSync(join(out, path));
@@ -97,7 +97,7 @@ test('a backup names every file with its size and checksum, and nothing else is 
       files: 2,
       bytes,
       lanes: 1,
-      format: 3,
+      format: 4,
       epoch: description.epoch,
       created_at: '',
     },
@@ -244,8 +244,8 @@ const DAMAGE: Readonly<Record<string, [(out: string) => void, (out: string) => s
     (out) => `${out} has no readable backup.json: it is not a finished backup of Parley.`,
   ],
   'a newer format': [
-    (out) => describe(out, (said) => ({ ...said, format: 4, something_new: true })),
-    (out) => `${out} has format 4; this server knows up to 3. Use a newer one.`,
+    (out) => describe(out, (said) => ({ ...said, format: 5, something_new: true })),
+    (out) => `${out} has format 5; this server knows up to 4. Use a newer one.`,
   ],
   'a path that leads out of the backup': [
     (out) => describe(out, (said) => ({ ...said, files: [...said.files, { ...said.files[0], path: '../00.mdb' }] })),

@@ -235,7 +235,7 @@ test('a folder of an earlier format is not looked into', async (t) => {
   const folder = await makeFolder(t);
   writeManifest(folder, { ...readManifest(folder), format: 0 });
   assert.deepEqual((await checkFolder(folder)).problems, [
-    'The folder has format 0: start the server once, which brings it to 3.',
+    'The folder has format 0: start the server once, which brings it to 4.',
   ]);
 });
 

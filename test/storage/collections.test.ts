@@ -100,7 +100,7 @@ async function planted(t: TestContext, id: string, value: Buffer | null, collect
     vault.put(draft, 'totp:alice', Buffer.from('one'));
   });
   await accounts.close();
-  const environment = openEnvironment(folder);
+  const environment = openEnvironment(folder, 'write');
   await environment.commit([{ table: 'documents', key: key(collection, id), value }]);
   await environment.close();
   return (await checkFolder(folder)).problems.map((problem) => problem.replace('In the accounts, ', ''));

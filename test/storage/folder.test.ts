@@ -64,7 +64,7 @@ test('a manifest that cannot be read or is of a newer format is refused', (t) =>
   const folder = temporaryFolder(t);
   const manifest = openFolder(folder, 4, NOW);
   writeManifest(folder, { ...manifest, format: FOLDER_FORMAT + 1 });
-  assert.throws(() => readManifest(folder), /has format 4; this server knows up to 3\. Use a newer one\./);
+  assert.throws(() => readManifest(folder), /has format 5; this server knows up to 4\. Use a newer one\./);
   for (const text of ['{"format":', '{}', '{"format":1,"epoch":"e","lanes":65,"created_at":""}']) {
     writeFileSync(join(folder, 'manifest.json'), text);
     assert.throws(() => readManifest(folder), /has no readable manifest\.json/);

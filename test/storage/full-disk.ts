@@ -5,11 +5,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DurableWord } from '#storage/log/durable-word.ts';
 import { numbered } from '#storage/engine/keys.ts';
 import { Lane, openLane, type LaneWrite } from '#storage/engine/lane.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-full-'));
-const environment = openLane(join(folder, '00.mdb'), 1024 ** 3);
+const log = { folder: join(folder, 'log'), durable: new DurableWord() };
+const environment = openLane(join(folder, '00.mdb'), 1024 ** 3, { ...log, access: 'write' });
+// What a thread has that follows the log.
+const follower = openLane(join(folder, '00.mdb'), 1024 ** 3, { ...log, access: 'read' });
 const lane = new Lane(0, environment, () => undefined);
 
 async function store(seq: number, bytes: number): Promise<Error | undefined> {
@@ -29,6 +33,7 @@ while (failure === undefined && stored < 1_000) {
   if (failure === undefined) stored += 1;
 }
 process.stdout.write(`failed: ${failure?.message}\n`);
+for (let more = 1; more <= 3; more += 1) await store(stored + more, 50_000);
 const isWhole = environment.tables.messages.getCount() === stored && environment.tables.deleted.getCount() === stored;
 process.stdout.write(`readable: ${isWhole && stored > 0}\n`);
 // Room comes back: the newest goes, and its pages are free for the next ones.
@@ -40,5 +45,9 @@ const lost = Array.from({ length: stored }, (_, i) => environment.tables.message
   (value) => value === undefined,
 );
 process.stdout.write(`lost writes: ${lost.length}\n`);
+follower.refresh();
+const [here, there] = [environment, follower].map(({ tables }) => [...tables.messages.getKeys()].map(String).join());
+process.stdout.write(`followed: ${here === there}\n`);
+await follower.close();
 await environment.close();
 rmSync(folder, { recursive: true });

@@ -113,7 +113,7 @@ test('records of format 0 lack what the present ones have', async (t) => {
 test('an old folder opens, and nothing in it is lost', async (t) => {
   const folder = oldFolder(t);
   const manifest = await migrateFolder(folder, openFolder(folder, 8, NOW));
-  assert.deepEqual(manifest, { format: 3, epoch: 'oldepoch0000', lanes: 1, created_at: '2026-10-01T08:00:00.000Z' });
+  assert.deepEqual(manifest, { format: 4, epoch: 'oldepoch0000', lanes: 1, created_at: '2026-10-01T08:00:00.000Z' });
   assert.deepEqual(readManifest(folder), manifest);
   await inLane(folder, ({ tables }) => {
     const record = readRecord(tables, ROOM);
@@ -225,7 +225,7 @@ test('a migration that a crash left half done runs again and finds its way', asy
   await inLane(folder, async (lane) => await lane.commit([write]));
   await migrateFolder(folder, readManifest(folder));
   assert.deepEqual(await contentOf(lanePath(folder, 0)), await contentOf(lanePath(whole, 0)));
-  assert.equal(readManifest(folder).format, 3);
+  assert.equal(readManifest(folder).format, 4);
 });
 
 test('a migration that fails leaves the format where it was, and those before it done', async (t) => {
@@ -299,7 +299,7 @@ test('what people use of a folder of before is counted once: rooms, entries and 
       }
   });
   await calendars.close();
-  const attachments = openAttachments(folder);
+  const attachments = openAttachments(folder, 'write');
   await attachments.commit(
     (['ada', 'bob'] as const).map((who, at) => ({
       table: 'uploaded',
@@ -337,6 +337,6 @@ test('a folder of a newer format is refused, and stays as it is', async (t) => {
   writeManifest(folder, newer);
   assert.throws(() => openFolder(folder, 8, NOW), FolderError);
   await assert.rejects(migrateFolder(folder, newer), {
-    message: `${folder} has format 4; this server knows up to 3. Use a newer one.`,
+    message: `${folder} has format 5; this server knows up to 4. Use a newer one.`,
   });
 });

@@ -138,20 +138,28 @@ test('a content that is brought back is whole, and its object stays for whoever 
   assert.deepEqual(attachments.doomedAt(time.now + RETURNED_MILLIS, 10), [object]);
 });
 
+/** What is wrong with the folder, looked at while nobody has it open. */
+async function problemsOf(stage: Stage): Promise<readonly string[]> {
+  await stage.attachments.close();
+  const { problems } = await checkFolder(stage.folder);
+  stage.attachments = await stage.open();
+  return problems;
+}
+
 test('what a crash left is made good at the start, and parley check names what does not fit', async (t) => {
   const stage = await setStage(t);
-  const { attachments, folder } = stage;
+  const { folder } = stage;
   const name = contentHashOf('one');
   const id = await finished(stage, 'one');
   const object = await placed(stage, name);
   writeFileSync(blobPath(folder, name), 'one');
   writeFileSync(fetchedPath(folder, object), 'half');
-  assert.deepEqual((await checkFolder(folder)).problems, []);
-  await attachments.beginObject(object);
-  const listed = (await checkFolder(folder)).problems;
+  assert.deepEqual(await problemsOf(stage), []);
+  await stage.attachments.beginObject(object);
+  const listed = await problemsOf(stage);
   assert.deepEqual(listed, [`Among the attachments, placed [${name}] has an object that is about to be removed.`]);
-  await attachments.forgetObject(object);
-  await attachments.close();
+  await stage.attachments.forgetObject(object);
+  await stage.attachments.close();
   stage.attachments = await stage.open();
   assert.deepEqual(readdirSync(folderPaths(folder).uploads), []);
   await stage.attachments.removeOrphans();

@@ -1,7 +1,8 @@
 /** Programs of the machine that tests start: whether they are there, where they listen, and what they said when they end. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { deadline, PATIENCE_MILLIS } from './waiting.ts';
 
 /** What a test is skipped with where the program is not installed, else false. */
@@ -9,14 +10,26 @@ export function unlessInstalled(program: string, args: readonly string[]): strin
   return spawnSync(program, args).error === undefined ? false : `${program} is not installed`;
 }
 
-/** A port of loopback that nobody had a moment ago: for programs that can't be asked which one they took. */
+/** Below those that Linux gives to whoever asks for any (`ip_local_port_range`), and above those with a name. */
+const [PORT_LEAST, PORT_MOST] = [12_000, 31_999];
+
+/**
+ * A port of loopback that nobody had a moment ago, and that the kernel gives nobody who asks for any: for programs that
+ * can't be asked which one they took, and for those that go away and come back to it.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = randomInt(PORT_LEAST, PORT_MOST + 1);
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }
 
 export class RealProgram {

@@ -1,5 +1,6 @@
 /** What lies in the lanes of a data folder, read as bytes and beside the server: whether words are off the disk. */
 import { Environment, mapBytesOf } from '#storage/engine/environment.ts';
+import { logOf } from '#storage/engine/folder-logs.ts';
 import { lanePath } from '#storage/engine/folder.ts';
 import { LANE_TABLES, type LaneEnvironment } from '#storage/engine/lane.ts';
 
@@ -10,7 +11,8 @@ const LANES = 4;
 export async function readLanes(folder: string, read: (tables: LaneEnvironment['tables']) => void): Promise<void> {
   for (let lane = 0; lane < LANES; lane += 1) {
     const path = lanePath(folder, lane);
-    const environment = new Environment(path, LANE_TABLES, { mapBytes: mapBytesOf(path), readOnly: true });
+    const log = logOf(folder, lane, 'read');
+    const environment = new Environment(path, LANE_TABLES, { mapBytes: mapBytesOf(path), readOnly: true, log });
     read(environment.tables);
     await environment.close();
   }

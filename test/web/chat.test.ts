@@ -62,7 +62,10 @@ describe('the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium o
       .getByRole('navigation')
       .getByRole('link')
       .filter({ has: page.locator('bdi', { hasText: new RegExp(`^${title}$`) }) });
-  const openRow = async (page: Page, title: string) => await rowOf(page, title).click();
+  const openRow = async (page: Page, title: string) => {
+    await rowOf(page, title).click();
+    await field(page, title).waitFor();
+  };
   const act = async (message: Locator, name: string) => {
     await message.hover();
     await message.getByRole('button', { name, exact: true }).click();
@@ -171,6 +174,8 @@ describe('the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium o
     await alice.getByText('Replying to bob: The first word').waitFor();
     await send(alice, 'bob', 'An answer');
     await messageOf(bob, 'An answer').getByRole('button', { name: 'bob The first word' }).waitFor();
+    // Bob may have it before her own page knows that it was taken.
+    await messageOf(alice, 'An answer').waitFor();
 
     await field(alice, 'bob').press('ArrowUp');
     assert.equal(await field(alice, 'bob').inputValue(), 'An answer');
@@ -389,16 +394,22 @@ describe('the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium o
     await messageOf(bob, 'Line 1').first().waitFor();
     await bob.getByRole('button', { name: 'To the newest message' }).click();
     await messageOf(bob, 'Line 230').waitFor();
-    // Where a line stands, once it stands still.
-    const topOf = async (text: string) => {
-      let last = Number.NaN;
-      return await until(async () => {
-        const now = (await bob.getByText(text, { exact: true }).boundingBox())?.y ?? Number.NaN;
-        const isStill = now === last;
-        last = now;
-        return isStill ? now : undefined;
-      }, `${text} to stand still`);
-    };
+    // Where a line stands, once ten pictures in a row have it there: a list that grows is put right over several of them.
+    const topOf = async (text: string) =>
+      await until(
+        async () =>
+          await bob.getByText(text, { exact: true }).evaluate(async (line) => {
+            let [last, still] = [Number.NaN, 0];
+            while (still < 10 && line.isConnected) {
+              await new Promise((resolve) => requestAnimationFrame(resolve));
+              const now = line.getBoundingClientRect().y;
+              still = now === last ? still + 1 : 0;
+              last = now;
+            }
+            return line.isConnected && last;
+          }),
+        `${text} to stand still`,
+      );
     const held = Promise.withResolvers<void>();
     await bob.route('**/messages?*before_seq=*', async (route) => {
       await held.promise;

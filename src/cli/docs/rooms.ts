@@ -17,6 +17,7 @@ export const ROOMS = [
   'src/config',
   'src/telemetry',
   'src/tls',
+  'storage/log',
   'storage/engine',
   'storage/accounts',
   'storage/vault',

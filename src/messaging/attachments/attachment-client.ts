@@ -24,6 +24,7 @@ import {
 } from '#storage/conversations/attachment-references.ts';
 import { Content, ContentVault } from '#storage/attachments/blob-contents.ts';
 import type { AttachmentSealing } from '#storage/attachments/blob-sealing.ts';
+import type { DurableWords } from '#storage/engine/folder-logs.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
 import type { ShardRuntime, ShardServices } from '../thread-services.ts';
 import { AttachmentWriter, openAttachmentWriter } from './attachment-writer.ts';
@@ -63,6 +64,7 @@ export interface AttachmentClientContext {
   readonly objectStore: ObjectStoreSettings | null;
   readonly config: Pick<Config, 'allowPrivateTargets'>;
   readonly backups: SharedArrayBuffer;
+  readonly words: DurableWords;
   readonly isRestart: boolean;
   readonly quotas: QuotaGate;
   /** Whether this is the shard that writes attachments. */
@@ -74,7 +76,7 @@ export interface AttachmentClientContext {
 
 /** Opens the attachments for a shard's thread, and the desk where this is the one that has it. */
 export async function openAttachmentClient(context: AttachmentClientContext): Promise<AttachmentClient> {
-  const { attachmentSealing, backups, config, folder, hasWriter, lanes, now, objectStore, quotas } = context;
+  const { attachmentSealing, backups, config, folder, hasWriter, lanes, now, objectStore, quotas, words } = context;
   const vault = new ContentVault(attachmentSealing);
   const storeClient = new StoreClient(objectStore, { allowPrivateTargets: config.allowPrivateTargets, now });
   const writer = hasWriter
@@ -87,7 +89,7 @@ export async function openAttachmentClient(context: AttachmentClientContext): Pr
         pauses: new Int32Array(backups),
       })
     : undefined;
-  const reader = writer?.attachments ?? new AttachmentReader(openAttachments(folder));
+  const reader = writer?.attachments ?? new AttachmentReader(openAttachments(folder, 'read', words));
   return new AttachmentClient({ ...context, vault, storeClient, reader, writer });
 }
 

@@ -16,6 +16,7 @@ import { Content, type ContentVault } from '#storage/attachments/blob-contents.t
 import { isSealedName, storedBytes } from '#storage/attachments/blob-sealing.ts';
 import { blobPath, removeFile, removeUpload } from '#storage/attachments/blobs.ts';
 import { fetchObject } from '#storage/attachments/object-transfer.ts';
+import type { DurableWords } from '#storage/engine/folder-logs.ts';
 import type { LaneEnvironment } from '#storage/engine/lane.ts';
 import type { ShardRuntime } from '../thread-services.ts';
 import { AvatarMaker } from '#src/pictures/avatar-maker.ts';
@@ -65,6 +66,7 @@ export interface AttachmentWriterContext {
   readonly requireQuota: RequireQuota;
   /** Of main: while its first number is not 0, a backup is being made. */
   readonly pauses: Int32Array;
+  readonly words: DurableWords;
   /** Whether this thread takes the place of one that died. */
   readonly isRestart: boolean;
   readonly now: () => number;
@@ -74,10 +76,10 @@ export interface AttachmentWriterContext {
 
 /** Opens the attachments to write them: on one shard of a server that has the folder. */
 export async function openAttachmentWriter(context: AttachmentWriterContext): Promise<AttachmentWriter> {
-  const { storeClient, folder, isRestart, lanes, log, runtime, now, pauses, requireQuota, vault } = context;
+  const { storeClient, folder, isRestart, lanes, log, runtime, now, pauses, requireQuota, vault, words } = context;
   const quietUntil = isRestart ? now() + HOLD_MILLIS : 0;
   const noted = (name: string): void => mover.note(name);
-  const attachments = await Attachments.open(folder, { lanes, now, requireQuota, quietUntil, pauses, noted });
+  const attachments = await Attachments.open(folder, { lanes, now, requireQuota, quietUntil, pauses, noted, words });
   const faulted = (fault: string | null): void => runtime.tellMain('objectStore.faulted', { fault });
   const mover: ContentMover = new ContentMover({ folder, attachments, vault, storeClient, now, log, faulted });
   return new AttachmentWriter({

@@ -6,9 +6,10 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import PostalMime, { type Email } from 'postal-mime';
+import { freePort } from '#test/support/real-program.ts';
 import { until } from '#test/support/waiting.ts';
 
 /** Whom the mailbox outside belongs to: Postfix delivers as anybody but root. */
@@ -24,15 +25,6 @@ export interface PostfixPorts {
   readonly submission: number;
   readonly lmtp: number;
   readonly milter: number;
-}
-
-/** A port that nothing listens at. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** As `docs/operations.md` has it, beside what keeps this one to itself. */

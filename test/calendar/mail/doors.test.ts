@@ -192,10 +192,11 @@ test('one domain has so many messages a minute, and a forged one takes none of t
   assert.equal(await outcomeOf(server, forged), 'sender_unverified');
   const { burst } = STATED_POLICIES.mail_domain;
   let passed = 0;
-  while ((await send('busy.test', `busy-${passed}`)) === 'event_unknown') passed += 1;
+  let outcome = await send('busy.test', 'busy');
+  for (; outcome === 'event_unknown'; passed += 1) outcome = await send('busy.test', `busy-${passed}`);
   // Two a second come on top of what passes at once.
   assert.ok(passed >= burst && passed < 3 * burst, `${passed} mails passed`);
-  assert.equal(await send('busy.test', 'busy'), 'rate_limited');
+  assert.equal(outcome, 'rate_limited');
   assert.equal(await send('other.test', 'other'), 'event_unknown');
 });
 

@@ -111,7 +111,7 @@ export async function settled(server: TestServer, who: Person, calendar: string)
       return !reply.body.refreshing && reply.body;
     },
     'the refresh of a feed',
-    40_000,
+    120_000,
   );
 }
 

@@ -267,14 +267,25 @@ test('somebody who asks again and again is told to wait; addresses and intervals
   for (const seconds of [900, 604_800, null]) {
     assert.equal((await call(server, who, 'PATCH', path, { refresh_seconds: seconds })).status, 200);
   }
-  // The first of them was the making.
-  for (let asked = 1; asked < CALENDAR_FETCHES_PER_MINUTE; asked += 1) await refresh(server, who, id);
-  const refused = await call(server, who, 'POST', `${path}/refresh`);
+  // The first of them was the making; on a slow machine some come back meanwhile.
+  let asked = 1;
+  let refused = await call(server, who, 'POST', `${path}/refresh`);
+  for (; refused.status === 202; asked += 1) {
+    await settled(server, who, id);
+    refused = await call(server, who, 'POST', `${path}/refresh`);
+  }
   assertRefused(refused, 'rate_limited');
+  assert.ok(asked >= CALENDAR_FETCHES_PER_MINUTE && asked < 2 * CALENDAR_FETCHES_PER_MINUTE, `${asked} were taken`);
   assert.ok(Number(refused.headers.get('retry-after')) >= 1);
-  assertRefused(await call(server, who, 'PATCH', path, { url: feeds.url }), 'rate_limited');
-  assertRefused(
-    await call(server, who, 'POST', '/v1/calendars', { displayname: 'x', source: { url: feeds.url } }),
-    'rate_limited',
-  );
+  const source = { displayname: 'x', source: { url: feeds.url } };
+  for (const [method, at, form] of [
+    ['PATCH', path, { url: feeds.url }],
+    ['POST', '/v1/calendars', source],
+  ] as const) {
+    const reply = await until(async () => {
+      const answer = await call(server, who, method, at, form);
+      return answer.status < 300 ? undefined : answer;
+    }, `${method} to be refused`);
+    assertRefused(reply, 'rate_limited');
+  }
 });

@@ -103,25 +103,32 @@ export class Chromium {
     await until(shown, `“${text}” in ${await this.#tried<string>('document.body.innerText')}`);
   }
 
-  /** Presses the button or link with that text, once it is there. */
+  /** Presses the button or link with that text, once it is there and lets itself be pressed. */
   async press(text: string, within = 'body'): Promise<void> {
     const find = `[...document.querySelectorAll(${JSON.stringify(`${within} button, ${within} a`)})]
-      .find((one) => one.textContent.trim() === ${JSON.stringify(text)} && one.checkVisibility())`;
-    await until(async () => await this.#tried(`${find} !== undefined`), `the button “${text}”`);
-    await this.read(`${find}.click()`);
+      .find((one) => one.textContent.trim() === ${JSON.stringify(text)} && one.checkVisibility() && !one.disabled)`;
+    await this.#whenThere(find, 'one.click()', `the button “${text}”`);
   }
 
   /** Puts a value into the control with that label, as typing does. */
   async fill(label: string, value: string): Promise<void> {
     const find = `[...document.querySelectorAll('label')]
       .find((one) => one.textContent.trim() === ${JSON.stringify(label)} && one.checkVisibility())?.control`;
-    await until(async () => await this.#tried(`${find} != null`), `the field “${label}”`);
-    await this.read(`(() => {
-      const control = ${find};
-      control.focus();
-      control.value = ${JSON.stringify(value)};
-      control.dispatchEvent(new Event('input', { bubbles: true }));
-    })()`);
+    const type = `one.focus();
+      one.value = ${JSON.stringify(value)};
+      one.dispatchEvent(new Event('input', { bubbles: true }));`;
+    await this.#whenThere(find, type, `the field “${label}”`);
+  }
+
+  /** Finds an element and does something with it in one turn of the page, which may draw itself anew in between. */
+  async #whenThere(find: string, act: string, what: string): Promise<void> {
+    const attempt = `(() => {
+      const one = ${find};
+      if (one == null) return false;
+      ${act}
+      return true;
+    })()`;
+    await until(async () => await this.#tried(attempt), what);
   }
 
   /** As `read`, but nothing while the page is on its way to another. */

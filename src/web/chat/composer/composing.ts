@@ -1,5 +1,14 @@
 /** What happens while somebody writes: the draft is kept, others see it, a mention is completed, Enter sends. */
-import { useEffect, useId, useRef, useState, type ClipboardEvent, type KeyboardEvent, type RefObject } from 'react';
+import {
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+  type ClipboardEvent,
+  type KeyboardEvent,
+  type RefObject,
+} from 'react';
 import type { ChatMessage } from '#src/client/conversations/records.ts';
 import type { Mention } from '#src/protocol/conversations/messages.ts';
 import { useChat, type Chat } from '../chat-context.ts';
@@ -48,6 +57,13 @@ export function useComposing({ aim, root, onSent }: ComposingOptions): Composing
   const draft = useDraftText(chat, conv, aim, root);
   const { field, text, setText } = draft;
   const [caret, setCaret] = useState(0);
+  const jump = useRef<number>(undefined);
+  // Before the next key is heard: whoever types on at once types behind what was put in.
+  useLayoutEffect(() => {
+    if (jump.current === undefined) return;
+    field.current?.setSelectionRange(jump.current, jump.current);
+    jump.current = undefined;
+  });
   const users = useParticipants(chat, open);
   const choice = useChoice(chat, users, text, caret);
   const type = (next: string) => {
@@ -59,13 +75,10 @@ export function useComposing({ aim, root, onSent }: ComposingOptions): Composing
   };
   const replace = (from: number, to: number, piece: string) => {
     type(text.slice(0, from) + piece + text.slice(to));
-    const end = from + piece.length;
-    // The field has the new text after this turn.
-    requestAnimationFrame(() => {
-      field.current?.focus();
-      field.current?.setSelectionRange(end, end);
-      setCaret(end);
-    });
+    jump.current = from + piece.length;
+    setCaret(jump.current);
+    // What was pressed for it has the focus until it is gone.
+    requestAnimationFrame(() => field.current?.focus());
   };
   const complete = ({ user }: Candidate) => replace(choice.from, caret, `@${user} `);
   const send = () => {

@@ -1,0 +1,223 @@
+/**
+ * The one writer of an environment with a log.
+ *
+ *     commit ─► append, durable ─► word raised, overlay ─► resolved
+ *                                      └── APPLY_MILLIS ──► one commit of LMDB with the position ─► overlay dropped, log trimmed
+ *
+ * A commit of LMDB takes several times what an append takes, whatever it carries. So it is made for all that came in
+ * some tens of milliseconds, with the last write to each key.
+ */
+import { randomBytes } from 'node:crypto';
+import { decodeBatch, encodeBatch, LogFault } from './commit-log.ts';
+import { DurableWord } from './durable-word.ts';
+import type { Write } from './table.ts';
+import type { LogOptions, LogPlace, LogStore } from './log-store.ts';
+import { Overlay, type View } from './overlay.ts';
+import { SegmentLog } from './segment-log.ts';
+
+/** From a write's being durable in the log to the commit of LMDB that has it. */
+export const APPLY_MILLIS = 40;
+
+/** Bytes that wait for LMDB before its commit is made at once. */
+export const APPLY_BYTES = 512 * 1024;
+
+/** Bytes that may wait for LMDB: whoever commits beyond them waits for LMDB, too. */
+export const PENDING_BYTES_MAX = 8 * 1024 * 1024;
+
+/** How often a commit of LMDB that failed is tried again, where nobody writes. */
+const RETRY_MILLIS = 1_000;
+
+/** What was written does not stay in a segment for longer than this and the next commit of LMDB. */
+export const TURN_MILLIS = 60_000;
+
+const ID_BYTES = 8;
+
+export class LogWriter {
+  readonly #store: LogStore;
+  readonly #log: SegmentLog;
+  readonly #durable: DurableWord;
+  readonly #id: Buffer;
+  readonly #overlay = new Overlay();
+  /** What is in the overlay or before it: raised in one step with the overlay. */
+  #position: number;
+  #applied: number;
+  #turn: Promise<void> = Promise.resolve();
+  #storing: Promise<void> = Promise.resolve();
+  #applying: Promise<void> | undefined;
+  /** Whether LMDB refused its last commit: nothing more is acknowledged before it took what waits. */
+  #isRefused = false;
+  #applyTimer: NodeJS.Timeout | undefined;
+  #turnTimer: NodeJS.Timeout | undefined;
+  readonly #turnMillis: number;
+  #isClosing = false;
+
+  /** @throws LogFault when the log is damaged, or it or the LMDB file is not there. */
+  constructor(store: LogStore, options: LogOptions) {
+    this.#store = store;
+    this.#durable = options.durable ?? new DurableWord();
+    this.#turnMillis = options.turnMillis ?? TURN_MILLIS;
+    const { place, log } = openBeside(store, options);
+    [this.#log, this.#id, this.#applied, this.#position] = [log, place.id, place.applied, log.end];
+    for (const { position, batch } of log.read(place.applied)) this.#overlay.add(position, decodeBatch(batch));
+    this.#durable.set(this.#position);
+    if (this.#position > this.#applied) this.#schedule();
+  }
+
+  view(): View | undefined {
+    return this.#overlay.isEmpty ? undefined : { overlay: this.#overlay, transaction: undefined };
+  }
+
+  refresh(): void {
+    this.#store.refresh();
+  }
+
+  /** Resolves when the writes are durable and every thread reads them; rejects when none of them is there. */
+  async commit(writes: readonly Write[]): Promise<void> {
+    await this.#inTurn(async () => {
+      if (this.#isRefused) await this.#whileStoring(async () => await this.#storeWith(writes));
+      else await this.#append(writes);
+    });
+    if (this.#overlay.bytes > PENDING_BYTES_MAX) await this.#apply();
+  }
+
+  /** Brings everything to LMDB and leaves an empty log; where LMDB takes no more, the log keeps it. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    clearTimeout(this.#turnTimer);
+    await this.#inTurn(async () => await this.#goOn()).catch(() => undefined);
+    await this.#applying;
+    clearTimeout(this.#applyTimer);
+    await this.#apply();
+    await this.#log.trim(this.#applied).catch(() => undefined);
+    await this.#log.close();
+  }
+
+  async #append(writes: readonly Write[]): Promise<void> {
+    const batch = encodeBatch(writes);
+    const position = await this.#log.append(batch);
+    this.#overlay.add(position, decodeBatch(batch));
+    this.#raise(position);
+    this.#turnTimer ??= setTimeout(() => this.#turnLater(), this.#turnMillis).unref();
+  }
+
+  /**
+   * With a full disk behind it, LMDB decides before anything is acknowledged: a change that makes room or finds it is
+   * taken, with all that waits or without it, and one that needs more is refused and taken back from the log.
+   */
+  async #storeWith(writes: readonly Write[]): Promise<void> {
+    const batch = encodeBatch(writes);
+    const position = await this.#log.append(batch);
+    const all = new Overlay();
+    // The last write to each key alone: what is removed takes no room for its time in between.
+    all.add(position, [...this.#overlay.writes(), ...writes]);
+    let isAll = true;
+    try {
+      await this.#store.commit([...all.writes()], this.#placeAt(position)).catch(async () => {
+        isAll = false;
+        await this.#store.commit(writes);
+      });
+    } catch (error) {
+      await this.#log.takeBack(batch.length);
+      throw error;
+    }
+    this.#overlay.add(position, decodeBatch(batch));
+    this.#raise(position);
+    if (isAll) this.#stored(position);
+  }
+
+  #raise(position: number): void {
+    this.#position = position;
+    this.#durable.set(position);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#overlay.bytes > APPLY_BYTES && !this.#isRefused) void this.#apply();
+    else this.#applyTimer ??= setTimeout(() => void this.#apply(), this.#isRefused ? RETRY_MILLIS : APPLY_MILLIS);
+  }
+
+  /** Brings to LMDB what is durable by now. A commit that fails is tried again later. */
+  async #apply(): Promise<void> {
+    clearTimeout(this.#applyTimer);
+    this.#applyTimer = undefined;
+    this.#applying ??= this.#whileStoring(async () => await this.#applyOnce()).finally(() => {
+      this.#applying = undefined;
+      if (this.#position > this.#applied && !this.#isClosing) this.#schedule();
+    });
+    await this.#applying;
+  }
+
+  async #applyOnce(): Promise<void> {
+    const upTo = this.#position;
+    if (upTo === this.#applied) return;
+    try {
+      await this.#store.commit([...this.#overlay.writes()], this.#placeAt(upTo));
+    } catch {
+      this.#isRefused = true;
+      return;
+    }
+    this.#stored(upTo);
+  }
+
+  /** One commit of LMDB at a time, so that none puts back what another one had over it. */
+  async #whileStoring(action: () => Promise<void>): Promise<void> {
+    const storing = this.#storing.then(action);
+    this.#storing = storing.catch(() => undefined);
+    await storing;
+  }
+
+  #stored(upTo: number): void {
+    this.#isRefused = false;
+    this.#applied = upTo;
+    this.#store.refresh();
+    this.#overlay.drop(upTo);
+    // What cannot be blanked now is removed when the log is opened the next time.
+    void this.#log.trim(upTo).catch(() => undefined);
+  }
+
+  /** Leaves the segment, so that what is in it can be blanked. */
+  async #goOn(): Promise<void> {
+    const position = await this.#log.turn();
+    if (position > this.#position) this.#raise(position);
+  }
+
+  #turnLater(): void {
+    this.#turnTimer = undefined;
+    void this.#inTurn(async () => await this.#goOn()).catch(() => {
+      this.#turnTimer ??= setTimeout(() => this.#turnLater(), this.#turnMillis).unref();
+    });
+  }
+
+  #placeAt(applied: number): LogPlace {
+    return { id: this.#id, applied, isMade: true };
+  }
+
+  async #inTurn(action: () => Promise<void>): Promise<void> {
+    const turn = this.#turn.then(action);
+    // Whoever comes next waits for the end, whatever it was.
+    this.#turn = turn.catch(() => undefined);
+    await turn;
+  }
+}
+
+/** The log of an environment; a new one where there never was one. */
+function openBeside(store: LogStore, options: LogOptions): { readonly place: LogPlace; readonly log: SegmentLog } {
+  const place = store.place();
+  const { files, folder } = options;
+  const logOptions = { folder, ...(files === undefined ? {} : { files }) };
+  if (place?.isMade === true) {
+    return { place, log: SegmentLog.open({ ...logOptions, id: place.id }, place.applied) };
+  }
+  if (place === undefined && SegmentLog.isIn(folder, files)) {
+    throw new LogFault(
+      `${store.path} does not know its log in ${folder}: the file was removed, or another one put in its place. ` +
+        'Put it back, or restore a backup; the log alone has only what was changed last.',
+    );
+  }
+  const made = { id: place?.id ?? randomBytes(ID_BYTES), applied: 0, isMade: true };
+  // A crash between the two leaves a place that says that nothing can be missing yet.
+  store.putPlace({ ...made, isMade: false });
+  const log = SegmentLog.make({ ...logOptions, id: made.id });
+  store.putPlace(made);
+  return { place: made, log };
+}
