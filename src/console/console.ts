@@ -39,6 +39,7 @@ import { makeScimClientsPage } from './routes/access/scim-clients.ts';
 import { makeSecondFactorPage } from './routes/access/second-factor.ts';
 import { makeServersPage } from './routes/operations/servers.ts';
 import { makeSignInPage } from './routes/access/sign-in.ts';
+import type { SessionCookies } from '#src/server/session-cookies.ts';
 import { addSignOnRoutes } from '#src/server/sign-on-routes.ts';
 import type { SignIn } from '#src/identity/sign-in.ts';
 import type { SignOn } from '#src/identity/single-sign-on/sign-on.ts';
@@ -62,6 +63,7 @@ export interface ManagementServicesOptions
   extends Omit<ManagementOptions, 'redactionFailures' | 'access' | 'directory'>, PeopleServices {
   /** The coordinator's app, which does not listen yet. */
   readonly app: FastifyInstance;
+  readonly sessionCookies: SessionCookies;
   readonly signIn: SignIn;
   /** The claims of a client's session. @throws Refusal when the token is none. */
   readonly session: (token: string | undefined) => SessionClaims;

@@ -16,7 +16,7 @@ import { dropHosted, putHosted } from '#src/identity/guest-hosts.ts';
 import { guestOfPhone, guestPhones, guestRecords, phoneId, type GuestRecord } from '#src/identity/guest-records.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
-import { endSessions } from '#src/identity/sign-in.ts';
+import { endSessions } from '#src/identity/device-sessions.ts';
 
 export interface GuestsOptions {
   readonly accounts: Accounts;

@@ -90,6 +90,7 @@ export const ERRORS = {
   second_factor_required: { status: 401, error: 'The code of the second factor is required.' },
   second_factor_wrong: { status: 401, error: 'The code is wrong or was used already.' },
   refresh_token_missing: { status: 401, error: 'This session is renewed by its refresh token only.' },
+  session_cookie_invalid: { status: 401, error: 'There is no cookie of this session; sign in again.' },
   session_over: { status: 401, error: 'The session has ended; sign in again.' },
   session_reused: {
     status: 401,

@@ -54,6 +54,7 @@ import { People } from '#src/directory/people.ts';
 import { Policies } from '#src/directory/policies.ts';
 import { Recovery } from '#src/directory/recovery.ts';
 import { makeRecoveryWebhook } from '#src/directory/recovery-webhook.ts';
+import { SessionCookies } from './session-cookies.ts';
 import { makeSessionHandlers } from './session-routes.ts';
 import type { Certificate } from '#src/tls/certificate.ts';
 import { ServiceTokens } from '#src/identity/service-tokens.ts';
@@ -103,6 +104,8 @@ export interface Coordinator extends PeopleServices {
   readonly app: FastifyInstance;
   readonly passwords: Passwords;
   readonly signIn: SignIn;
+  /** Where the app keeps what renews its sessions. */
+  readonly sessionCookies: SessionCookies;
   /** Whose session a token of the coordinator's own routes is. */
   readonly authenticate: Authenticate;
   /** The claims of that session. @throws Refusal as `authenticate` does. */
@@ -156,7 +159,9 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
   const nouns = makeNouns({ ...options, clock }, passwords);
   await nouns.directory.prepare();
   const app = await makeHttpSurface(options);
-  addClientRoutes(app, SESSION_ROUTES, makeSessionHandlers(signIn, nouns.enrollment), authenticate, limiter);
+  const sessionCookies = new SessionCookies({ baseUrl: config.coordinatorUrl, clock });
+  const sessions = makeSessionHandlers(signIn, nouns.enrollment, sessionCookies);
+  addClientRoutes(app, SESSION_ROUTES, sessions, authenticate, limiter);
   addClientRoutes(app, APP_PASSWORD_ROUTES, makeAppPasswordHandlers(nouns.appPasswords), authenticate, limiter);
   addClientRoutes(app, DIRECTORY_ROUTES, makeDirectoryHandlers(nouns.directory, nouns.groups), authenticate, limiter);
   addClientRoutes(app, RECOVERY_ROUTES, makeRecoveryHandlers(nouns.recovery), authenticate);
@@ -173,7 +178,7 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
   addMeetingPage(app, nouns.meetings);
   keepTidy(app, { ...options, clock }, nouns);
   const session = (token: string | undefined) => signIn.session(token);
-  return { app, passwords, signIn, authenticate, session, signInGuard: guard, ...nouns };
+  return { app, passwords, signIn, sessionCookies, authenticate, session, signInGuard: guard, ...nouns };
 }
 
 function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, passwords: Passwords): PeopleServices {

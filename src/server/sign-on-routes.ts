@@ -21,6 +21,7 @@ import type { backChannelLogout, ExchangeCode, SsoCallbackQuery, SsoStartQuery }
 import type { Settings } from '#src/settings/settings.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
+import type { SessionCookies } from './session-cookies.ts';
 
 export interface SignOnRoutesOptions {
   readonly accounts: Accounts;
@@ -36,13 +37,15 @@ export interface SignOnRoutesOptions {
   readonly passwords: Passwords;
   readonly personProviders: PersonProviders;
   readonly settings: Pick<Settings, 'appRedirects'>;
+  readonly sessionCookies: SessionCookies;
   readonly signIn: SignIn;
   readonly signInSwitches: SignInSwitches;
 }
 
 /** Adds the routes; answers what they are served by. */
 export function addSignOnRoutes(options: SignOnRoutesOptions): SignOn {
-  const { app, clock, config, groups, limiter, personProviders: providers, settings, signInSwitches } = options;
+  const { app, clock, config, groups, limiter, sessionCookies, settings, signInSwitches } = options;
+  const { personProviders: providers } = options;
   const common = { ...options, allowPrivateTargets: config.allowPrivateTargets, providers };
   const signOn = new SignOn({
     ...common,
@@ -72,9 +75,10 @@ export function addSignOnRoutes(options: SignOnRoutesOptions): SignOn {
       const location = await signOn.finish(parameters['provider'] ?? '', query as SsoCallbackQuery, cookie, address);
       return { status: 302, body: undefined, headers: { location } };
     },
-    exchangeSsoCode: async ({ address, body }) => {
+    exchangeSsoCode: async (request) => {
+      const { address, body } = request;
       pace(address);
-      return { status: 200, body: await signOn.exchange(body as ExchangeCode, address) };
+      return await sessionCookies.opened(request, async () => await signOn.exchange(body as ExchangeCode, address));
     },
     logOutByProvider: async ({ address, body, parameters }) => {
       pace(address);

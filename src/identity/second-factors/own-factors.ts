@@ -18,7 +18,7 @@ import type { Revocation, SessionAnnouncer } from '../credentials/revocations.ts
 import type { SignInGuard } from '../credentials/sign-in-guard.ts';
 import { makeTotpSecret, totpSetup, type TotpSetup } from '../credentials/totp.ts';
 import { endConsoleSessions } from '../console/console-sessions.ts';
-import { endSessions, settleEnrollment } from '../sign-in.ts';
+import { endSessions, settleEnrollment } from '../device-sessions.ts';
 import type { ClientFactors } from './client-factors.ts';
 import type { PasskeyRecord, Passkeys } from './passkeys.ts';
 
