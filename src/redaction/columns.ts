@@ -31,6 +31,8 @@ const OF_COLUMNS: ReadonlySet<KeyClass> = new Set<KeyClass>([
   'phone',
   'id',
 ]);
+/** A value that was replaced: a line that has one is none of names. */
+const DONE = /(?:^|[^\w-])(?:u|tel)-[0-9a-f]{8}(?![\w-])|\d\.x(?!\w)/;
 /** What a column has where there is nothing. */
 const NOTHING = /^(?:|-|\\N|null|nil|none|\(empty\)|n\/a)$/i;
 
@@ -46,7 +48,7 @@ function columnsNamed({ bytes, engine, text }: Scan, start: number, stop: number
   if (copied !== undefined) return columnsOf(copied.split(','), '\t', engine.keys);
   const [, extended] = first === 35 ? (EXTENDED.exec(line) ?? []) : [];
   if (extended !== undefined) return columnsOf(extended.split(' '), ' ', engine.keys);
-  if (!NAMES.test(line)) return undefined;
+  if (!NAMES.test(line) || DONE.test(line)) return undefined;
   const names = line.replace(/^#[Ff]ields:?[ \t]/, '');
   const separator = ['|', '\t', ',', ';'].find((sign) => names.includes(sign));
   if (separator === undefined || (separator !== '|' && first === 32)) return undefined;

@@ -32,6 +32,8 @@ export interface Scan {
   judgedTo: number;
   /** Up to here names and passwords before a host were looked for. */
   userinfoTo: number;
+  /** What stands around the key that was asked for last: the next one of the line is measured from there. */
+  readonly around: Around;
   /** Where a sign stands next, from a place on: most texts have few of them, and each is looked for once. */
   next(sign: Sign, place: number): number;
   /** What nobody sees was written down with a backslash: the line is read again without it. */
@@ -44,6 +46,17 @@ export interface Scan {
   value(keyClass: KeyClass, from: number, to: number): void;
   /** Scans what was decoded out of the text, as any text or as a value of a class. */
   within(decoded: Decoded, keyClass: KeyClass): void;
+}
+
+/** The last quote and the last `[ ` before a place of a line, -1 where there is none, and where that quote closes. */
+export interface Around {
+  floor: number;
+  to: number;
+  quote: number;
+  bracket: number;
+  /** The stretch that has no closing quote but at its end. */
+  openFrom: number;
+  close: number;
 }
 
 /** What stays the same from text to text. */

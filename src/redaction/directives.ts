@@ -3,6 +3,7 @@ import { gapEnd, KEY_NAME, runEnd } from './bytes.ts';
 import type { Scan } from './context.ts';
 import type { KeyClass } from './rows.ts';
 import { isHarmless } from './rules.ts';
+import { tellsOf } from './sentences.ts';
 import { markerEnd } from './spans.ts';
 import { cutValue } from './value-classes.ts';
 
@@ -10,9 +11,7 @@ import { cutValue } from './value-classes.ts';
 const DIRECTIVE_MAX = 512;
 /** Names that are words of sentences as well: `token bucket`, `secret santa`. */
 const IN_SENTENCES = new Set(
-  'password passwords pass secret secrets token credential credentials auth signature challenge nonce invitation invite authorization'.split(
-    ' ',
-  ),
+  'pass secrets token credential credentials auth signature challenge nonce invitation invite authorization'.split(' '),
 );
 /** Classes of names whose value may stand so. */
 const CLASSES: ReadonlySet<KeyClass> = new Set<KeyClass>(['password', 'secret', 'authorization', 'user']);
@@ -37,7 +36,9 @@ export function cutDirective(scan: Scan, start: number, stop: number): number {
   const isPlain = /^[A-Za-z]+[.!?]?$/.test(written);
   // A sentence of two words: `token bucket`, `user alice`.
   const isInSentences =
-    keyClass === 'user' ? /^[A-Za-z][a-z]+$/.test(name) : isPlain && IN_SENTENCES.has(name.toLowerCase());
+    keyClass === 'user'
+      ? /^[A-Za-z][a-z]+$/.test(name)
+      : isPlain && (tellsOf(engine.rules, written.replace(/[.!?]$/, '')) || IN_SENTENCES.has(name.toLowerCase()));
   if (isInSentences && !isClosed) return -1;
   return Math.max(cutValue(scan, keyClass, inside, to), to);
 }

@@ -62,7 +62,14 @@ function closeOf(line: string): number {
 export function cutKeyLine(scan: Scan, start: number, stop: number): number {
   const { text, spans, state } = scan;
   const { key } = state;
-  const end = text.slice(start, stop).indexOf('-----END');
+  const line = text.slice(start, stop);
+  const end = line.indexOf('-----END');
+  const begin = line.indexOf('-----BEGIN');
+  // The key before has no end, and another one begins.
+  if (begin !== -1 && (end === -1 || begin < end)) {
+    key.lines = 0;
+    return -1;
+  }
   if (end !== -1) {
     const dashes = text.indexOf('-----', start + end + 8);
     key.lines = 0;
@@ -234,7 +241,7 @@ export function beginsInsideKey(text: string, isWhole: boolean): boolean | undef
     const stop = newline === -1 ? text.length : newline;
     const row = text.slice(start, Math.min(stop, start + TAIL_MAX)).trimEnd();
     const end = row.indexOf('-----END');
-    if (end !== -1) return row.includes('PRIVATE KEY', end);
+    if (end !== -1) return row.includes('PRIVATE KEY', end) && row.lastIndexOf('-----BEGIN', end) === -1;
     if (!/(?:^|[\s:"'|>-])[A-Za-z0-9+/]{4,}={0,2}(?:\\n)?["',+ ]{0,4}$/.test(row) || newline === -1) return false;
     start = newline + 1;
   }

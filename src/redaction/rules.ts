@@ -1,4 +1,5 @@
 /** The table of rules made ready for a scan: names, words at which something may begin, and the patterns of phrases. */
+import { isPseudonym } from './pseudonyms.ts';
 import type { KeyClass, OptionRow, Row, SlotClass, Special } from './rows.ts';
 import { markerEnd, type SecretClass } from './spans.ts';
 
@@ -104,6 +105,8 @@ export class Rules {
   readonly #wrappers: string[] = [];
   /** What stands before a value and is none of it. */
   readonly wrapper: RegExp;
+  /** Lines with a form of their own, each with the sign that tells it and the place of that sign. */
+  readonly lines: { lead: Lead; sign: number; at: number }[] = [];
   /** Phrases that begin with an opening bracket. */
   readonly brackets: Lead[] = [];
   /** The last three letters of every name: most words that stand like a key end in no such three. */
@@ -155,6 +158,13 @@ export class Rules {
         const sign = { pattern: new RegExp(row.sign, 'y'), before: new RegExp(row.before ?? '') };
         this.patterns.push(sign.pattern, sign.before);
         this.signs.push(sign);
+        break;
+      }
+      case 'line': {
+        const { pattern, slots } = phrasePattern(row.line);
+        const lead = { literal: '', third: 0, pattern, token: undefined, special: undefined, slots };
+        this.patterns.push(pattern);
+        this.lines.push({ lead, sign: row.sign.charCodeAt(0), at: row.at });
         break;
       }
       case 'special':
@@ -268,7 +278,8 @@ export const KEY_MAX = 64;
 
 /** The class of a key as it stands in a text, UTF-8 as Latin-1: `db_password`, `X-Api-Key`, `user.name`, `User ID`. */
 export function classOfName({ exact, last }: Rules, name: string): KeyClass {
-  if (name.length > KEY_MAX || name === '' || /[[/:@]/.test(name)) return 'none';
+  // What stands for a number reads like a name with a number behind it: `tel-4a5b8d34`.
+  if (name.length > KEY_MAX || name === '' || /[[/:@]/.test(name) || isPseudonym(name)) return 'none';
   if (/[\u0080-\u00ff]/.test(name))
     return exact.get(Buffer.from(name, 'latin1').toString('utf8').toLowerCase()) ?? 'none';
   const own = exact.get(name.toLowerCase().replaceAll(/[-_]/g, ''));

@@ -28,7 +28,7 @@ import { cutLeft, cutPairValue, isClear, isNameOfPerson, notePairName, opensBloc
 import { cutMark } from './marks.ts';
 import { cutRussian } from './phones.ts';
 import { cutForm, cutRandom, isEncoded, RANDOM_WORD_MIN } from './long-words.ts';
-import { cutLead } from './phrases.ts';
+import { cutFormLine, cutLead } from './phrases.ts';
 import { cutKeyLine, cutOrphan, startPuttyLines } from './private-keys.ts';
 import type { KeyClass } from './rows.ts';
 import { fractionEnd, isInstant, isTime } from './times.ts';
@@ -74,6 +74,7 @@ export class TextScan implements Scan {
   decodedTo = 0;
   judgedTo = 0;
   userinfoTo = 0;
+  readonly around = { floor: -1, to: 0, quote: -1, bracket: -1, openFrom: 0, close: -1 };
   hasUnseen = false;
   /** Where each of the signs stands next. */
   readonly #signs = [-1, -1, -1, -1];
@@ -125,9 +126,12 @@ export class TextScan implements Scan {
       if (this.bytes[from] !== 123) from = Math.max(cutKeyLine(this, from, stop), from);
     } else if (stop - from >= BODY_LINE_MIN) from = Math.max(cutOrphan(this, from, stop), from);
     if (from < stop) {
-      from = Math.max(cutDirective(this, from, stop), from);
+      const first = this.bytes[from] as number;
+      // Lines with a form of their own begin with a time.
+      from = Math.max(first > 47 && first < 58 ? cutFormLine(this, from) : cutDirective(this, from, stop), from);
       this.#go(from, stop);
-      noteColumns(this, start, stop);
+      // A line of names has no values.
+      if (this.spans.list.length === before) noteColumns(this, start, stop);
     }
     if (!this.hasUnseen) return;
     // A colour was written down with a backslash: the line is read again without it.

@@ -41,6 +41,24 @@ export function markerEnd(text: string, at: number): number {
   return close > 0 && MARKERS.has(text.slice(at, at + close)) ? at + close : -1;
 }
 
+/** What stands between the markers of one value: line ends and spaces, also where they are written in an encoding. */
+const BETWEEN = /(?:\s|\\{1,4}[nrt]|&#(?:10|13|x[aAdD]);|%0[AaDd]){0,8}/y;
+
+/** Where markers end that stand beside each other from a place on, up to another one at most; -1 where none does. */
+export function markersEnd(text: string, at: number, to: number): number {
+  let end = markerEnd(text, at);
+  while (end !== -1 && end < to) {
+    BETWEEN.lastIndex = end;
+    BETWEEN.test(text);
+    const next = BETWEEN.lastIndex;
+    if (next >= to) return to;
+    const further = markerEnd(text, next);
+    if (further === -1) return end;
+    end = further;
+  }
+  return end;
+}
+
 export class Spans {
   readonly #text: string;
   readonly list: Span[] = [];

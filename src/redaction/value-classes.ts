@@ -5,7 +5,7 @@ import { putNamed, putPerson, putPhone } from './people.ts';
 import { isNamedValue } from './random-strings.ts';
 import type { KeyClass } from './rows.ts';
 import { isHarmless } from './rules.ts';
-import { markerEnd, type SecretClass } from './spans.ts';
+import { markersEnd, type SecretClass } from './spans.ts';
 import { wordEnd } from './value-ends.ts';
 
 /** A whole value of a class, without escapes. Answers where the scan goes on, or -1 for what is any text. */
@@ -52,7 +52,7 @@ export function isId(value: string): boolean {
 }
 
 export function putSecret({ text, spans }: Scan, from: number, to: number, name: SecretClass): number {
-  return markerEnd(text, from) === to ? to : spans.secret(from, to, name);
+  return markersEnd(text, from, to) === to ? to : spans.secret(from, to, name);
 }
 
 export function isHarmlessAt(

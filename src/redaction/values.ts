@@ -4,7 +4,7 @@ import { gapEnd, indexOf, isDigit, runStop, VALUE_END, WORD_BITS } from './bytes
 import { lineStop, type Scan } from './context.ts';
 import { decodePrintableBase64 } from './decoding.ts';
 import { decodeEscapes } from './encodings.ts';
-import { noteOpen, putNumber, walkJson } from './json.ts';
+import { isHeaderName, isNameOfHeader, noteOpen, putNumber, walkJson } from './json.ts';
 import { isHighCode, putPerson } from './people.ts';
 import type { KeyClass } from './rows.ts';
 import { markerEnd } from './spans.ts';
@@ -40,8 +40,9 @@ function findSeparator(scan: Scan, keyStart: number, keyEnd: number): Found | un
     } else if (bytes[at] === 47 && bytes[at + 1] === 47) return undefined;
   } else if (sign === 44) {
     const before = keyStart > floor + 1 ? text.charAt(keyStart - (quote === 0 ? 1 : 2)) : '';
-    if (before !== (quote === 0 ? '{' : '(')) return undefined;
     const value = gapEnd(bytes, at + 1, stop);
+    if (before !== (quote === 0 ? '{' : '(') && (quote === 0 || !isHeaderPair(scan, keyStart, keyEnd, value)))
+      return undefined;
     return '"\''.includes(text.charAt(value) || ' ') || text.startsWith('<<"', value)
       ? { start: value + (bytes[value] === 60 ? 2 : 0), isColon: false, isSpaced: false, quote, isDouble }
       : undefined;
@@ -50,6 +51,19 @@ function findSeparator(scan: Scan, keyStart: number, keyEnd: number): Found | un
   if (mark === 41 && bytes[at] === 40) at += 1;
   const start = gapEnd(bytes, at, stop);
   return start < stop ? { start, isColon: sign === 58, isSpaced: start > at, quote, isDouble } : undefined;
+}
+
+/** Bytes of the value of a header that are looked at. */
+const HEADER_NAME_MAX = 64;
+
+/** `'Cookie', 'sid=…'`: a header and its value beside each other in a list; a list of names has a name there. */
+function isHeaderPair({ bytes, text, engine, stop }: Scan, keyStart: number, keyEnd: number, value: number): boolean {
+  if (!isHeaderName(text.slice(keyStart, keyEnd)) || bytes[value] !== bytes[keyEnd]) return false;
+  const close = indexOf(bytes, bytes[value] as number, value + 1, Math.min(stop, value + HEADER_NAME_MAX));
+  return (
+    close === -1 ||
+    (engine.keys.classAt(bytes, value + 1, close) === 'none' && !isNameOfHeader(text.slice(value + 1, close)))
+  );
 }
 
 /** Bytes before a key in which what makes a sign one stands. */

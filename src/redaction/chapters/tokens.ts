@@ -128,6 +128,12 @@ export const TOKENS: readonly Row[] = [
     String.raw`(?=[A-Za-z]{0,24}[0-9])(?=[a-z0-9]{0,24}[A-Z])[A-Za-z0-9]{24,}(?![\w-])`,
     MIXED.slice(0, 24),
   ),
+  ...tokens(
+    'api-key',
+    'dt0c01. dt0s01.',
+    String.raw`[A-Z0-9]{20,}\.[A-Z0-9]{40,}`,
+    `${CAPITALS.slice(0, 24)}.${CAPITALS}${CAPITALS.slice(0, 28)}`,
+  ),
   ...tokens('api-key', 'AGE-SECRET-KEY-1', '[A-Za-z0-9]{20,}', CAPITALS.slice(0, 30)),
   ...tokens('api-key', 'dapi', '[0-9a-f]{32,}(?:-[0-9]+)?', HEX.slice(0, 32)),
   ...tokens('api-key', 'PMAK-', '[0-9a-fA-F-]{30,}', `${HEX.slice(0, 24)}-${HEX.slice(0, 34)}`),
