@@ -66,7 +66,8 @@ export function bare(
     case 'phone': {
       const end = phoneEnd(scan, start, stop);
       if (end > start) return putPhone(scan, start, end, '');
-      if ((bytes[start] as number) < 65 || isProse) return -1;
+      // A URI says itself what is behind it.
+      if ((bytes[start] as number) < 65 || isProse || /^(?:sips?|tel):/i.test(text.slice(start, start + 5))) return -1;
       const to = nameEnd(scan, start, Math.min(stop, start + PERSON_MAX));
       return to > start ? putPhone(scan, start, to, '') : -1;
     }

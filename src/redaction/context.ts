@@ -32,6 +32,8 @@ export interface Scan {
   judgedTo: number;
   /** Up to here names and passwords before a host were looked for. */
   userinfoTo: number;
+  /** Where each of the programs that have options stood last before a place of a line. */
+  readonly programs: Map<RegExp, { readonly floor: number; readonly to: number; readonly place: number }>;
   /** What stands around the key that was asked for last: the next one of the line is measured from there. */
   readonly around: Around;
   /** Where a sign stands next, from a place on: most texts have few of them, and each is looked for once. */

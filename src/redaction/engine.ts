@@ -34,17 +34,18 @@ export class Engine {
       rules,
       keys: new KeyCache(rules),
       pseudonyms: new Pseudonyms(key),
-      clean: (text) => this.lines(Buffer.from(text, 'latin1'), startState()),
+      clean: (text) => this.lines(Buffer.from(text, 'latin1'), startState()).toString('latin1'),
     };
   }
 
-  /** Whole lines, without what is personal, as Latin-1; the state goes on from text to text. */
-  lines(bytes: Buffer, state: LineState): string {
+  /** Whole lines, without what is personal, as bytes of their own; the state goes on from text to text. */
+  lines(bytes: Buffer, state: LineState): Buffer {
     const text = bytes.toString('latin1');
     const places = this.#known.find(text);
-    if (places.length === 0) return this.#scan(bytes, text, state).output();
+    if (places.length === 0) return this.#scan(bytes, text, state).written(bytes);
     const masked = this.#known.mask(text, places);
-    return this.#scan(Buffer.from(masked, 'latin1'), masked, state).output();
+    const maskedBytes = Buffer.from(masked, 'latin1');
+    return this.#scan(maskedBytes, masked, state).written(maskedBytes);
   }
 
   #scan(bytes: Buffer, text: string, state: LineState): TextScan['spans'] {

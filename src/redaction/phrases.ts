@@ -19,9 +19,12 @@ const ABOUT_BEARER =
 
 /** Carries out what begins at a word. Answers where the scan goes on, or -1. */
 export function cutLead(scan: Scan, start: number): number {
-  const third = scan.bytes[start + 2];
-  for (const lead of scan.engine.rules.leadsAt(scan.bytes, start)) {
-    if (lead.third !== 0 && lead.third !== third) continue;
+  const { bytes, engine } = scan;
+  for (const lead of engine.rules.longAt(bytes, start)) {
+    const next = cutOne(scan, lead, start);
+    if (next !== -1) return next;
+  }
+  for (const lead of engine.rules.shortAt(bytes, start)) {
     const next = cutOne(scan, lead, start);
     if (next !== -1) return next;
   }

@@ -74,6 +74,7 @@ export class TextScan implements Scan {
   decodedTo = 0;
   judgedTo = 0;
   userinfoTo = 0;
+  #programs: Scan['programs'] | undefined;
   readonly around = { floor: -1, to: 0, quote: -1, bracket: -1, openFrom: 0, close: -1 };
   hasUnseen = false;
   /** Where each of the signs stands next. */
@@ -166,6 +167,11 @@ export class TextScan implements Scan {
     if (seen === undefined) return false;
     this.#nested(seen, (scan) => scan.lines(), this.state);
     return true;
+  }
+
+  get programs(): Scan['programs'] {
+    this.#programs ??= new Map();
+    return this.#programs;
   }
 
   next(sign: Sign, place: number): number {

@@ -127,7 +127,7 @@ export function wordsEnd(scan: Scan, keyStart: number, keyEnd: number, end: numb
 
 /** Where a value ends that goes to the end of its line: at the quote that opened around it, or with the line. */
 export function outerEnd(scan: Scan, keyStart: number, start: number, stop: number): number {
-  const { bytes, text, around } = scan;
+  const { bytes, around } = scan;
   if (keyStart > scan.floor && bytes[keyStart - 1] === 39)
     return opensAt(scan, keyStart - 1) ? closerOf(scan, start, stop, 39).to : stop;
   lookAround(scan, keyStart);
