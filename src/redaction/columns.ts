@@ -84,6 +84,11 @@ export function cutColumns(scan: Scan, columns: Columns, start: number, stop: nu
     state.columns = undefined;
     return -1;
   }
+  // Two words of which the first is a name: a configuration, whose first line read like the names of a table.
+  if (places.length === 2 && scan.engine.keys.classAt(bytes, ...(places[0] as [number, number])) !== 'none') {
+    state.columns = undefined;
+    return -1;
+  }
   for (const [index, [first, last]] of places.entries()) {
     const [from, to] = columns.separator === '|' ? trimmed(text, first, last) : [first, last];
     const keyClass = columns.classes[index] as KeyClass;

@@ -50,7 +50,11 @@ function lastOf({ text, bytes, floor, programs: seen }: Scan, programs: RegExp, 
   const newline = stretch.lastIndexOf('\n');
   const last = [...stretch.slice(newline + 1).matchAll(programs)].at(-1)?.index;
   const place =
-    last !== undefined ? from + newline + 1 + last : isKnown && newline === -1 && known.place >= least ? known.place : -1;
+    last !== undefined
+      ? from + newline + 1 + last
+      : isKnown && newline === -1 && known.place >= least
+        ? known.place
+        : -1;
   seen.set(programs, { floor, to: at, place });
   return place;
 }

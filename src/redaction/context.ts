@@ -75,6 +75,8 @@ export interface KeyState {
   /** Lines in which the key may go on; 0 outside of a key. */
   lines: number;
   strange: number;
+  /** The line before was a full one of the body: whatever stands alone in the next one belongs to it. */
+  isFull: boolean;
   /** Words of the log's prefix before the line with the key's beginning; -1 when that was not seen. */
   prefixWords: number;
 }
@@ -91,6 +93,8 @@ export interface LineState {
   /** What the name of a pair said of the value below it, and how many line ends are left until that counts no more. */
   pairClass: KeyClass;
   pairLines: number;
+  /** The line before was a name and one value: a configuration, in which `user x` is one, too. */
+  isListed: boolean;
   /** A line above named the columns of a table. */
   columns: Columns | undefined;
   /**
@@ -130,7 +134,7 @@ export interface Columns {
 }
 
 /** The state before the first line; a text inside of another one shares its private key. */
-export function startState(key: KeyState = { lines: 0, strange: 0, prefixWords: -1 }): LineState {
+export function startState(key: KeyState = { lines: 0, strange: 0, isFull: false, prefixWords: -1 }): LineState {
   return {
     key,
     folded: undefined,
@@ -139,6 +143,7 @@ export function startState(key: KeyState = { lines: 0, strange: 0, prefixWords: 
     part: undefined,
     pairClass: 'none',
     pairLines: 0,
+    isListed: false,
     columns: undefined,
     open: undefined,
   };

@@ -92,7 +92,7 @@ export function cutElementBelow(scan: Scan, { keyClass }: Below, from: number, s
   // A key that stands where a value would is a name beside a name.
   const isKey = engine.keys.classAt(bytes, value, to) !== 'none';
   if (close !== -1 || isKey) state.below = undefined;
-  return to <= value || (close !== -1 && isKey) ? -1 : cutElementText(scan, keyClass, value, to);
+  return to <= value || isKey ? -1 : cutElementText(scan, keyClass, value, to);
 }
 
 /** The text of an element with the name of a key: `<password>…</password>`, in SOAP, in WebDAV, in reports. */

@@ -12,6 +12,8 @@ const STRANGE_LINES_MAX = 5;
 const LABEL_MAX = 160;
 /** Lengths of a full line: PEM, OpenSSH, MIME. */
 const BODY_LENGTHS = [64, 70, 76] as const;
+/** No full line of a body is shorter. */
+const FULL_MIN = 60;
 /** A shorter run of base64 is a line of a key only where it stands like the lines before it. */
 const PLAIN_BODY_MIN = 16;
 /** Bytes of a last line that are looked at. */
@@ -32,6 +34,7 @@ export function cutPrivateKey(scan: Scan, start: number): number {
   const { key } = scan.state;
   key.lines = KEY_LINES_MAX;
   key.strange = 0;
+  key.isFull = false;
   key.prefixWords = wordsBefore(scan, start);
   if (stop >= scan.bytes.length) scan.state.open = { keyClass: 'secret', closer: 34, lines: 0 };
   // Behind the label stand the body's own bytes, or a quote and what is no body at all.
@@ -82,6 +85,7 @@ export function cutKeyLine(scan: Scan, start: number, stop: number): number {
   }
   key.lines -= 1;
   const body = bodyOf(scan, start, stop);
+  key.isFull = body !== undefined && body.to - body.from >= FULL_MIN;
   if (body !== undefined) {
     key.strange = 0;
     if (markerEnd(text, body.from) !== -1) return stop;
@@ -133,10 +137,8 @@ function bodyOf(scan: Scan, start: number, stop: number): { from: number; to: nu
   const run = text.slice(from, to);
   // The last groups of a key whose lines have this prefix, and are no word.
   const isLast =
-    length % 4 === 0 &&
     wordsBefore(scan, from) === state.key.prefixWords &&
-    /[\d+/=]/.test(run) &&
-    /[A-Za-z]/.test(run);
+    (state.key.isFull || (/[\d+/=]/.test(run) && /[A-Za-z]/.test(run)) || /[a-z][A-Z]|[A-Z]{2}[a-z]/.test(run));
   return isShortBody(run) || isLast ? { from, to } : undefined;
 }
 

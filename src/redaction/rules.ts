@@ -183,7 +183,7 @@ export class Rules {
   }
 
   #option({ option, programs, class: optionClass, glue }: OptionRow): void {
-    const pattern = new RegExp(`\\b(?:${programs})\\b`, 'g');
+    const pattern = new RegExp(`(?:^|[^\\w.-])(?:${programs})\\b`, 'g');
     this.patterns.push(pattern);
     this.options.set(option, [...(this.options.get(option) ?? []), { programs: pattern, class: optionClass, glue }]);
   }

@@ -11,6 +11,7 @@ import {
   ASKS_KEY,
   ASKS_NUMBER,
   ASKS_SIGN,
+  BASE64,
   DASH,
   DIGIT,
   HEX,
@@ -43,6 +44,8 @@ const SHAPE_WORD = 14;
 const INSTANT = 13;
 /** A full line of a key's body has 64 characters; a shorter line is none. */
 const BODY_LINE_MIN = 64;
+/** Bytes of a credential in base64 at the end of a line. */
+const PADDED_MAX = 512;
 /** Encodings inside of encodings: `%252B`, JSON in JSON in JSON. What is deeper is hidden as a whole. */
 export const NESTING_MAX = 8;
 /** First bytes of what nobody sees: the escape of terminals, and spaces and marks without a width in UTF-8. */
@@ -101,7 +104,7 @@ export class TextScan implements Scan {
       if (end === -1) end = length;
       this.isJoined = false;
       // The padding of a key's last line is no such break.
-      while (end < length && state.key.lines === 0 && isSoft(bytes, end, at)) {
+      while (end < length && state.key.lines === 0 && isSoft(bytes, end, at) && !this.#isPadded(at, end)) {
         this.isJoined = true;
         const next = text.indexOf('\n', end + 1);
         end = next === -1 ? length : next;
@@ -113,6 +116,17 @@ export class TextScan implements Scan {
       if (end < length && state.open !== undefined) state.open = onNextLine(state.open);
       at = end + 1;
     }
+  }
+
+  /** Whether the sign at the end of a line pads a credential: quoted-printable writes no two of them, and no header so. */
+  #isPadded(start: number, end: number): boolean {
+    const { bytes, text } = this;
+    const sign = bytes[end - 1] === 13 ? end - 2 : end - 1;
+    if (bytes[sign - 1] === 61) return true;
+    const least = Math.max(start, sign - PADDED_MAX);
+    let from = sign;
+    while (from > least && BASE64[bytes[from - 1] as number] === 1) from -= 1;
+    return /(?:authorization: ?|basic |bearer )$/i.test(text.slice(Math.max(start, from - 16), from));
   }
 
   #line(start: number, stop: number): void {
@@ -129,10 +143,9 @@ export class TextScan implements Scan {
     if (from < stop) {
       const first = this.bytes[from] as number;
       // Lines with a form of their own begin with a time.
-      from = Math.max(first > 47 && first < 58 ? cutFormLine(this, from) : cutDirective(this, from, stop), from);
+      from = Math.max(cutDirective(this, from, stop), first > 47 && first < 58 ? cutFormLine(this, from) : -1, from);
       this.#go(from, stop);
-      // A line of names has no values.
-      if (this.spans.list.length === before) noteColumns(this, start, stop);
+      noteColumns(this, start, stop);
     }
     if (!this.hasUnseen) return;
     // A colour was written down with a backslash: the line is read again without it.
@@ -426,6 +439,7 @@ function mayBeSign(first: number | undefined, second: number | undefined): boole
     first === 9 ||
     first === 34 ||
     first === 124 ||
+    (first === 46 && second === 32) ||
     (first === 45 && second === 62)
   );
 }

@@ -22,6 +22,9 @@ export function cutValue(scan: Scan, keyClass: KeyClass, from: number, to: numbe
       return putPhone(scan, from, to, '');
     case 'address':
       if (putNamed(scan, from, to) !== -1) return -1;
+      // As many digits as a number of a phone has, and no instant.
+      if (to - from < 14 && /^(?:\d{11,12}|[2-9]\d{12})$/.test(text.slice(from, to)))
+        return putPhone(scan, from, to, '');
       // `to=<root>`: a person of this host. Anything else that is no address is none of ours.
       return mark === 60 && to - from < 64 && !/@|%40|u0040/.test(text.slice(from, to))
         ? putPerson(scan, from, to)

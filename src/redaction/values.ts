@@ -1,7 +1,7 @@
 /** The grammar of values: where one starts behind its key, in every syntax, and what is around it. */
 import { bare, type Found } from './bare-values.ts';
 import { gapEnd, indexOf, isDigit, runStop, VALUE_END, WORD_BITS } from './bytes.ts';
-import { lineStop, type Scan } from './context.ts';
+import { columnOf, lineStop, type Scan } from './context.ts';
 import { decodePrintableBase64 } from './decoding.ts';
 import { decodeEscapes } from './encodings.ts';
 import { isHeaderName, isNameOfHeader, noteOpen, putNumber, walkJson } from './json.ts';
@@ -81,7 +81,8 @@ function signed({ text, stop, floor, engine }: Scan, keyStart: number, keyEnd: n
 }
 
 /** Whether what stands behind a word can be a sign of a key: most words have none. */
-export function hasSign({ bytes, stop, floor }: Scan, start: number, end: number, next: number): boolean {
+export function hasSign(scan: Scan, start: number, end: number, next: number): boolean {
+  const { bytes, stop, floor } = scan;
   const behind = bytes[end + 1];
   switch (next) {
     case 32:
@@ -90,7 +91,10 @@ export function hasSign({ bytes, stop, floor }: Scan, start: number, end: number
       const sign = bytes[at];
       if (sign === 45) return bytes[at + 1] === 62;
       if (sign === 34) return start > floor && bytes[start - 1] === 58;
-      return sign === 61 || sign === 124 || (sign === 58 && behind === 58);
+      if (sign === 46) return bytes[start - 1] === 40;
+      // A list that is laid out: `UserName      : alice`.
+      if (sign === 58 && behind !== 58) return bytes[at + 1] === 32 && columnOf(scan, start) === 0;
+      return sign === 61 || sign === 124 || sign === 58;
     }
     case 34:
     case 39:

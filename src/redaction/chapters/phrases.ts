@@ -65,6 +65,53 @@ const NOBODY =
   '(?!(?:records?|name|agent|id|input|and|or|accounts?|session|data|was|is|has|not|unknown|does|interface|mode|space|slice|manager|service|list|table|logged|who|that|with|database|password|defined|request|cache|directory|limit|runtime|in|from|to|the|a|an|at|by|on|found|process|group|authentication|connection|message|NOT)(?![\\w.-]))';
 
 const SESSIONS: readonly Row[] = [
+  phrase(String.raw`for user \[<slashed>\]`, '[WARNING] Authentication failed for user [«kalomi»]', 'for user [x y]'),
+  phrase(
+    String.raw`INFO\] <user> is now logged in`,
+    '(?@192.0.2.x) [INFO] «kalomi» is now logged in',
+    '[INFO] it is now on',
+  ),
+  phrase('FAILED LOGIN for <user>', '[error] FAILED LOGIN for «kalomi» [192.0.2.x] to {h:143}'),
+  phrase('user denied: <user>', 'phpMyAdmin[5]: user denied: «kalomi» (mysql-denied) from 192.0.2.x'),
+  ...['attempt failed for ', 'Successful login for ', 'authentication failed for ', 'logged in as '].map((lead) =>
+    phrase(`${lead}(?:user )?${NOBODY}<one>`, `web: ${lead}«kalomi» (5)`, `web: ${lead}the account`),
+  ),
+  phrase(
+    'USER <user>(?:: | \\()Login ',
+    'proftpd[5] h (h[192.0.2.x]): USER «kalomi» (Login failed): no',
+    'USER id Login 5',
+  ),
+  phrase(
+    "Authenticating to \\S{1,80} as <'user'>",
+    "debug1: Authenticating to h:22 as '«kalomi»'",
+    'Authenticating to h:22 as it is',
+  ),
+  phrase(
+    'plaintext <user> SASL',
+    'imaps[5]: badlogin: h [192.0.2.x] plaintext «kalomi» SASL(-13): no',
+    'plaintext only',
+  ),
+  phrase(
+    'auth failed on module [^\\n]{1,200}? for <user>: ',
+    'rsyncd[5]: auth failed on module data from h (192.0.2.x) for «kalomi»: password mismatch',
+    'auth failed on module data',
+  ),
+  phrase(
+    'Configured from [\\w ]{1,20} by <user> on ',
+    '%SYS-5-CONFIG_I: Configured from console by «kalomi» on vty0 (192.0.2.x)',
+    'Configured from file',
+  ),
+  phrase(
+    'Administrator <user> log(?:in|out|ged)',
+    'msg="Administrator «kalomi» login failed from ssh"',
+    'Administrator left',
+  ),
+  phrase(String.raw`login\|<user>\]`, 'login failure[cause|No][IP|192.0.2.x][login|«kalomi»]', 'login|next'),
+  phrase(
+    String.raw`account [\w.-]{1,32}\\<user>`,
+    'The service account CORP\\«kalomi» was granted the right.',
+    'account CORP is on',
+  ),
   phrase('unknown user <one>', 'no such: unknown user «kalomi»'),
   phrase('for user <one>', 'session opened for user «kalomi»(uid=0)', 'for user id=5'),
   phrase('of user <one>', 'New session 4 of user «kalomi».'),
@@ -234,7 +281,7 @@ const CREDENTIALS: readonly Row[] = [
   phrase('USER <user>: no such user', 'ftp1 (192.0.2.x): USER «kalomi»: no such user found', 'USER id: 5'),
   phrase('PASS <pass>"', 'FTP command: "PASS «osvuh»"', 'PASS test one'),
   phrase(
-    String.raw`pid <n>\] \[<user>\] (?:FAIL|OK) [A-Z]`,
+    String.raw`pid <n>\] \[<user>\] (?:FAIL [A-Z]|OK [A-Z]|FTP )`,
     '[pid 42] [«kalomi»] FAIL DOWNLOAD of it',
     '[pid 42] CONNECT',
   ),
@@ -257,6 +304,19 @@ const CREDENTIALS: readonly Row[] = [
   phrase("IDENTIFIED BY <'secret'>", "GRANT ALL IDENTIFIED BY '«osvuh»'"),
   phrase("IDENTIFIED WITH <word> (?:BY|AS) <'secret'>", "IDENTIFIED WITH sha2 BY '«osvuh»'"),
   phrase(String.raw`PASSWORD\(<'secret'>`, "SELECT PASSWORD('«osvuh»')"),
+  phrase(
+    "createUser <user> (?:MD5|SHA)[\\d-]{0,4} <'secret'>(?: (?:DES|AES)\\d{0,3} <'secret'>)?",
+    'createUser «kalomi» SHA "«osvuh and more»" AES "«osvuh»"',
+    'createUser was called',
+  ),
+  // A jar of cookies as Netscape wrote it and curl does.
+  ...['TRUE', 'FALSE'].map((lead) =>
+    phrase(
+      `${lead}\\t/[^\\t\\n]{0,128}\\t(?:TRUE|FALSE)\\t\\d{1,12}\\t[^\\t\\n]{1,128}\\t<pass>`,
+      `.example.org\t${lead}\t/\tTRUE\t0\tlang5\t«osvuh»`,
+      `${lead}\t/\tTRUE`,
+    ),
+  ),
   phrase('inline:<key>', 'a=crypto:1 AES inline:«heronsandgullsoverthesea»'),
 ];
 
