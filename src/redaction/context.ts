@@ -1,8 +1,8 @@
 /** What the parts of the engine share while a text is scanned. */
-import type { Decoded } from './encodings.ts';
-import type { Pseudonyms } from './pseudonyms.ts';
-import type { KeyCache, Rules } from './rules.ts';
-import type { KeyClass } from './rows.ts';
+import type { Decoded } from './encodings/encodings.ts';
+import type { Pseudonyms } from './identifiers/pseudonyms.ts';
+import type { KeyCache, Rules } from './rules/rules.ts';
+import type { KeyClass } from './rules/rows.ts';
 import type { Spans } from './spans.ts';
 
 /** Signs that are looked for ahead: a backslash, a doubled quote, an at sign, and one in quoted-printable. */

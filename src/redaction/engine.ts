@@ -1,14 +1,14 @@
 /** The rules, the pseudonyms of one key and the installation's own secrets, made ready once for all texts. */
 import { startState, type Engine as Shared, type LineState } from './context.ts';
-import { KnownSecrets } from './known-secrets.ts';
-import { walkJson } from './json.ts';
-import { beginsInsideKey, startInside } from './private-keys.ts';
-import { Pseudonyms } from './pseudonyms.ts';
-import { KeyCache, Rules } from './rules.ts';
-import type { Row } from './rows.ts';
+import { KnownSecrets } from './secrets/known-secrets.ts';
+import { walkJson } from './values/json.ts';
+import { beginsInsideKey, startInside } from './secrets/private-keys.ts';
+import { Pseudonyms } from './identifiers/pseudonyms.ts';
+import { KeyCache, Rules } from './rules/rules.ts';
+import type { Row } from './rules/rows.ts';
 import { TextScan } from './scan.ts';
 import type { Span } from './spans.ts';
-import { TABLE } from './table.ts';
+import { TABLE } from './rules/table.ts';
 
 export interface Knowledge {
   /** The installation key, 32 bytes. */

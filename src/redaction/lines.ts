@@ -3,15 +3,15 @@
  * name whose value stands beside it. A value that a cut of a long line went through goes on here, too.
  */
 import { gapEnd, indexOf, isDigit, runStop, VALUE_END } from './bytes.ts';
-import { cutColumns } from './columns.ts';
+import { cutColumns } from './values/columns.ts';
 import { columnOf, lineStop, type Below, type Block, type LineState, type Scan } from './context.ts';
-import { cutElementBelow } from './elements.ts';
-import { INHERITED, innerClass, pairClass, putNumber } from './json.ts';
-import type { KeyClass } from './rows.ts';
+import { cutElementBelow } from './values/elements.ts';
+import { INHERITED, innerClass, pairClass, putNumber } from './values/json.ts';
+import type { KeyClass } from './rules/rows.ts';
 import { markerEnd, type SecretClass } from './spans.ts';
-import { cutFound, cutKeyed } from './values.ts';
-import { cutValue } from './value-classes.ts';
-import { wordEnd } from './value-ends.ts';
+import { cutFound, cutKeyed } from './values/values.ts';
+import { cutValue } from './values/value-classes.ts';
+import { wordEnd } from './values/value-ends.ts';
 
 /** Lines of one value at most; those behind them are scanned as any text. */
 export const BLOCK_LINES_MAX = 200;

@@ -1,20 +1,26 @@
 /** What a mark is the middle or the beginning of: addresses, URIs, numbers, escapes, JSON, elements, options. */
-import { cutIPv6 } from './addresses.ts';
+import { cutIPv6 } from './identifiers/addresses.ts';
 import { HEX, indexOf, isDigit, runEnd, WORD_BITS } from './bytes.ts';
-import { cutOption } from './commands.ts';
+import { cutOption } from './values/commands.ts';
 import { DOUBLED, SLASH, type Scan } from './context.ts';
-import { decodeEncodedWord } from './decoding.ts';
-import { cutElement } from './elements.ts';
-import { decodeDoubled, decodeEscapes, decodePercent, decodeQuotedPrintable, decodeReferences } from './encodings.ts';
-import { stringEnd, walkJson } from './json.ts';
-import { cutEmail, isHighCode, putPerson } from './people.ts';
-import { cutInternational } from './phones.ts';
-import { cutBracket } from './phrases.ts';
-import { cutPrivateKey } from './private-keys.ts';
-import { isPseudonym } from './pseudonyms.ts';
+import { decodeEncodedWord } from './encodings/decoding.ts';
+import { cutElement } from './values/elements.ts';
+import {
+  decodeDoubled,
+  decodeEscapes,
+  decodePercent,
+  decodeQuotedPrintable,
+  decodeReferences,
+} from './encodings/encodings.ts';
+import { stringEnd, walkJson } from './values/json.ts';
+import { cutEmail, isHighCode, putPerson } from './identifiers/people.ts';
+import { cutInternational } from './identifiers/phones.ts';
+import { cutBracket } from './values/phrases.ts';
+import { cutPrivateKey } from './secrets/private-keys.ts';
+import { isPseudonym } from './identifiers/pseudonyms.ts';
 import { markerEnd } from './spans.ts';
-import { cutUserinfo } from './uris.ts';
-import { HASH } from './value-ends.ts';
+import { cutUserinfo } from './identifiers/uris.ts';
+import { HASH } from './values/value-ends.ts';
 
 /** Bytes of one stretch; a longer one is taken in parts. */
 const REGION_MAX = 4096;

@@ -3,7 +3,7 @@
  * follows it. Addresses are found by their rare middle (`@`, `://`, `::`). Nothing walks left of what was replaced,
  * and every walk is bounded, so that time is linear in any text.
  */
-import { cutIPv4, cutIPv6 } from './addresses.ts';
+import { cutIPv4, cutIPv6 } from './identifiers/addresses.ts';
 import {
   ASKS_BASE64,
   ASKS_COLON,
@@ -21,22 +21,22 @@ import {
   WORD_BITS,
 } from './bytes.ts';
 import { columnOf, SIGNS, startState, type Engine, type LineState, type Scan, type Sign } from './context.ts';
-import type { Decoded } from './encodings.ts';
-import { decodeUnseen } from './encodings.ts';
-import { noteColumns } from './columns.ts';
-import { cutDirective } from './directives.ts';
+import type { Decoded } from './encodings/encodings.ts';
+import { decodeUnseen } from './encodings/encodings.ts';
+import { noteColumns } from './values/columns.ts';
+import { cutDirective } from './values/directives.ts';
 import { cutLeft, cutPairValue, isClear, isNameOfPerson, notePairName, opensBlock, opensPart } from './lines.ts';
 import { cutMark } from './marks.ts';
-import { cutRussian } from './phones.ts';
-import { cutForm, cutRandom, isEncoded, RANDOM_WORD_MIN } from './long-words.ts';
-import { cutFormLine, cutLead } from './phrases.ts';
-import { cutKeyLine, cutOrphan, startPuttyLines } from './private-keys.ts';
-import type { KeyClass } from './rows.ts';
+import { cutRussian } from './identifiers/phones.ts';
+import { cutForm, cutRandom, isEncoded, RANDOM_WORD_MIN } from './secrets/long-words.ts';
+import { cutFormLine, cutLead } from './values/phrases.ts';
+import { cutKeyLine, cutOrphan, startPuttyLines } from './secrets/private-keys.ts';
+import type { KeyClass } from './rules/rows.ts';
 import { fractionEnd, isInstant, isTime } from './times.ts';
 import { Spans } from './spans.ts';
-import { cutKeyed, hasSign } from './values.ts';
-import { cutValue } from './value-classes.ts';
-import { cutBeforeColon } from './uris.ts';
+import { cutKeyed, hasSign } from './values/values.ts';
+import { cutValue } from './values/value-classes.ts';
+import { cutBeforeColon } from './identifiers/uris.ts';
 
 /** The first word of a token of Terraform, before a dot. */
 const SHAPE_WORD = 14;

@@ -1,7 +1,7 @@
 /** Text that comes in chunks. What is held: a line that has not ended, and lines that may be the tail of a key. */
 import { startState, type LineState } from './context.ts';
-import { beginsInsideKey, startInside } from './private-keys.ts';
-import { wideOf, WideText, type WideForm } from './wide-text.ts';
+import { beginsInsideKey, startInside } from './secrets/private-keys.ts';
+import { wideOf, WideText, type WideForm } from './encodings/wide-text.ts';
 
 /** Bytes of one line that are held until its end comes. A longer line is cut at the last space before this place. */
 export const LINE_BYTES_MAX = 1 << 20;

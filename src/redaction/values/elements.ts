@@ -1,10 +1,10 @@
 /** Elements of XML and HTML whose name, or the one before them, says what their text is. */
-import { indexOf, KEY_NAME, LOWER, runEnd, UPPER, WORD_BITS } from './bytes.ts';
-import type { Below, Scan } from './context.ts';
-import { decodeReferences } from './encodings.ts';
-import type { KeyClass } from './rows.ts';
-import { KEY_MAX } from './rules.ts';
-import { markersEnd } from './spans.ts';
+import { indexOf, KEY_NAME, LOWER, runEnd, UPPER, WORD_BITS } from '../bytes.ts';
+import type { Below, Scan } from '../context.ts';
+import { decodeReferences } from '../encodings/encodings.ts';
+import type { KeyClass } from '../rules/rows.ts';
+import { KEY_MAX } from '../rules/rules.ts';
+import { markersEnd } from '../spans.ts';
 
 /** Lines in which the text of an element goes on, at most. */
 export const ELEMENT_LINES_MAX = 20;

@@ -1,9 +1,9 @@
 /** Passwords and people on command lines that sudo, cron and auditd write down, and the rows of SQL. */
-import { gapEnd, indexOf, VALUE_END } from './bytes.ts';
-import type { Scan } from './context.ts';
-import { putPerson } from './people.ts';
-import type { KeyClass, OptionRow } from './rows.ts';
-import { markerEnd } from './spans.ts';
+import { gapEnd, indexOf, VALUE_END } from '../bytes.ts';
+import type { Scan } from '../context.ts';
+import { putPerson } from '../identifiers/people.ts';
+import type { KeyClass, OptionRow } from '../rules/rows.ts';
+import { markerEnd } from '../spans.ts';
 import { cutValue } from './value-classes.ts';
 
 /** How far back the program's name may stand. */

@@ -1,10 +1,10 @@
 /** Lines of a configuration that are a name, a blank and one value: `ServerToken x`, `password x;`, `requirepass x`. */
-import { gapEnd, KEY_NAME, runEnd, runStop, VALUE_END } from './bytes.ts';
-import type { Scan } from './context.ts';
-import type { KeyClass } from './rows.ts';
-import { isHarmless } from './rules.ts';
-import { isWord, tellsOf } from './sentences.ts';
-import { markerEnd } from './spans.ts';
+import { gapEnd, KEY_NAME, runEnd, runStop, VALUE_END } from '../bytes.ts';
+import type { Scan } from '../context.ts';
+import type { KeyClass } from '../rules/rows.ts';
+import { isHarmless } from '../rules/rules.ts';
+import { isWord, tellsOf } from '../rules/sentences.ts';
+import { markerEnd } from '../spans.ts';
 import { cutValue } from './value-classes.ts';
 
 /** Bytes of such a line. */

@@ -1,8 +1,8 @@
 /** Private keys: in one line or over many, under prefixes of a log, and the tail of one whose beginning was cut off. */
-import { BODY, DIGIT, LOWER, UPPER, WORD_BITS } from './bytes.ts';
-import { lineStop, type KeyState, type Scan } from './context.ts';
+import { BODY, DIGIT, LOWER, UPPER, WORD_BITS } from '../bytes.ts';
+import { lineStop, type KeyState, type Scan } from '../context.ts';
 import { isUnreadable } from './letter-pairs.ts';
-import { markerEnd } from './spans.ts';
+import { markerEnd } from '../spans.ts';
 
 /** Lines of one key at most: RSA of 16384 bits has 196. Beyond it the lines are scanned as any others. */
 export const KEY_LINES_MAX = 200;

@@ -3,7 +3,7 @@
  * issuers lengthen tokens, and a tail left is a leak. What is shorter than any token of its kind stays.
  */
 import type { Row, ShapeRow, TokenRow } from '../rows.ts';
-import type { SecretClass } from '../spans.ts';
+import type { SecretClass } from '../../spans.ts';
 
 /** Characters that the examples are made of: capitals, small letters and digits in turn. */
 const MIXED =

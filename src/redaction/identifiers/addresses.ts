@@ -1,6 +1,6 @@
 /** IP addresses: parsed, never guessed by pattern, and cut to their network (RED-06). */
-import { DASH, HEX, isDigit, isWordByte, WORD_BITS } from './bytes.ts';
-import type { Scan } from './context.ts';
+import { DASH, HEX, isDigit, isWordByte, WORD_BITS } from '../bytes.ts';
+import type { Scan } from '../context.ts';
 
 /** Left of a slash these name a transport or a field, and what follows is an address; other words name a product. */
 const TRANSPORTS = new Set(

@@ -1,7 +1,7 @@
 /** The table of rules made ready for a scan: names, words at which something may begin, and the patterns of phrases. */
-import { isPseudonym } from './pseudonyms.ts';
+import { isPseudonym } from '../identifiers/pseudonyms.ts';
 import type { KeyClass, OptionRow, Row, SlotClass, Special } from './rows.ts';
-import { markerEnd, type SecretClass } from './spans.ts';
+import { markerEnd, type SecretClass } from '../spans.ts';
 
 /** What is found at a literal: a token or a phrase, its pattern, and the classes of its groups. */
 export interface Lead {

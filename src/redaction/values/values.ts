@@ -1,13 +1,13 @@
 /** The grammar of values: where one starts behind its key, in every syntax, and what is around it. */
 import { bare, type Found } from './bare-values.ts';
-import { gapEnd, indexOf, isDigit, runStop, VALUE_END, WORD_BITS } from './bytes.ts';
-import { columnOf, lineStop, type Scan } from './context.ts';
-import { decodePrintableBase64 } from './decoding.ts';
-import { decodeEscapes } from './encodings.ts';
+import { gapEnd, indexOf, isDigit, runStop, VALUE_END, WORD_BITS } from '../bytes.ts';
+import { columnOf, lineStop, type Scan } from '../context.ts';
+import { decodePrintableBase64 } from '../encodings/decoding.ts';
+import { decodeEscapes } from '../encodings/encodings.ts';
 import { isHeaderName, isNameOfHeader, noteOpen, putNumber, walkJson } from './json.ts';
-import { isHighCode, putPerson } from './people.ts';
-import type { KeyClass } from './rows.ts';
-import { markerEnd } from './spans.ts';
+import { isHighCode, putPerson } from '../identifiers/people.ts';
+import type { KeyClass } from '../rules/rows.ts';
+import { markerEnd } from '../spans.ts';
 import { cutValue, isHarmlessAt } from './value-classes.ts';
 import { closerOf } from './value-ends.ts';
 

@@ -1,11 +1,11 @@
 /** What the class of a value makes of it when it is known where it begins and ends. */
-import type { Scan } from './context.ts';
-import { decodeAuditHex } from './decoding.ts';
-import { putNamed, putPerson, putPhone } from './people.ts';
-import { isNamedValue } from './random-strings.ts';
-import type { KeyClass } from './rows.ts';
-import { isHarmless } from './rules.ts';
-import { markersEnd, type SecretClass } from './spans.ts';
+import type { Scan } from '../context.ts';
+import { decodeAuditHex } from '../encodings/decoding.ts';
+import { putNamed, putPerson, putPhone } from '../identifiers/people.ts';
+import { isNamedValue } from '../secrets/random-strings.ts';
+import type { KeyClass } from '../rules/rows.ts';
+import { isHarmless } from '../rules/rules.ts';
+import { markersEnd, type SecretClass } from '../spans.ts';
 import { wordEnd } from './value-ends.ts';
 
 /** A whole value of a class, without escapes. Answers where the scan goes on, or -1 for what is any text. */

@@ -1,13 +1,13 @@
 /** What begins with a literal of the table: tokens, phrases of programs, and what says by its content what it is. */
-import { VALUE_END, WORD_BITS } from './bytes.ts';
+import { VALUE_END, WORD_BITS } from '../bytes.ts';
 import { cutBehindColumn, cutChanged, cutFailingRow, cutInsert, cutKeyOfMany } from './commands.ts';
-import type { Scan } from './context.ts';
-import { decodePrintableBase64 } from './decoding.ts';
-import { putDialled, putPerson } from './people.ts';
-import { isPublic } from './random-strings.ts';
-import { PHRASE_MAX, type Lead } from './rules.ts';
-import { isWord, tellsOf } from './sentences.ts';
-import { markerEnd } from './spans.ts';
+import type { Scan } from '../context.ts';
+import { decodePrintableBase64 } from '../encodings/decoding.ts';
+import { putDialled, putPerson } from '../identifiers/people.ts';
+import { isPublic } from '../secrets/random-strings.ts';
+import { PHRASE_MAX, type Lead } from '../rules/rules.ts';
+import { isWord, tellsOf } from '../rules/sentences.ts';
+import { markerEnd } from '../spans.ts';
 
 /** Bytes of base64 that are decoded to see whether it is a name and a password. */
 const BASIC_MAX = 4096;

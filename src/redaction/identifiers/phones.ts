@@ -1,7 +1,7 @@
 /** Phone numbers (RED-05): the international form, the Russian forms, and what a key or a URI says is a number. */
-import { isDigit, isWordByte } from './bytes.ts';
-import type { Scan } from './context.ts';
-import { decodeText } from './decoding.ts';
+import { isDigit, isWordByte } from '../bytes.ts';
+import type { Scan } from '../context.ts';
+import { decodeText } from '../encodings/decoding.ts';
 
 /** E.164 allows 15 digits; the shortest numbers with a country code that are dialled have 7. */
 const DIGITS_MIN = 7;

@@ -1,11 +1,11 @@
 /** JSON wherever it stands: walked by its tokens, so that a value ends with its string and JSON stays JSON. */
-import { gapEnd, isDigit } from './bytes.ts';
-import type { Scan } from './context.ts';
+import { gapEnd, isDigit } from '../bytes.ts';
+import type { Scan } from '../context.ts';
 import { cutArgument, optionClass, type ArgumentClass } from './commands.ts';
-import { decodeBytes, decodeEscapes, withoutUnseen } from './encodings.ts';
-import { putPerson, putPhone } from './people.ts';
-import type { KeyClass } from './rows.ts';
-import { marker } from './spans.ts';
+import { decodeBytes, decodeEscapes, withoutUnseen } from '../encodings/encodings.ts';
+import { putPerson, putPhone } from '../identifiers/people.ts';
+import type { KeyClass } from '../rules/rows.ts';
+import { marker } from '../spans.ts';
 
 /** Objects and lists in each other; a deeper one is replaced as a whole. */
 export const DEPTH_MAX = 64;

@@ -1,7 +1,7 @@
 /** Where a value ends that began behind its key: at its closing quote, or without one by what its class may hold. */
-import { indexOf, isDigit, NAME_END, runEnd, runStop, VALUE_END, WORD_BITS } from './bytes.ts';
-import { columnOf, type Scan } from './context.ts';
-import { markerEnd } from './spans.ts';
+import { indexOf, isDigit, NAME_END, runEnd, runStop, VALUE_END, WORD_BITS } from '../bytes.ts';
+import { columnOf, type Scan } from '../context.ts';
+import { markerEnd } from '../spans.ts';
 
 /** Bytes of a value in angle brackets. */
 const BRACKET_MAX = 160;

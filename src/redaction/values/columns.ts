@@ -2,9 +2,9 @@
  * Tables with their names in a line above: CSV and TSV, `COPY … FROM stdin` of PostgreSQL, the extended log format of the W3C
  * (`#Fields:`) and Zeek's (`#fields`). A value there is what the name of its column says.
  */
-import type { Columns, Scan } from './context.ts';
-import type { KeyClass } from './rows.ts';
-import type { KeyCache } from './rules.ts';
+import type { Columns, Scan } from '../context.ts';
+import type { KeyClass } from '../rules/rows.ts';
+import type { KeyCache } from '../rules/rules.ts';
 
 /** Bytes of a line of names; a longer one is read as any text. */
 const HEADER_MAX = 2048;

@@ -1,10 +1,10 @@
 /** Names of people and e-mail addresses (RED-03, RED-04): what stands in such a place, and what goes in for it. */
-import { DOMAIN, HEX, isDigit, LOCAL_PART, LOWER, runEnd, UPPER, VALUE_END, WORD_BITS } from './bytes.ts';
-import type { Scan } from './context.ts';
-import { decodeAuditHex, decodeEncodedWord, decodeText } from './decoding.ts';
+import { DOMAIN, HEX, isDigit, LOCAL_PART, LOWER, runEnd, UPPER, VALUE_END, WORD_BITS } from '../bytes.ts';
+import type { Scan } from '../context.ts';
+import { decodeAuditHex, decodeEncodedWord, decodeText } from '../encodings/decoding.ts';
 import { isDialled, isPhoneText } from './phones.ts';
 import { canonicalPhone, isNobody, isPseudonym, isRole } from './pseudonyms.ts';
-import { markerEnd } from './spans.ts';
+import { markerEnd } from '../spans.ts';
 
 /** A longer name is looked at up to here and replaced as a whole. */
 const LOOKED_AT_MAX = 1024;

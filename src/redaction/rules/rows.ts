@@ -2,7 +2,7 @@
  * What a row of the table is. It says at what it begins (a name, a prefix, a phrase, an option), what its value is, and
  * shows by examples what goes (between « and ») and what stays; the examples are its tests.
  */
-import type { SecretClass } from './spans.ts';
+import type { SecretClass } from '../spans.ts';
 
 /** What the name of a value says about it. */
 export type KeyClass =
