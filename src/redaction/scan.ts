@@ -212,7 +212,9 @@ export class TextScan implements Scan {
     this.floor = from;
     this.stop = to;
     this.isJoined = false;
-    const at = this.state.key.lines > 0 && to - left > 7 ? Math.max(cutKeyLine(this, left, to), left) : left;
+    // Strings beside those of a key tell of the line: no short one is the last of a body.
+    this.state.key.isFull = false;
+    const at = this.state.key.lines > 0 && to - left > 3 ? Math.max(cutKeyLine(this, left, to), left) : left;
     if (at < to) this.#go(at, to);
     this.floor = floor;
     this.stop = stop;

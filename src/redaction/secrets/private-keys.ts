@@ -135,10 +135,11 @@ function bodyOf(scan: Scan, start: number, stop: number): { from: number; to: nu
     (before === 32 && ':]>|-'.includes(text.charAt(from - 2)));
   if (!stands) return undefined;
   const run = text.slice(from, to);
-  // The last groups of a key whose lines have this prefix, and are no word.
+  // The last groups of a key whose lines have this prefix: no word, or whatever stands alone behind a full line.
   const isLast =
     wordsBefore(scan, from) === state.key.prefixWords &&
-    (state.key.isFull || (/[\d+/=]/.test(run) && /[A-Za-z]/.test(run)) || /[a-z][A-Z]|[A-Z]{2}[a-z]/.test(run));
+    ((state.key.isFull && (from === start || before <= 32)) ||
+      (length % 4 === 0 && /[\d+/=]/.test(run) && /[A-Za-z]/.test(run)));
   return isShortBody(run) || isLast ? { from, to } : undefined;
 }
 
