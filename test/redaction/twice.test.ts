@@ -1,18 +1,18 @@
 /**
  * Twice is once for whole logs, whose lines leave something to each other, and no line of a private key can be read in
- * any of its writings. Every run draws others and prints its seed; REDACTION_SEED repeats one.
+ * any of its writings. The log is drawn from one seed; REDACTION_SEED draws another.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Redactor } from '#src/redaction/redactor.ts';
-import { freshSeed, SeededRandom } from '#test/support/random.ts';
+import { SeededRandom } from '#test/support/random.ts';
 import { KEY } from './corpus/labels.ts';
 import { leakOf, readings } from './corpus/leak-oracle.ts';
 import { privateKeyRecords } from './corpus/private-keys.ts';
 import { unseenRecord } from './corpus/unseen-log.ts';
 import { PREFIXES } from './corpus/unseen-carriers.ts';
 
-const SEED = Number(process.env['REDACTION_SEED'] ?? freshSeed());
+const SEED = Number(process.env['REDACTION_SEED'] ?? 20_261_123);
 const LOGS = 120;
 const RECORDS = 40;
 const ROUNDS = 4;
