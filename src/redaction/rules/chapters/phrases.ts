@@ -1,5 +1,5 @@
 /** Phrases of programs with a person, a number or a secret in them. The places are those of the rules' grammar. */
-import type { PhraseRow, Row, Special, SpecialRow } from '../rows.ts';
+import type { LineRow, PhraseRow, Row, Special, SpecialRow } from '../rows.ts';
 
 function phrase(text: string, go: string, stay?: string): PhraseRow {
   return { kind: 'phrase', phrase: text, go: [go], ...(stay === undefined ? {} : { stay: [stay] }) };
@@ -7,6 +7,10 @@ function phrase(text: string, go: string, stay?: string): PhraseRow {
 
 function special(does: Special, literal: string, go: string, stay?: string): SpecialRow {
   return { kind: 'special', literal, does, go: [go], ...(stay === undefined ? {} : { stay: [stay] }) };
+}
+
+function line(sign: string, at: number, text: string, go: string, stay: string): LineRow {
+  return { kind: 'line', sign, at, line: text, go: [go], stay: [stay] };
 }
 
 const AGO = '192.0.2.x port 22';
@@ -61,6 +65,53 @@ const NOBODY =
   '(?!(?:records?|name|agent|id|input|and|or|accounts?|session|data|was|is|has|not|unknown|does|interface|mode|space|slice|manager|service|list|table|logged|who|that|with|database|password|defined|request|cache|directory|limit|runtime|in|from|to|the|a|an|at|by|on|found|process|group|authentication|connection|message|NOT)(?![\\w.-]))';
 
 const SESSIONS: readonly Row[] = [
+  phrase(String.raw`for user \[<slashed>\]`, '[WARNING] Authentication failed for user [«kalomi»]', 'for user [x y]'),
+  phrase(
+    String.raw`INFO\] <user> is now logged in`,
+    '(?@192.0.2.x) [INFO] «kalomi» is now logged in',
+    '[INFO] it is now on',
+  ),
+  phrase('FAILED LOGIN for <user>', '[error] FAILED LOGIN for «kalomi» [192.0.2.x] to {h:143}'),
+  phrase('user denied: <user>', 'phpMyAdmin[5]: user denied: «kalomi» (mysql-denied) from 192.0.2.x'),
+  ...['attempt failed for ', 'Successful login for ', 'authentication failed for ', 'logged in as '].map((lead) =>
+    phrase(`${lead}(?:user )?${NOBODY}<one>`, `web: ${lead}«kalomi» (5)`, `web: ${lead}the account`),
+  ),
+  phrase(
+    'USER <user>(?:: | \\()Login ',
+    'proftpd[5] h (h[192.0.2.x]): USER «kalomi» (Login failed): no',
+    'USER id Login 5',
+  ),
+  phrase(
+    "Authenticating to \\S{1,80} as <'user'>",
+    "debug1: Authenticating to h:22 as '«kalomi»'",
+    'Authenticating to h:22 as it is',
+  ),
+  phrase(
+    'plaintext <user> SASL',
+    'imaps[5]: badlogin: h [192.0.2.x] plaintext «kalomi» SASL(-13): no',
+    'plaintext only',
+  ),
+  phrase(
+    'auth failed on module [^\\n]{1,200}? for <user>: ',
+    'rsyncd[5]: auth failed on module data from h (192.0.2.x) for «kalomi»: password mismatch',
+    'auth failed on module data',
+  ),
+  phrase(
+    'Configured from [\\w ]{1,20} by <user> on ',
+    '%SYS-5-CONFIG_I: Configured from console by «kalomi» on vty0 (192.0.2.x)',
+    'Configured from file',
+  ),
+  phrase(
+    'Administrator <user> log(?:in|out|ged)',
+    'msg="Administrator «kalomi» login failed from ssh"',
+    'Administrator left',
+  ),
+  phrase(String.raw`login\|<user>\]`, 'login failure[cause|No][IP|192.0.2.x][login|«kalomi»]', 'login|next'),
+  phrase(
+    String.raw`account [\w.-]{1,32}\\<user>`,
+    'The service account CORP\\«kalomi» was granted the right.',
+    'account CORP is on',
+  ),
   phrase('unknown user <one>', 'no such: unknown user «kalomi»'),
   phrase('for user <one>', 'session opened for user «kalomi»(uid=0)', 'for user id=5'),
   phrase('of user <one>', 'New session 4 of user «kalomi».'),
@@ -101,10 +152,11 @@ const SESSIONS: readonly Row[] = [
     '* 5 FETCH (ENVELOPE ("Fri, 20 Nov 2026 10:11:12 +0300" "«see you at nine»" NIL))',
     'ENVELOPE (NIL NIL)',
   ),
-  phrase(
-    'password is (?=[^\\s]{0,64}\\d)<pass>',
-    'the password is «osvuh77»',
-    'password is 5 characters'.replace('5', 'five'),
+  ...['password is ', 'Password is ', 'password was ', 'passphrase is '].map((literal) =>
+    special('told', literal, `the ${literal}«osvuhan» until nine`, `the ${literal}too short`),
+  ),
+  ...['with password ', 'PIN is ', 'pin is ', 'token is ', 'key is ', 'secret is ', 'code is '].map((literal) =>
+    special('told-code', literal, `told: ${literal}«osvuh77» now`, `told: ${literal}authentication`),
   ),
   phrase('C: USER <user>$', 'C: USER «kalomi»', 'C: USER is asked for'),
   phrase('C: PASS <pass>$', 'C: PASS «osvuh»', 'C: PASS is asked for'),
@@ -212,6 +264,7 @@ const CREDENTIALS: readonly Row[] = [
     'SASL PLAIN authentication failed: «AGFiYwBkZWY=»',
     'authentication failed: UGFzc3dvcmQ6',
   ),
+  special('plain', 'resp=', 'AUTH\t1\tPLAIN\tresp=«AGFiYwBkZWY=»', 'resp=complete'),
   phrase(String.raw`hooks\.slack\.com/services/<path>`, 'https://hooks.slack.com/services/«T0/B1/Qm4Zx7Tb2Wn8»'),
   phrase(String.raw`discord\.com/api/webhooks/<path>`, 'https://discord.com/api/webhooks/«123456/Qm4Zx7Tb2Wn8»'),
   phrase(String.raw`discordapp\.com/api/webhooks/<path>`, 'https://discordapp.com/api/webhooks/«123456/Qm4Zx7Tb2Wn8»'),
@@ -228,7 +281,7 @@ const CREDENTIALS: readonly Row[] = [
   phrase('USER <user>: no such user', 'ftp1 (192.0.2.x): USER «kalomi»: no such user found', 'USER id: 5'),
   phrase('PASS <pass>"', 'FTP command: "PASS «osvuh»"', 'PASS test one'),
   phrase(
-    String.raw`pid <n>\] \[<user>\] (?:FAIL|OK) [A-Z]`,
+    String.raw`pid <n>\] \[<user>\] (?:FAIL [A-Z]|OK [A-Z]|FTP )`,
     '[pid 42] [«kalomi»] FAIL DOWNLOAD of it',
     '[pid 42] CONNECT',
   ),
@@ -251,6 +304,19 @@ const CREDENTIALS: readonly Row[] = [
   phrase("IDENTIFIED BY <'secret'>", "GRANT ALL IDENTIFIED BY '«osvuh»'"),
   phrase("IDENTIFIED WITH <word> (?:BY|AS) <'secret'>", "IDENTIFIED WITH sha2 BY '«osvuh»'"),
   phrase(String.raw`PASSWORD\(<'secret'>`, "SELECT PASSWORD('«osvuh»')"),
+  phrase(
+    "createUser <user> (?:MD5|SHA)[\\d-]{0,4} <'secret'>(?: (?:DES|AES)\\d{0,3} <'secret'>)?",
+    'createUser «kalomi» SHA "«osvuh and more»" AES "«osvuh»"',
+    'createUser was called',
+  ),
+  // A jar of cookies as Netscape wrote it and curl does.
+  ...['TRUE', 'FALSE'].map((lead) =>
+    phrase(
+      `${lead}\\t/[^\\t\\n]{0,128}\\t(?:TRUE|FALSE)\\t\\d{1,12}\\t[^\\t\\n]{1,128}\\t<pass>`,
+      `.example.org\t${lead}\t/\tTRUE\t0\tlang5\t«osvuh»`,
+      `${lead}\t/\tTRUE`,
+    ),
+  ),
   phrase('inline:<key>', 'a=crypto:1 AES inline:«heronsandgullsoverthesea»'),
 ];
 
@@ -321,4 +387,37 @@ const SQL: readonly Row[] = [
   phrase('oracle:thin:<thin>@', 'jdbc:oracle:thin:«kalomi/osvuh»@db.example.org:1521/x'),
 ];
 
-export const PHRASES: readonly Row[] = [...SSHD, ...SESSIONS, ...CREDENTIALS, ...MAIL_AND_CALLS, ...SQL];
+/** Logs without names of fields, known by what stands where. */
+const LINES: readonly Row[] = [
+  // The audit plugin of MariaDB, to a file and to syslog.
+  line(
+    ',',
+    17,
+    String.raw`\d{8} \d\d:\d\d:\d\d,[\w.-]{0,64},<user>,[\w.:-]{0,45},\d{1,20},\d{1,20},[A-Z_]{3,20},`,
+    '20261120 10:11:12,db1,«kalomi»,192.0.2.x,5,0,CONNECT,app,,0',
+    '20261120 10:11:12,db1,,192.0.2.x,5,0,CONNECT,app,,0',
+  ),
+  phrase(
+    String.raw`mysql-server_auditing: [\w.-]{0,64},<user>,[\w.:-]{0,45},\d{1,20},\d{1,20},[A-Z_]{3,20},`,
+    'mysql-server_auditing: db1,«kalomi»,192.0.2.x,5,0,CONNECT,app,,0',
+    'mysql-server_auditing: started',
+  ),
+  // The access log of Squid.
+  line(
+    '.',
+    10,
+    String.raw`\d{10}\.\d{3} {1,8}\d{1,9} \S{1,45} [A-Z_]{3,40}/\d{3} \d{1,12} [A-Z]{2,20} \S{1,300} <user> [A-Z_]{3,40}/`,
+    '1700000000.123    55 192.0.2.x TCP_TUNNEL/200 3426 CONNECT h:443 «kalomi» HIER_DIRECT/192.0.2.x -',
+    '1700000000.123    55 192.0.2.x TCP_TUNNEL/200 3426 CONNECT h:443 - HIER_DIRECT/192.0.2.x -',
+  ),
+  // The log of requests of Artifactory.
+  line(
+    '|',
+    24,
+    String.raw`[\dT:.Z+-]{20,30}\|[0-9a-f]{8,32}\|\S{2,45}\|<user>\|[A-Z]{3,8}\|`,
+    '2026-11-20T10:11:12.123Z|4f9a1c7e2b8d3f6a|192.0.2.x|«kalomi»|GET|/api|200|-1|0|5|pip',
+    '2026-11-20T10:11:12.123Z|4f9a1c7e2b8d3f6a|192.0.2.x||GET|/api|200|-1|0|5|pip',
+  ),
+];
+
+export const PHRASES: readonly Row[] = [...LINES, ...SSHD, ...SESSIONS, ...CREDENTIALS, ...MAIL_AND_CALLS, ...SQL];

@@ -1,9 +1,9 @@
 /** Passwords and people on command lines that sudo, cron and auditd write down, and the rows of SQL. */
-import { gapEnd, indexOf, VALUE_END } from './bytes.ts';
-import type { Scan } from './context.ts';
-import { putPerson } from './people.ts';
-import type { KeyClass, OptionRow } from './rows.ts';
-import { markerEnd } from './spans.ts';
+import { gapEnd, indexOf, VALUE_END } from '../bytes.ts';
+import type { Scan } from '../context.ts';
+import { putPerson } from '../identifiers/people.ts';
+import type { KeyClass, OptionRow } from '../rules/rows.ts';
+import { markerEnd } from '../spans.ts';
 import { cutValue } from './value-classes.ts';
 
 /** How far back the program's name may stand. */
@@ -26,22 +26,37 @@ export function optionClass(scan: Scan, from: number, to: number): ArgumentClass
 }
 
 function classOf(scan: Scan, at: number, name: string, isGlued: boolean, isLong: boolean): ArgumentClass {
-  const { options } = scan.engine.rules;
-  const own = options.get(name) ?? [];
-  const program =
-    scan.text.slice(Math.max(scan.floor, at - PROGRAM_MAX, 0), at) ||
-    scan.text.slice(Math.max(0, at - PROGRAM_MAX), at);
-  const line = program.slice(program.lastIndexOf('\n') + 1);
   // The program that stands nearest says what its option is.
   let nearest = -1;
   let found: ArgumentClass | undefined;
-  for (const { programs, glue, class: said } of own) {
+  for (const { programs, glue, class: said } of scan.engine.rules.options.get(name) ?? []) {
     if (glue !== 'both' && (glue === 'glued') !== isGlued) continue;
-    const last = [...line.matchAll(programs)].at(-1)?.index ?? -1;
+    const last = lastOf(scan, programs, at);
     if (last > nearest) [nearest, found] = [last, said];
   }
   if (found !== undefined) return found === 'flag' ? 'none' : found;
   return isLong ? scan.engine.keys.classOf(name) : 'none';
+}
+
+/** Where a program stands last before a place; -1 where none does. What was looked through for the option before is not again. */
+function lastOf({ text, bytes, floor, programs: seen }: Scan, programs: RegExp, at: number): number {
+  // A string of JSON is looked at by itself; its program stands before it.
+  const least = floor < at ? Math.max(floor, at - PROGRAM_MAX) : Math.max(0, at - PROGRAM_MAX);
+  const known = seen.get(programs);
+  const isKnown = known !== undefined && known.floor === floor && known.to <= at;
+  let from = isKnown ? Math.max(least, known.to) : least;
+  while (from > least && (bytes[from - 1] as number) > 32) from -= 1;
+  const stretch = text.slice(from, at);
+  const newline = stretch.lastIndexOf('\n');
+  const last = [...stretch.slice(newline + 1).matchAll(programs)].at(-1)?.index;
+  const place =
+    last !== undefined
+      ? from + newline + 1 + last
+      : isKnown && newline === -1 && known.place >= least
+        ? known.place
+        : -1;
+  seen.set(programs, { floor, to: at, place });
+  return place;
 }
 
 function argumentOf(scan: Scan, at: number, match: RegExpExecArray, isLong: boolean): ArgumentClass {

@@ -1,5 +1,5 @@
 /** The installation's own secrets, masked by their exact value: the only way to find a weak one in free text. */
-import { marker, type Span } from './spans.ts';
+import { marker, type Span } from '../spans.ts';
 
 /** A shorter value would mask half of the log. */
 export const KNOWN_SECRET_MIN = 8;

@@ -3,7 +3,7 @@
  * issuers lengthen tokens, and a tail left is a leak. What is shorter than any token of its kind stays.
  */
 import type { Row, ShapeRow, TokenRow } from '../rows.ts';
-import type { SecretClass } from '../spans.ts';
+import type { SecretClass } from '../../spans.ts';
 
 /** Characters that the examples are made of: capitals, small letters and digits in turn. */
 const MIXED =
@@ -127,6 +127,12 @@ export const TOKENS: readonly Row[] = [
     's.',
     String.raw`(?=[A-Za-z]{0,24}[0-9])(?=[a-z0-9]{0,24}[A-Z])[A-Za-z0-9]{24,}(?![\w-])`,
     MIXED.slice(0, 24),
+  ),
+  ...tokens(
+    'api-key',
+    'dt0c01. dt0s01.',
+    String.raw`[A-Z0-9]{20,}\.[A-Z0-9]{40,}`,
+    `${CAPITALS.slice(0, 24)}.${CAPITALS}${CAPITALS.slice(0, 28)}`,
   ),
   ...tokens('api-key', 'AGE-SECRET-KEY-1', '[A-Za-z0-9]{20,}', CAPITALS.slice(0, 30)),
   ...tokens('api-key', 'dapi', '[0-9a-f]{32,}(?:-[0-9]+)?', HEX.slice(0, 32)),

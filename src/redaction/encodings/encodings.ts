@@ -3,7 +3,7 @@
  * doubled quotes of CSV, arrays of bytes, what nobody sees. Each is decoded with the place of every character; what is
  * found in it is put into the original.
  */
-import { HEX } from './bytes.ts';
+import { HEX } from '../bytes.ts';
 
 /** A decoded stretch: `places[n]` is where the original of character n starts, with one more place for the end. */
 export interface Decoded {

@@ -1,6 +1,6 @@
 /** IP addresses: parsed, never guessed by pattern, and cut to their network (RED-06). */
-import { DASH, HEX, isDigit, isWordByte, WORD_BITS } from './bytes.ts';
-import type { Scan } from './context.ts';
+import { DASH, HEX, isDigit, isWordByte, WORD_BITS } from '../bytes.ts';
+import type { Scan } from '../context.ts';
 
 /** Left of a slash these name a transport or a field, and what follows is an address; other words name a product. */
 const TRANSPORTS = new Set(
@@ -90,8 +90,8 @@ function isVersion(scan: Scan, start: number, end: number): boolean {
       left !== 46 &&
       left !== 47 &&
       !TRANSPORTS.has(word.toUpperCase()) &&
-      // Constants of a program: `HIER_DIRECT/192.0.2.1`.
-      !/^[A-Z]+_[A-Z_]+$/.test(word) &&
+      // Constants of a program: `HIER_DIRECT/192.0.2.1`, `SESSION/192.0.2.1`.
+      !/^(?:[A-Z]+_[A-Z_]+|[A-Z]{5,})$/.test(word) &&
       !isOfNetwork(scan, start, end)
     );
   }
@@ -109,7 +109,7 @@ function isVersion(scan: Scan, start: number, end: number): boolean {
     from -= 1;
   const word = text.slice(from, cue);
   if (/^v$/i.test(word) && isOfNetwork(scan, start, end)) return false;
-  return /(?:^|[_.-])v(?:er(?:sion)?)?$/i.test(word) || /[a-z]V(?:er(?:sion)?)?$/.test(word);
+  return /(?:^|[_.-])v(?:er(?:sion)?)?$/i.test(word) || /[a-z]Ver(?:sion)?$/.test(word);
 }
 
 /** Whether a port or a prefix stands behind four numbers, or they are of a network that no product's version is of. */

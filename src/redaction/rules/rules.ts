@@ -1,12 +1,11 @@
 /** The table of rules made ready for a scan: names, words at which something may begin, and the patterns of phrases. */
+import { isPseudonym } from '../identifiers/pseudonyms.ts';
 import type { KeyClass, OptionRow, Row, SlotClass, Special } from './rows.ts';
-import { markerEnd, type SecretClass } from './spans.ts';
+import { markerEnd, type SecretClass } from '../spans.ts';
 
 /** What is found at a literal: a token or a phrase, its pattern, and the classes of its groups. */
 export interface Lead {
   readonly literal: string;
-  /** The third byte of the literal; 0 where it has none. */
-  readonly third: number;
   readonly pattern: RegExp;
   readonly token: SecretClass | undefined;
   readonly special: Special | undefined;
@@ -104,13 +103,18 @@ export class Rules {
   readonly #wrappers: string[] = [];
   /** What stands before a value and is none of it. */
   readonly wrapper: RegExp;
+  /** Lines with a form of their own, each with the sign that tells it and the place of that sign. */
+  readonly lines: { lead: Lead; sign: number; at: number }[] = [];
   /** Phrases that begin with an opening bracket. */
   readonly brackets: Lead[] = [];
   /** The last three letters of every name: most words that stand like a key end in no such three. */
   readonly #ends = new Uint8Array(1 << 15);
+  /** By two bytes: what of the two kinds of literals begins so, and the short ones. */
   readonly #pairs = new Uint8Array(1 << 16);
-  readonly #isLead = new Uint8Array(1 << LEAD_BITS);
-  readonly #leads = new Map<number, Lead[]>();
+  readonly #short = new Map<number, Lead[]>();
+  /** By four bytes: the place of the longer literals in the list of lists; 0 where there is none. */
+  readonly #longAt = new Uint16Array(1 << LEAD_BITS);
+  readonly #long: Lead[][] = [[]];
 
   constructor(rows: readonly Row[]) {
     for (const row of rows) this.#add(row);
@@ -118,7 +122,8 @@ export class Rules {
     this.patterns.push(this.wrapper);
     for (const name of [...this.exact.keys(), ...this.last.keys(), 'private-lines', 'id', 'number'])
       this.#ends[endOf(Buffer.from(name), 0, name.length)] = 1;
-    for (const leads of this.#leads.values()) leads.sort((left, right) => right.literal.length - left.literal.length);
+    for (const leads of [...this.#long, ...this.#short.values()])
+      leads.sort((left, right) => right.literal.length - left.literal.length);
   }
 
   #add(row: Row): void {
@@ -157,6 +162,13 @@ export class Rules {
         this.signs.push(sign);
         break;
       }
+      case 'line': {
+        const { pattern, slots } = phrasePattern(row.line);
+        const lead = { literal: '', pattern, token: undefined, special: undefined, slots };
+        this.patterns.push(pattern);
+        this.lines.push({ lead, sign: row.sign.charCodeAt(0), at: row.at });
+        break;
+      }
       case 'special':
         this.#lead({ literal: row.literal, pattern: /^/, token: undefined, special: row.does, slots: [] });
         break;
@@ -171,14 +183,13 @@ export class Rules {
   }
 
   #option({ option, programs, class: optionClass, glue }: OptionRow): void {
-    const pattern = new RegExp(`\\b(?:${programs})\\b`, 'g');
+    const pattern = new RegExp(`(?:^|[^\\w.-])(?:${programs})\\b`, 'g');
     this.patterns.push(pattern);
     this.options.set(option, [...(this.options.get(option) ?? []), { programs: pattern, class: optionClass, glue }]);
   }
 
-  #lead(one: Omit<Lead, 'third'>): void {
-    const { literal } = one;
-    const lead = { ...one, third: literal.length > 2 ? literal.charCodeAt(2) : 0 };
+  #lead(lead: Lead): void {
+    const { literal } = lead;
     if (literal.startsWith('(')) {
       this.patterns.push(lead.pattern);
       this.brackets.push(lead);
@@ -191,26 +202,32 @@ export class Rules {
     const key = packed(bytes, 0, width);
     const pair = key & 0xff_ff;
     this.#pairs[pair] = (this.#pairs[pair] as number) | (width === 2 ? SHORT : LONG);
-    this.#leads.set(pair, [...(this.#leads.get(pair) ?? []), lead]);
+    if (width === 2) {
+      this.#short.set(pair, [...(this.#short.get(pair) ?? []), lead]);
+      return;
+    }
     // A literal of three bytes goes on with any fourth one.
     const fourths = width === 3 ? Array.from({ length: 256 }, (_each, fourth) => fourth << 24) : [0];
-    if (width > 2) for (const fourth of fourths) this.#isLead[hashed(key | fourth)] = 1;
+    for (const slot of new Set(fourths.map((fourth) => hashed(key | fourth)))) {
+      if (this.#longAt[slot] === 0) this.#longAt[slot] = this.#long.push([]) - 1;
+      (this.#long[this.#longAt[slot] as number] as Lead[]).push(lead);
+    }
   }
 
   /** Whether a token or a phrase may begin at a place. */
   mayLead(bytes: Uint8Array, at: number): boolean {
-    const pair = (bytes[at] as number) | ((bytes[at + 1] as number) << 8);
-    const kinds = this.#pairs[pair] as number;
-    if (kinds === 0) return false;
-    return (
-      (kinds & SHORT) !== 0 ||
-      this.#isLead[hashed(pair | ((bytes[at + 2] as number) << 16) | ((bytes[at + 3] as number) << 24))] === 1
-    );
+    const kinds = this.#pairs[(bytes[at] as number) | ((bytes[at + 1] as number) << 8)] as number;
+    return kinds !== 0 && ((kinds & SHORT) !== 0 || this.#longAt[slotAt(bytes, at)] !== 0);
   }
 
-  /** What may begin at a place, the longest literal first. */
-  leadsAt(bytes: Uint8Array, at: number): readonly Lead[] {
-    return this.#leads.get((bytes[at] as number) | ((bytes[at + 1] as number) << 8)) ?? NO_LEADS;
+  /** What may begin at a place with three bytes or more, the longest literal first. */
+  longAt(bytes: Uint8Array, at: number): readonly Lead[] {
+    return this.#long[this.#longAt[slotAt(bytes, at)] as number] as Lead[];
+  }
+
+  /** What may begin at a place with two bytes. */
+  shortAt(bytes: Uint8Array, at: number): readonly Lead[] {
+    return this.#short.get((bytes[at] as number) | ((bytes[at + 1] as number) << 8)) ?? NO_LEADS;
   }
 
   /** Whether a word may be a name that says something of its value. */
@@ -223,6 +240,15 @@ function packed(bytes: Uint8Array, at: number, width: number): number {
   let key = 0;
   for (let place = 0; place < width; place += 1) key |= (bytes[at + place] ?? 0) << (8 * place);
   return key;
+}
+
+function slotAt(bytes: Uint8Array, at: number): number {
+  return hashed(
+    (bytes[at] as number) |
+      ((bytes[at + 1] as number) << 8) |
+      ((bytes[at + 2] as number) << 16) |
+      ((bytes[at + 3] as number) << 24),
+  );
 }
 
 function hashed(key: number): number {
@@ -268,7 +294,8 @@ export const KEY_MAX = 64;
 
 /** The class of a key as it stands in a text, UTF-8 as Latin-1: `db_password`, `X-Api-Key`, `user.name`, `User ID`. */
 export function classOfName({ exact, last }: Rules, name: string): KeyClass {
-  if (name.length > KEY_MAX || name === '' || /[[/:@]/.test(name)) return 'none';
+  // What stands for a number reads like a name with a number behind it: `tel-4a5b8d34`.
+  if (name.length > KEY_MAX || name === '' || /[[/:@]/.test(name) || isPseudonym(name)) return 'none';
   if (/[\u0080-\u00ff]/.test(name))
     return exact.get(Buffer.from(name, 'latin1').toString('utf8').toLowerCase()) ?? 'none';
   const own = exact.get(name.toLowerCase().replaceAll(/[-_]/g, ''));
@@ -321,6 +348,7 @@ const CACHE_SIZE = 4096;
 export class KeyCache {
   readonly #rules: Rules;
   readonly #names = Array.from({ length: CACHE_SIZE }, () => '');
+  readonly #spelt = new Map<string, KeyClass>();
   readonly #classes = Array.from<KeyClass>({ length: CACHE_SIZE }).fill('none');
 
   constructor(rules: Rules) {
@@ -345,7 +373,14 @@ export class KeyCache {
   }
 
   classOf(name: string): KeyClass {
-    return classOfName(this.#rules, name);
+    const known = this.#spelt.get(name);
+    if (known !== undefined) return known;
+    const keyClass = classOfName(this.#rules, name);
+    if (name.length > KEY_MAX) return keyClass;
+    if (this.#spelt.size >= CACHE_SIZE) this.#spelt.clear();
+    // A slice would keep the whole log alive.
+    this.#spelt.set(Buffer.from(name, 'latin1').toString('latin1'), keyClass);
+    return keyClass;
   }
 }
 

@@ -1,13 +1,13 @@
 /** The grammar of values: where one starts behind its key, in every syntax, and what is around it. */
 import { bare, type Found } from './bare-values.ts';
-import { gapEnd, indexOf, isDigit, runStop, VALUE_END, WORD_BITS } from './bytes.ts';
-import { lineStop, type Scan } from './context.ts';
-import { decodePrintableBase64 } from './decoding.ts';
-import { decodeEscapes } from './encodings.ts';
-import { noteOpen, putNumber, walkJson } from './json.ts';
-import { isHighCode, putPerson } from './people.ts';
-import type { KeyClass } from './rows.ts';
-import { markerEnd } from './spans.ts';
+import { gapEnd, indexOf, isDigit, runStop, VALUE_END, WORD_BITS } from '../bytes.ts';
+import { columnOf, lineStop, type Scan } from '../context.ts';
+import { decodePrintableBase64 } from '../encodings/decoding.ts';
+import { decodeEscapes } from '../encodings/encodings.ts';
+import { isHeaderName, isNameOfHeader, noteOpen, putNumber, walkJson } from './json.ts';
+import { isHighCode, putPerson } from '../identifiers/people.ts';
+import type { KeyClass } from '../rules/rows.ts';
+import { markerEnd } from '../spans.ts';
 import { cutValue, isHarmlessAt } from './value-classes.ts';
 import { closerOf } from './value-ends.ts';
 
@@ -40,8 +40,9 @@ function findSeparator(scan: Scan, keyStart: number, keyEnd: number): Found | un
     } else if (bytes[at] === 47 && bytes[at + 1] === 47) return undefined;
   } else if (sign === 44) {
     const before = keyStart > floor + 1 ? text.charAt(keyStart - (quote === 0 ? 1 : 2)) : '';
-    if (before !== (quote === 0 ? '{' : '(')) return undefined;
     const value = gapEnd(bytes, at + 1, stop);
+    if (before !== (quote === 0 ? '{' : '(') && (quote === 0 || !isHeaderPair(scan, keyStart, keyEnd, value)))
+      return undefined;
     return '"\''.includes(text.charAt(value) || ' ') || text.startsWith('<<"', value)
       ? { start: value + (bytes[value] === 60 ? 2 : 0), isColon: false, isSpaced: false, quote, isDouble }
       : undefined;
@@ -50,6 +51,19 @@ function findSeparator(scan: Scan, keyStart: number, keyEnd: number): Found | un
   if (mark === 41 && bytes[at] === 40) at += 1;
   const start = gapEnd(bytes, at, stop);
   return start < stop ? { start, isColon: sign === 58, isSpaced: start > at, quote, isDouble } : undefined;
+}
+
+/** Bytes of the value of a header that are looked at. */
+const HEADER_NAME_MAX = 64;
+
+/** `'Cookie', 'sid=…'`: a header and its value beside each other in a list; a list of names has a name there. */
+function isHeaderPair({ bytes, text, engine, stop }: Scan, keyStart: number, keyEnd: number, value: number): boolean {
+  if (!isHeaderName(text.slice(keyStart, keyEnd)) || bytes[value] !== bytes[keyEnd]) return false;
+  const close = indexOf(bytes, bytes[value] as number, value + 1, Math.min(stop, value + HEADER_NAME_MAX));
+  return (
+    close === -1 ||
+    (engine.keys.classAt(bytes, value + 1, close) === 'none' && !isNameOfHeader(text.slice(value + 1, close)))
+  );
 }
 
 /** Bytes before a key in which what makes a sign one stands. */
@@ -67,7 +81,8 @@ function signed({ text, stop, floor, engine }: Scan, keyStart: number, keyEnd: n
 }
 
 /** Whether what stands behind a word can be a sign of a key: most words have none. */
-export function hasSign({ bytes, stop, floor }: Scan, start: number, end: number, next: number): boolean {
+export function hasSign(scan: Scan, start: number, end: number, next: number): boolean {
+  const { bytes, stop, floor } = scan;
   const behind = bytes[end + 1];
   switch (next) {
     case 32:
@@ -76,7 +91,10 @@ export function hasSign({ bytes, stop, floor }: Scan, start: number, end: number
       const sign = bytes[at];
       if (sign === 45) return bytes[at + 1] === 62;
       if (sign === 34) return start > floor && bytes[start - 1] === 58;
-      return sign === 61 || sign === 124 || (sign === 58 && behind === 58);
+      if (sign === 46) return bytes[start - 1] === 40;
+      // A list that is laid out: `UserName      : alice`.
+      if (sign === 58 && behind !== 58) return bytes[at + 1] === 32 && columnOf(scan, start) === 0;
+      return sign === 61 || sign === 124 || sign === 58;
     }
     case 34:
     case 39:

@@ -1,12 +1,12 @@
 /** Values without quotes: where they end depends on what they are. */
-import { cutSocketAddress } from './addresses.ts';
-import { indexOf, runStop, VALUE_END } from './bytes.ts';
-import { columnOf, type Scan } from './context.ts';
+import { cutSocketAddress } from '../identifiers/addresses.ts';
+import { indexOf, runStop, VALUE_END } from '../bytes.ts';
+import { columnOf, type Scan } from '../context.ts';
 import { noteOpen, walkJson } from './json.ts';
-import { putNamed, putPerson, putPhone } from './people.ts';
-import { isNamedValue } from './random-strings.ts';
-import type { KeyClass } from './rows.ts';
-import { isHarmless } from './rules.ts';
+import { putNamed, putPerson, putPhone } from '../identifiers/people.ts';
+import { isNamedValue } from '../secrets/random-strings.ts';
+import type { KeyClass } from '../rules/rows.ts';
+import { isHarmless } from '../rules/rules.ts';
 import { cutValue, isCode, isHarmlessAt, isId, putAudit, putSecret } from './value-classes.ts';
 import {
   directoryEnd,
@@ -66,7 +66,8 @@ export function bare(
     case 'phone': {
       const end = phoneEnd(scan, start, stop);
       if (end > start) return putPhone(scan, start, end, '');
-      if ((bytes[start] as number) < 65 || isProse) return -1;
+      // A URI says itself what is behind it.
+      if ((bytes[start] as number) < 65 || isProse || /^(?:sips?|tel):/i.test(text.slice(start, start + 5))) return -1;
       const to = nameEnd(scan, start, Math.min(stop, start + PERSON_MAX));
       return to > start ? putPhone(scan, start, to, '') : -1;
     }

@@ -31,6 +31,8 @@ const SIGNS: readonly Row[] = [
     ['{:api-key "«os vuh»", :port 5, :sender "«kalomi»"}'],
     ['{:status "done", :port 5}', 'count "x"'],
   ),
+  // Pairs of Lisp.
+  sign(' \\. (?=")', '\\($', ['((user . "«kalomi»") (password . "«os vuh»") (port . 5))'], ['((topic . "a b"))']),
   // Keys of Erlang that are binaries.
   sign('">> ?=> ?', '<<"$', ['#{<<"password">> => <<"«os vuh»">>,<<"user">> => <<"«kalomi»">>}']),
   // A record of psql over several lines.

@@ -1,11 +1,11 @@
 /** What the class of a value makes of it when it is known where it begins and ends. */
-import type { Scan } from './context.ts';
-import { decodeAuditHex } from './decoding.ts';
-import { putNamed, putPerson, putPhone } from './people.ts';
-import { isNamedValue } from './random-strings.ts';
-import type { KeyClass } from './rows.ts';
-import { isHarmless } from './rules.ts';
-import { markerEnd, type SecretClass } from './spans.ts';
+import type { Scan } from '../context.ts';
+import { decodeAuditHex } from '../encodings/decoding.ts';
+import { putNamed, putPerson, putPhone } from '../identifiers/people.ts';
+import { isNamedValue } from '../secrets/random-strings.ts';
+import type { KeyClass } from '../rules/rows.ts';
+import { isHarmless } from '../rules/rules.ts';
+import { markersEnd, type SecretClass } from '../spans.ts';
 import { wordEnd } from './value-ends.ts';
 
 /** A whole value of a class, without escapes. Answers where the scan goes on, or -1 for what is any text. */
@@ -22,6 +22,9 @@ export function cutValue(scan: Scan, keyClass: KeyClass, from: number, to: numbe
       return putPhone(scan, from, to, '');
     case 'address':
       if (putNamed(scan, from, to) !== -1) return -1;
+      // As many digits as a number of a phone has, and no instant.
+      if (to - from < 14 && /^(?:\d{11,12}|[2-9]\d{12})$/.test(text.slice(from, to)))
+        return putPhone(scan, from, to, '');
       // `to=<root>`: a person of this host. Anything else that is no address is none of ours.
       return mark === 60 && to - from < 64 && !/@|%40|u0040/.test(text.slice(from, to))
         ? putPerson(scan, from, to)
@@ -52,7 +55,7 @@ export function isId(value: string): boolean {
 }
 
 export function putSecret({ text, spans }: Scan, from: number, to: number, name: SecretClass): number {
-  return markerEnd(text, from) === to ? to : spans.secret(from, to, name);
+  return markersEnd(text, from, to) === to ? to : spans.secret(from, to, name);
 }
 
 export function isHarmlessAt(

@@ -1,8 +1,8 @@
 /** Private keys: in one line or over many, under prefixes of a log, and the tail of one whose beginning was cut off. */
-import { BODY, DIGIT, LOWER, UPPER, WORD_BITS } from './bytes.ts';
-import { lineStop, type KeyState, type Scan } from './context.ts';
+import { BODY, DIGIT, LOWER, UPPER, WORD_BITS } from '../bytes.ts';
+import { lineStop, type KeyState, type Scan } from '../context.ts';
 import { isUnreadable } from './letter-pairs.ts';
-import { markerEnd } from './spans.ts';
+import { markerEnd } from '../spans.ts';
 
 /** Lines of one key at most: RSA of 16384 bits has 196. Beyond it the lines are scanned as any others. */
 export const KEY_LINES_MAX = 200;
@@ -12,6 +12,8 @@ const STRANGE_LINES_MAX = 5;
 const LABEL_MAX = 160;
 /** Lengths of a full line: PEM, OpenSSH, MIME. */
 const BODY_LENGTHS = [64, 70, 76] as const;
+/** No full line of a body is shorter. */
+const FULL_MIN = 60;
 /** A shorter run of base64 is a line of a key only where it stands like the lines before it. */
 const PLAIN_BODY_MIN = 16;
 /** Bytes of a last line that are looked at. */
@@ -32,6 +34,7 @@ export function cutPrivateKey(scan: Scan, start: number): number {
   const { key } = scan.state;
   key.lines = KEY_LINES_MAX;
   key.strange = 0;
+  key.isFull = false;
   key.prefixWords = wordsBefore(scan, start);
   if (stop >= scan.bytes.length) scan.state.open = { keyClass: 'secret', closer: 34, lines: 0 };
   // Behind the label stand the body's own bytes, or a quote and what is no body at all.
@@ -62,7 +65,14 @@ function closeOf(line: string): number {
 export function cutKeyLine(scan: Scan, start: number, stop: number): number {
   const { text, spans, state } = scan;
   const { key } = state;
-  const end = text.slice(start, stop).indexOf('-----END');
+  const line = text.slice(start, stop);
+  const end = line.indexOf('-----END');
+  const begin = line.indexOf('-----BEGIN');
+  // The key before has no end, and another one begins.
+  if (begin !== -1 && (end === -1 || begin < end)) {
+    key.lines = 0;
+    return -1;
+  }
   if (end !== -1) {
     const dashes = text.indexOf('-----', start + end + 8);
     key.lines = 0;
@@ -75,6 +85,7 @@ export function cutKeyLine(scan: Scan, start: number, stop: number): number {
   }
   key.lines -= 1;
   const body = bodyOf(scan, start, stop);
+  key.isFull = body !== undefined && body.to - body.from >= FULL_MIN;
   if (body !== undefined) {
     key.strange = 0;
     if (markerEnd(text, body.from) !== -1) return stop;
@@ -124,12 +135,11 @@ function bodyOf(scan: Scan, start: number, stop: number): { from: number; to: nu
     (before === 32 && ':]>|-'.includes(text.charAt(from - 2)));
   if (!stands) return undefined;
   const run = text.slice(from, to);
-  // The last groups of a key whose lines have this prefix, and are no word.
+  // The last groups of a key whose lines have this prefix: no word, or whatever stands alone behind a full line.
   const isLast =
-    length % 4 === 0 &&
     wordsBefore(scan, from) === state.key.prefixWords &&
-    /[\d+/=]/.test(run) &&
-    /[A-Za-z]/.test(run);
+    ((state.key.isFull && (from === start || before <= 32)) ||
+      (length % 4 === 0 && /[\d+/=]/.test(run) && /[A-Za-z]/.test(run)));
   return isShortBody(run) || isLast ? { from, to } : undefined;
 }
 
@@ -234,7 +244,7 @@ export function beginsInsideKey(text: string, isWhole: boolean): boolean | undef
     const stop = newline === -1 ? text.length : newline;
     const row = text.slice(start, Math.min(stop, start + TAIL_MAX)).trimEnd();
     const end = row.indexOf('-----END');
-    if (end !== -1) return row.includes('PRIVATE KEY', end);
+    if (end !== -1) return row.includes('PRIVATE KEY', end) && row.lastIndexOf('-----BEGIN', end) === -1;
     if (!/(?:^|[\s:"'|>-])[A-Za-z0-9+/]{4,}={0,2}(?:\\n)?["',+ ]{0,4}$/.test(row) || newline === -1) return false;
     start = newline + 1;
   }

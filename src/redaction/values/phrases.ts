@@ -1,12 +1,13 @@
 /** What begins with a literal of the table: tokens, phrases of programs, and what says by its content what it is. */
-import { WORD_BITS } from './bytes.ts';
+import { VALUE_END, WORD_BITS } from '../bytes.ts';
 import { cutBehindColumn, cutChanged, cutFailingRow, cutInsert, cutKeyOfMany } from './commands.ts';
-import type { Scan } from './context.ts';
-import { decodePrintableBase64 } from './decoding.ts';
-import { putDialled, putPerson } from './people.ts';
-import { isPublic } from './random-strings.ts';
-import { PHRASE_MAX, type Lead } from './rules.ts';
-import { markerEnd } from './spans.ts';
+import type { Scan } from '../context.ts';
+import { decodePrintableBase64 } from '../encodings/decoding.ts';
+import { putDialled, putPerson } from '../identifiers/people.ts';
+import { isPublic } from '../secrets/random-strings.ts';
+import { PHRASE_MAX, type Lead } from '../rules/rules.ts';
+import { isWord, tellsOf } from '../rules/sentences.ts';
+import { markerEnd } from '../spans.ts';
 
 /** Bytes of base64 that are decoded to see whether it is a name and a password. */
 const BASIC_MAX = 4096;
@@ -18,9 +19,12 @@ const ABOUT_BEARER =
 
 /** Carries out what begins at a word. Answers where the scan goes on, or -1. */
 export function cutLead(scan: Scan, start: number): number {
-  const third = scan.bytes[start + 2];
-  for (const lead of scan.engine.rules.leadsAt(scan.bytes, start)) {
-    if (lead.third !== 0 && lead.third !== third) continue;
+  const { bytes, engine } = scan;
+  for (const lead of engine.rules.longAt(bytes, start)) {
+    const next = cutOne(scan, lead, start);
+    if (next !== -1) return next;
+  }
+  for (const lead of engine.rules.shortAt(bytes, start)) {
     const next = cutOne(scan, lead, start);
     if (next !== -1) return next;
   }
@@ -64,6 +68,11 @@ function cutOne(scan: Scan, lead: Lead, start: number): number {
       return cutBase64(scan, after, (plain) => plain.includes(':'), 'authorization');
     case 'sasl':
       return cutBase64(scan, after, (plain) => !plain.endsWith(':'), 'secret');
+    case 'plain':
+      return cutBase64(scan, after, (plain) => plain.includes('\0'), 'secret');
+    case 'told':
+    case 'told-code':
+      return cutTold(scan, after, lead.special === 'told-code');
     case 'insert':
       return cutInsert(scan, start);
     case 'columns':
@@ -100,6 +109,33 @@ function cutPhrase(scan: Scan, { pattern, slots, literal }: Lead, start: number)
     next = Math.max(to, scan.spans.last);
   }
   return next;
+}
+
+/** A line with a form of its own. Answers where the scan goes on, or -1. */
+export function cutFormLine(scan: Scan, start: number): number {
+  const { bytes, engine } = scan;
+  for (const { lead, sign, at } of engine.rules.lines) {
+    if (bytes[start + at] !== sign) continue;
+    const next = cutPhrase(scan, lead, start);
+    if (next > start) return next;
+  }
+  return -1;
+}
+
+/** `password is …`: the word behind it, unless it says something of the password. `isCode` asks for digits in it. */
+function cutTold(scan: Scan, after: number, isCode: boolean): number {
+  const { text, stop, engine, spans } = scan;
+  const found = /^["'`]?([^\s"'`<>[\]]{1,256})/.exec(text.slice(after, Math.min(stop, after + 260)));
+  if (found === null) return -1;
+  const [all, written] = found as unknown as [string, string];
+  const from = after + all.length - written.length;
+  let to = after + all.length;
+  while (to > from + 1 && '.,:;!?)'.includes(text.charAt(to - 1))) to -= 1;
+  const word = text.slice(from, to);
+  const isPlain = isWord(word);
+  if (isCode ? !/\d.*\d/.test(word) || word.length < 4 : word.length < 4 && isPlain) return -1;
+  if (tellsOf(engine.rules, word)) return -1;
+  return spans.secret(from, to, 'secret');
 }
 
 /** Bytes before `R=` of exim in which the recipient's name stands. */
@@ -144,5 +180,7 @@ function credentialEnd({ bytes, text, stop }: Scan, from: number): number {
   while (at < stop && (WORD_BITS[bytes[at] as number] !== 0 || './+~='.includes(text.charAt(at)))) at += 1;
   while (at > from && bytes[at - 1] === 46) at -= 1;
   // A name and its value are no token: `=` only pads.
-  return /=[^=]/.test(text.slice(from, Math.min(at, from + 256))) ? from : at;
+  const isName =
+    bytes[at - 1] === 61 && at < stop && VALUE_END[bytes[at] as number] === 0 && !',;)]}'.includes(text.charAt(at));
+  return isName || /=[^=]/.test(text.slice(from, Math.min(at, from + 256))) ? from : at;
 }

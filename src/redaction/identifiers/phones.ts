@@ -1,7 +1,7 @@
 /** Phone numbers (RED-05): the international form, the Russian forms, and what a key or a URI says is a number. */
-import { isDigit, isWordByte } from './bytes.ts';
-import type { Scan } from './context.ts';
-import { decodeText } from './decoding.ts';
+import { isDigit, isWordByte } from '../bytes.ts';
+import type { Scan } from '../context.ts';
+import { decodeText } from '../encodings/decoding.ts';
 
 /** E.164 allows 15 digits; the shortest numbers with a country code that are dialled have 7. */
 const DIGITS_MIN = 7;
@@ -102,7 +102,7 @@ function continues(scan: Scan, digits: string, end: number, at: number, whole: n
   const { bytes, text, stop } = scan;
   const group = /^\d*/.exec(text.slice(at, Math.min(stop, at + 20)))?.[0].length ?? 0;
   const spaced = at - end === 1 ? isSpace(bytes, end) : /\s|\u00a0|\u00af/.test(text.slice(end, at));
-  if (whole !== undefined) return digits.length < whole || !spaced;
+  if (whole !== undefined) return !spaced || (digits.length < whole && !startsOther(text.slice(at, at + 20)));
   const { code, least, most } = planOf(digits);
   const national = digits.length - code;
   if (national + group > most && national >= least) return false;

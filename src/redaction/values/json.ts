@@ -1,11 +1,11 @@
 /** JSON wherever it stands: walked by its tokens, so that a value ends with its string and JSON stays JSON. */
-import { gapEnd, isDigit } from './bytes.ts';
-import type { Scan } from './context.ts';
+import { gapEnd, isDigit } from '../bytes.ts';
+import type { Scan } from '../context.ts';
 import { cutArgument, optionClass, type ArgumentClass } from './commands.ts';
-import { decodeBytes, decodeEscapes, withoutUnseen } from './encodings.ts';
-import { putPerson, putPhone } from './people.ts';
-import type { KeyClass } from './rows.ts';
-import { marker } from './spans.ts';
+import { decodeBytes, decodeEscapes, withoutUnseen } from '../encodings/encodings.ts';
+import { putPerson, putPhone } from '../identifiers/people.ts';
+import type { KeyClass } from '../rules/rows.ts';
+import { marker } from '../spans.ts';
 
 /** Objects and lists in each other; a deeper one is replaced as a whole. */
 export const DEPTH_MAX = 64;
@@ -219,8 +219,10 @@ class Walk {
   #isArgument(from: number, to: number): boolean {
     const scan = this.#scan;
     const before = this.#argument;
-    this.#argument = scan.bytes[from] === 45 ? optionClass(scan, from, to) : 'none';
-    return before !== 'none' && this.#argument === 'none' && cutArgument(scan, from, to, before) !== -1;
+    this.#argument = scan.bytes[from] === 45 ? optionClass(scan, from, to) : headerClass(scan, from, to);
+    const value = scan.text.slice(from, Math.min(to, from + 128));
+    if (before === 'none' || this.#argument !== 'none' || isNameOfHeader(value)) return false;
+    return cutArgument(scan, from, to, before) !== -1;
   }
 
   #value(from: number, to: number, hasEscape: boolean): void {
@@ -295,7 +297,27 @@ class Walk {
   }
 }
 
+/** Whether a string beside the name of a header is the name of another one: of a list of names nothing goes. */
+export function isNameOfHeader(value: string): boolean {
+  return /^[A-Z][a-z]{1,30}(?:-[A-Za-z]{1,30}){0,4}$|^[a-z]{1,30}(?:-[a-z]{1,30}){1,4}$/.test(value);
+}
+
+/** Whether a name is that of a header: it has a dash, or is known. */
+export function isHeaderName(name: string): boolean {
+  return (name.includes('-') && /^[A-Za-z][\w-]{1,63}$/.test(name)) || /^(?:cookie|authorization)$/i.test(name);
+}
+
 const BEHIND = /^" ?, ?"(?:name|key|field|header|variable|param|parameter|property|attribute)" ?: ?"([\w ./-]{1,64})"/i;
+
+/** Classes that the name of a header gives to the string behind it in a list. */
+const OF_HEADERS: ReadonlySet<KeyClass> = new Set<KeyClass>(['authorization', 'cookie', 'secret', 'password']);
+
+/** What a string of a list says of the next one where it is the name of a header: `"X-Api-Key"`. */
+function headerClass({ bytes, text, engine }: Scan, from: number, to: number): ArgumentClass {
+  if (to - from > 64 || !isHeaderName(text.slice(from, to))) return 'none';
+  const keyClass = engine.keys.classAt(bytes, from, to);
+  return OF_HEADERS.has(keyClass) ? keyClass : 'none';
+}
 
 /** What a name of a pair says of its value; another pair says nothing. */
 export function pairClass(keyClass: KeyClass): KeyClass {

@@ -1,7 +1,7 @@
 /** Where a value ends that began behind its key: at its closing quote, or without one by what its class may hold. */
-import { indexOf, isDigit, NAME_END, runEnd, runStop, VALUE_END, WORD_BITS } from './bytes.ts';
-import { columnOf, type Scan } from './context.ts';
-import { markerEnd } from './spans.ts';
+import { indexOf, isDigit, NAME_END, runEnd, runStop, VALUE_END, WORD_BITS } from '../bytes.ts';
+import { columnOf, type Scan } from '../context.ts';
+import { markerEnd } from '../spans.ts';
 
 /** Bytes of a value in angle brackets. */
 const BRACKET_MAX = 160;
@@ -127,16 +127,51 @@ export function wordsEnd(scan: Scan, keyStart: number, keyEnd: number, end: numb
 
 /** Where a value ends that goes to the end of its line: at the quote that opened around it, or with the line. */
 export function outerEnd(scan: Scan, keyStart: number, start: number, stop: number): number {
-  const { bytes, text } = scan;
-  const floor = Math.max(scan.floor, keyStart - ENCLOSING_MAX);
-  for (let at = keyStart - 1; at >= floor && bytes[at] !== 10; at -= 1) {
-    const byte = bytes[at];
-    if (byte !== 34 && !(byte === 39 && at === keyStart - 1)) continue;
-    const isOpening = at === floor || ' :=[,{(\t\n'.includes(text.charAt(at - 1));
-    return isOpening && !',}]:'.includes(text.charAt(at + 1)) ? closerOf(scan, start, stop, byte).to : stop;
-  }
+  const { bytes, around } = scan;
+  if (keyStart > scan.floor && bytes[keyStart - 1] === 39)
+    return opensAt(scan, keyStart - 1) ? closerOf(scan, start, stop, 39).to : stop;
+  lookAround(scan, keyStart);
+  const floor = keyStart - ENCLOSING_MAX;
+  const { quote, bracket } = around;
+  if (quote >= floor && quote !== -1) return opensAt(scan, quote) ? closeOf(scan, start, stop) : stop;
   // Brackets around the whole field: `[ Subject: … ]` of a repeated message.
-  return stop > start + 1 && bytes[stop - 1] === 93 && text.lastIndexOf('[ ', keyStart) >= floor ? stop - 1 : stop;
+  return stop > start + 1 && bytes[stop - 1] === 93 && bracket >= floor && bracket !== -1 ? stop - 1 : stop;
+}
+
+/** The quote and the bracket before a key. What was passed by for the key before is not walked again. */
+function lookAround({ bytes, floor, around }: Scan, keyStart: number): void {
+  const isKnown = around.floor === floor && around.to <= keyStart;
+  const from = isKnown ? around.to : Math.max(floor, keyStart - ENCLOSING_MAX);
+  if (!isKnown) around.quote = around.bracket = -1;
+  around.floor = floor;
+  around.to = keyStart;
+  let bracket = -1;
+  for (let at = keyStart - 1; at >= from; at -= 1) {
+    const byte = bytes[at];
+    if (byte === 91 && bracket === -1 && bytes[at + 1] === 32) bracket = at;
+    if (byte !== 34 && byte !== 10) continue;
+    around.quote = byte === 34 ? at : -1;
+    around.bracket = bracket;
+    around.close = -1;
+    return;
+  }
+  if (bracket !== -1) around.bracket = bracket;
+}
+
+/** Whether a quote opens what is behind it. */
+function opensAt({ text, floor }: Scan, quote: number): boolean {
+  const isOpening = quote === floor || ' :=[,{(\t\n'.includes(text.charAt(quote - 1));
+  return isOpening && !',}]:'.includes(text.charAt(quote + 1));
+}
+
+/** Where the double quote closes that stands around a value: the same for all values in it. */
+function closeOf(scan: Scan, start: number, stop: number): number {
+  const { around } = scan;
+  if (around.close < start || around.openFrom > start || around.close > stop) {
+    around.openFrom = start;
+    around.close = closerOf(scan, start, stop, 34).to;
+  }
+  return around.close;
 }
 
 const JOINERS = ',;&)]}|';

@@ -2,9 +2,9 @@
  * Tables with their names in a line above: CSV and TSV, `COPY … FROM stdin` of PostgreSQL, the extended log format of the W3C
  * (`#Fields:`) and Zeek's (`#fields`). A value there is what the name of its column says.
  */
-import type { Columns, Scan } from './context.ts';
-import type { KeyClass } from './rows.ts';
-import type { KeyCache } from './rules.ts';
+import type { Columns, Scan } from '../context.ts';
+import type { KeyClass } from '../rules/rows.ts';
+import type { KeyCache } from '../rules/rules.ts';
 
 /** Bytes of a line of names; a longer one is read as any text. */
 const HEADER_MAX = 2048;
@@ -31,6 +31,8 @@ const OF_COLUMNS: ReadonlySet<KeyClass> = new Set<KeyClass>([
   'phone',
   'id',
 ]);
+/** A value that was replaced: a line that has one is none of names. */
+const DONE = /(?:^|[^\w-])(?:u|tel)-[0-9a-f]{8}(?![\w-])|\d\.x(?!\w)/;
 /** What a column has where there is nothing. */
 const NOTHING = /^(?:|-|\\N|null|nil|none|\(empty\)|n\/a)$/i;
 
@@ -46,7 +48,7 @@ function columnsNamed({ bytes, engine, text }: Scan, start: number, stop: number
   if (copied !== undefined) return columnsOf(copied.split(','), '\t', engine.keys);
   const [, extended] = first === 35 ? (EXTENDED.exec(line) ?? []) : [];
   if (extended !== undefined) return columnsOf(extended.split(' '), ' ', engine.keys);
-  if (!NAMES.test(line)) return undefined;
+  if (!NAMES.test(line) || DONE.test(line)) return undefined;
   const names = line.replace(/^#[Ff]ields:?[ \t]/, '');
   const separator = ['|', '\t', ',', ';'].find((sign) => names.includes(sign));
   if (separator === undefined || (separator !== '|' && first === 32)) return undefined;
@@ -79,6 +81,11 @@ export function cutColumns(scan: Scan, columns: Columns, start: number, stop: nu
   if (bytes[start] === 35 || RULE.test(text.slice(start, stop))) return -1;
   const places = placesOf(text, start, stop, columns.separator);
   if (places.length !== columns.classes.length) {
+    state.columns = undefined;
+    return -1;
+  }
+  // Two words of which the first is a name: a configuration, whose first line read like the names of a table.
+  if (places.length === 2 && scan.engine.keys.classAt(bytes, ...(places[0] as [number, number])) !== 'none') {
     state.columns = undefined;
     return -1;
   }

@@ -1,6 +1,6 @@
 /** Words that are long: tokens known by their form alone, and what looks random. */
-import { DIGIT, LOWER } from './bytes.ts';
-import type { Scan } from './context.ts';
+import { DIGIT, LOWER } from '../bytes.ts';
+import type { Scan } from '../context.ts';
 import { isNamedId, isPublic, randomRun } from './random-strings.ts';
 
 /** Shorter words are not looked at for random strings, unless base64 goes on around them. */

@@ -1,10 +1,10 @@
 /** Names of people and e-mail addresses (RED-03, RED-04): what stands in such a place, and what goes in for it. */
-import { DOMAIN, HEX, isDigit, LOCAL_PART, LOWER, runEnd, UPPER, VALUE_END, WORD_BITS } from './bytes.ts';
-import type { Scan } from './context.ts';
-import { decodeAuditHex, decodeEncodedWord, decodeText } from './decoding.ts';
+import { DOMAIN, HEX, isDigit, LOCAL_PART, LOWER, runEnd, UPPER, VALUE_END, WORD_BITS } from '../bytes.ts';
+import type { Scan } from '../context.ts';
+import { decodeAuditHex, decodeEncodedWord, decodeText } from '../encodings/decoding.ts';
 import { isDialled, isPhoneText } from './phones.ts';
 import { canonicalPhone, isNobody, isPseudonym, isRole } from './pseudonyms.ts';
-import { markerEnd } from './spans.ts';
+import { markerEnd } from '../spans.ts';
 
 /** A longer name is looked at up to here and replaced as a whole. */
 const LOOKED_AT_MAX = 1024;
@@ -155,6 +155,7 @@ export function cutEmail(scan: Scan, firstAt: number, width: number): number {
   // A class of Java and what it stands for: `$Connector@0.0.0.0`.
   if (start === at || bytes[start - 1] === 36) return -1;
   if (
+    'olt'.includes(source.charAt(domain)) &&
     /^(?:openssh\.com|libssh\.org|tinyssh\.org|lysator\.liu\.se)/.test(source.slice(domain, domain + 14)) &&
     ALGORITHM.test(source.slice(start, at))
   )
@@ -169,10 +170,10 @@ export function cutEmail(scan: Scan, firstAt: number, width: number): number {
     end = hostEnd(domain);
   }
   // A unit of systemd, whose dashes are escaped.
-  if (source.startsWith(String.raw`\x2d`, end)) return -1;
+  if (bytes[end] === 92 && source.startsWith('\\x2d', end)) return -1;
   if (!isSip && !isDomain(source, domain, end)) return -1;
   putDisplayName(scan, start);
-  const soft = source.slice(start, at).search(/=\r?\n/);
+  const soft = scan.isJoined ? source.slice(start, at).search(/=\r?\n/) : -1;
   if (soft !== -1) return putSoftBroken(scan, start, start + soft, at, domain);
   const local = decodeText(source.slice(start, at));
   // In a SIP URI any run of digits is a number that is dialled.

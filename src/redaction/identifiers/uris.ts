@@ -1,9 +1,9 @@
 /** What a URI tells of people: name and password before the host, numbers of `sip:` and `tel:`, labels of `otpauth:`. */
 import { cutIPv6, isHexGroup } from './addresses.ts';
-import { HEX, isDigit, VALUE_END } from './bytes.ts';
-import { AT, CODED_AT, type Scan } from './context.ts';
+import { HEX, isDigit, VALUE_END } from '../bytes.ts';
+import { AT, CODED_AT, type Scan } from '../context.ts';
 import { putDisplayName, putPerson } from './people.ts';
-import { markerEnd } from './spans.ts';
+import { markerEnd } from '../spans.ts';
 
 /** Bytes of name and password that are looked at for their `@`. */
 const USERINFO_MAX = 1024;

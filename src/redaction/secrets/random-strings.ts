@@ -2,10 +2,10 @@
  * Long random strings. Entropy alone finds most of a log random, so the shape decides: how often the class of
  * characters changes, which alphabet, which length, and which name stands before it.
  */
-import { BASE64, DASH, DIGIT, HEX, LOWER, UNDERSCORE, UPPER, WORD_BITS } from './bytes.ts';
-import type { Scan } from './context.ts';
+import { BASE64, DASH, DIGIT, HEX, LOWER, UNDERSCORE, UPPER, WORD_BITS } from '../bytes.ts';
+import type { Scan } from '../context.ts';
 import { isUnreadable, RARE_SHARE, rareShare } from './letter-pairs.ts';
-import { classOfName } from './rules.ts';
+import { classOfName } from '../rules/rules.ts';
 
 /** Shortest run that counts as random by its changes of class. */
 export const RANDOM_MIN = 20;

@@ -2,7 +2,7 @@
  * What a row of the table is. It says at what it begins (a name, a prefix, a phrase, an option), what its value is, and
  * shows by examples what goes (between « and ») and what stays; the examples are its tests.
  */
-import type { SecretClass } from './spans.ts';
+import type { SecretClass } from '../spans.ts';
 
 /** What the name of a value says about it. */
 export type KeyClass =
@@ -64,6 +64,15 @@ export interface PhraseRow extends Examples {
   readonly phrase: string;
 }
 
+/** A line that begins with a form of its own: a phrase with places, and a sign at a place that tells it from other lines. */
+export interface LineRow extends Examples {
+  readonly kind: 'line';
+  readonly line: string;
+  readonly sign: string;
+  /** Bytes of the line before the sign. */
+  readonly at: number;
+}
+
 /** An option on a command line, of the programs that a pattern names; `glued` has its value right behind it. */
 export interface OptionRow extends Examples {
   readonly kind: 'option';
@@ -93,6 +102,9 @@ export type Special =
   | 'bearer'
   | 'basic'
   | 'sasl'
+  | 'plain'
+  | 'told'
+  | 'told-code'
   | 'insert'
   | 'columns'
   | 'failing'
@@ -119,4 +131,14 @@ export interface SignRow extends Examples {
   readonly before?: string;
 }
 
-export type Row = NameRow | ShapeRow | TokenRow | PhraseRow | OptionRow | WordRow | SpecialRow | WrapperRow | SignRow;
+export type Row =
+  | NameRow
+  | ShapeRow
+  | TokenRow
+  | PhraseRow
+  | LineRow
+  | OptionRow
+  | WordRow
+  | SpecialRow
+  | WrapperRow
+  | SignRow;

@@ -1,6 +1,6 @@
 /** Pseudonyms of people and phones: the same value reads the same in every syntax, in all logs, on all days (RED-07). */
 import { createHmac } from 'node:crypto';
-import { decodeText } from './decoding.ts';
+import { decodeText } from '../encodings/decoding.ts';
 
 /** Values remembered in each of two generations; an HMAC costs what scanning a line does. The older ones are forgotten. */
 const REMEMBERED = 10_000;
