@@ -29,6 +29,7 @@ import { QuotaWarnings } from '#src/monitoring/quota-warnings.ts';
 import { readQuotaLimits } from '#src/settings/quota-settings.ts';
 import { makePolicies } from '#src/limits/policies.ts';
 import { makeConversationAccess } from '#src/server/conversation-access.ts';
+import { GRANTING_SCREENS } from '#src/settings/granted-rights.ts';
 import { readAsking } from '#src/settings/asking-settings.ts';
 import { CertificateRenewal, namesOf, prepareAcme } from '#src/acme/certificate-renewal.ts';
 import { makeCoordinator, type Coordinator } from '#src/server/coordinator.ts';
@@ -198,7 +199,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   addSecondFactors({ ...base, ...coordinator, ...management, announcer, profiles, clock: systemClock });
   const own = { attachments, lanes, profiles };
   const attachmentKeys = new AttachmentKeys({ ...base, ...management, announce: changes.announceSealing });
-  management.settings.follow('room-invitations', async () => await coordinator.access.refresh());
+  followAccess(management.settings, coordinator.access);
   await startManagement(base, closers, management, attachmentKeys);
   startOutsideSystems(base, closers, management.settings, coordinator.people);
   const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', metrics) });
@@ -216,6 +217,12 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   closers.push(() => control.close());
   plantBugsOnSignal(supervisor, base.placement.shards);
   await sayReady(base, coordinator.invitations, { ...urls, lmtp });
+}
+
+/** Has every thread decide by screens that say who is asked into rooms, and who may what, before a change is answered. */
+function followAccess(settings: Settings, access: Pick<Coordinator['access'], 'refresh'>): void {
+  for (const name of ['room-invitations', ...Object.values(GRANTING_SCREENS)] as const)
+    settings.follow(name, async () => await access.refresh());
 }
 
 /** Says that everything listens, and where, to programs and to people. */
@@ -398,7 +405,7 @@ async function startCalendar(
     | 'vault'
   > &
     Pick<MailServicesOptions, 'baseUrl' | 'mailDns'> &
-    Pick<OwnDataOptions, 'appPasswords' | 'attachments' | 'groups' | 'lanes' | 'profiles' | 'vault'> &
+    Pick<OwnDataOptions, 'appPasswords' | 'attachments' | 'groups' | 'hostedGuests' | 'lanes' | 'profiles' | 'vault'> &
     Pick<Coordinator, 'app' | 'groups' | 'session'> &
     Pick<Awaited<ReturnType<typeof addManagementServices>>, 'erasures' | 'quotaReport' | 'settings'>,
 ): Promise<OpenCalendar['openMail']> {

@@ -70,8 +70,10 @@ export const AUDIT_EVENTS = {
   'policy.changed': 'An access policy was changed: the rule before and after.',
   'policy.deleted': 'An access policy was deleted: the rule.',
   'guest.term_changed': "A guest's term was changed: before and after.",
-  'guest.ended': "A guest's term was ended by an administrator: when it would have ended.",
+  'guest.ended':
+    "A guest's term was ended by an administrator, by who invited them, or since that one left: when it would have ended.",
   'enrollment.invited': 'An invitation was made: its kind and its end.',
+  'enrollment.withdrawn': 'A person took an invitation of a guest back: its end, the number of the guest.',
   'enrollment.exchanged': 'An invitation was exchanged for an account: its kind and who made it.',
   'recovery.codes_read': 'Live recovery codes were read: whose.',
   'recovery.confirmed': 'A guest set a new password with a recovery code.',
@@ -94,6 +96,8 @@ export const AUDIT_EVENTS = {
   'retention.shortened':
     'The day was over, and messages are kept for a shorter time: in seconds, and who asked for it.',
   'legal_hold.changed': 'A legal hold over a conversation or everything began or ended: before and after.',
+  'emoji.created': 'Somebody made an emoji of the installation: its name, what its picture takes.',
+  'emoji.removed': 'An emoji of the installation was taken away: its name, who had made it.',
   'conversation.owner_given': 'A room that nobody could run any more got an owner: who, and by the rule or by whom.',
   'conversation.archived': 'An administrator archived a room.',
   'conversation.avatar_removed': 'An administrator took the picture of a room away.',

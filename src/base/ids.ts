@@ -30,6 +30,7 @@ export type IdPrefix =
   | 'dlv'
   | 'att'
   | 'cal'
+  | 'inb'
   | 'feed'
   | 'apw'
   | 'hook'

@@ -7,6 +7,7 @@ import {
 } from '#storage/calendars/calendar-records.ts';
 import type { AccessibleCalendar, OwnCalendar } from '#storage/calendars/calendar-reader.ts';
 import type { CalendarForm } from '#storage/calendars/calendar-draft.ts';
+import { ensureInbox } from '#storage/calendars/calendar-inbox.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import { isId, makeId } from '#src/base/ids.ts';
 import { Refusal } from '#src/protocol/errors.ts';
@@ -16,6 +17,7 @@ export type CalendarsAlone = Omit<
   Calendars,
   | 'bytesOf'
   | 'changesSince'
+  | 'eachBetween'
   | 'environment'
   | 'nameByEntry'
   | 'nameByUid'
@@ -82,6 +84,13 @@ export async function ensureDefaultCalendar(calendars: CalendarsAlone, user: str
     // Two programs that come at once: the other one made it.
     if (!(error instanceof Refusal && error.code === 'calendar_name_taken')) throw error;
   }
+}
+
+/** Makes a person's inbox when they come for the first time: clients read it before anything is in it. */
+export async function ensureOwnInbox(calendars: CalendarsAlone, user: string, zone = 'UTC'): Promise<void> {
+  calendars.refresh();
+  if (calendars.inboxOf(user) !== undefined) return;
+  await calendars.change((draft) => ensureInbox(draft, user, zone));
 }
 
 /** Makes a list for a person who is asked to do something and has no calendar that takes tasks. @throws Refusal `calendars_full`. */

@@ -15,6 +15,8 @@ import { Feeds } from './ics/feeds.ts';
 import { addFileRoutes } from './ics/file-routes.ts';
 import { makeInvitationHandlers } from './json/invitation-handlers.ts';
 import { makeResourceHandlers } from './json/resource-handlers.ts';
+import { makeProposalHandlers } from './json/proposal-handlers.ts';
+import { makeSearchHandlers } from './json/search-handlers.ts';
 import { makeShareHandlers } from './json/share-handlers.ts';
 import { makeSubscriptionHandlers } from './subscriptions/subscription-handlers.ts';
 import type { Subscriptions } from './subscriptions/subscriptions.ts';
@@ -36,6 +38,8 @@ export async function addCalendarService(
     ...makeFreeBusyHandlers(services),
     ...makeInvitationHandlers(services),
     ...makeResourceHandlers(services),
+    ...makeProposalHandlers(services),
+    ...makeSearchHandlers(services),
     ...makeShareHandlers(services),
     ...makeSubscriptionHandlers(services, subscriptions),
   };

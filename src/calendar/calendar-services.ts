@@ -7,7 +7,7 @@ import type { Calendars } from '#storage/calendars/calendars.ts';
 import { AddressBook, type DirectoryView } from './address-book.ts';
 import { makeReach, type Reach, type ReachOptions } from './calendar-reach.ts';
 import { BasicAuthentication } from './basic-authentication.ts';
-import { ensureDefaultCalendar, followOwnersZone } from './calendar-access.ts';
+import { ensureDefaultCalendar, ensureOwnInbox, followOwnersZone } from './calendar-access.ts';
 import type { DavContext, Principal, Principals } from './dav/dav-context.ts';
 import { availabilityOf } from './availability/working-hours.ts';
 import { joinPeriods } from './icalendar/free-busy.ts';
@@ -21,6 +21,7 @@ import { Bookings } from './scheduling/bookings.ts';
 import { AnswerUpdates } from './scheduling/answer-updates.ts';
 import { Deliveries } from './scheduling/deliveries.ts';
 import type { OutsideMail } from './scheduling/outside-mail.ts';
+import { Proposals } from './scheduling/proposals.ts';
 import { Scheduler } from './scheduling/scheduler.ts';
 import { paceOf } from './pace.ts';
 import { rested, TimeSlicer } from './time-slicer.ts';
@@ -72,6 +73,8 @@ export interface CalendarServices extends Pick<Reach, 'isPerson' | 'mayAskAbout'
   /** Answers that the other attendees are still to be shown. */
   readonly answerUpdates: AnswerUpdates;
   readonly mail: OutsideMail;
+  /** Other times that people propose to each other. */
+  readonly proposals: Proposals;
   readonly maySee: (viewer: string, user: string) => boolean;
   readonly resources: CalendarServicesOptions['resources'];
   readonly memberships: CalendarServicesOptions['memberships'];
@@ -103,12 +106,14 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
   const mail = options.mail({ book, calendars, clock, epoch, isPerson, limiter, pool });
   const scheduler = new Scheduler({ pool, book, clock, deliveries, mail, mayInvite });
   const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler, clock });
+  const proposals = new Proposals({ book, calendars, clock, isPerson, mail, pool, scheduler });
   const budgets = new WorkBudgets();
   const { busyIn, busyOf } = makeBusy({ book, budgets, calendars, pool });
   const dav: DavContext = {
     calendars,
     contentsOf: (accessible) => new CalendarContents(calendars, accessible),
     writer,
+    propose: async (user, message) => await proposals.post(user, message),
     removeCalendar: async (removal) =>
       await removeOwnCalendar({ calendars, writer, pool, book, budgets, clock }, removal),
     principals: makePrincipals(book, mayAskAbout),
@@ -125,13 +130,14 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
     authenticate: async (authorization, address) => {
       const user = basic.authenticate(authorization, address);
       await ensureDefaultCalendar(calendars, user, book.zoneOf(user));
+      await ensureOwnInbox(calendars, user, book.zoneOf(user));
       return user;
     },
     pace: paceOf(limiter),
     log,
   };
   return {
-    ...{ calendars, book, pool, meetings, deliveries, answerUpdates, mail, writer },
+    ...{ calendars, book, pool, meetings, deliveries, answerUpdates, mail, proposals, writer },
     ...{ mayInvite, mayAskAbout, maySee, isPerson, resources, memberships, groupName },
     ...{ epoch, clock, limiter, dav, budgets, busyTimes: busyOf },
   };

@@ -35,6 +35,7 @@ const CALENDAR_CALLS: { readonly [Name in CalendarRoute]: readonly [Routes[Name]
   changeEntry: ['patch', '/v1/calendars/:calendar/entries/:entry'],
   deleteEntry: ['delete', '/v1/calendars/:calendar/entries/:entry'],
   readCalendarChanges: ['get', '/v1/calendars/:calendar/changes'],
+  searchEntries: ['get', '/v1/entries'],
   listInvitations: ['get', '/v1/invitations'],
   answerInvitation: ['put', '/v1/invitations/:calendar/:entry/answer'],
   listResources: ['get', '/v1/resources'],
@@ -42,6 +43,9 @@ const CALENDAR_CALLS: { readonly [Name in CalendarRoute]: readonly [Routes[Name]
   putWorkingHours: ['put', '/v1/working-hours'],
   deleteWorkingHours: ['delete', '/v1/working-hours'],
   findTime: ['post', '/v1/find-time'],
+  proposeTime: ['post', '/v1/invitations/:calendar/:entry/proposals'],
+  listProposals: ['get', '/v1/proposals'],
+  answerProposal: ['put', '/v1/proposals/:proposal/answer'],
   askFreeBusy: ['post', '/v1/free-busy'],
 };
 

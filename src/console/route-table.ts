@@ -12,6 +12,7 @@ import { automationsRoutes } from './routes/settings/automations.ts';
 import { breakGlassRoutes } from './routes/access/break-glass.ts';
 import { clientsRoutes } from './routes/operations/clients.ts';
 import { consoleRoleRoutes } from './routes/access/console-roles.ts';
+import { customEmojiRoutes } from './routes/people/custom-emoji.ts';
 import { encryptionRoutes } from './routes/access/encryption.ts';
 import { conversationsRoutes } from './routes/people/conversations.ts';
 import { enrollRoutes } from './routes/people/enroll.ts';
@@ -77,6 +78,7 @@ export const CONSOLE_PAGES = {
   clients: clientsRoutes,
   consoleRoles: consoleRoleRoutes,
   conversations: conversationsRoutes,
+  customEmoji: customEmojiRoutes,
   encryption: encryptionRoutes,
   enroll: enrollRoutes,
   erasures: erasuresRoutes,

@@ -11,7 +11,7 @@ import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import type { AuditValue, AuditActor } from '#storage/accounts/audit-chain.ts';
 import { endConsoleSessions } from '#src/identity/console/console-sessions.ts';
 import { entryOf, namesIn, NO_PROFILE, putPerson, putProfile, type Profile } from './directory.ts';
-import { endSessions } from '#src/identity/sign-in.ts';
+import { endSessions } from '#src/identity/device-sessions.ts';
 import { forgetBlockedThere } from '#src/identity/single-sign-on/person-identities.ts';
 
 /** People in one page of the list. */

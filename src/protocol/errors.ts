@@ -30,6 +30,11 @@ export const ERRORS = {
   checksum_mismatch: { status: 400, error: 'The bytes that arrived are not those of the checksum; send them again.' },
   cursor_invalid: { status: 400, error: 'The cursor is not one that this server gave.' },
   device_required: { status: 400, error: 'The query parameter device is missing.' },
+  emoji_invalid: {
+    status: 400,
+    error: 'This is no picture for an emoji: take a JPEG, PNG, WebP, GIF or AVIF, and one that moves with few frames.',
+  },
+  emoji_unknown: { status: 400, error: 'There is no emoji of this name here.' },
   entry_invalid: { status: 400, error: 'The entry is not one that a calendar can hold.' },
   entry_kind_refused: { status: 400, error: 'The calendar does not take entries of this kind.' },
   entry_too_large: { status: 400, error: 'The entry is larger than one may be.' },
@@ -85,6 +90,7 @@ export const ERRORS = {
   second_factor_required: { status: 401, error: 'The code of the second factor is required.' },
   second_factor_wrong: { status: 401, error: 'The code is wrong or was used already.' },
   refresh_token_missing: { status: 401, error: 'This session is renewed by its refresh token only.' },
+  session_cookie_invalid: { status: 401, error: 'There is no cookie of this session; sign in again.' },
   session_over: { status: 401, error: 'The session has ended; sign in again.' },
   session_reused: {
     status: 401,
@@ -102,6 +108,7 @@ export const ERRORS = {
 
   // 403: known, and without the right. An answer, not a failure. One code for not-there and not-yours (ERR-05).
   answer_forbidden: { status: 403, error: 'You may answer an invitation only for yourself.' },
+  proposal_forbidden: { status: 403, error: 'Another time cannot be proposed for this entry.' },
   calendar_read_only: { status: 403, error: 'The calendar follows a feed; its entries are not changed here.' },
   conversation_forbidden: { status: 403, error: 'There is no such conversation for you.' },
   device_forbidden: { status: 403, error: 'The device is not the one this session belongs to.' },
@@ -164,6 +171,7 @@ export const ERRORS = {
   command_not_found: { status: 404, error: 'No bot offers this command here.' },
   deployment_not_found: { status: 404, error: 'There is no such deployment.' },
   draft_not_found: { status: 404, error: 'There is no draft here.' },
+  emoji_not_found: { status: 404, error: 'There is no such emoji.' },
   entry_not_found: { status: 404, error: 'There is no such entry in this calendar.' },
   feed_not_found: { status: 404, error: 'There is no such feed.' },
   erasure_not_found: { status: 404, error: 'There is no such erasure.' },
@@ -173,6 +181,7 @@ export const ERRORS = {
   guest_not_found: { status: 404, error: 'There is no such guest.' },
   room_link_not_found: { status: 404, error: 'There is no such link for you.' },
   invitation_not_found: { status: 404, error: 'There is no such invitation for you.' },
+  proposal_not_found: { status: 404, error: 'There is no such proposal for you, or not any more.' },
   meeting_not_found: { status: 404, error: 'There is no such meeting for you.' },
   message_not_found: { status: 404, error: 'There is no such message.' },
   method_not_found: { status: 404, error: 'This path does not have that method.' },
@@ -195,6 +204,7 @@ export const ERRORS = {
   webhook_not_found: { status: 404, error: 'There is no such webhook.' },
 
   // 409: the state of things forbids it. Resolve and retry.
+  proposal_outdated: { status: 409, error: 'The entry has changed since, or does not take place.' },
   app_passwords_full: { status: 409, error: 'You have as many app passwords as you may; revoke one first.' },
   attachment_in_use: { status: 409, error: 'A message has this attachment; delete the message instead.' },
   attachment_infected: { status: 409, error: 'The virus scanner found something in this file; it was removed.' },
@@ -227,6 +237,8 @@ export const ERRORS = {
   },
   conversation_full: { status: 409, error: 'The conversation has as many participants as it may have.' },
   conversation_held: { status: 409, error: 'The conversation is under a legal hold; nothing may be purged.' },
+  emoji_full: { status: 409, error: 'The installation has as many emoji of its own as it may have.' },
+  emoji_taken: { status: 409, error: 'An emoji of that name exists already.' },
   encryption_off: { status: 409, error: 'Encryption at rest is off.' },
   encryption_on: { status: 409, error: 'Encryption at rest is on already.' },
   entry_changed: { status: 409, error: 'The entry was changed by somebody else; read it again.' },
@@ -236,6 +248,7 @@ export const ERRORS = {
   group_in_use: { status: 409, error: 'A policy names this group; change the policy first.' },
   group_name_taken: { status: 409, error: 'A group of that name exists already.' },
   groups_full: { status: 409, error: 'The installation has as many groups as it may have.' },
+  guests_full: { status: 409, error: 'You have as many guests as you may; end the term of one first.' },
   resources_full: { status: 409, error: 'The installation has as many rooms and resources as it may have.' },
   invitation_declined: { status: 409, error: 'This person declined your invitation to this room; ask later.' },
   invitations_full: { status: 409, error: 'As many invitations wait here as may; some have to be answered first.' },

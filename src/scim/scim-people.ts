@@ -10,7 +10,14 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '#src/base/clock.ts';
 import type { Json } from '#src/base/json.ts';
 import { formatInstant } from '#src/base/time.ts';
-import { profileOf, putPerson, putProfile, type Profile } from '#src/directory/directory.ts';
+import {
+  emailHoldersOf,
+  noteGivenEmail,
+  profileOf,
+  putPerson,
+  putProfile,
+  type Profile,
+} from '#src/directory/directory.ts';
 import { blockByWord, unblockByWord, type ForeignWord } from '#src/directory/foreign-blocks.ts';
 import { addPerson, changeProfile } from '#src/directory/people.ts';
 import { guestRecords } from '#src/identity/guest-records.ts';
@@ -126,6 +133,9 @@ export class ScimPeople {
       const username = freeUsername(draft, client, wanted.record.userName);
       addPerson(draft, { username, passwordHash, role: 'person', now });
       putProfile(draft, username, wanted.profile);
+      const email = wanted.profile.email?.toLowerCase();
+      // Of two who have it, the one who was not there before is not the one whom it opens.
+      if (email !== undefined && emailHoldersOf(draft, email).length > 1) noteGivenEmail(draft, username);
       const details = { role: 'person', ...wanted.profile, by: 'provisioning' };
       draft.audit(now, { event: 'user.created', ...by, subject: `user:${username}`, details });
       bind(draft, username, client, by, now);
@@ -259,7 +269,9 @@ export class ScimPeople {
       deletedAt: null,
     };
     const isOther = before === undefined || isBack || isRecordOther(before, record);
+    const email = profileOf(draft, username).email?.toLowerCase();
     const isChanged = changeProfile(draft, username, wanted.profile, by, now);
+    if (profileOf(draft, username).email?.toLowerCase() !== email) noteGivenEmail(draft, username);
     const word = wordOf(client, by, now);
     const isActive = wanted.isActive ?? (isBack ? true : undefined);
     const unblocked = isActive === true ? unblockByWord(draft, person, word) : undefined;
@@ -283,6 +295,15 @@ export class ScimPeople {
     if (revoked.length > 0) await announcer.revoked([...revoked]);
     if (rev !== undefined) announcer.directoryChanged(username, rev);
   }
+}
+
+/** What a provisioning client keeps of a person beside their profile, for who takes their own data with them; at most one. */
+export function provisionedOf(view: Pick<AccountsDraft, 'document'>, username: string): object[] {
+  const record = view.document(scimPeople, username);
+  if (record === undefined) return [];
+  const { changedAt, client, externalId, familyName, formatted, givenName, userName } = record;
+  const named = { formatted, family_name: familyName, given_name: givenName };
+  return [{ client, user_name: userName, external_id: externalId, ...named, changed_at: changedAt }];
 }
 
 /** Forgets what is kept of a person beside their profile, as part of a change. */

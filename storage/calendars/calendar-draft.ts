@@ -19,6 +19,7 @@ import {
   changeRecord,
   etagOf,
   GROUP_SHAREE,
+  isInbox,
   statusEtag,
   writingOf,
   tombstoneRecord,
@@ -321,6 +322,8 @@ export class CalendarDraft extends CalendarWriteSet {
 
   #putCalendar(calendar: CalendarRecord): CalendarRecord {
     this.put('calendars', key(calendar.id), calendarRecord.encode(calendar));
+    // No alarm of a message goes off, and nobody is told of it but by its copy.
+    if (isInbox(calendar)) return calendar;
     this.put('behind', key(calendar.id), Buffer.of(1));
     this.touched.set(calendar.id, calendar);
     return calendar;
@@ -337,7 +340,7 @@ export class CalendarDraft extends CalendarWriteSet {
 
   /** Keeps the present state as one to go back to; answers all that are kept now. What a feed said before is its own. */
   #keepRevision({ id, subscribed }: CalendarRecord, name: string, prior: ObjectRecord): number[] {
-    if (subscribed === true) return [];
+    if (subscribed === true || isInbox({ id })) return [];
     const bytes = this.bytesOf(id, name) ?? Buffer.alloc(0);
     this.put('revisions', numbered(prior.seq, id), revisionRecord.encode({ etag: prior.etag, until: this.now, bytes }));
     const kept = [...prior.revisions, prior.seq];
@@ -380,8 +383,11 @@ export class CalendarDraft extends CalendarWriteSet {
   }
 
   /** @throws Refusal `quota_exceeded` where the owner, or everybody, has no room for so much more. */
-  #requireRoom({ owner, subscribed }: CalendarRecord, { entries, bytes }: { entries: number; bytes: number }): void {
-    if (subscribed === true) return;
+  #requireRoom(
+    { id, owner, subscribed }: CalendarRecord,
+    { entries, bytes }: { entries: number; bytes: number },
+  ): void {
+    if (subscribed === true || isInbox({ id })) return;
     for (const who of [owner, EVERYBODY]) {
       const used = this.calendarUse(who);
       if (entries > 0) this.#require('calendar_entries', who, used.entries, entries);
@@ -389,9 +395,9 @@ export class CalendarDraft extends CalendarWriteSet {
     }
   }
 
-  /** Counts entries and bytes of a calendar to its owner and to all; a feed's are bounded by what a feed may be. */
-  #use({ owner, subscribed }: CalendarRecord, entries: number, bytes: number): void {
-    if (subscribed === true) return;
+  /** Counts entries and bytes of a calendar to its owner and to all; a feed and an inbox have bounds of their own. */
+  #use({ id, owner, subscribed }: CalendarRecord, entries: number, bytes: number): void {
+    if (subscribed === true || isInbox({ id })) return;
     for (const who of [owner, EVERYBODY]) {
       const used = this.calendarUse(who);
       const left = [used.entries + entries, used.bytes + bytes] as const;

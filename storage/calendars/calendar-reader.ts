@@ -6,6 +6,7 @@ import {
   changeRecord,
   GROUP_SHAREE,
   SHARES_PER_CALENDAR_MAX,
+  isInbox,
   tombstoneRecord,
   nameInTimeKey,
   objectRecord,
@@ -43,6 +44,9 @@ export interface SyncPosition {
 
 /** What two zones may differ by: from UTC-12 to UTC+14. */
 const ZONE_MILLIS_MAX = 26 * 3_600_000;
+
+/** Keys of the time index read at a time. */
+const KEYS_PER_READ = 256;
 
 /** Where whoever has nothing begins. */
 export const SYNC_START: SyncPosition = { after: 0, base: 0 };
@@ -97,7 +101,8 @@ export class CalendarView {
   accessOf(user: string, id: string): Access | undefined {
     const calendar = this.calendar(id);
     // A calendar that was removed is nobody's, though its shares may still be there.
-    if (calendar === undefined || calendar.owner === user) return calendar === undefined ? undefined : 'owner';
+    if (calendar === undefined || isInbox(calendar)) return undefined;
+    if (calendar.owner === user) return 'owner';
     const via = [...this.groups.groupsOf(user)].map((group) => this.#shareOf(id, `${GROUP_SHAREE}${group}`));
     const most = widest(via);
     const isReached = most !== undefined && this.groups.reaches(calendar.owner, user);
@@ -116,6 +121,12 @@ export class CalendarView {
   /** The id of a person's own calendar by its name in paths. */
   ownedByName(owner: string, name: string): string | undefined {
     return this.#get('owned', key(owner, name))?.toString();
+  }
+
+  /** Where scheduling messages to a person come in; undefined of whoever got none yet and never looked. */
+  inboxOf(user: string): CalendarRecord | undefined {
+    const id = this.#get('meta', key('inbox', user));
+    return id === undefined ? undefined : this.calendar(id.toString());
   }
 
   /** Entries, and their bytes, in a person's own calendars that follow no feed; with EVERYBODY in all people's. */
@@ -282,19 +293,33 @@ export class CalendarReader extends CalendarView {
    * whole days and floating times was made with the zone that the calendar had then: a day more is looked at.
    */
   objectsBetween(calendar: string, from: number, to: number, limit = Number.MAX_SAFE_INTEGER): NamedObject[] {
-    const found = new Map<string, NamedObject>();
+    const found: NamedObject[] = [];
+    for (const object of this.eachBetween(calendar, from, to)) {
+      found.push(object);
+      if (found.length >= limit) break;
+    }
+    return found;
+  }
+
+  /** The same one by one, for whoever stops in between: no read stays open meanwhile. */
+  *eachBetween(calendar: string, from: number, to: number): Generator<NamedObject> {
+    const seen = new Set<string>();
     const [first, last] = [from - ZONE_MILLIS_MAX, to + ZONE_MILLIS_MAX];
-    for (const range of timeRanges(calendar, first, last)) {
-      for (const itemKey of this.environment.tables.times.getKeys(range)) {
-        const name = nameInTimeKey(itemKey, calendar);
-        if (found.has(name)) continue;
-        const record = this.object(calendar, name);
-        if (record === undefined || !touches(record, first, last)) continue;
-        found.set(name, { name, ...record });
-        if (found.size >= limit) return [...found.values()];
+    for (const { end, start } of timeRanges(calendar, first, last)) {
+      for (let behind: Buffer | undefined = start; behind !== undefined;) {
+        const range: { start: Buffer; end: Buffer; limit: number } = { start: behind, end, limit: KEYS_PER_READ };
+        const keys: Buffer[] = [...this.environment.tables.times.getKeys(range)].map((itemKey) => Buffer.from(itemKey));
+        behind = keys.length < KEYS_PER_READ ? undefined : Buffer.concat([keys.at(-1) as Buffer, Buffer.of(0)]);
+        for (const itemKey of keys) {
+          const name = nameInTimeKey(itemKey, calendar);
+          // In two buckets at most, side by side.
+          if (seen.has(name)) continue;
+          seen.add(name);
+          const record = this.object(calendar, name);
+          if (record !== undefined && touches(record, first, last)) yield { name, ...record };
+        }
       }
     }
-    return [...found.values()];
   }
 
   /**

@@ -15,6 +15,7 @@ import {
   type PutOptions,
   type PutResult,
 } from './calendar-draft.ts';
+import { dropInbox } from './calendar-inbox.ts';
 import { meetingsIn, touchMeetings } from './calendar-meetings.ts';
 import { CalendarReader, type AccessibleCalendar, type GroupSharing } from './calendar-reader.ts';
 import {
@@ -156,6 +157,12 @@ export class Calendars extends CalendarReader {
       draft.removeCalendar(id, by);
       touchMeetings(draft, meetings, id);
     });
+    this.#purge();
+  }
+
+  /** Removes a person's inbox at once, and what was in it soon. */
+  async removeInbox(owner: string): Promise<void> {
+    await this.change((draft) => dropInbox(draft, owner));
     this.#purge();
   }
 

@@ -75,6 +75,11 @@ export interface DavContext {
   /** What is in a calendar, as the person who has it so may see it. */
   readonly contentsOf: (accessible: AccessibleCalendar) => CalendarContents;
   readonly writer: ObjectWriter;
+  /**
+   * Sends a proposal of another time, or the answer to one, in the viewer's name. @throws Refusal `invitation_not_found`,
+   * `proposal_forbidden`, `proposal_outdated`; CalendarFault.
+   */
+  readonly propose: (viewer: string, message: Uint8Array) => Promise<void>;
   /** Removes a calendar of its owner's. */
   readonly removeCalendar: (removal: CalendarRemoval) => Promise<void>;
   readonly principals: Principals;

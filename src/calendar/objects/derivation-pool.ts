@@ -23,7 +23,8 @@ import type { Applied } from '../scheduling/itip-application.ts';
 import type { AnsweredBooking, BookingAnswers, BookingParts, BookingQuestion } from '../scheduling/booking-parts.ts';
 import type { AvailabilityQuestion, UnavailableTimes } from '../availability/availability.ts';
 import type { Slot, SlotQuestion } from '../availability/slots.ts';
-import type { Inspected, OutsideMessage, OutsideResult } from '../scheduling/itip-inbound.ts';
+import type { ProposalMessage, Proposing } from '../scheduling/itip-counter.ts';
+import type { Inspected, OutsideMessage, OutsideResult, OutsideWord } from '../scheduling/itip-inbound.ts';
 import type { Response } from '../scheduling/itip-reply.ts';
 import type { Described, Description } from '../scheduling/describing.ts';
 import type { Scheduled } from '../scheduling/itip-request.ts';
@@ -51,9 +52,9 @@ export class DerivationPool {
     refusal: () => new Refusal('busy'),
   });
 
-  /** The index row and the participants of an object. @throws CalendarFault; Refusal `busy`. */
-  async derive(bytes: Uint8Array, zone: string): Promise<Derived> {
-    return (await this.#run({ kind: 'derive', bytes, zone })) as Derived;
+  /** The index row and the participants of an object, or of a scheduling message. @throws CalendarFault; Refusal `busy`. */
+  async derive(bytes: Uint8Array, zone: string, options: { readonly isMessage?: boolean } = {}): Promise<Derived> {
+    return (await this.#run({ kind: 'derive', bytes, zone, ...options })) as Derived;
   }
 
   /** The occurrences of an object within a window. @throws CalendarFault; Refusal `busy`. */
@@ -89,6 +90,16 @@ export class DerivationPool {
   /** What a message of somebody outside makes of a copy. @throws CalendarFault; Refusal `busy`. */
   async applyFromOutside(message: OutsideMessage): Promise<OutsideResult> {
     return (await this.#run({ kind: 'outside', ...message })) as OutsideResult;
+  }
+
+  /** A proposal of another time, or the answer to one, as it is kept; why it is not taken. @throws CalendarFault; Refusal `busy`. */
+  async takeProposal(message: ProposalMessage): Promise<Uint8Array | OutsideWord> {
+    return (await this.#run({ kind: 'proposal', ...message })) as Uint8Array | OutsideWord;
+  }
+
+  /** The COUNTER that an attendee makes. @throws CalendarFault; Refusal `busy`. */
+  async propose(task: Proposing): Promise<Uint8Array | OutsideWord> {
+    return (await this.#run({ kind: 'propose', ...task })) as Uint8Array | OutsideWord;
   }
 
   /** An object or a message as people outside are shown it. @throws CalendarFault; Refusal `busy`. */
@@ -168,7 +179,10 @@ function sizeOf(task: Exclude<DerivationTask, { kind: 'availability' | 'feed' | 
   if (task.kind === 'schedule' || task.kind === 'compare')
     return (task.before?.length ?? 0) + (task.after?.length ?? 0);
   if (task.kind === 'outside') return task.message.length + (task.copy?.length ?? 0) + (task.removed?.length ?? 0);
-  return task.kind === 'apply' ? task.message.length + (task.copy?.length ?? 0) : task.bytes.length;
+  if (task.kind === 'propose') return task.copy.length;
+  return task.kind === 'apply' || task.kind === 'proposal'
+    ? task.message.length + (task.copy?.length ?? 0)
+    : task.bytes.length;
 }
 
 /** A task with bytes of its own: of a view the whole buffer behind it would be copied to the thread. */
@@ -181,6 +195,9 @@ function detached(task: DerivationTask): DerivationTask {
   if (task.kind === 'outside') {
     return { ...task, message: new Uint8Array(task.message), copy: own(task.copy), removed: own(task.removed) };
   }
+  if (task.kind === 'propose') return { ...task, copy: new Uint8Array(task.copy) };
+  if (task.kind === 'proposal')
+    return { ...task, message: new Uint8Array(task.message), copy: own(task.copy), known: own(task.known) };
   if (task.kind === 'apply') return { ...task, message: new Uint8Array(task.message), copy: own(task.copy) };
   return { ...task, bytes: new Uint8Array(task.bytes) };
 }

@@ -36,6 +36,7 @@ import {
   type OutsideMessage,
   type OutsideResult,
 } from '../scheduling/itip-inbound.ts';
+import { counterOf, takeProposal, type ProposalMessage, type Proposing } from '../scheduling/itip-counter.ts';
 import { describe, type Described, type Description } from '../scheduling/describing.ts';
 import {
   answerBooking,
@@ -117,7 +118,7 @@ export type DerivationTask =
   | AlarmTask
   | FileTask
   | { readonly kind: 'correct'; readonly bytes: Uint8Array; readonly corrections: readonly Correction[] }
-  | { readonly kind: 'derive'; readonly bytes: Uint8Array; readonly zone: string }
+  | { readonly kind: 'derive'; readonly bytes: Uint8Array; readonly zone: string; readonly isMessage?: boolean }
   | SchedulingTask
   | {
       readonly kind: 'expand';
@@ -145,6 +146,8 @@ export type SchedulingTask =
   | (AttendeeChange & { readonly kind: 'compare' })
   | (Incoming & { readonly kind: 'apply' })
   | (OutsideMessage & { readonly kind: 'outside' })
+  | (ProposalMessage & { readonly kind: 'proposal' })
+  | (Proposing & { readonly kind: 'propose' })
   | { readonly kind: 'inspect'; readonly bytes: Uint8Array }
   | (Described & { readonly kind: 'describe' })
   | (Response & { readonly kind: 'respond' })
@@ -182,12 +185,14 @@ export function carryOut(
   if (task.kind === 'compare') return leavesOrganizers(task);
   if (task.kind === 'apply') return apply(task);
   if (task.kind === 'outside') return applyFromOutside(task);
+  if (task.kind === 'proposal') return takeProposal(task);
+  if (task.kind === 'propose') return counterOf(task);
   if (task.kind === 'inspect') return inspectMessage(task.bytes);
   if (task.kind === 'describe') return describe(task);
   if (task.kind === 'respond') return respond(task);
   if (task.kind === 'booking') return readBooking(task);
   if (task.kind === 'book') return answerBooking(task);
-  const object = readCalendarObject(task.bytes);
+  const object = readCalendarObject(task.bytes, { isMessage: task.kind === 'derive' && task.isMessage === true });
   if (task.kind === 'correct') return correctAnswers(object, task.corrections);
   if (task.kind === 'derive') return deriveFrom(object, task.zone);
   return expandFrom(object, task.window, task.zone, task.limits);

@@ -17,7 +17,7 @@ import { identityOf, type Recipients, withoutLocal } from './people.ts';
 import type { Revision } from './revisions.ts';
 
 /** ADD is not sent: a REQUEST says all of the object that its reader is invited to. */
-export type Method = 'REQUEST' | 'CANCEL' | 'REPLY';
+export type Method = 'REQUEST' | 'CANCEL' | 'REPLY' | 'COUNTER' | 'DECLINECOUNTER';
 
 export interface SchedulingMessage<M = Method> {
   readonly method: M;

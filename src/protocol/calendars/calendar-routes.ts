@@ -1,6 +1,8 @@
 /** The HTTP forms of the calendar service, as data: see `routes.ts` (SVC-05). */
 import * as availability from './availability.ts';
 import * as files from './calendar-files.ts';
+import * as proposals from './calendar-proposals.ts';
+import * as search from './calendar-search.ts';
 import * as calendars from './calendars.ts';
 import * as subscriptions from './calendar-subscriptions.ts';
 import * as resources from '../directory/resources.ts';
@@ -182,6 +184,15 @@ export const CALENDAR_ROUTES = {
       errors: [missing, 'cursor_invalid', 'sync_cursor_expired'],
     },
   ),
+  searchEntries: route.get(
+    '/v1/entries',
+    'Entries with all of these words in their title, place, description, categories and people, of every calendar that the caller may read.',
+    {
+      query: search.entrySearchQuery,
+      replies: { 200: search.entrySearchReply },
+      errors: [missing, right, 'cursor_invalid', 'search_too_short'],
+    },
+  ),
   listInvitations: route.get('/v1/invitations', "Entries of the caller's calendars that wait for their answer.", {
     query: calendars.invitationsQuery,
     replies: { 200: calendars.invitationsReply },
@@ -194,6 +205,29 @@ export const CALENDAR_ROUTES = {
       body: calendars.answerInvitation,
       replies: { 200: calendars.invitation },
       errors: ['invitation_not_found', 'answer_forbidden'],
+    },
+  ),
+  proposeTime: route.post(
+    '/v1/invitations/:calendar/:entry/proposals',
+    'Proposes another time to who organises an entry. The newest proposal of one person for one entry counts.',
+    {
+      body: proposals.proposeTime,
+      replies: { 204: null },
+      errors: ['invitation_not_found', 'proposal_forbidden', 'proposal_outdated', 'entry_invalid', 'busy'],
+    },
+  ),
+  listProposals: route.get(
+    '/v1/proposals',
+    "Times that are proposed for what the caller organises, and the caller's own that were declined, the oldest first.",
+    { replies: { 200: proposals.proposalsReply } },
+  ),
+  answerProposal: route.put(
+    '/v1/proposals/:proposal/answer',
+    'Takes a proposed time, which moves the entry and asks everybody anew, or tells who proposed it that it is not taken.',
+    {
+      body: proposals.answerProposal,
+      replies: { 204: null },
+      errors: ['proposal_not_found', missing, entryMissing, right, 'entry_changed', 'busy', ...written],
     },
   ),
   listResources: route.get(

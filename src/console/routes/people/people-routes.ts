@@ -1,6 +1,7 @@
 /** The pages about people: who they are, what they may, how they come in, where they meet. */
 import type { PeopleServices } from '#src/server/coordinator.ts';
 import type { ConsoleRoles } from '#src/identity/console/console-roles.ts';
+import { makeCustomEmojiPage } from './custom-emoji.ts';
 import { makeEnrollPage } from './enroll.ts';
 import { makeGroupsPage } from './groups.ts';
 import { makeGuestsPage } from './guests.ts';
@@ -16,6 +17,7 @@ export function makePeoplePages(
     Pick<UsersPageOptions, 'coordinatorUrl' | 'factorRemovals'> & { readonly consoleRoles: ConsoleRoles },
 ) {
   return {
+    customEmoji: makeCustomEmojiPage(plane),
     enroll: makeEnrollPage(plane),
     groups: makeGroupsPage(plane),
     guests: makeGuestsPage(plane),
