@@ -436,7 +436,7 @@ test('a resource that is no such thing is refused, one step beyond each bound', 
   const widest = { duration_minutes_max: BOOKING_MINUTES_MAX, advance_days_max: BOOKING_ADVANCE_DAYS_MAX };
   const groups = { booking_groups: Array.from({ length: BOOKING_GROUPS_MAX }, () => group) };
   const { user: room } = await makeRoom({ ...widest, ...groups });
-  assertRefused(await console('PATCH', `/resources/${room}`, { kind: 'resource' }), 'field_invalid', 'kind');
+  assertRefused(await console('PATCH', `/resources/${room}`, { kind: 'resource' }), 'field_unknown', 'kind');
   assertRefused(
     await console('PATCH', `/resources/${room}`, { booking_groups: [unknown] }),
     'field_invalid',
