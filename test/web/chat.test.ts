@@ -9,7 +9,7 @@ import type { Locator, Page, WebSocketRoute } from 'playwright-core';
 import sharp from 'sharp';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
-import { assertAccessible, CHROMIUM, NARROW, People, WIDE } from './browser.ts';
+import { assertAccessible, CHROMIUM, NARROW, People, restingTop, WIDE } from './browser.ts';
 import { buildApp } from './built-app.ts';
 
 /** Marks that turn the writing round, nothing to be seen, one word of 10,000 letters, 16,000 quotes in each other, 1,000 marks on one letter. */
@@ -393,22 +393,7 @@ describe('the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium o
     await messageOf(bob, 'Line 1').first().waitFor();
     await bob.getByRole('button', { name: 'To the newest message' }).click();
     await messageOf(bob, 'Line 230').waitFor();
-    // Where a line stands, once ten pictures in a row have it there: a list that grows is put right over several of them.
-    const topOf = async (text: string) =>
-      await until(
-        async () =>
-          await bob.getByText(text, { exact: true }).evaluate(async (line) => {
-            let [last, still] = [Number.NaN, 0];
-            while (still < 10 && line.isConnected) {
-              await new Promise((resolve) => requestAnimationFrame(resolve));
-              const now = line.getBoundingClientRect().y;
-              still = now === last ? still + 1 : 0;
-              last = now;
-            }
-            return line.isConnected && last;
-          }),
-        `${text} to stand still`,
-      );
+    const topOf = async (text: string) => await restingTop(bob.getByText(text, { exact: true }));
     const held = Promise.withResolvers<void>();
     await bob.route('**/messages?*before_seq=*', async (route) => {
       await held.promise;
