@@ -28,6 +28,7 @@ import { QuotaWarnings } from '#src/monitoring/quota-warnings.ts';
 import { readQuotaLimits } from '#src/settings/quota-settings.ts';
 import { makePolicies } from '#src/limits/policies.ts';
 import { makeConversationAccess } from '#src/server/conversation-access.ts';
+import { GRANTING_SCREENS } from '#src/settings/granted-rights.ts';
 import { readAsking } from '#src/settings/asking-settings.ts';
 import { CertificateRenewal, namesOf, prepareAcme } from '#src/acme/certificate-renewal.ts';
 import { makeCoordinator, type Coordinator } from '#src/server/coordinator.ts';
@@ -39,6 +40,7 @@ import { portOf, urlOf } from '#src/http/listening-address.ts';
 import { renewCertificate } from '#src/http/tls-server.ts';
 import { makeLiveCalls } from '#src/server/live-calls.ts';
 import { makeCalendarAnnouncer, makeChangeAnnouncers, makeShardAnnouncer } from '#src/server/shard-announcer.ts';
+import { GroupMemberships } from '#src/directory/bookable/group-memberships.ts';
 import { PersonnelPull } from '#src/directory/personnel-pull.ts';
 import { AlertTickets } from '#src/integrations/alert-tickets.ts';
 import type { Settings } from '#src/settings/settings.ts';
@@ -156,7 +158,8 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const supervisor = makeSupervisor(base);
   const health = makeHealth(base, release, supervisor);
   metrics.supply(() => ({ asksPending: supervisor.asksPending, droppedLogLines: log.droppedLines }));
-  const announcer = makeShardAnnouncer(supervisor);
+  const memberships = new GroupMemberships(accounts);
+  const announcer = makeShardAnnouncer(supervisor, memberships);
   const { quotas, quotaWarnings } = makeQuotas(base, supervisor);
   const changes = makeChangeAnnouncers(supervisor);
   // Nobody calls before there is a management to note it.
@@ -167,9 +170,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const { attachments, lanes } = openStores(base, closers);
   const coordinator = await makeCoordinator({
     ...surface,
-    accounts,
-    tokens,
-    announcer,
+    ...{ accounts, tokens, announcer, memberships },
     messagingUrl: () => urls.messaging,
     sessionReused: async ({ address }) =>
       await management.alerts.note('session_reused', 'server', `from ${address}; the audit trail says whose it was`),
@@ -201,7 +202,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   addSecondFactors({ ...base, ...coordinator, ...management, announcer, profiles, clock: systemClock });
   const own = { attachments, lanes, profiles };
   const attachmentKeys = new AttachmentKeys({ ...base, ...management, announce: changes.announceSealing });
-  management.settings.follow('room-invitations', async () => await coordinator.access.refresh());
+  followAccess(management.settings, coordinator.access);
   await startManagement(base, closers, management, attachmentKeys);
   startOutsideSystems(base, closers, management.settings, coordinator.people);
   const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', metrics) });
@@ -219,6 +220,12 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   closers.push(() => control.close());
   plantBugsOnSignal(supervisor, base.placement.shards);
   await sayReady(base, coordinator.invitations, { ...urls, lmtp });
+}
+
+/** Has every thread decide by screens that say who is asked into rooms, and who may what, before a change is answered. */
+function followAccess(settings: Settings, access: Pick<Coordinator['access'], 'refresh'>): void {
+  for (const name of ['room-invitations', ...Object.values(GRANTING_SCREENS)] as const)
+    settings.follow(name, async () => await access.refresh());
 }
 
 /** Says that everything listens, and where, to programs and to people. */
@@ -389,11 +396,20 @@ async function startCalendar(
   app: FastifyInstance,
   parts: Pick<
     CalendarOpeningOptions,
-    'access' | 'appPasswords' | 'authenticate' | 'directory' | 'meetings' | 'quotas' | 'tell' | 'vault'
+    | 'access'
+    | 'appPasswords'
+    | 'authenticate'
+    | 'directory'
+    | 'meetings'
+    | 'memberships'
+    | 'quotas'
+    | 'resources'
+    | 'tell'
+    | 'vault'
   > &
     Pick<MailServicesOptions, 'baseUrl' | 'mailDns'> &
-    Pick<OwnDataOptions, 'appPasswords' | 'attachments' | 'groups' | 'lanes' | 'profiles' | 'vault'> &
-    Pick<Coordinator, 'app' | 'session'> &
+    Pick<OwnDataOptions, 'appPasswords' | 'attachments' | 'groups' | 'hostedGuests' | 'lanes' | 'profiles' | 'vault'> &
+    Pick<Coordinator, 'app' | 'groups' | 'session'> &
     Pick<Awaited<ReturnType<typeof addManagementServices>>, 'erasures' | 'quotaReport' | 'settings'>,
 ): Promise<OpenCalendar['openMail']> {
   const { erasures, quotaReport, settings } = parts;

@@ -45,6 +45,21 @@ export interface LaneView {
   nextStamp(): number;
 }
 
+/** Whose guest somebody is, and whose guests somebody has: of those who were invited with an app. */
+export interface GuestHosts {
+  readonly hostOf: (user: string) => string | undefined;
+  readonly guestsOf: (host: string) => readonly string[];
+}
+
+const NO_HOSTS: GuestHosts = { hostOf: () => undefined, guestsOf: () => [] };
+
+/** What a conversation is told of people, and whether it is searched. */
+export interface KnownPeople {
+  readonly hosts?: GuestHosts;
+  readonly isGuest?: (user: string) => boolean;
+  readonly search?: boolean;
+}
+
 export class ConversationState {
   readonly id: string;
   readonly epoch: string;
@@ -57,21 +72,19 @@ export class ConversationState {
   readonly hints = new Hints();
   readonly #search: boolean;
   readonly #isGuest: (user: string) => boolean;
+  readonly #hosts: GuestHosts;
   #recent: RecentMessages | undefined;
   #expiredSeq = 0;
 
-  /** `search` says whether the search index is kept, `isGuest` who is a guest of the installation. */
-  constructor(
-    id: string,
-    epoch: string,
-    view: LaneView,
-    { isGuest = () => false, search = false }: { isGuest?: (user: string) => boolean; search?: boolean } = {},
-  ) {
+  /** `search` says whether the search index is kept, `isGuest` who is a guest of the installation, `hosts` whose. */
+  constructor(id: string, epoch: string, view: LaneView, known: KnownPeople = {}) {
+    const { hosts = NO_HOSTS, isGuest = () => false, search = false } = known;
     this.id = id;
     this.epoch = epoch;
     this.view = view;
     this.#search = search;
     this.#isGuest = isGuest;
+    this.#hosts = hosts;
     const stored = view.get('conversations', key(id));
     this.record = stored === undefined ? undefined : conversationRecord.decode(stored);
   }
@@ -95,6 +108,19 @@ export class ConversationState {
   /** Whether somebody is a guest of the installation. */
   isGuest(user: string): boolean {
     return this.#isGuest(user);
+  }
+
+  /** Whoever invited a guest with an app: the guest takes part in no room without them. */
+  hostOf(user: string): string | undefined {
+    return this.#hosts.hostOf(user);
+  }
+
+  /** Participants who are somebody's guests so. */
+  guestsOf(host: string): { readonly user: string; readonly role: Role }[] {
+    return this.#hosts.guestsOf(host).flatMap((user) => {
+      const role = this.member(user)?.role;
+      return role === undefined ? [] : [{ user, role: this.roleOf(user, role) }];
+    });
   }
 
   /** The role that somebody has who is given, or was given, another: a guest is a guest (GST-06). */

@@ -6,7 +6,7 @@ import type { Lane } from '#storage/engine/lane.ts';
 import type { ConversationRecord } from '#storage/engine/records.ts';
 import { refuse, unreachable, type Actor, type Effect } from '../runtime/actor.ts';
 import type { ConversationMessage } from './conversation.messages.ts';
-import { ConversationState } from './conversation.state.ts';
+import { ConversationState, type GuestHosts } from './conversation.state.ts';
 import { eraseTrace } from './erasing-traces.ts';
 import { erase } from './erasing.ts';
 import { draft, hide, mute, pin, react, receipt, typing } from './reactions-and-pins.ts';
@@ -35,6 +35,8 @@ export interface ConversationOptions {
   readonly search?: boolean;
   /** Who is a guest of the installation, and so in every conversation (GST-06); nobody where it is left out. */
   readonly isGuest?: (user: string) => boolean;
+  /** Whose guests they are; nobody's where it is left out. */
+  readonly hosts?: GuestHosts;
   /** Told of each block that goes off the disk. */
   readonly purged?: (purged: Purged) => void;
 }

@@ -44,6 +44,10 @@ export function create(state: ConversationState, message: Of<'create'>, now: num
     state.isGuest(other),
   );
   const others = named.filter((other) => !asked.has(other));
+  if (kind === 'room') {
+    const astray = named.find((other) => isAstray(state, other, [user, ...others]));
+    if (astray !== undefined) return refuse('participant_unknown', fieldOf(message, astray));
+  }
   const first = kind === 'room' ? 'owner' : 'member';
   const participants: Participant[] = [
     { user, role: state.roleOf(user, first) },
@@ -90,6 +94,16 @@ export function create(state: ConversationState, message: Of<'create'>, now: num
   ];
 }
 
+/** Whether somebody is the guest of one who neither takes part in the room nor comes into it `along` with them. */
+function isAstray(state: ConversationState, user: string, along: readonly string[]): boolean {
+  const host = state.hostOf(user);
+  return host !== undefined && !along.includes(host) && state.member(host) === undefined;
+}
+
+function fieldOf({ participants }: Pick<Of<'add'>, 'participants'>, user: string): string {
+  return `participants.${participants.indexOf(user)}`;
+}
+
 /** Those of an add who are asked, as they would take part. */
 function membersOf(state: ConversationState, users: ReadonlySet<string>, role: Role = 'member'): Participant[] {
   return [...users].map((user) => ({ user, role: state.roleOf(user, role) }));
@@ -121,11 +135,12 @@ export function add(
   const isRaised = message.role === 'moderator' || message.role === 'owner';
   if (isRaised && users.some((user) => state.isGuest(user))) return refuse('field_invalid', 'role');
   const asked = askedOf(users, record.participantCount, message.asking ?? undefined, (user) => state.isGuest(user));
+  const along = users.filter((user) => !asked.has(user));
+  const astray = users.find((user) => isAstray(state, user, along));
+  if (astray !== undefined) return refuse('participant_unknown', fieldOf(message, astray));
   const invited = invite(state, record, membersOf(state, asked, message.role), message, now);
   if ('refused' in invited) return invited.refused;
-  const added = users
-    .filter((user) => !asked.has(user))
-    .map((user) => ({ user, role: state.roleOf(user, message.role) }));
+  const added = along.map((user) => ({ user, role: state.roleOf(user, message.role) }));
   const joining = added.length === 0 ? undefined : letIn(state, record, added, message.user, now);
   const writes = [...(joining?.writes ?? []), ...invited.writes];
   return [
@@ -149,6 +164,8 @@ export function accept(
   }
   const invitation = record === undefined ? undefined : invitationFor(state, user, now);
   if (record === undefined || invitation === undefined) return refuse('invitation_not_found');
+  // The host of a guest may have left since they were asked.
+  if (isAstray(state, user, [])) return refuse('invitation_not_found');
   // It goes on waiting, for the room to be brought back.
   if (isArchived(record)) return refuse('conversation_archived');
   if (record.participantCount >= PARTICIPANTS_MAX) return refuse('conversation_full');
@@ -206,22 +223,24 @@ export function remove(
   }
   // The last one out takes the room along: nobody could ever enter it again.
   if (record.participantCount === 1) return deleteConversation(state, record, member, now);
-  record.participantCount -= 1;
+  // Guests whom they invited have no place without them.
+  const who = [{ user: participant, role: target.role }, ...state.guestsOf(participant)];
+  const users = who.map((one) => one.user);
+  record.participantCount -= who.length;
   if (target.role === 'owner') record.ownerCount -= 1;
-  const who = [{ user: participant, role: target.role }];
   const change = membershipChange(state, record, now, leaves ? 'left' : 'removed', user, who);
   return [
     {
       kind: 'append',
       writes: [
         ...change.writes,
-        ...removeMember(state.id, participant, record.stamp, leaves ? undefined : true),
+        ...users.flatMap((one) => removeMember(state.id, one, record.stamp, leaves ? undefined : true)),
         ...removeLinksBy(state, participant),
       ],
     },
     answer(204, ''),
     { kind: 'publish', topic: state.id, type: 'membership', event: change.event },
-    { kind: 'membership', conversation: state.id, users: [participant], joined: false },
+    { kind: 'membership', conversation: state.id, users, joined: false },
   ];
 }
 

@@ -153,25 +153,35 @@ async function threads(context: BenchContext): Promise<void> {
   await Promise.all(pools.map(async ({ pool }) => await pool.close()));
 }
 
-/** Lines of a megabyte beside ordinary text of the same size. */
+/** How often the bytes of a hostile line are doubled, from a megabyte to eight. */
+const DOUBLINGS = 3;
+
+/** Lines of a megabyte beside ordinary text of the same size, and what each doubling of them costs. */
 function hostile(context: BenchContext): void {
   const bytes = bySize(context, { smoke: 50_000, default: MEGABYTE, full: MEGABYTE });
   const redactor = new Redactor({ key: Buffer.alloc(32, 7) });
   const ordinary = mixedLog(bytes, SEED, false);
   redactor.bytes(ordinary);
   const plain = Math.min(...[1, 2, 3].map(() => timeOf(() => redactor.bytes(ordinary))));
-  for (const [name, line] of hostileLines(bytes)) {
-    const seconds = Math.min(
-      timeOf(() => redactor.bytes(line)),
-      timeOf(() => redactor.bytes(line)),
-    );
+  for (const [name, line] of hostileLines(bytes << DOUBLINGS)) {
+    const seconds = Array.from({ length: DOUBLINGS + 1 }, (_each, times) => {
+      const part = line.subarray(0, bytes << times);
+      return Math.min(
+        timeOf(() => redactor.bytes(part)),
+        timeOf(() => redactor.bytes(part)),
+      );
+    });
+    const first = seconds[0] as number;
+    // The mean of the doublings: a single one is as much of the machine as of the line.
+    const doubling = ((seconds.at(-1) as number) / first) ** (1 / DOUBLINGS);
     context.recorder.round({
       case: `hostile: ${name}`,
       subject: 'parley',
       round: 0,
-      values: { 'times ordinary': seconds / plain },
+      values: { 'times ordinary': first / plain, 'times a doubling': doubling },
     });
-    context.recorder.bar(`hostile: ${name}`, 'times ordinary', seconds / plain, '≤', 3);
+    context.recorder.bar(`hostile: ${name}`, 'times ordinary', first / plain, '≤', 3);
+    context.recorder.bar(`hostile: ${name}`, 'times a doubling', doubling, '≤', 2.1);
   }
 }
 

@@ -30,6 +30,7 @@ export type IdPrefix =
   | 'dlv'
   | 'att'
   | 'cal'
+  | 'inb'
   | 'feed'
   | 'apw'
   | 'hook'
@@ -38,7 +39,8 @@ export type IdPrefix =
   | 'ers'
   | 'rml'
   | 'scim'
-  | 'psk';
+  | 'psk'
+  | 'res';
 
 /** A random source: fills the array it is given. The platform's own by default, a seeded one in tests. */
 export type RandomSource = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array;

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { DirectoryEntry } from '#src/protocol/directory/directory.ts';
+import type { ManagedResource } from '#src/protocol/directory/resources.ts';
 
 /** The people of the installation, whoever asks. */
 export interface DirectoryView {
@@ -16,6 +17,16 @@ export interface DirectoryView {
   holdersOf(email: string): readonly string[];
 }
 
+/** The rooms and resources of the installation. */
+export interface ResourcesView {
+  all(): readonly ManagedResource[];
+  find(user: string): ManagedResource | undefined;
+  /** Which of them has an e-mail address, given in lower case. */
+  holderOf(email: string): string | undefined;
+}
+
+const NO_RESOURCES: ResourcesView = { all: () => [], find: () => undefined, holderOf: () => undefined };
+
 /** People taken over in one step of the first reading. */
 const STEP = 1_000;
 
@@ -27,13 +38,18 @@ interface Known {
 
 export class AddressBook {
   readonly #directory: DirectoryView;
+  readonly #resources: ResourcesView;
+  /** Resource → the address that follows from its name, and back. Names are never given again, so that none of them is wrong. */
+  readonly #uuids = new Map<string, string>();
+  readonly #resourceUuids = new Map<string, string>();
   readonly #people = new Map<string, Known>();
   /** Address in lower case → usernames that have it, in the order in which they were read. */
   readonly #owners = new Map<string, readonly string[]>();
   #rev = 0;
 
-  constructor(directory: DirectoryView) {
+  constructor(directory: DirectoryView, resources: ResourcesView = NO_RESOURCES) {
     this.#directory = directory;
+    this.#resources = resources;
   }
 
   /** Reads everybody once; what changes later is read when somebody asks. */
@@ -43,7 +59,7 @@ export class AddressBook {
 
   /** The time zone of somebody's profile; undefined where they have said none. */
   zoneOf(user: string): string | undefined {
-    return this.#directory.entry(user)?.time_zone;
+    return this.#resources.find(user)?.time_zone ?? this.#directory.entry(user)?.time_zone;
   }
 
   /** Whose address it is; undefined for one of nobody here. */
@@ -52,9 +68,30 @@ export class AddressBook {
     const wanted = canonicalAddress(address);
     const named = PRINCIPAL.exec(wanted)?.[1];
     // A principal's path is an address of that person, too (RFC 6638, 2.4.1).
-    if (named !== undefined) return this.#people.has(decoded(named)) ? decoded(named) : undefined;
+    if (named !== undefined) return this.#isKnown(decoded(named)) ? decoded(named) : undefined;
+    const resource = this.#resourceOf(wanted);
+    if (resource !== undefined) return resource;
     const owners = this.#owners.get(wanted) ?? [];
     return owners.length > 1 ? this.#firstOf(owners, wanted) : owners[0];
+  }
+
+  #isKnown(user: string): boolean {
+    return this.#people.has(user) || this.#resources.find(user) !== undefined;
+  }
+
+  /** A resource has its addresses alone: one that a person has is refused it, and a person who comes later is too late. */
+  #resourceOf(address: string): string | undefined {
+    if (address.startsWith('mailto:')) return this.#resources.holderOf(address.slice('mailto:'.length));
+    if (!address.startsWith('urn:uuid:')) return undefined;
+    const known = this.#resourceUuids.get(address);
+    if (known !== undefined) return this.#resources.find(known)?.user;
+    if (this.#owners.has(address)) return undefined;
+    for (const { user } of this.#resources.all()) {
+      if (this.#uuids.has(user)) continue;
+      this.#uuids.set(user, uuidAddress(user));
+      this.#resourceUuids.set(uuidAddress(user), user);
+    }
+    return this.#resourceUuids.get(address);
   }
 
   /** Who had an address first. The order in which people were read is that of their last changes, since a restart. */
@@ -65,6 +102,9 @@ export class AddressBook {
 
   /** The addresses of a person, the one that others know them by first. */
   addressesOf(user: string): readonly string[] {
+    const resource = this.#resources.find(user);
+    if (resource !== undefined)
+      return [...(resource.email === null ? [] : [`mailto:${resource.email}`]), uuidAddress(user)];
     this.#catchUp();
     const known = this.#people.get(user);
     if (known === undefined) return [];
@@ -75,16 +115,30 @@ export class AddressBook {
   /** What a person is called: the display name, or the username. */
   nameOf(user: string): string {
     this.#catchUp();
-    return this.#people.get(user)?.name ?? user;
+    return this.#resources.find(user)?.name ?? this.#people.get(user)?.name ?? user;
   }
 
-  /** Usernames of people whose name, username or e-mail address holds the text, in any case of letters. */
+  /** How a calendar calls what an address stands for (CUTYPE; RFC 5545, 3.2.3). */
+  typeOf(user: string): 'INDIVIDUAL' | 'ROOM' | 'RESOURCE' {
+    const resource = this.#resources.find(user);
+    return resource === undefined ? 'INDIVIDUAL' : resource.kind === 'room' ? 'ROOM' : 'RESOURCE';
+  }
+
+  /**
+   * Usernames of people whose name, username or e-mail address holds the text, in any case of letters, then of resources whose
+   * name, address, place or kind does.
+   */
   *search(text: string): Generator<string> {
     this.#catchUp();
     const wanted = text.toLowerCase();
     for (const [user, { name, email = '', kind }] of this.#people) {
       if (kind === 'bot') continue;
       if ([user, name.toLowerCase(), email].some((field) => field.includes(wanted))) yield user;
+    }
+    // Behind the people, whom nobody means by “room”.
+    for (const { email, kind, name, place, user } of this.#resources.all()) {
+      const fields = [user, name.toLowerCase(), email ?? '', place?.toLowerCase() ?? '', kind];
+      if (fields.some((field) => field.includes(wanted))) yield user;
     }
   }
 

@@ -1,7 +1,13 @@
 /** Which calendars are there for a person, what they may in them, and the calendar that everybody has. */
-import type { Access, CalendarRecord, ComponentKind } from '#storage/calendars/calendar-records.ts';
+import {
+  ACCESS_RANK,
+  type Access,
+  type CalendarRecord,
+  type ComponentKind,
+} from '#storage/calendars/calendar-records.ts';
 import type { AccessibleCalendar, OwnCalendar } from '#storage/calendars/calendar-reader.ts';
 import type { CalendarForm } from '#storage/calendars/calendar-draft.ts';
+import { ensureInbox } from '#storage/calendars/calendar-inbox.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import { isId, makeId } from '#src/base/ids.ts';
 import { Refusal } from '#src/protocol/errors.ts';
@@ -11,6 +17,7 @@ export type CalendarsAlone = Omit<
   Calendars,
   | 'bytesOf'
   | 'changesSince'
+  | 'eachBetween'
   | 'environment'
   | 'nameByEntry'
   | 'nameByUid'
@@ -29,9 +36,6 @@ export const DEFAULT_CALENDAR = 'default';
 
 /** The name in paths of the list that tasks come to, of whoever has one. */
 export const TASK_LIST = 'tasks';
-
-/** What each kind of access includes. */
-const RANK: Readonly<Record<Access, number>> = { free_busy: 0, read: 1, write: 2, delegate: 3, owner: 4 };
 
 /**
  * Has those calendars of a person that nobody stated a zone of be in the one of their profile: what takes whole days is at other
@@ -80,6 +84,13 @@ export async function ensureDefaultCalendar(calendars: CalendarsAlone, user: str
     // Two programs that come at once: the other one made it.
     if (!(error instanceof Refusal && error.code === 'calendar_name_taken')) throw error;
   }
+}
+
+/** Makes a person's inbox when they come for the first time: clients read it before anything is in it. */
+export async function ensureOwnInbox(calendars: CalendarsAlone, user: string, zone = 'UTC'): Promise<void> {
+  calendars.refresh();
+  if (calendars.inboxOf(user) !== undefined) return;
+  await calendars.change((draft) => ensureInbox(draft, user, zone));
 }
 
 /** Makes a list for a person who is asked to do something and has no calendar that takes tasks. @throws Refusal `calendars_full`. */
@@ -140,7 +151,7 @@ export function accessCalendar(calendars: CalendarsAlone, user: string, id: stri
   const calendar = isId('cal', id) ? calendars.calendar(id) : undefined;
   const access = calendar === undefined ? undefined : calendars.accessOf(user, id);
   if (calendar === undefined || access === undefined) throw new Refusal('calendar_not_found');
-  if (RANK[access] < RANK[least]) throw new Refusal('right_missing');
+  if (ACCESS_RANK[access] < ACCESS_RANK[least]) throw new Refusal('right_missing');
   if (least === 'write' && calendar.subscribed === true) throw new Refusal('calendar_read_only');
   return { calendar, access };
 }

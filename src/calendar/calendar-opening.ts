@@ -7,9 +7,12 @@ import type { Config } from '#src/config.ts';
 import type { AccessControl } from '#src/directory/access-control.ts';
 import type { AppPasswords } from '#src/identity/app-passwords.ts';
 import type { Authenticate } from '#src/http/client-routes.ts';
+import type { GroupMemberships } from '#src/directory/bookable/group-memberships.ts';
+import type { Resources } from '#src/directory/bookable/resources.ts';
+import type { Groups } from '#src/directory/groups.ts';
 import type { Directory } from '#src/directory/directory.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
-import { Calendars } from '#storage/calendars/calendars.ts';
+import { Calendars, type CalendarsOptions } from '#storage/calendars/calendars.ts';
 import { makeCalendarServices, type CalendarServices, type CalendarServicesOptions } from './calendar-services.ts';
 import { addCalendarService } from './calendar-service.ts';
 import { MailIntakeServices, type MailIntakeServicesOptions } from './mail/mail-intake-services.ts';
@@ -40,6 +43,10 @@ export interface CalendarOpeningOptions {
   readonly access: Pick<AccessControl, 'allows'>;
   readonly appPasswords: Pick<AppPasswords, 'verify'>;
   readonly directory: Directory;
+  /** Who is in which group, for what is shared with groups. */
+  readonly memberships: GroupMemberships;
+  readonly groups: Pick<Groups, 'find'>;
+  readonly resources: Resources;
   readonly meetings: EntryMeetings;
   readonly authenticate: Authenticate;
   /** Tells the sockets of people on every messaging thread. */
@@ -72,7 +79,7 @@ export interface OpenCalendar {
 
 /** Adds the calendar to its app; `close`, once the app is closed, lets go of the folder. */
 export async function openCalendar(app: FastifyInstance, options: CalendarOpeningOptions): Promise<OpenCalendar> {
-  const { access, accounts, appPasswords, clock, config, tell } = options;
+  const { access, appPasswords, config, tell } = options;
   const announcer: ChangeAnnouncer = new ChangeAnnouncer({
     viewersOf: (calendar) => {
       calendars.refresh();
@@ -82,25 +89,16 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
   });
   // Nobody yet while the calendars are opened: what changes meanwhile is caught up with right after.
   const followers: { changed: () => void }[] = [];
-  const calendars = Calendars.open(options.folder, {
-    now: () => clock.now(),
-    requireQuota: options.quotas.require,
-    isServed: (owner) => options.directory.entry(owner)?.state !== 'over',
-    onChange: (calendar, shutOut) => {
-      announcer.changed(calendar, shutOut);
-      for (const one of followers) one.changed();
-    },
-    onDeeds: async (deeds) => {
-      await accounts.change((draft) => {
-        for (const deed of deeds) draft.audit(clock.now(), deed);
-      });
-    },
+  const calendars = openStore(options, (calendar, shutOut) => {
+    announcer.changed(calendar, shutOut);
+    for (const one of followers) one.changed();
   });
   const services = await makeCalendarServices({
     ...options,
     calendars,
     maySee: (viewer, user) => access.allows('see', viewer, user),
     mayInvite: (organizer, user) => access.allows('see', organizer, user) && access.allows('invite', organizer, user),
+    groupName: (group) => options.groups.find(group)?.name,
     verifyAppPassword: (user, password) => appPasswords.verify(user, password),
     publicUrl: config.calendarUrl,
   });
@@ -108,8 +106,8 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
   await doors.addTo(app);
   const { allowPrivateTargets } = config;
   const urls = new FeedUrls({ ...options, allowPrivateTargets });
-  const userAgent = `Parley/${options.version}`;
-  const refreshes = new SubscriptionSchedule({ ...services, urls, allowPrivateTargets, userAgent, log: options.log });
+  const asking = { allowPrivateTargets, userAgent: `Parley/${options.version}` };
+  const refreshes = new SubscriptionSchedule({ ...services, ...asking, urls, log: options.log });
   const subscriptions = new Subscriptions({
     ...services,
     urls,
@@ -117,6 +115,7 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
     isRefreshing: (calendar) => refreshes.isRefreshing(calendar),
   });
   await addCalendarService(app, services, subscriptions, options.authenticate);
+  removeWithResources(calendars, options);
   const reminders = new ReminderSchedule({ ...services, log: options.log, tell });
   const follower = new MeetingFollower({ ...services, log: options.log });
   const { answerUpdates } = services;
@@ -142,4 +141,46 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
       await calendars.close();
     },
   };
+}
+
+/** The store of the folder, with what it has to ask of people. */
+function openStore(
+  { access, accounts, clock, directory, folder, memberships, quotas }: CalendarOpeningOptions,
+  onChange: CalendarsOptions['onChange'] & object,
+): Calendars {
+  return Calendars.open(folder, {
+    now: () => clock.now(),
+    requireQuota: quotas.require,
+    isServed: (owner) => directory.entry(owner)?.state !== 'over',
+    groups: {
+      groupsOf: (user) => memberships.groupsOf(user),
+      membersOf: (group) => memberships.membersOf(group),
+      reaches: (owner, user) => access.allows('see', owner, user),
+    },
+    onChange,
+    onDeeds: async (deeds) => {
+      await accounts.change((draft) => {
+        for (const deed of deeds) draft.audit(clock.now(), deed);
+      });
+    },
+  });
+}
+
+/** Has calendars go with the resources that they are of, also with those that were removed before. */
+function removeWithResources(
+  calendars: Calendars,
+  { log, resources }: Pick<CalendarOpeningOptions, 'log' | 'resources'>,
+): void {
+  resources.watchRemovals((user) => {
+    removeResourceCalendars(calendars, resources, user).catch((error: unknown) => {
+      log.warn('the calendar of a resource could not be removed; the next start tries again', { error });
+    });
+  });
+}
+
+/** Removes what a resource had, which was removed itself, and forgets it then. @throws Refusal `busy`, `storage_full`. */
+async function removeResourceCalendars(calendars: Calendars, resources: Resources, user: string): Promise<void> {
+  calendars.refresh();
+  for (const { id } of calendars.ownedBy(user)) await calendars.removeCalendar(id);
+  await resources.forget(user);
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { addClientRoutes, type Authenticate } from '#src/http/client-routes.ts';
 import { CALENDAR_ROUTES } from '#src/protocol/calendars/calendar-routes.ts';
 import { addDavRoutes } from './dav/routes.ts';
+import { makeAvailabilityHandlers } from './json/availability-handlers.ts';
 import { makeCalendarHandlers } from './json/calendar-handlers.ts';
 import type { CalendarServices } from './calendar-services.ts';
 import { makeChangeHandlers } from './json/change-handlers.ts';
@@ -13,6 +14,9 @@ import { paceOf } from './pace.ts';
 import { Feeds } from './ics/feeds.ts';
 import { addFileRoutes } from './ics/file-routes.ts';
 import { makeInvitationHandlers } from './json/invitation-handlers.ts';
+import { makeResourceHandlers } from './json/resource-handlers.ts';
+import { makeProposalHandlers } from './json/proposal-handlers.ts';
+import { makeSearchHandlers } from './json/search-handlers.ts';
 import { makeShareHandlers } from './json/share-handlers.ts';
 import { makeSubscriptionHandlers } from './subscriptions/subscription-handlers.ts';
 import type { Subscriptions } from './subscriptions/subscriptions.ts';
@@ -26,12 +30,16 @@ export async function addCalendarService(
 ): Promise<void> {
   const feeds = new Feeds(services);
   const handlers = {
+    ...makeAvailabilityHandlers(services),
     ...makeCalendarHandlers(services, subscriptions),
     ...makeChangeHandlers(services),
     ...makeEntryHandlers(services),
     ...makeFeedHandlers(services, feeds),
     ...makeFreeBusyHandlers(services),
     ...makeInvitationHandlers(services),
+    ...makeResourceHandlers(services),
+    ...makeProposalHandlers(services),
+    ...makeSearchHandlers(services),
     ...makeShareHandlers(services),
     ...makeSubscriptionHandlers(services, subscriptions),
   };

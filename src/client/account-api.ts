@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import type { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
 import type { AvatarSize } from '#src/protocol/account/avatars.ts';
+import type { GUEST_ROUTES } from '#src/protocol/directory/guest-routes.ts';
 import type { OWN_FACTOR_ROUTES } from '#src/protocol/sessions/second-factor-routes.ts';
 import type { APP_PASSWORD_ROUTES } from '#src/protocol/sessions/app-password-routes.ts';
 import { fillPath, type Infer, type NamesIn } from './calls.ts';
@@ -12,7 +13,10 @@ import { clientError } from './parley-error.ts';
 /** How long a picture may take: eight megabytes over a slow line. */
 const PICTURE_MILLIS_MAX = 60_000;
 
-type Routes = Omit<typeof ACCOUNT_ROUTES, 'usePasswordReset'> & typeof APP_PASSWORD_ROUTES & typeof OWN_FACTOR_ROUTES;
+type Routes = Omit<typeof ACCOUNT_ROUTES, 'usePasswordReset'> &
+  typeof APP_PASSWORD_ROUTES &
+  typeof GUEST_ROUTES &
+  typeof OWN_FACTOR_ROUTES;
 export type AccountRoute = keyof Routes;
 
 /** Written out for the reason that `CALLS` is: the route table would bring the schema library along. */
@@ -28,6 +32,10 @@ const ACCOUNT_CALLS: { readonly [Name in AccountRoute]: readonly [Routes[Name]['
   createAppPassword: ['post', '/v1/app-passwords'],
   listAppPasswords: ['get', '/v1/app-passwords'],
   revokeAppPassword: ['delete', '/v1/app-passwords/:password'],
+  inviteGuest: ['post', '/v1/guests'],
+  listHostedGuests: ['get', '/v1/guests'],
+  withdrawGuest: ['delete', '/v1/guests/invitations/:invited'],
+  endHostedGuest: ['delete', '/v1/guests/:username'],
   listOwnFactors: ['get', '/v1/me/second-factors'],
   beginProof: ['post', '/v1/me/second-factors/proof/options'],
   proveOneself: ['post', '/v1/me/second-factors/proof'],

@@ -19,6 +19,13 @@ export interface ClientOptions {
   /** The platform's own when left out; so is `WebSocket`. */
   fetch?: Fetch;
   WebSocket?: WebSocketConstructor;
+  /**
+   * Whether what renews the session is kept in a cookie, which no script reads: for a page that the coordinator itself serves. What
+   * the application keeps then is no secret: `cookieSession` goes on with it.
+   */
+  sessionCookie?: boolean;
+  /** Lets one tab at a time renew the session, where several share it: `tabs.renewing` of `client-tabs.ts`. */
+  renewing?: (renew: () => Promise<void>) => Promise<void>;
   /** Where unsent messages live over a reload. Without one they live as long as the client. */
   store?: OutboxStore;
   timers?: Timers;

@@ -8,6 +8,7 @@ import type { BodyOf, CallInput, ReplyOf } from './calls.ts';
 import { CatchUp, type Walk } from './conversations/catch-up.ts';
 import type { ConversationMirror } from './conversations/conversation-mirror.ts';
 import { Conversations } from './conversations/conversations.ts';
+import { CustomEmojis } from './custom-emoji.ts';
 import { Directory, directoryRequest } from './directory.ts';
 import type { Unsubscribe } from './emitter.ts';
 import type { AnyServerEvent, ClientEvents } from './events.ts';
@@ -24,7 +25,7 @@ import { Presences } from './presences.ts';
 import { Receipts } from './conversations/receipts.ts';
 import { type ChatConversation, type ChatMessage, readConversation, readMessage } from './conversations/records.ts';
 import type { AccountRights, ConversationRights } from './conversations/rights.ts';
-import { Session, signIn } from './connection/session.ts';
+import { cookieForm, Session, signIn } from './connection/session.ts';
 import { type ConnectionReport, Socket, type Verdict } from './connection/socket.ts';
 import type { Standing } from './connection/standing.ts';
 import {
@@ -50,6 +51,8 @@ export class ParleyClient {
   readonly presences: Presences;
   /** Rooms that the person is asked into; `membership` events without a `rev` tell of changes. */
   readonly invitations: RoomInvitations;
+  /** Emoji of the installation's own. */
+  readonly customEmojis: CustomEmojis;
   /** Pictures of rooms. */
   readonly roomAvatars: RoomAvatars;
   readonly #surroundings: ClientContext;
@@ -63,6 +66,7 @@ export class ParleyClient {
   readonly #rights: OwnRights;
   readonly #socket: Socket;
   #isCaughtUp = false;
+  #hasConnected = false;
   /** The socket was quiet for long, and a walk finds out whether it is dead. */
   #isDoubting = false;
   #stopped: ParleyError | undefined;
@@ -79,6 +83,7 @@ export class ParleyClient {
       password,
       ...(device === undefined ? {} : { device: { name: device.name, platform: device.platform } }),
       ...(device?.id === undefined ? {} : { device_id: device.id }),
+      ...cookieForm(options.sessionCookie),
     });
     return new ParleyClient(options, context, wire);
   }
@@ -95,6 +100,8 @@ export class ParleyClient {
     this.#session = new Session(wire, {
       coordinator,
       timers,
+      inCookie: options.sessionCookie === true,
+      turn: options.renewing,
       onRenewed: (renewed) => this.#renewed(renewed),
       onOver: (error) => this.#signedOut(error),
     });
@@ -105,6 +112,7 @@ export class ParleyClient {
     this.calendar = context.calendar && new CalendarApi(this.#session, context.calendar);
     const request = directoryRequest(this.#session, coordinator);
     this.directory = new Directory({ request, timers });
+    this.customEmojis = new CustomEmojis({ session: this.#session, http: coordinator, timers });
     this.attachments = new Attachments({ session: this.#session, http: messaging, timers, random });
     this.#conversations = new Conversations({
       me: wire.user,
@@ -145,7 +153,9 @@ export class ParleyClient {
     this.invitations = new RoomInvitations(api);
     this.roomAvatars = new RoomAvatars(this.#session, messaging);
     this.#typing = new Typing((conv) => this.#socket.send({ kind: 'typing', conv }), timers);
-    this.#socket.open();
+    // A session without its token is renewed first: a socket would be refused.
+    if (wire.token === '') void this.#session.renew('').catch(() => {});
+    else this.#connect();
     void this.#outbox.start();
   }
 
@@ -161,7 +171,12 @@ export class ParleyClient {
 
   /** Takes over what another tab, which shares the kept session, has renewed it to: with `renewed` there, keep and tell it. */
   adoptSession(session: WireSession): void {
-    this.#session.adopt(session);
+    if (this.#session.adopt(session)) this.#connect();
+  }
+
+  /** Renews the session now: what it may has changed, as with a second factor. @throws ParleyError */
+  async renewSession(): Promise<void> {
+    await this.#session.renew(this.#session.token);
   }
 
   get standing(): Standing {
@@ -275,7 +290,7 @@ export class ParleyClient {
   /** Takes the preview of a link off a message. */
   readonly removePreview: MessagingApi['removePreview'] = async (...of) => await this.#api.removePreview(...of);
 
-  /** Reacts to a message with an emoji, or takes that back. */
+  /** Reacts to a message with an emoji, or `:name:` of one of the installation's own, or takes that back. */
   async react(conv: string, seq: number, emoji: string, isAdded = true): Promise<ChatMessage> {
     const params = { id: conv, seq, emoji };
     return readMessage(await this.#api.call(isAdded ? 'addReaction' : 'removeReaction', { params }));
@@ -357,7 +372,8 @@ export class ParleyClient {
 
   /** The network is back, or the page is in front again: reconnect now, or look whether the open socket is dead. */
   wake(): void {
-    if (this.#socket.isOpen) this.#doubt();
+    if (this.#session.token === '') void this.#session.renew('').catch(() => {});
+    else if (this.#socket.isOpen) this.#doubt();
     else this.#socket.wake();
     this.#outbox.resume();
   }
@@ -411,6 +427,13 @@ export class ParleyClient {
     if (event.type === 'directory.changed') this.directory.observe(event.data.user);
     if (event.type === 'presence') this.presences.observe(event);
     this.#surroundings.emitter.emit(event.type, event);
+  }
+
+  /** Opens the socket, once there is a token to open it with. */
+  #connect(): void {
+    if (this.#hasConnected) return;
+    this.#hasConnected = true;
+    this.#socket.open();
   }
 
   #makeSocket(url: string): Socket {
@@ -487,6 +510,7 @@ export class ParleyClient {
   }
 
   #renewed(renewed: WireSession): void {
+    this.#connect();
     this.#surroundings.emitter.emit('renewed', { expiresAt: readUnixSeconds(renewed.exp) });
     this.#outbox.resume();
   }

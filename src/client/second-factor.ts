@@ -12,16 +12,16 @@ import type { PasskeyRequest } from '#src/protocol/sessions/passkeys.ts';
 import type { FinishSignIn, SecondFactorAsk } from '#src/protocol/sessions/second-factors.ts';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
 import { surround, type ClientOptions, type SignInOptions } from './client-context.ts';
-import { readSession } from './connection/session.ts';
+import { cookieForm, openSession } from './connection/session.ts';
 import { getPasskey } from './passkey.ts';
 
-type CoordinatorOptions = Pick<ClientOptions, 'coordinatorUrl' | 'fetch' | 'timers'>;
+type CoordinatorOptions = Pick<ClientOptions, 'coordinatorUrl' | 'fetch' | 'sessionCookie' | 'timers'>;
 
 export interface FinishSignInOptions extends CoordinatorOptions {
   /** What the error of the sign-in said. */
   readonly ask: SecondFactorAsk;
   /** A code, a recovery code, or a passkey that `getPasskey` of `passkey.ts` answered for `ask.passkey`. */
-  readonly proof: Omit<FinishSignIn, 'challenge'>;
+  readonly proof: Omit<FinishSignIn, 'challenge' | 'session_cookie'>;
 }
 
 /**
@@ -31,8 +31,8 @@ export interface FinishSignInOptions extends CoordinatorOptions {
  */
 export async function finishSignIn({ ask, proof, ...options }: FinishSignInOptions): Promise<Session> {
   const { coordinator } = surround({ ...options, messagingUrl: options.coordinatorUrl });
-  const body = { challenge: ask.challenge, ...proof };
-  return readSession(await coordinator.request({ method: 'post', path: '/v1/auth/second-factor', body }));
+  const body = { challenge: ask.challenge, ...proof, ...cookieForm(options.sessionCookie) };
+  return await openSession(coordinator, '/v1/auth/second-factor', body);
 }
 
 /**
@@ -50,5 +50,5 @@ export async function signInWithPasskey({
   const asked = await coordinator.request({ method: 'post', path: `${path}/options`, body: own });
   const passkey = await getPasskey(asked as PasskeyRequest);
   const named = device === undefined ? {} : { device: { name: device.name, platform: device.platform } };
-  return readSession(await coordinator.request({ method: 'post', path, body: { passkey, ...named, ...own } }));
+  return await openSession(coordinator, path, { passkey, ...named, ...own, ...cookieForm(options.sessionCookie) });
 }

@@ -8,7 +8,7 @@
  */
 import type { Session } from '#src/protocol/sessions/sessions.ts';
 import { surround, type ClientOptions, type SignInOptions } from './client-context.ts';
-import { readSession } from './connection/session.ts';
+import { cookieForm, openSession } from './connection/session.ts';
 import { ERRORS, type ErrorCode } from '#src/protocol/errors.ts';
 import { clientError, ParleyError } from './parley-error.ts';
 
@@ -29,7 +29,10 @@ export interface SignOnWalk {
   readonly redirectUri: string;
 }
 
-export interface FinishSignOnOptions extends Pick<ClientOptions, 'coordinatorUrl' | 'fetch' | 'timers'> {
+export interface FinishSignOnOptions extends Pick<
+  ClientOptions,
+  'coordinatorUrl' | 'fetch' | 'sessionCookie' | 'timers'
+> {
   readonly walk: SignOnWalk;
   /** The address that the browser came back to, with its query. */
   readonly returned: string;
@@ -74,8 +77,9 @@ export async function finishSignOn(options: FinishSignOnOptions): Promise<Sessio
     redirect_uri: walk.redirectUri,
     ...(device === undefined ? {} : { device: { name: device.name, platform: device.platform } }),
     ...(device?.id === undefined ? {} : { device_id: device.id }),
+    ...cookieForm(options.sessionCookie),
   };
-  return readSession(await coordinator.request({ method: 'post', path: '/v1/auth/sso/token', body }));
+  return await openSession(coordinator, '/v1/auth/sso/token', body);
 }
 
 /** What the server said by way of the browser, which others can write into an address: only codes are believed. */

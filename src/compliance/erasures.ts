@@ -45,7 +45,7 @@ import { guestRecords, removeGuest } from '#src/identity/guest-records.ts';
 import { readHoldEndings } from './retention.ts';
 import { forgetAsked } from '#src/identity/second-factors/client-factors.ts';
 import type { SecondFactors } from '#src/identity/console/second-factors.ts';
-import { endSessions } from '#src/identity/sign-in.ts';
+import { endSessions } from '#src/identity/device-sessions.ts';
 
 interface ErasureRecord {
   readonly user: string;

@@ -7,6 +7,8 @@ import type { LiveCall } from '#src/server/live-calls.ts';
 import { makeManagement, type Management, type ManagementOptions } from '#src/server/management.ts';
 import { addNodeServices } from '#src/hosts/node-services.ts';
 import { CLIENT_RELEASE_ROUTES } from '#src/protocol/hosts/client-releases.ts';
+import { GUEST_ROUTES } from '#src/protocol/directory/guest-routes.ts';
+import { makeGuestHandlers } from '#src/server/client-handlers.ts';
 import { QUOTA_ROUTES } from '#src/protocol/quota-routes.ts';
 import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
 import type { RecentLines } from '#src/telemetry/recent-lines.ts';
@@ -37,6 +39,7 @@ import { makeScimClientsPage } from './routes/access/scim-clients.ts';
 import { makeSecondFactorPage } from './routes/access/second-factor.ts';
 import { makeServersPage } from './routes/operations/servers.ts';
 import { makeSignInPage } from './routes/access/sign-in.ts';
+import type { SessionCookies } from '#src/server/session-cookies.ts';
 import { addSignOnRoutes } from '#src/server/sign-on-routes.ts';
 import type { SignIn } from '#src/identity/sign-in.ts';
 import type { SignOn } from '#src/identity/single-sign-on/sign-on.ts';
@@ -60,6 +63,7 @@ export interface ManagementServicesOptions
   extends Omit<ManagementOptions, 'redactionFailures' | 'access' | 'directory'>, PeopleServices {
   /** The coordinator's app, which does not listen yet. */
   readonly app: FastifyInstance;
+  readonly sessionCookies: SessionCookies;
   readonly signIn: SignIn;
   /** The claims of a client's session. @throws Refusal when the token is none. */
   readonly session: (token: string | undefined) => SessionClaims;
@@ -105,6 +109,8 @@ export async function addManagementServices(options: ManagementServicesOptions):
     readQuotas: ({ user }) => ({ status: 200, body: { items: management.quotaReport.of(user), next: null } }),
   };
   addClientRoutes(app, QUOTA_ROUTES, quotaHandlers, (token) => options.session(token).sub, options.limiter);
+  const guestHandlers = makeGuestHandlers(options.hostedGuests, () => options.listeners().coordinator);
+  addClientRoutes(app, GUEST_ROUTES, guestHandlers, (token) => options.session(token).sub, options.limiter);
   const signOn = addSignOnRoutes({ ...options, ...management, app, baseUrl: () => options.listeners().coordinator });
   await addScimService({
     ...options,

@@ -12,6 +12,7 @@ import { automationsRoutes } from './routes/settings/automations.ts';
 import { breakGlassRoutes } from './routes/access/break-glass.ts';
 import { clientsRoutes } from './routes/operations/clients.ts';
 import { consoleRoleRoutes } from './routes/access/console-roles.ts';
+import { customEmojiRoutes } from './routes/people/custom-emoji.ts';
 import { encryptionRoutes } from './routes/access/encryption.ts';
 import { conversationsRoutes } from './routes/people/conversations.ts';
 import { enrollRoutes } from './routes/people/enroll.ts';
@@ -33,6 +34,7 @@ import { policiesRoutes } from './routes/people/policies.ts';
 import { populationRoutes } from './routes/operations/population.ts';
 import { quotasRoutes } from './routes/operations/quotas.ts';
 import { recoveryRoutes } from './routes/people/recovery.ts';
+import { resourcesRoutes } from './routes/people/resources.ts';
 import { retentionRoutes } from './routes/settings/retention.ts';
 import { routingRoutes } from './routes/operations/routing.ts';
 import { scimClientRoutes } from './routes/access/scim-clients.ts';
@@ -76,6 +78,7 @@ export const CONSOLE_PAGES = {
   clients: clientsRoutes,
   consoleRoles: consoleRoleRoutes,
   conversations: conversationsRoutes,
+  customEmoji: customEmojiRoutes,
   encryption: encryptionRoutes,
   enroll: enrollRoutes,
   erasures: erasuresRoutes,
@@ -96,6 +99,7 @@ export const CONSOLE_PAGES = {
   population: populationRoutes,
   quotas: quotasRoutes,
   recovery: recoveryRoutes,
+  resources: resourcesRoutes,
   retention: retentionRoutes,
   routing: routingRoutes,
   scimClients: scimClientRoutes,

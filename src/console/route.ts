@@ -38,6 +38,7 @@ export interface ConsoleRoute {
   /** What it writes into the audit trail; null for a read that is not audited. Every write has one. */
   readonly audit: AuditEvent | null;
   readonly body?: z.ZodType;
+  readonly bodyBytesMax?: number;
   readonly query?: z.ZodType;
   /** The answer is lines of JSON that come as they are read; for closed routes only. */
   readonly isStream?: true;

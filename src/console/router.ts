@@ -107,6 +107,7 @@ class Router {
       exposeHeadRoute: false,
       config: { consoleRoute: route },
       ...(route.isStream === true ? { handlerTimeout: STREAM_MILLIS_MAX } : {}),
+      ...(route.bodyBytesMax === undefined ? {} : { bodyLimit: route.bodyBytesMax }),
       schema: { querystring: route.query ?? NO_QUERY, ...(route.body === undefined ? {} : { body: route.body }) },
       preValidation: async (request) => {
         if (route.method !== 'get') checkPresence({ body: route.body } as Pick<ConsoleRoute, 'body'>, request.body);

@@ -8,6 +8,7 @@ import {
   AccessPolicies,
   POLICY_CROWDS,
   type AskingRule,
+  type GrantedRight,
   type PolicyAction,
   type PolicyRule,
   type PolicySnapshot,
@@ -15,6 +16,7 @@ import {
 import type { AccountsReader } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
 import { guestRecords } from '#src/identity/guest-records.ts';
+import { readGrants } from '#src/settings/granted-rights.ts';
 
 export interface StoredRule extends PolicyRule {
   readonly id: string;
@@ -40,11 +42,14 @@ export const groupRecords = defineCollection<GroupRecord>('groups', { version: 1
 export function readPolicySnapshot(accounts: AccountsReader, asking: AskingRule): PolicySnapshot {
   const stored = accounts.document(policyRules, POLICY_RULES_ID) ?? [];
   const rules = stored.map(({ action, from, to, effect }) => ({ action, from, to, effect }));
-  const named = new Set(rules.flatMap(({ from, to }) => [from, to]));
+  const grants = readGrants(accounts);
+  const named = new Set([...rules.flatMap(({ from, to }) => [from, to]), ...Object.values(grants).flat()]);
   for (const crowd of POLICY_CROWDS) named.delete(crowd);
   const groups = [...named].map((id) => [id, accounts.document(groupRecords, id)?.members ?? []] as const);
-  const guests = accounts.documents(guestRecords).map(({ id, document }) => [id, document.endsAt] as const);
-  return { rules, groups: Object.fromEntries(groups), guests, asking };
+  const guests = accounts.documents(guestRecords).map(({ id, document: { endsAt, invitedBy, isHosted } }) => {
+    return isHosted === true ? ([id, endsAt, invitedBy] as const) : ([id, endsAt] as const);
+  });
+  return { rules, groups: Object.fromEntries(groups), guests, asking, grants };
 }
 
 /** With whom a person shares a conversation, read for as many others as are asked for. */
@@ -83,9 +88,19 @@ export class AccessControl {
     return this.#policies.isGuest(user);
   }
 
+  /** Whoever invited a guest with an app. */
+  hostOf(user: string): string | undefined {
+    return this.#policies.hostOf(user);
+  }
+
   /** Whether the person is a guest whose term is over. */
   isOver(user: string): boolean {
     return this.#policies.isOver(user, unixSeconds(this.#options.clock.now()));
+  }
+
+  /** Whether the settings give somebody a right that is nobody's without them. */
+  grants(right: GrantedRight, user: string): boolean {
+    return this.#policies.grants(right, user);
   }
 
   allows(action: PolicyAction, from: string, to: string): boolean {

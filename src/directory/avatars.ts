@@ -5,7 +5,7 @@
 import type { Clock } from '#src/base/clock.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import { AvatarMaker, type AvatarPictures } from '#src/pictures/avatar-maker.ts';
-import { ThumbnailMaker } from '#src/pictures/thumbnail-maker.ts';
+import type { ThumbnailMaker } from '#src/pictures/thumbnail-maker.ts';
 import type { AvatarSize } from '#src/protocol/account/avatars.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
@@ -24,15 +24,17 @@ export interface AvatarsOptions {
   readonly accounts: Accounts;
   readonly announcer: Pick<SessionAnnouncer, 'avatarChanged' | 'directoryChanged'>;
   readonly clock: Clock;
+  /** Its owner's to close. */
+  readonly maker: ThumbnailMaker;
 }
 
 export class Avatars {
   readonly #options: AvatarsOptions;
-  readonly #maker = new ThumbnailMaker();
-  readonly #avatars = new AvatarMaker(this.#maker);
+  readonly #avatars: AvatarMaker;
 
   constructor(options: AvatarsOptions) {
     this.#options = options;
+    this.#avatars = new AvatarMaker(options.maker);
   }
 
   /**
@@ -79,15 +81,6 @@ export class Avatars {
     const picture = isVisible && isThere ? accounts.document(avatars, username)?.[size] : undefined;
     if (picture === undefined) throw new Refusal('avatar_not_found');
     return picture;
-  }
-
-  get metrics(): ThumbnailMaker['metrics'] {
-    return this.#maker.metrics;
-  }
-
-  /** Ends what is being made. */
-  close(): void {
-    this.#maker.close();
   }
 
   #announce(username: string, rev: number): void {

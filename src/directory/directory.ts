@@ -32,6 +32,8 @@ export const NO_PROFILE: Profile = { display_name: null, phone: null, email: nul
 const profiles = defineCollection<Profile>('profiles', { version: 1 });
 /** E-mail address in lower case → usernames that have it, in the order in which they got it. */
 const emailHolders = defineCollection<readonly string[]>('email_holders', { version: 1 });
+/** Username → the address in lower case that a provisioning client gave to an account that was there, or that was somebody's. */
+const givenEmails = defineCollection<string>('given_emails', { version: 1 });
 /** Directory change number, 16 digits → username. */
 const directoryLog = defineCollection<string>('directory_log', { version: 1 });
 /** Whether people from before there was a log are in it. */
@@ -86,6 +88,23 @@ export function emailHoldersOf(view: Pick<AccountsDraft, 'document'>, email: str
   return view.document(emailHolders, email) ?? [];
 }
 
+/**
+ * Of these the ones whose account the provider's word on the address may open (CRD-13). Whom a provisioning client gave an
+ * address to that was not theirs before, is none of them: the client would otherwise choose who comes in as them.
+ */
+export function bindableHoldersOf(view: Pick<AccountsDraft, 'document'>, email: string): readonly string[] {
+  return emailHoldersOf(view, email).filter((holder) => view.document(givenEmails, holder) !== email);
+}
+
+/**
+ * Notes that a provisioning client gave somebody the address that they have now, as part of that change. Whoever else
+ * changes it, or says it anew after it was another, takes the note away.
+ */
+export function noteGivenEmail(draft: AccountsDraft, username: string): void {
+  const email = profileOf(draft, username).email?.toLowerCase();
+  if (email !== undefined) draft.putDocument(givenEmails, username, email);
+}
+
 /** Keeps who had an address first: it says whose it is, and the order of changes would not say it after a restart. */
 function moveEmail(
   draft: AccountsDraft,
@@ -94,6 +113,7 @@ function moveEmail(
   after: string | undefined,
 ): void {
   if (before === after) return;
+  draft.removeDocument(givenEmails, username);
   if (before !== undefined) {
     const others = (draft.document(emailHolders, before) ?? []).filter((holder) => holder !== username);
     if (others.length === 0) draft.removeDocument(emailHolders, before);
@@ -248,7 +268,9 @@ export class Directory {
     // Decided for both alike, so that neither answers sooner.
     const visible = this.#access.allows('see', reader, username);
     if (entry === undefined || !visible) throw new Refusal('person_forbidden');
-    return entry;
+    const host = entry.kind === 'guest' ? this.#accounts.document(guestRecords, username)?.invitedBy : undefined;
+    const isShown = host !== undefined && this.#access.allows('see', reader, host);
+    return isShown ? { ...entry, invited_by: host } : entry;
   }
 
   /** One person or bot, whatever the access policies say; undefined for nobody. */
@@ -280,7 +302,9 @@ export class Directory {
   #scopeNow(): string {
     const { snapshot } = this.#access;
     if (this.#scope?.of !== snapshot) {
-      const text = JSON.stringify([snapshot.rules.filter(({ action }) => action === 'see'), snapshot.groups]);
+      const rules = snapshot.rules.filter(({ action }) => action === 'see');
+      const groups = rules.flatMap(({ from, to }) => [from, to]).map((name) => snapshot.groups[name]);
+      const text = JSON.stringify([rules, groups]);
       this.#scope = { of: snapshot, hash: createHash('sha256').update(text).digest('hex').slice(0, 16) };
     }
     return this.#scope.hash;

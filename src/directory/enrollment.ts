@@ -16,7 +16,8 @@ import { defineCollection } from '#storage/accounts/collections.ts';
 import type { AccessControl } from './access-control.ts';
 import { consoleRoles } from '#src/identity/console/console-role-record.ts';
 import { namesIn, putProfile } from './directory.ts';
-import { guestOfPhone, guestPhones, guestRecords, phoneId } from '#src/identity/guest-records.ts';
+import { dropHosted, putHosted } from '#src/identity/guest-hosts.ts';
+import { guestOfPhone, guestPhones, guestRecords, phoneId, type GuestRecord } from '#src/identity/guest-records.ts';
 import { termEnd, type Guests } from './guests.ts';
 import type { Invitations } from './invitations.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
@@ -29,6 +30,9 @@ export const CONSOLE_INVITATION_SECONDS = 24 * 3600;
 
 const SECRET_SYMBOLS = 32;
 
+/** What an invitation says of the guest whom it is for. */
+type GuestForm = Pick<GuestRecord, 'phone' | 'endsAt' | 'invitedBy' | 'isHosted'>;
+
 interface EnrollmentRecord {
   readonly kind: Enroll['kind'];
   /** Unix seconds from which it is no longer exchanged. */
@@ -37,11 +41,28 @@ interface EnrollmentRecord {
   /** Who made it, as the audit trail names them. */
   readonly createdBy: string;
   readonly profile: ProfileChange;
-  readonly guest: { readonly phone: string; readonly endsAt: number; readonly invitedBy: string } | null;
+  readonly guest: GuestForm | null;
 }
 
 /** SHA-256 of the secret → what the account will be. */
 const enrollments = defineCollection<EnrollmentRecord>('enrollments', { version: 1 });
+
+/** An invitation of a guest by a host that waits; undefined for any other. */
+export function waitingGuestOf(
+  view: Pick<AccountsDraft, 'document'>,
+  host: string,
+  id: string,
+): (EnrollmentRecord & { readonly guest: GuestForm }) | undefined {
+  const record = view.document(enrollments, id);
+  const guest = record?.guest;
+  if (record === undefined || guest === null || guest === undefined || record.usedBy !== null) return undefined;
+  return guest.isHosted === true && guest.invitedBy === host ? { ...record, guest } : undefined;
+}
+
+/** Takes an invitation away that waits, as part of a change: its link answers as one that never was. */
+export function removeEnrollment(draft: AccountsDraft, id: string): void {
+  draft.removeDocument(enrollments, id);
+}
 
 /** Takes what invitations say of whoever came by them out of them: they are used, and stay so. */
 export function forgetEnrollments(accounts: Accounts, draft: AccountsDraft, user: string): void {
@@ -50,8 +71,9 @@ export function forgetEnrollments(accounts: Accounts, draft: AccountsDraft, user
   }
 }
 
-/** An invitation as it is handed over: the path of its link, and when that ends (RFC 3339). */
+/** An invitation as it is handed over: what it is known by here, the path of its link, and when that ends (RFC 3339). */
 export interface EnrollmentLink {
+  readonly id: string;
   readonly path: string;
   readonly expiresAt: string;
 }
@@ -120,9 +142,14 @@ export class Enrollment {
       const added = addPerson(draft, { username, passwordHash, role, now });
       putProfile(draft, username, profile);
       if (guest !== null) {
+        this.#requireHost(draft, guest);
         if (guestOfPhone(draft, guest.phone, unixSeconds(now)) !== undefined) throw new Refusal('phone_taken');
         draft.putDocument(guestRecords, username, { ...guest, closed: false });
         draft.putDocument(guestPhones, phoneId(guest.phone), username);
+        if (guest.isHosted === true) {
+          dropHosted(draft, guest.invitedBy, { invitation: hash });
+          putHosted(draft, guest.invitedBy, { guest: username });
+        }
       }
       if (kind === 'admin') {
         const since = formatInstant(now);
@@ -149,8 +176,18 @@ export class Enrollment {
     const over = accounts.documents(enrollments).filter(({ document }) => document.expiresAt <= now);
     if (over.length === 0) return;
     await accounts.change((draft) => {
-      for (const { id } of over) draft.removeDocument(enrollments, id);
+      for (const { id, document } of over) {
+        draft.removeDocument(enrollments, id);
+        if (document.guest?.isHosted === true) dropHosted(draft, document.guest.invitedBy, { invitation: id });
+      }
     });
+  }
+
+  /** A host who lost the right since, is blocked or has left lets nobody in. @throws Refusal `invitation_used`. */
+  #requireHost(draft: AccountsDraft, { invitedBy, isHosted }: Pick<GuestRecord, 'invitedBy' | 'isHosted'>): void {
+    if (isHosted !== true) return;
+    const mayInvite = this.#options.access.grants('guest.invite', invitedBy);
+    if (!mayInvite || draft.person(invitedBy)?.state !== 'active') throw new Refusal('invitation_used');
   }
 }
 
@@ -168,11 +205,12 @@ export function putEnrollment(
   const expires = unixSeconds(now) + (opensConsole ? CONSOLE_INVITATION_SECONDS : INVITATION_SECONDS);
   const expiresAt = formatInstant(expires * 1000);
   const secret = `inv_${randomSymbols(SECRET_SYMBOLS)}`;
-  draft.putDocument(enrollments, hashOf(secret), { ...form, expiresAt: expires, usedBy: null, createdBy: by.actor });
+  const id = hashOf(secret);
+  draft.putDocument(enrollments, id, { ...form, expiresAt: expires, usedBy: null, createdBy: by.actor });
   const guestDetails = guest === null ? {} : { phone: guest.phone, guest_until: formatInstant(guest.endsAt * 1000) };
   const details = { kind, expires_at: expiresAt, ...guestDetails };
   draft.audit(now, { event: 'enrollment.invited', ...by, subject: null, details });
-  return { path: `/v1/enroll/${secret}`, expiresAt };
+  return { id, path: `/v1/enroll/${secret}`, expiresAt };
 }
 
 /** @throws Refusal `invitation_used`. */

@@ -7,7 +7,7 @@ import { endConsoleSessions } from '#src/identity/console/console-sessions.ts';
 import { forgetFactors } from '#src/identity/console/second-factors.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import type { SecretKeeper } from '#src/identity/credentials/secret-keeper.ts';
-import { endSessions } from '#src/identity/sign-in.ts';
+import { endSessions } from '#src/identity/device-sessions.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';

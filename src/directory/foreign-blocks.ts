@@ -4,7 +4,7 @@
  */
 import { endConsoleSessions } from '#src/identity/console/console-sessions.ts';
 import type { Revocation } from '#src/identity/credentials/revocations.ts';
-import { endSessions } from '#src/identity/sign-in.ts';
+import { endSessions } from '#src/identity/device-sessions.ts';
 import { identityAt, noteBlockedThere } from '#src/identity/single-sign-on/person-identities.ts';
 import type { PersonRecord } from '#storage/accounts/account-records.ts';
 import type { AccountsDraft } from '#storage/accounts/accounts.ts';

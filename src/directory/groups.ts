@@ -5,11 +5,12 @@ import type { Clock } from '#src/base/clock.ts';
 import { makeId } from '#src/base/ids.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { GROUP_MEMBERS_MAX, GROUPS_MAX, type Group, type GroupKind } from '#src/protocol/directory/policies.ts';
-import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
+import { GRANTING_SCREENS, groupIdsIn } from '#src/settings/granted-rights.ts';
+import { readSetValues, type SettingJudge } from '#src/settings/settings.ts';
+import type { Accounts, AccountsDraft, AccountsReader } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
 import { groupRecords, POLICY_RULES_ID, policyRules, type AccessControl, type GroupRecord } from './access-control.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
-import { isAskedForFactor } from './second-factor-rule.ts';
 
 /** Hash of a name without its case → the group that has it: names are for readers, and two alike would mislead them. */
 const groupNames = defineCollection<string>('group_names', { version: 1 });
@@ -167,7 +168,7 @@ export class Groups {
       const rules = draft.document(policyRules, POLICY_RULES_ID) ?? [];
       // A rule whose group is gone would fit nobody, and a denial that fits nobody lets through.
       const isNamed = rules.some(({ from, to }) => from === id || to === id);
-      if (isNamed || isAskedForFactor(draft, id)) throw new Refusal('group_in_use');
+      if (isNamed || isNamedInSettings(draft, id)) throw new Refusal('group_in_use');
       draft.removeDocument(groupRecords, id);
       draft.removeDocument(groupNames, nameId(record.name));
       draft.putDocument(groupTotals, 'all', (draft.document(groupTotals, 'all') ?? 1) - 1);
@@ -236,3 +237,17 @@ function audited(names: readonly string[]): string[] {
 function viewOf(id: string, { kind, name, members, rev }: GroupRecord): Group {
   return { id, name, kind: kind ?? 'group', member_count: members.length, rev };
 }
+
+/** The screens with a field `groups`. */
+export const GROUP_NAMING_SCREENS = ['second-factors', ...Object.values(GRANTING_SCREENS)] as const;
+
+/** Whether a screen names a group: without it, it would speak of nobody. */
+export function isNamedInSettings(view: Pick<AccountsReader, 'document'>, group: string): boolean {
+  return GROUP_NAMING_SCREENS.some((name) => groupIdsIn(readSetValues(view, name)['groups']).includes(group));
+}
+
+/** Refuses a screen that names a group that is none: it would speak of nobody, and nobody would notice. */
+export const judgeNamedGroups: SettingJudge = (draft, { after }) => {
+  const unknown = groupIdsIn(after['groups']).some((id) => draft.document(groupRecords, id) === undefined);
+  if (unknown) throw new Refusal('field_invalid', { field: 'groups' });
+};

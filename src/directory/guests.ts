@@ -12,10 +12,11 @@ import type { Revocation } from '#storage/accounts/account-records.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import type { AccessControl } from './access-control.ts';
 import { profileOf, putPerson } from './directory.ts';
+import { dropHosted, putHosted } from '#src/identity/guest-hosts.ts';
 import { guestOfPhone, guestPhones, guestRecords, phoneId, type GuestRecord } from '#src/identity/guest-records.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
-import { endSessions } from '#src/identity/sign-in.ts';
+import { endSessions } from '#src/identity/device-sessions.ts';
 
 export interface GuestsOptions {
   readonly accounts: Accounts;
@@ -77,11 +78,13 @@ export class Guests {
 
   /** Ends the sessions of guests whose term is over, and tells the directory's readers. */
   async sweep(): Promise<void> {
-    const { accounts, announcer, clock } = this.#options;
+    const { access, accounts, announcer, clock } = this.#options;
     const now = unixSeconds(clock.now());
-    const over = accounts.documents(guestRecords).filter(({ document }) => isDue(document, now));
+    const over = accounts.documents(guestRecords).filter(({ document }) => isDue(accounts, document, now));
     if (over.length === 0) return;
     const closed = await accounts.change((draft) => over.map(({ id }) => closeGuest(draft, id, now)));
+    // Of whom the host left the term ends now, and not when it would have.
+    if (closed.some((one) => one?.isEarly === true)) await access.refresh();
     const revoked = closed.flatMap((one) => one?.revoked ?? []);
     if (revoked.length > 0) await announcer.revoked(revoked);
     for (const one of closed) if (one !== undefined) announcer.directoryChanged(one.username, one.rev);
@@ -117,6 +120,7 @@ export class Guests {
       if (endsAt > now && holder !== undefined && holder.username !== username) throw new Refusal('phone_taken');
       draft.putDocument(guestRecords, username, { ...before, endsAt, closed: false });
       if (endsAt > now) draft.putDocument(guestPhones, phoneId(before.phone), username);
+      if (endsAt > now && before.isHosted === true) putHosted(draft, before.invitedBy, { guest: username });
       audit(draft, before);
       return putPerson(draft, person);
     });
@@ -151,18 +155,41 @@ export function termEnd(instant: string, nowMillis: number, field: string): numb
   return seconds;
 }
 
-function isDue({ closed, endsAt }: GuestRecord, now: number): boolean {
-  return !closed && endsAt <= now;
+/** Whether the sessions of a term that is over are still to be ended; nobody is the guest of somebody who left. */
+function isDue(
+  view: Pick<AccountsDraft, 'person'>,
+  { closed, endsAt, invitedBy, isHosted }: GuestRecord,
+  now: number,
+): boolean {
+  if (closed) return false;
+  return endsAt <= now || (isHosted === true && view.person(invitedBy)?.state === 'left');
 }
 
-function closeGuest(
-  draft: AccountsDraft,
-  username: string,
-  now: number,
-): { readonly username: string; readonly revoked: Revocation[]; readonly rev: number } | undefined {
+interface Closed {
+  readonly username: string;
+  /** The term ended before its time. */
+  readonly isEarly: boolean;
+  readonly revoked: Revocation[];
+  readonly rev: number;
+}
+
+function closeGuest(draft: AccountsDraft, username: string, now: number): Closed | undefined {
   const [guest, person] = [draft.document(guestRecords, username), draft.person(username)];
   // The term may have been extended while this change waited for its turn.
-  if (guest === undefined || person === undefined || !isDue(guest, now)) return undefined;
-  draft.putDocument(guestRecords, username, { ...guest, closed: true });
-  return { username, revoked: endSessions(draft, username), rev: putPerson(draft, person) };
+  if (guest === undefined || person === undefined || !isDue(draft, guest, now)) return undefined;
+  const isEarly = guest.endsAt > now;
+  draft.putDocument(guestRecords, username, { ...guest, endsAt: Math.min(guest.endsAt, now), closed: true });
+  if (guest.isHosted === true) dropHosted(draft, guest.invitedBy, { guest: username });
+  if (isEarly) {
+    const details = { before: formatInstant(guest.endsAt * 1000) };
+    const entry = {
+      event: 'guest.ended',
+      actor: 'server',
+      address: null,
+      subject: `user:${username}`,
+      details,
+    } as const;
+    draft.audit(now * 1000, entry);
+  }
+  return { username, isEarly, revoked: endSessions(draft, username), rev: putPerson(draft, person) };
 }

@@ -4,7 +4,7 @@ import { assertGoodPassword } from '#src/identity/credentials/password-policy.ts
 import type { HashTurn, Passwords } from '#src/identity/credentials/passwords.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import type { SignInGuard } from '#src/identity/credentials/sign-in-guard.ts';
-import { endSessions } from '#src/identity/sign-in.ts';
+import { endSessions } from '#src/identity/device-sessions.ts';
 import type { ChangePassword } from '#src/protocol/account/passwords.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';

@@ -15,7 +15,7 @@ import { holdsConsoleRole } from '#src/identity/console/console-role-record.ts';
 import { endConsoleSessions } from '#src/identity/console/console-sessions.ts';
 import type { Passwords } from '#src/identity/credentials/passwords.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
-import { endSessions } from '#src/identity/sign-in.ts';
+import { endSessions } from '#src/identity/device-sessions.ts';
 import type { UsePasswordReset } from '#src/protocol/account/passwords.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { PersonRecord } from '#storage/accounts/account-records.ts';

@@ -3,7 +3,7 @@ import type { Passwords } from '#src/identity/credentials/passwords.ts';
 import type { Revocation, SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import type { Clock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
-import { isBotUser } from '#src/protocol/bots/bots.ts';
+import { isReservedUsername } from '#src/protocol/directory/resources.ts';
 import type { ProfileChange, User } from '#src/protocol/directory/directory.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { PersonRecord, PersonRole, PersonState } from '#storage/accounts/account-records.ts';
@@ -11,7 +11,7 @@ import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import type { AuditValue, AuditActor } from '#storage/accounts/audit-chain.ts';
 import { endConsoleSessions } from '#src/identity/console/console-sessions.ts';
 import { entryOf, namesIn, NO_PROFILE, putPerson, putProfile, type Profile } from './directory.ts';
-import { endSessions } from '#src/identity/sign-in.ts';
+import { endSessions } from '#src/identity/device-sessions.ts';
 import { forgetBlockedThere } from '#src/identity/single-sign-on/person-identities.ts';
 
 /** People in one page of the list. */
@@ -281,11 +281,11 @@ export interface NewPerson {
 
 /**
  * Adds a person as part of a change; returns the directory's change number.
- * @throws Refusal `username_taken`; `field_invalid` for a name that only a bot may have.
+ * @throws Refusal `username_taken`; `field_invalid` for a name that only a bot or a resource may have.
  */
 export function addPerson(draft: AccountsDraft, { username, passwordHash, role, now }: NewPerson): number {
-  // A person of that name could be mistaken for a bot, and a bot for a person.
-  if (isBotUser(username)) throw new Refusal('field_invalid', { field: 'username' });
+  // A person of that name could be mistaken for a bot or a resource, and those for a person.
+  if (isReservedUsername(username)) throw new Refusal('field_invalid', { field: 'username' });
   if (draft.person(username) !== undefined) throw new Refusal('username_taken');
   // Somebody whom only the identity provider knows may have sessions under the name: they are not this person's.
   endConsoleSessions(draft, username);

@@ -22,7 +22,7 @@ import { guestOfPhone, phoneId } from '#src/identity/guest-records.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import { removeAppPasswords } from '#src/identity/app-passwords.ts';
-import { endSessions } from '#src/identity/sign-in.ts';
+import { endSessions } from '#src/identity/device-sessions.ts';
 import { namesIn, profileOf } from './directory.ts';
 import { putNewPassword } from './password-resets.ts';
 

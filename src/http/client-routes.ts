@@ -18,8 +18,17 @@ export interface ClientRequest {
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: unknown;
   readonly body: unknown;
-  /** The `Cookie` header. A cookie here is no credential: it ties a walk through other pages to its browser. */
+  /** The `Cookie` header. It opens no route: it ties a walk through other pages to its browser, and renews a session of the app. */
   readonly cookie: string | undefined;
+  readonly page: AskingPage;
+}
+
+/** What a browser says of the page that asks. No script can write any of it (Fetch, “forbidden request-header”). */
+export interface AskingPage {
+  readonly origin: string | undefined;
+  /** `Sec-Fetch-Site`: how that origin stands to this one. Said over TLS and on loopback alone. */
+  readonly site: string | undefined;
+  readonly host: string | undefined;
 }
 
 export interface ClientReply {
@@ -92,6 +101,7 @@ export function addClientRoutes<Routes extends Readonly<Record<string, Route>>>(
           query: request.query,
           body: request.body,
           cookie: request.headers.cookie,
+          page: pageOf(request),
         });
         if ('json' in answer) return await sendMade(request, reply, answer);
         return await reply
@@ -101,6 +111,11 @@ export function addClientRoutes<Routes extends Readonly<Record<string, Route>>>(
       },
     });
   }
+}
+
+function pageOf({ headers }: FastifyRequest): AskingPage {
+  const site = headers['sec-fetch-site'];
+  return { origin: headers.origin, site: Array.isArray(site) ? site.join() : site, host: headers.host };
 }
 
 /** Adds a route to the app; one that takes a form in a scope of its own, so that no other route takes forms. */
@@ -121,7 +136,7 @@ function addRoute(app: FastifyInstance, route: Route, options: RouteOptions): vo
 }
 
 /** Sends JSON under its tag. The caller may keep it, and asks each time whether it still holds. */
-async function sendMade(
+export async function sendMade(
   request: FastifyRequest,
   reply: FastifyReply,
   { json, etag }: MadeReply,

@@ -31,7 +31,8 @@ export function originsOf(
 
 /**
  * Answers preflights, and names the origin in the answers that it may read. A request from another origin is served
- * without those headers, so its page can't read the answer: there are no cookies here that it could ride on.
+ * without those headers, so its page can't read the answer. The one cookie that it could ride on is taken from pages of the
+ * coordinator's own origin alone, and never by CORS (`server/session-cookies.ts`).
  */
 export function addCors(app: FastifyInstance, allowsOrigin: (origin: string) => boolean): void {
   app.addHook('onRequest', async (request, reply) => {

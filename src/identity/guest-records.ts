@@ -1,6 +1,7 @@
 /** How guests are stored: who they are beside their accounts, and which number is whose. */
 import type { AccountsDraft, AccountsReader } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
+import { dropHosted } from './guest-hosts.ts';
 
 export interface GuestRecord {
   /** In E.164 form. */
@@ -10,6 +11,8 @@ export interface GuestRecord {
   readonly invitedBy: string;
   /** Whether the sessions of a term that is over were ended. */
   readonly closed: boolean;
+  /** Whoever invited them did it with an app, and not as somebody who runs the installation: their host. */
+  readonly isHosted?: true;
 }
 
 /** By username. */
@@ -30,6 +33,7 @@ export function removeGuest(draft: AccountsDraft, username: string): void {
   const phone = phoneId(guest.phone);
   if (draft.document(guestPhones, phone) === username) draft.removeDocument(guestPhones, phone);
   draft.removeDocument(guestRecords, username);
+  if (guest.isHosted === true) dropHosted(draft, guest.invitedBy, { guest: username });
 }
 
 /** The guest who has that number and whose term runs at that Unix second, and who may sign in. */

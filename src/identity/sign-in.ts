@@ -5,10 +5,9 @@
  * Every change is on disk before it is announced to the shards, and announced before the caller has the answer.
  */
 import type { HashTurn, Passwords } from './credentials/passwords.ts';
-import type { Revocation, SessionAnnouncer } from './credentials/revocations.ts';
+import type { SessionAnnouncer } from './credentials/revocations.ts';
 import {
   isSuperseded,
-  makeRefreshToken,
   readRefreshToken,
   refresh,
   TOKEN_ALONE_SECONDS,
@@ -19,31 +18,19 @@ import type { SessionTokens } from './credentials/session-tokens.ts';
 import type { SignInGuard } from './credentials/sign-in-guard.ts';
 import type { QuotaGate } from '#src/limits/quotas.ts';
 import { unixSeconds, type Clock } from '#src/base/clock.ts';
-import { makeId } from '#src/base/ids.ts';
 import { formatInstant } from '#src/base/time.ts';
 import type { Config } from '#src/config.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Login, Session, SessionClaims } from '#src/protocol/sessions/sessions.ts';
-import type {
-  DeviceRecord,
-  InsteadOfFactor,
-  LastUse,
-  LiveSession,
-  PersonRecord,
-} from '#storage/accounts/account-records.ts';
+import type { LastUse, LiveSession, PersonRecord } from '#storage/accounts/account-records.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { countDailyUse } from '#storage/accounts/daily-use.ts';
+import { openSession, type OpenedSession, type OpenSession } from './device-sessions.ts';
 import { guestRecords } from './guest-records.ts';
 import type { LdapSignIn } from './ldap/ldap-sign-in.ts';
 import type { ClientFactors } from './second-factors/client-factors.ts';
 import { PendingSignIns, type PendingSignIn } from './second-factors/pending-sign-ins.ts';
 import type { SignInSwitches } from './sign-in-switches.ts';
-
-/**
- * Devices of one person; the quota `devices` may say fewer. A script that signs in without the device id it was given makes a new one every time; beyond
- * this the one that has not signed in for longest goes, and its session with it.
- */
-export const DEVICES_PER_PERSON_MAX = 100;
 
 export interface SignInOptions {
   readonly config: Pick<Config, 'sessionSeconds' | 'renewSeconds'>;
@@ -76,14 +63,15 @@ export interface ReusedSession {
   readonly address: string;
 }
 
+/** What a browser has of a session: the device that it says it is, the refresh token of its cookie, the token of its page. */
+export interface KeptSession {
+  readonly device: string;
+  readonly refreshToken: string | undefined;
+  readonly token: string | undefined;
+}
+
 /** What is kept of a session beside it, as part of the change that opens it. */
 export type Noted = (draft: AccountsDraft, opened: OpenedSession) => void;
-
-/** What a device says of itself at sign-in. */
-export interface DeviceSaid {
-  readonly name: string;
-  readonly platform: string;
-}
 
 export class SignIn {
   readonly #options: SignInOptions;
@@ -229,7 +217,38 @@ export class SignIn {
   async renew(token: string | undefined, refreshToken: string | undefined, address: string): Promise<Session> {
     return refreshToken === undefined
       ? await this.#renewByToken(token, address)
-      : await this.#renewByRefreshToken(refreshToken, address);
+      : await this.#renewByRefreshToken(readRefreshToken(refreshToken), address);
+  }
+
+  /**
+   * As `renew` by a refresh token that a cookie of one device brought: for a session on that device, and of the token beside it.
+   * @throws Refusal as `renew` does, and `session_cookie_invalid` for a cookie that is missing, none of ours or another device’s.
+   */
+  async renewOnDevice(kept: KeptSession, address: string): Promise<Session> {
+    return await this.#renewByRefreshToken(this.#ofDevice(kept), address);
+  }
+
+  /**
+   * Ends the session that a device’s cookie names, or without one that of the token.
+   * @throws Refusal `session_over`, `session_revoked` for one that had ended; what `renewOnDevice` throws for a wrong cookie.
+   */
+  async logoutOnDevice(kept: KeptSession): Promise<void> {
+    if (kept.refreshToken === undefined) return await this.logout(kept.token);
+    const { sid, username } = this.#ofDevice(kept);
+    await this.#end({ sub: username, dev: kept.device, sid });
+  }
+
+  /** The refresh token that a device kept, once it is known for one of that device’s live session. */
+  #ofDevice({ device, refreshToken, token }: KeptSession): RefreshToken {
+    const { accounts, clock, tokens } = this.#options;
+    const given = readRefreshToken(refreshToken ?? '');
+    if (given === undefined) throw new Refusal('session_cookie_invalid');
+    const found = this.#refreshed(accounts, given, clock.now());
+    // A token that cannot be read any more, as after other keys, says nothing.
+    const claims = token === undefined ? undefined : tokens.verify(token, unixSeconds(clock.now())).claims;
+    const isAnother = claims !== undefined && claims.sid !== given.sid;
+    if (found.device.id !== device || isAnother) throw new Refusal('session_cookie_invalid');
+    return given;
   }
 
   async #renewByToken(token: string | undefined, address: string): Promise<Session> {
@@ -266,9 +285,8 @@ export class SignIn {
     noted.catch(() => undefined);
   }
 
-  async #renewByRefreshToken(text: string, address: string): Promise<Session> {
+  async #renewByRefreshToken(given: RefreshToken | undefined, address: string): Promise<Session> {
     const { accounts, announcer, clock } = this.#options;
-    const given = readRefreshToken(text);
     if (given === undefined) throw new Refusal('token_invalid');
     const now = clock.now();
     // Looked at first without a change: a repeat writes nothing, and what is wrong costs no commit.
@@ -322,8 +340,11 @@ export class SignIn {
    * @throws Refusal `session_revoked` when it was ended before, `token_missing`, `token_invalid`.
    */
   async logout(token: string | undefined): Promise<void> {
+    await this.#end(this.#read(token));
+  }
+
+  async #end(claims: Pick<SessionClaims, 'dev' | 'sid' | 'sub'>): Promise<void> {
     const { accounts, announcer } = this.#options;
-    const claims = this.#read(token);
     const revocation = await accounts.change(
       (draft) => {
         if (draft.isRevoked(claims.sid)) throw new Refusal('session_revoked');
@@ -501,99 +522,4 @@ interface Opening extends Pick<OpenSession, 'device' | 'deviceId' | 'instead'> {
 
 function formOf({ device, device_id: deviceId }: Pick<Login, 'device' | 'device_id'>) {
   return { device, deviceId };
-}
-
-export interface OpenSession {
-  /** Where from; sessions of a seed are used by nobody yet. */
-  readonly address?: string;
-  readonly device: DeviceSaid | undefined;
-  readonly deviceId: string | undefined;
-  readonly instead?: InsteadOfFactor | undefined;
-  /** DEVICES_PER_PERSON_MAX without it. */
-  readonly devicesMax?: number | undefined;
-  /** Milliseconds. */
-  readonly now: number;
-  readonly renewSeconds: number;
-}
-
-export interface OpenedSession {
-  readonly deviceId: string;
-  readonly session: LiveSession;
-  /** Renews it first. Known to whoever it is told now, and to nobody else. */
-  readonly refreshToken: string;
-  /** Sessions that ended with it: the device's previous one, and that of a device that had to go. */
-  readonly revoked: readonly Revocation[];
-}
-
-/** Opens a session on a device of the person, as part of a change. */
-export function openSession(draft: AccountsDraft, username: string, open: OpenSession): OpenedSession {
-  const iat = unixSeconds(open.now);
-  const devices = draft.devices(username);
-  // A device id that is not this person's names nothing: the client gets one of its own.
-  const known = devices.find((device) => device.id === open.deviceId);
-  const device = known ?? makeDevice(open);
-  const revoked = known?.session === undefined ? [] : [known.session];
-  const sid = makeId('s', open.now);
-  const { state, token } = makeRefreshToken(username, sid);
-  const seen = open.address === undefined ? undefined : { at: iat, address: open.address };
-  const session = { sid, iat, rnw: iat + open.renewSeconds, refresh: state, seen, instead: open.instead };
-  Object.assign(device, { usedAt: iat, session }, open.device);
-  if (known === undefined) {
-    const most = Math.max(1, open.devicesMax ?? DEVICES_PER_PERSON_MAX);
-    while (devices.length >= most) revoked.push(...dropOldest(devices));
-    devices.push(device);
-  }
-  const revocations = revoked.filter(({ rnw }) => rnw >= iat).map((ended) => ({ sid: ended.sid, until: ended.rnw }));
-  for (const revocation of revocations) draft.putRevocation(revocation);
-  draft.putDevices(username, devices);
-  return { deviceId: device.id, session, refreshToken: token, revoked: revocations };
-}
-
-/** Ends every session of a person, but that of `except`, as part of a change; their devices stay known. */
-export function endSessions(draft: AccountsDraft, username: string, except?: string): Revocation[] {
-  return endThose(draft, username, ({ sid }) => sid !== except);
-}
-
-/**
- * Has the session in which a person set up a factor be as any other, as part of that change, and ends the others that were to set
- * one up, `unproven` among them: none of them has proven the one there is now.
- */
-export function settleEnrollment(
-  draft: AccountsDraft,
-  username: string,
-  sid: string,
-  unproven: ReadonlySet<string>,
-): Revocation[] {
-  const devices = draft.devices(username);
-  const own = devices.find(({ session }) => session?.sid === sid)?.session;
-  if (own?.instead === 'enrollment') {
-    own.instead = undefined;
-    draft.putDevices(username, devices);
-  }
-  const isUnproven = (session: LiveSession) => session.instead === 'enrollment' || unproven.has(session.sid);
-  return endThose(draft, username, (session) => isUnproven(session) && session.sid !== sid);
-}
-
-function endThose(draft: AccountsDraft, username: string, isMeant: (session: LiveSession) => boolean): Revocation[] {
-  const devices = draft.devices(username);
-  const ending = devices.filter(({ session }) => session !== undefined && isMeant(session));
-  const ended = ending.flatMap(({ session }) =>
-    session === undefined ? [] : [{ sid: session.sid, until: session.rnw }],
-  );
-  for (const device of ending) device.session = undefined;
-  for (const revocation of ended) draft.putRevocation(revocation);
-  if (ended.length > 0) draft.putDevices(username, devices);
-  return ended;
-}
-
-function makeDevice(open: OpenSession): DeviceRecord {
-  const createdAt = formatInstant(open.now);
-  return { id: makeId('d', open.now), name: 'unnamed', platform: 'other', createdAt, usedAt: 0, session: undefined };
-}
-
-/** Takes out the device that has not signed in for longest; its session, if it has one, is to be revoked. */
-function dropOldest(devices: DeviceRecord[]): LiveSession[] {
-  const oldest = devices.reduce((least, device) => (device.usedAt < least.usedAt ? device : least));
-  devices.splice(devices.indexOf(oldest), 1);
-  return oldest.session === undefined ? [] : [oldest.session];
 }

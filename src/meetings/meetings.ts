@@ -362,6 +362,11 @@ export class Meetings {
     const { role, room } = rooms.standing(conversation, user);
     if (room === 'deleted' || (room === 'left' && !accounts.isActive(host))) throw new Refusal('meeting_over');
     if (room === 'left') await rooms.remake(conversation, title, host);
+    // A guest of somebody takes part where that one does.
+    const inviter = role === undefined ? access.hostOf(user) : undefined;
+    if (inviter !== undefined && rooms.standing(conversation, inviter).role === undefined) {
+      throw new Refusal('meeting_forbidden');
+    }
     const meant: Role = access.isGuest(user) ? 'guest' : user === host ? 'owner' : 'member';
     if (role === undefined || meant === 'owner') await rooms.seat(conversation, user, meant, by);
   }

@@ -33,6 +33,7 @@ export function makeActorSystem(
         lane: (conversation) => lanes.write(conversation),
         search: config.search === 'on',
         isGuest: (user) => access.isGuest(user),
+        hosts: { hostOf: (user) => access.hostOf(user), guestsOf: (host) => access.guestsOf(host) },
         purged: ({ messages, bytes }) => metrics.purged(messages, bytes),
       }),
       makePersonActor({

@@ -153,7 +153,7 @@ export class S3Store {
     );
   }
 
-  /** Stores a few bytes, reads them back and removes them. @throws what fails, for `objectStoreWordOf`. */
+  /** Stores a few bytes, reads them back, asks for unfinished uploads and removes them. @throws what fails, for `objectStoreWordOf`. */
   async probe(): Promise<void> {
     const { client, library } = await this.#open();
     const abortSignal = this.#deadline();
@@ -165,6 +165,10 @@ export class S3Store {
       abortSignal,
     });
     const isRight = (await readAll(answered as Readable, said.length)).equals(said.subarray(7, 10));
+    // Asked for with every removal, and a right of its own: without it objects that are to go would stay.
+    await client.send(new library.ListMultipartUploadsCommand({ Bucket: place.Bucket, Prefix: place.Key }), {
+      abortSignal,
+    });
     await client.send(new library.DeleteObjectCommand(place), { abortSignal });
     if (!isRight) throw Object.assign(new Error('A range is not what it should be.'), { name: 'RangeIgnored' });
   }

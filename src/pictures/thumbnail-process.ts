@@ -16,6 +16,8 @@ export interface ThumbnailOrder {
   /** Pixels of the longer side; with `isSquare` of both, what is beyond the middle cut off. */
   readonly size: number;
   readonly isSquare?: true;
+  /** A picture that moves stays one, of at most so many frames; of any other the first frame is taken. */
+  readonly framesMax?: number;
 }
 
 export interface StoredPicture {
@@ -63,13 +65,15 @@ function answer(result: ThumbnailResult): void {
   process.send?.(result);
 }
 
-async function make({ format, isSquare, size, source }: ThumbnailOrder): Promise<Buffer> {
+async function make({ format, framesMax, isSquare, size, source }: ThumbnailOrder): Promise<Buffer> {
   const picture = source instanceof Uint8Array ? source : await readWhole(source);
   const options = { limitInputPixels: PIXELS_MAX, failOn: 'error', pages: 1, sequentialRead: true } as const;
-  const found = (await sharp(picture, options).metadata()).format;
+  const { format: found, pages = 1 } = await sharp(picture, options).metadata();
   if (format !== undefined && found !== format) throw new Error(`The picture is ${found}, not ${format}.`);
+  if (framesMax !== undefined && pages > framesMax) throw new Error(`The picture has ${pages} frames.`);
   // Turned as its metadata says, which is all that is taken from it: where and when it was taken goes to nobody.
-  return await sharp(picture, options)
+  const frames = framesMax === undefined ? options : { ...options, pages };
+  return await sharp(picture, frames)
     .autoOrient()
     .resize(size, size, isSquare === true ? { fit: 'cover' } : { fit: 'inside', withoutEnlargement: true })
     .webp({ quality: QUALITY })

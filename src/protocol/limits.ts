@@ -9,6 +9,18 @@ export const BODY_BYTES_MAX = 128 * 1024;
 /** A photograph of a telephone as it was taken; a person's picture is made of it, and it is not kept. [body_too_large] */
 export const AVATAR_BYTES_MAX = 8 * 1024 * 1024;
 
+/** A picture for a custom emoji: eight times what Slack takes, since phones and GIFs are larger. [body_too_large] */
+export const EMOJI_BYTES_MAX = 1024 * 1024;
+
+/** Custom emoji of an installation: a list that is read whole, some 100 KiB, and pictures of 20 MiB as they mostly are. [emoji_full] */
+export const EMOJI_MAX = 1_000;
+
+/** Frames of a custom emoji that moves: two seconds at 30 a second. [emoji_invalid] */
+export const EMOJI_FRAMES_MAX = 60;
+
+/** What is kept of a custom emoji as WebP: whoever opens a list of them loads many at once. [emoji_invalid] */
+export const EMOJI_KEPT_BYTES_MAX = 128 * 1024;
+
 /** Exports of own data under way at once: each has a connection and a block of messages in memory. [busy] */
 export const OWN_EXPORTS_MAX = 4;
 

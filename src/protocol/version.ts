@@ -23,6 +23,12 @@ export const VERSION_HEADERS = {
 export const SUBPROTOCOL_PREFIX = 'parley.';
 
 /**
+ * The prefix of the WebSocket subprotocol by which a browser shows its token, beside the one of its version: it stands in no
+ * address then, and so in no log and no history. The server never chooses it.
+ */
+export const TOKEN_SUBPROTOCOL_PREFIX = 'parley-token.';
+
+/**
  * The version a client states: a whole number in decimal. Absent or anything else reads as 0 (VER-03), since a
  * client that cannot say what it speaks is treated like the builds that predate the header.
  */

@@ -58,7 +58,7 @@ fill(HEX, `${DIGITS}abcdefABCDEF`);
 fill(BASE64, `${DIGITS}${LETTERS}+/-_`);
 fill(BODY, `${DIGITS}${LETTERS}+/=`);
 fill(VALUE_END, ' \t\n\v\f\r"\'<>`\u001b\u001d\u007f');
-fill(NAME_END, ' "\'<>`,;&|()[]{}\u007f');
+fill(NAME_END, ' "\'<>`,;&|()[]{}^\u007f');
 fill(LOCAL_PART, `${DIGITS}${LETTERS}._+-'~`);
 fill(DOMAIN, `${DIGITS}${LETTERS}.-_`);
 fill(KEY_NAME, `${DIGITS}${LETTERS}._-`);

@@ -1,8 +1,8 @@
 /** What the parts of the engine share while a text is scanned. */
-import type { Decoded } from './encodings.ts';
-import type { Pseudonyms } from './pseudonyms.ts';
-import type { KeyCache, Rules } from './rules.ts';
-import type { KeyClass } from './rows.ts';
+import type { Decoded } from './encodings/encodings.ts';
+import type { Pseudonyms } from './identifiers/pseudonyms.ts';
+import type { KeyCache, Rules } from './rules/rules.ts';
+import type { KeyClass } from './rules/rows.ts';
 import type { Spans } from './spans.ts';
 
 /** Signs that are looked for ahead: a backslash, a doubled quote, an at sign, and one in quoted-printable. */
@@ -32,6 +32,10 @@ export interface Scan {
   judgedTo: number;
   /** Up to here names and passwords before a host were looked for. */
   userinfoTo: number;
+  /** Where each of the programs that have options stood last before a place of a line. */
+  readonly programs: Map<RegExp, { readonly floor: number; readonly to: number; readonly place: number }>;
+  /** What stands around the key that was asked for last: the next one of the line is measured from there. */
+  readonly around: Around;
   /** Where a sign stands next, from a place on: most texts have few of them, and each is looked for once. */
   next(sign: Sign, place: number): number;
   /** What nobody sees was written down with a backslash: the line is read again without it. */
@@ -44,6 +48,17 @@ export interface Scan {
   value(keyClass: KeyClass, from: number, to: number): void;
   /** Scans what was decoded out of the text, as any text or as a value of a class. */
   within(decoded: Decoded, keyClass: KeyClass): void;
+}
+
+/** The last quote and the last `[ ` before a place of a line, -1 where there is none, and where that quote closes. */
+export interface Around {
+  floor: number;
+  to: number;
+  quote: number;
+  bracket: number;
+  /** The stretch that has no closing quote but at its end. */
+  openFrom: number;
+  close: number;
 }
 
 /** What stays the same from text to text. */
@@ -60,6 +75,8 @@ export interface KeyState {
   /** Lines in which the key may go on; 0 outside of a key. */
   lines: number;
   strange: number;
+  /** The line before was a full one of the body: whatever stands alone in the next one belongs to it. */
+  isFull: boolean;
   /** Words of the log's prefix before the line with the key's beginning; -1 when that was not seen. */
   prefixWords: number;
 }
@@ -76,6 +93,8 @@ export interface LineState {
   /** What the name of a pair said of the value below it, and how many line ends are left until that counts no more. */
   pairClass: KeyClass;
   pairLines: number;
+  /** The line before was a name and one value: a configuration, in which `user x` is one, too. */
+  isListed: boolean;
   /** A line above named the columns of a table. */
   columns: Columns | undefined;
   /**
@@ -115,7 +134,7 @@ export interface Columns {
 }
 
 /** The state before the first line; a text inside of another one shares its private key. */
-export function startState(key: KeyState = { lines: 0, strange: 0, prefixWords: -1 }): LineState {
+export function startState(key: KeyState = { lines: 0, strange: 0, isFull: false, prefixWords: -1 }): LineState {
   return {
     key,
     folded: undefined,
@@ -124,6 +143,7 @@ export function startState(key: KeyState = { lines: 0, strange: 0, prefixWords: 
     part: undefined,
     pairClass: 'none',
     pairLines: 0,
+    isListed: false,
     columns: undefined,
     open: undefined,
   };

@@ -1,14 +1,14 @@
 /** The rules, the pseudonyms of one key and the installation's own secrets, made ready once for all texts. */
 import { startState, type Engine as Shared, type LineState } from './context.ts';
-import { KnownSecrets } from './known-secrets.ts';
-import { walkJson } from './json.ts';
-import { beginsInsideKey, startInside } from './private-keys.ts';
-import { Pseudonyms } from './pseudonyms.ts';
-import { KeyCache, Rules } from './rules.ts';
-import type { Row } from './rows.ts';
+import { KnownSecrets } from './secrets/known-secrets.ts';
+import { walkJson } from './values/json.ts';
+import { beginsInsideKey, startInside } from './secrets/private-keys.ts';
+import { Pseudonyms } from './identifiers/pseudonyms.ts';
+import { KeyCache, Rules } from './rules/rules.ts';
+import type { Row } from './rules/rows.ts';
 import { TextScan } from './scan.ts';
 import type { Span } from './spans.ts';
-import { TABLE } from './table.ts';
+import { TABLE } from './rules/table.ts';
 
 export interface Knowledge {
   /** The installation key, 32 bytes. */
@@ -34,17 +34,18 @@ export class Engine {
       rules,
       keys: new KeyCache(rules),
       pseudonyms: new Pseudonyms(key),
-      clean: (text) => this.lines(Buffer.from(text, 'latin1'), startState()),
+      clean: (text) => this.lines(Buffer.from(text, 'latin1'), startState()).toString('latin1'),
     };
   }
 
-  /** Whole lines, without what is personal, as Latin-1; the state goes on from text to text. */
-  lines(bytes: Buffer, state: LineState): string {
+  /** Whole lines, without what is personal, as bytes of their own; the state goes on from text to text. */
+  lines(bytes: Buffer, state: LineState): Buffer {
     const text = bytes.toString('latin1');
     const places = this.#known.find(text);
-    if (places.length === 0) return this.#scan(bytes, text, state).output();
+    if (places.length === 0) return this.#scan(bytes, text, state).written(bytes);
     const masked = this.#known.mask(text, places);
-    return this.#scan(Buffer.from(masked, 'latin1'), masked, state).output();
+    const maskedBytes = Buffer.from(masked, 'latin1');
+    return this.#scan(maskedBytes, masked, state).written(maskedBytes);
   }
 
   #scan(bytes: Buffer, text: string, state: LineState): TextScan['spans'] {

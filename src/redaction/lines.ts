@@ -3,15 +3,15 @@
  * name whose value stands beside it. A value that a cut of a long line went through goes on here, too.
  */
 import { gapEnd, indexOf, isDigit, runStop, VALUE_END } from './bytes.ts';
-import { cutColumns } from './columns.ts';
+import { cutColumns } from './values/columns.ts';
 import { columnOf, lineStop, type Below, type Block, type LineState, type Scan } from './context.ts';
-import { decodeReferences } from './encodings.ts';
-import { INHERITED, innerClass, pairClass, putNumber } from './json.ts';
-import type { KeyClass } from './rows.ts';
+import { cutElementBelow } from './values/elements.ts';
+import { INHERITED, innerClass, pairClass, putNumber } from './values/json.ts';
+import type { KeyClass } from './rules/rows.ts';
 import { markerEnd, type SecretClass } from './spans.ts';
-import { cutFound, cutKeyed } from './values.ts';
-import { cutValue } from './value-classes.ts';
-import { wordEnd } from './value-ends.ts';
+import { cutFound, cutKeyed } from './values/values.ts';
+import { cutValue } from './values/value-classes.ts';
+import { wordEnd } from './values/value-ends.ts';
 
 /** Lines of one value at most; those behind them are scanned as any text. */
 export const BLOCK_LINES_MAX = 200;
@@ -83,12 +83,9 @@ function cutOpen(scan: Scan, start: number, stop: number): number {
   return scan.spans.secret(start, to, name);
 }
 
-/** Lines in which the text of an element goes on, at most. */
-export const ELEMENT_LINES_MAX = 20;
-
 /** A value that begins on this line, below its name. Answers where the scan goes on, or -1. */
 function cutBelow(scan: Scan, below: Below, start: number, stop: number): number {
-  const { text, state } = scan;
+  const { state } = scan;
   const { keyClass, isElement, lines } = below;
   const from = gapEnd(scan.bytes, start, stop, stop - start);
   state.below = lines > 1 ? { ...below, lines: lines - 1 } : undefined;
@@ -97,18 +94,7 @@ function cutBelow(scan: Scan, below: Below, start: number, stop: number): number
     const found = { start: from, isColon: false, isSpaced: false, quote: 0, isDouble: false };
     return cutFound(scan, found, keyClass, from, from);
   }
-  const tags = /^(?:<\w[^<>\n]{0,200}>){0,3}/.exec(text.slice(from, Math.min(stop, from + 640)))?.[0].length ?? 0;
-  const value = from + tags;
-  const close = indexOf(scan.bytes, 60, value, stop);
-  // A key that stands where a value would is a name beside a name.
-  if (close !== -1 || scan.engine.keys.classAt(scan.bytes, value, stop) !== 'none') state.below = undefined;
-  const to = close === -1 ? stop : close;
-  if (to <= value || (close !== -1 && scan.engine.keys.classAt(scan.bytes, value, to) !== 'none')) return -1;
-  if (markerEnd(text, value) === to) return to;
-  const before = scan.spans.list.length;
-  if (text.slice(value, to).includes('&')) scan.within(decodeReferences(text, value, to), keyClass);
-  else scan.value(keyClass, value, to);
-  return scan.spans.list.length > before ? Math.max(to, scan.spans.last) : to;
+  return cutElementBelow(scan, below, from, stop);
 }
 
 /** A header that goes on in this line. */
@@ -230,7 +216,7 @@ function cutPartLine(scan: Scan, start: number, stop: number): number {
 }
 
 const PAIR_NAME = 'name|key|field|header|variable|param|parameter|property|attribute';
-const BEFORE = new RegExp(`(?:${PAIR_NAME})["']? ?[:=] ?["']([\\w .-]{1,64})["']`, 'gi');
+const BEFORE = new RegExp(`(?:${PAIR_NAME})["']? ?[:=] ?(?:["']([\\w .-]{1,64})["']|([\\w.-]{1,64})(?=,))`, 'gi');
 const BEHIND = new RegExp(`^["'] ?,? ?["']?(?:${PAIR_NAME})["']? ?[:=] ?["']([\\w ./-]{1,64})["']`, 'i');
 
 /** The value of a pair under its `value`, by the class of its name. Answers where the scan goes on, or -1. */
@@ -241,7 +227,8 @@ export function cutPairValue(scan: Scan, start: number, end: number): number {
   let keyClass: KeyClass = 'none';
   if (named !== undefined) {
     const between = before.slice(named.index + named[0].length);
-    if (/^ ?[, ]/.test(between) && !/[{}<>]/.test(between)) keyClass = namedClass(scan, named[1] as string);
+    if (/^ ?[, ]/.test(between) && !/[{}<>]/.test(between))
+      keyClass = namedClass(scan, named[1] ?? (named[2] as string));
   }
   if (keyClass === 'none' && state.pairLines > 0 && columnOf(scan, bytes[start - 1] === 34 ? start - 1 : start) !== -1)
     keyClass = state.pairClass;

@@ -1,21 +1,26 @@
 /** What a mark is the middle or the beginning of: addresses, URIs, numbers, escapes, JSON, elements, options. */
-import { cutIPv6 } from './addresses.ts';
+import { cutIPv6 } from './identifiers/addresses.ts';
 import { HEX, indexOf, isDigit, runEnd, WORD_BITS } from './bytes.ts';
-import { cutOption } from './commands.ts';
+import { cutOption } from './values/commands.ts';
 import { DOUBLED, SLASH, type Scan } from './context.ts';
-import { decodeEncodedWord } from './decoding.ts';
-import { decodeDoubled, decodeEscapes, decodePercent, decodeQuotedPrintable, decodeReferences } from './encodings.ts';
-import { stringEnd, walkJson } from './json.ts';
-import { ELEMENT_LINES_MAX } from './lines.ts';
-import { cutEmail, isHighCode, putPerson } from './people.ts';
-import { cutInternational } from './phones.ts';
-import { cutBracket } from './phrases.ts';
-import { cutPrivateKey } from './private-keys.ts';
-import { isPseudonym } from './pseudonyms.ts';
-import type { KeyClass } from './rows.ts';
+import { decodeEncodedWord } from './encodings/decoding.ts';
+import { cutElement } from './values/elements.ts';
+import {
+  decodeDoubled,
+  decodeEscapes,
+  decodePercent,
+  decodeQuotedPrintable,
+  decodeReferences,
+} from './encodings/encodings.ts';
+import { stringEnd, walkJson } from './values/json.ts';
+import { cutEmail, isHighCode, putPerson } from './identifiers/people.ts';
+import { cutInternational } from './identifiers/phones.ts';
+import { cutBracket } from './values/phrases.ts';
+import { cutPrivateKey } from './secrets/private-keys.ts';
+import { isPseudonym } from './identifiers/pseudonyms.ts';
 import { markerEnd } from './spans.ts';
-import { cutUserinfo } from './uris.ts';
-import { HASH } from './value-ends.ts';
+import { cutUserinfo } from './identifiers/uris.ts';
+import { HASH } from './values/value-ends.ts';
 
 /** Bytes of one stretch; a longer one is taken in parts. */
 const REGION_MAX = 4096;
@@ -221,63 +226,6 @@ function startJson(scan: Scan, at: number): number {
 function cutHash({ text, spans, stop }: Scan, at: number): number {
   HASH.lastIndex = at;
   return HASH.test(text) ? spans.secret(at, Math.min(HASH.lastIndex, stop), 'secret') : -1;
-}
-
-const TAG = /<(?:[\w.-]{1,40}:)?([\w.-]{1,64})((?:\s[^<>]{0,512})?)>(<!\[CDATA\[)?/y;
-
-/** Classes of names whose elements hold no value of theirs. */
-const NAMELESS: ReadonlySet<KeyClass> = new Set<KeyClass>(['none', 'pair-name', 'pair-value', 'audit', 'people']);
-
-const NAMED_ELEMENT = /([A-Za-z][\w .-]{1,63})<\/[\w:.-]{1,64}>((?:[ \t]{0,8}<\w[^<>\n]{0,200}>){0,3})/y;
-
-/** `<key>password</key><string>…</string>`: an element with a name says what the next one is. Answers -1 where none does. */
-function cutSibling(scan: Scan, from: number): number {
-  const { text, bytes, engine, stop, state } = scan;
-  NAMED_ELEMENT.lastIndex = from;
-  const named = NAMED_ELEMENT.exec(text);
-  if (named === null || NAMED_ELEMENT.lastIndex > stop) return -1;
-  const keyClass = engine.keys.classOf((named[1] as string).replaceAll(' ', '_'));
-  if (NAMELESS.has(keyClass)) return -1;
-  const value = from + named[0].length;
-  if (value >= stop) {
-    state.below = { keyClass, isElement: true, lines: 1 };
-    return value;
-  }
-  const close = indexOf(bytes, 60, value, stop);
-  // An element with a name of its own says itself what its text is.
-  const inner = /<(?:[\w.-]{1,40}:)?([\w.-]{1,64})[^<]*$/.exec(named[2] as string)?.[1];
-  if (inner === undefined || !NAMELESS.has(engine.keys.classOf(inner)) || close <= value || bytes[close + 1] !== 47)
-    return -1;
-  // A name beside a name is the head of a table.
-  if (engine.keys.classAt(bytes, value, close) !== 'none' || markerEnd(text, value) === close) return -1;
-  if (text.slice(value, close).includes('&')) scan.within(decodeReferences(text, value, close), keyClass);
-  else scan.value(keyClass, value, close);
-  return Math.max(close, scan.spans.last);
-}
-
-/** The text of an element with the name of a key: `<password>…</password>`, in SOAP, in WebDAV, in reports. */
-function cutElement(scan: Scan, at: number): number {
-  const { text, bytes, engine, stop } = scan;
-  TAG.lastIndex = at;
-  const tag = TAG.exec(text);
-  if (tag === null || TAG.lastIndex > stop) return -1;
-  const keyClass = engine.keys.classOf(tag[1] as string);
-  if (NAMELESS.has(keyClass)) return cutSibling(scan, at + tag[0].length);
-  const from = at + tag[0].length;
-  if ((tag[2] as string) !== '') scan.run(at + 1, from - 1);
-  if (from >= stop && tag[3] === undefined) {
-    scan.state.below = { keyClass, isElement: true, lines: ELEMENT_LINES_MAX };
-    return from;
-  }
-  const isData = tag[3] !== undefined;
-  const end = isData ? text.indexOf(']]>', from) : indexOf(bytes, 60, from, stop);
-  const to = end === -1 || end > stop ? stop : end;
-  if (to <= from || markerEnd(text, from) === to || (!isData && end === -1)) return from;
-  // What is nested has names of its own.
-  if (!isData && bytes[to + 1] !== 47) return from;
-  if (text.slice(from, to).includes('&')) scan.within(decodeReferences(text, from, to), keyClass);
-  else scan.value(keyClass, from, to);
-  return Math.max(to, scan.spans.last);
 }
 
 function cutDash(scan: Scan, at: number, next: number): number {

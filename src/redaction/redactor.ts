@@ -1,6 +1,6 @@
 /** The de-personalised view of a text, of bytes, of a stream and of a JSON value (RED-01 … RED-07, RED-12). */
 import { Engine, type Knowledge } from './engine.ts';
-import { unmask } from './known-secrets.ts';
+import { unmask } from './secrets/known-secrets.ts';
 import { marker, type Span } from './spans.ts';
 import { RedactionStream } from './stream.ts';
 

@@ -3,7 +3,7 @@
  * follows it. Addresses are found by their rare middle (`@`, `://`, `::`). Nothing walks left of what was replaced,
  * and every walk is bounded, so that time is linear in any text.
  */
-import { cutIPv4, cutIPv6 } from './addresses.ts';
+import { cutIPv4, cutIPv6 } from './identifiers/addresses.ts';
 import {
   ASKS_BASE64,
   ASKS_COLON,
@@ -11,6 +11,7 @@ import {
   ASKS_KEY,
   ASKS_NUMBER,
   ASKS_SIGN,
+  BASE64,
   DASH,
   DIGIT,
   HEX,
@@ -20,22 +21,22 @@ import {
   WORD_BITS,
 } from './bytes.ts';
 import { columnOf, SIGNS, startState, type Engine, type LineState, type Scan, type Sign } from './context.ts';
-import type { Decoded } from './encodings.ts';
-import { decodeUnseen } from './encodings.ts';
-import { noteColumns } from './columns.ts';
-import { cutDirective } from './directives.ts';
+import type { Decoded } from './encodings/encodings.ts';
+import { decodeUnseen } from './encodings/encodings.ts';
+import { noteColumns } from './values/columns.ts';
+import { cutDirective } from './values/directives.ts';
 import { cutLeft, cutPairValue, isClear, isNameOfPerson, notePairName, opensBlock, opensPart } from './lines.ts';
 import { cutMark } from './marks.ts';
-import { cutRussian } from './phones.ts';
-import { cutForm, cutRandom, isEncoded, RANDOM_WORD_MIN } from './long-words.ts';
-import { cutLead } from './phrases.ts';
-import { cutKeyLine, cutOrphan, startPuttyLines } from './private-keys.ts';
-import type { KeyClass } from './rows.ts';
+import { cutRussian } from './identifiers/phones.ts';
+import { cutForm, cutRandom, isEncoded, RANDOM_WORD_MIN } from './secrets/long-words.ts';
+import { cutFormLine, cutLead } from './values/phrases.ts';
+import { cutKeyLine, cutOrphan, startPuttyLines } from './secrets/private-keys.ts';
+import type { KeyClass } from './rules/rows.ts';
 import { fractionEnd, isInstant, isTime } from './times.ts';
 import { Spans } from './spans.ts';
-import { cutKeyed, hasSign } from './values.ts';
-import { cutValue } from './value-classes.ts';
-import { cutBeforeColon } from './uris.ts';
+import { cutKeyed, hasSign } from './values/values.ts';
+import { cutValue } from './values/value-classes.ts';
+import { cutBeforeColon } from './identifiers/uris.ts';
 
 /** The first word of a token of Terraform, before a dot. */
 const SHAPE_WORD = 14;
@@ -43,6 +44,8 @@ const SHAPE_WORD = 14;
 const INSTANT = 13;
 /** A full line of a key's body has 64 characters; a shorter line is none. */
 const BODY_LINE_MIN = 64;
+/** Bytes of a credential in base64 at the end of a line. */
+const PADDED_MAX = 512;
 /** Encodings inside of encodings: `%252B`, JSON in JSON in JSON. What is deeper is hidden as a whole. */
 export const NESTING_MAX = 8;
 /** First bytes of what nobody sees: the escape of terminals, and spaces and marks without a width in UTF-8. */
@@ -74,6 +77,8 @@ export class TextScan implements Scan {
   decodedTo = 0;
   judgedTo = 0;
   userinfoTo = 0;
+  #programs: Scan['programs'] | undefined;
+  readonly around = { floor: -1, to: 0, quote: -1, bracket: -1, openFrom: 0, close: -1 };
   hasUnseen = false;
   /** Where each of the signs stands next. */
   readonly #signs = [-1, -1, -1, -1];
@@ -99,7 +104,7 @@ export class TextScan implements Scan {
       if (end === -1) end = length;
       this.isJoined = false;
       // The padding of a key's last line is no such break.
-      while (end < length && state.key.lines === 0 && isSoft(bytes, end, at)) {
+      while (end < length && state.key.lines === 0 && isSoft(bytes, end, at) && !this.#isPadded(at, end)) {
         this.isJoined = true;
         const next = text.indexOf('\n', end + 1);
         end = next === -1 ? length : next;
@@ -111,6 +116,17 @@ export class TextScan implements Scan {
       if (end < length && state.open !== undefined) state.open = onNextLine(state.open);
       at = end + 1;
     }
+  }
+
+  /** Whether the sign at the end of a line pads a credential: quoted-printable writes no two of them, and no header so. */
+  #isPadded(start: number, end: number): boolean {
+    const { bytes, text } = this;
+    const sign = bytes[end - 1] === 13 ? end - 2 : end - 1;
+    if (bytes[sign - 1] === 61) return true;
+    const least = Math.max(start, sign - PADDED_MAX);
+    let from = sign;
+    while (from > least && BASE64[bytes[from - 1] as number] === 1) from -= 1;
+    return /(?:authorization: ?|basic |bearer )$/i.test(text.slice(Math.max(start, from - 16), from));
   }
 
   #line(start: number, stop: number): void {
@@ -125,7 +141,9 @@ export class TextScan implements Scan {
       if (this.bytes[from] !== 123) from = Math.max(cutKeyLine(this, from, stop), from);
     } else if (stop - from >= BODY_LINE_MIN) from = Math.max(cutOrphan(this, from, stop), from);
     if (from < stop) {
-      from = Math.max(cutDirective(this, from, stop), from);
+      const first = this.bytes[from] as number;
+      // Lines with a form of their own begin with a time.
+      from = Math.max(cutDirective(this, from, stop), first > 47 && first < 58 ? cutFormLine(this, from) : -1, from);
       this.#go(from, stop);
       noteColumns(this, start, stop);
     }
@@ -164,6 +182,11 @@ export class TextScan implements Scan {
     return true;
   }
 
+  get programs(): Scan['programs'] {
+    this.#programs ??= new Map();
+    return this.#programs;
+  }
+
   next(sign: Sign, place: number): number {
     const known = this.#signs[sign] as number;
     if (known >= place) return known;
@@ -189,7 +212,9 @@ export class TextScan implements Scan {
     this.floor = from;
     this.stop = to;
     this.isJoined = false;
-    const at = this.state.key.lines > 0 && to - left > 7 ? Math.max(cutKeyLine(this, left, to), left) : left;
+    // Strings beside those of a key tell of the line: no short one is the last of a body.
+    this.state.key.isFull = false;
+    const at = this.state.key.lines > 0 && to - left > 3 ? Math.max(cutKeyLine(this, left, to), left) : left;
     if (at < to) this.#go(at, to);
     this.floor = floor;
     this.stop = stop;
@@ -416,6 +441,7 @@ function mayBeSign(first: number | undefined, second: number | undefined): boole
     first === 9 ||
     first === 34 ||
     first === 124 ||
+    (first === 46 && second === 32) ||
     (first === 45 && second === 62)
   );
 }

@@ -41,6 +41,34 @@ export function markerEnd(text: string, at: number): number {
   return close > 0 && MARKERS.has(text.slice(at, at + close)) ? at + close : -1;
 }
 
+/** Shorter stretches are copied byte by byte: a call costs more. */
+const CALL_MIN = 48;
+
+/** Copies a stretch. Answers where the next one goes. */
+function copied(source: Buffer, from: number, end: number, target: Buffer, to: number): number {
+  if (end - from >= CALL_MIN) source.copy(target, to, from, end);
+  else for (let at = from; at < end; at += 1) target[to + at - from] = source[at] as number;
+  return to + end - from;
+}
+
+/** What stands between the markers of one value: line ends and spaces, also where they are written in an encoding. */
+const BETWEEN = /(?:\s|\\{1,4}[nrt]|&#(?:10|13|x[aAdD]);|%0[AaDd]){0,8}/y;
+
+/** Where markers end that stand beside each other from a place on, up to another one at most; -1 where none does. */
+export function markersEnd(text: string, at: number, to: number): number {
+  let end = markerEnd(text, at);
+  while (end !== -1 && end < to) {
+    BETWEEN.lastIndex = end;
+    BETWEEN.test(text);
+    const next = BETWEEN.lastIndex;
+    if (next >= to) return to;
+    const further = markerEnd(text, next);
+    if (further === -1) return end;
+    end = further;
+  }
+  return end;
+}
+
 export class Spans {
   readonly #text: string;
   readonly list: Span[] = [];
@@ -81,6 +109,25 @@ export class Spans {
   rewind(count: number): void {
     this.list.length = count;
     this.last = this.list.at(-1)?.end ?? 0;
+  }
+
+  /** The bytes of the text with what was put into it: stretches that stay are copied whole. */
+  written(source: Buffer): Buffer {
+    const { list } = this;
+    if (list.length === 0) return Buffer.from(source);
+    let { length } = source;
+    for (const { start, end, replacement } of list) length += replacement.length - (end - start);
+    const target = Buffer.allocUnsafe(length);
+    let to = 0;
+    let from = 0;
+    for (const { start, end, replacement } of list) {
+      to = copied(source, from, start, target, to);
+      for (let at = 0; at < replacement.length; at += 1) target[to + at] = replacement.charCodeAt(at);
+      to += replacement.length;
+      from = end;
+    }
+    copied(source, from, source.length, target, to);
+    return target;
   }
 
   /** The text with what was put into it. */

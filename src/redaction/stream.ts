@@ -1,7 +1,7 @@
 /** Text that comes in chunks. What is held: a line that has not ended, and lines that may be the tail of a key. */
 import { startState, type LineState } from './context.ts';
-import { beginsInsideKey, startInside } from './private-keys.ts';
-import { wideOf, WideText, type WideForm } from './wide-text.ts';
+import { beginsInsideKey, startInside } from './secrets/private-keys.ts';
+import { wideOf, WideText, type WideForm } from './encodings/wide-text.ts';
 
 /** Bytes of one line that are held until its end comes. A longer line is cut at the last space before this place. */
 export const LINE_BYTES_MAX = 1 << 20;
@@ -15,7 +15,7 @@ const NOTHING = Buffer.alloc(0);
 
 /** What makes whole lines clean, and remembers in the state what they leave to the next ones. */
 export interface LineCleaner {
-  lines(bytes: Buffer, state: LineState): string;
+  lines(bytes: Buffer, state: LineState): Buffer;
 }
 
 export class RedactionStream {
@@ -69,20 +69,16 @@ export class RedactionStream {
     for (;;) {
       const cut = cutPlace(held, from);
       if (cut === from) break;
-      parts.push(this.#clean(held.subarray(from, cut)));
+      parts.push(this.#cleaner.lines(held.subarray(from, cut), this.#state));
       from = cut;
     }
     if (isEnd && from < held.length) {
-      parts.push(this.#clean(held.subarray(from)));
+      parts.push(this.#cleaner.lines(held.subarray(from), this.#state));
       from = held.length;
     }
     // A copy: the chunk is its giver's, who may write into it.
     this.#held = from === held.length ? NOTHING : Buffer.from(held.subarray(from));
     return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
-  }
-
-  #clean(lines: Buffer): Buffer {
-    return Buffer.from(this.#cleaner.lines(lines, this.#state), 'latin1');
   }
 
   #begin(isWhole: boolean): boolean {

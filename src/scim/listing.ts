@@ -18,7 +18,7 @@ export const SORTED_MAX = 5_000;
 /** Looks through all resources at once, over all clients; one more is refused. [busy] */
 export const SCANS_MAX = 2;
 /** How long one look through all resources goes on. [scim_too_many] */
-const SCAN_MILLIS_MAX = 20_000;
+export const SCAN_MILLIS_MAX = 20_000;
 const SLICE_MILLIS = 4;
 /** Seconds after which one that was refused may have its turn. */
 const RETRY_SECONDS = 5;
@@ -82,7 +82,13 @@ function integerAt(value: Json | undefined, field: string): number | undefined {
 }
 
 export class Listing {
+  readonly #now: () => number;
   #scans = 0;
+
+  /** `now` in milliseconds that never go back. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
 
   /** @throws Refusal `busy`, `scim_too_many`. */
   async list(query: ListQuery, source: ListSource): Promise<ListReply> {
@@ -109,17 +115,17 @@ export class Listing {
   /** Holds the filter against everybody. Without an order, only what stands in the page is kept. */
   async #scan(query: ListQuery, source: ListSource): Promise<ListReply> {
     const { count, filter, sortBy, startIndex } = query;
-    const began = performance.now();
+    const began = this.#now();
     let since = began;
     let total = 0;
     const kept: Resource[] = [];
     // A copy: people come and go meanwhile.
     for (const id of [...(await source.all())]) {
-      const now = performance.now();
+      const now = this.#now();
       if (now - since > SLICE_MILLIS) {
         if (now - began > SCAN_MILLIS_MAX) throw new Refusal('scim_too_many');
         await othersFirst();
-        since = performance.now();
+        since = this.#now();
       }
       const resource = source.read(id);
       if (resource === undefined || (filter !== undefined && !matches(filter, resource))) continue;

@@ -10,7 +10,14 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '#src/base/clock.ts';
 import type { Json } from '#src/base/json.ts';
 import { formatInstant } from '#src/base/time.ts';
-import { profileOf, putPerson, putProfile, type Profile } from '#src/directory/directory.ts';
+import {
+  emailHoldersOf,
+  noteGivenEmail,
+  profileOf,
+  putPerson,
+  putProfile,
+  type Profile,
+} from '#src/directory/directory.ts';
 import { blockByWord, unblockByWord, type ForeignWord } from '#src/directory/foreign-blocks.ts';
 import { addPerson, changeProfile } from '#src/directory/people.ts';
 import { guestRecords } from '#src/identity/guest-records.ts';
@@ -18,7 +25,7 @@ import { holdsConsoleRole } from '#src/identity/console/console-role-record.ts';
 import type { Revocation, SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import { countOne, countOneLess, isScimClient, type ScimClient } from '#src/identity/scim-clients.ts';
 import { bindPerson, identitiesOf, identityAt, unbindPerson } from '#src/identity/single-sign-on/person-identities.ts';
-import { isBotUser } from '#src/protocol/bots/bots.ts';
+import { isReservedUsername } from '#src/protocol/directory/resources.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { USERNAME } from '#src/protocol/names.ts';
 import type { PersonRecord } from '#storage/accounts/account-records.ts';
@@ -126,6 +133,9 @@ export class ScimPeople {
       const username = freeUsername(draft, client, wanted.record.userName);
       addPerson(draft, { username, passwordHash, role: 'person', now });
       putProfile(draft, username, wanted.profile);
+      const email = wanted.profile.email?.toLowerCase();
+      // Of two who have it, the one who was not there before is not the one whom it opens.
+      if (email !== undefined && emailHoldersOf(draft, email).length > 1) noteGivenEmail(draft, username);
       const details = { role: 'person', ...wanted.profile, by: 'provisioning' };
       draft.audit(now, { event: 'user.created', ...by, subject: `user:${username}`, details });
       bind(draft, username, client, by, now);
@@ -259,7 +269,9 @@ export class ScimPeople {
       deletedAt: null,
     };
     const isOther = before === undefined || isBack || isRecordOther(before, record);
+    const email = profileOf(draft, username).email?.toLowerCase();
     const isChanged = changeProfile(draft, username, wanted.profile, by, now);
+    if (profileOf(draft, username).email?.toLowerCase() !== email) noteGivenEmail(draft, username);
     const word = wordOf(client, by, now);
     const isActive = wanted.isActive ?? (isBack ? true : undefined);
     const unblocked = isActive === true ? unblockByWord(draft, person, word) : undefined;
@@ -283,6 +295,15 @@ export class ScimPeople {
     if (revoked.length > 0) await announcer.revoked([...revoked]);
     if (rev !== undefined) announcer.directoryChanged(username, rev);
   }
+}
+
+/** What a provisioning client keeps of a person beside their profile, for who takes their own data with them; at most one. */
+export function provisionedOf(view: Pick<AccountsDraft, 'document'>, username: string): object[] {
+  const record = view.document(scimPeople, username);
+  if (record === undefined) return [];
+  const { changedAt, client, externalId, familyName, formatted, givenName, userName } = record;
+  const named = { formatted, family_name: familyName, given_name: givenName };
+  return [{ client, user_name: userName, external_id: externalId, ...named, changed_at: changedAt }];
 }
 
 /** Forgets what is kept of a person beside their profile, as part of a change. */
@@ -371,7 +392,7 @@ function freeUsername(draft: AccountsDraft, client: ScimClient, userName: string
   for (let number = 1; number <= NAMESAKES_MAX; number += 1) {
     const suffix = number === 1 ? '' : `-${number}`;
     const name = `${wanted.slice(0, USERNAME_LENGTH_MAX - suffix.length)}${suffix}`;
-    if (draft.person(name) === undefined && !isBotUser(name)) return name;
+    if (draft.person(name) === undefined && !isReservedUsername(name)) return name;
     if (number === 1 && draft.document(scimPeople, name)?.client !== client.id) break;
   }
   throw new Refusal('username_taken');

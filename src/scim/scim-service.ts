@@ -21,9 +21,8 @@ import { Listing, LIST_SCHEMA, readListQuery, type ListReply, type ListSource } 
 import { readOperations } from './patch.ts';
 import { GROUPS, type ScimGroups } from './scim-groups.ts';
 import type { Caller, ScimPeople, VersionCheck } from './scim-people.ts';
+import { SCIM_PREFIX, SCIM_ROUTES, UNSUPPORTED_PATHS, type ScimRouteName } from './scim-routes.ts';
 import { USERS } from './user-resource.ts';
-
-export const SCIM_PREFIX = '/scim/v2';
 
 /** One body: a group of some ten thousand members. [body_too_large] */
 export const SCIM_BODY_BYTES_MAX = 1024 ** 2;
@@ -74,8 +73,8 @@ class ScimService {
     this.#addDiscovery(scope);
     this.#addUsers(scope);
     this.#addGroups(scope);
-    for (const path of ['/Bulk', '/Me', '/.search']) {
-      on(scope, ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'], path, () => {
+    for (const path of UNSUPPORTED_PATHS) {
+      add(scope, ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'], path, () => {
         throw new Refusal('scim_not_supported');
       });
     }
@@ -99,17 +98,17 @@ class ScimService {
 
   #addDiscovery(scope: FastifyInstance): void {
     const baseOf = (request: FastifyRequest) => this.#callerOf(request).base;
-    on(scope, 'GET', '/ServiceProviderConfig', (request) => serviceProviderConfig(baseOf(request)));
-    for (const [path, all] of [
-      ['/ResourceTypes', resourceTypes],
-      ['/Schemas', schemas],
+    on(scope, 'readProvider', (request) => serviceProviderConfig(baseOf(request)));
+    for (const [list, read, all] of [
+      ['listResourceTypes', 'readResourceType', resourceTypes],
+      ['listSchemas', 'readSchema', schemas],
     ] as const) {
-      on(scope, 'GET', path, (request) => {
+      on(scope, list, (request) => {
         const found = all(baseOf(request));
         const { length } = found;
         return { schemas: [LIST_SCHEMA], totalResults: length, startIndex: 1, itemsPerPage: length, Resources: found };
       });
-      on(scope, 'GET', `${path}/:id`, (request) => {
+      on(scope, read, (request) => {
         const found = all(baseOf(request)).find(({ id }) => id === idOf(request));
         if (found === undefined) throw new Refusal('path_not_found');
         return found;
@@ -124,26 +123,26 @@ class ScimService {
       const source = this.#peopleSource(caller);
       return shownList(await this.#listing.list(readListQuery(query, USERS), source), readProjection(query, USERS));
     };
-    on(scope, 'GET', '/Users', async (request) => await list(request, request.query as Query));
-    on(scope, 'POST', '/Users/.search', async (request) => await list(request, searchIn(request.body)));
-    on(scope, 'GET', '/Users/:id', (request, reply) =>
+    on(scope, 'listUsers', async (request) => await list(request, request.query as Query));
+    on(scope, 'searchUsers', async (request) => await list(request, searchIn(request.body)));
+    on(scope, 'readUser', (request, reply) =>
       sent(request, reply, people.read(this.#callerOf(request), idOf(request)), projectionOf(request, USERS)),
     );
-    on(scope, 'POST', '/Users', async (request, reply) => {
+    on(scope, 'createUser', async (request, reply) => {
       const made = await people.create(this.#callerOf(request), request.body as Json);
       return sent(request, reply.code(201), made, projectionOf(request, USERS));
     });
-    on(scope, 'PUT', '/Users/:id', async (request, reply) => {
+    on(scope, 'replaceUser', async (request, reply) => {
       const check = checkOf(request);
       const changed = await people.replace(this.#callerOf(request), idOf(request), request.body as Json, check);
       return sent(request, reply, changed, projectionOf(request, USERS));
     });
-    on(scope, 'PATCH', '/Users/:id', async (request, reply) => {
+    on(scope, 'changeUser', async (request, reply) => {
       const operations = readOperations(request.body as Json, USERS);
       const changed = await people.patch(this.#callerOf(request), idOf(request), operations, checkOf(request));
       return sent(request, reply, changed, projectionOf(request, USERS));
     });
-    on(scope, 'DELETE', '/Users/:id', async (request, reply) => {
+    on(scope, 'removeUser', async (request, reply) => {
       await people.remove(this.#callerOf(request), idOf(request), checkOf(request));
       return reply.code(204).send();
     });
@@ -164,20 +163,20 @@ class ScimService {
       const isWanted = projectionOf(request, GROUPS).isWanted('members');
       return groups.read(caller, id, isWanted ? await this.#people.of(caller.client) : undefined);
     };
-    on(scope, 'GET', '/Groups', async (request) => await list(request, request.query as Query));
-    on(scope, 'POST', '/Groups/.search', async (request) => await list(request, searchIn(request.body)));
-    on(scope, 'GET', '/Groups/:id', async (request, reply) =>
+    on(scope, 'listGroups', async (request) => await list(request, request.query as Query));
+    on(scope, 'searchGroups', async (request) => await list(request, searchIn(request.body)));
+    on(scope, 'readGroup', async (request, reply) =>
       sent(request, reply, await read(request, idOf(request)), projectionOf(request, GROUPS)),
     );
-    on(scope, 'POST', '/Groups', async (request, reply) => {
+    on(scope, 'createGroup', async (request, reply) => {
       const id = await groups.create(this.#callerOf(request), request.body as Json);
       return sent(request, reply.code(201), await read(request, id), projectionOf(request, GROUPS));
     });
-    on(scope, 'PUT', '/Groups/:id', async (request, reply) => {
+    on(scope, 'replaceGroup', async (request, reply) => {
       await groups.replace(this.#callerOf(request), idOf(request), request.body as Json, checkOf(request));
       return sent(request, reply, await read(request, idOf(request)), projectionOf(request, GROUPS));
     });
-    on(scope, 'PATCH', '/Groups/:id', async (request, reply) => {
+    on(scope, 'changeGroup', async (request, reply) => {
       const operations = readOperations(request.body as Json, GROUPS);
       await groups.patch(this.#callerOf(request), idOf(request), operations, checkOf(request));
       const projection = projectionOf(request, GROUPS);
@@ -185,7 +184,7 @@ class ScimService {
       if (!projection.isNamed) return reply.code(204).send();
       return sent(request, reply, await read(request, idOf(request)), projection);
     });
-    on(scope, 'DELETE', '/Groups/:id', async (request, reply) => {
+    on(scope, 'removeGroup', async (request, reply) => {
       await groups.remove(this.#callerOf(request), idOf(request), checkOf(request));
       return reply.code(204).send();
     });
@@ -246,7 +245,13 @@ class ScimService {
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
-function on(scope: FastifyInstance, method: string | string[], url: string, handle: Handler): void {
+/** A route of the table: there is no other way to have one. */
+function on(scope: FastifyInstance, name: ScimRouteName, handle: Handler): void {
+  const { method, path } = SCIM_ROUTES[name];
+  add(scope, method.toUpperCase(), path, handle);
+}
+
+function add(scope: FastifyInstance, method: string | string[], url: string, handle: Handler): void {
   scope.route({
     method,
     url,

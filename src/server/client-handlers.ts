@@ -6,13 +6,15 @@ import type { APP_PASSWORD_ROUTES } from '#src/protocol/sessions/app-password-ro
 import type { DirectoryQuery } from '#src/protocol/directory/directory.ts';
 import type { DIRECTORY_ROUTES } from '#src/protocol/directory/directory-routes.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import type { confirmRecovery, recover } from '#src/protocol/directory/guests.ts';
+import type { GUEST_ROUTES } from '#src/protocol/directory/guest-routes.ts';
+import type { confirmRecovery, InviteGuest, recover } from '#src/protocol/directory/guests.ts';
 import type { MEETING_ROUTES } from '#src/protocol/meetings/meeting-routes.ts';
 import type { ChangeMeeting, CreateMeeting, handOverMeeting, meetingsQuery } from '#src/protocol/meetings/meetings.ts';
 import type { RECOVERY_ROUTES } from '#src/protocol/directory/recovery-routes.ts';
 import type { AppPasswords } from '#src/identity/app-passwords.ts';
 import type { ClientHandlers, ClientRequest } from '#src/http/client-routes.ts';
 import type { Directory } from '#src/directory/directory.ts';
+import type { HostedGuests } from '#src/hosting/hosted-guests.ts';
 import type { Groups } from '#src/directory/groups.ts';
 import type { Meetings } from '#src/meetings/meetings.ts';
 import type { Recovery } from '#src/directory/recovery.ts';
@@ -46,6 +48,26 @@ export function makeDirectoryHandlers(directory: Directory, groups: Groups): Cli
       body: directory.read(user, parameters['username'] ?? ''),
     }),
     listOwnGroups: ({ user }) => ({ status: 200, body: { items: groups.of(user), next: null } }),
+  };
+}
+
+/** `baseUrl` is where the coordinator is reached, without a slash at the end. */
+export function makeGuestHandlers(guests: HostedGuests, baseUrl: () => string): ClientHandlers<typeof GUEST_ROUTES> {
+  const byOf = ({ address, user }: ClientRequest) => ({ actor: `user:${user}`, address });
+  return {
+    inviteGuest: async (request) => {
+      const { expiresAt, id, path } = await guests.invite(request.user, request.body as InviteGuest, byOf(request));
+      return { status: 201, body: { id, url: `${baseUrl()}${path}`, expires_at: expiresAt } };
+    },
+    listHostedGuests: ({ user }) => ({ status: 200, body: { items: guests.list(user), next: null } }),
+    withdrawGuest: async (request) => {
+      await guests.withdraw(request.user, request.parameters['invited'] ?? '', byOf(request));
+      return { status: 204, body: undefined };
+    },
+    endHostedGuest: async (request) => {
+      await guests.end(request.user, request.parameters['username'] ?? '', byOf(request));
+      return { status: 204, body: undefined };
+    },
   };
 }
 

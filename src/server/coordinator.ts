@@ -30,11 +30,16 @@ import {
 } from './client-handlers.ts';
 import { addClientRoutes, type Authenticate } from '#src/http/client-routes.ts';
 import { Avatars } from '#src/directory/avatars.ts';
+import { CustomEmojis } from '#src/emoji/custom-emoji.ts';
+import { ThumbnailMaker } from '#src/pictures/thumbnail-maker.ts';
 import { Directory } from '#src/directory/directory.ts';
 import { Enrollment } from '#src/directory/enrollment.ts';
 import { addEnrollmentPage, addPasswordResetPage } from '#src/directory/enrollment-page.ts';
 import { Groups } from '#src/directory/groups.ts';
+import type { GroupMemberships } from '#src/directory/bookable/group-memberships.ts';
+import { Resources } from '#src/directory/bookable/resources.ts';
 import { Guests } from '#src/directory/guests.ts';
+import { HostedGuests } from '#src/hosting/hosted-guests.ts';
 import { makeHttpSurface, type Health } from '#src/http/http-surface.ts';
 import type { HttpTelemetry } from '#src/http/http-telemetry.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
@@ -49,6 +54,7 @@ import { People } from '#src/directory/people.ts';
 import { Policies } from '#src/directory/policies.ts';
 import { Recovery } from '#src/directory/recovery.ts';
 import { makeRecoveryWebhook } from '#src/directory/recovery-webhook.ts';
+import { SessionCookies } from './session-cookies.ts';
 import { makeSessionHandlers } from './session-routes.ts';
 import type { Certificate } from '#src/tls/certificate.ts';
 import { ServiceTokens } from '#src/identity/service-tokens.ts';
@@ -67,6 +73,8 @@ export interface CoordinatorOptions {
   /** Made with `accounts.signingKeys('session_keys')`. */
   readonly tokens: SessionTokens;
   readonly announcer: SessionAnnouncer;
+  /** Told of every change of a group by the announcer. */
+  readonly memberships: GroupMemberships;
   readonly limiter: Limiter;
   /** What people may use. */
   readonly quotas: QuotaGate;
@@ -96,6 +104,8 @@ export interface Coordinator extends PeopleServices {
   readonly app: FastifyInstance;
   readonly passwords: Passwords;
   readonly signIn: SignIn;
+  /** Where the app keeps what renews its sessions. */
+  readonly sessionCookies: SessionCookies;
   /** Whose session a token of the coordinator's own routes is. */
   readonly authenticate: Authenticate;
   /** The claims of that session. @throws Refusal as `authenticate` does. */
@@ -111,11 +121,17 @@ export interface PeopleServices {
   readonly people: People;
   readonly directory: Directory;
   readonly groups: Groups;
+  readonly memberships: GroupMemberships;
+  readonly resources: Resources;
   readonly policies: Policies;
   readonly guests: Guests;
+  readonly hostedGuests: HostedGuests;
   readonly invitations: Invitations;
   readonly enrollment: Enrollment;
   readonly avatars: Avatars;
+  readonly customEmojis: CustomEmojis;
+  /** What opens pictures that people send to the coordinator. */
+  readonly pictures: ThumbnailMaker;
   readonly passwordResets: PasswordResets;
   readonly recovery: Recovery;
   readonly meetings: Meetings;
@@ -143,7 +159,9 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
   const nouns = makeNouns({ ...options, clock }, passwords);
   await nouns.directory.prepare();
   const app = await makeHttpSurface(options);
-  addClientRoutes(app, SESSION_ROUTES, makeSessionHandlers(signIn, nouns.enrollment), authenticate, limiter);
+  const sessionCookies = new SessionCookies({ baseUrl: config.coordinatorUrl, clock });
+  const sessions = makeSessionHandlers(signIn, nouns.enrollment, sessionCookies);
+  addClientRoutes(app, SESSION_ROUTES, sessions, authenticate, limiter);
   addClientRoutes(app, APP_PASSWORD_ROUTES, makeAppPasswordHandlers(nouns.appPasswords), authenticate, limiter);
   addClientRoutes(app, DIRECTORY_ROUTES, makeDirectoryHandlers(nouns.directory, nouns.groups), authenticate, limiter);
   addClientRoutes(app, RECOVERY_ROUTES, makeRecoveryHandlers(nouns.recovery), authenticate);
@@ -160,11 +178,11 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
   addMeetingPage(app, nouns.meetings);
   keepTidy(app, { ...options, clock }, nouns);
   const session = (token: string | undefined) => signIn.session(token);
-  return { app, passwords, signIn, authenticate, session, signInGuard: guard, ...nouns };
+  return { app, passwords, signIn, sessionCookies, authenticate, session, signInGuard: guard, ...nouns };
 }
 
 function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, passwords: Passwords): PeopleServices {
-  const { accounts, announcer, clock, config, limiter, log } = options;
+  const { accounts, announcer, clock, config, limiter, log, memberships } = options;
   const access = new AccessControl({
     accounts,
     announcer,
@@ -177,17 +195,23 @@ function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, pass
   const { recoveryWebhook } = config;
   const sender = recoveryWebhook === undefined ? undefined : makeRecoveryWebhook(recoveryWebhook);
   const links = new MeetingLinks(accounts.secret('meeting_key'));
+  const pictures = new ThumbnailMaker();
   return {
     access,
     appPasswords: new AppPasswords(accounts, clock),
     people: new People({ accounts, passwords, announcer, clock }),
     directory: new Directory(accounts, access),
     groups: new Groups({ accounts, access, announcer, clock }),
+    memberships,
+    resources: new Resources({ accounts, access, memberships, clock }),
     policies: new Policies({ accounts, access, clock }),
     guests,
     invitations,
     enrollment: new Enrollment({ accounts, passwords, announcer, access, guests, invitations, clock }),
-    avatars: new Avatars({ access, accounts, announcer, clock }),
+    avatars: new Avatars({ access, accounts, announcer, clock, maker: pictures }),
+    customEmojis: new CustomEmojis({ accounts, clock, maker: pictures }),
+    pictures,
+    hostedGuests: new HostedGuests({ accounts, access, clock, guests }),
     passwordResets: new PasswordResets({
       accounts,
       passwords,
@@ -218,6 +242,7 @@ function keepTidy(
   const sweep = async () => {
     await accounts.sweep(unixSeconds(clock.now()));
     await nouns.enrollment.sweep();
+    await nouns.guests.sweep();
     await nouns.passwordResets.sweep();
     await nouns.recovery.sweep();
   };

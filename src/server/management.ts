@@ -5,7 +5,7 @@
 import type { Address, Answer, Tell } from '#actors/runtime/actor.ts';
 import { SignInGuard } from '#src/identity/credentials/sign-in-guard.ts';
 import type { Passwords } from '#src/identity/credentials/passwords.ts';
-import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
+import type { Revocation, SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import type { Limiter } from '#src/limits/limiter.ts';
 import type { Clock } from '#src/base/clock.ts';
 import type { Config } from '#src/config.ts';
@@ -39,7 +39,7 @@ import { ConversationRegister } from '#src/compliance/conversation-register.ts';
 import { RoomOwners } from '#src/compliance/room-owners.ts';
 import { Retention, type RetentionOptions } from '#src/compliance/retention.ts';
 import type { AccessControl } from '#src/directory/access-control.ts';
-import { emailHoldersOf, type Directory } from '#src/directory/directory.ts';
+import { bindableHoldersOf, type Directory } from '#src/directory/directory.ts';
 import { SecondFactors } from '#src/identity/console/second-factors.ts';
 import { ScimClients } from '#src/identity/scim-clients.ts';
 import { ScimGroups } from '#src/scim/scim-groups.ts';
@@ -51,16 +51,17 @@ import { PersonProviders } from '#src/identity/single-sign-on/person-providers.t
 import { LdapDirectory } from '#src/identity/ldap/ldap-directory.ts';
 import { LdapSignIn } from '#src/identity/ldap/ldap-sign-in.ts';
 import { LdapSync, makeFromDirectory } from '#src/directory/ldap-sync.ts';
-import type { Groups } from '#src/directory/groups.ts';
+import { GROUP_NAMING_SCREENS, judgeNamedGroups, type Groups } from '#src/directory/groups.ts';
 import { randomSymbols } from '#src/base/ids.ts';
 import { readLdapSettings } from '#src/settings/ldap-settings.ts';
 import { StepUp } from '#src/identity/console/step-up.ts';
 import { ClientFactors } from '#src/identity/second-factors/client-factors.ts';
+import { endUnproven } from '#src/identity/second-factors/own-factors.ts';
 import { Passkeys } from '#src/identity/second-factors/passkeys.ts';
 import { relyingPartyOf } from '#src/identity/second-factors/relying-party.ts';
 import { WebauthnChallenges } from '#src/identity/second-factors/webauthn-challenges.ts';
 import { FactorRemovals } from '#src/directory/factor-removals.ts';
-import { judgeSecondFactorRule, makeSecondFactorRule } from '#src/directory/second-factor-rule.ts';
+import { makeSecondFactorRule } from '#src/directory/second-factor-rule.ts';
 import { VendorRefusals } from '#src/identity/vendor-refusals.ts';
 import { VendorTokens } from '#src/identity/vendor-tokens.ts';
 import { VendorTokenUse } from '#src/identity/vendor-token-use.ts';
@@ -114,7 +115,7 @@ export function makeManagement(options: ManagementOptions) {
   const vault = new Vault({ accounts, clock, warn, countContents: () => options.attachments.countContents() });
   const plane = makeNodeServices(accounts, clock);
   const settingsServices = makeSettingsServices(options, vault);
-  settingsServices.settings.judge('second-factors', judgeSecondFactorRule);
+  for (const name of GROUP_NAMING_SCREENS) settingsServices.settings.judge(name, judgeNamedGroups);
   const quotaReport = new QuotaReport(options);
   settingsServices.settings.follow('quotas', async () => {
     options.quotas.use(readQuotaLimits(accounts, options.config));
@@ -145,6 +146,7 @@ export function makeManagement(options: ManagementOptions) {
     directoryChanged,
   });
   const access = makeAccess(options, vault, alerts, settingsServices);
+  settingsServices.settings.follow('second-factors', async () => await access.clientFactors.forgetUnasked());
   const erasures = new Erasures({ ...options, secondFactors: access.secondFactors });
   const roomOwners = new RoomOwners(options);
   const holdEnded = () => erasures.goOn();
@@ -248,7 +250,7 @@ function makeProvisioning(
 
 /** Second factors of people, and what asks for them. */
 function makeFactors(
-  { accounts, clock, config, origins }: ManagementOptions,
+  { accounts, announcer, clock, config, origins }: ManagementOptions,
   parts: { alerts: Alerts; guard: SignInGuard; sessions: ConsoleSessions; vault: Vault },
 ) {
   const { alerts, guard, sessions, vault } = parts;
@@ -264,9 +266,12 @@ function makeFactors(
       await alerts.note('passkey_copied', 'server', `from ${address}; the audit trail says whose it was`);
     },
   });
-  const secondFactors = new SecondFactors({ accounts, secrets: vault, sessions, guard, passkeys, clock });
+  const secondFactors = new SecondFactors({
+    ...{ accounts, announcer, clock, guard, passkeys, secrets: vault, sessions },
+    endUnproven: (draft, username): readonly Revocation[] => endUnproven(draft, clientFactors, username),
+  });
   const rule = makeSecondFactorRule(accounts);
-  const clientFactors = new ClientFactors({ accounts, clock, passkeys, rule, secondFactors });
+  const clientFactors: ClientFactors = new ClientFactors({ accounts, clock, passkeys, rule, secondFactors });
   return { clientFactors, passkeys, secondFactors };
 }
 
@@ -323,7 +328,7 @@ function makeAccess(options: ManagementOptions, vault: Vault, alerts: Alerts, { 
       clock,
       log,
       allowPrivateTargets: config.allowPrivateTargets,
-      holdersOf: emailHoldersOf,
+      holdersOf: bindableHoldersOf,
     }),
     stepUp: new StepUp({ accounts, sessions, secondFactors, passkeys, breakGlass, clock }),
     personProviders: new PersonProviders({ accounts, clock, vault }),

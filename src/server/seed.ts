@@ -9,7 +9,7 @@ import type { Clock } from '#src/base/clock.ts';
 import { randomSymbols } from '#src/base/ids.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { addPerson } from '#src/directory/people.ts';
-import { openSession } from '#src/identity/sign-in.ts';
+import { openSession } from '#src/identity/device-sessions.ts';
 
 /** Life of a seeded session's only token, and the most there is: a load test does not renew. 30 days, in seconds. */
 const SEEDED_SESSION_SECONDS = 30 * 86_400;

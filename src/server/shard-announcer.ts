@@ -16,14 +16,21 @@ const ANNOUNCED_MILLIS = 2_000;
 /** A shard counts for 8 seconds at most. */
 const COUNTED_MILLIS = 10_000;
 
-export function makeShardAnnouncer(supervisor: ShardSupervisor): SessionAnnouncer {
+/** `memberships` are this thread's, and go by a change of a group before anybody is answered. */
+export function makeShardAnnouncer(
+  supervisor: ShardSupervisor,
+  memberships: { changed(group: string): void },
+): SessionAnnouncer {
   return {
     revoked: async (revocations) =>
       void (await supervisor.askShards('sessions.revoked', { revocations }, ANNOUNCED_MILLIS)),
     renewed: (renewal) => supervisor.tellShards('session.renewed', renewal),
     directoryChanged: (user, rev) => supervisor.tellShards('directory.changed', { user, rev }),
     avatarChanged: (user, rev) => supervisor.tellShards('avatar.changed', { user, rev }),
-    groupChanged: (group, rev) => supervisor.tellShards('group.changed', { group, rev }),
+    groupChanged: (group, rev) => {
+      memberships.changed(group);
+      supervisor.tellShards('group.changed', { group, rev });
+    },
     unitChanged: (unit) => supervisor.tellShards('unit.changed', { unit }),
     policiesChanged: async (snapshot) =>
       void (await supervisor.askShards('policies.changed', snapshot, ANNOUNCED_MILLIS)),

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
 import type { Clock } from '#src/base/clock.ts';
 import type { Config } from '#src/config.ts';
-import { emailHoldersOf } from '#src/directory/directory.ts';
+import { bindableHoldersOf } from '#src/directory/directory.ts';
 import type { Groups } from '#src/directory/groups.ts';
 import { addForeignPerson } from '#src/directory/people.ts';
 import { addClientRoutes, type ClientHandlers } from '#src/http/client-routes.ts';
@@ -21,6 +21,7 @@ import type { backChannelLogout, ExchangeCode, SsoCallbackQuery, SsoStartQuery }
 import type { Settings } from '#src/settings/settings.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
+import type { SessionCookies } from './session-cookies.ts';
 
 export interface SignOnRoutesOptions {
   readonly accounts: Accounts;
@@ -36,20 +37,22 @@ export interface SignOnRoutesOptions {
   readonly passwords: Passwords;
   readonly personProviders: PersonProviders;
   readonly settings: Pick<Settings, 'appRedirects'>;
+  readonly sessionCookies: SessionCookies;
   readonly signIn: SignIn;
   readonly signInSwitches: SignInSwitches;
 }
 
 /** Adds the routes; answers what they are served by. */
 export function addSignOnRoutes(options: SignOnRoutesOptions): SignOn {
-  const { app, clock, config, groups, limiter, personProviders: providers, settings, signInSwitches } = options;
+  const { app, clock, config, groups, limiter, sessionCookies, settings, signInSwitches } = options;
+  const { personProviders: providers } = options;
   const common = { ...options, allowPrivateTargets: config.allowPrivateTargets, providers };
   const signOn = new SignOn({
     ...common,
     appRedirects: () => settings.appRedirects(),
     createPerson: (draft, form) => addForeignPerson(draft, { ...form, now: clock.now() }),
     follow: async (username, among, by) => await groups.follow(username, among, by),
-    holdersOf: emailHoldersOf,
+    holdersOf: bindableHoldersOf,
   });
   const signedOut: SignOn['signedOut'] = (issuer, meant) => signOn.signedOut(issuer, meant);
   const logout = new BackChannelLogout({ ...common, signedOut });
@@ -72,9 +75,10 @@ export function addSignOnRoutes(options: SignOnRoutesOptions): SignOn {
       const location = await signOn.finish(parameters['provider'] ?? '', query as SsoCallbackQuery, cookie, address);
       return { status: 302, body: undefined, headers: { location } };
     },
-    exchangeSsoCode: async ({ address, body }) => {
+    exchangeSsoCode: async (request) => {
+      const { address, body } = request;
       pace(address);
-      return { status: 200, body: await signOn.exchange(body as ExchangeCode, address) };
+      return await sessionCookies.opened(request, async () => await signOn.exchange(body as ExchangeCode, address));
     },
     logOutByProvider: async ({ address, body, parameters }) => {
       pace(address);

@@ -64,7 +64,8 @@ export function policyOf(nonce: string, messaging: string): string {
     `style-src 'self' 'nonce-${nonce}'`,
     `connect-src ${called}`,
     'img-src blob: data:',
-    'media-src blob:',
+    // Sounds and films come piece by piece, by links that are good for minutes and one file.
+    `media-src blob: ${messaging}`,
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",

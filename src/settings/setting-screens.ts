@@ -13,6 +13,7 @@ import { SIGN_IN_SOURCES } from '#src/identity/sign-in-switches.ts';
 import { isFilter } from '#src/identity/ldap/ldap-directory.ts';
 import { readRedirects } from '#src/identity/single-sign-on/app-redirects.ts';
 import { ssoSettings } from '#src/identity/single-sign-on/sso-settings.ts';
+import { GRANTING_SETTINGS, groupIds } from './granting-screens.ts';
 import { isCertificate, isPrivateKey, isServiceAccount } from './credential-forms.ts';
 
 interface AnyField {
@@ -212,10 +213,7 @@ export const SETTING_SCREENS = {
     fields: {
       everybody: { schema: z.boolean(), say: 'Whether everybody has to have one, guests included.' },
       groups: {
-        schema: z
-          .string()
-          .max(1_000)
-          .regex(/^grp_[0-9a-z]{22}(?: *, *grp_[0-9a-z]{22})*$/),
+        schema: groupIds,
         say: 'Groups, by their ids with commas between, whose members have to have one.',
       },
       grace_days: {
@@ -551,6 +549,7 @@ export const SETTING_SCREENS = {
       },
     },
   },
+  ...GRANTING_SETTINGS,
   quotas: {
     say: 'How much one person, and the whole installation, may use. What each one counts is in docs/protocol.md.',
     readBy: {

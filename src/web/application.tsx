@@ -1,15 +1,19 @@
-/** Which of the app's faces is shown: the way in, another tab has it, or the conversations; and what is said over all of them. */
+/** Which of the app's faces is shown: the way in, or the conversations; and what is said over all of them. */
 import { Alert, Button, Center, Loader, Stack, Text, Title } from '@mantine/core';
-import { MonitorUp, RefreshCw } from 'lucide-react';
+import { RefreshCw, ShieldAlert } from 'lucide-react';
 import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { SignInSession } from './account/sign-in-session.ts';
 import { SignInScreen } from './account/sign-in-screen.tsx';
-import { EmptyState } from './kit/empty-state.tsx';
+import { currentLocale } from './kit/language.ts';
 import { useObserved } from './kit/observable.ts';
 
 /** Who is not signed in does not wait for what only those need who are. */
 const ChatApplication = lazy(async () => ({ default: (await import('./chat/chat-application.tsx')).ChatApplication }));
+
+const EnrollmentScreen = lazy(async () => ({
+  default: (await import('./account/second-factors/enrollment-screen.tsx')).EnrollmentScreen,
+}));
 
 export function Application({ session }: { readonly session: SignInSession }) {
   const standing = useObserved(session, () => session.standing);
@@ -17,6 +21,7 @@ export function Application({ session }: { readonly session: SignInSession }) {
   return (
     <>
       {standing === 'behind' && <Behind />}
+      <FactorDue session={session} />
       <Face session={session} />
     </>
   );
@@ -28,9 +33,17 @@ function Face({ session }: { readonly session: SignInSession }) {
     case 'starting':
       return <Waiting />;
     case 'signed-out':
-      return <SignInScreen session={session} code={state.code} />;
-    case 'elsewhere':
-      return <Elsewhere session={session} />;
+      return <SignInScreen session={session} code={state.code} ask={state.ask} />;
+    case 'enrolling':
+      return (
+        <Suspense fallback={<Waiting />}>
+          <EnrollmentScreen
+            account={state.account}
+            onAdded={() => void session.enrolled().catch(() => undefined)}
+            onSignOut={() => void session.signOut()}
+          />
+        </Suspense>
+      );
     case 'signed-in':
       return (
         <Suspense fallback={<Waiting />}>
@@ -51,15 +64,19 @@ function Waiting() {
   );
 }
 
-function Elsewhere({ session }: { readonly session: SignInSession }) {
+/** TFA-01: the installation wants a second factor, and says from when on. */
+function FactorDue({ session }: { readonly session: SignInSession }) {
   const { t } = useTranslation();
+  const due = useObserved(session, () => session.factorDue);
+  if (due === undefined) return null;
+  const at = new Date(due).toLocaleString(currentLocale(), { dateStyle: 'long', timeStyle: 'short' });
   return (
-    <Center component="main" mih="100dvh">
-      <EmptyState icon={<MonitorUp size={48} />} title={t('app.elsewhere')}>
-        <Text>{t('app.elsewhereWhy')}</Text>
-        <Button onClick={() => void session.takeOver(true)}>{t('app.useHere')}</Button>
-      </EmptyState>
-    </Center>
+    <Alert color="orange" role="status" radius={0} py={6} icon={<ShieldAlert size={16} />}>
+      {t('factor.due', { at })}{' '}
+      <Button component="a" href="#/settings" size="compact-xs" variant="default">
+        {t('factor.dueHow')}
+      </Button>
+    </Alert>
   );
 }
 

@@ -11,12 +11,15 @@ import { resetAlarms } from './calendar-alarms.ts';
 import { moveMeeting, touchMeeting } from './calendar-meetings.ts';
 import { setObjectProperties } from './calendar-properties.ts';
 import { dropSubscription } from './calendar-subscriptions.ts';
+import type { GroupSharing } from './calendar-reader.ts';
 import { CalendarWriteSet, type CalendarWrite } from './calendar-write-set.ts';
 import {
   calendarRecord,
   CALENDARS_PER_PERSON_MAX,
   changeRecord,
   etagOf,
+  GROUP_SHAREE,
+  isInbox,
   statusEtag,
   writingOf,
   tombstoneRecord,
@@ -118,8 +121,9 @@ export class CalendarDraft extends CalendarWriteSet {
     graves: TombstoneReader,
     now: number,
     requireQuota: RequireQuota,
+    groups?: GroupSharing,
   ) {
-    super(before, get, now);
+    super(before, get, now, groups);
     this.#graves = graves;
     this.#require = requireQuota;
   }
@@ -163,7 +167,7 @@ export class CalendarDraft extends CalendarWriteSet {
   }
 
   /**
-   * Lets somebody into a calendar, changes what they may, or with null shuts them out.
+   * Lets somebody, or a group (`@grp_…`), into a calendar, changes what they may, or with null shuts them out.
    * @throws Refusal `calendar_not_found`, `shares_full`, `calendars_full` when they have as many as one may have.
    */
   share(id: string, user: string, access: ShareAccess | null, doer?: AuditActor): void {
@@ -178,8 +182,11 @@ export class CalendarDraft extends CalendarWriteSet {
     this.put('shares', key(id, user), value);
     this.put('shared', key(user, id), value);
     this.#putCount('shared', user, count + by);
-    if (access === null) this.shutOut.set(id, [...(this.shutOut.get(id) ?? []), user]);
-    const details = { user, before: before?.toString() ?? null, after: access };
+    const told = user.startsWith(GROUP_SHAREE) ? this.groups.membersOf(user.slice(GROUP_SHAREE.length)) : [user];
+    if (access === null)
+      this.shutOut.set(id, [...(this.shutOut.get(id) ?? []), ...told].slice(-SHARES_PER_CALENDAR_MAX));
+    const whom = user.startsWith(GROUP_SHAREE) ? { group: user.slice(GROUP_SHAREE.length) } : { user };
+    const details = { ...whom, before: before?.toString() ?? null, after: access };
     this.#putDeed(calendar, 'calendar.shared', doer, details);
     this.#putCalendar({ ...calendar, shares: calendar.shares + by });
   }
@@ -315,6 +322,8 @@ export class CalendarDraft extends CalendarWriteSet {
 
   #putCalendar(calendar: CalendarRecord): CalendarRecord {
     this.put('calendars', key(calendar.id), calendarRecord.encode(calendar));
+    // No alarm of a message goes off, and nobody is told of it but by its copy.
+    if (isInbox(calendar)) return calendar;
     this.put('behind', key(calendar.id), Buffer.of(1));
     this.touched.set(calendar.id, calendar);
     return calendar;
@@ -331,7 +340,7 @@ export class CalendarDraft extends CalendarWriteSet {
 
   /** Keeps the present state as one to go back to; answers all that are kept now. What a feed said before is its own. */
   #keepRevision({ id, subscribed }: CalendarRecord, name: string, prior: ObjectRecord): number[] {
-    if (subscribed === true) return [];
+    if (subscribed === true || isInbox({ id })) return [];
     const bytes = this.bytesOf(id, name) ?? Buffer.alloc(0);
     this.put('revisions', numbered(prior.seq, id), revisionRecord.encode({ etag: prior.etag, until: this.now, bytes }));
     const kept = [...prior.revisions, prior.seq];
@@ -374,8 +383,11 @@ export class CalendarDraft extends CalendarWriteSet {
   }
 
   /** @throws Refusal `quota_exceeded` where the owner, or everybody, has no room for so much more. */
-  #requireRoom({ owner, subscribed }: CalendarRecord, { entries, bytes }: { entries: number; bytes: number }): void {
-    if (subscribed === true) return;
+  #requireRoom(
+    { id, owner, subscribed }: CalendarRecord,
+    { entries, bytes }: { entries: number; bytes: number },
+  ): void {
+    if (subscribed === true || isInbox({ id })) return;
     for (const who of [owner, EVERYBODY]) {
       const used = this.calendarUse(who);
       if (entries > 0) this.#require('calendar_entries', who, used.entries, entries);
@@ -383,9 +395,9 @@ export class CalendarDraft extends CalendarWriteSet {
     }
   }
 
-  /** Counts entries and bytes of a calendar to its owner and to all; a feed's are bounded by what a feed may be. */
-  #use({ owner, subscribed }: CalendarRecord, entries: number, bytes: number): void {
-    if (subscribed === true) return;
+  /** Counts entries and bytes of a calendar to its owner and to all; a feed and an inbox have bounds of their own. */
+  #use({ id, owner, subscribed }: CalendarRecord, entries: number, bytes: number): void {
+    if (subscribed === true || isInbox({ id })) return;
     for (const who of [owner, EVERYBODY]) {
       const used = this.calendarUse(who);
       const left = [used.entries + entries, used.bytes + bytes] as const;

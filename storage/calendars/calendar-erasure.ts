@@ -9,7 +9,7 @@ import { objectRecord, revisionRecord, tombstoneRecord } from './calendar-record
 const LOOKED_AT = 1_000;
 
 /**
- * Removes the calendars of a person with their entries, shares, feeds and alarms, takes the person out of calendars that
+ * Removes the calendars of a person with their entries, shares, feeds and alarms, their inbox, takes the person out of calendars that
  * others share with them, and forgets what their clients kept. Copies that others have of a meeting are theirs and stay; what
  * they say of the person is taken out of them elsewhere.
  * Resolves when no door shows any of it and the entries are off the disk.
@@ -21,6 +21,7 @@ export async function eraseCalendarsOf(calendars: Calendars, user: string, by: A
     if (access === 'owner') await calendars.removeCalendar(calendar.id, by);
     else await calendars.change((draft) => draft.share(calendar.id, user, null, by));
   }
+  await calendars.removeInbox(user);
   await forgetProperties(calendars, user);
   await calendars.purged();
 }

@@ -14,7 +14,7 @@ import { key, numberAt, numbered, numberOf, numberValue, under } from '../engine
 
 export interface QueuedMailRecord {
   /** Of a scheduling message its method; a reminder goes to whom it is from. */
-  readonly kind: 'REQUEST' | 'CANCEL' | 'REPLY' | 'REMINDER';
+  readonly kind: 'REQUEST' | 'CANCEL' | 'REPLY' | 'COUNTER' | 'DECLINECOUNTER' | 'REMINDER';
   /** Username of on whose behalf it is sent. */
   readonly from: string;
   readonly uid: string;

@@ -1,8 +1,12 @@
 /** Reads of the calendar file: whose calendars, which objects, what changed, what lies in a span of time. */
 import {
+  ACCESS_RANK,
   ANYBODY,
   calendarRecord,
   changeRecord,
+  GROUP_SHAREE,
+  SHARES_PER_CALENDAR_MAX,
+  isInbox,
   tombstoneRecord,
   nameInTimeKey,
   objectRecord,
@@ -41,6 +45,9 @@ export interface SyncPosition {
 /** What two zones may differ by: from UTC-12 to UTC+14. */
 const ZONE_MILLIS_MAX = 26 * 3_600_000;
 
+/** Keys of the time index read at a time. */
+const KEYS_PER_READ = 256;
+
 /** Where whoever has nothing begins. */
 export const SYNC_START: SyncPosition = { after: 0, base: 0 };
 
@@ -64,12 +71,25 @@ export interface SyncPage<Changed extends NamedObject = NamedObject> {
   readonly more: boolean;
 }
 
+/** Who is in which group as of now: what is shared with a group is shared with its members as long as they are that. */
+export interface GroupSharing {
+  /** Ids of the groups that somebody is a member of. */
+  groupsOf(user: string): Iterable<string>;
+  membersOf(group: string): Iterable<string>;
+  /** Whether the owner of a calendar may see somebody, by the access policies: whom they may not, they share nothing with. */
+  reaches(owner: string, user: string): boolean;
+}
+
+const NO_GROUPS: GroupSharing = { groupsOf: () => [], membersOf: () => [], reaches: () => false };
+
 /** Reads by key, which see what the reads of their source see. */
 export class CalendarView {
   readonly #get: (table: CalendarTable, itemKey: Buffer) => Buffer | undefined;
+  protected readonly groups: GroupSharing;
 
-  constructor(get: (table: CalendarTable, itemKey: Buffer) => Buffer | undefined) {
+  constructor(get: (table: CalendarTable, itemKey: Buffer) => Buffer | undefined, groups: GroupSharing = NO_GROUPS) {
     this.#get = get;
+    this.groups = groups;
   }
 
   calendar(id: string): CalendarRecord | undefined {
@@ -81,13 +101,32 @@ export class CalendarView {
   accessOf(user: string, id: string): Access | undefined {
     const calendar = this.calendar(id);
     // A calendar that was removed is nobody's, though its shares may still be there.
-    if (calendar === undefined || calendar.owner === user) return calendar === undefined ? undefined : 'owner';
-    return this.#get('shares', key(id, user))?.toString() as ShareAccess | undefined;
+    if (calendar === undefined || isInbox(calendar)) return undefined;
+    if (calendar.owner === user) return 'owner';
+    const via = [...this.groups.groupsOf(user)].map((group) => this.#shareOf(id, `${GROUP_SHAREE}${group}`));
+    const most = widest(via);
+    const isReached = most !== undefined && this.groups.reaches(calendar.owner, user);
+    return widest([this.#shareOf(id, user), isReached ? most : undefined]);
+  }
+
+  /** Whether a calendar is shared with that very person, or with that group (`@grp_…`). */
+  isSharedWith(id: string, sharee: string): boolean {
+    return this.#shareOf(id, sharee) !== undefined;
+  }
+
+  #shareOf(id: string, sharee: string): ShareAccess | undefined {
+    return this.#get('shares', key(id, sharee))?.toString() as ShareAccess | undefined;
   }
 
   /** The id of a person's own calendar by its name in paths. */
   ownedByName(owner: string, name: string): string | undefined {
     return this.#get('owned', key(owner, name))?.toString();
+  }
+
+  /** Where scheduling messages to a person come in; undefined of whoever got none yet and never looked. */
+  inboxOf(user: string): CalendarRecord | undefined {
+    const id = this.#get('meta', key('inbox', user));
+    return id === undefined ? undefined : this.calendar(id.toString());
   }
 
   /** Entries, and their bytes, in a person's own calendars that follow no feed; with EVERYBODY in all people's. */
@@ -159,8 +198,8 @@ export type OwnCalendar = CalendarRecord & { readonly [ownership]: true };
 export class CalendarReader extends CalendarView {
   readonly environment: CalendarEnvironment;
 
-  constructor(environment: CalendarEnvironment) {
-    super((table, itemKey) => environment.tables[table].get(itemKey));
+  constructor(environment: CalendarEnvironment, groups?: GroupSharing) {
+    super((table, itemKey) => environment.tables[table].get(itemKey), groups);
     this.environment = environment;
   }
 
@@ -176,17 +215,18 @@ export class CalendarReader extends CalendarView {
     });
   }
 
-  /** A person's own calendars by their names, then those that others share with them. */
+  /** A person's own calendars by their names, then those that others share with them or with a group of theirs. */
   accessibleTo(user: string): AccessibleCalendar[] {
     const { shared } = this.environment.tables;
     const own = this.ownedBy(user).map((calendar) => ({ calendar, access: 'owner' as const }));
-    const others = [...shared.getRange(under(user))].map((entry) => ({
-      id: lastPart(Buffer.from(entry.key)),
-      access: entry.value.toString() as ShareAccess,
-    }));
-    const visible = others.flatMap(({ id, access }) => {
+    const sharees = [user, ...[...this.groups.groupsOf(user)].map((group) => `${GROUP_SHAREE}${group}`)];
+    const ids = sharees.flatMap((one) =>
+      [...shared.getKeys(under(one))].map((itemKey) => lastPart(Buffer.from(itemKey))),
+    );
+    const visible = [...new Set(ids)].flatMap((id) => {
       const calendar = this.calendar(id);
-      return calendar === undefined ? [] : [{ calendar, access }];
+      const access = calendar?.owner === user ? undefined : super.accessOf(user, id);
+      return calendar === undefined || access === undefined ? [] : [{ calendar, access }];
     });
     return [...own, ...visible];
   }
@@ -196,18 +236,43 @@ export class CalendarReader extends CalendarView {
     return [...this.environment.tables.owned.getKeys({ ...under(user), limit: 1 })].length > 0;
   }
 
-  /** Whom a calendar is shared with. */
-  sharesOf(id: string): { readonly user: string; readonly access: ShareAccess }[] {
+  /** Whom a calendar is shared with: people, and groups as `@grp_…`. */
+  shareesOf(id: string): { readonly sharee: string; readonly access: ShareAccess }[] {
     return [...this.environment.tables.shares.getRange(under(id))].map((entry) => ({
-      user: lastPart(Buffer.from(entry.key)),
+      sharee: lastPart(Buffer.from(entry.key)),
       access: entry.value.toString() as ShareAccess,
     }));
   }
 
-  /** Everybody who sees the calendar, its owner first. */
+  /** The people that a calendar is shared with, each by themselves. */
+  sharesOf(id: string): { readonly user: string; readonly access: ShareAccess }[] {
+    return this.shareesOf(id).flatMap(({ access, sharee }) =>
+      sharee.startsWith(GROUP_SHAREE) ? [] : [{ user: sharee, access }],
+    );
+  }
+
+  /** The groups that a calendar is shared with. */
+  groupSharesOf(id: string): { readonly group: string; readonly access: ShareAccess }[] {
+    return this.shareesOf(id).flatMap(({ access, sharee }) =>
+      sharee.startsWith(GROUP_SHAREE) ? [{ group: sharee.slice(GROUP_SHAREE.length), access }] : [],
+    );
+  }
+
+  /**
+   * Everybody who sees the calendar, its owner first; of the members of groups no more than SHARES_PER_CALENDAR_MAX, and the others
+   * hear of changes when they ask.
+   */
   viewersOf(id: string): string[] {
     const calendar = this.calendar(id);
-    return calendar === undefined ? [] : [calendar.owner, ...this.sharesOf(id).map(({ user }) => user)];
+    if (calendar === undefined) return [];
+    const members = new Set<string>();
+    for (const { group } of this.groupSharesOf(id)) {
+      for (const user of this.groups.membersOf(group)) {
+        if (members.size >= SHARES_PER_CALENDAR_MAX) break;
+        if (this.groups.reaches(calendar.owner, user)) members.add(user);
+      }
+    }
+    return [...new Set([calendar.owner, ...this.sharesOf(id).map(({ user }) => user), ...members])];
   }
 
   /** The objects of a calendar by name, behind `after` when it is given. */
@@ -228,19 +293,33 @@ export class CalendarReader extends CalendarView {
    * whole days and floating times was made with the zone that the calendar had then: a day more is looked at.
    */
   objectsBetween(calendar: string, from: number, to: number, limit = Number.MAX_SAFE_INTEGER): NamedObject[] {
-    const found = new Map<string, NamedObject>();
+    const found: NamedObject[] = [];
+    for (const object of this.eachBetween(calendar, from, to)) {
+      found.push(object);
+      if (found.length >= limit) break;
+    }
+    return found;
+  }
+
+  /** The same one by one, for whoever stops in between: no read stays open meanwhile. */
+  *eachBetween(calendar: string, from: number, to: number): Generator<NamedObject> {
+    const seen = new Set<string>();
     const [first, last] = [from - ZONE_MILLIS_MAX, to + ZONE_MILLIS_MAX];
-    for (const range of timeRanges(calendar, first, last)) {
-      for (const itemKey of this.environment.tables.times.getKeys(range)) {
-        const name = nameInTimeKey(itemKey, calendar);
-        if (found.has(name)) continue;
-        const record = this.object(calendar, name);
-        if (record === undefined || !touches(record, first, last)) continue;
-        found.set(name, { name, ...record });
-        if (found.size >= limit) return [...found.values()];
+    for (const { end, start } of timeRanges(calendar, first, last)) {
+      for (let behind: Buffer | undefined = start; behind !== undefined;) {
+        const range: { start: Buffer; end: Buffer; limit: number } = { start: behind, end, limit: KEYS_PER_READ };
+        const keys: Buffer[] = [...this.environment.tables.times.getKeys(range)].map((itemKey) => Buffer.from(itemKey));
+        behind = keys.length < KEYS_PER_READ ? undefined : Buffer.concat([keys.at(-1) as Buffer, Buffer.of(0)]);
+        for (const itemKey of keys) {
+          const name = nameInTimeKey(itemKey, calendar);
+          // In two buckets at most, side by side.
+          if (seen.has(name)) continue;
+          seen.add(name);
+          const record = this.object(calendar, name);
+          if (record !== undefined && touches(record, first, last)) yield { name, ...record };
+        }
       }
     }
-    return [...found.values()];
   }
 
   /**
@@ -315,6 +394,13 @@ export class CalendarReader extends CalendarView {
   async close(): Promise<void> {
     await this.environment.close();
   }
+}
+
+function widest(all: readonly (ShareAccess | undefined)[]): ShareAccess | undefined {
+  return all.reduce(
+    (most, one) => (one !== undefined && (most === undefined || ACCESS_RANK[one] > ACCESS_RANK[most]) ? one : most),
+    undefined,
+  );
 }
 
 /** Whether an object has any of the time from one instant up to another, by its index. */

@@ -73,8 +73,14 @@ export const COMPONENT_KINDS = ['event', 'todo', 'journal'] as const satisfies r
 export type ShareAccess = 'read' | 'write' | 'delegate' | 'free_busy';
 export type Access = 'owner' | ShareAccess;
 
+/** Each includes those below it. */
+export const ACCESS_RANK: Readonly<Record<Access, number>> = { free_busy: 0, read: 1, write: 2, delegate: 3, owner: 4 };
+
+/** What the name of a group begins with where it stands among the people that a calendar is shared with. No username has it. */
+export const GROUP_SHAREE = '@';
+
 export interface CalendarRecord {
-  /** `cal_…` */
+  /** `cal_…`; of an inbox `inb_…`. */
   id: string;
   owner: string;
   /** The last segment of its path among the owner's calendars. */
@@ -105,6 +111,11 @@ export interface CalendarRecord {
   bytes: number;
   /** Whether its zone is that of its owner's profile, until somebody states one. Absent of calendars from before. */
   followsOwner?: boolean;
+}
+
+/** Whether it is an inbox of scheduling messages, which nobody has as a calendar. */
+export function isInbox({ id }: Pick<CalendarRecord, 'id'>): boolean {
+  return id.startsWith('inb_');
 }
 
 /** Who is meant to see an object, by CLASS (RFC 5545, 3.8.1.3). */
@@ -198,7 +209,7 @@ export interface MessageRecord {
   /** Username of who sent it. */
   readonly from: string;
   /** Of iTIP; ANSWERS is the server's own, of what the others answered. */
-  readonly method: 'REQUEST' | 'CANCEL' | 'REPLY' | 'ANSWERS';
+  readonly method: 'REQUEST' | 'CANCEL' | 'REPLY' | 'COUNTER' | 'DECLINECOUNTER' | 'ANSWERS';
   readonly uid: string;
   /** Where the sender has the object that it is about. */
   readonly calendar: string;

@@ -5,7 +5,7 @@
 import type { AuditForm } from '../accounts/audit-chain.ts';
 import type { Write } from '../engine/environment.ts';
 import { numberedThen } from '../engine/keys.ts';
-import { CalendarView } from './calendar-reader.ts';
+import { CalendarView, type GroupSharing } from './calendar-reader.ts';
 import { pendingAuditRecord, type CalendarTable } from './calendar-records.ts';
 
 export type CalendarWrite = Write<CalendarTable>;
@@ -21,13 +21,14 @@ export class CalendarWriteSet extends CalendarView {
     before: ReadonlyMap<string, CalendarWrite>,
     get: (table: CalendarTable, itemKey: Buffer) => Buffer | undefined,
     now: number,
+    groups?: GroupSharing,
   ) {
     const writes = new Map<string, CalendarWrite>();
     super((table, itemKey) => {
       const name = nameOf(table, itemKey);
       const pending = writes.get(name) ?? before.get(name);
       return pending === undefined ? get(table, itemKey) : (pending.value ?? undefined);
-    });
+    }, groups);
     this.writes = writes;
     this.now = now;
   }

@@ -15,8 +15,9 @@ import {
   type PutOptions,
   type PutResult,
 } from './calendar-draft.ts';
+import { dropInbox } from './calendar-inbox.ts';
 import { meetingsIn, touchMeetings } from './calendar-meetings.ts';
-import { CalendarReader, type AccessibleCalendar } from './calendar-reader.ts';
+import { CalendarReader, type AccessibleCalendar, type GroupSharing } from './calendar-reader.ts';
 import {
   type Access,
   pendingAuditRecord,
@@ -61,6 +62,8 @@ export interface CalendarsOptions {
   readonly now: () => number;
   /** Whether what somebody shared is there for others: not while the term of a guest is over. Everybody's by default. */
   readonly isServed?: (owner: string) => boolean;
+  /** Who is in which group; without it nothing is shared with groups. */
+  readonly groups?: GroupSharing;
   /** Told of every calendar that a commit changed, once it is on disk, and of those whom it shut out. */
   readonly onChange?: (calendar: CalendarRecord, shutOut: readonly string[]) => void;
   /** What people may use; without it nothing bounds them but what bounds a calendar. */
@@ -78,7 +81,7 @@ export class Calendars extends CalendarReader {
   #closed = false;
 
   private constructor(environment: CalendarEnvironment, options: CalendarsOptions) {
-    super(environment);
+    super(environment, options.groups);
     this.#options = options;
     const { tables } = environment;
     this.#queue = new ChangeQueue({
@@ -90,6 +93,7 @@ export class Calendars extends CalendarReader {
           (range) => tables.graves.getRange(range),
           options.now(),
           options.requireQuota ?? (() => undefined),
+          options.groups,
         ),
       commit: async (writes) => {
         await environment.commit(writes);
@@ -149,13 +153,16 @@ export class Calendars extends CalendarReader {
     this.refresh();
     const meetings = meetingsIn(this, id);
     await this.change((draft) => {
-      draft.shutOut.set(
-        id,
-        this.sharesOf(id).map(({ user }) => user),
-      );
+      draft.shutOut.set(id, this.viewersOf(id));
       draft.removeCalendar(id, by);
       touchMeetings(draft, meetings, id);
     });
+    this.#purge();
+  }
+
+  /** Removes a person's inbox at once, and what was in it soon. */
+  async removeInbox(owner: string): Promise<void> {
+    await this.change((draft) => dropInbox(draft, owner));
     this.#purge();
   }
 
@@ -234,8 +241,8 @@ export class Calendars extends CalendarReader {
   /** Removes some records of a removed calendar; answers whether there may be more. */
   async #purgeStep(id: string, owner: string): Promise<boolean> {
     const { tables } = this.environment;
-    const users = this.sharesOf(id).map(({ user }) => user);
-    if (users.length > 0) await this.change((draft) => users.forEach((user) => draft.dropShare(id, user)));
+    const sharees = this.shareesOf(id).map(({ sharee }) => sharee);
+    if (sharees.length > 0) await this.change((draft) => sharees.forEach((sharee) => draft.dropShare(id, sharee)));
     const ranges = [
       ...CALENDAR_PREFIXED.map((table) => ({ table, range: under(id) })),
       { table: 'unanswered' as const, range: under(owner, id) },

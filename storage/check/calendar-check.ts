@@ -11,6 +11,7 @@ import {
   deliveryRecord,
   bytesEtagOf,
   etagOf,
+  isInbox,
   tombstoneRecord,
   messageRecord,
   nameInTimeKey,
@@ -63,8 +64,8 @@ export async function checkCalendars(folder: string, findings: Findings): Promis
 
 function checkCalendar(tables: Tables, record: CalendarRecord, findings: Findings): void {
   const { id, owner, name } = record;
-  if (tables.owned.get(key(owner, name))?.toString() !== id)
-    findings.add('calendars', [id], 'is not in its owner’s list');
+  const listed = isInbox(record) ? tables.meta.get(key('inbox', owner)) : tables.owned.get(key(owner, name));
+  if (listed?.toString() !== id) findings.add('calendars', [id], 'is not in its owner’s list');
   const { bytes, count } = checkObjects(tables, record, findings);
   if (count !== record.objects) findings.add('calendars', [id], `counts ${record.objects} objects and has ${count}`);
   if (bytes !== record.bytes) findings.add('calendars', [id], `counts ${record.bytes} bytes and has ${bytes}`);
@@ -160,6 +161,10 @@ function checkStrays(tables: Tables, findings: Findings): void {
   for (const entry of tables.owned.getRange()) {
     const id = entry.value.toString();
     if (tables.calendars.get(key(id)) === undefined) findings.add('owned', [id], 'is no calendar');
+  }
+  for (const entry of tables.meta.getRange(under('inbox'))) {
+    const id = entry.value.toString();
+    if (tables.calendars.get(key(id)) === undefined) findings.add('meta', ['inbox', id], 'is no inbox');
   }
   for (const table of ['objects', 'bodies', 'uids', 'times', 'changes'] as const) {
     let last = '';

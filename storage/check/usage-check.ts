@@ -2,7 +2,7 @@
 import type { AttachmentEnvironment } from '../attachments/attachment-records.ts';
 import { attachmentRecord } from '../attachments/attachment-records.ts';
 import { chargeOf } from '../attachments/upload-admission.ts';
-import { calendarRecord, type CalendarEnvironment } from '../calendars/calendar-records.ts';
+import { calendarRecord, isInbox, type CalendarEnvironment } from '../calendars/calendar-records.ts';
 import { key, numberAt, numberOf, numbered, under } from '../engine/keys.ts';
 import type { Findings } from '../engine/findings.ts';
 import type { LaneEnvironment } from '../engine/lane.ts';
@@ -56,8 +56,8 @@ function checkPosted(tables: LaneEnvironment['tables'], findings: Findings): voi
 export function checkCalendarUse({ tables }: CalendarEnvironment, findings: Findings): void {
   const uses = new Map<string, { entries: number; bytes: number }>();
   for (const { value } of tables.calendars.getRange()) {
-    const { bytes, objects, owner, subscribed } = calendarRecord.decode(value);
-    if (subscribed === true || objects === 0) continue;
+    const { bytes, id, objects, owner, subscribed } = calendarRecord.decode(value);
+    if (subscribed === true || isInbox({ id }) || objects === 0) continue;
     for (const who of [owner, EVERYBODY]) {
       const use = uses.get(who) ?? { entries: 0, bytes: 0 };
       uses.set(who, { entries: use.entries + objects, bytes: use.bytes + bytes });

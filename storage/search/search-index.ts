@@ -8,7 +8,7 @@
  * bits of what is gone stay until the conversation is purged, and lead a search to look and find nothing.
  */
 import type { ConversationKind } from '#src/protocol/conversations/conversations.ts';
-import { searchedText } from '#src/protocol/conversations/search.ts';
+import { searchedText } from '#src/protocol/conversations/searched-text.ts';
 import type { Message } from '#src/protocol/conversations/messages.ts';
 import { numbered } from '../engine/keys.ts';
 import type { LaneTable, LaneWrite } from '../engine/lane.ts';

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectTo, type Socket } from 'node:net';
 import { test } from 'node:test';
+import { formatInstant } from '#src/base/time.ts';
 import { ParleyClient } from '#src/client/parley-client.ts';
 import { OWN_EXPORTS_MAX } from '#src/protocol/limits.ts';
 import { makeCalendar, makeEntry } from '#test/calendar/service/calling.ts';
@@ -125,6 +126,16 @@ test('a person takes along what is theirs, of all conversations, and no word of 
   const path = `${host.server.coordinator}/v1/me/notifications`;
   await request('PUT', path, { body: wanted, token: ann.session.token });
   await host.ask('owner', 'POST', '/groups', { name: 'Watchers', members: ['ann', 'cas'] });
+  const client = await host.ask<{ id: string }>('owner', 'POST', '/scim-clients', { name: 'Personnel' });
+  const adopted = { user_name: 'ann.heron', external_id: 'E-7' };
+  assert.equal((await host.ask('owner', 'PUT', `/scim-clients/${client.body.id}/people/ann`, adopted)).status, 204);
+  await host.ask('owner', 'PUT', '/settings/guests', { everybody: true });
+  const guest = { phone: '+442071234567', guest_until: formatInstant(Date.now() + 86_400_000) };
+  const invited = await request<{ id: string }>('POST', `${host.server.coordinator}/v1/guests`, {
+    body: guest,
+    token: ann.session.token,
+  });
+  assert.equal(invited.status, 201, invited.text);
 
   const lines = await linesOf(ann);
   const { started_at: started, ...head } = under(lines, 'export')[0] ?? {};
@@ -144,6 +155,15 @@ test('a person takes along what is theirs, of all conversations, and no word of 
   assert.deepEqual(
     under(lines, 'app_password').map(({ name }) => name),
     ['Old phone'],
+  );
+  const [provisioned] = under(lines, 'provisioned');
+  assert.deepEqual(
+    [provisioned?.['client'], provisioned?.['user_name'], provisioned?.['external_id']],
+    [client.body.id, 'ann.heron', 'E-7'],
+  );
+  assert.deepEqual(
+    under(lines, 'guest').map(({ id, phone, state }) => [id, phone, state]),
+    [[invited.body.id, guest.phone, 'invited']],
   );
   const conversations = new Map(under(lines, 'conversation').map((one) => [one['id'], one]));
   const { draft, ...kept } = conversations.get(room) ?? {};

@@ -6,6 +6,7 @@ import type { ParleyError } from '#src/client/parley-error.ts';
 import { finishSignIn } from '#src/client/second-factor.ts';
 import type { SecondFactorAsk } from '#src/protocol/sessions/second-factors.ts';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
+import { CALLER_PASSWORD } from '#test/console/callers.ts';
 import { startConsoleServer } from '#test/console/console-server.ts';
 import { codeAt, wrongCodeAt } from '#test/coordinator/console-fixture.ts';
 import { anotherDevice } from '#test/messaging/conversing.ts';
@@ -267,6 +268,29 @@ test('days of grace let a person in as before, and say until when', async () => 
   assert.equal((await setRule({ grace_days: 91 })).status, 400);
   await setRule({ everybody: null, grace_days: null });
   assert.equal((await login<Session>(ivy)).body.second_factor, undefined);
+  // A rule that names somebody again begins anew: who was told of the one before has all of its days.
+  await setRule({ everybody: true, grace_days: 7 });
+  const again = (await login<Session>(ivy)).body;
+  assert.equal(again.second_factor, 'due');
+  assert.ok(Date.parse(again.second_factor_due ?? '') > Date.parse(body.second_factor_due ?? ''));
+  await setRule({ everybody: null, grace_days: null });
+});
+
+test('TFA-01 the first factor that is put in force in the console ends sessions of apps that could only enrol', async () => {
+  const [session, early] = [
+    await server.signIn('newcomer', CALLER_PASSWORD),
+    await server.signIn('newcomer', CALLER_PASSWORD),
+  ];
+  assert.equal((await setRule({ everybody: true })).status, 200);
+  const enrolling = await renew(session);
+  assert.equal(enrolling.second_factor, 'enrollment');
+  const { body: setup } = await host.call<{ secret: string }>('before_second_factor', 'POST', '/second-factor/setup');
+  const code = codeAt(setup.secret, Date.now());
+  const confirmed = await host.call('before_second_factor', 'POST', '/second-factor/confirm', { body: { code } });
+  assert.equal(confirmed.status, 200, confirmed.text);
+  // One of before the rule, and one that waited for a factor: neither has proven the one that is in force now.
+  for (const { token } of [early, enrolling]) assertRefused(await own(token, 'GET'), 401, 'session_revoked');
+  await setRule({ everybody: null });
 });
 
 test('VND-17 the rule is the owner’s', async () => {

@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import type { OutboxEntry } from '#src/client/conversations/outbox.ts';
+import { cookieSession } from '#src/client/connection/session.ts';
 import { ParleyClient } from '#src/client/parley-client.ts';
 import type { ClientOptions } from '#src/client/client-context.ts';
 import { until } from './condition.ts';
 import { hear, inboxItem, inboxOf, optionsFor, scriptInbox, signInTo } from './connected-client.ts';
 import { CONV, wireConversation, wireMessage } from './samples.ts';
-import { refusal, ScriptedServer, sessionOf } from './scripted-server.ts';
+import { type Asked, refusal, ScriptedServer, sessionOf } from './scripted-server.ts';
 
 let server: ScriptedServer;
 const clients: ParleyClient[] = [];
@@ -25,6 +26,10 @@ async function signIn(more: Partial<ClientOptions> = {}): Promise<ParleyClient> 
   clients.push(client);
   return client;
 }
+
+/** The token that a handshake showed, among its subprotocols. */
+const tokenShown = (asked: Asked | undefined) =>
+  /parley-token\.([^,]+)$/.exec(asked?.headers['sec-websocket-protocol'] ?? '')?.[1];
 
 /** A client that knows one room at rev 3 with three messages. */
 async function inRoom(since: () => object[] = () => []): Promise<{ client: ParleyClient; heard: string[] }> {
@@ -51,9 +56,28 @@ test('CRD-02 signing in sends the credentials, then the socket opens with token,
   });
   assert.equal(client.user, 'alice');
   assert.equal(client.isConnected, true);
-  assert.equal(server.handshakes[0]?.query.get('token'), 'alice-1');
+  assert.equal(server.handshakes[0]?.query.get('token'), null);
   assert.equal(server.handshakes[0]?.query.get('device'), 'd_alice');
-  assert.equal(server.handshakes[0]?.headers['sec-websocket-protocol'], 'parley.1');
+  assert.match(String(server.handshakes[0]?.headers['sec-websocket-protocol']), /^parley\.1, ?parley-token\.alice-1$/);
+});
+
+test('CRD-08 a session whose refresh token is in a cookie is renewed before anything is asked, and never shows one', async () => {
+  scriptInbox(server, [], () => []);
+  const answers: ('cut' | undefined)[] = ['cut'];
+  server.on('POST /v1/auth/renew', () => answers.shift() ?? { body: sessionOf('alice', 2) });
+  const session = cookieSession({ user: 'alice', deviceId: 'd_alice' });
+  const client = ParleyClient.resume({ ...optionsFor(server), sessionCookie: true, session });
+  clients.push(client);
+  await client.caughtUp();
+  const renewals = server.asked.filter(({ path }) => path === '/v1/auth/renew');
+  assert.equal(renewals.length, 2);
+  for (const { body, token } of renewals) {
+    assert.deepEqual(body, { session_cookie: true, device_id: 'd_alice' });
+    assert.equal(token, undefined);
+  }
+  assert.deepEqual(server.handshakes.map(tokenShown), ['alice-2']);
+  assert.ok(server.asked.every(({ path, token }) => path.startsWith('/v1/auth/') || token === 'alice-2'));
+  assert.equal(client.session.refresh_token, undefined);
 });
 
 test('CRD-02 a wrong password is login_failed, and no renewal is tried', async () => {
@@ -139,7 +163,7 @@ test('a close with 4004 renews the session, then comes back with the new token',
   server.on('POST /v1/auth/renew', () => ({ body: sessionOf('alice', 2) }));
   server.closeSockets(4004);
   await until('it came back', () => server.handshakes.length === 2 && client.isConnected);
-  assert.equal(server.handshakes[1]?.query.get('token'), 'alice-2');
+  assert.equal(tokenShown(server.handshakes[1]), 'alice-2');
   assert.equal(server.count('/v1/auth/renew'), 1);
 });
 
@@ -172,17 +196,14 @@ test('SOC-08 a close with 4400 stops, and says that it is for good', async () =>
 });
 
 test('SOC-01 a handshake refused for its token leads to one renewal and then to a socket', async () => {
-  server.refuseHandshake = ({ query }) => (query.get('token') === 'alice-1' ? 401 : undefined);
+  server.refuseHandshake = (asked) => (tokenShown(asked) === 'alice-1' ? 401 : undefined);
   server.on('GET /v1/me/capabilities', ({ token }) =>
     token === 'alice-1' ? refusal(401, 'token_expired') : { body: { rights: [] } },
   );
   server.on('POST /v1/auth/renew', () => ({ body: sessionOf('alice', 2) }));
   const client = await signIn();
   await client.caughtUp();
-  assert.deepEqual(
-    server.handshakes.map(({ query }) => query.get('token')),
-    ['alice-1', 'alice-2'],
-  );
+  assert.deepEqual(server.handshakes.map(tokenShown), ['alice-1', 'alice-2']);
   assert.equal(server.count('/v1/auth/renew'), 1);
 });
 

@@ -16,6 +16,8 @@ import { after, before, test } from 'node:test';
 import { consoleRoutes } from '#src/console/route-table.ts';
 import type { ConsoleRoute } from '#src/console/route.ts';
 import { ERRORS, type ErrorCode } from '#src/protocol/errors.ts';
+import { SCIM_PREFIX, SCIM_ROUTES, type ScimRoute } from '#src/scim/scim-routes.ts';
+import { request } from '#test/support/server.ts';
 import { CALLER_NAMES, type CallerName } from './callers.ts';
 import { startConsoleServer, type ConsoleServer } from './console-server.ts';
 
@@ -83,6 +85,19 @@ test('CON-03 VND-15 every caller meets every route as the matrix says', async ()
   if (mode === 'write') assert.deepEqual(widenings(past, present), [], 'if this is meant, write with MATRIX=admit');
   if (mode === 'write' || mode === 'admit') writeFileSync(FILE, `${JSON.stringify(present, null, 2)}\n`);
   else assert.deepEqual(present, past, 'if this is meant, see the head of this file');
+});
+
+test('CON-03 SCIM lets in no caller of the console or of the apps, by whichever of its routes', async () => {
+  const ask = async ({ method, path }: ScimRoute, caller: CallerName) => {
+    const url = `${server.server.coordinator}${SCIM_PREFIX}${path.replace(':id', 'nothing')}`;
+    const options = { headers: server.callers[caller], ...(method === 'get' ? {} : { body: {} }) };
+    return (await request(method.toUpperCase(), url, options)).status;
+  };
+  for (const caller of CALLER_NAMES) assert.equal(await ask(SCIM_ROUTES.listUsers, caller), 401, caller);
+  // Fewer than one address may be refused at once.
+  for (const [name, route] of Object.entries<ScimRoute>(SCIM_ROUTES)) {
+    for (const caller of ['nobody', 'owner'] as const) assert.equal(await ask(route, caller), 401, name);
+  }
 });
 
 test('a matrix that lets somebody in who was not is noticed', () => {

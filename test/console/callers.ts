@@ -7,7 +7,7 @@ import { ConsoleSessions, BREAK_GLASS_HOLDER } from '#src/identity/console/conso
 import { consoleRoles } from '#src/identity/console/console-role-record.ts';
 import { makeNodeServices } from '#src/hosts/node-services.ts';
 import { addPerson } from '#src/directory/people.ts';
-import { openSession } from '#src/identity/sign-in.ts';
+import { openSession } from '#src/identity/device-sessions.ts';
 import { VendorTokens } from '#src/identity/vendor-tokens.ts';
 import { Passwords } from '#src/identity/credentials/passwords.ts';
 import { SessionTokens } from '#src/identity/credentials/session-tokens.ts';

@@ -59,7 +59,11 @@ export async function openConsoleOn(folder: string, clock: HandClock) {
     party: () => undefined,
     copied: () => undefined,
   });
-  const secondFactors = new SecondFactors({ accounts, secrets: vault, sessions, guard, passkeys, clock });
+  const secondFactors = new SecondFactors({
+    ...{ accounts, clock, guard, passkeys, secrets: vault, sessions },
+    announcer: { revoked: async () => undefined },
+    endUnproven: () => [],
+  });
   const sources: { mode: SignInSource; token: SignInSource } = { mode: 'local', token: 'local' };
   const settings = { signInMode: () => sources.mode, platformToken: () => sources.token };
   const switches = new SignInSwitches(settings);

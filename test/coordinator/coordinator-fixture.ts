@@ -1,5 +1,6 @@
 /** A coordinator on port 0 over a real accounts file in a temporary folder, and what a client needs to talk to it. */
 import { mkdtempSync, rmSync } from 'node:fs';
+import { GroupMemberships } from '#src/directory/bookable/group-memberships.ts';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -99,6 +100,7 @@ export async function startCoordinator(context: TestContext, settings: Record<st
     config,
     accounts,
     tokens,
+    memberships: new GroupMemberships(accounts),
     announcer,
     sessionReused: ({ sid, user }) => void announced.push({ what: 'reused', sid, user }),
     directorySignIn: () => undefined,

@@ -37,6 +37,7 @@ test('POL-01 rules keep the order they are given, and every thread has them when
       groups: {},
       guests: [],
       asking: { above: 256, guests: true },
+      grants: { 'emoji.create': [], 'guest.invite': [] },
     },
   });
   await assert.rejects(policies.remove(first.id, BY), { code: 'policy_not_found' });

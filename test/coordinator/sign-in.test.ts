@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readConfig } from '#src/config.ts';
-import { DEVICES_PER_PERSON_MAX } from '#src/identity/sign-in.ts';
+import { DEVICES_PER_PERSON_MAX } from '#src/identity/device-sessions.ts';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
 import { KEYS_PER_RING_MAX, rotateSigningKeys } from '#src/server/signing-key-rotation.ts';
 import { KEY_RINGS, type RingsOfKeys } from '#storage/accounts/signing-keys.ts';

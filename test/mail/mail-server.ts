@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { callbackify } from 'node:util';
 import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
@@ -120,7 +119,7 @@ export class MailServer {
 }
 
 /** The environment of a server that may write to this machine and trusts its certificate. */
-export function trusting(t: TestContext): Record<string, string> {
+export function trusting(t: { after(end: () => void): void }): Record<string, string> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-test-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'certificate.pem');

@@ -20,8 +20,9 @@ let attempts = 0;
 before(async () => {
   server = await startServer({
     environment: {
-      PARLEY_RING_SECONDS: '2',
-      PARLEY_CALL_LOST_SECONDS: '3',
+      // Longer than a busy machine takes from a ring to an answer, and to restart a shard.
+      PARLEY_RING_SECONDS: '4',
+      PARLEY_CALL_LOST_SECONDS: '8',
       PARLEY_TURN_URIS: 'stun:turn.example.org, turn:turn.example.org?transport=udp,turns:turn.example.org:5349',
       PARLEY_TURN_SECRET: TURN_SECRET,
       PARLEY_DEBUG_HOOKS: '1',

@@ -32,6 +32,7 @@ test('POL-01 the first rule of the action that fits both decides', () => {
     groups: { grp_sales: ['alice'], grp_board: ['carol'] },
     guests: [['visitor', 2_000_000_000]],
     asking: NO_POLICIES.asking,
+    grants: NO_POLICIES.grants,
   };
   const policies = new AccessPolicies(snapshot);
   const cases: [from: string, to: string, allowed: boolean][] = [

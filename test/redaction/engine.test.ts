@@ -1,8 +1,8 @@
 /** The engine's classes one by one: what is replaced, what is nearly so and stays, and the time of hostile text. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KNOWN_SECRET_MIN } from '#src/redaction/known-secrets.ts';
-import { KEY_BYTES } from '#src/redaction/pseudonyms.ts';
+import { KNOWN_SECRET_MIN } from '#src/redaction/secrets/known-secrets.ts';
+import { KEY_BYTES } from '#src/redaction/identifiers/pseudonyms.ts';
 import { Redactor } from '#src/redaction/redactor.ts';
 import { LINE_BYTES_MAX } from '#src/redaction/stream.ts';
 

@@ -28,6 +28,13 @@ const USERS: Readonly<Record<string, readonly string[]>> = {
     'users:\n- alicecan\n- bob\nx: 1',
     '{"recipients":["alicecan","bob"]}',
   ],
+  'lines without names of fields': [
+    '20261120 10:11:12,db1,alicecan,203.0.113.77,5,0,CONNECT,app,,0',
+    "20261120 10:11:12,db1,alicecan,localhost,5,7,QUERY,app,'SELECT 1',0",
+    'Nov 22 10:00:01 db1 mysql-server_auditing: db1,alicecan,203.0.113.77,5,0,DISCONNECT,app,,0',
+    '1700000000.123    55 203.0.113.77 TCP_TUNNEL/200 3426 CONNECT h:443 alicecan HIER_DIRECT/203.0.113.77 -',
+    '2026-11-20T10:11:12.123Z|4f9a1c7e2b8d3f6a|203.0.113.77|alicecan|GET|/api|200|-1|0|5|pip',
+  ],
   'parts of forms': ['Content-Disposition: form-data; name="user"\r\n\r\nalicecan\r\n--b--'],
   exim: [
     '1abc <= <> R=1 U=alicecan P=local S=33',
@@ -113,6 +120,15 @@ const SECRETS: Readonly<Record<string, readonly string[]>> = {
     '- name: DB_PASSWORD\n  value: hunter2can',
     '<param name="password" value="hunter2can"/>',
     '<add key="Password" value="hunter2can"/>',
+    'env: [{name: DB_PASSWORD, value: hunter2can}, {name: PORT, value: "5"}]',
+    '{user: bob, password: hunter2can}',
+    "[ 'Host', 'h', 'Cookie', 'sid=hunter2can', 'X-Api-Key', 'hunter2can', 'Accept', '*/*' ]",
+    '{"rawHeaders":["Host","h","X-Api-Key","hunter2can","Cookie","sid=hunter2can"]}',
+  ],
+  'sentences and bare lines': [
+    'the password is hunter2can',
+    'Password hunter2can',
+    'redis_password\thunter2can\nuser_id\t5\napi_key\thunter2can',
   ],
   'lines below a key': [
     'password:\n  hunter2can\nnext: 1',
@@ -317,7 +333,21 @@ const CLEAN = [
   '/home/deploy/app/node_modules/.bin/tsc',
   'Processing 5 files <none>',
   'T=5 U=3 R=2 o=1',
+  'the password is required, the password is too short, and the password is stored hashed',
+  'Password policy',
+  'Password required',
+  "['Cookie', 'Authorization', 'Accept']",
+  '{"headers":["Cookie","Authorization","Accept"]}',
+  '<tr><td>user</td><td>password</td></tr>',
 ];
+
+test('RED-01 a plain word told of as the password goes, and so does one beside its name', () => {
+  assert.equal(engine.text('password is lamplight'), 'password is [REDACTED:secret]');
+  assert.equal(
+    engine.text('Password lamplight\nSecret lamplight'),
+    'Password [REDACTED:secret]\nSecret [REDACTED:secret]',
+  );
+});
 
 test('RED-12 lines that only look alike stay as they are', () => {
   for (const line of CLEAN) assert.equal(engine.text(line), line);

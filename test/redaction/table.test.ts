@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Redactor } from '#src/redaction/redactor.ts';
-import type { Row } from '#src/redaction/rows.ts';
+import type { Row } from '#src/redaction/rules/rows.ts';
 import { marker } from '#src/redaction/spans.ts';
-import { TABLE } from '#src/redaction/table.ts';
+import { TABLE } from '#src/redaction/rules/table.ts';
 import { KEY } from './corpus/labels.ts';
 
 const REPLACED = String.raw`"?(?:\[REDACTED:[a-z-]+\]|(?:u|tel)-[0-9a-f]{8}|x+)"?`;

@@ -1,7 +1,7 @@
 /** Looks through everybody: how many go on at once, and how many are put in order. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Listing, readListQuery, SCANS_MAX, SORTED_MAX, type ListSource } from '#src/scim/listing.ts';
+import { Listing, readListQuery, SCAN_MILLIS_MAX, SCANS_MAX, SORTED_MAX, type ListSource } from '#src/scim/listing.ts';
 import { USERS } from '#src/scim/user-resource.ts';
 
 /** People of one name; reading of them goes on once the gate opens. */
@@ -37,4 +37,20 @@ test('as many are put in order as may be, and one more is refused', async () => 
   const reply = await new Listing().list(ordered, sourceOf(SORTED_MAX));
   assert.deepEqual([reply.totalResults, reply.Resources[0]?.['id']], [SORTED_MAX, 'person-0']);
   await assert.rejects(new Listing().list(ordered, sourceOf(SORTED_MAX + 1)), { code: 'scim_too_many' });
+});
+
+test('a look through everybody goes on for its time and no longer', async () => {
+  const step = SCAN_MILLIS_MAX / 4;
+  const scanOf = async (size: number) => {
+    let now = 0;
+    const source = sourceOf(size);
+    const read: ListSource['read'] = (id) => {
+      now += step;
+      return source.read(id);
+    };
+    return await new Listing(() => now).list(scan, { ...source, read });
+  };
+  // The fifth is looked at when exactly that time is over.
+  assert.equal((await scanOf(5)).totalResults, 5);
+  await assert.rejects(scanOf(6), { code: 'scim_too_many' });
 });

@@ -1,9 +1,14 @@
-/** Whether somebody who signs in at a provider is asked for a second factor here, too (TFA-01, CRD-10). */
+/**
+ * Whether somebody who signs in at a provider is asked for a second factor here, too (TFA-01, CRD-10), and what they may be
+ * taken for when a provisioning client writes addresses as well (CRD-13).
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
+import { CALLER_PASSWORD } from '#test/console/callers.ts';
 import { codeAt } from '#test/coordinator/console-fixture.ts';
 import { APP_CLIENT_ID, CLIENT_SECRET } from '#test/coordinator/identity-provider.ts';
+import { makeScimClient, patchOf, USER } from '#test/scim/scim-client.ts';
 import { request, type Reply } from '#test/support/server.ts';
 import { appBrowser } from './app-browser.ts';
 import { shareSsoServer } from './sso-server.ts';
@@ -18,16 +23,22 @@ const office = {
   client_secret: CLIENT_SECRET,
   creates_people: true,
 };
-assert.equal((await site.ask('owner', 'PUT', '/sso/providers/office', office)).status, 200);
+const putOffice = async (more: object) =>
+  assert.equal((await site.ask('owner', 'PUT', '/sso/providers/office', { ...office, ...more })).status, 200);
+await putOffice({});
 assert.equal((await site.ask('owner', 'PUT', '/settings/sign-in', { app_redirects: APP })).status, 200);
 const { back, start } = appBrowser(server.coordinator, APP);
 const refusal = ({ status, body }: { status: number; body: { code?: string } }) => [status, body.code];
 
 site.identity.accounts.set('s-tom', { preferred_username: 'tom' });
 
-async function signIn(subject: string) {
+async function walk(subject: string) {
   const { cookie, location, verifier } = await start('office');
-  const { to } = await back(await site.identity.signIn(location.href, subject), cookie);
+  return { ...(await back(await site.identity.signIn(location.href, subject), cookie)), verifier };
+}
+const errorOf = async (subject: string) => (await walk(subject)).to?.searchParams.get('error');
+async function signIn(subject: string) {
+  const { to, verifier } = await walk(subject);
   const body = { code: to?.searchParams.get('code'), code_verifier: verifier, redirect_uri: APP };
   return await request<Session & { code: string }>('POST', `${server.coordinator}/v1/auth/sso/token`, { body });
 }
@@ -59,4 +70,43 @@ test('TFA-01 what a provider opened needs no second factor here, unless the inst
   await setRule({ exempt_providers: null });
   assert.equal((await signIn('s-tom')).status, 200);
   await setRule({ everybody: null });
+});
+
+test('CRD-13 an address that a provisioning client gives to an account which is there opens it for nobody', async () => {
+  const asOwner = async (method: string, path: string, body?: unknown) => await site.ask('owner', method, path, body);
+  const client = await makeScimClient(server, asOwner as Parameters<typeof makeScimClient>[1], 'Personnel');
+  const make = async (userName: string, address: string) => {
+    const made = await client.ask('POST', '/Users', { schemas: [USER], userName, emails: [{ value: address }] });
+    assert.equal(made.status, 201);
+  };
+  const give = async (userName: string, address: string) => {
+    const operation = { op: 'replace', path: 'emails', value: [{ value: address }] };
+    assert.equal((await client.ask('PATCH', `/Users/${userName}`, patchOf(operation))).status, 200);
+  };
+  const claim = (subject: string, email: string) =>
+    site.identity.accounts.set(subject, { preferred_username: 'nobody-here', email, email_verified: true });
+  await putOffice({ bind_by_email: true, creates_people: false });
+  await make('nora', 'nora@example.org');
+  await give('nora', 'Thief@example.org');
+  claim('s-thief', 'thief@example.org');
+  assert.equal(await errorOf('s-thief'), 'sso_not_bound');
+  // Nor after it was another one in between.
+  await give('nora', 'nora@example.org');
+  await give('nora', 'thief@example.org');
+  assert.equal(await errorOf('s-thief'), 'sso_not_bound');
+  // An address that somebody has here opens theirs, whoever is given it besides.
+  await asOwner('POST', '/users', { username: 'zoe', password: CALLER_PASSWORD, email: 'zoe@example.org' });
+  await make('mole', 'zoe@example.org');
+  claim('s-zoe', 'zoe@example.org');
+  assert.equal((await signIn('s-zoe')).body.user, 'zoe');
+  // What a person was made with opens their account, and what an administrator says does.
+  await make('olga', 'olga@example.org');
+  claim('s-olga', 'olga@example.org');
+  assert.equal((await signIn('s-olga')).body.user, 'olga');
+  assert.equal((await asOwner('DELETE', `/scim-clients/${client.id}`)).status, 204);
+  assert.equal(await errorOf('s-thief'), 'sso_not_bound');
+  await asOwner('PATCH', '/users/nora', { email: 'nora@example.org' });
+  claim('s-nora', 'nora@example.org');
+  assert.equal((await signIn('s-nora')).body.user, 'nora');
+  await putOffice({});
 });

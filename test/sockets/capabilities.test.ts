@@ -4,9 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import sharp from 'sharp';
 import { formatInstant } from '#src/base/time.ts';
 import { ParleyClient } from '#src/client/parley-client.ts';
 import { ACCOUNT_RIGHT_RULES, ACCOUNT_RIGHTS, type AccountRight } from '#src/protocol/directory/account-rights.ts';
+import { GUESTS_PER_PERSON_MAX } from '#src/protocol/directory/guests.ts';
 import { tus } from '#test/messaging/attaching.ts';
 import { OWNER_PASSWORD, startConsoleServer, type ConsoleServer } from '#test/support/console.ts';
 import { request, type Person, type Reply } from '#test/support/server.ts';
@@ -42,10 +44,21 @@ before(async () => {
   const everybody = ['root', 'viewer', 'member', 'guest', 'target'];
   const room = await server.api(person, 'POST', '/v1/conversations', { kind: 'room', participants: everybody });
   assert.equal(room.status, 201, room.text);
+  picture = await sharp({ create: { width: 4, height: 4, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer();
+  for (const [screen, more] of [
+    ['custom-emoji', {}],
+    ['guests', { per_person: GUESTS_PER_PERSON_MAX }],
+  ] as const) {
+    const set = await running.console('PUT', `/settings/${screen}`, { everybody: true, ...more });
+    assert.equal(set.status, 200, set.text);
+  }
 });
 after(async () => await running.stop());
 
 let calls = 0;
+let picture: Buffer<ArrayBuffer>;
 
 /** Right → a request that needs it, towards somebody where it is towards anybody. */
 const REQUESTS: Readonly<Record<AccountRight, (who: Person, to: string) => Promise<Reply>>> = {
@@ -65,6 +78,18 @@ const REQUESTS: Readonly<Record<AccountRight, (who: Person, to: string) => Promi
   'attachment.upload': async (who) =>
     await tus(running.server, who, 'POST', '/v1/attachments', { 'upload-length': '5' }),
   'meeting.create': async (who) => await coordinator(who, 'POST', '/v1/meetings', { title: 'M', participants: [] }),
+  'emoji.create': async (who) => {
+    const url = `${running.server.coordinator}/v1/emoji/e${(calls += 1)}`;
+    const headers = { authorization: `Bearer ${who.session.token}`, 'content-type': 'image/png' };
+    const answer = await fetch(url, { method: 'PUT', headers, body: picture });
+    const text = await answer.text();
+    return { status: answer.status, headers: answer.headers, text, body: JSON.parse(text) as Record<string, unknown> };
+  },
+  'guest.invite': async (who) => {
+    const phone = `+4420700${String((calls += 1)).padStart(5, '0')}`;
+    const guest_until = formatInstant(Date.now() + 86_400_000);
+    return await coordinator(who, 'POST', '/v1/guests', { phone, guest_until });
+  },
 };
 
 async function create(who: Person, kind: string, to?: string): Promise<Reply> {
@@ -117,7 +142,7 @@ async function compare(to: string): Promise<Record<string, AccountRight[]>> {
 
 const rule = (action: string, from: string, to: string, effect: Rule['effect']): Rule => ({ action, from, to, effect });
 const without = (...left: AccountRight[]) => ACCOUNT_RIGHTS.filter((right) => !left.includes(right));
-const OF_GUESTS = without('conversation.create.room', 'meeting.create');
+const OF_GUESTS = without('conversation.create.room', 'meeting.create', 'emoji.create', 'guest.invite');
 
 test('CAP-01 CAP-03 without a rule guests lack what is for members, and a role in the console gives nothing', async () => {
   const { guest, ...others } = await compare('target');

@@ -25,9 +25,25 @@ test('SOC-01 a missing or bad token gets 401 before the upgrade', async () => {
   const device = ann.session.device_id;
   assertRefused(await refusedUpgrade(server, `?device=${device}`), 401, 'token_missing');
   assertRefused(await refusedUpgrade(server, `?token=&device=${device}`), 401, 'token_missing');
+  const named = (token: string) => ({ 'sec-websocket-protocol': `parley.1, parley-token.${token}` });
+  assertRefused(await refusedUpgrade(server, `?device=${device}`, named('')), 401, 'token_missing');
+  assertRefused(await refusedUpgrade(server, `?device=${device}`, named('nonsense')), 401, 'token_invalid');
   assertRefused(await refusedUpgrade(server, `?token=nonsense&device=${device}`), 401, 'token_invalid');
   const forged = `${ann.session.token.slice(0, -10)}AAAAAAAAAA`;
   assertRefused(await refusedUpgrade(server, `?token=${forged}&device=${device}`), 401, 'token_invalid');
+});
+
+test('SOC-01 a token as a subprotocol opens the socket, in any place among them, and is not the one that is chosen', async () => {
+  const { device_id: device, token } = ben.session;
+  const shown = `parley-token.${token}`;
+  for (const protocols of [
+    ['parley.1', shown],
+    [shown, 'parley.1'],
+  ]) {
+    const socket = await connect(server, ben, { query: `device=${device}`, protocols });
+    assert.equal(socket.raw.protocol, 'parley.1');
+    await socket.close();
+  }
 });
 
 test('SOC-01 an expired token gets 401 before the upgrade', async () => {

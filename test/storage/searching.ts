@@ -1,7 +1,7 @@
 /** What tests of the search index do: people say things, somebody searches page by page, a plain scan says what is right. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Message } from '#src/protocol/conversations/messages.ts';
-import { searchedText } from '#src/protocol/conversations/search.ts';
+import { searchedText } from '#src/protocol/conversations/searched-text.ts';
 import { monotonicMillis } from '#actors/runtime/monotonic.ts';
 import { readConversation, readHistory } from '#storage/conversations/conversation-reader.ts';
 import { fold } from '#storage/search/search-folding.ts';

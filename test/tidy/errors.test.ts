@@ -8,6 +8,7 @@ import { SCIM_ERRORS } from '#src/scim/answers.ts';
 import { ERROR_CODES, ERRORS, RETIRED_CODES } from '#src/protocol/errors.ts';
 import { ATTACHMENT_ROUTES } from '#src/protocol/attachments/attachment-routes.ts';
 import { AVATAR_ROUTES } from '#src/protocol/account/avatar-routes.ts';
+import { CUSTOM_EMOJI_ROUTES } from '#src/protocol/conversations/custom-emoji-routes.ts';
 import { ROOM_AVATAR_ROUTES } from '#src/protocol/conversations/room-avatar-routes.ts';
 import { OWN_DATA_ROUTES } from '#src/protocol/account/own-data-routes.ts';
 import { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
@@ -17,6 +18,7 @@ import { CALENDAR_MAIL_ROUTES } from '#src/protocol/calendars/calendar-mail-rout
 import { CALENDAR_ROUTES } from '#src/protocol/calendars/calendar-routes.ts';
 import { CLIENT_RELEASE_ROUTES } from '#src/protocol/hosts/client-releases.ts';
 import { DIRECTORY_ROUTES } from '#src/protocol/directory/directory-routes.ts';
+import { GUEST_ROUTES } from '#src/protocol/directory/guest-routes.ts';
 import { MEETING_ROUTES } from '#src/protocol/meetings/meeting-routes.ts';
 import { NODE_ROUTES } from '#src/protocol/hosts/node-routes.ts';
 import { FACTOR_SIGN_IN_ROUTES, OWN_FACTOR_ROUTES } from '#src/protocol/sessions/second-factor-routes.ts';
@@ -116,8 +118,10 @@ test('ERR-04 every code is promised by a route, a frame or the upgrade', () => {
     ...APP_PASSWORD_ROUTES,
     ...ACCOUNT_ROUTES,
     ...AVATAR_ROUTES,
+    ...CUSTOM_EMOJI_ROUTES,
     ...OWN_DATA_ROUTES,
     ...DIRECTORY_ROUTES,
+    ...GUEST_ROUTES,
     ...MEETING_ROUTES,
     ...CLIENT_RELEASE_ROUTES,
   };

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import { chromium, type Browser, type BrowserContext, type Locator, type Page } from 'playwright-core';
 import { findChromium } from '#test/console/web/chromium.ts';
+import { until } from '#test/support/waiting.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -63,4 +64,20 @@ export async function assertAccessible(page: Page, name: string): Promise<void> 
     nodes.map(({ failureSummary, html }) => `${id}: ${html}\n${failureSummary}`),
   );
   assert.deepEqual(found, [], name);
+}
+
+/** Where an element stands, once ten pictures in a row have it there: a list that grows is put right over several of them. */
+export async function restingTop(locator: Locator): Promise<number> {
+  const look = async () =>
+    await locator.evaluate(async (element) => {
+      let [last, still] = [Number.NaN, 0];
+      while (still < 10 && element.isConnected) {
+        await new Promise((resolve) => requestAnimationFrame(resolve));
+        const now = element.getBoundingClientRect().y;
+        still = now === last ? still + 1 : 0;
+        last = now;
+      }
+      return element.isConnected && last;
+    });
+  return await until(look, 'an element to stand still');
 }

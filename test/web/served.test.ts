@@ -34,6 +34,7 @@ test('the page comes under a policy of its own nonce, which lets in its build an
     "default-src 'none'",
     `style-src 'self' 'nonce-${nonce}'`,
     `connect-src 'self' http://${host} ws://${host}`,
+    `media-src blob: http://${host}`,
     "require-trusted-types-for 'script'",
     'trusted-types default',
     "frame-ancestors 'none'",

@@ -2,6 +2,7 @@
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import { changeProperties } from '#storage/calendars/calendar-properties.ts';
 import { COMPONENT_KINDS } from '#storage/calendars/calendar-records.ts';
+import { Refusal } from '#src/protocol/errors.ts';
 import { broken, DavRefusal, notFound } from './dav-refusal.ts';
 import { answerXml, payerOf, type DavAnswer, type DavRequest } from './exchange.ts';
 import { decideChanges, readChanges, readKinds } from './properties/property-changes.ts';
@@ -120,6 +121,8 @@ export async function removeCalendar(request: DavRequest, { calendar, access }: 
   }
   await context.calendars.change((draft) => {
     if (draft.accessOf(viewer, calendar.id) === undefined) throw notFound();
+    // What a group has is left with the group.
+    if (!draft.isSharedWith(calendar.id, viewer)) throw new Refusal('right_missing');
     draft.share(calendar.id, viewer, null, byOf(request));
   });
 }

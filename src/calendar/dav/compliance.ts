@@ -11,6 +11,7 @@ const CLASSES: readonly string[] = [
   'calendar-access',
   'calendar-schedule',
   'calendar-auto-schedule',
+  'calendar-availability',
 ];
 
 export const COMPLIANCE: string = CLASSES.join(', ');

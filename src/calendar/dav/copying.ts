@@ -1,4 +1,5 @@
 /** COPY and MOVE of calendar objects, within a calendar and between two (RFC 4918 sections 9.8 and 9.9). */
+import { isInbox } from '#storage/calendars/calendar-records.ts';
 import { DavRefusal } from './dav-refusal.ts';
 import type { ObjectPlace } from './dav-context.ts';
 import type { DavAnswer, DavRequest } from './exchange.ts';
@@ -35,7 +36,9 @@ function transferOf(request: DavRequest): {
 } {
   const { context, viewer, path, headers, hosts } = request;
   const source: ReturnType<typeof findResource> = findResource(context, viewer, path);
-  if (source.kind !== 'object') throw new DavRefusal(403, 'Only calendar objects are copied and moved.');
+  if (source.kind !== 'object' || isInbox(source.collection.calendar)) {
+    throw new DavRefusal(403, 'Only calendar objects are copied and moved.');
+  }
   const destination = readDestination(headers, hosts);
   if (destination !== undefined && destination.kind !== 'object') {
     throw new DavRefusal(403, 'A calendar object lies in a calendar, and takes the place of no collection.');

@@ -9,12 +9,14 @@ import type { CalendarRemoval } from '../objects/calendar-removal.ts';
 import type { CalendarContents } from '../objects/calendar-contents.ts';
 import type { WorkBudgets } from '../work-budget.ts';
 
-/** A person as the asker may know them. */
+/** A person, or a resource, as the asker may know them. */
 export interface Principal {
   readonly user: string;
   readonly displayName: string;
   /** Calendar addresses, the preferred one first: `mailto:ann@example.org`. */
   readonly addresses: readonly string[];
+  /** CALDAV:calendar-user-type (RFC 6638, 2.4.2). */
+  readonly type: 'INDIVIDUAL' | 'ROOM' | 'RESOURCE';
 }
 
 /** The people of the installation, as far as the asker may see them. */
@@ -73,6 +75,11 @@ export interface DavContext {
   /** What is in a calendar, as the person who has it so may see it. */
   readonly contentsOf: (accessible: AccessibleCalendar) => CalendarContents;
   readonly writer: ObjectWriter;
+  /**
+   * Sends a proposal of another time, or the answer to one, in the viewer's name. @throws Refusal `invitation_not_found`,
+   * `proposal_forbidden`, `proposal_outdated`; CalendarFault.
+   */
+  readonly propose: (viewer: string, message: Uint8Array) => Promise<void>;
   /** Removes a calendar of its owner's. */
   readonly removeCalendar: (removal: CalendarRemoval) => Promise<void>;
   readonly principals: Principals;

@@ -1,6 +1,6 @@
 /** Single objects: GET and HEAD, PUT, DELETE, each with its conditions. */
 import type { ObjectConditions } from '#storage/calendars/calendar-draft.ts';
-import { OBJECT_BYTES_MAX } from '#storage/calendars/calendar-records.ts';
+import { isInbox, OBJECT_BYTES_MAX } from '#storage/calendars/calendar-records.ts';
 import { removeCalendar } from './collections.ts';
 import { ALLOWED } from './compliance.ts';
 import { broken, DavRefusal, needPrivileges, notFound } from './dav-refusal.ts';
@@ -21,7 +21,8 @@ export function get(request: DavRequest): DavAnswer {
     throw new DavRefusal(405, 'Collections are read with PROPFIND and REPORT.', { headers: { allow: ALLOWED } });
   }
   const { object, collection } = resource;
-  const own = { etag: `"${object.etag}"`, 'schedule-tag': `"${object.scheduleTag}"` };
+  const tag = isInbox(collection.calendar) ? {} : { 'schedule-tag': `"${object.scheduleTag}"` };
+  const own = { etag: `"${object.etag}"`, ...tag };
   const noneMatch = headerOf(headers, 'if-none-match');
   if (noneMatch !== undefined && namesEtag(noneMatch, object.etag)) return { status: 304, headers: own };
   assertConditions({ 'if-match': headers['if-match'] }, object.etag);
@@ -65,7 +66,10 @@ export async function remove(request: DavRequest): Promise<DavAnswer> {
   const { context, viewer, path, headers } = request;
   const resource = findResource(context, viewer, path);
   if (resource.kind === 'calendar') await removeCalendar(request, resource);
-  else if (resource.kind === 'object') {
+  else if (resource.kind === 'object' && isInbox(resource.collection.calendar)) {
+    const { collection, object } = resource;
+    await context.calendars.removeObject(collection.calendar.id, object.name, conditionsOf(headers));
+  } else if (resource.kind === 'object') {
     assertWritable(resource.collection, resource.href);
     const { collection, object } = resource;
     const isSilent = headerOf(headers, 'schedule-reply')?.trim().toUpperCase() === 'F';
@@ -83,6 +87,8 @@ export interface Target {
 /** Where an object is to be put. @throws DavRefusal 409 without a calendar there, 403 without the right. */
 export function requireTarget({ context, viewer }: DavRequest, path: DavPath | undefined): Target {
   if (path === undefined) throw new DavRefusal(409, 'There is no calendar for you at this place.');
+  // Messages are put there by the server alone (RFC 6638, 2.2).
+  if (path.kind === 'message') throw needPrivileges(hrefOf(path), dav('bind'));
   if (path.kind !== 'object')
     throw new DavRefusal(405, 'This is no place for an object.', { headers: { allow: ALLOWED } });
   const collection = path.user === viewer ? findCalendar(context, viewer, path.calendar) : undefined;

@@ -1,4 +1,7 @@
-/** POST to the outbox: when people are free or busy, asked for an appointment with them (RFC 6638, 5). */
+/**
+ * POST to the outbox: when people are free or busy, asked for an appointment with them (RFC 6638, 5), and another time for one
+ * (RFC 5546, 3.2.7), which no writing of an object says.
+ */
 import { FREE_BUSY_MILLIS_MAX } from '#src/protocol/calendars/calendars.ts';
 import { propertiesOf, propertyOf, textOf, type Component } from '../icalendar/component.ts';
 import { readComponents, sourceOf } from '../icalendar/component-reader.ts';
@@ -33,7 +36,11 @@ export async function post(request: DavRequest): Promise<DavAnswer> {
   if (body.length > QUESTION_BYTES_MAX) {
     throw broken(caldav('max-resource-size'), `A question may have ${QUESTION_BYTES_MAX} bytes.`);
   }
-  const asked = readQuestion(body);
+  const [calendar] = readComponents(sourceOf(body));
+  const method = calendar === undefined ? undefined : textOf(calendar, 'METHOD')?.trim().toUpperCase();
+  if (method === 'COUNTER') return await propose(request, calendar as Component, 'ORGANIZER');
+  if (method === 'DECLINECOUNTER') return await propose(request, calendar as Component, 'ATTENDEE');
+  const asked = readQuestion(calendar, method);
   const own = context.principals.find(viewer, viewer)?.addresses ?? [];
   const organizer = propertyOf(asked, 'ORGANIZER')?.value.trim() ?? '';
   if (!own.includes(organizer.toLowerCase())) {
@@ -62,12 +69,25 @@ export async function post(request: DavRequest): Promise<DavAnswer> {
   return answerXml(200, `<C:schedule-response${DECLARATIONS}>${rows.join('')}</C:schedule-response>`);
 }
 
-/** @throws DavRefusal; CalendarFault for what is not iCalendar. */
-function readQuestion(body: Buffer): Component {
-  const [calendar] = readComponents(sourceOf(body));
+/** Sends a proposal, or the answer to one. @throws Refusal as `DavContext.propose`; CalendarFault. */
+async function propose(
+  { body, context, viewer }: DavRequest,
+  { components }: Component,
+  to: 'ATTENDEE' | 'ORGANIZER',
+): Promise<DavAnswer> {
+  await context.propose(viewer, body);
+  const [about] = components.filter(({ name }) => name === 'VEVENT');
+  const address = about === undefined ? undefined : propertyOf(about, to)?.value.trim();
+  const recipient = element(caldav('recipient'), textElement(dav('href'), address ?? ''));
+  const row = element(caldav('response'), recipient + textElement(caldav('request-status'), '2.0;Success'));
+  return answerXml(200, `<C:schedule-response${DECLARATIONS}>${row}</C:schedule-response>`);
+}
+
+/** @throws DavRefusal. */
+function readQuestion(calendar: Component | undefined, method: string | undefined): Component {
   const asked = calendar?.components.find(({ name }) => name === 'VFREEBUSY');
-  const method = calendar === undefined ? undefined : textOf(calendar, 'METHOD')?.trim().toUpperCase();
-  if (asked === undefined || method !== 'REQUEST') throw invalid('The outbox takes a VFREEBUSY with METHOD:REQUEST.');
+  if (asked === undefined || method !== 'REQUEST')
+    throw invalid('The outbox takes a VFREEBUSY with METHOD:REQUEST, and proposals of another time.');
   return asked;
 }
 

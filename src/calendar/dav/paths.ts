@@ -12,6 +12,8 @@ export type DavPath =
   /** Where scheduling messages come in and go out (RFC 6638). */
   | { readonly kind: 'inbox'; readonly user: string }
   | { readonly kind: 'outbox'; readonly user: string }
+  /** A message in the inbox. */
+  | { readonly kind: 'message'; readonly user: string; readonly file: string }
   | { readonly kind: 'calendar'; readonly user: string; readonly calendar: string }
   | { readonly kind: 'object'; readonly user: string; readonly calendar: string; readonly file: string };
 
@@ -53,6 +55,8 @@ export function hrefOf(path: DavPath): string {
     case 'inbox':
     case 'outbox':
       return schedulingHref(path.kind, path.user);
+    case 'message':
+      return `${schedulingHref('inbox', path.user)}${encodeSegment(path.file)}`;
     case 'calendar':
       return calendarHref(path.user, path.calendar);
     case 'object':
@@ -84,7 +88,11 @@ export function readPath(target: string): DavPath | undefined {
     return isScheduling ? undefined : { kind: 'root', href: area === 'principals' ? PRINCIPALS : CALENDARS };
   }
   if ([user, calendar, file].some((segment) => segment !== undefined && !isName(segment))) return undefined;
-  if (isScheduling) return calendar === undefined ? { kind: area, user } : undefined;
+  if (isScheduling && calendar === undefined) return { kind: area, user };
+  if (isScheduling) {
+    const isMessage = area === 'inbox' && file === undefined;
+    return isMessage ? { kind: 'message', user, file: calendar as string } : undefined;
+  }
   if (area === 'principals') return calendar === undefined ? { kind: 'principal', user } : undefined;
   if (calendar === undefined) return { kind: 'home', user };
   return file === undefined ? { kind: 'calendar', user, calendar } : { kind: 'object', user, calendar, file };

@@ -29,6 +29,8 @@ const AS_DAV: Readonly<Partial<Record<ErrorCode, readonly [RefusalStatus, Refusa
   invitation_change_forbidden: [403, { condition: caldav('allowed-attendee-scheduling-object-change') }],
   organizer_forbidden: [403, { condition: caldav('allowed-organizer-scheduling-object-change') }],
   path_not_found: [404],
+  proposal_forbidden: [403, { condition: caldav('valid-scheduling-message') }],
+  proposal_outdated: [403, { condition: caldav('valid-scheduling-message') }],
   properties_too_large: [507, quota],
   quota_exceeded: [507, quota],
   right_missing: [403, { condition: dav('need-privileges') }],

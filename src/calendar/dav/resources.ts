@@ -2,12 +2,12 @@
  * What a path is to the person who asks. Everybody has one home, with their own calendars and those that others share
  * with them; nothing of anybody else's home is there for them.
  */
-import type { Access, CalendarRecord } from '#storage/calendars/calendar-records.ts';
+import { isInbox, type Access, type CalendarRecord } from '#storage/calendars/calendar-records.ts';
 import type { AccessibleCalendar } from '#storage/calendars/calendar-reader.ts';
 import type { CalendarContents, ShownObject } from '../objects/calendar-contents.ts';
 import type { DavContext, Principal } from './dav-context.ts';
 import { notFound } from './dav-refusal.ts';
-import { calendarHref, encodeSegment, homeHref, hrefOf, principalHref, type DavPath } from './paths.ts';
+import { calendarHref, encodeSegment, homeHref, hrefOf, principalHref, schedulingHref, type DavPath } from './paths.ts';
 
 /** Clark name → value, as XML. */
 type Values = Readonly<Record<string, string>>;
@@ -25,8 +25,14 @@ export interface HomeResource {
   readonly kind: 'home';
   readonly href: string;
 }
-export interface SchedulingResource {
-  readonly kind: 'inbox' | 'outbox';
+export interface InboxResource {
+  readonly kind: 'inbox';
+  readonly href: string;
+  /** What is in it: messages, which are read as the objects of a calendar are, and removed. */
+  readonly collection: CalendarResource;
+}
+export interface OutboxResource {
+  readonly kind: 'outbox';
   readonly href: string;
 }
 export interface CalendarResource {
@@ -51,7 +57,8 @@ export type Resource =
   | RootResource
   | PrincipalResource
   | HomeResource
-  | SchedulingResource
+  | InboxResource
+  | OutboxResource
   | CalendarResource
   | ObjectResource;
 
@@ -86,6 +93,26 @@ function calendarResource(
   };
 }
 
+/** The viewer's own inbox; nobody comes to anybody else's. Undefined of who never signed in here. */
+function findInbox({ calendars, contentsOf }: DavContext, viewer: string): InboxResource | undefined {
+  const calendar = calendars.inboxOf(viewer);
+  if (calendar === undefined) return undefined;
+  const href = schedulingHref('inbox', viewer);
+  const contents = contentsOf({ calendar, access: 'owner' });
+  const collection: CalendarResource = { kind: 'calendar', href, calendar, access: 'owner', properties: {}, contents };
+  return { kind: 'inbox', href, collection };
+}
+
+/** Where the objects at such a path lie: a calendar of the viewer's home, or the inbox. */
+export function collectionAt(
+  context: DavContext,
+  viewer: string,
+  path: Extract<DavPath, { kind: 'calendar' | 'object' | 'message' }>,
+): CalendarResource | undefined {
+  if (path.kind === 'message') return findInbox(context, viewer)?.collection;
+  return findCalendar(context, viewer, path.calendar);
+}
+
 /** All calendars of the viewer's home. */
 export function calendarsOf(context: DavContext, viewer: string): CalendarResource[] {
   return context.calendars.servedTo(viewer).map((accessible) => calendarResource(context, viewer, accessible));
@@ -103,7 +130,7 @@ export function isReadable({ access }: CalendarResource): boolean {
 }
 
 export function isWritable({ access, calendar }: CalendarResource): boolean {
-  return calendar.subscribed !== true && access !== 'read' && access !== 'free_busy';
+  return calendar.subscribed !== true && !isInbox(calendar) && access !== 'read' && access !== 'free_busy';
 }
 
 /**
@@ -124,8 +151,9 @@ function lookUp(context: DavContext, viewer: string, path: DavPath): Resource | 
   }
   if (path.user !== viewer) return undefined;
   if (path.kind === 'home') return { kind: 'home', href: homeHref(viewer) };
-  if (path.kind === 'inbox' || path.kind === 'outbox') return { kind: path.kind, href: hrefOf(path) };
-  const collection = findCalendar(context, viewer, path.calendar);
+  if (path.kind === 'outbox') return { kind: 'outbox', href: hrefOf(path) };
+  if (path.kind === 'inbox') return findInbox(context, viewer);
+  const collection = collectionAt(context, viewer, path);
   if (collection === undefined || path.kind === 'calendar') return collection;
   if (!isReadable(collection)) return undefined;
   const object = collection.contents.object(path.file);

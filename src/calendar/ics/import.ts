@@ -16,7 +16,7 @@ import { flatten } from './flattening.ts';
 import type { SplitObject } from './splitting.ts';
 
 /** Objects of one commit, and their bytes together: some ten milliseconds of the thread. */
-const BATCH_OBJECTS = 64;
+const BATCH_OBJECTS = 128;
 const BATCH_BYTES = 512 * 1024;
 
 interface Judged extends JudgedObject {
@@ -41,11 +41,18 @@ export async function importFile(
   const { objects, faults } = await split(services, bytes);
   const run = new ImportRun(services, user, calendar);
   for (const { index, uid, line, precondition } of faults) run.fault({ index, uid }, codeOf(precondition), line);
+  let written = Promise.resolve();
   for (const batch of batchesOf(objects)) {
-    await run.write(batch);
+    // Judged while the disk has the batch before: no item is in two of them.
+    const judged = await run.judge(batch);
+    await written;
+    written = run.write(judged);
+    // It is waited for in a moment, and until then nobody else hears of it.
+    written.catch(() => undefined);
     // Others have their turn.
     await new Promise(setImmediate);
   }
+  await written;
   return run.report();
 }
 
@@ -67,17 +74,22 @@ class ImportRun {
     this.#faults.push({ index, ...where, code, error: ERRORS[code].error });
   }
 
-  /** Puts what is new or another than what is there, in one commit. */
-  async write(batch: readonly SplitObject[]): Promise<void> {
-    const { calendars } = this.#plane;
-    const calendar = this.#calendar;
+  /** What of a batch is new or another than what is there. */
+  async judge(batch: readonly SplitObject[]): Promise<readonly Judged[]> {
     // It may have been taken from them, or be gone, since the last batch.
-    accessCalendar(calendars, this.#user, calendar, 'write');
+    accessCalendar(this.#plane.calendars, this.#user, this.#calendar, 'write');
     const judged: Judged[] = [];
     for (const item of batch) {
       const one = await this.#judge(item);
       if (one !== undefined) judged.push(one);
     }
+    return judged;
+  }
+
+  /** Puts these in one commit. */
+  async write(judged: readonly Judged[]): Promise<void> {
+    const { calendars } = this.#plane;
+    const calendar = this.#calendar;
     if (judged.length === 0) return;
     const outcomes = await calendars.change((draft) =>
       judged.map(({ name, bytes, index, isInvitation, judgedEtag }): Outcome | ErrorCode => {

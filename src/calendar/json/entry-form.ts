@@ -167,7 +167,7 @@ function attendee(book: AddressBook, address: string, partstat = 'NEEDS-ACTION')
   const name: [string, string][] = user === undefined ? [] : [['CN', book.nameOf(user)]];
   return makeProperty('ATTENDEE', address, [
     ...name,
-    ['CUTYPE', 'INDIVIDUAL'],
+    ['CUTYPE', user === undefined ? 'INDIVIDUAL' : book.typeOf(user)],
     ['PARTSTAT', partstat],
     ...(partstat === 'ACCEPTED' ? [] : [['RSVP', 'TRUE'] as [string, string]]),
   ]);

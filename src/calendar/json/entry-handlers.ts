@@ -157,7 +157,8 @@ async function onPresentState<T>(etag: string | undefined, action: () => Promise
   }
 }
 
-function contextOf(services: CalendarServices, user: string, { zone }: CalendarRecord): EditContext {
+/** What a change of an entry goes by, whoever makes it. */
+export function contextOf(services: CalendarServices, user: string, { zone }: CalendarRecord): EditContext {
   const mayInvite = (other: string) => services.mayInvite(user, other);
   return { book: services.book, user, zone, now: services.clock.now(), mayInvite };
 }
@@ -263,7 +264,7 @@ function assertOrganizes({ book }: CalendarServices, user: string, object: Calen
 }
 
 /** What of a change the model refuses is the form's fault. @throws Refusal `entry_invalid`. */
-function inContract<T>(action: () => T): T {
+export function inContract<T>(action: () => T): T {
   try {
     return action();
   } catch (error) {

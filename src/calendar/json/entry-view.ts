@@ -191,9 +191,10 @@ function peopleView(
   };
   return {
     ...(organizer === undefined ? {} : { organizer: person(organizer, organizerName) }),
-    attendees: attendees.map(({ address, name, partstat }) => ({
+    attendees: attendees.map(({ address, comment, name, partstat }) => ({
       ...person(address, name),
       answer: STANDINGS[partstat] ?? 'needs_action',
+      ...(comment === undefined ? {} : { comment }),
     })),
   };
 }

@@ -16,25 +16,25 @@ export function makeFreeBusyHandlers(
       const items = [];
       for (const asked of new Set(users)) {
         // Decided for both alike: nobody learns who exists (ERR-05).
-        const visible = services.maySee(user, asked) || asked === user;
-        const known = services.isPerson(asked) && visible;
-        const { periods, isCut } = known
+        const known = services.mayAskAbout(user, asked);
+        const { periods, isCut, isUnsure } = known
           ? await services.busyTimes(user, asked, window)
-          : { periods: [], isCut: false };
+          : { periods: [], isCut: false, isUnsure: false };
         const busy = periods.slice(0, FREE_BUSY_PERIODS_MAX).map(({ start, end, type }) => ({
           start_at: formatInstant(start),
           end_at: formatInstant(end),
           tentative: type === 'BUSY-TENTATIVE',
+          unavailable: type === 'BUSY-UNAVAILABLE',
         }));
-        const isUnsure = isCut || periods.some(({ type }) => type === 'BUSY-UNAVAILABLE');
-        items.push({ user: asked, known, busy, is_cut: isUnsure || periods.length > FREE_BUSY_PERIODS_MAX });
+        items.push({ user: asked, known, busy, is_cut: isCut || isUnsure || periods.length > FREE_BUSY_PERIODS_MAX });
       }
       return { status: 200, body: { items, next: null } };
     },
   };
 }
 
-function windowOf(from: string, to: string): { readonly from: number; readonly to: number } {
+/** @throws Refusal `field_invalid`. */
+export function windowOf(from: string, to: string): { readonly from: number; readonly to: number } {
   const [first, last] = [parseInstant(from), parseInstant(to)];
   if (first === undefined) throw new Refusal('field_invalid', { field: 'from' });
   if (last === undefined || last <= first || last - first > FREE_BUSY_MILLIS_MAX) {

@@ -58,7 +58,7 @@ export function makeInvitationHandlers(
 }
 
 /** An entry that somebody else organises, in a calendar of the person's own. @throws Refusal `invitation_not_found`. */
-function findInvitation(services: CalendarServices, user: string, id: string, entry: string) {
+export function findInvitation(services: CalendarServices, user: string, id: string, entry: string) {
   try {
     const accessible = accessCalendar(services.calendars, user, id, 'owner');
     const { calendar } = accessible;
@@ -80,12 +80,13 @@ function answeredIn(object: CalendarObject, recurrenceId: string | undefined, zo
   return [override];
 }
 
-function writeCursor(calendar: string, name: string): string {
+/** A place in a list that goes over calendars. */
+export function writeCursor(calendar: string, name: string): string {
   return Buffer.from(`${calendar}\0${name}`).toString('base64url');
 }
 
-/** @throws Refusal `cursor_invalid`. */
-function readCursor(cursor: string): string {
+/** `calendar NUL name`. @throws Refusal `cursor_invalid`. */
+export function readCursor(cursor: string): string {
   const text = Buffer.from(cursor, 'base64url').toString('utf8');
   if (!/^cal_[0-9a-z]{22}\0[^\0]+$/.test(text)) throw new Refusal('cursor_invalid', { field: 'after' });
   return text;

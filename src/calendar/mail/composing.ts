@@ -55,7 +55,7 @@ export async function compose(composing: Composing, options: ComposingOptions): 
   const own = book.addressesOf(letter.from).find((address) => address.startsWith('mailto:'));
   return {
     ...message,
-    ...schedulingWords(composing, name, description),
+    ...schedulingWords(letter.kind, composing, name, description),
     from: { name, address: from },
     // People answer whom the mail is from; the installation's address is read by no person.
     ...(own === undefined ? {} : { replyTo: { name, address: own.slice('mailto:'.length) } }),
@@ -84,7 +84,12 @@ function messageIdOf({ seq, to }: NumberedMail, from: string, epoch: string): st
 type Words = Pick<SendMailOptions, 'subject' | 'text' | 'html'>;
 type Fact = readonly [name: string, value: string];
 
-function schedulingWords({ language, letter, link }: Composing, name: string, description: Description): Words {
+function schedulingWords(
+  kind: Exclude<QueuedMailRecord['kind'], 'REMINDER'>,
+  { language, letter, link }: Composing,
+  name: string,
+  description: Description,
+): Words {
   const wording = wordingOf(language);
   const { leads, subjects } = wording;
   const { answer = '', isRecurring, location, notes, when } = description;
@@ -92,18 +97,18 @@ function schedulingWords({ language, letter, link }: Composing, name: string, de
   const revisions = letter.revisions === undefined ? [] : (JSON.parse(letter.revisions) as Revision[]);
   const request = revisions.length > 0 ? 'UPDATE' : 'REQUEST';
   const [head, lead] =
-    letter.kind === 'REPLY'
+    kind === 'REPLY'
       ? [answered, leads.REPLY(name, answered)]
-      : letter.kind === 'CANCEL'
-        ? [subjects.CANCEL, leads.CANCEL(name)]
-        : [subjects[request], leads[request](name)];
+      : kind === 'REQUEST'
+        ? [subjects[request], leads[request](name)]
+        : [subjects[kind], leads[kind](name)];
   const repeats = isRecurring ? `, ${wording.repeating}` : '';
   const facts: Fact[] = [
     ...(when === undefined ? [] : [[wording.when, `${whenOf(when, wording)}${repeats}`] as const]),
     ...(location === '' ? [] : [[wording.where, lineOf(location)] as const]),
   ];
   const title = titleOf(description, wording);
-  const remarks = letter.kind === 'REQUEST' ? notesOf(notes) : '';
+  const remarks = kind === 'REQUEST' ? notesOf(notes) : '';
   const changes = revisions.flatMap((revision) => revisionLines(revision, wording));
   return wordsOf({ subject: `${head}: ${title}`, lead, title, facts, remarks, link, changes, language });
 }

@@ -18,14 +18,17 @@ import { LabelledCounts } from '#src/telemetry/labelled-counts.ts';
 import { noteAnswer } from '#storage/calendars/calendar-answers.ts';
 import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
 import { entryIdOf } from '#storage/calendars/calendar-records.ts';
+import { putMessage } from '#storage/calendars/calendar-inbox.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import type { AddressBook } from '../address-book.ts';
 import { CalendarFault } from '../icalendar/calendar-fault.ts';
 import type { DerivationPool } from '../objects/derivation-pool.ts';
 import { awaitsAnswer } from '../objects/identity.ts';
+import { messageIndex } from '../objects/message-index.ts';
 import { storedIndex } from '../objects/stored-index.ts';
-import { isTaken } from '../scheduling/itip-inbound.ts';
+import { isProposal, isTaken } from '../scheduling/itip-inbound.ts';
 import type { Recipients } from '../scheduling/people.ts';
+import { receiveProposal } from '../scheduling/proposal-intake.ts';
 import { type Place, placeOf } from '../scheduling/delivery-calendar.ts';
 
 /** Invitations still to come that may wait for one person's answer before outsiders may add no more. [invitations_full] */
@@ -157,6 +160,11 @@ export class MailIntake {
   /** Works a message into somebody's copy; undefined where they changed it meanwhile. @throws what the store refuses; CalendarFault. */
   async #apply(message: Message, user: string): Promise<MailOutcome | undefined> {
     const { calendars, pool, book } = this.#options;
+    if (isProposal(message.method)) {
+      const proposal = { ...message, method: message.method, from: message.speaker, to: user };
+      const known = { ...proposal, recipients: this.#known(message.speaker, user) };
+      return await receiveProposal(this.#options, known, (draft) => note(draft, message, user, 'applied'));
+    }
     const place = await placeOf(this.#options, user, message);
     if (place === undefined) return 'event_unknown';
     const { calendar, etag, name = `${entryIdOf(message.uid)}.ics` } = place;
@@ -170,12 +178,14 @@ export class MailIntake {
     const { index, participations } = await pool.derive(result, calendar.zone);
     const isUnanswered = !index.isCancelled && awaitsAnswer(book, calendar.owner, participations);
     if (etag === undefined && isUnanswered && this.#hasEnough(user)) return 'invitations_full';
+    const read = await messageIndex(pool, message.bytes, calendar.zone);
     const isWritten = await calendars.change((draft) => {
       if (draft.object(calendar.id, name)?.etag !== etag) return false;
       const isReply = message.method === 'REPLY';
       const options = { keepScheduleTag: isReply };
       draft.putObject(calendar.id, name, result, storedIndex(index, true, isUnanswered), options);
       if (isReply) noteAnswer(draft, { calendar: calendar.id, uid: message.uid, organizer: user });
+      putMessage(draft, user, calendar.zone, { bytes: message.bytes, index: read });
       note(draft, message, user, 'applied');
       return true;
     });

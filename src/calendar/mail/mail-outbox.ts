@@ -10,6 +10,7 @@
 import { CalendarFault } from '../icalendar/calendar-fault.ts';
 import type { MailParts } from '../calendar-services.ts';
 import { noteStatus } from '../scheduling/delivery-status.ts';
+import { isProposal } from '../scheduling/itip-inbound.ts';
 import type { Sending } from '../scheduling/messages.ts';
 import {
   DISALLOWED,
@@ -272,6 +273,8 @@ export class Outbox implements OutsideMail {
       dropMail(draft, mail);
       if (letter === undefined || letter.kind === 'REMINDER' || status === undefined) return;
       const { calendar, kind: method, uid } = letter;
+      // Of a proposal no status stands in the object: it says nothing of it.
+      if (isProposal(method)) return;
       // The status of what was sent behind it is still to come.
       const isLast = !this.#queue.inSequence(mail.to).some((one) => one !== mail && this.#isAbout(one, letter));
       try {

@@ -19,6 +19,8 @@ export interface Wording {
     readonly REQUEST: (name: string) => string;
     readonly UPDATE: (name: string) => string;
     readonly CANCEL: (name: string) => string;
+    readonly COUNTER: (name: string) => string;
+    readonly DECLINECOUNTER: (name: string) => string;
     readonly REPLY: (name: string, answer: string) => string;
     readonly REMINDER: string;
   };
@@ -50,12 +52,15 @@ const ENGLISH: Wording = {
   untitled: 'Untitled event',
   subjects: {
     ...{ REQUEST: 'Invitation', UPDATE: 'Updated invitation', CANCEL: 'Cancelled', REMINDER: 'Reminder' },
+    ...{ COUNTER: 'Another time proposed', DECLINECOUNTER: 'Proposed time declined' },
     ...{ ACCEPTED: 'Accepted', DECLINED: 'Declined', TENTATIVE: 'Tentative', ANSWER: 'Answer' },
   },
   leads: {
     REQUEST: (name) => `${name} invites you:`,
     UPDATE: (name) => `${name} has changed what you are invited to:`,
     CANCEL: (name) => `${name} has cancelled:`,
+    COUNTER: (name) => `${name} proposes this time for:`,
+    DECLINECOUNTER: (name) => `${name} keeps to the time as it is and does not take this one for:`,
     REPLY: (name, answer) => `${name} has answered (${answer.toLowerCase()}):`,
     REMINDER: 'Reminder:',
   },
@@ -89,12 +94,15 @@ const RUSSIAN: Wording = {
   untitled: 'Событие без названия',
   subjects: {
     ...{ REQUEST: 'Приглашение', UPDATE: 'Изменённое приглашение', CANCEL: 'Отменено', REMINDER: 'Напоминание' },
+    ...{ COUNTER: 'Предложено другое время', DECLINECOUNTER: 'Предложенное время отклонено' },
     ...{ ACCEPTED: 'Принято', DECLINED: 'Отклонено', TENTATIVE: 'Под вопросом', ANSWER: 'Ответ' },
   },
   leads: {
     REQUEST: (name) => `${name} приглашает вас:`,
     UPDATE: (name) => `Приглашение изменено (${name}):`,
     CANCEL: (name) => `Встреча отменена (${name}):`,
+    COUNTER: (name) => `Предложено другое время (${name}):`,
+    DECLINECOUNTER: (name) => `Время не меняется, предложенное отклонено (${name}):`,
     REPLY: (name, answer) => `${name}, ответ — «${answer.toLowerCase()}»:`,
     REMINDER: 'Напоминание:',
   },

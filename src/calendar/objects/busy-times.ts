@@ -21,6 +21,8 @@ export interface BusyTimes {
   readonly periods: readonly BusyPeriod[];
   /** A bound of the whole question was met: what is not named is not known to be free. */
   readonly isCut: boolean;
+  /** A bound of one entry was met: what of it was not looked at is among the periods, as unavailable. */
+  readonly isUnsure: boolean;
 }
 
 export interface BusyQuestion {
@@ -28,6 +30,8 @@ export interface BusyQuestion {
   readonly window: { readonly from: number; readonly to: number };
   /** Whose time it is, by their calendar addresses: what they declined does not take it. */
   readonly addresses: readonly string[];
+  /** UID of what is left out: what is to be put in its own place. */
+  readonly except?: string;
   readonly slicer: TimeSlicer;
 }
 
@@ -35,20 +39,22 @@ export interface BusyQuestion {
 export async function busyTimes(
   stored: StoredObjects,
   calendars: readonly CalendarRecord[],
-  { addresses, slicer, window }: BusyQuestion,
+  { addresses, except, slicer, window }: BusyQuestion,
 ): Promise<BusyTimes> {
   const periods: BusyPeriod[] = [];
   let left = BUSY_OCCURRENCES_MAX;
   let isCut = false;
+  let isUnsure = false;
   for (const calendar of calendars) {
     if (calendar.transparency === 'transparent') continue;
     const objects = stored.calendars.objectsBetween(calendar.id, window.from, window.to, BUSY_OBJECTS_MAX + 1);
     isCut ||= objects.length > BUSY_OBJECTS_MAX;
     for (const object of objects.slice(0, BUSY_OBJECTS_MAX)) {
       await slicer.pass();
+      if (object.uid === except) continue;
       if (object.kind !== 'event' || (object.transparent && !object.recurring)) continue;
       const most = Math.min(OCCURRENCES_PER_OBJECT_MAX, left);
-      if (most === 0) return { periods: joinPeriods(periods), isCut: true };
+      if (most === 0) return { periods: joinPeriods(periods), isCut: true, isUnsure };
       const expansion = await storedOccurrences(stored, calendar, object, window, { most, addresses });
       if (expansion === undefined) continue;
       isCut ||= expansion.isCut && most < OCCURRENCES_PER_OBJECT_MAX;
@@ -60,11 +66,12 @@ export async function busyTimes(
       }
       const unseen = expansion.isCut ? expansion.occurrences.at(-1)?.end : undefined;
       if (unseen !== undefined && unseen < window.to) {
+        isUnsure = true;
         periods.push({ start: Math.max(unseen, window.from), end: window.to, type: 'BUSY-UNAVAILABLE' });
       }
     }
   }
-  return { periods: joinPeriods(periods), isCut };
+  return { periods: joinPeriods(periods), isCut, isUnsure };
 }
 
 /**

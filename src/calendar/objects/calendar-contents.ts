@@ -11,6 +11,7 @@ import type { CalendarObject, Window } from '../icalendar/calendar-object.ts';
 import { BUSY_TITLE, classificationOf, disclosureOf, timeOfObject } from '../icalendar/classification.ts';
 import type { Audience, Disclosure } from '../icalendar/classification.ts';
 import { readCalendarObject } from '../icalendar/object-reader.ts';
+import { wholeText } from '../icalendar/whole-text.ts';
 import { componentsOf, type DerivedExpansion, type ExpansionLimits } from './derivation.ts';
 import { readStored } from './object-cache.ts';
 import { storedOccurrences, type StoredObjects } from './stored-occurrences.ts';
@@ -86,6 +87,14 @@ export class CalendarContents {
     return this.#shownOf(this.#calendars.objectsBetween(this.#id, from, to, limit));
   }
 
+  /** As `between`, one by one: see `eachBetween` of the store. */
+  *eachBetween({ from, to }: Window): Generator<ShownObject> {
+    for (const object of this.#calendars.eachBetween(this.#id, from, to)) {
+      const shown = this.#shown(object);
+      if (shown !== undefined) yield shown;
+    }
+  }
+
   /** See `changesSince` of the store. What became hidden was removed for those who may have it. */
   changesSince(position: SyncPosition, limit: number): SyncPage<ShownObject> | 'expired' {
     const page = this.#calendars.changesSince(this.#id, position, limit);
@@ -120,6 +129,12 @@ export class CalendarContents {
     if (object.disclosure === 'whole') return this.#calendars.bytesOf(this.#id, object.name);
     const stored = readStored({ calendars: this.#calendars }, this.#id, object.stored);
     return stored === undefined ? undefined : Buffer.from(timeOfObject(stored, this.#classOf(object.stored)));
+  }
+
+  /** An object's words as one text, unread; undefined where its time alone is shown, and of one that is gone. */
+  wholeTextOf(object: ShownObject): string | undefined {
+    const bytes = object.disclosure === 'whole' ? this.#calendars.bytesOf(this.#id, object.name) : undefined;
+    return bytes === undefined ? undefined : wholeText(bytes);
   }
 
   /** As `bytesOf`, read. @throws CalendarFault. */

@@ -20,7 +20,11 @@ import type { Split } from '../ics/splitting.ts';
 import type { FeedAnswer, FeedQuestion } from '../subscriptions/feed-reading.ts';
 import type { AttendeeChange } from '../scheduling/attendee-changes.ts';
 import type { Applied } from '../scheduling/itip-application.ts';
-import type { Inspected, OutsideMessage, OutsideResult } from '../scheduling/itip-inbound.ts';
+import type { AnsweredBooking, BookingAnswers, BookingParts, BookingQuestion } from '../scheduling/booking-parts.ts';
+import type { AvailabilityQuestion, UnavailableTimes } from '../availability/availability.ts';
+import type { Slot, SlotQuestion } from '../availability/slots.ts';
+import type { ProposalMessage, Proposing } from '../scheduling/itip-counter.ts';
+import type { Inspected, OutsideMessage, OutsideResult, OutsideWord } from '../scheduling/itip-inbound.ts';
 import type { Response } from '../scheduling/itip-reply.ts';
 import type { Described, Description } from '../scheduling/describing.ts';
 import type { Scheduled } from '../scheduling/itip-request.ts';
@@ -48,9 +52,9 @@ export class DerivationPool {
     refusal: () => new Refusal('busy'),
   });
 
-  /** The index row and the participants of an object. @throws CalendarFault; Refusal `busy`. */
-  async derive(bytes: Uint8Array, zone: string): Promise<Derived> {
-    return (await this.#run({ kind: 'derive', bytes, zone })) as Derived;
+  /** The index row and the participants of an object, or of a scheduling message. @throws CalendarFault; Refusal `busy`. */
+  async derive(bytes: Uint8Array, zone: string, options: { readonly isMessage?: boolean } = {}): Promise<Derived> {
+    return (await this.#run({ kind: 'derive', bytes, zone, ...options })) as Derived;
   }
 
   /** The occurrences of an object within a window. @throws CalendarFault; Refusal `busy`. */
@@ -88,6 +92,16 @@ export class DerivationPool {
     return (await this.#run({ kind: 'outside', ...message })) as OutsideResult;
   }
 
+  /** A proposal of another time, or the answer to one, as it is kept; why it is not taken. @throws CalendarFault; Refusal `busy`. */
+  async takeProposal(message: ProposalMessage): Promise<Uint8Array | OutsideWord> {
+    return (await this.#run({ kind: 'proposal', ...message })) as Uint8Array | OutsideWord;
+  }
+
+  /** The COUNTER that an attendee makes. @throws CalendarFault; Refusal `busy`. */
+  async propose(task: Proposing): Promise<Uint8Array | OutsideWord> {
+    return (await this.#run({ kind: 'propose', ...task })) as Uint8Array | OutsideWord;
+  }
+
   /** An object or a message as people outside are shown it. @throws CalendarFault; Refusal `busy`. */
   async describe(task: Described): Promise<Description> {
     return (await this.#run({ kind: 'describe', ...task })) as Description;
@@ -96,6 +110,26 @@ export class DerivationPool {
   /** The REPLY of somebody who has no copy here; undefined where they are not invited. @throws CalendarFault; Refusal `busy`. */
   async respond(task: Response): Promise<Uint8Array | undefined> {
     return (await this.#run({ kind: 'respond', ...task })) as Uint8Array | undefined;
+  }
+
+  /** When a copy wants the resource that it invites. @throws CalendarFault; Refusal `busy`. */
+  async readBooking(question: BookingQuestion): Promise<BookingParts> {
+    return (await this.#run({ kind: 'booking', ...question })) as BookingParts;
+  }
+
+  /** A copy with the answers of the resource that it invites, and what its organiser is told. @throws CalendarFault; Refusal `busy`. */
+  async answerBooking(answers: BookingAnswers): Promise<AnsweredBooking> {
+    return (await this.#run({ kind: 'book', ...answers })) as AnsweredBooking;
+  }
+
+  /** Times that suit several people. On a thread: two months of a hundred people are some 600,000 looks. @throws Refusal `busy`. */
+  async findSlots(question: SlotQuestion): Promise<Slot[]> {
+    return (await this.#run({ kind: 'slots', ...question })) as Slot[];
+  }
+
+  /** When somebody is not to be asked for their time. On a thread: its rules are a client's. @throws CalendarFault; Refusal `busy`. */
+  async unavailable(question: AvailabilityQuestion): Promise<UnavailableTimes> {
+    return (await this.#run({ kind: 'availability', ...question })) as UnavailableTimes;
   }
 
   /** The objects of an import file. @throws CalendarFault where the whole is not iCalendar; Refusal `busy`. */
@@ -123,7 +157,7 @@ export class DerivationPool {
   }
 
   async #run(task: DerivationTask): Promise<ReturnType<typeof carryOut>> {
-    if (task.kind !== 'feed' && sizeOf(task) <= INLINE_BYTES_MAX) return carryOut(task);
+    if (!hasNoSize(task) && sizeOf(task) <= INLINE_BYTES_MAX) return carryOut(task);
     const deadlineMillis = isFile(task) ? FILE_DEADLINE_MILLIS : DEADLINE_MILLIS;
     const answer = await this.#pool.run(detached(task), { deadlineMillis });
     if (answer.ok) return answer.value;
@@ -136,15 +170,24 @@ function isFile({ kind }: DerivationTask): boolean {
   return kind === 'split' || kind === 'feed';
 }
 
-function sizeOf(task: DerivationTask): number {
+/** What costs more than its bytes say goes to a thread whatever its size. */
+function hasNoSize(task: DerivationTask): task is Extract<DerivationTask, { kind: 'availability' | 'feed' | 'slots' }> {
+  return task.kind === 'availability' || task.kind === 'feed' || task.kind === 'slots';
+}
+
+function sizeOf(task: Exclude<DerivationTask, { kind: 'availability' | 'feed' | 'slots' }>): number {
   if (task.kind === 'schedule' || task.kind === 'compare')
     return (task.before?.length ?? 0) + (task.after?.length ?? 0);
   if (task.kind === 'outside') return task.message.length + (task.copy?.length ?? 0) + (task.removed?.length ?? 0);
-  return task.kind === 'apply' ? task.message.length + (task.copy?.length ?? 0) : task.bytes.length;
+  if (task.kind === 'propose') return task.copy.length;
+  return task.kind === 'apply' || task.kind === 'proposal'
+    ? task.message.length + (task.copy?.length ?? 0)
+    : task.bytes.length;
 }
 
 /** A task with bytes of its own: of a view the whole buffer behind it would be copied to the thread. */
 function detached(task: DerivationTask): DerivationTask {
+  if (task.kind === 'availability' || task.kind === 'slots') return task;
   const own = (bytes: Uint8Array | undefined) => (bytes === undefined ? undefined : new Uint8Array(bytes));
   if (task.kind === 'schedule') return { ...task, before: own(task.before), after: own(task.after) };
   if (task.kind === 'compare')
@@ -152,6 +195,9 @@ function detached(task: DerivationTask): DerivationTask {
   if (task.kind === 'outside') {
     return { ...task, message: new Uint8Array(task.message), copy: own(task.copy), removed: own(task.removed) };
   }
+  if (task.kind === 'propose') return { ...task, copy: new Uint8Array(task.copy) };
+  if (task.kind === 'proposal')
+    return { ...task, message: new Uint8Array(task.message), copy: own(task.copy), known: own(task.known) };
   if (task.kind === 'apply') return { ...task, message: new Uint8Array(task.message), copy: own(task.copy) };
   return { ...task, bytes: new Uint8Array(task.bytes) };
 }

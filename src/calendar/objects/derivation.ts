@@ -16,12 +16,15 @@ import {
   type Component,
   type Property,
 } from '../icalendar/component.ts';
+import { answerAvailability, type AvailabilityQuestion, type UnavailableTimes } from '../availability/availability.ts';
+import { findSlots, type Slot, type SlotQuestion } from '../availability/slots.ts';
 import { canonicalAddress } from '../address-book.ts';
 import { flatten, type Detail, type FlatObject } from '../ics/flattening.ts';
 import { splitFile, type Split } from '../ics/splitting.ts';
 import { bytesOf } from '../icalendar/component-reader.ts';
 import { writeProperty } from '../icalendar/component-writer.ts';
 import { answerAlarms, type AlarmAnswer, type AlarmQuestion } from '../reminders/alarm-times.ts';
+import { RESPONSE_COMMENT } from '../scheduling/people.ts';
 import { leavesOrganizers, type AttendeeChange } from '../scheduling/attendee-changes.ts';
 import { answer, respond, type Response } from '../scheduling/itip-reply.ts';
 import { readFeed, type FeedAnswer, type FeedQuestion } from '../subscriptions/feed-reading.ts';
@@ -33,7 +36,16 @@ import {
   type OutsideMessage,
   type OutsideResult,
 } from '../scheduling/itip-inbound.ts';
+import { counterOf, takeProposal, type ProposalMessage, type Proposing } from '../scheduling/itip-counter.ts';
 import { describe, type Described, type Description } from '../scheduling/describing.ts';
+import {
+  answerBooking,
+  readBooking,
+  type AnsweredBooking,
+  type BookingAnswers,
+  type BookingParts,
+  type BookingQuestion,
+} from '../scheduling/booking-parts.ts';
 import { organize, type ChangedObject, type Scheduled } from '../scheduling/itip-request.ts';
 
 /** An attendee as one component has it. */
@@ -42,6 +54,8 @@ export interface Attendee {
   /** `NEEDS-ACTION` where the client wrote none. */
   readonly partstat: string;
   readonly name: string | undefined;
+  /** What they added to their answer, where the organiser's own object says it. */
+  readonly comment: string | undefined;
   /** Where its line begins in the bytes. */
   readonly start: number;
 }
@@ -99,10 +113,12 @@ export interface ExpansionLimits {
 }
 
 export type DerivationTask =
+  | (AvailabilityQuestion & { readonly kind: 'availability' })
+  | (SlotQuestion & { readonly kind: 'slots' })
   | AlarmTask
   | FileTask
   | { readonly kind: 'correct'; readonly bytes: Uint8Array; readonly corrections: readonly Correction[] }
-  | { readonly kind: 'derive'; readonly bytes: Uint8Array; readonly zone: string }
+  | { readonly kind: 'derive'; readonly bytes: Uint8Array; readonly zone: string; readonly isMessage?: boolean }
   | SchedulingTask
   | {
       readonly kind: 'expand';
@@ -130,11 +146,16 @@ export type SchedulingTask =
   | (AttendeeChange & { readonly kind: 'compare' })
   | (Incoming & { readonly kind: 'apply' })
   | (OutsideMessage & { readonly kind: 'outside' })
+  | (ProposalMessage & { readonly kind: 'proposal' })
+  | (Proposing & { readonly kind: 'propose' })
   | { readonly kind: 'inspect'; readonly bytes: Uint8Array }
   | (Described & { readonly kind: 'describe' })
-  | (Response & { readonly kind: 'respond' });
+  | (Response & { readonly kind: 'respond' })
+  | (BookingQuestion & { readonly kind: 'booking' })
+  | (BookingAnswers & { readonly kind: 'book' });
 
 type OutsideAnswer = OutsideResult | Inspected | Description | undefined;
+type BookingAnswered = AnsweredBooking | BookingParts;
 
 /** @throws CalendarFault for bytes that are no calendar object resource. */
 export function carryOut(
@@ -147,10 +168,15 @@ export function carryOut(
   | Scheduled
   | Applied
   | OutsideAnswer
+  | BookingAnswered
   | Split
   | FlatObject[]
   | AlarmAnswer
+  | Slot[]
+  | UnavailableTimes
   | FeedAnswer {
+  if (task.kind === 'slots') return findSlots(task);
+  if (task.kind === 'availability') return answerAvailability(task);
   if (task.kind === 'alarms') return answerAlarms(task);
   if (task.kind === 'feed') return readFeed(task);
   if (task.kind === 'split') return splitFile(task.bytes);
@@ -159,10 +185,14 @@ export function carryOut(
   if (task.kind === 'compare') return leavesOrganizers(task);
   if (task.kind === 'apply') return apply(task);
   if (task.kind === 'outside') return applyFromOutside(task);
+  if (task.kind === 'proposal') return takeProposal(task);
+  if (task.kind === 'propose') return counterOf(task);
   if (task.kind === 'inspect') return inspectMessage(task.bytes);
   if (task.kind === 'describe') return describe(task);
   if (task.kind === 'respond') return respond(task);
-  const object = readCalendarObject(task.bytes);
+  if (task.kind === 'booking') return readBooking(task);
+  if (task.kind === 'book') return answerBooking(task);
+  const object = readCalendarObject(task.bytes, { isMessage: task.kind === 'derive' && task.isMessage === true });
   if (task.kind === 'correct') return correctAnswers(object, task.corrections);
   if (task.kind === 'derive') return deriveFrom(object, task.zone);
   return expandFrom(object, task.window, task.zone, task.limits);
@@ -239,6 +269,7 @@ function attendeeOf(property: Property): Attendee {
     address: canonicalAddress(property.value),
     partstat: (parameterOf(property, 'PARTSTAT') ?? 'NEEDS-ACTION').toUpperCase(),
     name: parameterOf(property, 'CN'),
+    comment: parameterOf(property, RESPONSE_COMMENT),
     start: property.start,
   };
 }

@@ -1,5 +1,5 @@
 /** Objects as they were read last, so that a question asked of a whole calendar again and again reads each of them once. */
-import { bytesEtagOf, etagOf, type NamedObject } from '#storage/calendars/calendar-records.ts';
+import { bytesEtagOf, etagOf, isInbox, type NamedObject } from '#storage/calendars/calendar-records.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import { readCalendarObject } from '../icalendar/object-reader.ts';
 import { type CalendarObject } from '../icalendar/calendar-object.ts';
@@ -27,7 +27,7 @@ export function readStored(
   }
   const bytes = calendars.bytesOf(calendar, name);
   if (bytes === undefined) return undefined;
-  const object = readCalendarObject(bytes);
+  const object = readCalendarObject(bytes, { isMessage: isInbox({ id: calendar }) });
   // It may have changed since it was listed, so the bytes themselves say what it is kept as.
   const actual = etagOf(bytes);
   if (kept.has(actual)) return object;

@@ -98,7 +98,7 @@ class ErasedPerson {
       .toLowerCase();
     if (!this.#marks.some((mark) => unfolded.includes(mark))) return undefined;
     try {
-      const object = readCalendarObject(bytes);
+      const object = readCalendarObject(bytes, { isMessage: true });
       const lines = linesOf(object.calendar).flatMap((line) => {
         const by = this.#renamed(line);
         return by === undefined ? [] : [[line, by] as const];

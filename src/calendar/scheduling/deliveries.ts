@@ -22,18 +22,23 @@ import {
   type DeliveryRecord,
   type MessageRecord,
 } from '#storage/calendars/calendar-records.ts';
+import { putMessage } from '#storage/calendars/calendar-inbox.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import { numbered, numberOf, under } from '#storage/engine/keys.ts';
 import type { AddressBook } from '../address-book.ts';
 import { CalendarFault } from '../icalendar/calendar-fault.ts';
 import type { DerivationPool } from '../objects/derivation-pool.ts';
 import { awaitsAnswer } from '../objects/identity.ts';
+import { messageIndex } from '../objects/message-index.ts';
 import { storedIndex } from '../objects/stored-index.ts';
+import type { Bookings } from './bookings.ts';
 import { noteStatus } from './delivery-status.ts';
+import { isProposal } from './itip-inbound.ts';
 import type { Sending } from './messages.ts';
 import { UNDELIVERED } from './outside-mail.ts';
 import type { Recipients } from './people.ts';
-import { placeOf } from './delivery-calendar.ts';
+import { placeOf, type Place } from './delivery-calendar.ts';
+import { receiveProposal, type IncomingProposal } from './proposal-intake.ts';
 import { QueueNumbers } from './queue-numbers.ts';
 
 /** Recipients that wait at most: some hundred large meetings at once. Whoever would add one more is told `busy`. */
@@ -47,10 +52,12 @@ const RETRY_MILLIS = 1_000;
 
 export interface DeliveriesOptions {
   readonly calendars: Calendars;
-  readonly pool: Pick<DerivationPool, 'apply' | 'derive'>;
+  readonly pool: Pick<DerivationPool, 'apply' | 'derive' | 'takeProposal'>;
   readonly book: AddressBook;
   /** Whether somebody is there who may get a calendar for what they are invited to. */
   readonly isPerson: (user: string) => boolean;
+  /** How rooms and resources answer; without it there are none. */
+  readonly bookings?: Bookings;
   readonly clock: Clock;
   /** Recipients that wait at most: DELIVERIES_WAITING_MAX. */
   readonly waitingMax?: number;
@@ -166,6 +173,7 @@ export class Deliveries {
   /** Writes one copy. False where somebody changed it meanwhile. @throws what the store refuses; CalendarFault. */
   async #apply(waiting: Waiting, message: MessageRecord): Promise<boolean> {
     const { calendars, pool, book } = this.#options;
+    if (isProposal(message.method)) return await this.#propose(waiting, { ...message, method: message.method });
     const place = await placeOf(this.#options, waiting.to, message);
     const copy = place?.name === undefined ? undefined : calendars.bytesOf(place.calendar.id, place.name);
     const applied =
@@ -181,19 +189,70 @@ export class Deliveries {
       await calendars.change((draft) => strikeOff(draft, waiting));
       return true;
     }
+    if (this.#options.bookings?.resource(waiting.to) !== undefined)
+      return await this.#book(waiting, message, place, applied);
     const { calendar, name = `${entryIdOf(message.uid)}.ics` } = place;
     const { index, participations } = await pool.derive(applied, calendar.zone);
     const isUnanswered = !index.isCancelled && awaitsAnswer(book, calendar.owner, participations);
     const etag = place.etag;
+    // The answers of others are between the server and the copies: no message of iTIP tells of them.
+    const read = message.method === 'ANSWERS' ? undefined : await messageIndex(pool, message.bytes, calendar.zone);
     return await calendars.change((draft) => {
       if (draft.object(calendar.id, name)?.etag !== etag) return false;
       const options = { keepScheduleTag: message.method === 'REPLY' || message.method === 'ANSWERS' };
       draft.putObject(calendar.id, name, applied, storedIndex(index, true, isUnanswered), options);
       if (message.method === 'REPLY')
         noteAnswer(draft, { calendar: calendar.id, uid: message.uid, organizer: waiting.to });
+      if (read !== undefined) putMessage(draft, waiting.to, calendar.zone, { bytes: message.bytes, index: read });
       strikeOff(draft, waiting);
       return true;
     });
+  }
+
+  /**
+   * Writes the copy of a room or resource, with its answer on its way in the same commit. False where its calendar has changed
+   * since it was looked at. @throws as `#apply`.
+   */
+  async #book(waiting: Waiting, message: MessageRecord, place: Place, applied: Uint8Array): Promise<boolean> {
+    const { bookings, calendars, pool } = this.#options;
+    const { calendar, name = `${entryIdOf(message.uid)}.ics` } = place;
+    const resource = bookings?.resource(waiting.to);
+    calendars.refresh();
+    const syncSeq = calendars.calendar(calendar.id)?.syncSeq;
+    const booking = { calendar, uid: message.uid, bytes: applied, organizer: message.from };
+    const decided =
+      message.method !== 'REQUEST' || resource === undefined || bookings === undefined
+        ? { bytes: applied, reply: undefined }
+        : await bookings.decide({ ...booking, resource, recipients: this.#known(message.from, waiting.to) });
+    const { bytes, reply } = decided;
+    const derived = bytes === undefined ? undefined : await pool.derive(bytes, calendar.zone);
+    const isWritten = await calendars.change((draft) => {
+      if (draft.calendar(calendar.id)?.syncSeq !== syncSeq) return false;
+      // What was declined or taken back is in the way of nothing, and nobody reads it there.
+      if (bytes === undefined || derived === undefined || derived.index.isCancelled) {
+        if (draft.object(calendar.id, name) !== undefined) draft.removeObject(calendar.id, name);
+      } else draft.putObject(calendar.id, name, bytes, storedIndex(derived.index, true, false));
+      if (reply !== undefined) {
+        const messages = [{ method: 'REPLY' as const, bytes: reply, recipients: [message.from] }];
+        this.send(draft, { from: waiting.to, uid: message.uid, calendar: calendar.id, messages });
+      }
+      strikeOff(draft, waiting);
+      return true;
+    });
+    if (isWritten) this.wake();
+    return isWritten;
+  }
+
+  /** Puts a proposal, or the answer to one, into an inbox. False where the entry changed meanwhile. */
+  async #propose(
+    waiting: Waiting,
+    { bytes, from, method, uid }: MessageRecord & Pick<IncomingProposal, 'method'>,
+  ): Promise<boolean> {
+    const proposal = { bytes, from, method, uid, to: waiting.to, recipients: this.#known(from, waiting.to) };
+    const taken = await receiveProposal(this.#options, proposal, (draft) => strikeOff(draft, waiting));
+    if (taken === undefined) return false;
+    if (taken !== 'applied') await this.#options.calendars.change((draft) => strikeOff(draft, waiting));
+    return true;
   }
 
   /** The addresses of the two people that a message is between. */

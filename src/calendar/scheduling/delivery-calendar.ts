@@ -38,7 +38,8 @@ export async function placeOf(
     // What a feed says of people is said by nobody.
     if (calendar.subscribed === true) continue;
     // Whoever organises may do so in a calendar that others let them write; what one is invited to is in an own one.
-    const isOrganizers = method === 'REPLY' && (access === 'write' || access === 'delegate');
+    const isToOrganizer = method === 'REPLY' || method === 'COUNTER';
+    const isOrganizers = isToOrganizer && (access === 'write' || access === 'delegate');
     if (access !== 'owner' && !isOrganizers) continue;
     const name = calendars.nameByUid(calendar.id, uid);
     const found = name === undefined ? undefined : calendars.object(calendar.id, name);

@@ -132,7 +132,8 @@ function readdressed(
       propertiesOf(component, name).flatMap((line): [Property, Property][] => {
         const address = line.value.trim().toLowerCase();
         const known = Object.hasOwn(mailOf, address) ? mailOf[address] : undefined;
-        const isOrganizer = name === 'ORGANIZER' && object.method !== 'REPLY';
+        const isFromAttendee = object.method === 'REPLY' || object.method === 'COUNTER';
+        const isOrganizer = name === 'ORGANIZER' && !isFromAttendee;
         const value = known ?? (isOrganizer && !address.startsWith('mailto:') ? sender : undefined);
         const isOnBehalf = isOrganizer && (value ?? address) !== sender;
         if (value === undefined && !isOnBehalf) return [];

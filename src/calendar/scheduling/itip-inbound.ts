@@ -50,30 +50,39 @@ const UNANSWERED = 'NEEDS-ACTION';
 const OWN_PROPERTY = 'TRANSP';
 
 /** The methods that are taken. What the others ask for is nothing that a calendar does by itself, or nothing that was asked. */
-const TAKEN = ['REQUEST', 'CANCEL', 'REPLY'] as const;
+const TAKEN = ['REQUEST', 'CANCEL', 'REPLY', 'COUNTER', 'DECLINECOUNTER'] as const;
+/** Those of them that change a copy; the others are about another time for it. */
+const APPLIED = ['REQUEST', 'CANCEL', 'REPLY'] as const;
 
 /** Whether messages of that method are taken from outside. */
 export function isTaken(method: string | undefined): method is (typeof TAKEN)[number] {
   return TAKEN.some((taken) => taken === method);
 }
 
-interface State {
+/** Whether a message proposes another time, or answers that. */
+export function isProposal(method: string): method is 'COUNTER' | 'DECLINECOUNTER' {
+  return method === 'COUNTER' || method === 'DECLINECOUNTER';
+}
+
+/** An object or a message with its parts. */
+export interface MessageState {
   readonly object: CalendarObject;
   readonly instances: readonly Instance[];
 }
+type State = MessageState;
 
 /** What a message is about, to find the copy by, and in whose name it speaks. */
 export interface Inspected {
   readonly method: string;
   readonly uid: string;
-  /** Address of its one organiser, of a REPLY of its one attendee; undefined where it has several or none. */
+  /** Address of its one organiser, of a REPLY or COUNTER of its one attendee; undefined where it has several or none. */
   readonly speaker: string | undefined;
 }
 
 /** @throws CalendarFault. */
 export function inspectMessage(bytes: Uint8Array): Inspected {
   const { master, method = '', overrides, uid } = readCalendarObject(bytes, { isMessage: true });
-  const name = method === 'REPLY' ? 'ATTENDEE' : 'ORGANIZER';
+  const name = method === 'REPLY' || method === 'COUNTER' ? 'ATTENDEE' : 'ORGANIZER';
   const components = master === undefined ? overrides : [master, ...overrides];
   const lines = components.flatMap((component) => propertiesOf(component, name));
   const [speaker, second] = new Set(lines.map(({ value }) => canonicalAddress(value)));
@@ -85,8 +94,10 @@ export function applyFromOutside(incoming: OutsideMessage): OutsideResult {
   const copy = stateOf(incoming.copy, incoming.zone);
   const message = messageState(incoming, copy);
   const { method } = message.object;
-  if (!isTaken(method)) return 'method_refused';
-  if (message.instances.some(({ component }) => hasRange(component))) return 'range_refused';
+  const isApplied = (one: string | undefined): one is (typeof APPLIED)[number] => APPLIED.some((name) => name === one);
+  if (!isApplied(method)) return 'method_refused';
+  // As the message has it: beside a series its RECURRENCE-IDs are written anew.
+  if (message.object.overrides.some(hasRange)) return 'range_refused';
   if (message.instances.length === 0) return 'calendar_invalid';
   const fault = method === 'REPLY' ? replyFault(message, incoming) : organizerFault(message, incoming, method);
   if (fault !== undefined) return fault;
@@ -103,14 +114,18 @@ export function applyFromOutside(incoming: OutsideMessage): OutsideResult {
   return applied(write(message.object, copy, components, method), incoming);
 }
 
-function stateOf(bytes: Uint8Array | undefined, zone: string): State | undefined {
+/** @throws CalendarFault. */
+export function stateOf(bytes: Uint8Array | undefined, zone: string): State | undefined {
   if (bytes === undefined) return undefined;
   const object = readCalendarObject(bytes);
   return { object, instances: instancesOf(object, zone) };
 }
 
 /** The message, read beside the series that it is about: its RECURRENCE-IDs are then written as that series writes times. */
-function messageState({ message, zone }: OutsideMessage, copy: State | undefined): State {
+export function messageState(
+  { message, zone }: Pick<OutsideMessage, 'message' | 'zone'>,
+  copy: State | undefined,
+): State {
   const object = readCalendarObject(message, { isMessage: true });
   const master = copy?.object.master;
   if (copy === undefined || master === undefined || object.master !== undefined) {
@@ -131,7 +146,8 @@ function messageState({ message, zone }: OutsideMessage, copy: State | undefined
   };
 }
 
-function hasRange(component: Component): boolean {
+/** Whether it stands for an occurrence and all that follow. */
+export function hasRange(component: Component): boolean {
   return propertiesOf(component, 'RECURRENCE-ID').some((line) => parameterOf(line, 'RANGE') !== undefined);
 }
 
@@ -165,7 +181,7 @@ function replyFault({ instances }: State, { from }: OutsideMessage): OutsideWord
 }
 
 /** DTSTAMP in UTC, which is compared as text; undefined where the writer left it out or wrote something else. */
-function stampOf(component: Component): string | undefined {
+export function stampOf(component: Component): string | undefined {
   const value = propertyOf(component, 'DTSTAMP')?.value.trim().toUpperCase() ?? '';
   return /^\d{8}T\d{6}Z$/.test(value) ? value : undefined;
 }
@@ -304,7 +320,12 @@ function takeReply(message: State, copy: State, incoming: OutsideMessage): Outsi
   return Buffer.compare(stamped, incoming.copy as Uint8Array) === 0 ? 'unchanged' : stamped;
 }
 
-function isOrganizedBy({ instances }: State, identity: string, { recipients }: OutsideMessage): boolean {
+/** Whether somebody organises an object. */
+export function isOrganizedBy(
+  { instances }: State,
+  identity: string,
+  { recipients }: Pick<OutsideMessage, 'recipients'>,
+): boolean {
   const organizer = organizerOf(instances);
   return organizer !== undefined && identityOf(recipients, organizer.value) === identity;
 }

@@ -17,7 +17,7 @@ import { identityOf, type Recipients, withoutLocal } from './people.ts';
 import type { Revision } from './revisions.ts';
 
 /** ADD is not sent: a REQUEST says all of the object that its reader is invited to. */
-export type Method = 'REQUEST' | 'CANCEL' | 'REPLY';
+export type Method = 'REQUEST' | 'CANCEL' | 'REPLY' | 'COUNTER' | 'DECLINECOUNTER';
 
 export interface SchedulingMessage<M = Method> {
   readonly method: M;
@@ -124,12 +124,14 @@ export interface Answer {
   readonly recurrenceId: Property | undefined;
   /** Their own line, with the answer in it. */
   readonly line: Property;
+  /** What is added to this one; an empty text for nothing. Without it that of all of them. */
+  readonly comment?: string;
 }
 
-/** A REPLY with these answers, and what somebody adds to them; an empty text for nothing. */
+/** A REPLY with these answers, and what somebody adds to all of them; an empty text for nothing. */
 export function replyOf(object: CalendarObject, answers: readonly Answer[], now: number, comment = ''): Uint8Array {
-  const words = comment === '' ? [] : [makeProperty('COMMENT', escapeText(comment))];
-  const components = answers.map(({ component, recurrenceId, line }) => {
+  const components = answers.map(({ component, recurrenceId, line, comment: own = comment }) => {
+    const words = own === '' ? [] : [makeProperty('COMMENT', escapeText(own))];
     const organizer = propertiesOf(component, 'ORGANIZER').map(withoutLocal);
     const about = component.properties.filter(({ name }) => OF_ANSWERED.has(name));
     const id = recurrenceId === undefined ? [] : [recurrenceId];

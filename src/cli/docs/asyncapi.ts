@@ -3,7 +3,7 @@ import { CLOSE_CODES, type CloseReason, mayReconnect } from '#src/protocol/socke
 import { EVENT_DATA, EVENT_TYPES, type EventType } from '#src/protocol/sockets/events.ts';
 import { presenceFrame, typingFrame } from '#src/protocol/sockets/frames.ts';
 import { FRAME_BYTES_MAX } from '#src/protocol/limits.ts';
-import { PROTOCOL_VERSION, SUBPROTOCOL_PREFIX } from '#src/protocol/version.ts';
+import { PROTOCOL_VERSION, SUBPROTOCOL_PREFIX, TOKEN_SUBPROTOCOL_PREFIX } from '#src/protocol/version.ts';
 import { danglingReferences, type JsonObject, SchemaCollector } from './schemas.ts';
 
 /** What each event says. */
@@ -90,7 +90,7 @@ function socketChannel(names: string[]): JsonObject {
     address: '/v1/ws',
     description:
       `One socket per device. A browser, which cannot set headers, states its version by the subprotocol ` +
-      `\`${SUBPROTOCOL_PREFIX}${PROTOCOL_VERSION}\`.`,
+      `\`${SUBPROTOCOL_PREFIX}${PROTOCOL_VERSION}\` and shows its token by \`${TOKEN_SUBPROTOCOL_PREFIX}<token>\`.`,
     messages: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/messages/${name}` }])),
     bindings: {
       ws: {
@@ -98,7 +98,10 @@ function socketChannel(names: string[]): JsonObject {
         query: {
           type: 'object',
           properties: {
-            token: { type: 'string', description: 'The session token, where no Authorization header can be sent.' },
+            token: {
+              type: 'string',
+              description: 'The session token, for clients of before it could be a subprotocol.',
+            },
             device: { type: 'string', description: 'The device id that sign-in answered.' },
           },
           required: ['device'],

@@ -1,6 +1,7 @@
 /** The OpenAPI 3.1 document of the HTTP forms, generated from the route tables that the servers register from. */
 import { z } from 'zod';
 import { AVATAR_ROUTES } from '#src/protocol/account/avatar-routes.ts';
+import { CUSTOM_EMOJI_ROUTES } from '#src/protocol/conversations/custom-emoji-routes.ts';
 import { OWN_DATA_ROUTES } from '#src/protocol/account/own-data-routes.ts';
 import { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
 import { APP_PASSWORD_ROUTES } from '#src/protocol/sessions/app-password-routes.ts';
@@ -9,6 +10,7 @@ import { CALENDAR_MAIL_ROUTES } from '#src/protocol/calendars/calendar-mail-rout
 import { CALENDAR_ROUTES } from '#src/protocol/calendars/calendar-routes.ts';
 import { CLIENT_RELEASE_ROUTES } from '#src/protocol/hosts/client-releases.ts';
 import { DIRECTORY_ROUTES } from '#src/protocol/directory/directory-routes.ts';
+import { GUEST_ROUTES } from '#src/protocol/directory/guest-routes.ts';
 import { ROOM_AVATAR_ROUTES } from '#src/protocol/conversations/room-avatar-routes.ts';
 import { ATTACHMENT_ROUTES } from '#src/protocol/attachments/attachment-routes.ts';
 import { attachmentId } from '#src/protocol/attachments/attachments.ts';
@@ -32,6 +34,7 @@ import {
   CONSOLE_SECURITY_SCHEMES,
   consoleStatements,
 } from './console-operations.ts';
+import { SCIM_SECURITY_SCHEME, scimPaths } from './scim-operations.ts';
 import { danglingReferences, type JsonObject, SchemaCollector } from './schemas.ts';
 
 /** What the parameters in paths are. A route with a parameter that is not here stops the generation. */
@@ -40,11 +43,18 @@ const PATH_PARAMETERS: Readonly<Record<string, { schema: z.ZodType; say: string 
   seq: { schema: seq, say: 'The seq of the message.' },
   username: { schema: username, say: 'The person.' },
   attachment: { schema: attachmentId, say: 'The attachment.' },
-  emoji: { schema: z.string().min(1).max(40), say: 'One emoji, percent-encoded.' },
+  emoji: {
+    schema: z.string().min(1).max(40),
+    say: 'One emoji, or `:name:` of one of the installation’s own; percent-encoded.',
+  },
+  name: { schema: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,31}$/), say: 'What the emoji is called.' },
+  picture: { schema: z.string(), say: 'The picture, as the list of emoji says it.' },
   calendar: { schema: z.string(), say: 'The calendar.' },
+  group: { schema: z.string(), say: 'The group.' },
   feed: { schema: z.string(), say: 'The id of the feed.' },
   file: { schema: z.string(), say: 'The last segment of the URL that publishing answered.' },
   entry: { schema: z.string(), say: 'The entry.' },
+  proposal: { schema: z.string(), say: 'The proposal.' },
   password: { schema: z.string(), say: 'The id of the app password.' },
   factor: { schema: z.string(), say: '`totp`, or the id of a passkey.' },
   passkey: { schema: z.string(), say: 'The id of the passkey.' },
@@ -58,6 +68,7 @@ const PATH_PARAMETERS: Readonly<Record<string, { schema: z.ZodType; say: string 
   avatar: { schema: z.string(), say: 'The number of the picture, as the directory says it.' },
   reset: { schema: z.string().min(1), say: 'What stands at the end of the link that sets a password.' },
   session: { schema: z.string(), say: 'The id of the session.' },
+  invited: { schema: z.string(), say: 'The invitation, by the id that inviting answered.' },
   invitation: { schema: z.string().min(1), say: 'The invitation, as it stands in the link.' },
 };
 
@@ -90,8 +101,10 @@ export const ROUTE_TABLES = [
   ['sessions', 'coordinator', APP_PASSWORD_ROUTES],
   ['account', 'coordinator', ACCOUNT_ROUTES],
   ['account', 'coordinator', AVATAR_ROUTES],
+  ['emoji', 'coordinator', CUSTOM_EMOJI_ROUTES],
   ['account', 'coordinator', OWN_DATA_ROUTES],
   ['directory', 'coordinator', DIRECTORY_ROUTES],
+  ['directory', 'coordinator', GUEST_ROUTES],
   ['sessions', 'coordinator', QUOTA_ROUTES],
   ['meetings', 'coordinator', MEETING_ROUTES],
   ['clients', 'coordinator', CLIENT_RELEASE_ROUTES],
@@ -123,6 +136,7 @@ export function openApiDocument(): JsonObject {
     const described = operation(`${page}.${name}`, 'console', consoleForm(route), schemas);
     paths[path][route.method] = { ...described, ...consoleStatements(route) };
   }
+  Object.assign(paths, scimPaths(SERVERS.coordinator));
   paths['/v1/ws'] = socketPath();
   paths['/healthz'] = healthPath();
   const document = {
@@ -142,6 +156,7 @@ export function openApiDocument(): JsonObject {
       { name: 'meetings', description: 'Rooms with a link and a lobby, on the coordinator.' },
       { name: 'internal', description: 'What services of the installation ask the coordinator.' },
       { name: 'clients', description: 'Releases of the clients, on the coordinator.' },
+      { name: 'provisioning', description: 'People and groups by SCIM 2.0, on the coordinator.' },
       { name: 'nodes', description: 'The doors of hosts, on the coordinator.' },
       { name: 'messaging', description: 'Conversations, messages and signalling, on the messaging service.' },
       { name: 'attachments', description: 'Files, on the messaging service: uploads by tus 1.0.0, reads with ranges.' },
@@ -191,6 +206,7 @@ function components(): JsonObject {
       service: { type: 'http', scheme: 'bearer', description: 'A service token of the setting `serviceTokens`.' },
       node: { type: 'apiKey', in: 'header', name: 'X-Node-Token', description: 'The token that joining answered.' },
       ...CONSOLE_SECURITY_SCHEMES,
+      ...SCIM_SECURITY_SCHEME,
     },
     headers: {
       ServiceProtocol: {

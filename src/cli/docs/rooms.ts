@@ -42,6 +42,8 @@ export const ROOMS = [
   'src/identity',
   'src/settings',
   'src/directory',
+  'src/emoji',
+  'src/hosting',
   'src/scim',
   'src/meetings',
   'src/monitoring',

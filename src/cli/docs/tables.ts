@@ -10,6 +10,7 @@ import { QUOTAS } from '#src/protocol/quotas.ts';
 import { RATE_LIMITS } from '#src/protocol/rate-limits.ts';
 import { CONVERSATION_RIGHTS, rightsIn } from '#src/protocol/conversations/rights.ts';
 import { AVATAR_ROUTES } from '#src/protocol/account/avatar-routes.ts';
+import { CUSTOM_EMOJI_ROUTES } from '#src/protocol/conversations/custom-emoji-routes.ts';
 import { ROOM_AVATAR_ROUTES } from '#src/protocol/conversations/room-avatar-routes.ts';
 import { OWN_DATA_ROUTES } from '#src/protocol/account/own-data-routes.ts';
 import { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
@@ -19,6 +20,7 @@ import { CALENDAR_MAIL_ROUTES } from '#src/protocol/calendars/calendar-mail-rout
 import { CALENDAR_ROUTES } from '#src/protocol/calendars/calendar-routes.ts';
 import { CLIENT_RELEASE_ROUTES } from '#src/protocol/hosts/client-releases.ts';
 import { DIRECTORY_ROUTES } from '#src/protocol/directory/directory-routes.ts';
+import { GUEST_ROUTES } from '#src/protocol/directory/guest-routes.ts';
 import { INTERNAL_ROUTES } from '#src/protocol/services/internal-routes.ts';
 import { MEETING_ROUTES } from '#src/protocol/meetings/meeting-routes.ts';
 import { FACTOR_SIGN_IN_ROUTES, OWN_FACTOR_ROUTES } from '#src/protocol/sessions/second-factor-routes.ts';
@@ -95,8 +97,10 @@ export function routesTable(): string {
     ...APP_PASSWORD_ROUTES,
     ...ACCOUNT_ROUTES,
     ...AVATAR_ROUTES,
+    ...CUSTOM_EMOJI_ROUTES,
     ...OWN_DATA_ROUTES,
     ...DIRECTORY_ROUTES,
+    ...GUEST_ROUTES,
     ...MEETING_ROUTES,
     ...CLIENT_RELEASE_ROUTES,
     ...INTERNAL_ROUTES,

@@ -28,6 +28,8 @@ export interface HttpRequest {
   readonly query?: Readonly<Record<string, string | number | undefined>> | undefined;
   readonly body?: unknown;
   readonly token?: string | undefined;
+  /** Sends the cookies of this very origin along, and takes what the answer sets. */
+  readonly withCookies?: boolean;
 }
 
 /** A request whose body or answer is bytes. */
@@ -68,8 +70,9 @@ export class Http {
         method: request.method.toUpperCase(),
         headers: headersOf(request),
         signal: controller.signal,
-        // The credential is in a header. Cookies would only make requests that another page can forge.
-        credentials: 'omit',
+        // The credential is in a header. Cookies would only make requests that another page can forge, but where the
+        // server looks whose page it is.
+        credentials: request.withCookies === true ? 'same-origin' : 'omit',
         ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
       });
       this.#options.standing.observe(response.headers);
@@ -146,7 +149,7 @@ function headersOf(request: HttpRequest): Record<string, string> {
     [VERSION_HEADERS.client]: String(PROTOCOL_VERSION),
     accept: 'application/json',
     ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
-    ...(request.token === undefined ? {} : { authorization: `Bearer ${request.token}` }),
+    ...(request.token === undefined || request.token === '' ? {} : { authorization: `Bearer ${request.token}` }),
   };
 }
 

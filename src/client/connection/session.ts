@@ -22,6 +22,10 @@ export interface SessionOptions {
   /** The coordinator, which signs in and renews. */
   readonly coordinator: Http;
   readonly timers: Timers;
+  /** Whether what renews the session is in a cookie of this origin, which no script reads; what is shown otherwise moves there. */
+  readonly inCookie?: boolean;
+  /** Lets one tab at a time renew, where several share the session. */
+  readonly turn?: ((renew: () => Promise<void>) => Promise<void>) | undefined;
   /** A renewed session came: the application may want to keep it. */
   readonly onRenewed: (session: WireSession) => void;
   /** The session is over and cannot be renewed. */
@@ -30,7 +34,28 @@ export interface SessionOptions {
 
 /** Signs a person in. @throws ParleyError `login_failed`, `rate_limited`, or what any request may fail with. */
 export async function signIn(coordinator: Http, login: Login): Promise<WireSession> {
-  return readSession(await coordinator.request({ method: 'post', path: '/v1/auth/login', body: login }));
+  return await openSession(coordinator, '/v1/auth/login', login);
+}
+
+/** The session that a form opens; in a cookie mode, what renews it stays with the browser. @throws ParleyError */
+export async function openSession(
+  coordinator: Http,
+  path: string,
+  form: { readonly [field: string]: unknown; readonly session_cookie?: boolean | undefined },
+): Promise<WireSession> {
+  const withCookies = form.session_cookie === true;
+  return readSession(await coordinator.request({ method: 'post', path, body: form, withCookies }));
+}
+
+/** What says in a form that the refresh token goes into a cookie. */
+export function cookieForm(isAsked: boolean | undefined): { readonly session_cookie?: true } {
+  return isAsked === true ? { session_cookie: true } : {};
+}
+
+/** The session of a device as its cookie has it, for `ParleyClient.resume`, which renews it first. */
+export function cookieSession(of: { user: string; deviceId: string }): WireSession {
+  // The end of the session is the cookie's affair; any but 0, which is a bot's.
+  return { token: '', user: of.user, device_id: of.deviceId, exp: 0, iat: 0, rnw: 1 };
 }
 
 /**
@@ -81,6 +106,7 @@ export class Session {
   /** Does something with the token, by the same rule. */
   async authorized<T>(action: (token: string) => Promise<T>): Promise<T> {
     if (this.#over !== undefined) throw this.#over;
+    if (this.#wire.token === '') await this.renew('');
     const token = this.#wire.token;
     try {
       return await action(token);
@@ -110,7 +136,10 @@ export class Session {
   async logout(): Promise<void> {
     if (this.#over !== undefined) return;
     if (this.#isFixed) return this.close();
-    const request = { method: 'post', path: '/v1/auth/logout', token: this.#wire.token };
+    const { device_id, token } = this.#wire;
+    const cookie =
+      this.#options.inCookie === true ? { body: { ...cookieForm(true), device_id }, withCookies: true } : {};
+    const request = { method: 'post', path: '/v1/auth/logout', token, ...cookie };
     try {
       await this.#options.coordinator.request(request);
     } catch (thrown) {
@@ -123,13 +152,14 @@ export class Session {
 
   /**
    * Takes over what another tab, which shares the session, has renewed it to. An older one and one of another session change
-   * nothing.
+   * nothing. Answers whether it was taken.
    */
-  adopt(wire: WireSession): void {
+  adopt(wire: WireSession): boolean {
     const isOurs = wire.user === this.#wire.user && wire.device_id === this.#wire.device_id;
-    if (this.#over !== undefined || !isOurs || this.#isFixed || wire.iat <= this.#wire.iat) return;
+    if (this.#over !== undefined || !isOurs || this.#isFixed || wire.iat <= this.#wire.iat) return false;
     this.#wire = wire;
     this.#renewIn(this.#life() * RENEW_AFTER_LIFE);
+    return true;
   }
 
   /** The server said by other means that the session is over. */
@@ -147,12 +177,23 @@ export class Session {
   }
 
   async #renewNow(): Promise<void> {
+    const { turn } = this.#options;
+    if (turn === undefined) return await this.#renewInTurn();
+    const { token } = this.#wire;
+    // Another tab may have renewed it while this one waited.
+    await turn(async () => (token === this.#wire.token ? await this.#renewInTurn() : undefined));
+  }
+
+  async #renewInTurn(): Promise<void> {
     try {
-      const { refresh_token: refreshToken, token } = this.#wire;
-      const body = refreshToken === undefined ? {} : { body: { refresh_token: refreshToken } };
-      const request = { method: 'post', path: '/v1/auth/renew', token, ...body };
+      const { device_id, refresh_token: refreshToken, token } = this.#wire;
+      const withCookies = this.#options.inCookie === true;
+      const shown = refreshToken === undefined ? {} : { refresh_token: refreshToken };
+      const form = withCookies ? { ...shown, ...cookieForm(true), device_id } : shown;
+      const body = Object.keys(form).length === 0 ? {} : { body: form };
+      const request = { method: 'post', path: '/v1/auth/renew', token, withCookies, ...body };
       const renewed = readSession(await this.#options.coordinator.request(request));
-      this.#wire = refreshToken === undefined ? renewed : { refresh_token: refreshToken, ...renewed };
+      this.#wire = withCookies ? renewed : { ...shown, ...renewed };
     } catch (thrown) {
       const error = toParleyError(thrown);
       if (isUnauthorized(error)) this.end(error);

@@ -1,7 +1,7 @@
 /** The one socket of this device: opened, kept open, and given up when the server says so. */
 import { CLOSE_CODES, mayReconnect } from '#src/protocol/sockets/close-codes.ts';
 import type { ClientFrame } from '#src/protocol/sockets/frames.ts';
-import { PROTOCOL_VERSION, SUBPROTOCOL_PREFIX } from '#src/protocol/version.ts';
+import { PROTOCOL_VERSION, SUBPROTOCOL_PREFIX, TOKEN_SUBPROTOCOL_PREFIX } from '#src/protocol/version.ts';
 import { backoffMillis } from './backoff.ts';
 import type { Random, Timers } from './timers.ts';
 
@@ -124,9 +124,10 @@ export class Socket {
     this.#tell({ state: 'connecting' });
     const { url, WebSocket, timers, credentials } = this.#options;
     const { token, device } = credentials();
-    const query = new URLSearchParams({ token, device });
+    const query = new URLSearchParams({ device });
     const address = `${url.replace(/\/+$/, '').replace(/^http/, 'ws')}/v1/ws?${query}`;
-    const socket = new WebSocket(address, [`${SUBPROTOCOL_PREFIX}${PROTOCOL_VERSION}`]);
+    const shown = `${TOKEN_SUBPROTOCOL_PREFIX}${encodeURIComponent(token)}`;
+    const socket = new WebSocket(address, [`${SUBPROTOCOL_PREFIX}${PROTOCOL_VERSION}`, shown]);
     this.#socket = socket;
     socket.addEventListener('open', () => this.#opened(socket));
     socket.addEventListener('message', ({ data }) => {

@@ -21,6 +21,8 @@ const ACCOUNT_RIGHTS: Readonly<Record<AccountRight, true>> = {
   'message.search': true,
   'attachment.upload': true,
   'meeting.create': true,
+  'emoji.create': true,
+  'guest.invite': true,
 };
 
 const CONVERSATION_RIGHTS: Readonly<Record<ConversationRight, true>> = {

@@ -4,6 +4,7 @@
  *
  *     {"export":{…}}
  *     {"part":"account"}       {"profile":{…}} {"session":{…}} … {"notifications":{…}} {"group":{…}} … {"app_password":{…}} …
+ *                              {"provisioned":{…}} {"emoji":{…}} … {"guest":{…}} …
  *     {"part":"conversations"} {"conversation":{…}} {"message":{…}} {"attachment":{…}} … {"conversation":{…}} …
  *     {"part":"uploads"}       {"attachment":{…}} …
  *     {"part":"calendars"}     {"calendar":{…}} {"ics":"…"} … {"calendar":{…}} …
@@ -20,8 +21,11 @@ import type { AppPasswords } from '#src/identity/app-passwords.ts';
 import { notificationsOf } from '#src/identity/notifications.ts';
 import { OwnSessions } from '#src/identity/own-sessions.ts';
 import type { Groups } from '#src/directory/groups.ts';
+import type { HostedGuests } from '#src/hosting/hosted-guests.ts';
 import type { OwnProfiles } from '#src/directory/own-profiles.ts';
+import { provisionedOf } from '#src/scim/scim-people.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
+import { readAllEmoji } from '#storage/accounts/custom-emoji.ts';
 import type { AttachmentReader, AttachmentRecord } from '#storage/attachments/attachment-records.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
 import type { Vault } from '#storage/vault/vault.ts';
@@ -46,6 +50,7 @@ export interface OwnDataOptions {
   readonly calendarsOf: (user: string) => Iterable<ExportedCalendar>;
   readonly clock: Clock;
   readonly groups: Pick<Groups, 'of'>;
+  readonly hostedGuests: Pick<HostedGuests, 'list'>;
   readonly lanes: Pick<Lanes, 'environments' | 'requireWhole'>;
   readonly profiles: Pick<OwnProfiles, 'read'>;
   readonly vault: Pick<Vault, 'state'>;
@@ -101,7 +106,7 @@ export class OwnData {
   }
 
   async *#account(claims: SessionClaims): AsyncGenerator<string> {
-    const { accounts, appPasswords, groups, profiles } = this.#options;
+    const { accounts, appPasswords, groups, hostedGuests, profiles } = this.#options;
     const { sub: user } = claims;
     yield line({ part: 'account' });
     const { may_change: _, ...profile } = profiles.read(user);
@@ -112,6 +117,11 @@ export class OwnData {
       line({ notifications: notificationsOf(accounts, user) }),
       ...groups.of(user).map(({ id, kind, name }) => line({ group: { id, name, kind } })),
       ...appPasswords.list(user).map((password) => line({ app_password: password })),
+      ...provisionedOf(accounts, user).map((provisioned) => line({ provisioned })),
+      ...readAllEmoji(accounts)
+        .filter(({ document }) => document.madeBy === `user:${user}`)
+        .map(({ document, id }) => line({ emoji: { name: id, created_at: document.createdAt } })),
+      ...hostedGuests.list(user).map((guest) => line({ guest })),
     ].join('');
   }
 

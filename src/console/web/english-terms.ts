@@ -125,6 +125,8 @@ export const ENGLISH_TERMS = {
   'settings.retention': 'How long messages are kept',
   'settings.profiles': 'What people change of themselves',
   'settings.quotas': 'Quotas',
+  'settings.custom-emoji': 'Custom emoji',
+  'settings.guests': 'Guests',
   'settings.room-invitations': 'Being added to rooms',
   'settings.second-factors': 'Second factors of people',
 } as const;

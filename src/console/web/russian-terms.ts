@@ -125,6 +125,8 @@ export const RUSSIAN_TERMS = {
   'settings.retention': 'Срок хранения сообщений',
   'settings.profiles': 'Что люди меняют о себе сами',
   'settings.quotas': 'Квоты',
+  'settings.custom-emoji': 'Свои эмодзи',
+  'settings.guests': 'Гости',
   'settings.room-invitations': 'Добавление в комнаты',
   'settings.second-factors': 'Второй фактор сотрудников',
 } as const satisfies Readonly<Record<keyof typeof ENGLISH_TERMS, string>>;

@@ -8,6 +8,7 @@
  */
 import { countCodeAttempt, forgetCodeAttempts } from '../credentials/code-attempts.ts';
 import { makeRecoveryCodes, spendRecoveryCode } from '../credentials/recovery-codes.ts';
+import type { Revocation, SessionAnnouncer } from '../credentials/revocations.ts';
 import type { SecretKeeper } from '../credentials/secret-keeper.ts';
 import type { SignInGuard } from '../credentials/sign-in-guard.ts';
 import { acceptTotp, makeTotpSecret, NO_STEP, totpSetup, type TotpSetup } from '../credentials/totp.ts';
@@ -66,6 +67,9 @@ export interface SecondFactorsOptions {
   readonly guard: SignInGuard;
   readonly passkeys: Passkeys;
   readonly clock: Clock;
+  /** Ends sessions of apps that could only set a factor up, as part of the change that puts the first one in force here. */
+  readonly endUnproven: (draft: AccountsDraft, username: string) => readonly Revocation[];
+  readonly announcer: Pick<SessionAnnouncer, 'revoked'>;
 }
 
 export class SecondFactors {
@@ -186,18 +190,21 @@ export class SecondFactors {
    * @throws Refusal `second_factor_setup_missing`, `second_factor_wrong`, and `rate_limited` after too many wrong ones.
    */
   async confirm(principal: Principal, code: string, address: string): Promise<string[]> {
-    const { accounts, sessions } = this.#options;
+    const { accounts, announcer, endUnproven, sessions } = this.#options;
     const person = personOf(principal);
     const { codes, hashes } = makeRecoveryCodes();
     await this.#limited(person.username, address, async () => {
-      await accounts.change((draft) => {
+      const ended = await accounts.change((draft) => {
         const isEnrolled = this.isEnrolled(person.username, draft);
+        const unproven = isEnrolled ? [] : endUnproven(draft, person.username);
         this.acceptApp(draft, person.username, code);
         if (isEnrolled && !person.isFull) throw new Refusal('second_factor_enrolled');
         this.putRecoveryHashes(draft, person.username, hashes);
         sessions.makeFull(draft, person.username, person.sid);
         this.#audit(draft, 'second_factor.confirmed', { principal, address, username: person.username });
+        return unproven;
       });
+      if (ended.length > 0) await announcer.revoked(ended);
     });
     return codes;
   }

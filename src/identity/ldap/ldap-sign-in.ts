@@ -1,5 +1,5 @@
 /** Signing in by the password of a directory server: whose it is here, and who is made by it (CRD-13). */
-import { isBotUser } from '#src/protocol/bots/bots.ts';
+import { isReservedUsername } from '#src/protocol/directory/resources.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { USERNAME } from '#src/protocol/names.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
@@ -84,7 +84,7 @@ export class LdapSignIn {
 
 /** Whether somebody may be made under a name: it could be one here, and is nobody's. */
 export function mayBeMade(view: Pick<AccountsDraft, 'person'>, username: string): boolean {
-  return USERNAME.test(username) && !isBotUser(username) && view.person(username) === undefined;
+  return USERNAME.test(username) && !isReservedUsername(username) && view.person(username) === undefined;
 }
 
 /** Binds somebody to their account at the directory server, as part of a change. */

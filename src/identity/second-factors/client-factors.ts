@@ -7,6 +7,7 @@
  *                     │                                      └─ after them ──────────► a session that enrols, no more
  *                     └─ neither ─► a session
  */
+import { setImmediate as othersFirst } from 'node:timers/promises';
 import type { Clock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import { Refusal } from '#src/protocol/errors.ts';
@@ -20,6 +21,9 @@ import type { PendingSignIn } from './pending-sign-ins.ts';
 
 /** Username → milliseconds of the first sign-in or renewal at which the rule asked for a factor and there was none. */
 const askedSince = defineCollection<number>('second_factor_asked_since', { version: 1 });
+
+/** People looked at in one go: a millisecond or two. */
+const FORGOTTEN_AT_ONCE = 200;
 
 type View = Pick<AccountsDraft, 'document'>;
 
@@ -95,6 +99,27 @@ export class ClientFactors {
   noteAsked(draft: AccountsDraft, username: string): void {
     if (draft.document(askedSince, username) !== undefined) return;
     draft.putDocument(askedSince, username, this.#options.clock.now());
+  }
+
+  /**
+   * Forgets since when those were asked whom the rule does not ask any more, in steps: when it names them again, their days of
+   * grace begin anew. To be called when the rule changed.
+   */
+  async forgetUnasked(): Promise<void> {
+    const { accounts, rule } = this.#options;
+    for (let after = ''; ;) {
+      const found = accounts.documents(askedSince, { after, limit: FORGOTTEN_AT_ONCE });
+      const over = found.filter(({ id }) => !rule.asks(id));
+      if (over.length > 0) {
+        await accounts.change((draft) => {
+          for (const { id } of over) if (!rule.asks(id)) forgetAsked(draft, id);
+        });
+      }
+      const last = found.at(-1);
+      if (last === undefined || found.length < FORGOTTEN_AT_ONCE) return;
+      after = last.id;
+      await othersFirst();
+    }
   }
 
   /** What a sign-in that waits is told. */

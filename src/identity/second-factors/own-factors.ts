@@ -18,7 +18,7 @@ import type { Revocation, SessionAnnouncer } from '../credentials/revocations.ts
 import type { SignInGuard } from '../credentials/sign-in-guard.ts';
 import { makeTotpSecret, totpSetup, type TotpSetup } from '../credentials/totp.ts';
 import { endConsoleSessions } from '../console/console-sessions.ts';
-import { endSessions, settleEnrollment } from '../sign-in.ts';
+import { endSessions, settleEnrollment } from '../device-sessions.ts';
 import type { ClientFactors } from './client-factors.ts';
 import type { PasskeyRecord, Passkeys } from './passkeys.ts';
 
@@ -52,6 +52,24 @@ export interface OwnFactorsOptions {
   readonly passkeys: Passkeys;
   readonly passwords: Pick<Passwords, 'verify'>;
   readonly secondFactors: SecondFactors;
+}
+
+/**
+ * Ends a person's sessions that may do no more than set a factor up by now, but for the one that does so, as part of the change
+ * that puts a factor in force; before it does, since it is judged by there being none: also sessions of before the rule, or of
+ * its days of grace, would become full by what somebody else has proven.
+ */
+export function endUnproven(
+  draft: AccountsDraft,
+  clientFactors: Pick<ClientFactors, 'standing'>,
+  username: string,
+  sid = '',
+): Revocation[] {
+  const unproven = draft.devices(username).flatMap(({ session }) => {
+    const isHeld = session !== undefined && clientFactors.standing(username, session.instead, draft).isEnrolling;
+    return isHeld ? [session.sid] : [];
+  });
+  return settleEnrollment(draft, username, sid, new Set(unproven));
 }
 
 export class OwnFactors {
@@ -232,15 +250,10 @@ export class OwnFactors {
     const { codes, hashes } = makeRecoveryCodes();
     const { revoked, ...added } = await this.#change(claims, address, 'second_factor.added', { kind }, (draft) => {
       const isFirst = !secondFactors.isEnrolled(username, draft);
-      // Judged before there is one: sessions of before the rule, or of its days of grace, may only enrol by now, too.
-      const unproven = draft.devices(username).flatMap(({ session }) => {
-        const isHeld = session !== undefined && clientFactors.standing(username, session.instead, draft).isEnrolling;
-        return isHeld ? [session.sid] : [];
-      });
+      const ended: Revocation[] = endUnproven(draft, clientFactors, username, sid);
       const factor = put(draft);
       if (isFirst) secondFactors.putRecoveryHashes(draft, username, hashes);
       secondFactors.askInApps(draft, username);
-      const ended: Revocation[] = settleEnrollment(draft, username, sid, new Set(unproven));
       const others = endOthers ? endSessions(draft, username, sid) : [];
       return { factor, recovery_codes: isFirst ? codes : null, revoked: [...ended, ...others] };
     });

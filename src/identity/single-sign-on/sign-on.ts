@@ -10,7 +10,7 @@
 import * as oidc from 'openid-client';
 import type { Clock } from '#src/base/clock.ts';
 import { randomSymbols } from '#src/base/ids.ts';
-import { isBotUser } from '#src/protocol/bots/bots.ts';
+import { isReservedUsername } from '#src/protocol/directory/resources.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
 import type { ExchangeCode, SsoCallbackQuery, SsoStartQuery } from '#src/protocol/sessions/sso.ts';
@@ -283,7 +283,7 @@ export class SignOn {
     username: string,
     { by, claimed, passwordHash }: { by: AuditActor; claimed: ClaimedPerson; passwordHash: string | undefined },
   ): number {
-    const isNobodys = !isBotUser(username) && draft.person(username) === undefined;
+    const isNobodys = !isReservedUsername(username) && draft.person(username) === undefined;
     if (passwordHash === undefined || !isNobodys) throw new Refusal('sso_not_bound');
     return this.#options.createPerson(draft, { ...claimed, username, passwordHash, by });
   }

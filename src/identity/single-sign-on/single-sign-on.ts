@@ -14,7 +14,7 @@ import type { Clock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import type { PersonConsoleRole } from '../console/permissions.ts';
 import { actorOf, type ConsolePerson, type Principal } from '../console/principal.ts';
-import { isBotUser } from '#src/protocol/bots/bots.ts';
+import { isReservedUsername } from '#src/protocol/directory/resources.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
@@ -314,7 +314,7 @@ export class SingleSignOn {
       return holder;
     }
     const username = usernameOf(settings, claims);
-    const isNobodys = username !== undefined && !isBotUser(username) && draft.person(username) === undefined;
+    const isNobodys = username !== undefined && !isReservedUsername(username) && draft.person(username) === undefined;
     if (!isNobodys || projectedRole(settings, claims) === undefined) throw new Refusal('sso_not_bound');
     const known = draft.document(consoleIdentities, username);
     // The name came to belong to another account of the provider: an owner decides whether that is the same person.

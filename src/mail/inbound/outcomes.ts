@@ -40,7 +40,11 @@ export const MAIL_OUTCOMES = {
   kind_refused: refused(554, '5.6.1', 'The calendar does not take entries of this kind.'),
   mail_malformed: refused(554, '5.6.0', 'The mail is not well-formed, or has too many parts.'),
   method_mismatch: refused(554, '5.6.0', 'The METHOD of the calendar and of its part differ.'),
-  method_refused: refused(554, '5.6.1', 'Messages of this METHOD are not taken; REQUEST, CANCEL and REPLY are.'),
+  method_refused: refused(
+    554,
+    '5.6.1',
+    'Messages of this METHOD are not taken; REQUEST, CANCEL, REPLY and those of proposals are.',
+  ),
   no_calendar_part: refused(554, '5.6.1', 'The mail has no calendar part with a METHOD.'),
   not_invited: refused(550, '5.7.1', 'This person is not invited to the event.'),
   organizer_mismatch: refused(550, '5.7.1', 'The sender is not the ORGANIZER of the event.'),

@@ -7,6 +7,7 @@ import { Refusal } from '#src/protocol/errors.ts';
 import {
   AccessPolicies,
   type AskingRule,
+  type GrantedRight,
   type PolicyAction,
   type PolicySnapshot,
 } from '#src/protocol/directory/policy-decision.ts';
@@ -16,6 +17,14 @@ import { readConversation, readParticipants, type Tables } from '#storage/conver
 import { shareConversation } from '#storage/conversations/inbox-reader.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
 import type { ConversationRecord } from '#storage/engine/records.ts';
+
+/** Whom people of one standing see. */
+export interface Sight {
+  /** The rules that fit them, as text. */
+  readonly standing: string;
+  /** Whether they see somebody; of oneself it says what it says of the others of the standing. */
+  readonly sees: (user: string) => boolean;
+}
 
 /** Who acts, as their credential proved it. */
 export interface Caller {
@@ -81,9 +90,23 @@ export class AccessChecks {
     return this.#policies.isGuest(user);
   }
 
+  /** Whoever invited a guest with an app, and whom somebody invited so. */
+  hostOf(user: string): string | undefined {
+    return this.#policies.hostOf(user);
+  }
+
+  guestsOf(host: string): readonly string[] {
+    return this.#policies.guestsOf(host);
+  }
+
   /** Whether the person is a guest whose term is over. */
   isOver(user: string): boolean {
     return this.#policies.isOver(user, unixSeconds(this.#now()));
+  }
+
+  /** Whether the settings give somebody a right that is nobody's without them. */
+  grants(right: GrantedRight, user: string): boolean {
+    return this.#policies.grants(right, user);
   }
 
   allows(action: PolicyAction, from: string, to: string): boolean {
@@ -118,6 +141,11 @@ export class AccessChecks {
   /** Whether any rule keeps somebody from seeing somebody. */
   hidesSomebody(): boolean {
     return this.#policies.rules('see');
+  }
+
+  /** How somebody sees people who share a conversation with them, by the rules: as everybody does whom the same rules fit. */
+  sightOf(user: string): Sight {
+    return { standing: this.rulesOf(user), sees: (other) => this.#policies.decides('see', user, other) ?? true };
   }
 
   /** Those of `peers`, who share a conversation with the person, whom the person may see. */

@@ -10,7 +10,7 @@ import {
 import type { AccessChecks } from './access-checks.ts';
 
 export interface AccountRightsOptions {
-  readonly access: Pick<AccessChecks, 'isGuest' | 'leaves' | 'rulesOf'>;
+  readonly access: Pick<AccessChecks, 'grants' | 'isGuest' | 'leaves' | 'rulesOf'>;
   /** Whether the installation has its search switched on. */
   readonly isSearched: boolean;
   /** Whether contents can be kept now. */
@@ -45,6 +45,7 @@ export class AccountRights {
     return {
       isGuest: access.isGuest(user),
       leaves: (action) => access.leaves(action, user),
+      isGranted: (right) => access.grants(right, user),
       isSearched,
       keepsContents: keepsContents(),
     };

@@ -20,9 +20,13 @@ export class VendorTokenWatch {
     this.#tell = tell;
   }
 
-  /** The token that a request shows in its headers or, as a handshake may, in its query; of most, none. */
-  look({ adminToken, authorization, path, query }: RequestHead, address: () => string): ShownVendorToken | undefined {
-    const shown = shownVendorToken([authorization, adminToken, query], path, '');
+  /** The token that a request shows in its headers or, as a handshake may, in its query or `protocols`; of most, none. */
+  look(
+    { adminToken, authorization, path, query }: RequestHead,
+    address: () => string,
+    protocols = '',
+  ): ShownVendorToken | undefined {
+    const shown = shownVendorToken([authorization, adminToken, query, protocols], path, '');
     return shown === undefined ? undefined : { ...shown, address: address() };
   }
 

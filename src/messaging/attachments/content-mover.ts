@@ -138,9 +138,10 @@ export class ContentMover {
         return;
       }
       try {
-        await this.#removeDue();
         await this.#moveFresh();
         if (this.#isWalkDue) await this.#walk();
+        // Last, so that a key which may not remove keeps nothing from being moved.
+        await this.#removeDue();
         this.#say(null);
       } catch (error) {
         // What is left is tried again when the timer says so.

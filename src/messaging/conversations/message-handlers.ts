@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import { parseInstant } from '#src/base/time.ts';
 import type * as forms from '#src/protocol/conversations/conversations.ts';
+import { customEmojiOf } from '#src/protocol/conversations/custom-emoji.ts';
 import { Refusal, statusOf } from '#src/protocol/errors.ts';
 import { MUTE_MILLIS_MAX } from '#src/protocol/limits.ts';
 import {
@@ -12,6 +13,7 @@ import {
   type Message,
   type PostMessage,
 } from '#src/protocol/conversations/messages.ts';
+import { readEmoji } from '#storage/accounts/custom-emoji.ts';
 import {
   readChanges,
   readHistory,
@@ -166,8 +168,15 @@ export const readOneMessage: Handler = (request) => {
 };
 
 export const addReaction: Handler = (request) => {
-  request.service.access.requireMessage(request, pathConversation(request));
-  return askConversation(request, { kind: 'react', seq: pathSeq(request), emoji: pathEmoji(request), added: true });
+  const { access, accounts } = request.service;
+  access.requireMessage(request, pathConversation(request));
+  const emoji = pathEmoji(request);
+  const name = customEmojiOf(emoji);
+  if (name !== undefined) {
+    accounts.refresh();
+    if (readEmoji(accounts, name) === undefined) throw new Refusal('emoji_unknown', { field: 'emoji' });
+  }
+  return askConversation(request, { kind: 'react', seq: pathSeq(request), emoji, added: true });
 };
 
 export const removeReaction: Handler = (request) =>
@@ -175,7 +184,7 @@ export const removeReaction: Handler = (request) =>
 
 function pathEmoji(request: ClientRequest): string {
   const { emoji = '' } = request.params;
-  if (!isEmoji(emoji)) throw new Refusal('field_invalid', { field: 'emoji' });
+  if (!isEmoji(emoji) && customEmojiOf(emoji) === undefined) throw new Refusal('field_invalid', { field: 'emoji' });
   return emoji;
 }
 

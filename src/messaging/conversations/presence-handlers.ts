@@ -14,20 +14,23 @@ export const readPresence: Handler = async (request) => {
 };
 
 /**
- * How many of a conversation are there, and the newest of them whom the caller may see. In a room of so few that presence is
- * told person by person, those whom the caller may not see are not counted either: of one other person a count tells their state.
+ * How many of a conversation are there whom the caller may see, and the newest of them. In a large room they are counted for
+ * all at once whom the same rules fit.
  */
 export const readConversationPresence: Handler = async (request) => {
   const { access, presence } = request.service;
   const { record, tables } = readable(request);
   const { user } = request;
   const isSmall = record.participantCount <= HINT_PARTICIPANTS_MAX;
+  const sight = access.hidesSomebody() ? access.sightOf(user) : undefined;
   const { count, newest } =
-    isSmall && access.hidesSomebody()
+    isSmall && sight !== undefined
       ? presence.among(access.visibleTo(user, readMemberNames(tables, record.id, '', HINT_PARTICIPANTS_MAX)))
-      : await presence.read(record.id);
+      : await presence.read(record.id, sight);
+  // Everybody sees themselves, also where the rules hide their like from one another.
+  const isLeftOut = !isSmall && sight?.sees(user) === false && presence.isPresent(user);
   const named = newest.map((one) => one.user);
   const visible = new Set(access.visibleTo(user, named));
   const sample = newest.filter((one) => visible.has(one.user)).map((one) => ({ user: one.user, state: one.state }));
-  return { status: 200, json: JSON.stringify({ count, sample }) };
+  return { status: 200, json: JSON.stringify({ count: count + Number(isLeftOut), sample }) };
 };

@@ -18,6 +18,7 @@ import { readConversation } from '#storage/conversations/conversation-reader.ts'
 import { membersAmong, readMemberNames } from '#storage/conversations/presence-peers.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
 import type { Log } from '#src/telemetry/log.ts';
+import type { Sight } from '../access/access-checks.ts';
 import type { SocketHub } from '../sockets/socket-hub.ts';
 import type { Presence } from '../thread-services.ts';
 
@@ -28,7 +29,7 @@ export const LOOKED_AT_ONCE = 1_000;
  * second, the longest waiting first, and are told as they are then.
  */
 export const LOOKED_AT_PER_SECOND_MAX = 20_000;
-/** Rooms whose last count is kept for a second. Beyond it the oldest is counted again. */
+/** Rooms, by who sees whom in them, whose last count is kept for a second. Beyond it the oldest is counted again. */
 const COUNTED_ROOMS_MAX = 256;
 
 /** Somebody who is not offline; `order` rises with each announcement. */
@@ -90,16 +91,25 @@ export class RoomPresence {
     for (const user of [...this.#present.keys()]) if (isOfThere(user)) this.#present.delete(user);
   }
 
-  /** How many of a conversation are there, counted within the last second. Asking twice a second counts once. */
-  async read(conversation: string): Promise<RoomCount> {
-    let shared = this.#counted.get(conversation);
+  /**
+   * How many of a conversation are there, of those whom somebody of that sight sees, counted within the last second. Asking
+   * twice a second counts once, for all of one standing.
+   */
+  async read(conversation: string, sight?: Sight): Promise<RoomCount> {
+    const asked = sight === undefined ? conversation : `${conversation}\n${sight.standing}`;
+    let shared = this.#counted.get(asked);
     if (shared === undefined) {
       const [oldest] = this.#counted.keys();
       if (this.#counted.size >= COUNTED_ROOMS_MAX && oldest !== undefined) this.#counted.delete(oldest);
-      shared = new SharedAnswer(async () => await this.#count(conversation), HINT_FRAME_MILLIS);
-      this.#counted.set(conversation, shared);
+      shared = new SharedAnswer(async () => await this.#count(conversation, sight), HINT_FRAME_MILLIS);
+      this.#counted.set(asked, shared);
     }
     return await shared.read();
+  }
+
+  /** Whether somebody is there. */
+  isPresent(user: string): boolean {
+    return this.#present.has(user);
   }
 
   /** How many of these people are there, and the newest of them. */
@@ -158,7 +168,7 @@ export class RoomPresence {
   }
 
   /** Looks for whichever are fewer: the present among the members, or the members among the present. */
-  async #count(room: string): Promise<RoomCount> {
+  async #count(room: string, sight?: Sight): Promise<RoomCount> {
     const environment = this.#options.lanes.read(room);
     environment.refresh();
     const { tables } = environment;
@@ -168,7 +178,8 @@ export class RoomPresence {
     for (let after = ''; ;) {
       const page = present?.slice(result.looked, result.looked + LOOKED_AT_ONCE);
       const looked = page ?? readMemberNames(tables, room, after, LOOKED_AT_ONCE);
-      result = this.#counting(result, looked.length, page === undefined ? looked : membersAmong(tables, room, page));
+      const people = page === undefined ? looked : membersAmong(tables, room, page);
+      result = this.#counting(result, looked.length, sight === undefined ? people : people.filter(sight.sees));
       after = looked.at(-1) ?? '';
       if (looked.length < LOOKED_AT_ONCE) return result;
       await setImmediate();

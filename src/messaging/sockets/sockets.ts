@@ -13,7 +13,13 @@ import { encodeEvent } from '#src/protocol/sockets/events.ts';
 import { errorBody, Refusal, type ErrorCode } from '#src/protocol/errors.ts';
 import { FRAME_BYTES_MAX, FRAME_BYTES_READ_MAX } from '#src/protocol/limits.ts';
 import { CLOSE_CODES } from '#src/protocol/sockets/close-codes.ts';
-import { readClientVersion, readPlatform, SUBPROTOCOL_PREFIX, type Platform } from '#src/protocol/version.ts';
+import {
+  readClientVersion,
+  readPlatform,
+  SUBPROTOCOL_PREFIX,
+  TOKEN_SUBPROTOCOL_PREFIX,
+  type Platform,
+} from '#src/protocol/version.ts';
 import { deviceId } from '#src/protocol/names.ts';
 import { upgradeQuery, type SessionClaims } from '#src/protocol/sessions/sessions.ts';
 import { readMemberships } from '#storage/conversations/inbox-reader.ts';
@@ -82,7 +88,7 @@ export class Sockets {
     let visit: BotRequest | undefined;
     let refusal = new Refusal('socket_upgrade_required');
     try {
-      visit = this.#options.service.bots.authenticate(tokenOf(exchange), () =>
+      visit = this.#options.service.bots.authenticate(tokenOf(exchange, ''), () =>
         entranceOf('bot.request', this.#addressOf(res, exchange)),
       );
       visit?.admit();
@@ -111,9 +117,10 @@ export class Sockets {
         exchange.closeAfter();
         throw new Refusal('request_malformed');
       }
-      visit = this.#options.service.bots.authenticate(tokenOf(exchange), () => entranceOf('bot.request', address));
+      const token = tokenOf(exchange, protocols);
+      visit = this.#options.service.bots.authenticate(token, () => entranceOf('bot.request', address));
       visit?.admit();
-      data = this.#admit(exchange, protocols, visit && { bot: visit.bot, address });
+      data = this.#admit(exchange, { protocols, token }, visit && { bot: visit.bot, address });
       visit?.settle(101);
     } catch (error) {
       const refusal = error instanceof Refusal ? error : new Refusal('internal');
@@ -122,11 +129,7 @@ export class Sockets {
       this.#options.metrics.countRefusal(refusal.code, 'upgrade');
       return this.#held.hold(refusal, () => exchange.refuse(refusal));
     }
-    const chosen =
-      protocols
-        .split(',')
-        .find((one) => one.trim().startsWith(SUBPROTOCOL_PREFIX))
-        ?.trim() ?? '';
+    const chosen = protocolWith(SUBPROTOCOL_PREFIX, protocols) ?? '';
     return res.cork(() => {
       res.writeStatus('101 Switching Protocols');
       for (const [name, value] of answerHeaders(this.#options.service.config)) res.writeHeader(name, value);
@@ -135,14 +138,18 @@ export class Sockets {
   }
 
   /** What the socket will carry. @throws Refusal. */
-  #admit(exchange: Exchange, protocols: string, seat: SocketData['seat']): SocketData {
+  #admit(
+    exchange: Exchange,
+    { protocols, token }: { readonly protocols: string; readonly token: string | undefined },
+    seat: SocketData['seat'],
+  ): SocketData {
     const { service } = this.#options;
     const { head } = exchange;
     const version = statedVersion(head.clientVersion, protocols);
     const tooOld = version < service.config.protocolMin;
     // A page sees no answer to a failed upgrade, only that it failed; it is let in and closed with the code (4426).
     if (tooOld && head.origin === '') throw new Refusal('client_too_old');
-    const session = this.#session(exchange, seat);
+    const session = this.#session(token, seat);
     const { device = '' } = parseQuery(upgradeQuery, head.query);
     if (device === '') throw new Refusal('device_required', { field: 'device' });
     if (!deviceId.safeParse(device).success || device !== session.dev) {
@@ -176,13 +183,13 @@ export class Sockets {
   }
 
   /** A bot's token has no end of its own: it is revoked. @throws Refusal as `authenticate` does. */
-  #session(exchange: Exchange, seat: SocketData['seat']): Pick<SessionClaims, 'sub' | 'dev' | 'sid' | 'exp'> {
+  #session(token: string | undefined, seat: SocketData['seat']): Pick<SessionClaims, 'sub' | 'dev' | 'sid' | 'exp'> {
     if (seat !== undefined) {
       const { device, id, user } = seat.bot;
       return { sub: user, dev: device, sid: `bot:${id}`, exp: Number.MAX_SAFE_INTEGER };
     }
     const { service, authentication } = this.#options;
-    const claims = authentication.authenticate(tokenOf(exchange), unixSeconds(service.now()));
+    const claims = authentication.authenticate(token, unixSeconds(service.now()));
     service.rates.take('upgrade', claims.sub);
     return claims;
   }
@@ -316,7 +323,8 @@ export class Sockets {
   #exchange(res: HttpResponse, req: HttpRequest, route: string): Exchange {
     const { metrics, service, vendorTokens } = this.#options;
     const head = readHead(req);
-    const shown = vendorTokens.look(head, () => service.addresses.of(res, head));
+    const protocols = req.getHeader('sec-websocket-protocol');
+    const shown = vendorTokens.look(head, () => service.addresses.of(res, head), protocols);
     return new Exchange(res, head, {
       headers: answerHeaders(service.config),
       onAnswer: (status) => {
@@ -327,9 +335,18 @@ export class Sockets {
   }
 }
 
-/** The credential of a handshake: the header's, or the one in the query that a browser can name instead. */
-function tokenOf({ head }: Exchange): string | undefined {
-  return bearerToken(head.authorization) ?? new URLSearchParams(head.query).get('token') ?? undefined;
+/** The credential of a handshake: the header's, or what a browser can name instead, a subprotocol, or of old a query. */
+function tokenOf({ head }: Exchange, protocols: string): string | undefined {
+  const named = protocolWith(TOKEN_SUBPROTOCOL_PREFIX, protocols)?.slice(TOKEN_SUBPROTOCOL_PREFIX.length);
+  return bearerToken(head.authorization) ?? named ?? new URLSearchParams(head.query).get('token') ?? undefined;
+}
+
+/** The first of the subprotocols with that prefix. */
+function protocolWith(prefix: string, protocols: string): string | undefined {
+  return protocols
+    .split(',')
+    .map((one) => one.trim())
+    .find((one) => one.startsWith(prefix));
 }
 
 function entranceOf(event: 'bot.request' | 'bot.disconnected', address: string): BotEntrance {
@@ -339,8 +356,7 @@ function entranceOf(event: 'bot.request' | 'bot.disconnected', address: string):
 /** The version of a handshake: the header's, or the one in the subprotocol that a browser can name instead. */
 function statedVersion(header: string, protocols: string): number {
   if (header !== '') return readClientVersion(header);
-  const named = protocols.split(',').find((one) => one.trim().startsWith(SUBPROTOCOL_PREFIX));
-  return readClientVersion(named?.trim().slice(SUBPROTOCOL_PREFIX.length));
+  return readClientVersion(protocolWith(SUBPROTOCOL_PREFIX, protocols)?.slice(SUBPROTOCOL_PREFIX.length));
 }
 
 /** The frame, or the code it is refused with. */

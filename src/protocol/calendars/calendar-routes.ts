@@ -1,7 +1,11 @@
 /** The HTTP forms of the calendar service, as data: see `routes.ts` (SVC-05). */
+import * as availability from './availability.ts';
 import * as files from './calendar-files.ts';
+import * as proposals from './calendar-proposals.ts';
+import * as search from './calendar-search.ts';
 import * as calendars from './calendars.ts';
 import * as subscriptions from './calendar-subscriptions.ts';
+import * as resources from '../directory/resources.ts';
 import { route, type Route } from '../route.ts';
 
 const missing = 'calendar_not_found';
@@ -101,6 +105,20 @@ export const CALENDAR_ROUTES = {
     'Ends a share; for the owner, and for oneself.',
     { replies: { 204: null }, errors: [missing, right] },
   ),
+  putCalendarGroupShare: route.put(
+    '/v1/calendars/:calendar/shares/groups/:group',
+    'Shares a calendar with the members of a group that its owner is in, as long as they are members.',
+    {
+      body: calendars.putShare,
+      replies: { 200: calendars.groupShare },
+      errors: [missing, right, 'group_not_found', 'shares_full', 'calendars_full'],
+    },
+  ),
+  deleteCalendarGroupShare: route.delete(
+    '/v1/calendars/:calendar/shares/groups/:group',
+    'Ends a share with a group; for the owner.',
+    { replies: { 204: null }, errors: [missing, right] },
+  ),
   listFeeds: route.get(
     '/v1/calendars/:calendar/feeds',
     "A calendar's published feeds, without their URLs; for its owner.",
@@ -166,6 +184,15 @@ export const CALENDAR_ROUTES = {
       errors: [missing, 'cursor_invalid', 'sync_cursor_expired'],
     },
   ),
+  searchEntries: route.get(
+    '/v1/entries',
+    'Entries with all of these words in their title, place, description, categories and people, of every calendar that the caller may read.',
+    {
+      query: search.entrySearchQuery,
+      replies: { 200: search.entrySearchReply },
+      errors: [missing, right, 'cursor_invalid', 'search_too_short'],
+    },
+  ),
   listInvitations: route.get('/v1/invitations', "Entries of the caller's calendars that wait for their answer.", {
     query: calendars.invitationsQuery,
     replies: { 200: calendars.invitationsReply },
@@ -180,7 +207,55 @@ export const CALENDAR_ROUTES = {
       errors: ['invitation_not_found', 'answer_forbidden'],
     },
   ),
-  askFreeBusy: route.post('/v1/free-busy', 'When people are busy, and nothing else about it.', {
+  proposeTime: route.post(
+    '/v1/invitations/:calendar/:entry/proposals',
+    'Proposes another time to who organises an entry. The newest proposal of one person for one entry counts.',
+    {
+      body: proposals.proposeTime,
+      replies: { 204: null },
+      errors: ['invitation_not_found', 'proposal_forbidden', 'proposal_outdated', 'entry_invalid', 'busy'],
+    },
+  ),
+  listProposals: route.get(
+    '/v1/proposals',
+    "Times that are proposed for what the caller organises, and the caller's own that were declined, the oldest first.",
+    { replies: { 200: proposals.proposalsReply } },
+  ),
+  answerProposal: route.put(
+    '/v1/proposals/:proposal/answer',
+    'Takes a proposed time, which moves the entry and asks everybody anew, or tells who proposed it that it is not taken.',
+    {
+      body: proposals.answerProposal,
+      replies: { 204: null },
+      errors: ['proposal_not_found', missing, entryMissing, right, 'entry_changed', 'busy', ...written],
+    },
+  ),
+  listResources: route.get(
+    '/v1/resources',
+    'Rooms and resources that the caller may book by inviting them, and with `from` and `to` those that are free all that time.',
+    { query: resources.resourcesQuery, replies: { 200: resources.resourcesReply } },
+  ),
+  readWorkingHours: route.get('/v1/working-hours', "The caller's working hours.", {
+    replies: { 200: availability.workingHours },
+  }),
+  putWorkingHours: route.put(
+    '/v1/working-hours',
+    'Sets the hours of a week in which the caller may be asked for their time; the rest of it is shown as unavailable.',
+    { body: availability.putWorkingHours, replies: { 200: availability.workingHours } },
+  ),
+  deleteWorkingHours: route.delete(
+    '/v1/working-hours',
+    "Takes the caller's working hours away, whichever client set them.",
+    {
+      replies: { 204: null },
+    },
+  ),
+  findTime: route.post('/v1/find-time', 'Times that suit several people and a room, the best ones first.', {
+    body: availability.findTime,
+    replies: { 200: availability.foundTimes },
+    errors: ['busy'],
+  }),
+  askFreeBusy: route.post('/v1/free-busy', 'When people and resources are busy, and nothing else about it.', {
     body: calendars.askFreeBusy,
     replies: { 200: calendars.freeBusyReply },
   }),

@@ -54,7 +54,9 @@ const color = z
   .regex(/^(?:#[0-9A-Fa-f]{6}(?:[0-9A-Fa-f]{2})?)?$/)
   .meta({ description: '`#rrggbb`, or empty for none.' });
 const shortText = (most: number) => z.string().trim().max(most);
-const calendarId = z.string().meta({ id: 'CalendarId', description: 'A calendar identifier, made by the server.' });
+export const calendarId = z
+  .string()
+  .meta({ id: 'CalendarId', description: 'A calendar identifier, made by the server.' });
 const transparency = z.enum(['opaque', 'transparent']);
 
 export const ENTRY_KINDS = ['event', 'todo', 'journal'] as const;
@@ -117,9 +119,14 @@ export const calendarsReply = z.strictObject({ items: z.array(calendar), next: z
 
 export const share = z.strictObject({ user: username, access: z.enum(SHARE_ACCESS) }).meta({ id: 'CalendarShare' });
 export const putShare = z.strictObject({ access: z.enum(SHARE_ACCESS) }).meta({ id: 'PutCalendarShare' });
-export const sharesReply = z.strictObject({ items: z.array(share), next: z.null() });
+/** A group that a calendar is shared with; without a name once it is deleted. */
+export const groupShare = z
+  .strictObject({ group: z.string(), name: z.string().optional(), access: z.enum(SHARE_ACCESS) })
+  .meta({ id: 'CalendarGroupShare' });
+/** `items` are people, each by themselves. */
+export const sharesReply = z.strictObject({ items: z.array(share), groups: z.array(groupShare), next: z.null() });
 
-const WEEKDAYS = ['mo', 'tu', 'we', 'th', 'fr', 'sa', 'su'] as const;
+export const WEEKDAYS = ['mo', 'tu', 'we', 'th', 'fr', 'sa', 'su'] as const;
 export type Weekday = (typeof WEEKDAYS)[number];
 const within = (least: number, most: number, length = 400) =>
   z
@@ -164,7 +171,7 @@ const ANSWERS = ['accepted', 'declined', 'tentative'] as const;
 /** How an attendee stands to it, as far as known: anything else that a client wrote reads as `needs_action`. */
 const standing = z.enum(['needs_action', ...ANSWERS, 'delegated']);
 
-const person = {
+export const person = {
   /** Their username, where the address is of this installation. */
   user: username.optional(),
   /** `mailto:ann@example.org` */
@@ -183,7 +190,7 @@ const STATUSES = [
 ] as const;
 
 /** When it is: wall time with a zone, a date and days, or nothing at all. Instants stand beside both. */
-const time = {
+export const time = {
   all_day: z.boolean(),
   start_at: z.string().optional(),
   /** The first instant that is not part of it any more. */
@@ -224,7 +231,14 @@ const content = {
   /** Files elsewhere; what stands in the entry itself is read by CalDAV. */
   attachments: z.array(z.strictObject(attachment)),
   organizer: z.strictObject(person).optional(),
-  attendees: z.array(z.strictObject({ ...person, answer: standing })),
+  attendees: z.array(
+    z.strictObject({
+      ...person,
+      answer: standing,
+      /** What they added to it: of a room, why it is declined. Only the organiser has it. */
+      comment: z.string().optional(),
+    }),
+  ),
 };
 
 /** An entry as it is stored: a single one, or a series with its rule. */
@@ -280,6 +294,17 @@ export const occurrencesReply = z.strictObject({
 /** What an entry of JSON refers to: the web, and nothing that a client would run or read off its own disk. [field_invalid] */
 export const ATTACHMENT_URL = /^https?:\/\/[^\s"<>\p{Cc}]+$/iu;
 
+/** When an entry is to be. */
+export const entryTime = {
+  /** Either `local_start` with `tz`, or `start_at`, or `date`; the end in the same manner. */
+  local_start: localTime.optional(),
+  local_end: localTime.optional(),
+  tz: zone.optional(),
+  start_at: instant.optional(),
+  end_at: instant.optional(),
+  date: date.optional(),
+  days: z.int().min(1).max(3_660).optional(),
+};
 const entryFields = {
   title: shortText(500),
   description: z.string().max(32_000).optional(),
@@ -289,14 +314,7 @@ const entryFields = {
   /** Of a series for all of it alone. */
   visibility: visibility.optional(),
   categories: z.array(shortText(CATEGORY_LENGTH_MAX).min(1)).max(CATEGORIES_MAX).optional(),
-  /** Either `local_start` with `tz`, or `start_at`, or `date`; the end in the same manner. */
-  local_start: localTime.optional(),
-  local_end: localTime.optional(),
-  tz: zone.optional(),
-  start_at: instant.optional(),
-  end_at: instant.optional(),
-  date: date.optional(),
-  days: z.int().min(1).max(3_660).optional(),
+  ...entryTime,
   /** Of a task instead of all of these; `local_due` with `tz`. */
   due_at: instant.optional(),
   local_due: localTime.optional(),
@@ -344,7 +362,7 @@ const entryFields = {
 /** A meeting of the caller for the entry, whose times it follows; by whom it is joined `lobby` says, else people walk in. */
 const meeting = z.union([z.literal(true), z.strictObject({ lobby: z.enum(LOBBIES) })]);
 /** Each way to say when excludes the others, and an end needs its start. */
-const timeIsOne = (form: { readonly [name in keyof typeof entryFields]?: unknown }): boolean => {
+export const hasOneTime = (form: { readonly [name in keyof typeof entryFields]?: unknown }): boolean => {
   const starts = [form.local_start, form.start_at, form.date, form.due_at, form.local_due, form.due_date];
   if (starts.filter((start) => start !== undefined).length > 1) return false;
   if (form.local_end !== undefined && form.local_start === undefined) return false;
@@ -364,7 +382,7 @@ export const createEntry = z
     rule: rule.optional(),
     meeting: meeting.optional(),
   })
-  .refine(timeIsOne, { path: ['local_start'] })
+  .refine(hasOneTime, { path: ['local_start'] })
   .refine((form) => form.rule === undefined || !isDueAlone(form), { path: ['rule'] })
   .meta({ id: 'CreateCalendarEntry' });
 export type CreateEntry = z.infer<typeof createEntry>;
@@ -372,7 +390,7 @@ export type CreateEntry = z.infer<typeof createEntry>;
 export const SCOPES = ['this', 'this_and_following', 'all'] as const;
 export type Scope = (typeof SCOPES)[number];
 const scope = z.enum(SCOPES).default('all');
-const recurrenceId = z.string().regex(/^\d{8}(?:T\d{6}Z?)?$/);
+export const recurrenceId = z.string().regex(/^\d{8}(?:T\d{6}Z?)?$/);
 /** `this` and `this_and_following` name the occurrence that they are about. */
 const scopeIsWhole = (form: { scope: Scope; recurrence_id?: string | undefined }): boolean =>
   (form.scope === 'all') === (form.recurrence_id === undefined);
@@ -390,7 +408,7 @@ export const changeEntry = z
     /** For all of it alone; `false` ends the meeting that was made for it. */
     meeting: z.union([meeting, z.literal(false)]).optional(),
   })
-  .refine(timeIsOne, { path: ['local_start'] })
+  .refine(hasOneTime, { path: ['local_start'] })
   .refine(scopeIsWhole, { path: ['recurrence_id'] })
   .refine((form) => form.scope !== 'this' || form.rule === undefined, { path: ['rule'] })
   .refine((form) => form.scope === 'all' || form.meeting === undefined, { path: ['meeting'] })
@@ -455,7 +473,15 @@ export const freeBusyReply = z
         user: username,
         /** False for somebody who is not there or whom the caller may not see: one answer for both. */
         known: z.boolean(),
-        busy: z.array(z.strictObject({ start_at: z.string(), end_at: z.string(), tentative: z.boolean() })),
+        busy: z.array(
+          z.strictObject({
+            start_at: z.string(),
+            end_at: z.string(),
+            tentative: z.boolean(),
+            /** Outside of their working hours, or not known to be free. */
+            unavailable: z.boolean(),
+          }),
+        ),
         is_cut: z.boolean(),
       }),
     ),

@@ -6,13 +6,14 @@ import { route, type Route } from '../route.ts';
 export const MARKING_ROUTES = {
   addReaction: route.put(
     '/v1/conversations/:id/messages/:seq/reactions/:emoji',
-    'Reacts to a message with one emoji.',
+    'Reacts to a message with one emoji, or with `:name:` of one of the installation’s own.',
     {
       replies: { 200: message },
       errors: [
         'conversation_archived',
         'conversation_forbidden',
         'right_missing',
+        'emoji_unknown',
         'message_not_found',
         'message_deleted',
         'reactions_full',

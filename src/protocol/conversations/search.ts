@@ -1,8 +1,8 @@
-/** Search: what may be asked, what of a message is searched, and what comes back. */
+/** Search: what may be asked, and what comes back. */
 import { z } from 'zod';
 import { isSoundText } from '#src/base/json.ts';
 import { parseInstant } from '#src/base/time.ts';
-import { message, MESSAGE_KINDS, type Message } from './messages.ts';
+import { message, MESSAGE_KINDS } from './messages.ts';
 import { conversationId, username } from '../names.ts';
 
 /** A query in UTF-16 units: a long sentence. [query_invalid] */
@@ -50,14 +50,3 @@ export const searchItem = message
 export const searchReply = z
   .strictObject({ items: z.array(searchItem), next: z.string().nullable() })
   .meta({ id: 'SearchReply' });
-
-/**
- * What of a message is searched, and what its highlights count in: the body of a text, what the body of another kind
- * says to readers, line by line (caption, description and name of a file, name of a place or a contact). Empty for a deleted message.
- */
-export function searchedText({ body }: Pick<Message, 'body'>): string {
-  if (typeof body === 'string') return body;
-  if (body === undefined) return '';
-  const { caption, alt, name } = body as Readonly<Record<string, unknown>>;
-  return [caption, alt, name].filter((text) => typeof text === 'string').join('\n');
-}

@@ -2,7 +2,7 @@
  * The rights of an account (CAP-01, CAP-03), each with the one judgement of it: routes refuse by it, and
  * `GET /v1/me/capabilities` answers by it, so that the two cannot drift apart. Unknown names are not granted.
  */
-import type { PolicyAction } from './policy-decision.ts';
+import type { GrantedRight, PolicyAction } from './policy-decision.ts';
 
 /** What rights are judged by. A role in the console is none of it: it gives rights in the console alone. */
 export interface AccountStanding {
@@ -13,6 +13,8 @@ export interface AccountStanding {
   readonly isSearched: boolean;
   /** Whether contents can be kept: not while encryption at rest is locked. */
   readonly keepsContents: boolean;
+  /** Whether the settings give the person a right that is nobody's without them. */
+  readonly isGranted: (right: GrantedRight) => boolean;
 }
 
 type Standing<Part extends keyof AccountStanding> = Pick<AccountStanding, Part>;
@@ -22,6 +24,11 @@ const whereLeft =
   (action: PolicyAction) =>
   ({ leaves }: Standing<'leaves'>) =>
     leaves(action);
+
+const whomGiven =
+  (right: GrantedRight) =>
+  ({ isGranted }: Standing<'isGranted'>) =>
+    isGranted(right);
 
 /** Right → who has it, in words and as it is judged, and what a request without it is answered. */
 export const ACCOUNT_RIGHT_RULES = {
@@ -57,6 +64,16 @@ export const ACCOUNT_RIGHT_RULES = {
     judge: ({ keepsContents }: Standing<'keepsContents'>) => keepsContents,
   },
   'meeting.create': { say: 'everybody but guests', refused: 'right_missing', judge: member },
+  'emoji.create': {
+    say: 'whom *Settings › Custom emoji* names, guests never',
+    refused: 'right_missing',
+    judge: whomGiven('emoji.create'),
+  },
+  'guest.invite': {
+    say: 'whom *Settings › Guests* names, guests never',
+    refused: 'right_missing',
+    judge: whomGiven('guest.invite'),
+  },
 } as const;
 
 export type AccountRight = keyof typeof ACCOUNT_RIGHT_RULES;

@@ -57,6 +57,8 @@ export const directoryEntry = z
     status: customStatus.optional(),
     /** The number of the person's picture, for `GET /v1/avatars/{username}/{avatar}`; another one with each picture. */
     avatar: count.optional(),
+    /** Of a guest, who invited them: where one person is read, and the caller may see that one too. */
+    invited_by: username.optional(),
     kind: z.enum(['person', 'guest', 'bot']),
     state: z.enum(PERSON_STATES),
     /** The directory's change number at the person's last change. */

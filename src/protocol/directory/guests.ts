@@ -8,6 +8,14 @@ import { password } from '../sessions/sessions.ts';
 /** A guest's term ends within a year; a longer one is a person of the organisation. [field_invalid] */
 export const GUEST_TERM_DAYS_MAX = 366;
 
+/** Where the settings say nothing, people give guests a month: what takes longer is looked at again. */
+export const GUEST_TERM_DAYS_DEFAULT = 30;
+
+/** Guests whom the settings may let one person have at once, invitations that wait included: an event with its visitors. [guests_full] */
+export const GUESTS_PER_PERSON_MAX = 1_000;
+/** Where the settings say nothing: those of a project. */
+export const GUESTS_PER_PERSON_DEFAULT = 10;
+
 /** An instant in UTC. Whether it lies within bounds is for the server's clock to say. */
 const instant = z.iso.datetime();
 
@@ -65,6 +73,49 @@ export const guestsQuery = z.strictObject({
 export const guestsReply = z
   .strictObject({ items: z.array(guest), next: z.string().nullable() })
   .meta({ id: 'Guests' });
+
+/** POST /v1/guests: as the console invites them, within what the settings let people do. */
+export const inviteGuest = z
+  .strictObject({
+    phone,
+    /** When the guest's term ends. */
+    guest_until: instant,
+    display_name: profileFields.display_name.optional(),
+  })
+  .meta({ id: 'InviteGuest' });
+export type InviteGuest = z.infer<typeof inviteGuest>;
+
+/** `id` takes the invitation back while it waits. The link is in this answer and nowhere else. */
+export const invitedGuest = z
+  .strictObject({ id: z.string(), url: z.string(), expires_at: z.string() })
+  .meta({ id: 'InvitedGuest' });
+
+/** A guest whom the caller invited and whose term runs, or an invitation of theirs that waits. */
+export const hostedGuest = z
+  .discriminatedUnion('state', [
+    z.strictObject({
+      state: z.literal('active'),
+      user: username,
+      display_name: z.string().optional(),
+      phone: z.string(),
+      guest_until: z.string(),
+    }),
+    z.strictObject({
+      state: z.literal('invited'),
+      id: z.string(),
+      display_name: z.string().optional(),
+      phone: z.string(),
+      guest_until: z.string(),
+      /** When the link ends. */
+      expires_at: z.string(),
+    }),
+  ])
+  .meta({ id: 'HostedGuest' });
+export type HostedGuest = z.infer<typeof hostedGuest>;
+
+export const hostedGuestsReply = z
+  .strictObject({ items: z.array(hostedGuest), next: z.null() })
+  .meta({ id: 'HostedGuests' });
 
 export const changeGuest = z.strictObject({ expires_at: instant }).meta({ id: 'ChangeGuest' });
 

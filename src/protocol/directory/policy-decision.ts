@@ -24,6 +24,12 @@ export interface PolicyRule {
   readonly effect: PolicyEffect;
 }
 
+/** Rights of an account that a setting gives to everybody of the organisation or to groups, and to nobody without it. */
+export type GrantedRight = 'emoji.create' | 'guest.invite';
+
+/** Right → whom it is given: the organisation's people, or the ids of groups. */
+export type Grants = Readonly<Record<GrantedRight, readonly string[]>>;
+
 /** When somebody who is added to a room is asked first. What bots are added to nobody asks them. */
 export interface AskingRule {
   /** Participants up to which people are added to a room at once; an add that would make it larger asks all of its people. */
@@ -36,17 +42,19 @@ export interface AskingRule {
 export interface PolicySnapshot {
   /** In the order in which they are tried. */
   readonly rules: readonly PolicyRule[];
-  /** Members of the groups that a rule names, and of no other. */
+  /** Members of the groups that a rule or a right that is given names, and of no other. */
   readonly groups: Readonly<Record<string, readonly string[]>>;
-  /** Guests, and the Unix second at which each one's term ends. */
-  readonly guests: readonly (readonly [user: string, endsAt: number])[];
+  /** Guests, the Unix second at which each one's term ends, and whoever invited them with an app, where one did. */
+  readonly guests: readonly (readonly [user: string, endsAt: number, host?: string])[];
   readonly asking: AskingRule;
+  readonly grants: Grants;
 }
 
 /** An installation without rules and guests. */
 export const NO_POLICIES: PolicySnapshot = {
   ...{ rules: [], groups: {}, guests: [] },
   asking: { above: ADDED_UNASKED_DEFAULT, guests: true },
+  grants: { 'emoji.create': [], 'guest.invite': [] },
 };
 
 /**
@@ -77,10 +85,14 @@ export class AccessPolicies {
   readonly #rules: Readonly<Record<PolicyAction, readonly PolicyRule[]>>;
   readonly #groups: ReadonlyMap<string, ReadonlySet<string>>;
   readonly #guests: ReadonlyMap<string, number>;
+  readonly #hosts = new Map<string, string>();
+  readonly #guestsOf = new Map<string, string[]>();
+  readonly #grants: Grants;
   readonly asking: AskingRule;
 
-  constructor({ asking, rules, groups, guests }: PolicySnapshot) {
+  constructor({ asking, grants, rules, groups, guests }: PolicySnapshot) {
     this.asking = asking;
+    this.#grants = grants;
     this.#all = rules;
     const rulesOf = (action: PolicyAction) => rules.filter((rule) => rule.action === action);
     this.#rules = {
@@ -90,7 +102,14 @@ export class AccessPolicies {
       invite: rulesOf('invite'),
     };
     this.#groups = new Map(Object.entries(groups).map(([id, members]) => [id, new Set(members)]));
-    this.#guests = new Map(guests);
+    this.#guests = new Map(guests.map(([user, endsAt]) => [user, endsAt]));
+    for (const [user, , host] of guests) {
+      if (host === undefined) continue;
+      this.#hosts.set(user, host);
+      const others = this.#guestsOf.get(host);
+      if (others === undefined) this.#guestsOf.set(host, [user]);
+      else others.push(user);
+    }
   }
 
   /** Whether any rule speaks of the action: without one, people who share a conversation need no decision. */
@@ -102,6 +121,21 @@ export class AccessPolicies {
     return this.#guests.has(user);
   }
 
+  /** Whether the settings give a right to somebody; guests have none of these, whatever group they are in. */
+  grants(right: GrantedRight, user: string): boolean {
+    return !this.#guests.has(user) && this.#grants[right].some((selector) => this.#fits(selector, user));
+  }
+
+  /** Whoever invited a guest with an app, and is answerable for them: they take part in no room without that one. */
+  hostOf(user: string): string | undefined {
+    return this.#hosts.get(user);
+  }
+
+  /** Whom somebody invited with an app. */
+  guestsOf(host: string): readonly string[] {
+    return this.#guestsOf.get(host) ?? [];
+  }
+
   /** Whether the person is a guest whose term is over at that Unix second (GST-01). */
   isOver(user: string, nowSeconds: number): boolean {
     const endsAt = this.#guests.get(user);
@@ -110,11 +144,15 @@ export class AccessPolicies {
 
   /** Whether `from` may do that to `to`. `shares` says whether they share a conversation; asked only when it matters. */
   allows(action: PolicyAction, from: string, to: string, shares: () => boolean): boolean {
-    if (from === to) return true;
+    return from === to || (this.decides(action, from, to) ?? (!this.#guests.has(from) || shares()));
+  }
+
+  /** What the first rule says that fits two, who may be one and the same; undefined where none fits. */
+  decides(action: PolicyAction, from: string, to: string): boolean | undefined {
     for (const rule of this.#rules[action]) {
       if (this.#fits(rule.from, from) && this.#fits(rule.to, to)) return rule.effect === 'allow';
     }
-    return !this.#guests.has(from) || shares();
+    return undefined;
   }
 
   /**

@@ -70,7 +70,7 @@ export const MEETING_ROUTES = {
     'Lets somebody in who waits; for the host.',
     {
       replies: { 200: meetings.meeting },
-      errors: [missing, right, over, shut, 'participant_not_found', 'meeting_full'],
+      errors: [missing, right, over, shut, 'participant_not_found', 'meeting_forbidden', 'meeting_full'],
     },
   ),
   denyMeeting: route.post(

@@ -17,6 +17,7 @@ export const FACTOR_SIGN_IN_ROUTES = {
       errors: [
         'encryption_locked',
         'login_failed',
+        'origin_forbidden',
         'quota_exceeded',
         'rate_limited',
         'second_factor_wrong',
@@ -40,7 +41,14 @@ export const FACTOR_SIGN_IN_ROUTES = {
     bodyBytesMax: PASSKEY_BODY_BYTES_MAX,
     body: factors.passkeySignIn,
     replies: { 200: session },
-    errors: ['login_failed', 'passkeys_unavailable', 'quota_exceeded', 'rate_limited', 'sign_in_by_identity'],
+    errors: [
+      'login_failed',
+      'origin_forbidden',
+      'passkeys_unavailable',
+      'quota_exceeded',
+      'rate_limited',
+      'sign_in_by_identity',
+    ],
   }),
 } as const satisfies Record<string, Route>;
 

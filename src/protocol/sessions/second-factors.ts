@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { deviceId } from '../names.ts';
 import { passkeyAssertion, newPasskey, passkeyRequest } from './passkeys.ts';
-import { device, PASSWORD_LENGTH_MAX } from './sessions.ts';
+import { device, PASSWORD_LENGTH_MAX, sessionCookie } from './sessions.ts';
 
 /** Six digits, in two groups as apps show them. */
 export const oneTimeCode = z
@@ -37,7 +37,7 @@ const isOne = (...given: readonly unknown[]) => given.filter((value) => value !=
 
 /** POST /v1/auth/second-factor. One of the proofs. */
 export const finishSignIn = z
-  .strictObject({ challenge: z.string().min(1).max(64), ...proofs })
+  .strictObject({ challenge: z.string().min(1).max(64), session_cookie: sessionCookie, ...proofs })
   .refine(({ code, passkey, recovery_code }) => isOne(code, passkey, recovery_code), { path: ['code'] })
   .meta({ id: 'FinishSignIn' });
 export type FinishSignIn = z.infer<typeof finishSignIn>;
@@ -51,7 +51,12 @@ export type BeginPasskeySignIn = z.infer<typeof beginPasskeySignIn>;
 
 /** POST /v1/auth/passkey. `device_id` is the one that the options were asked for with. */
 export const passkeySignIn = z
-  .strictObject({ passkey: passkeyAssertion, device: device.optional(), device_id: deviceId.optional() })
+  .strictObject({
+    passkey: passkeyAssertion,
+    device: device.optional(),
+    device_id: deviceId.optional(),
+    session_cookie: sessionCookie,
+  })
   .meta({ id: 'PasskeySignIn' });
 export type PasskeySignIn = z.infer<typeof passkeySignIn>;
 

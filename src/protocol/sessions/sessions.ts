@@ -18,6 +18,11 @@ export const password = z
 
 export const device = z.strictObject({ name: z.string().min(1).max(100), platform: z.string().min(1).max(32) });
 
+/** Wherever a session is opened, renewed or ended: its refresh token is in a cookie of the app's own origin, and in no answer. */
+export const sessionCookie = z.boolean().optional().meta({
+  description: 'Whether the refresh token goes into a cookie, and is taken from it. For pages of this server alone.',
+});
+
 /** POST /v1/auth/login. `device_id` is one that an earlier sign-in of the same person got. */
 export const login = z
   .strictObject({
@@ -25,6 +30,7 @@ export const login = z
     password: z.string().min(1).max(PASSWORD_LENGTH_MAX),
     device: device.optional(),
     device_id: deviceId.optional(),
+    session_cookie: sessionCookie,
   })
   .meta({ id: 'Login' });
 export type Login = z.infer<typeof login>;
@@ -32,12 +38,32 @@ export type Login = z.infer<typeof login>;
 /** Of a username, an id and two secrets. [token_invalid] */
 const REFRESH_TOKEN_LENGTH_MAX = 256;
 
-/** POST /v1/auth/renew. Without a refresh token the token of the header renews, until a refresh token was used. */
+/** A cookie is one device’s: the form that means it names the device. */
+const onDevice = { session_cookie: sessionCookie, device_id: deviceId.optional() };
+const isWhole = (form: { session_cookie?: boolean | undefined; device_id?: string | undefined }) =>
+  (form.session_cookie === true) === (form.device_id !== undefined);
+
+/**
+ * POST /v1/auth/renew. Without a refresh token the token of the header renews, until a refresh token was used. With
+ * `session_cookie` the cookie of that device renews; a refresh token beside it moves into the cookie.
+ */
 export const renew = z
-  .strictObject({ refresh_token: z.string().max(REFRESH_TOKEN_LENGTH_MAX).optional() })
+  .strictObject({
+    refresh_token: z.string().max(REFRESH_TOKEN_LENGTH_MAX).optional(),
+    ...onDevice,
+  })
+  .refine(isWhole, { path: ['device_id'] })
   .optional()
   .meta({ id: 'Renew' });
 export type Renew = z.infer<typeof renew>;
+
+/** POST /v1/auth/logout. With `session_cookie` the cookie of that device is cleared, and ends its session where no token does. */
+export const logout = z
+  .strictObject(onDevice)
+  .refine(isWhole, { path: ['device_id'] })
+  .optional()
+  .meta({ id: 'Logout' });
+export type Logout = z.infer<typeof logout>;
 
 /**
  * A session: the token, its claims in Unix seconds, and the device the server knows this client as. `refresh_token` renews it

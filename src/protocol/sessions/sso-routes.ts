@@ -45,7 +45,7 @@ export const SSO_ROUTES = {
       auth: 'none',
       body: sso.exchangeCode,
       replies: { 200: sessions.session },
-      errors: ['quota_exceeded', 'rate_limited', 'sso_code_invalid', 'sso_failed'],
+      errors: ['origin_forbidden', 'quota_exceeded', 'rate_limited', 'sso_code_invalid', 'sso_failed'],
     },
   ),
   logOutByProvider: route.post(

@@ -1,7 +1,7 @@
 /** The forms of signing people in at identity providers; the routes are in `sso-routes.ts`. */
 import { z } from 'zod';
 import { deviceId } from '../names.ts';
-import { device } from './sessions.ts';
+import { device, sessionCookie } from './sessions.ts';
 
 /** The name of a provider in paths, as an owner chose it. */
 export const PROVIDER_ID = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
@@ -60,6 +60,7 @@ export const exchangeCode = z
     redirect_uri: z.string().min(1).max(ADDRESS_LENGTH_MAX),
     device: device.optional(),
     device_id: deviceId.optional(),
+    session_cookie: sessionCookie,
   })
   .meta({ id: 'ExchangeSsoCode' });
 export type ExchangeCode = z.infer<typeof exchangeCode>;

@@ -1,7 +1,11 @@
 /** What a person does with their own account, on the coordinator: put together, and its routes registered. */
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '#src/base/clock.ts';
+import type { AccessControl } from '#src/directory/access-control.ts';
 import type { Avatars } from '#src/directory/avatars.ts';
+import { addCustomEmojiRoutes } from '#src/emoji/custom-emoji-routes.ts';
+import type { CustomEmojis } from '#src/emoji/custom-emoji.ts';
+import type { ThumbnailMaker } from '#src/pictures/thumbnail-maker.ts';
 import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import { addAvatarRoutes } from './avatar-routes.ts';
 import { isFieldElsewhere, isPasswordElsewhere } from '#src/settings/kept-elsewhere.ts';
@@ -28,15 +32,19 @@ import type { Accounts } from '#storage/accounts/accounts.ts';
 export interface OwnAccountOptions {
   /** The coordinator's app, which does not listen yet. */
   readonly app: FastifyInstance;
+  readonly access: Pick<AccessControl, 'grants'>;
   readonly avatars: Avatars;
   readonly accounts: Accounts;
   readonly announcer: SessionAnnouncer;
   readonly clock: Clock;
+  readonly customEmojis: CustomEmojis;
   readonly limiter: Limiter;
   readonly log: Logger;
   readonly metrics: ThreadMetrics;
   readonly passwords: Passwords;
   readonly passwordResets: PasswordResets;
+  /** What opens the pictures that are sent here; closed with the app. */
+  readonly pictures: ThumbnailMaker;
   /** The claims of a client's session. @throws Refusal when the token is none. */
   readonly session: (token: string | undefined) => SessionClaims;
   readonly signInGuard: SignInGuard;
@@ -47,15 +55,15 @@ export interface OwnAccountOptions {
  * ended when this resolves.
  */
 export async function addOwnAccount(options: OwnAccountOptions): Promise<OwnProfiles> {
-  const { accounts, app, avatars, limiter, passwordResets, session, signInGuard: guard } = options;
+  const { accounts, app, avatars, limiter, passwordResets, pictures, session, signInGuard: guard } = options;
   const mayChange = (username: string, field: OwnField) =>
     readSetValues(accounts, 'profiles')[field] !== false && !isFieldElsewhere(accounts, username, field);
   const sessions = new OwnSessions(options);
   const profiles = new OwnProfiles({ ...options, mayChange });
-  options.metrics.supply(() => ({ attachments: avatars.metrics }));
+  options.metrics.supply(() => ({ attachments: pictures.metrics }));
   app.addHook('onClose', async () => {
     profiles.stop();
-    avatars.close();
+    pictures.close();
   });
   await profiles.start();
   const authenticate: Authenticate = (token) => session(token).sub;
@@ -99,6 +107,8 @@ export async function addOwnAccount(options: OwnAccountOptions): Promise<OwnProf
     },
   };
   await addAvatarRoutes(app, { authenticate, avatars, limiter, profiles });
+  const mayMake = (user: string) => options.access.grants('emoji.create', user);
+  await addCustomEmojiRoutes(app, { authenticate, customEmojis: options.customEmojis, limiter, mayMake });
   addClientRoutes(app, ACCOUNT_ROUTES, handlers, authenticate, limiter);
   return profiles;
 }

@@ -19,6 +19,7 @@ import { FACTOR_SIGN_IN_ROUTES, OWN_FACTOR_ROUTES } from '#src/protocol/sessions
 import type * as forms from '#src/protocol/sessions/second-factors.ts';
 import { isPasswordElsewhere } from '#src/settings/kept-elsewhere.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
+import type { SessionCookies } from '../session-cookies.ts';
 
 export interface SecondFactorsOptions {
   readonly accounts: Accounts;
@@ -32,6 +33,7 @@ export interface SecondFactorsOptions {
   readonly passwords: Passwords;
   readonly profiles: Pick<OwnProfiles, 'read'>;
   readonly secondFactors: SecondFactors;
+  readonly sessionCookies: SessionCookies;
   readonly signIn: SignIn;
   readonly signInGuard: SignInGuard;
   readonly signInSwitches: SignInSwitches;
@@ -47,20 +49,22 @@ export function addSecondFactors(options: SecondFactorsOptions): void {
 }
 
 function signInHandlers(options: SecondFactorsOptions): ClientHandlers<typeof FACTOR_SIGN_IN_ROUTES> {
-  const { accounts, clientFactors, passkeys, signIn, signInSwitches } = options;
+  const { accounts, clientFactors, passkeys, sessionCookies, signIn, signInSwitches } = options;
   return {
-    finishSignIn: async ({ address, body }) => {
+    finishSignIn: async (request) => {
+      const { address, body } = request;
       const form = body as forms.FinishSignIn;
       const prove = async (pending: Parameters<ClientFactors['prove']>[0]) =>
         await clientFactors.prove(pending, form, address);
-      return { status: 200, body: await signIn.finish(form.challenge, address, prove) };
+      return await sessionCookies.opened(request, async () => await signIn.finish(form.challenge, address, prove));
     },
     beginPasskeySignIn: ({ body }) => {
       if (signInSwitches.refusePasswords()) throw new Refusal('sign_in_by_identity');
       const device = (body as forms.BeginPasskeySignIn)?.device_id ?? '';
       return { status: 200, body: passkeys.request(`sign-in:${device}`) };
     },
-    passkeySignIn: async ({ address, body }) => {
+    passkeySignIn: async (request) => {
+      const { address, body } = request;
       const form = body as forms.PasskeySignIn;
       const credential = form.passkey.id;
       const from = { address, credential, holder: passkeys.holderOf(credential) };
@@ -71,7 +75,7 @@ function signInHandlers(options: SecondFactorsOptions): ClientHandlers<typeof FA
         const { username } = verified;
         return { username, use: (draft: Parameters<Passkeys['use']>[0]) => passkeys.use(draft, verified, true) };
       };
-      return { status: 200, body: await signIn.enterAlone(form, from, prove) };
+      return await sessionCookies.opened(request, async () => await signIn.enterAlone(form, from, prove));
     },
   };
 }

@@ -1,12 +1,15 @@
 /**
- * What this browser keeps of a person between two visits: the session, which device this is, and messages that wait. It is the
- * browser's own storage for this origin; docs/security.md says what that means.
+ * What this browser keeps of a person between two visits: who it is, which device this is, drafts and messages that wait. What renews
+ * the session is in a cookie, which no script reads; docs/security.md says what that means.
  */
+import type { ClientTabs } from '#src/client/client-tabs.ts';
 import type { OutboxEntry, OutboxStore } from '#src/client/conversations/outbox.ts';
-import { readSession } from '#src/client/connection/session.ts';
+import { isRecord } from '#src/client/conversations/records.ts';
+import { cookieSession } from '#src/client/connection/session.ts';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
 
-const SESSION = 'parley.session';
+/** Its value changes when somebody signs in or out: the other tabs are told by the browser. */
+export const SESSION_KEY = 'parley.session';
 const DEVICES = 'parley.devices';
 const OUTBOX = 'parley.outbox';
 
@@ -29,20 +32,25 @@ export function keep(key: string, value: unknown): boolean {
   }
 }
 
+/**
+ * The session to go on with, without a token. A refresh token that lies here from before there was the cookie comes along: it moves
+ * there with the first renewal, after which `keepSession` leaves none.
+ */
 export function keptSession(): Session | undefined {
-  try {
-    return readSession(readKept(SESSION));
-  } catch {
-    return undefined;
-  }
+  const kept = readKept(SESSION_KEY);
+  if (!isRecord(kept)) return undefined;
+  const { device_id: deviceId, refresh_token: refreshToken, user } = kept;
+  if (typeof user !== 'string' || typeof deviceId !== 'string') return undefined;
+  const session = cookieSession({ user, deviceId });
+  return typeof refreshToken === 'string' ? { ...session, refresh_token: refreshToken } : session;
 }
 
 /** What another person left, who never signed out here, goes first: drafts and refused messages are under no name. */
-export function keepSession(session: Session): void {
+export function keepSession({ device_id, user }: Session): void {
   const before = keptSession();
-  if (before !== undefined && before.user !== session.user) forgetSession();
-  keep(SESSION, session);
-  keep(DEVICES, { ...devices(), [session.user]: session.device_id });
+  if (before !== undefined && before.user !== user) forgetSession();
+  keep(SESSION_KEY, { user, device_id });
+  keep(DEVICES, { ...devices(), [user]: device_id });
 }
 
 /** Nothing of the person stays but which device this is, which is no secret and keeps it one device. */
@@ -63,7 +71,7 @@ export function thisDevice(user: string): { name: string; platform: string; id?:
   return { name: browserName(), platform: 'web', ...(id === undefined ? {} : { id }) };
 }
 
-function browserName(): string {
+export function browserName(): string {
   const agent = navigator.userAgent;
   const browsers = { Edg: 'Edge', OPR: 'Opera', Firefox: 'Firefox', Chrome: 'Chrome', Safari: 'Safari' };
   const systems = {
@@ -79,10 +87,30 @@ function browserName(): string {
   return [nameIn(browsers) ?? 'Browser', nameIn(systems)].filter((name) => name !== undefined).join(', ');
 }
 
-/** Unsent messages over a reload. A full storage is told of by the client, and sending goes on. */
-export const KEPT_OUTBOX: OutboxStore = {
-  load: () => readKept(OUTBOX),
-  save: (entries: readonly OutboxEntry[]) => {
-    localStorage.setItem(OUTBOX, JSON.stringify(entries));
-  },
-};
+/**
+ * Unsent messages over a reload, those of each tab under a key of its own. A tab that opens takes over what tabs left that are not
+ * there any more; two that do so at once send the same messages under the same ids. A full storage is told of by the client, and
+ * sending goes on.
+ */
+export function keptOutbox(tabs: Pick<ClientTabs, 'id' | 'present'> | undefined): OutboxStore {
+  const own = tabs === undefined ? OUTBOX : `${OUTBOX}.${tabs.id}`;
+  return {
+    load: async () => {
+      const present = await tabs?.present();
+      const isLeft = (key: string) =>
+        key === OUTBOX || (key.startsWith(`${OUTBOX}.`) && present?.has(key.slice(OUTBOX.length + 1)) !== true);
+      const keys = Object.keys(localStorage).filter(isLeft);
+      const left = keys.flatMap((key) => {
+        const kept = readKept(key);
+        return Array.isArray(kept) ? (kept as unknown[]) : [];
+      });
+      if (left.length > 0) localStorage.setItem(own, JSON.stringify(left));
+      for (const key of keys) if (key !== own) localStorage.removeItem(key);
+      return left;
+    },
+    save: (entries: readonly OutboxEntry[]) => {
+      if (entries.length === 0) localStorage.removeItem(own);
+      else localStorage.setItem(own, JSON.stringify(entries));
+    },
+  };
+}

@@ -5,7 +5,7 @@ import { useEffect, useState, type SubmitEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { OwnProfile } from '#src/protocol/account/profile.ts';
 import { useChat } from '../chat/chat-context.ts';
-import { EmojiButton } from '../chat/message/emoji-button.tsx';
+import { EmojiButton } from '../chat/emoji/emoji-button.tsx';
 import { UserAvatar } from '../chat/people/conversation-avatar.tsx';
 import { sentenceOf } from '../kit/language.ts';
 import { FormAnswer, type Answer } from './form-answer.tsx';

@@ -5,6 +5,7 @@ import {
   Group,
   Paper,
   SegmentedControl,
+  Skeleton,
   Stack,
   Text,
   Title,
@@ -13,16 +14,23 @@ import {
 } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { ArrowLeft, LogOut } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { lazy, Suspense, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useChat } from '../chat/chat-context.ts';
 import { useSignOut } from '../chat/sign-out.ts';
 import { DevicesSection } from './devices-section.tsx';
 import { LanguageChoice } from './language-choice.tsx';
 import { PasswordSection } from './password-section.tsx';
 import { ProfileSection } from './profile-section.tsx';
 
+/** Few come here for it, and the list of conversations waits for nothing of it. */
+const SecondFactors = lazy(async () => ({
+  default: (await import('./second-factors/second-factors.tsx')).SecondFactors,
+}));
+
 export function SettingsScreen() {
   const { t } = useTranslation();
+  const { client } = useChat();
   const signOut = useSignOut();
   return (
     <div className="parley-settings">
@@ -46,6 +54,11 @@ export function SettingsScreen() {
         </Section>
         <Section title={t('settings.password')}>
           <PasswordSection />
+        </Section>
+        <Section title={t('factor.title')}>
+          <Suspense fallback={<Skeleton height={80} />}>
+            <SecondFactors account={client.account} onAdded={() => void client.renewSession().catch(() => undefined)} />
+          </Suspense>
         </Section>
         <Section title={t('settings.devices')}>
           <DevicesSection />

@@ -12,12 +12,16 @@ import {
   TextInput,
   Title,
 } from '@mantine/core';
+import { KeyRound } from 'lucide-react';
 import { useEffect, useState, type SubmitEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Logo } from '../kit/logo.tsx';
 import { sentenceOf } from '../kit/language.ts';
 import { ParleyError } from '#src/client/parley-error.ts';
+import { getPasskey, hasPasskeys } from '#src/client/passkey.ts';
+import type { SecondFactorAsk } from '#src/protocol/sessions/second-factors.ts';
 import { LanguageChoice } from './language-choice.tsx';
+import { FactorProof } from './second-factors/factor-proof.tsx';
 import type { SignInSession, SignInWays } from './sign-in-session.ts';
 
 const BOTH: SignInWays = { password: true, providers: [] };
@@ -26,9 +30,11 @@ export interface SignInScreenProps {
   readonly session: SignInSession;
   /** Why the person is here again, where they were signed in before. */
   readonly code: string | undefined;
+  /** What is wanted besides the password that was right. */
+  readonly ask: SecondFactorAsk | undefined;
 }
 
-export function SignInScreen({ session, code }: SignInScreenProps) {
+export function SignInScreen({ ask, code, session }: SignInScreenProps) {
   const { t } = useTranslation();
   const [ways, setWays] = useState(BOTH);
   useEffect(() => {
@@ -50,18 +56,25 @@ export function SignInScreen({ session, code }: SignInScreenProps) {
           </Alert>
         )}
         <Paper withBorder p="lg" radius="lg">
-          <Stack>
-            {ways.password && <PasswordForm session={session} />}
-            {ways.password && ways.providers.length > 0 && <Divider label={t('signIn.or')} />}
-            <Providers session={session} providers={ways.providers} />
-          </Stack>
+          {ask === undefined ? (
+            <Stack>
+              {ways.password && <PasswordForm session={session} />}
+              {ways.password && (hasPasskeys() || ways.providers.length > 0) && <Divider label={t('signIn.or')} />}
+              {ways.password && hasPasskeys() && <PasskeyButton session={session} />}
+              <Providers session={session} providers={ways.providers} />
+            </Stack>
+          ) : (
+            <SecondFactor session={session} ask={ask} />
+          )}
         </Paper>
-        <Text c="dimmed" size="sm" ta="center">
-          {t('signIn.noAccount')}{' '}
-          <Anchor href="console/" underline="always">
-            {t('signIn.console')}
-          </Anchor>
-        </Text>
+        {ask === undefined && (
+          <Text c="dimmed" size="sm" ta="center">
+            {t('signIn.noAccount')}{' '}
+            <Anchor href="console/" underline="always">
+              {t('signIn.console')}
+            </Anchor>
+          </Text>
+        )}
         <LanguageChoice />
       </Stack>
     </Center>
@@ -124,6 +137,58 @@ function PasswordForm({ session }: { readonly session: SignInSession }) {
         </Button>
       </Stack>
     </form>
+  );
+}
+
+/** Goes on with a sign-in; one that has ended meanwhile begins anew. */
+function SecondFactor({ ask, session }: { readonly session: SignInSession; readonly ask: SecondFactorAsk }) {
+  const { passkey } = ask;
+  const ways = ask.ways.filter((way) => way !== 'passkey' || (passkey !== undefined && hasPasskeys()));
+  const get = async () => {
+    if (passkey === undefined) throw new ParleyError('passkeys_unavailable', 'There is no passkey to ask for.');
+    return await getPasskey(passkey);
+  };
+  return (
+    <FactorProof
+      ways={ways}
+      getPasskey={get}
+      onProof={async (proof) => await session.finish(ask, proof)}
+      onBack={() => session.startOver()}
+    />
+  );
+}
+
+function PasskeyButton({ session }: { readonly session: SignInSession }) {
+  const { t } = useTranslation();
+  const [refused, setRefused] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const go = async () => {
+    setBusy(true);
+    setRefused(undefined);
+    try {
+      await session.signInWithPasskey();
+    } catch (thrown) {
+      setRefused(sentenceOf(thrown));
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <Button
+        variant="default"
+        fullWidth
+        leftSection={<KeyRound size={16} />}
+        loading={isBusy}
+        onClick={() => void go()}
+      >
+        {t('signIn.passkey')}
+      </Button>
+      {refused !== undefined && (
+        <Alert color="red" role="alert" p="sm">
+          {refused}
+        </Alert>
+      )}
+    </>
   );
 }
 

@@ -4,13 +4,14 @@ import {
   createRootRoute,
   createRoute,
   createRouter,
+  lazyRouteComponent,
   Outlet,
   RouterProvider,
   useRouterState,
 } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useHotkeys } from '@mantine/hooks';
+import { lazy, Suspense, useState } from 'react';
 import type { ParleyClient } from '#src/client/parley-client.ts';
-import { SettingsScreen } from '../account/settings-screen.tsx';
 import { useObserved } from '../kit/observable.ts';
 import './chat.css';
 import { BrokenScreen } from './broken-screen.tsx';
@@ -20,18 +21,34 @@ import { ConversationScreen } from './conversation/conversation-screen.tsx';
 import { JoinScreen } from './join-screen.tsx';
 import { NothingChosen } from './nothing-chosen.tsx';
 import { usePresence } from './presence.ts';
+import { readSearchWords } from './search/search-address.ts';
 import { Sidebar } from './sidebar/sidebar.tsx';
 import { SignOutContext } from './sign-out.ts';
+
+const ShortcutsDialog = lazy(async () => ({
+  default: (await import('./shortcuts/shortcuts-dialog.tsx')).ShortcutsDialog,
+}));
 
 const rootRoute = createRootRoute({ component: Frame });
 const indexRoute = createRoute({ getParentRoute: () => rootRoute, path: '/', component: NothingChosen });
 const conversationRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/c/$conv',
+  /** The message that somebody comes to see. */
+  validateSearch: ({ at }: Record<string, unknown>): { at?: number | undefined } =>
+    Number.isSafeInteger(at) && Number(at) > 0 ? { at: Number(at) } : {},
   component: function Conversation() {
     const { conv } = conversationRoute.useParams();
-    return <ConversationScreen key={conv} conv={conv} />;
+    const { at } = conversationRoute.useSearch();
+    return <ConversationScreen key={conv} conv={conv} at={at} />;
   },
+});
+/** Not everybody searches at each visit: its script comes when it is opened. */
+const searchRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/search',
+  validateSearch: readSearchWords,
+  component: lazyRouteComponent(async () => ({ default: (await import('./search/search-screen.tsx')).SearchScreen })),
 });
 const joinRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -40,8 +57,14 @@ const joinRoute = createRoute({
     return <JoinScreen link={joinRoute.useParams().link} />;
   },
 });
-const settingsRoute = createRoute({ getParentRoute: () => rootRoute, path: '/settings', component: SettingsScreen });
-const routeTree = rootRoute.addChildren([indexRoute, conversationRoute, joinRoute, settingsRoute]);
+const settingsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/settings',
+  component: lazyRouteComponent(async () => ({
+    default: (await import('../account/settings-screen.tsx')).SettingsScreen,
+  })),
+});
+const routeTree = rootRoute.addChildren([indexRoute, conversationRoute, searchRoute, joinRoute, settingsRoute]);
 const router = createRouter({
   routeTree,
   history: createHashHistory(),
@@ -66,7 +89,7 @@ export function ChatApplication({ client, onSignOut }: ChatApplicationProps) {
   const [chat] = useState(() => makeChat(client));
   return (
     <ChatContext value={chat}>
-      <SignOutContext value={onSignOut}>
+      <SignOutContext value={() => void chat.deletions.flush().finally(onSignOut)}>
         <RouterProvider router={router} />
       </SignOutContext>
     </ChatContext>
@@ -87,8 +110,16 @@ function Frame() {
         </main>
       </div>
       <SpokenText />
+      <Shortcuts />
     </div>
   );
+}
+
+/** The list of keys, by a key. */
+function Shortcuts() {
+  const [isOpen, setOpen] = useState(false);
+  useHotkeys([['mod+/', () => setOpen(true)]], []);
+  return <Suspense>{isOpen && <ShortcutsDialog onClose={() => setOpen(false)} />}</Suspense>;
 }
 
 function SpokenText() {

@@ -2,6 +2,7 @@
 import { createContext, useContext } from 'react';
 import type { ParleyClient } from '#src/client/parley-client.ts';
 import { Observable } from '../kit/observable.ts';
+import { Deletions } from './state/deletions.ts';
 import { Drafts } from './state/drafts.ts';
 import { Inbox } from './state/inbox.ts';
 import { People } from './state/people.ts';
@@ -33,6 +34,7 @@ export interface Chat {
   readonly typing: TypingPeople;
   readonly drafts: Drafts;
   readonly uploads: Uploads;
+  readonly deletions: Deletions;
   readonly readMarks: ReadMarks;
   readonly spoken: SpokenWords;
 }
@@ -48,6 +50,7 @@ export function makeChat(client: ParleyClient): Chat {
     typing: new TypingPeople(client),
     drafts: new Drafts(client),
     uploads: new Uploads(client, sending),
+    deletions: new Deletions(client),
     readMarks: new ReadMarks(client),
     spoken: new SpokenWords(),
   };

@@ -42,6 +42,11 @@ export function fileOf(message: Pick<ChatMessage, 'kind' | 'body'>): FileBody | 
   return message.kind === 'media' ? (message.body as unknown as FileBody) : undefined;
 }
 
+/** Whether a file is a picture whose size is known, so that it has a place before it is there. */
+export function isPicture(file: FileBody | undefined): boolean {
+  return file?.type.startsWith('image/') === true && file.width !== undefined && file.height !== undefined;
+}
+
 /** One line of a message. */
 export function lineOf(message: ChatMessage, t: Words): string {
   if (message.deletedAt !== undefined) return t('message.deleted');
@@ -61,30 +66,43 @@ function plainLine(text: string): string {
 
 const DAY_MILLIS = 86_400_000;
 
+const WEEKDAY: Intl.DateTimeFormatOptions = { weekday: 'short' };
+const DATE: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short' };
+const TIME: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit' };
+const DAY: Intl.DateTimeFormatOptions = { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' };
+const MOMENT: Intl.DateTimeFormatOptions = { dateStyle: 'medium', timeStyle: 'short' };
+
+/** To make one takes as long as to draw a message, and each message says its time twice. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function format(at: number, options: Intl.DateTimeFormatOptions): string {
+  const locale = currentLocale();
+  const key = `${locale} ${JSON.stringify(options)}`;
+  let made = formats.get(key);
+  if (made === undefined) {
+    made = new Intl.DateTimeFormat(locale, options);
+    formats.set(key, made);
+  }
+  return made.format(at);
+}
+
 /** The time today, the weekday within a week, the date before that. */
 export function shortTime(at: number, now = Date.now()): string {
-  const date = new Date(at);
-  const isToday = date.toDateString() === new Date(now).toDateString();
+  const isToday = new Date(at).toDateString() === new Date(now).toDateString();
   if (isToday) return timeOf(at);
-  const isNear = now - at < 6 * DAY_MILLIS;
-  return date.toLocaleDateString(currentLocale(), isNear ? { weekday: 'short' } : { day: 'numeric', month: 'short' });
+  return format(at, now - at < 6 * DAY_MILLIS ? WEEKDAY : DATE);
 }
 
 export function timeOf(at: number): string {
-  return new Date(at).toLocaleTimeString(currentLocale(), { hour: '2-digit', minute: '2-digit' });
+  return format(at, TIME);
 }
 
 export function dayOf(at: number): string {
-  return new Date(at).toLocaleDateString(currentLocale(), {
-    weekday: 'long',
-    day: 'numeric',
-    month: 'long',
-    year: 'numeric',
-  });
+  return format(at, DAY);
 }
 
 export function momentOf(at: number): string {
-  return new Date(at).toLocaleString(currentLocale(), { dateStyle: 'medium', timeStyle: 'short' });
+  return format(at, MOMENT);
 }
 
 /** Bytes as people read them. */

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AddressBook } from '#src/calendar/address-book.ts';
+import { ensureOwnInbox } from '#src/calendar/calendar-access.ts';
 import { BasicAuthentication } from '#src/calendar/basic-authentication.ts';
 import { addDavRoutes } from '#src/calendar/dav/routes.ts';
 import { busyTimes } from '#src/calendar/objects/busy-times.ts';
@@ -15,6 +16,7 @@ import { DerivationPool } from '#src/calendar/objects/derivation-pool.ts';
 import { removeOwnCalendar } from '#src/calendar/objects/calendar-removal.ts';
 import { CalendarObjectWriter } from '#src/calendar/objects/object-writer.ts';
 import { Deliveries } from '#src/calendar/scheduling/deliveries.ts';
+import { Proposals } from '#src/calendar/scheduling/proposals.ts';
 import { Scheduler } from '#src/calendar/scheduling/scheduler.ts';
 import { systemClock } from '#src/base/clock.ts';
 import { makeHttpSurface } from '#src/http/http-surface.ts';
@@ -116,7 +118,12 @@ export async function startDav(): Promise<DavTestServer> {
   const pool = new DerivationPool();
   const isSeen = (viewer: string, user: string) =>
     Object.hasOwn(PEOPLE, user) && (user !== 'hidden' || viewer === user);
-  const principalOf = (user: string) => ({ user, displayName: book.nameOf(user), addresses: book.addressesOf(user) });
+  const principalOf = (user: string) => ({
+    user,
+    displayName: book.nameOf(user),
+    addresses: book.addressesOf(user),
+    type: book.typeOf(user),
+  });
   const isRight = (user: string, password: string) => Object.hasOwn(PEOPLE, user) && password === passwordOf(user);
   const basic = new BasicAuthentication(isRight, limiterBy(systemClock, { loginAttemptsPerMinute: 1_000 }), (address) =>
     book.userOf(address),
@@ -134,6 +141,8 @@ export async function startDav(): Promise<DavTestServer> {
     health: async () => ({ headers: {}, body: '{}' }),
     allowsOrigin: () => false,
   });
+  const isPerson = () => true;
+  const proposals = new Proposals({ book, calendars, clock: systemClock, isPerson, mail: NO_MAIL, pool, scheduler });
   const budgets = new WorkBudgets();
   const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler, clock: systemClock });
   await addDavRoutes(app, {
@@ -141,6 +150,7 @@ export async function startDav(): Promise<DavTestServer> {
     quotas: { limits: {} },
     contentsOf: (accessible) => new CalendarContents(calendars, accessible),
     writer,
+    propose: async (user, message) => await proposals.post(user, message),
     zoneOf: (user) => book.zoneOf(user),
     removeCalendar: async (removal) =>
       await removeOwnCalendar({ calendars, writer, pool, book, budgets, clock: systemClock }, removal),
@@ -167,7 +177,11 @@ export async function startDav(): Promise<DavTestServer> {
     budgets,
     epoch: 'ep_1',
     publicUrl: 'https://calendar.example.org',
-    authenticate: async (authorization, address) => basic.authenticate(authorization, address),
+    authenticate: async (authorization, address) => {
+      const user = basic.authenticate(authorization, address);
+      await ensureOwnInbox(calendars, user);
+      return user;
+    },
     pace: async () => {},
     log,
   });

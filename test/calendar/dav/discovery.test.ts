@@ -34,7 +34,7 @@ test('CAL-01 OPTIONS is answered to anybody, with the version first and nothing 
     assert.equal(reply.status, 200, path);
     assert.equal(
       reply.headers['dav'],
-      '1, 3, extended-mkcol, calendar-access, calendar-schedule, calendar-auto-schedule',
+      '1, 3, extended-mkcol, calendar-access, calendar-schedule, calendar-auto-schedule, calendar-availability',
     );
     assert.match(String(reply.headers['allow']), /PROPFIND.*REPORT/);
   }
@@ -177,7 +177,7 @@ test('CAL-01 people are found by those who may see them, and by nobody else', as
   assert.deepEqual(await found(`<D:principal-match ${DAV_NS}><D:self/></D:principal-match>`), ['/dav/principals/ann/']);
   const set = await dav.call('REPORT', '/principals/', { body: `<D:principal-search-property-set ${DAV_NS}/>` });
   assert.equal(set.status, 200);
-  assert.equal(set.xml.children.length, 3);
+  assert.equal(set.xml.children.length, 4);
 });
 
 test('CAL-01 expand-property answers what lies behind an href in the same answer', async () => {

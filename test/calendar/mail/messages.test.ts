@@ -383,3 +383,13 @@ test('a zone that the series alone defines stays defined when one occurrence cha
   assert.equal((await entryOf(server, bob, uid))?.start_at, '2027-01-04T06:00:00.000Z');
   assert.equal((await stored(uid)).length, 2);
 });
+
+test('CAL-04 a RANGE is not taken of a series that is there either, for no message', async () => {
+  const uid = newUid();
+  assert.equal(await send('REQUEST', uid, series(0)), 'applied');
+  const before = await stored(uid);
+  const id = 'RECURRENCE-ID;RANGE=THISANDFUTURE:20270111T080000Z';
+  for (const method of ['REQUEST', 'CANCEL', 'DECLINECOUNTER'])
+    assert.equal(await send(method, uid, invitation({ sequence: 2, minute: 5, more: [id] })), 'range_refused', method);
+  assert.deepEqual(await stored(uid), before);
+});

@@ -244,7 +244,7 @@ test('what is no calendar message is refused in words, and a mail within a mail 
     ['kind_refused', mailOf({ body: request.replaceAll('VEVENT', 'VJOURNAL').replace(/DTEND.*\r\n/, '') })],
     // Tasks have a list of their own.
     ['applied', mailOf({ body: task })],
-    ...['PUBLISH', 'ADD', 'COUNTER', 'DECLINECOUNTER', 'REFRESH'].map((method): [string, string] => [
+    ...['PUBLISH', 'ADD', 'REFRESH'].map((method): [string, string] => [
       'method_refused',
       mailOf({ content: content(`text/calendar; method=${method}`), body: message(method, 'refused@x', invitation()) }),
     ]),

@@ -52,7 +52,7 @@ async function open(t: TestContext, { people = ['alice', 'bob', 'carol', 'dave']
   const parts = { calendars, pool, book, clock, log, isPerson: () => true };
   const deliveries = new Deliveries({ ...parts, ...options.deliveries });
   const mayInvite = options.mayInvite ?? (() => true);
-  const derive: Derive = async (bytes, zone) => await pool.derive(bytes, zone);
+  const derive: Derive = async (...of) => await pool.derive(...of);
   let refusals = 0;
   const updates = new AnswerUpdates({
     ...{ ...parts, mayInvite, pool: { derive: options.through?.(derive) ?? derive } },
@@ -245,8 +245,9 @@ test('CAL-03 an update waits while too many deliveries do', async (t) => {
     if (held.is) await gate.promise;
     return await pool.apply(task);
   };
-  const derive: Derive = async (bytes, zone) => await pool.derive(bytes, zone);
-  const scene = await open(t, { deliveries: { waitingMax: 4, pool: { apply, derive } } });
+  const derive: Derive = async (...of) => await pool.derive(...of);
+  const takeProposal: DerivationPool['takeProposal'] = async (task) => await pool.takeProposal(task);
+  const scene = await open(t, { deliveries: { waitingMax: 4, pool: { apply, derive, takeProposal } } });
   await scene.invite('talk', ['bob', 'carol']);
   await scene.answer('bob', 'talk', 'ACCEPTED');
   held.is = true;

@@ -61,7 +61,11 @@ async function deliver(
   const apply = through(async (task) => await pool.apply(task), calendars);
   const deliveries = new Deliveries({
     ...{ calendars, book, log, clock: systemClock, isPerson: () => true },
-    pool: { apply, derive: async (bytes, zone) => await pool.derive(bytes, zone) },
+    pool: {
+      apply,
+      derive: async (...of) => await pool.derive(...of),
+      takeProposal: async (task) => await pool.takeProposal(task),
+    },
     ...more,
   });
   t.after(async () => {

@@ -87,11 +87,15 @@ test('CAL-03 free and busy times follow answers: declined is free, tentative and
   const copy = await entryWhen(bob, entry.uid, () => true);
   const own = await defaultCalendar(server, bob);
   const time = { start_at: '2026-11-23T09:00:00.000Z', end_at: '2026-11-23T10:00:00.000Z' };
-  assert.deepEqual(await isBusy(alice, alice), [{ ...time, tentative: false }], 'who organises it is there');
-  assert.deepEqual(await isBusy(alice, bob), [{ ...time, tentative: true }]);
+  assert.deepEqual(
+    await isBusy(alice, alice),
+    [{ ...time, tentative: false, unavailable: false }],
+    'who organises it is there',
+  );
+  assert.deepEqual(await isBusy(alice, bob), [{ ...time, tentative: true, unavailable: false }]);
   for (const [answer, busy] of [
-    ['accepted', [{ ...time, tentative: false }]],
-    ['tentative', [{ ...time, tentative: true }]],
+    ['accepted', [{ ...time, tentative: false, unavailable: false }]],
+    ['tentative', [{ ...time, tentative: true, unavailable: false }]],
     ['declined', []],
   ] as const) {
     const path = `/v1/invitations/${own.id}/${copy.id}/answer`;

@@ -246,8 +246,18 @@ test('free and busy time tells when and nothing else, within what the asker may 
       known: true,
       is_cut: false,
       busy: [
-        { start_at: '2026-12-01T09:00:00.000Z', end_at: '2026-12-01T11:00:00.000Z', tentative: false },
-        { start_at: '2026-12-01T15:00:00.000Z', end_at: '2026-12-01T16:00:00.000Z', tentative: true },
+        {
+          start_at: '2026-12-01T09:00:00.000Z',
+          end_at: '2026-12-01T11:00:00.000Z',
+          tentative: false,
+          unavailable: false,
+        },
+        {
+          start_at: '2026-12-01T15:00:00.000Z',
+          end_at: '2026-12-01T16:00:00.000Z',
+          tentative: true,
+          unavailable: false,
+        },
       ],
     },
     { user: 'nobody', known: false, is_cut: false, busy: [] },

@@ -1,6 +1,6 @@
 /** What a viewer may do with a resource, in the words of WebDAV's access control (RFC 3744, RFC 4791 section 6.1). */
 import type { AccessibleCalendar } from '#storage/calendars/calendar-reader.ts';
-import type { Access } from '#storage/calendars/calendar-records.ts';
+import { isInbox, type Access } from '#storage/calendars/calendar-records.ts';
 import type { ShownObject } from '../../objects/calendar-contents.ts';
 import { caldav, dav, type XmlName } from '../xml/xml-names.ts';
 
@@ -24,14 +24,19 @@ export function privilegesOn(
   { access, calendar }: AccessibleCalendar,
   object?: Pick<ShownObject, 'disclosure'>,
 ): readonly XmlName[] {
-  if (object?.disclosure === 'time') return READ;
+  if (object?.disclosure === 'time' || isInbox(calendar)) return READ;
   return calendar.subscribed === true && access !== 'free_busy' ? READ : PRIVILEGES[access];
 }
 
 /** On principals and the paths above the homes. */
 export const READ_PRIVILEGES: readonly XmlName[] = [dav('read'), dav('read-current-user-privilege-set')];
-/** On the collections of scheduling: reading, and each its own way of a message. */
-export const INBOX_PRIVILEGES: readonly XmlName[] = [...READ, caldav('schedule-deliver')];
+/** On the collections of scheduling: reading, and each its own way of a message. What is in the inbox is taken out of it. */
+export const INBOX_PRIVILEGES: readonly XmlName[] = [
+  ...READ,
+  dav('write-properties'),
+  caldav('schedule-deliver'),
+  dav('unbind'),
+];
 export const OUTBOX_PRIVILEGES: readonly XmlName[] = [...READ, caldav('schedule-send')];
 /** On one's own home: calendars are made and removed there. */
 export const HOME_PRIVILEGES: readonly XmlName[] = WRITE;

@@ -1,16 +1,17 @@
 /** Every property that the DAV door computes, as one table: name → how it is read on each kind of resource. */
 import { EVERYBODY } from '#src/protocol/quotas.ts';
-import { OBJECT_BYTES_MAX } from '#storage/calendars/calendar-records.ts';
+import { isInbox, OBJECT_BYTES_MAX } from '#storage/calendars/calendar-records.ts';
 import { CalendarFault } from '../../icalendar/calendar-fault.ts';
 import { COMPONENT_NAMES } from '../../icalendar/component-kinds.ts';
 import { MAX_ATTENDEES, MAX_INSTANCES } from '../../icalendar/object-reader.ts';
 import { MAX_DATE_TIME, MIN_DATE_TIME } from '../../icalendar/values.ts';
+import { availabilityOf } from '../../availability/working-hours.ts';
 import { defaultCalendarOf } from '../../calendar-access.ts';
 import { COLLATIONS } from '../filter.ts';
 import type { DavContext } from '../dav-context.ts';
 import { calendarHref, homeHref, principalHref, PRINCIPALS, schedulingHref } from '../paths.ts';
 import { HOME_PRIVILEGES, INBOX_PRIVILEGES, OUTBOX_PRIVILEGES, privilegesOn, READ_PRIVILEGES } from './privileges.ts';
-import { isReadable, type CalendarResource, type Resource, type SchedulingResource } from '../resources.ts';
+import { isReadable, type CalendarResource, type InboxResource, type Resource } from '../resources.ts';
 import { writeSyncToken } from '../sync-token.ts';
 import { timezoneOf } from './zone-property.ts';
 import { appleIcal, caldav, calendarserver, dav, type XmlName } from '../xml/xml-names.ts';
@@ -25,9 +26,7 @@ export interface Asking {
 /** The XML inside the property's element; undefined where the resource has no such property. */
 type Read<R> = (resource: R, asking: Asking) => string | undefined;
 
-type Of<Kind extends Resource['kind']> = Kind extends SchedulingResource['kind']
-  ? SchedulingResource
-  : Extract<Resource, { kind: Kind }>;
+type Of<Kind extends Resource['kind']> = Extract<Resource, { kind: Kind }>;
 
 interface LiveProperty {
   readonly reads: { readonly [Kind in Resource['kind']]?: Read<Of<Kind>> };
@@ -89,6 +88,16 @@ const readable =
   (resource, asking) =>
     isReadable(resource) ? read(resource, asking) : undefined;
 
+/** What an inbox is asked as the collection of its messages. */
+const ofMessages =
+  (read: Read<CalendarResource>): Read<InboxResource> =>
+  ({ collection }, asking) =>
+    read(collection, asking);
+const onCollections = (read: Read<CalendarResource>): LiveProperty['reads'] => ({
+  calendar: readable(read),
+  inbox: ofMessages(read),
+});
+
 const RESOURCE: readonly [XmlName, LiveProperty['reads']][] = [
   [
     dav('resourcetype'),
@@ -126,13 +135,14 @@ const RESOURCE: readonly [XmlName, LiveProperty['reads']][] = [
   ],
   [dav('getcontentlength'), { object: lengthOf }],
   [dav('getlastmodified'), { object: ({ object }) => httpDate(object.changedAt) }],
-  [dav('sync-token'), { calendar: readable((resource, asking) => escapeText(tokenOf(resource, asking))) }],
+  [dav('sync-token'), onCollections((resource, asking) => escapeText(tokenOf(resource, asking)))],
   [
     dav('supported-report-set'),
     {
       root: () => reports(PRINCIPAL_REPORTS),
       principal: () => reports(PRINCIPAL_REPORTS),
       home: () => reports(PRINCIPAL_REPORTS),
+      inbox: () => reports(CALENDAR_REPORTS.filter((name) => name !== caldav('free-busy-query'))),
       calendar: (resource) => reports(isReadable(resource) ? CALENDAR_REPORTS : [caldav('free-busy-query')]),
     },
   ],
@@ -186,6 +196,15 @@ const PRINCIPAL: readonly [XmlName, LiveProperty['reads']][] = [
       root: (_, { viewer }) => href(homeHref(viewer)),
     },
   ],
+  [
+    caldav('calendar-availability'),
+    {
+      inbox: (_, { context, viewer }) => {
+        const text = availabilityOf(context.calendars, viewer);
+        return text === undefined ? undefined : escapeText(text);
+      },
+    },
+  ],
   [caldav('schedule-inbox-URL'), { principal: ownScheduling('inbox') }],
   [caldav('schedule-outbox-URL'), { principal: ownScheduling('outbox') }],
   [
@@ -198,7 +217,7 @@ const PRINCIPAL: readonly [XmlName, LiveProperty['reads']][] = [
     },
   ],
   [caldav('calendar-user-address-set'), { principal: addressSet }],
-  [caldav('calendar-user-type'), { principal: () => 'INDIVIDUAL' }],
+  [caldav('calendar-user-type'), { principal: ({ principal }) => principal.type }],
   [
     calendarserver('email-address-set'),
     {
@@ -221,11 +240,11 @@ function addressSet({ principal }: Of<'principal'>): string {
 }
 
 const CALENDAR: readonly [XmlName, LiveProperty['reads']][] = [
-  [calendarserver('getctag'), { calendar: readable((resource, asking) => escapeText(tokenOf(resource, asking))) }],
+  [calendarserver('getctag'), onCollections((resource, asking) => escapeText(tokenOf(resource, asking)))],
   [
     caldav('supported-calendar-component-set'),
     {
-      calendar: readable(({ calendar }) =>
+      ...onCollections(({ calendar }) =>
         calendar.kinds.map((kind) => element(caldav('comp'), '', { name: COMPONENT_NAMES[kind] })).join(''),
       ),
       // A home takes calendars of every kind.
@@ -247,20 +266,19 @@ const CALENDAR: readonly [XmlName, LiveProperty['reads']][] = [
   [caldav('calendar-timezone-id'), { calendar: readable(({ calendar }) => escapeText(calendar.zone)) }],
   [
     caldav('supported-calendar-data'),
-    {
-      calendar: readable(() =>
-        element(caldav('calendar-data'), '', { 'content-type': 'text/calendar', version: '2.0' }),
-      ),
-    },
+    onCollections(() => element(caldav('calendar-data'), '', { 'content-type': 'text/calendar', version: '2.0' })),
   ],
   [
     caldav('supported-collation-set'),
+    onCollections(() => COLLATIONS.map((name) => textElement(caldav('supported-collation'), name)).join('')),
+  ],
+  [
+    caldav('schedule-tag'),
     {
-      calendar: readable(() => COLLATIONS.map((name) => textElement(caldav('supported-collation'), name)).join('')),
+      object: ({ collection, object }) => (isInbox(collection.calendar) ? undefined : `"${object.scheduleTag}"`),
     },
   ],
-  [caldav('schedule-tag'), { object: ({ object }) => `"${object.scheduleTag}"` }],
-  [caldav('max-resource-size'), { calendar: readable(() => String(OBJECT_BYTES_MAX)) }],
+  [caldav('max-resource-size'), onCollections(() => String(OBJECT_BYTES_MAX))],
   [caldav('min-date-time'), { calendar: readable(() => MIN_DATE_TIME) }],
   [caldav('max-date-time'), { calendar: readable(() => MAX_DATE_TIME) }],
   [caldav('max-attendees-per-instance'), { calendar: readable(() => String(MAX_ATTENDEES)) }],

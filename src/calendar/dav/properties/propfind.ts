@@ -46,12 +46,17 @@ export async function propfind(request: DavRequest): Promise<DavAnswer> {
     await ensureDefaultCalendar(context.calendars, viewer);
     return answerRows([resource, ...calendarsOf(context, viewer)].map(rowOf));
   }
+  if (resource.kind === 'inbox') return answerStream(request, rowsOfCalendar(resource.collection, rowOf, resource));
   if (resource.kind !== 'calendar') return answerRows([rowOf(resource)]);
   return answerStream(request, rowsOfCalendar(resource, rowOf));
 }
 
-function* rowsOfCalendar(collection: CalendarResource, rowOf: (resource: Resource) => string): Generator<string> {
-  yield rowOf(collection);
+function* rowsOfCalendar(
+  collection: CalendarResource,
+  rowOf: (resource: Resource) => string,
+  shown: Resource = collection,
+): Generator<string> {
+  yield rowOf(shown);
   if (!isReadable(collection)) return;
   for (const object of objectsOf(collection.contents)) yield rowOf(objectResource(collection, object));
 }

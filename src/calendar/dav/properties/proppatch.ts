@@ -1,6 +1,9 @@
 /** PROPPATCH: all changes of a resource's properties or none of them (RFC 4918 section 9.2). */
 import { changeProperties } from '#storage/calendars/calendar-properties.ts';
 import { ANYBODY, objectResource } from '#storage/calendars/calendar-records.ts';
+import { readAvailability } from '../../availability/availability.ts';
+import { putAvailability } from '../../availability/working-hours.ts';
+import { CalendarFault } from '../../icalendar/calendar-fault.ts';
 import { DavRefusal, notFound } from '../dav-refusal.ts';
 import type { DavContext } from '../dav-context.ts';
 import { answerRows, payerOf, type DavAnswer, type DavRequest } from '../exchange.ts';
@@ -15,7 +18,7 @@ import {
 import { readXmlBody } from '../request-body.ts';
 import { isBrief } from '../request-preferences.ts';
 import { findResource, isWritable, type ObjectResource, type Resource } from '../resources.ts';
-import { dav, type XmlName } from '../xml/xml-names.ts';
+import { caldav, dav, type XmlName } from '../xml/xml-names.ts';
 import { element } from '../xml/xml-writer.ts';
 
 /** Answers PROPPATCH. @throws DavRefusal */
@@ -25,11 +28,41 @@ export async function proppatch(request: DavRequest): Promise<DavAnswer> {
   if (root?.name !== dav('propertyupdate')) throw new DavRefusal(400, 'The body is a DAV:propertyupdate element.');
   const resource = findResource(context, viewer, request.path);
   const changes = readChanges(root);
+  if (resource.kind === 'inbox') return await patchInbox(request, resource.href, changes);
   const decided = decideOn(resource, changes, viewer);
   const isRefused = decided.failures.size > 0;
   if (!isRefused) await store(request, resource, decided);
   if (!isRefused && isBrief(headers)) return { status: 204 };
   return answerRows([responseRow(resource.href, outcomeOf(changes, decided.failures))]);
+}
+
+/** Of one's inbox the availability alone is a client's to set (RFC 7953, 7.2.4): when one may be asked for one's time. */
+async function patchInbox(request: DavRequest, href: string, changes: readonly PropertyChange[]): Promise<DavAnswer> {
+  const { context, headers, viewer } = request;
+  const failures = new Map<XmlName, PropertyFailure>();
+  let text: string | null | undefined;
+  for (const { name, value } of changes) {
+    if (name !== caldav('calendar-availability'))
+      failures.set(name, { status: 403, condition: dav('need-privileges') });
+    else if (value === null || isAvailability(value.text)) text = value?.text ?? null;
+    else failures.set(name, { status: 409, condition: caldav('valid-calendar-data') });
+  }
+  if (failures.size === 0 && text !== undefined) {
+    const stored = text;
+    await context.calendars.change((draft) => putAvailability(draft, viewer, stored));
+  }
+  if (failures.size === 0 && isBrief(headers)) return { status: 204 };
+  return answerRows([responseRow(href, outcomeOf(changes, failures))]);
+}
+
+function isAvailability(text: string): boolean {
+  try {
+    readAvailability(text);
+    return true;
+  } catch (error) {
+    if (error instanceof CalendarFault) return false;
+    throw error;
+  }
 }
 
 function decideOn(resource: Resource, changes: readonly PropertyChange[], viewer: string): Decided {

@@ -1,12 +1,13 @@
 /** The report `calendar-query`: the objects that pass a filter (RFC 4791 section 7.8). */
+import { isInbox } from '#storage/calendars/calendar-records.ts';
 import { CalendarFault } from '../../icalendar/calendar-fault.ts';
 import { type ComponentKind, type Window } from '../../icalendar/calendar-object.ts';
 import { kindOf } from '../../icalendar/component-kinds.ts';
 import { broken } from '../dav-refusal.ts';
 import { answerStream, type DavAnswer, type DavRequest } from '../exchange.ts';
-import { readFilter, type ComponentFilter } from '../filter.ts';
+import { matchesText, readFilter, type ComponentFilter, type TextMatch } from '../filter.ts';
 import { matches } from '../filter-matching.ts';
-import type { ShownObject } from '../../objects/calendar-contents.ts';
+import type { CalendarContents, ShownObject } from '../../objects/calendar-contents.ts';
 import { objectsOf } from '../properties/propfind.ts';
 import { isBrief } from '../request-preferences.ts';
 import { objectResource, type CalendarResource } from '../resources.ts';
@@ -16,8 +17,8 @@ import { knownZone } from '../../zones/zone-resolver.ts';
 import { readTimezone } from '../properties/zone-property.ts';
 import { objectRow, readObjectRequest } from './object-rows.ts';
 
-/** A span up to which the time index is asked; most objects of a calendar touch a longer one, and are read in pages. */
-const INDEXED_MILLIS = 100 * 86_400_000;
+/** A span up to which the time index is asked; most objects of a calendar touch a longer one, and are read by their names. */
+const INDEXED_MILLIS = 1_100 * 86_400_000;
 
 /** Answers the report. @throws DavRefusal */
 export function calendarQuery(request: DavRequest, root: XmlElement, collection: CalendarResource): DavAnswer {
@@ -27,7 +28,9 @@ export function calendarQuery(request: DavRequest, root: XmlElement, collection:
   const asked = readObjectRequest(root);
   const brief = isBrief(request.headers);
   const zone = readZone(root) ?? collection.calendar.zone;
-  const query = { filter, zone, isOwnZone: zone === collection.calendar.zone };
+  // What a row of the inbox has in the place of a UID is none.
+  const words = isInbox(collection.calendar) ? [] : wordsOf(filter);
+  const query = { filter, words, zone, isOwnZone: zone === collection.calendar.zone };
   function* rows(): Generator<string> {
     for (const object of candidates(collection, query)) {
       if (passes(collection, query, object))
@@ -42,6 +45,8 @@ export function calendarQuery(request: DavRequest, root: XmlElement, collection:
 /** What is asked for, and where whole days and floating times are. */
 interface Query {
   readonly filter: ComponentFilter;
+  /** What every object that passes has in a property of that name. */
+  readonly words: readonly Words[];
   readonly zone: string;
   /** Whether that is where the index of the calendar has them. */
   readonly isOwnZone: boolean;
@@ -83,7 +88,7 @@ function* candidates({ contents }: CalendarResource, { filter, isOwnZone }: Quer
   const slack = isOwnZone ? 0 : ZONE_MILLIS_MAX;
   const range = asked === undefined ? undefined : { from: asked.from - slack, to: asked.to + slack };
   const isShort = range !== undefined && range.to - range.from <= INDEXED_MILLIS;
-  const objects = isShort ? contents.between(range) : objectsOf(contents);
+  const objects = isShort ? contents.eachBetween(range) : objectsOf(contents);
   for (const object of objects) {
     if ((kind === undefined || object.kind === kind) && (range === undefined || mayTouch(object, range))) yield object;
   }
@@ -95,8 +100,13 @@ function mayTouch({ firstAt, lastAt }: ShownObject, { from, to }: Window): boole
 }
 
 /** Judged by what the viewer sees of it: a filter that met what they do not see would tell them of it. */
-function passes({ contents }: CalendarResource, { filter, isOwnZone, zone }: Query, object: ShownObject): boolean {
+function passes(
+  { contents }: CalendarResource,
+  { filter, isOwnZone, words, zone }: Query,
+  object: ShownObject,
+): boolean {
   if (isOwnZone && isSettledByIndex(filter, object)) return true;
+  if (!mayMatchWords(contents, words, object)) return false;
   try {
     const stored = contents.read(object);
     return stored !== undefined && matches(stored, filter, zone);
@@ -105,6 +115,31 @@ function passes({ contents }: CalendarResource, { filter, isOwnZone, zone }: Que
     // What cannot be judged is shown rather than lost.
     return true;
   }
+}
+
+interface Words {
+  readonly property: string;
+  readonly match: TextMatch;
+}
+
+/** The texts that a filter asks for in all that passes: those of parameters are written in another way, and are looked at closely. */
+function wordsOf({ components, isNotDefined, properties }: ComponentFilter): Words[] {
+  if (isNotDefined) return [];
+  const own = properties.flatMap(({ isNotDefined: isAbsent, name, textMatch: match }) =>
+    isAbsent || match === undefined || match.isNegated ? [] : [{ property: name, match }],
+  );
+  return [...own, ...components.flatMap(wordsOf)];
+}
+
+/** Whether an object has the words anywhere: what has not needs not be read. */
+function mayMatchWords(contents: CalendarContents, words: readonly Words[], object: ShownObject): boolean {
+  if (words.length === 0 || object.disclosure !== 'whole') return true;
+  // The row has the UID without blanks around it.
+  const ofUid = ({ match, property }: Words) => property === 'UID' && match.text.trim() === match.text;
+  if (words.some((one) => ofUid(one) && !matchesText(one.match, object.uid))) return false;
+  const others = words.filter((one) => !ofUid(one));
+  const text = others.length === 0 ? undefined : contents.wholeTextOf(object);
+  return text === undefined || others.every(({ match }) => matchesText(match, text));
 }
 
 /** Whether kind and span were all that is asked, of an object whose span has no gaps: then its bytes stay unread. */

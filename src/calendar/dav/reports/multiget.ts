@@ -4,7 +4,7 @@ import { answerStream, type DavAnswer, type DavRequest } from '../exchange.ts';
 import { statusRow } from '../xml/multistatus.ts';
 import { readHref } from '../paths.ts';
 import { isBrief } from '../request-preferences.ts';
-import { findCalendar, isReadable, objectResource, type CalendarResource } from '../resources.ts';
+import { collectionAt, isReadable, objectResource, type CalendarResource } from '../resources.ts';
 import { dav } from '../xml/xml-names.ts';
 import { childrenOf, type XmlElement } from '../xml/xml-reader.ts';
 import { objectRow, readObjectRequest, type ObjectRequest } from './object-rows.ts';
@@ -58,9 +58,11 @@ function find(
     // Broken percent-encoding names nothing, and is no reason to refuse the other hrefs.
     return undefined;
   }
-  if (path?.kind !== 'object' || path.user !== viewer) return undefined;
-  if (!calendars.has(path.calendar)) calendars.set(path.calendar, findCalendar(context, viewer, path.calendar));
-  const collection = calendars.get(path.calendar);
+  if ((path?.kind !== 'object' && path?.kind !== 'message') || path.user !== viewer) return undefined;
+  // No calendar has an empty name.
+  const name = path.kind === 'object' ? path.calendar : '';
+  if (!calendars.has(name)) calendars.set(name, collectionAt(context, viewer, path));
+  const collection = calendars.get(name);
   if (collection === undefined || !isReadable(collection)) return undefined;
   const object = collection.contents.object(path.file);
   return object === undefined ? undefined : objectResource(collection, object);

@@ -25,6 +25,7 @@ const SEARCHABLE: readonly (readonly [XmlName, string, (principal: Principal) =>
   [dav('displayname'), 'Name', ({ displayName, user }) => [displayName, user]],
   [caldav('calendar-user-address-set'), 'Calendar address', ({ addresses }) => addresses],
   [calendarserver('email-address-set'), 'E-mail address', ({ addresses }) => addresses],
+  [caldav('calendar-user-type'), 'Room or resource', ({ type }) => [type]],
 ];
 
 /** Answers principal-search-property-set: what people can be found by. */

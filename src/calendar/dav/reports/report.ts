@@ -1,4 +1,5 @@
 /** REPORT: finds the report that a body asks for, and holds it to the resources that answer it (RFC 3253 section 3.6). */
+import { isInbox } from '#storage/calendars/calendar-records.ts';
 import { broken, DavRefusal, needPrivileges } from '../dav-refusal.ts';
 import { payerOf, type DavAnswer, type DavRequest } from '../exchange.ts';
 import { readXmlBody } from '../request-body.ts';
@@ -44,8 +45,9 @@ export async function report(request: DavRequest): Promise<DavAnswer> {
   const forAny = REPORTS.get(root.name);
   if (forAny !== undefined) return forAny(request, root, resource);
   const forCalendar = CALENDAR_REPORTS.get(root.name);
-  const collection = resource.kind === 'object' ? resource.collection : resource;
-  if (forCalendar === undefined || collection.kind !== 'calendar') {
+  const collection = resource.kind === 'object' || resource.kind === 'inbox' ? resource.collection : resource;
+  const isAnswered = collection.kind === 'calendar' && !(forCalendar === freeBusyQuery && isInbox(collection.calendar));
+  if (forCalendar === undefined || !isAnswered) {
     throw broken(dav('supported-report'), 'This report is not answered here.');
   }
   if (!isReadable(collection) && forCalendar !== freeBusyQuery) throw needPrivileges(collection.href, dav('read'));

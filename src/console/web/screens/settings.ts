@@ -102,6 +102,8 @@ export const SETTING_KINDS: Kinds = {
     avatar: 'switch',
   },
   'room-invitations': { unasked_up_to: 'number', guests: ['asked', 'unasked'] },
+  'custom-emoji': { everybody: 'switch', groups: 'line' },
+  guests: { everybody: 'switch', groups: 'line', term_days: 'number', per_person: 'number' },
   quotas: {
     messages: 'number',
     message_bytes: 'number',

@@ -1,14 +1,35 @@
 /** The field under the messages: text with mentions, what it answers or changes, files, and the way out by Enter. */
 import { ActionIcon, CloseButton, FileButton, Group, Text, Textarea } from '@mantine/core';
-import { Paperclip, SendHorizontal, Smile } from 'lucide-react';
+import { CaseSensitive, Paperclip, SendHorizontal, Smile } from 'lucide-react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useName } from '../state/people.ts';
+import { keep, readKept } from '../../account/kept-session.ts';
 import { lineOf } from '../conversation-words.ts';
 import { useChat } from '../chat-context.ts';
 import { useOpenConversation, type Aim } from '../conversation/open-conversation.ts';
-import { EmojiButton } from '../message/emoji-button.tsx';
+import { EmojiButton } from '../emoji/emoji-button.tsx';
+import { formatField } from '../formatting/format-field.ts';
+import { FormattingBar } from '../formatting/formatting-bar.tsx';
 import { MentionList } from './mention-list.tsx';
 import { useComposing } from './composing.ts';
+
+const HAS_FORMATTING = 'parley.formatting';
+/** Wide enough for the buttons over the field and the messages over them. */
+const WIDE = '(min-width: 48em)';
+
+/** Whether the buttons are shown: as the person left it in this browser. */
+function useFormattingShown(): [isShown: boolean, toggle: () => void] {
+  const [isShown, setShown] = useState(() => {
+    const kept = readKept(HAS_FORMATTING);
+    return typeof kept === 'boolean' ? kept : matchMedia(WIDE).matches;
+  });
+  const toggle = () => {
+    keep(HAS_FORMATTING, !isShown);
+    setShown(!isShown);
+  };
+  return [isShown, toggle];
+}
 
 export interface ComposerProps {
   readonly title: string;
@@ -20,10 +41,10 @@ export interface ComposerProps {
 
 export function Composer({ title, aim, root, onSent }: ComposerProps) {
   const { t } = useTranslation();
-  const { uploads } = useChat();
-  const { aimAt, conv, conversation, may } = useOpenConversation();
+  const { aimAt, conversation, may } = useOpenConversation();
   const composing = useComposing({ aim, root, onSent });
   const { field, mentions, text } = composing;
+  const [hasFormatting, toggleFormatting] = useFormattingShown();
   if (!may('message.post')) {
     return (
       <Text c="dimmed" p="md" ta="center">
@@ -35,49 +56,79 @@ export function Composer({ title, aim, root, onSent }: ComposerProps) {
     <div className="parley-composer">
       {aim !== undefined && <AimLine aim={aim} onClose={() => aimAt(undefined)} />}
       <MentionList mentions={mentions} onPick={composing.complete} />
-      <Group gap={4} align="flex-end" wrap="nowrap" className="parley-composer-field">
-        {root === undefined && (
-          <FileButton multiple onChange={(files) => uploads.add(conv, files)}>
-            {(props) => (
-              <ActionIcon
-                {...props}
-                variant="subtle"
-                color="gray"
-                size="lg"
-                aria-label={t('composer.attach')}
-                title={t('composer.attach')}
-              >
-                <Paperclip size={18} />
-              </ActionIcon>
-            )}
-          </FileButton>
+      <div className="parley-composer-field">
+        {hasFormatting && (
+          <FormattingBar onFormat={(format) => field.current !== null && formatField(field.current, format)} />
         )}
-        <Textarea
-          ref={field}
-          className="parley-composer-text"
-          variant="unstyled"
-          autosize
-          minRows={1}
-          maxRows={10}
-          dir="auto"
-          value={text}
-          onChange={(event) => composing.type(event.currentTarget.value)}
-          onKeyDown={composing.press}
-          onSelect={composing.look}
-          onPaste={composing.paste}
-          placeholder={t('composer.placeholder', { title })}
-          aria-label={t('composer.placeholder', { title })}
-          aria-controls={mentions.active === undefined ? undefined : mentions.id}
-          aria-activedescendant={mentions.active}
-        />
-        <EmojiButton label={t('emoji.title')} onPick={composing.insert} size="lg">
-          <Smile size={18} />
-        </EmojiButton>
-        <ActionIcon size="lg" aria-label={t('composer.send')} disabled={text.trim() === ''} onClick={composing.send}>
-          <SendHorizontal size={18} />
-        </ActionIcon>
-      </Group>
+        <Group gap={4} align="flex-end" wrap="nowrap">
+          {root === undefined && <AttachButton />}
+          <Textarea
+            ref={field}
+            className="parley-composer-text"
+            variant="unstyled"
+            autosize
+            minRows={1}
+            maxRows={10}
+            dir="auto"
+            value={text}
+            onChange={(event) => composing.type(event.currentTarget.value)}
+            onKeyDown={composing.press}
+            onSelect={composing.look}
+            onPaste={composing.paste}
+            placeholder={t('composer.placeholder', { title })}
+            aria-label={t('composer.placeholder', { title })}
+            aria-controls={mentions.active === undefined ? undefined : mentions.id}
+            aria-activedescendant={mentions.active}
+          />
+          <FormattingToggle isShown={hasFormatting} onToggle={toggleFormatting} />
+          <EmojiButton label={t('emoji.title')} onPick={composing.insert} size="lg">
+            <Smile size={18} />
+          </EmojiButton>
+          <ActionIcon size="lg" aria-label={t('composer.send')} disabled={text.trim() === ''} onClick={composing.send}>
+            <SendHorizontal size={18} />
+          </ActionIcon>
+        </Group>
+      </div>
     </div>
+  );
+}
+
+function AttachButton() {
+  const { t } = useTranslation();
+  const { uploads } = useChat();
+  const { conv } = useOpenConversation();
+  return (
+    <FileButton multiple onChange={(files) => uploads.add(conv, files)}>
+      {(props) => (
+        <ActionIcon
+          {...props}
+          variant="subtle"
+          color="gray"
+          size="lg"
+          aria-label={t('composer.attach')}
+          title={t('composer.attach')}
+        >
+          <Paperclip size={18} />
+        </ActionIcon>
+      )}
+    </FileButton>
+  );
+}
+
+function FormattingToggle({ isShown, onToggle }: { readonly isShown: boolean; readonly onToggle: () => void }) {
+  const { t } = useTranslation();
+  return (
+    <ActionIcon
+      variant="subtle"
+      color="gray"
+      size="lg"
+      aria-label={t('format.title')}
+      title={t('format.title')}
+      aria-pressed={isShown}
+      onClick={onToggle}
+    >
+      <CaseSensitive size={20} />
+    </ActionIcon>
   );
 }
 

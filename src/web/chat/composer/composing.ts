@@ -13,6 +13,7 @@ import type { ChatMessage } from '#src/client/conversations/records.ts';
 import type { Mention } from '#src/protocol/conversations/messages.ts';
 import { useChat, type Chat } from '../chat-context.ts';
 import { useOpenConversation, type Aim, type OpenConversation } from '../conversation/open-conversation.ts';
+import { formatByKey } from '../formatting/format-field.ts';
 import { mentionBefore, mentionsIn } from './mention-words.ts';
 
 const CANDIDATES_MAX = 8;
@@ -94,6 +95,7 @@ export function useComposing({ aim, root, onSent }: ComposingOptions): Composing
   const press = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (event.nativeEvent.isComposing) return;
     if (choice.candidates.length > 0 && choice.press(event, complete)) return event.preventDefault();
+    if (formatByKey(event)) return;
     if (event.key === 'Enter' && !event.shiftKey) {
       event.preventDefault();
       send();

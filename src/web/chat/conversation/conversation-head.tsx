@@ -1,7 +1,20 @@
 /** Over the messages: what the conversation is called and about, and the ways to its people and settings. */
 import { ActionIcon, Group, Menu, Text, Title } from '@mantine/core';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { ArrowLeft, Bell, BellOff, EllipsisVertical, EyeOff, Settings2, Star, Users } from 'lucide-react';
+import {
+  ArrowLeft,
+  Bell,
+  BellOff,
+  CalendarSearch,
+  EllipsisVertical,
+  EyeOff,
+  Pin,
+  Search,
+  Settings2,
+  Star,
+  Users,
+} from 'lucide-react';
+import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { harmlessName } from '../../kit/harmless-text.ts';
 import { useObserved } from '../../kit/observable.ts';
@@ -10,10 +23,13 @@ import { peerOf } from '../conversation-words.ts';
 import { ConversationAvatar } from '../people/conversation-avatar.tsx';
 import { useOpenConversation } from './open-conversation.ts';
 
+const DateQuestion = lazy(async () => ({ default: (await import('./date-question.tsx')).DateQuestion }));
+
 /** What stands beside the messages. */
 export type Beside =
   | { readonly kind: 'members' }
   | { readonly kind: 'settings' }
+  | { readonly kind: 'pins' }
   | { readonly kind: 'thread'; readonly root: number };
 
 export interface ConversationHeadProps {
@@ -24,8 +40,9 @@ export interface ConversationHeadProps {
 
 export function ConversationHead({ title, beside, onBeside }: ConversationHeadProps) {
   const { t } = useTranslation();
-  const { conversation } = useOpenConversation();
-  const toggle = (kind: 'members' | 'settings') => onBeside(beside?.kind === kind ? undefined : { kind });
+  const { conversation, pins } = useOpenConversation();
+  const pinned = useObserved(pins, () => pins.list.length);
+  const toggle = (kind: 'members' | 'settings' | 'pins') => onBeside(beside?.kind === kind ? undefined : { kind });
   return (
     <header className="parley-head">
       <ActionIcon
@@ -48,6 +65,29 @@ export function ConversationHead({ title, beside, onBeside }: ConversationHeadPr
         </Text>
       </div>
       <Group gap={4} wrap="nowrap">
+        <ActionIcon
+          renderRoot={(props) => <Link {...props} to="/search" search={{ text: '', conv: conversation.id }} />}
+          variant="subtle"
+          color="gray"
+          size="lg"
+          aria-label={t('search.here')}
+          title={t('search.here')}
+        >
+          <Search size={20} />
+        </ActionIcon>
+        {pinned > 0 && (
+          <ActionIcon
+            variant={beside?.kind === 'pins' ? 'light' : 'subtle'}
+            color="gray"
+            size="lg"
+            aria-label={t('pins.count', { count: pinned })}
+            title={t('pins.count', { count: pinned })}
+            aria-pressed={beside?.kind === 'pins'}
+            onClick={() => toggle('pins')}
+          >
+            <Pin size={20} />
+          </ActionIcon>
+        )}
         {conversation.kind === 'room' && (
           <ActionIcon
             variant={beside?.kind === 'members' ? 'light' : 'subtle'}
@@ -96,39 +136,46 @@ function More({ onSettings }: { readonly onSettings: () => void }) {
   const row = useObserved(inbox, () => inbox.rowOf(conv));
   const isFavourite = row?.isFavourite === true;
   const isMuted = row?.isMuted === true;
+  const [isAsking, setAsking] = useState(false);
   const hide = async () => {
     await client.hide(conv);
     await navigate({ to: '/' });
   };
   return (
-    <Menu position="bottom-end" withinPortal>
-      <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t('conversation.more')}>
-          <EllipsisVertical size={20} />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item
-          leftSection={<Star size={16} />}
-          onClick={() => void inbox.favour(conv, !isFavourite).catch(complain)}
-        >
-          {t(isFavourite ? 'conversation.unfavour' : 'conversation.favour')}
-        </Menu.Item>
-        <Menu.Item
-          leftSection={isMuted ? <Bell size={16} /> : <BellOff size={16} />}
-          onClick={() => void inbox.mute(conv, !isMuted).catch(complain)}
-        >
-          {t(isMuted ? 'conversation.unmute' : 'conversation.mute')}
-        </Menu.Item>
-        <Menu.Item leftSection={<EyeOff size={16} />} onClick={() => void hide().catch(complain)}>
-          {t('conversation.hide')}
-        </Menu.Item>
-        {conversation.kind === 'room' && (
-          <Menu.Item leftSection={<Settings2 size={16} />} onClick={onSettings}>
-            {t('room.settings')}
+    <>
+      <Menu position="bottom-end" withinPortal>
+        <Menu.Target>
+          <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t('conversation.more')}>
+            <EllipsisVertical size={20} />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item leftSection={<CalendarSearch size={16} />} onClick={() => setAsking(true)}>
+            {t('date.open')}
           </Menu.Item>
-        )}
-      </Menu.Dropdown>
-    </Menu>
+          <Menu.Item
+            leftSection={<Star size={16} />}
+            onClick={() => void inbox.favour(conv, !isFavourite).catch(complain)}
+          >
+            {t(isFavourite ? 'conversation.unfavour' : 'conversation.favour')}
+          </Menu.Item>
+          <Menu.Item
+            leftSection={isMuted ? <Bell size={16} /> : <BellOff size={16} />}
+            onClick={() => void inbox.mute(conv, !isMuted).catch(complain)}
+          >
+            {t(isMuted ? 'conversation.unmute' : 'conversation.mute')}
+          </Menu.Item>
+          <Menu.Item leftSection={<EyeOff size={16} />} onClick={() => void hide().catch(complain)}>
+            {t('conversation.hide')}
+          </Menu.Item>
+          {conversation.kind === 'room' && (
+            <Menu.Item leftSection={<Settings2 size={16} />} onClick={onSettings}>
+              {t('room.settings')}
+            </Menu.Item>
+          )}
+        </Menu.Dropdown>
+      </Menu>
+      <Suspense>{isAsking && <DateQuestion onClose={() => setAsking(false)} />}</Suspense>
+    </>
   );
 }

@@ -2,7 +2,7 @@
 import { Alert, Button, Center, CloseButton, Loader } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { CircleAlert } from 'lucide-react';
-import { useEffect, useRef, useState } from 'react';
+import { lazy, Suspense, useEffect, useMemo, useRef, useState, type RefObject } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ChatConversation, ChatMessage } from '#src/client/conversations/records.ts';
 import { EmptyState } from '../../kit/empty-state.tsx';
@@ -13,29 +13,53 @@ import { Composer } from '../composer/composer.tsx';
 import { FileDrop } from '../composer/file-drop.tsx';
 import { UploadList } from '../composer/upload-list.tsx';
 import { useTitle } from '../conversation-words.ts';
-import { DeleteQuestion } from '../message/delete-question.tsx';
+import { Pins } from '../state/pins.ts';
 import { Timeline } from '../state/timeline.ts';
 import { ConversationHead, type Beside } from './conversation-head.tsx';
 import { MessageList, type MessageListHandle } from './message-list.tsx';
-import { OpenConversationContext, useRights, type Aim, type OpenConversation } from './open-conversation.ts';
+import {
+  OpenConversationContext,
+  useRights,
+  useSteadyRecord,
+  type Aim,
+  type OpenConversation,
+} from './open-conversation.ts';
 import { SidePanel } from './side-panel.tsx';
 import { TypingLine } from './typing-line.tsx';
 import { useSpokenMessages } from './spoken-messages.ts';
 
-export function ConversationScreen({ conv }: { readonly conv: string }) {
+const ForwardDialog = lazy(async () => ({ default: (await import('../forward/forward-dialog.tsx')).ForwardDialog }));
+
+const PictureViewer = lazy(async () => ({ default: (await import('../media/picture-viewer.tsx')).PictureViewer }));
+
+/** As chat.css has it. */
+const NARROW = '(max-width: 62rem)';
+
+export interface ConversationScreenProps {
+  readonly conv: string;
+  /** The message that somebody comes to see; undefined for the newest, or the first unread one. */
+  readonly at: number | undefined;
+}
+
+export function ConversationScreen({ conv, at }: ConversationScreenProps) {
   const { t } = useTranslation();
   const { client, inbox } = useChat();
   const [timeline] = useState(() => new Timeline(client, conv));
+  const [pins] = useState(() => new Pins(client, conv));
   const [failure, setFailure] = useState<unknown>();
   const generation = useObserved(timeline, () => timeline.state.generation);
   const row = useObserved(inbox, () => inbox.rowOf(conv));
   const open = () => {
     setFailure(undefined);
-    timeline.open().then(() => openedNow(client, inbox, conv), setFailure);
+    timeline.open(at).then(() => openedNow(client, inbox, conv), setFailure);
   };
   useEffect(() => {
     open();
-    return () => timeline.close();
+    pins.open();
+    return () => {
+      timeline.close();
+      pins.close();
+    };
     // The screen is made anew for another conversation.
   }, [timeline]);
   if (failure !== undefined && generation === 0) {
@@ -55,7 +79,7 @@ export function ConversationScreen({ conv }: { readonly conv: string }) {
       </Center>
     );
   }
-  return <Opened conversation={row.conversation} timeline={timeline} />;
+  return <Opened conversation={row.conversation} timeline={timeline} pins={pins} at={at} />;
 }
 
 /** A conversation that somebody goes to is shown in the list again. */
@@ -71,45 +95,72 @@ function openedNow(
 interface OpenedProps {
   readonly conversation: ChatConversation;
   readonly timeline: Timeline;
+  readonly pins: Pins;
+  readonly at: number | undefined;
 }
 
-function Opened({ conversation, timeline }: OpenedProps) {
+function Opened({ conversation, timeline, pins, at }: OpenedProps) {
   const { t } = useTranslation();
   const title = useTitle(conversation, t);
   const may = useRights(conversation.id);
   const list = useRef<MessageListHandle>(null);
+  useJumping(list, at);
   const [aim, setAim] = useState<Aim>();
   const [beside, setBeside] = useState<Beside>();
-  const [doomed, setDoomed] = useState<ChatMessage>();
+  const [forwarded, setForwarded] = useState<ChatMessage>();
+  const [picture, setPicture] = useState<ChatMessage>();
   const [complaint, setComplaint] = useState<unknown>();
   useSpokenMessages(conversation);
-  const open: OpenConversation = {
-    conv: conversation.id,
-    conversation,
-    timeline,
-    may,
-    aimAt: setAim,
-    askToDelete: setDoomed,
-    openThread: (root) => setBeside({ kind: 'thread', root }),
-    jumpTo: (seq) => list.current?.jumpTo(seq),
-    complain: setComplaint,
-  };
+  const steady = useSteadyRecord(conversation);
+  const open = useMemo((): OpenConversation => {
+    const jumpTo = (seq: number | undefined) => {
+      // What stands beside the messages stands over them here.
+      if (matchMedia(NARROW).matches) setBeside(undefined);
+      if (seq === undefined) list.current?.toNewest();
+      else list.current?.jumpTo(seq);
+    };
+    return {
+      conv: steady.id,
+      conversation: steady,
+      timeline,
+      pins,
+      may,
+      jumpTo,
+      aimAt: setAim,
+      forward: setForwarded,
+      openThread: (root) => setBeside({ kind: 'thread', root }),
+      showPicture: setPicture,
+      complain: setComplaint,
+    };
+  }, [steady, timeline, pins, may]);
   return (
     <OpenConversationContext value={open}>
       <FileDrop conv={conversation.id} isTaking={may('message.post')}>
         <section className="parley-conversation" aria-label={title}>
           <ConversationHead title={title} beside={beside} onBeside={setBeside} />
           {complaint !== undefined && <Complaint thrown={complaint} onClose={() => setComplaint(undefined)} />}
-          <MessageList ref={list} />
+          <MessageList ref={list} target={at} />
           <TypingLine />
           <UploadList conv={conversation.id} />
           <Composer title={title} aim={aim} onSent={() => list.current?.toNewest()} />
         </section>
         <SidePanel beside={beside} onClose={() => setBeside(undefined)} />
       </FileDrop>
-      <DeleteQuestion message={doomed} onClose={() => setDoomed(undefined)} />
+      <Suspense>
+        {forwarded !== undefined && <ForwardDialog message={forwarded} onClose={() => setForwarded(undefined)} />}
+        {picture !== undefined && <PictureViewer message={picture} onClose={() => setPicture(undefined)} />}
+      </Suspense>
     </OpenConversationContext>
   );
+}
+
+/** Goes to another message that the address names while the conversation is open; the list begins at the first one by itself. */
+function useJumping(list: RefObject<MessageListHandle | null>, at: number | undefined): void {
+  const shown = useRef(at);
+  useEffect(() => {
+    if (at !== undefined && at !== shown.current) list.current?.jumpTo(at);
+    shown.current = at;
+  }, [at, list]);
 }
 
 function Complaint({ thrown, onClose }: { readonly thrown: unknown; readonly onClose: () => void }) {

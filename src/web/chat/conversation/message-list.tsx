@@ -40,7 +40,13 @@ export interface MessageListHandle {
   toNewest(): void;
 }
 
-export function MessageList({ ref }: { readonly ref: Ref<MessageListHandle> }) {
+export interface MessageListProps {
+  readonly ref: Ref<MessageListHandle>;
+  /** The message that the conversation was opened for. */
+  readonly target: number | undefined;
+}
+
+export function MessageList({ ref, target: first }: MessageListProps) {
   const { t } = useTranslation();
   const { sending } = useChat();
   const { complain, conv, timeline } = useOpenConversation();
@@ -49,7 +55,7 @@ export function MessageList({ ref }: { readonly ref: Ref<MessageListHandle> }) {
   const items = useMemo(() => itemsOf(state, outgoing), [state, outgoing]);
   const list = useRef<VirtuosoHandle>(null);
   const [isAtEnd, setAtEnd] = useState(true);
-  const [target, setTarget] = useState<number>();
+  const [target, setTarget] = useState(first);
   const seen = useReading(state);
   const end = useStayingAtEnd(list, state);
   const toNewest = useCallback(() => {
@@ -60,6 +66,7 @@ export function MessageList({ ref }: { readonly ref: Ref<MessageListHandle> }) {
   useImperativeHandle(ref, () => ({
     jumpTo: (seq) => {
       setTarget(seq);
+      end.leave();
       const at = items.findIndex((item) => item.kind === 'message' && item.message.seq === seq);
       if (at >= 0) list.current?.scrollToIndex({ index: at, align: 'center' });
       else timeline.goTo(seq).catch(complain);
@@ -104,25 +111,30 @@ function itemsOf({ messages, isAtHead }: TimelineState, outgoing: readonly Sendi
   return isAtHead ? [...said, ...outgoing.map((one): Item => ({ kind: 'sending', sending: one }))] : said;
 }
 
-/** Where the list begins: at the message that was asked for or not read yet, or at the end. */
+/** Where the list begins: at the message that was asked for or not read yet, or what is there behind it; or at the end. */
 function beginningOf({ beginAt }: TimelineState, items: readonly Item[]) {
-  const at = items.findIndex((item) => item.kind === 'message' && item.message.seq === beginAt);
+  const at = items.findIndex((item) => item.kind === 'message' && beginAt !== undefined && item.message.seq >= beginAt);
   return at < 0 ? ({ index: 'LAST', align: 'end' } as const) : ({ index: at, align: 'center' } as const);
 }
 
 /** Who is at the end stays there while rows get their heights and reactions come, until they scroll themselves. */
 function useStayingAtEnd(list: RefObject<VirtuosoHandle | null>, { beginAt, generation }: TimelineState) {
   const isStaying = useRef(false);
+  /** Whether they scrolled since the list began: before that being at the end is where an unfinished list happens to be. */
+  const hasMoved = useRef(false);
   useLayoutEffect(() => {
     isStaying.current = beginAt === undefined;
+    hasMoved.current = false;
   }, [beginAt, generation]);
   const leave = () => {
     isStaying.current = false;
+    hasMoved.current = true;
   };
   return {
+    leave,
     touched: { onWheel: leave, onTouchMove: leave, onPointerDown: leave, onKeyDown: leave },
     arrived: (isThere: boolean) => {
-      if (isThere) isStaying.current = true;
+      if (isThere && (beginAt === undefined || hasMoved.current)) isStaying.current = true;
     },
     grown: () => {
       if (isStaying.current) list.current?.scrollToIndex({ index: 'LAST', align: 'end' });
@@ -189,7 +201,7 @@ function Older() {
   const { t } = useTranslation();
   return (
     <Center h={48}>
-      <Loader size="sm" aria-label={t('app.loading')} />
+      <Loader size="sm" role="img" aria-label={t('app.loading')} />
     </Center>
   );
 }

@@ -1,10 +1,11 @@
 /** The conversation that is open: what its parts share. */
-import { createContext, useContext, useEffect, useState } from 'react';
+import { createContext, useCallback, useContext, useEffect, useRef, useState } from 'react';
 import type { ChatConversation, ChatMessage } from '#src/client/conversations/records.ts';
 import type { ConversationRights } from '#src/client/conversations/rights.ts';
 import type { ParleyClient } from '#src/client/parley-client.ts';
 import type { ConversationRight } from '#src/protocol/conversations/rights.ts';
 import { useChat } from '../chat-context.ts';
+import type { Pins } from '../state/pins.ts';
 import type { Timeline } from '../state/timeline.ts';
 
 /** What the field under the messages is about, beside a new message. */
@@ -17,12 +18,16 @@ export interface OpenConversation {
   readonly conv: string;
   readonly conversation: ChatConversation;
   readonly timeline: Timeline;
+  readonly pins: Pins;
   /** Advice for what to offer; the server decides. */
   readonly may: (right: ConversationRight) => boolean;
   readonly aimAt: (aim: Aim | undefined) => void;
-  readonly askToDelete: (message: ChatMessage) => void;
+  /** Asks where to. */
+  readonly forward: (message: ChatMessage) => void;
   readonly openThread: (root: number) => void;
-  readonly jumpTo: (seq: number) => void;
+  readonly showPicture: (message: ChatMessage) => void;
+  /** Goes to a message; undefined for the newest. */
+  readonly jumpTo: (seq: number | undefined) => void;
   /** Says what went wrong, over the messages. */
   readonly complain: (thrown: unknown) => void;
 }
@@ -35,12 +40,26 @@ export function useOpenConversation(): OpenConversation {
   return open;
 }
 
+/**
+ * The record of the open conversation without what every message changes, its counts: as long as nothing else of it changes, it
+ * is the same object, and the messages that are there are not drawn again with each one that comes.
+ */
+export function useSteadyRecord(conversation: ChatConversation): ChatConversation {
+  const steady = useRef(conversation);
+  const { head_seq, rev } = steady.current;
+  const now: Readonly<Record<string, unknown>> = { ...conversation, head_seq, rev };
+  const before: Readonly<Record<string, unknown>> = { ...steady.current };
+  const keys = new Set([...Object.keys(now), ...Object.keys(before)]);
+  if (![...keys].every((key) => Object.is(now[key], before[key]))) steady.current = conversation;
+  return steady.current;
+}
+
 /** What the person may here, asked again when it may have changed. */
 export function useRights(conv: string): (right: ConversationRight) => boolean {
   const { client } = useChat();
   const [rights, setRights] = useState<ConversationRights>();
   useEffect(() => follow(client, conv, setRights), [client, conv]);
-  return (right) => rights !== undefined && (!rights.known || rights.granted.has(right));
+  return useCallback((right) => rights !== undefined && (!rights.known || rights.granted.has(right)), [rights]);
 }
 
 function follow(client: ParleyClient, conv: string, take: (rights: ConversationRights) => void): () => void {

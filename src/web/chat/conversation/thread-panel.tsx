@@ -74,7 +74,7 @@ export function ThreadPanel({ root }: { readonly root: number }) {
   if (thread.root === undefined) {
     return (
       <Center flex={1}>
-        <Loader aria-label={t('app.loading')} />
+        <Loader role="img" aria-label={t('app.loading')} />
       </Center>
     );
   }

@@ -1,12 +1,14 @@
-/** A file of a message: a picture in the place that its size says, or a card with its name; a press gets the whole of it. */
+/** A file of a message: a picture in the place that its size says, a player, or a card with its name, by which it is got. */
 import { Group, Text, UnstyledButton } from '@mantine/core';
 import { Download, File as FileIcon } from 'lucide-react';
-import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { harmlessName } from '../../kit/harmless-text.ts';
-import { useChat } from '../chat-context.ts';
-import { sizeOf, type FileBody } from '../conversation-words.ts';
+import type { ChatMessage } from '#src/client/conversations/records.ts';
+import { isPicture, sizeOf, type FileBody } from '../conversation-words.ts';
 import { useOpenConversation } from '../conversation/open-conversation.ts';
+import { useDownload, type PlacedFile } from '../media/download.ts';
+import { useThumbnail } from '../media/held-picture.ts';
+import { MediaPlayer } from '../media/media-player.tsx';
 import { FormattedText } from './formatted-text.tsx';
 
 const WIDTH_MAX = 380;
@@ -14,74 +16,47 @@ const HEIGHT_MAX = 320;
 /** The thumbnail for twice the pixels of that. */
 const THUMBNAIL = 1024;
 const THUMBNAIL_SMALL = 320;
-/** Files up to here are held by the page on their way to the disk; what is larger goes there directly. */
-const HELD_BYTES_MAX = 64 * 1024 * 1024;
-/** By then the browser has taken what was handed to it. */
-const RELEASE_MILLIS = 60_000;
-const MESSAGING = document.documentElement.dataset['messaging'] ?? '';
+/** What a browser may play; whether it can is seen when somebody presses. */
+const PLAYED = /^(?:audio|video)\//;
 
 export interface FileMessageProps {
-  readonly conv: string;
+  readonly message: ChatMessage;
   readonly file: FileBody;
 }
 
-export function FileMessage({ conv, file }: FileMessageProps) {
-  const isPicture = file.type.startsWith('image/') && file.width !== undefined && file.height !== undefined;
+export function FileMessage({ message, file }: FileMessageProps) {
+  const conv = message.conversation_id;
+  const card = <Card conv={conv} file={file} />;
   return (
     <div>
-      {isPicture ? <Picture conv={conv} file={file} /> : <Card conv={conv} file={file} />}
+      {isPicture(file) ? (
+        <Picture message={message} file={file} />
+      ) : PLAYED.test(file.type) ? (
+        <MediaPlayer conv={conv} file={file} instead={card} />
+      ) : (
+        card
+      )}
       {file.caption !== undefined && <FormattedText text={file.caption} />}
     </div>
   );
 }
 
-/** Gets a file and puts it where the browser has downloads. */
-function useDownload({ conv, file }: FileMessageProps): () => void {
-  const { client } = useChat();
-  const { complain } = useOpenConversation();
-  return () => {
-    const name = harmlessName(file.name, 'file');
-    if (file.size > HELD_BYTES_MAX) {
-      // Too much to hold: the browser gets it by a link, which is good for minutes and for this file alone.
-      const follow = ({ path }: { path: string }) => press(`${MESSAGING}${path}`, name);
-      client.attachments.link(file.attachment, conv).then(follow, complain);
-      return;
-    }
-    const take = async () => {
-      const response = await client.attachments.download(file.attachment, conv);
-      const url = URL.createObjectURL(await response.blob());
-      press(url, name);
-      setTimeout(() => URL.revokeObjectURL(url), RELEASE_MILLIS);
-    };
-    take().catch(complain);
-  };
-}
-
-/** A page of its own, should the browser show it: this one stays. */
-function press(address: string, name: string): void {
-  const anchor = document.createElement('a');
-  anchor.href = address;
-  anchor.download = name;
-  anchor.rel = 'noopener noreferrer';
-  if (!address.startsWith('blob:')) anchor.target = '_blank';
-  anchor.click();
-}
-
-function Picture({ conv, file }: FileMessageProps) {
+function Picture({ message, file }: FileMessageProps) {
   const { t } = useTranslation();
+  const { showPicture } = useOpenConversation();
+  const conv = message.conversation_id;
   const { attachment, height = 1, name, width = 1 } = file;
   const scale = Math.min(1, WIDTH_MAX / width, HEIGHT_MAX / height);
   const [drawnWidth, drawnHeight] = [Math.max(48, Math.round(width * scale)), Math.max(48, Math.round(height * scale))];
   const isLarge = Math.max(drawnWidth, drawnHeight) * devicePixelRatio > THUMBNAIL_SMALL;
   const { url, isMissing } = useThumbnail(attachment, conv, isLarge ? THUMBNAIL : THUMBNAIL_SMALL);
-  const download = useDownload({ conv, file });
   if (isMissing) return <Card conv={conv} file={file} />;
-  const label = t('file.download', { name: harmlessName(name, 'file') });
+  const label = t('picture.open', { name: harmlessName(name, 'file') });
   return (
     <UnstyledButton
       className="parley-picture"
       style={{ width: drawnWidth, height: drawnHeight }}
-      onClick={download}
+      onClick={() => showPicture(message)}
       aria-label={label}
       title={label}
     >
@@ -90,30 +65,7 @@ function Picture({ conv, file }: FileMessageProps) {
   );
 }
 
-function useThumbnail(id: string, conv: string, size: 320 | 1024): { url: string | undefined; isMissing: boolean } {
-  const { client } = useChat();
-  const [url, setUrl] = useState<string>();
-  const [isMissing, setMissing] = useState(false);
-  useEffect(() => {
-    let made: string | undefined;
-    let isOver = false;
-    client.attachments.thumbnail(id, conv, size).then(
-      (blob) => {
-        if (isOver) return;
-        made = URL.createObjectURL(blob);
-        setUrl(made);
-      },
-      () => isOver || setMissing(true),
-    );
-    return () => {
-      isOver = true;
-      if (made !== undefined) URL.revokeObjectURL(made);
-    };
-  }, [client, conv, id, size]);
-  return { url, isMissing };
-}
-
-function Card({ conv, file }: FileMessageProps) {
+function Card({ conv, file }: PlacedFile) {
   const { t } = useTranslation();
   const download = useDownload({ conv, file });
   const name = harmlessName(file.name, 'file');

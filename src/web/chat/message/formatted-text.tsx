@@ -7,16 +7,16 @@ import { Lexer, type Token, type Tokens } from 'marked';
 import { memo, type ReactNode } from 'react';
 import type { Mention } from '#src/protocol/conversations/messages.ts';
 import { harmlessText } from '../../kit/harmless-text.ts';
+import { CodeBlock } from '../code/code-block.tsx';
 import { useName } from '../state/people.ts';
 import { useChat } from '../chat-context.ts';
+import { webAddress } from './web-address.ts';
 
 /** Stand where a mention was, so that formatting never takes one apart; a text’s own ones are taken out before. */
 const [OPEN, CLOSE] = ['\ue000', '\ue001'];
 const PLACES = /\ue000(\d+)\ue001/u;
 /** A list in a list in a quote: beyond this what is inside is text. */
 const DEPTH_MAX = 12;
-/** Addresses that a link of a message may lead to. */
-const SCHEMES = new Set(['http:', 'https:', 'mailto:']);
 
 interface Drawing {
   readonly mentions: readonly Mention[];
@@ -90,9 +90,7 @@ function Drawn({ token, drawing, depth }: DrawnProps): ReactNode {
       return <Code>{plain((token as Tokens.Codespan).text, drawing)}</Code>;
     case 'code':
       return (
-        <Code block tabIndex={0}>
-          {plain((token as Tokens.Code).text, drawing)}
-        </Code>
+        <CodeBlock text={plain((token as Tokens.Code).text, drawing)} language={languageOf(token as Tokens.Code)} />
       );
     case 'blockquote':
       return <Blockquote p="xs">{inside()}</Blockquote>;
@@ -112,6 +110,11 @@ function Drawn({ token, drawing, depth }: DrawnProps): ReactNode {
   }
 }
 
+/** What the fence calls it: of `js title=x` the first word. */
+function languageOf({ lang }: Tokens.Code): string | undefined {
+  return /^[\w+#-]{1,32}/.exec(lang ?? '')?.[0]?.toLowerCase();
+}
+
 function DrawnList({ token, drawing, depth }: DrawnProps & { readonly token: Tokens.List }) {
   return (
     <List
@@ -126,23 +129,13 @@ function DrawnList({ token, drawing, depth }: DrawnProps & { readonly token: Tok
 }
 
 function DrawnLink({ token, drawing, depth }: DrawnProps & { readonly token: Tokens.Link }) {
-  const href = addressOf(token.href);
+  const href = webAddress(token.href);
   if (href === undefined) return withMentions(token.raw, drawing);
   return (
     <Anchor href={href} target="_blank" rel="noopener noreferrer nofollow" title={href} underline="always" inherit>
       {drawAll(token.tokens, drawing, depth + 1)}
     </Anchor>
   );
-}
-
-/** An address that leads out to the web; undefined for scripts, files and what is none. */
-function addressOf(text: string): string | undefined {
-  try {
-    const url = new URL(text);
-    return SCHEMES.has(url.protocol) ? url.href : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The text with the mentions as they were written: nobody is mentioned inside code. */

@@ -5,8 +5,9 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ChatMessage } from '#src/client/conversations/records.ts';
 import { useChat } from '../chat-context.ts';
+import { EmojiButton } from '../emoji/emoji-button.tsx';
 import { useOpenConversation } from '../conversation/open-conversation.ts';
-import { EmojiButton } from './emoji-button.tsx';
+import { MessageMenu } from './message-menu.tsx';
 
 export interface MessageActionsProps {
   readonly message: ChatMessage;
@@ -15,8 +16,8 @@ export interface MessageActionsProps {
 
 export function MessageActions({ message, isInThread }: MessageActionsProps) {
   const { t } = useTranslation();
-  const { client, me } = useChat();
-  const { aimAt, askToDelete, complain, conv, may, openThread } = useOpenConversation();
+  const { client, deletions, me } = useChat();
+  const { aimAt, complain, conv, may, openThread } = useOpenConversation();
   const isOwn = message.sender === me;
   const mayDelete = may('message.delete.any') || (isOwn && may('message.delete.own'));
   const mayEdit = isOwn && message.kind === 'text' && message.forward === undefined && may('message.edit.own');
@@ -44,10 +45,11 @@ export function MessageActions({ message, isInThread }: MessageActionsProps) {
         </Action>
       )}
       {mayDelete && (
-        <Action label={t('message.delete')} onClick={() => askToDelete(message)}>
+        <Action label={t('message.delete')} onClick={() => deletions.delete({ conv, seq: message.seq }, complain)}>
           <Trash2 size={16} />
         </Action>
       )}
+      <MessageMenu message={message} />
     </div>
   );
 }

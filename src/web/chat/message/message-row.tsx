@@ -1,6 +1,6 @@
 /** One message of the history: who, when, what; under it reactions and its thread; over it, when it is pointed at, what can be done. */
 import { Group, Text, UnstyledButton } from '@mantine/core';
-import { MessageSquareText } from 'lucide-react';
+import { MessageSquareText, Pin } from 'lucide-react';
 import { memo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ChatMessage } from '#src/client/conversations/records.ts';
@@ -10,8 +10,10 @@ import { dayOf, fileOf, lineOf, momentOf, timeOf } from '../conversation-words.t
 import { useOpenConversation } from '../conversation/open-conversation.ts';
 import { UserAvatar } from '../people/conversation-avatar.tsx';
 import { useName } from '../state/people.ts';
+import { DeletingLine } from './deleting-line.tsx';
 import { FileMessage } from './file-message.tsx';
 import { FormattedText } from './formatted-text.tsx';
+import { LinkPreview } from './link-preview.tsx';
 import { MessageActions } from './message-actions.tsx';
 import { Reactions } from './reactions.tsx';
 import { ReadBy } from './read-by.tsx';
@@ -32,8 +34,12 @@ export interface MessageRowProps {
 export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
   const { t } = useTranslation();
   const { message, day, isUnreadFirst, isJoined, isTarget, isInThread = false } = props;
-  const { me, people } = useChat();
+  const { deletions, me, people } = useChat();
+  const { pins } = useOpenConversation();
   const name = useName(people, message.sender);
+  const isPinned = useObserved(pins, () => pins.has(message.seq));
+  const doomed = useObserved(deletions, () => deletions.stateOf(message.conversation_id, message.seq));
+  const isGone = message.deletedAt !== undefined || doomed !== undefined;
   const isMeant = message.mentions?.some((one) => 'all' in one || one.username === me) === true;
   return (
     <>
@@ -60,16 +66,26 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
             </Group>
           )}
           {message.reply_to !== undefined && !isInThread && <Quoted seq={message.reply_to} />}
-          <Content message={message} />
-          <Reactions message={message} />
+          {doomed === 'waiting' ? <DeletingLine message={message} /> : <Content message={message} isGone={isGone} />}
+          {isPinned && !isGone && <PinnedMark />}
+          {!isGone && <Reactions message={message} />}
           {!isInThread && <ThreadLine message={message} />}
         </div>
         <ReadBy message={message} />
-        {message.deletedAt === undefined && <MessageActions message={message} isInThread={isInThread} />}
+        {!isGone && <MessageActions message={message} isInThread={isInThread} />}
       </article>
     </>
   );
 });
+
+function PinnedMark() {
+  const { t } = useTranslation();
+  return (
+    <Text size="xs" c="dimmed">
+      <Pin size={12} aria-hidden="true" /> {t('pins.pinned')}
+    </Text>
+  );
+}
 
 function Time({ message }: { readonly message: ChatMessage }) {
   return (
@@ -96,9 +112,9 @@ function Divider({ text, isUnread = false }: { readonly text: string; readonly i
   );
 }
 
-function Content({ message }: { readonly message: ChatMessage }) {
+function Content({ message, isGone }: { readonly message: ChatMessage; readonly isGone: boolean }) {
   const { t } = useTranslation();
-  if (message.deletedAt !== undefined) {
+  if (isGone) {
     return (
       <Text c="dimmed" fs="italic" size="sm">
         {t('message.deleted')}
@@ -109,11 +125,12 @@ function Content({ message }: { readonly message: ChatMessage }) {
   return (
     <>
       {message.forward !== undefined && <Forwarded user={message.forward.sender} />}
-      {file !== undefined && <FileMessage conv={message.conversation_id} file={file} />}
+      {file !== undefined && <FileMessage message={message} file={file} />}
       {file === undefined && typeof message.body === 'string' && (
         <FormattedText text={message.body} mentions={message.mentions} />
       )}
       {file === undefined && typeof message.body !== 'string' && <Text c="dimmed">{lineOf(message, t)}</Text>}
+      <LinkPreview message={message} />
       {message.editedAt !== undefined && (
         <Text size="xs" c="dimmed" title={momentOf(message.editedAt)}>
           {t('message.edited')}

@@ -15,7 +15,8 @@ export function SendingRow({ sending }: { readonly sending: Sending }) {
   const chat = useChat();
   const { form, refused } = sending;
   const file = 'kind' in form ? fileOf(form) : undefined;
-  const text = 'kind' in form && form.kind === 'text' ? form.body : harmlessName(file?.name ?? '');
+  const said = 'kind' in form && form.kind === 'text' ? form.body : harmlessName(file?.name ?? '');
+  const text = 'forward' in form ? t('forward.waiting') : said;
   return (
     <div className="parley-message" data-joined data-sending={refused === undefined ? 'waiting' : 'refused'}>
       <div className="parley-gutter">

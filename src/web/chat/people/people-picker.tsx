@@ -78,7 +78,7 @@ export function PeoplePicker({ onPick, without, refused }: PeoplePickerProps) {
         onChange={(event) => setQuery(event.currentTarget.value)}
         onKeyDown={press}
         leftSection={<Search size={16} aria-hidden="true" />}
-        rightSection={found.isSearching ? <Loader size="xs" aria-label={t('app.loading')} /> : null}
+        rightSection={found.isSearching ? <Loader size="xs" role="img" aria-label={t('app.loading')} /> : null}
         autoComplete="off"
         role="combobox"
         aria-expanded={items.length > 0}

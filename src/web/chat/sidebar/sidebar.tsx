@@ -7,6 +7,7 @@ import { useMemo, useRef, useState, type KeyboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Virtuoso } from 'react-virtuoso';
 import { PersonAvatar } from '../../kit/person-avatar.tsx';
+import { harmlessName } from '../../kit/harmless-text.ts';
 import { useObserved } from '../../kit/observable.ts';
 import { useChat, type Chat } from '../chat-context.ts';
 import { titleOf } from '../conversation-words.ts';
@@ -32,14 +33,20 @@ export function Sidebar() {
     const at = rows.findIndex(({ conversation }) => conversation.id === conv);
     open(rows[Math.max(0, at + by)]?.conversation.id);
   };
+  const search = () => {
+    setQuery('');
+    void navigate({ to: '/search', search: { text: query.trim() } });
+  };
   useHotkeys(
     [
       ['alt+ArrowDown', () => step(1)],
       ['alt+ArrowUp', () => step(-1)],
+      ['mod+shift+F', search],
     ],
     [],
   );
   const openFirst = () => {
+    if (rows.length === 0 && query.trim() !== '') return search();
     open(rows[0]?.conversation.id);
     setQuery('');
   };
@@ -49,7 +56,16 @@ export function Sidebar() {
         <OwnLine />
         <SearchField query={query} onChange={setQuery} onOpen={openFirst} />
       </Stack>
-      {query === '' && <Invitations />}
+      {query.trim() === '' ? (
+        <Invitations />
+      ) : (
+        <Link to="/search" search={{ text: query.trim() }} className="parley-row" onClick={() => setQuery('')}>
+          <Search size={18} aria-hidden="true" />
+          <Text size="sm" truncate>
+            {t('search.messages', { query: harmlessName(query) })}
+          </Text>
+        </Link>
+      )}
       <Rows rows={rows} query={query} />
     </nav>
   );

@@ -70,14 +70,15 @@ export class Timeline extends Observable {
     for (const off of this.#off) off();
   }
 
-  /** Begins at the newest message, or at the first unread one where there is one. @throws ParleyError */
-  async open(): Promise<void> {
+  /** Begins at a message, or at the newest one, or at the first unread one where there is one. @throws ParleyError */
+  async open(at?: number): Promise<void> {
     const mirror = await this.#client.open(this.conv);
     const read = mirror.watermarks.get(this.#client.user)?.read ?? 0;
     const unread = mirror.unread(this.#client.user) ?? 0;
 
     const unreadFrom = this.#firstUnread(mirror.messages, read, unread);
     this.#state = { ...this.#state, unreadFrom };
+    if (at !== undefined) return await this.goTo(at);
     const isFar = unreadFrom !== undefined && mirror.headSeq - unreadFrom >= PAGE;
     await this.#begin(isFar ? { around: unreadFrom } : { newest: true }, unreadFrom);
   }

@@ -1,0 +1,108 @@
+/**
+ * Guests whom people invite with their apps: for whom the settings let, for as long and as many as they say. Whoever invited
+ * them is their host, who is named in the trail, ends their term, and without whom they take part in no room.
+ */
+import { unixSeconds, type Clock } from '#src/base/clock.ts';
+import { formatInstant } from '#src/base/time.ts';
+import { countHosted, dropHosted, putHosted, readHosted } from '#src/identity/guest-hosts.ts';
+import { guestOfPhone, guestRecords } from '#src/identity/guest-records.ts';
+import type { HostedGuest, InviteGuest } from '#src/protocol/directory/guests.ts';
+import { Refusal } from '#src/protocol/errors.ts';
+import { readGuestRule } from '#src/settings/guest-settings.ts';
+import type { Accounts } from '#storage/accounts/accounts.ts';
+import type { AuditActor } from '#storage/accounts/audit-chain.ts';
+import type { AccessControl } from '#src/directory/access-control.ts';
+import { profileOf } from '#src/directory/directory.ts';
+import { putEnrollment, removeEnrollment, waitingGuestOf, type EnrollmentLink } from '#src/directory/enrollment.ts';
+import { termEnd, type Guests } from '#src/directory/guests.ts';
+
+const DAY_MILLIS = 86_400_000;
+
+export interface HostedGuestsOptions {
+  readonly accounts: Accounts;
+  readonly access: Pick<AccessControl, 'grants'>;
+  readonly clock: Clock;
+  readonly guests: Pick<Guests, 'end'>;
+}
+
+export class HostedGuests {
+  readonly #options: HostedGuestsOptions;
+
+  constructor(options: HostedGuestsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Makes an invitation; the path of its link is known to the answer alone.
+   * @throws Refusal `right_missing`, `field_invalid` for a term out of bounds, `phone_taken`, `guests_full`.
+   */
+  async invite(host: string, form: InviteGuest, by: AuditActor): Promise<EnrollmentLink> {
+    const { accounts, access, clock } = this.#options;
+    if (!access.grants('guest.invite', host)) throw new Refusal('right_missing');
+    const now = clock.now();
+    const { perPerson, termDays } = readGuestRule(accounts);
+    const endsAt = termEnd(form.guest_until, now, 'guest_until');
+    if (endsAt * 1000 > now + termDays * DAY_MILLIS) throw new Refusal('field_invalid', { field: 'guest_until' });
+    const guest = { phone: form.phone, endsAt, invitedBy: host, isHosted: true } as const;
+    const { display_name } = form;
+    return await accounts.change((draft) => {
+      if (draft.person(host)?.state !== 'active' || !access.grants('guest.invite', host)) {
+        throw new Refusal('right_missing');
+      }
+      if (countHosted(draft, host) >= perPerson) throw new Refusal('guests_full');
+      if (guestOfPhone(draft, guest.phone, unixSeconds(now)) !== undefined) throw new Refusal('phone_taken');
+      const made = putEnrollment(draft, { kind: 'guest', profile: { display_name }, guest }, by, now);
+      putHosted(draft, host, { invitation: made.id });
+      return made;
+    });
+  }
+
+  /** Guests of a host whose term runs, and their invitations that wait. */
+  list(host: string): HostedGuest[] {
+    const { accounts, clock } = this.#options;
+    const now = unixSeconds(clock.now());
+    return readHosted(accounts, host).flatMap((one): HostedGuest[] => {
+      if ('invitation' in one) {
+        const waiting = waitingGuestOf(accounts, host, one.invitation);
+        if (waiting === undefined || waiting.expiresAt <= now || waiting.guest.endsAt <= now) return [];
+        const ends = { expires_at: formatInstant(waiting.expiresAt * 1000) };
+        const { display_name: name } = waiting.profile;
+        return [{ state: 'invited', id: one.invitation, ...ends, ...viewOf(name, waiting.guest) }];
+      }
+      const record = accounts.document(guestRecords, one.guest);
+      if (record === undefined || record.endsAt <= now) return [];
+      const { display_name: name } = profileOf(accounts, one.guest);
+      return [{ state: 'active', user: one.guest, ...viewOf(name, record) }];
+    });
+  }
+
+  /** Takes an invitation back that waits. @throws Refusal `invitation_not_found`, also for one of somebody else. */
+  async withdraw(host: string, id: string, by: AuditActor): Promise<void> {
+    const { accounts, clock } = this.#options;
+    await accounts.change((draft) => {
+      const waiting = waitingGuestOf(draft, host, id);
+      if (waiting === undefined) throw new Refusal('invitation_not_found');
+      removeEnrollment(draft, id);
+      dropHosted(draft, host, { invitation: id });
+      const details = { expires_at: formatInstant(waiting.expiresAt * 1000), phone: waiting.guest.phone };
+      draft.audit(clock.now(), { event: 'enrollment.withdrawn', ...by, subject: null, details });
+    });
+  }
+
+  /** Ends the term of a guest now. @throws Refusal `guest_not_found`, also for one of somebody else, or whose term is over. */
+  async end(host: string, username: string, by: AuditActor): Promise<void> {
+    const { accounts, clock, guests } = this.#options;
+    const record = accounts.document(guestRecords, username);
+    const isTheirs = record?.isHosted === true && record.invitedBy === host;
+    if (!isTheirs || record.endsAt <= unixSeconds(clock.now())) throw new Refusal('guest_not_found');
+    await guests.end(username, by);
+  }
+}
+
+function viewOf(
+  name: string | null | undefined,
+  { endsAt, phone }: { readonly endsAt: number; readonly phone: string },
+) {
+  const shown = typeof name === 'string' ? { display_name: name } : {};
+  return { ...shown, phone, guest_until: formatInstant(endsAt * 1000) };
+}

@@ -1,0 +1,42 @@
+/** What a person does in the app, for tests: signing in, and finding messages, fields and rows of the list. */
+import type { Locator, Page } from 'playwright-core';
+import type { TestServer } from '#test/support/server.ts';
+
+export async function signIn(server: TestServer, page: Page, username: string): Promise<void> {
+  await page.goto(server.coordinator);
+  await page.getByLabel('Username').fill(username);
+  await page.getByLabel('Password', { exact: true }).fill(`password of ${username}`);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByRole('navigation', { name: 'Conversations' }).waitFor();
+}
+
+export function fieldOf(page: Page, title: string): Locator {
+  return page.getByRole('textbox', { name: `Message ${title}`, exact: true });
+}
+
+export async function send(page: Page, title: string, text: string): Promise<void> {
+  await fieldOf(page, title).fill(text);
+  await fieldOf(page, title).press('Enter');
+}
+
+export function messageOf(page: Page, text: string): Locator {
+  return page.getByRole('article').filter({ hasText: text });
+}
+
+export async function openRow(page: Page, title: string): Promise<void> {
+  const isTitled = page.locator('bdi', { hasText: new RegExp(`^${title}$`) });
+  await page.getByRole('navigation').getByRole('link').filter({ has: isTitled }).click();
+  await fieldOf(page, title).waitFor();
+}
+
+/** Presses one of the buttons that a message shows when it is pointed at. */
+export async function act(message: Locator, name: string): Promise<void> {
+  await message.hover();
+  await message.getByRole('button', { name, exact: true }).click();
+}
+
+/** Chooses from the menu of a message. */
+export async function chooseFor(page: Page, message: Locator, item: string): Promise<void> {
+  await act(message, 'Other actions');
+  await page.getByRole('menuitem', { name: item }).click();
+}
