@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seedRooms } from '#src/cli/seed-rooms.ts';
 import { readConfig } from '#src/config.ts';
+import { Accounts } from '#storage/accounts/accounts.ts';
 import { checkFolder } from '#storage/check/check.ts';
 import { readConversation, readParticipants } from '#storage/conversations/conversation-reader.ts';
 import { openFolder } from '#storage/engine/folder.ts';
@@ -12,6 +13,7 @@ import { temporaryFolder } from '#test/support/temporary-folder.ts';
 test('each plan becomes a room that its first member owns, in whatever lane it falls', async (t) => {
   const config = readConfig({ PARLEY_DATA: temporaryFolder(t), PARLEY_LANE_SIZE: '1' });
   openFolder(config.data, 4, '2026-11-21T08:00:00Z');
+  await (await Accounts.open(config.data)).close();
   const plans = Array.from({ length: 150 }, (_, i) => ({
     title: `Room ${i}`,
     members: [`p${i}`, `q${i}`, 'everybody'],

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
+import { Accounts } from '#storage/accounts/accounts.ts';
 import { sealContents } from '#storage/attachments/attachment-sealing.ts';
 import { Attachments } from '#storage/attachments/attachments.ts';
 import { Content, ContentVault, writeSealedCopy } from '#storage/attachments/blob-contents.ts';
@@ -120,6 +121,7 @@ test('a content that was changed, cut off, put together anew or put in the place
 test('turning encryption on seals what lay there, passes over what is damaged, and goes on after it was stopped', async (t) => {
   const folder = temporaryFolder(t);
   openFolder(folder, 1, '2026-01-10T00:00:00Z');
+  await (await Accounts.open(folder)).close();
   const lane = openLane(lanePath(folder, 0), 1024 ** 3);
   const attachments = await Attachments.open(folder, { lanes: [lane], now: () => NOW });
   t.after(async () => {

@@ -4,6 +4,7 @@ import fs, { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'no
 import { dirname } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { Refusal } from '#src/protocol/errors.ts';
+import { Accounts } from '#storage/accounts/accounts.ts';
 import { checkFolder } from '#storage/check/check.ts';
 import { removeReference, writeReference } from '#storage/conversations/attachment-references.ts';
 import { QuotaGate } from '#src/limits/quotas.ts';
@@ -28,6 +29,7 @@ interface Stage {
 async function setStage(t: TestContext): Promise<Stage> {
   const folder = temporaryFolder(t);
   openFolder(folder, 1, '2026-01-10T00:00:00Z');
+  await (await Accounts.open(folder)).close();
   const lane = openLane(lanePath(folder, 0), 1024 ** 3);
   const stage = { folder, lane, now: START } as { -readonly [K in keyof Stage]: Stage[K] };
   const quotas = new QuotaGate({ limits: { attachment_bytes: 20_000 }, now: () => stage.now, near: () => undefined });
