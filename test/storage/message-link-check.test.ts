@@ -42,6 +42,8 @@ const outcome = (
     body: { outcome: { result: 'missed', duration, flags: [] }, ...(call === undefined ? {} : { call }) },
   },
   attempts,
+  // The thread that takes the post names the call it is about, as it is stored.
+  ...(call === undefined ? {} : { about: call }),
   ...as(user),
 });
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
+import { Accounts } from '#storage/accounts/accounts.ts';
 import { Attachments, RETURNED_MILLIS } from '#storage/attachments/attachments.ts';
 import { Content, ContentVault } from '#storage/attachments/blob-contents.ts';
 import { blobPath, fetchedPath } from '#storage/attachments/blobs.ts';
@@ -40,6 +41,7 @@ class Objects implements ObjectStore {
 async function setStage(t: TestContext) {
   const folder = temporaryFolder(t);
   openFolder(folder, 1, '2026-01-10T00:00:00Z');
+  await (await Accounts.open(folder)).close();
   const lane = openLane(lanePath(folder, 0), 1024 ** 3);
   const time = { now: START };
   const pauses = new Int32Array(1);
