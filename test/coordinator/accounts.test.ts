@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { Refusal } from '#src/protocol/errors.ts';
 import { personRecord } from '#storage/accounts/account-records.ts';
-import { Accounts, AccountsReader, CHANGES_WAITING_MAX, SECRET_NAMES } from '#storage/accounts/accounts.ts';
+import {
+  Accounts,
+  AccountsReader,
+  CHANGES_WAITING_MAX,
+  RESERVE_BYTES,
+  SECRET_NAMES,
+} from '#storage/accounts/accounts.ts';
+import { folderPaths } from '#storage/engine/folder.ts';
 import { KEY_RINGS } from '#storage/accounts/signing-keys.ts';
 import { PASSWORD, START, startCoordinator, temporaryFolder } from './coordinator-fixture.ts';
 
@@ -60,6 +67,19 @@ test('secrets are made once and stay', async (context) => {
     keys.map((key) => [...key]),
   );
   await second.close();
+});
+
+test('CRD-08 the room for a full disk is made once, by the first change, and is there after a restart', async (context) => {
+  const folder = temporaryFolder(context);
+  const sizes: number[] = [];
+  for (let start = 0; start < 3; start += 1) {
+    const accounts = await Accounts.open(folder);
+    // Changes right behind each other: none of them waits for the log to be applied.
+    for (let n = 0; n < 20; n += 1) await accounts.change((draft) => draft.putPerson({ ...PERSON, username: `u${n}` }));
+    await accounts.close();
+    sizes.push(statSync(folderPaths(folder).accounts).size);
+  }
+  for (const size of sizes) assert.ok(size > RESERVE_BYTES && size < 2 * RESERVE_BYTES, `${sizes}`);
 });
 
 test('changes made at once are decided one after the other, and each sees those before', async (context) => {
