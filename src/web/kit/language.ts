@@ -3,7 +3,6 @@ import { createInstance, type TFunction } from 'i18next';
 import { initReactI18next } from 'react-i18next';
 import { LANGUAGES, translate, type Language } from '#src/client/translations.ts';
 import { ENGLISH } from './english.ts';
-import { RUSSIAN } from './russian.ts';
 
 const KEPT = 'parley.language';
 
@@ -45,27 +44,40 @@ export function currentLocale(): string {
   return navigator.languages.find((tag) => tag.split('-')[0] === language) ?? language;
 }
 
+/** Whoever reads English loads no other words; English is always there, for what another language might lack. */
+async function loadWords(language: Language): Promise<void> {
+  if (language === 'en' || dictionary.hasResourceBundle(language, 'translation')) return;
+  const { RUSSIAN } = await import('./russian.ts');
+  dictionary.addResourceBundle(language, 'translation', RUSSIAN);
+}
+
 export async function startLanguage(): Promise<void> {
   const language = chosenLanguage() ?? languageOfBrowser();
   dictionary.on('languageChanged', (now) => {
     document.documentElement.lang = now;
   });
   await dictionary.use(initReactI18next).init({
-    resources: { en: { translation: ENGLISH }, ru: { translation: RUSSIAN } },
-    lng: language,
+    resources: { en: { translation: ENGLISH } },
+    lng: 'en',
     fallbackLng: 'en',
     // Elements are made of values, never markup: nothing is to be escaped.
     interpolation: { escapeValue: false },
     keySeparator: false,
     nsSeparator: false,
   });
+  await take(language);
+}
+
+async function take(language: Language): Promise<void> {
+  await loadWords(language);
+  await dictionary.changeLanguage(language);
 }
 
 /** Takes the language from now on; undefined for the browser's. */
 export async function chooseLanguage(language: Language | undefined): Promise<void> {
   if (language === undefined) localStorage.removeItem(KEPT);
   else localStorage.setItem(KEPT, language);
-  await dictionary.changeLanguage(language ?? languageOfBrowser());
+  await take(language ?? languageOfBrowser());
 }
 
 /** The sentence for what a call failed with, whatever it was. */
