@@ -60,7 +60,6 @@ import type { ShownVendorToken } from '#src/protocol/sessions/shown-vendor-token
 import { printWelcome } from '#src/server/welcome.ts';
 import { addMailRoutes, makeOutbox, type MailServicesOptions } from '#src/calendar/mail/mail-services.ts';
 import type { Base, Release } from '#src/server/base.ts';
-import { openServed } from '#src/server/open-folder.ts';
 import type { FactorRemovals } from '#src/directory/factor-removals.ts';
 import type { Invitations } from '#src/directory/invitations.ts';
 import { addSecondFactors } from '#src/server/account/second-factors.ts';
@@ -77,6 +76,7 @@ import { Accounts } from '#storage/accounts/accounts.ts';
 import { AttachmentReader, openAttachments } from '#storage/attachments/attachment-records.ts';
 import { FolderError, lockFolder } from '#storage/engine/folder.ts';
 import { Lanes } from '#storage/engine/lanes.ts';
+import { openServed } from '#storage/engine/served-folder.ts';
 
 /** The exit code when a setting or the folder is wrong. */
 const EXIT_UNUSABLE = 2;

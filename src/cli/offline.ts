@@ -18,9 +18,9 @@ import { rotateSigningKeys } from '#src/server/signing-key-rotation.ts';
 import { Seeder } from '#src/server/seed.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
 import { Vault } from '#storage/vault/vault.ts';
-import { openServed } from '#src/server/open-folder.ts';
 import { FolderError, lockFolder, readManifest } from '#storage/engine/folder.ts';
 import { dropDamagedLogs } from '#storage/engine/log-recovery.ts';
+import { openServed } from '#storage/engine/served-folder.ts';
 import { CommandError } from './command-error.ts';
 import type { ControlConnection } from './control-client.ts';
 

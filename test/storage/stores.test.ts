@@ -15,7 +15,6 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { openServed } from '#src/server/open-folder.ts';
 import { ACCOUNT_TABLES } from '#storage/accounts/accounts.ts';
 import { ATTACHMENT_TABLES } from '#storage/attachments/attachment-records.ts';
 import { backupFolder, restoreFolder } from '#storage/backup/backup.ts';
@@ -25,6 +24,7 @@ import { Environment } from '#storage/engine/environment.ts';
 import { FolderError, lanePath, openFolder, readManifest } from '#storage/engine/folder.ts';
 import { openLane } from '#storage/engine/lane.ts';
 import { PageFile } from '#storage/engine/page-file.ts';
+import { openServed } from '#storage/engine/served-folder.ts';
 import { storesOf } from '#storage/engine/stores.ts';
 import { SeededRandom } from '#test/support/random.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';

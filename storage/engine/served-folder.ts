@@ -1,11 +1,16 @@
 /** The data folder of a server that starts: nothing maps a store before it was read page by page. */
 import { formatInstant } from '#src/base/time.ts';
-import type { Log } from '#src/telemetry/log.ts';
-import { makeDurableWords, type DurableWords } from '#storage/engine/folder-logs.ts';
-import { FOLDER_FORMAT, FolderError, openFolder, type FolderLock, type Manifest } from '#storage/engine/folder.ts';
-import { recoverLogs } from '#storage/engine/log-recovery.ts';
-import { migrateFolder } from '#storage/engine/migrations.ts';
-import { faultSentence, findStoreFaults, settleStores } from '#storage/engine/stores.ts';
+import { makeDurableWords, type DurableWords } from './folder-logs.ts';
+import { FOLDER_FORMAT, FolderError, openFolder, type FolderLock, type Manifest } from './folder.ts';
+import { recoverLogs } from './log-recovery.ts';
+import { migrateFolder } from './migrations.ts';
+import { faultSentence, findStoreFaults, settleStores } from './stores.ts';
+
+/** Where it is said what the start found. */
+interface StartLog {
+  error(msg: string, fields?: { readonly lane: number | undefined; readonly sentence: string }): void;
+  info(msg: string, fields?: { readonly folder: string }): void;
+}
 
 export interface OpenFolder {
   readonly manifest: Manifest;
@@ -23,7 +28,7 @@ export interface OpenFolder {
 export async function openServed(
   folder: string,
   lock: Pick<FolderLock, 'wasLeft'>,
-  { lanes, log, now }: { readonly lanes: number; readonly log: Pick<Log, 'error' | 'info'>; readonly now: number },
+  { lanes, log, now }: { readonly lanes: number; readonly log: StartLog; readonly now: number },
 ): Promise<OpenFolder> {
   const found = openFolder(folder, lanes, formatInstant(now));
   if (lock.wasLeft) log.info('the process before this one died: every page of its stores is read', { folder });
