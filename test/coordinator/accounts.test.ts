@@ -79,7 +79,7 @@ test('CRD-08 the room for a full disk is made once, by the first change, and is 
     await accounts.close();
     sizes.push(statSync(folderPaths(folder).accounts).size);
   }
-  for (const size of sizes) assert.ok(size > RESERVE_BYTES && size < 2 * RESERVE_BYTES, `${sizes}`);
+  for (const size of sizes) assert.ok(size > RESERVE_BYTES && size < 2 * RESERVE_BYTES, sizes.join());
 });
 
 test('changes made at once are decided one after the other, and each sees those before', async (context) => {
