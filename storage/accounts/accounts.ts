@@ -62,8 +62,9 @@ export class Accounts extends AccountsReader {
 
   /** Whether there is room for any change, beside what is kept for those that end sessions. */
   async #hasRoom(): Promise<boolean> {
-    const { bavail, bsize } = await statfs(this.#folder);
-    if (bavail * bsize < DISK_LEFT_BYTES_MIN) return false;
+    // A file system that does not say what is left leaves it to the commit.
+    const left = await statfs(this.#folder).catch(() => undefined);
+    if (left !== undefined && left.bavail * left.bsize < DISK_LEFT_BYTES_MIN) return false;
     return this.freeBytes >= RESERVE_BYTES_MIN || (await this.#makeReserve());
   }
 
