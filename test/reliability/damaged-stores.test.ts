@@ -71,7 +71,7 @@ const again = async (server: TestServer, { password, username }: Person): Promis
   session: await server.signIn(username, password),
 });
 
-test('SRV-01 a store that is gone, cut off or another one stops the start with one sentence; a lane that is damaged is set aside', async (t) => {
+test('STO-01 SRV-01 a store that is gone, cut off or another one stops the start with one sentence; a lane that is damaged is set aside', async (t) => {
   const fixture = await makeFixture(t);
   const hurt: readonly (readonly [string, (folder: string) => void, RegExp])[] = [
     ['accounts.mdb', (folder) => rmSync(join(folder, 'accounts.mdb')), /accounts\.mdb is missing: /],
@@ -145,7 +145,7 @@ function overwriteLeafOf(path: string, words: string): void {
   closeSync(file);
 }
 
-test('MSG-09 a page of history that does not reach what the head promises is storage_damaged, counted and logged', async (t) => {
+test('STO-01 MSG-09 a page of history that does not reach what the head promises is storage_damaged, counted and logged', async (t) => {
   const folder = join(temporaryFolder(t), 'data');
   const first = await startServer({ folder });
   t.after(() => first.end('SIGKILL'));

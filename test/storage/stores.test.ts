@@ -109,7 +109,7 @@ const HURT: Readonly<Record<string, readonly [(path: string) => void, RegExp]>> 
 };
 
 for (const [what, [hurt, sentence]] of Object.entries(HURT)) {
-  test(`a store that ${what} is named by a start, a command and a check, and nothing is made in its place`, async (t) => {
+  test(`STO-01 a store that ${what} is named by a start, a command and a check, and nothing is made in its place`, async (t) => {
     const whole = await makeInstallation(t);
     for (const store of storesOf(LANES)) {
       const folder = copyOf(t, whole);
@@ -134,7 +134,7 @@ for (const [what, [hurt, sentence]] of Object.entries(HURT)) {
   });
 }
 
-test('a store of another installation, another lane or from before a restore is named', async (t) => {
+test('STO-01 a store of another installation, another lane or from before a restore is named', async (t) => {
   const [whole, other] = [await makeInstallation(t), await makeInstallation(t)];
   const backup = join(temporaryFolder(t), 'backup');
   const unmarked = join(temporaryFolder(t), 'unmarked.mdb');
@@ -231,7 +231,7 @@ test('a start that is cut short before all stores are listed is gone on with', a
   }
 });
 
-test('a damaged page of a lane sets it aside after a crash, of any other store it stops the start; a check names each', async (t) => {
+test('STO-01 a damaged page of a lane sets it aside after a crash, of any other store it stops the start; a check names each', async (t) => {
   const whole = await makeInstallation(t);
   const noise = (seed: number) => {
     const random = new SeededRandom(seed);

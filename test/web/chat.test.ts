@@ -115,6 +115,19 @@ describe('the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium o
     await owner.context().close();
   });
 
+  test('words that do not come leave the app in English, and not an empty page', async () => {
+    const page = await people.person({ locale: 'ru-RU' });
+    await page.route(/russian-[^/]*[.]js$/, async (route) => await route.abort());
+    await page.goto(server.coordinator);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
+    await page.unroute(/russian-[^/]*[.]js$/);
+    await page.reload();
+    await page.getByRole('button', { name: 'Войти', exact: true }).waitFor();
+    // What was told of it; nothing else is wrong with the page.
+    assert.equal(new Set(people.complaints.splice(0)).size, 1);
+    await page.context().close();
+  });
+
   test('the first JavaScript of the chat is at most 320 KB, gzipped', async () => {
     await signIn(alice, 'alice');
     const names = await alice.evaluate<string[]>(

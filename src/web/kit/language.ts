@@ -47,8 +47,9 @@ export function currentLocale(): string {
 /** Whoever reads English loads no other words; English is always there, for what another language might lack. */
 async function loadWords(language: Language): Promise<void> {
   if (language === 'en' || dictionary.hasResourceBundle(language, 'translation')) return;
-  const { RUSSIAN } = await import('./russian.ts');
-  dictionary.addResourceBundle(language, 'translation', RUSSIAN);
+  const words = await import('./russian.ts').catch((error: unknown) => reportError(error));
+  // Without them the app is there in English, and not an empty page.
+  if (words !== undefined) dictionary.addResourceBundle(language, 'translation', words.RUSSIAN);
 }
 
 export async function startLanguage(): Promise<void> {
