@@ -11,6 +11,7 @@ import { laneOf } from '#storage/engine/lanes.ts';
 import { callControl } from '#test/support/control.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
+import { until } from '#test/support/waiting.ts';
 import { assertRefused, post, say, start } from '#test/messaging/conversing.ts';
 
 const LANES = 4;
@@ -43,6 +44,15 @@ async function makeFixture(t: TestContext): Promise<Fixture> {
   for (const { id } of rooms.values()) {
     await Promise.all(Array.from({ length: POSTS }, (_, at) => say(server, ann, id, `post ${at} ${'x'.repeat(400)}`)));
   }
+  // The log brings them to the files a little later; killed before, the files have none to be damaged.
+  await until(
+    () =>
+      [...rooms.values()].every(({ lane }) => {
+        const bytes = readFileSync(lanePath(folder, lane));
+        return Array.from({ length: POSTS }, (_, at) => bytes.includes(`post ${at} `)).every(Boolean);
+      }),
+    'all posts in the files',
+  );
   await server.end('SIGKILL');
   return { folder, ann, rooms: [...rooms.values()].toSorted((a, b) => a.lane - b.lane) };
 }
