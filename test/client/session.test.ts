@@ -188,3 +188,39 @@ test('CRD-02 a logout that does not get through is told, and the session is over
   await assert.rejects(session.logout(), { code: 'network_failed' });
   await assert.rejects(ask(), { code: 'client_closed' });
 });
+
+test('CRD-02 a logout waits for the renewal under way, whose cookie would outlive it, and for the turn of other tabs', async () => {
+  const renewal = Promise.withResolvers<void>();
+  server.on('POST /v1/auth/renew', async () => {
+    await renewal.promise;
+    return { body: sessionOf('alice', 2) };
+  });
+  const turns: string[] = [];
+  const turn = async (work: () => Promise<void>) => {
+    turns.push('begins');
+    await work();
+    turns.push('ends');
+  };
+  session = new Session(session.wire, { ...options(), inCookie: true, turn });
+  const renewed = session.renew(session.token);
+  await until('the renewal is under way', () => renewals() === 1);
+  const ended = session.logout();
+  // A request of its own goes to the server and back meanwhile: a logout that did not wait would have come before it.
+  await fetch(`${server.url}/v1/inbox`);
+  assert.equal(server.count('/v1/auth/logout'), 0);
+  renewal.resolve();
+  await Promise.all([renewed, ended]);
+  assert.deepEqual(
+    server.asked.filter(({ path }) => path.startsWith('/v1/auth')).map(({ name, token }) => `${name} ${token}`),
+    ['POST /v1/auth/renew alice-1', 'POST /v1/auth/logout alice-2'],
+  );
+  assert.deepEqual(turns, ['begins', 'ends', 'begins', 'ends']);
+});
+
+test('CRD-02 a logout goes out all the same when the renewal under way fails', async () => {
+  server.on('POST /v1/auth/renew', () => 'cut');
+  const renewed = assert.rejects(session.renew(session.token), { code: 'network_failed' });
+  await session.logout();
+  await renewed;
+  assert.equal(server.count('/v1/auth/logout'), 1);
+});

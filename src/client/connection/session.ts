@@ -136,6 +136,13 @@ export class Session {
   async logout(): Promise<void> {
     if (this.#over !== undefined) return;
     if (this.#isFixed) return this.close();
+    // An answer that comes after that of the logout would put the cookie back which the logout took away.
+    await this.#renewal?.catch(() => undefined);
+    const { turn = (end: () => Promise<void>) => end() } = this.#options;
+    await turn(async () => await this.#logoutInTurn());
+  }
+
+  async #logoutInTurn(): Promise<void> {
     const { device_id, token } = this.#wire;
     const cookie =
       this.#options.inCookie === true ? { body: { ...cookieForm(true), device_id }, withCookies: true } : {};
