@@ -27,18 +27,16 @@ export interface PendingSignIn<T> {
 }
 
 export class PendingSignIns<T> {
-  /** Hash of the secret → the sign-in; the oldest first. */
+  /** Hash of the secret → the sign-in. */
   readonly #pending = new Map<string, PendingSignIn<T>>();
 
   /** Keeps a sign-in; answers the secret by which its device goes on, and how it is kept. */
   begin(username: string, what: T, nowMillis: number): { readonly secret: string; readonly pending: PendingSignIn<T> } {
     this.#sweep(nowMillis);
-    const own = [...this.#pending].filter(([, pending]) => pending.username === username);
-    for (const [mark] of own.slice(0, Math.max(0, own.length - PENDING_PER_PERSON_MAX + 1))) this.#pending.delete(mark);
     const secret = makeSecret();
     const mark = hashSecret(secret);
     const pending = { username, what, mark, expiresAt: nowMillis + PENDING_MILLIS, attempts: 0 };
-    this.#pending.set(mark, pending);
+    this.#keep(pending);
     return { secret, pending };
   }
 
@@ -55,7 +53,15 @@ export class PendingSignIns<T> {
   /** Puts one back that was not proven; `isWrong` where what was given was wrong, and not merely refused. */
   putBack(pending: PendingSignIn<T>, isWrong: boolean): void {
     const attempts = pending.attempts + (isWrong ? 1 : 0);
-    if (attempts < PENDING_ATTEMPTS_MAX) this.#pending.set(pending.mark, { ...pending, attempts });
+    if (attempts < PENDING_ATTEMPTS_MAX) this.#keep({ ...pending, attempts });
+  }
+
+  /** Also of one that comes back: others of the same person were begun while it was out. */
+  #keep(pending: PendingSignIn<T>): void {
+    this.#pending.set(pending.mark, pending);
+    const own = [...this.#pending.values()].filter(({ username }) => username === pending.username);
+    const over = own.toSorted((a, b) => a.expiresAt - b.expiresAt).slice(0, -PENDING_PER_PERSON_MAX);
+    for (const { mark } of over) this.#pending.delete(mark);
   }
 
   #sweep(nowMillis: number): void {

@@ -27,7 +27,7 @@ const AT_ONCE = 4;
 /** Contents looked at between two looks at what changed. */
 const STEP = 200;
 /** Contents that came since the last pass, by name. Beyond it all contents are looked through. */
-const FRESH_MAX = 10_000;
+export const FRESH_MAX = 10_000;
 /** How long after a failure of the store it is tried again, and how often objects that are due are removed. */
 const RETRY_MILLIS = 10_000;
 
