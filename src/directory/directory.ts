@@ -83,6 +83,14 @@ export function putBotEntry(draft: AccountsDraft, user: string, bot: Omit<BotEnt
   return rev;
 }
 
+/** Who appeared or changed since a change number, also within this draft; undefined for more than `most` changes. */
+export function changedSince(draft: AccountsDraft, rev: number, most: number): ReadonlySet<string> | undefined {
+  const changes = draft.directoryRev - rev;
+  if (changes > most) return undefined;
+  const numbers = Array.from({ length: changes }, (_, at) => rev + 1 + at);
+  return new Set(numbers.flatMap((number) => draft.document(directoryLog, revId(number)) ?? []));
+}
+
 /** As `holdersOf`, of a draft too. */
 export function emailHoldersOf(view: Pick<AccountsDraft, 'document'>, email: string): readonly string[] {
   return view.document(emailHolders, email) ?? [];
