@@ -51,6 +51,7 @@ import { readObjectStore } from '#src/settings/object-store-settings.ts';
 import { readPushCredentials } from '#src/settings/push-credentials.ts';
 import { OwnData, type OwnDataOptions } from '#src/compliance/own-data/own-data.ts';
 import { addOwnDataRoute } from '#src/compliance/own-data/own-data-route.ts';
+import { addAccountMail } from '#src/server/account/account-mail.ts';
 import { addOwnAccount } from '#src/server/account/own-account.ts';
 import { rotateSigningKeys } from '#src/server/signing-key-rotation.ts';
 import { Seeder } from '#src/server/seed.ts';
@@ -198,8 +199,10 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     epoch: manifest.epoch,
     startedAt: release.startedAt,
   });
-  const profiles = await addOwnAccount({ ...base, ...coordinator, ...management, announcer, clock: systemClock });
-  addSecondFactors({ ...base, ...coordinator, ...management, announcer, profiles, clock: systemClock });
+  const account = { ...base, ...coordinator, ...management, announcer, clock: systemClock };
+  const profiles = await addOwnAccount(account);
+  addSecondFactors({ ...account, profiles });
+  addAccountMail({ ...account, baseUrl: () => urls.coordinator });
   const own = { attachments, lanes, profiles };
   const attachmentKeys = new AttachmentKeys({ ...base, ...management, announce: changes.announceSealing });
   followAccess(management.settings, coordinator.access);
