@@ -202,8 +202,8 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const account = { ...base, ...coordinator, ...management, announcer, clock: systemClock };
   const profiles = await addOwnAccount(account);
   addSecondFactors({ ...account, profiles });
-  addAccountMail({ ...account, baseUrl: () => urls.coordinator });
-  const own = { attachments, lanes, profiles };
+  const tellAccount = (user: string) => supervisor.tellShards('account.changed', { user, rev: accounts.directoryRev });
+  await addAccountMail({ ...account, tellAccount, baseUrl: () => urls.coordinator });
   const attachmentKeys = new AttachmentKeys({ ...base, ...management, announce: changes.announceSealing });
   followAccess(management.settings, coordinator.access);
   await startManagement(base, closers, management, attachmentKeys);
@@ -211,7 +211,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', metrics) });
   const meetings = makeEntryMeetings(coordinator.meetings, () => urls.coordinator);
   const announced = { meetings, tell: makeCalendarAnnouncer(supervisor), baseUrl: () => urls.calendar };
-  const parts = { ...coordinator, ...management, ...own, quotas, ...announced };
+  const parts = { ...coordinator, ...management, attachments, lanes, profiles, quotas, ...announced };
   const openMail = await startCalendar(base, closers, calendar, parts);
   const lmtp = await listen(base, closers, { coordinator: coordinator.app, calendar, openMail }, urls);
   for (const origin of originsOf(config, portOf(coordinator.app.server.address()))) origins.add(origin);

@@ -15,12 +15,14 @@ import type { Language } from '#src/protocol/languages.ts';
 import type { MailSetup, Transport } from '#src/mail/transport.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
-import { wordsOf, type Letter } from './account-letters.ts';
+import { wordsOf, type Letter, type MailedNotice } from './account-letters.ts';
 
 /** Mails that wait at most: those of an organisation whose mail server is down for an hour. Beyond it: `busy`. */
 export const ACCOUNT_MAILS_WAITING_MAX = 1_000;
 /** How long a code or a link is tried: whoever asked for it waits, and asks again. It is dropped then. */
 export const ASKED_MAIL_MILLIS_MAX = 15 * 60_000;
+/** How long a notice is tried: a weekend's outage is over by then. It is dropped then; the devices have it. */
+export const NOTICE_MAIL_MILLIS_MAX = 48 * 3_600_000;
 
 /** Connections that the transport has for it. */
 const AT_ONCE = 2;
@@ -40,6 +42,8 @@ export interface AccountMail {
   readonly user: string;
   /** Milliseconds since 1970. */
   readonly at: number;
+  /** What a notice tells. */
+  readonly notice?: MailedNotice;
 }
 
 /** Number of 16 digits → mail. */
@@ -88,7 +92,7 @@ export class AccountOutbox {
       backoff: { firstMillis: RETRY_MILLIS, mostMillis: RETRY_MILLIS_MAX },
       orderingKeyOf: ({ user }) => user,
       due: () => this.#due(),
-      expiresAt: ({ at }) => at + ASKED_MAIL_MILLIS_MAX,
+      expiresAt: ({ at, kind }) => at + (kind === 'notice' ? NOTICE_MAIL_MILLIS_MAX : ASKED_MAIL_MILLIS_MAX),
       attempt: async (mail, context) => await this.#attempt(mail, context),
       over: async (mail, outcome) => await this.#over(mail, outcome ?? 'failed'),
     });

@@ -1,10 +1,14 @@
-/** Forgotten passwords by mail: an address is confirmed first, and a link tells nobody anything but whom it is for (CRD-12). */
+/**
+ * Forgotten passwords by mail: an address is confirmed first, and a link tells nobody anything but whom it is for (CRD-12). And what
+ * people are told when what signs them in changes.
+ */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { shareRestartedServer } from '#test/console/console-server.ts';
 import { codeAt } from '#test/coordinator/console-fixture.ts';
 import { mailSettings, MailServer, smtpError, trusting, type TakenMail } from '#test/mail/mail-server.ts';
-import { assertRefused } from '#test/messaging/conversing.ts';
+import { anotherDevice, assertRefused } from '#test/messaging/conversing.ts';
+import { callControl } from '#test/support/control.ts';
 import { request, type Person, type Reply } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
@@ -41,8 +45,12 @@ async function ask(email: string): Promise<Reply> {
   return await request('POST', `${coordinator()}/v1/auth/password-reset`, { body: { email } });
 }
 
-function mailsTo(address: string): TakenMail[] {
-  return mails.mails.filter(({ to }) => to.includes(address));
+/** Mails with a code or a link to an address, or the notices to it, which are those without either. */
+function mailsTo(address: string, isNotice = false): TakenMail[] {
+  return mails.mails.filter(({ email, to }) => {
+    const opens = /^ {4}\w{10}$|\/v1\/password-reset\//m.test(email.text ?? '');
+    return to.includes(address) && opens !== isNotice;
+  });
 }
 
 /** The newest mail to an address, once there are so many. */
@@ -187,6 +195,91 @@ test('CRD-12 a link that could not be mailed goes once the mail server is there 
   await host.restart('SIGTERM', async () => void (isDown = false));
   const link = linkIn(await mailTo('fay@example.org', 2)).replace(/^.*(?=\/v1\/)/, coordinator());
   assert.equal((await request('POST', link, { body: { password: FRESH } })).status, 200);
+});
+
+interface Notice {
+  readonly id: number;
+  readonly kind: string;
+  readonly by: string;
+  readonly address?: string;
+  readonly is_here: boolean;
+  readonly is_seen: boolean;
+}
+
+/** What a person was told, the newest first, once the newest is of that kind. */
+async function noticesOf(who: Person, newest: string): Promise<Notice[]> {
+  return await until(async () => {
+    const { body, status, text } = await mine(who, 'GET', '/security-notices');
+    assert.equal(status, 200, text);
+    const items = body['items'] as Notice[];
+    return items[0]?.kind === newest && items;
+  }, `a notice of ${newest}`);
+}
+
+test('CRD-12 SOC-04 who changes their password is told on their other devices and by mail, and nobody else is', async () => {
+  const { gil, hal } = await host.server.people('gil', 'hal');
+  await give('gil', { email: 'gil@example.org' });
+  const other = await anotherDevice(host.server, gil);
+  const [socket, stranger] = [await connect(host.server, other), await connect(host.server, hal)];
+  const told = socket.event(({ data, type }) => type === 'directory.changed' && data['user'] === 'gil');
+  const changed = await mine(gil, 'POST', '/password', { current: gil.password, new: FRESH, end_others: false });
+  assert.equal(changed.status, 200, changed.text);
+  await told;
+  const [here] = await noticesOf(gil, 'password_changed');
+  const [there, ...rest] = await noticesOf(other, 'password_changed');
+  assert.deepEqual(
+    [here?.is_here, there?.is_here, there?.is_seen, there?.by, there?.address, rest],
+    [true, false, false, 'you', '127.0.0.1', []],
+  );
+  await until(() => mailsTo('gil@example.org', true).length > 0, 'a mail to gil');
+  const [{ email: { text = '' } = {} } = {}] = mailsTo('gil@example.org', true);
+  assert.match(text, /^Your password was changed \(gil\), with your account, at \d{4}-/);
+  assert.doesNotMatch(text, /password-reset|heron/);
+
+  // Seen on one device is seen on all, and told again; what is not there yet is not.
+  assert.equal((await mine(other, 'PUT', '/security-notices/seen', { id: Number(there?.id) + 1_000 })).status, 204);
+  assert.equal((await noticesOf(gil, 'password_changed'))[0]?.is_seen, true);
+  await until(
+    () => socket.events.filter(({ data, type }) => type === 'directory.changed' && data['user'] === 'gil').length > 1,
+    'the other devices to be told',
+  );
+  assert.deepEqual((await mine(hal, 'GET', '/security-notices')).body, { items: [], next: null });
+  assert.equal(
+    stranger.events.some(({ data }) => data['user'] === 'gil'),
+    false,
+  );
+  for (const body of [{ id: -1 }, {}, { id: 1, user: 'hal' }]) {
+    assert.equal((await mine(gil, 'PUT', '/security-notices/seen', body)).status, 400);
+  }
+  await socket.close();
+  await stranger.close();
+});
+
+test('TFA-01 second factors that come and go, and what administrators do, are told to their person', async () => {
+  const { ida } = await host.server.people('ida');
+  const factors = `${coordinator()}/v1/me/second-factors`;
+  const { token } = ida.session;
+  const setup = await request<{ secret: string }>('POST', `${factors}/totp`, { token });
+  const code = codeAt(setup.body.secret, Date.now());
+  assert.equal((await request('POST', `${factors}/totp/confirm`, { token, body: { code } })).status, 200);
+  assert.equal((await noticesOf(ida, 'factor_added'))[0]?.by, 'you');
+  assert.equal((await request('POST', `${factors}/recovery-codes`, { token })).status, 200);
+  await noticesOf(ida, 'recovery_codes_made');
+  assert.equal((await host.ask('administrator', 'POST', '/users/ida/password-reset')).status, 201);
+  assert.equal((await noticesOf(ida, 'password_link_made'))[0]?.by, 'administrator');
+  assert.equal((await host.ask('administrator', 'DELETE', '/users/ida/second-factors')).status, 204);
+  const again = { ...ida, session: await host.server.signIn('ida', ida.password) };
+  const [removed, ...before] = await noticesOf(again, 'factor_removed');
+  assert.deepEqual([removed?.by, removed?.address, removed?.is_here], ['administrator', undefined, false]);
+  assert.equal(before.length, 3);
+  await callControl(host.server.folder, 'user.reset', { username: 'ida' });
+  await until(async () => (await noticesOf(again, 'password_link_made'))[0]?.by === 'host', 'the host to be named');
+  // A restart tells nothing again, and goes on.
+  await host.restart();
+  const after = { ...ida, session: await host.server.signIn('ida', ida.password) };
+  const changed = await mine(after, 'POST', '/password', { current: ida.password, new: FRESH, end_others: true });
+  assert.equal(changed.status, 200, changed.text);
+  assert.equal((await noticesOf(after, 'password_changed')).length, 6);
 });
 
 test('CRD-12 one address asks for so many links a minute, whoever they are for', async () => {

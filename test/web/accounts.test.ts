@@ -104,4 +104,38 @@ describe('accounts in the app in Chromium', { skip: CHROMIUM === undefined && 'n
     await russian.getByRole('button', { name: 'Прислать ссылку' }).waitFor();
     await russian.context().close();
   });
+
+  test('CRD-12 a changed password is told on the other device until it was seen', async () => {
+    const [desk, phone] = [await people.person(), await people.person()];
+    await signIn(server, desk, 'bob');
+    await signIn(server, phone, 'bob');
+    await desk.getByRole('navigation').getByTitle('Settings').click();
+    const section = desk.getByRole('region', { name: 'Password' });
+    await section.getByLabel('Current password').fill('password of bob');
+    await section.getByLabel('New password').fill('heron over the quiet lake');
+    await section.getByLabel('Sign out my other devices').uncheck();
+    await section.getByRole('button', { name: 'Change the password' }).click();
+    await section.getByText('The password is changed').waitFor();
+    const notice = phone.getByRole('alert').filter({ hasText: 'Your password was changed' });
+    await notice.waitFor();
+    await assertAccessible(phone, 'a notice');
+    assert.equal(await desk.getByText('Your password was changed').count(), 0);
+    // A device that comes later hears of it, too.
+    await phone.reload();
+    const stored = phone.waitForResponse(/\/v1\/me\/security-notices\/seen$/);
+    await notice.getByRole('button', { name: 'I know of it' }).click();
+    await notice.waitFor({ state: 'detached' });
+    assert.equal((await stored).status(), 204);
+    const asked = phone.waitForResponse(/\/v1\/me\/security-notices$/);
+    await phone.reload();
+    const { items } = (await (await asked).json()) as { items: { is_seen: boolean }[] };
+    assert.deepEqual(
+      items.map(({ is_seen: isSeen }) => isSeen),
+      [true],
+    );
+    await phone.getByRole('navigation', { name: 'Conversations' }).waitFor();
+    assert.equal(await notice.count(), 0);
+    await desk.context().close();
+    await phone.context().close();
+  });
 });
