@@ -29,6 +29,11 @@ const ShortcutsDialog = lazy(async () => ({
   default: (await import('./shortcuts/shortcuts-dialog.tsx')).ShortcutsDialog,
 }));
 
+/** Nobody waits for it, and most have none. */
+const SecurityNotices = lazy(async () => ({
+  default: (await import('../account/security-notices.tsx')).SecurityNotices,
+}));
+
 const rootRoute = createRootRoute({ component: Frame });
 const indexRoute = createRoute({ getParentRoute: () => rootRoute, path: '/', component: NothingChosen });
 const conversationRoute = createRoute({
@@ -103,6 +108,9 @@ function Frame() {
   return (
     <div className="parley-frame" data-place={isList ? 'list' : 'content'}>
       <ConnectionBanner />
+      <Suspense>
+        <SecurityNotices />
+      </Suspense>
       <div className="parley-panes">
         <Sidebar />
         <main className="parley-content" id="content">
