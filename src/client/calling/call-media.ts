@@ -40,6 +40,10 @@ export class CallMedia {
     };
   }
 
+  get isMuted(): boolean {
+    return this.#isMuted;
+  }
+
   get audioTrack(): MediaStreamTrack | null {
     return this.#tracks.microphone ?? null;
   }

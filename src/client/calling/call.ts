@@ -101,6 +101,8 @@ export class Call {
   #error: ParleyError | undefined;
   #joinedAt: number | undefined;
   #isDetached = false;
+  /** Whether the server has taken this device's first step: before that it cannot say how the call stands. */
+  #isTaken: boolean;
   #iceServers: RTCIceServer[] = [];
   #cancelLook: () => void = () => undefined;
   #cancelDetached: (() => void) | undefined;
@@ -111,6 +113,7 @@ export class Call {
     this.#id = form.id;
     this.#host = form.host;
     this.#phase = form.phase;
+    this.#isTaken = form.phase === 'ringing';
     this.to = form.to;
     this.video = form.video;
     for (const user of form.users) this.#add(user);
@@ -125,6 +128,11 @@ export class Call {
 
   get host(): string {
     return this.#host;
+  }
+
+  /** Whether the server knows how this device stands to it, so that `resume` can be asked for. */
+  get isTaken(): boolean {
+    return this.#isTaken;
   }
 
   get phase(): CallPhase {
@@ -163,6 +171,7 @@ export class Call {
       await this.#readIceServers();
       if (isQuiet) await this.#sender.send('call', 'join', { video: this.video, room: this.#id });
       else await this.#sender.send('call', 'invite', { video: this.video, room: this.#id });
+      this.#isTaken = true;
       if (isQuiet) this.#joined();
     } catch (thrown) {
       this.#fail(thrown);
@@ -177,12 +186,14 @@ export class Call {
     if (this.#phase === 'over') return;
     this.#openMedia(withCamera);
     this.#phase = 'joined';
+    this.#isTaken = false;
     this.#context.onChanged();
     try {
       await this.#readIceServers();
       const found = (await this.#context.readCalls()).find(({ call }) => call === this.#id);
       if ((found?.participants.length ?? 0) >= MESH_PEOPLE_MAX) throw clientError('call_mesh_full');
       await this.#sender.send('call', 'join');
+      this.#isTaken = true;
       this.#joined();
       this.resume(await this.#context.readCalls());
     } catch (thrown) {
@@ -200,12 +211,13 @@ export class Call {
   }
 
   /** Leaves, or takes the ringing back. It is over here at once; the server is asked as long as it takes. */
-  hangUp(): void {
+  async hangUp(): Promise<void> {
     if (this.#phase === 'ringing') return this.decline();
     if (this.#phase === 'over') return;
     const isCalling = this.#phase === 'calling';
-    void this.#sender.send('call', isCalling ? 'cancel' : 'end').catch(() => undefined);
+    const sent = this.#sender.send('call', isCalling ? 'cancel' : 'end').catch(() => undefined);
     this.#finish(isCalling ? 'cancelled' : 'left');
+    await sent;
   }
 
   /** The step that ends this device's part, for a page that goes away and cannot wait for those before. */
@@ -296,10 +308,9 @@ export class Call {
     // Who comes again comes on a new connection.
     this.#remove(user);
     this.#add(user);
-    if (this.#phase === 'calling') this.#joined();
-    if (this.#phase === 'joined') this.#connect(user).begin();
-    this.#tellMedia(true);
-    this.#context.onChanged();
+    if (this.#phase === 'ringing') return;
+    this.#joined();
+    this.#connect(user).begin();
   }
 
   #hearPeer(user: string, step: string, body: Readonly<Record<string, unknown>>): void {

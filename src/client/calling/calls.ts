@@ -151,6 +151,8 @@ export class Calls {
 
   /** The socket is back: what is live now, what rings, and what is over. @throws ParleyError */
   async resume(): Promise<void> {
+    // What begins while the answer is on its way is not in it.
+    const taken = this.list.filter((call) => call.isTaken);
     const items = await this.#readCalls();
     this.#live.clear();
     for (const item of items) {
@@ -159,7 +161,7 @@ export class Calls {
       this.#live.set(id, { call: id, conv: to, host, video, users: new Set(users) });
       if (!this.#calls.has(id) && you === 'ringing') this.#ring({ id, host, to, video, users, phase: 'ringing' });
     }
-    for (const call of this.list) call.resume(items);
+    for (const call of taken) if (call.isTaken) call.resume(items);
     for (const id of this.#hosted.keys()) {
       if (items.every(({ call }) => call !== id) && !this.#calls.has(id)) this.#sayOutcome(id, undefined);
     }
@@ -189,7 +191,7 @@ export class Calls {
 
   close(): void {
     for (const off of this.#off) off();
-    for (const call of this.list) call.hangUp();
+    for (const call of this.list) void call.hangUp();
   }
 
   #make(form: CallForm): Call {

@@ -21,6 +21,7 @@ import { useObserved } from '../../kit/observable.ts';
 import { useChat } from '../chat-context.ts';
 import { peerOf } from '../conversation-words.ts';
 import { ConversationAvatar } from '../people/conversation-avatar.tsx';
+import { CallButtons } from './call-buttons.tsx';
 import { useOpenConversation } from './open-conversation.ts';
 
 const DateQuestion = lazy(async () => ({ default: (await import('./date-question.tsx')).DateQuestion }));
@@ -65,6 +66,7 @@ export function ConversationHead({ title, beside, onBeside }: ConversationHeadPr
         </Text>
       </div>
       <Group gap={4} wrap="nowrap">
+        <CallButtons />
         <ActionIcon
           renderRoot={(props) => <Link {...props} to="/search" search={{ text: '', conv: conversation.id }} />}
           variant="subtle"

@@ -6,10 +6,11 @@ import { useTranslation } from 'react-i18next';
 import type { ChatMessage } from '#src/client/conversations/records.ts';
 import { useObserved } from '../../kit/observable.ts';
 import { useChat } from '../chat-context.ts';
-import { dayOf, fileOf, lineOf, momentOf, timeOf } from '../conversation-words.ts';
+import { dayOf, fileOf, lineOf, momentOf, outcomeOf, timeOf } from '../conversation-words.ts';
 import { useOpenConversation } from '../conversation/open-conversation.ts';
 import { UserAvatar } from '../people/conversation-avatar.tsx';
 import { useName } from '../state/people.ts';
+import { CallLine } from './call-line.tsx';
 import { DeletingLine } from './deleting-line.tsx';
 import { FileMessage } from './file-message.tsx';
 import { FormattedText } from './formatted-text.tsx';
@@ -122,6 +123,7 @@ function Content({ message, isGone }: { readonly message: ChatMessage; readonly 
     );
   }
   const file = fileOf(message);
+  const outcome = outcomeOf(message);
   return (
     <>
       {message.forward !== undefined && <Forwarded user={message.forward.sender} />}
@@ -129,7 +131,10 @@ function Content({ message, isGone }: { readonly message: ChatMessage; readonly 
       {file === undefined && typeof message.body === 'string' && (
         <FormattedText text={message.body} mentions={message.mentions} />
       )}
-      {file === undefined && typeof message.body !== 'string' && <Text c="dimmed">{lineOf(message, t)}</Text>}
+      {outcome !== undefined && <CallLine message={message} outcome={outcome} />}
+      {file === undefined && outcome === undefined && typeof message.body !== 'string' && (
+        <Text c="dimmed">{lineOf(message, t)}</Text>
+      )}
       <LinkPreview message={message} />
       {message.editedAt !== undefined && (
         <Text size="xs" c="dimmed" title={momentOf(message.editedAt)}>
