@@ -168,6 +168,13 @@ describe('calls in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on 
     await hangUp(alice);
   });
 
+  test('two who call each other at once are in one call', async () => {
+    await Promise.all([button(alice, 'Voice call').click(), button(bob, 'Voice call').click()]);
+    await Promise.all([inCall(alice, 'bob'), inCall(bob, 'alice')]);
+    assert.equal(await liveCalls(), 1);
+    await hangUp(alice);
+  });
+
   test('SIG-08 of two browsers of one person the first wins, and of two tabs one sounds', async () => {
     const laptop = await visitor('bob');
     const tab = await bob.context().newPage();

@@ -20,6 +20,7 @@ export class CallMedia {
   readonly #tracks: Partial<Record<MediaKind | 'screen', MediaStreamTrack>> = {};
   readonly #chosen: Partial<Record<MediaKind, string>> = {};
   readonly #trouble = new Map<MediaKind, MediaTrouble>();
+  readonly #opening = new Map<MediaKind, Promise<void>>();
   #isMuted = false;
   #isClosed = false;
 
@@ -69,7 +70,13 @@ export class CallMedia {
   }
 
   /** Turns a device on; where it cannot be had, `troubleWith` says why. */
-  async open(kind: MediaKind): Promise<void> {
+  open(kind: MediaKind): Promise<void> {
+    const opening = this.#opening.get(kind) ?? this.#open(kind).finally(() => this.#opening.delete(kind));
+    this.#opening.set(kind, opening);
+    return opening;
+  }
+
+  async #open(kind: MediaKind): Promise<void> {
     if (this.#tracks[kind] !== undefined) return;
     try {
       this.#take(kind, await this.#ask(kind));

@@ -332,6 +332,7 @@ export class Call {
   #add(user: string): void {
     if (user === this.#context.me || this.#others.has(user)) return;
     this.#others.set(user, { peer: undefined, media: NOTHING });
+    if (this.#phase === 'joined') this.#joinedAt ??= this.#context.timers.now();
   }
 
   #remove(user: string): void {
@@ -361,7 +362,7 @@ export class Call {
   #joined(): void {
     if (this.#phase === 'over') return;
     this.#phase = 'joined';
-    this.#joinedAt ??= this.#context.timers.now();
+    if (this.#others.size > 0) this.#joinedAt ??= this.#context.timers.now();
     this.#tellMedia(true);
     this.#look();
     this.#context.onChanged();
@@ -412,7 +413,7 @@ export class Call {
   #tellMedia(isNews: boolean): void {
     const now = this.media.state;
     const isSame = (['audio', 'video', 'screen'] as const).every((kind) => now[kind] === this.#spoken[kind]);
-    if (this.#phase !== 'joined' || this.#others.size === 0 || (isSame && !isNews)) return;
+    if (this.#phase !== 'joined' || !this.#isTaken || this.#others.size === 0 || (isSame && !isNews)) return;
     this.#spoken = now;
     void this.#sender.send('webrtc', 'camera', { ...now }).catch(() => undefined);
   }

@@ -70,7 +70,7 @@ export class Calls {
   readonly #timers: Timers;
   readonly #emitter = new Emitter<CallsEvents>();
   readonly #calls = new Map<string, Call>();
-  readonly #live = new Map<string, ConversationCall & { readonly users: Set<string> }>();
+  readonly #live = new Map<string, ConversationCall>();
   readonly #hosted = new Map<string, Hosted>();
   readonly #off: Unsubscribe[];
   readonly #chosen: Partial<Record<MediaKind, string>> = {};
@@ -233,11 +233,12 @@ export class Calls {
 
   /** Both called each other, and the other attempt is the one that goes on. */
   #move(call: Call, into: string): void {
+    const rung = this.#calls.get(into);
     this.#calls.delete(call.id);
     this.#hosted.delete(call.id);
-    this.#calls.get(into)?.drop();
+    rung?.drop();
     this.#calls.set(into, call);
-    call.moveTo(into, '');
+    call.moveTo(into, rung?.host ?? call.host);
   }
 
   #ring(form: CallForm): void {
@@ -256,17 +257,10 @@ export class Calls {
     if (sender === undefined) {
       if (step === 'end') this.#live.delete(id);
     } else if (step === 'invite' || step === 'join') {
-      const begun = {
-        call: id,
-        conv: conv ?? sender,
-        host: sender,
-        video: body['video'] === true,
-        users: new Set<string>(),
-      };
-      this.#live.set(id, found ?? begun);
-      this.#live.get(id)?.users.add(sender);
-    } else if (step === 'end' || step === 'cancel') {
-      found?.users.delete(sender);
+      const begun = { call: id, conv: conv ?? sender, host: sender, video: body['video'] === true };
+      this.#live.set(id, { ...(found ?? begun), users: new Set([...(found?.users ?? []), sender]) });
+    } else if (found !== undefined && (step === 'end' || step === 'cancel')) {
+      this.#live.set(id, { ...found, users: new Set([...found.users].filter((user) => user !== sender)) });
     }
     this.#sayLive();
   }

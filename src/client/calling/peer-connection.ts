@@ -21,7 +21,4 @@ export type PeerConnection = Pick<
 /** Makes a peer connection: `(configuration) => new RTCPeerConnection(configuration)` in a browser. */
 export type PeerConnectionFactory = (configuration: RTCConfiguration) => PeerConnection;
 
-export type MediaSource = Pick<
-  MediaDevices,
-  'addEventListener' | 'enumerateDevices' | 'getDisplayMedia' | 'getUserMedia' | 'removeEventListener'
->;
+export type MediaSource = Pick<MediaDevices, 'enumerateDevices' | 'getDisplayMedia' | 'getUserMedia'>;

@@ -56,7 +56,9 @@ export class CallCenter extends Observable {
     client.on('caught-up', look);
     look();
     client.on('connection', ({ state }) => {
-      if (state === 'stopped') void this.hangUp();
+      if (state !== 'stopped') return;
+      this.calls.close();
+      this.dismiss();
     });
     globalThis.addEventListener('online', () => this.calls.current?.restart());
     globalThis.addEventListener('pagehide', () => this.calls.leaveAll());
@@ -108,6 +110,8 @@ export class CallCenter extends Observable {
   /** Calls a conversation, or joins the call that it has. A room of more people than fit is not rung: whoever wants comes. */
   async start(conversation: ChatConversation, video: boolean): Promise<void> {
     if (this.calls.current !== undefined) return this.grow();
+    const rung = this.#ringing.find(({ to }) => to === conversation.id);
+    if (rung !== undefined) return await this.accept(rung, video);
     if (!(await this.#take())) return;
     const live = conversation.kind === 'room' ? this.liveIn(conversation.id) : undefined;
     const isQuiet = conversation.kind === 'room' && conversation.participant_count > MESH_PEOPLE_MAX;

@@ -20,8 +20,10 @@ export function CallScreen({ call, center }: CallScreenProps) {
   const name = useCallName(call);
   const { isSmall } = center;
   const { participants, phase } = call;
-  const shrink = ({ key }: KeyboardEvent) => {
-    if (key === 'Escape' && !isSmall) center.shrink();
+  const shrink = ({ currentTarget, key }: KeyboardEvent) => {
+    // The menu of devices is closed by the same key.
+    const hasMenu = currentTarget.querySelector('[role="menu"]') !== null;
+    if (key === 'Escape' && !isSmall && !hasMenu) center.shrink();
   };
   const dialog = isSmall ? { role: 'region' } : { role: 'dialog', 'aria-modal': true };
   return (

@@ -5,6 +5,7 @@ import { useEffect, useId } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Call } from '#src/client/calling/call.ts';
 import { useChat } from '../chat/chat-context.ts';
+import { ANSWER_COLOR } from '../kit/theme.ts';
 import { UserAvatar } from '../chat/people/conversation-avatar.tsx';
 import { useName } from '../chat/state/people.ts';
 import type { CallCenter } from './call-center.ts';
@@ -43,11 +44,11 @@ export function IncomingCall({ call, center }: { readonly call: Call; readonly c
         <Button color="red" leftSection={<PhoneOff size={16} />} onClick={() => center.decline(call)}>
           {t('call.decline')}
         </Button>
-        <Button color="green.9" leftSection={<Phone size={16} />} onClick={() => void center.accept(call, false)}>
+        <Button color={ANSWER_COLOR} leftSection={<Phone size={16} />} onClick={() => void center.accept(call, false)}>
           {t('call.answer')}
         </Button>
         {call.video && (
-          <Button color="green.9" leftSection={<Video size={16} />} onClick={() => void center.accept(call, true)}>
+          <Button color={ANSWER_COLOR} leftSection={<Video size={16} />} onClick={() => void center.accept(call, true)}>
             {t('call.answerVideo')}
           </Button>
         )}

@@ -6,6 +6,7 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Call, CallEnding } from '#src/client/calling/call.ts';
 import { sentenceOf } from '../kit/language.ts';
+import { ANSWER_COLOR } from '../kit/theme.ts';
 import type { CallCenter } from './call-center.ts';
 import { useCallConversation, useCallName } from './call-words.ts';
 
@@ -31,7 +32,7 @@ export function OverScreen({ call, center }: { readonly call: Call; readonly cen
       )}
       {conversation !== undefined && ending !== 'removed' && (
         <Button
-          color="green.9"
+          color={ANSWER_COLOR}
           leftSection={<Phone size={16} />}
           onClick={() => {
             center.dismiss();

@@ -3,6 +3,7 @@ import { ActionIcon, Button } from '@mantine/core';
 import { Phone, Video } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useObserved } from '../../kit/observable.ts';
+import { ANSWER_COLOR } from '../../kit/theme.ts';
 import { useChat } from '../chat-context.ts';
 import { useOpenConversation } from './open-conversation.ts';
 
@@ -21,7 +22,7 @@ export function CallButtons() {
     const label = t('callLine.join', { count: live.users.size });
     return (
       <Button
-        color="green.9"
+        color={ANSWER_COLOR}
         size="compact-md"
         leftSection={<Phone size={16} />}
         aria-label={label}
