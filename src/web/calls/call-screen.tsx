@@ -5,10 +5,11 @@ import { useEffect, useState, type KeyboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Call } from '#src/client/calling/call.ts';
 import { clockOf } from '../chat/conversation-words.ts';
+import { ConversationAvatar } from '../chat/people/conversation-avatar.tsx';
 import { CallControls } from './call-controls.tsx';
 import type { CallCenter } from './call-center.ts';
 import { CallTile, useTrack } from './call-tile.tsx';
-import { useCallName } from './call-words.ts';
+import { useCallConversation, useCallName } from './call-words.ts';
 
 export interface CallScreenProps {
   readonly call: Call;
@@ -18,6 +19,7 @@ export interface CallScreenProps {
 export function CallScreen({ call, center }: CallScreenProps) {
   const { t } = useTranslation();
   const name = useCallName(call);
+  const conversation = useCallConversation(call);
   const { isSmall } = center;
   const { participants, phase } = call;
   const shrink = ({ currentTarget, key }: KeyboardEvent) => {
@@ -60,9 +62,10 @@ export function CallScreen({ call, center }: CallScreenProps) {
             <CallTile key={participant.user} participant={participant} metrics={center.metricsOf(participant.user)} />
           ))}
           {(participants.length === 0 || phase === 'calling') && (
-            <Text className="parley-call-wait" role="status">
-              {t(phase === 'calling' ? 'call.calling' : 'call.waiting')}
-            </Text>
+            <div className="parley-call-wait">
+              {conversation !== undefined && <ConversationAvatar conversation={conversation} title={name} size={112} />}
+              <Text role="status">{t(phase === 'calling' ? 'call.calling' : 'call.waiting')}</Text>
+            </div>
           )}
           <OwnPicture call={call} />
         </div>
