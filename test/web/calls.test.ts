@@ -68,9 +68,12 @@ describe('calls in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on 
     bob = await people.person();
     await bob.addInitScript(KEEP_CONNECTIONS);
     await bob.routeWebSocket(/\/v1\/ws/, (socket) => {
-      if (cut.isCut) return void socket.close({ code: 1001 });
-      cut.open.add(socket);
-      socket.connectToServer();
+      if (cut.isCut) {
+        void socket.close({ code: 1001 });
+      } else {
+        cut.open.add(socket);
+        socket.connectToServer();
+      }
     });
     await signIn(server, bob, 'bob');
     [alice, carol] = await Promise.all([visitor('alice'), visitor('carol')]);
@@ -207,9 +210,9 @@ describe('calls in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on 
     await Promise.all([framesGrow(alice, 1), framesGrow(bob, 1)]);
     assert.equal(await liveCalls(), 1);
     const ufrag = 'connections.at(-1).localDescription.sdp.match(/ice-ufrag:(.*)/)[1]';
-    const before = await alice.evaluate<string>(ufrag);
+    const first = await alice.evaluate<string>(ufrag);
     await alice.evaluate('connections.at(-1).restartIce()');
-    await patient(async () => (await alice.evaluate<string>(ufrag)) !== before, 'new ways to be looked for');
+    await patient(async () => (await alice.evaluate<string>(ufrag)) !== first, 'new ways to be looked for');
     await Promise.all([framesGrow(alice, 1), framesGrow(bob, 1)]);
     await Promise.all([inCall(alice, 'bob'), inCall(bob, 'alice')]);
     // A page that goes away in the middle leaves no call behind.
@@ -273,16 +276,12 @@ describe('calls in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on 
         await call(alice, 'Video call', bob, 'alice');
         await assertAccessible(alice, `calling, ${name}`);
         await assertAccessible(bob, `rung, ${name}`);
-        if (process.env['SHOTS']) await bob.screenshot({ path: `${process.env['SHOTS']}/rung-${name}.png` });
-        if (process.env['SHOTS']) await alice.screenshot({ path: `${process.env['SHOTS']}/calling-${name}.png` });
         await button(card(bob, 'alice'), 'Answer with video').click();
         await Promise.all([inCall(alice, 'bob'), inCall(bob, 'alice')]);
         await framesGrow(alice, 1);
         await assertAccessible(alice, `in a call, ${name}`);
-        if (process.env['SHOTS']) await alice.screenshot({ path: `${process.env['SHOTS']}/call-${name}.png` });
         await button(callOf(alice), 'Make the call small').click();
         await assertAccessible(alice, `a small call, ${name}`);
-        if (process.env['SHOTS']) await alice.screenshot({ path: `${process.env['SHOTS']}/small-${name}.png` });
         await button(callOf(bob), 'Hang up').click();
         await Promise.all([ended(alice), ended(bob)]);
       }

@@ -9,7 +9,7 @@ import type { LiveCallView } from '#src/protocol/calls/calls.ts';
 import type { CALL_RESULTS } from '#src/protocol/conversations/messages.ts';
 import { clientError, type ParleyError, toParleyError } from '../parley-error.ts';
 import type { Timers } from '../connection/timers.ts';
-import { CallMedia, type MediaState } from './call-media.ts';
+import type { CallMedia, MediaState } from './call-media.ts';
 import { CallPeer, type PeerState } from './call-peer.ts';
 import type { PeerConnectionFactory } from './peer-connection.ts';
 import type { PeerMetrics } from './peer-statistics.ts';
@@ -85,7 +85,7 @@ export interface HeardStanza {
 }
 
 const NOTHING: MediaState = { audio: true, video: false, screen: false };
-const ENDINGS = new Set(['completed', 'missed', 'declined', 'busy', 'cancelled', 'failed']);
+const ENDINGS = new Set<unknown>(['completed', 'missed', 'declined', 'busy', 'cancelled', 'failed']);
 
 export class Call {
   readonly to: string;
@@ -290,7 +290,7 @@ export class Call {
   }
 
   #hearServer(step: string, body: Readonly<Record<string, unknown>>): void {
-    const reason = String(body['reason'] ?? '');
+    const { reason } = body;
     if (step === 'end') this.#finish(ENDINGS.has(reason) ? (reason as CallResult) : 'failed');
     else if (step === 'cancel' && this.#phase === 'ringing') {
       const isKnown = reason === 'declined_elsewhere' || reason === 'unanswered' || reason === 'removed';

@@ -1,7 +1,6 @@
 /** A call that is over with something to say: what became of it, and the way on. */
-import { Button, Group, Text, Title } from '@mantine/core';
+import { Button, FocusTrap, Group, Text, Title } from '@mantine/core';
 import { Phone } from 'lucide-react';
-import { FocusTrap } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Call, CallEnding } from '#src/client/calling/call.ts';

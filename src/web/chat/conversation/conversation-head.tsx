@@ -21,8 +21,9 @@ import { useObserved } from '../../kit/observable.ts';
 import { useChat } from '../chat-context.ts';
 import { peerOf } from '../conversation-words.ts';
 import { ConversationAvatar } from '../people/conversation-avatar.tsx';
-import { CallButtons } from './call-buttons.tsx';
 import { useOpenConversation } from './open-conversation.ts';
+
+const CallButtons = lazy(async () => ({ default: (await import('./call-buttons.tsx')).CallButtons }));
 
 const DateQuestion = lazy(async () => ({ default: (await import('./date-question.tsx')).DateQuestion }));
 
@@ -66,7 +67,9 @@ export function ConversationHead({ title, beside, onBeside }: ConversationHeadPr
         </Text>
       </div>
       <Group gap={4} wrap="nowrap">
-        <CallButtons />
+        <Suspense>
+          <CallButtons />
+        </Suspense>
         <ActionIcon
           renderRoot={(props) => <Link {...props} to="/search" search={{ text: '', conv: conversation.id }} />}
           variant="subtle"

@@ -1,7 +1,7 @@
 /** One message of the history: who, when, what; under it reactions and its thread; over it, when it is pointed at, what can be done. */
 import { Group, Text, UnstyledButton } from '@mantine/core';
 import { MessageSquareText, Pin } from 'lucide-react';
-import { memo } from 'react';
+import { lazy, memo, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ChatMessage } from '#src/client/conversations/records.ts';
 import { useObserved } from '../../kit/observable.ts';
@@ -10,7 +10,6 @@ import { dayOf, fileOf, lineOf, momentOf, outcomeOf, timeOf } from '../conversat
 import { useOpenConversation } from '../conversation/open-conversation.ts';
 import { UserAvatar } from '../people/conversation-avatar.tsx';
 import { useName } from '../state/people.ts';
-import { CallLine } from './call-line.tsx';
 import { DeletingLine } from './deleting-line.tsx';
 import { FileMessage } from './file-message.tsx';
 import { FormattedText } from './formatted-text.tsx';
@@ -18,6 +17,8 @@ import { LinkPreview } from './link-preview.tsx';
 import { MessageActions } from './message-actions.tsx';
 import { Reactions } from './reactions.tsx';
 import { ReadBy } from './read-by.tsx';
+
+const CallLine = lazy(async () => ({ default: (await import('./call-line.tsx')).CallLine }));
 
 export interface MessageRowProps {
   readonly message: ChatMessage;
@@ -131,9 +132,14 @@ function Content({ message, isGone }: { readonly message: ChatMessage; readonly 
       {file === undefined && typeof message.body === 'string' && (
         <FormattedText text={message.body} mentions={message.mentions} />
       )}
-      {outcome !== undefined && <CallLine message={message} outcome={outcome} />}
-      {file === undefined && outcome === undefined && typeof message.body !== 'string' && (
-        <Text c="dimmed">{lineOf(message, t)}</Text>
+      {file === undefined && typeof message.body !== 'string' && (
+        <Suspense fallback={<Text c="dimmed">{lineOf(message, t)}</Text>}>
+          {outcome === undefined ? (
+            <Text c="dimmed">{lineOf(message, t)}</Text>
+          ) : (
+            <CallLine message={message} outcome={outcome} />
+          )}
+        </Suspense>
       )}
       <LinkPreview message={message} />
       {message.editedAt !== undefined && (
