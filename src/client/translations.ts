@@ -281,6 +281,7 @@ const RUSSIAN: Sentences = {
   virus_scan_unavailable: 'Сейчас файл нельзя проверить на вирусы. Попробуйте чуть позже.',
 
   answer_unreadable: 'Не удалось разобрать ответ сервера.',
+  call_mesh_full: 'Звонок полон: в нём может быть шесть человек.',
   client_closed: 'Приложение закрыло соединение.',
   connection_refused: 'Сервер окончательно закрыл соединение.',
   deadline_exceeded: 'Сервер не ответил вовремя.',
