@@ -16,6 +16,7 @@ import { defineCollection } from '#storage/accounts/collections.ts';
 import type { AccessControl } from './access-control.ts';
 import { DirectoryPages, type DirectoryPage, type DirectoryReply } from './directory-pages.ts';
 import { DirectorySearch, type SearchForm } from './directory-search.ts';
+import { forgetConfirmedEmail } from '#src/identity/confirmed-emails.ts';
 import { guestRecords } from '#src/identity/guest-records.ts';
 import { shownPersonalFields } from '#src/identity/personal-fields.ts';
 
@@ -122,6 +123,7 @@ function moveEmail(
 ): void {
   if (before === after) return;
   draft.removeDocument(givenEmails, username);
+  forgetConfirmedEmail(draft, username);
   if (before !== undefined) {
     const others = (draft.document(emailHolders, before) ?? []).filter((holder) => holder !== username);
     if (others.length === 0) draft.removeDocument(emailHolders, before);
