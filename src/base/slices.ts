@@ -1,5 +1,4 @@
 /** Long work on a thread that others wait for, in slices with a turn for them between. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** How long others wait for their turn, in milliseconds. */
 const SLICE_MILLIS = 3;
@@ -14,7 +13,7 @@ export class Slices {
 
   /** Gives others their turn; a new slice begins. */
   async pass(): Promise<void> {
-    await nextTurn();
+    await new Promise(setImmediate);
     this.#began = performance.now();
   }
 }
