@@ -29,6 +29,11 @@ const ShortcutsDialog = lazy(async () => ({
   default: (await import('./shortcuts/shortcuts-dialog.tsx')).ShortcutsDialog,
 }));
 
+/** Nobody waits for it, and most have none. */
+const SecurityNotices = lazy(async () => ({
+  default: (await import('../account/security-notices.tsx')).SecurityNotices,
+}));
+
 const CallsLayer = lazy(async () => ({ default: (await import('../calls/calls-layer.tsx')).CallsLayer }));
 
 const rootRoute = createRootRoute({ component: Frame });
@@ -107,6 +112,9 @@ function Frame() {
   return (
     <div className="parley-frame" data-place={isList ? 'list' : 'content'}>
       <ConnectionBanner />
+      <Suspense>
+        <SecurityNotices />
+      </Suspense>
       <div className="parley-panes" inert={isCovered}>
         <Sidebar />
         <main className="parley-content" id="content">
