@@ -8,8 +8,11 @@ import type { Locator, Page, WebSocketRoute } from 'playwright-core';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
 import { openRow, signIn } from './app-page.ts';
-import { assertAccessible, CHROMIUM, NARROW, PAGE_PATIENCE_MILLIS, People, WIDE } from './browser.ts';
+import { assertAccessible, CHROMIUM, NARROW, People, WIDE } from './browser.ts';
 import { buildApp } from './built-app.ts';
+
+/** Three people's pictures are made and read by one processor here: under load a connection stands late. */
+const CALL_PATIENCE_MILLIS = 90_000;
 
 const FLAGS = [
   '--use-fake-ui-for-media-stream',
@@ -55,6 +58,7 @@ describe('calls in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on 
 
   const visitor = async (name: string, options: Parameters<People['person']>[0] = {}) => {
     const page = await people.person(options);
+    page.context().setDefaultTimeout(CALL_PATIENCE_MILLIS);
     await page.addInitScript(KEEP_CONNECTIONS);
     await signIn(server, page, name);
     return page;
@@ -66,6 +70,7 @@ describe('calls in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on 
     await server.api(accounts.alice, 'POST', '/v1/conversations', room);
     people = await People.start(FLAGS);
     bob = await people.person();
+    bob.context().setDefaultTimeout(CALL_PATIENCE_MILLIS);
     await bob.addInitScript(KEEP_CONNECTIONS);
     await bob.routeWebSocket(/\/v1\/ws/, (socket) => {
       if (cut.isCut) {
@@ -84,7 +89,7 @@ describe('calls in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on 
   afterEach(() => assert.deepEqual(people.complaints.splice(0), []));
 
   const patient = async <T>(look: () => Promise<T | undefined | false>, what: string) =>
-    await until(look, what, PAGE_PATIENCE_MILLIS);
+    await until(look, what, CALL_PATIENCE_MILLIS);
   const button = (page: Page | Locator, name: string) => page.getByRole('button', { name, exact: true });
   const card = (page: Page, name: string) =>
     page.getByRole('alertdialog', { name: new RegExp(`\\b${name} is calling`) });

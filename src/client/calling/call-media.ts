@@ -12,6 +12,10 @@ export interface MediaState {
   readonly screen: boolean;
 }
 
+/** The camera's picture for one other person, and for several: each of them is sent it by itself, and each costs the processor. */
+const PICTURE = { width: { ideal: 1280 }, height: { ideal: 720 } };
+const GROUP_PICTURE = { width: { ideal: 640 }, height: { ideal: 360 }, frameRate: { ideal: 15 } };
+
 const KINDS = { microphone: 'audio', camera: 'video' } as const;
 
 export class CallMedia {
@@ -21,6 +25,7 @@ export class CallMedia {
   readonly #chosen: Partial<Record<MediaKind, string>> = {};
   readonly #trouble = new Map<MediaKind, MediaTrouble>();
   readonly #opening = new Map<MediaKind, Promise<void>>();
+  #picture: MediaTrackConstraints = PICTURE;
   #isMuted = false;
   #isClosed = false;
 
@@ -143,6 +148,15 @@ export class CallMedia {
     return all.filter((one) => one.kind === `${KINDS[kind]}input` && one.deviceId !== '');
   }
 
+  /** Fits the camera's picture to so many others. */
+  fit(others: number): void {
+    const picture = others > 1 ? GROUP_PICTURE : PICTURE;
+    if (picture === this.#picture) return;
+    this.#picture = picture;
+    // A camera that cannot goes on as it is.
+    this.#tracks.camera?.applyConstraints(picture).catch(() => undefined);
+  }
+
   /** Gives everything back. */
   close(): void {
     this.#isClosed = true;
@@ -154,7 +168,7 @@ export class CallMedia {
     const device = this.#chosen[kind];
     // A device that was chosen once may be unplugged: another one is better than none.
     const wish = device === undefined ? {} : { deviceId: { ideal: device } };
-    const size = kind === 'camera' ? { width: { ideal: 1280 }, height: { ideal: 720 } } : {};
+    const size = kind === 'camera' ? this.#picture : {};
     const stream = await this.#source.getUserMedia({ [KINDS[kind]]: { ...size, ...wish } });
     const [track] = stream.getTracks();
     if (track === undefined) throw new DOMException('The device gave nothing.', 'NotFoundError');

@@ -332,7 +332,9 @@ export class Call {
   #add(user: string): void {
     if (user === this.#context.me || this.#others.has(user)) return;
     this.#others.set(user, { peer: undefined, media: NOTHING });
-    if (this.#phase === 'joined') this.#joinedAt ??= this.#context.timers.now();
+    if (this.#phase !== 'joined') return;
+    this.#joinedAt ??= this.#context.timers.now();
+    this.media.fit(this.#others.size);
   }
 
   #remove(user: string): void {
@@ -340,6 +342,7 @@ export class Call {
     if (other === undefined) return;
     this.#others.delete(user);
     other.peer?.close();
+    this.media.fit(this.#others.size);
     this.#context.onChanged();
   }
 
