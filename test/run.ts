@@ -33,7 +33,10 @@ const MEMORY_BYTES_MIN = 4 * 1024 ** 3;
 const CACHE = fileURLToPath(new URL('../node_modules/.cache/', import.meta.url));
 
 /** What every test file begins with. */
-const PRELOADED = ['./support/strict-warnings.ts', './support/stripped-sources.ts'];
+const PRELOADED = [
+  new URL('./support/strict-warnings.ts', import.meta.url),
+  new URL('./support/stripped-sources.ts', import.meta.url),
+];
 
 /** Runs the files and answers those that failed. */
 async function failingOf(files: readonly string[], concurrency: number): Promise<string[]> {
@@ -42,7 +45,7 @@ async function failingOf(files: readonly string[], concurrency: number): Promise
     files: [...files],
     concurrency,
     timeout: FILE_MILLIS_MAX,
-    execArgv: PRELOADED.flatMap((path) => ['--import', new URL(path, import.meta.url).href]),
+    execArgv: PRELOADED.flatMap(({ href }) => ['--import', href]),
   });
   events.on('test:fail', ({ file, todo, skip }) => {
     if (file !== undefined && todo === undefined && skip === undefined) failing.add(file);
