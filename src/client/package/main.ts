@@ -1,4 +1,5 @@
 /** What an application imports from `parley-client`. */
+export { Calls } from '../calling/calls.ts';
 export { canShareTabs, ClientTabs } from '../client-tabs.ts';
 export { cookieSession, signIn } from '../connection/session.ts';
 export { ParleyClient } from '../parley-client.ts';
@@ -9,6 +10,8 @@ export { beginSignOn, finishSignOn } from '../sign-on.ts';
 export { languageOf, LANGUAGES, translate } from '../translations.ts';
 export type { AccountApi } from '../account-api.ts';
 export type { CalendarApi } from '../calendar-api.ts';
+export type { Call, CallEnding } from '../calling/call.ts';
+export type { CallsOptions, ConversationCall } from '../calling/calls.ts';
 export type { ClientOptions, ResumeOptions, SignInOptions } from '../client-context.ts';
 export type { Attachments, DownloadOptions, UploadOptions } from '../conversations/attachments.ts';
 export type { ConversationMirror, Watermark } from '../conversations/conversation-mirror.ts';

@@ -89,6 +89,7 @@ test('every module of the folder is served, without types and with imports that 
     '/console/code/client/translations.ts',
     '/console/code/protocol/errors.ts',
     '/console/code/protocol/languages.ts',
+    '/console/code/protocol/limits.ts',
   ]);
   for (const [path, code] of served) {
     if (!path.endsWith('.ts')) continue;
