@@ -32,6 +32,12 @@ const MEMORY_BYTES_MIN = 4 * 1024 ** 3;
 /** Where a run keeps what its servers are started from: below `node_modules`, where packages are found. */
 const CACHE = fileURLToPath(new URL('../node_modules/.cache/', import.meta.url));
 
+/** What every test file begins with. */
+const PRELOADED = [
+  new URL('./support/strict-warnings.ts', import.meta.url),
+  new URL('./support/stripped-sources.ts', import.meta.url),
+];
+
 /** Runs the files and answers those that failed. */
 async function failingOf(files: readonly string[], concurrency: number): Promise<string[]> {
   const failing = new Set<string>();
@@ -39,7 +45,7 @@ async function failingOf(files: readonly string[], concurrency: number): Promise
     files: [...files],
     concurrency,
     timeout: FILE_MILLIS_MAX,
-    execArgv: ['--import', new URL('./support/strict-warnings.ts', import.meta.url).href],
+    execArgv: PRELOADED.flatMap(({ href }) => ['--import', href]),
   });
   events.on('test:fail', ({ file, todo, skip }) => {
     if (file !== undefined && todo === undefined && skip === undefined) failing.add(file);
@@ -64,11 +70,13 @@ async function passes(files: readonly string[]): Promise<boolean> {
   return last.length === 0 && (unsteadyMay || unsteady.length === 0);
 }
 
-/** Has the programs of this run start quickly (test/support/program.ts), and Node remember what it compiled. */
+/** Has the programs of this run start quickly (test/support/program.ts), and Node remember what it compiled and stripped. */
 async function prepare(folder: string, maps: boolean): Promise<void> {
   process.env['TEST_BUNDLE'] = join(folder, 'bundle');
   await writeBundle(process.env['TEST_BUNDLE'], { maps });
   process.env['NODE_COMPILE_CACHE'] = join(folder, 'compiled');
+  process.env['TEST_STRIPPED'] = join(folder, 'stripped');
+  await mkdir(process.env['TEST_STRIPPED']);
 }
 
 /** A folder in memory for what the tests write, where there is room for it. */
