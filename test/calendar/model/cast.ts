@@ -158,7 +158,7 @@ export class Cast {
         },
         'agreement',
         // Answers of the others are gathered for ten seconds.
-        isShown ? 40_000 : Number(process.env['PATIENCE'] ?? 20_000),
+        isShown ? 40_000 : 20_000,
       );
     } catch {
       assert.fail(differences(seen, expected));

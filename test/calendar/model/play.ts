@@ -33,7 +33,9 @@ interface Meeting {
   /** Its id for JSON, which is the name of the copies as well. */
   readonly id: string;
   /** What a client read of it at some time, and has not read again. */
-  kept?: { readonly text: string; readonly tag: string };
+  kept?: { readonly text: string; readonly tag: string; readonly writes: number };
+  /** How often its organiser's side wrote it. */
+  writes: number;
 }
 
 export class Play {
@@ -99,7 +101,7 @@ export class Play {
       : await this.#createByDav(written, isSeries, isBerlin);
     const model = new MeetingModel(uid, written, isSeries);
     model.copies.delete(GUEST);
-    this.#meetings.push({ model, isBerlin, file, id });
+    this.#meetings.push({ model, isBerlin, file, id, writes: 0 });
     if (people.has(GUEST)) this.#told(model, 'REQUEST');
   }
 
@@ -143,7 +145,7 @@ export class Play {
     const random = this.#random;
     const drawn = random.unit();
     if (drawn < 0.08) await this.#remove(meeting);
-    else if (drawn < 0.2 && meeting.kept !== undefined) await this.#writeStale(meeting);
+    else if (drawn < 0.3) await (meeting.kept === undefined ? this.#keep(meeting) : this.#writeStale(meeting));
     else if (random.chance(0.5)) await this.#changeByJson(meeting);
     else await this.#changeByDav(meeting);
   }
@@ -157,7 +159,8 @@ export class Play {
     this.#told(model, model.remove([GUEST]).get(GUEST));
   }
 
-  async #changeByJson({ id, isBerlin, model }: Meeting): Promise<void> {
+  async #changeByJson(meeting: Meeting): Promise<void> {
+    const { id, isBerlin, model } = meeting;
     const random = this.#random;
     const path = `/v1/calendars/${this.#cast.ids[ORGANIZER]}/entries/${id}`;
     const now = writtenOf(model);
@@ -168,7 +171,7 @@ export class Play {
     if (kind === 'leave' && at !== undefined && model.starts.length > 1) {
       await this.#cast.ask(ORGANIZER, 'DELETE', `${path}?scope=this&recurrence_id=${timeText(at, isBerlin)}`);
       const singles = new Map([...now.singles].filter(([start]) => start !== at));
-      return this.#write(model, { ...now, singles, left: new Set([...now.left, at]) });
+      return this.#write(meeting, { ...now, singles, left: new Set([...now.left, at]) });
     }
     if (kind === 'one' && at !== undefined) {
       const before = now.singles.get(at) ?? { ...now.whole, start: at };
@@ -178,7 +181,7 @@ export class Play {
         : { ...before, title: this.#title() };
       const form = isMove ? this.#times(next.start, isBerlin) : { title: next.title };
       await patch({ scope: 'this', recurrence_id: timeText(at, isBerlin), ...form });
-      return this.#write(model, { ...now, singles: new Map(now.singles).set(at, next) });
+      return this.#write(meeting, { ...now, singles: new Map(now.singles).set(at, next) });
     }
     if (kind === 'people') {
       const who = random.pick(INVITED);
@@ -187,57 +190,59 @@ export class Play {
       const people = isIn ? [...now.whole.people].filter((one) => one !== who) : [...now.whole.people, who];
       await patch({ attendees: people.map(attendeeOf) });
       this.log.push(`  ${isIn ? 'without' : 'with'} ${who}`);
-      return this.#write(model, withPeople(now, who, !isIn));
+      return this.#write(meeting, withPeople(now, who, !isIn));
     }
     if (kind === 'move') {
       const start = this.#hour();
       await patch(this.#times(start, isBerlin));
-      return this.#write(model, { whole: { ...now.whole, start }, singles: new Map(), left: new Set() });
+      return this.#write(meeting, { whole: { ...now.whole, start }, singles: new Map(), left: new Set() });
     }
     const title = this.#title();
     await patch({ title });
     const singles = [...now.singles].map(
       ([start, one]) => [start, one.title === now.whole.title ? { ...one, title } : one] as const,
     );
-    return this.#write(model, { ...now, whole: { ...now.whole, title }, singles: new Map(singles) });
+    return this.#write(meeting, { ...now, whole: { ...now.whole, title }, singles: new Map(singles) });
   }
 
   async #changeByDav(meeting: Meeting): Promise<void> {
     const by = this.#random.pick([ORGANIZER, ...DELEGATES]);
     const read = await this.#cast.dav(by, 'GET', meeting.file);
     assert.equal(read.status, 200, read.text);
-    if (this.#random.chance(0.5)) meeting.kept = read;
     const events = this.#edited(
       eventsOf(read.text).map(({ lines }) => lines),
       meeting.model,
     );
     this.log.push(`dav ${meeting.model.uid} by ${by}: ${this.log.pop()}`);
-    await this.#put(meeting, by, events, read.tag);
+    if (events !== undefined) await this.#put(meeting, by, events, read.tag);
   }
 
-  /** Writes what was read a while ago, with new words: what was answered since is not lost by it. */
+  /** A client reads it, and goes by that for a while. */
+  async #keep(meeting: Meeting): Promise<void> {
+    this.log.push(`keep ${meeting.model.uid}`);
+    meeting.kept = { ...(await this.#cast.dav(ORGANIZER, 'GET', meeting.file)), writes: meeting.writes };
+  }
+
+  /**
+   * Writes what was read a while ago, with new words: what was answered since is no conflict and is not lost by it, and what the
+   * organiser's side wrote since is one (RFC 6638, 3.2.10).
+   */
   async #writeStale(meeting: Meeting): Promise<void> {
-    const { tag, text } = meeting.kept as { text: string; tag: string };
+    const { tag, text, writes } = meeting.kept as NonNullable<Meeting['kept']>;
     const events = eventsOf(text).map(({ at, lines }) =>
       at === undefined ? withLines(lines, ['SUMMARY'], [`SUMMARY:${this.#title()}`]) : lines,
     );
-    this.log.push(`stale ${meeting.model.uid}`);
-    await this.#put(meeting, ORGANIZER, events, tag, true);
+    this.log.push(`stale ${meeting.model.uid}, ${meeting.writes - writes} writings later`);
     delete meeting.kept;
+    await this.#put(meeting, ORGANIZER, events, tag, meeting.writes > writes);
   }
 
-  async #put(
-    { file, model }: Meeting,
-    by: string,
-    events: readonly Event[],
-    tag: string,
-    isStale = false,
-  ): Promise<void> {
+  async #put(meeting: Meeting, by: string, events: readonly Event[], tag: string, isStale = false): Promise<void> {
     const text = calendarText(events.map((lines) => this.#forged(lines)));
-    const { status, text: said } = await this.#cast.dav(by, 'PUT', file, { 'if-schedule-tag-match': tag }, text);
-    if (isStale && status === 412) return;
-    assert.ok(status < 300, `${status} ${said}\n${text}`);
-    this.#write(model, writtenIn(text, ORGANIZER));
+    const headers = { 'if-schedule-tag-match': tag };
+    const { status, text: said } = await this.#cast.dav(by, 'PUT', meeting.file, headers, text);
+    assert.equal(status, isStale ? 412 : 204, `${said}\n${text}`);
+    if (!isStale) this.#write(meeting, writtenIn(text, ORGANIZER));
   }
 
   /** What a client says of the answers of others is nobody's answer. */
@@ -247,7 +252,7 @@ export class Play {
   }
 
   /** A change as a client makes it in its text. */
-  #edited(events: readonly Event[], model: MeetingModel): Event[] {
+  #edited(events: readonly Event[], model: MeetingModel): Event[] | undefined {
     const random = this.#random;
     const whole = events.find((lines) => !isSingle(lines)) as Event;
     const singles = new Map(events.filter(isSingle).map((lines) => [startOf(lines, 'RECURRENCE-ID'), lines]));
@@ -273,7 +278,7 @@ export class Play {
     if (kind === 'people') {
       const who = random.pick(INVITED);
       const isIn = model.whole.answers.has(who);
-      if (isIn && model.whole.answers.size === 1) return [...events];
+      if (isIn && model.whole.answers.size === 1) return undefined;
       this.log.push(`${this.log.pop()} ${isIn ? 'without' : 'with'} ${who}`);
       if (isIn)
         return events.map((lines) => lines.filter((line) => !line.startsWith('ATTENDEE') || personIn(line) !== who));
@@ -287,7 +292,9 @@ export class Play {
     return [withLines(whole, ['SUMMARY'], [`SUMMARY:${this.#title()}`]), ...singles.values()];
   }
 
-  #write(model: MeetingModel, next: WrittenMeeting): void {
+  #write(meeting: Meeting, next: WrittenMeeting): void {
+    const { model } = meeting;
+    meeting.writes += 1;
     this.#told(model, model.write(next, [GUEST]).get(GUEST));
   }
 
