@@ -78,7 +78,7 @@ export class Cast {
       );
       ids[name] = listed.body.items.find((one) => one.is_default)?.id as string;
     }
-    const cast = new Cast({ server, mails, people: people as Record<string, Person>, passwords, ids });
+    const cast = new Cast({ server, mails, people, passwords, ids });
     for (const [delegate, access] of [
       ['dave', 'delegate'],
       ['erin', 'write'],
@@ -166,8 +166,8 @@ export class Cast {
     for (const [at, { told, uid, view }] of letters.entries()) {
       const sent = eventsOf(this.letter(at));
       if (told === 'REQUEST') {
-        const says = sent.map((one) => [`${one.at ?? 'whole'}`, one.start, one.title]).toSorted();
-        const asked = [...view].map(([key, { start, title }]) => [key, start, title]).toSorted();
+        const says = sent.map((one) => `${one.at ?? 'whole'} ${one.start} ${one.title}`).toSorted();
+        const asked = [...view].map(([key, { start, title }]) => `${key} ${start} ${title}`).toSorted();
         assert.deepEqual([sent[0]?.uid, says], [uid, asked], 'what the guest was mailed');
       }
     }
@@ -258,8 +258,8 @@ function shownOf(events: readonly ReadEvent[], owner: string | undefined, isAll:
   return sorted(
     [...new Set(all)].flatMap((at) => {
       const single = singles.get(at);
-      const event = single ?? (whole as ReadEvent);
-      if (event.isCancelled) return [];
+      const event = single ?? whole;
+      if (event === undefined || event.isCancelled) return [];
       const answers = [...event.answers].filter(([name]) => name !== ORGANIZER && (isAll || name === owner));
       return [[hourText(at), occurrenceText(single?.start ?? at, event.title, answers)] as const];
     }),

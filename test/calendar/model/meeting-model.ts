@@ -258,7 +258,12 @@ export class MeetingModel {
         });
         const absent = [...this.singles].filter(([, { answers }]) => !answers.has(person)).map(([start]) => start);
         const isEmpty = parts.length === 0;
-        return [person, isEmpty ? '' : JSON.stringify([parts.toSorted(), [...this.left, ...absent].toSorted()])];
+        return [
+          person,
+          isEmpty
+            ? ''
+            : JSON.stringify([parts.map(String).toSorted(), [...this.left, ...absent].map(String).toSorted()]),
+        ];
       }),
     );
   }

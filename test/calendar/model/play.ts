@@ -1,6 +1,6 @@
 /** What the cast does at random, over all doors, and what the models are told of it. */
 import assert from 'node:assert/strict';
-import { SeededRandom } from '#test/support/random.ts';
+import type { SeededRandom } from '#test/support/random.ts';
 import { addressOf, ATTENDEES, type Cast, DELEGATES, FIRST_DAY, GUEST, type Letter, ORGANIZER } from './cast.ts';
 import { type Answer, MeetingModel, type Told, type Written, type WrittenMeeting } from './meeting-model.ts';
 import {
@@ -94,7 +94,7 @@ export class Play {
     const written = { start: this.#hour(), title: this.#title(), people };
     const isJson = random.chance(0.5);
     this.log.push(
-      `create ${written.title} ${isSeries ? 'series' : 'single'} ${[...people]} by ${isJson ? 'json' : 'dav'}`,
+      `create ${written.title} ${isSeries ? 'series' : 'single'} ${[...people].join()} by ${isJson ? 'json' : 'dav'}`,
     );
     const { file, id, uid } = isJson
       ? await this.#createByJson(written, isSeries, isBerlin)

@@ -35,7 +35,7 @@ async function occurrence(who: Person, { id }: EntryView, at: string): Promise<E
 async function says(who: Person, entry: EntryView, at: string, ...answers: readonly string[]): Promise<void> {
   await until(async () => {
     const people = (await occurrence(who, entry, at))?.attendees ?? [];
-    const said = people.filter(({ user }) => user !== 'alice').map(({ answer, user }) => `${user} ${answer}`);
+    const said = people.filter(({ user }) => user !== 'alice').map((one) => `${one.user} ${one.answer}`);
     return said.toSorted().join() === answers.join();
   }, `${at} of ${who.username}: ${answers.join()}`);
 }
