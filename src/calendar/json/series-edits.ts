@@ -15,6 +15,7 @@ import {
   type PropertyChanges,
 } from './entry-form.ts';
 import { detailChanges, withReminders } from './entry-details.ts';
+import { followSeries } from './series-following.ts';
 import { expand } from '../recurrence/occurrences.ts';
 import { type CalendarObject } from '../icalendar/calendar-object.ts';
 import { makeProperty, propertiesOf, propertyOf, type Component } from '../icalendar/component.ts';
@@ -137,7 +138,7 @@ function changeAll(object: CalendarObject, form: ChangeEntry, context: EditConte
   const changes = changesOf(component, series, form, context);
   const isRevised = 'DTSTART' in changes || form.rule !== undefined;
   if (!isRevised || (!series.isRecurring && form.rule === undefined)) {
-    const changed = changeProperties(object, component, changes);
+    const changed = followSeries(changeProperties(object, component, changes), component, changes, context.book);
     if (form.reminders === undefined) return changed;
     const next = readCalendarObject(changed);
     return replaceSubcomponents(next, remindedBy(next.master as Component, form, context).components);

@@ -236,7 +236,8 @@ export class CalendarObjectWriter {
       index: storedIndex(index, isScheduled, isUnanswered),
       isCorrected: stored !== bytes && Buffer.compare(stored, bytes) !== 0,
       judgedEtag: prior?.etag,
-      isInvitation: organizer !== undefined && whose !== user,
+      // Whoever writes for the owner what the owner organises writes as their organiser (RFC 6638, 3.2.10).
+      isInvitation: organizer !== undefined && whose !== user && whose !== calendar.owner,
       plan,
     };
   }

@@ -148,7 +148,9 @@ function ownExclusions(message: State, copy: State | undefined, { recipients, to
   const excluded = new Set(exclusionsOf(message.object, zone).map(({ key }) => key));
   return exclusionsOf(copy.object, zone).filter(({ key }) => {
     const override = message.instances.find((instance) => instance.key === key);
-    return !excluded.has(key) && (override === undefined || answerIn(override, to, recipients) === 'DECLINED');
+    // Whoever is invited again after they were taken out is asked for what they left out before, too.
+    const isDeclined = override === undefined ? !was.isCancelled : answerIn(override, to, recipients) === 'DECLINED';
+    return !excluded.has(key) && isDeclined;
   });
 }
 
@@ -157,10 +159,13 @@ function answerIn({ component }: Instance, identity: string, recipients: Recipie
   return line === undefined ? undefined : said(line, 'PARTSTAT', UNANSWERED);
 }
 
-/** The attendee's own answer, which is newer than what the organiser knows, where it is to the same times. */
+/**
+ * The attendee's own answer, which is newer than what the organiser knows, where it is to the same times. What was taken back is
+ * answered as the organiser says: who is invited again has not answered that.
+ */
 function withOwnAnswer(instance: Instance, before: Instance | undefined, { recipients, to }: Incoming): Component {
   const { component } = instance;
-  if (before?.timing !== instance.timing) return component;
+  if (before?.timing !== instance.timing || before.isCancelled) return component;
   const partstat = answerIn(before, to, recipients) ?? UNANSWERED;
   const properties = component.properties.map((line) => {
     const isOwn = line.name === 'ATTENDEE' && identityOf(recipients, line.value) === to;
@@ -238,11 +243,40 @@ function takeReply(message: State, copy: State, { from, recipients, zone }: Inco
     );
     made.push([recurrenceId, { ...single, properties }]);
   }
+  edits.push(...answeredWithSeries(message, copy, { from, recipients, zone }));
   if (edits.length === 0 && made.length === 0) return undefined;
   return made.reduce(
     (bytes, [recurrenceId, component]) => putOverride(readCalendarObject(bytes), recurrenceId, component, zone),
     replaceLines(copy.object, edits),
   );
+}
+
+/**
+ * Occurrences that an answer to the series is for as well: those that have a component of their own for another reason, of which
+ * who answers did not know, or may not have. People of the installation name all that they have by itself.
+ */
+function answeredWithSeries(
+  message: State,
+  copy: State,
+  { from, recipients, zone }: Pick<Incoming, 'from' | 'recipients' | 'zone'>,
+): [Property, Property][] {
+  const [reply, whole] = [message, copy].map(({ instances }) => instances.find(({ key }) => key === WHOLE));
+  const answer = reply === undefined ? undefined : lineOf(recipients, reply.component, from);
+  const series = whole === undefined ? undefined : lineOf(recipients, whole.component, from);
+  if (reply === undefined || whole === undefined || answer === undefined || series === undefined) return [];
+  const named = new Set(message.instances.map(({ key }) => key));
+  const partstat = said(answer, 'PARTSTAT', UNANSWERED);
+  const isAsSeries = (line: Property): boolean =>
+    said(line, 'PARTSTAT', UNANSWERED) === said(series, 'PARTSTAT', UNANSWERED) &&
+    parameterOf(line, REPLY_STAMP) === parameterOf(series, REPLY_STAMP);
+  return copy.instances.flatMap((instance): [Property, Property][] => {
+    const line = lineOf(recipients, instance.component, from);
+    if (line === undefined || named.has(instance.key) || instance.isCancelled || !isServers(line)) return [];
+    if (reply.sequence < instance.askedSequence || said(line, 'PARTSTAT', UNANSWERED) === partstat) return [];
+    if (!isInPlace(instance, copy.object, zone) || (isOutside(from) && !isAsSeries(line))) return [];
+    const answered = { PARTSTAT: partstat, 'SCHEDULE-STATUS': '2.0', RSVP: undefined };
+    return [[line, withParameters(line, { ...answered, ...remarksOf(reply.component, from) })]];
+  });
 }
 
 /**

@@ -5,7 +5,7 @@ import { replaceLines } from '../icalendar/edits.ts';
 import { exclusionsOf, type Instance, instancesOf, said, WHOLE } from './instances.ts';
 import { type Answer, replyOf } from './messages.ts';
 import type { ChangedObject, Scheduled } from './itip-request.ts';
-import { UNDELIVERED } from './outside-mail.ts';
+import { isOutside, UNDELIVERED } from './outside-mail.ts';
 import { identityOf, isServers, lineOf, organizerOf, type Recipients, withParameters } from './people.ts';
 
 const UNANSWERED = 'NEEDS-ACTION';
@@ -36,7 +36,9 @@ export function answer(change: ChangedObject, attendee: string): Scheduled {
           ...leftOut(change, before, after, attendee),
         ];
   if (answers.length === 0) return silent;
-  const reply = () => ({ method: 'REPLY' as const, bytes: replyOf(object.object, answers, now), recipients: [whom] });
+  const all =
+    after === undefined ? answers : [...answers, ...restated(answers, after, { attendee, recipients, whom, zone })];
+  const reply = () => ({ method: 'REPLY' as const, bytes: replyOf(object.object, all, now), recipients: [whom] });
   const messages = isSent ? [reply()] : [];
   if (after === undefined) return { bytes: undefined, messages };
   const edits = after.instances.flatMap(({ component }) =>
@@ -46,6 +48,34 @@ export function answer(change: ChangedObject, attendee: string): Scheduled {
     ]),
   );
   return { bytes: replaceLines(after.object, edits), messages };
+}
+
+/**
+ * What stays answered by itself beside an answer to the series. Of what a REPLY to a series does not name, its reader is told
+ * nothing else than that the series is answered so: the organiser may have occurrences by themselves of which this copy knows
+ * nothing, because others answered them.
+ */
+function restated(
+  answers: readonly Answer[],
+  after: State,
+  { attendee, recipients, whom, zone }: { attendee: string; recipients: Recipients; whom: string; zone: string },
+): Answer[] {
+  const master = after.instances.find(({ key }) => key === WHOLE)?.component;
+  const line = master === undefined ? undefined : lineOf(recipients, master, attendee);
+  const isOfSeries = answers.some(({ component, recurrenceId }) => component === master && recurrenceId === undefined);
+  if (!isOfSeries || master === undefined || line === undefined) return [];
+  const named = new Set(answers.map(({ component }) => component));
+  const singles = after.instances.flatMap(({ component, isCancelled }) => {
+    const own = named.has(component) || isCancelled ? undefined : lineOf(recipients, component, attendee);
+    return own === undefined ? [] : [answerTo(component, own, said(own, 'PARTSTAT', UNANSWERED))];
+  });
+  if (isOutside(whom)) return singles;
+  const told = new Set(answers.flatMap(({ recurrenceId }) => recurrenceId?.value ?? []));
+  const left = exclusionsOf(after.object, zone).filter(({ property }) => !told.has(property.value));
+  const declines = left.map(({ property }) =>
+    answerTo(master, line, 'DECLINED', { ...property, name: 'RECURRENCE-ID' }),
+  );
+  return [...singles, ...declines];
 }
 
 /** What somebody answers who has no copy here, to everything in an organiser's object that they are invited to. */
