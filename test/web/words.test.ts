@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mentionBefore, mentionsIn } from '#src/web/chat/composer/mention-words.ts';
+import { CALENDAR_ENGLISH } from '#src/web/kit/calendar-english.ts';
+import { CALENDAR_RUSSIAN } from '#src/web/kit/calendar-russian.ts';
 import { ENGLISH } from '#src/web/kit/english.ts';
 import { harmlessName, harmlessText } from '#src/web/kit/harmless-text.ts';
 import { RUSSIAN } from '#src/web/kit/russian.ts';
@@ -9,10 +11,14 @@ import { RUSSIAN } from '#src/web/kit/russian.ts';
 const FORM = /_(?:zero|one|two|few|many|other)$/;
 
 /** The texts that a language lacks, or has in too few forms, or with other places to fill than the first one. */
-function faultsOf(words: Readonly<Record<string, string>>, language: string): string[] {
+function faultsOf(
+  words: Readonly<Record<string, string>>,
+  language: string,
+  english: Readonly<Record<string, string>> = ENGLISH,
+): string[] {
   const forms = new Intl.PluralRules(language).resolvedOptions().pluralCategories;
-  const bases = new Map<string, string>(Object.entries(ENGLISH).map(([key, text]) => [key.replace(FORM, ''), text]));
-  const isCounted = (base: string) => Object.hasOwn(ENGLISH, `${base}_other`);
+  const bases = new Map<string, string>(Object.entries(english).map(([key, text]) => [key.replace(FORM, ''), text]));
+  const isCounted = (base: string) => Object.hasOwn(english, `${base}_other`);
   const wanted = [...bases.keys()].flatMap((base) =>
     isCounted(base) ? forms.map((form) => `${base}_${form}`) : [base],
   );
@@ -32,6 +38,8 @@ function faultsOf(words: Readonly<Record<string, string>>, language: string): st
 test('no text is missing in a language, nor a form of one by its number', () => {
   assert.deepEqual(faultsOf(ENGLISH, 'en'), []);
   assert.deepEqual(faultsOf(RUSSIAN, 'ru'), []);
+  assert.deepEqual(faultsOf(CALENDAR_ENGLISH, 'en', CALENDAR_ENGLISH), []);
+  assert.deepEqual(faultsOf(CALENDAR_RUSSIAN, 'ru', CALENDAR_ENGLISH), []);
 });
 
 test('a missing text, form or place is found', () => {
