@@ -301,14 +301,87 @@ describe('the calendar in Chromium', { skip: CHROMIUM === undefined && 'no Chrom
     assert.deepEqual(await startsOf(accounts.bob, deck, 'Deck cleaning'), [`${day(2)}T15:00`]);
     await alice.keyboard.press('Escape');
     const side = alice.getByRole('complementary', { name: 'Calendars' });
-    await side.getByLabel(/Deck/).uncheck();
+    await side.getByRole('checkbox', { name: /Deck/ }).uncheck();
     await eventOf(alice, 'Deck cleaning').waitFor({ state: 'hidden' });
     await alice.reload();
     await alice.getByLabel('Go to a day').fill(MONDAY);
-    await side.getByLabel(/Deck/).waitFor();
-    assert.equal(await side.getByLabel(/Deck/).isChecked(), false);
-    await side.getByLabel(/Deck/).check();
+    await side.getByRole('checkbox', { name: /Deck/ }).waitFor();
+    assert.equal(await side.getByRole('checkbox', { name: /Deck/ }).isChecked(), false);
+    await side.getByRole('checkbox', { name: /Deck/ }).check();
     await eventOf(alice, 'Deck cleaning').waitFor();
+  });
+
+  test('a time that suits both is found, and the day of each is beside the other', async () => {
+    const busy = await makeEntry(server, accounts.bob, ofBob.id, {
+      title: 'Away',
+      local_start: `${day(1)}T09:00:00`,
+      local_end: `${day(1)}T17:00:00`,
+      tz: 'Europe/Berlin',
+    });
+    await alice.getByRole('button', { name: 'New event' }).click();
+    const form = dialogOf(alice);
+    await form.getByLabel('Title', { exact: true }).fill('Both of us');
+    await form.getByLabel('Starts on').fill(day(1));
+    await form.getByLabel('Starts at').fill('10:00');
+    await form.getByLabel('Find people by name').fill('bob');
+    await form.getByRole('option', { name: 'bob' }).click();
+    await form.locator('[data-busy="taken"]', { hasText: 'bob' }).getByText('busy (09:00–17:00)').waitFor();
+    await form.locator('[data-busy="free"]', { hasText: 'alice' }).waitFor();
+    await form.getByRole('button', { name: 'Find a time' }).click();
+    await form.getByRole('group', { name: 'Times that suit' }).getByRole('button').first().click();
+    await form.locator('[data-busy="taken"]').waitFor({ state: 'hidden' });
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.waitFor({ state: 'hidden' });
+    const [start = ''] = await startsOf(accounts.alice, ofAlice, 'Both of us');
+    assert.ok(start < `${day(1)}T08:00` || start >= `${day(1)}T16:00`, start);
+    await remove(busy, accounts.bob);
+  });
+
+  test('a file is imported with a report of each entry, and a calendar is shared with a right', async () => {
+    const row = alice.getByRole('complementary', { name: 'Calendars' });
+    const choose = async (item: string) => {
+      await row.getByRole('button', { name: `Options for ${ofAlice.displayname}` }).click();
+      await alice.getByRole('menuitem', { name: item }).click();
+    };
+    const event = (uid: string, start: string) => [
+      'BEGIN:VEVENT',
+      `UID:${uid}`,
+      'DTSTAMP:20260101T000000Z',
+      `DTSTART:${start}`,
+      'SUMMARY:From a file',
+      'END:VEVENT',
+    ];
+    const from = `${day(5).replaceAll('-', '')}T100000Z`;
+    const lines = [
+      'BEGIN:VCALENDAR',
+      'VERSION:2.0',
+      'PRODID:-//x//y//EN',
+      ...event('one', from),
+      ...event('two', 'soon'),
+      'END:VCALENDAR',
+      '',
+    ];
+    const file = { name: 'harbour.ics', mimeType: 'text/calendar', buffer: Buffer.from(lines.join('\r\n')) };
+    await choose('Import a file');
+    const [chooser] = await Promise.all([
+      alice.waitForEvent('filechooser'),
+      dialogOf(alice).getByLabel('Calendar file').click(),
+    ]);
+    await chooser.setFiles([file]);
+    await dialogOf(alice).getByRole('button', { name: 'Import', exact: true }).click();
+    await dialogOf(alice).getByText('1 entry is new.').waitFor();
+    await dialogOf(alice).getByText('1 entry could not be read:').waitFor();
+    await alice.keyboard.press('Escape');
+    await eventOf(alice, 'From a file').waitFor();
+    await choose('Share the calendar');
+    await dialogOf(alice).getByLabel('Find people by name').fill('bob');
+    await dialogOf(alice).getByRole('option', { name: 'bob' }).click();
+    await dialogOf(alice).getByRole('button', { name: 'Share it with bob no longer' }).waitFor();
+    await eventOf(bob, 'From a file').waitFor();
+    await dialogOf(alice).getByRole('button', { name: 'Share it with bob no longer' }).click();
+    await eventOf(bob, 'From a file').waitFor({ state: 'hidden' });
+    await alice.keyboard.press('Escape');
+    await dialogOf(alice).waitFor({ state: 'hidden' });
   });
 
   test('without a connection a new event is refused in words, and kept', async () => {

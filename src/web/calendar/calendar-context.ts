@@ -15,8 +15,7 @@ export type Opened =
   | { readonly kind: 'form'; readonly form: EntryForm; readonly open?: OpenEntry | undefined }
   | { readonly kind: 'calendar'; readonly calendar?: string | undefined }
   | { readonly kind: 'share'; readonly calendar: string }
-  | { readonly kind: 'import'; readonly calendar: string }
-  | { readonly kind: 'subscription'; readonly calendar?: string | undefined };
+  | { readonly kind: 'import'; readonly calendar: string };
 
 export interface CalendarState {
   readonly api: CalendarApi;

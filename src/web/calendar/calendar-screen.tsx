@@ -21,6 +21,9 @@ import { CalendarView } from './view/calendar-view.tsx';
 
 const importDetails = async () => ({ default: (await import('./entry/entry-details.tsx')).EntryDetails });
 const importDialog = async () => ({ default: (await import('./entry/entry-dialog.tsx')).EntryDialog });
+const CalendarDialog = lazy(async () => ({ default: (await import('./manage/calendar-dialog.tsx')).CalendarDialog }));
+const ImportDialog = lazy(async () => ({ default: (await import('./manage/import-dialog.tsx')).ImportDialog }));
+const ShareDialog = lazy(async () => ({ default: (await import('./manage/share-dialog.tsx')).ShareDialog }));
 const EntryDetails = lazy(importDetails);
 const EntryDialog = lazy(importDialog);
 
@@ -68,6 +71,9 @@ function Over({ opened }: { readonly opened: Opened | undefined }) {
   return (
     <Suspense>
       {opened?.kind === 'details' && <EntryDetails place={opened.place} />}
+      {opened?.kind === 'calendar' && <CalendarDialog calendar={opened.calendar} />}
+      {opened?.kind === 'import' && <ImportDialog calendar={opened.calendar} />}
+      {opened?.kind === 'share' && <ShareDialog calendar={opened.calendar} />}
       {opened?.kind === 'form' && (
         <EntryDialog key={opened.open?.series.etag ?? ''} form={opened.form} open={opened.open} />
       )}

@@ -3,6 +3,7 @@ import { Checkbox, Grid, Select, Stack, Textarea, TextInput } from '@mantine/cor
 import { useTranslation } from 'react-i18next';
 import { harmlessName } from '../../kit/harmless-text.ts';
 import { useCalendar } from '../calendar-context.ts';
+import { AvailabilityPanel } from '../attendance/availability-panel.tsx';
 import { GuestsField } from '../attendance/guests-field.tsx';
 import { mayWrite } from '../state/calendar-list.ts';
 import { addMinutes, minutesBetween, zonesWith } from '../time.ts';
@@ -34,6 +35,7 @@ export function EntryFields({ form, isNew, onChange }: FieldsProps & { readonly 
       <TimeFields form={form} onChange={onChange} />
       <RepeatField form={form} onChange={onChange} />
       <GuestsField form={form} onChange={onChange} />
+      <AvailabilityPanel form={form} onChange={onChange} />
       <Checkbox
         label={t('form.meeting')}
         description={t('form.meetingWhat')}

@@ -1,5 +1,6 @@
 /** Beside the days: invitations that wait, and the calendars with their colours, each shown or not. */
-import { Checkbox, Group, Skeleton, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Button, Checkbox, Group, Skeleton, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Plus } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useChat } from '../../chat/chat-context.ts';
 import { useName } from '../../chat/state/people.ts';
@@ -7,11 +8,12 @@ import { harmlessName } from '../../kit/harmless-text.ts';
 import { useObserved } from '../../kit/observable.ts';
 import { useCalendar } from '../calendar-context.ts';
 import { colorOf, type Calendar } from '../state/calendar-list.ts';
+import { CalendarMenu } from './calendar-menu.tsx';
 import { InvitationList } from './invitation-list.tsx';
 
 export function CalendarSide({ onDay }: { readonly onDay: (day: string) => void }) {
   const { t } = useTranslation('calendar');
-  const { list, zone } = useCalendar();
+  const { list, open, zone } = useCalendar();
   const items = useObserved(list, () => list.items);
   const isLoaded = useObserved(list, () => list.isLoaded);
   const own = items.filter(({ access }) => access === 'owner');
@@ -30,6 +32,14 @@ export function CalendarSide({ onDay }: { readonly onDay: (day: string) => void 
       <InvitationList />
       {!isLoaded && <Skeleton height={80} />}
       <Calendars title={t('side.own')} calendars={own} />
+      <Button
+        variant="default"
+        size="compact-sm"
+        leftSection={<Plus size={14} />}
+        onClick={() => open({ kind: 'calendar' })}
+      >
+        {t('manage.new')}
+      </Button>
       {others.length > 0 && <Calendars title={t('side.others')} calendars={others} />}
       <Text size="xs" c="dimmed">
         {t('view.zone', { zone })}
@@ -75,6 +85,7 @@ function CalendarRow({ calendar }: { readonly calendar: Calendar }) {
           </>
         }
       />
+      <CalendarMenu calendar={calendar} />
     </Group>
   );
 }

@@ -114,6 +114,8 @@ function settingsOf(t: CalendarWords): CalendarOptions {
     scrollTime: FIRST_HOUR,
     eventMinHeight: 20,
     allDayText: t('view.allDay'),
+    // The hours are scrolled by keys, too, on days that have nothing to go to (WCAG 2.1.1).
+    dayLaneDidMount: ({ el }) => void (el.tabIndex = 0),
     moreLinkText: (count) => t('view.more', { count }),
     noEventsText: t('view.nothing'),
     closeHint: t('close'),
