@@ -51,6 +51,7 @@ import { readObjectStore } from '#src/settings/object-store-settings.ts';
 import { readPushCredentials } from '#src/settings/push-credentials.ts';
 import { OwnData, type OwnDataOptions } from '#src/compliance/own-data/own-data.ts';
 import { addOwnDataRoute } from '#src/compliance/own-data/own-data-route.ts';
+import { addAccountMail } from '#src/server/account/account-mail.ts';
 import { addOwnAccount } from '#src/server/account/own-account.ts';
 import { rotateSigningKeys } from '#src/server/signing-key-rotation.ts';
 import { Seeder } from '#src/server/seed.ts';
@@ -199,9 +200,11 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     epoch: manifest.epoch,
     startedAt: release.startedAt,
   });
-  const profiles = await addOwnAccount({ ...base, ...coordinator, ...management, announcer, clock: systemClock });
-  addSecondFactors({ ...base, ...coordinator, ...management, announcer, profiles, clock: systemClock });
-  const own = { attachments, lanes, profiles };
+  const account = { ...base, ...coordinator, ...management, announcer, clock: systemClock };
+  const profiles = await addOwnAccount(account);
+  addSecondFactors({ ...account, profiles });
+  const tellAccount = (user: string) => supervisor.tellShards('account.changed', { user, rev: accounts.directoryRev });
+  await addAccountMail({ ...account, tellAccount, baseUrl: () => urls.coordinator });
   const attachmentKeys = new AttachmentKeys({ ...base, ...management, announce: changes.announceSealing });
   followAccess(management.settings, coordinator.access);
   await startManagement(base, closers, management, attachmentKeys);
@@ -209,7 +212,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', metrics) });
   const meetings = makeEntryMeetings(coordinator.meetings, () => urls.coordinator);
   const announced = { meetings, tell: makeCalendarAnnouncer(supervisor), baseUrl: () => urls.calendar };
-  const parts = { ...coordinator, ...management, ...own, quotas, ...announced };
+  const parts = { ...coordinator, ...management, attachments, lanes, profiles, quotas, ...announced };
   const openMail = await startCalendar(base, closers, calendar, parts);
   const lmtp = await listen(base, closers, { coordinator: coordinator.app, calendar, openMail }, urls);
   for (const origin of originsOf(config, portOf(coordinator.app.server.address()))) origins.add(origin);

@@ -47,7 +47,9 @@ export const AUDIT_EVENTS = {
   'user.unblocked': 'A blocked person may sign in again.',
   'user.left': 'A person left for good, and their sessions ended: how many.',
   'user.password_changed': 'A person changed their password: in which session, how many others ended.',
-  'user.password_reset_made': 'A link was made that sets the password of a person: its end.',
+  'user.password_reset_made':
+    'A link was made that sets the password of a person: its end, and whether it goes by mail.',
+  'user.email_confirmed': 'A person confirmed their e-mail address by a code that was mailed there: in which session.',
   'user.password_reset':
     'A person set a password by a link: who made it, how many sessions ended, whether app passwords did.',
   'user.data_exported': 'A person took their own data with them: in which session.',

@@ -122,7 +122,8 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
   followers.push(answerUpdates, reminders, { changed: () => follower.wake() });
   const jobs = [reminders, follower, refreshes, answerUpdates];
   for (const job of jobs) job.wake();
-  const stopWarmingUp = warmUpLater();
+  // Where there is nothing to open a month of, code is compiled soon enough by those who put the first entries there.
+  const stopWarmingUp = calendars.hasObjects ? warmUpLater() : () => undefined;
   // Before the threads that it asks are closed.
   app.addHook('preClose', async () => {
     stopWarmingUp();

@@ -1,5 +1,7 @@
 /** The person’s own account as the client asks the coordinator: each call typed by the protocol’s routes. */
 import type { z } from 'zod';
+import type { ACCOUNT_MAIL_ROUTES } from '#src/protocol/account/account-mail.ts';
+import type { SECURITY_NOTICE_ROUTES } from '#src/protocol/account/security-notices.ts';
 import type { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
 import type { AvatarSize } from '#src/protocol/account/avatars.ts';
 import type { GUEST_ROUTES } from '#src/protocol/directory/guest-routes.ts';
@@ -14,6 +16,8 @@ import { clientError } from './parley-error.ts';
 const PICTURE_MILLIS_MAX = 60_000;
 
 type Routes = Omit<typeof ACCOUNT_ROUTES, 'usePasswordReset'> &
+  Omit<typeof ACCOUNT_MAIL_ROUTES, 'requestPasswordReset'> &
+  typeof SECURITY_NOTICE_ROUTES &
   typeof APP_PASSWORD_ROUTES &
   typeof GUEST_ROUTES &
   typeof OWN_FACTOR_ROUTES;
@@ -29,6 +33,10 @@ const ACCOUNT_CALLS: { readonly [Name in AccountRoute]: readonly [Routes[Name]['
   endOwnSession: ['delete', '/v1/me/sessions/:session'],
   endOtherSessions: ['delete', '/v1/me/sessions'],
   changePassword: ['post', '/v1/me/password'],
+  listSecurityNotices: ['get', '/v1/me/security-notices'],
+  seeSecurityNotices: ['put', '/v1/me/security-notices/seen'],
+  sendEmailCode: ['post', '/v1/me/email/code'],
+  confirmEmail: ['put', '/v1/me/email/confirmation'],
   createAppPassword: ['post', '/v1/app-passwords'],
   listAppPasswords: ['get', '/v1/app-passwords'],
   revokeAppPassword: ['delete', '/v1/app-passwords/:password'],

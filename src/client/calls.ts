@@ -101,6 +101,8 @@ export interface CallInput<Name extends MessagingRoute> {
   readonly params: ParamsOf<Name>;
   readonly body?: BodyOf<Name>;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
+  /** Goes on when the page that asked goes away. */
+  readonly outlivesPage?: boolean;
 }
 
 /** A path with its parameters filled in, each escaped so that it stays one segment. */

@@ -79,8 +79,8 @@ export class MessagingApi {
   /** Any call of the protocol's route table, with the session's credential. @throws ParleyError */
   async call<Name extends MessagingRoute>(name: Name, input: CallInput<Name>): Promise<ReplyOf<Name>> {
     const [method, path] = CALLS[name];
-    const { params, query, body } = input;
-    const request = { method, path: fillPath(path, params), query, body };
+    const { params, query, body, outlivesPage } = input;
+    const request = { method, path: fillPath(path, params), query, body, outlivesPage };
     return (await this.#session.request(this.#http, request)) as ReplyOf<Name>;
   }
 

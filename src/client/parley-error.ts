@@ -9,6 +9,8 @@ import type { SecondFactorAsk } from '#src/protocol/sessions/second-factors.ts';
 export const CLIENT_ERRORS = {
   /** What came back is not Parley's: a proxy's page, a captive portal, JSON cut short. */
   answer_unreadable: 'The answer could not be read.',
+  /** Six people are in the call, each connected to every other one: no more fit. */
+  call_mesh_full: 'This call is full: six people can be in one.',
   /** The client was closed while the call was under way. */
   client_closed: 'The app has closed its connection.',
   /** The server closed the socket with a code that says not to come back. */

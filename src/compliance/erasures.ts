@@ -32,6 +32,8 @@ import { eraseTraces, NO_TRACES, PASS_START, type TraceProgress } from './erasur
 import { groupRecords, type AccessControl } from '#src/directory/access-control.ts';
 import { removeAvatar } from '#src/directory/avatars.ts';
 import { removeNotifications } from '#src/identity/notifications.ts';
+import { forgetConfirmedEmail } from '#src/identity/confirmed-emails.ts';
+import { forgetNotices } from '#src/identity/security-notices.ts';
 import { removePersonalFields } from '#src/identity/personal-fields.ts';
 import { removeResetLink } from '#src/directory/password-resets.ts';
 import { NO_PROFILE, profileOf, putPerson, putProfile } from '#src/directory/directory.ts';
@@ -383,6 +385,8 @@ function emptyAccount(draft: AccountsDraft, person: PersonRecord): number {
   removeAvatar(draft, user);
   removeNotifications(draft, user);
   removePersonalFields(draft, user);
+  forgetConfirmedEmail(draft, user);
+  forgetNotices(draft, user);
   draft.putDevices(user, []);
   draft.removeDocument(consoleRoles, user);
   removeAppPasswords(draft, user);

@@ -16,6 +16,9 @@ const KEPT: ReadonlySet<string> = new Set<IdPrefix>(['n', 'alrt', 'ask', 'hook',
 /** An id as `makeId` makes it; of bots without its prefix. What stands behind `vendor:` is a token's own. */
 const ID = /(?<![0-9A-Za-z_]|vendor:)(?:([a-z]{1,4})_)?[0-9abcdefghjkmnpqrstvwxyz]{22}(?![0-9A-Za-z])/g;
 
+/** An emoji in the trail: what one is called is a word of whoever made it, and may be a colleague's name. */
+const EMOJI = /^emoji:[a-z0-9][a-z0-9_-]{0,31}$/;
+
 /** Shorter texts hold no id. */
 const ID_LENGTH_MIN = 22;
 
@@ -32,9 +35,14 @@ export function withoutIds(value: unknown, key: Uint8Array): unknown {
 }
 
 function textWithoutIds(text: string, key: Uint8Array): string {
+  if (EMOJI.test(text)) return `emoji-${pseudonymOf(text, key)}`;
   if (text.length < ID_LENGTH_MIN) return text;
   return text.replaceAll(ID, (id: string, prefix: string | undefined) => {
     if (prefix !== undefined && KEPT.has(prefix)) return id;
-    return `${prefix ?? 'id'}-${createHmac('sha256', key).update(id).digest('hex').slice(0, DIGITS)}`;
+    return `${prefix ?? 'id'}-${pseudonymOf(id, key)}`;
   });
+}
+
+function pseudonymOf(text: string, key: Uint8Array): string {
+  return createHmac('sha256', key).update(text).digest('hex').slice(0, DIGITS);
 }

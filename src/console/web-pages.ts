@@ -36,12 +36,13 @@ export function addConsoleWeb(app: FastifyInstance): void {
 }
 
 async function sendFile(file: WebFile, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { body, etag } = file.content();
   void reply.headers({
     'content-security-policy': WEB_POLICY,
     // Asked about at every load and answered with 304: an upgraded server is never met with an old console.
     'cache-control': 'no-cache',
-    etag: file.etag,
+    etag,
   });
-  if (matchesTag(request.headers['if-none-match'], file.etag)) return await reply.code(304).send();
-  return await reply.type(file.type).send(file.body);
+  if (matchesTag(request.headers['if-none-match'], etag)) return await reply.code(304).send();
+  return await reply.type(file.type).send(body);
 }

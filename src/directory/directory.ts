@@ -16,6 +16,7 @@ import { defineCollection } from '#storage/accounts/collections.ts';
 import type { AccessControl } from './access-control.ts';
 import { DirectoryPages, type DirectoryPage, type DirectoryReply } from './directory-pages.ts';
 import { DirectorySearch, type SearchForm } from './directory-search.ts';
+import { forgetConfirmedEmail } from '#src/identity/confirmed-emails.ts';
 import { guestRecords } from '#src/identity/guest-records.ts';
 import { shownPersonalFields } from '#src/identity/personal-fields.ts';
 
@@ -83,6 +84,14 @@ export function putBotEntry(draft: AccountsDraft, user: string, bot: Omit<BotEnt
   return rev;
 }
 
+/** Who appeared or changed since a change number, also within this draft; undefined for more than `most` changes. */
+export function changedSince(draft: AccountsDraft, rev: number, most: number): ReadonlySet<string> | undefined {
+  const changes = draft.directoryRev - rev;
+  if (changes > most) return undefined;
+  const numbers = Array.from({ length: changes }, (_, at) => rev + 1 + at);
+  return new Set(numbers.flatMap((number) => draft.document(directoryLog, revId(number)) ?? []));
+}
+
 /** As `holdersOf`, of a draft too. */
 export function emailHoldersOf(view: Pick<AccountsDraft, 'document'>, email: string): readonly string[] {
   return view.document(emailHolders, email) ?? [];
@@ -114,6 +123,7 @@ function moveEmail(
 ): void {
   if (before === after) return;
   draft.removeDocument(givenEmails, username);
+  forgetConfirmedEmail(draft, username);
   if (before !== undefined) {
     const others = (draft.document(emailHolders, before) ?? []).filter((holder) => holder !== username);
     if (others.length === 0) draft.removeDocument(emailHolders, before);

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import type { Clock } from '#src/base/clock.ts';
 import { makeId } from '#src/base/ids.ts';
+import { Slices } from '#src/base/slices.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { GROUP_MEMBERS_MAX, GROUPS_MAX, type Group, type GroupKind } from '#src/protocol/directory/policies.ts';
 import { GRANTING_SCREENS, groupIdsIn } from '#src/settings/granted-rights.ts';
@@ -11,6 +12,15 @@ import type { Accounts, AccountsDraft, AccountsReader } from '#storage/accounts/
 import { defineCollection } from '#storage/accounts/collections.ts';
 import { groupRecords, POLICY_RULES_ID, policyRules, type AccessControl, type GroupRecord } from './access-control.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
+import {
+  changeMembers,
+  isHere,
+  lookAhead,
+  orderChange,
+  type Fits,
+  type MembersChange,
+  type OrderedChange,
+} from './group-members.ts';
 
 /** Hash of a name without its case → the group that has it: names are for readers, and two alike would mislead them. */
 const groupNames = defineCollection<string>('group_names', { version: 1 });
@@ -34,17 +44,30 @@ export interface GroupForm {
   readonly members: readonly string[];
 }
 
-export interface GroupChange {
+export interface GroupChange extends MembersChange {
   readonly name?: string | undefined;
-  readonly add: readonly string[];
-  readonly remove: readonly string[];
-  readonly also?: AlsoChanged | undefined;
 }
 
-/** What is judged of a group, as it is when its change is decided, and stored with it; what it throws is the answer. */
-export type AlsoChanged = (draft: AccountsDraft, group: Group) => void;
+/** What a change of a group has besides, from whoever keeps more of it than is kept here. */
+export interface GroupChangeRules {
+  readonly also?: AlsoChanged;
+  /** Who may become a member; everybody who is here, without it. */
+  readonly fits?: Fits;
+}
+
+/**
+ * What is judged of a group, as it is when its change is decided, and stored with it; what it throws is the answer. It is told
+ * whether the group itself changes, and says whether anything else does.
+ */
+export type AlsoChanged = (draft: AccountsDraft, group: Group, isChanged: boolean) => boolean;
 
 export type GroupWithMembers = Group & { members: string[] };
+
+interface ReadyChange {
+  readonly change: OrderedChange;
+  /** The first of some people who does not fit. */
+  readonly unfit: (draft: AccountsDraft, added: readonly string[]) => string | undefined;
+}
 
 export class Groups {
   readonly #options: GroupsOptions;
@@ -81,22 +104,27 @@ export class Groups {
     return { ...viewOf(id, record), members: [...record.members] };
   }
 
-  /** @throws Refusal `group_name_taken`, `groups_full`, `field_invalid` for a member who does not exist. */
-  async create(form: GroupForm, by: AuditActor, also?: AlsoChanged): Promise<GroupWithMembers> {
+  /**
+   * Makes a group with all of its members, or none.
+   * @throws Refusal `group_name_taken`, `groups_full`, `group_full`, `field_invalid` for a member who does not fit.
+   */
+  async create(form: GroupForm, by: AuditActor, rules: GroupChangeRules = {}): Promise<GroupWithMembers> {
     const { accounts, clock } = this.#options;
     const now = clock.now();
     const id = makeId('grp', now);
-    const members = [...new Set(form.members)].toSorted();
+    const ready = await this.#prepare({ add: form.members, remove: [] }, [], rules);
+    const members = [...ready.change.come];
     const unit = form.kind === 'unit' ? ({ kind: 'unit' } as const) : {};
     const record: GroupRecord = { name: form.name, ...unit, members, rev: 1 };
     await accounts.change((draft) => {
       const total = draft.document(groupTotals, 'all') ?? 0;
       if (total >= GROUPS_MAX) throw new Refusal('groups_full');
       takeName(draft, form.name, id);
-      assertPeople(draft, form.members, 'members');
+      assertFit(ready, draft, members, (user) => `members.${form.members.indexOf(user)}`);
+      if (members.length > GROUP_MEMBERS_MAX) throw new Refusal('group_full');
       draft.putDocument(groupRecords, id, record);
       draft.putDocument(groupTotals, 'all', total + 1);
-      also?.(draft, viewOf(id, record));
+      rules.also?.(draft, viewOf(id, record), true);
       const details = { name: form.name, members: audited(members), member_count: members.length };
       draft.audit(now, { event: 'group.created', ...by, subject: `group:${id}`, details });
     });
@@ -104,40 +132,82 @@ export class Groups {
     return { ...viewOf(id, record), members };
   }
 
-  /** @throws Refusal `group_not_found`, `group_name_taken`, `group_full`, `field_invalid`. */
-  async change(id: string, { name, add, remove, also }: GroupChange, by: AuditActor): Promise<GroupWithMembers> {
-    const { accounts, access, clock } = this.#options;
-    const after = await accounts.change((draft) => {
-      const before = draft.document(groupRecords, id);
-      if (before === undefined) throw new Refusal('group_not_found');
-      also?.(draft, viewOf(id, before));
-      if (name !== undefined) {
-        draft.removeDocument(groupNames, nameId(before.name));
-        takeName(draft, name, id);
-      }
-      assertPeople(draft, add, 'add');
-      const members = new Set([...before.members, ...add]);
-      for (const username of remove) members.delete(username);
-      if (members.size > GROUP_MEMBERS_MAX) throw new Refusal('group_full');
-      const changed = { ...before, name: name ?? before.name, members: [...members].toSorted(), rev: before.rev + 1 };
-      draft.putDocument(groupRecords, id, changed);
-      draft.audit(clock.now(), {
-        event: 'group.changed',
-        ...by,
-        subject: `group:${id}`,
-        details: {
-          before: { name: before.name, member_count: before.members.length },
-          after: { name: changed.name, member_count: changed.members.length },
-          // Under a name by which a vendor's view knows that people stand here.
-          added: { members: audited(add) },
-          removed: { members: audited(remove) },
-        },
-      });
-      return changed;
+  /**
+   * Changes a group in one commit, however many come and go. What changes nothing is not stored and told to nobody.
+   * @throws Refusal `group_not_found`, `group_name_taken`, `group_full`, `field_invalid` for somebody who does not fit.
+   */
+  async change(
+    id: string,
+    change: GroupChange,
+    by: AuditActor,
+    rules: GroupChangeRules = {},
+  ): Promise<GroupWithMembers> {
+    const { accounts, access } = this.#options;
+    const known = accounts.document(groupRecords, id);
+    if (known === undefined) throw new Refusal('group_not_found');
+    const ready = await this.#prepare(change, known.members, rules);
+    const { after, isOther } = await accounts.change((draft) => this.#decide(draft, id, { change, ready, rules }, by));
+    if (isOther) {
+      // Nobody else decides by a group than by one that a rule or a right names.
+      if (id in access.snapshot.groups) await access.refresh();
+      this.#tell(id, after);
+    }
+    return { ...viewOf(id, after), members: [...after.members] };
+  }
+
+  /** Everything that can be done ahead, in slices. */
+  async #prepare(
+    members: MembersChange,
+    present: readonly string[],
+    { fits = isHere }: GroupChangeRules,
+  ): Promise<ReadyChange> {
+    const slices = new Slices();
+    // Whoever asked has had a body read in this turn.
+    await slices.pass();
+    const change = await orderChange(members, slices);
+    const unfit = await lookAhead(this.#options.accounts, { come: change.come, fits, present }, slices);
+    await slices.pass();
+    return { change, unfit };
+  }
+
+  #decide(
+    draft: AccountsDraft,
+    id: string,
+    {
+      change,
+      ready,
+      rules,
+    }: { readonly change: GroupChange; readonly ready: ReadyChange; readonly rules: GroupChangeRules },
+    by: AuditActor,
+  ): { readonly after: GroupRecord; readonly isOther: boolean } {
+    const before = draft.document(groupRecords, id);
+    if (before === undefined) throw new Refusal('group_not_found');
+    const { added, members, removed } = changeMembers(before.members, ready.change);
+    const { name = before.name } = change;
+    const isChanged = name !== before.name || added.length + removed.length > 0;
+    const isOther = rules.also?.(draft, viewOf(id, before), isChanged) === true;
+    if (!isChanged) return { after: before, isOther };
+    if (name !== before.name) {
+      draft.removeDocument(groupNames, nameId(before.name));
+      takeName(draft, name, id);
+    }
+    assertFit(ready, draft, added, (user) => `add.${change.add.indexOf(user)}`);
+    if (members.length > GROUP_MEMBERS_MAX) throw new Refusal('group_full');
+    const after = { ...before, name, members, rev: before.rev + 1 };
+    draft.putDocument(groupRecords, id, after);
+    draft.audit(this.#options.clock.now(), {
+      event: 'group.changed',
+      ...by,
+      subject: `group:${id}`,
+      details: {
+        before: { name: before.name, member_count: before.members.length },
+        after: { name, member_count: members.length },
+        // Under a name by which a vendor's view knows that people stand here.
+        added: { members: audited(added) },
+        removed: { members: audited(removed) },
+      },
     });
-    await access.refresh();
-    this.#tell(id, after);
-    return { ...viewOf(id, after), members: after.members };
+    return { after, isOther: true };
   }
 
   /**
@@ -159,7 +229,7 @@ export class Groups {
   }
 
   /** @throws Refusal `group_not_found`; `group_in_use` while a policy names it. */
-  async remove(id: string, by: AuditActor, also?: AlsoChanged): Promise<void> {
+  async remove(id: string, by: AuditActor, also?: (draft: AccountsDraft, group: Group) => void): Promise<void> {
     const { accounts, clock } = this.#options;
     const before = await accounts.change((draft) => {
       const record = draft.document(groupRecords, id);
@@ -197,13 +267,15 @@ function nameId(name: string): string {
   return createHash('sha256').update(name.toLowerCase()).digest('hex');
 }
 
-/** @throws Refusal `field_invalid` with the place of the first who does not exist or has left. */
-function assertPeople(draft: AccountsDraft, people: readonly string[], field: string): void {
-  const missing = people.findIndex((username) => {
-    const person = draft.person(username);
-    return person === undefined || person.state === 'left';
-  });
-  if (missing !== -1) throw new Refusal('field_invalid', { field: `${field}.${missing}` });
+/** @throws Refusal `field_invalid` with the place of one who does not fit. */
+function assertFit(
+  { unfit }: ReadyChange,
+  draft: AccountsDraft,
+  added: readonly string[],
+  fieldOf: (user: string) => string,
+): void {
+  const user = unfit(draft, added);
+  if (user !== undefined) throw new Refusal('field_invalid', { field: fieldOf(user) });
 }
 
 /** Takes a person out of every group; answers the groups that changed, with their change numbers. */

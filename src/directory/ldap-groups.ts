@@ -57,10 +57,6 @@ export class DirectoryGroups {
     }
     // Somebody deleted it here: it stays away.
     if (!groups.list().some((group) => group.id === known)) return;
-    const present = groups.read(known);
-    const add = [...wanted].filter((user) => !present.members.includes(user));
-    const remove = present.members.filter((user) => !wanted.has(user));
-    if (add.length === 0 && remove.length === 0 && present.name === shown) return;
-    await groups.change(known, { ...(present.name === shown ? {} : { name: shown }), add, remove }, BY_SERVER);
+    await groups.change(known, { name: shown, add: [...wanted], remove: [], isWhole: true }, BY_SERVER);
   }
 }

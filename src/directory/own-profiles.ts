@@ -6,6 +6,7 @@ import type { Clock } from '#src/base/clock.ts';
 import { DueTimer } from '#src/base/due-timer.ts';
 import { parseInstant } from '#src/base/time.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
+import { confirmedEmailOf } from '#src/identity/confirmed-emails.ts';
 import { guestRecords } from '#src/identity/guest-records.ts';
 import {
   OWN_FIELDS,
@@ -54,8 +55,11 @@ export class OwnProfiles {
     const person = accounts.person(username);
     if (person === undefined) throw new Refusal('session_revoked');
     const { asked_first: wish, language } = personalFieldsOf(accounts, username);
+    const entry = entryOf(accounts, person);
+    const isConfirmed = confirmedEmailOf(accounts, username) !== undefined;
     return {
-      ...entryOf(accounts, person),
+      ...entry,
+      ...(entry.email === undefined ? {} : { email_confirmed: isConfirmed }),
       ...(language === null ? {} : { language }),
       ...(wish === null ? {} : { asked_first: wish }),
       created_at: person.createdAt,

@@ -1,6 +1,7 @@
 /**
- * Passwords reset by a link (CRD-12): an administrator makes one for a person, or whoever has the host for anybody. The link is
- * handed over by word or paper, works once, and is stored as a hash; a person has one at a time.
+ * Passwords reset by a link (CRD-12): an administrator makes one for a person, or whoever has the host for anybody, or it is mailed to
+ * an address that the person confirmed. The link works once, and is stored as a hash; a person has one that was handed over, and one
+ * that was mailed, so that nobody who asks for a mail ends the other.
  *
  *     made ──a day──► over
  *      ├──another link, the password changed by other means, or a role in the console given──► over
@@ -14,6 +15,7 @@ import { removeAppPasswords } from '#src/identity/app-passwords.ts';
 import { holdsConsoleRole } from '#src/identity/console/console-role-record.ts';
 import { endConsoleSessions } from '#src/identity/console/console-sessions.ts';
 import type { Passwords } from '#src/identity/credentials/passwords.ts';
+import { confirmedEmailOf } from '#src/identity/confirmed-emails.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import { endSessions } from '#src/identity/device-sessions.ts';
 import type { UsePasswordReset } from '#src/protocol/account/passwords.ts';
@@ -28,6 +30,9 @@ import { PEOPLE_PAGE_MAX, UnknownPerson } from './people.ts';
 /** How long a link works: it is asked for at a desk or on the telephone, and used the same day. */
 export const RESET_LINK_SECONDS = 24 * 3600;
 
+/** How long a mailed one works: whoever asked for it has the mail open, and mailboxes are read by others later. */
+export const MAILED_LINK_SECONDS = 1_800;
+
 /** 160 random bits: nobody guesses one, so a plain hash of it may be looked up. */
 const SECRET_SYMBOLS = 32;
 
@@ -41,12 +46,16 @@ interface ResetRecord {
   readonly isOnHost: boolean;
   /** Whether the person had a role in the console then, for whom owners alone make one; left out by links of before. */
   readonly hasRole?: boolean;
+  /** The confirmed address that it was mailed to; left out by one that was handed over. */
+  readonly mailedTo?: string;
 }
 
 /** SHA-256 of the secret → whose password it sets. */
 const resets = defineCollection<ResetRecord>('password_resets', { version: 1 });
 /** Username → the hash of the one link there is. */
 const resetLinks = defineCollection<string>('password_reset_links', { version: 1 });
+/** Username → the hash of the one that was mailed last. */
+const mailedResetLinks = defineCollection<string>('mailed_password_reset_links', { version: 1 });
 
 /** A link as it is handed over: its path, and when it ends (RFC 3339). */
 export interface ResetLink {
@@ -96,7 +105,7 @@ export class PasswordResets {
       if (person.state === 'left') throw new Refusal('person_left');
       if (!isOnHost && person.role === 'owner') throw new Refusal('owner_reset_on_host');
       if (!isOnHost && isElsewhere(username)) throw new Refusal('password_at_provider');
-      removeResetLink(draft, username);
+      removeLink(draft, resetLinks, username);
       const hasRole = holdsConsoleRole(draft, username);
       draft.putDocument(resets, hashOf(secret), {
         username,
@@ -110,6 +119,39 @@ export class PasswordResets {
       draft.audit(now, { event: 'user.password_reset_made', ...by, subject: `user:${username}`, details });
     });
     return { path: `/v1/password-reset/${secret}`, expiresAt };
+  }
+
+  /**
+   * Whether a link may be mailed to a person: whoever has a role in the console is no one of these, since their mailbox, or whoever
+   * runs the mail server, would open what decides over everybody.
+   */
+  mayMail(username: string, view: Pick<AccountsDraft, 'document' | 'person'> = this.#options.accounts): boolean {
+    const person = view.person(username);
+    if (person?.state !== 'active' || person.role === 'owner' || holdsConsoleRole(view, username)) return false;
+    return confirmedEmailOf(view, username) !== undefined && !this.#options.isElsewhere(username);
+  }
+
+  /** Makes the link for the mail to a person; undefined for whom none may be mailed any more. The one mailed before is over. */
+  async makeForMail(username: string): Promise<ResetLink | undefined> {
+    const { accounts, clock } = this.#options;
+    const now = clock.now();
+    const expires = unixSeconds(now) + MAILED_LINK_SECONDS;
+    const expiresAt = formatInstant(expires * 1000);
+    const secret = `rst_${randomSymbols(SECRET_SYMBOLS)}`;
+    const isMade = await accounts.change((draft) => {
+      const mailedTo = confirmedEmailOf(draft, username);
+      if (mailedTo === undefined || !this.mayMail(username, draft)) return false;
+      removeLink(draft, mailedResetLinks, username);
+      const createdBy = 'mail';
+      const record = { username, expiresAt: expires, createdBy, isOnHost: false, hasRole: false, mailedTo };
+      draft.putDocument(resets, hashOf(secret), record);
+      draft.putDocument(mailedResetLinks, username, hashOf(secret));
+      const details = { expires_at: expiresAt, by: 'mail' };
+      const by = { actor: 'server', address: null };
+      draft.audit(now, { event: 'user.password_reset_made', ...by, subject: `user:${username}`, details });
+      return true;
+    });
+    return isMade ? { path: `/v1/password-reset/${secret}`, expiresAt } : undefined;
   }
 
   /**
@@ -164,7 +206,9 @@ export class PasswordResets {
     await accounts.change((draft) => {
       for (const { id, document } of over) {
         draft.removeDocument(resets, id);
-        if (draft.document(resetLinks, document.username) === id) draft.removeDocument(resetLinks, document.username);
+        for (const links of [resetLinks, mailedResetLinks]) {
+          if (draft.document(links, document.username) === id) draft.removeDocument(links, document.username);
+        }
       }
     });
   }
@@ -196,12 +240,17 @@ export function putNewPassword(draft: AccountsDraft, person: PersonRecord, passw
   removeResetLink(draft, person.username);
 }
 
-/** Ends the link of a person, if there is one, as part of a change. */
+/** Ends the links of a person, the one that was handed over and the one that was mailed, as part of a change. */
 export function removeResetLink(draft: AccountsDraft, username: string): void {
-  const hash = draft.document(resetLinks, username);
+  removeLink(draft, resetLinks, username);
+  removeLink(draft, mailedResetLinks, username);
+}
+
+function removeLink(draft: AccountsDraft, links: typeof resetLinks, username: string): void {
+  const hash = draft.document(links, username);
   if (hash === undefined) return;
   draft.removeDocument(resets, hash);
-  draft.removeDocument(resetLinks, username);
+  draft.removeDocument(links, username);
 }
 
 /** @throws Refusal `reset_link_used`, also where the person may not sign in, or was given a role in the console since. */
@@ -209,6 +258,10 @@ function openRecord(view: Pick<AccountsDraft, 'document' | 'person'>, hash: stri
   const record = view.document(resets, hash);
   const person = record === undefined ? undefined : view.person(record.username);
   if (record === undefined || record.expiresAt <= now || person?.state !== 'active') {
+    throw new Refusal('reset_link_used');
+  }
+  // Mailed to an address that the person was given another one for since.
+  if (record.mailedTo !== undefined && confirmedEmailOf(view, record.username) !== record.mailedTo) {
     throw new Refusal('reset_link_used');
   }
   const isRaised = person.role === 'owner' || (holdsConsoleRole(view, record.username) && record.hasRole !== true);

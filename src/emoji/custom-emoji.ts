@@ -108,6 +108,13 @@ export class CustomEmojis {
     return found;
   }
 
+  /** The picture that a name has now, as WebP. @throws Refusal `emoji_not_found`. */
+  readLatest(name: string): Uint8Array {
+    const found = readEmojiPicture(this.#options.accounts, name);
+    if (found === undefined) throw new Refusal('emoji_not_found');
+    return found;
+  }
+
   #makeList(): MadeReply {
     const items = readAllEmoji(this.#options.accounts).map(({ id, document }) => emojiOf(id, document));
     const json = Buffer.from(JSON.stringify({ items, next: null }));

@@ -113,6 +113,12 @@ const FIXED_POLICIES = {
     say: 'Mails that leave on behalf of one person, so that no calendar is a way to spam.',
     beyond: 'the status of the attendee is 5.1',
   },
+  reset_mail: {
+    ...perHour(3),
+    say: 'Links to set a forgotten password that are mailed to one person.',
+    beyond: 'no mail goes, and the answer is the same',
+  },
+  code_mail: { ...perHour(6), beyond, say: 'Codes that one person has mailed to confirm an address.' },
   alarm_sent: {
     ...perHour(30),
     say: 'Alarms by mail to one person: more than anybody sets.',
@@ -135,6 +141,11 @@ const FIXED_POLICIES = {
 function secretPolicies({ loginAttemptsPerMinute: failures, recoveriesPerMinute: recoveries }: PolicySettings) {
   return {
     recovery_request: { ...perMinute(recoveries), beyond, say: 'Requests for recovery codes from one address.' },
+    reset_request: {
+      ...perMinute(recoveries),
+      beyond,
+      say: 'Requests for a link to set a forgotten password, from one address.',
+    },
     recovery_confirm: { ...perMinute(recoveries), beyond, say: 'Attempts to use a recovery code from one address.' },
     login_name: {
       ...{ ...perMinute(failures), beyond },

@@ -138,6 +138,7 @@ function sessionServices(parts: ShardParts): ServiceHandlers<SessionServices> {
 
 type EventServices = Pick<
   ShardServices,
+  | 'account.changed'
   | 'calendar.changed'
   | 'avatar.changed'
   | 'directory.changed'
@@ -156,6 +157,7 @@ function eventServices({ hub, now }: ShardParts): ServiceHandlers<EventServices>
   const publishTo = (users: readonly string[], type: EventType, data: object): void =>
     hub.publishTo(users, type, encode(type, data), undefined);
   return {
+    'account.changed': (changed) => publishTo([changed.user], 'directory.changed', changed),
     'calendar.changed': ({ calendar, syncSeq, users }) =>
       publishTo(users, 'calendar.changed', { calendar_id: calendar, sync_seq: syncSeq }),
     'avatar.changed': (changed) => hub.publishToAll('avatar', encode('avatar', changed)),

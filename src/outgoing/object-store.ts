@@ -4,7 +4,7 @@
  * endpoint, since the bucket goes into the path and no redirect is followed.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { Agent as PlainAgent } from 'node:http';
+import type { Agent as PlainAgent } from 'node:http';
 import { Agent as SecureAgent } from 'node:https';
 import { pipeline, Readable, Transform } from 'node:stream';
 import type * as Library from '@aws-sdk/client-s3';
@@ -80,7 +80,9 @@ export class S3Store {
       maxSockets: OBJECT_STORE_SOCKETS_MAX,
       lookup: makeLookup(options.allowPrivateTargets),
     };
-    this.#agents = [new PlainAgent(kept), new SecureAgent(kept)];
+    // Not imported, as in `request.ts`.
+    const { Agent } = process.getBuiltinModule('node:http');
+    this.#agents = [new Agent(kept), new SecureAgent(kept)];
   }
 
   /** The bytes from `start` to `end`, both included. @throws Refusal `object_store_unavailable`; Error `ENOENT`. */

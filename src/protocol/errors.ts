@@ -123,6 +123,7 @@ export const ERRORS = {
   node_role_forbidden: { status: 403, error: 'The host was not given that role.' },
   organizer_forbidden: { status: 403, error: 'You may organise entries only as yourself.' },
   owner_binds_own_account: { status: 403, error: 'The account of an owner is bound by that owner alone.' },
+  email_code_wrong: { status: 403, error: 'This code is wrong or over; have another one mailed.' },
   owner_reset_on_host: {
     status: 403,
     error: 'The password of an owner is reset on the host of the server, by the command parley owner reset.',
@@ -246,6 +247,8 @@ export const ERRORS = {
   feeds_full: { status: 409, error: 'The calendar has as many feeds as it may have.' },
   group_full: { status: 409, error: 'The group has as many members as it may have.' },
   group_in_use: { status: 409, error: 'A policy names this group; change the policy first.' },
+  email_missing: { status: 409, error: 'Your account has no e-mail address; an administrator gives it one.' },
+  mail_unavailable: { status: 409, error: 'This installation sends no mail.' },
   group_name_taken: { status: 409, error: 'A group of that name exists already.' },
   groups_full: { status: 409, error: 'The installation has as many groups as it may have.' },
   guests_full: { status: 409, error: 'You have as many guests as you may; end the term of one first.' },

@@ -47,6 +47,8 @@ export function scimError(
 /** Which attributes an answer has: all but some, or some and what no answer is without. */
 export interface Projection {
   readonly isWanted: (attribute: string, part?: string) => boolean;
+  /** Attributes of which parts were named: every other one is sent as a whole, or not at all. */
+  readonly parted: ReadonlySet<string>;
   /** Whether attributes were named, so that there has to be an answer with them. */
   readonly isNamed: boolean;
 }
@@ -63,7 +65,9 @@ export function readProjection(query: { readonly [name: string]: Json }, finder:
     if (named.has(attribute) || named.has(whole)) return true;
     return part === undefined && [...named].some((name) => name.startsWith(`${attribute}.`));
   };
-  return { isWanted, isNamed: named !== undefined };
+  const parts = [...(named ?? []), ...(excluded ?? [])].filter((name) => name.includes('.'));
+  const parted = new Set(parts.map((name) => name.slice(0, name.indexOf('.'))));
+  return { isWanted, parted, isNamed: named !== undefined };
 }
 
 function namesIn(value: Json | undefined, finder: AttributeFinder): ReadonlySet<string> | undefined {
@@ -77,9 +81,10 @@ function namesIn(value: Json | undefined, finder: AttributeFinder): ReadonlySet<
   return new Set(found);
 }
 
-export function project(resource: Resource, { isWanted }: Projection): Resource {
+export function project(resource: Resource, { isWanted, parted }: Projection): Resource {
   const kept = Object.entries(resource).flatMap(([name, value]): [string, Json][] => {
     if (!isWanted(name)) return [];
+    if (!parted.has(name)) return [[name, value]];
     if (Array.isArray(value)) return [[name, value.map((element) => partsWanted(name, element, isWanted))]];
     return [[name, partsWanted(name, value, isWanted)]];
   });

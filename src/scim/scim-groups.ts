@@ -2,11 +2,12 @@
  * Groups that a client provisions: groups as they are here, made by the client, with people of the client in them. A
  * group that was made by anybody else it neither sees nor changes; none of them gives a right in the console.
  */
-import { setImmediate as othersFirst } from 'node:timers/promises';
 import type { Clock } from '#src/base/clock.ts';
 import type { Json } from '#src/base/json.ts';
+import { Slices } from '#src/base/slices.ts';
 import { formatInstant } from '#src/base/time.ts';
-import type { AlsoChanged, Groups } from '#src/directory/groups.ts';
+import type { MembersChange } from '#src/directory/group-members.ts';
+import type { GroupChangeRules, Groups } from '#src/directory/groups.ts';
 import type { ScimClient } from '#src/identity/scim-clients.ts';
 import { GROUP_MEMBERS_MAX, type Group } from '#src/protocol/directory/policies.ts';
 import { Refusal } from '#src/protocol/errors.ts';
@@ -35,16 +36,13 @@ const scimGroups = defineCollection<ScimGroupRecord>('scim_groups', { version: 1
 /** Of a group's name. */
 const NAME_LENGTH_MAX = 100;
 
-/** Members looked up in one go, and stored in one change: a millisecond or two. */
-const MEMBERS_AT_ONCE = 1_000;
-
 export const GROUPS = new AttributeFinder(GROUP_TYPE);
 
 export interface ScimGroupsOptions {
   readonly accounts: Accounts;
   readonly clock: Clock;
   readonly groups: Groups;
-  readonly people: ScimPeople;
+  readonly people: Pick<ScimPeople, 'isOfClient'>;
 }
 
 /** What becomes of a group. */
@@ -52,8 +50,7 @@ interface Wanted {
   readonly name: string | undefined;
   /** Undefined where it stays. */
   readonly externalId: string | null | undefined;
-  /** Undefined where they stay. */
-  readonly members: ReadonlySet<string> | undefined;
+  readonly members: MembersChange;
 }
 
 export class ScimGroups {
@@ -87,7 +84,7 @@ export class ScimGroups {
   ): Resource | undefined {
     const { groups } = this.#options;
     const record = this.#recordOf(client, id);
-    const group = groups.find(id);
+    const group = record === undefined ? undefined : groups.find(id);
     if (record === undefined || group === undefined) return undefined;
     const { changedAt, createdAt, externalId } = record;
     const location = `${base}/Groups/${id}`;
@@ -114,23 +111,26 @@ export class ScimGroups {
   /** Answers its id. @throws Refusal `field_invalid`, `group_name_taken`, `group_full`, `groups_full`. */
   async create({ by, client }: Caller, body: Json | undefined): Promise<string> {
     const { clock, groups } = this.#options;
-    const { externalId, members = new Set(), name } = wantedOf(readGroupBody(body));
+    const { externalId, members, name } = wantedOf(readGroupBody(body));
     if (name === undefined) throw new Refusal('field_invalid', { field: 'displayName' });
-    await this.#assertMembers(client, members);
     const at = formatInstant(clock.now());
     const record = { client: client.id, externalId: externalId ?? null, createdAt: at, changedAt: at, changes: 1 };
-    const { id } = await groups.create({ name, members: [] }, by, (draft, group) =>
-      draft.putDocument(scimGroups, group.id, record),
-    );
-    await this.#changeMembers(id, { add: [...members], remove: [] }, by);
+    const rules: GroupChangeRules = {
+      ...this.#rulesOf(client),
+      also: (draft, group) => {
+        draft.putDocument(scimGroups, group.id, record);
+        return true;
+      },
+    };
+    const { id } = await ofMembers(groups.create({ name, members: members.add }, by, rules));
     return id;
   }
 
   /** @throws as `patch` does. */
   async replace(caller: Caller, id: string, body: Json | undefined, check: VersionCheck): Promise<void> {
-    const { externalId = null, members = new Set(), name } = wantedOf(readGroupBody(body));
-    if (name === undefined) throw new Refusal('field_invalid', { field: 'displayName' });
-    await this.#change(caller, id, check, () => ({ name, externalId, members }));
+    const wanted = wantedOf(readGroupBody(body));
+    if (wanted.name === undefined) throw new Refusal('field_invalid', { field: 'displayName' });
+    await this.#change(caller, id, { ...wanted, externalId: wanted.externalId ?? null }, check);
   }
 
   /**
@@ -138,7 +138,7 @@ export class ScimGroups {
    * `group_full`, `scim_path_invalid`, `scim_no_target`, and what `check` throws.
    */
   async patch(caller: Caller, id: string, operations: readonly Operation[], check: VersionCheck): Promise<void> {
-    await this.#change(caller, id, check, (before) => patched(operations, before));
+    await this.#change(caller, id, await patched(operations), check);
   }
 
   /** @throws Refusal `group_not_found`; `group_in_use` while a policy names it; what `check` throws. */
@@ -150,63 +150,29 @@ export class ScimGroups {
     });
   }
 
-  async #change(
-    { by, client }: Caller,
-    id: string,
-    check: VersionCheck,
-    decide: (before: ReadonlySet<string>) => Wanted,
-  ): Promise<void> {
-    const { accounts, clock, groups } = this.#options;
-    const record = this.#recordOf(client, id);
-    if (record === undefined || groups.find(id) === undefined) throw new Refusal('group_not_found');
-    const before = groups.read(id);
-    const present = new Set(before.members);
-    const wanted = decide(present);
-    const members = wanted.members ?? present;
-    const add = [...members].filter((user) => !present.has(user));
-    const remove = before.members.filter((user) => !members.has(user));
-    if (members.size > GROUP_MEMBERS_MAX) throw new Refusal('group_full');
-    await this.#assertMembers(client, add);
-    const name = wanted.name === undefined || wanted.name === before.name ? undefined : wanted.name;
-    const { externalId = record.externalId } = wanted;
-    const isOther = externalId !== record.externalId;
-    check(versionOf(before, record));
-    if (!isOther && name === undefined && add.length + remove.length === 0) return;
-    const note = (draft: AccountsDraft, group: Group) => {
-      const known = recordIn(draft, id);
-      check(versionOf(group, known));
-      const changedAt = formatInstant(clock.now());
-      draft.putDocument(scimGroups, id, { ...known, externalId, changedAt, changes: known.changes + Number(isOther) });
+  /** In one commit: what the members were is looked at within it. */
+  async #change({ by, client }: Caller, id: string, wanted: Wanted, check: VersionCheck): Promise<void> {
+    const { clock, groups } = this.#options;
+    if (this.#recordOf(client, id) === undefined) throw new Refusal('group_not_found');
+    const { externalId, members, name } = wanted;
+    const rules: GroupChangeRules = {
+      ...this.#rulesOf(client),
+      also: (draft, group, isChanged) => {
+        const known = recordIn(draft, id);
+        check(versionOf(group, known));
+        const isOther = externalId !== undefined && externalId !== known.externalId;
+        if (!isOther && !isChanged) return false;
+        const changed = isOther ? { externalId, changes: known.changes + 1 } : {};
+        draft.putDocument(scimGroups, id, { ...known, ...changed, changedAt: formatInstant(clock.now()) });
+        return isOther;
+      },
     };
-    if (name === undefined && add.length + remove.length === 0) await accounts.change((draft) => note(draft, before));
-    else await this.#changeMembers(id, { name, add, remove }, by, note);
+    await ofMembers(groups.change(id, { ...members, ...(name === undefined ? {} : { name }) }, by, rules));
   }
 
-  /** In steps, so that none of them holds the thread for long; who goes makes room for who comes. */
-  async #changeMembers(
-    id: string,
-    { add, name, remove }: { readonly name?: string | undefined; readonly add: string[]; readonly remove: string[] },
-    by: Caller['by'],
-    also?: AlsoChanged,
-  ): Promise<void> {
-    const steps: { readonly add: readonly string[]; readonly remove: readonly string[] }[] = [
-      ...stepsOf(remove).map((gone) => ({ add: [], remove: gone })),
-      ...stepsOf(add).map((come) => ({ add: come, remove: [] })),
-    ];
-    if (steps.length === 0 && name !== undefined) steps.push({ add: [], remove: [] });
-    for (const [at, step] of steps.entries()) {
-      await this.#options.groups.change(id, at === 0 ? { ...step, name, also } : step, by);
-    }
-  }
-
-  /** @throws Refusal `field_invalid` where one is nobody whom the client has. */
-  async #assertMembers(client: ScimClient, members: Iterable<string>): Promise<void> {
-    let looked = 0;
-    for (const user of members) {
-      if (!this.#options.people.isOfClient(client, user)) throw new Refusal('field_invalid', { field: 'members' });
-      looked += 1;
-      if (looked % MEMBERS_AT_ONCE === 0) await othersFirst();
-    }
+  /** Only people of the client become members by its word; who is one already stays whosever they are. */
+  #rulesOf(client: ScimClient): GroupChangeRules {
+    return { fits: (view, user) => this.#options.people.isOfClient(client, user, view) };
   }
 
   #recordOf(client: ScimClient, id: string): ScimGroupRecord | undefined {
@@ -222,9 +188,15 @@ function recordIn(draft: AccountsDraft, id: string): ScimGroupRecord {
   return record;
 }
 
-function stepsOf(members: readonly string[]): (readonly string[])[] {
-  const steps = Math.ceil(members.length / MEMBERS_AT_ONCE);
-  return Array.from({ length: steps }, (_, at) => members.slice(at * MEMBERS_AT_ONCE, (at + 1) * MEMBERS_AT_ONCE));
+/** Members have one name here, whatever place they came in. */
+async function ofMembers<T>(change: Promise<T>): Promise<T> {
+  try {
+    return await change;
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'field_invalid')
+      throw new Refusal('field_invalid', { field: 'members' });
+    throw error;
+  }
 }
 
 function readGroupBody(body: Json | undefined): Resource {
@@ -238,7 +210,8 @@ function wantedOf(resource: Resource): Wanted {
   return {
     name: nameIn(displayName),
     externalId: textAt(externalId, 'externalId'),
-    members: members === undefined ? undefined : new Set(idsIn(members)),
+    // What is not said of a group that is replaced is taken away.
+    members: { add: members === undefined ? [] : idsIn(members), remove: [], isWhole: true },
   };
 }
 
@@ -248,12 +221,14 @@ function nameIn(value: Json | undefined): string | undefined {
   return name;
 }
 
-/** What operations make of a group, in their order. */
-function patched(operations: readonly Operation[], before: ReadonlySet<string>): Wanted {
+/** What operations make of a group, in their order and in slices: together they may name as many as a body holds. */
+async function patched(operations: readonly Operation[]): Promise<Wanted> {
+  const slices = new Slices();
   let name: string | undefined;
   let externalId: string | null | undefined;
-  let members: Set<string> | undefined;
+  const members = new MembersFold();
   for (const { kind, target, value } of operations) {
+    if (slices.isOver) await slices.pass();
     const { among, attribute, part } = target;
     if (attribute.name === 'displayName') {
       name = nameIn(value);
@@ -261,23 +236,38 @@ function patched(operations: readonly Operation[], before: ReadonlySet<string>):
     } else if (attribute.name === 'externalId') {
       externalId = kind === 'remove' ? null : textAt(value, 'externalId');
     } else {
-      members ??= new Set(before);
       if (part !== undefined) throw new Refusal('scim_path_invalid');
       const named = among === undefined ? undefined : equalsOf(among, 'value');
       // Members have nothing else by which they could be told from one another.
       if (among !== undefined && (named === undefined || kind !== 'remove')) throw new Refusal('scim_path_invalid');
-      changeSet(members, kind, named ?? (value === undefined || value === null ? undefined : idsIn(value)));
+      members.take(kind, named ?? (value === undefined || value === null ? undefined : idsIn(value)));
     }
   }
-  return { name, externalId, members };
+  return { name, externalId, members: members.change };
 }
 
-/** Removing without a name removes all. */
-function changeSet(members: Set<string>, kind: Operation['kind'], named: readonly string[] | undefined): void {
-  if (kind === 'replace' || (kind === 'remove' && named === undefined)) members.clear();
-  for (const id of named ?? []) {
-    if (kind === 'remove') members.delete(id);
-    else members.add(id);
+/** What operations on the members come to, whoever the members are: of each person the last word counts. */
+class MembersFold {
+  readonly #come = new Set<string>();
+  readonly #gone = new Set<string>();
+  #isWhole = false;
+
+  /** Removing without a name removes all. */
+  take(kind: Operation['kind'], named: readonly string[] | undefined): void {
+    if (kind === 'replace' || (kind === 'remove' && named === undefined)) {
+      this.#isWhole = true;
+      this.#come.clear();
+      this.#gone.clear();
+    }
+    const [to, from] = kind === 'remove' ? [this.#gone, this.#come] : [this.#come, this.#gone];
+    for (const id of named ?? []) {
+      from.delete(id);
+      to.add(id);
+    }
+  }
+
+  get change(): MembersChange {
+    return { add: [...this.#come], remove: [...this.#gone], isWhole: this.#isWhole };
   }
 }
 

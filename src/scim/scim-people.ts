@@ -112,8 +112,9 @@ export class ScimPeople {
     return client === undefined || ofClient(accounts, { id: client }, username) === undefined ? undefined : client;
   }
 
-  isOfClient(client: ScimClient, username: string): boolean {
-    return ofClient(this.#options.accounts, client, username) !== undefined;
+  /** As it stands on disk, or in a draft. */
+  isOfClient(client: ScimClient, username: string, view: View): boolean {
+    return ofClient(view, client, username) !== undefined;
   }
 
   /**

@@ -138,7 +138,7 @@ class ScimService {
       return sent(request, reply, changed, projectionOf(request, USERS));
     });
     on(scope, 'changeUser', async (request, reply) => {
-      const operations = readOperations(request.body as Json, USERS);
+      const operations = await readOperations(request.body as Json, USERS);
       const changed = await people.patch(this.#callerOf(request), idOf(request), operations, checkOf(request));
       return sent(request, reply, changed, projectionOf(request, USERS));
     });
@@ -177,7 +177,7 @@ class ScimService {
       return sent(request, reply, await read(request, idOf(request)), projectionOf(request, GROUPS));
     });
     on(scope, 'changeGroup', async (request, reply) => {
-      const operations = readOperations(request.body as Json, GROUPS);
+      const operations = await readOperations(request.body as Json, GROUPS);
       await groups.patch(this.#callerOf(request), idOf(request), operations, checkOf(request));
       const projection = projectionOf(request, GROUPS);
       // A large group is not sent back for one who came or went (RFC 7644, section 3.5.2).

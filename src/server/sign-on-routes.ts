@@ -18,6 +18,7 @@ import type { Limiter } from '#src/limits/limiter.ts';
 import { hostOf } from '#src/limits/networks.ts';
 import { SSO_ROUTES } from '#src/protocol/sessions/sso-routes.ts';
 import type { backChannelLogout, ExchangeCode, SsoCallbackQuery, SsoStartQuery } from '#src/protocol/sessions/sso.ts';
+import { shownMailSettings } from '#src/mail/mail-setup.ts';
 import type { Settings } from '#src/settings/settings.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
@@ -36,7 +37,7 @@ export interface SignOnRoutesOptions {
   readonly log: Logger;
   readonly passwords: Passwords;
   readonly personProviders: PersonProviders;
-  readonly settings: Pick<Settings, 'appRedirects'>;
+  readonly settings: Pick<Settings, 'appRedirects' | 'view'>;
   readonly sessionCookies: SessionCookies;
   readonly signIn: SignIn;
   readonly signInSwitches: SignInSwitches;
@@ -63,6 +64,7 @@ export function addSignOnRoutes(options: SignOnRoutesOptions): SignOn {
       body: {
         password: !signInSwitches.refusePasswords(),
         providers: providers.list().map(({ id, name }) => ({ id, name })),
+        reset_by_mail: !signInSwitches.refusePasswords() && shownMailSettings(settings)?.smtp_host !== undefined,
       },
     }),
     startSignOn: async ({ address, parameters, query }) => {

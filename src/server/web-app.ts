@@ -55,12 +55,16 @@ export function addWebApp(app: FastifyInstance, options: WebAppOptions): void {
     return await reply
       .headers({
         'content-security-policy': policyOf(nonce, messaging, calendar),
+        'permissions-policy': PERMISSIONS,
         'x-robots-tag': 'noindex, nofollow, noarchive',
       })
       .type('text/html; charset=utf-8')
       .send(page.replaceAll(NONCE_PLACE, nonce).replace('{messaging}', messaging).replace('{calendar}', calendar));
   });
 }
+
+/** What of the device the page itself may ask the person for, in calls, and nothing that is framed in it or anything else. */
+const PERMISSIONS = 'camera=(self), microphone=(self), display-capture=(self), geolocation=(), payment=(), usb=()';
 
 /** What the page may load and whom it may call: the files of the build by the nonce, the three services, pictures that it made. */
 export function policyOf(nonce: string, messaging: string, calendar: string): string {

@@ -44,6 +44,7 @@ export class Accounts extends AccountsReader {
   readonly #secrets = new Map<SecretName, Uint8Array>();
   readonly #queue: ChangeQueue<AccountTable, AccountsDraft>;
   readonly #folder: string;
+  #committed: () => void = () => undefined;
 
   private constructor(folder: string, environment: Environment<AccountTable>) {
     super(folder, environment);
@@ -54,6 +55,7 @@ export class Accounts extends AccountsReader {
       commit: async (writes) => {
         await environment.commit(writes);
         this.refresh();
+        this.#committed();
       },
       waitingMax: CHANGES_WAITING_MAX,
       hasRoom: async () => await this.#hasRoom(),
@@ -95,6 +97,11 @@ export class Accounts extends AccountsReader {
       await accounts.change((draft) => draft.putSigningKeys(ring, keys));
     }
     return accounts;
+  }
+
+  /** Has `told` called after every commit, with all of it there to be read. One follower. */
+  follow(told: () => void): void {
+    this.#committed = told;
   }
 
   /** A secret of this installation. Served to no route and no log. */

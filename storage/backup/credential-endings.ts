@@ -46,6 +46,7 @@ const CREDENTIAL_ENDINGS: Readonly<Record<string, Ending>> = {
     const isAlone = keys.some((passkey) => passkey['isAlone'] === true);
     return isAlone ? { ...record, keys: keys.map((passkey) => ({ ...passkey, isAlone: false })) } : record;
   },
+  email_codes: 'goes',
   password_resets: 'goes',
   publish_token: 'goes',
   recovery_codes: 'goes',
@@ -70,6 +71,9 @@ const FOLLOWING_ENDINGS: Readonly<Record<string, Ending>> = {
   node_health: 'goes',
   node_names: 'goes',
   node_totals: 'goes',
+  // Mails that went since would go again, and lead to nothing.
+  account_mails: 'goes',
+  mailed_password_reset_links: 'goes',
   password_reset_links: 'goes',
   // It may have been taken back since, and what it takes does not come back.
   retention_shortening: 'goes',
@@ -84,7 +88,7 @@ const FOLLOWING_ENDINGS: Readonly<Record<string, Ending>> = {
  */
 const KEPT_COLLECTIONS = words(`
   break_glass console_identities console_identity_usernames person_identities person_identity_lists sso_owner_sign_ins sso_providers
-  code_attempts recovery_attempts passkey_holders second_factor_asked_since
+  confirmed_emails security_notices security_notice_cursor code_attempts recovery_attempts passkey_holders second_factor_asked_since
   avatars alerts directory_groups audit_retention automation_cursor automation_deliveries automations bot_commands bot_uses client_releases console_roles
   directory_log directory_state email_holders emoji emoji_pictures emoji_totals given_emails erasures group_names group_totals groups guest_phones guests held_conversations hosted_guest_totals hosted_guests
   hold_endings legal_hold meeting_attendance meeting_entries meeting_hosts meetings node_report_heads node_reports notifications orphaned_rooms personal_fields policies profiles

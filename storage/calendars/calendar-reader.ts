@@ -207,6 +207,11 @@ export class CalendarReader extends CalendarView {
     this.environment.refresh();
   }
 
+  /** Whether any calendar has an entry, or a message in an inbox. */
+  get hasObjects(): boolean {
+    return this.environment.tables.objects.getKeysCount({ limit: 1 }) > 0;
+  }
+
   /** A person's own calendars by their names. */
   ownedBy(user: string): OwnCalendar[] {
     return [...this.environment.tables.owned.getRange(under(user))].flatMap(({ value }) => {

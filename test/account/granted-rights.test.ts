@@ -113,6 +113,23 @@ test('CAP-03 an emoji is made by whom the setting names, who is told, and by nob
   assert.deepEqual(events, ['emoji.removed', 'emoji.created']);
 });
 
+test('VND-16 a vendor sees no emoji, and in the trail not what one is called, by a filter neither', async () => {
+  const form = { name: 'poor-cat', picture: (await square('blue')).toString('base64') };
+  assert.equal((await host.ask('administrator', 'POST', '/emoji', form)).status, 201);
+  for (const path of ['/emoji', '/emoji/poor-cat']) {
+    assertRefused(await host.ask('vendor_active', 'GET', path), 403, 'vendor_token_forbidden');
+  }
+  type Trail = { items: { event: string; about: string }[] };
+  const asked = async (query: string) => await host.ask<Trail>('vendor_active', 'GET', `/audit?limit=200${query}`);
+  const shown = await asked('&event=emoji.created');
+  assert.equal(shown.text.includes('poor-cat'), false);
+  const [entry] = shown.body.items.filter(({ event }) => event === 'emoji.created');
+  assert.match(entry?.about ?? '', /^emoji-[0-9a-f]{8}$/);
+  assert.deepEqual((await asked('&about=emoji:poor-cat')).body.items, []);
+  assert.equal((await asked(`&about=${entry?.about}`)).body.items[0]?.event, 'emoji.created');
+  assert.equal((await host.ask('administrator', 'DELETE', '/emoji/poor-cat')).status, 204);
+});
+
 test('SOC-04 a reaction with an emoji of the installation is counted, and stays readable when the emoji is gone', async () => {
   const { cat, dov } = await host.server.people('cat', 'dov');
   const form = { name: 'party', picture: (await square('blue', 300)).toString('base64') };
@@ -123,6 +140,10 @@ test('SOC-04 a reaction with an emoji of the installation is counted, and stays 
     shown.body.items.map(({ made_by, name }) => [name, made_by]),
     [['party', 'user:administrator']],
   );
+  const pictured = await host.ask<{ type: string; picture: string }>('viewer', 'GET', '/emoji/party');
+  const { format, width } = await sharp(Buffer.from(pictured.body.picture, 'base64')).metadata();
+  assert.deepEqual([pictured.status, pictured.body.type, format, width], [200, 'image/webp', 'webp', 128]);
+  assertRefused(await host.ask('viewer', 'GET', '/emoji/paxty'), 404, 'emoji_not_found');
   const { id } = await start(host.server, cat, 'room', ['dov']);
   await say(host.server, cat, id, 'We are done');
   const socket = await connect(host.server, dov);

@@ -1,10 +1,13 @@
 /** A server under damaged input, beside people who must not notice. */
 import { SeededRandom } from '#test/support/random.ts';
-import { type Person, request, startServer, type TestServer } from '#test/support/server.ts';
+import { makeScimClient } from '#test/scim/scim-client.ts';
+import { type AskConsole, type ConsoleServer, startConsoleServer } from '#test/support/console.ts';
+import { type Person, request, type TestServer } from '#test/support/server.ts';
 import { connect, type TestSocket } from '#test/support/socket.ts';
 import type { World } from './forms.ts';
 import { HttpFuzzer } from './http-fuzzer.ts';
 import { shootRaw } from './raw-http.ts';
+import { SCIM_ROUTE_NAMES, ScimFuzzer } from './scim-fuzzer.ts';
 import { SocketFuzzer } from './socket-fuzzer.ts';
 
 /** Shots between two looks at those who must not notice. */
@@ -14,6 +17,10 @@ const WIDTH = 8;
 
 const FUZZERS = ['fay', 'gus', 'hal'] as const;
 const MEMBERS = ['ann', 'ben', 'carl'] as const;
+/** Clients that provision people: each has a rate of its own. */
+const SCIM_CLIENTS = ['one', 'two', 'three', 'four'] as const;
+/** What everybody is told, whoever it is about. */
+const NEWS_FOR_ALL: readonly string[] = ['directory.changed', 'group.changed'];
 const ENVIRONMENT = { PARLEY_LOGIN_ATTEMPTS_PER_MINUTE: '1000000', PARLEY_SESSION_SECONDS: '86400' };
 
 export interface FuzzReport {
@@ -25,18 +32,19 @@ export interface FuzzReport {
 
 /** Fuzzes a server of its own for so many seconds; the report says what was wrong. */
 export async function runFuzz(options: { seconds: number; seed: number }): Promise<FuzzReport> {
-  const server = await startServer({ environment: ENVIRONMENT });
-  const campaign = new FuzzCampaign(server, options.seed);
+  const running = await startConsoleServer({ environment: ENVIRONMENT });
+  const campaign = new FuzzCampaign(running, options.seed);
   try {
     return await campaign.run(options.seconds);
   } finally {
     campaign.close();
-    await server.stop();
+    await running.stop();
   }
 }
 
 class FuzzCampaign {
   readonly #server: TestServer;
+  readonly #console: AskConsole;
   readonly #random: SeededRandom;
   readonly #report: FuzzReport;
   readonly #http: HttpFuzzer;
@@ -46,9 +54,11 @@ class FuzzCampaign {
   #members: TestSocket[] = [];
   #bystander: TestSocket | undefined;
   #canaryRoom = '';
+  #scim: ScimFuzzer | undefined;
 
-  constructor(server: TestServer, seed: number) {
+  constructor({ console, server }: ConsoleServer, seed: number) {
     this.#server = server;
+    this.#console = console;
     this.#random = new SeededRandom(seed);
     this.#report = { seed, shots: 0, canaries: 0, faults: [] };
     this.#http = new HttpFuzzer(server);
@@ -81,6 +91,11 @@ class FuzzCampaign {
     this.#canaryRoom = await this.#createRoom(owner, others);
     this.#members = await Promise.all(MEMBERS.map((name) => connect(server, this.#person(name))));
     this.#bystander = await connect(server, this.#person('eve'));
+    const clients = await Promise.all(SCIM_CLIENTS.map((name) => makeScimClient(server, this.#console, name)));
+    this.#scim = new ScimFuzzer(
+      server,
+      clients.map(({ token }) => token),
+    );
     this.#sockets = FUZZERS.slice(0, 2).map((name) => new SocketFuzzer(server, this.#person(name)));
   }
 
@@ -123,6 +138,7 @@ class FuzzCampaign {
       const { calendar, coordinator, messaging } = this.#server;
       return await shootRaw(random.pick([calendar, coordinator, messaging]), random);
     }
+    if (random.chance(0.1)) return await this.#scim?.shoot(random.pick(SCIM_ROUTE_NAMES), random);
     const all = FUZZERS.map((name) => this.#person(name));
     return await this.#http.shoot({ all, expendable: this.#person(FUZZERS[2]) }, world, random);
   }
@@ -132,6 +148,7 @@ class FuzzCampaign {
     const { faults } = this.#report;
     await this.#sendCanary();
     for (const { data, type } of this.#bystander?.events ?? []) {
+      if (NEWS_FOR_ALL.includes(type)) continue;
       faults.push(`the bystander got ${type} ${JSON.stringify(data)}`);
     }
     for (const base of [this.#server.coordinator, this.#server.messaging, this.#server.calendar]) {

@@ -1,6 +1,7 @@
 /** Bots on a server with two shards: what each scope opens, where, and what of it is written down (BOT-01, CRD-04). */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { Bot } from '#src/client/bot/bot.ts';
 import { Http } from '#src/client/connection/http.ts';
 import { ParleyClient } from '#src/client/parley-client.ts';
 import { botSession, Session } from '#src/client/connection/session.ts';
@@ -360,4 +361,77 @@ test('BOT-01 a second socket of a bot takes the place of the first', async () =>
   for (let count = 0; count < 2; count += 1) sockets.push(await connect(running.server, bot));
   assert.equal((await sockets[0]?.closing())?.code, 4001);
   await sockets[1]?.close();
+});
+
+test('BOT-01 a bot of the SDK answers commands in the room and to their user alone, and messages of others once', async (t) => {
+  const { bot: seat, room } = await seats.seated('sdk', EVERY_SCOPE);
+  const troubles: unknown[] = [];
+  const uses: { readonly user: string; readonly args: string }[] = [];
+  const whispers: (() => Promise<void>)[] = [];
+  const bot = new Bot({
+    coordinatorUrl: running.server.coordinator,
+    messagingUrl: running.server.messaging,
+    token: seat.token,
+    user: seat.username,
+    deviceId: seat.session.device_id,
+    onTrouble: (error) => troubles.push(error),
+  });
+  t.after(() => bot.stop());
+  bot
+    .command('echo', { description: 'Says it again', usage: 'TEXT' }, async ({ args, reply, user, whisper }) => {
+      uses.push({ user, args });
+      whispers.push(async () => await whisper('once more'));
+      const first = await reply(args);
+      await whisper(`said as ${first.seq}`);
+    })
+    .command('fail', { description: 'Fails' }, () => {
+      throw new Error('as it should');
+    })
+    .onMessage(async ({ message, reply }) => {
+      if (message.body === 'ping') await reply('pong');
+    });
+  await deadline(bot.start(), PATIENCE_MILLIS, 'the bot to start');
+
+  const offered = await running.server.api<{ items: object[] }>(
+    people.bob,
+    'GET',
+    `/v1/conversations/${room}/commands`,
+  );
+  assert.deepEqual(offered.body.items, [
+    { name: 'echo', description: 'Says it again', usage: 'TEXT', bot: 'bot.sdk' },
+    { name: 'fail', description: 'Fails', bot: 'bot.sdk' },
+  ]);
+  const socket = await connect(running.server, people.bob);
+  const use = async (command: string, args: string) => {
+    const body = { command, args };
+    const used = await running.server.api(people.bob, 'POST', `/v1/conversations/${room}/commands`, body);
+    assert.equal(used.status, 202, used.text);
+  };
+  await use('fail', '');
+  await use('echo', 'hello');
+  const said = await socket.event((event) => event.data['sender'] === 'bot.sdk', 'message.new');
+  assert.equal(said.data['body'], 'hello');
+  const whispered = await socket.event('command.response');
+  assert.deepEqual([whispered.data['bot'], whispered.data['text']], ['bot.sdk', `said as ${said.seq}`]);
+  assert.deepEqual(uses, [{ user: 'bob', args: 'hello' }]);
+  await until(() => troubles.length > 0, 'the failure of a handler');
+  assert.deepEqual(troubles.map(String), ['Error: as it should']);
+
+  // Its own words are not told to it, and it goes on after a response token that is none.
+  await say(running.server, people.alice, room, 'ping');
+  await socket.event((event) => event.data['body'] === 'pong', 'the answer to a message');
+  const wrong = bot.client.call('postResponse', { params: {}, body: { response_token: 'none', text: 'x' } });
+  await assert.rejects(wrong, { code: 'response_token_invalid', status: 401 });
+  for (let count = 2; count <= 5; count += 1) await whispers[0]?.();
+  await assert.rejects(whispers[0]?.() ?? assert.fail('no use'), { code: 'rate_limited' });
+  await say(running.server, people.alice, room, 'ping');
+  await until(async () => {
+    const { body } = await running.server.api<{ items: { body: string }[] }>(
+      people.bob,
+      'GET',
+      `/v1/conversations/${room}/messages`,
+    );
+    return body.items.filter((item) => item.body === 'pong').length === 2;
+  }, 'the second answer');
+  await socket.close();
 });

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before, test, type TestContext } from 'node:test';
-import { verifyDelivery } from '#src/client/delivery-signature.ts';
+import { verifyDelivery } from '#src/client/bot/delivery-signature.ts';
 import type { BotScope } from '#src/protocol/bots/bot-scopes.ts';
 import {
   SUBSCRIPTIONS_PER_BOT_MAX,

@@ -9,7 +9,7 @@ import { GROUP_MEMBERS_MAX } from '#src/protocol/directory/policies.ts';
 import { TEXT_LENGTH_MAX } from '#src/scim/attributes.ts';
 import { FILTER_DEPTH_MAX, FILTER_LENGTH_MAX, FILTER_TERMS_MAX } from '#src/scim/filter.ts';
 import { SCIM_PAGE_MAX } from '#src/scim/listing.ts';
-import { OPERATIONS_MAX } from '#src/scim/patch.ts';
+import { COMPARISONS_MAX, OPERATIONS_MAX } from '#src/scim/patch.ts';
 import { SCIM_BODY_BYTES_MAX } from '#src/scim/scim-service.ts';
 import { startConsoleServer } from '#test/support/console.ts';
 import { request } from '#test/support/server.ts';
@@ -237,7 +237,23 @@ test('changes beyond their bounds are refused and change nothing', async () => {
   const passing = (value: unknown) =>
     patchOf({ op: 'add', path: 'emails', value: [{ value }] }, { op: 'remove', path: 'emails' });
   assert.equal((await idp.ask('PATCH', url, passing('x'.repeat(TEXT_LENGTH_MAX)))).status, 200);
+  // Each of these operations holds the whole of what a filter may have against the elements.
+  const terms = (count: number) => Array.from({ length: count }, () => 'value co "z"').join(' or ');
+  const comparing = (count: number) => {
+    const whole = Array.from({ length: Math.floor(count / FILTER_TERMS_MAX) }, () => terms(FILTER_TERMS_MAX));
+    const rest = count % FILTER_TERMS_MAX === 0 ? [] : [terms(count % FILTER_TERMS_MAX)];
+    return patchOf(...[...whole, ...rest].map((filter) => ({ op: 'remove', path: `emails[${filter}]` })));
+  };
+  assert.equal((await idp.ask('PATCH', url, comparing(COMPARISONS_MAX))).status, 200);
+  // Attributes of an operation without a path are operations, whatever case and schema they are written in.
+  const spelled = (count: number) => {
+    const names = Array.from({ length: count }, (_, at) => [`urn:example:${at}:title`, 'x']);
+    return patchOf({ op: 'replace', value: Object.fromEntries(names) });
+  };
+  assert.equal((await idp.ask('PATCH', url, spelled(OPERATIONS_MAX))).status, 200);
   const cases: [unknown, readonly [number, string, string?]][] = [
+    [comparing(COMPARISONS_MAX + 1), [400, 'field_invalid', 'invalidValue']],
+    [spelled(OPERATIONS_MAX + 1), [400, 'field_invalid', 'invalidValue']],
     [replace(OPERATIONS_MAX + 1), [400, 'field_invalid', 'invalidValue']],
     [passing('x'.repeat(TEXT_LENGTH_MAX + 1)), [400, 'field_invalid', 'invalidValue']],
     [passing(['x']), [400, 'field_invalid', 'invalidValue']],

@@ -110,12 +110,12 @@ const operation = fc.oneof(
   }),
 );
 
-test('changes make what scim-patch makes of the same person', () => {
-  fc.assert(
-    fc.property(person, fc.array(operation, { minLength: 1, maxLength: 5 }), (before, operations) => {
+test('changes make what scim-patch makes of the same person', async () => {
+  await fc.assert(
+    fc.asyncProperty(person, fc.array(operation, { minLength: 1, maxLength: 5 }), async (before, operations) => {
       const body = { schemas: [PATCH_SCHEMA], Operations: operations } as unknown as Json;
-      const own = outcome(() => applyOperations(before, readOperations(body, USERS)));
-      const peer = outcome(() => {
+      const own = await outcome(async () => applyOperations(before, await readOperations(body, USERS)));
+      const peer = await outcome(async () => {
         const given: ScimResource = structuredClone(before) as never;
         return scimPatch(given, structuredClone(operations)) as unknown as Resource;
       });
@@ -125,9 +125,9 @@ test('changes make what scim-patch makes of the same person', () => {
   );
 });
 
-function outcome(make: () => Resource): Resource | 'refused' {
+async function outcome(make: () => Promise<Resource>): Promise<Resource | 'refused'> {
   try {
-    return make();
+    return await make();
   } catch {
     return 'refused';
   }

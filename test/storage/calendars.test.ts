@@ -76,7 +76,9 @@ test('CAL-01 what is put comes back byte for byte, under the same etag, and rais
   const { calendars } = store;
   const { id, syncSeq } = await calendars.createCalendar(form('alice', 'work'));
   const bytes = Buffer.from('BEGIN:VCALENDAR\r\nX-ODD: é\r\nEND:VCALENDAR');
+  assert.equal(calendars.hasObjects, false);
   const put = await calendars.putObject(id, 'a.ics', bytes, index('uid-a'));
+  assert.equal(calendars.hasObjects, true);
   assert.deepEqual([put.isNew, put.syncSeq], [true, syncSeq + 1]);
   assert.deepEqual(calendars.bytesOf(id, 'a.ics'), bytes);
   assert.equal(calendars.object(id, 'a.ics')?.etag, put.etag);

@@ -21,10 +21,13 @@ function deadFiles(sources: ReadonlyMap<string, string>, roots: readonly string[
 /** What the page of the app starts, by its `<script>`, and what tells the compiler of files that are no modules. */
 const WEB_ROOTS = ['src/web/main.tsx', 'src/web/css.d.ts'];
 
+/** What `parley-client` exports, which other projects import. */
+const PACKAGE = /^src\/client\/package\/[\w-]+\.ts$/;
+
 /** What is started rather than imported: the programs, the test files, the benches and their peers, started by name. */
 function rootsOf(sources: ReadonlyMap<string, string>): string[] {
   const found = [...sources.keys()].filter(
-    (path) => path.endsWith('.test.ts') || /^bench\/(?:peers\/)?[\w-]+\.ts$/.test(path),
+    (path) => path.endsWith('.test.ts') || PACKAGE.test(path) || /^bench\/(?:peers\/)?[\w-]+\.ts$/.test(path),
   );
   return [...programs(), ...WEB_ROOTS, ...found];
 }

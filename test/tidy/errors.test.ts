@@ -11,6 +11,8 @@ import { AVATAR_ROUTES } from '#src/protocol/account/avatar-routes.ts';
 import { CUSTOM_EMOJI_ROUTES } from '#src/protocol/conversations/custom-emoji-routes.ts';
 import { ROOM_AVATAR_ROUTES } from '#src/protocol/conversations/room-avatar-routes.ts';
 import { OWN_DATA_ROUTES } from '#src/protocol/account/own-data-routes.ts';
+import { ACCOUNT_MAIL_ROUTES } from '#src/protocol/account/account-mail.ts';
+import { SECURITY_NOTICE_ROUTES } from '#src/protocol/account/security-notices.ts';
 import { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
 import { APP_PASSWORD_ROUTES } from '#src/protocol/sessions/app-password-routes.ts';
 import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendars/calendar-file-routes.ts';
@@ -117,6 +119,8 @@ test('ERR-04 every code is promised by a route, a frame or the upgrade', () => {
     ...RECOVERY_ROUTES,
     ...APP_PASSWORD_ROUTES,
     ...ACCOUNT_ROUTES,
+    ...ACCOUNT_MAIL_ROUTES,
+    ...SECURITY_NOTICE_ROUTES,
     ...AVATAR_ROUTES,
     ...CUSTOM_EMOJI_ROUTES,
     ...OWN_DATA_ROUTES,

@@ -55,7 +55,12 @@ const BROWSER_PACKAGES = new Set(['zod']);
 /** What is built before it is served: its packages are in the build, and no server has them. */
 const BUILT = new Map([
   ['web', /^(?!node:)/],
-  ['cli', /^(?:vite|@vitejs\/plugin-react)$/],
+  ['cli', /^(?:vite|@vitejs\/plugin-react|rolldown|rolldown-plugin-dts)$/],
+]);
+/** Entries of the package `parley-client` that are for one surrounding alone. */
+const ENTRIES = new Map([
+  ['src/client/bot/outbox-file.ts', 'node:fs/promises'],
+  ['src/client/react/hooks.ts', 'react'],
 ]);
 
 /** Packages that are spelled in these places only, so that each can be replaced by changing one room. */
@@ -101,7 +106,7 @@ function packageFault(from: string, specifier: string): string | undefined {
   if (targetOf(from, specifier) !== undefined) return undefined;
   const room = roomOf(from);
   const isNode = specifier.startsWith('node:');
-  if (BUILT.get(room)?.test(specifier) === true) return undefined;
+  if (BUILT.get(room)?.test(specifier) === true || ENTRIES.get(from) === specifier) return undefined;
   if (BROWSER_ROOMS.has(room) && (isNode || !BROWSER_PACKAGES.has(packageOf(specifier)))) {
     return `${room} runs in browsers too: ${[...BROWSER_PACKAGES].join(', ')} and its own rooms only`;
   }

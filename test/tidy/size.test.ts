@@ -1,7 +1,7 @@
 /** Holds the size and the names of files: one noun each, kebab-case, short enough to read in one sitting. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { projectFiles, skeletonOf, typescriptSources } from './source.ts';
+import { importsOf, projectFiles, skeletonOf, typescriptSources } from './source.ts';
 
 /** A question to whoever writes a file, not a wall: a noun that needs more lines than this is two nouns. */
 const LINES_MAX = 600;
@@ -43,8 +43,12 @@ function crowdedFolders(paths: Iterable<string>): string[] {
     .map(([folder, count]) => `${folder}: ${count}`);
 }
 
+/** What a package has for other projects is gathered in one place; within the project nobody imports from there. */
+const PACKAGE = 'src/client/package/';
+
 /** A file that only passes on what others export. */
 function barrelFault(path: string, source: string): string | undefined {
+  if (path.startsWith(PACKAGE)) return undefined;
   const { code } = skeletonOf(source);
   const rest = code.replaceAll(/^export\s+(?:type\s+)?(?:\*(?:\s+as\s+\w+)?|\{[^}]*\})\s+from\s+"\d+";?$/gm, '');
   const passesOn = rest !== code;
@@ -64,6 +68,16 @@ test('sources are short and hold something of their own', () => {
     ...kept(barrelFault(path, source)),
   ]);
   assert.deepEqual(faults, []);
+});
+
+test('nothing imports what is gathered for other projects', () => {
+  const importing = [...typescriptSources()].filter(([, source]) =>
+    importsOf(source).some(({ specifier }) => specifier.includes('client/package/')),
+  );
+  assert.deepEqual(
+    importing.map(([path]) => path),
+    [],
+  );
 });
 
 test('no folder of production code is crowded', () => {

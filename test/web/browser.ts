@@ -25,8 +25,9 @@ export class People {
     this.#browser = browser;
   }
 
-  static async start(): Promise<People> {
-    const options = { args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] };
+  /** `flags` of Chromium go beside those that every run has. */
+  static async start(flags: readonly string[] = []): Promise<People> {
+    const options = { args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', ...flags] };
     return new People(await chromium.launch({ executablePath: CHROMIUM as string, ...options }));
   }
 

@@ -6,7 +6,15 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** What the app is built of, and by. */
-const SOURCES = ['src/web', 'src/client', 'src/protocol', 'src/base', 'src/cli/build-web.ts', 'package-lock.json'];
+const SOURCES = [
+  'src/web',
+  'src/client',
+  'src/protocol',
+  'src/base',
+  'src/cli/build-web.ts',
+  'src/cli/screen-modules.ts',
+  'package-lock.json',
+];
 export const BUILT = join(ROOT, 'build', 'web');
 
 function changedAt(path: string): number {

@@ -43,6 +43,9 @@ test('the page comes under a policy of its own nonce, which lets in its build an
     assert.ok(first.policy.split('; ').includes(part), part);
   }
   assert.doesNotMatch(first.policy, /unsafe|\*/);
+  const permissions = first.response.headers.get('permissions-policy')?.split(', ') ?? [];
+  for (const name of ['camera', 'microphone', 'display-capture'])
+    assert.ok(permissions.includes(`${name}=(self)`), name);
 });
 
 test('the messaging service is looked for on the host that was asked, and on no other that a header makes up', async () => {

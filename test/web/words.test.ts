@@ -1,6 +1,8 @@
 /** The words of the app in both languages, and what becomes of hostile ones, without a browser. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { CALLS_ENGLISH } from '#src/web/calls/english.ts';
+import { CALLS_RUSSIAN } from '#src/web/calls/russian.ts';
 import { mentionBefore, mentionsIn } from '#src/web/chat/composer/mention-words.ts';
 import { CALENDAR_ENGLISH } from '#src/web/kit/calendar-english.ts';
 import { CALENDAR_RUSSIAN } from '#src/web/kit/calendar-russian.ts';
@@ -40,6 +42,12 @@ test('no text is missing in a language, nor a form of one by its number', () => 
   assert.deepEqual(faultsOf(RUSSIAN, 'ru'), []);
   assert.deepEqual(faultsOf(CALENDAR_ENGLISH, 'en', CALENDAR_ENGLISH), []);
   assert.deepEqual(faultsOf(CALENDAR_RUSSIAN, 'ru', CALENDAR_ENGLISH), []);
+  assert.deepEqual(faultsOf(CALLS_RUSSIAN, 'ru', CALLS_ENGLISH), []);
+  // All are looked up in one place: a text of a part would take the place of another one of that key.
+  assert.deepEqual(
+    Object.keys(CALLS_ENGLISH).filter((key) => Object.hasOwn(ENGLISH, key)),
+    [],
+  );
 });
 
 test('a missing text, form or place is found', () => {

@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { AVATAR_ROUTES } from '#src/protocol/account/avatar-routes.ts';
 import { CUSTOM_EMOJI_ROUTES } from '#src/protocol/conversations/custom-emoji-routes.ts';
 import { OWN_DATA_ROUTES } from '#src/protocol/account/own-data-routes.ts';
+import { ACCOUNT_MAIL_ROUTES } from '#src/protocol/account/account-mail.ts';
+import { SECURITY_NOTICE_ROUTES } from '#src/protocol/account/security-notices.ts';
 import { ACCOUNT_ROUTES } from '#src/protocol/account/account-routes.ts';
 import { APP_PASSWORD_ROUTES } from '#src/protocol/sessions/app-password-routes.ts';
 import { CALENDAR_FILE_ROUTES } from '#src/protocol/calendars/calendar-file-routes.ts';
@@ -100,6 +102,8 @@ export const ROUTE_TABLES = [
   ['sessions', 'coordinator', RECOVERY_ROUTES],
   ['sessions', 'coordinator', APP_PASSWORD_ROUTES],
   ['account', 'coordinator', ACCOUNT_ROUTES],
+  ['account', 'coordinator', ACCOUNT_MAIL_ROUTES],
+  ['account', 'coordinator', SECURITY_NOTICE_ROUTES],
   ['account', 'coordinator', AVATAR_ROUTES],
   ['emoji', 'coordinator', CUSTOM_EMOJI_ROUTES],
   ['account', 'coordinator', OWN_DATA_ROUTES],

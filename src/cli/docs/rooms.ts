@@ -52,6 +52,7 @@ export const ROOMS = [
   'src/compliance',
   'src/messaging',
   'src/mail',
+  'src/account-mail',
   'src/calendar',
   'src/server',
   'src/console',

@@ -30,6 +30,8 @@ export interface HttpRequest {
   readonly token?: string | undefined;
   /** Sends the cookies of this very origin along, and takes what the answer sets. */
   readonly withCookies?: boolean;
+  /** Goes on when the page that asked goes away (Fetch, `keepalive`). */
+  readonly outlivesPage?: boolean | undefined;
 }
 
 /** A request whose body or answer is bytes. */
@@ -73,6 +75,7 @@ export class Http {
         // The credential is in a header. Cookies would only make requests that another page can forge, but where the
         // server looks whose page it is.
         credentials: request.withCookies === true ? 'same-origin' : 'omit',
+        ...(request.outlivesPage === true ? { keepalive: true } : {}),
         ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
       });
       this.#options.standing.observe(response.headers);

@@ -112,7 +112,11 @@ export class Session {
       return await action(token);
     } catch (thrown) {
       if (!(thrown instanceof ParleyError) || !isUnauthorized(thrown)) throw thrown;
-      if (this.#isFixed) this.end(thrown);
+      if (this.#isFixed) {
+        // Another credential than the bot's own was wrong.
+        if (thrown.code !== 'response_token_invalid') this.end(thrown);
+        throw thrown;
+      }
       await this.renew(token);
       return await action(this.#wire.token);
     }

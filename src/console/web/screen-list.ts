@@ -6,6 +6,7 @@ import { automationsScreen } from './screens/automations.ts';
 import { botsScreen } from './screens/bots.ts';
 import { callsScreen, clientSessionsScreen, populationScreen, telemetryScreen } from './screens/clients.ts';
 import { encryptionScreen } from './screens/encryption.ts';
+import { customEmojiScreen } from './screens/people/custom-emoji.ts';
 import { conversationsScreen } from './screens/people/conversations.ts';
 import { groupsScreen } from './screens/people/groups.ts';
 import { guestsScreen, recoveryScreen } from './screens/people/guests.ts';
@@ -38,6 +39,7 @@ export const SCREENS: readonly Screen[] = [
   peopleScreen,
   groupsScreen,
   conversationsScreen,
+  customEmojiScreen,
   policiesScreen,
   guestsScreen,
   recoveryScreen,

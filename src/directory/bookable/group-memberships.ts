@@ -35,13 +35,15 @@ export class GroupMemberships {
 
   #take(group: string, members: readonly string[]): void {
     const after = new Set(members);
-    for (const user of this.#members.get(group) ?? []) {
+    const before = this.#members.get(group) ?? new Set();
+    for (const user of before) {
       if (after.has(user)) continue;
       const left = this.#groups.get(user);
       left?.delete(group);
       if (left?.size === 0) this.#groups.delete(user);
     }
     for (const user of after) {
+      if (before.has(user)) continue;
       const groups = this.#groups.get(user) ?? new Set();
       groups.add(group);
       this.#groups.set(user, groups);

@@ -60,6 +60,8 @@ export const ownProfile = z
     status: customStatus.optional(),
     /** Left out where the person goes by the installation's rule. */
     asked_first: z.literal(true).optional(),
+    /** Whether the person has shown that the address is theirs; left out without one. */
+    email_confirmed: z.boolean().optional(),
     created_at: z.string(),
     /** What the person may change themselves. */
     may_change: z.array(z.enum(OWN_SETTINGS)),

@@ -29,6 +29,8 @@ export const signInWays = z
     /** Whether a password signs in. */
     password: z.boolean(),
     providers: z.array(z.strictObject({ id: z.string(), name: z.string() })),
+    /** Whether a link to set a forgotten password comes by mail, to whoever has confirmed an address. */
+    reset_by_mail: z.boolean(),
   })
   .meta({ id: 'SignInWays' });
 

@@ -8,6 +8,7 @@ import { useChat } from '../chat/chat-context.ts';
 import { EmojiButton } from '../chat/emoji/emoji-button.tsx';
 import { UserAvatar } from '../chat/people/conversation-avatar.tsx';
 import { sentenceOf } from '../kit/language.ts';
+import { EmailSection } from './email-section.tsx';
 import { FormAnswer, type Answer } from './form-answer.tsx';
 
 /** What the server opens. */
@@ -31,6 +32,13 @@ export function ProfileSection() {
         <>
           <PictureLine profile={profile} onAnswer={setAnswer} onChanged={() => setRound(round + 1)} />
           <ProfileForm key={profile.rev} profile={profile} onAnswer={setAnswer} onChanged={setProfile} />
+          {profile.email !== undefined && (
+            <EmailSection
+              email={profile.email}
+              isConfirmed={profile.email_confirmed === true}
+              onConfirmed={() => setProfile({ ...profile, email_confirmed: true })}
+            />
+          )}
         </>
       )}
       <FormAnswer answer={answer} />

@@ -5,6 +5,7 @@ import {
   Button,
   Center,
   Divider,
+  Loader,
   Paper,
   PasswordInput,
   Stack,
@@ -13,7 +14,7 @@ import {
   Title,
 } from '@mantine/core';
 import { KeyRound } from 'lucide-react';
-import { useEffect, useState, type SubmitEvent } from 'react';
+import { lazy, Suspense, useEffect, useState, type SubmitEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Logo } from '../kit/logo.tsx';
 import { sentenceOf } from '../kit/language.ts';
@@ -23,6 +24,11 @@ import type { SecondFactorAsk } from '#src/protocol/sessions/second-factors.ts';
 import { LanguageChoice } from './language-choice.tsx';
 import { FactorProof } from './second-factors/factor-proof.tsx';
 import type { SignInSession, SignInWays } from './sign-in-session.ts';
+
+/** Few need it, and whoever does has a moment. */
+const ForgottenPassword = lazy(async () => ({
+  default: (await import('./forgotten-password.tsx')).ForgottenPassword,
+}));
 
 const BOTH: SignInWays = { password: true, providers: [] };
 
@@ -37,6 +43,7 @@ export interface SignInScreenProps {
 export function SignInScreen({ ask, code, session }: SignInScreenProps) {
   const { t } = useTranslation();
   const [ways, setWays] = useState(BOTH);
+  const [isForgotten, setForgotten] = useState(false);
   useEffect(() => {
     // A server that cannot be asked yet says so when somebody tries to sign in.
     session.readWays().then(setWays, () => undefined);
@@ -56,9 +63,22 @@ export function SignInScreen({ ask, code, session }: SignInScreenProps) {
           </Alert>
         )}
         <Paper withBorder p="lg" radius="lg">
-          {ask === undefined ? (
+          {ask === undefined && isForgotten ? (
+            <Suspense fallback={<Loader />}>
+              <ForgottenPassword
+                session={session}
+                isMailed={ways.reset_by_mail === true}
+                onBack={() => setForgotten(false)}
+              />
+            </Suspense>
+          ) : ask === undefined ? (
             <Stack>
               {ways.password && <PasswordForm session={session} />}
+              {ways.password && (
+                <Anchor component="button" type="button" size="sm" ta="center" onClick={() => setForgotten(true)}>
+                  {t('forgotten.title')}
+                </Anchor>
+              )}
               {ways.password && (hasPasskeys() || ways.providers.length > 0) && <Divider label={t('signIn.or')} />}
               {ways.password && hasPasskeys() && <PasskeyButton session={session} />}
               <Providers session={session} providers={ways.providers} />

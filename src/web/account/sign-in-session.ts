@@ -2,6 +2,7 @@
  * Who is signed in here, and the client that speaks for them. All tabs of the browser are one device: they share a socket, and who
  * signs in or out in one of them does so in all.
  */
+import type { z } from 'zod';
 import { AccountApi } from '#src/client/account-api.ts';
 import { canShareTabs, ClientTabs } from '#src/client/client-tabs.ts';
 import { ParleyClient } from '#src/client/parley-client.ts';
@@ -12,6 +13,7 @@ import { Http } from '#src/client/connection/http.ts';
 import { cookieForm, Session as KeptSession, signIn } from '#src/client/connection/session.ts';
 import { StandingWatch, type Standing } from '#src/client/connection/standing.ts';
 import { systemTimers } from '#src/client/connection/timers.ts';
+import type { confirmRecovery } from '#src/protocol/directory/guests.ts';
 import type { FinishSignIn, SecondFactorAsk } from '#src/protocol/sessions/second-factors.ts';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
 import { PROTOCOL_VERSION } from '#src/protocol/version.ts';
@@ -26,8 +28,12 @@ export type SignInState =
   | { readonly phase: 'enrolling'; readonly account: AccountApi; readonly session: KeptSession }
   | { readonly phase: 'signed-in'; readonly client: ParleyClient };
 
+type ConfirmRecovery = z.input<typeof confirmRecovery>;
+
 export interface SignInWays {
   readonly password: boolean;
+  /** Whether links to set a forgotten password come by mail; left out by servers of before. */
+  readonly reset_by_mail?: boolean;
   readonly providers: readonly { readonly id: string; readonly name: string }[];
 }
 
@@ -115,6 +121,21 @@ export class SignInSession extends Observable {
   /** How people sign in here. @throws ParleyError */
   async readWays(): Promise<SignInWays> {
     return (await this.#http.request({ method: 'get', path: '/v1/auth/sso' })) as SignInWays;
+  }
+
+  /** Asks for a link by mail. Whether there is an account of that address, nobody is told. @throws ParleyError `rate_limited`. */
+  async requestPasswordReset(email: string): Promise<void> {
+    await this.#http.request({ method: 'post', path: '/v1/auth/password-reset', body: { email } });
+  }
+
+  /** A guest asks for a code. @throws ParleyError `rate_limited`. */
+  async requestRecovery(phone: string): Promise<void> {
+    await this.#http.request({ method: 'post', path: '/v1/auth/recover', body: { phone } });
+  }
+
+  /** A guest sets a password by that code. @throws ParleyError `recovery_failed`, `rate_limited`, and codes of passwords. */
+  async confirmRecovery(body: ConfirmRecovery): Promise<void> {
+    await this.#http.request({ method: 'post', path: '/v1/auth/recover/confirm', body });
   }
 
   /** Leads the browser to a provider. */

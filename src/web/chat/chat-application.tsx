@@ -30,6 +30,13 @@ const ShortcutsDialog = lazy(async () => ({
   default: (await import('./shortcuts/shortcuts-dialog.tsx')).ShortcutsDialog,
 }));
 
+/** Nobody waits for it, and most have none. */
+const SecurityNotices = lazy(async () => ({
+  default: (await import('../account/security-notices.tsx')).SecurityNotices,
+}));
+
+const CallsLayer = lazy(async () => ({ default: (await import('../calls/calls-layer.tsx')).CallsLayer }));
+
 const rootRoute = createRootRoute({ component: Frame });
 const indexRoute = createRoute({ getParentRoute: () => rootRoute, path: '/', component: NothingChosen });
 const conversationRoute = createRoute({
@@ -105,7 +112,7 @@ export function ChatApplication({ client, onSignOut }: ChatApplicationProps) {
   const [chat] = useState(() => makeChat(client));
   return (
     <ChatContext value={chat}>
-      <SignOutContext value={() => void chat.deletions.flush().finally(onSignOut)}>
+      <SignOutContext value={() => void Promise.all([chat.calls.leave(), chat.deletions.flush()]).finally(onSignOut)}>
         <RouterProvider router={router} />
       </SignOutContext>
     </ChatContext>
@@ -115,11 +122,16 @@ export function ChatApplication({ client, onSignOut }: ChatApplicationProps) {
 /** On a narrow screen either the list or what was chosen is there; on a wide one both are. */
 function Frame() {
   usePresence();
+  const { calls } = useChat();
   const isList = useRouterState({ select: ({ location }) => location.pathname === '/' });
+  const isCovered = useObserved(calls, () => calls.isCovering);
   return (
     <div className="parley-frame" data-place={isList ? 'list' : 'content'}>
       <ConnectionBanner />
-      <div className="parley-panes">
+      <Suspense>
+        <SecurityNotices />
+      </Suspense>
+      <div className="parley-panes" inert={isCovered}>
         <Sidebar />
         <main className="parley-content" id="content">
           <Outlet />
@@ -127,8 +139,16 @@ function Frame() {
       </div>
       <SpokenText />
       <Shortcuts />
+      <CallsOver />
     </div>
   );
+}
+
+/** Calls, once there is anything of them. */
+function CallsOver() {
+  const { calls } = useChat();
+  const center = useObserved(calls, () => calls.center);
+  return <Suspense>{center !== undefined && <CallsLayer center={center} />}</Suspense>;
 }
 
 /** The list of keys, by a key. */

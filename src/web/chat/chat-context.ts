@@ -1,6 +1,7 @@
 /** What every screen of somebody who is signed in has: the client, and the state that is drawn. */
 import { createContext, useContext } from 'react';
 import type { ParleyClient } from '#src/client/parley-client.ts';
+import { CallEntry } from '../calls/call-entry.ts';
 import { Observable } from '../kit/observable.ts';
 import { Deletions } from './state/deletions.ts';
 import { Drafts } from './state/drafts.ts';
@@ -30,6 +31,7 @@ export interface Chat {
   readonly me: string;
   readonly people: People;
   readonly inbox: Inbox;
+  readonly calls: CallEntry;
   readonly sending: SendingMessages;
   readonly typing: TypingPeople;
   readonly drafts: Drafts;
@@ -46,6 +48,7 @@ export function makeChat(client: ParleyClient): Chat {
     me: client.user,
     people: new People(client),
     inbox: new Inbox(client),
+    calls: new CallEntry(client),
     sending,
     typing: new TypingPeople(client),
     drafts: new Drafts(client),

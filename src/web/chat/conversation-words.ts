@@ -47,13 +47,40 @@ export function isPicture(file: FileBody | undefined): boolean {
   return file?.type.startsWith('image/') === true && file.width !== undefined && file.height !== undefined;
 }
 
+/** What came of a call, as its message says. */
+export interface CallOutcome {
+  readonly result: 'completed' | 'missed' | 'declined' | 'busy' | 'cancelled' | 'failed';
+  /** In seconds. */
+  readonly duration: number;
+}
+
+/** The outcome that a message of a call has; undefined for other kinds. */
+export function outcomeOf({ body, kind }: Pick<ChatMessage, 'kind' | 'body'>): CallOutcome | undefined {
+  if (kind !== 'call' && kind !== 'system') return undefined;
+  return (body as { outcome?: CallOutcome } | undefined)?.outcome;
+}
+
+/** Seconds as a clock shows them. */
+export function clockOf(seconds: number): string {
+  const parts = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, Math.floor(seconds) % 60];
+  const shown = parts[0] === 0 ? parts.slice(1) : parts;
+  return shown.map((part, index) => (index === 0 ? String(part) : String(part).padStart(2, '0'))).join(':');
+}
+
+/** What a call is called in the history, from both sides. */
+export function callLineOf({ duration, result }: CallOutcome, t: Words): string {
+  if (result === 'completed') return t('callLine.completed', { duration: clockOf(duration) });
+  return t(result === 'declined' || result === 'failed' ? `callLine.${result}` : 'callLine.unanswered');
+}
+
 /** One line of a message. */
 export function lineOf(message: ChatMessage, t: Words): string {
   if (message.deletedAt !== undefined) return t('message.deleted');
   const file = fileOf(message);
   if (file !== undefined) return file.caption ?? harmlessName(file.name);
   if (typeof message.body === 'string') return plainLine(harmlessText(message.body.slice(0, PREVIEW_LENGTH)));
-  return t(`kind.${message.kind}`);
+  const outcome = outcomeOf(message);
+  return outcome === undefined ? t(`kind.${message.kind}`) : callLineOf(outcome, t);
 }
 
 /** Without the marks of formatting that would only be in the way here. */

@@ -3,6 +3,7 @@ import { createInstance, type TFunction } from 'i18next';
 import { initReactI18next } from 'react-i18next';
 import { LANGUAGES, translate, type Language } from '#src/client/translations.ts';
 import type { CALENDAR_ENGLISH } from './calendar-english.ts';
+import type { CALLS_ENGLISH } from '../calls/english.ts';
 import { ENGLISH } from './english.ts';
 
 const KEPT = 'parley.language';
@@ -11,7 +12,7 @@ const KEPT = 'parley.language';
 declare module 'i18next' {
   interface CustomTypeOptions {
     defaultNS: 'translation';
-    resources: { translation: typeof ENGLISH; calendar: typeof CALENDAR_ENGLISH };
+    resources: { translation: typeof ENGLISH & typeof CALLS_ENGLISH; calendar: typeof CALENDAR_ENGLISH };
     keySeparator: false;
     nsSeparator: false;
   }
@@ -45,6 +46,22 @@ export function currentLanguage(): Language {
 export function currentLocale(): string {
   const language = currentLanguage();
   return navigator.languages.find((tag) => tag.split('-')[0] === language) ?? language;
+}
+
+/** The words of a part of the app that is loaded when somebody needs it, by language. */
+export type WordPart = Readonly<Record<Language, () => Promise<Readonly<Record<string, string>>>>>;
+
+const parts = new Set<WordPart>();
+
+/** Has the words of a part, in English and in the language of now, and of any that is chosen later. @throws Error where they do not come. */
+export async function addWords(part: WordPart): Promise<void> {
+  await loadPart(part, 'en');
+  parts.add(part);
+  await loadPart(part, currentLanguage()).catch((error: unknown) => reportError(error));
+}
+
+async function loadPart(part: WordPart, language: Language): Promise<void> {
+  dictionary.addResourceBundle(language, 'translation', await part[language](), true);
 }
 
 /** Whoever reads English loads no other words; English is always there, for what another language might lack. */
@@ -95,6 +112,7 @@ export async function startLanguage(): Promise<void> {
 
 async function take(language: Language): Promise<void> {
   await loadWords(language);
+  for (const part of parts) await loadPart(part, language).catch((error: unknown) => reportError(error));
   await dictionary.changeLanguage(language);
 }
 

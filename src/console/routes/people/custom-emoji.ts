@@ -34,6 +34,19 @@ export const customEmojiRoutes = {
     replies: { 201: customEmoji },
     errors: ['emoji_full', 'emoji_invalid', 'emoji_taken'],
   }),
+  readCustomEmoji: consoleRoute.get('/emoji/:emoji', 'The picture of one, small as it is kept.', {
+    access: 'settings:read',
+    vendor: 'closed',
+    replies: {
+      200: z
+        .strictObject({
+          type: z.literal('image/webp'),
+          picture: z.base64().meta({ description: 'The bytes of the picture in base 64.' }),
+        })
+        .meta({ id: 'EmojiPicture' }),
+    },
+    errors: [missing],
+  }),
   removeCustomEmoji: consoleRoute.delete(
     '/emoji/:emoji',
     'Takes one away, whoever made it. Reactions with it stay, as its name.',
@@ -47,6 +60,10 @@ export function makeCustomEmojiPage({ customEmojis }: { readonly customEmojis: C
     makeCustomEmoji: async ({ body, by }) => {
       const picture = Buffer.from(body.picture, 'base64');
       return { status: 201, body: await customEmojis.make(body.name, picture, by, () => undefined) };
+    },
+    readCustomEmoji: ({ parameters }) => {
+      const picture = Buffer.from(customEmojis.readLatest(parameters.emoji)).toString('base64');
+      return { status: 200, body: { type: 'image/webp', picture } };
     },
     removeCustomEmoji: async ({ by, parameters }) => {
       await customEmojis.remove(parameters.emoji, by, false);

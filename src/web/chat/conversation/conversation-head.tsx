@@ -23,6 +23,8 @@ import { peerOf } from '../conversation-words.ts';
 import { ConversationAvatar } from '../people/conversation-avatar.tsx';
 import { useOpenConversation } from './open-conversation.ts';
 
+const CallButtons = lazy(async () => ({ default: (await import('./call-buttons.tsx')).CallButtons }));
+
 const DateQuestion = lazy(async () => ({ default: (await import('./date-question.tsx')).DateQuestion }));
 
 /** What stands beside the messages. */
@@ -65,6 +67,9 @@ export function ConversationHead({ title, beside, onBeside }: ConversationHeadPr
         </Text>
       </div>
       <Group gap={4} wrap="nowrap">
+        <Suspense>
+          <CallButtons />
+        </Suspense>
         <ActionIcon
           renderRoot={(props) => <Link {...props} to="/search" search={{ text: '', conv: conversation.id }} />}
           variant="subtle"

@@ -1,12 +1,12 @@
 /** One message of the history: who, when, what; under it reactions and its thread; over it, when it is pointed at, what can be done. */
 import { Group, Text, UnstyledButton } from '@mantine/core';
 import { MessageSquareText, Pin } from 'lucide-react';
-import { memo } from 'react';
+import { lazy, memo, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ChatMessage } from '#src/client/conversations/records.ts';
 import { useObserved } from '../../kit/observable.ts';
 import { useChat } from '../chat-context.ts';
-import { dayOf, fileOf, lineOf, momentOf, timeOf } from '../conversation-words.ts';
+import { dayOf, fileOf, lineOf, momentOf, outcomeOf, timeOf } from '../conversation-words.ts';
 import { useOpenConversation } from '../conversation/open-conversation.ts';
 import { UserAvatar } from '../people/conversation-avatar.tsx';
 import { useName } from '../state/people.ts';
@@ -17,6 +17,8 @@ import { LinkPreview } from './link-preview.tsx';
 import { MessageActions } from './message-actions.tsx';
 import { Reactions } from './reactions.tsx';
 import { ReadBy } from './read-by.tsx';
+
+const CallLine = lazy(async () => ({ default: (await import('./call-line.tsx')).CallLine }));
 
 export interface MessageRowProps {
   readonly message: ChatMessage;
@@ -122,6 +124,7 @@ function Content({ message, isGone }: { readonly message: ChatMessage; readonly 
     );
   }
   const file = fileOf(message);
+  const outcome = outcomeOf(message);
   return (
     <>
       {message.forward !== undefined && <Forwarded user={message.forward.sender} />}
@@ -129,7 +132,15 @@ function Content({ message, isGone }: { readonly message: ChatMessage; readonly 
       {file === undefined && typeof message.body === 'string' && (
         <FormattedText text={message.body} mentions={message.mentions} />
       )}
-      {file === undefined && typeof message.body !== 'string' && <Text c="dimmed">{lineOf(message, t)}</Text>}
+      {file === undefined && typeof message.body !== 'string' && (
+        <Suspense fallback={<Text c="dimmed">{lineOf(message, t)}</Text>}>
+          {outcome === undefined ? (
+            <Text c="dimmed">{lineOf(message, t)}</Text>
+          ) : (
+            <CallLine message={message} outcome={outcome} />
+          )}
+        </Suspense>
+      )}
       <LinkPreview message={message} />
       {message.editedAt !== undefined && (
         <Text size="xs" c="dimmed" title={momentOf(message.editedAt)}>

@@ -14,6 +14,15 @@ const KEYS = [
     ],
   },
   {
+    place: 'shortcuts.call',
+    keys: [
+      { keys: ['Ctrl', 'Shift', 'S'], does: 'shortcuts.answer' },
+      { keys: ['Ctrl', 'Shift', 'D'], does: 'shortcuts.decline' },
+      { keys: ['Ctrl', 'Shift', 'M'], does: 'shortcuts.mute' },
+      { keys: ['Esc'], does: 'shortcuts.shrink' },
+    ],
+  },
+  {
     place: 'shortcuts.field',
     keys: [
       { keys: ['Enter'], does: 'composer.send' },

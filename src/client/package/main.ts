@@ -1,0 +1,28 @@
+/** What an application imports from `parley-client`. */
+export { Calls } from '../calling/calls.ts';
+export { canShareTabs, ClientTabs } from '../client-tabs.ts';
+export { cookieSession, signIn } from '../connection/session.ts';
+export { ParleyClient } from '../parley-client.ts';
+export { CLIENT_ERRORS, isTransient, ParleyError } from '../parley-error.ts';
+export { hasPasskeys } from '../passkey.ts';
+export { finishSignIn, signInWithPasskey } from '../second-factor.ts';
+export { beginSignOn, finishSignOn } from '../sign-on.ts';
+export { languageOf, LANGUAGES, translate } from '../translations.ts';
+export type { AccountApi } from '../account-api.ts';
+export type { CalendarApi } from '../calendar-api.ts';
+export type { Call, CallEnding } from '../calling/call.ts';
+export type { CallsOptions, ConversationCall } from '../calling/calls.ts';
+export type { ClientOptions, ResumeOptions, SignInOptions } from '../client-context.ts';
+export type { Attachments, DownloadOptions, UploadOptions } from '../conversations/attachments.ts';
+export type { ConversationMirror, Watermark } from '../conversations/conversation-mirror.ts';
+export type { MessageReading } from '../conversations/message-reading.ts';
+export type { MessageForm, OutboxEntry, OutboxReport, OutboxStore } from '../conversations/outbox.ts';
+export type { ChatConversation, ChatMessage, InboxEntry } from '../conversations/records.ts';
+export type { AccountRights, ConversationRights } from '../conversations/rights.ts';
+export type { Directory, FoundPeople } from '../directory.ts';
+export type { AnyServerEvent, ClientEvents, ServerEvent } from '../events.ts';
+export type { HistoryPage, HistoryQuery, InboxPage, SearchHit, SearchPage, SearchQuery } from '../messaging-api.ts';
+export type { ClientErrorCode } from '../parley-error.ts';
+export type { Presence, Presences } from '../presences.ts';
+export type { Language } from '../translations.ts';
+export type { Session } from '#src/protocol/sessions/sessions.ts';

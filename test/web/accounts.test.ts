@@ -1,0 +1,141 @@
+/**
+ * What people reach for once they have an account: a forgotten password, by mail and by its link. A mail server of the test takes what
+ * the installation sends. Without Chromium on the machine it is skipped.
+ */
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { mailSettings, MailServer, trusting } from '#test/mail/mail-server.ts';
+import { startConsoleServer } from '#test/support/console.ts';
+import { until } from '#test/support/waiting.ts';
+import { signIn } from './app-page.ts';
+import { assertAccessible, CHROMIUM, NARROW, People } from './browser.ts';
+import { buildApp } from './built-app.ts';
+
+buildApp();
+const ends: (() => void)[] = [];
+const environment = { ...trusting({ after: (end) => ends.push(end) }), PARLEY_RATE_LIMITS: '0' };
+const { console: ask, server, stop } = await startConsoleServer({ environment });
+const mails = await MailServer.open({ after: (end) => after(end) });
+after(async () => {
+  await stop();
+  ends.forEach((end) => end());
+});
+
+describe('accounts in the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on this machine' }, () => {
+  let people: People;
+
+  before(async () => {
+    await server.people('alice', 'bob');
+    assert.equal((await ask('PATCH', '/users/alice', { email: 'alice@example.org' })).status, 200);
+    people = await People.start();
+  });
+  after(async () => {
+    await people?.stop();
+  });
+  afterEach(() => assert.deepEqual(people.complaints.splice(0), []));
+
+  /** The newest mail, once there are so many. */
+  const mail = async (count: number): Promise<string> => {
+    await until(() => mails.mails.length >= count, `${count} mails`);
+    return mails.mails.at(-1)?.email.text ?? '';
+  };
+
+  test('CRD-12 without mail the sign-in page says to ask an administrator, and a guest asks for a code', async () => {
+    const page = await people.person({ viewport: NARROW });
+    await page.goto(server.coordinator);
+    await page.getByRole('button', { name: 'Forgot your password?' }).click();
+    await page.getByText('Ask an administrator of your organisation').waitFor();
+    assert.equal(await page.getByLabel('Your e-mail address').count(), 0);
+    await page.getByRole('button', { name: 'I am a guest here' }).click();
+    await page.getByLabel('Your phone number').fill('+44 20 7946 0958');
+    await page.getByRole('button', { name: 'Ask for a code' }).click();
+    await page.getByText('a code is there for ten minutes').waitFor();
+    await page.getByLabel('Code of six digits').fill('000000');
+    await page.getByLabel('New password').fill('heron over the quiet lake');
+    await assertAccessible(page, 'code of a guest');
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    await page.getByRole('alert').waitFor();
+    await page.getByRole('button', { name: 'Back to signing in' }).click();
+    await page.getByLabel('Username').waitFor();
+    await page.context().close();
+  });
+
+  test('CRD-12 an address is confirmed in the settings, and its link sets a forgotten password', async () => {
+    assert.equal((await ask('PUT', '/settings/mail', mailSettings(mails.port))).status, 200);
+    const page = await people.person();
+    await signIn(server, page, 'alice');
+    await page.getByRole('navigation').getByTitle('Settings').click();
+    const profile = page.getByRole('region', { name: 'Profile' });
+    await profile.getByText('Your e-mail address is alice@example.org.').waitFor();
+    await profile.getByRole('button', { name: 'Mail me a code' }).click();
+    await profile.getByText('A code is on its way to alice@example.org.').waitFor();
+    const code = /^ {4}(\w{10})$/m.exec(await mail(1))?.[1] ?? '';
+    await profile.getByLabel('Code from the mail').fill('wrong');
+    await profile.getByRole('button', { name: 'Confirm', exact: true }).click();
+    await profile.getByRole('alert').getByText('This code is wrong or over').waitFor();
+    await profile.getByLabel('Code from the mail').fill(code);
+    await profile.getByRole('button', { name: 'Confirm', exact: true }).click();
+    await profile.getByText('You have confirmed it.').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).first().click();
+
+    await page.getByRole('button', { name: 'Forgot your password?' }).click();
+    await page.getByLabel('Your e-mail address').fill('alice@example.org');
+    await assertAccessible(page, 'forgotten password');
+    await page.getByRole('button', { name: 'Send me a link' }).click();
+    await page.getByText('a link is on its way').waitFor();
+    const [link = ''] = /\S+\/v1\/password-reset\/\S+/.exec(await mail(2)) ?? [];
+    await page.goto(link);
+    await page.getByLabel('Password', { exact: true }).fill('heron over the quiet lake');
+    await page.getByLabel('Password again').fill('heron over the quiet lake');
+    await assertAccessible(page, 'page of the link');
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await page.getByLabel('Username').fill('alice');
+    await page.getByLabel('Password', { exact: true }).fill('heron over the quiet lake');
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('navigation', { name: 'Conversations' }).waitFor();
+    await page.context().close();
+
+    const russian = await people.person({ locale: 'ru-RU' });
+    await russian.goto(link);
+    await russian.getByRole('heading', { name: 'Новый пароль' }).waitFor();
+    await russian.goto(server.coordinator);
+    await russian.getByRole('button', { name: 'Забыли пароль?' }).click();
+    await russian.getByRole('button', { name: 'Прислать ссылку' }).waitFor();
+    await russian.context().close();
+  });
+
+  test('CRD-12 a changed password is told on the other device until it was seen', async () => {
+    const [desk, phone] = [await people.person(), await people.person()];
+    await signIn(server, desk, 'bob');
+    await signIn(server, phone, 'bob');
+    await desk.getByRole('navigation').getByTitle('Settings').click();
+    const section = desk.getByRole('region', { name: 'Password' });
+    await section.getByLabel('Current password').fill('password of bob');
+    await section.getByLabel('New password').fill('heron over the quiet lake');
+    await section.getByLabel('Sign out my other devices').uncheck();
+    await section.getByRole('button', { name: 'Change the password' }).click();
+    await section.getByText('The password is changed').waitFor();
+    const notice = phone.getByRole('alert').filter({ hasText: 'Your password was changed' });
+    await notice.waitFor();
+    await assertAccessible(phone, 'a notice');
+    assert.equal(await desk.getByText('Your password was changed').count(), 0);
+    // A device that comes later hears of it, too.
+    await phone.reload();
+    const stored = phone.waitForResponse(/\/v1\/me\/security-notices\/seen$/);
+    await notice.getByRole('button', { name: 'I know of it' }).click();
+    await notice.waitFor({ state: 'detached' });
+    assert.equal((await stored).status(), 204);
+    const asked = phone.waitForResponse(/\/v1\/me\/security-notices$/);
+    await phone.reload();
+    const { items } = (await (await asked).json()) as { items: { is_seen: boolean }[] };
+    assert.deepEqual(
+      items.map(({ is_seen: isSeen }) => isSeen),
+      [true],
+    );
+    await phone.getByRole('navigation', { name: 'Conversations' }).waitFor();
+    assert.equal(await notice.count(), 0);
+    await desk.context().close();
+    await phone.context().close();
+  });
+});
