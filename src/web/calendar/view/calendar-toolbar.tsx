@@ -91,7 +91,15 @@ function ViewChoice({ onView, view }: CalendarToolbarProps) {
   const isNarrow = useMediaQuery('(max-width: 75rem)', false, { getInitialValueInEffect: false });
   const data = VIEWS.map((value) => ({ value, label: t(VIEW_WORDS[value]) }));
   if (!isNarrow) {
-    return <SegmentedControl aria-label={t('view.name')} value={view} onChange={(next) => onView(next)} data={data} />;
+    return (
+      <SegmentedControl
+        transitionDuration={0}
+        aria-label={t('view.name')}
+        value={view}
+        onChange={(next) => onView(next)}
+        data={data}
+      />
+    );
   }
   return (
     <Select
