@@ -173,6 +173,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     ...surface,
     ...{ accounts, tokens, announcer, memberships },
     messagingUrl: () => urls.messaging,
+    calendarUrl: () => urls.calendar,
     sessionReused: async ({ address }) =>
       await management.alerts.note('session_reused', 'server', `from ${address}; the audit trail says whose it was`),
     directorySignIn: () => management.ldapSignIn,

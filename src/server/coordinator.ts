@@ -85,6 +85,8 @@ export interface CoordinatorOptions {
   readonly allowsOrigin: (origin: string) => boolean;
   /** Where the messaging service listens, for pages served before it does too. */
   readonly messagingUrl: () => string;
+  /** Where the calendar service listens, likewise. */
+  readonly calendarUrl: () => string;
   /** Who shares a conversation with whom, as the lanes say. */
   readonly sharing: Sharing;
   readonly rooms: MeetingRooms;
@@ -171,7 +173,10 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
     session: (token) => signIn.session(token),
     entry: (username) => nouns.directory.entry(username),
   });
-  addWebApp(app, { messaging: { named: config.messagingUrl, listening: options.messagingUrl } });
+  addWebApp(app, {
+    messaging: { named: config.messagingUrl, listening: options.messagingUrl },
+    calendar: { named: config.calendarUrl, listening: options.calendarUrl },
+  });
   addClientRoutes(app, INTERNAL_ROUTES, internal, (token) => services.authenticateInternal(token));
   addEnrollmentPage(app);
   addPasswordResetPage(app);

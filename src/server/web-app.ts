@@ -29,7 +29,14 @@ const ENCODINGS = { br: '.br', gzip: '.gz' } as const;
 
 export interface WebAppOptions {
   /** The public base URL of the messaging service where one is set, and where it listens otherwise. */
-  readonly messaging: { readonly named: string | undefined; readonly listening: () => string };
+  readonly messaging: ServiceAddress;
+  /** That of the calendar service, in the same way. */
+  readonly calendar: ServiceAddress;
+}
+
+interface ServiceAddress {
+  readonly named: string | undefined;
+  readonly listening: () => string;
 }
 
 /** Adds the app, or the plain page where it was not built. */
@@ -42,25 +49,26 @@ export function addWebApp(app: FastifyInstance, options: WebAppOptions): void {
     void reply.header('vary', 'Accept, Origin');
     if (!takesPages(request.headers.accept)) throw new Refusal('path_not_found');
     const nonce = randomBytes(NONCE_BYTES).toString('base64');
-    const messaging = messagingFor(request, options);
+    const messaging = addressFor(request, options.messaging);
+    const calendar = addressFor(request, options.calendar);
     // The page is never kept: each answer has a nonce of its own, and names the files of this very build.
     return await reply
       .headers({
-        'content-security-policy': policyOf(nonce, messaging),
+        'content-security-policy': policyOf(nonce, messaging, calendar),
         'permissions-policy': PERMISSIONS,
         'x-robots-tag': 'noindex, nofollow, noarchive',
       })
       .type('text/html; charset=utf-8')
-      .send(page.replaceAll(NONCE_PLACE, nonce).replace('{messaging}', messaging));
+      .send(page.replaceAll(NONCE_PLACE, nonce).replace('{messaging}', messaging).replace('{calendar}', calendar));
   });
 }
 
 /** What of the device the page itself may ask the person for, in calls, and nothing that is framed in it or anything else. */
 const PERMISSIONS = 'camera=(self), microphone=(self), display-capture=(self), geolocation=(), payment=(), usb=()';
 
-/** What the page may load and whom it may call: the files of the build by the nonce, the two services, pictures that it made. */
-export function policyOf(nonce: string, messaging: string): string {
-  const called = [`'self'`, messaging, messaging.replace(/^http/, 'ws')].join(' ');
+/** What the page may load and whom it may call: the files of the build by the nonce, the three services, pictures that it made. */
+export function policyOf(nonce: string, messaging: string, calendar: string): string {
+  const called = [`'self'`, messaging, messaging.replace(/^http/, 'ws'), calendar].join(' ');
   return [
     "default-src 'none'",
     `script-src 'nonce-${nonce}' 'strict-dynamic'`,
@@ -79,10 +87,10 @@ export function policyOf(nonce: string, messaging: string): string {
 }
 
 /**
- * Where the page finds the messaging service. Without a public URL it is the host that the browser asked, on the port where
+ * Where the page finds another service. Without a public URL it is the host that the browser asked, on the port where
  * the service listens: `localhost` and `127.0.0.1` are two hosts to a browser.
  */
-function messagingFor(request: FastifyRequest, { messaging: { named, listening } }: WebAppOptions): string {
+function addressFor(request: FastifyRequest, { named, listening }: ServiceAddress): string {
   const url = new URL(named ?? listening());
   const host = /^(?:[\w.-]+|\[[\da-f:.]+\])(?=:\d+$|$)/i.exec(request.headers.host ?? '')?.[0];
   if (named === undefined && host !== undefined) url.hostname = host;

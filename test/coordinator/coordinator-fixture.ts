@@ -97,6 +97,7 @@ export async function startCoordinator(context: TestContext, settings: Record<st
   const answered: [route: string | undefined, status: number, clientVersion: number][] = [];
   const coordinator = await makeCoordinator({
     messagingUrl: () => '',
+    calendarUrl: () => '',
     config,
     accounts,
     tokens,

@@ -17,7 +17,7 @@ const getPage = async () => {
   return { response, html: await response.text(), policy: response.headers.get('content-security-policy') ?? '' };
 };
 
-test('the page comes under a policy of its own nonce, which lets in its build and the two services alone', async () => {
+test('the page comes under a policy of its own nonce, which lets in its build and the three services alone', async () => {
   const [first, second] = [await getPage(), await getPage()];
   assert.equal(first.response.status, 200);
   assert.equal(first.response.headers.get('cache-control'), 'no-store');
@@ -30,10 +30,11 @@ test('the page comes under a policy of its own nonce, which lets in its build an
   );
   assert.ok(first.html.includes('<script type="module"') && !first.html.includes('{'), 'every place is filled');
   const { host } = new URL(server.messaging);
+  const calendar = new URL(server.calendar).host;
   for (const part of [
     "default-src 'none'",
     `style-src 'self' 'nonce-${nonce}'`,
-    `connect-src 'self' http://${host} ws://${host}`,
+    `connect-src 'self' http://${host} ws://${host} http://${calendar}`,
     `media-src blob: http://${host}`,
     "require-trusted-types-for 'script'",
     'trusted-types default',

@@ -4,6 +4,8 @@ import { test } from 'node:test';
 import { CALLS_ENGLISH } from '#src/web/calls/english.ts';
 import { CALLS_RUSSIAN } from '#src/web/calls/russian.ts';
 import { mentionBefore, mentionsIn } from '#src/web/chat/composer/mention-words.ts';
+import { CALENDAR_ENGLISH } from '#src/web/kit/calendar-english.ts';
+import { CALENDAR_RUSSIAN } from '#src/web/kit/calendar-russian.ts';
 import { ENGLISH } from '#src/web/kit/english.ts';
 import { harmlessName, harmlessText } from '#src/web/kit/harmless-text.ts';
 import { RUSSIAN } from '#src/web/kit/russian.ts';
@@ -38,6 +40,8 @@ function faultsOf(
 test('no text is missing in a language, nor a form of one by its number', () => {
   assert.deepEqual(faultsOf(ENGLISH, 'en'), []);
   assert.deepEqual(faultsOf(RUSSIAN, 'ru'), []);
+  assert.deepEqual(faultsOf(CALENDAR_ENGLISH, 'en', CALENDAR_ENGLISH), []);
+  assert.deepEqual(faultsOf(CALENDAR_RUSSIAN, 'ru', CALENDAR_ENGLISH), []);
   assert.deepEqual(faultsOf(CALLS_RUSSIAN, 'ru', CALLS_ENGLISH), []);
   // All are looked up in one place: a text of a part would take the place of another one of that key.
   assert.deepEqual(

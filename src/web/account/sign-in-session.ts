@@ -43,6 +43,7 @@ const BASE = new URL('.', document.baseURI).href.replace(/\/+$/, '');
 const OPTIONS = {
   coordinatorUrl: BASE,
   messagingUrl: document.documentElement.dataset['messaging'] ?? BASE,
+  calendarUrl: document.documentElement.dataset['calendar'] ?? BASE,
   sessionCookie: true,
 };
 

@@ -12,6 +12,7 @@ import {
 import { useHotkeys } from '@mantine/hooks';
 import { lazy, Suspense, useState } from 'react';
 import type { ParleyClient } from '#src/client/parley-client.ts';
+import { loadCalendarWords } from '../kit/language.ts';
 import { useObserved } from '../kit/observable.ts';
 import './chat.css';
 import { BrokenScreen } from './broken-screen.tsx';
@@ -71,7 +72,22 @@ const settingsRoute = createRoute({
     default: (await import('../account/settings-screen.tsx')).SettingsScreen,
   })),
 });
-const routeTree = rootRoute.addChildren([indexRoute, conversationRoute, searchRoute, joinRoute, settingsRoute]);
+const calendarRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/calendar',
+  component: lazyRouteComponent(async () => {
+    const [{ CalendarScreen }] = await Promise.all([import('../calendar/calendar-screen.tsx'), loadCalendarWords()]);
+    return { default: CalendarScreen };
+  }),
+});
+const routeTree = rootRoute.addChildren([
+  indexRoute,
+  conversationRoute,
+  searchRoute,
+  joinRoute,
+  settingsRoute,
+  calendarRoute,
+]);
 const router = createRouter({
   routeTree,
   history: createHashHistory(),

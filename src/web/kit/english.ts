@@ -96,6 +96,7 @@ export const ENGLISH = {
   'connection.away': 'No connection. What you send waits and goes out by itself.',
   'connection.now': 'Try now',
   'list.title': 'Conversations',
+  'list.calendar': 'Calendar',
   'list.search': 'Search conversations',
   'list.clear': 'Clear the search',
   'list.empty': 'No conversations yet. Begin one with the pen above.',

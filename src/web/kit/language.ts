@@ -2,6 +2,7 @@
 import { createInstance, type TFunction } from 'i18next';
 import { initReactI18next } from 'react-i18next';
 import { LANGUAGES, translate, type Language } from '#src/client/translations.ts';
+import type { CALENDAR_ENGLISH } from './calendar-english.ts';
 import type { CALLS_ENGLISH } from '../calls/english.ts';
 import { ENGLISH } from './english.ts';
 
@@ -11,13 +12,15 @@ const KEPT = 'parley.language';
 declare module 'i18next' {
   interface CustomTypeOptions {
     defaultNS: 'translation';
-    resources: { translation: typeof ENGLISH & typeof CALLS_ENGLISH };
+    resources: { translation: typeof ENGLISH & typeof CALLS_ENGLISH; calendar: typeof CALENDAR_ENGLISH };
     keySeparator: false;
     nsSeparator: false;
   }
 }
 
 export type Words = TFunction;
+/** Those of the calendar, which come with it. */
+export type CalendarWords = TFunction<'calendar'>;
 
 const dictionary = createInstance();
 
@@ -63,10 +66,31 @@ async function loadPart(part: WordPart, language: Language): Promise<void> {
 
 /** Whoever reads English loads no other words; English is always there, for what another language might lack. */
 async function loadWords(language: Language): Promise<void> {
+  if (isCalendarThere) await loadCalendarWordsIn(language);
   if (language === 'en' || dictionary.hasResourceBundle(language, 'translation')) return;
   const words = await import('./russian.ts').catch((error: unknown) => reportError(error));
   // Without them the app is there in English, and not an empty page.
   if (words !== undefined) dictionary.addResourceBundle(language, 'translation', words.RUSSIAN);
+}
+
+/** Whether the calendar was opened, so that its words are wanted in every language that is chosen. */
+let isCalendarThere = false;
+
+/** The words of the calendar: only who opens it waits for them. */
+export async function loadCalendarWords(): Promise<void> {
+  isCalendarThere = true;
+  await loadCalendarWordsIn('en');
+  await loadCalendarWordsIn(currentLanguage());
+}
+
+async function loadCalendarWordsIn(language: Language): Promise<void> {
+  if (dictionary.hasResourceBundle(language, 'calendar')) return;
+  if (language === 'en') {
+    dictionary.addResourceBundle('en', 'calendar', (await import('./calendar-english.ts')).CALENDAR_ENGLISH);
+    return;
+  }
+  const words = await import('./calendar-russian.ts').catch((error: unknown) => reportError(error));
+  if (words !== undefined) dictionary.addResourceBundle(language, 'calendar', words.CALENDAR_RUSSIAN);
 }
 
 export async function startLanguage(): Promise<void> {

@@ -97,6 +97,7 @@ export const RUSSIAN = {
   'connection.away': 'Нет связи. Отправленное подождёт и уйдёт само.',
   'connection.now': 'Попробовать сейчас',
   'list.title': 'Беседы',
+  'list.calendar': 'Календарь',
   'list.search': 'Поиск бесед',
   'list.clear': 'Очистить поиск',
   'list.empty': 'Бесед пока нет. Начните новую: карандаш вверху.',

@@ -1,8 +1,8 @@
 /** The person's conversations, found by typing, and the ways to new ones. */
-import { CloseButton, Group, Skeleton, Stack, Text, TextInput, UnstyledButton } from '@mantine/core';
+import { ActionIcon, CloseButton, Group, Skeleton, Stack, Text, TextInput, UnstyledButton } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import { Search } from 'lucide-react';
+import { CalendarDays, Search } from 'lucide-react';
 import { useMemo, useRef, useState, type KeyboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Virtuoso } from 'react-virtuoso';
@@ -84,7 +84,19 @@ function OwnLine() {
           <bdi>{name}</bdi>
         </Text>
       </UnstyledButton>
-      <NewConversation />
+      <Group gap={4} wrap="nowrap">
+        <ActionIcon
+          component={Link}
+          to="/calendar"
+          variant="subtle"
+          color="gray"
+          size="lg"
+          aria-label={t('list.calendar')}
+        >
+          <CalendarDays size={20} />
+        </ActionIcon>
+        <NewConversation />
+      </Group>
     </Group>
   );
 }

@@ -1,0 +1,26 @@
+/** What somebody in an entry is called: as the directory says it of a colleague, as the entry says it of anybody else. */
+import { useChat } from '../../chat/chat-context.ts';
+import { useName } from '../../chat/state/people.ts';
+import { harmlessName } from '../../kit/harmless-text.ts';
+
+export interface EntryPerson {
+  readonly user?: string | undefined;
+  readonly address: string;
+  readonly name?: string | undefined;
+}
+
+export function PersonName({ person }: { readonly person: EntryPerson }) {
+  if (person.user !== undefined && !person.user.startsWith('resource.')) return <ColleagueName user={person.user} />;
+  return <bdi>{wordsOf(person)}</bdi>;
+}
+
+function ColleagueName({ user }: { readonly user: string }) {
+  const { people } = useChat();
+  return <bdi>{useName(people, user)}</bdi>;
+}
+
+/** A name that is said in one line of text. */
+export function wordsOf({ address, name, user }: EntryPerson): string {
+  const said = name ?? user ?? address.replace(/^mailto:/i, '');
+  return harmlessName(said, '…');
+}

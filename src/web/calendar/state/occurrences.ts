@@ -1,0 +1,143 @@
+/** What is in the shown calendars while the days are shown that the person looks at; each calendar is read by itself. */
+import type { CalendarReplyOf } from '#src/client/calendar-api.ts';
+import type { ParleyClient } from '#src/client/parley-client.ts';
+import { toParleyError } from '#src/client/parley-error.ts';
+import { sentenceOf } from '../../kit/language.ts';
+import { Observable } from '../../kit/observable.ts';
+import type { CalendarList } from './calendar-list.ts';
+
+export type Occurrence = CalendarReplyOf<'readRange'>['items'][number] & { readonly calendar_id: string };
+
+/** Names one occurrence of one entry in one calendar. */
+export interface OccurrencePlace {
+  readonly calendar_id: string;
+  readonly entry_id: string;
+  readonly recurrence_id?: string | undefined;
+}
+
+export function keyOf({ calendar_id: calendar, entry_id: entry, recurrence_id: id = '' }: OccurrencePlace): string {
+  return `${calendar}/${entry}/${id}`;
+}
+
+interface Read {
+  readonly items: readonly Occurrence[];
+  readonly isCut: boolean;
+}
+
+export class Occurrences extends Observable {
+  readonly #client: ParleyClient;
+  readonly #list: CalendarList;
+  readonly #read = new Map<string, Read>();
+  /** The newest question about each calendar. */
+  readonly #asked = new Map<string, number>();
+  readonly #reading = new Set<string>();
+  /** Which are about to be deleted, and out of sight. */
+  readonly #leaving = new Set<(place: OccurrencePlace) => boolean>();
+  #span: { readonly from: string; readonly to: string } | undefined;
+  #items: readonly Occurrence[] = [];
+  #refused: string | undefined;
+  #questions = 0;
+
+  constructor(client: ParleyClient, list: CalendarList) {
+    super();
+    this.#client = client;
+    this.#list = list;
+  }
+
+  get items(): readonly Occurrence[] {
+    return this.#items;
+  }
+
+  get isReading(): boolean {
+    return this.#reading.size > 0;
+  }
+
+  /** Whether more is there than one answer holds. */
+  get isCut(): boolean {
+    return this.#list.shown.some(({ id }) => this.#read.get(id)?.isCut === true);
+  }
+
+  get refused(): string | undefined {
+    return this.#refused;
+  }
+
+  /** Follows the calendars and the server from now on; the answer ends that. */
+  start(): () => void {
+    const off = [
+      this.#list.subscribe(() => this.#readShown()),
+      this.#client.on('calendar.changed', ({ data }) => void this.again(data.calendar_id)),
+      this.#client.on('caught-up', () => this.#again()),
+    ];
+    return () => off.forEach((unsubscribe) => unsubscribe());
+  }
+
+  /** Shows another span of time: what is known stays until the answers come. */
+  show(from: Date, to: Date): void {
+    const span = { from: from.toISOString(), to: to.toISOString() };
+    if (span.from === this.#span?.from && span.to === this.#span.to) return;
+    this.#span = span;
+    this.#again();
+  }
+
+  /** Reads one calendar again: it changed, here or elsewhere. */
+  async again(calendar: string): Promise<void> {
+    if (this.#list.shown.some(({ id }) => id === calendar)) return await this.#ask(calendar);
+    // Read when it is shown again.
+    this.#read.delete(calendar);
+    this.#asked.delete(calendar);
+  }
+
+  /** Takes entries out of sight; the answer brings them back. */
+  hide(matches: (place: OccurrencePlace) => boolean): () => void {
+    this.#leaving.add(matches);
+    this.#settle();
+    return () => {
+      this.#leaving.delete(matches);
+      this.#settle();
+    };
+  }
+
+  #again(): void {
+    for (const { id } of this.#list.shown) void this.#ask(id);
+  }
+
+  /** A calendar that is shown for the first time is read, and one that is gone is forgotten. */
+  #readShown(): void {
+    const ids = new Set(this.#list.items.map(({ id }) => id));
+    for (const id of this.#read.keys()) if (!ids.has(id)) this.#read.delete(id);
+    for (const { id } of this.#list.shown) if (!this.#asked.has(id)) void this.#ask(id);
+    this.#settle();
+  }
+
+  async #ask(calendar: string): Promise<void> {
+    if (this.#span === undefined) return;
+    this.#questions += 1;
+    const asked = this.#questions;
+    this.#asked.set(calendar, asked);
+    this.#reading.add(calendar);
+    const isNewest = () => this.#asked.get(calendar) === asked;
+    try {
+      const answer = await this.#list.api.call('readRange', { params: { calendar }, query: this.#span });
+      if (!isNewest()) return;
+      const items = answer.items.map((item) => ({ ...item, calendar_id: calendar }));
+      this.#read.set(calendar, { items, isCut: answer.is_cut });
+      this.#refused = undefined;
+    } catch (thrown) {
+      if (!isNewest()) return;
+      // Somebody shares it no longer, or it is deleted.
+      if (toParleyError(thrown).code === 'calendar_not_found') void this.#list.load();
+      else this.#refused = sentenceOf(thrown);
+      // Asked once more with the next look at the list, and when the socket is back.
+      this.#asked.delete(calendar);
+    }
+    this.#reading.delete(calendar);
+    this.#settle();
+  }
+
+  #settle(): void {
+    this.#items = this.#list.shown
+      .flatMap(({ id }) => this.#read.get(id)?.items ?? [])
+      .filter((item) => ![...this.#leaving].some((matches) => matches(item)));
+    this.changed();
+  }
+}
