@@ -201,10 +201,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
     startedAt: release.startedAt,
   });
   const account = { ...base, ...coordinator, ...management, announcer, clock: systemClock };
-  const profiles = await addOwnAccount(account);
-  addSecondFactors({ ...account, profiles });
-  const tellAccount = (user: string) => supervisor.tellShards('account.changed', { user, rev: accounts.directoryRev });
-  await addAccountMail({ ...account, tellAccount, baseUrl: () => urls.coordinator });
+  const profiles = await addAccounts(account, supervisor, () => urls.coordinator);
   const attachmentKeys = new AttachmentKeys({ ...base, ...management, announce: changes.announceSealing });
   followAccess(management.settings, coordinator.access);
   await startManagement(base, closers, management, attachmentKeys);
@@ -224,6 +221,22 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   closers.push(() => control.close());
   plantBugsOnSignal(supervisor, base.placement.shards);
   await sayReady(base, coordinator.invitations, { ...urls, lmtp });
+}
+
+/** Adds what people do with their own accounts to the coordinator's app; answers their profiles. */
+async function addAccounts(
+  account: Parameters<typeof addOwnAccount>[0] &
+    Omit<Parameters<typeof addSecondFactors>[0], 'profiles'> &
+    Omit<Parameters<typeof addAccountMail>[0], 'baseUrl' | 'tellAccount'>,
+  supervisor: ShardSupervisor,
+  baseUrl: () => string,
+) {
+  const { accounts } = account;
+  const profiles = await addOwnAccount(account);
+  addSecondFactors({ ...account, profiles });
+  const tellAccount = (user: string) => supervisor.tellShards('account.changed', { user, rev: accounts.directoryRev });
+  await addAccountMail({ ...account, tellAccount, baseUrl });
+  return profiles;
 }
 
 /** Has every thread decide by screens that say who is asked into rooms, and who may what, before a change is answered. */

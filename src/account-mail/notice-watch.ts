@@ -85,7 +85,7 @@ export class NoticeWatch {
           draft.putDocument(noticeCursor, CURSOR, last);
         });
         outbox.wake();
-        for (const user of new Set(told.map(({ user }) => user))) tell(user);
+        for (const person of new Set(told.map(({ user }) => user))) tell(person);
       }
       this.#read = last;
     }

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { mailSettings, MailServer, trusting } from '#test/mail/mail-server.ts';
 import { startConsoleServer } from '#test/support/console.ts';
+import { request } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
 import { signIn } from './app-page.ts';
 import { assertAccessible, CHROMIUM, NARROW, People } from './browser.ts';
@@ -126,13 +127,17 @@ describe('accounts in the app in Chromium', { skip: CHROMIUM === undefined && 'n
     await notice.getByRole('button', { name: 'I know of it' }).click();
     await notice.waitFor({ state: 'detached' });
     assert.equal((await stored).status(), 204);
-    const asked = phone.waitForResponse(/\/v1\/me\/security-notices$/);
-    await phone.reload();
-    const { items } = (await (await asked).json()) as { items: { is_seen: boolean }[] };
-    assert.deepEqual(
-      items.map(({ is_seen: isSeen }) => isSeen),
-      [true],
+    const { token } = await server.signIn('bob', 'heron over the quiet lake');
+    const { body } = await request<{ items: { kind: string; is_seen: boolean }[] }>(
+      'GET',
+      `${server.coordinator}/v1/me/security-notices`,
+      { token },
     );
+    assert.deepEqual(
+      body.items.map(({ is_seen: isSeen, kind }) => [kind, isSeen]),
+      [['password_changed', true]],
+    );
+    await phone.reload();
     await phone.getByRole('navigation', { name: 'Conversations' }).waitFor();
     assert.equal(await notice.count(), 0);
     await desk.context().close();
