@@ -126,7 +126,7 @@ function queryOf({ method, path }: ScimRoute, type: ResourceType, random: Seeded
   const isList = method === 'get' && (path === '/Users' || path === '/Groups');
   const attributes = random.chance(0.2) ? { attributes: random.pick(type.attributes).name } : {};
   const entries = Object.entries({ ...(isList ? listing(type, random) : {}), ...attributes });
-  const query = new URLSearchParams(entries.map(([key, value]) => [key, String(value).toWellFormed()])).toString();
+  const query = new URLSearchParams(entries.map(([key, value]) => [key, value.toWellFormed()])).toString();
   return query === '' ? '' : `?${query}`;
 }
 

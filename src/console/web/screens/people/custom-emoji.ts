@@ -118,7 +118,7 @@ async function base64Of(file: Blob): Promise<string> {
   const { promise, reject, resolve } = Promise.withResolvers<string>();
   const reader = new FileReader();
   // `data:image/png;base64,…`
-  reader.addEventListener('load', () => resolve(String(reader.result).replace(/^[^,]*,/, '')));
+  reader.addEventListener('load', () => resolve((reader.result as string).replace(/^[^,]*,/, '')));
   reader.addEventListener('error', () => reject(reader.error ?? new Error('The picture could not be read.')));
   reader.readAsDataURL(file);
   return await promise;
@@ -129,7 +129,8 @@ function makers(stage: ScreenContext): HTMLElement {
   return loaded(
     async () => {
       const { values } = await stage.api.settings('custom-emoji', undefined, stage.signal);
-      const named = String(values['groups'] ?? '')
+      const listed = values['groups'];
+      const named = (typeof listed === 'string' ? listed : '')
         .split(/[\s,]+/)
         .filter((id) => id !== '');
       const groups = named.length > 0 && stage.may('users:read') ? (await stage.call('get /groups', {})).items : [];
