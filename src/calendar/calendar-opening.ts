@@ -9,7 +9,7 @@ import type { AppPasswords } from '#src/identity/app-passwords.ts';
 import type { Authenticate } from '#src/http/client-routes.ts';
 import type { GroupMemberships } from '#src/directory/bookable/group-memberships.ts';
 import type { Resources } from '#src/directory/bookable/resources.ts';
-import type { Groups } from '#src/directory/groups.ts';
+import type { Groups } from '#src/directory/groups/groups.ts';
 import type { Directory } from '#src/directory/directory.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import { Calendars, type CalendarsOptions } from '#storage/calendars/calendars.ts';

@@ -38,7 +38,7 @@ import { removePersonalFields } from '#src/identity/personal-fields.ts';
 import { removeResetLink } from '#src/directory/password-resets.ts';
 import { NO_PROFILE, profileOf, putPerson, putProfile } from '#src/directory/directory.ts';
 import { forgetEnrollments } from '#src/directory/enrollment.ts';
-import { leaveGroups } from '#src/directory/groups.ts';
+import { leaveGroups } from '#src/directory/groups/groups.ts';
 import { removeUse } from '#storage/accounts/daily-use.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';

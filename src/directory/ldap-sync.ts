@@ -19,8 +19,8 @@ import type { Logger } from '#src/telemetry/logger.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { profileOf, putPerson, putProfile } from './directory.ts';
 import { blockByWord, unblockByWord, type ForeignWord } from './foreign-blocks.ts';
-import { DirectoryGroups } from './ldap-groups.ts';
-import type { Groups } from './groups.ts';
+import { DirectoryGroups } from './groups/ldap-groups.ts';
+import type { Groups } from './groups/groups.ts';
 import { addForeignPerson } from './people.ts';
 
 /** People judged in one change, so that no change holds the thread for long. */

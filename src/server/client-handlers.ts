@@ -15,7 +15,7 @@ import type { AppPasswords } from '#src/identity/app-passwords.ts';
 import type { ClientHandlers, ClientRequest } from '#src/http/client-routes.ts';
 import type { Directory } from '#src/directory/directory.ts';
 import type { HostedGuests } from '#src/hosting/hosted-guests.ts';
-import type { Groups } from '#src/directory/groups.ts';
+import type { Groups } from '#src/directory/groups/groups.ts';
 import type { Meetings } from '#src/meetings/meetings.ts';
 import type { Recovery } from '#src/directory/recovery.ts';
 

@@ -35,7 +35,7 @@ import { ThumbnailMaker } from '#src/pictures/thumbnail-maker.ts';
 import { Directory } from '#src/directory/directory.ts';
 import { Enrollment } from '#src/directory/enrollment.ts';
 import { addEnrollmentPage, addPasswordResetPage } from '#src/directory/enrollment-page.ts';
-import { Groups } from '#src/directory/groups.ts';
+import { Groups } from '#src/directory/groups/groups.ts';
 import type { GroupMemberships } from '#src/directory/bookable/group-memberships.ts';
 import { Resources } from '#src/directory/bookable/resources.ts';
 import { Guests } from '#src/directory/guests.ts';

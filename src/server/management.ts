@@ -51,7 +51,7 @@ import { PersonProviders } from '#src/identity/single-sign-on/person-providers.t
 import { LdapDirectory } from '#src/identity/ldap/ldap-directory.ts';
 import { LdapSignIn } from '#src/identity/ldap/ldap-sign-in.ts';
 import { LdapSync, makeFromDirectory } from '#src/directory/ldap-sync.ts';
-import { GROUP_NAMING_SCREENS, judgeNamedGroups, type Groups } from '#src/directory/groups.ts';
+import { GROUP_NAMING_SCREENS, judgeNamedGroups, type Groups } from '#src/directory/groups/groups.ts';
 import { randomSymbols } from '#src/base/ids.ts';
 import { readLdapSettings } from '#src/settings/ldap-settings.ts';
 import { StepUp } from '#src/identity/console/step-up.ts';

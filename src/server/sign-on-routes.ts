@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { Clock } from '#src/base/clock.ts';
 import type { Config } from '#src/config.ts';
 import { bindableHoldersOf } from '#src/directory/directory.ts';
-import type { Groups } from '#src/directory/groups.ts';
+import type { Groups } from '#src/directory/groups/groups.ts';
 import { addForeignPerson } from '#src/directory/people.ts';
 import { addClientRoutes, type ClientHandlers } from '#src/http/client-routes.ts';
 import type { Passwords } from '#src/identity/credentials/passwords.ts';

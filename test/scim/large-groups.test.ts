@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Json } from '#src/base/json.ts';
-import { changeMembers, orderChange } from '#src/directory/group-members.ts';
+import { changeMembers, orderChange } from '#src/directory/groups/group-members.ts';
 import { Slices } from '#src/base/slices.ts';
 import { ScimClients } from '#src/identity/scim-clients.ts';
 import { readOperations } from '#src/scim/patch.ts';

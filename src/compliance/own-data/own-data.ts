@@ -20,7 +20,7 @@ import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
 import type { AppPasswords } from '#src/identity/app-passwords.ts';
 import { notificationsOf } from '#src/identity/notifications.ts';
 import { OwnSessions } from '#src/identity/own-sessions.ts';
-import type { Groups } from '#src/directory/groups.ts';
+import type { Groups } from '#src/directory/groups/groups.ts';
 import type { HostedGuests } from '#src/hosting/hosted-guests.ts';
 import type { OwnProfiles } from '#src/directory/own-profiles.ts';
 import { provisionedOf } from '#src/scim/scim-people.ts';

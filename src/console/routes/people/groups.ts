@@ -1,5 +1,5 @@
 /** Groups of people, for the access policies to speak of (POL-01). */
-import type { Groups } from '#src/directory/groups.ts';
+import type { Groups } from '#src/directory/groups/groups.ts';
 import * as policies from '#src/protocol/directory/policies.ts';
 import { consoleRoute, page, type ConsolePage, type ConsoleRoute } from '../../route.ts';
 

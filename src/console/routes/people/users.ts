@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import type { ConsoleRoles } from '#src/identity/console/console-roles.ts';
 import type { Directory } from '#src/directory/directory.ts';
-import type { Groups } from '#src/directory/groups.ts';
+import type { Groups } from '#src/directory/groups/groups.ts';
 import { UnknownPerson, type People } from '#src/directory/people.ts';
 import type { Avatars } from '#src/directory/avatars.ts';
 import type { FactorRemovals } from '#src/directory/factor-removals.ts';

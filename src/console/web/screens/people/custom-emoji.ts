@@ -130,9 +130,7 @@ function makers(stage: ScreenContext): HTMLElement {
     async () => {
       const { values } = await stage.api.settings('custom-emoji', undefined, stage.signal);
       const listed = values['groups'];
-      const named = (typeof listed === 'string' ? listed : '')
-        .split(/[\s,]+/)
-        .filter((id) => id !== '');
+      const named = (typeof listed === 'string' ? listed : '').split(/[\s,]+/).filter((id) => id !== '');
       const groups = named.length > 0 && stage.may('users:read') ? (await stage.call('get /groups', {})).items : [];
       const names = named.map((id) => groups.find((group) => group.id === id)?.name ?? id);
       return { isEverybody: values['everybody'] === true, names };

@@ -4,7 +4,7 @@
  */
 import type { Slices } from '#src/base/slices.ts';
 import type { AccountsDraft, AccountsReader } from '#storage/accounts/accounts.ts';
-import { changedSince } from './directory.ts';
+import { changedSince } from '../directory.ts';
 
 /** Names that are put in order in one go: a third of a millisecond. */
 const ORDERED_AT_ONCE = 1_000;

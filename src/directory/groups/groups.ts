@@ -10,7 +10,7 @@ import { GRANTING_SCREENS, groupIdsIn } from '#src/settings/granted-rights.ts';
 import { readSetValues, type SettingJudge } from '#src/settings/settings.ts';
 import type { Accounts, AccountsDraft, AccountsReader } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
-import { groupRecords, POLICY_RULES_ID, policyRules, type AccessControl, type GroupRecord } from './access-control.ts';
+import { groupRecords, POLICY_RULES_ID, policyRules, type AccessControl, type GroupRecord } from '../access-control.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
 import {
   changeMembers,
