@@ -51,8 +51,7 @@ import { readObjectStore } from '#src/settings/object-store-settings.ts';
 import { readPushCredentials } from '#src/settings/push-credentials.ts';
 import { OwnData, type OwnDataOptions } from '#src/compliance/own-data/own-data.ts';
 import { addOwnDataRoute } from '#src/compliance/own-data/own-data-route.ts';
-import { addAccountMail } from '#src/server/account/account-mail.ts';
-import { addOwnAccount } from '#src/server/account/own-account.ts';
+import { addAccounts } from '#src/server/account/accounts.ts';
 import { rotateSigningKeys } from '#src/server/signing-key-rotation.ts';
 import { Seeder } from '#src/server/seed.ts';
 import { makeRooms } from '#src/server/seeded-rooms.ts';
@@ -63,7 +62,6 @@ import { addMailRoutes, makeOutbox, type MailServicesOptions } from '#src/calend
 import type { Base, Release } from '#src/server/base.ts';
 import type { FactorRemovals } from '#src/directory/factor-removals.ts';
 import type { Invitations } from '#src/directory/invitations.ts';
-import { addSecondFactors } from '#src/server/account/second-factors.ts';
 import { METRICS_MILLIS, makeHealth } from '#src/server/health.ts';
 import { makeSupervisor, startShards, type ShardContext } from '#src/server/shard-supervision.ts';
 import type { HealthBody } from '#src/telemetry/health-body.ts';
@@ -221,22 +219,6 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   closers.push(() => control.close());
   plantBugsOnSignal(supervisor, base.placement.shards);
   await sayReady(base, coordinator.invitations, { ...urls, lmtp });
-}
-
-/** Adds what people do with their own accounts to the coordinator's app; answers their profiles. */
-async function addAccounts(
-  account: Parameters<typeof addOwnAccount>[0] &
-    Omit<Parameters<typeof addSecondFactors>[0], 'profiles'> &
-    Omit<Parameters<typeof addAccountMail>[0], 'baseUrl' | 'tellAccount'>,
-  supervisor: ShardSupervisor,
-  baseUrl: () => string,
-) {
-  const { accounts } = account;
-  const profiles = await addOwnAccount(account);
-  addSecondFactors({ ...account, profiles });
-  const tellAccount = (user: string) => supervisor.tellShards('account.changed', { user, rev: accounts.directoryRev });
-  await addAccountMail({ ...account, tellAccount, baseUrl });
-  return profiles;
 }
 
 /** Has every thread decide by screens that say who is asked into rooms, and who may what, before a change is answered. */

@@ -5,7 +5,7 @@ import type { Sample } from './metrics.ts';
  * Different values one label keeps, unless its owner says otherwise. The largest vocabulary, the error codes, is half
  * of it; beyond it lies a defect of a caller, which must cost accuracy and not memory.
  */
-export const LABEL_VALUES_MAX = 256;
+export const LABEL_VALUES_MAX = 512;
 
 /** Where the counts of values beyond the bound go. */
 export const OVERFLOW_LABEL = 'other';

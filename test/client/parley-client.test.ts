@@ -318,3 +318,15 @@ test('signing out tells the server and closes; closing keeps the session', async
   await until('the socket is closed', () => server.sockets.every((socket) => socket.readyState === socket.CLOSED));
   assert.equal(server.count('/v1/auth/logout'), 1);
 });
+
+test('CRD-02 a sign-out is answered although the socket is closed by it first, and the client with that', async () => {
+  const client = await signIn();
+  await client.caughtUp();
+  client.on('signed-out', () => client.close());
+  server.on('POST /v1/auth/logout', async () => {
+    server.closeSockets(4401);
+    await until('the client is closed', () => !client.isConnected);
+    return { body: { status: 'ok' } };
+  });
+  await client.signOut();
+});

@@ -99,6 +99,7 @@ test('CRD-10 somebody signs in at a provider, is known from then on, and has the
   const ways = await request('GET', `${server.coordinator}/v1/auth/sso`);
   assert.deepEqual(ways.body, {
     password: true,
+    reset_by_mail: false,
     providers: [
       { id: 'forged', name: 'Forged' },
       { id: 'office', name: 'Work' },

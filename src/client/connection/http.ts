@@ -30,7 +30,7 @@ export interface HttpRequest {
   readonly token?: string | undefined;
   /** Sends the cookies of this very origin along, and takes what the answer sets. */
   readonly withCookies?: boolean;
-  /** Goes on when the page that asked goes away (Fetch, `keepalive`). */
+  /** Goes on when the client is closed and when the page that asked goes away (Fetch, `keepalive`). */
   readonly outlivesPage?: boolean | undefined;
 }
 
@@ -63,7 +63,7 @@ export class Http {
   async request(request: HttpRequest): Promise<unknown> {
     if (this.#isClosed) throw clientError('client_closed');
     const controller = new AbortController();
-    this.#underWay.add(controller);
+    if (request.outlivesPage !== true) this.#underWay.add(controller);
     const cancelDeadline = this.#options.timers.after(REQUEST_MILLIS_MAX, () =>
       controller.abort(clientError('deadline_exceeded')),
     );
@@ -126,7 +126,7 @@ export class Http {
     }
   }
 
-  /** Ends everything under way with `client_closed` and refuses what comes later. */
+  /** Ends what is under way with `client_closed`, but what outlives the page, and refuses what comes later. */
   close(): void {
     this.#isClosed = true;
     for (const controller of this.#underWay) controller.abort(clientError('client_closed'));

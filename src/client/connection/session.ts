@@ -150,7 +150,8 @@ export class Session {
     const { device_id, token } = this.#wire;
     const cookie =
       this.#options.inCookie === true ? { body: { ...cookieForm(true), device_id }, withCookies: true } : {};
-    const request = { method: 'post', path: '/v1/auth/logout', token, ...cookie };
+    // The server closes the socket first, on which whoever uses the client closes it: the answer takes the cookie away all the same.
+    const request = { method: 'post', path: '/v1/auth/logout', token, outlivesPage: true, ...cookie };
     try {
       await this.#options.coordinator.request(request);
     } catch (thrown) {
