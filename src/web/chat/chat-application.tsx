@@ -12,7 +12,8 @@ import {
 import { useHotkeys } from '@mantine/hooks';
 import { lazy, Suspense, useState } from 'react';
 import type { ParleyClient } from '#src/client/parley-client.ts';
-import { loadCalendarWords } from '../kit/language.ts';
+import { CALENDAR_WORDS } from '../calendar/calendar-words.ts';
+import { addWords } from '../kit/language.ts';
 import { useObserved } from '../kit/observable.ts';
 import './chat.css';
 import { BrokenScreen } from './broken-screen.tsx';
@@ -76,7 +77,7 @@ const calendarRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/calendar',
   component: lazyRouteComponent(async () => {
-    const [{ CalendarScreen }] = await Promise.all([import('../calendar/calendar-screen.tsx'), loadCalendarWords()]);
+    const [{ CalendarScreen }] = await Promise.all([import('../calendar/calendar-screen.tsx'), addWords(CALENDAR_WORDS)]);
     return { default: CalendarScreen };
   }),
 });
