@@ -42,7 +42,6 @@ function ReminderCard({ reminder }: { readonly reminder: Reminder }) {
     spoken.say([title, when].join(', '));
     if (reminders.isTelling) tellDesktop(reminder, title, [when, place].filter((part) => part !== '').join('\n'));
     // A reminder is told when it comes, and not again when its words change.
-    // oxlint-disable-next-line react/exhaustive-deps
   }, [reminder, reminders, spoken]);
   return (
     <li className="parley-reminder" aria-labelledby={id}>
