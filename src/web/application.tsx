@@ -47,7 +47,12 @@ function Face({ session }: { readonly session: SignInSession }) {
     case 'signed-in':
       return (
         <Suspense fallback={<Waiting />}>
-          <ChatApplication key={state.client.user} client={state.client} onSignOut={() => void session.signOut()} />
+          <ChatApplication
+            key={state.client.user}
+            client={state.client}
+            leads={() => session.leads}
+            onSignOut={() => void session.signOut()}
+          />
         </Suspense>
       );
     default:

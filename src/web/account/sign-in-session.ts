@@ -197,6 +197,11 @@ export class SignInSession extends Observable {
     this.#be({ phase: 'enrolling', account: new AccountApi(session, this.#http), session });
   }
 
+  /** Whether this tab has the socket of all of the browser’s; one that speaks for itself alone has its own. */
+  get leads(): boolean {
+    return this.#tabs?.leads ?? true;
+  }
+
   /** A factor is in force: the next token opens everything. @throws ParleyError */
   async enrolled(): Promise<void> {
     if (this.#state.phase !== 'enrolling') return;

@@ -2,6 +2,7 @@
 import { Alert, Button, Drawer, Group } from '@mantine/core';
 import { useCalendarController } from '@fullcalendar/react';
 import { useDisclosure } from '@mantine/hooks';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useChat } from '../chat/chat-context.ts';
@@ -37,6 +38,7 @@ export function CalendarScreen() {
     // The days are drawn first. Then what is opened over them comes, so that it is there without a connection.
     Promise.all([importDetails(), importDialog()]).catch(() => undefined);
   }, []);
+  useAddressed(open);
   const value = useMemo<CalendarContextValue>(() => ({ ...state, zone: ownZone(), open }), [state]);
   const controller = useCalendarController();
   const [isSideOpen, side] = useDisclosure(false);
@@ -65,6 +67,17 @@ export function CalendarScreen() {
       </section>
     </CalendarContext>
   );
+}
+
+/** Opens what the address names, as a reminder leads to it, once: whoever closes it and comes back sees the days. */
+function useAddressed(open: CalendarContextValue['open']): void {
+  const { calendar, entry, occurrence } = useSearch({ from: '/calendar' });
+  const navigate = useNavigate();
+  useEffect(() => {
+    if (calendar === undefined || entry === undefined) return;
+    open({ kind: 'details', place: { calendar_id: calendar, entry_id: entry, recurrence_id: occurrence } });
+    void navigate({ to: '/calendar', search: {}, replace: true });
+  }, [calendar, entry, navigate, occurrence, open]);
 }
 
 function Over({ opened }: { readonly opened: Opened | undefined }) {

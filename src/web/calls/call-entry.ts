@@ -12,6 +12,7 @@ import type { CallCenter } from './call-center.ts';
 const EARLY_STANZAS_MAX = 200;
 
 const WORDS: WordPart = {
+  namespace: 'translation',
   en: async () => (await import('./english.ts')).CALLS_ENGLISH,
   ru: async () => (await import('./russian.ts')).CALLS_RUSSIAN,
 };

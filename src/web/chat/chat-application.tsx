@@ -10,9 +10,11 @@ import {
   useRouterState,
 } from '@tanstack/react-router';
 import { useHotkeys } from '@mantine/hooks';
-import { lazy, Suspense, useState } from 'react';
+import { lazy, Suspense, useEffect, useState, type ComponentType } from 'react';
 import type { ParleyClient } from '#src/client/parley-client.ts';
-import { loadCalendarWords } from '../kit/language.ts';
+import { readCalendarAddress } from '../calendar/calendar-address.ts';
+import { CALENDAR_WORDS } from '../calendar/calendar-words.ts';
+import { addWords } from '../kit/language.ts';
 import { useObserved } from '../kit/observable.ts';
 import './chat.css';
 import { BrokenScreen } from './broken-screen.tsx';
@@ -75,8 +77,12 @@ const settingsRoute = createRoute({
 const calendarRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/calendar',
+  validateSearch: readCalendarAddress,
   component: lazyRouteComponent(async () => {
-    const [{ CalendarScreen }] = await Promise.all([import('../calendar/calendar-screen.tsx'), loadCalendarWords()]);
+    const [{ CalendarScreen }] = await Promise.all([
+      import('../calendar/calendar-screen.tsx'),
+      addWords(CALENDAR_WORDS),
+    ]);
     return { default: CalendarScreen };
   }),
 });
@@ -105,11 +111,13 @@ declare module '@tanstack/react-router' {
 
 export interface ChatApplicationProps {
   readonly client: ParleyClient;
+  /** Whether this tab has the socket of all of the browser’s. */
+  readonly leads: () => boolean;
   readonly onSignOut: () => void;
 }
 
-export function ChatApplication({ client, onSignOut }: ChatApplicationProps) {
-  const [chat] = useState(() => makeChat(client));
+export function ChatApplication({ client, leads, onSignOut }: ChatApplicationProps) {
+  const [chat] = useState(() => makeChat(client, leads));
   return (
     <ChatContext value={chat}>
       <SignOutContext value={() => void Promise.all([chat.calls.leave(), chat.deletions.flush()]).finally(onSignOut)}>
@@ -140,6 +148,7 @@ function Frame() {
       <SpokenText />
       <Shortcuts />
       <CallsOver />
+      <RemindersOver />
     </div>
   );
 }
@@ -149,6 +158,22 @@ function CallsOver() {
   const { calls } = useChat();
   const center = useObserved(calls, () => calls.center);
   return <Suspense>{center !== undefined && <CallsLayer center={center} />}</Suspense>;
+}
+
+/** Reminders, once one is due. Where their script does not come, the next one tries again. */
+function RemindersOver() {
+  const { reminders } = useChat();
+  const due = useObserved(reminders, () => reminders.due);
+  const [Cards, setCards] = useState<ComponentType>();
+  useEffect(() => reminders.start(), [reminders]);
+  useEffect(() => {
+    if (due.length === 0 || Cards !== undefined) return;
+    Promise.all([import('../calendar/reminders/reminder-cards.tsx'), addWords(CALENDAR_WORDS)]).then(
+      ([{ ReminderCards }]) => setCards(() => ReminderCards),
+      (error: unknown) => reportError(error),
+    );
+  }, [due, Cards]);
+  return Cards === undefined ? null : <Cards />;
 }
 
 /** The list of keys, by a key. */

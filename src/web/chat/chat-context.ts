@@ -1,6 +1,7 @@
 /** What every screen of somebody who is signed in has: the client, and the state that is drawn. */
 import { createContext, useContext } from 'react';
 import type { ParleyClient } from '#src/client/parley-client.ts';
+import { Reminders } from '../calendar/reminders/reminders.ts';
 import { CallEntry } from '../calls/call-entry.ts';
 import { Observable } from '../kit/observable.ts';
 import { Deletions } from './state/deletions.ts';
@@ -32,6 +33,7 @@ export interface Chat {
   readonly people: People;
   readonly inbox: Inbox;
   readonly calls: CallEntry;
+  readonly reminders: Reminders;
   readonly sending: SendingMessages;
   readonly typing: TypingPeople;
   readonly drafts: Drafts;
@@ -41,7 +43,8 @@ export interface Chat {
   readonly spoken: SpokenWords;
 }
 
-export function makeChat(client: ParleyClient): Chat {
+/** `leads` says whether this tab has the socket of all of the browser’s. */
+export function makeChat(client: ParleyClient, leads: () => boolean): Chat {
   const sending = new SendingMessages(client);
   return {
     client,
@@ -49,6 +52,7 @@ export function makeChat(client: ParleyClient): Chat {
     people: new People(client),
     inbox: new Inbox(client),
     calls: new CallEntry(client),
+    reminders: new Reminders(client, leads),
     sending,
     typing: new TypingPeople(client),
     drafts: new Drafts(client),

@@ -2,7 +2,7 @@
 import { createInstance, type TFunction } from 'i18next';
 import { initReactI18next } from 'react-i18next';
 import { LANGUAGES, translate, type Language } from '#src/client/translations.ts';
-import type { CALENDAR_ENGLISH } from './calendar-english.ts';
+import type { CALENDAR_ENGLISH } from '../calendar/english.ts';
 import type { CALLS_ENGLISH } from '../calls/english.ts';
 import { ENGLISH } from './english.ts';
 
@@ -48,49 +48,34 @@ export function currentLocale(): string {
   return navigator.languages.find((tag) => tag.split('-')[0] === language) ?? language;
 }
 
-/** The words of a part of the app that is loaded when somebody needs it, by language. */
-export type WordPart = Readonly<Record<Language, () => Promise<Readonly<Record<string, string>>>>>;
+/** The words of a part of the app, by language, and where they are looked up. */
+export type WordPart = Readonly<Record<Language, () => Promise<Readonly<Record<string, string>>>>> & {
+  readonly namespace: 'translation' | 'calendar';
+};
 
-const parts = new Set<WordPart>();
+/** What every screen has: English is in the first script, for what another language might lack. */
+const FIRST_WORDS: WordPart = {
+  namespace: 'translation',
+  en: async () => ENGLISH,
+  ru: async () => (await import('./russian.ts')).RUSSIAN,
+};
 
-/** Has the words of a part, in English and in the language of now, and of any that is chosen later. @throws Error where they do not come. */
+/** The parts that were needed so far, each with the languages that are there. */
+const parts = new Map<WordPart, Set<Language>>([[FIRST_WORDS, new Set(['en'])]]);
+
+/**
+ * Has the words of a part that is loaded when somebody needs it, in English and in the language of now, and of any that is chosen
+ * later. @throws Error where the English ones do not come; without the others the part is there in English.
+ */
 export async function addWords(part: WordPart): Promise<void> {
   await loadPart(part, 'en');
-  parts.add(part);
   await loadPart(part, currentLanguage()).catch((error: unknown) => reportError(error));
 }
 
 async function loadPart(part: WordPart, language: Language): Promise<void> {
-  dictionary.addResourceBundle(language, 'translation', await part[language](), true);
-}
-
-/** Whoever reads English loads no other words; English is always there, for what another language might lack. */
-async function loadWords(language: Language): Promise<void> {
-  if (isCalendarThere) await loadCalendarWordsIn(language);
-  if (language === 'en' || dictionary.hasResourceBundle(language, 'translation')) return;
-  const words = await import('./russian.ts').catch((error: unknown) => reportError(error));
-  // Without them the app is there in English, and not an empty page.
-  if (words !== undefined) dictionary.addResourceBundle(language, 'translation', words.RUSSIAN);
-}
-
-/** Whether the calendar was opened, so that its words are wanted in every language that is chosen. */
-let isCalendarThere = false;
-
-/** The words of the calendar: only who opens it waits for them. */
-export async function loadCalendarWords(): Promise<void> {
-  isCalendarThere = true;
-  await loadCalendarWordsIn('en');
-  await loadCalendarWordsIn(currentLanguage());
-}
-
-async function loadCalendarWordsIn(language: Language): Promise<void> {
-  if (dictionary.hasResourceBundle(language, 'calendar')) return;
-  if (language === 'en') {
-    dictionary.addResourceBundle('en', 'calendar', (await import('./calendar-english.ts')).CALENDAR_ENGLISH);
-    return;
-  }
-  const words = await import('./calendar-russian.ts').catch((error: unknown) => reportError(error));
-  if (words !== undefined) dictionary.addResourceBundle(language, 'calendar', words.CALENDAR_RUSSIAN);
+  if (parts.get(part)?.has(language) === true) return;
+  dictionary.addResourceBundle(language, part.namespace, await part[language](), true);
+  parts.set(part, (parts.get(part) ?? new Set()).add(language));
 }
 
 export async function startLanguage(): Promise<void> {
@@ -111,8 +96,7 @@ export async function startLanguage(): Promise<void> {
 }
 
 async function take(language: Language): Promise<void> {
-  await loadWords(language);
-  for (const part of parts) await loadPart(part, language).catch((error: unknown) => reportError(error));
+  for (const part of parts.keys()) await loadPart(part, language).catch((error: unknown) => reportError(error));
   await dictionary.changeLanguage(language);
 }
 

@@ -6,7 +6,7 @@ import { useChat } from '../../chat/chat-context.ts';
 import { harmlessName } from '../../kit/harmless-text.ts';
 import { currentLocale, sentenceOf } from '../../kit/language.ts';
 import { useCalendar } from '../calendar-context.ts';
-import type { FieldsProps } from '../entry/entry-fields.tsx';
+import type { FieldsProps } from '../entry/fields-props.ts';
 import { addDays, instantOf, minutesBetween, spanWords, wallOf } from '../time.ts';
 import { BusyRow } from './busy-row.tsx';
 import { useFreeBusy } from './free-busy.ts';

@@ -40,7 +40,7 @@ export function BusyRow({ busy, form, user }: BusyRowProps) {
     .map((one) => `${clock(one.start_at)}–${clock(one.end_at)}`)
     .join(', ');
   return (
-    <Group gap="xs" wrap="nowrap" data-busy={busy?.known === true ? state : 'unknown'}>
+    <Group gap="xs" wrap="nowrap" className="parley-busy-row" data-busy={busy?.known === true ? state : 'unknown'}>
       <Text size="sm" truncate className="parley-busy-name">
         <bdi>{name}</bdi>
       </Text>

@@ -6,7 +6,7 @@ import { useChat } from '../../chat/chat-context.ts';
 import { PeoplePicker } from '../../chat/people/people-picker.tsx';
 import { useObserved } from '../../kit/observable.ts';
 import { harmlessName } from '../../kit/harmless-text.ts';
-import type { FieldsProps } from '../entry/entry-fields.tsx';
+import type { FieldsProps } from '../entry/fields-props.ts';
 
 /** As the server takes addresses. */
 const ADDRESS = /^[^\s@:"<>,;]{1,64}@[^\s@:"<>,;]{1,190}$/u;

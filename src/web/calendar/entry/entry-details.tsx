@@ -6,6 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { useChat } from '../../chat/chat-context.ts';
 import { harmlessName, harmlessText } from '../../kit/harmless-text.ts';
 import { currentLocale } from '../../kit/language.ts';
+import { useObserved } from '../../kit/observable.ts';
 import { useCalendar } from '../calendar-context.ts';
 import { mayWrite } from '../state/calendar-list.ts';
 import type { OccurrencePlace } from '../state/occurrences.ts';
@@ -48,7 +49,7 @@ function Details({ onChanged, open }: { readonly open: OpenEntry; readonly onCha
   const { list } = useCalendar();
   const { me } = useChat();
   const { entry } = open;
-  const calendar = list.byId(open.place.calendar_id);
+  const calendar = useObserved(list, () => list.byId(open.place.calendar_id));
   const isAsked =
     calendar?.access === 'owner' && entry.organizer?.user !== me && entry.attendees.some(({ user }) => user === me);
   return (
@@ -101,7 +102,7 @@ function Facts({ open: { entry, place } }: { readonly open: OpenEntry }) {
   const { t } = useTranslation('calendar');
   const { list } = useCalendar();
   const { description = '', location = '', meeting, visibility } = entry;
-  const calendar = list.byId(place.calendar_id);
+  const calendar = useObserved(list, () => list.byId(place.calendar_id));
   return (
     <>
       {meeting !== undefined && (

@@ -10,15 +10,11 @@ import { addMinutes, minutesBetween, zonesWith } from '../time.ts';
 import { isBackwards, type EntryForm, type Visibility } from './entry-form.ts';
 import { RemindersField } from './reminders-field.tsx';
 import { RepeatField } from './repeat-field.tsx';
+import type { FieldsProps } from './fields-props.ts';
 
 const TITLE_LENGTH_MAX = 500;
 const PLACE_LENGTH_MAX = 1_000;
 const DESCRIPTION_LENGTH_MAX = 32_000;
-
-export interface FieldsProps {
-  readonly form: EntryForm;
-  readonly onChange: (form: EntryForm) => void;
-}
 
 export function EntryFields({ form, isNew, onChange }: FieldsProps & { readonly isNew: boolean }) {
   const { t } = useTranslation('calendar');

@@ -1,7 +1,7 @@
 /** When a person is reminded. */
 import { Group, Pill, Select } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import type { FieldsProps } from './entry-fields.tsx';
+import type { FieldsProps } from './fields-props.ts';
 import { minutesWords } from './reminder-words.ts';
 
 /** Minutes before the start that are offered. */

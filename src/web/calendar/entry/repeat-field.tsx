@@ -3,7 +3,7 @@ import { Chip, Grid, Group, Input, NumberInput, Select, TextInput } from '@manti
 import { useTranslation } from 'react-i18next';
 import { currentLocale } from '../../kit/language.ts';
 import { dayWords } from '../time.ts';
-import type { FieldsProps } from './entry-fields.tsx';
+import type { FieldsProps } from './fields-props.ts';
 import { frequencyOf, WEEKDAYS, type Repeat, type RepeatKind } from './repeat.ts';
 import { kindWords, weekdayWords } from './repeat-words.ts';
 

@@ -7,6 +7,7 @@ import { useName } from '../../chat/state/people.ts';
 import { harmlessName } from '../../kit/harmless-text.ts';
 import { useObserved } from '../../kit/observable.ts';
 import { useCalendar } from '../calendar-context.ts';
+import { DesktopReminders } from '../reminders/desktop-reminders.tsx';
 import { colorOf, type Calendar } from '../state/calendar-list.ts';
 import { CalendarMenu } from './calendar-menu.tsx';
 import { InvitationList } from './invitation-list.tsx';
@@ -41,6 +42,7 @@ export function CalendarSide({ onDay }: { readonly onDay: (day: string) => void 
         {t('manage.new')}
       </Button>
       {others.length > 0 && <Calendars title={t('side.others')} calendars={others} />}
+      <DesktopReminders />
       <Text size="xs" c="dimmed">
         {t('view.zone', { zone })}
       </Text>

@@ -23,6 +23,19 @@ const KEYS = [
     ],
   },
   {
+    place: 'shortcuts.calendar',
+    keys: [
+      { keys: ['T'], does: 'shortcuts.today' },
+      { keys: ['J'], does: 'shortcuts.later' },
+      { keys: ['K'], does: 'shortcuts.earlier' },
+      { keys: ['D'], does: 'shortcuts.day' },
+      { keys: ['W'], does: 'shortcuts.week' },
+      { keys: ['M'], does: 'shortcuts.month' },
+      { keys: ['A'], does: 'shortcuts.agenda' },
+      { keys: ['N'], does: 'shortcuts.newEvent' },
+    ],
+  },
+  {
     place: 'shortcuts.field',
     keys: [
       { keys: ['Enter'], does: 'composer.send' },
