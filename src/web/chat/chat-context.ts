@@ -3,6 +3,7 @@ import { createContext, useContext } from 'react';
 import type { ParleyClient } from '#src/client/parley-client.ts';
 import { CallEntry } from '../calls/call-entry.ts';
 import { Observable } from '../kit/observable.ts';
+import { CustomEmojiPictures } from './emoji/custom-emoji-pictures.ts';
 import { Deletions } from './state/deletions.ts';
 import { Drafts } from './state/drafts.ts';
 import { Inbox } from './state/inbox.ts';
@@ -30,6 +31,7 @@ export interface Chat {
   readonly client: ParleyClient;
   readonly me: string;
   readonly people: People;
+  readonly customEmojis: CustomEmojiPictures;
   readonly inbox: Inbox;
   readonly calls: CallEntry;
   readonly sending: SendingMessages;
@@ -47,6 +49,7 @@ export function makeChat(client: ParleyClient): Chat {
     client,
     me: client.user,
     people: new People(client),
+    customEmojis: new CustomEmojiPictures(client),
     inbox: new Inbox(client),
     calls: new CallEntry(client),
     sending,
