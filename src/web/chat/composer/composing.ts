@@ -82,8 +82,7 @@ export function useComposing({ aim, root, onSent }: ComposingOptions): Composing
     // What was pressed for it has the focus until it is gone.
     requestAnimationFrame(() => field.current?.focus());
   };
-  const complete = (one: Candidate) =>
-    replace(choice.from, caret, one.kind === 'person' ? `@${one.user} ` : `:${one.name}: `);
+  const complete = (one: Candidate) => replace(choice.from, caret, wordOf(one));
   const send = () => {
     if (text.trim() === '') return;
     const isThere = (user: string) => users.includes(user);
@@ -119,14 +118,21 @@ export function useComposing({ aim, root, onSent }: ComposingOptions): Composing
     },
     complete,
     insert: (piece) => {
-      const from = field.current?.selectionStart ?? text.length;
-      const to = field.current?.selectionEnd ?? text.length;
-      // Names of emoji are words: right behind another one, or before it, they would be text.
-      const before = piece.startsWith(':') && /[\p{L}\p{N}]$/u.test(text.slice(0, from)) ? ' ' : '';
-      replace(from, to, piece.startsWith(':') ? `${before}${piece} ` : piece);
+      const { selectionStart: from = text.length, selectionEnd: to = text.length } = field.current ?? {};
+      replace(from, to, apart(piece, text.slice(0, from)));
     },
     send,
   };
+}
+
+function wordOf(one: Candidate): string {
+  return one.kind === 'person' ? `@${one.user} ` : `:${one.name}: `;
+}
+
+/** What is put in behind a text: an emoji's name is a word, and right beside another one it would be text. */
+function apart(piece: string, before: string): string {
+  if (!piece.startsWith(':')) return piece;
+  return `${/[\p{L}\p{N}]$/u.test(before) ? ' ' : ''}${piece} `;
 }
 
 interface Dispatch {
