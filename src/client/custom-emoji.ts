@@ -35,6 +35,11 @@ export class CustomEmojis {
     this.#options = options;
   }
 
+  /** All of them by name as they were when they were last asked for, without asking: the same map until they changed. */
+  get known(): ReadonlyMap<string, CustomEmoji> {
+    return this.#known;
+  }
+
   /** All of them by name, as the server has them now: for who opens a picker. @throws ParleyError */
   async list(): Promise<Emoji> {
     return await (this.#asking ??= this.#ask().finally(() => {

@@ -8,7 +8,8 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { portOf } from '#src/http/listening-address.ts';
-import { startServer, type Person, type TestServer } from '#test/support/server.ts';
+import { startConsoleServer, type ConsoleServer } from '#test/support/console.ts';
+import type { Person, TestServer } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
 import { act, chooseFor, fieldOf, messageOf, openRow, send, signIn } from './app-page.ts';
 import { assertAccessible, CHROMIUM, NARROW, People, WIDE } from './browser.ts';
@@ -27,15 +28,17 @@ const NEWEST = 130;
 const PAGE = `<title>Fine \u202eboats ${'w'.repeat(180)}</title><meta name="description" content="&lt;b&gt;All z${'\u0301'.repeat(300)} of them">`;
 
 const pages = createServer((_, response) => response.setHeader('content-type', 'text/html; charset=utf-8').end(PAGE));
+let started: ConsoleServer;
 let server: TestServer;
 before(async () => {
   buildApp();
   await new Promise<void>((resolve) => void pages.listen(0, '127.0.0.1', resolve));
   const environment = { PARLEY_LINK_PREVIEWS: 'on', PARLEY_ALLOW_PRIVATE_TARGETS: 'true' };
-  server = await startServer({ environment });
+  started = await startConsoleServer({ environment });
+  ({ server } = started);
 });
 after(async () => {
-  await server?.stop();
+  await started?.stop();
   pages.closeAllConnections();
   pages.close();
 });
@@ -196,6 +199,72 @@ describe('messages in Chromium', { skip: CHROMIUM === undefined && 'no Chromium 
     await alice.getByRole('button', { name: 'Flags' }).click();
     await alice.getByRole('button', { name: '🏴‍☠️' }).click();
     await messageOf(bob, '🦞').getByRole('button', { name: '🏴‍☠️ 1: alice' }).waitFor();
+  });
+
+  test("the installation's own emoji is a picture in texts and reactions, and its name once it was taken away", async () => {
+    const call = async (method: string, body?: Buffer) => {
+      const headers = { authorization: `Bearer ${accounts.alice.session.token}`, 'content-type': 'image/png' };
+      const init = { method, headers, ...(body === undefined ? {} : { body: Uint8Array.from(body) }) };
+      return (await fetch(`${server.coordinator}/v1/emoji/happy-parrot`, init)).status;
+    };
+    assert.equal((await started.console('PUT', '/settings/custom-emoji', { everybody: true })).status, 200);
+    const picture = sharp({ create: { width: 40, height: 30, channels: 3, background: '#2b8a3e' } });
+    assert.equal(await call('PUT', await picture.png().toBuffer()), 201);
+
+    const drawn = async (image: Locator) => {
+      await image.waitFor();
+      await until(async () => await image.evaluate((one) => (one as HTMLImageElement).naturalWidth > 0), 'a picture');
+    };
+    // Alice has it completed by a word of its name; a colon and a letter are a face.
+    const field = fieldOf(alice, 'Docks');
+    const choice = alice.getByRole('listbox', { name: 'Emoji to write' });
+    await field.fill('The');
+    await field.press('End');
+    await field.pressSequentially(' :parr');
+    await choice.getByRole('option', { name: ':happy-parrot:' }).waitFor();
+    await field.press('Enter');
+    await until(async () => (await field.inputValue()) === 'The :happy-parrot: ', 'the whole name');
+    await field.pressSequentially('of 10:20:30 `:happy-parrot:` :p');
+    assert.equal(await choice.count(), 0);
+    await field.press('Enter');
+    for (const page of [alice, bob]) {
+      const message = messageOf(page, 'of 10:20:30').first();
+      await drawn(message.getByRole('img', { name: ':happy-parrot:' }));
+      assert.equal(await message.locator('code').textContent(), ':happy-parrot:');
+    }
+
+    // Bob finds it in the choice, and takes it for a reaction and into his text.
+    const said = messageOf(bob, 'of 10:20:30').first();
+    await act(said, 'React');
+    await bob.getByRole('button', { name: 'Custom emoji' }).click();
+    const one = bob.getByRole('group', { name: 'Emoji', exact: true }).getByRole('button');
+    await drawn(one.locator('img'));
+    assert.equal(await one.getAttribute('aria-label'), ':happy-parrot:');
+    await one.click();
+    await drawn(said.getByRole('button', { name: ':happy-parrot: 1: bob' }).locator('img'));
+    await messageOf(alice, 'of 10:20:30').getByRole('button', { name: ':happy-parrot: 1: bob' }).click();
+    await drawn(said.getByRole('button', { name: ':happy-parrot: 2: ' }).locator('img'));
+    await fieldOf(bob, 'Docks').fill('Mine');
+    await bob.getByRole('button', { name: 'Emoji', exact: true }).click();
+    await bob.getByLabel('Find an emoji').fill('parr');
+    await bob.getByRole('button', { name: ':happy-parrot:', exact: true }).click();
+    await until(async () => (await fieldOf(bob, 'Docks').inputValue()) === 'Mine :happy-parrot: ', 'it in the field');
+    await fieldOf(bob, 'Docks').press('Enter');
+    await drawn(messageOf(alice, 'Mine').getByRole('img', { name: ':happy-parrot:' }));
+
+    // Alice's page learns of its end by opening the choice, Bob's by coming back.
+    assert.equal(await call('DELETE'), 204);
+    await alice.getByRole('button', { name: 'Emoji', exact: true }).click();
+    await messageOf(alice, 'Mine :happy-parrot:').waitFor();
+    assert.equal(await alice.getByRole('button', { name: 'Custom emoji' }).count(), 0);
+    await alice.keyboard.press('Escape');
+    await Promise.all([bob.waitForResponse((reply) => reply.url().endsWith('/v1/emoji')), bob.reload()]);
+    await messageOf(bob, 'Mine :happy-parrot:').waitFor();
+    for (const page of [alice, bob]) {
+      const reaction = messageOf(page, 'of 10:20:30').first().getByRole('button', { name: ':happy-parrot: 2: ' });
+      assert.equal(await reaction.textContent(), ':happy-parrot: 2');
+      assert.equal(await page.locator('.parley-emoji-own').count(), 0);
+    }
   });
 
   test('a message is pinned for everybody, found among the pins, and unpinned', async () => {

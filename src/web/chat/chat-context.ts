@@ -4,6 +4,7 @@ import type { ParleyClient } from '#src/client/parley-client.ts';
 import { Reminders } from '../calendar/reminders/reminders.ts';
 import { CallEntry } from '../calls/call-entry.ts';
 import { Observable } from '../kit/observable.ts';
+import { CustomEmojiPictures } from './emoji/custom-emoji-pictures.ts';
 import { Deletions } from './state/deletions.ts';
 import { Drafts } from './state/drafts.ts';
 import { Inbox } from './state/inbox.ts';
@@ -31,6 +32,7 @@ export interface Chat {
   readonly client: ParleyClient;
   readonly me: string;
   readonly people: People;
+  readonly customEmojis: CustomEmojiPictures;
   readonly inbox: Inbox;
   readonly calls: CallEntry;
   readonly reminders: Reminders;
@@ -50,6 +52,7 @@ export function makeChat(client: ParleyClient, leads: () => boolean): Chat {
     client,
     me: client.user,
     people: new People(client),
+    customEmojis: new CustomEmojiPictures(client),
     inbox: new Inbox(client),
     calls: new CallEntry(client),
     reminders: new Reminders(client, leads),

@@ -81,7 +81,7 @@ export function Composer({ title, aim, root, onSent }: ComposerProps) {
             aria-activedescendant={mentions.active}
           />
           <FormattingToggle isShown={hasFormatting} onToggle={toggleFormatting} />
-          <EmojiButton label={t('emoji.title')} onPick={composing.insert} size="lg">
+          <EmojiButton label={t('emoji.title')} onPick={composing.insert} size="lg" hasCustom>
             <Smile size={18} />
           </EmojiButton>
           <ActionIcon size="lg" aria-label={t('composer.send')} disabled={text.trim() === ''} onClick={composing.send}>

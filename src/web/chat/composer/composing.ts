@@ -11,17 +11,18 @@ import {
 } from 'react';
 import type { ChatMessage } from '#src/client/conversations/records.ts';
 import type { Mention } from '#src/protocol/conversations/messages.ts';
+import { useObserved } from '../../kit/observable.ts';
 import { useChat, type Chat } from '../chat-context.ts';
 import { useOpenConversation, type Aim, type OpenConversation } from '../conversation/open-conversation.ts';
 import { formatByKey } from '../formatting/format-field.ts';
-import { mentionBefore, mentionsIn } from './mention-words.ts';
+import { emojiBefore, mentionBefore, mentionsIn } from './mention-words.ts';
 
 const CANDIDATES_MAX = 8;
 
-export interface Candidate {
-  readonly user: string;
-  readonly name: string;
-}
+/** Somebody to mention, or an emoji of the installation's own by its name. */
+export type Candidate =
+  | { readonly kind: 'person'; readonly user: string; readonly name: string }
+  | { readonly kind: 'emoji'; readonly name: string };
 
 export interface MentionChoice {
   readonly id: string;
@@ -81,7 +82,7 @@ export function useComposing({ aim, root, onSent }: ComposingOptions): Composing
     // What was pressed for it has the focus until it is gone.
     requestAnimationFrame(() => field.current?.focus());
   };
-  const complete = ({ user }: Candidate) => replace(choice.from, caret, `@${user} `);
+  const complete = (one: Candidate) => replace(choice.from, caret, wordOf(one));
   const send = () => {
     if (text.trim() === '') return;
     const isThere = (user: string) => users.includes(user);
@@ -116,10 +117,22 @@ export function useComposing({ aim, root, onSent }: ComposingOptions): Composing
       chat.uploads.add(conv, files);
     },
     complete,
-    insert: (piece) =>
-      replace(field.current?.selectionStart ?? text.length, field.current?.selectionEnd ?? text.length, piece),
+    insert: (piece) => {
+      const { selectionStart: from = text.length, selectionEnd: to = text.length } = field.current ?? {};
+      replace(from, to, apart(piece, text.slice(0, from)));
+    },
     send,
   };
+}
+
+function wordOf(one: Candidate): string {
+  return one.kind === 'person' ? `@${one.user} ` : `:${one.name}: `;
+}
+
+/** What is put in behind a text: an emoji's name is a word, and right beside another one it would be text. */
+function apart(piece: string, before: string): string {
+  if (!piece.startsWith(':')) return piece;
+  return `${/[\p{L}\p{N}]$/u.test(before) ? ' ' : ''}${piece} `;
 }
 
 interface Dispatch {
@@ -187,17 +200,37 @@ function useParticipants({ client, me }: Chat, { conv, conversation }: OpenConve
   return users.filter((user) => user !== me);
 }
 
-function useChoice({ people }: Chat, users: readonly string[], text: string, caret: number) {
+function peopleFor({ people }: Chat, users: readonly string[], query: string): readonly Candidate[] {
+  return users
+    .map((user) => ({ kind: 'person' as const, user, name: people.nameOf(user) }))
+    .filter(({ name, user }) =>
+      [user, ...name.toLocaleLowerCase().split(/\s+/u)].some((word) => word.startsWith(query)),
+    );
+}
+
+/** Emoji of the installation whose name, or a word of it, begins so. */
+function useEmojiCandidates({ customEmojis }: Chat, query: string | undefined): readonly Candidate[] {
+  const all = useObserved(customEmojis, () => customEmojis.all);
+  const isAsked = query !== undefined;
+  useEffect(() => {
+    if (isAsked) customEmojis.refresh();
+  }, [customEmojis, isAsked]);
+  if (query === undefined) return [];
+  return [...all.keys()]
+    .filter((name) => name.startsWith(query) || name.split(/[_-]/u).some((word) => word.startsWith(query)))
+    .map((name) => ({ kind: 'emoji', name }));
+}
+
+function useChoice(chat: Chat, users: readonly string[], text: string, caret: number) {
   const id = useId();
   const [chosen, setChosen] = useState(0);
   const [refused, setRefused] = useState('');
-  const before = mentionBefore(text, caret);
-  const query = before?.query.toLocaleLowerCase() ?? '';
-  const isOpen = before !== undefined && refused !== text;
-  const named = isOpen ? users.map((user) => ({ user, name: people.nameOf(user) })) : [];
-  const begins = ({ name, user }: Candidate) =>
-    [user, ...name.toLocaleLowerCase().split(/\s+/u)].some((word) => word.startsWith(query));
-  const candidates = named.filter(begins).slice(0, CANDIDATES_MAX);
+  const isOpen = refused !== text;
+  const mention = isOpen ? mentionBefore(text, caret) : undefined;
+  const emoji = isOpen ? emojiBefore(text, caret) : undefined;
+  const emojis = useEmojiCandidates(chat, emoji?.query);
+  const named = mention === undefined ? emojis : peopleFor(chat, users, mention.query.toLocaleLowerCase());
+  const candidates = named.slice(0, CANDIDATES_MAX);
   const at = Math.min(chosen, Math.max(0, candidates.length - 1));
   /** Answers whether the key was for the list. */
   const press = ({ key }: KeyboardEvent, complete: (candidate: Candidate) => void): boolean => {
@@ -210,5 +243,5 @@ function useChoice({ people }: Chat, users: readonly string[], text: string, car
     return true;
   };
   const active = candidates.length === 0 ? undefined : `${id}-${at}`;
-  return { id, candidates, at, active, press, from: before?.from ?? caret };
+  return { id, candidates, at, active, press, from: (mention ?? emoji)?.from ?? caret };
 }

@@ -1,7 +1,8 @@
-/** Over the field while a mention is written: who may be meant. */
+/** Over the field while a mention or an emoji's name is written: who or which may be meant. */
 import { Text, UnstyledButton } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { UserAvatar } from '../people/conversation-avatar.tsx';
+import { CustomEmojiImage } from '../emoji/custom-emoji.tsx';
 import type { Candidate, MentionChoice } from './composing.ts';
 
 export interface MentionListProps {
@@ -12,11 +13,12 @@ export interface MentionListProps {
 export function MentionList({ mentions: { id, candidates, at }, onPick }: MentionListProps) {
   const { t } = useTranslation();
   if (candidates.length === 0) return null;
+  const label = candidates[0]?.kind === 'emoji' ? 'composer.emojis' : 'composer.mentions';
   return (
-    <div id={id} className="parley-mentions" role="listbox" aria-label={t('composer.mentions')}>
+    <div id={id} className="parley-mentions" role="listbox" aria-label={t(label)}>
       {candidates.map((candidate, index) => (
         <UnstyledButton
-          key={candidate.user}
+          key={candidate.kind === 'person' ? candidate.user : candidate.name}
           id={`${id}-${index}`}
           role="option"
           tabIndex={-1}
@@ -26,15 +28,35 @@ export function MentionList({ mentions: { id, candidates, at }, onPick }: Mentio
           onMouseDown={(event) => event.preventDefault()}
           onClick={() => onPick(candidate)}
         >
-          <UserAvatar user={candidate.user} name={candidate.name} size={24} />
-          <Text size="sm" truncate>
-            <bdi>{candidate.name}</bdi>
-          </Text>
-          <Text size="xs" c="dimmed" truncate>
-            @{candidate.user}
-          </Text>
+          <Words candidate={candidate} />
         </UnstyledButton>
       ))}
     </div>
+  );
+}
+
+function Words({ candidate }: { readonly candidate: Candidate }) {
+  if (candidate.kind === 'emoji') {
+    return (
+      <>
+        <span className="parley-emoji-seen" aria-hidden="true">
+          <CustomEmojiImage name={candidate.name} isNamed />
+        </span>
+        <Text size="sm" truncate>
+          :{candidate.name}:
+        </Text>
+      </>
+    );
+  }
+  return (
+    <>
+      <UserAvatar user={candidate.user} name={candidate.name} size={24} />
+      <Text size="sm" truncate>
+        <bdi>{candidate.name}</bdi>
+      </Text>
+      <Text size="xs" c="dimmed" truncate>
+        @{candidate.user}
+      </Text>
+    </>
   );
 }

@@ -26,3 +26,12 @@ export function mentionBefore(
   const query = match?.[1];
   return query === undefined ? undefined : { query, from: caret - query.length - 1 };
 }
+
+/** What of an emoji's `:name:` is written right before the caret; undefined where none is, and for `:p`, which is a face. */
+export function emojiBefore(
+  text: string,
+  caret: number,
+): { readonly query: string; readonly from: number } | undefined {
+  const query = /(?:^|[^\p{L}\p{N}:]):([a-z0-9][a-z0-9_-]{1,31})$/u.exec(text.slice(0, caret))?.[1];
+  return query === undefined ? undefined : { query, from: caret - query.length - 1 };
+}

@@ -9,9 +9,11 @@ export interface EmojiButtonProps {
   readonly onPick: (emoji: string) => void;
   readonly children: ReactNode;
   readonly size?: string;
+  /** Whether the installation's own may be chosen, too, as `:name:`. */
+  readonly hasCustom?: boolean;
 }
 
-export function EmojiButton({ label, onPick, children, size = 'md' }: EmojiButtonProps) {
+export function EmojiButton({ label, onPick, children, size = 'md', hasCustom = false }: EmojiButtonProps) {
   const [isOpen, setOpen] = useState(false);
   const button = (
     <ActionIcon
@@ -33,6 +35,7 @@ export function EmojiButton({ label, onPick, children, size = 'md' }: EmojiButto
       <Popover.Dropdown p={8}>
         <Suspense fallback={<Skeleton className="parley-emoji-picker" />}>
           <EmojiPicker
+            hasCustom={hasCustom}
             onPick={(emoji) => {
               setOpen(false);
               onPick(emoji);

@@ -12,6 +12,17 @@ export interface Emoji {
   readonly tags: readonly string[];
   /** Unicode's group, by its number; those of modifiers are left out. */
   readonly group: number;
+  /** What one of the installation's own is called between its colons. */
+  readonly name?: string;
+}
+
+/** The group of the installation's own, which is none of Unicode's. */
+export const CUSTOM_GROUP = -1;
+
+/** One of the installation's own as the choice has it: words of its name find it. */
+export function customEntryOf(name: string): Emoji {
+  const emoji = `:${name}:`;
+  return { emoji, label: emoji, tags: [name, ...name.split(/[_-]/u)], group: CUSTOM_GROUP, name };
 }
 
 /** As the compact tables have it. */
@@ -68,7 +79,9 @@ export function usualEmoji(): readonly string[] {
   return [...new Set([...recentEmoji(), ...USUAL])];
 }
 
+/** The installation's own are none of the usual ones: they have a group by themselves. */
 export function rememberEmoji(emoji: string): void {
+  if (!WHOLE.test(emoji)) return;
   keep(RECENT, [...new Set([emoji, ...recentEmoji()])].slice(0, RECENT_MAX));
 }
 

@@ -1,9 +1,21 @@
 /** The choice of emoji: the usual ones at once, all of them by group, and any of them by a word for it. */
 import { Group, Text, TextInput, UnstyledButton } from '@mantine/core';
 import { Search } from 'lucide-react';
-import { useEffect, useRef, useState, type KeyboardEvent, type Ref } from 'react';
+import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type Ref } from 'react';
 import { useTranslation } from 'react-i18next';
-import { findEmoji, readEmoji, rememberEmoji, usualEmoji, type Emoji } from './emoji-list.ts';
+import { useInViewport } from '@mantine/hooks';
+import { useObserved } from '../../kit/observable.ts';
+import { useChat } from '../chat-context.ts';
+import { CustomEmojiImage } from './custom-emoji.tsx';
+import {
+  CUSTOM_GROUP,
+  customEntryOf,
+  findEmoji,
+  readEmoji,
+  rememberEmoji,
+  usualEmoji,
+  type Emoji,
+} from './emoji-list.ts';
 
 const COLUMNS = 8;
 /** More than anybody looks through: another word narrows it. */
@@ -21,13 +33,23 @@ const GROUPS = [
   { key: 'emoji.objects', group: 7, sign: '💡' },
   { key: 'emoji.symbols', group: 8, sign: '🔣' },
   { key: 'emoji.flags', group: 9, sign: '🏁' },
+  { key: 'emoji.custom', group: CUSTOM_GROUP, sign: '🏠' },
 ] as const;
 
 type Shown = Pick<Emoji, 'emoji'> & Partial<Emoji>;
 
-export function EmojiPicker({ onPick }: { readonly onPick: (emoji: string) => void }) {
+export interface EmojiPickerProps {
+  readonly onPick: (emoji: string) => void;
+  /** Whether the installation's own are among them. */
+  readonly hasCustom: boolean;
+}
+
+export function EmojiPicker({ onPick, hasCustom }: EmojiPickerProps) {
   const { t } = useTranslation();
-  const all = useAllEmoji();
+  const unicode = useAllEmoji();
+  const custom = useCustomEmoji(hasCustom);
+  // Those of one's own come first among what is found.
+  const all = custom.length === 0 ? unicode : [...custom, ...(unicode ?? [])];
   const [query, setQuery] = useState('');
   const [group, setGroup] = useState<number>();
   const [usual] = useState(usualEmoji);
@@ -68,7 +90,7 @@ export function EmojiPicker({ onPick }: { readonly onPick: (emoji: string) => vo
         {shown.length === 0 && all !== undefined ? t('emoji.nothing') : ''}
       </Text>
       <Group gap={0} justify="space-between" wrap="nowrap" role="group" aria-label={t('emoji.groups')}>
-        {GROUPS.map(({ group: number, key, sign }) => (
+        {GROUPS.filter((one) => one.group !== CUSTOM_GROUP || custom.length > 0).map(({ group: number, key, sign }) => (
           <UnstyledButton
             key={key}
             className="parley-emoji-group"
@@ -97,6 +119,16 @@ function shownOf(
   if (query.trim() !== '') return findEmoji(all ?? [], query).slice(0, FOUND_MAX);
   if (group !== undefined) return (all ?? []).filter((one) => one.group === group);
   return usual.map((emoji) => all?.find((one) => one.emoji === emoji) ?? { emoji });
+}
+
+/** Those of the installation, as they are now. */
+function useCustomEmoji(hasCustom: boolean): readonly Emoji[] {
+  const { customEmojis } = useChat();
+  const all = useObserved(customEmojis, () => customEmojis.all);
+  useEffect(() => {
+    if (hasCustom) customEmojis.refresh();
+  }, [customEmojis, hasCustom]);
+  return useMemo(() => (hasCustom ? [...all.keys()].map(customEntryOf) : []), [all, hasCustom]);
 }
 
 function useAllEmoji(): readonly Emoji[] | undefined {
@@ -136,18 +168,28 @@ function Grid({ ref, shown, onPick }: GridProps) {
   };
   return (
     <div ref={ref} className="parley-emoji" role="group" aria-label={t('emoji.title')} onKeyDown={press}>
-      {shown.map(({ emoji, label }, index) => (
+      {shown.map(({ emoji, label, name }, index) => (
         <UnstyledButton
           key={emoji}
           className="parley-emoji-one"
           tabIndex={index === 0 ? 0 : -1}
           title={label}
-          aria-label={label === undefined ? emoji : `${emoji} ${label}`}
+          aria-label={label === undefined || name !== undefined ? emoji : `${emoji} ${label}`}
           onClick={() => onPick(emoji)}
         >
-          {emoji}
+          {name === undefined ? emoji : <SeenEmoji name={name} />}
         </UnstyledButton>
       ))}
     </div>
+  );
+}
+
+/** Its picture is read when it comes into sight: an installation may have a thousand. */
+function SeenEmoji({ name }: { readonly name: string }) {
+  const { ref, inViewport } = useInViewport();
+  return (
+    <span ref={ref} className="parley-emoji-seen">
+      {inViewport ? <CustomEmojiImage name={name} isNamed /> : ''}
+    </span>
   );
 }

@@ -4,10 +4,11 @@
  */
 import { Anchor, Blockquote, Code, List, Text } from '@mantine/core';
 import { Lexer, type Token, type Tokens } from 'marked';
-import { memo, type ReactNode } from 'react';
+import { Fragment, memo, type ReactNode } from 'react';
 import type { Mention } from '#src/protocol/conversations/messages.ts';
 import { harmlessText } from '../../kit/harmless-text.ts';
 import { CodeBlock } from '../code/code-block.tsx';
+import { drawsCustomEmoji, withCustomEmoji } from '../emoji/custom-emoji.tsx';
 import { useName } from '../state/people.ts';
 import { useChat } from '../chat-context.ts';
 import { webAddress } from './web-address.ts';
@@ -21,6 +22,8 @@ const DEPTH_MAX = 12;
 interface Drawing {
   readonly mentions: readonly Mention[];
   readonly source: string;
+  /** Whether names of the installation's emoji are drawn as pictures. */
+  readonly hasEmoji: boolean;
 }
 
 export interface FormattedTextProps {
@@ -30,7 +33,11 @@ export interface FormattedTextProps {
 
 export const FormattedText = memo(function FormattedText({ text, mentions = [] }: FormattedTextProps) {
   const tokens = tokensOf(harmlessText(withPlaces(text, mentions)));
-  return <div className="parley-text">{drawAll(tokens, { mentions, source: text }, 0)}</div>;
+  return (
+    <div className="parley-text">
+      {drawAll(tokens, { mentions, source: text, hasEmoji: drawsCustomEmoji(text) }, 0)}
+    </div>
+  );
 });
 
 /** A text that is nested beyond what the reader of Markdown can follow, as 16,000 `>` in a row, is shown as it was written. */
@@ -103,7 +110,7 @@ function Drawn({ token, drawing, depth }: DrawnProps): ReactNode {
     case 'text':
       return 'tokens' in token && token.tokens !== undefined
         ? inside()
-        : withMentions((token as Tokens.Text).text, drawing);
+        : withMentions((token as Tokens.Text).text, drawing, drawing.hasEmoji);
     default:
       // Tables, pictures of elsewhere, HTML: shown as they were written.
       return token.type === 'hr' ? <hr /> : withMentions(token.raw, drawing);
@@ -131,9 +138,11 @@ function DrawnList({ token, drawing, depth }: DrawnProps & { readonly token: Tok
 function DrawnLink({ token, drawing, depth }: DrawnProps & { readonly token: Tokens.Link }) {
   const href = webAddress(token.href);
   if (href === undefined) return withMentions(token.raw, drawing);
+  // An address by itself is shown as it is, also where it seems to name an emoji.
+  const isNamed = token.raw.startsWith('[');
   return (
     <Anchor href={href} target="_blank" rel="noopener noreferrer nofollow" title={href} underline="always" inherit>
-      {drawAll(token.tokens, drawing, depth + 1)}
+      {isNamed ? drawAll(token.tokens, drawing, depth + 1) : withMentions(token.text, drawing)}
     </Anchor>
   );
 }
@@ -146,12 +155,14 @@ function plain(text: string, { mentions, source }: Drawing): string {
   });
 }
 
-function withMentions(text: string, { mentions }: Drawing): ReactNode {
+function withMentions(text: string, { mentions }: Drawing, hasEmoji = false): ReactNode {
+  const worded = (part: string) => (hasEmoji ? withCustomEmoji(part) : part);
   const parts = text.split(PLACES);
-  if (parts.length === 1) return text;
+  if (parts.length === 1) return worded(text);
   return parts.map((part, index) => {
     const mention = index % 2 === 1 ? mentions[Number(part)] : undefined;
-    return mention === undefined ? part : <MentionMark key={index} mention={mention} />;
+    if (mention !== undefined) return <MentionMark key={index} mention={mention} />;
+    return <Fragment key={index}>{worded(part)}</Fragment>;
   });
 }
 

@@ -25,7 +25,7 @@ export function MessageActions({ message, isInThread }: MessageActionsProps) {
   return (
     <div className="parley-actions">
       {may('reaction.add') && (
-        <EmojiButton label={t('message.react')} onPick={react}>
+        <EmojiButton label={t('message.react')} onPick={react} hasCustom>
           <SmilePlus size={16} />
         </EmojiButton>
       )}

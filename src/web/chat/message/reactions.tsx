@@ -5,6 +5,7 @@ import type { ChatMessage } from '#src/client/conversations/records.ts';
 import type { Reaction } from '#src/protocol/conversations/messages.ts';
 import { useObserved } from '../../kit/observable.ts';
 import { useChat } from '../chat-context.ts';
+import { ReactionEmoji } from '../emoji/custom-emoji.tsx';
 import { useOpenConversation } from '../conversation/open-conversation.ts';
 
 export function Reactions({ message }: { readonly message: ChatMessage }) {
@@ -37,7 +38,10 @@ function OneReaction({ seq, reaction }: { readonly seq: number; readonly reactio
       title={who}
       onClick={() => void client.react(conv, seq, emoji, !isOwn).catch(complain)}
     >
-      <span aria-hidden="true">{emoji}</span> {count}
+      <span aria-hidden="true">
+        <ReactionEmoji emoji={emoji} />
+      </span>{' '}
+      {count}
     </UnstyledButton>
   );
 }
