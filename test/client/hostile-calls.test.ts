@@ -28,7 +28,10 @@ function makeCalls() {
   let connections = 0;
   const makeConnection = () => {
     connections += 1;
-    return Object.assign(new EventTarget(), { getTransceivers: () => [], close: () => undefined }) as RTCPeerConnection;
+    return Object.assign(new EventTarget(), {
+      getTransceivers: () => [],
+      close: () => undefined,
+    }) as unknown as RTCPeerConnection;
   };
   const options = { makeConnection, media: undefined, timers: new ManualTimers() };
   return { calls: new Calls(client as unknown as Client, options), count: () => connections, live };
