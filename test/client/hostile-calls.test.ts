@@ -38,7 +38,7 @@ function makeCalls() {
 }
 
 function heard(calls: Calls, conv: string | undefined, stanza: Partial<Stanza> & { step: string; call: string }): void {
-  calls.observe({ to: conv ?? 'ben', kind: 'call', body: {}, ...stanza } as Stanza, conv);
+  calls.observe({ to: conv ?? 'ben', kind: 'call', body: {}, ...stanza }, conv);
 }
 
 function liveIn(to: string): LiveCallView {

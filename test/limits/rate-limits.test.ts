@@ -184,8 +184,8 @@ test('ERR-06 who posts or asks people into rooms too often is refused with rate_
 
   const ring = async (who: Person, call: string, step = 'invite') => {
     const body = step === 'invite' ? { video: false, room: 'r' } : {};
-    const seq = step === 'invite' ? 1 : 2;
-    return await server.api(who, 'POST', '/v1/signal', { to: id, kind: 'call', step, call, seq, body });
+    const place = step === 'invite' ? 1 : 2;
+    return await server.api(who, 'POST', '/v1/signal', { to: id, kind: 'call', step, call, seq: place, body });
   };
   let rung = await ring(cat, 'first');
   assert.equal(rung.status, 202, rung.text);
