@@ -19,6 +19,11 @@ import { wordsOf, type Letter, type MailedNotice } from './account-letters.ts';
 
 /** Mails that wait at most: those of an organisation whose mail server is down for an hour. Beyond it: `busy`. */
 export const ACCOUNT_MAILS_WAITING_MAX = 1_000;
+/**
+ * Notices to one person that wait at most: somebody who changes and changes what signs them in would have all places for two days
+ * while the mail server is down, and nobody else a link or a code. Beyond it: `busy`, and the devices have the notice.
+ */
+export const NOTICES_OF_ONE_WAITING_MAX = 10;
 /** How long a code or a link is tried: whoever asked for it waits, and asks again. It is dropped then. */
 export const ASKED_MAIL_MILLIS_MAX = 15 * 60_000;
 /** How long a notice is tried: a weekend's outage is over by then. It is dropped then; the devices have it. */
@@ -81,6 +86,8 @@ export class AccountOutbox {
   /** The last mail that the queue has. */
   #seen = '';
   #number: number;
+  /** Notices by person that are in a change and not in the queue yet, as the room that is reserved there. */
+  readonly #reserved = new Map<string, number>();
 
   /** Goes on with what a process before this one left. */
   constructor(options: AccountOutboxOptions) {
@@ -102,12 +109,14 @@ export class AccountOutbox {
 
   /** Puts a mail on its way as part of a change; `wake` once that is on disk. @throws Refusal `busy`. */
   put(draft: AccountsDraft, mail: AccountMail): void {
+    if (mail.kind === 'notice') this.#reserveNotice(mail.user);
     this.#queue.reserve(1);
     this.#number += 1;
     draft.putDocument(accountMails, String(this.#number).padStart(NUMBER_DIGITS, '0'), mail);
   }
 
   wake(): void {
+    this.#reserved.clear();
     this.#queue.wake();
   }
 
@@ -115,6 +124,14 @@ export class AccountOutbox {
   async close(): Promise<void> {
     await this.#queue.close(CLOSE_MILLIS);
     this.#options.transport.close();
+  }
+
+  /** @throws Refusal `busy` where as many notices of that person wait as may. */
+  #reserveNotice(user: string): void {
+    const reserved = this.#reserved.get(user) ?? 0;
+    const waiting = this.#queue.inSequence(user).filter(({ kind }) => kind === 'notice').length;
+    if (waiting + reserved >= NOTICES_OF_ONE_WAITING_MAX) throw new Refusal('busy');
+    this.#reserved.set(user, reserved + 1);
   }
 
   /** What was put on its way since, in order. */

@@ -27,7 +27,7 @@ export interface PasswordRequestsOptions {
 export class PasswordRequests {
   readonly #options: PasswordRequestsOptions;
   /** What is being done behind answers that went out. */
-  #working: Promise<unknown> = Promise.resolve();
+  #working: Promise<void> = Promise.resolve();
 
   constructor(options: PasswordRequestsOptions) {
     this.#options = options;
@@ -42,7 +42,9 @@ export class PasswordRequests {
     const work = nextTurn()
       .then(async () => await this.#send(email.toLowerCase()))
       .catch((error: unknown) => this.#options.log.warn('a link for a password could not be mailed', { error }));
-    this.#working = Promise.all([this.#working, work]);
+    const before = this.#working;
+    // Its value is nothing: one that held those before it would grow with every request.
+    this.#working = work.then(async () => await before);
   }
 
   /** Resolves when the work behind every answer so far is done. */

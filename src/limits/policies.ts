@@ -176,7 +176,7 @@ function secretPolicies({ loginAttemptsPerMinute: failures, recoveriesPerMinute:
   } as const satisfies Record<string, StatedPolicy>;
 }
 
-/** Those of the coordinator’s own routes, which the same setting multiplies as the table of rate limits. */
+/** Those that the same setting multiplies as the table of rate limits: of the coordinator’s own routes, and of calls. */
 function routePolicies({ rateLimits: times }: Pick<PolicySettings, 'rateLimits'>) {
   const often = (count: number) => perMinute(times === 0 ? 0 : Math.max(1, count * times));
   return {
@@ -217,6 +217,10 @@ function routePolicies({ rateLimits: times }: Pick<PolicySettings, 'rateLimits'>
     login_success: {
       ...{ perSecond: times / 3, burst: times === 0 ? 0 : Math.max(3, 20 * times), beyond },
       say: 'Sign-ins of one name that succeed, each of which hashes for 20 ms: all apps of a person at once. No stranger’s failure counts.',
+    },
+    call_begun: {
+      ...{ ...often(30), beyond },
+      say: 'Calls that one person rings others by: each sounds on every device of whoever is called, and wakes their phones.',
     },
     console_write: {
       ...{ ...often(240), beyond },

@@ -217,6 +217,21 @@ test('CRD-02 a logout waits for the renewal under way, whose cookie would outliv
   assert.deepEqual(turns, ['begins', 'ends', 'begins', 'ends']);
 });
 
+test('CRD-02 nothing is renewed beside a logout, whose cookie a late answer would put back', async () => {
+  const gate = Promise.withResolvers<void>();
+  server.on('POST /v1/auth/logout', async () => {
+    await gate.promise;
+    return { body: { status: 'ok' } };
+  });
+  const ended = session.logout();
+  await until('the logout is under way', () => server.count('/v1/auth/logout') === 1);
+  await assert.rejects(session.renew(session.token), { code: 'client_closed' });
+  gate.resolve();
+  await ended;
+  assert.equal(renewals(), 0);
+  assert.deepEqual(timers.waits, []);
+});
+
 test('CRD-02 a logout goes out all the same when the renewal under way fails', async () => {
   server.on('POST /v1/auth/renew', () => 'cut');
   const renewed = assert.rejects(session.renew(session.token), { code: 'network_failed' });

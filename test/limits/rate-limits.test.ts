@@ -8,7 +8,7 @@ import { RATE_LIMITS, rateOf, weightOf } from '#src/protocol/rate-limits.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { callControl } from '#test/support/control.ts';
 import { startConsoleServer } from '#test/support/console.ts';
-import { request, startServer, type TestServer } from '#test/support/server.ts';
+import { request, startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
 import { anotherDevice, assertRefused, post, say, start } from '#test/messaging/conversing.ts';
@@ -181,6 +181,19 @@ test('ERR-06 who posts or asks people into rooms too often is refused with rate_
   assert.equal(tooMany.headers.get('retry-after'), '1');
   assert.equal((await add(crowd.slice(0, asked))).body['participant_count'], 3);
   assertRefused(await add(crowd.slice(-1)), 429, 'rate_limited');
+
+  const ring = async (who: Person, call: string, step = 'invite') => {
+    const body = step === 'invite' ? { video: false, room: 'r' } : {};
+    const place = step === 'invite' ? 1 : 2;
+    return await server.api(who, 'POST', '/v1/signal', { to: id, kind: 'call', step, call, seq: place, body });
+  };
+  let rung = await ring(cat, 'first');
+  assert.equal(rung.status, 202, rung.text);
+  for (let more = 0; rung.status === 202 && more < 10; more += 1) rung = await ring(cat, `more-${more}`);
+  assertRefused(rung, 429, 'rate_limited');
+  // Who rings too often hangs up all the same, and others ring.
+  assert.equal((await ring(cat, 'first', 'cancel')).status, 202);
+  assert.equal((await ring(ben, 'his')).status, 202);
 });
 
 /** Five requests of somebody else, one after the other, that no limit counts. */

@@ -21,6 +21,8 @@ import type { MediaSource, PeerConnectionFactory } from './peer-connection.ts';
 
 /** Calls that ring here at once. Beyond it the newest is not shown; it rings elsewhere, and ends as missed. */
 export const RINGING_MAX = 4;
+/** Of these the calls of one person, so that nobody who rings from room after room keeps the others from ringing. Beyond it as above. */
+export const RINGING_OF_ONE_MAX = 2;
 /** How long before their end credentials for TURN are asked for anew. */
 const ICE_SPARE_MILLIS = 60_000;
 /** Between two attempts to say what came of a call, and how many there are: as long as the server remembers it. */
@@ -55,7 +57,7 @@ export interface ConversationCall {
   readonly users: ReadonlySet<string>;
 }
 
-type Client = Pick<ParleyClient, 'call' | 'on' | 'session' | 'user'>;
+type Client = Pick<ParleyClient, 'call' | 'conversations' | 'on' | 'session' | 'user'>;
 type SignalData = EventData<'signal'>;
 
 /** A call that this device began, whose outcome it says. */
@@ -127,7 +129,7 @@ export class Calls {
   /** Takes a stanza: those of before `Calls` was made can be handed in. */
   observe(data: SignalData, conv: string | undefined): void {
     const { body, call: id, kind, sender, step } = data;
-    if (id === undefined || (kind !== 'call' && kind !== 'webrtc')) return;
+    if (id === undefined || (kind !== 'call' && kind !== 'webrtc') || this.#isForeign(id, conv)) return;
     if (kind === 'call') this.#follow(id, conv, data);
     const call = this.#calls.get(id);
     const isInvite = kind === 'call' && step === 'invite' && sender !== undefined && sender !== this.#client.user;
@@ -194,6 +196,17 @@ export class Calls {
     for (const call of this.list) void call.hangUp();
   }
 
+  /**
+   * Whether a stanza has the id of a call of another room, or of a room where the call is none of one. Ids are their clients' to
+   * choose, and those of a room's call are known to all of it: an attempt of the same id elsewhere would end it, or bring somebody in.
+   */
+  #isForeign(id: string, conv: string | undefined): boolean {
+    const to = this.#calls.get(id)?.to ?? this.#hosted.get(id)?.conv ?? this.#live.get(id)?.conv;
+    if (to === undefined || conv === to) return false;
+    const { conversations } = this.#client;
+    return [to, conv].some((one) => one !== undefined && conversations.get(one)?.conversation?.kind === 'room');
+  }
+
   #make(form: CallForm): Call {
     const call: Call = new Call(
       form,
@@ -244,7 +257,9 @@ export class Calls {
   #ring(form: CallForm): void {
     const { current } = this;
     // Whom one is calling oneself at this moment is answered by the server (glare).
-    if (this.list.length >= RINGING_MAX || (current?.phase === 'calling' && current.to === form.to)) return;
+    const ofOne = this.list.filter(({ host, phase }) => host === form.host && phase === 'ringing').length;
+    if (this.list.length >= RINGING_MAX || ofOne >= RINGING_OF_ONE_MAX) return;
+    if (current?.phase === 'calling' && current.to === form.to) return;
     const call = this.#make(form);
     // A second call while one is under way: whoever calls hears so.
     if (current === undefined) this.#emitter.emit('incoming', { call });

@@ -72,6 +72,7 @@ export class Session {
   #renewal: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
   #over: ParleyError | undefined;
+  #isLeaving = false;
 
   /** Takes a session over, whether just signed in or kept from before. */
   constructor(wire: WireSession, options: SessionOptions) {
@@ -130,6 +131,8 @@ export class Session {
     if (this.#over !== undefined) throw this.#over;
     if (token !== this.#wire.token) return;
     if (this.#isFixed) throw clientError('connection_refused');
+    // The server may take it before the logout and answer it after.
+    if (this.#isLeaving) throw clientError('client_closed');
     this.#renewal ??= this.#renewNow().finally(() => {
       this.#renewal = undefined;
     });
@@ -140,6 +143,7 @@ export class Session {
   async logout(): Promise<void> {
     if (this.#over !== undefined) return;
     if (this.#isFixed) return this.close();
+    this.#isLeaving = true;
     // An answer that comes after that of the logout would put the cookie back which the logout took away.
     await this.#renewal?.catch(() => undefined);
     const { turn = (end: () => Promise<void>) => end() } = this.#options;

@@ -35,6 +35,7 @@ export const postSignal: Handler = async (request) => {
     if (conversation === null) request.service.access.requireCallTo(request, stanza.to);
     else request.service.access.requireCall(request, conversation);
     if (isShut(request, conversation)) throw new Refusal('conversation_archived');
+    request.service.rates.take('call_begun', request.user);
   }
   if (stanza.kind === 'sub') relayFreely(request, stanza, conversation);
   else await takeStep(request, stanza, conversation);

@@ -19,8 +19,12 @@ function ColleagueName({ user }: { readonly user: string }) {
   return <bdi>{useName(people, user)}</bdi>;
 }
 
-/** A name that is said in one line of text. */
+/**
+ * A name that is said in one line of text. Who is no colleague chose the name by themselves, so their address stands behind it: an
+ * invitation from outside may call its organiser what a colleague is called.
+ */
 export function wordsOf({ address, name, user }: EntryPerson): string {
-  const said = name ?? user ?? address.replace(/^mailto:/i, '');
-  return harmlessName(said, '…');
+  const where = harmlessName(address.replace(/^mailto:/i, ''), '…');
+  if (user !== undefined) return harmlessName(name ?? user, '…');
+  return name === undefined || name === where ? where : `${harmlessName(name, '…')} (${where})`;
 }
