@@ -98,8 +98,7 @@ async function comeBackForged(claims: object, how?: Parameters<typeof forged.giv
 test('CRD-10 somebody signs in at a provider, is known from then on, and has the session that a password gives', async () => {
   const ways = await request('GET', `${server.coordinator}/v1/auth/sso`);
   assert.deepEqual(ways.body, {
-    password: true,
-    reset_by_mail: false,
+    ...{ password: true, reset_by_mail: false },
     providers: [
       { id: 'forged', name: 'Forged' },
       { id: 'office', name: 'Work' },

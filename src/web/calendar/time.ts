@@ -51,12 +51,6 @@ export function today(zone: string): string {
   return Temporal.Now.plainDateISO(zone).toString();
 }
 
-/** The next full hour of the zone. */
-export function nextHour(zone: string): string {
-  const now = Temporal.Now.plainDateTimeISO(zone).round({ smallestUnit: 'hour', roundingMode: 'ceil' });
-  return now.toString().slice(0, 16);
-}
-
 /** On which day weeks begin where the locale is at home: 0 is Sunday. */
 export function firstDayOf(locale: string): number {
   const place = new Intl.Locale(locale) as Intl.Locale & { getWeekInfo?: () => { firstDay: number } };

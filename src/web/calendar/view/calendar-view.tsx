@@ -13,7 +13,7 @@ import themePlugin from '@fullcalendar/react/themes/classic';
 import '@fullcalendar/react/themes/classic/theme.css';
 import timeGridPlugin from '@fullcalendar/react/timegrid';
 import { useMediaQuery } from '@mantine/hooks';
-import { useMemo, useState } from 'react';
+import { type ReactElement, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { keep, readKept } from '../../account/kept-session.ts';
 import { harmlessName } from '../../kit/harmless-text.ts';
@@ -46,6 +46,7 @@ export function CalendarView({ controller, onSide, isCovered }: CalendarViewProp
   const { t } = useTranslation('calendar');
   const calendar = useCalendar();
   const [view, setView] = useKeptView();
+  const [isDragging, setIsDragging] = useState(false);
   const events = useEvents(calendar, t);
   const { asked, answer, move } = useMoves(calendar, t);
   const [title, setTitle] = useState('');
@@ -54,6 +55,42 @@ export function CalendarView({ controller, onSide, isCovered }: CalendarViewProp
     setView(next);
     controller.changeView(next);
   };
+  const days = (
+    <FullCalendar
+      controller={controller}
+      plugins={PLUGINS}
+      initialView={view}
+      events={events}
+      timeZone={calendar.zone}
+      locale={locale}
+      firstDay={firstDayOf(locale)}
+      {...settingsOf(t)}
+      datesSet={({ start, end, view: shown }) => {
+        setTitle(shown.title);
+        calendar.occurrences.show(start, end);
+      }}
+      eventContent={(info) => <EventWords {...info} />}
+      eventClick={({ event, jsEvent }) => {
+        jsEvent.preventDefault();
+        calendar.open({ kind: 'details', place: occurrenceOf(event) });
+      }}
+      select={({ allDay, endStr, startStr }) => {
+        const chosen = calendar.list.preferred;
+        if (chosen === undefined) return;
+        const [start, end] = allDay
+          ? [`${startStr.slice(0, 10)}T09:00`, `${addDays(endStr.slice(0, 10), -1)}T10:00`]
+          : [startStr.slice(0, 16), endStr.slice(0, 16)];
+        const span = { start, end, isAllDay: allDay, zone: calendar.zone };
+        calendar.open({ kind: 'form', form: newForm({ calendar: chosen.id, ...span }) });
+      }}
+      eventDragStart={() => setIsDragging(true)}
+      eventDragStop={() => setIsDragging(false)}
+      eventResizeStart={() => setIsDragging(true)}
+      eventResizeStop={() => setIsDragging(false)}
+      eventDrop={move}
+      eventResize={move}
+    />
+  );
   return (
     <>
       <CalendarToolbar
@@ -62,36 +99,7 @@ export function CalendarView({ controller, onSide, isCovered }: CalendarViewProp
         onNew={() => create(calendar, controller.getDate())}
       />
       <div className="parley-days" data-view={view}>
-        <FullCalendar
-          controller={controller}
-          plugins={PLUGINS}
-          initialView={view}
-          events={events}
-          timeZone={calendar.zone}
-          locale={locale}
-          firstDay={firstDayOf(locale)}
-          {...settingsOf(t)}
-          datesSet={({ start, end, view: shown }) => {
-            setTitle(shown.title);
-            calendar.occurrences.show(start, end);
-          }}
-          eventContent={(info) => <EventWords {...info} />}
-          eventClick={({ event, jsEvent }) => {
-            jsEvent.preventDefault();
-            calendar.open({ kind: 'details', place: occurrenceOf(event) });
-          }}
-          select={({ allDay, endStr, startStr }) => {
-            const chosen = calendar.list.preferred;
-            if (chosen === undefined) return;
-            const [start, end] = allDay
-              ? [`${startStr.slice(0, 10)}T09:00`, `${addDays(endStr.slice(0, 10), -1)}T10:00`]
-              : [startStr.slice(0, 16), endStr.slice(0, 16)];
-            const span = { start, end, isAllDay: allDay, zone: calendar.zone };
-            calendar.open({ kind: 'form', form: newForm({ calendar: chosen.id, ...span }) });
-          }}
-          eventDrop={move}
-          eventResize={move}
-        />
+        {useHeld(days, isDragging)}
       </div>
       {asked !== undefined && (
         <ScopeQuestion title={t('scope.change')} scopes={asked.scopes} isMove onAnswer={answer} />
@@ -149,6 +157,16 @@ function create({ list, open, zone }: CalendarContextValue, date: Date | undefin
 
 export function occurrenceOf(event: EventApi): Occurrence {
   return event.extendedProps['occurrence'] as Occurrence;
+}
+
+/**
+ * What is drawn, and while it is held, what was drawn when that began: days that are drawn anew under a hand that drags an event take
+ * it out of the hand, and nothing is told of where it was left.
+ */
+function useHeld(drawn: ReactElement, isHeld: boolean): ReactElement {
+  const held = useRef(drawn);
+  if (!isHeld) held.current = drawn;
+  return held.current;
 }
 
 function useEvents(calendar: CalendarContextValue, t: CalendarWords): EventInput[] {
