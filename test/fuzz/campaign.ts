@@ -20,7 +20,7 @@ const MEMBERS = ['ann', 'ben', 'carl'] as const;
 /** Clients that provision people: each has a rate of its own. */
 const SCIM_CLIENTS = ['one', 'two', 'three', 'four'] as const;
 /** What everybody is told, whoever it is about. */
-const NEWS_FOR_ALL: readonly string[] = ['directory.changed', 'group.changed'];
+const NEWS_FOR_ALL: readonly string[] = ['directory.changed', 'group', 'unit'];
 const ENVIRONMENT = { PARLEY_LOGIN_ATTEMPTS_PER_MINUTE: '1000000', PARLEY_SESSION_SECONDS: '86400' };
 
 export interface FuzzReport {

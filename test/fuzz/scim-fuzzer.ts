@@ -122,12 +122,16 @@ export class ScimFuzzer {
   }
 }
 
+/** What makes the head of a request longer than 16 KiB is refused by Node itself, with 431 in no form of SCIM. */
+const QUERY_LENGTH_MAX = 12_000;
+
 function queryOf({ method, path }: ScimRoute, type: ResourceType, random: SeededRandom): string {
   const isList = method === 'get' && (path === '/Users' || path === '/Groups');
   const attributes = random.chance(0.2) ? { attributes: random.pick(type.attributes).name } : {};
-  const entries = Object.entries({ ...(isList ? listing(type, random) : {}), ...attributes });
-  const query = new URLSearchParams(entries.map(([key, value]) => [key, value.toWellFormed()])).toString();
-  return query === '' ? '' : `?${query}`;
+  const given: Readonly<Record<string, Json>> = { ...(isList ? listing(type, random) : {}), ...attributes };
+  const textOf = (value: Json) => (typeof value === 'string' ? value.toWellFormed() : JSON.stringify(value));
+  const query = new URLSearchParams(Object.entries(given).map(([key, value]) => [key, textOf(value)])).toString();
+  return query === '' || query.length > QUERY_LENGTH_MAX ? '' : `?${query}`;
 }
 
 function listing(type: ResourceType, random: SeededRandom): Record<string, Json> {
