@@ -10,6 +10,7 @@ import type { Report } from './harness/schema.ts';
 import { printReport } from './harness/table.ts';
 import { attachments } from './macro/attachments.ts';
 import { caldav } from './macro/caldav.ts';
+import { caldavLarge } from './macro/caldav-large.ts';
 import { callSetup } from './macro/call-setup.ts';
 import { catchUp } from './macro/catch-up.ts';
 import { chatMix } from './macro/chat-mix.ts';
@@ -47,6 +48,7 @@ const BENCHES: readonly Bench[] = [
   neighbours,
   tls,
   caldav,
+  caldavLarge,
   pushDecision,
   roomPresence,
   calendarExpand,

@@ -26,3 +26,29 @@ export function calendarObject(number: number, seriesEvery: number): { readonly 
   ];
   return { name: `bench-${number}.ics`, text: lines.join('\r\n') };
 }
+
+/** A word that one object of the large calendar has. */
+export const LARGE_WORD = 'quincunx';
+const WORD_AT = 99;
+
+export function largeUid(number: number): string {
+  return `large-${number}@example.org`;
+}
+
+/**
+ * A file with the objects of these numbers: events of an hour spread over ten years from 2021 on, every tenth of them weekly
+ * without end, as `calendarObject` has them.
+ */
+export function largeCalendar(first: number, count: number): string {
+  const events = Array.from({ length: count }, (_, at) => {
+    const number = first + at;
+    const { text } = calendarObject(number, 10);
+    const year = 2021 + (Math.floor(number / 12) % 10);
+    return text
+      .slice(text.indexOf('BEGIN:VEVENT'), text.indexOf('END:VCALENDAR'))
+      .replace(/^UID:.*$/m, `UID:${largeUid(number)}`)
+      .replaceAll('Berlin:2026', `Berlin:${year}`)
+      .replace('SUMMARY:Meeting', number === WORD_AT ? `SUMMARY:${LARGE_WORD}` : 'SUMMARY:Meeting');
+  });
+  return `BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Parley//Bench//EN\r\n${events.join('')}END:VCALENDAR\r\n`;
+}

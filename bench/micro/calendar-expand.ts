@@ -7,6 +7,7 @@ import { OBJECT_BYTES_MAX } from '#storage/calendars/calendar-records.ts';
 import { bySize, interleave, type Bench, type BenchContext } from '../harness/bench.ts';
 
 const WINDOW = { from: Date.parse('2026-11-01'), to: Date.parse('2026-12-01') };
+const CENTURY = { from: Date.parse('1970-01-01'), to: Date.parse('2070-01-01') };
 const OPTIONS = { zone: 'Europe/Berlin', most: 3_000 };
 
 interface Case {
@@ -14,6 +15,8 @@ interface Case {
   readonly text: string;
   /** Bombs are for us alone: the peer would not come back. */
   readonly isBomb?: boolean;
+  /** What a query asks for instead of a month. */
+  readonly window?: typeof WINDOW;
 }
 
 const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at).join(',');
@@ -42,9 +45,24 @@ const dense = `BYHOUR=${numbers(0, 23)};BYMINUTE=${numbers(0, 59)};BYSECOND=${nu
 const onsets = (zone: number) =>
   `BEGIN:VTIMEZONE\r\nTZID:Z${zone}\r\nBEGIN:STANDARD\r\nDTSTART:16010101T000000\r\nTZOFFSETFROM:+0100\r\nTZOFFSETTO:+0200\r\nRRULE:FREQ=MONTHLY\r\nEND:STANDARD\r\nEND:VTIMEZONE\r\nBEGIN:VEVENT\r\nUID:bench\r\nRECURRENCE-ID:${stamp(zone)}\r\nDTSTART;TZID=Z${zone}:20261101T000000\r\nEND:VEVENT`;
 
+/** As deep as components may be within VCALENDAR and VEVENT. */
+const NESTED = ['A', 'B', 'C', 'D', 'E', 'F'];
+const nested = (word: 'BEGIN' | 'END') =>
+  (word === 'BEGIN' ? NESTED : NESTED.toReversed()).map((name) => `${word}:${name}`).join('\r\n');
+
 const CASES: readonly Case[] = [
   { name: 'weekly since 2020', text: series('FREQ=WEEKLY;BYDAY=MO,WE', '20200101T090000') },
   { name: 'daily since 1970', text: series('FREQ=DAILY') },
+  { name: 'daily, over a century', text: series('FREQ=DAILY'), isBomb: true, window: CENTURY },
+  { name: 'hourly, over a century', text: series('FREQ=HOURLY'), isBomb: true, window: CENTURY },
+  {
+    name: 'BEGIN within BEGIN of 512 KiB',
+    text: filled(
+      (at) => (at % 2 === 0 ? nested('BEGIN') : nested('END')),
+      (lines) => event(...daily, lines.slice(0, lines.length - (lines.length % 2)).join('\r\n')),
+    ),
+    isBomb: true,
+  },
   { name: 'secondly', text: series('FREQ=SECONDLY'), isBomb: true },
   { name: 'secondly on February 30th', text: series('FREQ=SECONDLY;BYMONTH=2;BYMONTHDAY=30'), isBomb: true },
   { name: 'a thousand million times', text: series('FREQ=MINUTELY;BYHOUR=3;COUNT=1000000000'), isBomb: true },
@@ -111,13 +129,13 @@ function cpuMillis(): number {
 }
 
 /** What a write and a query do with an object, in milliseconds of CPU. */
-function ours({ text }: Case): Record<string, number> {
+function ours({ text, window = WINDOW }: Case): Record<string, number> {
   const bytes = Buffer.from(text);
   const start = cpuMillis();
   const object = readCalendarObject(bytes);
   indexOf(object, OPTIONS.zone);
   const written = cpuMillis();
-  expand(readCalendarObject(bytes), WINDOW, OPTIONS);
+  expand(readCalendarObject(bytes), window, OPTIONS);
   return { 'write ms': written - start, 'query ms': cpuMillis() - written };
 }
 

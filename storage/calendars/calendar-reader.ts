@@ -42,11 +42,27 @@ export interface SyncPosition {
   readonly base: number;
 }
 
+/** What was made of the bytes of an object. */
+export interface Look<T> {
+  readonly name: string;
+  readonly look: T;
+}
+
 /** What two zones may differ by: from UTC-12 to UTC+14. */
 const ZONE_MILLIS_MAX = 26 * 3_600_000;
 
 /** Keys of the time index read at a time. */
 const KEYS_PER_READ = 256;
+
+export interface LookPage<T> {
+  readonly looks: readonly Look<T>[];
+  /** The name to go on behind; undefined at the end. */
+  readonly next: string | undefined;
+}
+
+/** Objects whose bytes are looked through at a time, and how many bytes they may have before the last of them: a millisecond. */
+const LOOKS_PER_READ = 256;
+const LOOKED_BYTES = 512 * 1024;
 
 /** Where whoever has nothing begins. */
 export const SYNC_START: SyncPosition = { after: 0, base: 0 };
@@ -85,6 +101,8 @@ const NO_GROUPS: GroupSharing = { groupsOf: () => [], membersOf: () => [], reach
 /** Reads by key, which see what the reads of their source see. */
 export class CalendarView {
   readonly #get: (table: CalendarTable, itemKey: Buffer) => Buffer | undefined;
+  /** The calendar that was read last: a file that is taken in asks for one some hundred thousand times. */
+  #read: { readonly stored: Buffer; readonly calendar: CalendarRecord } | undefined;
   protected readonly groups: GroupSharing;
 
   constructor(get: (table: CalendarTable, itemKey: Buffer) => Buffer | undefined, groups: GroupSharing = NO_GROUPS) {
@@ -94,7 +112,10 @@ export class CalendarView {
 
   calendar(id: string): CalendarRecord | undefined {
     const stored = this.#get('calendars', key(id));
-    return stored === undefined ? undefined : calendarRecord.decode(stored);
+    if (stored === undefined) return undefined;
+    // Its id is in its bytes.
+    if (this.#read?.stored.equals(stored) !== true) this.#read = { stored, calendar: calendarRecord.decode(stored) };
+    return this.#read.calendar;
   }
 
   /** What a person may do with a calendar; undefined where it is not there for them. */
@@ -290,6 +311,29 @@ export class CalendarReader extends CalendarView {
       name: entry.key.toString('utf8', prefix),
       ...objectRecord.decode(entry.value),
     }));
+  }
+
+  /**
+   * What `look` makes of the bytes of some objects of a calendar, by name, behind `after` when it is given: for whoever looks through
+   * all of them. It keeps no bytes, which are those of the next object a moment later.
+   */
+  looks<T>(calendar: string, look: (bytes: Buffer) => T, after?: string): LookPage<T> {
+    const { bodies } = this.environment.tables;
+    const range = under(calendar);
+    const start = after === undefined ? range.start : Buffer.concat([key(calendar, after), Buffer.of(0)]);
+    const keys = [...bodies.getKeys({ start, end: range.end, limit: LOOKS_PER_READ })];
+    const looks: Look<T>[] = [];
+    let left = LOOKED_BYTES;
+    for (const itemKey of keys) {
+      const name = itemKey.toString('utf8', calendar.length + 1);
+      // Without a copy, which would cost as much as looking through it.
+      const bytes = bodies.getBinaryFast(itemKey);
+      left -= bytes?.length ?? 0;
+      if (bytes !== undefined) looks.push({ name, look: look(bytes) });
+      if (left <= 0) return { looks, next: name };
+    }
+    const isLast = keys.length < LOOKS_PER_READ;
+    return { looks, next: isLast ? undefined : keys.at(-1)?.toString('utf8', calendar.length + 1) };
   }
 
   /**

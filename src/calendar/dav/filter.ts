@@ -1,4 +1,5 @@
 /** The filter of a calendar-query (RFC 4791 section 9.7), read from XML into a form that is quick to ask. */
+import { screenOf, type Screen } from '../icalendar/whole-text.ts';
 import type { Window } from '../icalendar/calendar-object.ts';
 import { readTime } from '../icalendar/values.ts';
 import { broken } from './dav-refusal.ts';
@@ -172,6 +173,13 @@ function invalid(text: string): Error {
 export function matchesText({ text, isNegated, collation }: TextMatch, value: string): boolean {
   const fold = FOLDINGS[collation];
   return fold(value).includes(fold(text)) !== isNegated;
+}
+
+/** Whether an object can have the text that is looked for. */
+export function screenFor({ text, collation }: TextMatch): Screen {
+  const fold = FOLDINGS[collation];
+  const word = fold(text);
+  return screenOf(word, (whole) => fold(whole).includes(word));
 }
 
 // oxlint-disable-next-line no-control-regex -- All of ASCII is meant.

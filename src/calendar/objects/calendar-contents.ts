@@ -11,7 +11,7 @@ import type { CalendarObject, Window } from '../icalendar/calendar-object.ts';
 import { BUSY_TITLE, classificationOf, disclosureOf, timeOfObject } from '../icalendar/classification.ts';
 import type { Audience, Disclosure } from '../icalendar/classification.ts';
 import { readCalendarObject } from '../icalendar/object-reader.ts';
-import { wholeText } from '../icalendar/whole-text.ts';
+import { ObjectText, type Screen } from '../icalendar/whole-text.ts';
 import { componentsOf, type DerivedExpansion, type ExpansionLimits } from './derivation.ts';
 import { readStored } from './object-cache.ts';
 import { storedOccurrences, type StoredObjects } from './stored-occurrences.ts';
@@ -25,6 +25,20 @@ export interface ShownObject extends NamedObject {
   readonly stored: NamedObject;
   readonly [disclosed]: true;
 }
+
+/** An object that was looked at, and itself where it may have what is looked for. */
+export interface ScreenedObject {
+  readonly name: string;
+  readonly object: ShownObject | undefined;
+}
+
+interface ScreenedPage {
+  readonly objects: readonly ScreenedObject[];
+  readonly next: string | undefined;
+}
+
+/** Objects judged at a time. */
+const SCREENED_PER_READ = 64;
 
 const AUDIENCES: Readonly<Record<Access, Audience>> = {
   ...{ owner: 'insider', delegate: 'insider', write: 'sharee', read: 'sharee', free_busy: 'onlooker' },
@@ -132,9 +146,38 @@ export class CalendarContents {
   }
 
   /** An object's words as one text, unread; undefined where its time alone is shown, and of one that is gone. */
-  wholeTextOf(object: ShownObject): string | undefined {
+  textOf(object: ShownObject): ObjectText | undefined {
     const bytes = object.disclosure === 'whole' ? this.#calendars.bytesOf(this.#id, object.name) : undefined;
-    return bytes === undefined ? undefined : wholeText(bytes);
+    return bytes === undefined ? undefined : new ObjectText(bytes);
+  }
+
+  /**
+   * All objects by name behind `after`, each with whether it may have what the screen looks for. Whoever sees all of a calendar has
+   * their texts looked at as they lie, one behind the other, and no row is read of what has not; others have each judged first.
+   */
+  *screened(screen: Screen, after?: string): Generator<ScreenedObject> {
+    let from = after;
+    do {
+      const { next, objects } = this.#audience === 'insider' ? this.#looked(screen, from) : this.#judged(screen, from);
+      yield* objects;
+      from = next;
+    } while (from !== undefined);
+  }
+
+  #looked(screen: Screen, after: string | undefined): ScreenedPage {
+    const { looks, next } = this.#calendars.looks(this.#id, (bytes) => screen(new ObjectText(bytes)), after);
+    return { objects: looks.map(({ look, name }) => ({ name, object: look ? this.object(name) : undefined })), next };
+  }
+
+  #judged(screen: Screen, after: string | undefined): ScreenedPage {
+    const { next, objects } = this.page(SCREENED_PER_READ, after);
+    const screened = objects.map((object) => {
+      const text = this.textOf(object);
+      // What shows its time alone has other words than its bytes.
+      const may = object.disclosure === 'time' || (text !== undefined && screen(text));
+      return { name: object.name, object: may ? object : undefined };
+    });
+    return { objects: screened, next };
   }
 
   /** As `bytesOf`, read. @throws CalendarFault. */

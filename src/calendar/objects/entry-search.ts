@@ -8,6 +8,7 @@ import type { AddressBook } from '../address-book.ts';
 import { CalendarFault } from '../icalendar/calendar-fault.ts';
 import type { CalendarObject } from '../icalendar/calendar-object.ts';
 import { textOf, type Component } from '../icalendar/component.ts';
+import { screenOf, type Screen } from '../icalendar/whole-text.ts';
 import type { TimeSlicer } from '../time-slicer.ts';
 import type { CalendarContents, ShownObject } from './calendar-contents.ts';
 import { componentsOf, participationOf } from './derivation.ts';
@@ -32,8 +33,6 @@ export interface FoundObject extends AccessibleCalendar {
   readonly object: ShownObject;
 }
 
-/** Objects read from the store at a time. */
-const PAGE = 256;
 /** People of a name whose addresses are looked for; of a name that more have, it is looked for as it is written. */
 const NAMESAKES_MAX = 50;
 
@@ -45,25 +44,21 @@ export async function searchEntries(
   slicer: TimeSlicer,
 ): Promise<{ readonly found: FoundObject[]; readonly next: SearchPlace | undefined }> {
   const found: FoundObject[] = [];
-  const hints = terms.map((term) => hintsOf(book, term));
+  const screens = terms.map((term) => screenFor(book, term));
+  const screen: Screen = (text) => screens.every((has) => has(text));
   let looked = 0;
   const ordered = calendars.toSorted((one, other) => (one.calendar.id < other.calendar.id ? -1 : 1));
   for (const accessible of ordered) {
     const { id } = accessible.calendar;
     if (after !== undefined && id < after.calendar) continue;
     const contents = contentsOf(accessible);
-    let from = id === after?.calendar ? after.name : undefined;
-    do {
-      const { next, objects } = contents.page(PAGE, from);
-      for (const object of objects) {
-        if (slicer.isOver) await slicer.pass();
-        looked += 1;
-        if (holds(contents, object, terms, hints, book)) found.push({ ...accessible, contents, object });
-        const isEnough = found.length >= limit || looked >= most;
-        if (isEnough) return { found, next: { calendar: id, name: object.name } };
-      }
-      from = next;
-    } while (from !== undefined);
+    for (const { name, object } of contents.screened(screen, id === after?.calendar ? after.name : undefined)) {
+      if (slicer.isOver) await slicer.pass();
+      looked += 1;
+      const isFound = object?.disclosure === 'whole' && holds(contents, object, terms, book);
+      if (isFound) found.push({ ...accessible, contents, object });
+      if (found.length >= limit || looked >= most) return { found, next: { calendar: id, name } };
+    }
   }
   return { found, next: undefined };
 }
@@ -73,31 +68,33 @@ export interface SearchedBy {
   readonly contentsOf: (accessible: AccessibleCalendar) => CalendarContents;
 }
 
-/** What the bytes of an object with that term have: its words, or an address of somebody who is called so. */
-function hintsOf(book: SearchedBy['book'], term: string): readonly (readonly string[])[] {
+/** What has that term has its words, or an address of somebody who is called so. */
+function screenFor(book: SearchedBy['book'], term: string): Screen {
+  const words = term.split(' ').map(hasFolded);
+  const addresses = addressesOf(book, term).map((address) => hasFolded(fold(address)));
+  return (text) => words.every((has) => has(text)) || addresses.some((has) => has(text));
+}
+
+function hasFolded(word: string): Screen {
+  // A circumflex may stand for another character within a parameter (RFC 6868), which is looked at closely.
+  return screenOf(word, (whole) => whole.includes('^') || fold(whole).includes(word));
+}
+
+function addressesOf(book: SearchedBy['book'], term: string): string[] {
   const people: string[] = [];
   for (const user of book.search(term)) {
     people.push(user);
-    if (people.length > NAMESAKES_MAX) return [term.split(' ')];
+    if (people.length > NAMESAKES_MAX) return [];
   }
-  const addresses = people.flatMap((user) => [...book.addressesOf(user), `/dav/principals/${user}`]);
-  return [term.split(' '), ...addresses.map((address) => [fold(address)])];
+  return people.flatMap((user) => [...book.addressesOf(user), `/dav/principals/${user}`]);
 }
 
 function holds(
   contents: CalendarContents,
   object: ShownObject,
   terms: readonly string[],
-  hints: readonly (readonly (readonly string[])[])[],
   book: SearchedBy['book'],
 ): boolean {
-  const text = contents.wholeTextOf(object);
-  if (text === undefined) return false;
-  // A circumflex may stand for another character within a parameter (RFC 6868), which is looked at closely.
-  const folded = text.includes('^') ? undefined : fold(text);
-  const may = (some: (typeof hints)[number]) =>
-    some.some((words) => words.every((word) => folded?.includes(word) !== false));
-  if (!hints.every(may)) return false;
   try {
     const read = contents.read(object);
     return read !== undefined && termsAreIn(wordsOf(read, book), terms);

@@ -15,6 +15,8 @@ import { StepBudget } from './step-budget.ts';
 const STEPS_PER_EXCLUSION = 8;
 
 const DAY_MILLIS = DAY_SECONDS * 1000;
+/** Five weeks: in so many days a series that comes each month does come. */
+const BEGINNING_MILLIS = 35 * DAY_MILLIS;
 
 /**
  * All instances that overlap the window (RFC 4791, 9.9), the earliest `most` of them. `zone` places floating and
@@ -46,7 +48,7 @@ export function overlaps(object: CalendarObject, window: Window, zone: string): 
   const { kind, master } = object;
   const hasDates = master === undefined || propertyOf(master, 'DTSTART') !== undefined;
   if (hasDates || (kind === 'todo' && propertyOf(master, 'DUE') !== undefined)) {
-    return expand(object, window, { zone, most: 1 }).occurrences.length > 0;
+    return nested(window).some((part) => expand(object, part, { zone, most: 1 }).occurrences.length > 0);
   }
   if (kind !== 'todo') return false;
   const [created, completed] = [stampOf(master, 'CREATED'), stampOf(master, 'COMPLETED')];
@@ -57,6 +59,15 @@ export function overlaps(object: CalendarObject, window: Window, zone: string): 
     // With one of both alone, that one is what must lie on the right side; a to-do once completed ended there.
     (created !== undefined || (completed ?? 0) <= window.to)
   );
+}
+
+/**
+ * The beginning of a long window, and then all of it: most series that are anywhere in a year are in its first weeks, and a few
+ * instances are found at a tenth of what those of a year cost.
+ */
+function nested(window: Window): Window[] {
+  const { from, to } = window;
+  return to - from > 2 * BEGINNING_MILLIS ? [{ from, to: from + BEGINNING_MILLIS }, window] : [window];
 }
 
 function stampOf(component: Component, name: string): number | undefined {

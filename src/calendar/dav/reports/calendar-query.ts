@@ -5,7 +5,8 @@ import { type ComponentKind, type Window } from '../../icalendar/calendar-object
 import { kindOf } from '../../icalendar/component-kinds.ts';
 import { broken } from '../dav-refusal.ts';
 import { answerStream, type DavAnswer, type DavRequest } from '../exchange.ts';
-import { matchesText, readFilter, type ComponentFilter, type TextMatch } from '../filter.ts';
+import type { Screen } from '../../icalendar/whole-text.ts';
+import { readFilter, screenFor, type ComponentFilter } from '../filter.ts';
 import { matches } from '../filter-matching.ts';
 import type { CalendarContents, ShownObject } from '../../objects/calendar-contents.ts';
 import { objectsOf } from '../properties/propfind.ts';
@@ -28,12 +29,11 @@ export function calendarQuery(request: DavRequest, root: XmlElement, collection:
   const asked = readObjectRequest(root);
   const brief = isBrief(request.headers);
   const zone = readZone(root) ?? collection.calendar.zone;
-  // What a row of the inbox has in the place of a UID is none.
   const words = isInbox(collection.calendar) ? [] : wordsOf(filter);
   const query = { filter, words, zone, isOwnZone: zone === collection.calendar.zone };
   function* rows(): Generator<string> {
     for (const object of candidates(collection, query)) {
-      if (passes(collection, query, object))
+      if (object !== undefined && passes(collection, query, object))
         yield objectRow(objectResource(collection, object), { ...asked, zone }, request, brief);
       // An empty text gives other requests their turn while nothing is found.
       else yield '';
@@ -46,7 +46,7 @@ export function calendarQuery(request: DavRequest, root: XmlElement, collection:
 interface Query {
   readonly filter: ComponentFilter;
   /** What every object that passes has in a property of that name. */
-  readonly words: readonly Words[];
+  readonly words: readonly Screen[];
   readonly zone: string;
   /** Whether that is where the index of the calendar has them. */
   readonly isOwnZone: boolean;
@@ -83,14 +83,26 @@ function boundsOf({ components }: ComponentFilter): Bounds {
   return { kind: kindOf(only.name), range: only.timeRange };
 }
 
-function* candidates({ contents }: CalendarResource, { filter, isOwnZone }: Query): Generator<ShownObject> {
+/** What may pass; undefined for each object that may not, so that others have their turn in between. */
+function* candidates(
+  { contents }: CalendarResource,
+  { filter, isOwnZone, words }: Query,
+): Generator<ShownObject | undefined> {
   const { kind, range: asked } = boundsOf(filter);
   const slack = isOwnZone ? 0 : ZONE_MILLIS_MAX;
   const range = asked === undefined ? undefined : { from: asked.from - slack, to: asked.to + slack };
   const isShort = range !== undefined && range.to - range.from <= INDEXED_MILLIS;
-  const objects = isShort ? contents.eachBetween(range) : objectsOf(contents);
-  for (const object of objects) {
-    if ((kind === undefined || object.kind === kind) && (range === undefined || mayTouch(object, range))) yield object;
+  const isFit = (object: ShownObject) =>
+    (kind === undefined || object.kind === kind) && (range === undefined || mayTouch(object, range));
+  if (isShort || words.length === 0) {
+    for (const object of isShort ? contents.eachBetween(range) : objectsOf(contents)) {
+      const may = isFit(object) && mayMatchWords(contents, words, object);
+      yield may ? object : undefined;
+    }
+    return;
+  }
+  for (const { object } of contents.screened((text) => words.every((has) => has(text)))) {
+    yield object !== undefined && isFit(object) ? object : undefined;
   }
 }
 
@@ -100,13 +112,8 @@ function mayTouch({ firstAt, lastAt }: ShownObject, { from, to }: Window): boole
 }
 
 /** Judged by what the viewer sees of it: a filter that met what they do not see would tell them of it. */
-function passes(
-  { contents }: CalendarResource,
-  { filter, isOwnZone, words, zone }: Query,
-  object: ShownObject,
-): boolean {
+function passes({ contents }: CalendarResource, { filter, isOwnZone, zone }: Query, object: ShownObject): boolean {
   if (isOwnZone && isSettledByIndex(filter, object)) return true;
-  if (!mayMatchWords(contents, words, object)) return false;
   try {
     const stored = contents.read(object);
     return stored !== undefined && matches(stored, filter, zone);
@@ -117,29 +124,19 @@ function passes(
   }
 }
 
-interface Words {
-  readonly property: string;
-  readonly match: TextMatch;
-}
-
 /** The texts that a filter asks for in all that passes: those of parameters are written in another way, and are looked at closely. */
-function wordsOf({ components, isNotDefined, properties }: ComponentFilter): Words[] {
+function wordsOf({ components, isNotDefined, properties }: ComponentFilter): Screen[] {
   if (isNotDefined) return [];
-  const own = properties.flatMap(({ isNotDefined: isAbsent, name, textMatch: match }) =>
-    isAbsent || match === undefined || match.isNegated ? [] : [{ property: name, match }],
+  const own = properties.flatMap(({ isNotDefined: isAbsent, textMatch: match }) =>
+    isAbsent || match === undefined || match.isNegated ? [] : [screenFor(match)],
   );
   return [...own, ...components.flatMap(wordsOf)];
 }
 
 /** Whether an object has the words anywhere: what has not needs not be read. */
-function mayMatchWords(contents: CalendarContents, words: readonly Words[], object: ShownObject): boolean {
-  if (words.length === 0 || object.disclosure !== 'whole') return true;
-  // The row has the UID without blanks around it.
-  const ofUid = ({ match, property }: Words) => property === 'UID' && match.text.trim() === match.text;
-  if (words.some((one) => ofUid(one) && !matchesText(one.match, object.uid))) return false;
-  const others = words.filter((one) => !ofUid(one));
-  const text = others.length === 0 ? undefined : contents.wholeTextOf(object);
-  return text === undefined || others.every(({ match }) => matchesText(match, text));
+function mayMatchWords(contents: CalendarContents, words: readonly Screen[], object: ShownObject): boolean {
+  const text = words.length === 0 ? undefined : contents.textOf(object);
+  return text === undefined || words.every((has) => has(text));
 }
 
 /** Whether kind and span were all that is asked, of an object whose span has no gaps: then its bytes stay unread. */
