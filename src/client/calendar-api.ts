@@ -1,7 +1,8 @@
 /** The calendar service as the client asks it: each call typed by the protocol's routes. */
 import type { z } from 'zod';
 import type { CALENDAR_ROUTES, CalendarRoute } from '#src/protocol/calendars/calendar-routes.ts';
-import type { ImportReport } from '#src/protocol/calendars/calendar-files.ts';
+import type { ImportProgress, ImportReport } from '#src/protocol/calendars/calendar-files.ts';
+import { readImportLines } from './calendar-import.ts';
 import { fillPath, type Infer, type NamesIn } from './calls.ts';
 import type { Http } from './connection/http.ts';
 import type { Session } from './connection/session.ts';
@@ -79,14 +80,21 @@ export class CalendarApi {
 
   /**
    * Imports an iCalendar file, item by item; the same file once more changes nothing.
+   * @param onProgress told how many items are done, of how many.
    * @throws ParleyError `body_not_calendar`, `body_too_large` and what any call may fail with.
    */
-  async importFile(calendar: string, file: Blob | string): Promise<ImportReport> {
+  async importFile(
+    calendar: string,
+    file: Blob | string,
+    onProgress?: (progress: ImportProgress) => void,
+  ): Promise<ImportReport> {
     const bytes = new Blob([file], { type: 'text/calendar' });
     const path = fillPath('/v1/calendars/:calendar/import', { calendar });
-    const headers = { 'content-type': 'text/calendar' };
+    const accept = onProgress === undefined ? 'application/json' : 'application/x-ndjson';
+    const headers = { 'content-type': 'text/calendar', accept };
     const request = { method: 'post', path, headers, bytes, millisMax: FILE_MILLIS_MAX };
     const response = await this.#session.authorized((token) => this.#http.exchange({ ...request, token }));
+    if (onProgress !== undefined) return await readImportLines(response, onProgress);
     return (await response.json()) as ImportReport;
   }
 

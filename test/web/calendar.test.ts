@@ -371,6 +371,7 @@ describe('the calendar in Chromium', { skip: CHROMIUM === undefined && 'no Chrom
     await chooser.setFiles([file]);
     await dialogOf(alice).getByRole('button', { name: 'Import', exact: true }).click();
     await dialogOf(alice).getByText('1 entry is new.').waitFor();
+    await dialogOf(alice).getByRole('progressbar', { name: '2 of 2 entries looked at' }).waitFor();
     await dialogOf(alice).getByText('1 entry could not be read:').waitFor();
     await alice.keyboard.press('Escape');
     await eventOf(alice, 'From a file').click();

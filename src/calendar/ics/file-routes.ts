@@ -15,7 +15,8 @@ import type { Feeds } from './feeds.ts';
 import { FilePlaces } from '#src/http/file-places.ts';
 import { audienceOf } from '../objects/calendar-contents.ts';
 import type { Detail } from './flattening.ts';
-import { importFile } from './import.ts';
+import { importFile, importSteps } from './import.ts';
+import { IMPORT_LINES, importLines, takesLines } from './import-lines.ts';
 
 /** Files that are taken in at once: each is in memory whole. [busy] */
 export const IMPORTS_AT_ONCE_MAX = 2;
@@ -65,9 +66,15 @@ export async function addFileRoutes(
       url: CALENDAR_FILE_ROUTES.importCalendar.path,
       bodyLimit: MAX_STREAM_BYTES,
       onRequest: enter(imports, 'write'),
-      handler: async (request) => {
+      handler: async (request, reply) => {
         if (!(request.body instanceof Buffer)) throw new Refusal('body_not_calendar');
-        return await importFile(services, users.get(request) ?? '', request.params.calendar, request.body);
+        const of = [services, users.get(request) ?? '', request.params.calendar, request.body] as const;
+        if (!takesLines(request.headers)) return await importFile(...of);
+        const steps = importSteps(...of);
+        // What refuses all of the file is an answer as any other.
+        const lines = Readable.from(importLines(await steps.next(), steps), { objectMode: false });
+        endWith(lines, reply);
+        return await reply.type(IMPORT_LINES).send(lines);
       },
     });
     files.route<{ Params: { calendar: string } }>({
@@ -102,6 +109,16 @@ export async function addFileRoutes(
   });
 }
 
+/** Ends a source with the connection that it goes to. */
+function endWith(source: Readable, reply: FastifyReply): void {
+  // A reader that takes a byte an hour holds a place of others.
+  const timer = setTimeout(() => reply.raw.destroy(), FILE_MILLIS);
+  reply.raw.once('close', () => {
+    clearTimeout(timer);
+    source.destroy();
+  });
+}
+
 /** Sends the calendar as a file, or 304 where the caller has it as it is. */
 async function sendFile(
   services: CalendarServices,
@@ -122,12 +139,7 @@ async function sendFile(
   });
   if (hasIt(request, etag, isSettled ? changedAt : Infinity)) return await reply.code(304).send();
   const source = Readable.from(writeCalendarFile(services, calendar, detail));
-  // A reader that takes a byte an hour holds a place of others.
-  const timer = setTimeout(() => reply.raw.destroy(), FILE_MILLIS);
-  reply.raw.once('close', () => {
-    clearTimeout(timer);
-    source.destroy();
-  });
+  endWith(source, reply);
   void reply.type('text/calendar; charset=utf-8');
   if (!takesGzip(request.headers)) return await reply.send(source);
   const zipped = createGzip({ level: 1, flush: constants.Z_SYNC_FLUSH });

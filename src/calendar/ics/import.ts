@@ -13,6 +13,7 @@ import { CalendarContents } from '../objects/calendar-contents.ts';
 import { INLINE_BYTES_MAX } from '../objects/derivation-pool.ts';
 import type { JudgedObject } from '../objects/object-writer.ts';
 import { flatten } from './flattening.ts';
+import type { ImportSteps } from './import-lines.ts';
 import type { SplitObject } from './splitting.ts';
 
 /** Objects of one commit, and their bytes together: some ten milliseconds of the thread. */
@@ -31,21 +32,36 @@ type Outcome = 'imported' | 'replaced' | 'skipped';
  * @throws Refusal `calendar_not_found`, `right_missing`, `body_not_calendar`, `busy`, `storage_full`; what was written
  *   before stays, and importing again goes on from there.
  */
-export async function importFile(
+export async function importFile(...of: Parameters<typeof importSteps>): Promise<ImportReport> {
+  const steps = importSteps(...of);
+  for (;;) {
+    const { done, value } = await steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** The same step by step: first when the file is read, then behind every commit. Whoever leaves it ends it. @throws as `importFile`. */
+export async function* importSteps(
   services: CalendarServices,
   user: string,
   calendar: string,
   bytes: Uint8Array,
-): Promise<ImportReport> {
+): ImportSteps {
   accessCalendar(services.calendars, user, calendar, 'write');
   const { objects, faults } = await split(services, bytes);
   const run = new ImportRun(services, user, calendar);
   for (const { index, uid, line, precondition } of faults) run.fault({ index, uid }, codeOf(precondition), line);
+  const of = objects.length + faults.length;
+  let done = faults.length;
+  let looked = done;
+  yield { done, of };
   let written = Promise.resolve();
   for (const batch of batchesOf(objects)) {
     // Judged while the disk has the batch before: no item is in two of them.
     const judged = await run.judge(batch);
     await written;
+    if (looked > done) yield { done: (done = looked), of };
+    looked += batch.length;
     written = run.write(judged);
     // It is waited for in a moment, and until then nobody else hears of it.
     written.catch(() => undefined);
@@ -53,6 +69,7 @@ export async function importFile(
     await new Promise(setImmediate);
   }
   await written;
+  if (looked > done) yield { done: looked, of };
   return run.report();
 }
 

@@ -8,7 +8,9 @@ export const CALENDAR_FILE_ROUTES = {
   importCalendar: route.post(
     '/v1/calendars/:calendar/import',
     'Imports an iCalendar file (`text/calendar`, up to 16 MiB) item by item, and reports each that could not be. ' +
-      'The same file once more changes nothing; nobody is invited by an import.',
+      'The same file once more changes nothing; nobody is invited by an import. With `Accept: application/x-ndjson` the answer ' +
+      'is lines of JSON while it goes: `{"progress":{"done","of"}}` in items, and as the last one `{"report"}` or, where it ' +
+      'stopped, `{"refused":{"code","error"}}`; whoever closes the connection ends the import there.',
     {
       replies: { 200: importReport },
       errors: [

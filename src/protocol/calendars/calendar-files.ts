@@ -28,6 +28,18 @@ export const importReport = z
   .meta({ id: 'CalendarImportReport' });
 export type ImportReport = z.infer<typeof importReport>;
 
+/** How many items of a file have been looked at and, where they could be, written, of how many. */
+export interface ImportProgress {
+  readonly done: number;
+  readonly of: number;
+}
+
+/** A line of an import that is told as it goes; the last one is `report` or `refused`. */
+export type ImportLine =
+  | { readonly progress: ImportProgress }
+  | { readonly report: ImportReport }
+  | { readonly refused: { readonly code: string; readonly error: string } };
+
 export const FEED_DETAILS = ['full', 'free_busy'] as const;
 
 export const publishFeed = z

@@ -197,6 +197,7 @@ export const CALENDAR_ENGLISH = {
   'import.skipped_other': '{{count}} entries were there already.',
   'import.failed_one': '{{count}} entry could not be read:',
   'import.failed_other': '{{count}} entries could not be read:',
+  'import.progress': '{{done}} of {{of}} entries looked at',
   'import.line': 'Line {{line}}:',
   'share.nobody': 'It is shared with nobody yet.',
   'share.right': 'What {{name}} may',

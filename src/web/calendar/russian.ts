@@ -211,6 +211,7 @@ export const CALENDAR_RUSSIAN = {
   'import.file': 'Файл календаря',
   'import.what': 'Файл iCalendar (.ics). Тот же файл ещё раз ничего не меняет, и никто по нему не приглашается.',
   'import.send': 'Загрузить',
+  'import.progress': 'Просмотрено записей: {{done}} из {{of}}',
   'import.line': 'Строка {{line}}:',
   'share.nobody': 'Он пока никому не открыт.',
   'share.right': 'Что может {{name}}',

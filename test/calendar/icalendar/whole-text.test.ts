@@ -22,8 +22,7 @@ test('a word across a fold, an escape, a circumflex or in another script is foun
   assert.equal(has('quincunx', textOf('SUMMARY:quin\n\tcunx')), true);
   assert.equal(has('quincunx', textOf('SUMMARY:quin\r cunx')), true);
   const escaped = textOf(String.raw`SUMMARY:one\, two\; three\\four\nfive`);
-  for (const word of ['one, two; three', String.raw`three\four`, 'five'])
-    assert.equal(has(word, escaped), true, word);
+  for (const word of ['one, two; three', String.raw`three\four`, 'five']) assert.equal(has(word, escaped), true, word);
   assert.equal(screenOf('four\nfive', (whole) => whole.includes('four\nfive'))(escaped), true);
   assert.equal(has(String.raw`one\, two`, escaped), false);
   assert.equal(has('кухня', textOf('LOCATION:Кухня, второй этаж')), true);

@@ -5,7 +5,9 @@ import { request as sendRequest, type IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { uuidAddress } from '#src/calendar/address-book.ts';
-import { type ImportReport, IMPORT_FAULTS_MAX } from '#src/protocol/calendars/calendar-files.ts';
+import { importLines, type ImportSteps } from '#src/calendar/ics/import-lines.ts';
+import { type ImportLine, type ImportReport, IMPORT_FAULTS_MAX } from '#src/protocol/calendars/calendar-files.ts';
+import { ERRORS, Refusal } from '#src/protocol/errors.ts';
 import type { CalendarView } from '#src/protocol/calendars/calendars.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { request, type Reply } from '#test/support/server.ts';
@@ -235,4 +237,63 @@ test('CAL-02 an import replaces what changed, and never what the invited answere
   assert.deepEqual(counts((await importText(id, text.replace('SEQUENCE:0', 'SEQUENCE:1'))).body), [0, 1, 0, 0]);
   const invited = await call<{ items: unknown[] }>(server, bob, 'GET', '/v1/invitations');
   assert.deepEqual(invited.body.items, [], 'an import invites nobody');
+});
+
+test('CAL-02 an import is told as it goes, in lines that end with its report', async () => {
+  const { id } = await makeCalendar(server, alice);
+  const event = (uid: number) => eventText(String(uid)).split('\r\n').slice(3, -2).join('\n');
+  const events = Array.from({ length: 300 }, (_, uid) => event(uid));
+  const text = `BEGIN:VCALENDAR\n${events.join('\n')}\nBEGIN:VEVENT\nUID:bad\nEND:VEVENT\nEND:VCALENDAR`;
+  const answer = await fetch(`${server.calendar}/v1/calendars/${id}/import`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'text/calendar',
+      accept: 'text/html, Application/x-NDJSON; q=1',
+      authorization: `Bearer ${alice.session.token}`,
+    },
+    body: text,
+  });
+  assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'application/x-ndjson']);
+  const lines = (await answer.text())
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as ImportLine);
+  const steps = lines.flatMap((line) => ('progress' in line ? [line.progress] : []));
+  assert.deepEqual(steps[0], { done: 1, of: 301 }, 'what cannot be read is done with');
+  assert.deepEqual(steps.at(-1), { done: 301, of: 301 });
+  assert.ok(steps.length > 2 && steps.every(({ done }, at) => at === 0 || done > (steps[at - 1]?.done ?? 0)));
+  const [last] = lines.slice(-1);
+  assert.ok(last !== undefined && 'report' in last && lines.length === steps.length + 1);
+  assert.deepEqual(counts(last.report), [300, 0, 0, 1]);
+  // What refuses all of the file is an answer as any other, and whoever asks for no lines gets none.
+  assertRefused(await importText(id, 'no calendar', { accept: 'application/x-ndjson' }), 'body_not_calendar');
+  assert.deepEqual(counts((await importText(id, text, { accept: '*/*' })).body), [0, 0, 300, 1]);
+});
+
+test('CAL-02 an import that stops on its way says why in its last line, and one that nobody reads ends', async () => {
+  let ended = 0;
+  const stopping = async function* (error: Error): ImportSteps {
+    try {
+      yield { done: 0, of: 2 };
+      yield { done: 1, of: 2 };
+      throw error;
+    } finally {
+      ended += 1;
+    }
+  };
+  const refused = stopping(new Refusal('storage_full'));
+  const lines = await Array.fromAsync(importLines(await refused.next(), refused));
+  const { error } = ERRORS.storage_full;
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line)),
+    [{ progress: { done: 0, of: 2 } }, { progress: { done: 1, of: 2 } }, { refused: { code: 'storage_full', error } }],
+  );
+  const broken = stopping(new Error('a fault of the server'));
+  await assert.rejects(Array.fromAsync(importLines(await broken.next(), broken)), /a fault of the server/);
+  const left = stopping(new Error('never'));
+  for await (const line of importLines(await left.next(), left)) {
+    assert.match(line, /progress/);
+    break;
+  }
+  assert.equal(ended, 3);
 });

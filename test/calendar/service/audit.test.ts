@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ParleyClient } from '#src/client/parley-client.ts';
+import type { ImportProgress } from '#src/protocol/calendars/calendar-files.ts';
 import { startConsoleServer } from '#test/support/console.ts';
 import { request } from '#test/support/server.ts';
 import { call, makeCalendar, makeEntry } from './calling.ts';
@@ -66,6 +67,19 @@ test('the SDK calls the calendar by the names of its routes and reads changes to
   const { id: copy } = await api.call('createCalendar', { params: {}, body: { displayname: 'Copy' } });
   assert.equal((await api.importFile(copy, file)).imported, 60);
   await assert.rejects(api.importFile(copy, 'no calendar'), { code: 'body_not_calendar' });
+  const steps: ImportProgress[] = [];
+  assert.equal((await api.importFile(copy, file, (step) => steps.push(step))).skipped, 60);
+  assert.deepEqual(
+    [steps[0], steps.at(-1)],
+    [
+      { done: 0, of: 60 },
+      { done: 60, of: 60 },
+    ],
+  );
+  await assert.rejects(
+    api.importFile(copy, 'no calendar', () => {}),
+    { code: 'body_not_calendar' },
+  );
   const feed = await api.call('publishFeed', { params: { calendar: copy }, body: {} });
   const published = await fetch(`${server.calendar}${feed.path}`);
   assert.equal((await published.text()).match(/BEGIN:VEVENT/g)?.length, 60);

@@ -1,8 +1,8 @@
 /** Entries of a calendar file, taken in one by one, and what became of each. */
-import { Alert, Button, FileInput, Group, Modal, ScrollArea, Stack, Text } from '@mantine/core';
+import { Alert, Button, FileInput, Group, Modal, Progress, ScrollArea, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { ImportReport } from '#src/protocol/calendars/calendar-files.ts';
+import type { ImportProgress, ImportReport } from '#src/protocol/calendars/calendar-files.ts';
 import { translate } from '#src/client/translations.ts';
 import { currentLanguage, sentenceOf } from '../../kit/language.ts';
 import { useCalendar } from '../calendar-context.ts';
@@ -17,13 +17,15 @@ export function ImportDialog({ calendar }: { readonly calendar: string }) {
   const [report, setReport] = useState<ImportReport>();
   const [refused, setRefused] = useState<string>();
   const [isBusy, setBusy] = useState(false);
+  const [progress, setProgress] = useState<ImportProgress>();
   const send = async () => {
     if (file === null) return;
     setBusy(true);
     setRefused(undefined);
     setReport(undefined);
+    setProgress(undefined);
     try {
-      setReport(await api.importFile(calendar, file));
+      setReport(await api.importFile(calendar, file, setProgress));
       void occurrences.again(calendar);
     } catch (thrown) {
       setRefused(sentenceOf(thrown));
@@ -51,6 +53,7 @@ export function ImportDialog({ calendar }: { readonly calendar: string }) {
             value={file}
             onChange={setFile}
           />
+          {progress !== undefined && <Advance progress={progress} />}
           {refused !== undefined && (
             <Alert color="red" role="alert">
               {refused}
@@ -65,6 +68,17 @@ export function ImportDialog({ calendar }: { readonly calendar: string }) {
         </Stack>
       </form>
     </Modal>
+  );
+}
+
+function Advance({ progress: { done, of } }: { readonly progress: ImportProgress }) {
+  const { t } = useTranslation('calendar');
+  const words = t('import.progress', { done, of });
+  return (
+    <div>
+      <Text size="sm">{words}</Text>
+      <Progress value={of === 0 ? 100 : (100 * done) / of} aria-label={words} />
+    </div>
   );
 }
 
