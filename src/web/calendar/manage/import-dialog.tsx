@@ -77,7 +77,7 @@ function Advance({ progress: { done, of } }: { readonly progress: ImportProgress
   return (
     <div>
       <Text size="sm">{words}</Text>
-      <Progress value={of === 0 ? 100 : (100 * done) / of} aria-label={words} />
+      <Progress value={of === 0 ? 100 : Math.round((100 * done) / of)} aria-label={words} />
     </div>
   );
 }
