@@ -20,12 +20,18 @@ const ABOUT_BEARER =
 /** Carries out what begins at a word. Answers where the scan goes on, or -1. */
 export function cutLead(scan: Scan, start: number): number {
   const { bytes, engine } = scan;
-  for (const lead of engine.rules.longAt(bytes, start)) {
-    const next = cutOne(scan, lead, start);
-    if (next !== -1) return next;
-  }
-  for (const lead of engine.rules.shortAt(bytes, start)) {
-    const next = cutOne(scan, lead, start);
+  const long = cutAny(scan, engine.rules.longAt(bytes, start), start);
+  return long === -1 ? cutAny(scan, engine.rules.shortAt(bytes, start), start) : long;
+}
+
+function cutAny(scan: Scan, leads: readonly Lead[], start: number): number {
+  const { bytes } = scan;
+  for (let which = 0; which < leads.length; which += 1) {
+    const lead = leads[which] as Lead;
+    const literal = lead.bytes;
+    let same = 0;
+    while (same < literal.length && bytes[start + same] === literal[same]) same += 1;
+    const next = same === literal.length ? cutOne(scan, lead, start) : -1;
     if (next !== -1) return next;
   }
   return -1;
@@ -51,7 +57,6 @@ export function cutBracket(scan: Scan, at: number): number {
 
 function cutOne(scan: Scan, lead: Lead, start: number): number {
   const { text, spans, stop } = scan;
-  if (!text.startsWith(lead.literal, start)) return -1;
   const after = start + lead.literal.length;
   if (after > stop) return -1;
   if (lead.token !== undefined) {
