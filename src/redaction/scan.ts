@@ -350,7 +350,7 @@ export class TextScan implements Scan {
     } else if (next === 46) {
       // `10.0.0.1-10.0.0.9` reads as one word between its dots.
       let from = start;
-      for (let at = end - 1; at > start && end - at < 4; at -= 1) if (bytes[at] === 45) from = at + 1;
+      for (let at = end - 1; at > start && end - at < 5; at -= 1) if (bytes[at] === 45) from = at + 1;
       const address = cutIPv4(this, from === start ? start : from);
       if (address !== -1) return address;
     }

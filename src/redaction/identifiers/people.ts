@@ -26,8 +26,9 @@ const THING =
 const DIRECTORY_DOMAIN = /^[A-Za-z0-9_.-]{1,64}(?:\\{1,4}|%5[Cc])(?!u[0-9A-Fa-f]{4})(?=[^\\])/;
 const AT = /@|%(?:25){0,2}40|\\{1,2}u0040|&#64;|=40/g;
 const ENCODED_WORD = /^=\?[\w-]{1,40}\?([BbQq])\?([^?\s]*)\?=$/;
-/** Units of systemd look like addresses: `getty@tty1.service`. */
-const UNIT = /\.(?:service|socket|timer|slice|mount|target|scope|path|device|swap|automount)$/;
+/** Units of systemd and what Traefik has from a provider look like addresses: `getty@tty1.service`, `web@docker`. */
+const UNIT =
+  /(?:^docker|^kubernetes(?:crd|gateway)?|^consulcatalog|\.(?:service|socket|timer|slice|mount|target|scope|path|device|swap|automount))$/;
 
 export interface NameForm {
   /** Put around a value that stood bare in JSON. */

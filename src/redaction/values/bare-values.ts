@@ -102,17 +102,22 @@ export function bare(
       return -1;
     case 'socket-address':
       return cutSocketAddress(scan, start, wordEnd(scan, start, stop));
-    case 'id': {
-      const end = wordEnd(scan, start, stop);
-      // `hash=SCRAM-SHA-256$…` is more than its first word.
-      return bytes[end] !== 36 && isNamedValue(text, start, end) ? end : -1;
-    }
+    case 'id':
+      return idEnd(scan, start, wordEnd(scan, start, stop));
     case 'password':
     case 'secret':
       return bareSecret(scan, keyStart, keyEnd, start, stop, isProse);
     default:
       return -1;
   }
+}
+
+/** Where an id goes on that ends at a place, or -1 for what is none. */
+function idEnd({ bytes, text }: Scan, start: number, end: number): number {
+  // The host behind an id of a call is none of a mail's.
+  if (bytes[end] === 64 && /^[0-9a-f-]{12,64}$/.test(text.slice(start, end))) return end + 1;
+  // `hash=SCRAM-SHA-256$…` is more than its first word.
+  return bytes[end] !== 36 && isNamedValue(text, start, end) ? end : -1;
 }
 
 /** Schemes of credentials, with what separates them from the credential. */
@@ -179,6 +184,9 @@ function bareName(
   stop: number,
 ): number {
   const { bytes, text, floor, engine } = scan;
+  // `Author: Alice Liddell <alice@example.org>`.
+  const named = found.isColon && found.isSpaced ? putNamed(scan, first, stop) : -1;
+  if (named !== -1) return named;
   const before = keyStart > floor ? text.charAt(keyStart - 1) : '\n';
   const isDirectory = keyClass !== 'user' && '(,"\'+/'.includes(before);
   const isInBrackets =

@@ -78,7 +78,21 @@ function columnsOf(names: readonly string[], separator: string, keys: KeyCache):
     );
     return OF_COLUMNS.has(keyClass) ? keyClass : 'none';
   });
+  besideOthers(names, classes);
   return classes.every((keyClass) => keyClass === 'none' || keyClass === 'id') ? undefined : { separator, classes };
+}
+
+/** Names of columns beside which `name` is that of a person. */
+const OF_PEOPLE = /e-?mail|phone|mobile|passw/i;
+
+/** A name that says nothing by itself says what it is by the columns beside it: of a list of people, or of calls. */
+function besideOthers(names: readonly string[], classes: KeyClass[]): void {
+  const hasPeople = names.some((name) => OF_PEOPLE.test(name));
+  const hasCalls = classes.includes('phone');
+  for (const [at, name] of names.entries()) {
+    if (hasPeople && /^ ?"?name"? ?$/i.test(name)) classes[at] = 'user';
+    if (hasCalls && /^ ?"?(?:src|dst)"? ?$/i.test(name)) classes[at] = 'phone';
+  }
 }
 
 /** A line below the names. Answers where the scan goes on, or -1. */

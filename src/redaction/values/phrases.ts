@@ -89,7 +89,9 @@ function cutOne(scan: Scan, lead: Lead, start: number): number {
     case 'changed':
       return cutChanged(scan, start, after);
     case 'recipient':
-      return cutRecipient(scan, start);
+      return cutBefore(scan, start, RECIPIENT);
+    case 'bracketed':
+      return cutBefore(scan, start, BRACKETED);
     default:
       return cutPhrase(scan, lead, start);
   }
@@ -143,14 +145,22 @@ function cutTold(scan: Scan, after: number, isCode: boolean): number {
   return spans.secret(from, to, 'secret');
 }
 
-/** Bytes before `R=` of exim in which the recipient's name stands. */
-const RECIPIENT_MAX = 80;
+/** Bytes before a phrase in which the name stands that it is told of. */
+const BEFORE_MAX = 80;
+/** `=> alice R=…`, `** alice R=…` of exim: a recipient of this host, whose address is not written down. */
+const RECIPIENT = /(?:^| )(?:=>|->|>>|\*\*|==) ([^\s<>@=/][^\s<>@=]{0,63}) $/;
+/** `[alice] Peer Connection Initiated` of OpenVPN. */
+const BRACKETED = /\[([^\s[\]]{1,64})\] $/;
 
-/** `=> alice R=…`, `** alice R=…`: a recipient of this host, whose address is not written down. */
-function cutRecipient(scan: Scan, start: number): number {
-  const before = scan.text.slice(Math.max(scan.spans.last, scan.floor, start - RECIPIENT_MAX), start);
-  const name = /(?:^| )(?:=>|->|>>|\*\*|==) ([^\s<>@=/][^\s<>@=]{0,63}) $/.exec(before)?.[1];
-  if (name !== undefined) putPerson(scan, start - 1 - name.length, start - 1);
+/** A name that stands before its phrase. */
+function cutBefore(scan: Scan, start: number, pattern: RegExp): number {
+  const before = scan.text.slice(Math.max(scan.spans.last, scan.floor, start - BEFORE_MAX), start);
+  const found = pattern.exec(before);
+  if (found !== null) {
+    const name = found[1] as string;
+    const from = start - before.length + found.index + found[0].indexOf(name);
+    putPerson(scan, from, from + name.length);
+  }
   return -1;
 }
 
