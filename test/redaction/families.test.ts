@@ -172,6 +172,7 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
     'calldate,clid,src,dst\n2026-11-20 10:11:12,x,79160001122,100',
   ],
   'names before an address': ['Author: Bob Alicecan <x@example.org>\nDate: x'],
+  'parameters of a statement': ["DETAIL:  parameters: $1 = '5', $2 = 'P@hunter2can'"],
   'lines of a password file': ['db.example.org:5432:app:alicecan:x12', 'localhost:5432:*:bob:hunter2can'],
   'addresses of three digits behind a dash': ['id=198.51.100.7:9093-203.0.113.77:36524-2'],
   'subject of exim': [

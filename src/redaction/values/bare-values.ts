@@ -47,11 +47,7 @@ export function bare(
 ): number {
   const { bytes, text, spans } = scan;
   const isProse = found.isColon && found.isSpaced;
-  if (
-    isProse &&
-    (bytes[keyStart - 1] === 34 || bytes[keyStart - 1] === 39) &&
-    /(?:-H|--header)[ =]["']$/.test(text.slice(Math.max(scan.floor, keyStart - 12), keyStart))
-  ) {
+  if (isProse && isOfCommand(scan, keyStart)) {
     // A header on a command line ends with its quote.
     const quote = outerEnd(scan, keyStart, start, stop);
     if (quote > start && (keyClass === 'user' || keyClass === 'password' || keyClass === 'secret'))
@@ -110,6 +106,15 @@ export function bare(
     default:
       return -1;
   }
+}
+
+/** Whether a key is the name of a header behind `-H '` of a command line. */
+function isOfCommand({ bytes, text, floor }: Scan, keyStart: number): boolean {
+  const quote = bytes[keyStart - 1];
+  return (
+    (quote === 34 || quote === 39) &&
+    /(?:-H|--header)[ =]["']$/.test(text.slice(Math.max(floor, keyStart - 12), keyStart))
+  );
 }
 
 /** Where an id goes on that ends at a place, or -1 for what is none. */
