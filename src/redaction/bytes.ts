@@ -44,6 +44,13 @@ function fill(table: Uint8Array, bytes: string, value = 1): void {
   }
 }
 
+/** A table of some bytes. */
+export function tableOf(bytes: string): Uint8Array {
+  const table = new Uint8Array(256);
+  fill(table, bytes);
+  return table;
+}
+
 const DIGITS = '0123456789';
 const UPPERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
 const LOWERS = 'abcdefghijklmnopqrstuvwxyz';

@@ -116,6 +116,8 @@ export interface Block {
   readonly isList: boolean;
   /** The key has the quotes of JSON, in which a value has them too. */
   readonly isQuoted: boolean;
+  /** The column of its first item, -1 before that: what is listed further to the right is of the items. */
+  items: number;
   lines: number;
 }
 

@@ -127,6 +127,7 @@ export function opensBlock(scan: Scan, start: number, end: number, keyClass: Key
     column,
     isText: sign !== '' && '|>'.includes(sign.charAt(0)),
     isQuoted,
+    items: -1,
     lines: BLOCK_LINES_MAX,
   };
   return true;
@@ -149,6 +150,8 @@ function cutBlockLine(scan: Scan, block: Block, start: number, stop: number): nu
     state.block = undefined;
     return -1;
   }
+  if (isItem && block.items === -1) block.items = column;
+  if (isItem && block.isList && column > block.items) return -1;
   if (block.isText) return Math.max(putLine(scan, block.keyClass, from, stop), stop);
   return cutItem(scan, block, isItem ? gapEnd(bytes, from + 1, stop) : from, stop, isItem);
 }

@@ -286,7 +286,7 @@ function cutParameter({ text, spans, stop }: Scan, at: number): number {
   const value = PARAMETER.exec(text.slice(at, Math.min(stop, at + 420)))?.[1];
   if (value === undefined) return -1;
   const from = text.indexOf("'", at) + 1;
-  if (value === '' || isPseudonym(value) || /^\[REDACTED:|^\d{1,6}$|@|^\+/.test(value)) return from;
+  if (value === '' || isPseudonym(value) || /^\[REDACTED:|^\d{1,6}$|@[\w-]{1,64}\.\w|^\+/.test(value)) return from;
   return spans.secret(from, from + value.length, 'text');
 }
 

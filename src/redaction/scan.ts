@@ -16,6 +16,7 @@ import {
   DIGIT,
   HEX,
   isDigit,
+  MARK,
   MARK_NEXT,
   NEXT,
   WORD_BITS,
@@ -223,7 +224,7 @@ export class TextScan implements Scan {
 
   within(decoded: Decoded, keyClass: KeyClass): void {
     const { places } = decoded;
-    const [start, end] = [places[0] as number, places.at(-1) as number];
+    const [start, end] = [places[0] as number, places[decoded.text.length] as number];
     this.decodedTo = Math.max(this.decodedTo, end);
     if (this.#depth >= NESTING_MAX) {
       if (end > start && decoded.endOf === undefined) this.spans.secret(start, end, 'text');
@@ -239,8 +240,8 @@ export class TextScan implements Scan {
 
   /** Scans a decoded stretch and puts what was found into this text. */
   #nested(decoded: Decoded, scan: (nested: TextScan) => void, state = startState(this.state.key)): void {
-    const { text, places, encode, endOf } = decoded;
-    const nested = new TextScan(this.engine, Buffer.from(text, 'latin1'), text, state, this.#depth + 1);
+    const { text, bytes, places, encode, endOf } = decoded;
+    const nested = new TextScan(this.engine, bytes, text, state, this.#depth + 1);
     scan(nested);
     for (const span of nested.spans.list) {
       const end = span.end > span.start && endOf !== undefined ? endOf(span.end) : (places[span.end] as number);
@@ -259,7 +260,7 @@ export class TextScan implements Scan {
       const byte = bytes[at] as number;
       let bits = words[byte] as number;
       if (bits === 0 || byte === 45) {
-        if (marks[(byte << 8) | (bytes[at + 1] as number)] === 0) at += 1;
+        if (MARK[byte] === 0 || marks[(byte << 8) | (bytes[at + 1] as number)] === 0) at += 1;
         else {
           const next = byte >= 128 ? this.#high(at, stop) : cutMark(this, byte, at);
           at = next > at ? next : at + 1;
@@ -349,7 +350,7 @@ export class TextScan implements Scan {
     } else if (next === 46) {
       // `10.0.0.1-10.0.0.9` reads as one word between its dots.
       let from = start;
-      for (let at = end - 1; at > start && end - at < 4; at -= 1) if (bytes[at] === 45) from = at + 1;
+      for (let at = end - 1; at > start && end - at < 5; at -= 1) if (bytes[at] === 45) from = at + 1;
       const address = cutIPv4(this, from === start ? start : from);
       if (address !== -1) return address;
     }

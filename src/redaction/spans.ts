@@ -26,12 +26,16 @@ export interface Span {
   readonly replacement: string;
 }
 
-const MARKERS = new Set<string>(SECRET_CLASSES.map((name) => marker(name)));
+/** Written in one piece: what is put together out of pieces is slower to copy. */
+const MARKER_OF = new Map(
+  SECRET_CLASSES.map((name) => [name, Buffer.from(`[REDACTED:${name}]`).toString('latin1')] as const),
+);
+const MARKERS = new Set<string>(MARKER_OF.values());
 const MARKER_START = '[REDACTED:';
 const MARKER_MAX = Math.max(...[...MARKERS].map((text) => text.length));
 
 export function marker(name: SecretClass): string {
-  return `[REDACTED:${name}]`;
+  return MARKER_OF.get(name) as string;
 }
 
 /** Where a marker that starts here ends; -1 where none does. Only markers of known classes count. */

@@ -166,6 +166,15 @@ const SECRETS: Readonly<Record<string, readonly string[]>> = {
 };
 
 const OTHERS: Readonly<Record<string, readonly string[]>> = {
+  'tables of people and of calls': [
+    '"Name";"E-Mail";"Version"\n"Bob Alicecan";"x@example.org";"1.2.3"',
+    'clid,src,dst,duration\n"Bob Alicecan",100,101,5',
+    'calldate,clid,src,dst\n2026-11-20 10:11:12,x,79160001122,100',
+  ],
+  'names before an address': ['Author: Bob Alicecan <x@example.org>\nDate: x'],
+  'parameters of a statement': ["DETAIL:  parameters: $1 = '5', $2 = 'P@hunter2can'"],
+  'lines of a password file': ['db.example.org:5432:app:alicecan:x12', 'localhost:5432:*:bob:hunter2can'],
+  'addresses of three digits behind a dash': ['id=198.51.100.7:9093-203.0.113.77:36524-2'],
   'subject of exim': [
     '1abc <= a@example.org H=h [203.0.113.77] P=esmtps T="birthdaycan \\"of\\" birthdaycan" for b@c.org',
   ],
@@ -321,6 +330,14 @@ const CLEAN = [
   'docker run --user 1000:1000 -u 33 image',
   'users: 5 owners=7 {"users":12,"admins":"none"}',
   'users:\n  total 5\n  shown 7',
+  'users:\n  - name:\n    keys:\n      - ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOIv5GoeFzKn4GU3NVM3YlaXO62tvyfjCwHxcMO9MgzM',
+  'name,size,src,dst\nboot,12,sda,sdb',
+  'router "web@docker" and "api@kubernetescrd"',
+  'Call-ID: c56bb2950e71e826@node-5.example.org',
+  'GIT_COMMIT=ffe410e87a84fd234a1a0f17c35d92d7b29f0f77',
+  '{"node.id":"9hcMwuhEpWdzPhXJyAfzmI","request.id":"aGcMwuhEpWdzPhXJyAfzmI"}',
+  'uidNumber: 19893036',
+  'main.c:12:5:error:x',
   '{"path":"/v1/auth/token","value":12}',
   'sn: 5CG1234XYZ',
   'error: invalid token\n    at Lane.commit (lane.ts:5:3)\n    at run (main.ts:1:1)',

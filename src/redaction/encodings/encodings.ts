@@ -8,7 +8,9 @@ import { HEX } from '../bytes.ts';
 /** A decoded stretch: `places[n]` is where the original of character n starts, with one more place for the end. */
 export interface Decoded {
   readonly text: string;
-  readonly places: readonly number[];
+  /** The same as bytes. */
+  readonly bytes: Uint8Array;
+  readonly places: ArrayLike<number>;
   /** A replacement as this encoding writes it. */
   readonly encode: (replacement: string) => string;
   /** Where a piece ends whose characters end before a place, when something stands between it and the next one. */
@@ -33,26 +35,56 @@ function decodeWith(
   encode: Decoded['encode'],
 ): Decoded {
   const [first, second] = leads;
-  const places: number[] = [];
+  const output = new Output(to - from);
   const sign: Sign = { text: '', width: 0 };
-  let text = '';
-  let copied = from;
   for (let at = from; at < to;) {
     const byte = source.charCodeAt(at);
     sign.width = 0;
     if (byte === first || byte === second) read(source, at, to, sign);
     if (sign.width === 0) {
-      places.push(at);
+      output.put(byte, at);
       at += 1;
       continue;
     }
-    text += source.slice(copied, at) + sign.text;
-    for (let char = 0; char < sign.text.length; char += 1) places.push(at);
+    for (let char = 0; char < sign.text.length; char += 1) output.put(sign.text.charCodeAt(char), at);
     at += sign.width;
-    copied = at;
   }
-  places.push(to);
-  return { text: text + source.slice(copied, to), places, encode };
+  return output.decoded(to, encode);
+}
+
+/** Characters of a stretch whose places stand in a plain list. */
+const PLAIN_MAX = 4096;
+
+/** What a stretch is decoded into: nothing that is decoded is longer than it was. */
+class Output {
+  readonly #bytes: Buffer;
+  readonly #places: number[] | Int32Array;
+  #length = 0;
+
+  constructor(most: number) {
+    this.#bytes = Buffer.allocUnsafe(Math.max(0, most));
+    const places = Math.max(0, most) + 1;
+    // A typed list of its own is dear where it is short, and a plain one where it is long.
+    this.#places = places < PLAIN_MAX ? [] : new Int32Array(places);
+  }
+
+  put(byte: number, place: number): void {
+    this.#bytes[this.#length] = byte;
+    this.#places[this.#length] = place;
+    this.#length += 1;
+  }
+
+  /** Whether the last byte is this one. */
+  endsWith(byte: number): boolean {
+    return this.#length > 0 && this.#bytes[this.#length - 1] === byte;
+  }
+
+  decoded(end: number, encode: Decoded['encode']): Decoded {
+    this.#places[this.#length] = end;
+    const places = this.#places;
+    const bytes = this.#bytes.subarray(0, this.#length);
+    return { text: bytes.toString('latin1'), bytes, places, encode };
+  }
 }
 
 function take(sign: Sign, text: string, width: number): void {
@@ -177,8 +209,7 @@ export function decodeDoubled(source: string, from: number, to: number): Decoded
 /** A list of bytes between its brackets, as journald writes a message that is no UTF-8; undefined where it is none. */
 export function decodeBytes(source: string, at: number, stop: number): Decoded | undefined {
   if (!/^\[ ?\d{1,3},\s?\d{1,3},\s?\d{1,3},/.test(source.slice(at, at + 18))) return undefined;
-  const places: number[] = [];
-  let text = '';
+  const output = new Output(stop - at);
   let value = -1;
   let start = at + 1;
   for (let place = at + 1; place < stop; place += 1) {
@@ -189,17 +220,15 @@ export function decodeBytes(source: string, at: number, stop: number): Decoded |
       if (value > 255) return undefined;
     } else if (byte === 44 || byte === 93) {
       if (value === -1) return undefined;
-      places.push(start);
-      text += String.fromCharCode(value);
+      output.put(value, start);
       value = -1;
       if (byte === 93) {
-        places.push(place + 1);
+        const decoded = output.decoded(place + 1, bytesOf);
+        const { text, places } = decoded;
         // A comma stands between two numbers.
         return {
-          text,
-          places,
-          encode: bytesOf,
-          endOf: (end) => (places[end - 1] as number) + String(text.charCodeAt(end - 1)).length,
+          ...decoded,
+          endOf: (last) => (places[last - 1] as number) + String(text.charCodeAt(last - 1)).length,
         };
       }
     } else if (byte !== 32) return undefined;
@@ -226,27 +255,19 @@ const SPACE =
 /** A stretch without what nobody sees; undefined where it has none of that. */
 export function decodeUnseen(source: string, from: number, to: number): Decoded | undefined {
   const stretch = source.slice(from, to);
-  const places: number[] = [];
-  let text = '';
-  // Its last character by itself: to ask the text for it after each piece would write the whole text out each time.
-  let tail = '';
+  let output: Output | undefined;
   let last = 0;
   for (const match of stretch.matchAll(UNSEEN)) {
-    for (let at = last; at < match.index; at += 1) places.push(from + at);
-    if (match.index > last) tail = stretch.charAt(match.index - 1);
-    text += stretch.slice(last, match.index);
+    output ??= new Output(to - from);
+    for (let at = last; at < match.index; at += 1) output.put(stretch.charCodeAt(at), from + at);
     // Behind `=` a space would say that the value is empty.
-    if (SPACE.test(match[0]) && tail !== '=') {
-      text += ' ';
-      tail = ' ';
-      places.push(from + match.index);
-    }
+    if (SPACE.test(match[0]) && !output.endsWith(61)) output.put(32, from + match.index);
     last = match.index + match[0].length;
   }
-  if (last === 0) return undefined;
-  for (let at = last; at < stretch.length; at += 1) places.push(from + at);
-  places.push(to);
-  return { text: text + stretch.slice(last), places, encode: same, endOf: (end) => (places[end - 1] as number) + 1 };
+  if (output === undefined) return undefined;
+  for (let at = last; at < stretch.length; at += 1) output.put(stretch.charCodeAt(at), from + at);
+  const decoded = output.decoded(to, same);
+  return { ...decoded, endOf: (end) => (decoded.places[end - 1] as number) + 1 };
 }
 
 /** A text without what nobody sees. */

@@ -97,7 +97,10 @@ function isVersion(scan: Scan, start: number, end: number): boolean {
   }
   // A string of JSON is looked at by itself; its key stands before it.
   if (start === floor)
-    return /["'](?:\w{0,24}[a-z_])?[vV]ersion["']\s?[:=]>?\s?["']$/.test(text.slice(Math.max(0, start - 40), start));
+    return (
+      isBehindN(bytes, start - 2) &&
+      /["'](?:\w{0,24}[a-z_])?[vV]ersion["']\s?[:=]>?\s?["']$/.test(text.slice(Math.max(0, start - 40), start))
+    );
   if (before !== 61 && before !== 32 && before !== 58 && before !== 34) return false;
   let cue = start - 1;
   while (cue > floor && start - cue < 5 && ' =:"\\'.includes(text.charAt(cue - 1))) cue -= 1;
@@ -110,6 +113,14 @@ function isVersion(scan: Scan, start: number, end: number): boolean {
   const word = text.slice(from, cue);
   if (/^v$/i.test(word) && isOfNetwork(scan, start, end)) return false;
   return /(?:^|[_.-])v(?:er(?:sion)?)?$/i.test(word) || /[a-z]Ver(?:sion)?$/.test(word);
+}
+
+/** Whether the key before a sign ends in the last letter of `version`. */
+function isBehindN(bytes: Uint8Array, last: number): boolean {
+  let at = last;
+  while (at > last - 2 && bytes[at] !== 58 && bytes[at] !== 61) at -= 1;
+  at -= bytes[at - 1] === 34 || bytes[at - 1] === 39 ? 2 : 3;
+  return bytes[at] === 110;
 }
 
 /** Whether a port or a prefix stands behind four numbers, or they are of a network that no product's version is of. */

@@ -1,5 +1,5 @@
 /** Names of people and e-mail addresses (RED-03, RED-04): what stands in such a place, and what goes in for it. */
-import { DOMAIN, HEX, isDigit, LOCAL_PART, LOWER, runEnd, UPPER, VALUE_END, WORD_BITS } from '../bytes.ts';
+import { DOMAIN, HEX, isDigit, LOCAL_PART, LOWER, runEnd, tableOf, UPPER, VALUE_END, WORD_BITS } from '../bytes.ts';
 import type { Scan } from '../context.ts';
 import { decodeAuditHex, decodeEncodedWord, decodeText } from '../encodings/decoding.ts';
 import { isDialled, isPhoneText } from './phones.ts';
@@ -26,8 +26,9 @@ const THING =
 const DIRECTORY_DOMAIN = /^[A-Za-z0-9_.-]{1,64}(?:\\{1,4}|%5[Cc])(?!u[0-9A-Fa-f]{4})(?=[^\\])/;
 const AT = /@|%(?:25){0,2}40|\\{1,2}u0040|&#64;|=40/g;
 const ENCODED_WORD = /^=\?[\w-]{1,40}\?([BbQq])\?([^?\s]*)\?=$/;
-/** Units of systemd look like addresses: `getty@tty1.service`. */
-const UNIT = /\.(?:service|socket|timer|slice|mount|target|scope|path|device|swap|automount)$/;
+/** Units of systemd and what Traefik has from a provider look like addresses: `getty@tty1.service`, `web@docker`. */
+const UNIT =
+  /(?:^docker|^kubernetes(?:crd|gateway)?|^consulcatalog|\.(?:service|socket|timer|slice|mount|target|scope|path|device|swap|automount))$/;
 
 export interface NameForm {
   /** Put around a value that stood bare in JSON. */
@@ -47,8 +48,12 @@ export function putPerson(scan: Scan, start: number, end: number, form: NameForm
   const { pseudonyms } = engine;
   const { wrap = '', isHex = false, isForm = false } = form;
   if (!isHex && wrap === '' && isPlainName(scan, start, end)) {
-    const name = source.slice(start, end);
-    return isNobody(name) || isPseudonym(name) ? end : spans.put(start, end, pseudonyms.user(name), 'user');
+    // Nobody and what stands for somebody have a short name.
+    if (end - start <= 12) {
+      const name = source.slice(start, end);
+      if (isNobody(name) || isPseudonym(name)) return end;
+    }
+    return spans.put(start, end, pseudonyms.userAt(scan.bytes, source, start, end), 'user');
   }
   let from = start;
   let to = end;
@@ -193,6 +198,9 @@ function putSoftBroken(scan: Scan, start: number, soft: number, at: number, doma
   return domain;
 }
 
+/** What a local part does not begin with. */
+const NO_START = tableOf(".'-~");
+
 function localStart(scan: Scan, at: number): number {
   const { bytes, text, spans } = scan;
   const floor = Math.max(spans.last, scan.floor, at - LOCAL_MAX);
@@ -209,7 +217,7 @@ function localStart(scan: Scan, at: number): number {
     if (step === 0) break;
     start -= step;
   }
-  while (start < at && ".'-~".includes(text.charAt(start))) start += 1;
+  while (start < at && NO_START[bytes[start] as number] === 1) start += 1;
   if (bytes[start] === 43 && !isDigit(bytes[start + 1])) start += 1;
   return start;
 }
@@ -287,6 +295,8 @@ function putListedName({ text, spans, engine, floor }: Scan, bracket: number): v
 /** `name:password@tcp(host:3306)/db`, as Go's drivers have it. What was looked through once is not again. */
 function cutGoDsn(scan: Scan, at: number): number {
   const { bytes, text, spans } = scan;
+  const first = bytes[at + 1];
+  if (first !== 116 && first !== 117) return -1;
   if (!text.startsWith('tcp(', at + 1) && !text.startsWith('unix(', at + 1)) return -1;
   const floor = Math.max(spans.last, scan.floor, scan.userinfoTo, at - 300);
   let start = at;

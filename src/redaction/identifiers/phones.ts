@@ -49,7 +49,7 @@ export function cutInternational(scan: Scan, start: number, plus: number): numbe
   if (bytes[from] === 40) from += 1;
   if (!isDigit(bytes[from]) || (bytes[from] === 48 && from !== first)) return -1;
   const end = numberEnd(scan, first, undefined);
-  const digits = text.slice(first, end).replaceAll(/[^0-9]/g, '').length;
+  const digits = digitsIn(text.slice(first, end));
   if (digits < DIGITS_MIN || digits > DIGITS_MAX || !isFree(scan, end) || isOffset(text.slice(first, end))) return -1;
   return spans.put(start, end, engine.pseudonyms.phone(text.slice(first, end)), 'phone');
 }
@@ -190,8 +190,14 @@ export function isPhoneText(value: string): boolean {
 /** Whether a value under a phone's key has a number's digits, whatever its form. */
 export function isDialled(value: string): boolean {
   const text = decodeText(value);
-  const digits = text.replaceAll(/[^0-9]/g, '').length;
+  const digits = digitsIn(text);
   return digits >= 3 && digits <= 20 && !/[A-Za-z]{2}/.test(text);
+}
+
+function digitsIn(text: string): number {
+  let digits = 0;
+  for (let at = 0; at < text.length; at += 1) if (isDigit(text.charCodeAt(at))) digits += 1;
+  return digits;
 }
 
 /** Last words of names under which numbers are counted: eleven digits under them are no phone. */

@@ -110,7 +110,8 @@ export type Special =
   | 'failing'
   | 'behind-column'
   | 'changed'
-  | 'recipient';
+  | 'recipient'
+  | 'bracketed';
 
 export interface SpecialRow extends Examples {
   readonly kind: 'special';

@@ -6,6 +6,8 @@ import { markerEnd, type SecretClass } from '../spans.ts';
 /** What is found at a literal: a token or a phrase, its pattern, and the classes of its groups. */
 export interface Lead {
   readonly literal: string;
+  /** The literal as bytes: most places where one may begin are told by them to be none. */
+  readonly bytes: Uint8Array;
   readonly pattern: RegExp;
   readonly token: SecretClass | undefined;
   readonly special: Special | undefined;
@@ -80,6 +82,10 @@ function literalOf(phrase: string): string {
   return whole.replaceAll('\\', '');
 }
 
+function literalBytes(literal: string): Pick<Lead, 'literal' | 'bytes'> {
+  return { literal, bytes: Buffer.from(literal, 'latin1') };
+}
+
 const LEAD_BITS = 15;
 
 /** Literals that begin with two bytes: one of these two bytes alone, or longer ones. */
@@ -140,7 +146,7 @@ export class Rules {
         break;
       case 'token':
         this.#lead({
-          literal: row.literal,
+          ...literalBytes(row.literal),
           pattern: new RegExp(`${row.literal.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)}${row.pattern}`, 'y'),
           token: row.class,
           special: undefined,
@@ -164,17 +170,17 @@ export class Rules {
       }
       case 'line': {
         const { pattern, slots } = phrasePattern(row.line);
-        const lead = { literal: '', pattern, token: undefined, special: undefined, slots };
+        const lead = { ...literalBytes(''), pattern, token: undefined, special: undefined, slots };
         this.patterns.push(pattern);
         this.lines.push({ lead, sign: row.sign.charCodeAt(0), at: row.at });
         break;
       }
       case 'special':
-        this.#lead({ literal: row.literal, pattern: /^/, token: undefined, special: row.does, slots: [] });
+        this.#lead({ ...literalBytes(row.literal), pattern: /^/, token: undefined, special: row.does, slots: [] });
         break;
       default:
         this.#lead({
-          literal: literalOf(row.phrase),
+          ...literalBytes(literalOf(row.phrase)),
           token: undefined,
           special: undefined,
           ...phrasePattern(row.phrase),
@@ -197,7 +203,7 @@ export class Rules {
     }
     if (literal.length < 2) throw new RangeError(`A row begins with too little: ${literal}`);
     this.patterns.push(lead.pattern);
-    const bytes = Buffer.from(literal, 'latin1');
+    const { bytes } = lead;
     const width = Math.min(4, bytes.length);
     const key = packed(bytes, 0, width);
     const pair = key & 0xff_ff;

@@ -226,7 +226,7 @@ export function isNamedId(scan: Scan, start: number): boolean {
   if (/\/(?:overlay2|docker|containers|layers|sha256|objects|commit|commits|tree|blob)\//.test(near)) return true;
   // `HEAD is now at`, `Merge … into`, `fetched … from`, `00-<trace>-`.
   if (
-    /(?:built from|HEAD is now at|Updating|Fast-forward|cherry picked from commit|reset to|checked out|detached at|\b00-) ?$/i.test(
+    /(?:built from|HEAD is now at|Updating|Fast-forward|cherry picked from commit|reset to|checked out|detached at|\b00-|\b(?:node|request|trace|span|event|cluster|container|host|agent|transaction)\.id["']?[:=] ?["']?) ?$/i.test(
       near,
     )
   )

@@ -1,6 +1,6 @@
 /** Values without quotes: where they end depends on what they are. */
 import { cutSocketAddress } from '../identifiers/addresses.ts';
-import { indexOf, runStop, VALUE_END } from '../bytes.ts';
+import { indexOf, runStop, tableOf, VALUE_END } from '../bytes.ts';
 import { columnOf, type Scan } from '../context.ts';
 import { noteOpen, walkJson } from './json.ts';
 import { putNamed, putPerson, putPhone } from '../identifiers/people.ts';
@@ -47,7 +47,7 @@ export function bare(
 ): number {
   const { bytes, text, spans } = scan;
   const isProse = found.isColon && found.isSpaced;
-  if (isProse && /(?:-H|--header)[ =]["']$/.test(text.slice(Math.max(scan.floor, keyStart - 12), keyStart))) {
+  if (isProse && isOfCommand(scan, keyStart)) {
     // A header on a command line ends with its quote.
     const quote = outerEnd(scan, keyStart, start, stop);
     if (quote > start && (keyClass === 'user' || keyClass === 'password' || keyClass === 'secret'))
@@ -98,17 +98,31 @@ export function bare(
       return -1;
     case 'socket-address':
       return cutSocketAddress(scan, start, wordEnd(scan, start, stop));
-    case 'id': {
-      const end = wordEnd(scan, start, stop);
-      // `hash=SCRAM-SHA-256$…` is more than its first word.
-      return bytes[end] !== 36 && isNamedValue(text, start, end) ? end : -1;
-    }
+    case 'id':
+      return idEnd(scan, start, wordEnd(scan, start, stop));
     case 'password':
     case 'secret':
       return bareSecret(scan, keyStart, keyEnd, start, stop, isProse);
     default:
       return -1;
   }
+}
+
+/** Whether a key is the name of a header behind `-H '` of a command line. */
+function isOfCommand({ bytes, text, floor }: Scan, keyStart: number): boolean {
+  const quote = bytes[keyStart - 1];
+  return (
+    (quote === 34 || quote === 39) &&
+    /(?:-H|--header)[ =]["']$/.test(text.slice(Math.max(floor, keyStart - 12), keyStart))
+  );
+}
+
+/** Where an id goes on that ends at a place, or -1 for what is none. */
+function idEnd({ bytes, text }: Scan, start: number, end: number): number {
+  // The host behind an id of a call is none of a mail's.
+  if (bytes[end] === 64 && /^[0-9a-f-]{12,64}$/.test(text.slice(start, end))) return end + 1;
+  // `hash=SCRAM-SHA-256$…` is more than its first word.
+  return bytes[end] !== 36 && isNamedValue(text, start, end) ? end : -1;
 }
 
 /** Schemes of credentials, with what separates them from the credential. */
@@ -159,6 +173,12 @@ function isSentence({ text, engine }: Scan, start: number, end: number, stop: nu
   return next !== null && (engine.rules.words.has(next[1] as string) || next[0].split(' ').length > 2);
 }
 
+const OPENING = tableOf('[{(');
+/** What a constant of a program begins with, or a number, or the name of a package. */
+const OF_CONSTANT = tableOf('U0123456789coni');
+/** What the names begin with whose value may be a full name, or in hex. */
+const OF_FULL = tableOf('gGsSdDfFrRaA');
+
 function bareName(
   scan: Scan,
   found: Found,
@@ -169,10 +189,15 @@ function bareName(
   stop: number,
 ): number {
   const { bytes, text, floor, engine } = scan;
+  // `Author: Alice Liddell <alice@example.org>`.
+  const named = found.isColon && found.isSpaced ? putNamed(scan, first, stop) : -1;
+  if (named !== -1) return named;
   const before = keyStart > floor ? text.charAt(keyStart - 1) : '\n';
   const isDirectory = keyClass !== 'user' && '(,"\'+/'.includes(before);
   const isInBrackets =
-    !found.isColon && '[{('.includes(text.charAt(first)) && /^.[\w.-]{1,64}[\]}),]/.test(text.slice(first, first + 67));
+    !found.isColon &&
+    OPENING[bytes[first] as number] === 1 &&
+    /^.[\w.-]{1,64}[\]}),]/.test(text.slice(first, first + 67));
   const start = first + (isInBrackets ? 1 : 0);
   let end = start;
   if (keyClass === 'directory' && !isDirectory) {
@@ -200,8 +225,9 @@ function bareName(
   if (text.startsWith(';AccountKey=', end)) return end;
   if (found.isColon && found.isSpaced && engine.rules.words.has(value.toLowerCase())) return end;
   // A constant of a program, which says what kind of user is meant.
-  if (/^USER_[A-Z_]+$|^\d{1,2}$|^(?:com|org|net|io)\.\w+\.\w/.test(value)) return end;
-  const key = text.slice(keyStart, keyEnd).toLowerCase();
+  if (OF_CONSTANT[bytes[start] as number] === 1 && /^USER_[A-Z_]+$|^\d{1,2}$|^(?:com|org|net|io)\.\w+\.\w/.test(value))
+    return end;
+  const key = OF_FULL[bytes[keyStart] as number] === 1 ? text.slice(keyStart, keyEnd).toLowerCase() : '';
   // `;user=phone` of a SIP URI says what the user part is.
   if (before === ';' && /^(?:phone|ip|dialstring)$/.test(value)) return end;
   const isForm = before === '?' || before === '&';

@@ -12,6 +12,9 @@ const HEADER_MAX = 2048;
 const COLUMNS_MIN = 2;
 /** What names are made of, with what stands between them. */
 const NAMES = /^(?:#[Ff]ields:?[ \t])?\|?[\w "'.()@$-]+(?:[,;|\t][\w "'.()@$-]+)*\|? ?$/;
+/** The bytes of them: 1. */
+const OF_NAMES = new Uint8Array(256);
+for (let byte = 0; byte < 256; byte += 1) if (/[\w "'.()@$\-,;|\t]/.test(String.fromCharCode(byte))) OF_NAMES[byte] = 1;
 /** The line below the names of a table that is drawn. */
 const RULE = /^[-+| :=]{3,2048}$/;
 /** Two names make a table where they are no words of a sentence. */
@@ -43,6 +46,10 @@ function columnsNamed({ bytes, engine, text }: Scan, start: number, stop: number
   // Letters, a quote, and the mark of a comment.
   const isLetter = (first | 32) >= 97 && (first | 32) <= 122;
   if (!isLetter && first !== 34 && first !== 35 && first !== 124 && first !== 32) return undefined;
+  // The names of most lines end before they have begun: at a sign that no name has.
+  let end = start + 1;
+  while (end < stop && OF_NAMES[bytes[end] as number] === 1) end += 1;
+  if (end < stop && first !== 35 && (first | 32) !== 99) return undefined;
   const line = text.slice(start, stop);
   const [, copied] = first === 67 || first === 99 ? (COPY.exec(line) ?? []) : [];
   if (copied !== undefined) return columnsOf(copied.split(','), '\t', engine.keys);
@@ -71,7 +78,21 @@ function columnsOf(names: readonly string[], separator: string, keys: KeyCache):
     );
     return OF_COLUMNS.has(keyClass) ? keyClass : 'none';
   });
+  besideOthers(names, classes);
   return classes.every((keyClass) => keyClass === 'none' || keyClass === 'id') ? undefined : { separator, classes };
+}
+
+/** Names of columns beside which `name` is that of a person. */
+const OF_PEOPLE = /e-?mail|phone|mobile|passw/i;
+
+/** A name that says nothing by itself says what it is by the columns beside it: of a list of people, or of calls. */
+function besideOthers(names: readonly string[], classes: KeyClass[]): void {
+  const hasPeople = names.some((name) => OF_PEOPLE.test(name));
+  const hasCalls = classes.includes('phone');
+  for (const [at, name] of names.entries()) {
+    if (hasPeople && /^ ?"?name"? ?$/i.test(name)) classes[at] = 'user';
+    if (hasCalls && /^ ?"?(?:src|dst)"? ?$/i.test(name)) classes[at] = 'phone';
+  }
 }
 
 /** A line below the names. Answers where the scan goes on, or -1. */

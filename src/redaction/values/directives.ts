@@ -2,6 +2,7 @@
 import { gapEnd, KEY_NAME, runEnd, runStop, VALUE_END } from '../bytes.ts';
 import type { Scan } from '../context.ts';
 import type { KeyClass } from '../rules/rows.ts';
+import { putPerson } from '../identifiers/people.ts';
 import { isHarmless } from '../rules/rules.ts';
 import { isWord, tellsOf } from '../rules/sentences.ts';
 import { markerEnd } from '../spans.ts';
@@ -25,6 +26,7 @@ export function cutDirective(scan: Scan, start: number, stop: number): number {
   const first = (bytes[from] as number) | 32;
   if (first < 97 || first > 122 || stop - from > DIRECTIVE_MAX) return -1;
   const end = runEnd(KEY_NAME, bytes, from, stop);
+  if (bytes[end] === 58) return cutPasswordFile(scan, from, stop);
   const value = gapEnd(bytes, end, stop);
   if (value === end || value >= stop) return -1;
   state.isListed = runStop(VALUE_END, bytes, value, stop) === stop;
@@ -38,6 +40,18 @@ export function cutDirective(scan: Scan, start: number, stop: number): number {
   if (/^[-=:{(<[|&]|[{:,(]$/.test(written) || isHarmless(engine.rules, written)) return -1;
   if (!isClosed && !wasListed && isSentence(scan, keyClass, text.slice(from, end), written)) return -1;
   return Math.max(cutValue(scan, keyClass, inside, to), to);
+}
+
+/** `host:port:database:user:password`, a line of the password file of PostgreSQL. */
+const PASSWORD_FILE = /^[\w.-]{1,255}:(?:\d{4,5}|\*):[\w.*-]{1,63}:([^:\s]{1,63}):(\S{1,256})$/;
+
+/** The name and the password of such a line. Answers where the scan goes on, or -1. */
+function cutPasswordFile(scan: Scan, start: number, stop: number): number {
+  const [all, name, password] = PASSWORD_FILE.exec(scan.text.slice(start, stop)) ?? [];
+  if (all === undefined || name === undefined || password === undefined) return -1;
+  const secret = stop - password.length;
+  if (name !== '*') putPerson(scan, secret - 1 - name.length, secret - 1);
+  return markerEnd(scan.text, secret) === stop ? stop : scan.spans.secret(secret, stop, 'secret');
 }
 
 /** Whether two words are a sentence: `token bucket`, `password policy`, `user alice`. */

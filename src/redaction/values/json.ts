@@ -124,7 +124,7 @@ class Walk {
       const list = decodeBytes(text, at, stop);
       if (list !== undefined) {
         this.#scan.within(list, this.#class);
-        return list.places.at(-1) as number;
+        return list.places[list.text.length] as number;
       }
       if (this.#class === 'people') this.#class = 'user';
     }
@@ -250,7 +250,8 @@ class Walk {
     const own = hasEscape
       ? engine.keys.classOf(withoutUnseen(decodeEscapes(text, from, Math.min(to, from + 256)).text))
       : engine.keys.classAt(scan.bytes, from, to);
-    const key = to - from < 32 ? text.slice(from, to) : '';
+    // Names that are asked for by themselves have two, four and five letters.
+    const key = to - from < 6 || (to - from < 32 && INHERITED.has(open.keyClass)) ? text.slice(from, to) : '';
     this.#isKey = false;
     this.#isName = own === 'pair-name' || key === 'name' || key === 'Name';
     if (key === 'op') open.hasOp = true;

@@ -20,12 +20,18 @@ const ABOUT_BEARER =
 /** Carries out what begins at a word. Answers where the scan goes on, or -1. */
 export function cutLead(scan: Scan, start: number): number {
   const { bytes, engine } = scan;
-  for (const lead of engine.rules.longAt(bytes, start)) {
-    const next = cutOne(scan, lead, start);
-    if (next !== -1) return next;
-  }
-  for (const lead of engine.rules.shortAt(bytes, start)) {
-    const next = cutOne(scan, lead, start);
+  const long = cutAny(scan, engine.rules.longAt(bytes, start), start);
+  return long === -1 ? cutAny(scan, engine.rules.shortAt(bytes, start), start) : long;
+}
+
+function cutAny(scan: Scan, leads: readonly Lead[], start: number): number {
+  const { bytes } = scan;
+  for (let which = 0; which < leads.length; which += 1) {
+    const lead = leads[which] as Lead;
+    const literal = lead.bytes;
+    let same = 0;
+    while (same < literal.length && bytes[start + same] === literal[same]) same += 1;
+    const next = same === literal.length ? cutOne(scan, lead, start) : -1;
     if (next !== -1) return next;
   }
   return -1;
@@ -51,7 +57,6 @@ export function cutBracket(scan: Scan, at: number): number {
 
 function cutOne(scan: Scan, lead: Lead, start: number): number {
   const { text, spans, stop } = scan;
-  if (!text.startsWith(lead.literal, start)) return -1;
   const after = start + lead.literal.length;
   if (after > stop) return -1;
   if (lead.token !== undefined) {
@@ -84,7 +89,9 @@ function cutOne(scan: Scan, lead: Lead, start: number): number {
     case 'changed':
       return cutChanged(scan, start, after);
     case 'recipient':
-      return cutRecipient(scan, start);
+      return cutBefore(scan, start, RECIPIENT);
+    case 'bracketed':
+      return cutBefore(scan, start, BRACKETED);
     default:
       return cutPhrase(scan, lead, start);
   }
@@ -138,14 +145,22 @@ function cutTold(scan: Scan, after: number, isCode: boolean): number {
   return spans.secret(from, to, 'secret');
 }
 
-/** Bytes before `R=` of exim in which the recipient's name stands. */
-const RECIPIENT_MAX = 80;
+/** Bytes before a phrase in which the name stands that it is told of. */
+const BEFORE_MAX = 80;
+/** `=> alice R=…`, `** alice R=…` of exim: a recipient of this host, whose address is not written down. */
+const RECIPIENT = /(?:^| )(?:=>|->|>>|\*\*|==) ([^\s<>@=/][^\s<>@=]{0,63}) $/;
+/** `[alice] Peer Connection Initiated` of OpenVPN. */
+const BRACKETED = /\[([^\s[\]]{1,64})\] $/;
 
-/** `=> alice R=…`, `** alice R=…`: a recipient of this host, whose address is not written down. */
-function cutRecipient(scan: Scan, start: number): number {
-  const before = scan.text.slice(Math.max(scan.spans.last, scan.floor, start - RECIPIENT_MAX), start);
-  const name = /(?:^| )(?:=>|->|>>|\*\*|==) ([^\s<>@=/][^\s<>@=]{0,63}) $/.exec(before)?.[1];
-  if (name !== undefined) putPerson(scan, start - 1 - name.length, start - 1);
+/** A name that stands before its phrase. */
+function cutBefore(scan: Scan, start: number, pattern: RegExp): number {
+  const before = scan.text.slice(Math.max(scan.spans.last, scan.floor, start - BEFORE_MAX), start);
+  const found = pattern.exec(before);
+  if (found !== null) {
+    const name = found[1] as string;
+    const from = start - before.length + found.index + found[0].indexOf(name);
+    putPerson(scan, from, from + name.length);
+  }
   return -1;
 }
 

@@ -1,5 +1,5 @@
 /** Where a value ends that began behind its key: at its closing quote, or without one by what its class may hold. */
-import { indexOf, isDigit, NAME_END, runEnd, runStop, VALUE_END, WORD_BITS } from '../bytes.ts';
+import { indexOf, isDigit, NAME_END, runEnd, runStop, tableOf, VALUE_END, WORD_BITS } from '../bytes.ts';
 import { columnOf, type Scan } from '../context.ts';
 import { markerEnd } from '../spans.ts';
 
@@ -105,9 +105,11 @@ const WORDS_MAX = 160;
 export function wordsEnd(scan: Scan, keyStart: number, keyEnd: number, end: number, stop: number): number {
   const { bytes, floor, text } = scan;
   if ((bytes[end] !== 32 && bytes[end] !== 44) || end >= stop) return end;
+  const isEqual = bytes[keyEnd] === 61;
+  // Behind a blank stands a field of many.
+  if (isEqual && bytes[keyStart - 1] === 32 && bytes[keyStart - 2] !== 44) return end;
   const rest = text.slice(end, Math.min(stop, end + WORDS_MAX));
   const before = keyStart > floor ? text.slice(Math.max(floor, keyStart - 2), keyStart) : '';
-  const isEqual = bytes[keyEnd] === 61;
   if (isEqual && before.endsWith(';')) return end + (/^[^;"'<>\n]+(?=;)/.exec(rest)?.[0].length ?? 0);
   if (isEqual && (before.endsWith('(') || before === ', '))
     return end + (/^[^=()"\n]{1,120}?(?=, \w{1,40}=|\))/.exec(rest)?.[0].length ?? 0);
@@ -174,7 +176,7 @@ function closeOf(scan: Scan, start: number, stop: number): number {
   return around.close;
 }
 
-const JOINERS = ',;&)]}|';
+const JOINERS = tableOf(',;&)]}|');
 
 /** The end of a secret without quotes: what joins fields ends it only where another field follows. */
 export function secretEnd(scan: Scan, keyStart: number, start: number, stop: number): number {
@@ -188,7 +190,7 @@ export function secretEnd(scan: Scan, keyStart: number, start: number, stop: num
     // A shell's blank inside of a word.
     else if (byte === 92 && bytes[at + 1] === 32 && bytes[keyStart - 1] === 32) at += 1;
     else if (isQuery && (byte === 38 || byte === 35)) return at;
-    else if (JOINERS.includes(text.charAt(at)) && endsHere(scan, at + 1, stop)) return at;
+    else if (JOINERS[byte] === 1 && endsHere(scan, at + 1, stop)) return at;
   }
   return stop;
 }
@@ -202,9 +204,9 @@ function isEscapedEnd({ bytes, stop }: Scan, at: number): boolean {
 
 function endsHere(scan: Scan, next: number, stop: number): boolean {
   if (next >= stop) return true;
-  const { bytes, text } = scan;
+  const { bytes } = scan;
   const byte = bytes[next] as number;
-  if (VALUE_END[byte] !== 0 || JOINERS.includes(text.charAt(next)) || byte === 58 || byte === 92) return true;
+  if (VALUE_END[byte] !== 0 || JOINERS[byte] === 1 || byte === 58 || byte === 92) return true;
   const end = wordEnd(scan, next, Math.min(stop, next + 40));
   return end > next && bytes[end] === 61;
 }

@@ -1,6 +1,6 @@
 /** The grammar of values: where one starts behind its key, in every syntax, and what is around it. */
 import { bare, type Found } from './bare-values.ts';
-import { gapEnd, indexOf, isDigit, runStop, VALUE_END, WORD_BITS } from '../bytes.ts';
+import { gapEnd, indexOf, isDigit, isWordByte, KEY_NAME, runStop, tableOf, VALUE_END, WORD_BITS } from '../bytes.ts';
 import { columnOf, lineStop, type Scan } from '../context.ts';
 import { decodePrintableBase64 } from '../encodings/decoding.ts';
 import { decodeEscapes } from '../encodings/encodings.ts';
@@ -117,8 +117,15 @@ export function hasSign(scan: Scan, start: number, end: number, next: number): b
 const BEHIND_QUOTE: ReadonlySet<number> = new Set([58, 61, 32, 9, 93, 41, 44, 59, 62]);
 
 /** What programs write around a value and is none of it: `Some("alice")`, `PASSWORD('…')`. Where the value starts. */
-function unwrapped({ text, engine }: Scan, start: number): number {
+function unwrapped({ bytes, text, engine }: Scan, start: number): number {
   const { wrapper } = engine.rules;
+  // A word that no bracket and no blank ends is in no wrapper, whatever the table has.
+  const first = bytes[start] as number;
+  if (isWordByte(first)) {
+    let end = start + 1;
+    while (KEY_NAME[bytes[end] as number] === 1) end += 1;
+    if (bytes[end] !== 40 && bytes[end] !== 32 && bytes[end] !== 91) return start;
+  }
   wrapper.lastIndex = start;
   return wrapper.test(text) ? wrapper.lastIndex : start;
 }
@@ -217,9 +224,13 @@ function isAngled(scan: Scan, close: number): boolean {
 
 const CHANGED = /["'`]? ?(?:->|=>| to) ?(?=["'`])|(?<![->=]) -> (?=[^\s"'`])/y;
 
+/** What such a sign begins with: a quote, a blank, or its own first byte. */
+const CHANGE_SIGN = tableOf('"\'` -=');
+
 /** `"old" -> "new"`: a second value behind the first one that ends at a place. Answers where the scan goes on. */
 function further(scan: Scan, keyClass: KeyClass, end: number, stop: number): number {
-  if (end >= stop || (!WHOLE.has(keyClass) && keyClass !== 'user')) return end;
+  if (end >= stop || CHANGE_SIGN[scan.bytes[end] as number] === 0 || (!WHOLE.has(keyClass) && keyClass !== 'user'))
+    return end;
   CHANGED.lastIndex = end;
   if (!CHANGED.test(scan.text) || CHANGED.lastIndex >= stop) return end;
   const start = CHANGED.lastIndex;

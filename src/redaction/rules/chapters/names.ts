@@ -55,13 +55,13 @@ export const NAMES: readonly Row[] = [
   ...names('user', 'user username login', true),
   ...names(
     'user',
-    'account actor sub sender uname rcpt saslsender displayname acct ruser logname authname owner nick nickname fullname firstname lastname givenname surname realname loginname accountname personname patronymic recipient mailbox invitedby createdby updatedby deletedby issuedby revokedby setby inviter authlogin userlogin smtplogin dblogin identity principal origto clientuser targetuser participant participants member members peeruser invitee assignee organizer attendee author creator modifiedby uploadedby requestedby upn uniquename preferredname familyname middlename gecos mailnickname suser duser usrname setid callername calleename calleridname fromname sipfromdisplay authorname sendername recipientname contactname participantname membername fu tu пользователь логин',
+    'account actor sub sender uname rcpt saslsender displayname acct ruser logname authname owner nick nickname fullname firstname lastname givenname surname realname loginname accountname personname patronymic recipient mailbox invitedby createdby updatedby deletedby issuedby revokedby setby inviter authlogin userlogin smtplogin dblogin identity principal principalname origto clientuser targetuser participant participants member members peeruser invitee assignee organizer attendee author creator modifiedby uploadedby requestedby upn uniquename preferredname familyname middlename gecos mailnickname suser duser usrname setid callername calleename calleridname fromname sipfromdisplay authorname sendername recipientname contactname participantname membername fu tu пользователь логин',
   ),
   ...names(
     'user-id',
-    'uid auid userid accountid ownerid actorid senderid accountnumber euid suid fsuid memberid loginid',
+    'uid uidnumber auid userid accountid ownerid actorid senderid accountnumber euid suid fsuid memberid loginid',
   ),
-  ...names('directory', 'cn sn samaccountname userprincipalname uidnumber memberuid uniquemember'),
+  ...names('directory', 'cn sn samaccountname userprincipalname memberuid uniquemember'),
   ...names('address', 'mail email', true),
   ...names(
     'address',
@@ -70,16 +70,17 @@ export const NAMES: readonly Row[] = [
   ...names('phone', 'phone msisdn mobile telephone', true),
   ...names(
     'phone',
-    'phones tel caller callee phonenumber mobilephone homephone workphone telephonenumber callerid calleridnum calleridnumber callernumber calleenumber callednumber callingnumber destinationnumber pager facsimiletelephonenumber dstouser srcouser dnis ani телефон',
+    'phones tel caller callee phonenumber mobilephone homephone workphone telephonenumber callerid clid calleridnum calleridnumber callernumber calleenumber callednumber callingnumber destinationnumber pager facsimiletelephonenumber dstouser srcouser dnis ani телефон',
   ),
   ...names('code', 'otp', true),
   ...names(
     'code',
     'code pin recoverycode verificationcode smscode totp mfacode onetimecode confirmationcode authcode logincode',
   ),
+  ...names('id', 'commit', true),
   ...names(
     'id',
-    'sha md5 digest checksum etag commit rev revision build buildid fingerprint traceid spanid parentid parentspanid req request requestid reqid correlationid conv conversationid conversation device deviceid callid messageid msgid inreplyto references contentmd5 hash filehash imagedigest containerid bootid machineid invocationid cursor queueid serial traceparent tracestate xrequestid xtraceid xcorrelationid blake3 crc32 ifnonematch ifmatch changeset publickey tag path file filename uuid guid jti kid clientmsgid eventid jobid txid transactionid commitid boundary',
+    'sha md5 digest checksum etag rev revision build buildid fingerprint traceid spanid parentid parentspanid req request requestid reqid correlationid conv conversationid conversation device deviceid callid messageid msgid inreplyto references contentmd5 hash filehash imagedigest containerid bootid machineid invocationid cursor queueid serial traceparent tracestate xrequestid xtraceid xcorrelationid blake3 crc32 ifnonematch ifmatch changeset publickey tag path file filename uuid guid jti kid clientmsgid eventid jobid txid transactionid commitid boundary',
   ),
   ...names('audit', 'comm cwd name exe cmd proctitle a0 a1 a2 a3 a4 a5 a6 a7 a8 a9 data grantors'),
   ...names('socket-address', 'saddr'),

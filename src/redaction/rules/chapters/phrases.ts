@@ -341,6 +341,38 @@ const MAIL_AND_CALLS: readonly Row[] = [
   ),
   phrase("T=<'text'>", 'H=h P=esmtps T="«see you at nine»" for', 'T=remote_smtp'),
   phrase('U=<user> P=', '<= <> R=1 U=«kalomi» P=local S=33', 'U=3 R=2'),
+  special(
+    'bracketed',
+    'Peer Connection Initiated with',
+    '192.0.2.x:1194 [«kalomi»] Peer Connection Initiated with [AF_INET]192.0.2.x:1194',
+    'Peer Connection Initiated with [AF_INET]192.0.2.x:1194',
+  ),
+  phrase(
+    String.raw`Authentication of \[<slashed>\]`,
+    'Authentication of [«kalomi»] was terminated by realm [reserved]',
+    'Authentication of [a list] ended',
+  ),
+  phrase(
+    String.raw`authenticate user \[<slashed>\]`,
+    'failed to authenticate user [«kalomi»]',
+    'cannot authenticate user [of this host]',
+  ),
+  phrase('Started by user <name>$', 'Started by user «Kalomi Ren»', 'Started by users of the group'),
+  phrase(
+    String.raw`Adding \w{0,32}(?:PASSWORD|PWD|SECRET|TOKEN)\w{0,32} property\. Its value is <'secret'>`,
+    "PROPERTY CHANGE: Adding DBPASSWORD property. Its value is '«os vuh»'.",
+    "PROPERTY CHANGE: Adding INSTALLLEVEL property. Its value is '1'.",
+  ),
+  phrase(
+    String.raw`Modifying \w{0,32}(?:PASSWORD|PWD|SECRET|TOKEN)\w{0,32} property\. Its current value is <'secret'>\. Its new value: <'secret'>`,
+    "Modifying DBPASSWORD property. Its current value is '«os vuh»'. Its new value: '«kalomi»'.",
+    "Modifying INSTALLLEVEL property. Its current value is '1'. Its new value: '3'.",
+  ),
+  phrase(
+    'snmp-server community <pass>(?= R[OW]| r[ow]| view |$)',
+    'snmp-server community «osvuh» RO',
+    'snmp-server community strings are kept by the device',
+  ),
   special('recipient', 'R=', '1abc => «kalomi» R=local T=local', '1abc => /var/mail R=local'),
   phrase('o=<user> \\d{1,20} \\d{1,20} IN IP[46]', 'o=«kalomi» 2890844526 2890842807 IN IP4 h', 'o=1'),
 ];
