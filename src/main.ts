@@ -202,7 +202,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const profiles = await addAccounts(account, supervisor, () => urls.coordinator);
   const attachmentKeys = new AttachmentKeys({ ...base, ...management, announce: changes.announceSealing });
   followAccess(management.settings, coordinator.access);
-  await startManagement(base, closers, management, attachmentKeys);
+  await startManagement(base, closers, { ...management, ...coordinator }, attachmentKeys);
   startOutsideSystems(base, closers, management.settings, coordinator.people);
   const calendar = await makeHttpSurface({ ...surface, telemetry: countFor('calendar', metrics) });
   const meetings = makeEntryMeetings(coordinator.meetings, () => urls.coordinator);
@@ -334,9 +334,10 @@ async function startManagement(
     integrations,
     ldapSync,
     retention,
+    hostedGuests,
     roomOwners,
     vault,
-  }: Awaited<ReturnType<typeof addManagementServices>>,
+  }: Awaited<ReturnType<typeof addManagementServices>> & Pick<Coordinator, 'hostedGuests'>,
   attachmentKeys: AttachmentKeys,
 ): Promise<void> {
   closers.push(
@@ -357,6 +358,7 @@ async function startManagement(
   auditArchive.start();
   ldapSync.start();
   roomOwners.start();
+  hostedGuests.landAll().catch((error: unknown) => log.warn('bringing guests into their rooms failed', { error }));
   integrations.deliveries.start();
   metrics.supply(() => ({ subscriptions: integrations.deliveries.metrics }));
 }

@@ -1,4 +1,5 @@
 /** What a call actor is told and asked, and what it answers. */
+import type { Address } from '#actors/runtime/actor.ts';
 import type { CallResult } from './call-record.ts';
 
 /** A stanza of the call or webrtc family, checked, with its sender from the session. */
@@ -25,6 +26,19 @@ export type StepTaken = null | { readonly moved: string };
 /** The answer to an outcome: the attempts that it may be of, none when nothing is known of it. */
 export type OutcomeAnswer = readonly string[];
 
+/** The answer to a claim: whether it is the first for that attempt. */
+export interface CallClaimed {
+  readonly isNew: boolean;
+}
+
+/**
+ * The actor that knows in which scope an attempt of that id lives: ids are their clients' to choose, so an attempt elsewhere
+ * under the id of another one would be taken for it by whoever is in both.
+ */
+export function claimsOf(call: string): Address {
+  return `call:id=${call}`;
+}
+
 export type CallMessage =
   | CallStep
   /** Is this what became of it? Without `call` any attempt that the actor remembers may be meant. */
@@ -47,5 +61,9 @@ export type CallMessage =
     }
   /** These people are no longer in the room, or the meeting there is over; null for all of them. Answered with null. */
   | { readonly kind: 'membershipEnded'; readonly users: readonly string[] | null }
-  /** Steps of this attempt belong to another scope; tells again and again while it is so. */
-  | { readonly kind: 'alias'; readonly call: string; readonly scope: string };
+  /** Steps of this attempt belong to another scope, or that is where it lives; tells again and again while it is so. */
+  | { readonly kind: 'alias'; readonly call: string; readonly scope: string }
+  /** To the actor of `claimsOf`: an attempt is to begin in that scope. Answered with `CallClaimed`; refused `call_id_taken`. */
+  | { readonly kind: 'claim'; readonly call: string; readonly scope: string }
+  /** To the same: it did not begin there, or is over. Answered with null. */
+  | { readonly kind: 'release'; readonly call: string; readonly scope: string };

@@ -12,7 +12,7 @@
 import { unixSeconds } from '#src/base/clock.ts';
 import { refused, unreachable, type Actor, type Answer, type Effect } from '../runtime/actor.ts';
 import { ROLLS, located, nextDue, takeOut, takeStep, tick, type News, type Refusing } from './attempt.ts';
-import type { CallMessage, CallStep, OutcomeAnswer } from './call.messages.ts';
+import { claimsOf, type CallClaimed, type CallMessage, type CallStep, type OutcomeAnswer } from './call.messages.ts';
 import { audienceOf, pairScope, stateOf, type CallRecord } from './call-record.ts';
 import { resume, type CallOptions, type CallScope } from './call-scope.ts';
 import { agrees } from './outcome-check.ts';
@@ -40,7 +40,7 @@ export function makeCallActor(options: CallOptions): Actor<CallScope, CallMessag
   return {
     name: 'call',
     mailboxMax: CALL_MAILBOX_MAX,
-    urgent: ['step', 'tick', 'located', 'membershipEnded', 'alias'],
+    urgent: ['step', 'tick', 'located', 'membershipEnded', 'alias', 'claim', 'release'],
     start: (scope) => resume(scope, options),
     receive: (state, message, now) => new Turn(state, options, now).receive(message),
     // Deadlines are the clock's own, which wakes the actor for the last of them: here it is enough to be empty.
@@ -88,6 +88,13 @@ class Turn {
         break;
       case 'alias':
         this.#addAlias(message.call, message.scope);
+        break;
+      case 'claim':
+        this.#effects.push(this.#claim(message.call, message.scope));
+        break;
+      case 'release':
+        if (this.#state.aliases.get(message.call)?.scope === message.scope) this.#state.aliases.delete(message.call);
+        this.#effects.push({ kind: 'answer', value: null });
         break;
       default:
         return unreachable(message);
@@ -233,8 +240,9 @@ class Turn {
     this.#shareAddress(record);
   }
 
-  /** Has the pairs by which people from outside are addressed send their steps here. */
+  /** Holds the id, and has the pairs by which people from outside are addressed send their steps here. */
   #shareAddress({ call, isGroup, scope, guests, transfer }: CallRecord): void {
+    this.#effects.push({ kind: 'tell', to: claimsOf(call), message: { kind: 'alias', call, scope } as CallMessage });
     if (isGroup) return;
     const pairs = guests.map(({ user, by }) => pairScope([user, by]));
     if (transfer !== null) pairs.push(pairScope([transfer.target, transfer.by]));
@@ -242,6 +250,16 @@ class Turn {
       if (pair === scope) continue;
       this.#effects.push({ kind: 'tell', to: `call:${pair}`, message: { kind: 'alias', call, scope } as CallMessage });
     }
+  }
+
+  /** An id lives in one scope at a time. A claim whose attempt tells no more of itself is over. */
+  #claim(call: string, scope: string): Effect {
+    const known = this.#state.aliases.get(call);
+    if (known !== undefined && known.scope !== scope && known.until > this.#at) {
+      return { kind: 'refuse', code: 'call_id_taken', field: 'call' };
+    }
+    this.#addAlias(call, scope);
+    return { kind: 'answer', value: { isNew: known === undefined } satisfies CallClaimed };
   }
 
   #addAlias(call: string, scope: string): void {
@@ -264,6 +282,7 @@ class Turn {
     const [oldest] = ended.keys();
     if (ended.size > ENDED_MAX && oldest !== undefined) ended.delete(oldest);
     this.#options.board.end(scope, call, over.result);
+    this.#effects.push({ kind: 'tell', to: claimsOf(call), message: { kind: 'release', call, scope } as CallMessage });
     const body = { reason: over.reason, ...(over.into === undefined ? {} : { into: over.into }) };
     this.#effects.push(...announce(record, 'end', body, { ts: this.#ts }));
     for (const step of waiting) this.#answer(step, undefined, refused('call_over'));

@@ -15,6 +15,8 @@ import type { Language } from '#src/protocol/languages.ts';
 import type { MailSetup, Transport } from '#src/mail/transport.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
+import { LabelledCounts } from '#src/telemetry/labelled-counts.ts';
+import { oneSample } from '#src/telemetry/metrics.ts';
 import { wordsOf, type Letter, type MailedNotice } from './account-letters.ts';
 
 /** Mails that wait at most: those of an organisation whose mail server is down for an hour. Beyond it: `busy`. */
@@ -83,6 +85,11 @@ interface Waiting extends AccountMail {
 export class AccountOutbox {
   readonly #options: AccountOutboxOptions;
   readonly #queue: DeliveryQueue<Waiting, Outcome>;
+  readonly #results: Readonly<Record<Letter['kind'], LabelledCounts>> = {
+    code: new LabelledCounts(),
+    notice: new LabelledCounts(),
+    reset: new LabelledCounts(),
+  };
   /** The last mail that the queue has. */
   #seen = '';
   #number: number;
@@ -113,6 +120,20 @@ export class AccountOutbox {
     this.#queue.reserve(1);
     this.#number += 1;
     draft.putDocument(accountMails, String(this.#number).padStart(NUMBER_DIGITS, '0'), mail);
+  }
+
+  /** Counts a notice that finds no place among the mails that wait. */
+  noticeLeftOut(): void {
+    this.#results.notice.add('left_out');
+  }
+
+  /** For the metrics. */
+  get metrics() {
+    const results = Object.entries(this.#results);
+    return {
+      parley_account_mails_total: results.flatMap(([kind, counts]) => counts.samples([kind])),
+      parley_account_mails_waiting: oneSample(this.#queue.waiting),
+    };
   }
 
   wake(): void {
@@ -171,6 +192,7 @@ export class AccountOutbox {
 
   async #over({ id, kind, user }: Waiting, outcome: Outcome): Promise<void> {
     await this.#options.accounts.change((draft) => draft.removeDocument(accountMails, id));
+    this.#results[kind].add(outcome);
     // Nobody else says so: whoever asked is not told, and asks an administrator why nothing came.
     if (outcome === 'failed') this.#options.log.warn('a mail about an account was not taken', { kind, user });
   }

@@ -24,7 +24,7 @@ export interface NoticeWatchOptions {
   /** Whether a mail server is named. */
   readonly isOn: () => boolean;
   readonly log: { warn(message: string, fields?: Readonly<Record<string, unknown>>): void };
-  readonly outbox: Pick<AccountOutbox, 'put' | 'wake'>;
+  readonly outbox: Pick<AccountOutbox, 'noticeLeftOut' | 'put' | 'wake'>;
   /** Tells the devices of a person that something of theirs is another. */
   readonly tell: (user: string) => void;
 }
@@ -104,6 +104,7 @@ export class NoticeWatch {
     } catch (error) {
       // As many mails wait as may: the devices are told all the same.
       if (!(error instanceof Refusal)) throw error;
+      outbox.noticeLeftOut();
     }
   }
 }

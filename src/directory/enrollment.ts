@@ -17,7 +17,14 @@ import type { AccessControl } from './access-control.ts';
 import { consoleRoles } from '#src/identity/console/console-role-record.ts';
 import { namesIn, putProfile } from './directory.ts';
 import { dropHosted, putHosted } from '#src/identity/guest-hosts.ts';
-import { guestOfPhone, guestPhones, guestRecords, phoneId, type GuestRecord } from '#src/identity/guest-records.ts';
+import {
+  guestLandings,
+  guestOfPhone,
+  guestPhones,
+  guestRecords,
+  phoneId,
+  type GuestRecord,
+} from '#src/identity/guest-records.ts';
 import { termEnd, type Guests } from './guests.ts';
 import type { Invitations } from './invitations.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
@@ -31,7 +38,10 @@ export const CONSOLE_INVITATION_SECONDS = 24 * 3600;
 const SECRET_SYMBOLS = 32;
 
 /** What an invitation says of the guest whom it is for. */
-type GuestForm = Pick<GuestRecord, 'phone' | 'endsAt' | 'invitedBy' | 'isHosted'>;
+interface GuestForm extends Pick<GuestRecord, 'phone' | 'endsAt' | 'invitedBy' | 'isHosted'> {
+  /** The room that they come into. */
+  readonly room?: string;
+}
 
 interface EnrollmentRecord {
   readonly kind: Enroll['kind'];
@@ -144,7 +154,9 @@ export class Enrollment {
       if (guest !== null) {
         this.#requireHost(draft, guest);
         if (guestOfPhone(draft, guest.phone, unixSeconds(now)) !== undefined) throw new Refusal('phone_taken');
-        draft.putDocument(guestRecords, username, { ...guest, closed: false });
+        const { room, ...person } = guest;
+        draft.putDocument(guestRecords, username, { ...person, closed: false });
+        if (room !== undefined) draft.putDocument(guestLandings, username, { room });
         draft.putDocument(guestPhones, phoneId(guest.phone), username);
         if (guest.isHosted === true) {
           dropHosted(draft, guest.invitedBy, { invitation: hash });

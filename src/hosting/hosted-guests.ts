@@ -5,9 +5,9 @@
 import { unixSeconds, type Clock } from '#src/base/clock.ts';
 import { formatInstant } from '#src/base/time.ts';
 import { countHosted, dropHosted, putHosted, readHosted } from '#src/identity/guest-hosts.ts';
-import { guestOfPhone, guestRecords } from '#src/identity/guest-records.ts';
+import { guestLandings, guestOfPhone, guestRecords } from '#src/identity/guest-records.ts';
 import type { HostedGuest, InviteGuest } from '#src/protocol/directory/guests.ts';
-import { Refusal } from '#src/protocol/errors.ts';
+import { ERRORS, Refusal } from '#src/protocol/errors.ts';
 import { readGuestRule } from '#src/settings/guest-settings.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
@@ -15,14 +15,16 @@ import type { AccessControl } from '#src/directory/access-control.ts';
 import { profileOf } from '#src/directory/directory.ts';
 import { putEnrollment, removeEnrollment, waitingGuestOf, type EnrollmentLink } from '#src/directory/enrollment.ts';
 import { termEnd, type Guests } from '#src/directory/guests.ts';
+import type { HostedRooms } from './hosted-rooms.ts';
 
 const DAY_MILLIS = 86_400_000;
 
 export interface HostedGuestsOptions {
   readonly accounts: Accounts;
-  readonly access: Pick<AccessControl, 'grants'>;
+  readonly access: Pick<AccessControl, 'allows' | 'grants'>;
   readonly clock: Clock;
   readonly guests: Pick<Guests, 'end'>;
+  readonly rooms: HostedRooms;
 }
 
 export class HostedGuests {
@@ -34,17 +36,20 @@ export class HostedGuests {
 
   /**
    * Makes an invitation; the path of its link is known to the answer alone.
-   * @throws Refusal `right_missing`, `field_invalid` for a term out of bounds, `phone_taken`, `guests_full`.
+   * @throws Refusal `right_missing`, `field_invalid` for a term out of bounds, `phone_taken`, `guests_full`; those of
+   * `requireMayAdd` for a room.
    */
   async invite(host: string, form: InviteGuest, by: AuditActor): Promise<EnrollmentLink> {
-    const { accounts, access, clock } = this.#options;
+    const { accounts, access, clock, rooms } = this.#options;
     if (!access.grants('guest.invite', host)) throw new Refusal('right_missing');
+    const { conversation_id: room, display_name } = form;
+    if (room !== undefined) rooms.requireMayAdd(room, host);
     const now = clock.now();
     const { perPerson, termDays } = readGuestRule(accounts);
     const endsAt = termEnd(form.guest_until, now, 'guest_until');
     if (endsAt * 1000 > now + termDays * DAY_MILLIS) throw new Refusal('field_invalid', { field: 'guest_until' });
-    const guest = { phone: form.phone, endsAt, invitedBy: host, isHosted: true } as const;
-    const { display_name } = form;
+    const where = room === undefined ? {} : { room };
+    const guest = { phone: form.phone, endsAt, invitedBy: host, isHosted: true, ...where } as const;
     return await accounts.change((draft) => {
       if (draft.person(host)?.state !== 'active' || !access.grants('guest.invite', host)) {
         throw new Refusal('right_missing');
@@ -65,7 +70,9 @@ export class HostedGuests {
       if ('invitation' in one) {
         const waiting = waitingGuestOf(accounts, host, one.invitation);
         if (waiting === undefined || waiting.expiresAt <= now || waiting.guest.endsAt <= now) return [];
-        const ends = { expires_at: formatInstant(waiting.expiresAt * 1000) };
+        const { room } = waiting.guest;
+        const where = room === undefined ? {} : { conversation_id: room };
+        const ends = { expires_at: formatInstant(waiting.expiresAt * 1000), ...where };
         const { display_name: name } = waiting.profile;
         return [{ state: 'invited', id: one.invitation, ...ends, ...viewOf(name, waiting.guest) }];
       }
@@ -74,6 +81,32 @@ export class HostedGuests {
       const { display_name: name } = profileOf(accounts, one.guest);
       return [{ state: 'active', user: one.guest, ...viewOf(name, record) }];
     });
+  }
+
+  /**
+   * Has a guest come into the room that they were invited to, if there is one still to come into. The word is the host's by
+   * then: who adds nobody there any more has brought the guest into the organisation, and not into the room.
+   */
+  async land(username: string): Promise<void> {
+    const { accounts, access, rooms } = this.#options;
+    const landing = accounts.document(guestLandings, username);
+    const host = accounts.document(guestRecords, username)?.invitedBy;
+    if (landing === undefined || host === undefined) return;
+    try {
+      if (accounts.isActive(host) && access.allows('invite', host, username)) {
+        await rooms.add(landing.room, host, username);
+      }
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      // A room that does not answer now is asked again by `landAll`.
+      if (ERRORS[error.code].status === 503) return;
+    }
+    await accounts.change((draft) => draft.removeDocument(guestLandings, username));
+  }
+
+  /** Goes on with those for whom the room had no answer, or between whose account and room the server stopped. */
+  async landAll(): Promise<void> {
+    for (const { id } of this.#options.accounts.documents(guestLandings)) await this.land(id);
   }
 
   /** Takes an invitation back that waits. @throws Refusal `invitation_not_found`, also for one of somebody else. */

@@ -18,6 +18,9 @@ export interface GuestRecord {
 /** By username. */
 export const guestRecords = defineCollection<GuestRecord>('guests', { version: 1 });
 
+/** Username of a guest who has enrolled → the room that they are still to come into. */
+export const guestLandings = defineCollection<{ readonly room: string }>('guest_landings', { version: 1 });
+
 /** Digits of a phone number → username of the guest who has it now. */
 export const guestPhones = defineCollection<string>('guest_phones', { version: 1 });
 
@@ -33,6 +36,7 @@ export function removeGuest(draft: AccountsDraft, username: string): void {
   const phone = phoneId(guest.phone);
   if (draft.document(guestPhones, phone) === username) draft.removeDocument(guestPhones, phone);
   draft.removeDocument(guestRecords, username);
+  draft.removeDocument(guestLandings, username);
   if (guest.isHosted === true) dropHosted(draft, guest.invitedBy, { guest: username });
 }
 

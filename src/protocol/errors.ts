@@ -225,6 +225,7 @@ export const ERRORS = {
   call_already_joined: { status: 409, error: 'This call attempt was already joined.' },
   call_already_started: { status: 409, error: 'This call attempt has begun already; invite by another one.' },
   call_full: { status: 409, error: 'The call has as many people as it may have.' },
+  call_id_taken: { status: 409, error: 'Another call has this id; begin under another one.' },
   call_not_joined: { status: 409, error: 'This device is not in the call.' },
   call_outcome_contradicts: { status: 409, error: 'The outcome is not what became of the call.' },
   call_outcome_posted: { status: 409, error: 'You have posted another outcome of this call already.' },

@@ -7,12 +7,14 @@ import type { AskingRule } from '#src/protocol/directory/policy-decision.ts';
 import { readWaitingFor } from '#storage/conversations/room-invitations.ts';
 import { makeSharing } from '#storage/conversations/inbox-reader.ts';
 import type { Lanes } from '#storage/engine/lanes.ts';
+import { makeHostedRooms, type HostedRooms } from '#src/hosting/hosted-rooms.ts';
 import { makeMeetingRooms, type MeetingRooms } from '#src/meetings/meeting-rooms.ts';
 import type { Sharing } from '#src/directory/access-control.ts';
 
 export interface ConversationAccess {
   readonly sharing: Sharing;
   readonly rooms: MeetingRooms;
+  readonly hostedRooms: HostedRooms;
 }
 
 export function makeConversationAccess(
@@ -36,6 +38,7 @@ export function makeConversationAccess(
     for (const who of [host, EVERYBODY]) requireQuota('rooms', who, readRooms(environments, who), 1);
   };
   return {
+    hostedRooms: makeHostedRooms({ ask: (to, message, millis) => supervisor.ask(to, message, millis), lanes }),
     sharing: (one) => makeSharing(environments, one),
     rooms: {
       ...rooms,

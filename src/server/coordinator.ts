@@ -40,6 +40,7 @@ import type { GroupMemberships } from '#src/directory/bookable/group-memberships
 import { Resources } from '#src/directory/bookable/resources.ts';
 import { Guests } from '#src/directory/guests.ts';
 import { HostedGuests } from '#src/hosting/hosted-guests.ts';
+import type { HostedRooms } from '#src/hosting/hosted-rooms.ts';
 import { makeHttpSurface, type Health } from '#src/http/http-surface.ts';
 import type { HttpTelemetry } from '#src/http/http-telemetry.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
@@ -90,6 +91,7 @@ export interface CoordinatorOptions {
   /** Who shares a conversation with whom, as the lanes say. */
   readonly sharing: Sharing;
   readonly rooms: MeetingRooms;
+  readonly hostedRooms: HostedRooms;
   /** Told of a session that was ended because two had a refresh token of it. */
   readonly sessionReused: SignInOptions['reused'];
   /** The directory server that judges some names; undefined before there is one to ask. */
@@ -162,7 +164,7 @@ export async function makeCoordinator(options: CoordinatorOptions): Promise<Coor
   await nouns.directory.prepare();
   const app = await makeHttpSurface(options);
   const sessionCookies = new SessionCookies({ baseUrl: config.coordinatorUrl, clock });
-  const sessions = makeSessionHandlers(signIn, nouns.enrollment, sessionCookies);
+  const sessions = makeSessionHandlers(signIn, nouns.enrollment, nouns.hostedGuests, sessionCookies);
   addClientRoutes(app, SESSION_ROUTES, sessions, authenticate, limiter);
   addClientRoutes(app, APP_PASSWORD_ROUTES, makeAppPasswordHandlers(nouns.appPasswords), authenticate, limiter);
   addClientRoutes(app, DIRECTORY_ROUTES, makeDirectoryHandlers(nouns.directory, nouns.groups), authenticate, limiter);
@@ -216,7 +218,7 @@ function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, pass
     avatars: new Avatars({ access, accounts, announcer, clock, maker: pictures }),
     customEmojis: new CustomEmojis({ accounts, clock, maker: pictures }),
     pictures,
-    hostedGuests: new HostedGuests({ accounts, access, clock, guests }),
+    hostedGuests: new HostedGuests({ accounts, access, clock, guests, rooms: options.hostedRooms }),
     passwordResets: new PasswordResets({
       accounts,
       passwords,
@@ -250,6 +252,7 @@ function keepTidy(
     await nouns.guests.sweep();
     await nouns.passwordResets.sweep();
     await nouns.recovery.sweep();
+    await nouns.hostedGuests.landAll();
   };
   const timer = setInterval(() => {
     sweep().catch((error: unknown) => log.warn('sweeping the accounts failed', { error }));

@@ -4,6 +4,7 @@ import type { SESSION_ROUTES } from '#src/protocol/routes.ts';
 import type { Login, Logout, Renew, exchangeInvitation } from '#src/protocol/sessions/sessions.ts';
 import type { ClientHandlers } from '#src/http/client-routes.ts';
 import type { Enrollment } from '#src/directory/enrollment.ts';
+import type { HostedGuests } from '#src/hosting/hosted-guests.ts';
 import type { SignIn } from '#src/identity/sign-in.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { SessionCookies } from './session-cookies.ts';
@@ -13,6 +14,7 @@ export { checkPresence, NO_QUERY } from '#src/http/client-routes.ts';
 export function makeSessionHandlers(
   signIn: SignIn,
   enrollment: Enrollment,
+  hostedGuests: Pick<HostedGuests, 'land'>,
   cookies: SessionCookies,
 ): ClientHandlers<typeof SESSION_ROUTES> {
   return {
@@ -41,6 +43,7 @@ export function makeSessionHandlers(
     exchangeInvitation: async ({ parameters, body, address }) => {
       const { username, password } = body as z.infer<typeof exchangeInvitation>;
       await enrollment.exchange(parameters['invitation'] ?? '', { username, password }, address);
+      await hostedGuests.land(username);
       return { status: 201, body: { user: username } };
     },
   };

@@ -28,6 +28,16 @@ const BATCH_RECORDS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096];
 const DELAY_SECONDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
 export const METRICS = {
+  parley_account_mails_total: {
+    type: 'counter',
+    help: 'Mails about accounts that were done with, by kind (code, reset or notice) and result: sent, failed, dropped (no address, or over) or left_out (too many wait).',
+    labels: ['kind', 'result'],
+  },
+  parley_account_mails_waiting: {
+    type: 'gauge',
+    help: 'Mails about accounts that still have to leave.',
+    labels: [],
+  },
   parley_actors_active: {
     type: 'gauge',
     help: 'Actors in memory, by kind. Idle ones are passivated and not counted.',

@@ -58,6 +58,8 @@ export interface SuppliedMetrics {
     readonly live: Readonly<Record<string, number>>;
     readonly ended: Readonly<Record<string, number>>;
   };
+  /** Figures of mails about accounts, as they are told. */
+  readonly accountMails?: Readonly<Partial<Record<ScalarName, Sample[]>>>;
   /** Figures of the calendar, as they are told. */
   readonly calendar?: Readonly<Partial<Record<ScalarName, Sample[]>>>;
   /** Figures of attachments, as they are told. */
@@ -311,6 +313,7 @@ export class ThreadMetrics {
       return counts.samples();
     };
     return {
+      ...supplied.find(({ accountMails }) => accountMails !== undefined)?.accountMails,
       ...supplied.find(({ calendar }) => calendar !== undefined)?.calendar,
       ...supplied.find(({ attachments }) => attachments !== undefined)?.attachments,
       ...supplied.find(({ push }) => push !== undefined)?.push,

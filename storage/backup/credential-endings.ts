@@ -90,7 +90,7 @@ const KEPT_COLLECTIONS = words(`
   break_glass console_identities console_identity_usernames person_identities person_identity_lists sso_owner_sign_ins sso_providers
   confirmed_emails security_notices security_notice_cursor code_attempts recovery_attempts passkey_holders second_factor_asked_since
   avatars alerts directory_groups audit_retention automation_cursor automation_deliveries automations bot_commands bot_uses client_releases console_roles
-  directory_log directory_state email_holders emoji emoji_pictures emoji_totals given_emails erasures group_names group_totals groups guest_phones guests held_conversations hosted_guest_totals hosted_guests
+  directory_log directory_state email_holders emoji emoji_pictures emoji_totals given_emails erasures group_names group_totals groups guest_landings guest_phones guests held_conversations hosted_guest_totals hosted_guests
   hold_endings legal_hold meeting_attendance meeting_entries meeting_hosts meetings node_report_heads node_reports notifications orphaned_rooms personal_fields policies profiles
   resources resource_emails resource_totals
   scim_client_uses scim_groups scim_names scim_people scim_totals

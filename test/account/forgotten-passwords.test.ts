@@ -27,7 +27,11 @@ after(() => ends.forEach((end) => end()));
 
 let isDown = false;
 let ann: Person;
-const onMail = () => (isDown ? smtpError(421, 'Later') : undefined);
+let isRefused = false;
+const onMail = () => {
+  if (isRefused) return smtpError(550, 'No such mailbox');
+  return isDown ? smtpError(421, 'Later') : undefined;
+};
 const mails = await MailServer.open({ after: (end) => after(end) }, { onMail });
 
 const coordinator = () => host.server.coordinator;
@@ -74,6 +78,14 @@ async function confirm(who: Person, email: string): Promise<void> {
 function linkIn(text: string): string {
   const [link] = /\S+\/v1\/password-reset\/rst_\w+/.exec(text) ?? assert.fail(text);
   return link;
+}
+
+/** A figure of mails about accounts, by the rest of its name and its labels; 0 before it was first counted. */
+async function figure(rest: string): Promise<number> {
+  const answer = await fetch(`${coordinator()}/healthz`, { headers: { accept: 'text/plain' } });
+  const start = `parley_account_mails_${rest} `;
+  const line = (await answer.text()).split('\n').find((one) => one.startsWith(start));
+  return Number(line?.slice(start.length) ?? 0);
 }
 
 async function signIn(username: string, password: string): Promise<Reply> {
@@ -299,6 +311,9 @@ test('CRD-12 who changes what signs them in over and over takes no more than som
   assert.equal(all.length, NOTICES_OF_ONE_WAITING_MAX + 1);
   // What is asked for behind them has its place, and leaves while jan's go one after the other.
   await ask('kim@example.org');
+  const waiting = NOTICES_OF_ONE_WAITING_MAX + 1;
+  await until(async () => (await figure('waiting')) === waiting, 'as many as may to wait, and the link');
+  assert.equal(await figure('total{kind="notice",result="left_out"}'), 1);
   await host.restart('SIGTERM', async () => void (isDown = false));
   await mailTo('kim@example.org', 2);
   await until(() => mailsTo('jan@example.org', true).length >= NOTICES_OF_ONE_WAITING_MAX, 'notices to jan');
@@ -306,6 +321,24 @@ test('CRD-12 who changes what signs them in over and over takes no more than som
   assert.equal((await mine(jan, 'POST', '/email/code')).status, 202);
   await mailTo('jan@example.org', 1);
   assert.equal(mailsTo('jan@example.org', true).length, NOTICES_OF_ONE_WAITING_MAX);
+  await until(async () => (await figure('waiting')) === 0, 'nothing to wait');
+  assert.equal(await figure('total{kind="notice",result="sent"}'), NOTICES_OF_ONE_WAITING_MAX);
+  assert.deepEqual(
+    [await figure('total{kind="reset",result="sent"}'), await figure('total{kind="code",result="sent"}')],
+    [1, 1],
+  );
+});
+
+test('a mail about an account that a mail server refuses is counted, and said in the log without its address', async () => {
+  const lou = await host.server.person('lou');
+  await give('lou', { email: 'lou@example.org' });
+  isRefused = true;
+  assert.equal((await mine(lou, 'POST', '/email/code')).status, 202);
+  await until(async () => (await figure('total{kind="code",result="failed"}')) === 1, 'the failure');
+  isRefused = false;
+  const line = host.server.output.find((one) => one.includes('a mail about an account was not taken')) ?? '';
+  assert.match(line, /"kind":"code"/);
+  assert.doesNotMatch(line, /example\.org/);
 });
 
 test('CRD-12 one address asks for so many links a minute, whoever they are for', async () => {

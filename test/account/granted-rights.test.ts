@@ -381,6 +381,51 @@ test('GST-06 a guest who was asked into a room comes in only while the host is t
   assert.equal((await join(guest)).status, 200);
 });
 
+test('GST-06 a guest who is invited into a room comes into it with their account, as long as the host is there', async () => {
+  const { nia, ole } = await host.server.people('nia', 'ole');
+  await set('guests', { everybody: true });
+  await set('room-invitations', { guests: 'asked' });
+  const room = await start(host.server, nia, 'room', ['ole']);
+  const into = async (who: Person, conversation_id: string) => await invite(who, { conversation_id });
+  const foreign = await start(host.server, ole, 'room', []);
+  assertRefused(await into(nia, foreign.id), 403, 'conversation_forbidden');
+  assertRefused(await into(nia, `c_${'0'.repeat(22)}`), 403, 'conversation_forbidden');
+  assertRefused(await into(nia, (await start(host.server, nia, 'direct', ['ole'])).id), 409, 'participants_fixed');
+  assertRefused(await into(nia, 'room'), 400, 'field_invalid', 'conversation_id');
+  const archived = await start(host.server, nia, 'room', []);
+  const shut = await host.server.api(nia, 'PATCH', `/v1/conversations/${archived.id}`, { archived: true });
+  assert.equal(shut.status, 200, shut.text);
+  assertRefused(await into(nia, archived.id), 409, 'conversation_archived');
+
+  const enrol = async (url: string, username: string): Promise<Person> => {
+    const password = `password of ${username}`;
+    const exchanged = await request('POST', url, { body: { username, password } });
+    assert.equal(exchanged.status, 201, exchanged.text);
+    return { username, password, session: await host.server.signIn(username, password) };
+  };
+  const roles = async (who: Person) => {
+    const path = `/v1/conversations/${room.id}/participants`;
+    const { body } = await host.server.api<{ items: { user: string; role: string }[] }>(who, 'GET', path);
+    return body.items.map(({ role, user }) => `${user} ${role}`);
+  };
+  const [first, second] = [await into(nia, room.id), await into(nia, room.id)];
+  assert.deepEqual([first.status, second.status], [201, 201], first.text);
+  const waiting = (await hostedBy(nia)).map((one) => one.state === 'invited' && one.conversation_id);
+  assert.deepEqual(waiting, [room.id, room.id]);
+  const socket = await connect(host.server, ole);
+  const guest = await enrol(first.body.url, 'nils');
+  await socket.event(({ data, type }) => type === 'membership' && JSON.stringify(data).includes('nils'));
+  await socket.close();
+  assert.deepEqual(await roles(nia), ['nia owner', 'nils guest', 'ole member']);
+  await say(host.server, guest, room.id, 'Here I am');
+  // A host who has left has brought the second into the organisation alone.
+  const path = `/v1/conversations/${room.id}/participants`;
+  assert.equal((await host.server.api(nia, 'PATCH', `${path}/ole`, { role: 'owner' })).status, 200);
+  assert.equal((await host.server.api(nia, 'DELETE', `${path}/nia`)).status, 204);
+  await enrol(second.body.url, 'noel');
+  assert.deepEqual(await roles(ole), ['ole owner']);
+});
+
 test('CRD-07 an invitation lets nobody in when its host may invite no more', async () => {
   const { mia, noe } = await host.server.people('mia', 'noe');
   await set('guests', { everybody: true });

@@ -122,6 +122,18 @@ test('a person takes along what is theirs, of all conversations, and no word of 
   });
   const profile = { display_name: 'Ann Heron', language: 'sv' };
   await request('PATCH', `${host.server.coordinator}/v1/me`, { body: profile, token: ann.session.token });
+  const passwords = { current: ann.password, new: 'herons count by night', end_others: false };
+  const mine = `${host.server.coordinator}/v1/me`;
+  const changed = await request('POST', `${mine}/password`, { body: passwords, token: ann.session.token });
+  assert.equal(changed.status, 200, changed.text);
+  const told = await until(async () => {
+    const { items } = (
+      await request<{ items: { kind: string; address: string }[] }>('GET', `${mine}/security-notices`, {
+        token: ann.session.token,
+      })
+    ).body;
+    return items.length > 0 && items;
+  }, 'ann to be told of her password');
   const wanted = { level: 'all', quiet: null, conversations: {}, keywords: ['eggs'] };
   const path = `${host.server.coordinator}/v1/me/notifications`;
   await request('PUT', path, { body: wanted, token: ann.session.token });
@@ -156,6 +168,8 @@ test('a person takes along what is theirs, of all conversations, and no word of 
     under(lines, 'app_password').map(({ name }) => name),
     ['Old phone'],
   );
+  assert.deepEqual(under(lines, 'security_notice'), told);
+  assert.deepEqual([told.length, told[0]?.kind, told[0]?.address], [1, 'password_changed', '127.0.0.1']);
   const [provisioned] = under(lines, 'provisioned');
   assert.deepEqual(
     [provisioned?.['client'], provisioned?.['user_name'], provisioned?.['external_id']],
@@ -197,7 +211,13 @@ test('a person takes along what is theirs, of all conversations, and no word of 
   for (const foreignText of ['secret words', 'took back', 'bobs.txt', 'Named after', '👍']) {
     assert.ok(!whole.includes(foreignText), foreignText);
   }
-  for (const secret of [app.body.password, app.body.password.replaceAll('-', ''), ann.session.token, ann.password]) {
+  for (const secret of [
+    passwords.new,
+    app.body.password,
+    app.body.password.replaceAll('-', ''),
+    ann.session.token,
+    ann.password,
+  ]) {
     assert.ok(!whole.includes(secret));
   }
   const trail = await host.ask<{ items: { actor: string; about: string }[] }>(
@@ -259,15 +279,14 @@ test('the SDK streams it, and whoever signs out or is blocked meanwhile gets no 
 test('a person has one export at a time, all have so many, and an unread one loses its place', async () => {
   const names = ['gil', 'hal', 'ivy', 'jan', 'kit'] as const;
   const people = await host.server.people(...names);
-  await fillCalendar(people.gil);
+  const others = names.slice(1, OWN_EXPORTS_MAX);
+  // All of them before the first is begun: one that lies for ten seconds may lose its place.
+  for (const name of ['gil', ...others] as const) await fillCalendar(people[name]);
   const lying = await leaveLying(people.gil);
   assert.equal(lying.status, 'HTTP/1.1 200');
   assertRefused(await exportOf(people.gil), 429, 'rate_limited');
-  assert.equal((await exportOf(people.hal)).status, 200);
-  const others = names.slice(1, OWN_EXPORTS_MAX);
   const sockets: Socket[] = [];
   for (const name of others) {
-    await fillCalendar(people[name]);
     const { socket, status } = await leaveLying(people[name]);
     assert.equal(status, 'HTTP/1.1 200', name);
     sockets.push(socket);

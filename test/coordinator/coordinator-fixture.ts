@@ -111,6 +111,10 @@ export async function startCoordinator(context: TestContext, settings: Record<st
     log,
     clock,
     sharing: (one) => (other) => [...rooms.values()].some((people) => people.has(one) && people.has(other)),
+    hostedRooms: {
+      requireMayAdd: () => undefined,
+      add: async (room, _host, guest) => void rooms.get(room)?.add(guest),
+    },
     rooms: {
       make: async (_title, host, participants) => {
         const id = makeId('c', clock.now());

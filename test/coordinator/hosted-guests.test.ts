@@ -4,7 +4,9 @@ import { test } from 'node:test';
 import sharp from 'sharp';
 import { formatInstant } from '#src/base/time.ts';
 import { countHosted, putHosted } from '#src/identity/guest-hosts.ts';
-import { guestRecords } from '#src/identity/guest-records.ts';
+import { HostedGuests } from '#src/hosting/hosted-guests.ts';
+import { guestLandings, guestRecords } from '#src/identity/guest-records.ts';
+import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
 import { EMOJI_MAX } from '#src/protocol/limits.ts';
 import { addEmoji } from '#storage/accounts/custom-emoji.ts';
 import { PASSWORD, START, startCoordinator } from './coordinator-fixture.ts';
@@ -60,6 +62,45 @@ test('GST-06 guests of somebody who left end with them, those of somebody who is
   assert.equal(countHosted(accounts, 'alice'), 0);
   const [entry] = accounts.auditEntries({ limit: 1 });
   assert.deepEqual([entry?.event, entry?.actor, entry?.subject], ['guest.ended', 'server', 'user:visitor']);
+});
+
+test('GST-06 a guest for whom the room had no answer comes into it later, once', async (context) => {
+  const { access, accounts, clock, guests, people } = await startCoordinator(context);
+  await people.add('alice', PASSWORD);
+  await people.add('visitor', PASSWORD);
+  const guest = {
+    phone: '+79161234567',
+    endsAt: START / 1000 + DAY_SECONDS,
+    invitedBy: 'alice',
+    closed: false,
+  } as const;
+  await accounts.change((draft) => {
+    draft.putDocument(guestRecords, 'visitor', { ...guest, isHosted: true });
+    draft.putDocument(guestLandings, 'visitor', { room: 'c_1' });
+  });
+  const asked: string[] = [];
+  const answers: (ErrorCode | undefined)[] = ['unavailable', 'busy', undefined];
+  const rooms = {
+    requireMayAdd: () => undefined,
+    add: async (...whom: string[]) => {
+      asked.push(whom.join(' '));
+      const code = answers.shift();
+      if (code !== undefined) throw new Refusal(code);
+    },
+  };
+  const hostedGuests = new HostedGuests({ access, accounts, clock, guests, rooms });
+  await hostedGuests.land('visitor');
+  for (let turn = 0; turn < 3; turn += 1) await hostedGuests.landAll();
+  assert.deepEqual(asked, Array(3).fill('c_1 alice visitor'));
+  // What the room refuses is over, and so it is for a host who may not come.
+  for (const code of ['conversation_forbidden', undefined] as const) {
+    await accounts.change((draft) => draft.putDocument(guestLandings, 'visitor', { room: 'c_2' }));
+    if (code === undefined) await people.block('alice');
+    else answers.push(code);
+    await hostedGuests.landAll();
+    assert.equal(accounts.document(guestLandings, 'visitor'), undefined);
+  }
+  assert.equal(asked.length, 4);
 });
 
 test('QUO-01 an installation has as many emoji as it may have, and one more when one is gone', async (context) => {

@@ -134,6 +134,47 @@ test('SIG-08 it does not matter whether a direct call is addressed to the person
   await close(hers);
 });
 
+test('GOV-01 an id of a call lives between the same people only, and is free again when the call is over', async () => {
+  const call = newCall();
+  const room = await start(server, ann, 'room', ['ben', 'cyn']);
+  const other = await start(server, cyn, 'room', ['ben']);
+  const socket = await connect(server, ben);
+  await accepted(ann, { to: room.id, call, step: 'invite' });
+  await accepted(cyn, { to: room.id, call, step: 'join' });
+  // Cyn is in the call, so she knows its id; an attempt that she begins under it elsewhere would be taken for this one.
+  const elsewhere = [
+    { to: 'ben', call, step: 'invite' },
+    { to: other.id, call, step: 'invite' },
+    { to: other.id, call, step: 'join' },
+  ];
+  for (const step of elsewhere) assertRefused(await take(cyn, step), 409, 'call_id_taken', 'call');
+  assert.equal((await callIn(ben, call))?.to, room.id);
+  assert.deepEqual(heardOf(socket, call), ['ann invite', 'cyn join']);
+  // What was refused for another reason holds no id.
+  assertRefused(await take(ann, { to: room.id, call, step: 'invite', seq: 9 }), 409, 'call_already_started');
+  await accepted(cyn, { to: room.id, call, step: 'end' });
+  await until(async () => (await callIn(ben, call)) === undefined, 'the end of the call');
+  await accepted(cyn, { to: 'ben', call, step: 'invite', seq: 20 });
+  await accepted(cyn, { to: 'ben', call, step: 'cancel', seq: 21 });
+  await close(socket);
+});
+
+test('GOV-01 of many who begin calls of one id at once in different places, one does', async () => {
+  const call = newCall();
+  const rooms = await Promise.all(Array.from({ length: 6 }, async () => await start(server, ann, 'room', ['ben'])));
+  const replies = await Promise.all(
+    rooms.map(
+      async ({ id }, at) => await take(at % 2 === 0 ? ann : ben, { to: id, call, step: 'invite', seq: at + 1 }),
+    ),
+  );
+  assert.deepEqual(
+    replies.map(({ status }) => status).toSorted((a, b) => a - b),
+    [202, 409, 409, 409, 409, 409],
+  );
+  assert.equal((await callsOf(ann)).filter((one) => one.call === call).length, 1);
+  await until(async () => (await callIn(ann, call)) === undefined, 'its ringing to end');
+});
+
 test('SIG-08 glare: of two invites that cross, the one with the smaller id stays on both sides', async () => {
   const [hers, his] = [await connect(server, ann), await connect(server, ben)];
   const [small, large] = [`a-${newCall()}`, `b-${newCall()}`];

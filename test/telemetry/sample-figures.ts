@@ -26,6 +26,10 @@ export function busyThread(name: string): ThreadMetrics {
       parley_attachments_thumbnails_waiting: [{ labels: [], value: 1 }],
       parley_attachments_uploads_total: [{ labels: ['created'], value: 6 }],
     },
+    accountMails: {
+      parley_account_mails_total: [{ labels: ['reset', 'sent'], value: 2 }],
+      parley_account_mails_waiting: [{ labels: [], value: 1 }],
+    },
     calendar: {
       parley_calendar_answer_updates_total: [{ labels: ['sent'], value: 4 }],
       parley_calendar_deliveries_total: [{ labels: ['delivered'], value: 6 }],

@@ -4,7 +4,7 @@
  *
  *     {"export":{…}}
  *     {"part":"account"}       {"profile":{…}} {"session":{…}} … {"notifications":{…}} {"group":{…}} … {"app_password":{…}} …
- *                              {"provisioned":{…}} {"emoji":{…}} … {"guest":{…}} …
+ *                              {"security_notice":{…}} … {"provisioned":{…}} {"emoji":{…}} … {"guest":{…}} …
  *     {"part":"conversations"} {"conversation":{…}} {"message":{…}} {"attachment":{…}} … {"conversation":{…}} …
  *     {"part":"uploads"}       {"attachment":{…}} …
  *     {"part":"calendars"}     {"calendar":{…}} {"ics":"…"} … {"calendar":{…}} …
@@ -20,6 +20,7 @@ import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
 import type { AppPasswords } from '#src/identity/app-passwords.ts';
 import { notificationsOf } from '#src/identity/notifications.ts';
 import { OwnSessions } from '#src/identity/own-sessions.ts';
+import { noticesOf } from '#src/identity/security-notices.ts';
 import type { Groups } from '#src/directory/groups/groups.ts';
 import type { HostedGuests } from '#src/hosting/hosted-guests.ts';
 import type { OwnProfiles } from '#src/directory/own-profiles.ts';
@@ -117,6 +118,7 @@ export class OwnData {
       line({ notifications: notificationsOf(accounts, user) }),
       ...groups.of(user).map(({ id, kind, name }) => line({ group: { id, name, kind } })),
       ...appPasswords.list(user).map((password) => line({ app_password: password })),
+      ...noticesOf(accounts, user, claims.sid).map((notice) => line({ security_notice: notice })),
       ...provisionedOf(accounts, user).map((provisioned) => line({ provisioned })),
       ...readAllEmoji(accounts)
         .filter(({ document }) => document.madeBy === `user:${user}`)

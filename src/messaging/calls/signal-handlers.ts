@@ -1,6 +1,12 @@
 /** Signalling: a stanza is checked, given its sender, and handed to who is connected now (SIG-01…07). */
 import type { z } from 'zod';
-import type { CallMessage, StepTaken } from '#actors/call/call.messages.ts';
+import {
+  claimsOf,
+  type CallClaimed,
+  type CallMessage,
+  type CallStep,
+  type StepTaken,
+} from '#actors/call/call.messages.ts';
 import { pairScope } from '#actors/call/call-record.ts';
 import { unixSeconds } from '#src/base/clock.ts';
 import { isId } from '#src/base/ids.ts';
@@ -118,8 +124,35 @@ async function takeStep(request: ClientRequest, stanza: Stanza, conversation: st
     // In a room a join begins what nobody invited to.
     mayBegin: step !== 'join' || conversation === null || mayBeginIn(request, conversation),
   };
-  const taken = await ask<StepTaken>(request, `call:${place.scope}`, message);
+  const begins = isInvite(stanza) || (place.isGroup && step === 'join');
+  const taken = await asTheOnlyOne(
+    request,
+    begins ? message : undefined,
+    place.scope,
+    async () => await ask<StepTaken>(request, `call:${place.scope}`, message),
+  );
   if (taken !== null) await ask(request, `call:${taken.moved}`, { ...message, isGroup: false });
+}
+
+/**
+ * Has a step that may begin an attempt do so while no other scope has one of that id; `opening` is undefined for other steps.
+ * @throws Refusal call_id_taken; those of the step.
+ */
+async function asTheOnlyOne(
+  request: ClientRequest,
+  opening: Pick<CallStep, 'call'> | undefined,
+  scope: string,
+  take: () => Promise<StepTaken>,
+): Promise<StepTaken> {
+  if (opening === undefined) return await take();
+  const { call } = opening;
+  const claimed = await ask<CallClaimed>(request, claimsOf(call), { kind: 'claim', call, scope } satisfies CallMessage);
+  try {
+    return await take();
+  } catch (error) {
+    if (claimed.isNew) await ask(request, claimsOf(call), { kind: 'release', call, scope } satisfies CallMessage);
+    throw error;
+  }
 }
 
 /** No call begins in an archived room; one that is live goes on, and its outcome is posted. */

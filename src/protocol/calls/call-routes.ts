@@ -17,6 +17,7 @@ export const CALL_ROUTES = {
       'signal_step_unknown',
       'call_already_joined',
       'call_already_started',
+      'call_id_taken',
       'call_full',
       'call_not_found',
       'call_not_joined',

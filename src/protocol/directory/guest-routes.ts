@@ -6,7 +6,18 @@ export const GUEST_ROUTES = {
   inviteGuest: route.post(
     '/v1/guests',
     'Invites a guest, for whom the installation lets: right `guest.invite`. The link is shown in this answer only.',
-    { body: inviteGuest, replies: { 201: invitedGuest }, errors: ['guests_full', 'phone_taken', 'right_missing'] },
+    {
+      body: inviteGuest,
+      replies: { 201: invitedGuest },
+      errors: [
+        'conversation_archived',
+        'conversation_forbidden',
+        'guests_full',
+        'participants_fixed',
+        'phone_taken',
+        'right_missing',
+      ],
+    },
   ),
   listHostedGuests: route.get('/v1/guests', 'Guests whom the caller invited so, and invitations of theirs that wait.', {
     replies: { 200: hostedGuestsReply },

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { phone, profileFields } from './directory.ts';
 import { PAGE_LENGTH_MAX } from '../limits.ts';
-import { count, username } from '../names.ts';
+import { conversationId, count, username } from '../names.ts';
 import { password } from '../sessions/sessions.ts';
 
 /** A guest's term ends within a year; a longer one is a person of the organisation. [field_invalid] */
@@ -81,6 +81,8 @@ export const inviteGuest = z
     /** When the guest's term ends. */
     guest_until: instant,
     display_name: profileFields.display_name.optional(),
+    /** A room of the caller's that the guest comes into as they enrol. */
+    conversation_id: conversationId.optional(),
   })
   .meta({ id: 'InviteGuest' });
 export type InviteGuest = z.infer<typeof inviteGuest>;
@@ -108,6 +110,7 @@ export const hostedGuest = z
       guest_until: z.string(),
       /** When the link ends. */
       expires_at: z.string(),
+      conversation_id: conversationId.optional(),
     }),
   ])
   .meta({ id: 'HostedGuest' });

@@ -27,6 +27,7 @@ import type { MailDns } from '#src/settings/mail-dns.ts';
 import { mailLanguageOf } from '#src/settings/mail-settings.ts';
 import type { Settings } from '#src/settings/settings.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
+import type { ThreadMetrics } from '#src/telemetry/thread-metrics.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 
 export interface AccountMailOptions {
@@ -41,6 +42,7 @@ export interface AccountMailOptions {
   readonly limiter: Limiter;
   readonly log: Logger;
   readonly mailDns: Pick<MailDns, 'signing'>;
+  readonly metrics: ThreadMetrics;
   readonly passwordResets: PasswordResets;
   readonly session: (token: string | undefined) => SessionClaims;
   readonly settings: Pick<Settings, 'read' | 'view'>;
@@ -61,6 +63,7 @@ export async function addAccountMail(options: AccountMailOptions): Promise<void>
     transport: new Transport(config),
     write: async (mail) => await write(mail, options),
   });
+  options.metrics.supply(() => ({ accountMails: outbox.metrics }));
   const isOn = () => shownMailSettings(settings)?.smtp_host !== undefined;
   const confirmations = new EmailConfirmations({ accounts, clock, isOn, limiter, outbox });
   const requests = new PasswordRequests({ accounts, clock, limiter, log, outbox, resets: options.passwordResets });
