@@ -8,9 +8,12 @@ import { Application } from './application.tsx';
 import { startLanguage } from './kit/language.ts';
 import { NONCE, securePage } from './kit/page-security.ts';
 import { COLORS, THEME } from './kit/theme.ts';
+import { keptSession } from './account/kept-session.ts';
 import { SignInSession } from './account/sign-in-session.ts';
 
 securePage();
+// Who comes back does not wait for the words before the script of the conversations is fetched. A failure shows where it is drawn.
+if (keptSession() !== undefined) import('./chat/chat-application.tsx').catch(() => undefined);
 await startLanguage();
 const session = new SignInSession();
 const root = document.getElementById('app');

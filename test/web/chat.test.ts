@@ -537,7 +537,7 @@ describe('the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium o
       'settings',
       async (page) => {
         await page.goto(`${server.coordinator}/#/settings`);
-        await page.getByText('This device').waitFor();
+        await page.getByText('This device', { exact: true }).waitFor();
       },
     ],
     [
@@ -561,6 +561,10 @@ describe('the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium o
         for (const [name, go] of screens) {
           await go(page);
           await assertAccessible(page, `${name}-${colorScheme}-${viewport.width}`);
+          if (name !== 'list') continue;
+          // What is not shown counts for nothing, also where the list is all that there is.
+          await page.getByRole('main').waitFor();
+          await page.getByRole('heading', { level: 1 }).waitFor();
         }
         await page.context().close();
       });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ParleyClient } from '#src/client/parley-client.ts';
 import { formatOf, formatted, type Format } from '#src/web/chat/formatting/formats.ts';
+import { plainLine } from '#src/web/chat/message/plain-line.ts';
 import { readSearchWords } from '#src/web/chat/search/search-address.ts';
 import { isDay, readTyped } from '#src/web/chat/search/search-words.ts';
 import { snippetOf } from '#src/web/chat/search/snippet.ts';
@@ -105,6 +106,21 @@ test('formatting is put around what is selected, and taken away again', () => {
   assert.equal(formats('|https://a.b/c|', 'link'), '[||](https://a.b/c)');
   assert.equal(formatOf({ key: 'B', shiftKey: false }), 'bold');
   assert.equal(formatOf({ key: 'b', shiftKey: true }), undefined);
+});
+
+test('one line of a message has its words without the marks of formatting, also where it is cut among them', () => {
+  // Nested deeper than a message is drawn, the rest is as it was written.
+  const lines = [
+    ['Hello **Bob**, _soft_ and *slanted* ~~gone~~', 'Hello Bob, soft and slanted gone'],
+    ['see [the chart](https://example.org/a_b_c) and <https://example.org>', 'see the chart and https://example.org'],
+    ['## A head\n> a quote\n\n- one\n- [x] two\n\n1. three', 'A head a quote one [x] two three'],
+    ['```js\nconst a = `b`;\n```', 'const a = b;'],
+    ['cut in **the middle', 'cut in the middle'],
+    ['2 * 3 * 4, snake_case_name and <b>no</b> tag', '2 * 3 * 4, snake_case_name and <b>no</b> tag'],
+    ['\\*not slanted\\*', '*not slanted*'],
+    ['>'.repeat(160), '>'.repeat(147)],
+  ] as const;
+  for (const [text, line] of lines) assert.equal(plainLine(text), line);
 });
 
 test('a day is found among a thousand messages, of which the first were purged and some stand at the same instant', async () => {

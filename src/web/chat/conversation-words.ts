@@ -4,6 +4,7 @@ import { harmlessName, harmlessText } from '../kit/harmless-text.ts';
 import { currentLocale, type Words } from '../kit/language.ts';
 import { useObserved } from '../kit/observable.ts';
 import { useChat, type Chat } from './chat-context.ts';
+import { plainLine } from './message/plain-line.ts';
 
 /** As much of a message as a line of the list can show. */
 const PREVIEW_LENGTH = 160;
@@ -81,14 +82,6 @@ export function lineOf(message: ChatMessage, t: Words): string {
   if (typeof message.body === 'string') return plainLine(harmlessText(message.body.slice(0, PREVIEW_LENGTH)));
   const outcome = outcomeOf(message);
   return outcome === undefined ? t(`kind.${message.kind}`) : callLineOf(outcome, t);
-}
-
-/** Without the marks of formatting that would only be in the way here. */
-function plainLine(text: string): string {
-  return text
-    .replaceAll(/^\s*(?:>|[-*+]|#{1,6})\s+/gmu, '')
-    .replaceAll(/\*\*|~~|`+/gu, '')
-    .replaceAll(/\s+/gu, ' ');
 }
 
 const DAY_MILLIS = 86_400_000;

@@ -9,21 +9,18 @@ import { useCalendar } from '../calendar-context.ts';
 import type { FieldsProps } from '../entry/fields-props.ts';
 import { addDays, instantOf, minutesBetween, spanWords, wallOf } from '../time.ts';
 import { BusyRow } from './busy-row.tsx';
+import { findTimes, type Slot } from './find-times.ts';
 import { useFreeBusy } from './free-busy.ts';
 import type { CalendarReplyOf } from '#src/client/calendar-api.ts';
 
-type Slot = CalendarReplyOf<'findTime'>['items'][number];
 type Room = CalendarReplyOf<'listResources'>['items'][number];
 
-/** How far ahead a time is looked for. */
-const FIND_DAYS = 14;
-/** Times that are offered at once. */
-const SLOTS_SHOWN = 6;
 const MINUTES_LEAST = 5;
 const MINUTES_MOST = 1_440;
 
 /** Colleagues and rooms: nobody knows of others when they are free. */
 const isKnown = (who: string) => !who.includes(':');
+const isRoom = (who: string) => who.startsWith('resource.');
 
 export function AvailabilityPanel({ form, onChange }: FieldsProps) {
   const { t } = useTranslation('calendar');
@@ -59,21 +56,12 @@ function FindTime({ form, onChange, people }: FieldsProps & { readonly people: r
   const [isBusy, setBusy] = useState(false);
   const find = async () => {
     const minutes = Math.min(MINUTES_MOST, Math.max(MINUTES_LEAST, minutesBetween(form.start, form.end)));
-    const first = instantOf(`${form.start.slice(0, 10)}T00:00`, form.zone);
-    const last = instantOf(`${addDays(form.start.slice(0, 10), FIND_DAYS)}T00:00`, form.zone);
     setBusy(true);
     setRefused(undefined);
     try {
-      const rooms = people.filter((who) => who.startsWith('resource.'));
-      const body = {
-        people: people.filter((who) => !who.startsWith('resource.')),
-        rooms,
-        from: first,
-        to: last,
-        duration_minutes: minutes,
-        limit: SLOTS_SHOWN,
-      };
-      setSlots((await api.call('findTime', { params: {}, body })).items);
+      const [rooms, guests] = [people.filter(isRoom), people.filter((who) => !isRoom(who))];
+      const day = form.start.slice(0, 10);
+      setSlots(await findTimes(api, { people: guests, rooms, minutes, day, zone: form.zone }));
     } catch (thrown) {
       setRefused(sentenceOf(thrown));
     }

@@ -2,7 +2,7 @@
 import { Alert, Button, Center, CloseButton, Loader } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { CircleAlert } from 'lucide-react';
-import { lazy, Suspense, useEffect, useMemo, useRef, useState, type RefObject } from 'react';
+import { lazy, memo, Suspense, useEffect, useMemo, useRef, useState, type RefObject } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ChatConversation, ChatMessage } from '#src/client/conversations/records.ts';
 import { EmptyState } from '../../kit/empty-state.tsx';
@@ -48,7 +48,7 @@ export function ConversationScreen({ conv, at }: ConversationScreenProps) {
   const [pins] = useState(() => new Pins(client, conv));
   const [failure, setFailure] = useState<unknown>();
   const generation = useObserved(timeline, () => timeline.state.generation);
-  const row = useObserved(inbox, () => inbox.rowOf(conv));
+  const conversation = useSteadyRecord(useObserved(inbox, () => inbox.rowOf(conv)?.conversation));
   const open = () => {
     setFailure(undefined);
     timeline.open(at).then(() => openedNow(client, inbox, conv), setFailure);
@@ -72,14 +72,14 @@ export function ConversationScreen({ conv, at }: ConversationScreenProps) {
       </EmptyState>
     );
   }
-  if (row === undefined || generation === 0) {
+  if (conversation === undefined || generation === 0) {
     return (
       <Center h="100%">
         <Loader aria-label={t('app.loading')} role="status" />
       </Center>
     );
   }
-  return <Opened conversation={row.conversation} timeline={timeline} pins={pins} at={at} />;
+  return <Opened conversation={conversation} timeline={timeline} pins={pins} at={at} />;
 }
 
 /** A conversation that somebody goes to is shown in the list again. */
@@ -99,7 +99,8 @@ interface OpenedProps {
   readonly at: number | undefined;
 }
 
-function Opened({ conversation, timeline, pins, at }: OpenedProps) {
+/** Drawn anew where the record says something else, and not with each message that comes. */
+const Opened = memo(function Opened({ conversation, timeline, pins, at }: OpenedProps) {
   const { t } = useTranslation();
   const title = useTitle(conversation, t);
   const may = useRights(conversation.id);
@@ -111,7 +112,6 @@ function Opened({ conversation, timeline, pins, at }: OpenedProps) {
   const [picture, setPicture] = useState<ChatMessage>();
   const [complaint, setComplaint] = useState<unknown>();
   useSpokenMessages(conversation);
-  const steady = useSteadyRecord(conversation);
   const open = useMemo((): OpenConversation => {
     const jumpTo = (seq: number | undefined) => {
       // What stands beside the messages stands over them here.
@@ -120,8 +120,8 @@ function Opened({ conversation, timeline, pins, at }: OpenedProps) {
       else list.current?.jumpTo(seq);
     };
     return {
-      conv: steady.id,
-      conversation: steady,
+      conv: conversation.id,
+      conversation,
       timeline,
       pins,
       may,
@@ -132,7 +132,7 @@ function Opened({ conversation, timeline, pins, at }: OpenedProps) {
       showPicture: setPicture,
       complain: setComplaint,
     };
-  }, [steady, timeline, pins, may]);
+  }, [conversation, timeline, pins, may]);
   return (
     <OpenConversationContext value={open}>
       <FileDrop conv={conversation.id} isTaking={may('message.post')}>
@@ -152,7 +152,7 @@ function Opened({ conversation, timeline, pins, at }: OpenedProps) {
       </Suspense>
     </OpenConversationContext>
   );
-}
+});
 
 /** Goes to another message that the address names while the conversation is open; the list begins at the first one by itself. */
 function useJumping(list: RefObject<MessageListHandle | null>, at: number | undefined): void {

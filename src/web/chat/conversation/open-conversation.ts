@@ -44,14 +44,19 @@ export function useOpenConversation(): OpenConversation {
  * The record of the open conversation without what every message changes, its counts: as long as nothing else of it changes, it
  * is the same object, and the messages that are there are not drawn again with each one that comes.
  */
-export function useSteadyRecord(conversation: ChatConversation): ChatConversation {
+export function useSteadyRecord(conversation: ChatConversation | undefined): ChatConversation | undefined {
   const steady = useRef(conversation);
-  const { head_seq, rev } = steady.current;
-  const now: Readonly<Record<string, unknown>> = { ...conversation, head_seq, rev };
-  const before: Readonly<Record<string, unknown>> = { ...steady.current };
-  const keys = new Set([...Object.keys(now), ...Object.keys(before)]);
-  if (![...keys].every((key) => Object.is(now[key], before[key]))) steady.current = conversation;
+  if (conversation === undefined || steady.current === undefined) steady.current = conversation;
+  else if (!saysTheSame(conversation, steady.current)) steady.current = conversation;
   return steady.current;
+}
+
+function saysTheSame(conversation: ChatConversation, before: ChatConversation): boolean {
+  const { head_seq, rev } = before;
+  const now: Readonly<Record<string, unknown>> = { ...conversation, head_seq, rev };
+  const then: Readonly<Record<string, unknown>> = { ...before };
+  const keys = new Set([...Object.keys(now), ...Object.keys(then)]);
+  return [...keys].every((key) => Object.is(now[key], then[key]));
 }
 
 /** What the person may here, asked again when it may have changed. */

@@ -15,15 +15,21 @@ export function ReadBy({ message }: { readonly message: ChatMessage }) {
 }
 
 function OwnMark({ message: { seq } }: { readonly message: ChatMessage }) {
-  const { t } = useTranslation();
-  const { me, readMarks } = useChat();
-  const { conv, conversation, timeline } = useOpenConversation();
+  const { me } = useChat();
+  const { timeline } = useOpenConversation();
   const isNewest = useObserved(
     timeline,
     () => timeline.state.messages.findLast(({ sender }) => sender === me)?.seq === seq,
   );
+  return isNewest ? <NewestMark seq={seq} /> : null;
+}
+
+/** Of one message alone readers are counted with each watermark that moves. */
+function NewestMark({ seq }: { readonly seq: number }) {
+  const { t } = useTranslation();
+  const { readMarks } = useChat();
+  const { conv, conversation } = useOpenConversation();
   const readers = useObserved(readMarks, () => readMarks.readers(conv, seq));
-  if (!isNewest) return null;
   if (readers === 0) {
     return (
       <Text className="parley-read" c="dimmed" role="img" aria-label={t('receipt.sent')} title={t('receipt.sent')}>

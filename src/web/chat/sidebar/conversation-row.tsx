@@ -2,6 +2,7 @@
 import { Badge, Group, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { BellOff, Star } from 'lucide-react';
+import { memo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useObserved } from '../../kit/observable.ts';
 import { useChat } from '../chat-context.ts';
@@ -11,7 +12,8 @@ import type { InboxRow } from '../state/inbox.ts';
 
 const UNREAD_SHOWN_MAX = 99;
 
-export function ConversationRow({ row }: { readonly row: InboxRow }) {
+/** A row is the same object until something of it changes: with each message that comes, one of all is drawn anew. */
+export const ConversationRow = memo(function ConversationRow({ row }: { readonly row: InboxRow }) {
   const { t } = useTranslation();
   const { conversation, isFavourite, isMuted, lastMessage, mentions, unread } = row;
   const title = useTitle(conversation, t);
@@ -53,7 +55,7 @@ export function ConversationRow({ row }: { readonly row: InboxRow }) {
       </div>
     </Link>
   );
-}
+});
 
 function LastLine({ row: { conversation, draft, lastMessage } }: { readonly row: InboxRow }) {
   const { t } = useTranslation();

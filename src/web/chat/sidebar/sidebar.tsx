@@ -52,6 +52,7 @@ export function Sidebar() {
   };
   return (
     <nav className="parley-side" aria-label={t('list.title')}>
+      <h1 className="parley-unseen parley-list-name">{t('list.title')}</h1>
       <Stack gap="xs" p="sm" pb={6}>
         <OwnLine />
         <SearchField query={query} onChange={setQuery} onOpen={openFirst} />
