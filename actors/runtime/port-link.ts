@@ -22,7 +22,7 @@ export const ASKS_WAITING_MAX = 8_192;
 /** Tells the other side has not read yet: some 40 MB of events. Beyond it they are dropped and it is told so. */
 export const TELLS_UNREAD_MAX = 100_000;
 /** Tells that are read before the other side is told so by a message of its own, which wakes it; any other takes it along. */
-const READ_TOLD_MAX = 1_000;
+export const READ_TOLD_MAX = 1_000;
 /** How often deadlines are looked at. An ask may so wait this much longer than its deadline. */
 const SWEEP_MILLIS = 250;
 
