@@ -11,7 +11,7 @@ import {
   ASKS_IN_FLIGHT_MAX,
   ASKS_WAITING_MAX,
   PortLink,
-  READ_TOLD_MAX,
+  READS_UNSENT_MAX,
   TELLS_UNREAD_MAX,
 } from '#actors/runtime/port-link.ts';
 import { until } from '#test/support/waiting.ts';
@@ -237,16 +237,16 @@ test('tells that were read are told of with what is said next, and by themselves
     port2.postMessage(packr.pack(Array.from({ length: count }, (_, i) => ['tell', 'x', i])));
     await until(() => tells === before + count, 'the tells over there');
   };
-  await tell(READ_TOLD_MAX - 1);
+  await tell(READS_UNSENT_MAX - 1);
   port2.postMessage(packr.pack([['ask', 1, 'x', monotonicMillis() + 60_000, 'hello']]));
   await until(() => posts.length === 1, 'the answer');
-  await tell(READ_TOLD_MAX);
+  await tell(READS_UNSENT_MAX);
   await until(() => posts.length === 2, 'what is told by itself');
-  const alone = [['read', READ_TOLD_MAX]];
+  const alone = [['read', READS_UNSENT_MAX]];
   assert.deepEqual(posts, [
     [
       ['answer', 1, 'hello'],
-      ['read', READ_TOLD_MAX - 1],
+      ['read', READS_UNSENT_MAX - 1],
     ],
     alone,
   ]);
