@@ -21,6 +21,8 @@ export const ASKS_IN_FLIGHT_MAX = 1_024;
 export const ASKS_WAITING_MAX = 8_192;
 /** Tells the other side has not read yet: some 40 MB of events. Beyond it they are dropped and it is told so. */
 export const TELLS_UNREAD_MAX = 100_000;
+/** Tells that are read before the other side is told so by a message of its own, which wakes it; any other takes it along. */
+export const READS_UNSENT_MAX = 1_000;
 /** How often deadlines are looked at. An ask may so wait this much longer than its deadline. */
 const SWEEP_MILLIS = 250;
 
@@ -71,7 +73,10 @@ export class PortLink {
   #out: Item[] = [];
   #scheduled = false;
   #lastAsk = 0;
+  /** Tells of this side that the other one has not read, as far as it has said so. */
   #unread = 0;
+  /** Tells of the other side that were read here and that it was not told of. */
+  #readsUnsent = 0;
   #overran = false;
   #closed = false;
 
@@ -135,6 +140,10 @@ export class PortLink {
 
   #post(item: Item): void {
     this.#out.push(item);
+    this.#schedule();
+  }
+
+  #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
     setImmediate(() => {
@@ -142,6 +151,8 @@ export class PortLink {
       const items = this.#out;
       this.#out = [];
       if (this.#closed) return;
+      if (this.#readsUnsent > 0) items.push(['read', this.#readsUnsent]);
+      this.#readsUnsent = 0;
       // Of its own: a view is cloned with all of the memory that it is cut from, which the packer keeps and grows.
       const packed = new Uint8Array(packr.pack(items));
       this.#port.postMessage(packed, [packed.buffer]);
@@ -149,11 +160,10 @@ export class PortLink {
   }
 
   #receive(items: readonly Item[]): void {
-    let tells = 0;
     for (const item of items) {
       switch (item[0]) {
         case 'tell':
-          tells += 1;
+          this.#readsUnsent += 1;
           this.#handler.tell(item[1], item[2]);
           break;
         case 'ask':
@@ -178,7 +188,7 @@ export class PortLink {
           break;
       }
     }
-    if (tells > 0) this.#post(['read', tells]);
+    if (this.#readsUnsent >= READS_UNSENT_MAX) this.#schedule();
   }
 
   #receiveAsk(ask: number, to: string, due: number, body: unknown): void {

@@ -388,7 +388,8 @@ export function errorBody(code: ErrorCode, field?: string, limit?: number, ask?:
 
 /**
  * An expected "no": thrown at the edges, a value inside the actors. It carries what the caller may read and nothing
- * else; a fault of the server is an ordinary Error and reads as `internal`.
+ * else; a fault of the server is an ordinary Error and reads as `internal`. It has no stack: its code says what was refused, and
+ * taking one is dearer than most of a request that is refused.
  */
 export class Refusal extends Error {
   readonly code: ErrorCode;
@@ -412,7 +413,10 @@ export class Refusal extends Error {
       isHeld?: boolean;
     } = {},
   ) {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(code);
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = 'Refusal';
     this.code = code;
     this.field = options.field;

@@ -3,6 +3,7 @@ import type { ShownVendorToken } from '#src/protocol/sessions/shown-vendor-token
 import { CallBoard } from '#actors/call/call-board.ts';
 import type { CallRecord } from '#actors/call/call-record.ts';
 import { Supervisor } from '#actors/runtime/supervisor.ts';
+import { setYoungGeneration } from '#actors/runtime/young-generation.ts';
 import { systemClock } from '#src/base/clock.ts';
 import type { QuotaGate } from '#src/limits/quotas.ts';
 import type { QuotaWarnings } from '#src/monitoring/quota-warnings.ts';
@@ -28,6 +29,7 @@ const EXIT_SHARDS = 70;
 
 /** The shards that `startShards` starts: asked before, they are away. */
 export function makeSupervisor({ config, log, metrics, placement }: Base): ShardSupervisor {
+  setYoungGeneration(config.youngGeneration);
   return new Supervisor({
     entry: new URL('../messaging/shard.ts', import.meta.url),
     placement,

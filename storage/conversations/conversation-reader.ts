@@ -16,6 +16,7 @@ import {
   memberRecord,
   membershipRecord,
   messageRecord,
+  messageTime,
   MESSAGE_FLAGS,
   NOTHING_PERSONAL,
   personalRecord,
@@ -257,15 +258,43 @@ export function readChanges(
   // Revs without a record are new messages, one after the other up to the head.
   let seq = record.headSeq - (missing - rows.length);
   let rev = afterRev;
+  const tellPosts = (upTo: number): void => {
+    for (const stored of storedMessages(tables, record.id, seq + 1, upTo - rev)) {
+      items.push(newMessageEvent(tables, record, (rev += 1), (seq += 1), stored));
+    }
+  };
   for (const row of rows) {
-    while (rev + 1 < row.rev) items.push(newMessageEvent(tables, record, (rev += 1), (seq += 1)));
+    tellPosts(row.rev - 1);
     rev = row.rev;
     // A record that is gone would pass for a message: then the log is not whole.
     if (row.change.head !== seq) return undefined;
     items.push(changeEvent(tables, record, epoch, row.rev, row.change));
   }
-  while (rev < record.rev) items.push(newMessageEvent(tables, record, (rev += 1), (seq += 1)));
+  tellPosts(record.rev);
   return items;
+}
+
+/** As few messages are looked up one by one: a range has to be begun and ended. */
+const FEW = 4;
+
+/** So many messages from a seq on, as they are stored; each holds until the next is asked for. @throws StorageFault. */
+function* storedMessages(tables: Tables, id: string, from: number, count: number): Iterable<Buffer> {
+  let seq = from;
+  if (count > FEW) {
+    for (const { key: itemKey, value } of tables.messages.getRange({
+      start: numbered(from, id),
+      end: numbered(from + count, id),
+    })) {
+      if (numberOf(itemKey) !== seq) break;
+      seq += 1;
+      yield value;
+    }
+  }
+  for (; seq < from + count; seq += 1) {
+    const stored = tables.messages.get(numbered(seq, id));
+    if (stored === undefined) throw missingMessage(id, seq);
+    yield stored;
+  }
 }
 
 function changeEvent(
@@ -289,11 +318,15 @@ export function purgeData({ id, floorSeq }: Pick<ConversationRecord, 'id' | 'flo
 }
 
 /** The event of a message's post, with the message as it now stands. */
-function newMessageEvent(tables: Tables, record: ConversationRecord, rev: number, seq: number): string {
-  const stored = tables.messages.get(numbered(seq, record.id));
-  if (stored === undefined) throw missingMessage(record.id, seq);
-  const ts = unixSeconds(Date.parse(messageRecord.facts(stored).createdAt));
-  const head = { type: 'message.new', conv: record.id, seq, ts, rev, rev_count: 1 } as const;
+function newMessageEvent(tables: Tables, record: ConversationRecord, rev: number, seq: number, stored: Buffer): string {
+  const head = {
+    type: 'message.new',
+    conv: record.id,
+    seq,
+    ts: unixSeconds(messageTime(stored)),
+    rev,
+    rev_count: 1,
+  } as const;
   return encodeEvent(head, messageJson(tables, record.id, seq, stored));
 }
 

@@ -1,7 +1,7 @@
 /**
  * One environment: an LMDB file, and the commit log in front of it where it has one.
  *
- *     commit(writes) ─► appended to the log, durable: acknowledged ─► LMDB, some tens of milliseconds later
+ *     commit(writes) ─► appended to the log, durable: acknowledged ─► LMDB, a fifth of a second later
  *                                        └─► read at once, on every thread, through the tables
  *
  * Without a log, for tools and for files that are no server's, a commit is LMDB's own.

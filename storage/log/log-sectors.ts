@@ -83,10 +83,15 @@ export function sectorsOf(bytes: number): number {
   return Math.max(1, Math.ceil((bytes + HEAD_BYTES) / DATA_BYTES));
 }
 
-/** The sectors of a batch that starts at a position, or of a turn where there is no batch. */
-export function layOut(position: number, batch: EncodedBatch | undefined): Buffer {
+/**
+ * The sectors of a batch that starts at a position, or of a turn where there is no batch: in `memory`, which is written
+ * over, where they find room there.
+ */
+export function layOut(position: number, batch: EncodedBatch | undefined, memory?: Buffer): Buffer {
   const bytes = batch?.length ?? 0;
-  const sectors = Buffer.alloc(sectorsOf(bytes) * SECTOR_BYTES);
+  const length = sectorsOf(bytes) * SECTOR_BYTES;
+  const sectors =
+    memory === undefined || length > memory.length ? Buffer.alloc(length) : memory.subarray(0, length).fill(0);
   sectors.writeUInt8(batch === undefined ? TURN : WRITES, START_BYTES);
   sectors.writeUInt32LE(bytes, START_BYTES + 4);
   let copied = 0;

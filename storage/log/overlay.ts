@@ -11,6 +11,7 @@ interface Pending {
 export class Overlay {
   readonly #tables = new Map<string, Map<string, Pending>>();
   #bytes = 0;
+  #droppedUpTo = -1;
 
   get isEmpty(): boolean {
     return this.#tables.size === 0;
@@ -32,6 +33,9 @@ export class Overlay {
 
   /** Forgets what LMDB has by now: everything up to a position. */
   drop(upTo: number): void {
+    // Whoever follows asks in each turn, and LMDB commits a few times a second.
+    if (upTo <= this.#droppedUpTo) return;
+    this.#droppedUpTo = upTo;
     let bytes = 0;
     for (const [table, writes] of this.#tables) {
       for (const [name, { key, value, position }] of writes) {
@@ -161,15 +165,18 @@ export class OverlaidTable implements Table {
     const all = view?.overlay.of(this.#name);
     if (all === undefined) return { pending: [], transaction: view?.transaction };
     const found: Pending[] = [];
-    // In reverse the start is the last key of the range and the end lies before its first.
-    const [sign, from, to] = [reverse ? -1 : 1, start, end];
-    for (const one of all.values()) {
-      if (from !== undefined && sign * Buffer.compare(one.key, from) < 0) continue;
-      if (to !== undefined && sign * Buffer.compare(one.key, to) >= 0) continue;
-      found.push(one);
-    }
+    const sign = reverse ? -1 : 1;
+    // Names have a letter for each byte, so they are in the order of the keys and compared without leaving JavaScript.
+    const [from, to] = [start?.toString('latin1'), end?.toString('latin1')];
+    for (const [name, one] of all) if (isWithin(name, from, to, reverse)) found.push(one);
     return { pending: found.toSorted((a, b) => sign * Buffer.compare(a.key, b.key)), transaction: view?.transaction };
   }
+}
+
+/** In reverse the start is the last key of the range and the end lies before its first. */
+function isWithin(name: string, from: string | undefined, to: string | undefined, isReverse: boolean): boolean {
+  if (isReverse) return (from === undefined || name <= from) && (to === undefined || name > to);
+  return (from === undefined || name >= from) && (to === undefined || name < to);
 }
 
 /** The same range of what is stored, with as many more as the overlay may remove or stand in front of. */

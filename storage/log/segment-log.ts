@@ -37,6 +37,9 @@ export interface SegmentLogOptions {
   readonly files?: LogFiles;
 }
 
+/** Memory of a log for the sectors of an append, which holds those of most; a larger one gets some of its own. */
+const APPEND_BYTES = 16 * 1024;
+
 export class SegmentLog implements CommitLog {
   readonly #folder: string;
   readonly #id: Buffer;
@@ -44,6 +47,8 @@ export class SegmentLog implements CommitLog {
   readonly #tail: LogTail;
   /** The segments that are there, without a gap, by number. */
   readonly #open: Map<number, number>;
+  /** Used again for each append: they come one at a time, and memory outside of the heap is dear to make and to collect. */
+  readonly #memory = Buffer.alloc(APPEND_BYTES);
   #end: number;
   /** Sectors of an append that failed, which are blanked before anything else is written. */
   #unsure = 0;
@@ -94,7 +99,7 @@ export class SegmentLog implements CommitLog {
   /** @throws whatever a disk says that takes no more; the batch is not there then. */
   async append(batch: EncodedBatch): Promise<number> {
     await this.#reach(this.#end + sectorsOf(batch.length));
-    await this.#put(layOut(this.#end, batch));
+    await this.#put(layOut(this.#end, batch, this.#memory));
     this.#end += sectorsOf(batch.length);
     // The next segment is made ready while this one still has room.
     if (this.#end % SEGMENT_SECTORS > SEGMENT_SECTORS / 2)

@@ -4,9 +4,16 @@ import { Cancellation } from '#actors/runtime/cancellation.ts';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { MessageChannel, Worker } from 'node:worker_threads';
+import { Packr } from 'msgpackr';
 import type { Answer } from '#actors/runtime/actor.ts';
 import { monotonicMillis } from '#actors/runtime/monotonic.ts';
-import { ASKS_IN_FLIGHT_MAX, ASKS_WAITING_MAX, PortLink, TELLS_UNREAD_MAX } from '#actors/runtime/port-link.ts';
+import {
+  ASKS_IN_FLIGHT_MAX,
+  ASKS_WAITING_MAX,
+  PortLink,
+  READS_UNSENT_MAX,
+  TELLS_UNREAD_MAX,
+} from '#actors/runtime/port-link.ts';
 import { until } from '#test/support/waiting.ts';
 
 interface OtherSide {
@@ -205,6 +212,44 @@ test('unread tells have a bound: one more is dropped, and the other side learns 
   // There is room again, and nothing more to be told about.
   assert.equal(link.tell('x', 'next'), true);
   assert.deepEqual([(await state()).tells, (await state()).overruns], [TELLS_UNREAD_MAX + 1, 1]);
+});
+
+test('tells that were read are told of with what is said next, and by themselves at a bound', async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  const packr = new Packr({ useRecords: false });
+  const posts: unknown[] = [];
+  port2.on('message', (packed: Uint8Array) => posts.push(packr.unpack(packed)));
+  let tells = 0;
+  const link = new PortLink(port1, {
+    ask: (_to, body, incoming) => incoming.settle({ ok: true, value: body }),
+    tell: () => (tells += 1),
+    overrun: () => undefined,
+    timedOut: () => undefined,
+    dropped: () => undefined,
+    closed: () => undefined,
+  });
+  t.after(() => {
+    link.close();
+    port2.close();
+  });
+  const tell = async (count: number) => {
+    const before = tells;
+    port2.postMessage(packr.pack(Array.from({ length: count }, (_, i) => ['tell', 'x', i])));
+    await until(() => tells === before + count, 'the tells over there');
+  };
+  await tell(READS_UNSENT_MAX - 1);
+  port2.postMessage(packr.pack([['ask', 1, 'x', monotonicMillis() + 60_000, 'hello']]));
+  await until(() => posts.length === 1, 'the answer');
+  await tell(READS_UNSENT_MAX);
+  await until(() => posts.length === 2, 'what is told by itself');
+  const alone = [['read', READS_UNSENT_MAX]];
+  assert.deepEqual(posts, [
+    [
+      ['answer', 1, 'hello'],
+      ['read', READS_UNSENT_MAX - 1],
+    ],
+    alone,
+  ]);
 });
 
 test('a post carries what it says and no memory besides, also after a large one', async (t) => {

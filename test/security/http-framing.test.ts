@@ -25,6 +25,7 @@ async function exchange(
   lines: readonly string[],
   body: string,
   next: string,
+  path = '/v1/nothing-here',
 ): Promise<{ text: string; ended: boolean }> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });
@@ -36,7 +37,7 @@ async function exchange(
   });
   socket.on('error', () => resolve(true));
   socket.on('close', () => resolve(true));
-  const head = ['POST /v1/nothing-here HTTP/1.1', 'content-type: application/json', ...lines, '', ''].join('\r\n');
+  const head = [`POST ${path} HTTP/1.1`, 'content-type: application/json', ...lines, '', ''].join('\r\n');
   socket.write(`${head}${body}${next}`);
   const ended = await deadline(promise, PATIENCE_MILLIS, 'an answer');
   socket.destroy();
@@ -66,3 +67,20 @@ for (const listener of ['coordinator', 'messaging', 'calendar'] as const) {
     );
   });
 }
+
+test('a header that comes twice counts once, the first', async () => {
+  const [empty, bad] = ['authorization:', 'authorization: Bearer nobody'];
+  for (const [lines, code] of [
+    [[bad, empty], 'token_invalid'],
+    [[empty, bad], 'token_missing'],
+  ] as const) {
+    const { text } = await exchange(
+      server.messaging,
+      [HOST, 'content-length: 2', ...lines],
+      '{}',
+      NEXT,
+      '/v1/conversations',
+    );
+    assert.match(text, new RegExp(`^HTTP/1\\.1 401 [^]*"code":"${code}"`));
+  }
+});

@@ -78,7 +78,8 @@ test('what arrives while a commit is written goes with the next one, together', 
 });
 
 test('appends of several turns that come sooner than the pace share a commit, and a quiet lane does not wait', async (t) => {
-  const { environment, lane } = openLane(t, 100);
+  // Longer than a busy machine takes for the turns below.
+  const { environment, lane } = openLane(t, 2_000);
   lane.append([put('a')]);
   await lane.settle();
   assert.equal(environment.commits, 1);

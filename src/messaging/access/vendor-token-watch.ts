@@ -4,7 +4,7 @@
  */
 import { monotonicMillis } from '#actors/runtime/monotonic.ts';
 import { shownVendorToken, type ShownVendorToken } from '#src/protocol/sessions/shown-vendor-token.ts';
-import type { RequestHead } from '../http/exchange.ts';
+import type { RequestHead } from '../http/request-head.ts';
 
 /** Tokens told of in a second; a flood beyond it is of somebody who guesses, and costs the main thread nothing. */
 export const VENDOR_TOKENS_NOTED_PER_SECOND = 50;

@@ -12,7 +12,8 @@ import type { Address } from '#actors/runtime/actor.ts';
 import { valueOf, type AnswerOf, type AskBody, type AskedName } from '#actors/runtime/thread-services.ts';
 import type { Config } from '#src/config.ts';
 import type { MediaServers } from '#src/protocol/calls/calls.ts';
-import { conversationId, USERNAME } from '#src/protocol/names.ts';
+import { isId } from '#src/base/ids.ts';
+import { USERNAME } from '#src/protocol/names.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 
 import type { Lanes } from '#storage/engine/lanes.ts';
@@ -138,7 +139,7 @@ type Unsigned<M> = M extends Acting ? Omit<M, keyof Acting> : never;
  */
 export function pathConversation(request: ClientRequest): string {
   const { id = '' } = request.params;
-  if (!conversationId.safeParse(id).success) throw new Refusal('conversation_forbidden');
+  if (!isId('c', id)) throw new Refusal('conversation_forbidden');
   return id;
 }
 

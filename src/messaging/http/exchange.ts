@@ -2,11 +2,12 @@
  * One HTTP request and its answer on uWebSockets.js, with the library's three traps closed: a request object lives
  * only until its handler returns, chunks are copied before they are kept, and an aborted response is never touched.
  */
-import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import type { HttpResponse } from 'uWebSockets.js';
 import { isUtf8 } from 'node:buffer';
 import { Cancellation } from '#actors/runtime/cancellation.ts';
 import { isSoundJson, isSoundText } from '#src/base/json.ts';
 import { errorBody, Refusal, statusOf, type ErrorCode } from '#src/protocol/errors.ts';
+import type { RequestHead } from './request-head.ts';
 
 /** The status lines of the contract: no other status is ever sent. */
 const STATUS_LINES: Readonly<Record<number, string>> = {
@@ -26,38 +27,6 @@ const STATUS_LINES: Readonly<Record<number, string>> = {
   500: '500 Internal Server Error',
   503: '503 Service Unavailable',
 };
-
-/** What a handler needs of a request, copied out before the request object goes. */
-export interface RequestHead {
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  readonly authorization: string;
-  readonly contentType: string;
-  readonly contentLength: string;
-  readonly clientVersion: string;
-  readonly accept: string;
-  readonly origin: string;
-  readonly forwardedFor: string;
-  /** No credential here; looked at for a vendor token that is tried. */
-  readonly adminToken: string;
-}
-
-export function readHead(req: HttpRequest): RequestHead {
-  return {
-    method: req.getMethod(),
-    path: req.getUrl(),
-    query: req.getQuery(),
-    authorization: req.getHeader('authorization'),
-    contentType: req.getHeader('content-type'),
-    contentLength: req.getHeader('content-length'),
-    clientVersion: req.getHeader('x-service-client-protocol'),
-    accept: req.getHeader('accept'),
-    origin: req.getHeader('origin'),
-    forwardedFor: req.getHeader('x-forwarded-for'),
-    adminToken: req.getHeader('x-admin-token'),
-  };
-}
 
 export interface ExchangeOptions {
   /** Headers of every answer: the version exchange. */
@@ -101,9 +70,7 @@ export class Exchange {
    * @throws Refusal body_not_json, body_too_large, body_invalid_utf8, body_invalid_json.
    */
   async readJson(bytesMax: number): Promise<unknown> {
-    if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(this.head.contentType)) {
-      throw new Refusal('body_not_json');
-    }
+    if (!isJsonType(this.head.contentType)) throw new Refusal('body_not_json');
     return await this.#readBody(bytesMax, parseBody);
   }
 
@@ -244,7 +211,7 @@ export class Exchange {
     const res = this.#res;
     res.writeStatus(STATUS_LINES[status] ?? '500 Internal Server Error');
     for (const [name, value] of this.#options.headers) {
-      if (!own.some(([other]) => other === name)) res.writeHeader(name, value);
+      if (own.length === 0 || !own.some(([other]) => other === name)) res.writeHeader(name, value);
     }
     for (const [name, value] of own) res.writeHeader(name, value);
   }
@@ -265,6 +232,13 @@ function parseText(text: string): unknown {
   }
   if (!isSoundJson(value)) throw new Refusal('body_invalid_json');
   return value;
+}
+
+/** Whether a body says of itself that it is JSON. Nearly every one says it in the first way. */
+function isJsonType(contentType: string): boolean {
+  return (
+    contentType === 'application/json' || /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(contentType)
+  );
 }
 
 /** Whether a body says of itself that it is a form. */

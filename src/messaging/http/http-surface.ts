@@ -25,10 +25,11 @@ import type { VendorTokenWatch } from '../access/vendor-token-watch.ts';
 import type { BotEntrance, BotRequest } from '../bots/bot-access.ts';
 import type { ClientRequest, Service } from './caller.ts';
 import { unambiguous } from './framing.ts';
-import { Exchange, isFormType, readHead, type ExchangeOptions, type RequestHead } from './exchange.ts';
+import { Exchange, isFormType, type ExchangeOptions } from './exchange.ts';
 import { parseForm, parseQuery } from './parsing.ts';
 import { HeldAnswers } from '#src/limits/held-answers.ts';
 import { rateOf, weightOf } from '#src/protocol/rate-limits.ts';
+import { readHead, type RequestHead } from './request-head.ts';
 import { HANDLERS } from './route-handlers.ts';
 
 export interface SurfaceOptions {
@@ -88,8 +89,8 @@ export class HttpSurface {
 
   /** Registers every route of the table, health, and an answer for everything else. */
   register(whole: TemplatedApp): void {
-    const app = unambiguous(whole, (res, req) => {
-      const exchange = this.#exchange(res, readHead(req), undefined);
+    const app = unambiguous(whole, (res, head) => {
+      const exchange = this.#exchange(res, head, undefined);
       exchange.closeAfter();
       // A moment later: the library reads nothing behind a request without an answer, and closes where there is more.
       setImmediate(() => exchange.refuse(new Refusal('request_malformed')));
@@ -99,14 +100,14 @@ export class HttpSurface {
       const parameters = [...route.path.matchAll(/:([a-z]+)/g)].map((match) => match[1] as string);
       app[method](
         route.path,
-        (res, req) => void this.#serve(name as MessagingRoute, route, readParams(parameters, req), res, req),
+        (res, req, head) => void this.#serve(name as MessagingRoute, route, readParams(parameters, req), res, head),
       );
     }
     registerByteRoutes(app, this.#options.service.attachments, this.#doorway());
-    app.get('/healthz', (res, req) => void this.#health(res, req));
-    app.head('/healthz', (res, req) => void this.#health(res, req));
-    app.options('/*', (res, req) => this.#preflight(res, req));
-    app.any('/*', (res, req) => this.#unknown(res, req));
+    app.get('/healthz', (res, _req, head) => void this.#health(res, head));
+    app.head('/healthz', (res, _req, head) => void this.#health(res, head));
+    app.options('/*', (res, _req, head) => this.#preflight(res, head));
+    app.any('/*', (res, _req, head) => this.#unknown(res, head));
   }
 
   /** What bytes share with the forms of JSON. Bots bring and take no files: none of their scopes is about them. */
@@ -153,10 +154,10 @@ export class HttpSurface {
     route: Route,
     params: Record<string, string> | undefined,
     res: HttpResponse,
-    req: HttpRequest,
+    head: RequestHead,
   ): Promise<void> {
-    const began = process.hrtime.bigint();
-    const exchange = this.#exchange(res, readHead(req), name);
+    const began = performance.now();
+    const exchange = this.#exchange(res, head, name);
     this.#inFlight += 1;
     let visit: BotRequest | undefined;
     try {
@@ -181,7 +182,7 @@ export class HttpSurface {
       if (name === 'postMessage' && 'forward' in (request.body as object)) visit?.checkRoute('readMessage', undefined);
       const reply = await HANDLERS[name](request);
       visit?.settle(reply.status);
-      if (name === 'postMessage') this.#options.metrics.postAcked(Number(process.hrtime.bigint() - began));
+      if (name === 'postMessage') this.#options.metrics.postAcked((performance.now() - began) * 1e6);
       exchange.send(reply.status, reply.json);
     } catch (error) {
       visit?.refuse(error instanceof Refusal ? error.code : 'internal');
@@ -296,8 +297,8 @@ export class HttpSurface {
     return route.body === undefined ? value : parseForm(route.body, value);
   }
 
-  async #health(res: HttpResponse, req: HttpRequest): Promise<void> {
-    const exchange = this.#exchange(res, readHead(req), 'healthz');
+  async #health(res: HttpResponse, head: RequestHead): Promise<void> {
+    const exchange = this.#exchange(res, head, 'healthz');
     const { addresses, rates } = this.#options.service;
     try {
       rates.take('health_read', addresses.of(res, exchange.head));
@@ -311,8 +312,8 @@ export class HttpSurface {
   }
 
   /** A browser asks before it sends what a form could not (CORS). */
-  #preflight(res: HttpResponse, req: HttpRequest): void {
-    const exchange = this.#exchange(res, readHead(req), 'preflight');
+  #preflight(res: HttpResponse, head: RequestHead): void {
+    const exchange = this.#exchange(res, head, 'preflight');
     exchange.send(204, '', [
       ['access-control-allow-methods', 'GET, HEAD, POST, PUT, PATCH, DELETE'],
       ['access-control-allow-headers', `authorization, content-type, ${VERSION_HEADERS.client}, ${BYTE_HEADERS_SENT}`],
@@ -324,8 +325,7 @@ export class HttpSurface {
     ]);
   }
 
-  #unknown(res: HttpResponse, req: HttpRequest): void {
-    const head = readHead(req);
+  #unknown(res: HttpResponse, head: RequestHead): void {
     const exchange = this.#exchange(res, head, undefined);
     const known = head.path === '/healthz' || head.path === '/v1/ws';
     const code =

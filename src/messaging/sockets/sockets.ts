@@ -27,8 +27,8 @@ import { bearerToken, type Authentication } from '../access/authentication.ts';
 import type { VendorTokenWatch } from '../access/vendor-token-watch.ts';
 import type { BotEntrance, BotRequest } from '../bots/bot-access.ts';
 import type { Service } from '../http/caller.ts';
-import { Exchange, readHead } from '../http/exchange.ts';
-import { isAmbiguous } from '../http/framing.ts';
+import { Exchange } from '../http/exchange.ts';
+import { readHead } from '../http/request-head.ts';
 import { answerHeaders } from '../http/http-surface.ts';
 import { parseQuery } from '../http/parsing.ts';
 import { countRefusedFrame } from './refused-frames.ts';
@@ -107,13 +107,12 @@ export class Sockets {
     const key = req.getHeader('sec-websocket-key');
     const protocols = req.getHeader('sec-websocket-protocol');
     const extensions = req.getHeader('sec-websocket-extensions');
-    const isRefused = isAmbiguous(req);
     const exchange = this.#exchange(res, req, 'websocket');
     let data: SocketData;
     let visit: BotRequest | undefined;
     const address = this.#addressOf(res, exchange);
     try {
-      if (isRefused) {
+      if (exchange.head.isAmbiguous) {
         exchange.closeAfter();
         throw new Refusal('request_malformed');
       }
