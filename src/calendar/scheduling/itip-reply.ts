@@ -153,14 +153,15 @@ function leftOut(
   const line = lineOf(recipients, master, attendee);
   if (line === undefined) return [];
   const known = new Set(exclusionsOf(before.object, zone).map(({ key }) => key));
-  return exclusionsOf(after.object, zone)
-    .filter(({ key }) => !known.has(key))
-    .filter(({ key }) => {
-      const override = before.instances.find((instance) => instance.key === key)?.component;
-      const own = override === undefined ? line : lineOf(recipients, override, attendee);
-      return own !== undefined && said(own, 'PARTSTAT', UNANSWERED) !== 'DECLINED';
-    })
-    .map(({ property }) => answerTo(master, line, 'DECLINED', { ...property, name: 'RECURRENCE-ID' }));
+  // What had a component of its own is declined by it: its SEQUENCE may be a later one than that of the series, by which the
+  // organiser would take the answer for one to an earlier time.
+  return exclusionsOf(after.object, zone).flatMap(({ key, property }) => {
+    if (known.has(key)) return [];
+    const component = before.instances.find((instance) => instance.key === key)?.component ?? master;
+    const own = component === master ? line : lineOf(recipients, component, attendee);
+    if (own === undefined || said(own, 'PARTSTAT', UNANSWERED) === 'DECLINED') return [];
+    return [answerTo(component, own, 'DECLINED', { ...property, name: 'RECURRENCE-ID' })];
+  });
 }
 
 function answerTo(

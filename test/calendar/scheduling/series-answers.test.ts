@@ -69,6 +69,25 @@ test('CAL-03 an answer to a series is one to the occurrence that somebody else a
   await says(alice, entry, DATES[1], 'bob declined', 'carol accepted');
 });
 
+test('CAL-03 who leaves out an occurrence that was moved later than the series was written declines it', async () => {
+  const entry = await invite(['bob']);
+  for (const hour of [11, 12]) {
+    const times = {
+      local_start: `2027-01-11T${hour}:00:00`,
+      local_end: `2027-01-11T${hour + 1}:00:00`,
+      tz: 'Europe/Berlin',
+    };
+    await change(entry, { scope: 'this', recurrence_id: DATES[1], ...times });
+  }
+  await until(
+    async () => (await occurrence(bob, entry, DATES[1]))?.local_start === '2027-01-11T12:00:00',
+    'it is moved',
+  );
+  await leave(bob, entry, DATES[1]);
+  await says(alice, entry, DATES[1], 'bob declined');
+  await says(alice, entry, DATES[0], 'bob needs_action');
+});
+
 test('CAL-03 what is changed for a whole series is changed in occurrences that an answer made, and not in their own words', async () => {
   const entry = await invite(['bob']);
   await leave(bob, entry, DATES[1]);
