@@ -99,12 +99,12 @@ async function main(): Promise<number> {
 }
 
 /**
- * Has Node remember between the starts of a run what it compiled, until this process ends. A smoke run starts some hundred
- * processes and states no figure that this could better; every other run starts all of them as they are started in earnest.
+ * Has Node remember between the starts of a run what it compiled, until this process ends. A smoke run mostly starts
+ * processes, and states no figure that this could better; every other run starts all of them as they are started in earnest.
  */
 function rememberCompiled(): void {
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-compiled-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
   process.env['NODE_COMPILE_CACHE'] = folder;
 }
 
