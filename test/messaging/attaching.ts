@@ -57,6 +57,13 @@ export async function append(
   return await tus(server, who, 'PATCH', path, { 'upload-offset': String(offset), ...headers }, bytes);
 }
 
+/** How many bytes of an upload the server has. */
+export async function offsetOf(server: TestServer, who: Person, path: string): Promise<number> {
+  const reply = await tus(server, who, 'HEAD', path);
+  assert.equal(reply.status, 200);
+  return Number(reply.headers.get('upload-offset'));
+}
+
 /** Sends a whole content in the request that begins its upload. */
 export async function sendWhole(
   server: TestServer,

@@ -4,9 +4,8 @@ import { test } from 'node:test';
 import type { Conversation } from '#src/protocol/conversations/conversations.ts';
 import type { Message } from '#src/protocol/conversations/messages.ts';
 import { ParleyClient } from '#src/client/parley-client.ts';
-import { startServer, type Person } from '#test/support/server.ts';
+import type { Person } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
-import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { until } from '#test/support/waiting.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { assertRefused, say, start } from './conversing.ts';
@@ -259,28 +258,6 @@ test('a conversation is hidden from one’s own inbox until the next message, on
   assertRefused(await hide(zed, 1), 403, 'conversation_forbidden');
   await Promise.all([mine, others, hers].map(async (socket) => await socket.close()));
   for (const socket of [mine, hers]) assert.ok(!socket.events.some(({ type }) => type === 'inbox'));
-});
-
-test('what is hidden stays so over a kill, beside the draft and the mute', async (t) => {
-  const folder = temporaryFolder(t);
-  const first = await startServer({ folder });
-  t.after(async () => await first.end('SIGKILL'));
-  const { ida, jon } = await first.people('ida', 'jon');
-  const { id } = await start(first, ida, 'direct', ['jon']);
-  const at = `/v1/conversations/${id}`;
-  await say(first, jon, id, 'hello');
-  await first.api(ida, 'PUT', `${at}/draft`, { body: 'unsent' });
-  await first.api(ida, 'PUT', `${at}/mute`, { until: '2030-01-01T00:00:00Z' });
-  assert.equal((await first.api(ida, 'PUT', `${at}/hidden`, { seq: 1 })).status, 200);
-  await first.end('SIGKILL');
-  const second = await startServer({ folder });
-  t.after(async () => await second.stop());
-  const again = { ...ida, session: await second.signIn('ida', ida.password) };
-  const item = async () => (await second.api<Inbox>(again, 'GET', '/v1/inbox')).body.items[0];
-  const standing = ({ draft, hidden, muted_until: muted }: Item = {}) => [hidden, draft, muted];
-  assert.deepEqual(standing(await item()), [true, 'unsent', '2030-01-01T00:00:00Z']);
-  await say(second, again, id, 'one’s own message brings it back, too');
-  assert.deepEqual(standing(await item()), [undefined, 'unsent', '2030-01-01T00:00:00Z']);
 });
 
 test('SOC-10 the SDK hides a conversation, and another client of the person hears that it is hidden and that it is back', async () => {

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Message } from '#src/protocol/conversations/messages.ts';
-import { startServer, type Person, type Reply, type TestServer } from '#test/support/server.ts';
+import type { Person, Reply } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { connect } from '#test/support/socket.ts';
-import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { anotherDevice, assertRefused, heardUpTo, post, say, start } from './conversing.ts';
 
 const { server, alice, bob, mallory } = await shareServer(['alice', 'bob', 'mallory']);
@@ -206,31 +205,6 @@ test('TIM-01 every instant in a message and a conversation is RFC 3339 in UTC, a
   assert.match(message.created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
   assert.equal(event.ts, Math.floor(Date.parse(message.created_at) / 1000));
   await socket.close();
-});
-
-test('MSG-08 reactions, pins, drafts and mutes survive kill -9', async (t) => {
-  const folder = temporaryFolder(t);
-  const first = await startServer({ folder });
-  t.after(() => first.end('SIGKILL'));
-  const people = await first.people('alice', 'bob');
-  const { id } = await start(first, people.alice, 'direct', ['bob']);
-  await say(first, people.alice, id, 'x');
-  await first.api(people.bob, 'PUT', path(id, `/messages/1/reactions/${encodeURIComponent('❤️')}`));
-  await first.api(people.bob, 'PUT', path(id, '/pins/1'));
-  await first.api(people.bob, 'PUT', path(id, '/draft'), { body: 'unsent' });
-  await first.api(people.bob, 'PUT', path(id, '/mute'), { until: '2030-01-01T00:00:00Z' });
-  const inbox = (from: TestServer) => from.api<{ items: object[] }>(people.bob, 'GET', '/v1/inbox');
-  const kept = (await inbox(first)).body.items;
-  await first.end('SIGKILL');
-  const second = await startServer({ folder });
-  t.after(() => second.stop());
-  assert.deepEqual((await inbox(second)).body.items, kept);
-  const pins = await second.api<{ items: Message[] }>(people.alice, 'GET', path(id, '/pins'));
-  assert.deepEqual(pins.body.items[0]?.reactions, [{ emoji: '❤️', count: 1, users: ['bob'] }]);
-  assert.deepEqual(
-    kept.map((item) => [(item as { draft: string }).draft, (item as { muted_until: string }).muted_until]),
-    [['unsent', '2030-01-01T00:00:00Z']],
-  );
 });
 
 test('GOV-03 MSG-11 marks name nobody and belong to members', async () => {

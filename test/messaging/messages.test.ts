@@ -122,36 +122,6 @@ test('MSG-03 a repeat of a message that was edited or deleted answers it as it s
   assert.deepEqual((await history(id, 'limit=10')).seqs, [1, 2]);
 });
 
-test('MSG-03 MSG-04 MSG-08 after kill -9 a repeat still answers the first message, and seq goes on', async (t) => {
-  const folder = temporaryFolder(t);
-  const first = await startServer({ folder });
-  t.after(() => first.end('SIGKILL'));
-  const people = await first.people('alice', 'bob');
-  const { id } = await start(first, people.alice, 'direct', ['bob']);
-  const forms = Array.from({ length: 40 }, (_, n) => ({ kind: 'text', body: `m ${n}`, client_msg_id: `id-${n}` }));
-  const acknowledged = await Promise.all(forms.map((form) => post(first, people.alice, id, form)));
-  await first.end('SIGKILL');
-
-  const second = await startServer({ folder });
-  t.after(() => second.stop());
-  const repeats = await Promise.all(forms.map((form) => post(second, people.alice, id, form)));
-  for (const [n, repeat] of repeats.entries())
-    assert.deepEqual([repeat.status, repeat.body], [200, acknowledged[n]?.body]);
-  const socket = await connect(second, people.bob);
-  const changes = await second.api<{ items: { seq?: number }[] }>(
-    people.bob,
-    'GET',
-    `/v1/conversations/${id}/changes?after_rev=1`,
-  );
-  assert.deepEqual(
-    changes.body.items.map((item) => item.seq),
-    Array.from({ length: 40 }, (_, n) => n + 1),
-  );
-  assert.equal((await say(second, people.alice, id, 'after')).seq, 41);
-  assert.equal((await socket.event('message.new')).seq, 41);
-  await socket.close();
-});
-
 test('MSG-04 seq is dense under 200 concurrent posts on both shards, and every reader hears it in order', async () => {
   const placement = new Placement(2, 4);
   const rooms: string[] = [];

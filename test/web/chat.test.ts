@@ -476,7 +476,7 @@ describe('the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium o
     await bob.locator('.parley-head').getByText('At sea').waitFor();
 
     const devices = alice.getByRole('region', { name: 'Devices' });
-    await devices.getByText('This device').waitFor();
+    await devices.getByText('This device', { exact: true }).waitFor();
     await devices.getByRole('button', { name: 'Sign out' }).first().click();
     await alice.getByLabel('Current password').fill('password of alice');
     await alice.getByLabel('New password').fill('password');
