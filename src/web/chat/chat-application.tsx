@@ -136,7 +136,7 @@ function Frame() {
   const { calls } = useChat();
   const isList = useRouterState({ select: ({ location }) => location.pathname === '/' });
   // Where the list is all that is there, it is what the page is about, and the empty place beside it is not shown.
-  const isNarrow = useMediaQuery(ONE_PANE, undefined, { getInitialValueInEffect: false }) === true;
+  const isNarrow = useMediaQuery(ONE_PANE, undefined, { getInitialValueInEffect: false });
   const isCovered = useObserved(calls, () => calls.isCovering);
   return (
     <div className="parley-frame" data-place={isList ? 'list' : 'content'}>

@@ -36,7 +36,6 @@ export async function findTimes(api: CalendarApi, question: TimeQuestion): Promi
   const days = Array.from({ length: FIND_DAYS }, (_, ahead) => addDays(day, ahead));
   const found: Slot[] = [];
   for (const one of days.filter((date) => date === day || weekdayOf(date) <= FRIDAY)) {
-    // oxlint-disable-next-line no-await-in-loop -- The first days have enough as a rule.
     found.push(...(await ask(`${one}T${WORK_BEGINS}`, `${one}T${WORK_ENDS}`)));
     if (found.filter(isWithoutDoubt).length >= SLOTS_SHOWN) break;
   }
