@@ -5,6 +5,7 @@ import { join as joinPath } from 'node:path';
 import { after, before, test } from 'node:test';
 import { startServer, type Person, type Reply, type TestServer } from '#test/support/server.ts';
 import { connect, type TestSocket } from '#test/support/socket.ts';
+import { until } from '#test/support/waiting.ts';
 import { anotherDevice, assertRefused, heardUpTo, start } from '#test/messaging/conversing.ts';
 
 let server: TestServer;
@@ -155,7 +156,7 @@ test('SIG-04 GOV-04 one answer for a recipient that is not there and one that sh
 test('SIG-04 membership that has ended no longer opens a recipient', async () => {
   await server.person('zack');
   const { id } = await start(server, ann, 'room', ['zack']);
-  await accepted(ann, { to: 'zack', ...INVITE, call: 'x', seq: 1 });
+  await accepted(ann, { to: 'zack', ...INVITE, call: 'to-zack', seq: 1 });
   assert.equal((await server.api(ann, 'DELETE', `/v1/conversations/${id}/participants/zack`)).status, 204);
   assertRefused(await signal(ann, { to: 'zack', ...INVITE, call: 'y', seq: 1 }), 403, 'recipient_forbidden', 'to');
 });
@@ -197,17 +198,17 @@ test('SIG-06 SUR-01 a stanza is not stored: it is in no file, and who connects l
   const history = await server.api<{ items: unknown[] }>(ben, 'GET', `/v1/conversations/${id}/messages`);
   assert.equal(history.body.items.length, 1);
   assert.equal(signalsOf(earlier).length, 0);
-  const files = await readdir(server.folder, { recursive: true, withFileTypes: true });
-  const stored = files.filter((file) => file.isFile());
-  assert.ok(stored.length > 0);
-  const contents = new Map<string, Buffer>();
-  for (const { parentPath, name } of stored) {
-    contents.set(name, await readFile(joinPath(parentPath, name)));
-  }
-  const holding = (text: string) => [...contents].filter(([, bytes]) => bytes.includes(text)).map(([name]) => name);
-  assert.deepEqual(holding('only-in-a-stanza'), []);
-  // What was posted is found by the same look, so what is not found is not there.
-  assert.ok(holding(id).length > 0);
+  const holding = async (text: string): Promise<string[]> => {
+    const files = await readdir(server.folder, { recursive: true, withFileTypes: true });
+    const names: string[] = [];
+    for (const { name, parentPath } of files.filter((file) => file.isFile())) {
+      if ((await readFile(joinPath(parentPath, name))).includes(text)) names.push(name);
+    }
+    return names;
+  };
+  // What was posted is found by the same look once the log is brought to LMDB, so what is not found by then is not there.
+  await until(async () => (await holding(id)).length > 0, 'what was posted is in a file');
+  assert.deepEqual(await holding('only-in-a-stanza'), []);
   await Promise.all([earlier, late, ...witnesses].map((socket) => socket.close()));
 });
 
