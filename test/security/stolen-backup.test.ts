@@ -15,6 +15,7 @@ import { SECRET_BYTES, SECRET_NAMES } from '#storage/accounts/accounts-draft.ts'
 import { KEY_RINGS, signingKeysRecord, type SigningKeys } from '#storage/accounts/signing-keys.ts';
 import { Environment, mapBytesOf } from '#storage/engine/environment.ts';
 import { callControl } from '#test/support/control.ts';
+import { until } from '#test/support/waiting.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 
@@ -34,7 +35,10 @@ async function secretsIn(path: string): Promise<Map<string, Buffer>> {
 }
 
 /** The live server's secrets, as whoever runs it has them. */
-const live = await secretsIn(join(server.folder, 'accounts.mdb'));
+const live = await until(async () => {
+  const secrets = await secretsIn(join(server.folder, 'accounts.mdb'));
+  return secrets.has('session_keys') && secrets;
+}, 'the secrets are brought from the log to the file');
 const liveKeys = signingKeysRecord.decode(live.get('session_keys') as Buffer);
 
 /** A key that was stolen, as a thief takes it for that of the server: with the id that tokens show. */
