@@ -186,7 +186,7 @@ test('a sweep removes what is over and leaves the rest', async (context) => {
   });
   await accounts.sweep(11);
   assert.equal(accounts.revocations().length, 1250);
-  assert.ok(accounts.revocations().every(({ until }) => until === 20));
+  assert.ok(accounts.revocations().every((one) => one.until === 20));
   assert.deepEqual(accounts.invitationHashes(), ['new']);
   await accounts.close();
 });
