@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
-import type { Locator, Page, WebSocketRoute } from 'playwright-core';
+import type { Locator, Page, Route, WebSocketRoute } from 'playwright-core';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
 import { openRow, signIn } from './app-page.ts';
@@ -178,6 +178,17 @@ describe('calls in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on 
   });
 
   test('two who call each other at once are in one call', async () => {
+    // Neither call is on its way before both people have called: whoever is rung first has no button to call with any more.
+    const both = Promise.withResolvers<void>();
+    const waiting = new Set<Page>();
+    for (const page of [alice, bob]) {
+      const hold = async (route: Route) => {
+        if (waiting.add(page).size === 2) both.resolve();
+        await both.promise;
+        await route.continue();
+      };
+      await page.route('**/v1/signal', hold, { times: 1 });
+    }
     await Promise.all([button(alice, 'Voice call').click(), button(bob, 'Voice call').click()]);
     await Promise.all([inCall(alice, 'bob'), inCall(bob, 'alice')]);
     assert.equal(await liveCalls(), 1);

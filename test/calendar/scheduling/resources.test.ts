@@ -36,6 +36,12 @@ const at = (day: number, hour: number) => new Date((TODAY + day) * DAY_MILLIS + 
 const span = (day: number, hour: number, hours = 1) => ({ start_at: at(day, hour), end_at: at(day, hour + hours) });
 const utc = (instant: string) => instant.replaceAll(/[-:]|\.000/g, '');
 
+/** An event of one hour of a day behind today: what is over is stored whoever organised it, as the past of a migration is. */
+const eventOn = (uid: string, lines: readonly string[], day: number, hour: number) =>
+  eventText(uid, lines)
+    .replace('20261123T090000Z', utc(at(day, hour)))
+    .replace('20261123T100000Z', utc(at(day, hour + 1)));
+
 async function makeRoom(form: object = {}): Promise<ManagedResource> {
   const made = await console<ManagedResource & Record<string, unknown>>('POST', '/resources', {
     ...{ kind: 'room', name: 'Heron' },
@@ -225,9 +231,7 @@ test('GST-06 who may not book a room does not see it, ask for it, invite it or f
   const principal = await fetch(`${server.calendar}/dav/principals/${room}/`, { method: 'PROPFIND', headers });
   assert.equal(principal.status, 404);
   const lines = [`ORGANIZER:${uuidAddress('bob')}`, `ATTENDEE;CUTYPE=ROOM;PARTSTAT=ACCEPTED:${uuidAddress(room)}`];
-  const text = eventText('stranger', lines)
-    .replace('20261123T090000Z', utc(at(6, 12)))
-    .replace('20261123T100000Z', utc(at(6, 13)));
+  const text = eventOn('stranger', lines, 6, 12);
   assert.equal((await putObject(server, headers, '/dav/calendars/bob/default/stranger.ics', text)).status, 201);
   const stored = await (await fetch(`${server.calendar}/dav/calendars/bob/default/stranger.ics`, { headers })).text();
   // Nobody there, as far as they can tell; and nobody answers for a room.
@@ -276,16 +280,15 @@ test('GOV-01 a room organises nothing, answers by nobody else, and has no name t
     'mailto:heron@example.org',
     `/dav/principals/${room}/`,
   ].entries()) {
-    const text = eventText(`organised-${index}`, [`ORGANIZER:${address}`, `ATTENDEE:${uuidAddress('alice')}`]);
+    const lines = [`ORGANIZER:${address}`, `ATTENDEE:${uuidAddress('alice')}`];
+    const text = eventOn(`organised-${index}`, lines, 9, 14);
     const path = `/dav/calendars/alice/default/organised-${index}.ics`;
     assert.equal((await putObject(server, headers, path, text)).status, 403);
   }
   // Its own answer is put back to what it said: nothing yet, and then what it says itself.
   assert.deepEqual(await answered(bob, room, span(9, 9)), ACCEPTED);
   const forged = [`ORGANIZER:${uuidAddress('alice')}`, `ATTENDEE;PARTSTAT=ACCEPTED:mailto:heron@example.org`];
-  const text = eventText('forged', forged)
-    .replace('20261123T090000Z', utc(at(9, 9)))
-    .replace('20261123T100000Z', utc(at(9, 10)));
+  const text = eventOn('forged', forged, 9, 9);
   const path = '/dav/calendars/alice/default/forged.ics';
   assert.equal((await putObject(server, headers, path, text)).status, 201);
   const stored = await until(async () => {
