@@ -61,9 +61,6 @@ export const auditAnchorRecord = defineCollection<AuditLink>('audit_anchor', { v
 /** How entries of the audit trail are stored, under their numbers. */
 export const auditRecord = defineCollection<AuditEntry>('audit', { version: 1 });
 
-/** The pages that every LMDB file begins with. */
-const META_PAGES = 2;
-
 interface TableStats {
   readonly pageSize: number;
   readonly treeBranchPageCount: number;
@@ -225,17 +222,6 @@ export class AccountsReader extends AccountsView {
       const stats = this.#environment.tables[name].getStats() as TableStats;
       return sum + pagesOf(stats) * stats.pageSize;
     }, 0);
-  }
-
-  /** Bytes of the file that hold nothing and are used before it grows. */
-  protected get freeBytes(): number {
-    const stats = this.#environment.tables.people.getStats() as TableStats & {
-      readonly lastPageNumber: number;
-      readonly root: TableStats;
-      readonly free: TableStats;
-    };
-    const pages = [stats.root, stats.free].reduce((sum, of) => sum + pagesOf(of), META_PAGES);
-    return (stats.lastPageNumber + 1 - pages) * stats.pageSize - this.usedBytes;
   }
 
   /** Hashes of the invitations there are. */

@@ -26,12 +26,10 @@ export { ACCOUNT_TABLES, AccountsReader } from './accounts-reader.ts';
 export const CHANGES_WAITING_MAX = 4096;
 
 /**
- * Bytes of the file that are kept free within it, so that sessions can be ended on a full disk: the file need not grow for
- * that. A sign-out takes some ten pages, which are free again two commits later, and leaves some hundred bytes.
+ * Bytes that the file has behind what is used of it, so that sessions can be ended on a full disk: it need not grow for that.
+ * A sign-out takes some ten pages, which are free again two commits later, and leaves some hundred bytes.
  */
 export const RESERVE_BYTES = 512 * 1024;
-/** Below it they are made up to the whole again. */
-const RESERVE_BYTES_MIN = RESERVE_BYTES / 2;
 /** With less than this left on the disk, only what ends sessions is taken: all else would use the reserve up. */
 export const DISK_LEFT_BYTES_MIN = 1024 ** 2;
 
@@ -67,18 +65,10 @@ export class Accounts extends AccountsReader {
     // A file system that does not say what is left leaves it to the commit.
     const left = await statfs(this.#folder).catch(() => undefined);
     if (left !== undefined && left.bavail * left.bsize < DISK_LEFT_BYTES_MIN) return false;
-    return this.freeBytes >= RESERVE_BYTES_MIN || (await this.#makeReserve());
-  }
-
-  /** Whether the reserve could be made up: not on a disk that has no room for it. */
-  async #makeReserve(): Promise<boolean> {
-    try {
-      await this.#environment.makeFree(RESERVE_BYTES);
-      this.refresh();
-      return true;
-    } catch {
-      return false;
-    }
+    return await this.#environment.makeRoom(RESERVE_BYTES).then(
+      () => true,
+      () => false,
+    );
   }
 
   /** Opens the accounts of a data folder, whose lock the caller has, and makes its secrets when there are none. */

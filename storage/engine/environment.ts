@@ -22,6 +22,7 @@ import { LogWriter } from '../log/log-writer.ts';
 import { OverlaidTable } from '../log/overlay.ts';
 import { SegmentLog } from '../log/segment-log.ts';
 import type { Table, Write } from '../log/table.ts';
+import { FileRoom, pagesFor, type TreeStats } from './file-room.ts';
 
 export type { LogOptions } from '../log/log-store.ts';
 export type { RangeOptions, Table, Write } from '../log/table.ts';
@@ -34,6 +35,13 @@ export interface EnvironmentOptions {
   readonly log?: LogOptions;
 }
 
+/** What LMDB says of a table and of its file. */
+interface FileStats extends TreeStats {
+  readonly pageSize: number;
+  readonly lastPageNumber: number;
+  readonly free: TreeStats;
+}
+
 /** Address space that any installation's file fits, for tools, which know no setting of the server. */
 export const TOOL_MAP_BYTES = 64 * 1024 ** 3;
 
@@ -44,8 +52,6 @@ export function mapBytesOf(path: string): number {
 
 /** Where a file says whose it is: beside the names of its tables, so that what knows no marks does not see it. */
 export const MARK_KEY = 'parley.mark';
-/** What a file grows by for a reserve, and does not keep; beside the names of its tables, too. */
-const RESERVE_KEY = Buffer.from('parley.reserve', 'latin1');
 
 /** Where an environment keeps how far its log is applied: in LMDB's own table of tables, which every handle has open. */
 const PLACE_KEY = Buffer.from('commit-log');
@@ -59,6 +65,9 @@ export class Environment<Name extends string> {
   readonly #root: RootDatabase<Buffer, Buffer>;
   readonly #stored = new Map<string, Table>();
   readonly #log: LogWriter | LogReader | undefined;
+  readonly #room: FileRoom;
+  /** The commit of LMDB under way: one at a time, so that none takes the room of another. */
+  #storing: Promise<unknown> = Promise.resolve();
 
   /**
    * Opens the file at `path`, made with all `names` when it is not there.
@@ -84,6 +93,10 @@ export class Environment<Name extends string> {
     });
     if (options.readOnly !== true) this.#closeToOthers();
     for (const name of names) this.#table(name);
+    this.#room = new FileRoom(path, () => {
+      const { lastPageNumber, pageSize } = this.#stats(this.#root);
+      return (lastPageNumber + 1) * pageSize;
+    });
     try {
       this.#log = options.log === undefined ? undefined : this.#openLog(options.log);
     } catch (error) {
@@ -131,38 +144,47 @@ export class Environment<Name extends string> {
     else await this.#log.commit(writes);
   }
 
-  /** Writes to LMDB. */
-  async #store(writes: Iterable<Write>, place?: LogPlace): Promise<void> {
-    await this.#batch(() => {
-      // Within a batch the writes have no outcome of their own.
-      for (const { table, key, value } of writes) {
-        if (value === null) void this.#table(table).remove(key);
-        else void this.#table(table).put(key, value);
-      }
-      if (place !== undefined) void this.#root.put(PLACE_KEY, placeBytes(place));
+  /** Writes to LMDB, once there is room for all of it. */
+  async #store(writes: readonly Write[], place?: LogPlace): Promise<void> {
+    await this.#inTurn(async () => {
+      const { free, pageSize } = this.#stats(this.#root);
+      await this.#room.make(pagesFor(writes, (table) => this.#stats(this.#table(table)), free) * pageSize);
+      await this.#batch(writes, place);
     });
   }
 
-  async #batch(write: () => void): Promise<void> {
+  async #batch(writes: readonly Write[], place: LogPlace | undefined): Promise<void> {
     try {
-      await this.#root.batch(write);
+      await this.#root.batch(() => {
+        // Within a batch the writes have no outcome of their own.
+        for (const { table, key, value } of writes) {
+          if (value === null) void this.#table(table).remove(key);
+          else void this.#table(table).put(key, value);
+        }
+        if (place !== undefined) void this.#root.put(PLACE_KEY, placeBytes(place));
+      });
     } catch (error) {
       throw await causeOf(error as Error);
     }
   }
 
   /**
-   * Has the file grow by that many bytes, which are free in it from then on: a value of that size is written and removed
-   * again. Both are LMDB's own commits: the log brings the last write to each key, which would be the removal alone.
-   * Rejects on a disk that has no room for them.
+   * Has the file have that many bytes behind what LMDB uses of it, for commits that must not be refused. Waits for the commit
+   * of LMDB under way only where they are not there. Rejects on a disk that has no room for them.
    */
-  async makeFree(bytes: number): Promise<void> {
-    const make = async (): Promise<void> => {
-      await this.#batch(() => void this.#root.put(RESERVE_KEY, Buffer.alloc(bytes)));
-      await this.#batch(() => void this.#root.remove(RESERVE_KEY));
-    };
-    if (this.#log instanceof LogWriter) await this.#log.storeInTurn(make);
-    else await make();
+  async makeRoom(bytes: number): Promise<void> {
+    if (this.#room.has(bytes)) return;
+    await this.#inTurn(async () => await this.#room.make(bytes));
+  }
+
+  async #inTurn(action: () => Promise<void>): Promise<void> {
+    const storing = this.#storing.then(action);
+    this.#storing = storing.catch(() => undefined);
+    await storing;
+  }
+
+  #stats(of: Pick<Table, 'getStats'>): FileStats {
+    return of.getStats() as FileStats;
   }
 
   /**
@@ -219,6 +241,8 @@ export class Environment<Name extends string> {
 
   async close(): Promise<void> {
     await this.#log?.close();
+    await this.#storing;
+    this.#room.close();
     await this.#root.close();
   }
 }

@@ -20,7 +20,7 @@ export interface LogStore {
   /** Blocks until it is on disk. */
   putPlace(place: LogPlace): void;
   /** All of it in one transaction; resolves when it is on disk. */
-  commit(writes: Iterable<Write>, place?: LogPlace): Promise<void>;
+  commit(writes: readonly Write[], place?: LogPlace): Promise<void>;
   /** Lets the next read have a new snapshot. */
   refresh(): void;
   /** Takes a snapshot of what is committed; `transaction.done()` gives it back. */

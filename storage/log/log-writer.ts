@@ -77,14 +77,14 @@ export class LogWriter {
   /** Resolves when the writes are durable and every thread reads them; rejects when none of them is there. */
   async commit(writes: readonly Write[]): Promise<void> {
     await this.#inTurn(async () => {
-      if (this.#isRefused) await this.storeInTurn(async () => await this.#storeWith(writes));
+      if (this.#isRefused) await this.#storeInTurn(async () => await this.#storeWith(writes));
       else await this.#append(writes);
     });
     if (this.#overlay.bytes > PENDING_BYTES_MAX) await this.#apply();
   }
 
   /** Commits to LMDB in turn: one at a time, so that none puts back what another one had over it, or fails with it. */
-  async storeInTurn(action: () => Promise<void>): Promise<void> {
+  async #storeInTurn(action: () => Promise<void>): Promise<void> {
     const storing = this.#storing.then(action);
     this.#storing = storing.catch(() => undefined);
     await storing;
@@ -150,7 +150,7 @@ export class LogWriter {
   async #apply(): Promise<void> {
     clearTimeout(this.#applyTimer);
     this.#applyTimer = undefined;
-    this.#applying ??= this.storeInTurn(async () => await this.#applyOnce()).finally(() => {
+    this.#applying ??= this.#storeInTurn(async () => await this.#applyOnce()).finally(() => {
       this.#applying = undefined;
       if (this.#position > this.#applied && !this.#isClosing) this.#schedule();
     });

@@ -201,6 +201,9 @@ test('a full disk refuses a commit whole, leaves everything readable, and serves
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const [code] = (await once(child, 'close')) as [number | null];
-  assert.equal(output, 'failed: Input/output error\nreadable: true\nsmall: stored\nlost writes: 0\nfollowed: true\n');
+  assert.equal(
+    output,
+    'failed: EFBIG: file too large, write\nreadable: true\nsmall: stored\nlost writes: 0\nfollowed: true\n',
+  );
   assert.equal(code, 0);
 });
