@@ -1,6 +1,6 @@
 /** A server on a folder that was hurt: it does not begin anew, it does not die without a word, and what is whole is served. */
 import assert from 'node:assert/strict';
-import { closeSync, cpSync, openSync, readFileSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs';
+import { closeSync, cpSync, openSync, readFileSync, rmSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { checkFolder } from '#storage/check/check.ts';
@@ -11,6 +11,7 @@ import { laneOf } from '#storage/engine/lanes.ts';
 import { callControl } from '#test/support/control.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
+import { usedBytesOf } from '#test/support/used-bytes.ts';
 import { until } from '#test/support/waiting.ts';
 import { assertRefused, post, say, start } from '#test/messaging/conversing.ts';
 
@@ -103,7 +104,7 @@ test('STO-01 SRV-01 a store that is gone, cut off or another one stops the start
 });
 
 function cut(path: string): void {
-  truncateSync(path, Math.floor(statSync(path).size / 2 / PAGE_BYTES) * PAGE_BYTES);
+  truncateSync(path, Math.floor(usedBytesOf(path) / 2 / PAGE_BYTES) * PAGE_BYTES);
 }
 
 /** A leaf of messages becomes another one. The process before died, so every page is read first. */

@@ -4,10 +4,10 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Environment, type Write } from '#storage/engine/environment.ts';
-import { PageFile } from '#storage/engine/page-file.ts';
 import { limitProcess } from '#test/support/process.ts';
 import { freshSeed, SeededRandom } from '#test/support/random.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
+import { usedBytesOf } from '#test/support/used-bytes.ts';
 
 const TABLES = ['few', 'many', 'large'] as const;
 type TableName = (typeof TABLES)[number];
@@ -15,12 +15,6 @@ const SEED = Number(process.env['SEED'] ?? freshSeed());
 
 /** A file's size is a multiple of it as long as nobody but the room has had it grow. */
 const STEP_BYTES = 256 * 1024;
-
-function usedOf(path: string): number {
-  const file = new PageFile(path);
-  file.close();
-  return (file.head.lastPage + 1) * file.head.pageBytes;
-}
 
 function randomWrites(random: SeededRandom): Write<TableName>[] {
   const count = random.chance(0.2) ? random.whole(500, 3_000) : random.whole(1, 60);
@@ -53,7 +47,7 @@ test(`MSG-08 commits of any size find room that was made for them, while a reade
     await environment.commit(randomWrites(random));
     const { size } = statSync(path);
     assert.equal(size % STEP_BYTES, 0, `commit ${commit} went beyond what was made for it: ${size}`);
-    assert.ok(usedOf(path) <= size);
+    assert.ok(usedBytesOf(path) <= size);
   }
   held.return?.();
   await reader.close();

@@ -22,11 +22,12 @@ import { checkFolder } from '#storage/check/check.ts';
 import { Environment } from '#storage/engine/environment.ts';
 import { FolderError, lanePath, openFolder, readManifest } from '#storage/engine/folder.ts';
 import { openLane } from '#storage/engine/lane.ts';
-import { PageFile, type FileHead } from '#storage/engine/page-file.ts';
+import { PageFile } from '#storage/engine/page-file.ts';
 import { openServed } from '#storage/engine/served-folder.ts';
 import { storesOf } from '#storage/engine/stores.ts';
 import { SeededRandom } from '#test/support/random.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
+import { usedBytesOf } from '#test/support/used-bytes.ts';
 
 const LANES = 3;
 const NOW = Date.UTC(2026, 10, 23);
@@ -81,16 +82,11 @@ const overwrite = (path: string, page: number, bytes: Buffer) => {
   closeSync(file);
 };
 
-function headOf(path: string): FileHead {
+/** The page on which the list of tables begins. */
+function rootOf(path: string): number {
   const file = new PageFile(path);
   file.close();
-  return file.head;
-}
-
-/** Bytes up to the last page in use; behind it lies what the file has for the next commits. */
-function usedOf(path: string): number {
-  const { lastPage, pageBytes } = headOf(path);
-  return (lastPage + 1) * pageBytes;
+  return file.head.tables.root;
 }
 
 /** What is done to a store, and what is said of it. */
@@ -98,12 +94,9 @@ const HURT: Readonly<Record<string, readonly [(path: string) => void, RegExp]>> 
   'is removed': [(path) => rmSync(path), /is missing/],
   'is emptied': [(path) => truncateSync(path, 0), /is empty/],
   'is cut to a page': [(path) => truncateSync(path, PAGE_BYTES), /is cut off/],
-  'is cut to half': [(path) => truncateSync(path, Math.floor(usedOf(path) / 2)), /is cut off/],
+  'is cut to half': [(path) => truncateSync(path, Math.floor(usedBytesOf(path) / 2)), /is cut off/],
   // Its last page may be free, and a file that ends before free pages is sound.
-  'loses a byte of a page in use': [
-    (path) => truncateSync(path, (headOf(path).tables.root + 1) * PAGE_BYTES - 1),
-    /is cut off/,
-  ],
+  'loses a byte of a page in use': [(path) => truncateSync(path, (rootOf(path) + 1) * PAGE_BYTES - 1), /is cut off/],
   'has another first page': [
     (path) => overwrite(path, 0, Buffer.alloc(PAGE_BYTES, 7)),
     /is not an LMDB file, or its page 0 is damaged/,
@@ -256,14 +249,14 @@ test('STO-01 a damaged page of a lane sets it aside after a crash, of any other 
   }
   const folder = copyOf(t, whole);
   const calendar = join(folder, 'calendar.mdb');
-  overwrite(calendar, headOf(calendar).tables.root, noise(9));
+  overwrite(calendar, rootOf(calendar), noise(9));
   await assert.rejects(open(folder), /calendar\.mdb is damaged in its list of tables/);
 });
 
 /** A leaf of the lane's outcomes that is in use, drawn by a seed. */
 function usedPage(path: string, seed: number): number {
   const bytes = readFileSync(path);
-  const list = headOf(path).tables.root;
+  const list = rootOf(path);
   const outcomes = nodesOf(bytes, list).find(
     (at) => bytes.toString('latin1', at + 8, at + 8 + bytes.readUInt16LE(at + 6)) === 'outcomes\0',
   );
