@@ -93,6 +93,21 @@ test('CRD-12 what is wrong with a password has a code and its field, and leaves 
   assert.equal(await signIn('bea', bea.password), 200);
 });
 
+test('CRD-12 of two who change a password at once, both knowing the old one, one does', async () => {
+  const dot = await server.person('dot');
+  const other = await anotherDevice(server, dot);
+  const chosen = [`${FRESH} one`, `${FRESH} two`] as const;
+  const [one, two] = await Promise.all([
+    change(dot, { current: dot.password, new: chosen[0], end_others: false }),
+    change(other, { current: dot.password, new: chosen[1], end_others: false }),
+  ]);
+  const isFirst = one.status === 200;
+  const [done, refused] = isFirst ? [one, two] : [two, one];
+  assert.deepEqual([done.status, refused.status, refused.body['code']], [200, 403, 'password_wrong']);
+  assert.equal(await signIn('dot', chosen[isFirst ? 0 : 1], dot.session.device_id), 200);
+  assert.equal(await signIn('dot', chosen[isFirst ? 1 : 0], dot.session.device_id), 401);
+});
+
 test('CRD-12 whoever guesses the old password is shut out here and at sign-in', async () => {
   const cas = await server.person('cas');
   const guess = { current: 'not the right one', new: FRESH, end_others: false };
@@ -251,7 +266,7 @@ test('CRD-12 the tour of the README signs in, writes, and changes a password', a
   assert.equal(await signIn('alice', next), 200);
 });
 
-test('CRD-12 the SDK changes a password and stays signed in', async () => {
+test('CRD-12 the SDK changes a password and stays signed in', async (t) => {
   const ida = await server.person('ida');
   const client = await ParleyClient.signIn({
     coordinatorUrl: server.coordinator,
@@ -259,8 +274,8 @@ test('CRD-12 the SDK changes a password and stays signed in', async () => {
     username: 'ida',
     password: ida.password,
   });
+  t.after(() => client.close());
   assert.equal(await client.account.changePassword(ida.password, FRESH, true), 1);
   assert.deepEqual((await client.account.call('listAppPasswords')).items, []);
   await assert.rejects(client.account.changePassword(ida.password, `${FRESH} 2`, true), { code: 'password_wrong' });
-  client.close();
 });

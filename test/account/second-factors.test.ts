@@ -331,7 +331,7 @@ test('nothing tells whether an account exists: a wrong password reads the same w
   assertRefused(await finish('x', { code: '123456', recovery_code: 'a' }), 400, 'field_invalid');
 });
 
-test('the SDK says how a sign-in goes on, and goes on with it', async () => {
+test('the SDK says how a sign-in goes on, and goes on with it', async (t) => {
   const may = await server.person('may');
   const { secret } = await enroll(may.session.token);
   const options = { coordinatorUrl: server.coordinator, messagingUrl: server.messaging };
@@ -344,7 +344,7 @@ test('the SDK says how a sign-in goes on, and goes on with it', async () => {
   assert.ok(ask !== undefined);
   const session = await finishSignIn({ ...options, ask, proof: { code: nextCode(secret) } });
   const client = ParleyClient.resume({ ...options, session });
+  t.after(() => client.close());
   await client.caughtUp();
   assert.equal((await client.account.call('listOwnFactors')).items.length, 1);
-  client.close();
 });

@@ -317,12 +317,13 @@ test('CRD-04 a token that is tampered with is nobody’s, and a bot token opens 
   assert.ok(!server.output.join('\n').includes(bot.token));
 });
 
-test('CRD-08 a bot that uses the client catches up, posts and hears, and is signed out when it is revoked', async () => {
+test('CRD-08 a bot that uses the client catches up, posts and hears, and is signed out when it is revoked', async (t) => {
   const { bot, room } = await seats.seated('client', EVERY_SCOPE);
   await say(running.server, people.alice, room, 'before');
   const { coordinator: coordinatorUrl, messaging: messagingUrl } = running.server;
   const session = botSession({ token: bot.token, user: bot.username, deviceId: bot.session.device_id });
   const client = ParleyClient.resume({ coordinatorUrl, messagingUrl, session });
+  t.after(() => client.close());
   const heard: string[] = [];
   client.on('message.new', ({ data }) => heard.push(JSON.stringify(data.body)));
   const { promise: signedOut, resolve } = Promise.withResolvers<string>();
@@ -333,7 +334,6 @@ test('CRD-08 a bot that uses the client catches up, posts and hears, and is sign
   await until(() => heard.includes('"to the bot"'), 'the message');
   await running.console('POST', `/bots/${bot.id}/revoke`);
   assert.equal(await deadline(signedOut, PATIENCE_MILLIS, 'the end of the session'), 'session_revoked');
-  client.close();
 });
 
 test('CRD-08 a bot’s session in the client ends at the first 401, without an attempt to renew', async () => {
