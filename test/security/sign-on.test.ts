@@ -336,6 +336,30 @@ test('CRD-13 an administrator binds a person who is no owner; taking it away end
   ]);
 });
 
+test('CRD-13 a code made before its person was taken away opens nothing', async () => {
+  const identity = '/sso/providers/office/identities/viewer';
+  assert.equal((await site.ask('administrator', 'PUT', identity, { subject: 's-wim' })).status, 204);
+  site.identity.accounts.set('s-wim', {});
+  const { code, verifier } = await walk('s-wim');
+  assert.ok(code);
+  assert.equal((await site.ask('owner', 'DELETE', identity)).status, 204);
+  assert.deepEqual(refusal(await exchange(code, verifier)), [401, 'sso_failed']);
+});
+
+test('CRD-13 an address that two people have binds neither', async () => {
+  const { uma, ute } = await server.people('uma', 'ute');
+  await put('office', { bind_by_email: true, creates_people: false });
+  site.identity.accounts.set('s-twice', { email: 'twice@example.org', email_verified: true });
+  for (const { username } of [uma, ute]) {
+    const given = await site.ask('owner', 'PATCH', `/users/${username}`, { email: 'twice@example.org' });
+    assert.equal(given.status, 200, given.text);
+  }
+  assert.equal(await errorOf('s-twice'), 'sso_not_bound');
+  await site.ask('owner', 'PATCH', '/users/ute', { email: 'ute@example.org' });
+  assert.equal((await signIn('s-twice')).body.user, 'uma');
+  await put('office');
+});
+
 test('CRD-12 whom a provider made is given no password here beside it', async () => {
   assert.equal((await signIn('s-tom')).status, 200);
   const reset = async (user: string) => await site.ask('administrator', 'POST', `/users/${user}/password-reset`);
@@ -470,14 +494,19 @@ const sendLogout = async (body: URLSearchParams | string, type = 'application/x-
     cache: answer.headers.get('cache-control'),
   };
 };
-async function enterForged(claims: object): Promise<Session> {
+/** A walk to the forged provider and back; answers the code for the app. */
+async function walkForged(claims: object): Promise<{ code: string | null; verifier: string }> {
   const { cookie, location, verifier } = await start('forged');
   const now = Math.floor(Date.now() / 1_000);
   const nonce = location.searchParams.get('nonce') as string;
   forged.give({ iss: forged.issuer, aud: 'forged', iat: now, exp: now + 60, nonce, ...claims });
   const state = location.searchParams.get('state') as string;
   const { to } = await back(`${server.coordinator}/v1/auth/sso/forged/callback?code=c&state=${state}`, cookie);
-  return (await exchange(to?.searchParams.get('code') ?? null, verifier)).body;
+  return { code: to?.searchParams.get('code') ?? null, verifier };
+}
+async function enterForged(claims: object): Promise<Session> {
+  const { code, verifier } = await walkForged(claims);
+  return (await exchange(code, verifier)).body;
 }
 
 test('CRD-08 a provider that logs somebody out ends the sessions that it opened, and closes their sockets', async () => {
@@ -532,6 +561,17 @@ test('CRD-08 a provider that logs somebody out ends the sessions that it opened,
     trail.body.items.map(({ about }) => about),
     ['user:felix', 'user:felix'],
   );
+});
+
+test('CRD-08 a code made before its person signed out at the provider opens nothing', async () => {
+  await comeBackForged({});
+  const [kept, over] = [
+    await walkForged({ sub: 'felix', sid: 'at-desk' }),
+    await walkForged({ sub: 'felix', sid: 'at-kiosk' }),
+  ];
+  assert.equal((await logOut({ sub: 'felix', sid: 'at-kiosk' })).status, 200);
+  assert.deepEqual(refusal(await exchange(over.code, over.verifier)), [401, 'sso_code_invalid']);
+  assert.equal((await exchange(kept.code, kept.verifier)).status, 200);
 });
 
 test('CRD-14 the secret of a provider goes with its issuer, is never answered, and owners alone set it', async () => {
