@@ -1,5 +1,7 @@
 /** An app that opens a browser to sign somebody in at a provider, and that browser on its way between the two. */
 import { createHash, randomBytes } from 'node:crypto';
+import type { Session } from '#src/protocol/sessions/sessions.ts';
+import { request } from '#test/support/server.ts';
 
 export interface Started {
   readonly answer: Response;
@@ -38,5 +40,12 @@ export function appBrowser(coordinator: string, app: string) {
     };
   }
 
-  return { back, start };
+  /** As the app turns the code that the browser brought into a session. */
+  async function exchange(code: string | null | undefined, verifier: string, more: object = {}) {
+    return await request<Session & { code: string }>('POST', `${coordinator}/v1/auth/sso/token`, {
+      body: { code, code_verifier: verifier, redirect_uri: app, device: { name: 'Browser', platform: 'web' }, ...more },
+    });
+  }
+
+  return { back, exchange, start };
 }

@@ -23,11 +23,7 @@ assert.equal(put.status, 200, put.text);
 await site.ask('owner', 'PUT', '/settings/sign-in', { app_redirects: APP });
 
 const refusal = ({ status, body }: { status: number; body: { code?: string } }) => [status, body.code];
-const { back, start } = appBrowser(server.coordinator, APP);
-const exchange = async (code: string | null, verifier: string) =>
-  await request<Session & { code: string }>('POST', `${server.coordinator}/v1/auth/sso/token`, {
-    body: { code, code_verifier: verifier, redirect_uri: APP, device: { name: 'Browser', platform: 'web' } },
-  });
+const { back, exchange, start } = appBrowser(server.coordinator, APP);
 const asPerson = ({ body }: { body: Session }): Person => ({ username: body.user, password: '', session: body });
 const directory = async (token: string) =>
   await request('GET', `${server.coordinator}/v1/directory`, { headers: { authorization: `Bearer ${token}` } });

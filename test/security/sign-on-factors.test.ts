@@ -27,7 +27,7 @@ const putOffice = async (more: object) =>
   assert.equal((await site.ask('owner', 'PUT', '/sso/providers/office', { ...office, ...more })).status, 200);
 await putOffice({});
 assert.equal((await site.ask('owner', 'PUT', '/settings/sign-in', { app_redirects: APP })).status, 200);
-const { back, start } = appBrowser(server.coordinator, APP);
+const { back, exchange, start } = appBrowser(server.coordinator, APP);
 const refusal = ({ status, body }: { status: number; body: { code?: string } }) => [status, body.code];
 
 site.identity.accounts.set('s-tom', { preferred_username: 'tom' });
@@ -39,8 +39,7 @@ async function walk(subject: string) {
 const errorOf = async (subject: string) => (await walk(subject)).to?.searchParams.get('error');
 async function signIn(subject: string) {
   const { to, verifier } = await walk(subject);
-  const body = { code: to?.searchParams.get('code'), code_verifier: verifier, redirect_uri: APP };
-  return await request<Session & { code: string }>('POST', `${server.coordinator}/v1/auth/sso/token`, { body });
+  return await exchange(to?.searchParams.get('code'), verifier);
 }
 
 test('TFA-01 what a provider opened needs no second factor here, unless the installation says so', async () => {

@@ -46,11 +46,7 @@ await site.ask('owner', 'PUT', '/settings/sign-in', {
 
 const refusal = ({ status, body }: { status: number; body: { code?: string } }) => [status, body.code];
 
-const { back, start } = appBrowser(server.coordinator, APP);
-const exchange = async (code: string | null, verifier: string, more: object = {}) =>
-  await request<Session & { code: string }>('POST', `${server.coordinator}/v1/auth/sso/token`, {
-    body: { code, code_verifier: verifier, redirect_uri: APP, device: { name: 'Browser', platform: 'web' }, ...more },
-  });
+const { back, exchange, start } = appBrowser(server.coordinator, APP);
 
 /** The whole walk. */
 async function walk(subject: string, id = 'office') {
