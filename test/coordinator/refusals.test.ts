@@ -182,6 +182,14 @@ test('a request that does not come to an end is refused at the deadline', async 
   assert.match(body, /"code":"(request_malformed|busy)"/);
 });
 
+test('a connection that a browser opened ahead of need and never used is closed at the deadline without a word', async (context) => {
+  const { port, refused } = await startCoordinator(context, { PARLEY_REQUEST_SECONDS: '1' });
+  const [silent, begun] = await Promise.all([sendRaw(port, ''), sendRaw(port, 'G')]);
+  assert.equal(silent, '', 'a request that is sent at that moment has no answer but its own');
+  assertRawRefused(begun, 'request_malformed');
+  assert.deepEqual(refused, ['request_malformed']);
+});
+
 test('a fault of the server reads as internal, and only the log knows more', async (context) => {
   const { call, passwords, people, post, logged } = await startCoordinator(context);
   await people.add('alice', PASSWORD);

@@ -242,6 +242,13 @@ test('over TLS the bounds of HTTP/1.1 hold: headers, slow requests, and connecti
       silent.on('error', () => undefined);
       await deadline(once(silent, 'close'), 30_000, `a handshake with ${url} that does not begin to be cut`);
     },
+    async () => {
+      const unused = await shake(url, { ALPNProtocols: ['http/1.1'] });
+      let answer = '';
+      unused.setEncoding('latin1').on('data', (text: string) => (answer += text));
+      await deadline(once(unused, 'close'), 30_000, `a connection to ${url} that is not used to be cut`);
+      assert.equal(answer, '', url);
+    },
   ]);
   await Promise.all(cut.map(async (run) => await run()));
 });
