@@ -13,7 +13,7 @@ import {
   decodeReferences,
 } from './encodings/encodings.ts';
 import { stringEnd, walkJson } from './values/json.ts';
-import { cutEmail, isHighCode, putPerson } from './identifiers/people.ts';
+import { cutEmail, isHighCode, putDisplayName, putPerson } from './identifiers/people.ts';
 import { cutInternational } from './identifiers/phones.ts';
 import { cutBracket } from './values/phrases.ts';
 import { cutPrivateKey } from './secrets/private-keys.ts';
@@ -39,11 +39,7 @@ export function cutMark(scan: Scan, byte: number, at: number): number {
     case 58: // :
       return next === 47 || next === 58 || next === 65 || next === 92 ? cutColon(scan, at, next) : -1;
     case 43: // +
-      return isDigit(next) || next === 40
-        ? NUMBER_START.test(text.slice(at, at + 3))
-          ? cutInternational(scan, at, 1)
-          : -1
-        : -1;
+      return isDigit(next) || next === 40 ? (NUMBER_START.test(text.slice(at, at + 3)) ? cutCalled(scan, at) : -1) : -1;
     case 37: // %
       return HEX[next] === 1 ? cutPercent(scan, at) : -1;
     case 92: // \
@@ -68,6 +64,12 @@ export function cutMark(scan: Scan, byte: number, at: number): number {
     default:
       return cutRareMark(scan, byte, at, next);
   }
+}
+
+/** A number of a country; `"Alice Liddell" <+7…>` of a call's record has a name before it. */
+function cutCalled(scan: Scan, at: number): number {
+  if (scan.bytes[at - 1] === 60 && /^\+\d{7,15}>/.test(scan.text.slice(at, at + 18))) putDisplayName(scan, at);
+  return cutInternational(scan, at, 1);
 }
 
 function cutRareMark(scan: Scan, byte: number, at: number, next: number): number {

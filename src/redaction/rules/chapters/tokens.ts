@@ -70,7 +70,7 @@ export const TOKENS: readonly Row[] = [
   ...tokens('aws-key', 'amzn.mws.', '[0-9a-f-]{20,}', '4f9a1c7e-2b8d-3f6a-0c5e-9b1d7f3a8c2e'),
   ...tokens(
     'api-key',
-    'ghp_ gho_ ghu_ ghr_ github_pat_ npm_ hf_ dop_v1_ doo_v1_ dor_v1_ ntn_ lin_api_ shpat_ shpca_ shppa_ shpss_ sntryu_ glsa_ rubygems_ pscale_tkn_ pscale_oauth_ pscale_pw_ tfp_ sbp_ rnd_ dckr_pat_ dckr_oat_ figd_ fio-u- hvps_ nfp_ pnu_ secret_ sbs_ ak_live_ re_ tskey-auth- tskey-api- tskey-client-',
+    'ghp_ gho_ ghu_ ghr_ github_pat_ npm_ hf_ dop_v1_ doo_v1_ dor_v1_ ntn_ lin_api_ shpat_ shpca_ shppa_ shpss_ sntryu_ glsa_ rubygems_ pscale_tkn_ pscale_oauth_ pscale_pw_ tfp_ sbp_ rnd_ dckr_pat_ dckr_oat_ figd_ fio-u- hvps_ nfp_ pnu_ secret_ sbs_ ak_live_ re_ tskey-auth- tskey-api- tskey-client- nvapi-',
     `${WIDE}{16,}`,
     MIXED.slice(0, 36),
   ),
