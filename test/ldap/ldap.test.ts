@@ -376,7 +376,7 @@ test(
           ],
         };
       // Whatever part of the circle is asked for, the server begins again.
-      if (base === circle.dn) return { entries: [{ dn: base, 'member;range=0-0': [dnOf('sara')] }] };
+      if (base === circle.dn) return { entries: [{ dn: base, 'member;range=0-*': [dnOf('sara')] }] };
       return { entries: [{ dn: base, ...part(Number(/;range=(\d+)-/.exec(attributes[0] ?? '')?.[1])) }] };
     });
     await set({
