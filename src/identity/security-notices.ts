@@ -26,7 +26,7 @@ const KINDS: Readonly<Record<string, SecurityNoticeKind>> = {
 };
 
 /** What binds an account elsewhere to somebody who was here before. */
-const BOUND_LATER: ReadonlySet<string> = new Set<BoundBy>(['administrator', 'email', 'person']);
+const BOUND_LATER: ReadonlySet<unknown> = new Set<BoundBy>(['administrator', 'email', 'person']);
 
 interface NoticeRecord extends Omit<SecurityNotice, 'id' | 'is_here' | 'is_seen'> {
   /** The number of its entry in the trail. */
@@ -56,7 +56,7 @@ export function noticeOf(entry: AuditEntry): { readonly user: string; readonly n
   if (kind === undefined || user === undefined || (kind === 'password_link_made' && actor === 'server'))
     return undefined;
   // Whom a provider or a directory server made is bound from the beginning, and nothing changes.
-  if (kind === 'account_bound' && !BOUND_LATER.has(String(details['by']))) return undefined;
+  if (kind === 'account_bound' && !BOUND_LATER.has(details['by'])) return undefined;
   const isOwn = actor === subject;
   const { session } = details;
   const notice = {
