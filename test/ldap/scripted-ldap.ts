@@ -2,8 +2,7 @@
  * A directory server that says what a test has it say, for what no honest one of this system does: groups in parts as Active
  * Directory gives them, parts that lead nowhere, referrals. It takes every bind, and speaks as much of RFC 4511 as that takes.
  */
-import { createServer, type Socket } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 
 /** A search that somebody asked for. */
 export interface Asked {

@@ -360,6 +360,7 @@ export const ENGLISH = {
   'notice.email_confirmed': 'Your e-mail address was confirmed',
   'notice.factor_added': 'A second factor or passkey was added to your account',
   'notice.factor_removed': 'A second factor or passkey of yours was removed',
+  'notice.account_bound': 'An account at a provider signs in as you from now on',
   'notice.passkey_copied': 'A passkey of yours was refused, which may have been copied',
   'notice.password_changed': 'Your password was changed',
   'notice.password_link_made': 'A link was made that sets your password',

@@ -380,6 +380,7 @@ export const RUSSIAN = {
   'notice.email_confirmed': 'Ваш адрес почты подтверждён',
   'notice.factor_added': 'К вашей учётной записи добавлен второй фактор или ключ доступа',
   'notice.factor_removed': 'Ваш второй фактор или ключ доступа удалён',
+  'notice.account_bound': 'Учётная запись у провайдера теперь открывает вашу учётную запись',
   'notice.passkey_copied': 'Отклонён ваш ключ доступа: возможно, его скопировали',
   'notice.password_changed': 'Ваш пароль изменён',
   'notice.password_link_made': 'Создана ссылка для смены вашего пароля',
