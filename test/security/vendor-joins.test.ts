@@ -85,7 +85,7 @@ function leavesOf(value: unknown): string[] {
 /** When an id was made, in milliseconds: its first nine symbols say it to everybody. */
 function madeAt(id: string): number {
   const symbols = id.slice(id.indexOf('_') + 1).slice(0, 9);
-  return [...symbols].reduce((sum, symbol) => sum * 32 + '0123456789abcdefghjkmnpqrstvwxyz'.indexOf(symbol), 0);
+  return symbols.split('').reduce((sum, symbol) => sum * 32 + '0123456789abcdefghjkmnpqrstvwxyz'.indexOf(symbol), 0);
 }
 
 /**

@@ -227,9 +227,9 @@ for (const route of filterable) {
 }
 
 /** Routes with an id or a name in the path, of which a vendor reads the de-personalised ones. */
-const named = vendorReads().filter(({ path, vendor }) => vendor === 'depersonalised' && path.includes(':'));
+const withNames = vendorReads().filter(({ path, vendor }) => vendor === 'depersonalised' && path.includes(':'));
 
-for (const { path } of named) {
+for (const { path } of withNames) {
   test(`VND-16 ${path} tells nothing of an id that is not shown`, async () => {
     const read = async (id: string) => {
       const { status, text } = await scene.read(path.replace(/:\w+/, encodeURIComponent(id)));
