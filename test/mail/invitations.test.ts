@@ -65,7 +65,12 @@ test('CAL-03 people outside get what is organised, moved and cancelled as mail',
   await lineWhen(scene, forAlice.uid, 'mailto:zoe@example.net', /SCHEDULE-STATUS=1\.1/);
   // And what Zoe asks of Alice is answered by Bob.
   const asked = eventText('asked', ['ORGANIZER:mailto:zoe@example.net', 'ATTENDEE;RSVP=TRUE:mailto:alice@example.org']);
-  const put = await putObject(server, await appPassword(server, alice), '/dav/calendars/alice/default/asked.ics', asked);
+  const put = await putObject(
+    server,
+    await appPassword(server, alice),
+    '/dav/calendars/alice/default/asked.ics',
+    asked,
+  );
   assert.equal(put.status, 201);
   const { items } = (
     await call<{ items: { id: string; uid: string }[] }>(server, bob, 'GET', `/v1/calendars/${calendar}/changes`)
@@ -75,10 +80,7 @@ test('CAL-03 people outside get what is organised, moved and cancelled as mail',
   const reply = (await mails.taken(5))[4];
   assert.ok(reply !== undefined);
   assert.match(reply.email.text ?? '', /^Bob on behalf of Alice Ünal has answered \(accepted\): Talk/);
-  assert.match(
-    calendarOf(reply),
-    /^ATTENDEE;.*SENT-BY="mailto:bob@example\.org".*:mailto:alice@example\.org$/m,
-  );
+  assert.match(calendarOf(reply), /^ATTENDEE;.*SENT-BY="mailto:bob@example\.org".*:mailto:alice@example\.org$/m);
 });
 
 /** The meeting as Thunderbird writes it: with If-Match alone, and without what the server says of deliveries. */

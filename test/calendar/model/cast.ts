@@ -177,13 +177,13 @@ export class Cast {
         assert.deepEqual([sent[0]?.uid, says], [uid, asked], 'what the guest was mailed');
       }
     }
-    await this.#assertSequences(models);
-    await this.#assertSpeakers(models);
+    const events = await this.events(ORGANIZER);
+    this.#assertSequences(models, events);
+    this.#assertSpeakers(models, events);
   }
 
   /** SENT-BY says who wrote last in the organiser's name, and that only one delegate answers, for one person. */
-  async #assertSpeakers(models: readonly MeetingModel[]): Promise<void> {
-    const events = await this.events(ORGANIZER);
+  #assertSpeakers(models: readonly MeetingModel[], events: ReadonlyMap<string, readonly ReadEvent[]>): void {
     for (const { sentBy, uid } of models) {
       for (const event of events.get(uid) ?? []) {
         assert.equal(event.sentBy.get(ORGANIZER), sentBy, `who wrote ${uid} for its organiser`);
@@ -201,8 +201,7 @@ export class Cast {
   }
 
   /** SEQUENCE never goes back, and what takes place at another time has a higher one (RFC 5546, 2.1.4). */
-  async #assertSequences(models: readonly MeetingModel[]): Promise<void> {
-    const events = await this.events(ORGANIZER);
+  #assertSequences(models: readonly MeetingModel[], events: ReadonlyMap<string, readonly ReadEvent[]>): void {
     for (const { uid, whole } of models) {
       const sequence = events.get(uid)?.find(({ at }) => at === undefined)?.sequence;
       if (sequence === undefined) continue;
