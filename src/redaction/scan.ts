@@ -45,6 +45,10 @@ const SHAPE_WORD = 14;
 const INSTANT = 13;
 /** A full line of a key's body has 64 characters; a shorter line is none. */
 const BODY_LINE_MIN = 64;
+/** What a string of JSON that is no body of a key counts for a strange line: a collector has three or four in each. */
+const STRING_SHARE = 0.25;
+/** Bytes of the shortest line that has a form of its own. */
+const FORM_MIN = 32;
 /** Bytes of a credential in base64 at the end of a line. */
 const PADDED_MAX = 512;
 /** Encodings inside of encodings: `%252B`, JSON in JSON in JSON. What is deeper is hidden as a whole. */
@@ -127,7 +131,8 @@ export class TextScan implements Scan {
     const least = Math.max(start, sign - PADDED_MAX);
     let from = sign;
     while (from > least && BASE64[bytes[from - 1] as number] === 1) from -= 1;
-    return /(?:authorization: ?|basic |bearer )$/i.test(text.slice(Math.max(start, from - 16), from));
+    // A bare ` = ` is none of quoted-printable's: `PrivateKey = …=`.
+    return /(?:authorization: ?|basic |bearer | = )$/i.test(text.slice(Math.max(start, from - 16), from));
   }
 
   #line(start: number, stop: number): void {
@@ -215,8 +220,12 @@ export class TextScan implements Scan {
     this.isJoined = false;
     // Strings beside those of a key tell of the line: no short one is the last of a body.
     this.state.key.isFull = false;
-    const at = this.state.key.lines > 0 && to - left > 3 ? Math.max(cutKeyLine(this, left, to), left) : left;
-    if (at < to) this.#go(at, to);
+    const at =
+      this.state.key.lines > 0 && to - left > 3 ? Math.max(cutKeyLine(this, left, to, STRING_SHARE), left) : left;
+    // A string may hold a line with a form of its own.
+    const isForm = to - at > FORM_MIN && isDigit(this.bytes[at]);
+    const after = isForm ? Math.max(cutFormLine(this, at), at) : at;
+    if (after < to) this.#go(after, to);
     this.floor = floor;
     this.stop = stop;
     this.isJoined = isJoined;

@@ -35,6 +35,12 @@ const USERS: Readonly<Record<string, readonly string[]>> = {
     '1700000000.123    55 203.0.113.77 TCP_TUNNEL/200 3426 CONNECT h:443 alicecan HIER_DIRECT/203.0.113.77 -',
     '2026-11-20T10:11:12.123Z|4f9a1c7e2b8d3f6a|203.0.113.77|alicecan|GET|/api|200|-1|0|5|pip',
   ],
+  'lines in a string or an element, and behind a key with padding': [
+    '{"msg":"2026-11-20 10:11:12 alicecan/203.0.113.77:1194 PUSH: x"}',
+    'PrivateKey = uJx7Qm4ZTb2Wn8Lf0aBcDeFgHiJkLmNoPqRsTuVwXyA=\n2026-11-20 10:11:12 alicecan/203.0.113.77:1194 PUSH: x',
+    '<message>FATAL:  role &quot;alicecan&quot; does not exist</message>',
+    '"+79160001122","default","""alicecan"" <+79160001122>"',
+  ],
   'parts of forms': ['Content-Disposition: form-data; name="user"\r\n\r\nalicecan\r\n--b--'],
   exim: [
     '1abc <= <> R=1 U=alicecan P=local S=33',
@@ -124,6 +130,12 @@ const SECRETS: Readonly<Record<string, readonly string[]>> = {
     '{user: bob, password: hunter2can}',
     "[ 'Host', 'h', 'Cookie', 'sid=hunter2can', 'X-Api-Key', 'hunter2can', 'Accept', '*/*' ]",
     '{"rawHeaders":["Host","h","X-Api-Key","hunter2can","Cookie","sid=hunter2can"]}',
+  ],
+  'at the beginning of a line, in an element, in one word': [
+    '{password,"hunter2can,b"}.',
+    '<message>smtp_password = &quot;hunter2can and hunter2can&quot;</message>',
+    'export ACCESSTOKEN=hunter2can',
+    'mysql app:x%40hunter2can@tcp(203.0.113.77:3306)/app',
   ],
   'sentences and bare lines': [
     'the password is hunter2can',
@@ -319,6 +331,11 @@ test('a token behind an escape of JSON leaves the escape whole', () => {
 
 /** Lines that look alike and name nobody. */
 const CLEAN = [
+  '[orders,4f9a1c7e2b8d3f6a4f9a1c7e2b8d3f6a,b1ff48c46d0966b8] placed',
+  'msg="shim disconnected" id=fe6a249a18c113803226ffb2da387a3793d1e098744669ecbfee85a8609b6557 namespace=moby',
+  'Checking out a1b3f8a3a90a410f31466ba9723e7a1c6f41d31e as detached HEAD',
+  'imap-login: Login: method=PLAIN, TLS',
+
   'INVITE SIP/2.0 over SIP/2.0/UDP',
   'SELECT a FROM b ORDER BY name FOR UPDATE',
   'INSERT INTO counts (id, total) VALUES (5, 7), (6, 8)',
@@ -363,6 +380,30 @@ test('RED-01 a plain word told of as the password goes, and so does one beside i
   assert.equal(
     engine.text('Password lamplight\nSecret lamplight'),
     'Password [REDACTED:secret]\nSecret [REDACTED:secret]',
+  );
+});
+
+test('RED-01 a key goes on behind its headers, however many strings a collector has in each line', () => {
+  const body = 'MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj';
+  const lines = ['-----BEGIN RSA PRIVATE KEY-----', 'Proc-Type: 4,ENCRYPTED', 'DEK-Info: x', '', body, 'hunter2canQ='];
+  const log = lines.map((line) => JSON.stringify({ log: `${line}\n`, stream: 'stdout', time: '2026-11-20T10:11:12Z' }));
+  const outcome = redacted(log.join('\n'));
+  assert.doesNotMatch(outcome, /:random\]/);
+});
+
+test('RED-01 what is random stays behind the name of a blob only where it is its digest', () => {
+  const random = 'uRM3QKAr5lCC7O4x4LjNzAgcFeveo20dipfqktodA';
+  assert.equal(engine.text(`blob=${random} n=1`), 'blob=[REDACTED:random] n=1');
+  const digest = 'blob 3b18e512dba79e4c8300dd08aeb37f8e728b8dad';
+  assert.equal(engine.text(digest), digest);
+});
+
+test('RED-12 what follows an element ends with it', () => {
+  const next = 'served in 5 ms by web01';
+  assert.equal(engine.text(`<login id="3" n="x"/>\n${next}`).split('\n')[1], next);
+  assert.equal(
+    engine.text('<message>Cookie: sid=abc; lang=de</message>'),
+    '<message>Cookie: [REDACTED:cookie]</message>',
   );
 });
 

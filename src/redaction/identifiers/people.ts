@@ -174,6 +174,8 @@ export function cutEmail(scan: Scan, firstAt: number, width: number): number {
     domain = end + 1;
     end = hostEnd(domain);
   }
+  const lastDsn = at === firstAt ? -1 : cutGoDsn(scan, at);
+  if (lastDsn !== -1) return lastDsn;
   // A unit of systemd, whose dashes are escaped.
   if (bytes[end] === 92 && source.startsWith('\\x2d', end)) return -1;
   if (!isSip && !isDomain(source, domain, end)) return -1;
@@ -265,6 +267,8 @@ export function putDisplayName(scan: Scan, start: number): void {
   let close = bracket - 1;
   if (bytes[close] === 32) close -= 1;
   if (bytes[close] !== 34) return putListedName(scan, bracket);
+  // The quotes of a cell of CSV are doubled.
+  if (bytes[close - 1] === 34) close -= 1;
   const floor = Math.max(spans.last, scan.floor, close - 130);
   const open = text.slice(floor, close).lastIndexOf('"') + floor;
   if (open < floor || close - open < 2) return;

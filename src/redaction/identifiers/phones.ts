@@ -2,6 +2,7 @@
 import { isDigit, isWordByte } from '../bytes.ts';
 import type { Scan } from '../context.ts';
 import { decodeText } from '../encodings/decoding.ts';
+import { putDisplayName } from './people.ts';
 
 /** E.164 allows 15 digits; the shortest numbers with a country code that are dialled have 7. */
 const DIGITS_MIN = 7;
@@ -51,6 +52,8 @@ export function cutInternational(scan: Scan, start: number, plus: number): numbe
   const end = numberEnd(scan, first, undefined);
   const digits = digitsIn(text.slice(first, end));
   if (digits < DIGITS_MIN || digits > DIGITS_MAX || !isFree(scan, end) || isOffset(text.slice(first, end))) return -1;
+  // `"Alice Liddell" <+7…>` of a call's record.
+  if (bytes[start - 1] === 60) putDisplayName(scan, start);
   return spans.put(start, end, engine.pseudonyms.phone(text.slice(first, end)), 'phone');
 }
 

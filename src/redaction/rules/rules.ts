@@ -328,12 +328,14 @@ export function classOfName({ exact, last }: Rules, name: string): KeyClass {
 
 /** Bytes of a name that is known at the end of a longer word: `dbpassword`. */
 const END_MIN = 8;
+/** The same of a secret: `accesstoken`. */
+const SECRET_END_MIN = 5;
 
 function classOfEnd(last: ReadonlyMap<string, KeyClass>, word: string): KeyClass {
   for (const [name, keyClass] of last)
     if (
-      name.length >= END_MIN &&
-      (keyClass === 'password' || keyClass === 'user') &&
+      name.length >= (keyClass === 'secret' ? SECRET_END_MIN : END_MIN) &&
+      (keyClass === 'password' || keyClass === 'user' || keyClass === 'secret') &&
       word.endsWith(name) &&
       !ABOUT.has(word.slice(0, -name.length))
     )

@@ -61,8 +61,8 @@ function closeOf(line: string): number {
   return quote === -1 ? Math.min(line.length, behind + LABEL_MAX) : behind + quote;
 }
 
-/** A line, or a string of JSON, in which a key may go on. Answers where the scan goes on, or -1. */
-export function cutKeyLine(scan: Scan, start: number, stop: number): number {
+/** A line, or a string of JSON (which is a `share` of one), in which a key may go on. Answers where the scan goes on, or -1. */
+export function cutKeyLine(scan: Scan, start: number, stop: number, share = 1): number {
   const { text, spans, state } = scan;
   const { key } = state;
   const line = text.slice(start, stop);
@@ -95,7 +95,7 @@ export function cutKeyLine(scan: Scan, start: number, stop: number): number {
     text.slice(start, Math.min(stop, start + 200)),
   );
   if (header !== null) return hide(scan, start, start + header.index, stop);
-  if (spans.last <= start && stop > start && !isMarkedLine(text, start, stop)) key.strange += 1;
+  if (spans.last <= start && stop > start && !isMarkedLine(text, start, stop)) key.strange += share;
   if (key.strange > STRANGE_LINES_MAX) key.lines = 0;
   return -1;
 }

@@ -226,7 +226,7 @@ export function isNamedId(scan: Scan, start: number): boolean {
   if (/\/(?:overlay2|docker|containers|layers|sha256|objects|commit|commits|tree|blob)\//.test(near)) return true;
   // `HEAD is now at`, `Merge … into`, `fetched … from`, `00-<trace>-`.
   if (
-    /(?:built from|HEAD is now at|Updating|Fast-forward|cherry picked from commit|reset to|checked out|detached at|\b00-|\b(?:node|request|trace|span|event|cluster|container|host|agent|transaction)\.id["']?[:=] ?["']?) ?$/i.test(
+    /(?:built from|HEAD is now at|Checking out|Updating|Fast-forward|cherry picked from commit|reset to|checked out|detached at|\b00-|\b(?:node|request|trace|span|event|cluster|container|host|agent|transaction)\.id["']?[:=] ?["']?) ?$/i.test(
       near,
     )
   )
@@ -238,8 +238,15 @@ export function isNamedId(scan: Scan, start: number): boolean {
   )
     return true;
   if (text.charCodeAt(start - 1) === 47 && isPath(text, start)) return true;
+  // Ids of a trace and of its span beside each other, and of a container as its runtime tells it.
+  if (/^(?:[0-9a-f]{32}[,-][0-9a-f]{16}[,\]-]|[0-9a-f]{64} namespace=)/.test(text.slice(start, start + 76)))
+    return true;
   const lead = name.split(/[-_]/, 1)[0] as string;
-  return classOfName(engine.rules, name) === 'id' || classOfName(engine.rules, lead) === 'id' || ID_WORDS.test(lead);
+  return (
+    classOfName(engine.rules, name) === 'id' ||
+    classOfName(engine.rules, lead) === 'id' ||
+    (ID_WORDS.test(lead) && (!/^blob$/i.test(lead) || /^[0-9a-f]{40}(?![\w+/])/.test(text.slice(start, start + 41))))
+  );
 }
 
 /** Whether a slash before a value belongs to a file's path: it goes back to a slash at the beginning of a word. */

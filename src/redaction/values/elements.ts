@@ -82,6 +82,18 @@ function cutElementText(scan: Scan, keyClass: KeyClass, from: number, to: number
   return Math.max(to, scan.spans.last);
 }
 
+/** Bytes of an element's text in which a line of a log may stand. */
+const LINE_MIN = 16;
+
+/** The text of an element of any other name, which ends with it: a line of a log, say. Answers where the scan goes on, or -1. */
+function cutPlainElement(scan: Scan, from: number): number {
+  const { bytes, text, stop } = scan;
+  const end = indexOf(bytes, 60, from, stop);
+  return end - from < LINE_MIN || bytes[end + 1] !== 47 || !text.slice(from, end).includes(' ')
+    ? -1
+    : cutElementText(scan, 'none', from, end);
+}
+
 /** The text of an element that began on a line before. Answers where the scan goes on, or -1. */
 export function cutElementBelow(scan: Scan, { keyClass }: Below, from: number, stop: number): number {
   const { text, bytes, engine, state } = scan;
@@ -103,8 +115,13 @@ export function cutElement(scan: Scan, at: number): number {
   const keyClass = classOfTag(scan, tag.from, tag.to);
   const isData = text.startsWith('<![CDATA[', tag.end);
   const from = isData ? tag.end + 9 : tag.end;
-  if (NAMELESS.has(keyClass)) return cutSibling(scan, from);
+  if (NAMELESS.has(keyClass)) {
+    const sibling = cutSibling(scan, from);
+    return sibling === -1 && !isData && tag.to + 1 === tag.end ? cutPlainElement(scan, from) : sibling;
+  }
   if (tag.to + 1 < tag.end) scan.run(at + 1, tag.end - 1);
+  // An element that is empty: `<login name="…"/>`.
+  if (bytes[tag.end - 2] === 47) return tag.end;
   if (from >= stop && !isData) {
     scan.state.below = { keyClass, isElement: true, lines: ELEMENT_LINES_MAX };
     return from;

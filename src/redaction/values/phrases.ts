@@ -101,7 +101,8 @@ function cutOne(scan: Scan, lead: Lead, start: number): number {
 function cutPhrase(scan: Scan, { pattern, slots, literal }: Lead, start: number): number {
   const match = pattern.exec(scan.text.slice(start, Math.min(scan.stop, start + PHRASE_MAX)));
   if (match === null) return -1;
-  let next = start + literal.length;
+  // A phrase without a place says that nothing of it goes.
+  let next = start + (slots.length === 0 ? match[0].length : literal.length);
   for (const [group, slot] of slots.entries()) {
     const place = match.indices?.[group + 1];
     if (place === undefined || place[1] <= place[0]) continue;

@@ -39,7 +39,8 @@ function findSeparator(scan: Scan, keyStart: number, keyEnd: number): Found | un
       at += 1;
     } else if (bytes[at] === 47 && bytes[at + 1] === 47) return undefined;
   } else if (sign === 44) {
-    const before = keyStart > floor + 1 ? text.charAt(keyStart - (quote === 0 ? 1 : 2)) : '';
+    const opener = keyStart - (quote === 0 ? 1 : 2);
+    const before = opener >= floor ? text.charAt(opener) : '';
     const value = gapEnd(bytes, at + 1, stop);
     if (before !== (quote === 0 ? '{' : '(') && (quote === 0 || !isHeaderPair(scan, keyStart, keyEnd, value)))
       return undefined;

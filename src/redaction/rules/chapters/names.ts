@@ -39,10 +39,10 @@ function words(list: string): WordRow[] {
 export const NAMES: readonly Row[] = [
   ...names('password', 'password passwords passwd pwd pass passphrase', true),
   ...names('password', 'passcode olcrootpw rootpw bindpw mysqlpwd requirepass sshpass masterauth psw пароль'),
-  ...names('secret', 'secret secrets token apikey credential credentials dsn signature authtoken', true),
+  ...names('secret', 'secret secrets token apikey credential credentials dsn signature', true),
   ...names(
     'secret',
-    'accesskey secretkey privatekey presharedkey signingkey encryptionkey masterkey sharedkey authkey auth sig xamzsignature accountkey sharedaccesskey privatemac nonce cnonce receivedhash expectedresponse challenge mnemonic sessionkey secretid hmackey jsessionid phpsessid sessid gitlabsession csrf invitation invite wskey secwebsocketkey webhookkey licensekey servicekey storagekey consumerkey integrationkey xamzcredential',
+    'accesskey secretkey privatekey presharedkey signingkey encryptionkey masterkey sharedkey authkey auth sig accountkey sharedaccesskey privatemac nonce cnonce receivedhash expectedresponse challenge mnemonic sessionkey secretid hmackey jsessionid phpsessid sessid gitlabsession csrf invitation invite wskey secwebsocketkey webhookkey licensekey servicekey storagekey consumerkey integrationkey',
   ),
   ...names('authorization', 'authorization', true),
   ...names('authorization', 'authorisation'),
@@ -80,7 +80,7 @@ export const NAMES: readonly Row[] = [
   ...names('id', 'commit', true),
   ...names(
     'id',
-    'sha md5 digest checksum etag rev revision build buildid fingerprint traceid spanid parentid parentspanid req request requestid reqid correlationid conv conversationid conversation device deviceid callid messageid msgid inreplyto references contentmd5 hash filehash imagedigest containerid bootid machineid invocationid cursor queueid serial traceparent tracestate xrequestid xtraceid xcorrelationid blake3 crc32 ifnonematch ifmatch changeset publickey tag path file filename uuid guid jti kid clientmsgid eventid jobid txid transactionid commitid boundary',
+    'imaplogin poplogin managesievelogin submissionlogin ulid sha md5 digest checksum etag rev revision build buildid fingerprint traceid spanid parentid parentspanid req request requestid reqid correlationid conv conversationid conversation device deviceid callid messageid msgid inreplyto references contentmd5 hash filehash imagedigest containerid bootid machineid invocationid cursor queueid serial traceparent tracestate xrequestid xtraceid xcorrelationid blake3 crc32 ifnonematch ifmatch changeset publickey tag path file filename uuid guid jti kid clientmsgid eventid jobid txid transactionid commitid boundary',
   ),
   ...names('audit', 'comm cwd name exe cmd proctitle a0 a1 a2 a3 a4 a5 a6 a7 a8 a9 data grantors'),
   ...names('socket-address', 'saddr'),

@@ -5,6 +5,11 @@ function phrase(text: string, go: string, stay?: string): PhraseRow {
   return { kind: 'phrase', phrase: text, go: [go], ...(stay === undefined ? {} : { stay: [stay] }) };
 }
 
+/** A phrase whose words read like a name and its value. */
+function stays(text: string, stay: string): PhraseRow {
+  return { kind: 'phrase', phrase: text, go: [], stay: [stay] };
+}
+
 function special(does: Special, literal: string, go: string, stay?: string): SpecialRow {
   return { kind: 'special', literal, does, go: [go], ...(stay === undefined ? {} : { stay: [stay] }) };
 }
@@ -65,6 +70,59 @@ const NOBODY =
   '(?!(?:records?|name|agent|id|input|and|or|accounts?|session|data|was|is|has|not|unknown|does|interface|mode|space|slice|manager|service|list|table|logged|who|that|with|database|password|defined|request|cache|directory|limit|runtime|in|from|to|the|a|an|at|by|on|found|process|group|authentication|connection|message|NOT)(?![\\w.-]))';
 
 const SESSIONS: readonly Row[] = [
+  stays(String.raw`Subject:\s{1,8}Security ID:`, 'Subject: Security ID: S-1-0-0 Account Domain: - Logon Type: 3'),
+  stays('Invalid password : ', 'reason = Invalid password : local database'),
+  phrase(
+    String.raw`arn:aws:(?:iam|sts)::\d{12}:(?:user|assumed-role/[\w+=,.@-]{1,64})/<slashed>(?=[\s"',)]|$)`,
+    'Principal arn:aws:iam::123456789012:user/«kalomi»',
+    'arn:aws:s3:::bucket/user/x',
+  ),
+  ...['GET', 'POST', 'HEAD', 'PUT', 'OPTIONS'].map((verb) =>
+    phrase(
+      String.raw`${verb} /\S{0,300} \S{1,300} \d{2,5} (?:[\w.-]{1,64}\\)?<user> [\da-f.:x]{3,45} `,
+      `${verb} /default.aspx - 443 CORP\\«kalomi» 192.0.2.x Mozilla/5.0 - 200 0 0 15`,
+      `${verb} /default.aspx - 443 - 192.0.2.x Mozilla/5.0 - 200 0 0 15`,
+    ),
+  ),
+  ...['FAIL LOGIN', 'OK LOGIN'].map((literal) =>
+    special(
+      'bracketed',
+      literal,
+      `vsftpd[77]: [«kalomi»] ${literal}: Client "192.0.2.x"`,
+      `${literal}: Client "192.0.2.x"`,
+    ),
+  ),
+  phrase(
+    String.raw`Authentication for user \[<slashed>\] -> \[<slashed>\]`,
+    'check_ntlm_password:  Authentication for user [«kalomi»] -> [«osvuh»] FAILED with error NT_STATUS_WRONG_PASSWORD',
+    'Authentication for user [of this host] -> none',
+  ),
+  phrase(String.raw`SENT CONTROL \[<slashed>\]`, "SENT CONTROL [«kalomi»]: 'PUSH_REPLY'", 'SENT CONTROL [a b]'),
+  phrase(
+    'VERIFY OK: depth=0, (?:[^\\n]{0,200}, )?CN=<name>(?=[,/]|$)',
+    'VERIFY OK: depth=0, CN=«Kalomi Ren»',
+    'VERIFY OK: depth=1, C=DE, O=Corp, CN=Corp CA',
+  ),
+  phrase(
+    'EAP method \\w{1,32} (?:failed|succeeded)[^\\n]{0,40} for peer <user>',
+    '07[IKE] EAP method EAP_MSCHAPV2 failed for peer «kalomi»',
+    'EAP method EAP_TLS is on',
+  ),
+  phrase(
+    String.raw`bindDn=\[(?:cn|CN|uid|UID)=<name>(?=[,\]])`,
+    'LDAP Configuration: {bindDn=[cn=«kalomi ren»,dc=corp], pagination=[true]}',
+    'bindDn=[dc=corp]',
+  ),
+  phrase(
+    String.raw`smbd_audit(?:\[<n>\])?: <user>\|`,
+    'smbd_audit: «kalomi»|192.0.2.x|share|pread|ok|report.txt',
+    'smbd_audit: started',
+  ),
+  phrase(
+    String.raw`openvpn\[<n>\]: <slashed>/(?=\d{1,3}\.)`,
+    'openvpn[77]: «kalomi»/192.0.2.x:1194 PUSH: Received control message',
+    'openvpn[77]: 192.0.2.x:1194 TLS: Initial packet',
+  ),
   phrase(String.raw`for user \[<slashed>\]`, '[WARNING] Authentication failed for user [«kalomi»]', 'for user [x y]'),
   phrase(
     String.raw`INFO\] <user> is now logged in`,
@@ -170,12 +228,12 @@ const SESSIONS: readonly Row[] = [
     phrase(`${zone},"<user>","`, `10:11:12.123 ${zone},"«kalomi»","app",77`, `10:11:12 ${zone},,,77`),
   ),
   phrase(
-    String.raw`Login OK: \[<slashed>(?:/<pass>)?\] \(from`,
+    String.raw`Login OK: \[<slashed>(?:/(?:<via [^>\n]{1,40}>|<pass>))?\] \(from`,
     'Auth: (6) Login OK: [«kalomi»/«osvuh»] (from client nas port 9)',
     'Login OK: none',
   ),
   phrase(
-    String.raw`Login incorrect[^[\n]{0,160}: \[<slashed>(?:/<pass>)?\] \(from`,
+    String.raw`Login incorrect[^[\n]{0,160}: \[<slashed>(?:/(?:<via [^>\n]{1,40}>|<pass>))?\] \(from`,
     'Auth: (6) Login incorrect (mschap: no): [«kalomi»/«osvuh»] (from client nas port 9)',
     'Login incorrect: no',
   ),
@@ -297,7 +355,14 @@ const CREDENTIALS: readonly Row[] = [
   ),
   phrase('enable (?:password|secret) \\d <pass>', 'enable password 7 «0A1B2C»', 'enable secret storage'),
   phrase('machine <word> login <user> password <pass>', 'machine h.example.org login «kalomi» password «osvuh»'),
-  phrase('CONFIG SET requirepass ["\']?<pass>', '# CONFIG SET requirepass «osvuh»', 'CONFIG SET maxmemory 5'),
+  phrase(
+    'CONFIG" "SET" "(?:requirepass|masterauth)" <\'secret\'>',
+    '[0 192.0.2.x:5] "CONFIG" "SET" "requirepass" "«osvuh and more»"',
+    '"CONFIG" "SET" "maxmemory" "5"',
+  ),
+  ...['requirepass', 'masterauth'].map((name) =>
+    phrase(`${name} ["']?<pass>(?:["']|$)`, `redis.conf:7:${name} «osvuhlimer»`, `${name} is not set here`),
+  ),
   phrase('AUTH" (?:"<user>" )?<\'secret\'>', '[0 192.0.2.x:5] "AUTH" "«kalomi»" "«osvuh and more»"', '"AUTH" failed'),
   phrase("PASSWORD <'secret'>", "WITH PASSWORD '«it''s osvuh»'"),
   phrase("password <'secret'>", 'with password "«osvuh»" set', 'password is required'),
@@ -421,6 +486,17 @@ const SQL: readonly Row[] = [
 
 /** Logs without names of fields, known by what stands where. */
 const LINES: readonly Row[] = [
+  // The log of OpenVPN, where a client's name stands before its address.
+  line(
+    '-',
+    4,
+    String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (?:us=\d{1,6} )?<slashed>/(?=\d{1,3}\.[\d.]{3,9}\.[\dx]{1,3}:\d{1,5} (?:MULTI|PUSH|SENT|TLS|SIG|Data|Outgoing|Incoming|peer|VERIFY|\[))`,
+    '2026-11-20 10:11:12 «kalomi»/192.0.2.x:1194 MULTI_sva: pool returned IPv4=192.0.2.x',
+    '2026-11-20 10:11:12 web01/192.0.2.x:9092 could not be reached',
+  ),
+  // Addresses behind a name's dash: hosts of a cloud, pools of HDFS.
+  phrase('ip-(?=\\d{1,3}\\.\\d)', 'node ip-192.0.2.«7» is up', 'ip-tables 1.8.7'),
+  phrase('BP-\\d{1,12}-(?=\\d{1,3}\\.\\d)', 'BP-108841162-192.0.2.«7»-1440074360971:blk_1', 'BP-1-2'),
   // The audit plugin of MariaDB, to a file and to syslog.
   line(
     ',',
