@@ -80,7 +80,7 @@ after(async () => {
   rmSync(trusted, { recursive: true, force: true });
 });
 
-describe('reminders in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on this machine' }, () => {
+describe('notifications in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on this machine' }, () => {
   test('CAL-02 a reminder is shown in all tabs, on the desktop once and only when asked for, and leads to its event', async (t) => {
     const { alice } = await server.people('alice');
     const { id } = await defaultCalendar(server, alice);
@@ -94,13 +94,13 @@ describe('reminders in Chromium', { skip: CHROMIUM === undefined && 'no Chromium
     await second.getByRole('navigation', { name: 'Conversations' }).waitFor();
     const tabs = [first, second];
     const due = async (title: string) => {
-      const start = Date.now() + AHEAD_MILLIS;
+      const begin = Date.now() + AHEAD_MILLIS;
       const at = (millis: number) => new Date(millis).toISOString();
       await makeEntry(server, alice, id, {
         title,
         location: 'Pier 4',
-        start_at: at(start),
-        end_at: at(start + 3_600_000),
+        start_at: at(begin),
+        end_at: at(begin + 3_600_000),
         reminders: [{ action: 'display', offset_seconds: 0 }],
       });
       await Promise.all(tabs.map((tab) => cardOf(tab, title).waitFor()));
