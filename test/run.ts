@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
-import { writeBundle } from './support/bundle.ts';
+import { bundleTests, writeBundle } from './support/bundle.ts';
 
 /** One more than the cores of a small machine: many tests wait for a delay of the server, and take no processor meanwhile. */
 const FILES_AT_ONCE = 3;
@@ -38,17 +38,24 @@ const PRELOADED = [
   new URL('./support/stripped-sources.ts', import.meta.url),
 ];
 
-/** Runs the files and answers those that failed. */
-async function failingOf(files: readonly string[], concurrency: number): Promise<string[]> {
+/** Runs the files, those that are bundled from their bundles, and answers those that failed. */
+async function failingOf(
+  files: readonly string[],
+  concurrency: number,
+  bundled: ReadonlyMap<string, string> = new Map(),
+): Promise<string[]> {
   const failing = new Set<string>();
+  const sources = new Map(files.map((path) => [bundled.get(path) ?? path, path]));
   const events = run({
-    files: [...files],
+    files: [...sources.keys()],
     concurrency,
     timeout: FILE_MILLIS_MAX,
     execArgv: PRELOADED.flatMap(({ href }) => ['--import', href]),
   });
   events.on('test:fail', ({ file, todo, skip }) => {
-    if (file !== undefined && todo === undefined && skip === undefined) failing.add(file);
+    if (file !== undefined && todo === undefined && skip === undefined) {
+      failing.add(sources.get(file) ?? file);
+    }
   });
   const report = events.compose(spec);
   report.pipe(process.stdout);
@@ -56,9 +63,9 @@ async function failingOf(files: readonly string[], concurrency: number): Promise
   return [...failing].toSorted();
 }
 
-/** Runs the files, and those that failed once more; answers whether the run is a success. */
-async function passes(files: readonly string[]): Promise<boolean> {
-  const first = await failingOf(files, FILES_AT_ONCE);
+/** Runs the files, and those that failed once more, from their sources; answers whether the run is a success. */
+async function passes(files: readonly string[], bundled?: ReadonlyMap<string, string>): Promise<boolean> {
+  const first = await failingOf(files, FILES_AT_ONCE, bundled);
   const isWorthAnother = first.length > 0 && first.length <= AGAIN_MAX;
   if (isWorthAnother) process.stdout.write(`\nonce more, alone: ${first.join(', ')}\n`);
   const last = isWorthAnother ? await failingOf(first, 1) : first;
@@ -104,8 +111,11 @@ try {
   // are gone when it is read, and code that comes out of a cache is counted less precisely.
   const isPrepared = process.env['TEST_BUNDLE'] !== undefined || process.env['NODE_V8_COVERAGE'] !== undefined;
   // Whoever names files looks for something, and wants traces that name lines.
-  if (!isPrepared) await prepare(folder, files === wanted);
-  process.exitCode = (await passes(files)) ? 0 : 1;
+  const isNamed = files === wanted;
+  if (!isPrepared) await prepare(folder, isNamed);
+  const bundled =
+    isPrepared || isNamed ? undefined : await bundleTests(files, join(folder, 'tests'), join(folder, 'bundle'));
+  process.exitCode = (await passes(files, bundled)) ? 0 : 1;
 } finally {
   await rm(folder, { recursive: true, force: true });
   if (memory !== undefined) await rm(memory, { recursive: true, force: true });

@@ -38,6 +38,7 @@ const WORDINGS: Readonly<Record<Language, Wording>> = {
     happened: {
       factor_added: 'A second factor or passkey was added',
       factor_removed: 'A second factor or passkey was removed',
+      account_bound: 'An account at a provider signs in as you from now on',
       passkey_copied: 'A passkey was refused that may have been copied',
       password_changed: 'Your password was changed',
       password_link_made: 'A link was made that sets your password',
@@ -78,6 +79,7 @@ const WORDINGS: Readonly<Record<Language, Wording>> = {
     happened: {
       factor_added: 'Добавлен второй фактор или ключ доступа',
       factor_removed: 'Удалён второй фактор или ключ доступа',
+      account_bound: 'Учётная запись у провайдера теперь открывает вашу учётную запись',
       passkey_copied: 'Отклонён ключ доступа, который могли скопировать',
       password_changed: 'Ваш пароль изменён',
       password_link_made: 'Создана ссылка для смены вашего пароля',

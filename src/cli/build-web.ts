@@ -6,7 +6,9 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSyn
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import type { build as Bundle } from 'rolldown';
 import { NONCE_PLACE } from '#src/server/web-app.ts';
+import { appIcons } from './app-icons.ts';
 import { ScreenModules } from './screen-modules.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -14,6 +16,9 @@ const BUILT = join(ROOT, 'build', 'web');
 /** The build is made beside the one that is there and put in its place whole, by each process that builds by itself. */
 const MAKING = join(ROOT, 'build', `making-${process.pid}`);
 const OLD = join(ROOT, 'build', `old-${process.pid}`);
+
+/** The first screens' files, by the names that their parts have in the build: what the worker keeps for a start without a network. */
+const SHELL = /^(?:page|sign-in|chat|chat-application|rolldown-runtime|preload-helper|russian)-[\w-]{8}\.(?:js|css)$/;
 
 const { values } = parseArgs({ options: { watch: { type: 'boolean', default: false } } });
 
@@ -30,7 +35,16 @@ if (!existsSync(join(ROOT, 'node_modules', 'vite'))) {
 async function build(): Promise<void> {
   const screens = new ScreenModules(join(ROOT, 'src', 'web'));
   // A server without the packages of development prepares itself by this program, too.
-  const [{ build: make }, { default: react }] = await Promise.all([import('vite'), import('@vitejs/plugin-react')]);
+  const [{ build: make }, { default: react }, { build: bundle }] = await Promise.all([
+    import('vite'),
+    import('@vitejs/plugin-react'),
+    import('rolldown'),
+  ]);
+  const finish = async () => {
+    await makeWorker(bundle);
+    for (const [name, bytes] of await appIcons()) writeFileSync(join(MAKING, name), bytes);
+    takePlace();
+  };
   await make({
     root: join(ROOT, 'src', 'web'),
     configFile: false,
@@ -38,7 +52,7 @@ async function build(): Promise<void> {
     // Behind a proxy the service may have a path of its own; everything is named from where the page is.
     base: './',
     html: { cspNonce: NONCE_PLACE },
-    plugins: [react(), screens, { name: 'take-place', closeBundle: takePlace }],
+    plugins: [react(), screens, { name: 'take-place', closeBundle: finish }],
     build: {
       outDir: MAKING,
       emptyOutDir: true,
@@ -62,6 +76,19 @@ async function build(): Promise<void> {
       },
       watch: values.watch ? {} : null,
     },
+  });
+}
+
+/** The service worker: one file without imports, since not every browser takes more of one. */
+async function makeWorker(bundle: typeof Bundle): Promise<void> {
+  const files = readdirSync(join(MAKING, 'assets')).filter((name) => SHELL.test(name));
+  await bundle({
+    input: join(ROOT, 'src', 'web', 'worker', 'worker.ts'),
+    platform: 'browser',
+    tsconfig: join(ROOT, 'tsconfig.json'),
+    logLevel: 'warn',
+    transform: { define: { SHELL_FILES: JSON.stringify(files.toSorted()) } },
+    output: { file: join(MAKING, 'worker.js'), format: 'iife', minify: true },
   });
 }
 

@@ -45,6 +45,19 @@ export function canShareTabs(): boolean {
   return typeof navigator === 'object' && 'locks' in navigator && typeof BroadcastChannel === 'function';
 }
 
+/** The turn to renew the session of all tabs of a name, for a worker that shares it and has no socket: `options.renewing`. */
+export function sharedRenewing(name: string): (renew: () => Promise<void>) => Promise<void> {
+  return renewingFor(channelOf(name));
+}
+
+function channelOf(name: string): string {
+  return `parley.tabs ${name}`;
+}
+
+function renewingFor(channel: string) {
+  return async (renew: () => Promise<void>) => await navigator.locks.request(`${channel} renewal`, renew);
+}
+
 export class ClientTabs {
   /** This tab among those of the name, for as long as it is loaded. */
   readonly id = randomSymbols(TAB_SYMBOLS);
@@ -65,7 +78,7 @@ export class ClientTabs {
   #real: WebSocketLike | undefined;
 
   constructor({ name, WebSocket = globalThis.WebSocket }: ClientTabsOptions) {
-    this.#name = `parley.tabs ${name}`;
+    this.#name = channelOf(name);
     this.#WebSocket = WebSocket;
     this.#channel = new BroadcastChannel(this.#name);
     this.#channel.addEventListener('message', ({ data }: MessageEvent<Said>) => this.#hear(data));
@@ -82,9 +95,7 @@ export class ClientTabs {
         connect(this);
       }
     };
-    const renewing = async (renew: () => Promise<void>) =>
-      await navigator.locks.request(`${this.#name} renewal`, renew);
-    return { WebSocket, renewing };
+    return { WebSocket, renewing: renewingFor(this.#name) };
   }
 
   /** Whether this tab has the socket. */

@@ -36,6 +36,7 @@ import {
   surround,
 } from './client-context.ts';
 import { Typing } from './conversations/typing.ts';
+import { WebPush } from './web-push.ts';
 
 export class ParleyClient {
   /** Threads, mentions and who read what, asked of the server. */
@@ -55,6 +56,8 @@ export class ParleyClient {
   readonly customEmojis: CustomEmojis;
   /** Pictures of rooms. */
   readonly roomAvatars: RoomAvatars;
+  /** Pushes to this browser while no page of the app is open. */
+  readonly webPush: WebPush;
   readonly #surroundings: ClientContext;
   readonly #session: Session;
   readonly #api: MessagingApi;
@@ -152,6 +155,7 @@ export class ParleyClient {
     this.presences = new Presences(api, context, tell);
     this.invitations = new RoomInvitations(api);
     this.roomAvatars = new RoomAvatars(this.#session, messaging);
+    this.webPush = new WebPush(api);
     this.#typing = new Typing((conv) => this.#socket.send({ kind: 'typing', conv }), timers);
     // A session without its token is renewed first: a socket would be refused.
     if (wire.token === '') void this.#session.renew('').catch(() => {});

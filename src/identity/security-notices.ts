@@ -7,6 +7,7 @@ import { SECURITY_NOTICES_MAX } from '#src/protocol/account/security-notices.ts'
 import type { AccountsDraft, AccountsReader } from '#storage/accounts/accounts.ts';
 import type { AuditEntry } from '#storage/accounts/audit-chain.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
+import type { BoundBy } from './single-sign-on/sso-bindings.ts';
 
 /** Event of the audit trail → what its person is told. */
 const KINDS: Readonly<Record<string, SecurityNoticeKind>> = {
@@ -17,11 +18,15 @@ const KINDS: Readonly<Record<string, SecurityNoticeKind>> = {
   'second_factor.recovery_codes': 'recovery_codes_made',
   'second_factor.removed': 'factor_removed',
   'second_factor.taken_away': 'factor_removed',
+  'sso.identity_bound': 'account_bound',
   'user.email_confirmed': 'email_confirmed',
   'user.password_changed': 'password_changed',
   'user.password_reset': 'password_changed',
   'user.password_reset_made': 'password_link_made',
 };
+
+/** What binds an account elsewhere to somebody who was here before. */
+const BOUND_LATER: ReadonlySet<unknown> = new Set<BoundBy>(['administrator', 'email', 'person']);
 
 interface NoticeRecord extends Omit<SecurityNotice, 'id' | 'is_here' | 'is_seen'> {
   /** The number of its entry in the trail. */
@@ -50,6 +55,8 @@ export function noticeOf(entry: AuditEntry): { readonly user: string; readonly n
   // A link that goes by mail is in the mail, and anybody can ask for one.
   if (kind === undefined || user === undefined || (kind === 'password_link_made' && actor === 'server'))
     return undefined;
+  // Whom a provider or a directory server made is bound from the beginning, and nothing changes.
+  if (kind === 'account_bound' && !BOUND_LATER.has(details['by'])) return undefined;
   const isOwn = actor === subject;
   const { session } = details;
   const notice = {

@@ -24,6 +24,14 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
 };
+/** Files beside the page, under names that stay: asked for anew each day, and the worker, which says what the app is, each time. */
+const ROOT_FILES: Readonly<Record<string, { readonly type: string; readonly cache: string }>> = {
+  'app.webmanifest': { type: 'application/manifest+json; charset=utf-8', cache: 'no-cache' },
+  'icon-192.png': { type: 'image/png', cache: 'public, max-age=86400' },
+  'icon-512.png': { type: 'image/png', cache: 'public, max-age=86400' },
+  'icon-maskable-512.png': { type: 'image/png', cache: 'public, max-age=86400' },
+  'worker.js': { type: 'text/javascript; charset=utf-8', cache: 'no-cache' },
+};
 /** The encodings that the build makes beside each file, the smaller first. */
 const ENCODINGS = { br: '.br', gzip: '.gz' } as const;
 
@@ -44,6 +52,7 @@ export function addWebApp(app: FastifyInstance, options: WebAppOptions): void {
   const built = join(BUILT, 'page.html');
   if (!existsSync(built)) return addFrontPage(app);
   addAssets(app);
+  addRootFiles(app, options);
   const page = readFileSync(built, 'utf8');
   app.get('/', { config: { anyVersion: true } }, async (request, reply) => {
     void reply.header('vary', 'Accept, Origin');
@@ -75,14 +84,27 @@ export function policyOf(nonce: string, messaging: string, calendar: string): st
     // Sizes of rows and places of menus are set by script, element by element, which is no style attribute.
     `style-src 'self' 'nonce-${nonce}'`,
     `connect-src ${called}`,
-    'img-src blob: data:',
+    // Its own ones are the icons of the installed app.
+    "img-src 'self' blob: data:",
     // Sounds and films come piece by piece, by links that are good for minutes and one file.
     `media-src blob: ${messaging}`,
+    "manifest-src 'self'",
+    "worker-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
     'trusted-types default',
+  ].join('; ');
+}
+
+/** What the service worker may, which makes no markup: call the two services that it asks. It comes with the worker itself. */
+function workerPolicyOf(messaging: string): string {
+  return [
+    "default-src 'none'",
+    `connect-src 'self' ${messaging}`,
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
   ].join('; ');
 }
 
@@ -119,6 +141,19 @@ function addAssets(app: FastifyInstance): void {
       { config: { anyVersion: true }, exposeHeadRoute: true },
       async (request, reply) => await sendAsset(asset, request, reply),
     );
+  }
+}
+
+function addRootFiles(app: FastifyInstance, { messaging }: WebAppOptions): void {
+  for (const [name, { cache, type }] of Object.entries(ROOT_FILES)) {
+    const bytes = readFileSync(join(BUILT, name));
+    app.get(`/${name}`, { config: { anyVersion: true }, exposeHeadRoute: true }, async (request, reply) => {
+      void reply.headers({ 'cache-control': cache, vary: 'Origin' }).type(type);
+      if (name === 'worker.js') {
+        void reply.header('content-security-policy', workerPolicyOf(addressFor(request, messaging)));
+      }
+      return await reply.send(bytes);
+    });
   }
 }
 

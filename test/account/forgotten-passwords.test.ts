@@ -280,11 +280,18 @@ test('TFA-01 second factors that come and go, and what administrators do, are to
   await noticesOf(ida, 'recovery_codes_made');
   assert.equal((await host.ask('administrator', 'POST', '/users/ida/password-reset')).status, 201);
   assert.equal((await noticesOf(ida, 'password_link_made'))[0]?.by, 'administrator');
+  // An account that an administrator says is hers opens what she has: she hears of it before anybody uses it.
+  const provider = { name: 'Work', issuer: 'https://id.example.org', client_id: 'parley' };
+  assert.equal((await host.ask('owner', 'PUT', '/sso/providers/office', provider)).status, 200);
+  const identity = '/sso/providers/office/identities/ida';
+  assert.equal((await host.ask('administrator', 'PUT', identity, { subject: 's-ida' })).status, 204);
+  assert.equal((await noticesOf(ida, 'account_bound'))[0]?.by, 'administrator');
+  assert.equal((await host.ask('owner', 'DELETE', '/sso/providers/office')).status, 204);
   assert.equal((await host.ask('administrator', 'DELETE', '/users/ida/second-factors')).status, 204);
   const again = { ...ida, session: await host.server.signIn('ida', ida.password) };
   const [removed, ...before] = await noticesOf(again, 'factor_removed');
   assert.deepEqual([removed?.by, removed?.address, removed?.is_here], ['administrator', undefined, false]);
-  assert.equal(before.length, 3);
+  assert.equal(before.length, 4);
   await callControl(host.server.folder, 'user.reset', { username: 'ida' });
   await until(async () => (await noticesOf(again, 'password_link_made'))[0]?.by === 'host', 'the host to be named');
   // A restart tells nothing again, and goes on.
@@ -292,7 +299,7 @@ test('TFA-01 second factors that come and go, and what administrators do, are to
   const later = { ...ida, session: await host.server.signIn('ida', ida.password) };
   const changed = await mine(later, 'POST', '/password', { current: ida.password, new: FRESH, end_others: true });
   assert.equal(changed.status, 200, changed.text);
-  assert.equal((await noticesOf(later, 'password_changed')).length, 6);
+  assert.equal((await noticesOf(later, 'password_changed')).length, 7);
 });
 
 test('CRD-12 who changes what signs them in over and over takes no more than some places among the mails that wait', async () => {

@@ -266,6 +266,13 @@ test('CRD-08 a person sees their sessions and ends one, or all others', async ()
   assert.equal((await own(laptop, 'DELETE', `/v1/me/sessions/${idOf(phone)}`)).status, 204);
   assert.deepEqual(await socket.closing(), { code: 4401, reason: 'revoked' });
   assertRefused(await own(phone, 'GET', '/v1/me'), 401, 'session_revoked');
+  // It was ended, and did not run out: whoever signs out or renews with it is told so.
+  for (const way of ['renew', 'logout'])
+    assertRefused(
+      await own(phone, 'POST', `/v1/auth/${way}`, way === 'renew' ? {} : undefined),
+      401,
+      'session_revoked',
+    );
   assertRefused(await own(laptop, 'DELETE', `/v1/me/sessions/${idOf(phone)}`), 404, 'user_session_not_found');
   const others = await own(laptop, 'DELETE', '/v1/me/sessions');
   assert.deepEqual([others.status, others.body], [200, { sessions_ended: 1 }]);

@@ -5,6 +5,7 @@ import { ParleyClient } from '#src/client/parley-client.ts';
 import type { ParleyError } from '#src/client/parley-error.ts';
 import { finishSignIn } from '#src/client/second-factor.ts';
 import type { SecondFactorAsk } from '#src/protocol/sessions/second-factors.ts';
+import { CODES_WITHOUT_WAIT_MAX } from '#src/identity/credentials/code-attempts.ts';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
 import { CALLER_PASSWORD } from '#test/console/callers.ts';
 import { startConsoleServer } from '#test/console/console-server.ts';
@@ -151,6 +152,18 @@ test('wrong codes are counted for the account, whatever the sign-in and the addr
     if (last?.status === 429) break;
   }
   assert.equal(last?.status, 429, last?.text);
+});
+
+test('wrong codes of an app that is being set up are counted for the account as well', async () => {
+  const { uri } = await server.people('uri');
+  const { body: setup } = await own<{ secret: string }>(uri.session.token, 'POST', '/totp');
+  const code = wrongCodeAt(setup.secret, Date.now());
+  for (let tries = 0; tries < CODES_WITHOUT_WAIT_MAX; tries += 1)
+    assertRefused(await own(uri.session.token, 'POST', '/totp/confirm', { code }), 403, 'proof_wrong');
+  const beyond = await own(uri.session.token, 'POST', '/totp/confirm', { code });
+  // The eleventh waits for half a minute since the tenth; on a slow machine that may be over, and the twelfth waits for a whole one.
+  const last = beyond.status === 429 ? beyond : await own(uri.session.token, 'POST', '/totp/confirm', { code });
+  assertRefused(last, 429, 'rate_limited');
 });
 
 test('with a factor in force a factor proves it, and without one the password or a fresh sign-in does', async () => {

@@ -27,13 +27,14 @@ export interface Slapd {
   revive(): Promise<void>;
 }
 
-/** The attribute of Active Directory is not in the schemas of OpenLDAP. */
+/** The attributes of Active Directory and of 389 Directory Server that disable somebody are not in the schemas of OpenLDAP. */
 const configurationOf = (folder: string) => `
 include /etc/ldap/schema/core.schema
 include /etc/ldap/schema/cosine.schema
 include /etc/ldap/schema/inetorgperson.schema
 attributetype ( 1.2.840.113556.1.4.8 NAME 'userAccountControl' EQUALITY integerMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE )
-objectclass ( 1.3.6.1.4.1.4203.666.1 NAME 'controlled' AUXILIARY MAY userAccountControl )
+attributetype ( 2.16.840.1.113730.3.1.610 NAME 'nsAccountLock' EQUALITY caseIgnoreMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 SINGLE-VALUE )
+objectclass ( 1.3.6.1.4.1.4203.666.1 NAME 'controlled' AUXILIARY MAY ( userAccountControl $ nsAccountLock ) )
 modulepath /usr/lib/ldap
 moduleload back_mdb
 pidfile ${folder}/pid

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readCalendarObject } from '#src/calendar/icalendar/object-reader.ts';
-import { appPassword, assertRefused, call, eventText, putObject } from '../calendar/service/calling.ts';
+import { appPassword, assertRefused, call, eventText, makeEntry, putObject } from '../calendar/service/calling.ts';
 import { calendarOf } from './mail-server.ts';
-import { change, invite, lineWhen, openMailScene, remove } from './scene.ts';
+import { change, invite, lineWhen, openMailScene, remove, TALK } from './scene.ts';
 
 test('CAL-03 people outside get what is organised, moved and cancelled as mail', async (t) => {
   const scene = await openMailScene(t);
-  const { console, mails } = scene;
+  const { alice, bob, calendar, console, mails, server } = scene;
   assert.equal((await console('GET', '/mail/dns')).status, 200);
   const entry = await invite(scene, ['bob', 'mailto:Zoe@Example.net']);
   const [mail] = await mails.taken(1);
@@ -51,6 +51,36 @@ test('CAL-03 people outside get what is organised, moved and cancelled as mail',
   assert.equal(cancelled.email.subject, 'Cancelled: Talk');
   assert.match(calendarOf(cancelled), /METHOD:CANCEL\n/);
   assert.doesNotMatch(cancelled.email.text ?? '', /rsvp/);
+
+  // Bob as Alice's delegate: the mail says who writes for whom, and SENT-BY whom it is from (RFC 6047, 2.3).
+  await call(server, alice, 'PUT', `/v1/calendars/${calendar}/shares/bob`, { access: 'delegate' });
+  const forAlice = await makeEntry(server, bob, calendar, { ...TALK, attendees: ['mailto:zoe@example.net'] });
+  const onBehalf = (await mails.taken(4))[3];
+  assert.ok(onBehalf !== undefined);
+  assert.deepEqual(onBehalf.email.from, { address: 'calendar@example.org', name: 'Bob on behalf of Alice Ünal' });
+  assert.deepEqual(onBehalf.email.replyTo, [{ address: 'alice@example.org', name: 'Alice Ünal' }]);
+  assert.match(onBehalf.email.text ?? '', /^Bob on behalf of Alice Ünal invites you: Talk/);
+  const line = calendarOf(onBehalf).match(/^ORGANIZER.*/m)?.[0] ?? '';
+  assert.match(line, /^ORGANIZER;.*SENT-BY="mailto:calendar@example\.org".*:mailto:alice@example\.org$/);
+  await lineWhen(scene, forAlice.uid, 'mailto:zoe@example.net', /SCHEDULE-STATUS=1\.1/);
+  // And what Zoe asks of Alice is answered by Bob.
+  const asked = eventText('asked', ['ORGANIZER:mailto:zoe@example.net', 'ATTENDEE;RSVP=TRUE:mailto:alice@example.org']);
+  const put = await putObject(
+    server,
+    await appPassword(server, alice),
+    '/dav/calendars/alice/default/asked.ics',
+    asked,
+  );
+  assert.equal(put.status, 201);
+  const { items } = (
+    await call<{ items: { id: string; uid: string }[] }>(server, bob, 'GET', `/v1/calendars/${calendar}/changes`)
+  ).body;
+  const answer = `/v1/invitations/${calendar}/${items.find(({ uid }) => uid === 'asked')?.id}/answer`;
+  assert.equal((await call(server, bob, 'PUT', answer, { answer: 'accepted' })).status, 200);
+  const reply = (await mails.taken(5))[4];
+  assert.ok(reply !== undefined);
+  assert.match(reply.email.text ?? '', /^Bob on behalf of Alice Ünal has answered \(accepted\): Talk/);
+  assert.match(calendarOf(reply), /^ATTENDEE;.*SENT-BY="mailto:bob@example\.org".*:mailto:alice@example\.org$/m);
 });
 
 /** The meeting as Thunderbird writes it: with If-Match alone, and without what the server says of deliveries. */

@@ -72,8 +72,8 @@ test('who has a link comes into the room by their own will, and reads what was s
     body.items.map((one) => one.body),
     ['said before'],
   );
-  // Whoever takes part already uses nothing up.
-  assert.equal((await join(bob, link)).status, 200);
+  // Whoever takes part already uses nothing up, and a link that is one is no guess, however often it is opened.
+  for (let count = 0; count < 30; count += 1) assert.equal((await join(bob, link)).status, 200);
   assert.deepEqual((await listed(alice, id)).body.items, [{ ...made, used: 1 }]);
   // The secret is on the disk as its hash alone.
   assert.deepEqual(await tablesWithWords(site.server.folder, [link.slice(22)]), []);

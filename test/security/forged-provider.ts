@@ -2,8 +2,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CompactSign, exportJWK, exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT, type JWTPayload } from 'jose';
+import { CLIENT_SECRET } from '#test/coordinator/identity-provider.ts';
 
-export type Forgery = 'none' | 'with-public-key' | 'with-other-key' | 'rightly';
+export type Forgery = 'none' | 'with-client-secret' | 'with-public-key' | 'with-other-key' | 'rightly';
 
 export interface ForgedProvider {
   readonly issuer: string;
@@ -11,6 +12,8 @@ export interface ForgedProvider {
   give(claims: JWTPayload, how?: Forgery): void;
   /** A token of those claims. */
   sign(claims: JWTPayload, how?: Forgery, type?: string): Promise<string>;
+  /** What its metadata says from now on besides, or instead; the server reads it anew for another client. */
+  describe(metadata: Readonly<Record<string, unknown>>): void;
   /** Cuts every request off, or answers again. */
   cutOff(isAway: boolean): void;
 }
@@ -18,11 +21,12 @@ export interface ForgedProvider {
 export async function startForgedProvider(context: { after(end: () => void): void }): Promise<ForgedProvider> {
   const { privateKey, publicKey } = await generateKeyPair('RS256');
   const { privateKey: otherKey } = await generateKeyPair('RS256');
+  let described: Readonly<Record<string, unknown>> = {};
   let [given, forgery, isAway]: [JWTPayload, Forgery, boolean] = [{}, 'rightly', false];
   const sign = async (claims: JWTPayload, how: Forgery = 'rightly', type = 'JWT') => {
     if (how === 'none') return new UnsecuredJWT(claims).encode();
-    if (how === 'with-public-key') {
-      const secret = new TextEncoder().encode(await exportSPKI(publicKey));
+    if (how === 'with-public-key' || how === 'with-client-secret') {
+      const secret = new TextEncoder().encode(how === 'with-public-key' ? await exportSPKI(publicKey) : CLIENT_SECRET);
       const bytes = new TextEncoder().encode(JSON.stringify(claims));
       return await new CompactSign(bytes).setProtectedHeader({ alg: 'HS256', kid: 'own', typ: type }).sign(secret);
     }
@@ -38,7 +42,7 @@ export async function startForgedProvider(context: { after(end: () => void): voi
       void sign(given, forgery).then((token) =>
         say({ access_token: 'an access token', token_type: 'Bearer', expires_in: 60, id_token: token }),
       );
-    } else say(metadata);
+    } else say({ ...metadata, ...described });
   });
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   context.after(() => {
@@ -60,6 +64,9 @@ export async function startForgedProvider(context: { after(end: () => void): voi
     sign,
     give: (claims, how = 'rightly') => {
       [given, forgery] = [claims, how];
+    },
+    describe: (more) => {
+      described = more;
     },
     cutOff: (now) => {
       isAway = now;

@@ -67,7 +67,11 @@ const directory = async (token: string) =>
   await request('GET', `${server.coordinator}/v1/directory`, { headers: { authorization: `Bearer ${token}` } });
 
 /** At the provider that says anything: a walk that comes back with claims of the test. */
-async function comeBackForged(claims: object, how?: Parameters<typeof forged.give>[1]): Promise<string | null> {
+async function comeBackForged(
+  claims: object,
+  how?: Parameters<typeof forged.give>[1],
+  iss?: string,
+): Promise<string | null> {
   const { cookie, location } = await start('forged');
   const now = Math.floor(Date.now() / 1_000);
   const nonce = location.searchParams.get('nonce') as string;
@@ -86,6 +90,7 @@ async function comeBackForged(claims: object, how?: Parameters<typeof forged.giv
   );
   const url = new URL(`${server.coordinator}/v1/auth/sso/forged/callback`);
   url.searchParams.set('code', 'a code');
+  if (iss !== undefined) url.searchParams.set('iss', iss);
   url.searchParams.set('state', location.searchParams.get('state') as string);
   const { to } = await back(url, cookie);
   return to?.searchParams.get('error') ?? (to?.searchParams.has('code') === true ? 'none' : null);
@@ -313,8 +318,10 @@ test('CRD-13 an administrator binds a person who is no owner; taking it away end
   assert.deepEqual(refusal(await bind('owner', 'owner')), [403, 'owner_binds_own_account']);
   assert.deepEqual(refusal(await bind('nobody-here')), [404, 'person_not_found']);
   assert.deepEqual(refusal(await bind('viewer', 'viewer')), [403, 'right_missing']);
-  assert.equal((await bind('viewer')).status, 204);
-  assert.deepEqual(refusal(await bind('newcomer')), [409, 'sso_identity_taken']);
+  // Whoever has a role in the console is given another way in by owners alone.
+  assert.deepEqual(refusal(await bind('viewer')), [403, 'right_missing']);
+  assert.equal((await bind('viewer', 'owner')).status, 204);
+  assert.deepEqual(refusal(await bind('newcomer', 'owner')), [409, 'sso_identity_taken']);
   const session = await signIn('s-vera');
   assert.equal(session.body.user, 'viewer');
   // What binds somebody for their apps opens no console.
@@ -334,7 +341,7 @@ test('CRD-13 an administrator binds a person who is no owner; taking it away end
 
 test('CRD-13 a code made before its person was taken away opens nothing', async () => {
   const identity = '/sso/providers/office/identities/viewer';
-  assert.equal((await site.ask('administrator', 'PUT', identity, { subject: 's-wim' })).status, 204);
+  assert.equal((await site.ask('owner', 'PUT', identity, { subject: 's-wim' })).status, 204);
   site.identity.accounts.set('s-wim', {});
   const { code, verifier } = await walk('s-wim');
   assert.ok(code);
@@ -398,12 +405,56 @@ test('an ID token of another issuer, audience, nonce, time, key or algorithm ope
     { sub: undefined },
   ];
   for (const claims of bad) assert.equal(await comeBackForged(claims), 'sso_failed', JSON.stringify(claims));
-  for (const how of ['none', 'with-public-key', 'with-other-key'] as const)
+  for (const how of ['none', 'with-public-key', 'with-other-key', 'with-client-secret'] as const)
     assert.equal(await comeBackForged({}, how), 'sso_failed', how);
-  // Clocks that are ten seconds apart sign in all the same.
-  assert.equal(await comeBackForged({ iat: now + 10, exp: now + 70 }), 'none');
-  assert.equal(await comeBackForged({ exp: Math.floor(Date.now() / 1_000) - 10 }), 'none');
+  // Clocks that are ten seconds apart sign in all the same, and beyond thirty they do not, whichever is ahead.
+  const present = () => Math.floor(Date.now() / 1_000);
+  assert.equal(await comeBackForged({ iat: present() + 25, nbf: present() + 25, exp: present() + 70 }), 'none');
+  assert.equal(await comeBackForged({ exp: present() - 10 }), 'none');
+  assert.equal(await comeBackForged({ nbf: present() + 90, exp: present() + 180 }), 'sso_failed');
+  assert.equal(await comeBackForged({ exp: present() - 31 }), 'sso_failed');
   assert.equal(server.output.join('').includes('an access token'), false);
+});
+
+test('CRD-13 a token of an earlier walk, and an answer that does not say whose it is where it has to, open nothing', async () => {
+  const earlier = await start('forged');
+  const replayed = { nonce: earlier.location.searchParams.get('nonce') };
+  assert.equal(await comeBackForged(replayed), 'sso_failed');
+  // RFC 9207: a provider that says it names itself in every answer does so in this one, or the answer is another's.
+  forged.describe({ authorization_response_iss_parameter_supported: true });
+  await put('forged', {
+    name: 'Forged',
+    issuer: forged.issuer,
+    client_id: 'forged-anew',
+    client_secret: CLIENT_SECRET,
+  });
+  const claims = { aud: 'forged-anew' };
+  assert.equal(await comeBackForged(claims), 'sso_failed');
+  assert.equal(await comeBackForged(claims, 'rightly', site.identity.issuer), 'sso_failed');
+  assert.equal(await comeBackForged(claims, 'rightly', forged.issuer), 'none');
+  // With a secret that both know, a token that is signed by it is still none of the provider's keys.
+  assert.equal(await comeBackForged(claims, 'with-client-secret', forged.issuer), 'sso_failed');
+  forged.describe({});
+  await put('forged', { name: 'Forged', issuer: forged.issuer, client_id: 'forged', client_secret: null });
+});
+
+test('a provider that says it is another one, or has its keys where anybody reads along, is none', async () => {
+  for (const [id, metadata] of [
+    ['lying', { issuer: site.identity.issuer }],
+    ['listening', { token_endpoint: 'http://id.example.org/token' }],
+    ['keyless', { jwks_uri: undefined }],
+  ] as const) {
+    forged.describe(metadata);
+    await put(id, { issuer: forged.issuer, client_id: 'forged', client_secret: undefined });
+    const { answer } = await start(id);
+    assert.deepEqual(
+      [answer.status, ((await answer.json()) as { code: string }).code],
+      [503, 'sso_provider_unavailable'],
+      id,
+    );
+    assert.equal((await site.ask('owner', 'DELETE', `/sso/providers/${id}`)).status, 204);
+  }
+  forged.describe({});
 });
 
 test('a provider that is away is said to be; sessions that it opened go on', async () => {

@@ -6,7 +6,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { auditHash, type AuditEntry } from '#storage/accounts/audit-chain.ts';
-import { startVendorScene, vendorReads, type VendorScene } from './vendor-scene.ts';
+import { formatInstant } from '#src/base/time.ts';
+import { startVendorScene, vendorReads, type Page, type VendorScene } from './vendor-scene.ts';
 
 let scene: VendorScene;
 before(async () => {
@@ -63,6 +64,77 @@ test('VND-16 no id stands in a clear list and in a de-personalised one', async (
     }
   }
   assert.deepEqual(joins, []);
+});
+
+/** Rows of answers, each with what its path names. */
+function rowsOf(answers: ReadonlyMap<string, string>): { readonly path: string; readonly row: string[] }[] {
+  return [...answers].flatMap(([path, text]) => {
+    const body = JSON.parse(text) as { items?: readonly unknown[] };
+    return (body.items ?? [body]).map((row) => ({ path, row: [...path.split('/').slice(2), ...leavesOf(row)] }));
+  });
+}
+
+/** Every text and number of a value, and the instants that its ids were made at. */
+function leavesOf(value: unknown): string[] {
+  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(leavesOf);
+  if (typeof value !== 'string' && typeof value !== 'number') return [];
+  const ids = typeof value === 'string' ? (value.match(ID) ?? []) : [];
+  return [String(value), ...ids.map((id) => formatInstant(madeAt(id)))];
+}
+
+/** When an id was made, in milliseconds: its first nine symbols say it to everybody. */
+function madeAt(id: string): number {
+  const symbols = id.slice(id.indexOf('_') + 1).slice(0, 9);
+  return symbols.split('').reduce((sum, symbol) => sum * 32 + '0123456789abcdefghjkmnpqrstvwxyz'.indexOf(symbol), 0);
+}
+
+/**
+ * What both sides may have: an administrator under the pseudonym that is theirs everywhere, and the platforms of devices,
+ * which the contract has in both lists (docs/security.md says so).
+ */
+const SHARED = /^(?:user:u-[0-9a-f]{8}|macos)$/;
+
+/** People who share a value, from which on it says nothing of one of them. */
+const CROWD = 3;
+
+test('VND-16 nothing that a clear list says of one person stands beside that person’s pseudonym', async () => {
+  const raw = await scene.host.call<Page>('owner', 'GET', '/audit?limit=200');
+  const shown = await scene.read('/audit?limit=200');
+  const of = new Map(shown.body.items.map((entry) => [entry['number'], entry]));
+  const pseudonyms = new Map<string, string>();
+  for (const entry of raw.body.items) {
+    for (const field of ['actor', 'about']) {
+      const [name, pseudonym] = [entry, of.get(entry['number'])].map((one) => String(one?.[field]));
+      if (/^user:u-[0-9a-f]{8}$/.test(pseudonym as string))
+        pseudonyms.set(name?.slice(5) ?? '', pseudonym?.slice(5) ?? '');
+    }
+  }
+  assert.ok(pseudonyms.has('ivanova'), [...pseudonyms.keys()].join(' '));
+  const clear = rowsOf(await texts('open'));
+  const people = (await scene.read('/users?limit=200')).body.items.map(({ user }) => String(user));
+  /** Value → the people in whose rows it stands. */
+  const said = new Map<string, Set<string>>();
+  for (const { row } of clear) {
+    for (const person of people.filter((name) => row.includes(name))) {
+      for (const value of row) said.set(value, (said.get(value) ?? new Set()).add(person));
+    }
+  }
+  assert.deepEqual([...(said.get('Zymurgist of the yard') ?? [])], ['ivanova']);
+  const joins = new Set<string>();
+  for (const { path, row } of rowsOf(await texts('depersonalised'))) {
+    const text = row.join(' ');
+    for (const value of row.slice(path.split('/').length - 2)) {
+      const named = said.get(value);
+      if (named === undefined || named.size >= CROWD) continue;
+      for (const person of named) {
+        const pseudonym = pseudonyms.get(person);
+        if (pseudonym !== undefined && !SHARED.test(value) && text.includes(pseudonym)) {
+          joins.add(`${path}: ${person} by ${value} in ${row.slice(1, 4).join(' ')}`);
+        }
+      }
+    }
+  }
+  assert.deepEqual([...joins], []);
 });
 
 test('VND-16 one thing has one pseudonym everywhere, of the kind that it is', async () => {

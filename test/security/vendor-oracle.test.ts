@@ -6,12 +6,16 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { z } from 'zod';
+import { consoleRoutes } from '#src/console/route-table.ts';
 import type { ConsoleRoute } from '#src/console/route.ts';
 import { ADDRESS, startVendorScene, vendorReads, type VendorScene } from './vendor-scene.ts';
 
 let scene: VendorScene;
+/** Texts that an owner reads in the console: by what no answer shows a vendor, and what no de-personalised one does. */
+let hidden: Readonly<Record<'open' | 'depersonalised', readonly string[]>>;
 before(async () => {
   scene = await startVendorScene();
+  hidden = await hiddenTexts();
 });
 after(async () => await scene.host.stop());
 
@@ -69,8 +73,54 @@ function fieldsOf({ query }: ConsoleRoute): Readonly<Record<string, JsonField>> 
   );
 }
 
+/** Texts of a value, of a length that a filter takes. */
+function textsOf(value: unknown): string[] {
+  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(textsOf);
+  return typeof value === 'string' && value.length > 2 && value.length < 200 ? [value] : [];
+}
+
+const INSTANT = /^\d{4}-\d\d-\d\dT/;
+
+/** A hash of the trail: there are many, and one is as good as another. */
+const HASH = /^[0-9a-f]{64}$/;
+/** Sentences of the console itself are longer. */
+const WORDS_MAX = 6;
+
+/** Shorter words stand in many a text. */
+const WORD_LENGTH_MIN = 4;
+
+/** Whatever an owner reads in any list of the console, of which no word stands in what a vendor is shown. */
+async function hiddenTexts(): Promise<typeof hidden> {
+  const { call } = scene.host;
+  const lists = consoleRoutes()
+    .map(({ route }) => route)
+    .filter(({ method, path, isStream }) => method === 'get' && !path.includes(':') && isStream !== true);
+  const raw = new Set<string>();
+  const shown = { open: '', depersonalised: '' };
+  for (const { path, vendor } of lists) {
+    const whole = await call('owner', 'GET', path);
+    if (whole.status === 200) for (const text of textsOf(whole.body)) raw.add(text);
+    if (vendor !== 'open' && vendor !== 'depersonalised') continue;
+    const part = await call('vendor_active', 'GET', path);
+    shown[vendor] += part.text.toLowerCase();
+  }
+  const texts = [...raw].filter(
+    (text) => !INSTANT.test(text) && !HASH.test(text) && text.split(' ').length < WORDS_MAX,
+  );
+  const hiddenFrom = (answers: string) =>
+    texts.filter((text) => {
+      const words = text.toLowerCase().split(/[^\p{L}\p{N}.+_]+/u);
+      return words.every((word) => word.length < WORD_LENGTH_MIN || !answers.includes(word));
+    });
+  return { open: hiddenFrom(shown.open + shown.depersonalised), depersonalised: hiddenFrom(shown.depersonalised) };
+}
+
+/** A text of the same shape that stands nowhere. */
+function likeButWrong(text: string): string {
+  return text.replaceAll(/[a-z](?![a-z]*_)/gi, 'z').replaceAll(/\d/g, '0');
+}
+
 const filterable = vendorReads().filter(({ query }) => query !== undefined);
-const depersonalised = filterable.filter(({ vendor }) => vendor === 'depersonalised');
 
 test('VND-16 every route with a query that a vendor reads states what its fields are', () => {
   assert.ok(filterable.length > 10);
@@ -91,25 +141,27 @@ test('VND-16 every route with a query that a vendor reads states what its fields
 });
 
 /** A guess that is right of raw data and stands in no answer to a vendor, and one of the same shape that is wrong. */
-function guesses(): [right: string, wrong: string][] {
-  const { ids } = scene;
-  const inText = `"user":"gusev"`;
-  const letters = [1, 2, 3, 4, 5].map((length): [string, string] => [
-    `"user":"${'gusev'.slice(0, length)}`,
-    `"user":"~`,
-  ]);
+type Guess = readonly [right: string, wrong: string];
+
+/** Guesses that every field is tried with: a person, the beginning of one, an address, a line of the log. */
+const SURE: readonly Guess[] = [
+  ['user:ivanova', 'user:zzzzzzz'],
+  ['user:iv', 'user:zz'],
+  ['ivanova', 'zzzzzzz'],
+  ['"user":"gus', '"user":"~'],
+  [ADDRESS, '203.0.113.~~'],
+  [ADDRESS.slice(0, -1), '203.0.113.~'],
+];
+
+/** Further ones: what is shorter or longer, and ids whole, in part and as the trail writes them. */
+function guesses(): Guess[] {
   return [
-    ['user:ivanova', 'user:zzzzzzz'],
-    ['user:iv', 'user:zz'],
     ['user:i', 'user:z'],
-    ['ivanova', 'zzzzzzz'],
     ['gusev', 'zzzzz'],
-    [inText, '"user":"zzzzz"'],
-    ...letters,
-    [ADDRESS, '203.0.113.~~'],
-    [ADDRESS.slice(0, -1), '203.0.113.~'],
+    ['"user":"gusev"', '"user":"zzzzz"'],
+    ['"user":"g', '"user":"~'],
     ['+79161234567', '+79160000000'],
-    ...Object.values(ids).flatMap((id): [string, string][] => [
+    ...Object.values(scene.ids).flatMap((id): Guess[] => [
       [id, `${id.slice(0, -8)}00000000`],
       [id.slice(0, -4), `${id.slice(0, -8)}0000`],
       [`group:${id}`, `group:${id.slice(0, -8)}00000000`],
@@ -121,26 +173,82 @@ function pathOf(route: ConsoleRoute, node: string): string {
   return route.path.replaceAll(':id', node);
 }
 
-for (const route of depersonalised) {
+/** Guesses that one field is tried with beside the sure ones: others in each run. */
+const DRAWN_PER_FIELD = 10;
+
+function triedWith({ path, vendor }: ConsoleRoute, field: string): Guess[] {
+  const texts = hidden[vendor as keyof typeof hidden].map((text): Guess => [text, likeButWrong(text)]);
+  if (vendor === 'open') return shuffled(texts).slice(0, DRAWN_PER_FIELD);
+  const all = [...SURE, ...shuffled([...guesses(), ...texts]).slice(0, DRAWN_PER_FIELD)];
+  // A cursor that is a number counts rows that are shown.
+  return ORACLES[path]?.[field] === 'cursor' ? all.filter(([text]) => !/^\d+$/.test(text)) : all;
+}
+
+function shuffled<T>(items: readonly T[]): T[] {
+  return items
+    .map((item) => ({ item, place: Math.random() }))
+    .toSorted((a, b) => a.place - b.place)
+    .map(({ item }) => item);
+}
+
+test('VND-16 the data itself says what vendors are tried with', () => {
+  assert.ok(hidden.depersonalised.length > 40, hidden.depersonalised.join('\n'));
+  assert.ok(hidden.open.length > 5, hidden.open.join('\n'));
+  for (const name of ['ivanova', 'gusev', ADDRESS, 'Zymurgist of the yard', 'galina.q@corp.example', '+79161112233']) {
+    assert.ok(hidden.depersonalised.includes(name), name);
+  }
+  assert.ok(hidden.open.includes('Windlass of the quay'));
+  assert.ok(hidden.open.includes(ADDRESS));
+});
+
+for (const route of filterable) {
   const texts = Object.entries(fieldsOf(route)).filter(
-    ([, { type, enum: words }]) => type === 'string' && words === undefined,
+    ([name, { type, enum: words }]) =>
+      // A cursor of a list that is shown as it is stands between rows that are shown.
+      type !== 'integer' &&
+      words === undefined &&
+      (route.vendor !== 'open' || ORACLES[route.path]?.[name] !== 'cursor'),
   );
   for (const [field] of texts) {
     test(`VND-16 ${route.path}?${field}= tells nothing of what is not shown`, async () => {
       const nodes = await scene.read('/nodes');
       const path = pathOf(route, String(nodes.body.items[0]?.['id']));
+      const answers = new Map<string, string>();
       const answer = async (guess: string) => {
         const { status, text } = await scene.read(`${path}?${field}=${encodeURIComponent(guess)}`);
         return `${status} ${text}`;
       };
-      for (const [right, wrong] of guesses()) assert.equal(await answer(right), await answer(wrong), right);
+      for (const [right, wrong] of triedWith(route, field)) {
+        if (!answers.has(wrong)) answers.set(wrong, await answer(wrong));
+        assert.equal(await answer(right), answers.get(wrong), right);
+      }
     });
   }
 }
 
+/** Routes with an id or a name in the path, of which a vendor reads the de-personalised ones. */
+const withNames = vendorReads().filter(({ path, vendor }) => vendor === 'depersonalised' && path.includes(':'));
+
+for (const { path } of withNames) {
+  test(`VND-16 ${path} tells nothing of an id that is not shown`, async () => {
+    const read = async (id: string) => {
+      const { status, text } = await scene.read(path.replace(/:\w+/, encodeURIComponent(id)));
+      return `${status} ${text}`;
+    };
+    for (const id of [
+      ...Object.values(scene.ids),
+      'ivanova',
+      'gusev',
+      ...shuffled(hidden.open).slice(0, DRAWN_PER_FIELD),
+    ]) {
+      assert.equal(await read(id), await read(likeButWrong(id)), id);
+    }
+  });
+}
+
 test('VND-16 what is shown is found: by actor, by subject, by the beginning of each, and in lines of the log', async () => {
   const all = await scene.read('/audit?limit=200');
-  const made = all.body.items.find(({ event }) => event === 'meeting.created');
+  const made = all.body.items.find(({ event }) => event === 'dav.app_password_made');
   assert.match(String(made?.['actor']), /^user:u-[0-9a-f]{8}$/);
   assert.ok(all.body.items.some(({ event, address }) => event === 'group.created' && address === '203.0.113.x'));
   const found = async (query: string) => {
@@ -150,12 +258,12 @@ test('VND-16 what is shown is found: by actor, by subject, by the beginning of e
   };
   const actor = encodeURIComponent(String(made?.['actor']));
   const about = encodeURIComponent(String(made?.['about']));
-  assert.ok(await found(`actor=${actor}&event=meeting.created`));
+  assert.ok(await found(`actor=${actor}&event=dav.app_password_made`));
   assert.ok(await found(`about=${about}`));
   assert.ok(await found(`prefix=${actor.slice(0, -2)}`));
   const near = await scene.read('/audit?prefix=203.0.113.x');
   assert.ok(near.body.items.length > 0 && near.body.items.every(({ address }) => address === '203.0.113.x'));
-  assert.ok(!(await found('event=meeting')));
+  assert.ok(!(await found('event=dav')));
   const lines = await scene.read('/logs?text=delivered');
   const [named] = lines.body.items as unknown as { fields: { user: string } }[];
   assert.ok(named);

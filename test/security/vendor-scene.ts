@@ -89,6 +89,7 @@ async function plantScene(host: ConsoleServer): Promise<VendorScene> {
   await owner('POST', `/conversations/${room.id}/webhooks`, { name: 'Builds' });
   await owner('POST', '/bots', { name: 'diary', display_name: 'Diary', scopes: [], conversations: [room.id] });
   await endOneSession(host, owner);
+  await tellOfIvanova(host, as, owner);
   await leaveGuestInLog(host, owner);
   const sessions = await owner<{ items: { id: string; device_id: string }[] }>('GET', '/users/ivanova/sessions');
   const { id: session, device_id: device } = sessions.items[0] ?? assert.fail('ivanova has no session');
@@ -100,6 +101,22 @@ async function plantScene(host: ConsoleServer): Promise<VendorScene> {
   };
 }
 
+/** Words of hers, and of others on her, each of which stands in one list beside her name. */
+async function tellOfIvanova({ server }: ConsoleServer, as: AsPerson, owner: Owner): Promise<void> {
+  const profile = { display_name: 'Galina Quincewood', title: 'Zymurgist of the yard', phone: '+79161112233' };
+  await owner('PATCH', '/users/ivanova', { ...profile, email: 'galina.q@corp.example' });
+  await owner('PUT', '/console-roles/ivanova', { role: 'viewer' });
+  await owner('POST', '/users/heron/block');
+  await owner('POST', '/users', { username: 'petrel', password: PASSWORD, title: 'Petrichor smith' });
+  await as(server.coordinator, 'PATCH', '/v1/me', { status: { text: 'Windjammer away' } });
+  await as(server.coordinator, 'POST', '/v1/app-passwords', { name: 'Windlass of the quay' });
+  const device = { name: 'Gondola tablet', platform: 'macos' };
+  const body = { username: 'ivanova', password: 'password of ivanova', device };
+  const { status, text } = await request('POST', `${server.coordinator}/v1/auth/login`, { body });
+  assert.equal(status, 200, text);
+}
+
+type AsPerson = <T>(base: string, method: string, path: string, body?: unknown) => Promise<T>;
 type Owner = <T>(method: string, path: string, body?: unknown) => Promise<T>;
 
 /** A second session of hers is ended: the trail says which, and of which device. */

@@ -1,8 +1,9 @@
 /**
- * The server and the `parley` command in a few files, for the tests: Node then reads some ten modules at a start instead
- * of several hundred, in each of its threads. The sources are the same, and places in them are found as before: what is started by
- * `new URL('./x.ts', import.meta.url)` becomes an entry of its own, and data files are read beside their sources.
+ * The server, the `parley` command and the test files in fewer files, for a run of all tests: Node then reads some ten modules
+ * at a start of the server instead of several hundred, in each of its threads. The sources are the same, and places in them are found as before: what is
+ * started by `new URL('./x.ts', import.meta.url)` becomes an entry of its own, and data files are read beside their sources.
  */
+import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -22,24 +23,64 @@ const BROWSER_CODE = /\/web\//;
 const OUTSIDE =
   /^(?:node:(?!module$)|@napi-rs\/|@node-rs\/|(?:lmdb|msgpackr|pino|piscina|sharp|uWebSockets\.js)(?:\/|$))/;
 
+/** Packages that only tests and builds use: few modules each, or such as look for files of theirs. */
+const DEVELOPMENT = Object.keys(
+  (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { devDependencies: object }).devDependencies,
+);
+/** Files that read sources as text, where `import.meta.url` is not always code; there are few, and they load little. */
+const READS_SOURCES = /^test\/(?:mutation|tidy)\//;
+
 /**
- * Writes the bundle into a folder below `node_modules`, so that packages are found: see program.ts for who starts it. With
+ * Writes the programs into a folder below `node_modules`, so that packages are found: see program.ts for who starts them. With
  * maps, traces of errors name the sources; each thread of each server then reads them, which is a seventh of its start.
  */
 export async function writeBundle(folder: string, { maps }: { maps: boolean }): Promise<void> {
+  await write(PROGRAMS, folder, {
+    external: OUTSIDE,
+    plugins: [keepPlaces(folder), rememberStripping(folder)],
+    sourcemap: maps,
+  });
+}
+
+/**
+ * Writes test files into a folder below `node_modules`: to load the sources took a third of a file's own CPU time. What they start
+ * as a thread is that of `programs`, the folder of writeBundle. Answers the bundled path of each file that has one.
+ */
+export async function bundleTests(
+  files: readonly string[],
+  folder: string,
+  programs: string,
+): Promise<ReadonlyMap<string, string>> {
+  const bundled = files.filter((file) => !READS_SOURCES.test(file));
+  const external = (id: string) =>
+    OUTSIDE.test(id) || DEVELOPMENT.some((name) => id === name || id.startsWith(`${name}/`));
+  const paths = bundled.map((file) => join(ROOT, file));
+  await write(paths, folder, { external, plugins: [keepPlaces(programs, true)], sourcemap: false });
+  return new Map(bundled.map((file, at) => [file, join(folder, `${nameOf(paths[at] as string)}.js`)]));
+}
+
+async function write(
+  paths: readonly string[],
+  folder: string,
+  {
+    external,
+    plugins,
+    sourcemap,
+  }: { external: RegExp | ((id: string) => boolean); plugins: Plugin[]; sourcemap: boolean },
+): Promise<void> {
   const build = await rolldown({
-    input: Object.fromEntries(PROGRAMS.map((path) => [nameOf(path), path])),
+    input: Object.fromEntries(paths.map((path) => [nameOf(path), path])),
     cwd: ROOT,
     platform: 'node',
-    external: OUTSIDE,
+    external,
     // What is tested is the whole of what is written, with all that a module does when it is loaded.
     treeshake: false,
-    plugins: [keepPlaces(folder), rememberStripping(folder)],
+    plugins,
   });
   await build.write({
     dir: folder,
     format: 'esm',
-    sourcemap: maps,
+    sourcemap,
     // They are where they were; a map is read at every start.
     sourcemapExcludeSources: true,
     entryFileNames: '[name].js',
@@ -55,8 +96,11 @@ function nameOf(path: string): string {
   return relative(ROOT, path).replace(/\.ts$/, '');
 }
 
-/** Puts the URL of the source, or of the bundled entry, in the place of `import.meta.url`. */
-function keepPlaces(folder: string): Plugin {
+/**
+ * Puts the URL of the source, or of the bundled entry, in the place of `import.meta.url`. An entry is made for what is started,
+ * or has to be there already.
+ */
+function keepPlaces(folder: string, isThere = false): Plugin {
   return {
     name: 'keep-places',
     transform: {
@@ -65,9 +109,11 @@ function keepPlaces(folder: string): Plugin {
         const source = pathToFileURL(id).href;
         const withEntries = code.replaceAll(STARTED, (whole, specifier: string) => {
           const started = fileURLToPath(new URL(specifier, source));
-          if (BROWSER_CODE.test(started)) return whole;
+          // Tests name programs for programOf, which finds the bundled ones.
+          if (BROWSER_CODE.test(started) || id.startsWith(join(ROOT, 'test/'))) return whole;
           const fileName = `${nameOf(started)}.js`;
-          this.emitFile({ type: 'chunk', id: started, fileName });
+          if (!isThere) this.emitFile({ type: 'chunk', id: started, fileName });
+          else if (!existsSync(join(folder, fileName))) return whole;
           return `new URL(${JSON.stringify(pathToFileURL(join(folder, fileName)).href)})`;
         });
         // Lines stay lines, so the map of the whole needs no other one for this step.

@@ -47,7 +47,8 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 };
 
 /** Not the server: what runs in browsers and in clients. */
-const isElsewhere = (path: string) => /^(?:src\/client|src\/console\/web|src\/outgoing|test|bench)\//.test(path);
+const isElsewhere = (path: string) =>
+  /^(?:src\/client|src\/console\/web|src\/web|src\/outgoing|test|bench)\//.test(path);
 
 /** What a source connects with. */
 function connectionsOf(text: string): string[] {

@@ -11,6 +11,7 @@ const SOURCES = [
   'src/client',
   'src/protocol',
   'src/base',
+  'src/cli/app-icons.ts',
   'src/cli/build-web.ts',
   'src/cli/screen-modules.ts',
   'package-lock.json',

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
+import sharp from 'sharp';
 import { startServer, type TestServer } from '#test/support/server.ts';
 import { buildApp } from './built-app.ts';
 
@@ -39,6 +40,8 @@ test('the page comes under a policy of its own nonce, which lets in its build an
     "require-trusted-types-for 'script'",
     'trusted-types default',
     "frame-ancestors 'none'",
+    "manifest-src 'self'",
+    "worker-src 'self'",
   ]) {
     assert.ok(first.policy.split('; ').includes(part), part);
   }
@@ -90,4 +93,48 @@ test('files of the build are kept for ever and come compressed; nothing else of 
     headers: { accept: 'application/json', 'x-service-client-protocol': '1' },
   });
   assert.deepEqual([api.status, ((await api.json()) as { code: string }).code], [404, 'path_not_found']);
+});
+
+test('the app is installable: a manifest with icons of their sizes, and a worker that is asked for each time and may call us alone', async () => {
+  const { html } = await getPage();
+  assert.ok(html.includes('<link rel="manifest" href="./app.webmanifest"'));
+  const manifest = await fetch(`${server.coordinator}/app.webmanifest`);
+  assert.match(manifest.headers.get('content-type') ?? '', /^application\/manifest\+json/);
+  const {
+    icons,
+    scope,
+    start_url: start,
+  } = (await manifest.json()) as {
+    icons: { src: string; sizes: string }[];
+    scope: string;
+    start_url: string;
+  };
+  assert.deepEqual([scope, start], ['./', './']);
+  for (const { sizes, src } of icons) {
+    const icon = await fetch(`${server.coordinator}/${src}`);
+    const { format, height, width } = await sharp(await icon.arrayBuffer()).metadata();
+    assert.deepEqual([format, `${width}x${height}`], ['png', sizes], src);
+  }
+  const worker = await fetch(`${server.coordinator}/worker.js`);
+  assert.equal(worker.headers.get('cache-control'), 'no-cache');
+  assert.match(worker.headers.get('content-type') ?? '', /^text\/javascript/);
+  const { host } = new URL(server.messaging);
+  const policy = worker.headers.get('content-security-policy')?.split('; ');
+  assert.deepEqual(policy, [
+    "default-src 'none'",
+    `connect-src 'self' http://${host}`,
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ]);
+  const kept = [...(await worker.text()).matchAll(/[\w-]+-[\w-]{8}\.(?:js|css)/g)].map(([name]) => name);
+  for (const part of ['page-', 'sign-in-', 'chat-', 'chat-application-', 'russian-']) {
+    assert.ok(
+      kept.some((name) => name.startsWith(part)),
+      `${part} is kept for a start without a network`,
+    );
+  }
+  for (const name of kept) {
+    const { status } = await fetch(`${server.coordinator}/assets/${name}`, { method: 'HEAD' });
+    assert.equal(status, 200, name);
+  }
 });

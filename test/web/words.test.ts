@@ -9,6 +9,7 @@ import { CALENDAR_RUSSIAN } from '#src/web/calendar/russian.ts';
 import { ENGLISH } from '#src/web/kit/english.ts';
 import { harmlessName, harmlessText } from '#src/web/kit/harmless-text.ts';
 import { RUSSIAN } from '#src/web/kit/russian.ts';
+import { NOTICES_ENGLISH, NOTICES_RUSSIAN } from '#src/web/worker/words.ts';
 
 const FORM = /_(?:zero|one|two|few|many|other)$/;
 
@@ -43,6 +44,7 @@ test('no text is missing in a language, nor a form of one by its number', () => 
   assert.deepEqual(faultsOf(CALENDAR_ENGLISH, 'en', CALENDAR_ENGLISH), []);
   assert.deepEqual(faultsOf(CALENDAR_RUSSIAN, 'ru', CALENDAR_ENGLISH), []);
   assert.deepEqual(faultsOf(CALLS_RUSSIAN, 'ru', CALLS_ENGLISH), []);
+  assert.deepEqual(faultsOf(NOTICES_RUSSIAN, 'ru', NOTICES_ENGLISH), []);
   // All are looked up in one place: a text of a part would take the place of another one of that key.
   assert.deepEqual(
     Object.keys(CALLS_ENGLISH).filter((key) => Object.hasOwn(ENGLISH, key)),

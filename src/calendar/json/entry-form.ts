@@ -125,26 +125,33 @@ export function rulePlaceOf(component: Component, series: Series): RulePlace | u
   return { isDate: start.isDate, zone: start.isUtc || start.tzid !== undefined ? zone : undefined };
 }
 
+/** In whose name people are invited. */
+export interface Organizing {
+  readonly book: AddressBook;
+  /** Usernames of those whom the writer may organise as: first the one who organises what nobody does yet. */
+  readonly organizers: readonly string[];
+  readonly mayInvite: (organizer: string, user: string) => boolean;
+}
+
 /**
- * ORGANIZER and ATTENDEE lines for these people, as one whom `user` organises. Who was invited before keeps the line
- * that is there, with the answer in it. @throws Refusal `participant_unknown`, `organizer_forbidden`.
+ * ORGANIZER and ATTENDEE lines for these people. Who was invited before keeps the line that is there, with the answer in it.
+ * @throws Refusal `participant_unknown`, `organizer_forbidden`.
  */
 export function peopleChanges(
-  book: AddressBook,
-  user: string,
+  { book, mayInvite, organizers }: Organizing,
   people: readonly string[],
   before: Component | undefined,
-  mayInvite: (user: string) => boolean,
 ): PropertyChanges {
   const organizer = before === undefined ? undefined : propertiesOf(before, 'ORGANIZER')[0];
-  if (organizer !== undefined && book.userOf(organizer.value) !== user) throw new Refusal('organizer_forbidden');
+  const user = organizer === undefined ? organizers[0] : book.userOf(organizer.value);
+  if (user === undefined || !organizers.includes(user)) throw new Refusal('organizer_forbidden');
   const [own = ''] = book.addressesOf(user);
   const known = new Map(
     (before === undefined ? [] : propertiesOf(before, 'ATTENDEE')).map((line) => [identityOf(book, line.value), line]),
   );
   const addresses = people.map((person) => {
     if (person.includes(':')) return canonicalAddress(person);
-    if (person !== user && !mayInvite(person)) throw new Refusal('participant_unknown', { field: 'attendees' });
+    if (person !== user && !mayInvite(user, person)) throw new Refusal('participant_unknown', { field: 'attendees' });
     return book.addressesOf(person)[0] ?? '';
   });
   const unique = new Map(addresses.map((address) => [identityOf(book, address), address]));

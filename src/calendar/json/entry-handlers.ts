@@ -67,7 +67,7 @@ export function makeEntryHandlers(services: CalendarServices): ClientHandlers<Pi
       const accessible = accessCalendar(calendars, request.user, calendarOf(request), 'write');
       const { calendar } = accessible;
       const uid = makeUid(services.clock.now());
-      const made = createdObject(form, uid, contextOf(services, request.user, calendar));
+      const made = createdObject(form, uid, contextOf(services, request.user, accessible));
       const { bytes, note, undo } = await arrange(services, request.user, calendar, uid, form.meeting, made);
       const put = { name: `${uid}.ics`, bytes, conditions: { ifNoneMatch: '*' as const } };
       await orUndo(undo, () => writer.putAll(request.user, calendar.id, [put], note));
@@ -92,7 +92,7 @@ export function makeEntryHandlers(services: CalendarServices): ClientHandlers<Pi
       const { calendar } = accessible;
       await onPresentState(etag, async () => {
         const { stored, object } = findWritable(contentsOf(accessible), entryOf(request), etag);
-        const context = contextOf(services, request.user, calendar);
+        const context = contextOf(services, request.user, accessible);
         const bytes = scope === 'all' ? null : inContract(() => deleteFrom(object, scope, recurrenceId, context)).bytes;
         const conditions = { ifMatch: [stored.etag] };
         if (bytes === null) await writer.remove(request.user, calendar.id, stored.name, conditions);
@@ -111,8 +111,8 @@ async function changeEntry(services: CalendarServices, request: ClientRequest): 
   const { calendar } = accessible;
   const contents = new CalendarContents(calendars, accessible);
   const { stored, object } = findWritable(contents, entryOf(request), form.etag);
-  const context = contextOf(services, user, calendar);
-  if (!isOwnChange(form)) assertOrganizes(services, user, object);
+  const context = contextOf(services, user, accessible);
+  if (!isOwnChange(form)) assertOrganizes(context, object);
   const { bytes: changed, split } = inContract(() => changeObject(object, form, context));
   const arranged = await arrange(services, user, calendar, stored.uid, form.meeting, changed as Uint8Array);
   const put = { name: stored.name, bytes: arranged.bytes, conditions: { ifMatch: [stored.etag] } };
@@ -157,10 +157,14 @@ async function onPresentState<T>(etag: string | undefined, action: () => Promise
   }
 }
 
-/** What a change of an entry goes by, whoever makes it. */
-export function contextOf(services: CalendarServices, user: string, { zone }: CalendarRecord): EditContext {
-  const mayInvite = (other: string) => services.mayInvite(user, other);
-  return { book: services.book, user, zone, now: services.clock.now(), mayInvite };
+/** What a change of an entry goes by, whoever makes it. A delegate organises in the name of whose calendar it is. */
+export function contextOf(
+  { book, clock, mayInvite }: CalendarServices,
+  user: string,
+  { access, calendar: { owner, zone } }: AccessibleCalendar,
+): EditContext {
+  const organizers = access === 'delegate' ? [owner, user] : [user];
+  return { book, user, organizers, zone, now: clock.now(), mayInvite };
 }
 
 function entryOf({ parameters: { entry = '' } }: ClientRequest): string {
@@ -176,10 +180,7 @@ function createdObject(form: CreateEntry, uid: string, context: EditContext): Ui
   ]);
   const time = timeChanges(form, context.zone, undefined);
   if (time === undefined && form.kind === 'event') throw new Refusal('field_invalid', { field: 'local_start' });
-  const people =
-    form.attendees === undefined
-      ? {}
-      : peopleChanges(context.book, context.user, form.attendees, undefined, context.mayInvite);
+  const people = form.attendees === undefined ? {} : peopleChanges(context, form.attendees, undefined);
   const details = detailChanges(form, bare, context.zone);
   const changes = { ...stampChanges(context.now), ...time, ...wordChanges(form), ...people, ...details };
   const timed = withReminders(
@@ -256,11 +257,12 @@ export function readEntryLeft(
 }
 
 /** What somebody else organises is theirs to change; an answer has a route of its own. @throws Refusal `organizer_forbidden`. */
-function assertOrganizes({ book }: CalendarServices, user: string, object: CalendarObject): void {
+function assertOrganizes({ book, organizers }: EditContext, object: CalendarObject): void {
   const lines = [object.master, ...object.overrides].flatMap(
     (component) => component?.properties.filter(({ name }) => name === 'ORGANIZER') ?? [],
   );
-  if (lines.some(({ value }) => book.userOf(value) !== user)) throw new Refusal('organizer_forbidden');
+  if (lines.some(({ value }) => !organizers.includes(book.userOf(value) ?? '')))
+    throw new Refusal('organizer_forbidden');
 }
 
 /** What of a change the model refuses is the form's fault. @throws Refusal `entry_invalid`. */

@@ -174,7 +174,7 @@ function exceptionsOf(series: Series): { changed: string[]; excluded: string[] }
 }
 
 function peopleView(
-  { organizer, organizerName, attendees }: Participation,
+  { organizer, organizerName, organizerSentBy, attendees }: Participation,
   book: AddressBook,
   isScheduled: boolean,
 ): Pick<EntryView, 'organizer' | 'attendees'> {
@@ -189,10 +189,17 @@ function peopleView(
       ...(shown === undefined ? {} : { name: shown }),
     };
   };
+  // Of what is organised elsewhere nobody here knows who sent it for whom.
+  const isOurs = isScheduled && organizer !== undefined && book.userOf(organizer) !== undefined;
+  const sentBy = (address: string | undefined) =>
+    address === undefined ? {} : { sent_by: isOurs ? person(address, undefined) : { address } };
   return {
-    ...(organizer === undefined ? {} : { organizer: person(organizer, organizerName) }),
-    attendees: attendees.map(({ address, comment, name, partstat }) => ({
+    ...(organizer === undefined
+      ? {}
+      : { organizer: { ...person(organizer, organizerName), ...sentBy(organizerSentBy) } }),
+    attendees: attendees.map(({ address, comment, name, partstat, sentBy: delegate }) => ({
       ...person(address, name),
+      ...sentBy(delegate),
       answer: STANDINGS[partstat] ?? 'needs_action',
       ...(comment === undefined ? {} : { comment }),
     })),

@@ -43,10 +43,10 @@ export function makeInvitationHandlers(
     },
     answerInvitation: async ({ user, parameters: { calendar: id = '', entry = '' }, body }) => {
       const { answer, recurrence_id: recurrenceId } = body as z.infer<typeof answerInvitation>;
-      const { calendar, contents, stored, object } = findInvitation(services, user, id, entry);
+      const { calendar, contents, stored, object } = findInvitation(services, user, id, entry, 'delegate');
       const components = answeredIn(object, recurrenceId, calendar.zone);
       const lines = components.flatMap((component) => propertiesOf(component, 'ATTENDEE'));
-      const own = lines.find(({ value }) => book.userOf(value) === user);
+      const own = lines.find(({ value }) => book.userOf(value) === calendar.owner);
       if (own === undefined) throw new Refusal('answer_forbidden');
       const changes = { PARTSTAT: answer.toUpperCase(), RSVP: undefined };
       const bytes = changePerson(object, { name: 'ATTENDEE', address: own.value }, changes, components);
@@ -57,10 +57,19 @@ export function makeInvitationHandlers(
   };
 }
 
-/** An entry that somebody else organises, in a calendar of the person's own. @throws Refusal `invitation_not_found`. */
-export function findInvitation(services: CalendarServices, user: string, id: string, entry: string) {
+/**
+ * An entry that somebody else organises, in a calendar of the person's own, or of somebody whose delegate they are.
+ * @throws Refusal `invitation_not_found`.
+ */
+export function findInvitation(
+  services: CalendarServices,
+  user: string,
+  id: string,
+  entry: string,
+  least: 'delegate' | 'owner' = 'owner',
+) {
   try {
-    const accessible = accessCalendar(services.calendars, user, id, 'owner');
+    const accessible = accessCalendar(services.calendars, user, id, least);
     const { calendar } = accessible;
     // A feed invites nobody, whatever stands in it.
     if (calendar.subscribed === true) throw new Refusal('invitation_not_found');

@@ -64,7 +64,7 @@ async function accept(services: CalendarServices, user: string, kept: KeptPropos
     kept.recurrenceId === undefined
       ? { scope: 'all' as const }
       : { scope: 'this' as const, recurrence_id: kept.recurrenceId };
-  const context = contextOf(services, user, accessible.calendar);
+  const context = contextOf(services, user, accessible);
   const { bytes } = inContract(() => changeObject(object, { ...form, ...scope }, context));
   const put = { name: stored.name, bytes: bytes as Uint8Array, conditions: { ifMatch: [stored.etag] } };
   await asEntry(() =>

@@ -2,7 +2,6 @@
 import { makeId } from '#src/base/ids.ts';
 import type { ChangeEntry } from '#src/protocol/calendars/calendars.ts';
 import { Refusal } from '#src/protocol/errors.ts';
-import type { AddressBook } from '../address-book.ts';
 import {
   classLines,
   peopleChanges,
@@ -12,6 +11,7 @@ import {
   timeChanges,
   withChanges,
   wordChanges,
+  type Organizing,
   type PropertyChanges,
 } from './entry-form.ts';
 import { detailChanges, withReminders } from './entry-details.ts';
@@ -40,14 +40,12 @@ import { Series } from '../recurrence/series.ts';
 import { StepBudget } from '../recurrence/step-budget.ts';
 import { instantOf } from '../zones/zone.ts';
 
-export interface EditContext {
-  readonly book: AddressBook;
+export interface EditContext extends Organizing {
   /** Who changes it. */
   readonly user: string;
   /** The calendar's. */
   readonly zone: string;
   readonly now: number;
-  readonly mayInvite: (user: string) => boolean;
 }
 
 /** What becomes of an object: its new bytes, or null where nothing of it is left; and a second one that splits off. */
@@ -100,10 +98,7 @@ function changesOf(component: Component, series: Series, form: ChangeEntry, cont
   const extent = extentOf(component, series.zones);
   const kept = extent === undefined ? undefined : writeDuration(extent.length);
   const time = timeChanges(form, context.zone, kept) ?? {};
-  const people =
-    form.attendees === undefined
-      ? {}
-      : peopleChanges(context.book, context.user, form.attendees, component, context.mayInvite);
+  const people = form.attendees === undefined ? {} : peopleChanges(context, form.attendees, component);
   const changes = { ...wordChanges(form), ...time, ...people, ...detailChanges(form, component, context.zone) };
   const sequence = Number(propertyOf(component, 'SEQUENCE')?.value ?? 0) || 0;
   const isRevised = 'DTSTART' in changes || form.rule !== undefined;

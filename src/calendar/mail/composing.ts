@@ -50,17 +50,25 @@ export async function compose(composing: Composing, options: ComposingOptions): 
     const words = reminderWords(JSON.parse(letter.bytes.toString()) as ReminderMail, language);
     return { ...message, ...words, from: { name: wordingOf(language).calendar, address: from } };
   }
-  const name = nameOf(book.nameOf(letter.from));
   const description = await describe(composing, options);
+  const whose = nameOf(book.nameOf(letter.from));
+  const name = delegateIn(book, letter.from, description, language) ?? whose;
   const own = book.addressesOf(letter.from).find((address) => address.startsWith('mailto:'));
   return {
     ...message,
     ...schedulingWords(letter.kind, composing, name, description),
     from: { name, address: from },
     // People answer whom the mail is from; the installation's address is read by no person.
-    ...(own === undefined ? {} : { replyTo: { name, address: own.slice('mailto:'.length) } }),
+    ...(own === undefined ? {} : { replyTo: { name: whose, address: own.slice('mailto:'.length) } }),
     icalEvent: { method: letter.kind, filename: 'invite.ics', content: Buffer.from(description.bytes) },
   };
+}
+
+/** How a mail names the delegate who wrote it in somebody's name; undefined where there was none. */
+function delegateIn(book: AddressBook, from: string, { sentBy }: Description, language: Language): string | undefined {
+  const delegate = sentBy === undefined ? undefined : book.userOf(sentBy);
+  if (delegate === undefined || delegate === from) return undefined;
+  return wordingOf(language).onBehalf(nameOf(book.nameOf(delegate)), nameOf(book.nameOf(from)));
 }
 
 async function describe({ from, letter, zone }: Composing, { book, pool }: ComposingOptions): Promise<Description> {

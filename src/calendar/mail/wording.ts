@@ -24,6 +24,8 @@ export interface Wording {
     readonly REPLY: (name: string, answer: string) => string;
     readonly REMINDER: string;
   };
+  /** A delegate who writes in somebody's name. */
+  readonly onBehalf: (delegate: string, name: string) => string;
   readonly calendar: string;
   readonly when: string;
   readonly where: string;
@@ -64,6 +66,7 @@ const ENGLISH: Wording = {
     REPLY: (name, answer) => `${name} has answered (${answer.toLowerCase()}):`,
     REMINDER: 'Reminder:',
   },
+  onBehalf: (delegate, name) => `${delegate} on behalf of ${name}`,
   ...{ calendar: 'Calendar', when: 'When', where: 'Where', repeating: 'repeating', nothing: 'nothing' },
   changes: 'What has changed:',
   occurrence: (when) => `The occurrence of ${when}`,
@@ -106,6 +109,7 @@ const RUSSIAN: Wording = {
     REPLY: (name, answer) => `${name}, ответ — «${answer.toLowerCase()}»:`,
     REMINDER: 'Напоминание:',
   },
+  onBehalf: (delegate, name) => `${delegate} от имени: ${name}`,
   ...{ calendar: 'Календарь', when: 'Когда', where: 'Где', repeating: 'повторяется', nothing: 'пусто' },
   changes: 'Что изменилось:',
   occurrence: (when) => `Повторение ${when}`,

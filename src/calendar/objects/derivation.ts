@@ -21,10 +21,9 @@ import { findSlots, type Slot, type SlotQuestion } from '../availability/slots.t
 import { canonicalAddress } from '../address-book.ts';
 import { flatten, type Detail, type FlatObject } from '../ics/flattening.ts';
 import { splitFile, type Split } from '../ics/splitting.ts';
-import { bytesOf } from '../icalendar/component-reader.ts';
-import { writeProperty } from '../icalendar/component-writer.ts';
+import { replaceLines } from '../icalendar/edits.ts';
 import { answerAlarms, type AlarmAnswer, type AlarmQuestion } from '../reminders/alarm-times.ts';
-import { RESPONSE_COMMENT } from '../scheduling/people.ts';
+import { RESPONSE_COMMENT, withParameters } from '../scheduling/people.ts';
 import { leavesOrganizers, type AttendeeChange } from '../scheduling/attendee-changes.ts';
 import { answer, respond, type Response } from '../scheduling/itip-reply.ts';
 import { readFeed, type FeedAnswer, type FeedQuestion } from '../subscriptions/feed-reading.ts';
@@ -56,6 +55,8 @@ export interface Attendee {
   readonly name: string | undefined;
   /** What they added to their answer, where the organiser's own object says it. */
   readonly comment: string | undefined;
+  /** Who answered in their name, as an address. */
+  readonly sentBy: string | undefined;
   /** Where its line begins in the bytes. */
   readonly start: number;
 }
@@ -66,16 +67,23 @@ export interface Participation {
   readonly recurrenceId: string | undefined;
   readonly organizer: string | undefined;
   readonly organizerName: string | undefined;
+  /** Who wrote in the organiser's name, as an address. */
+  readonly organizerSentBy: string | undefined;
+  /** Where the organiser's line begins in the bytes. */
+  readonly organizerStart: number | undefined;
   /** Who schedules for the attendees, in upper case: SERVER where nobody said (RFC 6638, 7.1). */
   readonly agent: string;
   readonly attendees: readonly Attendee[];
 }
 
-/** An attendee's line whose PARTSTAT is not the client's to say. */
+/** The line of somebody of whom the client says what is not its to say. */
 export interface Correction {
-  /** Where its line begins in the bytes. */
+  /** Where it begins in the bytes. */
   readonly start: number;
-  readonly partstat: string;
+  /** PARTSTAT; undefined of an organiser's line, which has none. */
+  readonly partstat: string | undefined;
+  /** SENT-BY; undefined for nobody. */
+  readonly sentBy: string | undefined;
 }
 
 export interface Derived {
@@ -193,7 +201,7 @@ export function carryOut(
   if (task.kind === 'booking') return readBooking(task);
   if (task.kind === 'book') return answerBooking(task);
   const object = readCalendarObject(task.bytes, { isMessage: task.kind === 'derive' && task.isMessage === true });
-  if (task.kind === 'correct') return correctAnswers(object, task.corrections);
+  if (task.kind === 'correct') return correctPeople(object, task.corrections);
   if (task.kind === 'derive') return deriveFrom(object, task.zone);
   return expandFrom(object, task.window, task.zone, task.limits);
 }
@@ -259,6 +267,8 @@ export function participationOf(component: Component): Participation {
     recurrenceId: propertyOf(component, 'RECURRENCE-ID')?.value.trim(),
     organizer: organizer === undefined ? undefined : canonicalAddress(organizer.value),
     organizerName: organizer === undefined ? undefined : parameterOf(organizer, 'CN'),
+    organizerSentBy: organizer === undefined ? undefined : sentByOf(organizer),
+    organizerStart: organizer?.start,
     agent: (organizer === undefined ? undefined : parameterOf(organizer, 'SCHEDULE-AGENT'))?.toUpperCase() ?? 'SERVER',
     attendees: propertiesOf(component, 'ATTENDEE').map(attendeeOf),
   };
@@ -270,6 +280,7 @@ function attendeeOf(property: Property): Attendee {
     partstat: (parameterOf(property, 'PARTSTAT') ?? 'NEEDS-ACTION').toUpperCase(),
     name: parameterOf(property, 'CN'),
     comment: parameterOf(property, RESPONSE_COMMENT),
+    sentBy: sentByOf(property),
     start: property.start,
   };
 }
@@ -279,19 +290,23 @@ export function isZone(name: string): boolean {
   return knownZone(name)?.name === name;
 }
 
-/** Bytes with the answers of these attendees put in place of what their lines say; everything else stays as it is. */
-function correctAnswers(object: CalendarObject, corrections: readonly Correction[]): Uint8Array {
-  const partstats = new Map(corrections.map(({ start, partstat }) => [start, partstat]));
-  const parts: string[] = [];
-  let at = 0;
-  for (const line of componentsOf(object).flatMap((component) => propertiesOf(component, 'ATTENDEE'))) {
-    const partstat = partstats.get(line.start);
-    if (partstat === undefined) continue;
-    const kept = line.parameters.filter(({ name }) => name !== 'PARTSTAT');
-    const parameters = [...kept, { name: 'PARTSTAT', values: [partstat] }];
-    const text = Buffer.from(writeProperty({ ...line, parameters })).toString('latin1');
-    parts.push(object.source.slice(at, line.start), text);
-    at = line.end;
-  }
-  return bytesOf(parts.join('') + object.source.slice(at));
+function sentByOf(line: Property): string | undefined {
+  const address = parameterOf(line, 'SENT-BY');
+  return address === undefined ? undefined : canonicalAddress(address);
+}
+
+/** Bytes with the lines of these people saying what they are to say; everything else stays as it is. */
+function correctPeople(object: CalendarObject, corrections: readonly Correction[]): Uint8Array {
+  const wanted = new Map(corrections.map((correction) => [correction.start, correction]));
+  const lines = componentsOf(object).flatMap((component) =>
+    ['ORGANIZER', 'ATTENDEE'].flatMap((name) => propertiesOf(component, name)),
+  );
+  const edits = lines.flatMap((line): [Property, Property][] => {
+    const correction = wanted.get(line.start);
+    if (correction === undefined) return [];
+    const { partstat, sentBy } = correction;
+    const said = partstat === undefined ? {} : { PARTSTAT: partstat };
+    return [[line, withParameters(line, { ...said, 'SENT-BY': sentBy })]];
+  });
+  return replaceLines(object, edits);
 }

@@ -142,7 +142,9 @@ export class CalendarObjectWriter {
           .filter(({ id }) => id !== calendarId)
           .some(({ id }) => calendars.nameByUid(id, prior.uid) !== undefined);
       // What lies in another calendar of theirs as well is not over.
-      const change = { user, calendar, uid: prior?.uid ?? '', before, after: undefined };
+      const uid = prior?.uid ?? '';
+      const isAttendees = this.#isAttendees({ user, access, uid, organizer: organizerOf(before?.participations) });
+      const change = { user, calendar, access, uid, before, after: undefined, isAttendees };
       const found = before === undefined || isElsewhere ? undefined : await scheduler.plan(change);
       const plan = isSilent && found?.messages.every(({ method }) => method === 'REPLY') === true ? undefined : found;
       const isRemoved = await calendars.change((draft) => {
@@ -184,7 +186,7 @@ export class CalendarObjectWriter {
     accessCalendar(calendars, user, to.calendar, 'write');
     const bytes = calendars.bytesOf(from.calendar, from.name);
     if (bytes === undefined) throw new Refusal('entry_not_found');
-    const { index, isCorrected } = await this.judge(user, to.calendar, to.name, bytes);
+    const { index, isCorrected } = await this.judge(user, to.calendar, to.name, bytes, { isMoved: true });
     // What was answered to somebody else is theirs: it does not move into another person's calendar.
     if (isCorrected) throw new Refusal('organizer_forbidden');
     return await calendars.change((draft) => {
@@ -195,7 +197,8 @@ export class CalendarObjectWriter {
   }
 
   /**
-   * Reads an object and holds it to the rules of identity. `isImported`: it comes in a file, and tells nobody anything.
+   * Reads an object and holds it to the rules of identity. `isImported`: it comes in a file, and tells nobody anything; `isMoved`: it
+   * is moved as it is.
    * @throws as `put`.
    */
   async judge(
@@ -203,7 +206,7 @@ export class CalendarObjectWriter {
     calendarId: string,
     name: string,
     bytes: Uint8Array,
-    { isImported = false }: { readonly isImported?: boolean } = {},
+    { isImported = false, isMoved = false }: { readonly isImported?: boolean; readonly isMoved?: boolean } = {},
   ): Promise<JudgedObject> {
     const { book, calendars, clock, pool, scheduler } = this.#options;
     const { calendar, access } = accessCalendar(calendars, user, calendarId, 'write');
@@ -219,25 +222,30 @@ export class CalendarObjectWriter {
     const isOver = index.last !== null && index.last < clock.now();
     const of = { user, owner: calendar.owner, before: known, after: participations, isImported, isOver };
     if (isKeptAlone(book, of)) return unscheduled(bytes, index, prior);
-    const corrections = judgeWriting(book, { user, before: before?.participations ?? [], after: participations });
-    const organizer = participations.find((one) => one.organizer !== undefined)?.organizer;
+    const { owner } = calendar;
+    const people = { before: before?.participations ?? [], after: participations };
+    const corrections = judgeWriting(book, { user, owner, isDelegate: access === 'delegate', isMoved, ...people });
+    const organizer = organizerOf(participations);
     const whose = organizer === undefined ? undefined : book.userOf(organizer);
-    if (before?.isScheduled === true && whose !== undefined && whose !== user && whose !== calendar.owner) {
+    const isAttendees = this.#isAttendees({ user, access, uid: index.uid, organizer });
+    const isOthers = isAttendees || (whose !== user && whose !== owner);
+    if (before?.isScheduled === true && whose !== undefined && isOthers) {
       const change = { before: before.bytes, after: bytes, zone: calendar.zone };
       if (!(await pool.leavesOrganizers(change))) throw new Refusal('invitation_change_forbidden');
     }
     const corrected = corrections.length === 0 ? bytes : await pool.correct(bytes, corrections);
-    const change = { user, calendar, uid: index.uid, before, after: { bytes: corrected, participations } };
+    const after = { bytes: corrected, participations };
+    const change = { user, calendar, access, uid: index.uid, before, after, isAttendees };
     const plan = isJudged ? await scheduler.plan(change) : undefined;
     const stored = plan?.bytes ?? corrected;
-    const isUnanswered = !index.isCancelled && awaitsAnswer(book, calendar.owner, participations);
+    const isUnanswered = !index.isCancelled && awaitsAnswer(book, owner, participations);
     return {
       bytes: stored,
       index: storedIndex(index, isScheduled, isUnanswered),
       isCorrected: stored !== bytes && Buffer.compare(stored, bytes) !== 0,
       judgedEtag: prior?.etag,
       // Whoever writes for the owner what the owner organises writes as their organiser (RFC 6638, 3.2.10).
-      isInvitation: organizer !== undefined && whose !== user && whose !== calendar.owner,
+      isInvitation: organizer !== undefined && isOthers,
       plan,
     };
   }
@@ -258,6 +266,16 @@ export class CalendarObjectWriter {
     const holder = calendars.nameByUid(calendar.id, index.uid);
     const isHidden = holder !== undefined && contents.object(holder) === undefined;
     if (isHidden) throw new Refusal('entry_uid_taken');
+  }
+
+  /**
+   * Whether what a delegate organises is the owner's copy of it: their own object lies in a calendar of theirs, and they answer for
+   * the owner by this one.
+   */
+  #isAttendees(of: { user: string; access: Access; uid: string; organizer: string | undefined }): boolean {
+    const { book, calendars } = this.#options;
+    if (of.access !== 'delegate' || of.organizer === undefined || book.userOf(of.organizer) !== of.user) return false;
+    return writableOwn(calendars, of.user).some(({ id }) => calendars.nameByUid(id, of.uid) !== undefined);
   }
 
   /** What the server knows of it: the object that is there, or the same one in another own calendar. */
@@ -291,6 +309,10 @@ function assertSees(contents: CalendarContents, name: string): void {
 function unscheduled(bytes: Uint8Array, index: ModelIndex, prior: ObjectRecord | undefined): JudgedObject {
   const state = { bytes, index: storedIndex(index, false, false), judgedEtag: prior?.etag };
   return { ...state, isCorrected: false, isInvitation: true, plan: undefined };
+}
+
+function organizerOf(participations: readonly Participation[] = []): string | undefined {
+  return participations.find(({ organizer }) => organizer !== undefined)?.organizer;
 }
 
 function hasPeople(participations: readonly Participation[]): boolean {

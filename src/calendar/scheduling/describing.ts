@@ -57,6 +57,8 @@ export interface Description {
   /** Address in lower case and name, as the object has them. */
   readonly organizer: string | undefined;
   readonly organizerName: string | undefined;
+  /** Who speaks in the name of the organiser, or of who sent a REPLY: an address in lower case. */
+  readonly sentBy: string | undefined;
   /** PARTSTAT of the attendee, or of who sent a REPLY; undefined where they are not invited, or to nothing that takes place. */
   readonly answer: string | undefined;
   /** What is sent. */
@@ -75,6 +77,8 @@ export function describe({ addresses, attendee, bytes, zone }: Described): Descr
   // An answer is from the one person that it names.
   const [replied] = component === undefined || object.method !== 'REPLY' ? [] : propertiesOf(component, 'ATTENDEE');
   const whose = attendee ?? replied?.value.trim().toLowerCase();
+  const speaker = object.method === 'REPLY' ? replied : organizer;
+  const sentBy = speaker === undefined ? undefined : parameterOf(speaker, 'SENT-BY');
   const extent = component === undefined ? undefined : extentOf(component, new ZoneResolver(object.zones, zone));
   return {
     title: text('SUMMARY'),
@@ -87,6 +91,7 @@ export function describe({ addresses, attendee, bytes, zone }: Described): Descr
     last,
     organizer: organizer?.value.trim().toLowerCase(),
     organizerName: organizer === undefined ? undefined : parameterOf(organizer, 'CN'),
+    sentBy: sentBy?.trim().toLowerCase(),
     answer: whose === undefined ? undefined : answerOf(instances, whose),
     bytes: addresses === undefined ? bytes : readdressed(object, addresses, bytes),
   };

@@ -166,12 +166,14 @@ function answerIn({ component }: Instance, identity: string, recipients: Recipie
 function withOwnAnswer(instance: Instance, before: Instance | undefined, { recipients, to }: Incoming): Component {
   const { component } = instance;
   if (before?.timing !== instance.timing || before.isCancelled) return component;
-  const partstat = answerIn(before, to, recipients) ?? UNANSWERED;
+  const own = lineOf(recipients, before.component, to);
+  const partstat = own === undefined ? UNANSWERED : said(own, 'PARTSTAT', UNANSWERED);
+  const sentBy = own === undefined ? undefined : parameterOf(own, 'SENT-BY');
   const properties = component.properties.map((line) => {
     const isOwn = line.name === 'ATTENDEE' && identityOf(recipients, line.value) === to;
     return !isOwn || said(line, 'PARTSTAT', UNANSWERED) === partstat
       ? line
-      : withParameters(line, { PARTSTAT: partstat });
+      : withParameters(line, { PARTSTAT: partstat, 'SENT-BY': sentBy });
   });
   return { ...component, properties };
 }
@@ -228,7 +230,7 @@ function takeReply(message: State, copy: State, { from, recipients, zone }: Inco
     if (answer === undefined || stored === undefined || line === undefined || !isServers(line)) continue;
     if (reply.sequence < stored.askedSequence) continue;
     const partstat = said(answer, 'PARTSTAT', UNANSWERED);
-    const answered = { PARTSTAT: partstat, 'SCHEDULE-STATUS': '2.0', RSVP: undefined };
+    const answered = { PARTSTAT: partstat, 'SCHEDULE-STATUS': '2.0', RSVP: undefined, ...sentByIn(answer, from) };
     const changed = withParameters(line, { ...answered, ...remarksOf(reply.component, from) });
     if (stored.key === reply.key) {
       if (said(line, 'PARTSTAT', UNANSWERED) !== partstat) edits.push([line, changed]);
@@ -274,7 +276,7 @@ function answeredWithSeries(
     if (line === undefined || named.has(instance.key) || instance.isCancelled || !isServers(line)) return [];
     if (reply.sequence < instance.askedSequence || said(line, 'PARTSTAT', UNANSWERED) === partstat) return [];
     if (!isInPlace(instance, copy.object, zone) || (isOutside(from) && !isAsSeries(line))) return [];
-    const answered = { PARTSTAT: partstat, 'SCHEDULE-STATUS': '2.0', RSVP: undefined };
+    const answered = { PARTSTAT: partstat, 'SCHEDULE-STATUS': '2.0', RSVP: undefined, ...sentByIn(answer, from) };
     return [[line, withParameters(line, { ...answered, ...remarksOf(reply.component, from) })]];
   });
 }
@@ -321,8 +323,14 @@ function answersOf(
     const theirs = identity === to ? undefined : lines.get(identity);
     const partstat = theirs === undefined ? undefined : said(theirs, 'PARTSTAT', UNANSWERED);
     if (theirs === undefined || partstat === said(line, 'PARTSTAT', UNANSWERED)) return [];
-    return [[line, withParameters(line, { PARTSTAT: partstat, RSVP: parameterOf(theirs, 'RSVP') })]];
+    const [rsvp, sentBy] = ['RSVP', 'SENT-BY'].map((name) => parameterOf(theirs, name));
+    return [[line, withParameters(line, { PARTSTAT: partstat, RSVP: rsvp, 'SENT-BY': sentBy })]];
   });
+}
+
+/** Who answered in somebody's name. What a mail says of that is a claim, and stays out. */
+function sentByIn(answer: Property, from: string): { readonly 'SENT-BY': string | undefined } {
+  return { 'SENT-BY': isOutside(from) ? undefined : parameterOf(answer, 'SENT-BY') };
 }
 
 /** What stands beside an answer: a comment, and of somebody outside when they gave it, which puts later ones in order. */

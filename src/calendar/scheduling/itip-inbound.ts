@@ -265,7 +265,7 @@ function asked(
     if (line.name !== 'ATTENDEE' && line.name !== 'ORGANIZER') return line;
     const shown = withoutLocal(line);
     const isOwn = line.name === 'ATTENDEE' && identityOf(recipients, line.value) === to;
-    return isOwn ? withParameters(shown, { PARTSTAT: answer }) : shown;
+    return isOwn ? withParameters(shown, { PARTSTAT: answer, 'SENT-BY': undefined }) : shown;
   });
   return { ...bare, properties };
 }

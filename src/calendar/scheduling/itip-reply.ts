@@ -12,7 +12,7 @@ const UNANSWERED = 'NEEDS-ACTION';
 
 /** @param attendee the identity of who answers. @throws CalendarFault. */
 export function answer(change: ChangedObject, attendee: string): Scheduled {
-  const { recipients, zone, now } = change;
+  const { recipients, zone, now, sentBy } = change;
   const read = (bytes: Uint8Array | undefined) => {
     if (bytes === undefined) return undefined;
     const object = readCalendarObject(bytes);
@@ -28,14 +28,15 @@ export function answer(change: ChangedObject, attendee: string): Scheduled {
   const isSent = status.startsWith('1');
   if (!isSent && status !== UNDELIVERED) return silent;
   const isForced = said(organizer, 'SCHEDULE-FORCE-SEND', '') === 'REPLY';
-  const answers =
+  const given =
     after === undefined
       ? declined(before?.instances ?? [], attendee, recipients)
       : [
           ...answered(before?.instances ?? [], after.instances, { attendee, recipients, isForced }),
           ...leftOut(change, before, after, attendee),
         ];
-  if (answers.length === 0) return silent;
+  if (given.length === 0) return silent;
+  const answers = given.map((one) => ({ ...one, line: withParameters(one.line, { 'SENT-BY': sentBy }) }));
   const all =
     after === undefined ? answers : [...answers, ...restated(answers, after, { attendee, recipients, whom, zone })];
   const reply = () => ({ method: 'REPLY' as const, bytes: replyOf(object.object, all, now), recipients: [whom] });

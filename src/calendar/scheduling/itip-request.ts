@@ -19,6 +19,8 @@ export interface ChangedObject {
   readonly zone: string;
   readonly now: number;
   readonly recipients: Recipients;
+  /** Address of who writes in the name of whose object it is; undefined where they do so themselves. */
+  readonly sentBy?: string | undefined;
   /** How many people outside may be written to by mail; who comes behind them is told later. */
   readonly mailRoom: number;
 }
@@ -91,7 +93,7 @@ function revise(
     for (const line of propertiesOf(instance.component, 'ATTENDEE')) {
       if (identityOf(recipients, line.value) === organizer || !isServers(line)) continue;
       if (said(line, 'PARTSTAT', UNANSWERED) === UNANSWERED) continue;
-      edits.push([line, withParameters(line, { PARTSTAT: UNANSWERED })]);
+      edits.push([line, withParameters(line, { PARTSTAT: UNANSWERED, 'SENT-BY': undefined })]);
     }
   }
   return edits.length === 0 ? undefined : replaceLines(given.object, edits);
@@ -164,7 +166,7 @@ function messagesFor(before: State | undefined, after: State | undefined, change
     group.recipients.push(identity);
   }
   const messages = [...groups.values()].map(({ knew, recipients, what }) => ({
-    ...{ method: what.method, bytes: written(what, before, after, change.now), recipients },
+    ...{ method: what.method, bytes: written(what, before, after, change), recipients },
     ...(knew === undefined ? {} : { revisions: revisionsFor(what, knew, before, after, change) }),
   }));
   return { told, messages };
@@ -228,12 +230,17 @@ function whatFor(
   return { method: 'REQUEST', keys: is.keys, isOfBefore: false };
 }
 
-function written(what: What, before: State | undefined, after: State | undefined, now: number): Uint8Array {
+function written(
+  what: What,
+  before: State | undefined,
+  after: State | undefined,
+  { now, sentBy }: ChangedObject,
+): Uint8Array {
   const state = (what.isOfBefore ? before : after) as State;
   const keys = new Set(what.keys);
   if (what.method === 'REQUEST') return requestOf(state.object, viewOf(state.instances, keys), now);
   const gone = state.instances.filter(({ key }) => keys.has(key));
-  return cancelOf(state.object, gone, now);
+  return cancelOf(state.object, gone, now, sentBy);
 }
 
 function statusesOf(recipients: Recipients): Map<string, Recipients[string]> {

@@ -13,7 +13,7 @@ import {
 import { writeCalendar } from '../icalendar/generated-calendar.ts';
 import { writeInstant } from '../icalendar/values.ts';
 import { ASKED_SEQUENCE, exclusionsOf, type Instance, WHOLE } from './instances.ts';
-import { identityOf, type Recipients, withoutLocal } from './people.ts';
+import { identityOf, type Recipients, withoutLocal, withParameters } from './people.ts';
 import type { Revision } from './revisions.ts';
 
 /** ADD is not sent: a REQUEST says all of the object that its reader is invited to. */
@@ -103,13 +103,22 @@ export function requestOf(object: CalendarObject, components: readonly Component
   );
 }
 
-/** A CANCEL of these instances, or of all where the series is among them. */
-export function cancelOf(object: CalendarObject, instances: readonly Instance[], now: number): Uint8Array {
+/**
+ * A CANCEL of these instances, or of all where the series is among them.
+ * @param sentBy address of who takes them back in the organiser's name; undefined for the organiser.
+ */
+export function cancelOf(
+  object: CalendarObject,
+  instances: readonly Instance[],
+  now: number,
+  sentBy: string | undefined,
+): Uint8Array {
   const whole = instances.find(({ key }) => key === WHOLE);
   const components = (whole === undefined ? instances : [whole]).map(({ component, sequence }) => {
     const kept = component.properties
       .filter(({ name }) => OF_CANCELLED.has(name) && name !== 'SEQUENCE')
-      .map(shownLine);
+      .map(shownLine)
+      .map((line) => (line.name === 'ORGANIZER' ? withParameters(line, { 'SENT-BY': sentBy }) : line));
     const sequenced = makeProperty('SEQUENCE', String(sequence + 1));
     const properties = [...kept, sequenced, makeProperty('STATUS', 'CANCELLED')];
     return stamped(makeComponent(component.name, properties), now);

@@ -1,7 +1,7 @@
 /** Implicit scheduling (RFC 6638): what is told to whom when a person changes an object, decided before it is written. */
 import type { Clock } from '#src/base/clock.ts';
 import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
-import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
+import type { Access, CalendarRecord } from '#storage/calendars/calendar-records.ts';
 import type { AddressBook } from '../address-book.ts';
 import type { Participation } from '../objects/derivation.ts';
 import type { DerivationPool } from '../objects/derivation-pool.ts';
@@ -31,6 +31,10 @@ export interface ObjectState {
 export interface WrittenChange {
   readonly user: string;
   readonly calendar: CalendarRecord;
+  /** Theirs to the calendar: a delegate answers for its owner (RFC 6638, 2.1). */
+  readonly access: Access;
+  /** Whether it is the owner's copy of what somebody else organises, even where that is who writes. */
+  readonly isAttendees: boolean;
   readonly uid: string;
   readonly before: ObjectState | undefined;
   /** Undefined where it is removed. */
@@ -58,20 +62,22 @@ export class Scheduler {
   }
 
   /** Undefined where a change is nobody else's business. @throws CalendarFault; Refusal `busy`. */
-  async plan({ user, calendar, uid, before, after }: WrittenChange): Promise<Plan | undefined> {
+  async plan(change: WrittenChange): Promise<Plan | undefined> {
+    const { user, calendar, access, isAttendees, uid, before, after } = change;
     const { book, clock, mail, pool } = this.#options;
     const organizer = organizerOf(after) ?? organizerOf(before);
     if (organizer === undefined) return undefined;
     const whose = book.userOf(organizer);
-    // Whoever writes in somebody's calendar may do so for what that person organises, and answers for nobody.
-    const isOrganizers = whose !== undefined && (whose === user || whose === calendar.owner);
-    if (!isOrganizers && user !== calendar.owner) return undefined;
-    const own = isOrganizers ? whose : user;
+    // Whoever writes in somebody's calendar may do so for what that person organises; their delegate answers for them, too.
+    const isOrganizers = !isAttendees && whose !== undefined && (whose === user || whose === calendar.owner);
+    if (!isOrganizers && access !== 'owner' && access !== 'delegate') return undefined;
+    const own = isOrganizers ? whose : calendar.owner;
     const scheduled = await pool.schedule({
+      sentBy: own === user ? undefined : book.addressesOf(user)[0],
       ...{ kind: 'schedule', role: isOrganizers ? 'organizer' : 'attendee', own },
       ...{ before: before?.bytes, after: after?.bytes, zone: calendar.zone, now: clock.now() },
       mailRoom: mail.roomOf(own),
-      recipients: isOrganizers ? this.#invited(own, [before, after]) : this.#organizer(organizer, user),
+      recipients: isOrganizers ? this.#invited(own, [before, after]) : this.#organizer(organizer, own),
     });
     return { ...scheduled, from: own, uid, calendar: calendar.id };
   }

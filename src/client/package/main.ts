@@ -25,4 +25,5 @@ export type { HistoryPage, HistoryQuery, InboxPage, SearchHit, SearchPage, Searc
 export type { ClientErrorCode } from '../parley-error.ts';
 export type { Presence, Presences } from '../presences.ts';
 export type { Language } from '../translations.ts';
+export type { PushManagerLike, PushSubscriptionLike, WebPush } from '../web-push.ts';
 export type { Session } from '#src/protocol/sessions/sessions.ts';

@@ -19,6 +19,7 @@ import { randomSymbols } from '#src/base/ids.ts';
 import { ldapWordOf, withLdap, type LdapBounds, type LdapTarget } from '#src/outgoing/ldap.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import { Refusal } from '#src/protocol/errors.ts';
+import { MEMBER_ATTRIBUTES, membersOf } from './ldap-members.ts';
 
 /** How long connecting, and each answer, may take. Beyond it: `directory_unavailable`. */
 export const LDAP_MILLIS = 5_000;
@@ -74,7 +75,7 @@ export interface LdapPerson {
 export interface LdapGroup {
   readonly id: string;
   readonly name: string;
-  /** Distinguished names, as the server writes them; undefined where it gave only a part of them. */
+  /** Distinguished names, as the server writes them; undefined where they were not all to be had. */
   readonly members: readonly string[] | undefined;
 }
 
@@ -138,20 +139,25 @@ export class LdapDirectory {
   async groups(settings: LdapSettings, take: (page: readonly LdapGroup[]) => Promise<void>): Promise<void> {
     const { groupBaseDn: baseDn, groupFilter: filter, idAttribute } = settings;
     if (baseDn === undefined) return;
-    const attributes = ['cn', 'member', 'uniqueMember', idAttribute];
-    await this.#pages(settings, { baseDn, filter, attributes }, async (entries) => {
-      await take(entries.flatMap((entry) => groupOf(settings, entry) ?? []));
+    const attributes = ['cn', ...MEMBER_ATTRIBUTES, idAttribute];
+    await this.#pages(settings, { baseDn, filter, attributes }, async (entries, client) => {
+      const groups: LdapGroup[] = [];
+      for (const entry of entries) {
+        const [id, name] = [idOf(entry, idAttribute), textOf(entry, 'cn')];
+        if (id !== undefined && name !== undefined) groups.push({ id, name, members: await membersOf(client, entry) });
+      }
+      await take(groups);
     });
   }
 
   async #pages(
     settings: LdapSettings,
     { attributes, baseDn, filter }: { readonly attributes: string[]; readonly baseDn: string; readonly filter: string },
-    take: (entries: readonly Entry[]) => Promise<void>,
+    take: (entries: readonly Entry[], client: Client) => Promise<void>,
   ): Promise<void> {
     await this.#ask(settings, async (client) => {
       const options = { ...searchOptions(settings), filter, attributes, paged: { pageSize: PAGE_ENTRIES } };
-      for await (const { searchEntries } of client.searchPaginated(baseDn, options)) await take(searchEntries);
+      for await (const { searchEntries } of client.searchPaginated(baseDn, options)) await take(searchEntries, client);
     });
   }
 
@@ -252,15 +258,6 @@ function personOf(settings: LdapSettings, entry: Entry): LdapPerson | undefined 
     email: textOf(entry, mailAttribute),
     isDisabled: isLocked || (control & ACCOUNT_DISABLED) !== 0,
   };
-}
-
-function groupOf({ idAttribute }: LdapSettings, entry: Entry): LdapGroup | undefined {
-  const [id, name] = [idOf(entry, idAttribute), textOf(entry, 'cn')];
-  if (id === undefined || name === undefined) return undefined;
-  // Active Directory gives 1,500 members at most, and the rest by `member;range=`: a part would take people out.
-  const isPart = Object.keys(entry).some((attribute) => /^(?:uniqueMember|member);range=/i.test(attribute));
-  const members = ['member', 'uniqueMember'].flatMap((attribute) => valuesOf(entry, attribute));
-  return { id, name, members: isPart ? undefined : members.map((member) => member.toString()) };
 }
 
 function idOf(entry: Entry, attribute: string): string | undefined {

@@ -18,6 +18,8 @@ import type { PrivateTargets } from '#src/outgoing/targets.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
+import { holdsConsoleRole } from '../console/console-role-record.ts';
+import { actorOf, type Principal } from '../console/principal.ts';
 import type { Passwords } from '../credentials/passwords.ts';
 import type { SessionAnnouncer } from '../credentials/revocations.ts';
 import type { Noted, SignIn } from '../sign-in.ts';
@@ -177,11 +179,12 @@ export class SignOn {
   }
 
   /**
-   * Binds a person's account at a provider on an administrator's word; an owner's nobody binds (CRD-13).
+   * Binds a person's account at a provider on an administrator's word; an owner's nobody binds (CRD-13), and that of
+   * another who has a role in the console an owner alone: it is a way in, as a new password is.
    * @throws Refusal `sso_provider_not_found`, `person_not_found`, `person_left`, `owner_binds_own_account`,
-   * `sso_identity_taken`.
+   * `right_missing`, `sso_identity_taken`.
    */
-  async assign(id: string, username: string, subject: string, by: AuditActor): Promise<void> {
+  async assign(id: string, principal: Principal, username: string, subject: string, address: string): Promise<void> {
     const { accounts, announcer, clock, providers } = this.#options;
     const { issuer } = providers.read(id);
     const ended = await accounts.change((draft) => {
@@ -189,7 +192,9 @@ export class SignOn {
       if (person === undefined) throw new Refusal('person_not_found');
       if (person.role === 'owner') throw new Refusal('owner_binds_own_account');
       if (person.state === 'left') throw new Refusal('person_left');
-      const binding = { by: 'administrator', actor: by.actor, address: by.address, now: clock.now() } as const;
+      const isOwn = principal.kind === 'person' && principal.username === username;
+      if (principal.role !== 'owner' && !isOwn && holdsConsoleRole(draft, username)) throw new Refusal('right_missing');
+      const binding = { by: 'administrator', actor: actorOf(principal), address, now: clock.now() } as const;
       return bindPerson(draft, username, { issuer, subject }, binding);
     });
     if (ended.length > 0) await announcer.revoked(ended);

@@ -14,6 +14,7 @@ export const SECURITY_NOTICE_KINDS = [
   'recovery_codes_made',
   'passkey_copied',
   'email_confirmed',
+  'account_bound',
 ] as const;
 export type SecurityNoticeKind = (typeof SECURITY_NOTICE_KINDS)[number];
 

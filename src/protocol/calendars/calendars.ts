@@ -178,6 +178,8 @@ export const person = {
   address: z.string(),
   name: z.string().optional(),
 };
+/** Who wrote in somebody's name, as their delegate. */
+const sentBy = z.strictObject(person).optional();
 const STATUSES = [
   'tentative',
   'confirmed',
@@ -230,10 +232,11 @@ const content = {
   reminders: z.array(z.strictObject(reminder)),
   /** Files elsewhere; what stands in the entry itself is read by CalDAV. */
   attachments: z.array(z.strictObject(attachment)),
-  organizer: z.strictObject(person).optional(),
+  organizer: z.strictObject({ ...person, sent_by: sentBy }).optional(),
   attendees: z.array(
     z.strictObject({
       ...person,
+      sent_by: sentBy,
       answer: standing,
       /** What they added to it: of a room, why it is declined. Only the organiser has it. */
       comment: z.string().optional(),

@@ -7,6 +7,7 @@ import type { OutboxEntry, OutboxStore } from '#src/client/conversations/outbox.
 import { isRecord } from '#src/client/conversations/records.ts';
 import { cookieSession } from '#src/client/connection/session.ts';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
+import { leaveWorker } from './worker-account.ts';
 
 /** Its value changes when somebody signs in or out: the other tabs are told by the browser. */
 export const SESSION_KEY = 'parley.session';
@@ -55,6 +56,7 @@ export function keepSession({ device_id, user }: Session): void {
 
 /** Nothing of the person stays but which device this is, which is no secret and keeps it one device. */
 export function forgetSession(): void {
+  leaveWorker();
   for (const key of Object.keys(localStorage)) {
     if (key.startsWith('parley.') && key !== DEVICES && key !== 'parley.language') localStorage.removeItem(key);
   }

@@ -18,6 +18,7 @@ import { lazy, Suspense, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useChat } from '../chat/chat-context.ts';
 import { useSignOut } from '../chat/sign-out.ts';
+import { NotificationsSection } from '../notifications/notifications-section.tsx';
 import { DevicesSection } from './devices-section.tsx';
 import { LanguageChoice } from './language-choice.tsx';
 import { PasswordSection } from './password-section.tsx';
@@ -48,6 +49,9 @@ export function SettingsScreen() {
         </Group>
         <Section title={t('settings.profile')}>
           <ProfileSection />
+        </Section>
+        <Section title={t('push.title')}>
+          <NotificationsSection />
         </Section>
         <Section title={t('settings.appearance')}>
           <Appearance />

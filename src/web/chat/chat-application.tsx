@@ -118,6 +118,7 @@ export interface ChatApplicationProps {
 
 export function ChatApplication({ client, leads, onSignOut }: ChatApplicationProps) {
   const [chat] = useState(() => makeChat(client, leads));
+  useEffect(() => chat.pushes.start((place) => void router.navigate({ href: place.slice(1) })), [chat]);
   return (
     <ChatContext value={chat}>
       <SignOutContext value={() => void Promise.all([chat.calls.leave(), chat.deletions.flush()]).finally(onSignOut)}>

@@ -4,6 +4,7 @@ import type { ParleyClient } from '#src/client/parley-client.ts';
 import { Reminders } from '../calendar/reminders/reminders.ts';
 import { CallEntry } from '../calls/call-entry.ts';
 import { Observable } from '../kit/observable.ts';
+import { Pushes } from '../notifications/pushes.ts';
 import { CustomEmojiPictures } from './emoji/custom-emoji-pictures.ts';
 import { Deletions } from './state/deletions.ts';
 import { Drafts } from './state/drafts.ts';
@@ -36,6 +37,7 @@ export interface Chat {
   readonly inbox: Inbox;
   readonly calls: CallEntry;
   readonly reminders: Reminders;
+  readonly pushes: Pushes;
   readonly sending: SendingMessages;
   readonly typing: TypingPeople;
   readonly drafts: Drafts;
@@ -48,14 +50,16 @@ export interface Chat {
 /** `leads` says whether this tab has the socket of all of the browser’s. */
 export function makeChat(client: ParleyClient, leads: () => boolean): Chat {
   const sending = new SendingMessages(client);
+  const inbox = new Inbox(client);
   return {
     client,
     me: client.user,
     people: new People(client),
     customEmojis: new CustomEmojiPictures(client),
-    inbox: new Inbox(client),
+    inbox,
     calls: new CallEntry(client),
     reminders: new Reminders(client, leads),
+    pushes: new Pushes(client, inbox),
     sending,
     typing: new TypingPeople(client),
     drafts: new Drafts(client),

@@ -6,12 +6,17 @@ export const NONCE = document.querySelector<HTMLMetaElement>('meta[property="csp
 
 interface PolicyRules {
   readonly createHTML: (text: string) => string;
+  readonly createScriptURL: (url: string) => string;
 }
 type PolicyFactory = { createPolicy(name: string, rules: PolicyRules): unknown };
 
+/** The service worker, at the root of the app. */
+export const WORKER_URL = new URL('worker.js', document.baseURI).href;
+
 /**
  * Takes care of the two libraries that write styles as text: both are given the nonce, and the browser takes their text only
- * as long as there is no markup in it. Nothing here makes markup of text; what tried to would fail.
+ * as long as there is no markup in it. Nothing here makes markup of text; what tried to would fail. The one script that is named
+ * by an address is the service worker.
  */
 export function securePage(): void {
   if (NONCE !== '') setNonce(NONCE);
@@ -20,6 +25,10 @@ export function securePage(): void {
     createHTML: (text) => {
       if (text.includes('<')) throw new TypeError('Text is never made markup of here.');
       return text;
+    },
+    createScriptURL: (url) => {
+      if (url !== WORKER_URL) throw new TypeError('No script is loaded by an address here but the service worker.');
+      return url;
     },
   });
 }

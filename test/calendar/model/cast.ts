@@ -14,7 +14,10 @@ export const ORGANIZER = 'alice';
 export const ATTENDEES = ['bob', 'carol'] as const;
 /** By mail alone: `zoe@outside.test`. */
 export const GUEST = 'zoe';
-/** Who may write in the organiser's calendar, and see what is private there or not. */
+/**
+ * Who may write in the organiser's calendar: the first of them organises there in the organiser's name and answers in that of
+ * the first attendee, the other one changes what is there.
+ */
 export const DELEGATES = ['dave', 'erin'] as const;
 const NAMES = [ORGANIZER, ...ATTENDEES, ...DELEGATES];
 export type Name = (typeof NAMES)[number];
@@ -85,6 +88,9 @@ export class Cast {
     ] as const) {
       await cast.ask(ORGANIZER, 'PUT', `/v1/calendars/${ids[ORGANIZER]}/shares/${delegate}`, { access });
     }
+    await cast.ask(ATTENDEES[0], 'PUT', `/v1/calendars/${ids[ATTENDEES[0]]}/shares/${DELEGATES[0]}`, {
+      access: 'delegate',
+    });
     for (const name of [ORGANIZER, ...DELEGATES]) {
       const { body } = await cast.ask<{ items: { id: string; name: string }[] }>(name, 'GET', '/v1/calendars');
       const own = body.items.find(({ id }) => id === ids[ORGANIZER])?.name;
@@ -171,12 +177,31 @@ export class Cast {
         assert.deepEqual([sent[0]?.uid, says], [uid, asked], 'what the guest was mailed');
       }
     }
-    await this.#assertSequences(models);
+    const events = await this.events(ORGANIZER);
+    this.#assertSequences(models, events);
+    this.#assertSpeakers(models, events);
+  }
+
+  /** SENT-BY says who wrote last in the organiser's name, and that only one delegate answers, for one person. */
+  #assertSpeakers(models: readonly MeetingModel[], events: ReadonlyMap<string, readonly ReadEvent[]>): void {
+    for (const { sentBy, uid } of models) {
+      for (const event of events.get(uid) ?? []) {
+        assert.equal(event.sentBy.get(ORGANIZER), sentBy, `who wrote ${uid} for its organiser`);
+        for (const [name, by] of event.sentBy) {
+          if (name === ORGANIZER || by === undefined) continue;
+          assert.deepEqual([name, by], [ATTENDEES[0], DELEGATES[0]], `who answered ${uid}`);
+          assert.notEqual(
+            event.answers.get(name),
+            'NEEDS-ACTION',
+            'what is to be answered anew was answered by nobody',
+          );
+        }
+      }
+    }
   }
 
   /** SEQUENCE never goes back, and what takes place at another time has a higher one (RFC 5546, 2.1.4). */
-  async #assertSequences(models: readonly MeetingModel[]): Promise<void> {
-    const events = await this.events(ORGANIZER);
+  #assertSequences(models: readonly MeetingModel[], events: ReadonlyMap<string, readonly ReadEvent[]>): void {
     for (const { uid, whole } of models) {
       const sequence = events.get(uid)?.find(({ at }) => at === undefined)?.sequence;
       if (sequence === undefined) continue;

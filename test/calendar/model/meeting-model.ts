@@ -62,6 +62,8 @@ export class MeetingModel {
   readonly singles = new Map<number, Part>();
   readonly left = new Set<number>();
   isGone = false;
+  /** Who wrote it last in the organiser's name. */
+  sentBy: string | undefined;
   readonly copies = new Map<string, Copy>();
   /** Those of them who have answered an occurrence by itself, by mail: `person start`. */
   readonly #alone = new Set<string>();

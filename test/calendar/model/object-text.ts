@@ -16,6 +16,8 @@ export interface ReadEvent {
   readonly left: readonly number[];
   /** Name before the `@`, or the username → answer. */
   readonly answers: ReadonlyMap<string, Answer>;
+  /** Who wrote in the organiser's name, or somebody's answer: name → who did it for them. */
+  readonly sentBy: ReadonlyMap<string, string | undefined>;
   readonly lines: Event;
 }
 
@@ -41,6 +43,7 @@ export function eventsOf(text: string): ReadEvent[] {
       sequence: Number(value('SEQUENCE') || 0),
       left: all('EXDATE').flatMap(timesIn),
       answers: new Map(all('ATTENDEE').map((line) => [personIn(line), answerIn(line)])),
+      sentBy: new Map([...all('ATTENDEE'), ...all('ORGANIZER')].map((line) => [personIn(line), sentByIn(line)])),
       lines,
     };
   });
@@ -58,7 +61,11 @@ function timesIn(line: string): number[] {
   });
 }
 
-export const personIn = (line: string): string => /mailto:([^@]+)@/i.exec(line)?.[1] ?? line;
+/** Whose line it is: parameters may name others, who wrote it for them. */
+export const personIn = (line: string): string =>
+  /^mailto:([^@]+)@/i.exec(line.replace(/^(?:[^:"]|"[^"]*")*:/, ''))?.[1] ?? line;
+/** Who wrote a line in the name of whose it is; undefined for themselves. */
+const sentByIn = (line: string): string | undefined => /;SENT-BY="mailto:([^@]+)@/i.exec(line)?.[1];
 const answerIn = (line: string): Answer => (/PARTSTAT=([A-Z-]+)/.exec(line)?.[1] ?? 'NEEDS-ACTION') as Answer;
 
 /** `20270104T090000Z`, or the wall time of Berlin in January. */

@@ -23,6 +23,8 @@ const MEETINGS_MAX = 4;
 const SHARES = ['none', 'free_busy', 'read', 'write', 'delegate'] as const;
 const ANSWERS = ['ACCEPTED', 'DECLINED', 'TENTATIVE'] as const;
 const INVITED = [...ATTENDEES, GUEST];
+/** Those who organise in the organiser's name. */
+const ORGANIZING = [ORGANIZER, DELEGATES[0]];
 
 /** A meeting, and how its clients find it. */
 interface Meeting {
@@ -93,19 +95,21 @@ export class Play {
     const [isSeries, isBerlin] = [random.chance(0.6), random.chance(0.5)];
     const written = { start: this.#hour(), title: this.#title(), people };
     const isJson = random.chance(0.5);
+    const by = random.pick(ORGANIZING);
     this.log.push(
-      `create ${written.title} ${isSeries ? 'series' : 'single'} ${[...people].join()} by ${isJson ? 'json' : 'dav'}`,
+      `create ${written.title} ${isSeries ? 'series' : 'single'} ${[...people].join()} by ${by}, ${isJson ? 'json' : 'dav'}`,
     );
     const { file, id, uid } = isJson
-      ? await this.#createByJson(written, isSeries, isBerlin)
-      : await this.#createByDav(written, isSeries, isBerlin);
+      ? await this.#createByJson(by, written, isSeries, isBerlin)
+      : await this.#createByDav(by, written, isSeries, isBerlin);
     const model = new MeetingModel(uid, written, isSeries);
+    model.sentBy = actingFor(by);
     model.copies.delete(GUEST);
     this.#meetings.push({ model, isBerlin, file, id, writes: 0 });
     if (people.has(GUEST)) this.#told(model, 'REQUEST');
   }
 
-  async #createByJson({ people, start, title }: Written, isSeries: boolean, isBerlin: boolean) {
+  async #createByJson(by: string, { people, start, title }: Written, isSeries: boolean, isBerlin: boolean) {
     const form = {
       title,
       ...this.#times(start, isBerlin),
@@ -113,11 +117,11 @@ export class Play {
       attendees: [...people].map(attendeeOf),
     };
     const path = `/v1/calendars/${this.#cast.ids[ORGANIZER]}/entries`;
-    const { body } = await this.#cast.ask<{ id: string; uid: string }>(ORGANIZER, 'POST', path, form);
+    const { body } = await this.#cast.ask<{ id: string; uid: string }>(by, 'POST', path, form);
     return { id: body.id, uid: body.uid, file: `${body.uid}.ics` };
   }
 
-  async #createByDav({ people, start, title }: Written, isSeries: boolean, isBerlin: boolean) {
+  async #createByDav(by: string, { people, start, title }: Written, isSeries: boolean, isBerlin: boolean) {
     const uid = `model-${this.#titles}-${this.#random.seed}`;
     const lines = [
       ...[`UID:${uid}`, 'DTSTAMP:20261123T080000Z', `SUMMARY:${title}`],
@@ -127,7 +131,7 @@ export class Play {
       ...[...people].map((one) => attendeeLine(one, 'NEEDS-ACTION')),
     ];
     const file = `${uid}.ics`;
-    const { status, text } = await this.#cast.dav(ORGANIZER, 'PUT', file, {}, calendarText([lines]));
+    const { status, text } = await this.#cast.dav(by, 'PUT', file, {}, calendarText([lines]));
     assert.ok(status < 300, text);
     const path = `/v1/calendars/${this.#cast.ids[ORGANIZER]}/changes?limit=200`;
     const { body } = await this.#cast.ask<{ items: { id: string; uid: string }[] }>(ORGANIZER, 'GET', path);
@@ -166,12 +170,13 @@ export class Play {
     const now = writtenOf(model);
     const kind = random.pick(['retitle', 'move', 'people', 'one', 'one', 'leave'] as const);
     const at = model.starts.length === 0 || !model.isSeries ? undefined : random.pick(model.starts);
-    const patch = async (form: object) => await this.#cast.ask(ORGANIZER, 'PATCH', path, form);
-    this.log.push(`json ${kind} ${model.uid} ${at === undefined ? '' : instantText(at)}`);
+    const by = random.pick(ORGANIZING);
+    const patch = async (form: object) => await this.#cast.ask(by, 'PATCH', path, form);
+    this.log.push(`json ${kind} by ${by} ${model.uid} ${at === undefined ? '' : instantText(at)}`);
     if (kind === 'leave' && at !== undefined && model.starts.length > 1) {
-      await this.#cast.ask(ORGANIZER, 'DELETE', `${path}?scope=this&recurrence_id=${timeText(at, isBerlin)}`);
+      await this.#cast.ask(by, 'DELETE', `${path}?scope=this&recurrence_id=${timeText(at, isBerlin)}`);
       const singles = new Map([...now.singles].filter(([start]) => start !== at));
-      return this.#write(meeting, { ...now, singles, left: new Set([...now.left, at]) });
+      return this.#write(meeting, by, { ...now, singles, left: new Set([...now.left, at]) });
     }
     if (kind === 'one' && at !== undefined) {
       const before = now.singles.get(at) ?? { ...now.whole, start: at };
@@ -181,7 +186,7 @@ export class Play {
         : { ...before, title: this.#title() };
       const form = isMove ? this.#times(next.start, isBerlin) : { title: next.title };
       await patch({ scope: 'this', recurrence_id: timeText(at, isBerlin), ...form });
-      return this.#write(meeting, { ...now, singles: new Map(now.singles).set(at, next) });
+      return this.#write(meeting, by, { ...now, singles: new Map(now.singles).set(at, next) });
     }
     if (kind === 'people') {
       const who = random.pick(INVITED);
@@ -190,19 +195,19 @@ export class Play {
       const people = isIn ? [...now.whole.people].filter((one) => one !== who) : [...now.whole.people, who];
       await patch({ attendees: people.map(attendeeOf) });
       this.log.push(`  ${isIn ? 'without' : 'with'} ${who}`);
-      return this.#write(meeting, withPeople(now, who, !isIn));
+      return this.#write(meeting, by, withPeople(now, who, !isIn));
     }
     if (kind === 'move') {
       const start = this.#hour();
       await patch(this.#times(start, isBerlin));
-      return this.#write(meeting, { whole: { ...now.whole, start }, singles: new Map(), left: new Set() });
+      return this.#write(meeting, by, { whole: { ...now.whole, start }, singles: new Map(), left: new Set() });
     }
     const title = this.#title();
     await patch({ title });
     const singles = [...now.singles].map(
       ([start, one]) => [start, one.title === now.whole.title ? { ...one, title } : one] as const,
     );
-    return this.#write(meeting, { ...now, whole: { ...now.whole, title }, singles: new Map(singles) });
+    return this.#write(meeting, by, { ...now, whole: { ...now.whole, title }, singles: new Map(singles) });
   }
 
   async #changeByDav(meeting: Meeting): Promise<void> {
@@ -242,7 +247,7 @@ export class Play {
     const headers = { 'if-schedule-tag-match': tag };
     const { status, text: said } = await this.#cast.dav(by, 'PUT', meeting.file, headers, text);
     assert.equal(status, isStale ? 412 : 204, `${said}\n${text}`);
-    if (!isStale) this.#write(meeting, writtenIn(text, ORGANIZER));
+    if (!isStale) this.#write(meeting, by, writtenIn(text, ORGANIZER));
   }
 
   /** What a client says of the answers of others is nobody's answer. */
@@ -292,8 +297,9 @@ export class Play {
     return [withLines(whole, ['SUMMARY'], [`SUMMARY:${this.#title()}`]), ...singles.values()];
   }
 
-  #write(meeting: Meeting, next: WrittenMeeting): void {
+  #write(meeting: Meeting, by: string, next: WrittenMeeting): void {
     const { model } = meeting;
+    model.sentBy = actingFor(by);
     meeting.writes += 1;
     this.#told(model, model.write(next, [GUEST]).get(GUEST));
   }
@@ -325,9 +331,12 @@ export class Play {
     await this.#attendByDav(name, meeting, answer);
   }
 
+  /** Somebody answers, or their delegate does in their name. */
   async #answerByJson(name: string, { id }: Meeting, answer: Answer): Promise<void> {
     const path = `/v1/invitations/${this.#cast.ids[name]}/${id}/answer`;
-    await this.#cast.ask(name, 'PUT', path, { answer: answer.toLowerCase() });
+    const by = name === ATTENDEES[0] && this.#random.chance(0.5) ? DELEGATES[0] : name;
+    this.log.push(`  by ${by}`);
+    await this.#cast.ask(by, 'PUT', path, { answer: answer.toLowerCase() });
   }
 
   async #attendByDav(name: string, { id, model }: Meeting, answer: Answer): Promise<void> {
@@ -428,6 +437,7 @@ export class Play {
   }
 }
 
+const actingFor = (by: string): string | undefined => (by === ORGANIZER ? undefined : by);
 const instantText = (at: number): string => new Date(at).toISOString();
 const attendeeOf = (name: string): string => (name === GUEST ? `mailto:${addressOf(name)}` : name);
 const attendeeLine = (name: string, answer: Answer): string => `ATTENDEE;PARTSTAT=${answer}:mailto:${addressOf(name)}`;

@@ -56,6 +56,16 @@ test('CAL-03 the answers of others come, and every other byte stays', () => {
   assert.equal(shown(organizers, undefined), 'unchanged');
 });
 
+test('CAL-03 who answered for somebody comes with the answer, and goes with the next one that they give themselves', () => {
+  const [own, by] = [person('carol', 'TENTATIVE'), ';SENT-BY="mailto:dave@example.org"'];
+  const copy = calendar(whole(person('bob', 'NEEDS-ACTION'), own));
+  const delegates = calendar(whole(person('bob', 'ACCEPTED', by), own));
+  const told = shown(delegates, copy).replaceAll('\r\n ', '');
+  assert.equal(told, copy.replace(person('bob', 'NEEDS-ACTION'), person('bob', 'ACCEPTED', by)));
+  const declined = person('bob', 'DECLINED');
+  assert.equal(shown(calendar(whole(declined, own)), told), calendar(whole(declined, own)));
+});
+
 test('CAL-03 an answer to one occurrence gives the copy that occurrence, with what is its reader’s', () => {
   const alarm = ['BEGIN:VALARM', 'TRIGGER:-PT5M', 'ACTION:DISPLAY', 'END:VALARM'];
   const people = [person('bob', 'ACCEPTED'), person('carol', 'TENTATIVE')];

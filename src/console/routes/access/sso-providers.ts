@@ -60,7 +60,14 @@ export const ssoProvidersRoutes = {
       stepUp: true,
       body: z.strictObject({ subject }).meta({ id: 'BindPersonIdentity' }),
       replies: { 204: null },
-      errors: [missing, 'owner_binds_own_account', 'person_not_found', 'person_left', 'sso_identity_taken'],
+      errors: [
+        missing,
+        'owner_binds_own_account',
+        'right_missing',
+        'person_not_found',
+        'person_left',
+        'sso_identity_taken',
+      ],
     },
   ),
   forgetPersonIdentity: consoleRoute.delete(
@@ -96,8 +103,8 @@ export function makeSsoProvidersPage({ providers, signOn }: SsoProvidersPageOpti
       await providers.remove(parameters.provider, by);
       return { status: 204 };
     },
-    bindPersonIdentity: async ({ body, by, parameters }) => {
-      await signOn.assign(parameters.provider, parameters.user, body.subject, by);
+    bindPersonIdentity: async ({ address, body, parameters, principal }) => {
+      await signOn.assign(parameters.provider, principal, parameters.user, body.subject, address);
       return { status: 204 };
     },
     forgetPersonIdentity: async ({ by, parameters }) => {

@@ -3,19 +3,13 @@ import { z } from 'zod';
 import { AUDIT_PAGE_MAX, type AuditTrail, type ShowEntries } from '#src/audit/audit-trail.ts';
 import { AUDIT_DAYS_MAX, AUDIT_DAYS_MIN, type AuditArchive } from '#src/audit/audit-archive.ts';
 import { actorOf } from '#src/identity/console/principal.ts';
-import { marker } from '#src/redaction/spans.ts';
 import type { AuditEntry } from '#storage/accounts/audit-chain.ts';
+import { entryForVendor } from '../../vendor-entries.ts';
 import { page, type ConsolePage, type ConsoleRequest, type ConsoleRoute } from '../../route.ts';
 
 /** What the events of the two parts begin with that have a page of their own. */
 const CALENDAR_EVENTS = ['calendar.', 'dav.'] as const;
 const AGENT_EVENTS = ['bot.', 'agent.'] as const;
-
-/**
- * What the events begin with of things that people name: a group of one person that is called the same in the list of
- * groups would name its member.
- */
-const NAMED_BY_PEOPLE = ['group.', 'calendar.', 'dav.', 'bot.', 'webhook.'] as const;
 
 const entry = z
   .strictObject({
@@ -110,7 +104,7 @@ export function makeAuditPage({ audit, archive, trimmedThrough }: AuditPageDepen
     const show: ShowEntries | undefined =
       shown === undefined
         ? undefined
-        : async (entries) => (await shown(entries.map((one) => vendorEntry(wireEntry(one))))).map(storedEntry);
+        : async (entries) => (await shown(entries.map((one) => entryForVendor(wireEntry(one))))).map(storedEntry);
     const { items, next } = await audit.list({ ...filter, subject, cursor: after, events }, show);
     return { status: 200, body: { items: items.map(wireEntry), next } };
   };
@@ -128,24 +122,6 @@ export function makeAuditPage({ audit, archive, trimmedThrough }: AuditPageDepen
 
 type Asked = Pick<ConsoleRequest<undefined, AuditQuery>, 'query' | 'shown'>;
 type WireEntry = z.infer<typeof entry>;
-
-/**
- * An entry before it is de-personalised. Its hash is over what is hidden: whoever tries every name there is against it
- * would know which name stands behind a pseudonym, and which number behind the `x` of an address.
- */
-function vendorEntry(one: WireEntry): WireEntry {
-  const isNamed = NAMED_BY_PEOPLE.some((part) => one.event.startsWith(part));
-  return { ...one, details: isNamed ? withoutNames(one.details) : one.details, hash: marker('random') };
-}
-
-function withoutNames(details: WireEntry['details']): WireEntry['details'] {
-  const fields = Object.entries(details).map(([name, value]) => {
-    if (name === 'name' || name === 'display_name') return [name, marker('text')];
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return [name, isObject ? withoutNames(value as WireEntry['details']) : value];
-  });
-  return Object.fromEntries(fields) as WireEntry['details'];
-}
 
 function storedEntry({ about: subject, ...kept }: WireEntry): AuditEntry {
   return { ...kept, subject } as AuditEntry;
